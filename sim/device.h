@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/tape.h"
+
+namespace gradrace {
+
+/// Loss and errors at one value.  NaN where the model has no such thing.
+struct Evaluation {
+  double loss =
+      std::numeric_limits<double>::quiet_NaN();  // training objective, regulariser included
+  double test_loss = std::numeric_limits<double>::quiet_NaN();
+  double test_error = std::numeric_limits<double>::quiet_NaN();  // fraction of wrong answers
+};
+
+/// What came out of one segment of one run.
+struct Results {
+  std::vector<Evaluation> evaluations;   // one for each evaluate, in order
+  std::uint64_t gradients_computed = 0;  // forward passes made for this segment
+  std::uint64_t hash =
+      0;  // of the parameters of the last value written; set when the run is finished
+};
+
+/// Where a model's numbers are computed: replays the tapes of a cohort of runs.
+///
+/// Contract: start() names the runs of the cohort; then replay() is called with the next segment of
+/// each run that still lives (null for the others), in tape order.  A gradient that is not used is
+/// not computed.  The numbers of a run depend neither on the other runs of its cohort nor on where
+/// its segments end.
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  /// How many runs it likes to replay side by side.
+  virtual std::size_t cohort() const = 0;
+
+  virtual void start(std::span<const Tape> tapes) = 0;
+
+  /// One wave.  results[i] is filled for wave[i].
+  virtual void replay(std::span<const Segment* const> wave, std::span<Results> results) = 0;
+};
+
+}  // namespace gradrace

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/random.h"
+
+namespace gradrace {
+
+/// How the rest of a runtime compares with a new one (Dutta et al., AISTATS 2018, Definition 3):
+/// new longer than used: P(X > u + t | X > t) <= P(X > u) for all t, u >= 0; new shorter: >=;
+/// memoryless: both.
+enum class Ageing { memoryless, new_longer, new_shorter, neither };
+
+/// The law of the time X >= 0 that one learner takes for one minibatch, in the scenario's unit of
+/// time.
+///
+/// Immutable and shared by threads.
+class Distribution {
+ public:
+  virtual ~Distribution() = default;
+
+  /// One draw.  May take any number of words from the stream.
+  virtual double sample(Stream& words) const = 0;
+
+  virtual double mean() const = 0;
+
+  /// Infinity where the second moment does not exist.
+  virtual double variance() const = 0;
+
+  /// P(X > x), for any x.
+  virtual double survival(double x) const = 0;
+
+  /// The smallest x with P(X <= x) >= p, 0 <= p < 1 (p = 0: the left end of the support).
+  virtual double quantile(double p) const = 0;
+
+  /// E[X_{k:n}]: mean of the k-th smallest of n independent draws, 1 <= k <= n.
+  virtual double expected_order_statistic(std::uint32_t k, std::uint32_t n) const = 0;
+
+  virtual Ageing ageing() const = 0;
+};
+
+}  // namespace gradrace

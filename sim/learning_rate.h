@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "sim/catalog.h"
+
+namespace gradrace {
+
+/// How much work a run has done: what schedules are indexed by.
+struct Work {
+  std::uint64_t gradients = 0;  // applied
+  std::uint64_t samples = 0;    // applied
+  double epochs = 0;            // samples over the size of the training set; 0 without one
+};
+
+/// The learning rate of one gradient.
+class LearningRate {
+ public:
+  virtual ~LearningRate() = default;
+
+  /// eta for a gradient of that staleness in the update made after `work`.  The average over the
+  /// update's gradients is taken elsewhere.
+  virtual double eta(const Work& work, std::uint32_t staleness) const = 0;
+};
+
+/// What a schedule may measure its work against.
+struct WorkBudget {
+  std::optional<double> epochs;            // limit of the run
+  std::optional<std::uint64_t> gradients;  // limit of the run
+  bool has_epochs = false;                 // the model has a training set
+};
+
+using LearningRateProduct = std::shared_ptr<const LearningRate>;
+using LearningRateEntry = Entry<LearningRateProduct, const WorkBudget&>;
+using LearningRateCatalog = Catalog<LearningRateProduct, const WorkBudget&>;
+
+}  // namespace gradrace

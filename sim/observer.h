@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "sim/tape.h"
+
+namespace gradrace {
+
+/// A gradient, as the timing plane knows it.
+struct GradientFacts {
+  GradientId gradient;
+  std::uint32_t learner;
+  std::uint32_t version;  // that it was computed at
+  std::uint32_t draw;
+};
+
+/// What becomes of a gradient after its dispatch.
+enum class Ending : std::uint8_t { accepted, dropped, cancelled };
+
+struct UpdateFacts {
+  std::uint64_t update;  // number of this update, from 1
+  double time;
+  double iteration_time;  // since the update before (or the start)
+  double mean_staleness;
+  std::uint32_t max_staleness;
+  double learning_rate;  // eta of a fresh gradient; NaN without a model
+  std::span<const GradientFacts> gradients;
+};
+
+/// Sees what happens in a run, in order; the recorders.  The engine itself writes no files.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+
+  /// The run begins; after a divergence, it begins again, to be followed up to the evaluation that
+  /// showed it.
+  virtual void on_start() {}
+  virtual void on_dispatch(const GradientFacts& /*gradient*/, double /*time*/) {}
+  /// The learner worked on it from `begin` to `time`.
+  virtual void on_end(const GradientFacts& /*gradient*/, double /*begin*/, double /*time*/,
+                      Ending /*ending*/) {}
+  virtual void on_update(const UpdateFacts& /*update*/) {}
+  /// The run is over; on_in_flight() has been called for every gradient being computed.
+  virtual void on_finish(double /*time*/) {}
+  virtual void on_in_flight(const GradientFacts& /*gradient*/, double /*begin*/, double /*time*/) {}
+};
+
+}  // namespace gradrace

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "sim/distribution.h"
+#include "sim/learning_rate.h"
+#include "sim/protocol.h"
+#include "sim/tape.h"
+
+namespace gradrace {
+
+/// The first limit that is met ends a run.
+struct Stop {
+  std::optional<double> time;
+  std::optional<std::uint64_t> updates;
+  std::optional<std::uint64_t> gradients;    // applied
+  std::optional<double> epochs;              // applied samples over the training set's size
+  std::optional<double> loss, test_error;    // at an evaluation, or less
+  std::optional<std::uint64_t> evaluations;  // used to run up to a known evaluation again
+};
+
+/// When the model is evaluated, besides the start and the end of the run.
+struct EvaluationSchedule {
+  std::optional<double> every_time;
+  std::optional<std::uint64_t> every_updates;
+  std::optional<double> every_epochs;
+};
+
+/// What the timing plane must know of one race; the same for all its replicas.
+struct Race {
+  std::uint64_t seed = 1;
+  std::uint32_t learners = 1;  // P
+  std::shared_ptr<const Distribution> runtime;
+  MakeProtocol make_protocol;
+  std::shared_ptr<const LearningRate> learning_rate;  // null without a model
+  std::uint64_t training_rows = 0;                    // 0 without a training set
+  Recipe recipe;
+  Rule rule;
+  Stop stop;
+  EvaluationSchedule evaluations;
+};
+
+}  // namespace gradrace

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <Random123/philox.h>
+
+#include <Random123/MicroURNG.hpp>
+#include <array>
+#include <cstdint>
+
+#include "sim/check.h"
+
+namespace gradrace {
+
+/// What random numbers are for.  Two purposes never share a stream; the numbers are part of every
+/// result, so a new purpose goes to the end.
+enum class Purpose : std::uint8_t {
+  runtime,          // of a learner's draw-th minibatch
+  minibatch,        // row numbers of a learner's draw-th minibatch
+  permutation,      // order of rows in an epoch of a learner
+  gradient_noise,   // of models that add their noise themselves
+  initial_weights,  // value 0
+  dataset,          // data made by the program
+  train_rows,       // which rows an evaluation of the training loss looks at
+};
+
+/// The name of a random stream.  Equal names give equal numbers, on every machine and in any order
+/// of use, so two protocols see the same luck and a run can be repeated anywhere.  replica < 2^24.
+struct StreamName {
+  std::uint64_t seed = 1;
+  std::uint32_t replica = 0;
+  Purpose purpose = Purpose::runtime;
+  std::uint32_t learner = 0;
+  std::uint32_t draw = 0;
+};
+
+using Philox = r123::Philox4x32;
+
+/// A uniform random bit generator of 32 bits: Philox4x32-10 counting through one named stream of
+/// 2^34 words. Source: Salmon, Moraes, Dror, Shaw, SC 2011.
+using Stream = r123::MicroURNG<Philox>;
+
+inline Philox::key_type philox_key(const StreamName& name) {
+  return {{static_cast<std::uint32_t>(name.seed), static_cast<std::uint32_t>(name.seed >> 32)}};
+}
+
+inline Philox::ctr_type philox_counter(const StreamName& name, std::uint32_t block) {
+  const auto purpose = static_cast<std::uint32_t>(name.purpose);
+  return {{name.draw, name.learner, purpose << 24 | name.replica, block}};
+}
+
+inline Stream stream(const StreamName& name) {
+  GRADRACE_CHECK(name.replica < (1u << 24), "replica numbers end at 2^24");
+  return Stream(philox_counter(name, 0), philox_key(name));
+}
+
+/// Words 4 block to 4 block + 3 of the stream, by number.
+inline std::array<std::uint32_t, 4> philox_block(const StreamName& name, std::uint32_t block) {
+  const auto words = Philox()(philox_counter(name, block), philox_key(name));
+  return {words[0], words[1], words[2], words[3]};
+}
+
+}  // namespace gradrace

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace gradrace {
+
+/// The tape: what the timing plane decided, in the order in which the numerics plane must replay
+/// it. Static single assignment over model states: a *value* is one immutable model state
+/// (parameters and the optimiser's state), written once.  Value 0 is the initial model.
+
+using ValueId = std::uint32_t;     // dense in a run
+using GradientId = std::uint32_t;  // order of dispatch; dense in a run
+
+/// What is known of a gradient when its segment ends.
+enum class Fate : std::uint8_t { open, used, dead };
+
+/// The gradient of the learner's draw-th minibatch at a value.  Its id is Segment::first_gradient +
+/// index.
+struct Gradient {
+  ValueId at;
+  std::uint32_t learner;
+  std::uint32_t draw;    // n-th dispatch of the learner, whatever became of the others
+  std::uint16_t recipe;  // index into Tape::recipes
+  Fate fate;
+};
+
+/// A gradient enters an update.  `weight` holds learning rate, schedule, staleness rule and the 1/K
+/// of the average.
+struct Use {
+  GradientId gradient;
+  std::uint32_t staleness;  // updates between the read of a version and this use
+  double weight;
+};
+
+/// update: out = base moved by uses [first, first + count), in that order.  evaluate: loss and
+/// error at out = base.
+struct Op {
+  enum class Kind : std::uint8_t { update, evaluate };
+  Kind kind;
+  std::uint16_t rule;  // index into Tape::rules
+  ValueId out, base;
+  std::uint32_t first, count;
+};
+
+/// Why a segment ended.
+enum class End : std::uint8_t {
+  limit,     // it grew long enough
+  verdict,   // its last evaluation decides whether the run goes on
+  finished,  // the run is over
+};
+
+/// A stretch of the tape between two events.
+struct Segment {
+  GradientId first_gradient = 0;
+  std::vector<Gradient> gradients;  // dispatched in this segment
+  std::vector<Use> uses;
+  std::vector<Op> ops;
+  std::vector<GradientId> dead;  // gradients of earlier segments that died in this one
+  std::vector<ValueId>
+      live;  // values that later segments may name, apart from the `at` of open gradients
+  End end = End::limit;
+
+  void clear() { gradients.clear(), uses.clear(), ops.clear(), dead.clear(), live.clear(); }
+};
+
+/// How a gradient is computed.
+struct Recipe {
+  std::uint32_t minibatch = 1;
+};
+
+/// What acts once per update: v' = momentum v + sum of weight g;  w' = w - v', or with Nesterov's
+/// look-ahead w' = w - (momentum v' + sum of weight g).
+struct Rule {
+  double momentum = 0;
+  bool nesterov = false;
+};
+
+/// What holds for a whole run.
+struct Tape {
+  std::uint64_t seed = 1;
+  std::uint32_t replica = 0;
+  std::vector<Recipe> recipes;
+  std::vector<Rule> rules;
+};
+
+}  // namespace gradrace

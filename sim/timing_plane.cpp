@@ -1,0 +1,331 @@
+#include "sim/timing_plane.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace gradrace {
+
+namespace {
+
+constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+
+template <class Limit, class Value>
+bool met(const std::optional<Limit>& limit, Value value) {
+  return limit && value >= *limit;
+}
+
+}  // namespace
+
+TimingPlane::TimingPlane(const Race& race, std::uint32_t replica, bool taped, Observer* observer,
+                         std::uint32_t limit)
+    : race_(race),
+      replica_(replica),
+      taped_(taped),
+      observer_(observer),
+      limit_(limit),
+      protocol_(race.make_protocol()),
+      queue_(race.learners + 2),
+      learners_(race.learners),
+      waiting_(race.learners),
+      verdict_wanted_(race.stop.loss || race.stop.test_error) {
+  for (std::uint32_t learner = 0; learner < race.learners; ++learner) waiting_[learner] = learner;
+}
+
+TimingPlane::~TimingPlane() = default;
+
+const Segment& TimingPlane::next_segment() {
+  GRADRACE_CHECK(!finished_, "the run is over");
+  segment_.clear();
+  segment_.first_gradient = static_cast<GradientId>(totals_.dispatched);
+  evaluations_.clear();
+  segment_due_ = false;
+  segment_.end = End::limit;
+  if (!started_) start();
+  while (!segment_due_) step();
+  segment_.live.push_back(version());
+  return segment_;
+}
+
+void TimingPlane::start() {
+  started_ = true;
+  if (observer_) observer_->on_start();
+  if (race_.evaluations.every_time) {
+    queue_.schedule(race_.learners, *race_.evaluations.every_time, EventClass::evaluation);
+  }
+  if (race_.stop.time) queue_.schedule(race_.learners + 1, *race_.stop.time, EventClass::end);
+  protocol_->start(*this);
+  check_books();
+  evaluate();
+}
+
+void TimingPlane::step() {
+  const auto event = queue_.next();
+  GRADRACE_CHECK(event.time < std::numeric_limits<double>::infinity(),
+                 "nobody computes and nothing is due: the protocol stands still");
+  GRADRACE_CHECK(event.time >= totals_.time, "event in the past: now " +
+                                                 std::to_string(totals_.time) + ", event at " +
+                                                 std::to_string(event.time));
+  totals_.time = event.time;
+  switch (event.event_class) {
+    case EventClass::arrival:
+      on_arrival(event.slot);
+      break;
+    case EventClass::evaluation:
+      evaluate();
+      queue_.schedule(event.slot,
+                      *race_.evaluations.every_time * static_cast<double>(++timed_evaluations_ + 1),
+                      EventClass::evaluation);
+      break;
+    case EventClass::end:
+      finish();
+      return;
+  }
+  if (limits_met()) finish();
+  if (segment_.gradients.size() + segment_.uses.size() >= limit_) segment_due_ = true;
+}
+
+void TimingPlane::on_arrival(std::uint32_t learner) {
+  end_minibatch(learner);
+  const Arrival arrival{learner, learners_[learner].version, learners_[learner].gradient};
+  protocol_->on_gradient(*this, arrival);
+  if (!learners_[learner].computing) queue_.remove(learner);  // else its next event has the slot
+  check_books();
+  evaluate_by_work();
+}
+
+void TimingPlane::dispatch(std::uint32_t learner) {
+  GRADRACE_CHECK(!learners_[learner].computing, "a learner computes one minibatch at a time");
+  if (waiting_.back() != learner) {
+    std::swap(*std::find(waiting_.begin(), waiting_.end(), learner), waiting_.back());
+  }
+  waiting_.pop_back();
+  begin_minibatch(learner);
+}
+
+void TimingPlane::dispatch_waiting() {
+  queue_.expect(static_cast<std::uint32_t>(waiting_.size()));
+  std::sort(waiting_.begin(), waiting_.end());
+  for (const auto learner : waiting_) begin_minibatch(learner);
+  waiting_.clear();
+}
+
+void TimingPlane::begin_minibatch(std::uint32_t number) {
+  Learner& learner = learners_[number];
+  GRADRACE_CHECK(totals_.dispatched < std::numeric_limits<GradientId>::max(),
+                 "a run ends before its 2^32nd gradient");
+  learner.computing = true;
+  learner.begin = totals_.time;
+  learner.version = version();
+  learner.gradient = static_cast<GradientId>(totals_.dispatched++);
+  const std::uint32_t draw = learner.draws++;
+  ++computing_;
+  read_sum_ += learner.version;
+
+  Stream words = stream({race_.seed, replica_, Purpose::runtime, number, draw});
+  queue_.schedule(number, totals_.time + race_.runtime->sample(words), EventClass::arrival);
+  if (taped_) segment_.gradients.push_back({learner.version, number, draw, 0, Fate::open});
+  if (observer_) observer_->on_dispatch(facts(number), totals_.time);
+}
+
+void TimingPlane::end_minibatch(std::uint32_t number) {
+  Learner& learner = learners_[number];
+  learner.computing = false;
+  learner.busy += totals_.time - learner.begin;
+  --computing_;
+  waiting_.push_back(number);
+}
+
+void TimingPlane::accept(const Arrival& arrival) {
+  accepted_.push_back(facts(arrival.learner));
+  if (observer_)
+    observer_->on_end(facts(arrival.learner), learners_[arrival.learner].begin, totals_.time,
+                      Ending::accepted);
+}
+
+void TimingPlane::drop(const Arrival& arrival) {
+  ++totals_.dropped;
+  discard(arrival.learner, Ending::dropped);
+}
+
+void TimingPlane::cancel_all() {
+  queue_.expect(computing_);
+  for (std::uint32_t learner = 0; learner < race_.learners; ++learner) {
+    if (!learners_[learner].computing) continue;
+    queue_.remove(learner);
+    end_minibatch(learner);
+    ++totals_.cancelled;
+    discard(learner, Ending::cancelled);
+  }
+}
+
+void TimingPlane::discard(std::uint32_t number, Ending ending) {
+  Learner& learner = learners_[number];
+  learner.wasted += totals_.time - learner.begin;
+  forget(learner.version);
+  if (taped_) {
+    if (learner.gradient >= segment_.first_gradient) {
+      segment_.gradients[learner.gradient - segment_.first_gradient].fate = Fate::dead;
+    } else {
+      segment_.dead.push_back(learner.gradient);
+    }
+  }
+  if (observer_) observer_->on_end(facts(number), learner.begin, totals_.time, ending);
+}
+
+std::uint32_t TimingPlane::forget(std::uint32_t read) {
+  const std::uint32_t lag = version() - read;
+  read_sum_ -= read;
+  ended_lag_sum_ += lag;
+  return lag;
+}
+
+void TimingPlane::update() {
+  GRADRACE_CHECK(!accepted_.empty(), "an update needs a gradient");
+  const auto count = static_cast<std::uint32_t>(accepted_.size());
+  const auto first_use = static_cast<std::uint32_t>(segment_.uses.size());
+  const double learning_rate = observer_ ? eta(0) : not_known;
+  std::uint64_t staleness_sum = 0;
+  std::uint32_t max_staleness = 0;
+  for (const auto& gradient : accepted_) {
+    const std::uint32_t staleness = forget(gradient.version);
+    staleness_sum += staleness;
+    max_staleness = std::max(max_staleness, staleness);
+    if (staleness >= staleness_counts_.size()) staleness_counts_.resize(staleness + 1);
+    ++staleness_counts_[staleness];
+    ++learners_[gradient.learner].applied;
+    if (taped_) use(gradient.gradient, staleness, count);
+  }
+  if (taped_) {
+    segment_.ops.push_back({Op::Kind::update, 0, version() + 1, version(), first_use, count});
+  }
+  totals_.applied += count;
+  totals_.staleness_sum += staleness_sum;
+  totals_.max_staleness = std::max(totals_.max_staleness, max_staleness);
+  outstanding_sum_ += computing_;
+  const double iteration_time = totals_.time - totals_.last_update_time;
+  totals_.last_update_time = totals_.time;
+  ++totals_.updates;
+  advance_work(count);
+  if (observer_) {
+    observer_->on_update({totals_.updates, totals_.time, iteration_time,
+                          static_cast<double>(staleness_sum) / count, max_staleness, learning_rate,
+                          accepted_});
+  }
+  accepted_.clear();
+}
+
+void TimingPlane::use(GradientId gradient, std::uint32_t staleness, std::uint32_t count) {
+  if (gradient >= segment_.first_gradient) {
+    segment_.gradients[gradient - segment_.first_gradient].fate = Fate::used;
+  }
+  segment_.uses.push_back({gradient, staleness, eta(staleness) / count});
+}
+
+void TimingPlane::advance_work(std::uint32_t gradients) {
+  work_.gradients += gradients;
+  work_.samples += std::uint64_t{gradients} * race_.recipe.minibatch;
+  if (race_.training_rows > 0) {
+    work_.epochs = static_cast<double>(work_.samples) / static_cast<double>(race_.training_rows);
+  }
+}
+
+double TimingPlane::eta(std::uint32_t staleness) const {
+  return race_.learning_rate ? race_.learning_rate->eta(work_, staleness) : not_known;
+}
+
+void TimingPlane::evaluate_by_work() {
+  const auto& every = race_.evaluations;
+  bool due = false;
+  if (every.every_updates &&
+      totals_.updates >= (evaluations_by_updates_ + 1) * *every.every_updates) {
+    evaluations_by_updates_ = totals_.updates / *every.every_updates;
+    due = true;
+  }
+  if (every.every_epochs &&
+      work_.epochs >= *every.every_epochs * static_cast<double>(evaluations_by_epochs_ + 1)) {
+    while (work_.epochs >= *every.every_epochs * static_cast<double>(evaluations_by_epochs_ + 1)) {
+      ++evaluations_by_epochs_;
+    }
+    due = true;
+  }
+  if (due) evaluate();
+}
+
+void TimingPlane::evaluate() {
+  const EvaluationPoint point{totals_.time,    totals_.updates,
+                              totals_.applied, race_.training_rows > 0 ? work_.epochs : not_known,
+                              eta(0),          protocol_->k()};
+  evaluations_.push_back(point);
+  last_evaluation_ = point;
+  ++evaluations_made_;
+  if (taped_) {
+    segment_.ops.push_back({Op::Kind::evaluate, 0, version(), version(), 0, 0});
+    if (verdict_wanted_ && segment_.end == End::limit) {
+      segment_.end = End::verdict;
+      segment_due_ = true;
+    }
+  }
+}
+
+bool TimingPlane::limits_met() const {
+  const Stop& stop = race_.stop;
+  return met(stop.updates, totals_.updates) || met(stop.gradients, totals_.applied) ||
+         (race_.training_rows > 0 && met(stop.epochs, work_.epochs)) ||
+         met(stop.evaluations, evaluations_made_);
+}
+
+void TimingPlane::finish() {
+  const bool fresh = evaluations_made_ > 0 && last_evaluation_.time == totals_.time &&
+                     last_evaluation_.update == totals_.updates;
+  if (!fresh) evaluate();
+  for (std::uint32_t number = 0; number < race_.learners; ++number) {
+    Learner& learner = learners_[number];
+    if (!learner.computing) continue;
+    learner.busy += totals_.time - learner.begin;
+    if (observer_) observer_->on_in_flight(facts(number), learner.begin, totals_.time);
+  }
+  if (observer_) observer_->on_finish(totals_.time);
+  finished_ = true;
+  segment_.end = End::finished;
+  segment_due_ = true;
+}
+
+void TimingPlane::check_books() const {
+  const std::uint64_t outstanding = computing_ + accepted_.size();
+  GRADRACE_CHECK(
+      totals_.dispatched == totals_.applied + totals_.dropped + totals_.cancelled + outstanding,
+      "a gradient was lost or counted twice");
+  GRADRACE_CHECK(ended_lag_sum_ + outstanding * totals_.updates - read_sum_ == outstanding_sum_,
+                 "the staleness of all gradients does not add up");
+}
+
+GradientFacts TimingPlane::facts(std::uint32_t number) const {
+  const Learner& learner = learners_[number];
+  return {learner.gradient, number, learner.version, learner.draws - 1};
+}
+
+std::vector<LearnerTotals> TimingPlane::learner_totals() const {
+  std::vector<LearnerTotals> result;
+  result.reserve(learners_.size());
+  for (const auto& learner : learners_) {
+    result.push_back({learner.busy, learner.wasted, learner.applied});
+  }
+  return result;
+}
+
+double TimingPlane::progress() const {
+  const Stop& stop = race_.stop;
+  double done = 0;
+  if (stop.time) done = std::max(done, totals_.time / *stop.time);
+  if (stop.updates)
+    done =
+        std::max(done, static_cast<double>(totals_.updates) / static_cast<double>(*stop.updates));
+  if (stop.gradients)
+    done =
+        std::max(done, static_cast<double>(totals_.applied) / static_cast<double>(*stop.gradients));
+  if (stop.epochs) done = std::max(done, work_.epochs / *stop.epochs);
+  return finished_ ? 1.0 : std::min(done, 1.0);
+}
+
+}  // namespace gradrace

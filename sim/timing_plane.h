@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/event_queue.h"
+#include "sim/observer.h"
+#include "sim/protocol.h"
+#include "sim/race.h"
+#include "sim/tape.h"
+
+namespace gradrace {
+
+/// Counts of a run, at one moment.
+struct Totals {
+  std::uint64_t updates = 0, dispatched = 0, applied = 0, dropped = 0, cancelled = 0;
+  double time = 0;  // of the clock
+  double last_update_time = 0;
+  std::uint64_t staleness_sum = 0;  // over applied gradients
+  std::uint32_t max_staleness = 0;
+};
+
+/// What is known of an evaluation before its numbers are.
+struct EvaluationPoint {
+  double time = 0;
+  std::uint64_t update = 0;
+  std::uint64_t gradients = 0;  // applied
+  double epoch = 0;             // NaN without a training set
+  double learning_rate = 0;     // NaN without a model
+  std::uint32_t k = 0;
+};
+
+/// Times of one learner, up to the clock.
+struct LearnerTotals {
+  double busy = 0, wasted = 0;  // wasted: part of busy, on gradients cancelled or dropped
+  std::uint32_t gradients = 0;  // applied
+};
+
+/// Decides who finishes when and which gradient enters which update: one clock, one queue of
+/// pending events, P learners and a parameter server that follows a protocol.  Knows nothing of
+/// parameters; what it decides is the tape.
+///
+/// Checks at every event: the clock is monotone; no learner computes two minibatches at once; every
+/// gradient dispatched is applied, accepted, dropped, cancelled or in flight; the sum of (version -
+/// read) over all gradients that ended and all that have not equals the sum over updates of the
+/// gradients outstanding at each.
+class TimingPlane : private Server {
+ public:
+  /// `limit`: a segment ends when its gradients and uses are so many.  Without `taped` segments
+  /// stay empty.  The observer may be null; it and the race must outlive the plane.
+  TimingPlane(const Race& race, std::uint32_t replica, bool taped, Observer* observer,
+              std::uint32_t limit = default_limit);
+  ~TimingPlane() override;
+
+  static constexpr std::uint32_t default_limit = 4096;
+
+  /// Goes on to the end of the next segment.  Not to be called after End::finished.
+  const Segment& next_segment();
+
+  /// Ends the run at the verdict that closed the last segment.
+  void stop() { finish(); }
+
+  /// The evaluations of the segment, in order.
+  const std::vector<EvaluationPoint>& evaluations() const { return evaluations_; }
+
+  const Totals& totals() const { return totals_; }
+  const std::vector<std::uint64_t>& staleness_counts() const { return staleness_counts_; }
+  std::vector<LearnerTotals> learner_totals() const;
+  /// Sum over updates of the gradients outstanding at each (in flight or accepted for a later
+  /// update).
+  std::uint64_t outstanding_sum() const { return outstanding_sum_; }
+  /// Share of the run that is done by its nearest limit, 0 to 1.
+  double progress() const;
+
+ private:
+  struct Learner {
+    double begin = 0;  // of the minibatch it computes, or computed last
+    double busy = 0, wasted = 0;
+    std::uint32_t version = 0;
+    std::uint32_t draws = 0;
+    GradientId gradient = 0;
+    std::uint32_t applied = 0;
+    bool computing = false;
+  };
+
+  // Orders of the protocol.
+  std::uint32_t learners() const override { return race_.learners; }
+  std::uint32_t version() const override { return static_cast<std::uint32_t>(totals_.updates); }
+  std::uint32_t accepted() const override { return static_cast<std::uint32_t>(accepted_.size()); }
+  void dispatch(std::uint32_t learner) override;
+  void dispatch_waiting() override;
+  void accept(const Arrival& arrival) override;
+  void drop(const Arrival& arrival) override;
+  void cancel_all() override;
+  void update() override;
+
+  void start();
+  void step();
+  void on_arrival(std::uint32_t learner);
+  void begin_minibatch(std::uint32_t learner);
+  void end_minibatch(std::uint32_t learner);
+  void discard(std::uint32_t learner, Ending ending);
+  std::uint32_t forget(std::uint32_t read);
+  void use(GradientId gradient, std::uint32_t staleness, std::uint32_t count);
+  void advance_work(std::uint32_t gradients);
+  void evaluate();
+  void evaluate_by_work();
+  bool limits_met() const;
+  void finish();
+  void check_books() const;
+  GradientFacts facts(std::uint32_t learner) const;
+  double eta(std::uint32_t staleness) const;
+
+  const Race& race_;
+  const std::uint32_t replica_;
+  const bool taped_;
+  Observer* const observer_;
+  const std::uint32_t limit_;
+  const std::unique_ptr<Protocol> protocol_;
+
+  EventQueue queue_;
+  std::vector<Learner> learners_;
+  std::vector<std::uint32_t> waiting_;  // idle learners
+  std::vector<GradientFacts> accepted_;
+  std::uint32_t computing_ = 0;
+
+  Totals totals_;
+  Work work_;
+  std::vector<std::uint64_t> staleness_counts_;
+  std::uint64_t read_sum_ = 0;       // of versions read, over gradients in flight or accepted
+  std::uint64_t ended_lag_sum_ = 0;  // of version - read at the end of a gradient
+  std::uint64_t outstanding_sum_ = 0;
+
+  bool started_ = false, finished_ = false, verdict_wanted_ = false;
+  bool segment_due_ = false;
+  std::uint64_t evaluations_made_ = 0;
+  std::uint64_t timed_evaluations_ = 0;
+  std::uint64_t evaluations_by_updates_ = 0, evaluations_by_epochs_ = 0;
+  EvaluationPoint last_evaluation_;
+
+  Segment segment_;
+  std::vector<EvaluationPoint> evaluations_;
+};
+
+}  // namespace gradrace

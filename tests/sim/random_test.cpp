@@ -1,0 +1,46 @@
+#include "sim/random.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+using namespace gradrace;
+
+TEST_CASE("random: Philox4x32-10 gives the published known answers") {
+  // Salmon et al., SC 2011; the kat_vectors file of Random123.
+  const auto zeros = Philox()({{0, 0, 0, 0}}, {{0, 0}});
+  CHECK(zeros[0] == 0x6627e8d5);
+  CHECK(zeros[1] == 0xe169c58d);
+  CHECK(zeros[2] == 0xbc57ac4c);
+  CHECK(zeros[3] == 0x9b00dbd8);
+  const auto pi =
+      Philox()({{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}}, {{0xa4093822, 0x299f31d0}});
+  CHECK(pi[0] == 0xd16cfe09);
+  CHECK(pi[1] == 0x94fdcceb);
+  CHECK(pi[2] == 0x5001e420);
+  CHECK(pi[3] == 0x24126ea1);
+}
+
+TEST_CASE("random: a name that differs in one part gives other numbers") {
+  const StreamName name{5, 3, Purpose::runtime, 7, 11};
+  std::set<std::uint32_t> first;
+  for (StreamName other :
+       {name, StreamName{6, 3, Purpose::runtime, 7, 11}, StreamName{5, 4, Purpose::runtime, 7, 11},
+        StreamName{5, 3, Purpose::minibatch, 7, 11}, StreamName{5, 3, Purpose::runtime, 8, 11},
+        StreamName{5, 3, Purpose::runtime, 7, 12},
+        StreamName{5 + (1ull << 32), 3, Purpose::runtime, 7, 11}}) {
+    first.insert(philox_block(other, 0)[0]);
+  }
+  CHECK(first.size() == 7);
+}
+
+TEST_CASE("random: a stream gives the words of its blocks") {
+  const StreamName name{1, 2, Purpose::runtime, 3, 4};
+  Stream words = stream(name);
+  for (std::uint32_t block = 0; block < 3; ++block) {
+    std::multiset<std::uint32_t> drawn, expected;
+    for (const auto word : philox_block(name, block)) expected.insert(word);
+    for (int i = 0; i < 4; ++i) drawn.insert(words());
+    CHECK(drawn == expected);
+  }
+}
