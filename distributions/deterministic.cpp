@@ -1,0 +1,45 @@
+#include <vector>
+
+#include "distributions/breaks.h"
+#include "distributions/catalog.h"
+
+namespace gradrace {
+namespace {
+
+constexpr Page page{
+    .name = "deterministic",
+    .definition = "Always the same: X = value.",
+    .source = "the one-point law",
+    .example = R"({"distribution": "deterministic", "value": 1.0})",
+};
+
+class Deterministic final : public Distribution, public HasBreaks {
+ public:
+  struct Config {
+    double value = 1;
+  };
+
+  static void visit(Fields& fields, Config& config) {
+    fields.real("value", config.value, Need::required, positive(), "X in every draw");
+  }
+
+  explicit Deterministic(const Config& config) : value_(config.value) {}
+
+  double sample(Stream&) const override { return value_; }
+  double mean() const override { return value_; }
+  double variance() const override { return 0; }
+  double survival(double x) const override { return x < value_ ? 1 : 0; }
+  double quantile(double) const override { return value_; }
+  double expected_order_statistic(std::uint32_t, std::uint32_t) const override { return value_; }
+  Ageing ageing() const override { return Ageing::new_longer; }
+  std::vector<double> breaks() const override { return {value_}; }
+
+ private:
+  double value_;
+};
+
+}  // namespace
+
+extern const DistributionEntry deterministic_entry{page, read_distribution<Deterministic>};
+
+}  // namespace gradrace

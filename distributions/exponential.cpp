@@ -1,0 +1,53 @@
+#include <boost/random/exponential_distribution.hpp>
+#include <cmath>
+
+#include "distributions/catalog.h"
+#include "distributions/order_statistics.h"
+
+namespace gradrace {
+namespace {
+
+constexpr Page page{
+    .name = "exponential",
+    .definition =
+        "P(X > x) = exp(-x / mean), x >= 0; memoryless.  E[X_{k:n}] = mean (H_n - "
+        "H_{n-k}), H_n = 1 + 1/2 + ... + 1/n.",
+    .source =
+        "the exponential law; order statistics: Renyi 1953; Dutta et al., AISTATS 2018, "
+        "Lemma 3",
+    .example = R"({"distribution": "exponential", "mean": 1.0})",
+};
+
+class Exponential final : public Distribution {
+ public:
+  struct Config {
+    double mean = 1;
+  };
+
+  static void visit(Fields& fields, Config& config) {
+    fields.real("mean", config.mean, Need::required, positive(), "E[X]");
+  }
+
+  explicit Exponential(const Config& config) : mean_(config.mean) {}
+
+  double sample(Stream& words) const override {
+    return mean_ * boost::random::exponential_distribution<double>()(words);
+  }
+  double mean() const override { return mean_; }
+  double variance() const override { return mean_ * mean_; }
+  double survival(double x) const override { return x <= 0 ? 1 : std::exp(-x / mean_); }
+  double quantile(double p) const override { return -mean_ * std::log1p(-p); }
+  double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
+    return mean_ * harmonic_difference(k, n);
+  }
+  Ageing ageing() const override { return Ageing::memoryless; }
+
+ private:
+  double mean_;
+};
+
+}  // namespace
+
+extern const DistributionEntry exponential_entry{page, read_distribution<Exponential>};
+
+}  // namespace gradrace

@@ -1,0 +1,69 @@
+#include <boost/math/special_functions/erf.hpp>
+#include <boost/random/normal_distribution.hpp>
+#include <cmath>
+#include <numbers>
+
+#include "distributions/catalog.h"
+#include "distributions/order_statistics.h"
+
+namespace gradrace {
+namespace {
+
+using std::numbers::sqrt2;
+
+constexpr Page page{
+    .name = "lognormal",
+    .definition =
+        "log X is normal with mean mu and standard deviation sigma.  E[X] = exp(mu + "
+        "sigma^2 / 2); the median is exp(mu).",
+    .source =
+        "the lognormal law; Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions "
+        "1, 2nd ed. 1994, chapter 14",
+    .example = R"({"distribution": "lognormal", "mu": 0.0, "sigma": 0.5})",
+};
+
+class Lognormal final : public Distribution {
+ public:
+  struct Config {
+    double mu = 0;
+    double sigma = 1;
+  };
+
+  static void visit(Fields& fields, Config& config) {
+    fields.real("mu", config.mu, Need::required, between(-300, 300), "mean of log X");
+    fields.real("sigma", config.sigma, Need::required, {.low = 0, .high = 10, .low_allowed = false},
+                "standard deviation of log X");
+  }
+
+  explicit Lognormal(const Config& config) : mu_(config.mu), sigma_(config.sigma) {}
+
+  double sample(Stream& words) const override {
+    return std::exp(mu_ + sigma_ * boost::random::normal_distribution<double>()(words));
+  }
+  double mean() const override { return std::exp(mu_ + sigma_ * sigma_ / 2); }
+  double variance() const override { return mean() * mean() * std::expm1(sigma_ * sigma_); }
+  double survival(double x) const override {
+    return x <= 0 ? 1 : std::erfc((std::log(x) - mu_) / (sigma_ * sqrt2)) / 2;
+  }
+  double quantile(double p) const override {
+    if (p == 0) return 0;
+    const double z = p < 0.5 ? -boost::math::erfc_inv(2 * p) : boost::math::erfc_inv(2 * (1 - p));
+    return std::exp(mu_ + sigma_ * sqrt2 * z);
+  }
+  double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
+    return integrate_order_statistic(*this, k, n);
+  }
+
+  /// The hazard rate starts at 0, so a new one lasts longer than one of a small age; it falls to 0
+  /// in the end, so one of a great age lasts longer than a new one.
+  Ageing ageing() const override { return Ageing::neither; }
+
+ private:
+  double mu_, sigma_;
+};
+
+}  // namespace
+
+extern const DistributionEntry lognormal_entry{page, read_distribution<Lognormal>};
+
+}  // namespace gradrace

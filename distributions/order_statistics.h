@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/distribution.h"
+
+namespace gradrace {
+
+/// H_n - H_{n-k} = 1/n + 1/(n-1) + ... + 1/(n-k+1): E[X_{k:n}] of the exponential law of mean 1.
+/// Source: Renyi 1953.
+double harmonic_difference(std::uint32_t k, std::uint32_t n);
+
+/// P(at least k of n independent trials succeed), each with probability p in [0, 1]: I_p(k, n-k+1).
+double at_least_k_of_n(std::uint32_t k, std::uint32_t n, double p);
+
+/// E[X_{k:n}] of any law X >= 0, by adaptive quadrature of
+///
+///     integral over x >= 0 of P(X_{k:n} > x) dx,   P(X_{k:n} > x) = I_{S(x)}(n-k+1, k),
+///
+/// S the survival function, I the regularised incomplete beta function.  Relative error below 1e-9
+/// where survival() is good to 1e-14 and, past the largest double, nothing of the mean is left.
+/// Source: David and Nagaraja, Order Statistics, 3rd ed. 2003, sections 2.1 and 3.1.
+double integrate_order_statistic(const Distribution& law, std::uint32_t k, std::uint32_t n);
+
+}  // namespace gradrace

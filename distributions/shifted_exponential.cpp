@@ -1,0 +1,59 @@
+#include <boost/random/exponential_distribution.hpp>
+#include <cmath>
+#include <vector>
+
+#include "distributions/breaks.h"
+#include "distributions/catalog.h"
+#include "distributions/order_statistics.h"
+
+namespace gradrace {
+namespace {
+
+constexpr Page page{
+    .name = "shifted-exponential",
+    .definition =
+        "A fixed part and a random one: P(X > x) = exp(-(x - shift) / mean), x >= shift. "
+        " E[X] = shift + mean; E[X_{k:n}] = shift + mean (H_n - H_{n-k}).",
+    .source = "the two-parameter exponential law; Dutta et al., AISTATS 2018, Fig. 5",
+    .example = R"({"distribution": "shifted-exponential", "shift": 1.0, "mean": 1.0})",
+};
+
+class ShiftedExponential final : public Distribution, public HasBreaks {
+ public:
+  struct Config {
+    double shift = 0;
+    double mean = 1;
+  };
+
+  static void visit(Fields& fields, Config& config) {
+    fields.real("shift", config.shift, Need::required, at_least(0), "the fixed part");
+    fields.real("mean", config.mean, Need::required, positive(), "mean of the exponential part");
+  }
+
+  explicit ShiftedExponential(const Config& config) : shift_(config.shift), mean_(config.mean) {}
+
+  double sample(Stream& words) const override {
+    return shift_ + mean_ * boost::random::exponential_distribution<double>()(words);
+  }
+  double mean() const override { return shift_ + mean_; }
+  double variance() const override { return mean_ * mean_; }
+  double survival(double x) const override {
+    return x <= shift_ ? 1 : std::exp(-(x - shift_) / mean_);
+  }
+  double quantile(double p) const override { return shift_ - mean_ * std::log1p(-p); }
+  double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
+    return shift_ + mean_ * harmonic_difference(k, n);
+  }
+  Ageing ageing() const override { return shift_ > 0 ? Ageing::new_longer : Ageing::memoryless; }
+  std::vector<double> breaks() const override { return {shift_}; }
+
+ private:
+  double shift_, mean_;
+};
+
+}  // namespace
+
+extern const DistributionEntry shifted_exponential_entry{page,
+                                                         read_distribution<ShiftedExponential>};
+
+}  // namespace gradrace
