@@ -1,0 +1,40 @@
+#include "sim/protocol.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{.name = "async",
+                    .definition =
+                        "Every gradient is an update, made when it arrives; the learner that sent "
+                        "it reads the new version and goes on, the "
+                        "others keep computing at the versions they read.",
+                    .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 4",
+                    .example = R"({"kind": "async"})"};
+
+class Async final : public Protocol {
+ public:
+  struct Config {};
+  static void visit(Fields&, Config&, std::uint32_t) {}
+
+  Async(const Config&, std::uint32_t) {}
+
+  void on_gradient(Server& server, const Arrival& arrival) override {
+    server.accept(arrival);
+    server.update();
+    server.dispatch(arrival.learner);
+  }
+
+  std::uint32_t k() const override { return 1; }
+
+  /// E[T] = E[X]/P (Lemma 4 with K = 1); the mean staleness is P - 1 for any law.
+  Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
+    return {{{runtime.mean() / learners, Basis::exact}}, learners - 1.0};
+  }
+};
+
+}  // namespace
+
+extern const ProtocolEntry async_entry{page, read_protocol<Async>};
+
+}  // namespace gradrace

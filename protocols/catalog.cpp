@@ -1,0 +1,31 @@
+#include "protocols/catalog.h"
+
+namespace gradrace {
+
+extern const ProtocolEntry sync_entry;
+extern const ProtocolEntry k_sync_entry;
+extern const ProtocolEntry k_batch_sync_entry;
+extern const ProtocolEntry async_entry;
+extern const ProtocolEntry k_async_entry;
+
+const ProtocolCatalog& protocol_catalog() {
+  static constexpr const ProtocolEntry* entries[] = {
+      &sync_entry, &k_sync_entry, &k_batch_sync_entry, &async_entry, &k_async_entry,
+  };
+  static constexpr ProtocolCatalog catalog{"protocols", "kind", entries};
+  return catalog;
+}
+
+extern const LearningRateEntry constant_entry;
+extern const LearningRateEntry step_entry;
+
+const LearningRateCatalog& learning_rate_catalog() {
+  static constexpr const LearningRateEntry* entries[] = {
+      &constant_entry,
+      &step_entry,
+  };
+  static constexpr LearningRateCatalog catalog{"learning-rates", "kind", entries};
+  return catalog;
+}
+
+}  // namespace gradrace

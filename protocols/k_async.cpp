@@ -1,0 +1,61 @@
+#include "sim/protocol.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{.name = "k-async",
+                    .definition =
+                        "The server waits for the first K learners and updates with their "
+                        "gradients, each computed at the version that its "
+                        "learner read; only those K read the new version, the others go on. K = 1 "
+                        "is async, K = P is sync.",
+                    .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 3",
+                    .example = R"({"kind": "k-async", "k": 4})"};
+
+class KAsync final : public Protocol {
+ public:
+  struct Config {
+    std::uint32_t k = 1;
+  };
+  static void visit(Fields& fields, Config& config, std::uint32_t learners) {
+    fields.integer("k", config.k, Need::required, between(1, learners, "cluster.learners"),
+                   "K: gradients in an update");
+  }
+
+  KAsync(const Config& config, std::uint32_t) : config_(config) {}
+
+  void on_gradient(Server& server, const Arrival& arrival) override {
+    server.accept(arrival);
+    if (server.accepted() < config_.k) return;
+    server.update();
+    server.dispatch_waiting();
+  }
+
+  std::uint32_t k() const override { return config_.k; }
+
+  /// K = 1: E[X]/P; K = P: E[X_{P:P}].  Between, E[X_{K:P}] is exact for exponential X and an upper
+  /// bound where a new minibatch takes longer than a used one (Lemma 5); for any X nobody is faster
+  /// than never idle, K E[X]/P. The mean staleness is (P - K)/K for any law.
+  Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
+    const double k = config_.k, p = learners;
+    const double staleness = (p - k) / k;
+    if (config_.k == 1) return {{{runtime.mean() / p, Basis::exact}}, staleness};
+    const double of_sync = runtime.expected_order_statistic(config_.k, learners);
+    const auto ageing = runtime.ageing();
+    if (config_.k == learners || ageing == Ageing::memoryless) {
+      return {{{of_sync, Basis::exact}}, staleness};
+    }
+    if (ageing == Ageing::new_longer) return {{{of_sync, Basis::upper}}, staleness};
+    return {{{k * runtime.mean() / p, Basis::lower}}, staleness};
+  }
+
+ private:
+  Config config_;
+};
+
+}  // namespace
+
+extern const ProtocolEntry k_async_entry{page, read_protocol<KAsync>};
+
+}  // namespace gradrace

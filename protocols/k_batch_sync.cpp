@@ -1,0 +1,63 @@
+#include "sim/protocol.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{.name = "k-batch-sync",
+                    .definition =
+                        "The server waits for K minibatches at the current version, from any "
+                        "learners, repeats allowed: who delivered starts "
+                        "the next one at once, at the same version. At the update everything in "
+                        "flight is cancelled and all P read the next "
+                        "version. K may exceed P.",
+                    .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 2",
+                    .example = R"({"kind": "k-batch-sync", "k": 4})"};
+
+class KBatchSync final : public Protocol {
+ public:
+  struct Config {
+    std::uint32_t k = 1;
+  };
+  static void visit(Fields& fields, Config& config, std::uint32_t) {
+    fields.integer("k", config.k, Need::required, at_least(1), "K: gradients in an update");
+  }
+
+  KBatchSync(const Config& config, std::uint32_t) : config_(config) {}
+
+  void on_gradient(Server& server, const Arrival& arrival) override {
+    server.accept(arrival);
+    if (server.accepted() < config_.k) return server.dispatch(arrival.learner);
+    server.update();
+    server.cancel_all();
+    server.dispatch_waiting();
+  }
+
+  std::uint32_t k() const override { return config_.k; }
+
+  /// Every update starts P renewal processes anew.  Exponential X: E[T] = K E[X]/P (an Erlang
+  /// time).  By Wald's equation E[T] >= K E[X]/P where a new minibatch takes longer than a used
+  /// one, <= where it takes shorter.  For any X E[T] <= E[X_{K:P}], the time of k-sync.
+  Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
+    const double renewal = config_.k * runtime.mean() / learners;
+    const auto ageing = runtime.ageing();
+    if (ageing == Ageing::memoryless) return {{{renewal, Basis::exact}}, 0.0};
+    if (ageing == Ageing::new_shorter) return {{{renewal, Basis::upper}}, 0.0};
+    if (config_.k == 1)
+      return {{{runtime.expected_order_statistic(1, learners), Basis::exact}}, 0.0};
+    if (config_.k <= learners) {
+      return {{{runtime.expected_order_statistic(config_.k, learners), Basis::upper}}, 0.0};
+    }
+    if (ageing == Ageing::new_longer) return {{{renewal, Basis::lower}}, 0.0};
+    return {{}, 0.0};
+  }
+
+ private:
+  Config config_;
+};
+
+}  // namespace
+
+extern const ProtocolEntry k_batch_sync_entry{page, read_protocol<KBatchSync>};
+
+}  // namespace gradrace

@@ -1,0 +1,50 @@
+#include "sim/protocol.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{.name = "k-sync",
+                    .definition =
+                        "The server waits for the first K learners, each computing one minibatch "
+                        "at the current version; the other P - K are "
+                        "cancelled, and all P read the next version.",
+                    .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 2",
+                    .example = R"({"kind": "k-sync", "k": 4})"};
+
+class KSync final : public Protocol {
+ public:
+  struct Config {
+    std::uint32_t k = 1;
+  };
+  static void visit(Fields& fields, Config& config, std::uint32_t learners) {
+    fields.integer("k", config.k, Need::required, between(1, learners, "cluster.learners"),
+                   "K: gradients in an update");
+  }
+
+  KSync(const Config& config, std::uint32_t) : config_(config) {}
+
+  void on_gradient(Server& server, const Arrival& arrival) override {
+    server.accept(arrival);
+    if (server.accepted() < config_.k) return;
+    server.update();
+    server.cancel_all();
+    server.dispatch_waiting();
+  }
+
+  std::uint32_t k() const override { return config_.k; }
+
+  /// E[T] = E[X_{K:P}] (Lemma 3).
+  Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
+    return {{{runtime.expected_order_statistic(config_.k, learners), Basis::exact}}, 0.0};
+  }
+
+ private:
+  Config config_;
+};
+
+}  // namespace
+
+extern const ProtocolEntry k_sync_entry{page, read_protocol<KSync>};
+
+}  // namespace gradrace

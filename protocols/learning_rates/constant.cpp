@@ -1,0 +1,32 @@
+#include "sim/learning_rate.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{.name = "constant",
+                    .definition = "The same eta for every gradient.",
+                    .source = "textbook SGD",
+                    .example = R"({"kind": "constant", "eta": 0.05})"};
+
+class Constant final : public LearningRate {
+ public:
+  explicit Constant(double eta) : eta_(eta) {}
+  double eta(const Work&, std::uint32_t) const override { return eta_; }
+
+ private:
+  double eta_;
+};
+
+LearningRateProduct read(Fields& fields, const WorkBudget&) {
+  double eta = 0;
+  fields.real("eta", eta, Need::required, positive(), "learning rate of the average gradient");
+  if (!fields.good()) return nullptr;
+  return std::make_shared<Constant>(eta);
+}
+
+}  // namespace
+
+extern const LearningRateEntry constant_entry{page, read};
+
+}  // namespace gradrace

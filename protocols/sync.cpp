@@ -1,0 +1,44 @@
+#include "sim/protocol.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{.name = "sync",
+                    .definition =
+                        "Fully synchronous: the server waits for the gradients of all P learners, "
+                        "each computed at the current version; "
+                        "then all read the next one.",
+                    .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 2 with K = P",
+                    .example = R"({"kind": "sync"})"};
+
+class Sync final : public Protocol {
+ public:
+  struct Config {};
+  static void visit(Fields&, Config&, std::uint32_t) {}
+
+  Sync(const Config&, std::uint32_t learners) : learners_(learners) {}
+
+  void on_gradient(Server& server, const Arrival& arrival) override {
+    server.accept(arrival);
+    if (server.accepted() < learners_) return;
+    server.update();
+    server.dispatch_waiting();
+  }
+
+  std::uint32_t k() const override { return learners_; }
+
+  /// E[T] = E[X_{P:P}] (Lemma 3 with K = P).
+  Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
+    return {{{runtime.expected_order_statistic(learners, learners), Basis::exact}}, 0.0};
+  }
+
+ private:
+  std::uint32_t learners_;
+};
+
+}  // namespace
+
+extern const ProtocolEntry sync_entry{page, read_protocol<Sync>};
+
+}  // namespace gradrace
