@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "sim/catalog.h"
+
+namespace gradrace {
+
+/// Rows of one split: features and class.  Small integers stay bytes; what is not is float.
+struct Rows {
+  std::size_t count = 0;
+  std::vector<std::uint8_t> bytes;    // [count, features], or empty
+  std::vector<float> floats;          // [count, features], or empty
+  std::vector<std::uint8_t> classes;  // [count]
+};
+
+/// A classification task, immutable and shared by every run that uses it.
+struct Dataset {
+  std::size_t features = 0;
+  std::size_t classes = 0;
+  float byte_scale = 1;  // a feature is its byte times this
+  Rows train, test;
+  std::string hash;  // of the content, hexadecimal
+};
+
+/// Finds and keeps data: where relative paths start, where else to look, and what has been read
+/// already.
+class DataShelf {
+ public:
+  /// A relative path starts at `scenario_folder`; what is not there is looked for at
+  /// `data_folder`/<last component>
+  /// (--data, GRADRACE_DATA; empty: nowhere).
+  DataShelf(std::filesystem::path scenario_folder, std::filesystem::path data_folder);
+
+  /// The absolute path of a folder or file that exists, else an empty path.
+  std::filesystem::path find(const std::string& path) const;
+  /// Where find() looks, for its error message.
+  std::string places(const std::string& path) const;
+
+  /// The data set of that name, made by `load` at the first call.  Safe from several threads.
+  std::shared_ptr<const Dataset> get(const std::string& name, const std::function<Dataset()>& load);
+
+ private:
+  std::filesystem::path scenario_folder_, data_folder_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const Dataset>> shelf_;
+};
+
+/// Reads or makes the data set when it is first needed.
+using LoadDataset = std::function<std::shared_ptr<const Dataset>()>;
+using DatasetEntry = Entry<LoadDataset, DataShelf&>;
+using DatasetCatalog = Catalog<LoadDataset, DataShelf&>;
+
+const DatasetCatalog& dataset_catalog();
+
+}  // namespace gradrace

@@ -1,0 +1,171 @@
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <initializer_list>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "models/dataset.h"
+
+namespace gradrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Page page{
+    "idx",
+    "Images and labels in the IDX format of MNIST: a folder with train-images-idx3-ubyte, "
+    "train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, each plain or "
+    ".gz. "
+    "A feature is a pixel / 255; the classes are 0 to the greatest label of the training rows.",
+    "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998",
+    R"({"kind": "idx", "path": "../data/mnist"})"};
+
+struct Config {
+  std::string path;
+};
+
+void visit(Fields& fields, Config& config) {
+  fields.text("path", config.path, Need::required, "folder of the four files");
+}
+
+using Bytes = std::vector<std::uint8_t>;
+
+[[noreturn]] void defect(const fs::path& file, const std::string& what) {
+  throw std::runtime_error(file.string() + ": " + what);
+}
+
+/// "train-images", "idx3-ubyte": the file of that name as the folder spells it.
+fs::path find_file(const fs::path& folder, const std::string& stem, const std::string& type) {
+  for (const char* joint : {"-", "."})
+    for (const char* suffix : {"", ".gz"})
+      if (const fs::path file = folder / (stem + joint + type + suffix); fs::exists(file))
+        return file;
+  defect(folder, "holds no " + stem + "-" + type + " (nor .gz, nor " + stem + "." + type + ")");
+}
+
+/// The content, unpacked if it is packed.
+Bytes read_bytes(const fs::path& file) {
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> handle(gzopen(file.c_str(), "rb"), gzclose);
+  if (!handle) defect(file, "cannot be opened");
+  gzbuffer(handle.get(), 1 << 17);
+  Bytes content(1 << 20);
+  std::size_t size = 0;
+  while (true) {
+    const auto room = static_cast<unsigned>(std::min<std::size_t>(content.size() - size, 1 << 30));
+    const int got = gzread(handle.get(), content.data() + size, room);
+    int status = Z_OK;
+    const char* message = gzerror(handle.get(), &status);
+    if (got < 0 || (status != Z_OK && status != Z_STREAM_END))
+      defect(file, "cannot be read: " + std::string(status == Z_ERRNO ? "I/O error" : message));
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+    if (size == content.size()) content.resize(2 * size);
+  }
+  content.resize(size);
+  return content;
+}
+
+std::uint32_t big_endian(const Bytes& bytes, std::size_t at) {
+  return std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 |
+         std::uint32_t{bytes[at + 2]} << 8 | std::uint32_t{bytes[at + 3]};
+}
+
+std::string hex(std::uint32_t number) {
+  char text[11];
+  std::snprintf(text, sizeof text, "0x%08x", number);
+  return text;
+}
+
+/// An array of bytes and its shape.
+struct Array {
+  std::vector<std::size_t> shape;
+  Bytes bytes;
+};
+
+Array read_array(const fs::path& file, std::size_t dimensions) {
+  Bytes content = read_bytes(file);
+  const std::size_t header = 4 + 4 * dimensions;
+  if (content.size() < header)
+    defect(file, "has " + std::to_string(content.size()) + " bytes, the header alone takes " +
+                     std::to_string(header));
+  const std::uint32_t magic = big_endian(content, 0);
+  const auto expected = 0x0800u + static_cast<std::uint32_t>(dimensions);
+  if (magic != expected) defect(file, "magic number " + hex(magic) + ", expected " + hex(expected));
+
+  Array array;
+  double numbers = 1;
+  std::string product;
+  for (std::size_t i = 0; i < dimensions; ++i) {
+    const std::uint32_t length = big_endian(content, 4 + 4 * i);
+    if (length == 0) defect(file, "header: a length is 0");
+    array.shape.push_back(length);
+    numbers *= length;
+    product += (i == 0 ? "" : " x ") + std::to_string(length);
+  }
+  const std::size_t got = content.size() - header;
+  if (static_cast<double>(got) != numbers)
+    defect(file, std::string(static_cast<double>(got) < numbers ? "is truncated" : "is too long") +
+                     ": " + std::to_string(got) + " bytes after the header, which says " + product);
+  content.erase(content.begin(), content.begin() + static_cast<std::ptrdiff_t>(header));
+  array.bytes = std::move(content);
+  return array;
+}
+
+Rows read_split(const fs::path& folder, const std::string& split, std::size_t& height,
+                std::size_t& width) {
+  const fs::path images_file = find_file(folder, split + "-images", "idx3-ubyte");
+  const fs::path labels_file = find_file(folder, split + "-labels", "idx1-ubyte");
+  Array images = read_array(images_file, 3), labels = read_array(labels_file, 1);
+  if (labels.shape[0] != images.shape[0])
+    defect(labels_file, std::to_string(labels.shape[0]) + " labels for the " +
+                            std::to_string(images.shape[0]) + " images of " +
+                            images_file.filename().string());
+  if (height == 0) height = images.shape[1], width = images.shape[2];
+  if (images.shape[1] != height || images.shape[2] != width)
+    defect(images_file, "images of " + std::to_string(images.shape[1]) + " x " +
+                            std::to_string(images.shape[2]) + ", those of training are " +
+                            std::to_string(height) + " x " + std::to_string(width));
+  return {images.shape[0], std::move(images.bytes), {}, std::move(labels.bytes)};
+}
+
+Dataset load(const fs::path& folder) {
+  Dataset dataset;
+  std::size_t height = 0, width = 0;
+  dataset.train = read_split(folder, "train", height, width);
+  dataset.test = read_split(folder, "t10k", height, width);
+  dataset.features = height * width;
+  dataset.byte_scale = 1.0f / 255;
+  dataset.classes = 1 + std::size_t{*std::ranges::max_element(dataset.train.classes)};
+  const std::size_t greatest = *std::ranges::max_element(dataset.test.classes);
+  if (greatest >= dataset.classes)
+    defect(find_file(folder, "t10k-labels", "idx1-ubyte"), "label " + std::to_string(greatest) +
+                                                               ", the training labels end at " +
+                                                               std::to_string(dataset.classes - 1));
+  return dataset;
+}
+
+LoadDataset read(Fields& fields, DataShelf& shelf) {
+  Config config;
+  visit(fields, config);
+  if (!fields.good()) return {};
+  const fs::path folder = shelf.find(config.path);
+  if (!fs::is_directory(folder)) {
+    fields.complain("path", "no folder \"" + config.path + "\"",
+                    "looked at " + shelf.places(config.path));
+    return {};
+  }
+  return [&shelf, folder] {
+    return shelf.get("idx " + folder.string(), [&] { return load(folder); });
+  };
+}
+
+}  // namespace
+
+extern const DatasetEntry idx_entry{page, read};
+
+}  // namespace gradrace

@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <boost/random/normal_distribution.hpp>
+#include <cmath>
+#include <cstdio>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/dataset.h"
+#include "sim/random.h"
+
+namespace gradrace {
+namespace {
+
+constexpr Page page{
+    "synthetic",
+    "Gaussian clusters, one for each class: x = mean of its class + N(0, I), row i has class i mod "
+    "classes.  The means are N(0, s^2 / (2 features) I), so that the root-mean-square distance of "
+    "two of them is s = separation, in standard deviations of the noise.  Made from a seed of its "
+    "own, so that all runs of a scenario share it.",
+    "Gaussian mixture with equal covariances; Hastie, Tibshirani, Friedman, The Elements of "
+    "Statistical Learning, sec. 4.3",
+    R"({"kind": "synthetic", "rows": 4000, "classes": 10})"};
+
+struct Config {
+  std::uint64_t seed = 1;
+  std::uint32_t rows = 4000, test_rows = 2000;
+  std::uint32_t features = 32, classes = 10;
+  double separation = 4.5;
+};
+
+void visit(Fields& fields, Config& config) {
+  fields.integer("seed", config.seed, Need::defaulted, at_least(0), "of the data alone");
+  fields.integer("rows", config.rows, Need::defaulted, between(1, 1e8), "training rows");
+  fields.integer("test_rows", config.test_rows, Need::defaulted, between(1, 1e8), "test rows");
+  fields.integer("features", config.features, Need::defaulted, between(1, 1e6), "numbers in a row");
+  fields.integer("classes", config.classes, Need::defaulted, between(2, 256), "clusters");
+  fields.real("separation", config.separation, Need::defaulted, at_least(0),
+              "root-mean-square distance of two class means");
+}
+
+/// What the draw of a stream of Purpose::dataset stands for; its learner is the class or the row.
+enum class Part : std::uint32_t { mean, train, test };
+
+/// Adds N(0, sd^2) to each of the numbers.
+void add_normals(std::span<float> numbers, double sd, std::uint64_t seed, Part part,
+                 std::uint32_t index) {
+  Stream words = stream({seed, 0, Purpose::dataset, index, static_cast<std::uint32_t>(part)});
+  boost::random::normal_distribution<double> normal(0, sd);
+  for (float& x : numbers) x = static_cast<float>(x + normal(words));
+}
+
+Rows make_rows(const Config& config, const std::vector<float>& means, std::uint32_t count,
+               Part part) {
+  const std::size_t d = config.features;
+  Rows rows;
+  rows.count = count;
+  rows.floats.resize(count * d);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const std::uint32_t c = i % config.classes;
+    rows.classes.push_back(static_cast<std::uint8_t>(c));
+    const std::span<float> row(rows.floats.data() + i * d, d);
+    std::copy_n(means.data() + c * d, d, row.data());
+    add_normals(row, 1, config.seed, part, i);
+  }
+  return rows;
+}
+
+Dataset make(const Config& config) {
+  const std::size_t d = config.features;
+  std::vector<float> means(config.classes * d);
+  for (std::uint32_t c = 0; c < config.classes; ++c)
+    add_normals({means.data() + c * d, d},
+                config.separation / std::sqrt(2.0 * static_cast<double>(d)), config.seed,
+                Part::mean, c);
+  Dataset dataset;
+  dataset.features = d;
+  dataset.classes = config.classes;
+  dataset.train = make_rows(config, means, config.rows, Part::train);
+  dataset.test = make_rows(config, means, config.test_rows, Part::test);
+  return dataset;
+}
+
+std::string name(const Config& config) {
+  char separation[32];
+  std::snprintf(separation, sizeof separation, "%.17g", config.separation);
+  std::string result = "synthetic";
+  for (const std::uint64_t number :
+       {config.seed, std::uint64_t{config.rows}, std::uint64_t{config.test_rows},
+        std::uint64_t{config.features}, std::uint64_t{config.classes}})
+    result += " " + std::to_string(number);
+  return result + " " + separation;
+}
+
+LoadDataset read(Fields& fields, DataShelf& shelf) {
+  Config config;
+  visit(fields, config);
+  if (!fields.good()) return {};
+  return [&shelf, config] { return shelf.get(name(config), [&] { return make(config); }); };
+}
+
+}  // namespace
+
+extern const DatasetEntry synthetic_entry{page, read};
+
+}  // namespace gradrace

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "models/dataset.h"
+#include "sim/catalog.h"
+#include "sim/device.h"
+
+namespace gradrace {
+
+/// Names a learner's minibatch: with the run's seed and replica it says which samples and which
+/// noise.
+struct MinibatchName {
+  std::uint64_t seed;
+  std::uint32_t replica, learner, draw;
+  std::uint32_t size;  // m
+};
+
+/// The definition of a model's numbers, on the CPU, for Real = float or double.
+///
+/// One instance belongs to one thread and keeps its scratch memory.  What a call gives depends on
+/// its arguments alone.
+template <class Real>
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  /// d.
+  virtual std::size_t parameters() const = 0;
+
+  /// w [d]: the initial model of a run.
+  virtual void initialise(std::uint64_t seed, std::uint32_t replica, std::span<Real> w) = 0;
+
+  /// g [d]: gradient of the mean loss over the minibatch at w [d], regulariser included.
+  virtual void gradient(std::span<const Real> w, const MinibatchName& name, std::span<Real> g) = 0;
+
+  /// Loss and errors at each of the values [d].
+  virtual void evaluate(std::span<const Real* const> values, std::span<Evaluation> results) = 0;
+};
+
+/// What a device needs to know beside the model.
+struct DeviceOptions {
+  std::string device = "auto";              // auto, cpu or cuda
+  std::optional<std::uint64_t> train_rows;  // evaluate the training loss on so many rows only
+};
+
+/// The model of a scenario, before any device holds it.
+class ModelSpec {
+ public:
+  virtual ~ModelSpec() = default;
+
+  /// m.
+  virtual std::uint32_t minibatch() const = 0;
+
+  /// Size of the training set, 0 if there is none.  Reads the data.
+  virtual std::uint64_t training_rows() const = 0;
+  virtual bool has_dataset() const = 0;
+
+  /// Hash of the data's content, empty if there are none.  Reads the data.
+  virtual std::string data_hash() const = 0;
+
+  /// The exact loss that a long run settles at when every update averages k fresh gradients with
+  /// constant eta and no momentum; none where that is not known.
+  virtual std::optional<double> error_floor(double /*eta*/, std::uint32_t /*k*/) const {
+    return {};
+  }
+
+  /// A device of one's own, one for each thread.  Reads the data.  std::runtime_error where the
+  /// device is not to be had.
+  virtual std::unique_ptr<Device> make_device(const DeviceOptions& options) const = 0;
+};
+
+using ModelProduct = std::shared_ptr<const ModelSpec>;
+using ModelEntry = Entry<ModelProduct, DataShelf&>;
+using ModelCatalog = Catalog<ModelProduct, DataShelf&>;
+
+const ModelCatalog& model_catalog();
+
+}  // namespace gradrace
