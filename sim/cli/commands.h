@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sim/cli/scenario.h"
+
+namespace gradrace {
+
+struct RunOptions {
+  std::vector<std::filesystem::path> files;
+  ScenarioChanges changes;
+  std::filesystem::path out;  // empty: out/<name>
+  unsigned jobs = 0;          // 0: the number of cores
+  bool force = false, plot = false, quiet = false;
+};
+
+/// Each command prints its result to stdout and returns the exit status; mistakes are exceptions
+/// (ScenarioError, UsageError, std::runtime_error).
+int run_command(const RunOptions& options);
+int theory_command(const std::filesystem::path& file, const ScenarioChanges& changes);
+int validate_command(const std::vector<std::filesystem::path>& files,
+                     const ScenarioChanges& changes);
+int list_command(const std::string& what);
+int schema_command();
+int signature_command();
+int plot_command(const std::vector<std::filesystem::path>& folders);
+
+}  // namespace gradrace

@@ -1,0 +1,291 @@
+#include <boost/program_options.hpp>
+#include <cstdlib>
+#include <exception>
+#include <functional>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "sim/cli/commands.h"
+#include "sim/cli/manifest.h"
+#include "sim/cli/usage_error.h"
+#include "sim/document.h"
+#include "sim/edit_distance.h"
+
+namespace gradrace {
+
+namespace {
+
+namespace po = boost::program_options;
+using Words = std::vector<std::string>;
+
+/// A command of the program: its line in the help, its usage with examples, and what it does with
+/// its words.
+struct Command {
+  std::string_view name, summary, usage;
+  int (*run)(const Words& words);
+};
+
+const Command& command_of(std::string_view name);
+
+/// Options of a command and the name that words without a dash go to.
+struct Syntax {
+  po::options_description options{"Options"};
+  std::string positional;
+};
+
+po::variables_map parse(std::string_view command, const Words& words, Syntax& syntax) {
+  syntax.options.add_options()("help,h", "this text");
+  po::options_description all;
+  all.add(syntax.options);
+  po::positional_options_description positional;
+  if (!syntax.positional.empty()) {
+    all.add_options()(syntax.positional.c_str(), po::value<Words>());
+    positional.add(syntax.positional.c_str(), -1);
+  }
+  po::variables_map values;
+  try {
+    const int style =
+        po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+    po::store(po::command_line_parser(words).options(all).positional(positional).style(style).run(),
+              values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw UsageError(std::string(command) + ": " + error.what() + "; see gradrace " +
+                     std::string(command) + " --help");
+  }
+  return values;
+}
+
+bool help_wanted(std::string_view command, const po::variables_map& values, const Syntax& syntax) {
+  if (values.count("help") == 0) return false;
+  const Command& entry = command_of(command);
+  std::cout << "gradrace " << entry.name << ": " << entry.summary << "\n\n"
+            << entry.usage << '\n'
+            << syntax.options;
+  return true;
+}
+
+Words words_of(const po::variables_map& values, const std::string& name) {
+  return values.count(name) != 0 ? values[name].as<Words>() : Words{};
+}
+
+std::vector<std::filesystem::path> paths_of(std::string_view command,
+                                            const po::variables_map& values,
+                                            const std::string& name) {
+  const Words words = words_of(values, name);
+  if (words.empty()) {
+    throw UsageError(std::string(command) + ": needs a " +
+                     (name == "folder" ? "folder" : "scenario file") + "; see gradrace " +
+                     std::string(command) + " --help");
+  }
+  return {words.begin(), words.end()};
+}
+
+void add_scenario_options(Syntax& syntax) {
+  syntax.options.add_options()                                                                   //
+      ("set", po::value<Words>()->composing()->value_name("PATH=VALUE"),                         //
+       "change a key: dotted path, JSON value; repeatable")                                      //
+      ("seed", po::value<std::string>()->value_name("N"), "change seed")                         //
+      ("replicas", po::value<std::string>()->value_name("N"), "change replicas")                 //
+      ("device", po::value<std::string>()->value_name("D"), "change device: auto, cpu or cuda")  //
+      ("timing-only", "leave the model out: times and staleness, no gradients")                  //
+      ("data", po::value<std::string>()->value_name("DIR"),                                      //
+       "where data sets are looked for that are not at their path (else GRADRACE_DATA)");
+}
+
+ScenarioChanges changes_of(std::string_view command, const po::variables_map& values) {
+  ScenarioChanges changes;
+  for (const auto& set : words_of(values, "set")) {
+    const auto equals = set.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw UsageError(std::string(command) + ": --set takes PATH=VALUE, got \"" + set + "\"");
+    }
+    changes.sets.push_back({set.substr(0, equals), set.substr(equals + 1), "--set " + set});
+  }
+  for (const char* key : {"seed", "replicas", "device"}) {
+    if (values.count(key) == 0) continue;
+    const auto& value = values[key].as<std::string>();
+    changes.sets.push_back({key, value, std::string("--") + key + " " + value});
+  }
+  if (values.count("timing-only") != 0)
+    changes.sets.push_back({"timing_only", "true", "--timing-only"});
+  const char* environment = std::getenv("GRADRACE_DATA");
+  if (environment != nullptr) changes.data_folder = environment;
+  if (values.count("data") != 0) changes.data_folder = values["data"].as<std::string>();
+  return changes;
+}
+
+int run(const Words& words) {
+  Syntax syntax{.positional = "file"};
+  add_scenario_options(syntax);
+  syntax.options.add_options()                                                                    //
+      ("out", po::value<std::string>()->value_name("DIR"),                                        //
+       "output folder (default out/<name>; with several files DIR/<name>)")                       //
+      ("jobs", po::value<unsigned>()->value_name("N"), "threads (default: the number of cores)")  //
+      ("force", "overwrite results that are there")                                               //
+      ("plot", "draw the plots afterwards")                                                       //
+      ("quiet", "no progress, no table");
+  const auto values = parse("run", words, syntax);
+  if (help_wanted("run", values, syntax)) return 0;
+  RunOptions options;
+  options.files = paths_of("run", values, "file");
+  options.changes = changes_of("run", values);
+  if (values.count("out") != 0) options.out = values["out"].as<std::string>();
+  if (values.count("jobs") != 0) options.jobs = values["jobs"].as<unsigned>();
+  options.force = values.count("force") != 0;
+  options.plot = values.count("plot") != 0;
+  options.quiet = values.count("quiet") != 0;
+  return run_command(options);
+}
+
+int theory(const Words& words) {
+  Syntax syntax{.positional = "file"};
+  add_scenario_options(syntax);
+  const auto values = parse("theory", words, syntax);
+  if (help_wanted("theory", values, syntax)) return 0;
+  const auto files = paths_of("theory", values, "file");
+  if (files.size() != 1) throw UsageError("theory: takes one scenario file");
+  return theory_command(files.front(), changes_of("theory", values));
+}
+
+int validate(const Words& words) {
+  Syntax syntax{.positional = "file"};
+  add_scenario_options(syntax);
+  const auto values = parse("validate", words, syntax);
+  if (help_wanted("validate", values, syntax)) return 0;
+  return validate_command(paths_of("validate", values, "file"), changes_of("validate", values));
+}
+
+int list(const Words& words) {
+  Syntax syntax{.positional = "name"};
+  const auto values = parse("list", words, syntax);
+  if (help_wanted("list", values, syntax)) return 0;
+  const Words names = words_of(values, "name");
+  if (names.size() > 1) throw UsageError("list: takes one name at the most");
+  return list_command(names.empty() ? "" : names.front());
+}
+
+int schema(const Words& words) {
+  Syntax syntax;
+  const auto values = parse("schema", words, syntax);
+  return help_wanted("schema", values, syntax) ? 0 : schema_command();
+}
+
+int signature(const Words& words) {
+  Syntax syntax;
+  const auto values = parse("signature", words, syntax);
+  return help_wanted("signature", values, syntax) ? 0 : signature_command();
+}
+
+int plot(const Words& words) {
+  Syntax syntax{.positional = "folder"};
+  const auto values = parse("plot", words, syntax);
+  if (help_wanted("plot", values, syntax)) return 0;
+  return plot_command(paths_of("plot", values, "folder"));
+}
+
+constexpr Command commands[] = {
+    {"run", "runs scenarios (sweep points x replicas) and writes an output folder for each",
+     "  gradrace run FILE... [options]\n\n"
+     "Examples:\n"
+     "  gradrace run scenarios/quickstart.json --plot\n"
+     "  gradrace run scenarios/quickstart.json --set cluster.learners=16 --replicas 10 --out "
+     "out/p16\n"
+     "  gradrace run scenarios/quickstart.json --timing-only --set stop.updates=100000 --out "
+     "out/times\n",
+     run},
+    {"theory", "prints what theory predicts for each point, as CSV",
+     "  gradrace theory FILE [options]\n\n"
+     "Example:\n"
+     "  gradrace theory scenarios/quickstart.json --set cluster.learners=20\n",
+     theory},
+    {"validate", "checks scenario files, runs nothing",
+     "  gradrace validate FILE... [options]\n\n"
+     "Example:\n"
+     "  gradrace validate scenarios/*.json\n",
+     validate},
+    {"list", "what exists: protocols, distributions, models, datasets, learning-rates",
+     "  gradrace list [protocols|distributions|models|datasets|learning-rates|NAME]\n\n"
+     "Examples:\n"
+     "  gradrace list protocols\n"
+     "  gradrace list k-async\n",
+     list},
+    {"schema", "prints the JSON Schema (draft 7) of scenario files",
+     "  gradrace schema\n\n"
+     "Example:\n"
+     "  gradrace schema > scenarios/schema.json\n",
+     schema},
+    {"signature",
+     "hashes of fixed schedules, integers only: equal on every machine that behaves the same",
+     "  gradrace signature\n", signature},
+    {"plot", "draws the plots of output folders into DIR/plots (PNG and SVG)",
+     "  gradrace plot DIR...\n\n"
+     "Example:\n"
+     "  gradrace plot out/quickstart\n",
+     plot},
+};
+
+const Command& command_of(std::string_view name) {
+  for (const auto& command : commands) {
+    if (command.name == name) return command;
+  }
+  std::string message = "there is no command \"" + std::string(name) + "\"; allowed:";
+  std::vector<std::string_view> names;
+  for (const auto& command : commands) {
+    message += " " + std::string(command.name);
+    names.push_back(command.name);
+  }
+  const std::string_view nearest = nearest_name(name, names);
+  throw UsageError(message +
+                   (nearest.empty() ? "" : "; did you mean \"" + std::string(nearest) + "\"?"));
+}
+
+void print_help() {
+  std::cout << "gradrace races protocols of distributed SGD against each other in simulated "
+               "wall-clock time.\n\n"
+               "usage: gradrace COMMAND [options]; gradrace COMMAND --help says more\n\n";
+  for (const auto& command : commands) {
+    std::cout << "  " << command.name << std::string(12 - command.name.size(), ' ')
+              << command.summary << '\n';
+  }
+  std::cout
+      << "\nFirst steps:\n"
+         "  gradrace run scenarios/quickstart.json --plot\n"
+         "  gradrace list protocols\n\n"
+         "exit status: 0 done; 1 a run failed; 2 bad usage or bad scenario; 130 interrupted\n";
+}
+
+int dispatch(const Words& words) {
+  if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    print_help();
+    return words.empty() ? 2 : 0;
+  }
+  if (words[0] == "--version") {
+    std::cout << version_text() << '\n';
+    return 0;
+  }
+  return command_of(words[0]).run({words.begin() + 1, words.end()});
+}
+
+}  // namespace
+
+}  // namespace gradrace
+
+int main(int argc, char** argv) {
+  try {
+    return gradrace::dispatch({argv + 1, argv + argc});
+  } catch (const gradrace::ScenarioError& error) {
+    std::cerr << error.what() << '\n';
+    return 2;
+  } catch (const gradrace::UsageError& error) {
+    std::cerr << "gradrace: " << error.what() << '\n';
+    return 2;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "gradrace: out of memory\n";
+    return 1;
+  } catch (const std::exception& error) {
+    std::cerr << "gradrace: " << error.what() << '\n';
+    return 1;
+  }
+}

@@ -1,0 +1,78 @@
+#include "sim/cli/manifest.h"
+
+#include <sys/utsname.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <thread>
+
+#include "sim/cli/version.h"
+
+namespace gradrace {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string fnv_1a(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
+  return digits;
+}
+
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
+  }
+  return {};
+}
+
+Json machine() {
+  utsname system{};
+  uname(&system);
+  return {{"system", std::string(system.sysname) + " " + system.release + " " + system.machine},
+          {"processor", processor()},
+          {"cores", std::thread::hardware_concurrency()},
+          {"compiler", __VERSION__}};
+}
+
+Json data_hashes(const Scenario& scenario) {
+  std::set<std::string> hashes;
+  for (const auto& point : scenario.points) {
+    if (!point.with_model()) continue;
+    const std::string hash = point.model->data_hash();
+    if (!hash.empty()) hashes.insert(hash);
+  }
+  return hashes;
+}
+
+}  // namespace
+
+std::string version_text() {
+  return std::string("gradrace ") + version_number + " (revision " + version_revision +
+         (version_dirty ? ", dirty)" : ")");
+}
+
+std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
+  const Json manifest{
+      {"scenario", Json::parse(scenario.resolved)},
+      {"file", std::filesystem::absolute(scenario.file).string()},
+      {"seed", scenario.first().seed},
+      {"version",
+       {{"number", version_number}, {"revision", version_revision}, {"dirty", version_dirty}}},
+      {"hashes", {{"scenario", fnv_1a(scenario.resolved)}, {"data", data_hashes(scenario)}}},
+      {"device", scenario.first().with_model() ? "cpu" : "none"},
+      {"machine", machine()},
+      {"jobs", facts.jobs},
+      {"runs", facts.runs},
+      {"runs_finished", facts.finished},
+      {"elapsed", facts.elapsed}};
+  return manifest.dump(2) + "\n";
+}
+
+}  // namespace gradrace

@@ -1,0 +1,63 @@
+#include "sim/cli/output_folder.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "sim/cli/usage_error.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr std::array result_files{"runs.csv",     "curve.csv",  "updates.csv",  "staleness.csv",
+                                  "learners.csv", "trace.json", "manifest.json"};
+
+}  // namespace
+
+OutputFolder::OutputFolder(std::filesystem::path folder, bool overwrite)
+    : folder_(std::move(folder)), aside_(folder_ / ".unfinished") {
+  for (const auto* file : result_files) {
+    if (!overwrite && std::filesystem::exists(folder_ / file)) {
+      throw UsageError(folder_.string() + ": holds results already (" + file +
+                       "); use --force to overwrite them, or --out DIR for another folder");
+    }
+  }
+  std::error_code error;
+  std::filesystem::remove_all(aside_, error);
+  std::filesystem::create_directories(aside_, error);
+  if (error) throw std::runtime_error(aside_.string() + ": cannot be made: " + error.message());
+}
+
+OutputFolder::~OutputFolder() {
+  files_.clear();
+  std::error_code ignored;
+  std::filesystem::remove_all(aside_, ignored);
+  std::filesystem::remove(folder_, ignored);  // if nothing came into it
+}
+
+void OutputFolder::append(const std::string& file, const std::string& text) {
+  auto [found, is_new] = files_.try_emplace(file);
+  std::ofstream& stream = found->second;
+  if (is_new) stream.open(aside_ / file, std::ios::binary);
+  stream << text;
+  if (!stream) {
+    throw std::runtime_error((aside_ / file).string() +
+                             ": cannot be written: " + std::strerror(errno));
+  }
+}
+
+void OutputFolder::publish() {
+  for (auto& [file, stream] : files_) {
+    stream.close();
+    if (!stream) {
+      throw std::runtime_error((aside_ / file).string() +
+                               ": cannot be written: " + std::strerror(errno));
+    }
+  }
+  for (const auto* file : result_files) std::filesystem::remove(folder_ / file);
+  for (const auto& [file, stream] : files_) std::filesystem::rename(aside_ / file, folder_ / file);
+}
+
+}  // namespace gradrace

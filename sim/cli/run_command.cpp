@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <exception>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "sim/cli/commands.h"
+#include "sim/cli/manifest.h"
+#include "sim/cli/output_folder.h"
+#include "sim/cli/progress.h"
+#include "sim/cli/results_writer.h"
+#include "sim/cli/table.h"
+#include "sim/cli/usage_error.h"
+#include "sim/document.h"
+#include "sim/run.h"
+
+namespace gradrace {
+
+namespace {
+
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+extern "C" void on_signal(int) { interrupted = true; }
+
+/// All runs of one scenario, over threads.
+class ScenarioRuns {
+ public:
+  ScenarioRuns(const Scenario& scenario, ResultsWriter& writer, Progress& progress)
+      : scenario_(scenario), writer_(writer), progress_(progress) {
+    for (const auto& point : scenario.points) races_.push_back(point.race());
+  }
+
+  void run(unsigned jobs) {
+    const std::size_t count = scenario_.points.size() * scenario_.first().replicas;
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < std::min<std::size_t>(jobs, count); ++i) {
+      threads.emplace_back([this, count] { work(count); });
+    }
+    threads.clear();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  void work(std::size_t count) {
+    std::unique_ptr<Device> device;
+    std::size_t device_point = count;
+    try {
+      for (std::size_t run; !stopping() && (run = next_++) < count;) {
+        const std::size_t point = run / scenario_.first().replicas;
+        const Point& at = scenario_.points[point];
+        if (at.with_model() && device_point != point) {
+          device = at.model->make_device({at.device, at.train_rows});
+          device_point = point;
+        }
+        race(run, point, at.with_model() ? device.get() : nullptr);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      failed_ = true;
+    }
+  }
+
+  void race(std::size_t number, std::size_t point, Device* device) {
+    const auto replica = static_cast<std::uint32_t>(number % scenario_.first().replicas);
+    RunRecorders recorders(scenario_, point, replica);
+    Run run(races_[point], replica, device != nullptr, recorders.observer());
+    std::uint64_t reported = 0;
+    const auto report = [&] {
+      const std::uint64_t applied = run.applied();
+      progress_.report(number, run.progress(), applied - reported);
+      reported = applied;
+      return !stopping();
+    };
+    drive({&run, 1}, device, report);
+    if (!run.over()) return;
+    report();
+    RunRecord record = run.record();
+    const std::lock_guard lock(mutex_);
+    writer_.add(number, std::move(record), recorders);
+  }
+
+  bool stopping() const { return interrupted || failed_; }
+
+  const Scenario& scenario_;
+  ResultsWriter& writer_;
+  Progress& progress_;
+  std::vector<Race> races_;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<bool> failed_ = false;
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+std::filesystem::path folder_of(const Scenario& scenario, const RunOptions& options) {
+  if (options.out.empty()) return std::filesystem::path("out") / scenario.first().name;
+  return options.files.size() > 1 ? options.out / scenario.first().name : options.out;
+}
+
+void run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptions& options) {
+  std::vector<Theory> theories;
+  for (const auto& point : scenario.points) {
+    theories.push_back(point.make_protocol()->theory(*point.runtime, point.learners));
+  }
+  const std::size_t count = scenario.points.size() * scenario.first().replicas;
+  const unsigned jobs =
+      options.jobs > 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
+  ResultsWriter writer(scenario, theories, folder);
+  double elapsed = 0;
+  {
+    Progress progress(scenario.first().name, count, options.quiet);
+    ScenarioRuns(scenario, writer, progress).run(jobs);
+    elapsed = progress.elapsed();
+  }
+  writer.finish();
+  const auto& summaries = writer.summaries();
+  const auto finished = static_cast<std::size_t>(
+      std::count_if(summaries.begin(), summaries.end(),
+                    [](const RunSummary& run) { return run.status != Status::interrupted; }));
+  folder.append("manifest.json", manifest_text(scenario, {count, finished, jobs, elapsed}));
+  folder.publish();
+  if (!options.quiet) std::cout << closing_table(scenario, theories, summaries, elapsed);
+  std::cout << "results: " << (folder.path() / "").string() << '\n';
+}
+
+}  // namespace
+
+int run_command(const RunOptions& options) {
+  std::vector<Scenario> scenarios;
+  std::vector<Problem> problems;
+  for (const auto& file : options.files) {
+    try {
+      scenarios.push_back(read_scenario(file, options.changes));
+    } catch (const ScenarioError& error) {
+      problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+    }
+  }
+  if (!problems.empty()) throw ScenarioError(problems);
+
+  std::vector<std::unique_ptr<OutputFolder>> folders;
+  std::set<std::filesystem::path> places;
+  for (const auto& scenario : scenarios) {
+    if (!places.insert(folder_of(scenario, options)).second) {
+      throw UsageError(scenario.file.string() + ": another scenario of this call is named \"" +
+                       scenario.first().name + "\" too; give one of them another name");
+    }
+    folders.push_back(std::make_unique<OutputFolder>(folder_of(scenario, options), options.force));
+  }
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  std::vector<std::filesystem::path> done;
+  for (std::size_t i = 0; i < scenarios.size() && !interrupted; ++i) {
+    run_scenario(scenarios[i], *folders[i], options);
+    done.push_back(folders[i]->path());
+  }
+  if (interrupted) {
+    std::cerr << "interrupted: the runs that had finished are kept\n";
+    return 130;
+  }
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  return options.plot ? plot_command(done) : 0;
+}
+
+}  // namespace gradrace

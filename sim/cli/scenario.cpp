@@ -1,0 +1,398 @@
+#include "sim/cli/scenario.h"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "distributions/catalog.h"
+#include "protocols/catalog.h"
+#include "sim/document.h"
+#include "sim/reader.h"
+
+namespace gradrace {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 3> devices{"auto", "cpu", "cuda"};
+constexpr std::array<std::string_view, 7> sweepable{
+    "cluster", "model", "protocol", "stop", "learning_rate", "optimiser", "record"};
+
+void visit_cluster(Fields& fields, Point& point) {
+  if (!fields.open("cluster", Need::required, "the machines")) return;
+  fields.integer("learners", point.learners, Need::required, between(1, 1 << 24),
+                 "P: number of learners");
+  read_kind(fields, "runtime", distribution_catalog(), point.runtime, Need::required,
+            "law of the time of one minibatch; its unit is the unit of all times");
+  fields.close();
+}
+
+void visit_optimiser(Fields& fields, Point& point) {
+  if (!fields.open("optimiser", Need::defaulted, "what the server does with the averaged gradient"))
+    return;
+  fields.real("momentum", point.rule.momentum, Need::defaulted, from_below(0, 1),
+              "v' = momentum v + eta g, w' = w - v'");
+  fields.flag("nesterov", point.rule.nesterov, Need::defaulted,
+              "look ahead: w' = w - (momentum v' + eta g)");
+  fields.close();
+}
+
+void visit_stop(Fields& fields, Point& point) {
+  if (!fields.open("stop", Need::required, "limits; the first that is met ends a run")) return;
+  Stop& stop = point.stop;
+  fields.real("time", stop.time, positive(), "simulated time");
+  fields.integer("updates", stop.updates, at_least(1), "updates made");
+  fields.integer("gradients", stop.gradients, at_least(1), "gradients applied");
+  fields.real("epochs", stop.epochs, positive(), "samples applied over the training set's size");
+  fields.real("loss", stop.loss, anything(), "training objective at an evaluation, or less");
+  fields.real("test_error", stop.test_error, between(0, 1), "test error at an evaluation, or less");
+  const bool has_dataset = point.model && point.model->has_dataset();
+  const bool judged = stop.loss || stop.test_error;
+  const bool limited = stop.time || stop.updates || stop.gradients || stop.epochs;
+  constexpr auto limits = "time, updates, gradients, epochs, loss, test_error";
+  if (!judged && !limited) fields.complain("", "needs at least one limit", limits);
+  if (judged && !limited && !point.with_model()) {
+    fields.complain("", "nothing but the model could end this run, and it is timing-only",
+                    "time, updates or gradients beside it");
+  }
+  if (stop.epochs && !has_dataset) {
+    fields.complain("epochs", "needs a model with a data set", "time, updates, gradients");
+  }
+  if (stop.test_error && point.model && !has_dataset) {
+    fields.complain("test_error", "needs a model with a data set", "loss");
+  }
+  fields.close();
+}
+
+void visit_record(Fields& fields, Point& point) {
+  if (!fields.open("record", Need::defaulted, "what is written besides the ends of the runs"))
+    return;
+  EvaluationSchedule& every = point.evaluations;
+  fields.real("every_time", every.every_time, positive(), "evaluate at multiples of this time");
+  fields.integer("every_updates", every.every_updates, at_least(1),
+                 "evaluate after so many updates");
+  fields.real("every_epochs", every.every_epochs, positive(), "evaluate after so many epochs");
+  fields.integer("train_rows", point.train_rows, at_least(1),
+                 "training loss on so many rows of a fixed shuffle (default: all)");
+  fields.flag("updates", point.record_updates, Need::defaulted, "write updates.csv");
+  fields.flag("trace", point.record_trace, Need::defaulted,
+              "write trace.json, replica 0 of each point");
+  fields.integer("trace_updates", point.trace_updates, at_least(1),
+                 "the trace ends after so many updates (default: the whole run)");
+  if (every.every_epochs && !(point.model && point.model->has_dataset())) {
+    fields.complain("every_epochs", "needs a model with a data set", "every_time, every_updates");
+  }
+  fields.close();
+}
+
+void visit_targets(Fields& fields, Point& point) {
+  if (!fields.open("targets", Need::none, "levels whose times are wanted")) return;
+  fields.reals("loss", point.target_loss, Need::none, anything(),
+               "adds time_to_loss_<x> to runs.csv");
+  fields.reals("test_error", point.target_test_error, Need::none, between(0, 1),
+               "adds time_to_error_<x> to runs.csv");
+  fields.close();
+}
+
+void visit_learning_rate(Fields& fields, Point& point) {
+  const WorkBudget budget{point.stop.epochs, point.stop.gradients,
+                          point.model && point.model->has_dataset()};
+  read_kind<LearningRateProduct, const WorkBudget&>(
+      fields, "learning_rate", learning_rate_catalog(), point.learning_rate,
+      point.with_model() ? Need::required : Need::none, "eta", budget);
+}
+
+/// One path of a sweep, or several that walk in parallel.
+struct Axis {
+  std::vector<std::string> paths;
+  std::vector<std::string> pointers;  // of the lists
+  std::size_t length = 0;
+};
+
+std::string escaped(std::string_view key) {
+  std::string result;
+  for (const char c : key) result += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return result;
+}
+
+class Sweep {
+ public:
+  explicit Sweep(const Document& document) : document_(document) {
+    const auto found = document.root().find("sweep");
+    if (found == document.root().end()) return;
+    if (found->is_object()) {
+      add_axes(*found);
+    } else {
+      complain("/sweep", "expected an object of lists");
+    }
+  }
+
+  const std::vector<Axis>& axes() const { return axes_; }
+  std::vector<Problem> problems;
+
+  std::vector<std::string> paths() const {
+    std::vector<std::string> result;
+    for (const auto& axis : axes_)
+      result.insert(result.end(), axis.paths.begin(), axis.paths.end());
+    return result;
+  }
+
+ private:
+  void add_axes(const Json& lists) {
+    for (const auto& [key, value] : lists.items()) {
+      if (key == "zip") {
+        add_zip(value);
+      } else {
+        add_axis("/sweep/" + escaped(key), {{key, value}});
+      }
+    }
+  }
+
+  void add_zip(const Json& lists) {
+    if (!lists.is_object() || lists.empty())
+      return complain("/sweep/zip", "expected an object of lists");
+    add_axis("/sweep/zip", lists);
+  }
+
+  void add_axis(const std::string& where, const Json& lists) {
+    Axis axis;
+    const bool zip = where == "/sweep/zip";
+    for (const auto& [path, list] : lists.items()) {
+      const std::string pointer = zip ? where + "/" + escaped(path) : where;
+      if (!allowed(path, pointer)) continue;
+      if (!list.is_array() || list.empty()) {
+        complain(pointer, "expected a list of values, got " + list.dump());
+        continue;
+      }
+      if (!axis.paths.empty() && list.size() != axis.length) {
+        complain(pointer, "lists walk in parallel, so they are equally long: expected " +
+                              std::to_string(axis.length) + " values, got " +
+                              std::to_string(list.size()));
+        continue;
+      }
+      axis.length = list.size();
+      axis.paths.push_back(path);
+      axis.pointers.push_back(pointer);
+    }
+    if (!axis.paths.empty()) axes_.push_back(std::move(axis));
+  }
+
+  bool allowed(const std::string& path, const std::string& pointer) {
+    const std::string section = path.substr(0, path.find('.'));
+    if (std::find(sweepable.begin(), sweepable.end(), section) != sweepable.end()) return true;
+    Problem problem = document_.problem(pointer, "this cannot be swept");
+    for (const auto name : sweepable) {
+      problem.allowed += (problem.allowed.empty() ? "paths in " : ", ") + std::string(name);
+    }
+    if (section == "seed") problem.allowed += "; for several seeds use replicas";
+    problems.push_back(std::move(problem));
+    return false;
+  }
+
+  void complain(const std::string& pointer, std::string what) {
+    problems.push_back(document_.problem(pointer, std::move(what)));
+  }
+
+  const Document& document_;
+  std::vector<Axis> axes_;
+};
+
+void make_absolute(Json& value, const DataShelf& shelf) {
+  if (!value.is_string()) return;
+  const auto found = shelf.find(value.get<std::string>());
+  if (!found.empty()) value = found.string();
+}
+
+/// Every value of a key `path`, also where a sweep lists values for a path that ends so.
+void make_paths_absolute(Json& value, const DataShelf& shelf) {
+  if (!value.is_structured()) return;
+  for (const auto& [key, child] : value.items()) {
+    const bool names_path = value.is_object() && (key == "path" || key.ends_with(".path"));
+    if (names_path && child.is_array()) {
+      for (auto& path : child) make_absolute(path, shelf);
+    } else if (names_path) {
+      make_absolute(child, shelf);
+    } else {
+      make_paths_absolute(child, shelf);
+    }
+  }
+}
+
+std::string csv_value(const std::string& path, Json value, const DataShelf& shelf) {
+  Json named = {{path, std::move(value)}};
+  make_paths_absolute(named, shelf);
+  value = named[path];
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// The document of one point of the sweep, and the values it takes.
+Document document_of_point(const Document& base, const std::vector<Axis>& axes, std::size_t number,
+                           const DataShelf& shelf, std::vector<std::string>& swept) {
+  Document document = base;
+  std::vector<std::vector<std::string>> values(axes.size());
+  for (std::size_t a = axes.size(); a-- > 0;) {
+    const std::string item = "/" + std::to_string(number % axes[a].length);
+    number /= axes[a].length;
+    for (std::size_t i = 0; i < axes[a].paths.size(); ++i) {
+      const std::string pointer = axes[a].pointers[i] + item;
+      values[a].push_back(
+          csv_value(axes[a].paths[i], base.root().at(Json::json_pointer(pointer)), shelf));
+      document.set(axes[a].paths[i], pointer);
+    }
+  }
+  for (auto& axis : values) std::move(axis.begin(), axis.end(), std::back_inserter(swept));
+  return document;
+}
+
+Json::json_pointer pointer_of(std::string dotted) {
+  std::replace(dotted.begin(), dotted.end(), '.', '/');
+  return Json::json_pointer("/" + dotted);
+}
+
+/// The first point's resolved document, with what the sweep sets put back as it was written: the
+/// defaults of a part that a sweep chooses differ between points, so there the file's own words
+/// stay.
+std::string resolved_text(const Document& base, const Json& first,
+                          const std::vector<std::string>& paths, const DataShelf& shelf) {
+  Json resolved = first;
+  for (const auto& path : paths) {
+    const auto last = path.rfind('.');
+    const std::string leaf = path.substr(last == std::string::npos ? 0 : last + 1);
+    const bool chooses = leaf == "kind" || leaf == "distribution";
+    const auto place =
+        pointer_of(chooses && last != std::string::npos ? path.substr(0, last) : path);
+    auto& parent = resolved.at(place.parent_pointer());
+    if (base.root().contains(place)) {
+      resolved[place] = base.root().at(place);
+    } else if (parent.is_object()) {
+      parent.erase(place.back());
+    }
+  }
+  if (const auto sweep = base.root().find("sweep"); sweep != base.root().end()) {
+    resolved["sweep"] = *sweep;
+  }
+  resolved.erase("$schema");
+  make_paths_absolute(resolved, shelf);
+  return resolved.dump(2);
+}
+
+void apply(Document& document, const ScenarioChanges& changes) {
+  for (const auto& set : changes.sets) {
+    Json value = Json::parse(set.value, nullptr, false);
+    if (value.is_discarded()) value = set.value;
+    document.set(set.path, value, set.origin);
+  }
+}
+
+/// "k-async", and "k-async k=4".
+void name_protocol(Point& point, const Json& protocol) {
+  point.protocol_label = point.protocol_name = protocol.at("kind").get<std::string>();
+  for (const auto& [key, value] : protocol.items()) {
+    if (key != "kind" && value.is_primitive())
+      point.protocol_label += " " + key + "=" + value.dump();
+  }
+}
+
+std::size_t count_points(const std::vector<Axis>& axes) {
+  std::size_t count = 1;
+  for (const auto& axis : axes) count *= axis.length;
+  return count;
+}
+
+}  // namespace
+
+void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
+  fields.text("name", point.name, Need::defaulted,
+              "names the output folder (default: the file's name)");
+  fields.text("title", point.title, Need::defaulted, "the question asked; printed and drawn");
+  fields.text("notes", point.notes, Need::defaulted, "free text");
+  fields.integer("seed", point.seed, Need::defaulted, between(0, 9007199254740992.0),
+                 "of every random number");
+  fields.integer("replicas", point.replicas, Need::defaulted, between(1, (1 << 24) - 1),
+                 "runs of each point, with other luck");
+  fields.choice("device", point.device, devices, Need::defaulted, "where gradients are computed");
+  fields.flag("timing_only", point.timing_only, Need::defaulted, "leave the model out");
+  visit_cluster(fields, point);
+  read_kind<ModelProduct, DataShelf&>(fields, "model", model_catalog(), point.model, Need::none,
+                                      "what is trained; without it the run is timing-only", shelf);
+  visit_optimiser(fields, point);
+  read_kind<MakeProtocol, std::uint32_t>(fields, "protocol", protocol_catalog(),
+                                         point.make_protocol, Need::required,
+                                         "how learners are synchronised", point.learners);
+  visit_stop(fields, point);
+  visit_learning_rate(fields, point);
+  visit_record(fields, point);
+  visit_targets(fields, point);
+}
+
+Race Point::race() const {
+  Race race;
+  race.seed = seed;
+  race.learners = learners;
+  race.runtime = runtime;
+  race.make_protocol = make_protocol;
+  race.rule = rule;
+  race.stop = stop;
+  race.evaluations = evaluations;
+  if (model) race.recipe.minibatch = model->minibatch();
+  if (with_model()) {
+    race.learning_rate = learning_rate;
+  } else {
+    race.stop.loss.reset();
+    race.stop.test_error.reset();
+  }
+  const bool epochs_matter = with_model() || stop.epochs || evaluations.every_epochs;
+  if (model && epochs_matter) race.training_rows = model->training_rows();
+  return race;
+}
+
+Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes) {
+  Document base = Document::read(file);
+  apply(base, changes);
+  Sweep sweep(base);
+  std::vector<Problem> problems = sweep.problems;
+  const std::size_t count = count_points(sweep.axes());
+  if (count > 1'000'000) {
+    problems.push_back(
+        base.problem("/sweep", "makes " + std::to_string(count) + " points, more than 1000000"));
+    throw ScenarioError(std::move(problems));
+  }
+
+  const auto shelf = std::make_shared<DataShelf>(std::filesystem::absolute(file).parent_path(),
+                                                 changes.data_folder);
+  Scenario scenario{file, sweep.paths(), {}, {}, shelf};
+  for (std::size_t number = 0; number < count; ++number) {
+    Point point;
+    point.name = file.stem().string();
+    const Document document = document_of_point(base, sweep.axes(), number, *shelf, point.swept);
+    Reader reader(document);
+    reader.pass("$schema");
+    reader.pass("sweep");
+    visit_scenario(reader, point, *shelf);
+    const auto found = reader.finish();
+    problems.insert(problems.end(), found.begin(), found.end());
+    if (!problems.empty()) continue;
+    name_protocol(point, reader.resolved().at("protocol"));
+    if (number == 0) {
+      scenario.resolved = resolved_text(base, reader.resolved(), scenario.swept_paths, *shelf);
+    }
+    scenario.points.push_back(std::move(point));
+  }
+  if (!problems.empty()) throw ScenarioError(std::move(problems));
+  return scenario;
+}
+
+std::string point_label(const Scenario& scenario, const Point& point) {
+  std::string label = point.protocol_label;
+  for (std::size_t i = 0; i < scenario.swept_paths.size(); ++i) {
+    const std::string& path = scenario.swept_paths[i];
+    if (path.substr(0, path.find('.')) == "protocol") continue;
+    label += " " + path.substr(path.rfind('.') + 1) + "=" + point.swept[i];
+  }
+  return label;
+}
+
+}  // namespace gradrace

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/model.h"
+#include "sim/fields.h"
+#include "sim/race.h"
+
+namespace gradrace {
+
+class Document;
+
+/// One point of a scenario: every key of the file, read and checked.
+struct Point {
+  // What the file says.
+  std::string name, title, notes;
+  std::uint64_t seed = 1;
+  std::uint32_t replicas = 1;
+  std::string device = "auto";
+  bool timing_only = false;
+  std::uint32_t learners = 1;
+  std::shared_ptr<const Distribution> runtime;
+  ModelProduct model;  // null: there is none
+  Rule rule;
+  std::string protocol_name;   // "k-async"
+  std::string protocol_label;  // "k-async k=4"
+  MakeProtocol make_protocol;
+  LearningRateProduct learning_rate;
+  Stop stop;
+  EvaluationSchedule evaluations;
+  std::optional<std::uint64_t> train_rows;
+  bool record_updates = false, record_trace = false;
+  std::optional<std::uint64_t> trace_updates;
+  std::vector<double> target_loss, target_test_error;
+
+  /// The values of the swept paths at this point, as they stand in CSV.
+  std::vector<std::string> swept;
+
+  bool with_model() const { return model && !timing_only; }
+
+  /// What the timing plane is told.  Reads the data where epochs are counted.
+  Race race() const;
+};
+
+/// A scenario file with the changes of the command line.
+struct Scenario {
+  std::filesystem::path file;
+  std::vector<std::string> swept_paths;
+  std::vector<Point> points;  // first swept path slowest
+  std::string resolved;       // JSON text: a scenario that gives the same results, paths absolute
+
+  std::shared_ptr<DataShelf> shelf;  // where the models find their data
+
+  const Point& first() const { return points.front(); }
+};
+
+/// What the command line changes.
+struct ScenarioChanges {
+  struct Set {
+    std::string path;    // dotted
+    std::string value;   // JSON; what is no JSON is a string
+    std::string origin;  // for messages: "--set protocol.k=9"
+  };
+  std::vector<Set> sets;
+  std::filesystem::path data_folder;
+};
+
+/// Reads and checks a whole scenario; reads no data.  Throws ScenarioError with every problem.
+Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes);
+
+/// The one list of a scenario's keys.
+void visit_scenario(Fields& fields, Point& point, DataShelf& shelf);
+
+/// A short name of the point among the others: "k-async k=4", "async learners=16".
+std::string point_label(const Scenario& scenario, const Point& point);
+
+}  // namespace gradrace

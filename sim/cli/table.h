@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/cli/results_writer.h"
+#include "sim/cli/scenario.h"
+
+namespace gradrace {
+
+/// The table that a run ends with: a line for each point, mean and standard deviation over its
+/// replicas.
+std::string closing_table(const Scenario& scenario, const std::vector<Theory>& theories,
+                          const std::vector<RunSummary>& summaries, double elapsed);
+
+}  // namespace gradrace

@@ -1,0 +1,59 @@
+#include <iostream>
+#include <limits>
+
+#include "sim/cli/commands.h"
+#include "sim/cli/csv.h"
+#include "sim/cli/results_writer.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+
+/// Of a run whose gradients are all fresh, at the learning rate it ends with.
+double error_floor(const Point& point, const Theory& theory, std::uint32_t k) {
+  if (!point.with_model() || point.rule.momentum != 0 || theory.staleness != 0.0) return not_known;
+  constexpr auto endless = std::numeric_limits<std::uint64_t>::max();
+  const double eta =
+      point.learning_rate->eta({endless, endless, std::numeric_limits<double>::max()}, 0);
+  return point.model->error_floor(eta, k).value_or(not_known);
+}
+
+}  // namespace
+
+int theory_command(const std::filesystem::path& file, const ScenarioChanges& changes) {
+  const Scenario scenario = read_scenario(file, changes);
+  Csv csv;
+  for (const char* column :
+       {"point", "protocol", "learners", "k", "theory_iteration_time", "theory_basis",
+        "theory_staleness", "speedup_over_sync", "error_floor"}) {
+    csv.cell(std::string_view(column));
+  }
+  for (const auto& path : scenario.swept_paths) csv.cell(path);
+  csv.end_row();
+  for (std::size_t number = 0; number < scenario.points.size(); ++number) {
+    const Point& point = scenario.points[number];
+    const auto protocol = point.make_protocol();
+    const Theory theory = protocol->theory(*point.runtime, point.learners);
+    const double time = theory.iteration_time ? theory.iteration_time->value : not_known;
+    const double time_of_sync =
+        point.runtime->expected_order_statistic(point.learners, point.learners);
+    csv.cell(number);
+    csv.cell(point.protocol_name);
+    csv.cell(point.learners);
+    csv.cell(protocol->k());
+    csv.cell(time);
+    csv.cell(
+        std::string_view(theory.iteration_time ? basis_name(theory.iteration_time->basis) : ""));
+    csv.cell(theory.staleness.value_or(not_known));
+    csv.cell(time_of_sync / time);
+    csv.cell(error_floor(point, theory, protocol->k()));
+    for (const auto& value : point.swept) csv.cell(value);
+    csv.end_row();
+  }
+  std::cout << csv.text();
+  return 0;
+}
+
+}  // namespace gradrace

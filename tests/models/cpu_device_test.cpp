@@ -1,0 +1,212 @@
+#include "models/cpu_device.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+
+#include "tests/race_text.h"
+
+using namespace gradrace;
+
+namespace {
+
+const char* const softmax = R"({"kind": "softmax", "minibatch": 30, "l2": 0.01, "init_sd": 0.01,
+  "dataset": {"kind": "synthetic", "rows": 300, "test_rows": 100}})";
+
+std::string scenario(const std::string& protocol, const std::string& model, const std::string& rest,
+                     const std::string& eta = "0.05", unsigned learners = 8) {
+  return R"({"cluster": {"learners": )" + std::to_string(learners) +
+         R"(, "runtime": {"distribution": "exponential", "mean": 1}}, "protocol": )" + protocol +
+         R"(, "model": )" + model + R"(, "learning_rate": {"kind": "constant", "eta": )" + eta +
+         "}, " + rest + "}";
+}
+
+std::vector<RunRecord> run_cohort(const Point& point, std::uint32_t replicas, std::uint32_t cohort,
+                                  std::uint32_t limit) {
+  const Race race = point.race();
+  const auto device = point.model->make_device({});
+  std::vector<RunRecord> records;
+  for (std::uint32_t first = 0; first < replicas; first += cohort) {
+    std::vector<Run> runs;
+    for (std::uint32_t r = first; r < std::min(first + cohort, replicas); ++r)
+      runs.emplace_back(race, r, true, nullptr, limit);
+    drive(runs, device.get(), [] { return true; });
+    for (auto& run : runs) records.push_back(run.record());
+  }
+  return records;
+}
+
+RunRecord run_one(const Point& point, std::uint32_t limit = TimingPlane::default_limit) {
+  return std::move(run_cohort(point, 1, 1, limit).front());
+}
+
+const char* const protocols[] = {R"({"kind": "sync"})", R"({"kind": "k-sync", "k": 4})",
+                                 R"({"kind": "k-batch-sync", "k": 4})", R"({"kind": "async"})",
+                                 R"({"kind": "k-async", "k": 4})"};
+
+/// Keeps every parameter vector and computes every gradient at its dispatch: the direct loop.
+class DirectLoop : public Observer {
+ public:
+  DirectLoop(double eta, double momentum, bool nesterov, std::vector<double> curvatures,
+             double start)
+      : eta_(eta),
+        momentum_(momentum),
+        nesterov_(nesterov),
+        curvatures_(std::move(curvatures)),
+        w_(curvatures_.size(), start),
+        velocity_(curvatures_.size(), 0.0) {}
+
+  void on_dispatch(const GradientFacts& gradient, double) override {
+    std::vector<double> g;
+    for (std::size_t i = 0; i < w_.size(); ++i) g.push_back(curvatures_[i] * w_[i]);
+    gradients_[gradient.gradient] = g;
+  }
+  void on_update(const UpdateFacts& update) override {
+    std::vector<double> step(w_.size(), 0.0);
+    for (const auto& gradient : update.gradients) {
+      for (std::size_t i = 0; i < w_.size(); ++i) {
+        step[i] += eta_ / static_cast<double>(update.gradients.size()) *
+                   gradients_.at(gradient.gradient)[i];
+      }
+    }
+    for (std::size_t i = 0; i < w_.size(); ++i) {
+      velocity_[i] = momentum_ * velocity_[i] + step[i];
+      w_[i] -= nesterov_ ? momentum_ * velocity_[i] + step[i] : velocity_[i];
+    }
+  }
+  double loss() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < w_.size(); ++i) sum += 0.5 * curvatures_[i] * w_[i] * w_[i];
+    return sum;
+  }
+
+ private:
+  double eta_, momentum_;
+  bool nesterov_;
+  std::vector<double> curvatures_, w_, velocity_;
+  std::map<GradientId, std::vector<double>> gradients_;
+};
+
+}  // namespace
+
+TEST_CASE(
+    "cpu_device: the replay of every protocol equals a direct loop that computes gradients at "
+    "dispatch") {
+  for (const auto* protocol : protocols) {
+    for (const auto* optimiser :
+         {R"("optimiser": {"momentum": 0})", R"("optimiser": {"momentum": 0.9})",
+          R"("optimiser": {"momentum": 0.9, "nesterov": true})"}) {
+      CAPTURE(protocol);
+      CAPTURE(optimiser);
+      const Point point = point_from(scenario(
+          protocol,
+          R"({"kind": "quadratic", "dimensions": 3, "curvatures": [1, 0.3, 2], "noise": 0, "precision": "float64"})",
+          R"("stop": {"updates": 300}, )" + std::string(optimiser), "0.01"));
+      DirectLoop direct(0.01, point.rule.momentum, point.rule.nesterov, {1, 0.3, 2}, 1);
+      run_timing(point.race(), 0, &direct);
+      const RunRecord record = run_one(point);
+      const double loss = record.curve.back().evaluation.loss;
+      CHECK(direct.loss() < 0.5);
+      CHECK(std::abs(loss - direct.loss()) <= 1e-12 * direct.loss() + 1e-300);
+    }
+  }
+}
+
+TEST_CASE(
+    "cpu_device: momentum without noise follows the recursion v' = 0.5 v + 0.1 w, w' = w - v'") {
+  const Point point = point_from(scenario(
+      R"({"kind": "async"})", R"({"kind": "quadratic", "noise": 0, "precision": "float64"})",
+      R"("stop": {"updates": 4}, "optimiser": {"momentum": 0.5}, "record": {"every_updates": 1})",
+      "0.1", 1));
+  const RunRecord record = run_one(point);
+  const double w[] = {1, 0.9, 0.76, 0.614, 0.4796};  // by hand
+  REQUIRE(record.curve.size() == 5);
+  for (std::size_t j = 0; j < 5; ++j) {
+    CHECK(std::abs(record.curve[j].evaluation.loss - 0.5 * w[j] * w[j]) <= 1e-14);
+  }
+}
+
+TEST_CASE("cpu_device: equal bits for any segment limit and any cohort, with minibatches of 30") {
+  for (const auto* protocol : protocols) {
+    CAPTURE(protocol);
+    const Point point = point_from(
+        scenario(protocol, softmax, R"("stop": {"updates": 120}, "record": {"every_time": 3})"));
+    const auto reference = run_cohort(point, 3, 1, 1'000'000);
+    CHECK(reference[0].hash != reference[1].hash);
+    for (const auto& [cohort, limit] :
+         {std::pair{1u, 1u}, {1u, 17u}, {3u, 1u}, {2u, 64u}, {3u, 4096u}}) {
+      const auto records = run_cohort(point, 3, cohort, limit);
+      for (std::size_t r = 0; r < 3; ++r) {
+        REQUIRE(records[r].hash == reference[r].hash);
+        REQUIRE(records[r].curve.size() == reference[r].curve.size());
+        for (std::size_t i = 0; i < records[r].curve.size(); ++i) {
+          REQUIRE(records[r].curve[i].evaluation.loss == reference[r].curve[i].evaluation.loss);
+          REQUIRE(records[r].curve[i].evaluation.test_loss ==
+                  reference[r].curve[i].evaluation.test_loss);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE(
+    "cpu_device: at most 1.01 forward passes for each gradient used, whatever the segment limit") {
+  for (const auto* protocol : protocols) {
+    for (const std::uint32_t limit : {1u, 50u, 4096u}) {
+      for (const unsigned learners : {8u, 100u}) {
+        CAPTURE(protocol);
+        CAPTURE(limit);
+        const Point point = point_from(scenario(protocol, R"({"kind": "quadratic"})",
+                                                R"("stop": {"updates": 1000})", "0.01", learners));
+        const RunRecord record = run_one(point, limit);
+        CHECK(record.totals.applied > 0);
+        CHECK(static_cast<double>(record.gradients_computed) <=
+              1.01 * static_cast<double>(record.totals.applied));
+      }
+    }
+  }
+}
+
+TEST_CASE("cpu_device: a verdict ends the run at its evaluation, whatever the segment limit") {
+  const Point point = point_from(
+      scenario(R"({"kind": "k-async", "k": 4})", R"({"kind": "quadratic", "noise": 0})",
+               R"("stop": {"loss": 0.1, "updates": 100000}, "record": {"every_updates": 7})"));
+  for (const std::uint32_t limit : {1u, 64u, 1'000'000u}) {
+    const RunRecord record = run_one(point, limit);
+    CHECK(record.status == Status::finished);
+    REQUIRE(record.curve.size() > 2);
+    CHECK(record.curve.back().evaluation.loss <= 0.1);
+    CHECK(record.curve[record.curve.size() - 2].evaluation.loss > 0.1);
+    CHECK(record.totals.updates == record.curve.back().point.update);
+    CHECK(record.totals.updates % 7 == 0);
+    CHECK(record.hash != 0);
+  }
+}
+
+TEST_CASE(
+    "cpu_device: a diverged run is recorded up to the evaluation that shows it, whatever the "
+    "segment limit") {
+  // |1 - eta c| = 4 at eta = 5: float32 overflows after some 64 updates of fresh gradients.
+  const Point point =
+      point_from(scenario(R"({"kind": "k-sync", "k": 3})", R"({"kind": "quadratic", "noise": 0})",
+                          R"("stop": {"updates": 5000}, "record": {"every_updates": 10})", "5"));
+  const RunRecord reference = run_one(point, 1);
+  CHECK(reference.status == Status::diverged);
+  CHECK(reference.totals.updates == 70);
+  CHECK_FALSE(std::isfinite(reference.curve.back().evaluation.loss));
+  for (const std::uint32_t limit : {100u, 1'000'000u}) {
+    const RunRecord record = run_one(point, limit);
+    CHECK(record.status == Status::diverged);
+    CHECK(record.totals.updates == reference.totals.updates);
+    CHECK(record.totals.time == reference.totals.time);
+    CHECK(record.totals.cancelled == reference.totals.cancelled);
+    CHECK(record.staleness_counts == reference.staleness_counts);
+    CHECK(record.curve.size() == reference.curve.size());
+  }
+}
+
+TEST_CASE("cpu_device: another device is refused with a reason") {
+  CHECK_NOTHROW(require_cpu("auto"));
+  CHECK_THROWS_WITH(require_cpu("cuda"), doctest::Contains("no cuda device yet"));
+}

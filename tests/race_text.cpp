@@ -1,0 +1,34 @@
+#include "tests/race_text.h"
+
+#include <memory>
+
+#include "sim/document.h"
+#include "sim/reader.h"
+
+namespace gradrace {
+
+Point point_from(const std::string& json) {
+  static DataShelf shelf({}, {});
+  const Document document = Document::parse(json, "test");
+  Reader reader(document);
+  Point point;
+  visit_scenario(reader, point, shelf);
+  const auto problems = reader.finish();
+  if (!problems.empty()) throw ScenarioError(problems);
+  return point;
+}
+
+Race race_of(std::uint32_t learners, const std::string& protocol, const std::string& stop,
+             const std::string& runtime) {
+  return point_from(R"({"cluster": {"learners": )" + std::to_string(learners) + R"(, "runtime": )" +
+                    runtime + R"(}, "protocol": )" + protocol + R"(, "stop": )" + stop + "}")
+      .race();
+}
+
+RunRecord run_timing(const Race& race, std::uint32_t replica, Observer* observer) {
+  Run run(race, replica, false, observer);
+  drive({&run, 1}, nullptr, [] { return true; });
+  return run.record();
+}
+
+}  // namespace gradrace

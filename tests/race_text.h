@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "sim/cli/scenario.h"
+#include "sim/run.h"
+
+namespace gradrace {
+
+/// A scenario's only point, from JSON text.  Throws ScenarioError.
+Point point_from(const std::string& json);
+
+/// {"learners": P, "protocol": protocol, exponential runtimes of mean 1, "stop": stop} as a race.
+Race race_of(std::uint32_t learners, const std::string& protocol, const std::string& stop,
+             const std::string& runtime = R"({"distribution": "exponential", "mean": 1})");
+
+/// Runs to the end without a model.
+RunRecord run_timing(const Race& race, std::uint32_t replica = 0, Observer* observer = nullptr);
+
+}  // namespace gradrace
