@@ -1,0 +1,54 @@
+"""Means over replicas whose evaluations lie at different times."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+MOST_POINTS = 1000
+
+
+@dataclass
+class Band:
+    """On the grid x [n]: mean and standard error (NaN for one replica) over the replicas that still
+    run, and how many those are."""
+
+    x: np.ndarray
+    mean: np.ndarray
+    error: np.ndarray
+    running: np.ndarray
+
+
+def common_grid(curves):
+    """All the places at which any curve was evaluated; evenly spaced ones where they are too many
+    to draw."""
+    grid = np.unique(np.concatenate([x for x, _ in curves]))
+    return grid if len(grid) <= MOST_POINTS else np.linspace(grid[0], grid[-1], MOST_POINTS)
+
+
+def step(x, y, grid):
+    """y as a step function of x (ascending): the last evaluation at or before each place of the
+    grid. NaN before the first and after the last one, where the run has ended."""
+    last = np.searchsorted(x, grid, side="right") - 1
+    inside = (last >= 0) & (grid <= x[-1])
+    return np.where(inside, y[np.maximum(last, 0)], np.nan)
+
+
+def linear(x, y, grid):
+    """y on straight lines between its evaluations (the later one where two share an x), NaN outside
+    of them."""
+    last = np.append(x[1:] > x[:-1], True)
+    return np.interp(grid, x[last], y[last], left=np.nan, right=np.nan)
+
+
+def band(curves, interpolate=step):
+    """The Band of curves [(x, y)] of the replicas of one point."""
+    grid = common_grid(curves)
+    values = np.array([interpolate(x, y, grid) for x, y in curves])
+    running = np.sum(~np.isnan(values), axis=0)
+    kept = running > 0
+    grid, values, running = grid[kept], values[:, kept], running[kept]
+    mean = np.nanmean(values, axis=0)
+    squares = np.nansum((values - mean) ** 2, axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.where(running > 1, np.sqrt(squares / (running - 1) / running), np.nan)
+    return Band(grid, mean, error, running)

@@ -1,0 +1,81 @@
+"""Draws the plots of gradrace output folders: plot.py DIR... writes DIR/plots/*.png and .svg."""
+
+import argparse
+import os
+import sys
+
+sys.dont_write_bytecode = True
+
+import style
+from curves import draw_curves, has_values, is_watched
+from results import ResultsError, read_results
+from staleness import MOST_PANELS, draw_staleness
+from timeline import MOST_POINTS, draw_timeline
+
+
+def curve_plots(results):
+    """(name, x, y) of the curve plots there is data for."""
+    main = "test_error" if has_values(results, "test_error") else "loss"
+    if not has_values(results, main):
+        return []
+    plots = [("error_time", "time", main), ("error_updates", "update", main)]
+    if main == "test_error" and has_values(results, "loss"):
+        plots.append(("loss_time", "time", "loss"))
+    return plots
+
+
+def curve_figures(results):
+    """The curve plots by name, and a word on why there are none."""
+    plots = curve_plots(results)
+    if not plots:
+        return {}, "no losses or errors recorded (timing only): error plots left out"
+    if not is_watched(results):
+        return {}, "evaluated at start and end only (see record.every_time): error plots left out"
+    return {name: draw_curves(results, x, y) for name, x, y in plots}, ""
+
+
+def draw_folder(folder):
+    """Draws one output folder; returns the files written and what was left out."""
+    results = read_results(folder)
+    figures, note = curve_figures(results)
+    notes = [note] if note else []
+    for name, figure in (
+        ("staleness", draw_staleness(results)),
+        ("timeline", draw_timeline(results)),
+    ):
+        if figure:
+            figures[name] = figure
+        elif name == "staleness":
+            notes.append("no gradient was applied: staleness plot left out")
+    notes += [
+        f"{len(results.points)} points: {name} shows the first {most}"
+        for name, most in (("staleness", MOST_PANELS), ("timeline", MOST_POINTS))
+        if name in figures and len(results.points) > most
+    ]
+    plots = results.folder / "plots"
+    plots.mkdir(exist_ok=True)
+    return [
+        path for name, figure in figures.items() for path in style.save(figure, plots / name)
+    ], notes
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="plot.py", description=__doc__)
+    parser.add_argument("folders", metavar="DIR", nargs="+", help="an output folder of gradrace")
+    status = 0
+    for folder in parser.parse_args().folders:
+        try:
+            paths, notes = draw_folder(folder)
+        except (ResultsError, OSError) as problem:
+            print(f"plot: {problem}", file=sys.stderr)
+            status = 1
+            continue
+        for note in notes:
+            print(f"plot: {folder}: {note}")
+        for path in paths:
+            print(os.fspath(path))
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""How every plot looks: colours that colour-blind readers tell apart (Okabe and Ito 2008), sizes,
+file formats."""
+
+import os
+import textwrap
+
+import matplotlib
+
+matplotlib.use("Agg")
+matplotlib.rcParams.update(
+    {
+        "font.size": 10,
+        "axes.titlesize": 10,
+        "legend.fontsize": 9,
+        "legend.title_fontsize": 8.5,
+        "figure.titlesize": 11.5,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": True,
+        "axes.axisbelow": True,
+        "grid.color": "0.9",
+        "grid.linewidth": 0.7,
+        "hatch.linewidth": 0.7,
+        "svg.hashsalt": "gradrace",
+    }
+)
+
+BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+ORANGE, SKY, BLACK, GREY = "#E69F00", "#56B4E9", "#000000", "#BBBBBB"
+COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+LINES = ("-", "--", ":", "-.")
+WIDTH = 8.0
+DPI = 150
+
+
+def line_style(index):
+    """Colour and dashes of the index-th point: 28 different ones."""
+    return {
+        "color": COLOURS[index % len(COLOURS)],
+        "linestyle": LINES[index // len(COLOURS) % len(LINES)],
+    }
+
+
+def new_figure(results, height):
+    """A figure under the scenario's title."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    figure.suptitle(textwrap.fill(results.title, 90))
+    return figure
+
+
+def save(figure, stem):
+    """Writes stem.png and stem.svg whole or not at all, the same bytes for the same figure; returns
+    the paths."""
+    paths = []
+    for ending in ("png", "svg"):
+        path = stem.with_name(f"{stem.name}.{ending}")
+        aside = path.with_name(f".{path.name}.new")
+        metadata = {"Date": None} if ending == "svg" else {"Software": None}
+        figure.savefig(aside, format=ending, dpi=DPI, metadata=metadata)
+        os.replace(aside, path)
+        paths.append(path)
+    return paths

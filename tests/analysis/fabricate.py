@@ -1,0 +1,144 @@
+"""Output folders as gradrace writes them, with made-up numbers: what the plots are tested on."""
+
+import csv
+import json
+import random
+
+RUNS = (
+    "point replica seed protocol learners k status updates gradients_applied gradients_dropped"
+    " gradients_cancelled sim_time mean_iteration_time mean_staleness max_staleness final_loss"
+    " final_test_error theory_iteration_time theory_basis"
+).split()
+CURVE = (
+    "point replica time update gradients epoch loss test_loss test_error learning_rate k".split()
+)
+
+
+def write_table(path, header, rows):
+    """A CSV file of rows (dictionaries); what a row lacks is empty."""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(header)
+        table.writerows([[row.get(name, "") for name in header] for row in rows])
+
+
+def write_runs(folder, rows, swept=()):
+    """runs.csv; a row's swept values stand in row["swept"], in the order of the swept paths."""
+    extra = ["gradients_computed", "final_hash", "time_to_loss_0.1"]
+    with open(folder / "runs.csv", "w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow([*RUNS, *extra, *swept])
+        for row in rows:
+            table.writerow(
+                [*(row.get(name, "") for name in RUNS), 1, "ab12", 2.5, *row.get("swept", ())]
+            )
+
+
+def write_manifest(folder, title):
+    (folder / "manifest.json").write_text(
+        json.dumps({"scenario": {"name": folder.name, "title": title}})
+    )
+
+
+def error_at(k, time, luck):
+    """A made-up test error: larger k is slower to fall and has a lower floor."""
+    return (
+        0.9 * 2.0 ** (-time * (1.3 - 0.1 * k) / 3)
+        + (0.012 + 0.03 / k) * (1 + luck)
+        + 0.01 * abs(luck)
+    )
+
+
+def race(folder, ks, replicas=5, seed=1):
+    """A sweep over protocol.k: curves at the same times, one diverged replica at the second point,
+    the replicas of the third ending at different times. Returns the rows of runs.csv and of
+    curve.csv."""
+    rng = random.Random(seed)
+    runs, curve = [], []
+    for p, k in enumerate(ks):
+        for r in range(replicas):
+            diverged = p == 1 and r == 0
+            end = 6 if diverged else 40 - 5 * r if p == 2 else 40
+            luck = rng.gauss(0, 0.25)
+            for i in range(end // 2 + 1):
+                error = error_at(k, 2.0 * i, luck + rng.gauss(0, 0.08))
+                loss = "nan" if diverged and i == end // 2 else 1.4 * error + 0.02
+                row = {
+                    "point": p,
+                    "replica": r,
+                    "time": 2.0 * i,
+                    "update": int(2 * i * 8 / k),
+                    "loss": loss,
+                }
+                curve.append(row | {"test_error": error, "learning_rate": 0.05, "k": k})
+            status = "diverged" if diverged else "finished"
+            row = {
+                "point": p,
+                "replica": r,
+                "protocol": "k-async",
+                "learners": 8,
+                "k": k,
+                "status": status,
+            }
+            runs.append(row | {"seed": 1, "theory_basis": "exact", "swept": [k]})
+    write_runs(folder, runs, ["protocol.k"])
+    write_table(folder / "curve.csv", CURVE, curve)
+    return runs, curve
+
+
+def staleness(folder, counts):
+    """staleness.csv of counts {(point, replica): {staleness: count}}."""
+    rows = [
+        {"point": p, "replica": r, "staleness": tau, "count": n}
+        for (p, r), values in counts.items()
+        for tau, n in values.items()
+    ]
+    write_table(folder / "staleness.csv", ["point", "replica", "staleness", "count"], rows)
+
+
+def gradient(point, learner, draw, start, end, fate):
+    """A gradient's slice in the trace."""
+    arguments = {"version": 0, "draw": draw, "fate": fate} | (
+        {"staleness": 0} if fate == "used" else {}
+    )
+    place = {"pid": point, "tid": learner + 1, "ts": 1e6 * start, "dur": 1e6 * (end - start)}
+    return {"ph": "X", "cat": "gradient", "name": "gradient", "args": arguments} | place
+
+
+def version(point, number, start, end):
+    """A server version's slice in the trace."""
+    place = {"pid": point, "tid": 0, "ts": 1e6 * start, "dur": 1e6 * (end - start)}
+    return {"ph": "X", "cat": "version", "name": f"w{number}", "args": {}} | place
+
+
+def rounds(point, label, rng, learners, k, end, late):
+    """Trace events of a protocol that updates with the first k gradients of a round; late ones are
+    cancelled ("cancelled") or finish and are dropped ("dropped"), or are carried on ("used":
+    k-async)."""
+    events = [{"ph": "M", "name": "process_name", "pid": point, "args": {"name": label}}]
+    now, number, draw = 0.0, 0, [0] * learners
+    busy = {who: (0.0, 0.3 + rng.expovariate(1)) for who in range(learners)}
+    while now < end:
+        order = sorted(busy, key=lambda who: busy[who][1])
+        update = busy[order[k - 1]][1]
+        events.append(version(point, number, now, update))
+        for i, who in enumerate(order):
+            start, finish = busy[who]
+            if i >= k and late != "cancelled":
+                continue
+            fate = "used" if i < k else "cancelled"
+            if late == "dropped" and start < now:
+                fate = "dropped"
+            events.append(gradient(point, who, draw[who], start, min(finish, update), fate))
+            draw[who] += 1
+            again = finish if fate == "dropped" else update
+            busy[who] = (again, again + 0.3 + rng.expovariate(1))
+        now, number = update, number + 1
+    events += [
+        gradient(point, who, draw[who], s, max(s, now), "in flight") for who, (s, _) in busy.items()
+    ]
+    return events
+
+
+def trace(folder, events):
+    (folder / "trace.json").write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}))
