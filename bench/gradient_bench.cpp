@@ -1,0 +1,61 @@
+#include <benchmark/benchmark.h>
+
+#include "sim/cli/scenario.h"
+#include "sim/document.h"
+#include "sim/reader.h"
+
+namespace gradrace {
+
+namespace {
+
+/// One gradient, from the minibatch's name to the vector: through the device, one update of one
+/// learner at a time.
+void replay_updates(benchmark::State& state, const std::string& model) {
+  DataShelf shelf({}, {});
+  const Document document = Document::parse(
+      R"({"cluster": {"learners": 1, "runtime": {"distribution": "deterministic", "value": 1}}, "model": )" +
+          model +
+          R"(, "protocol": {"kind": "async"}, "learning_rate": {"kind": "constant", "eta": 0.01}, "stop": {"updates": 1}})",
+      "bench");
+  Reader reader(document);
+  Point point;
+  visit_scenario(reader, point, shelf);
+  if (!reader.finish().empty()) return state.SkipWithError("the bench's scenario is wrong");
+  const auto device = point.model->make_device({});
+  const Tape tape{1, 0, {{point.model->minibatch()}}, {Rule{}}};
+  device->start({&tape, 1});
+  Results results;
+  std::uint32_t n = 0;
+  Segment segment;
+  for (auto _ : state) {
+    segment.clear();
+    segment.first_gradient = n;
+    segment.gradients = {{n, 0, n, 0, Fate::used}};
+    segment.uses = {{n, 0, 1e-4}};
+    segment.ops = {{Op::Kind::update, 0, n + 1, n, 0, 1}};
+    segment.live = {n + 1};
+    const Segment* wave = &segment;
+    device->replay({&wave, 1}, {&results, 1});
+    ++n;
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+/// The size of MNIST, without its pixels: 784 features, 10 classes.
+void BM_Gradient_Softmax784x10(benchmark::State& state) {
+  replay_updates(
+      state,
+      R"({"kind": "softmax", "minibatch": )" + std::to_string(state.range(0)) +
+          R"(, "dataset": {"kind": "synthetic", "features": 784, "rows": 10000, "test_rows": 10}})");
+}
+BENCHMARK(BM_Gradient_Softmax784x10)->Arg(1)->Arg(32)->Arg(128)->Unit(benchmark::kMicrosecond);
+
+void BM_Gradient_Quadratic(benchmark::State& state) {
+  replay_updates(state,
+                 R"({"kind": "quadratic", "dimensions": )" + std::to_string(state.range(0)) + "}");
+}
+BENCHMARK(BM_Gradient_Quadratic)->Arg(1)->Arg(1000)->Arg(1000000)->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+
+}  // namespace gradrace

@@ -1,0 +1,86 @@
+#include <benchmark/benchmark.h>
+
+#include "sim/cli/scenario.h"
+#include "sim/document.h"
+#include "sim/reader.h"
+#include "sim/run.h"
+
+namespace gradrace {
+
+namespace {
+
+Point read_point(const std::string& json) {
+  static DataShelf shelf({}, {});
+  const Document document = Document::parse(json, "bench");
+  Reader reader(document);
+  Point point;
+  visit_scenario(reader, point, shelf);
+  const auto problems = reader.finish();
+  if (!problems.empty()) throw ScenarioError(problems);
+  return point;
+}
+
+std::string cluster(std::int64_t learners) {
+  return R"({"cluster": {"learners": )" + std::to_string(learners) +
+         R"(, "runtime": {"distribution": "exponential", "mean": 1}}, )";
+}
+
+/// A whole timing-only run; items are minibatches dispatched.
+void BM_Run_TimingOnly(benchmark::State& state, const char* kind) {
+  const bool has_k = std::string(kind).starts_with("k-");
+  const std::string protocol = R"({"kind": ")" + std::string(kind) + '"' +
+                               (has_k ? ", \"k\": " + std::to_string(state.range(0) / 2) : "") +
+                               "}";
+  const Race race = read_point(cluster(state.range(0)) + R"("protocol": )" + protocol +
+                               R"(, "stop": {"gradients": 1000000}})")
+                        .race();
+  std::uint64_t dispatched = 0;
+  for (auto _ : state) {
+    Run run(race, 0, false, nullptr);
+    drive({&run, 1}, nullptr, [] { return true; });
+    dispatched += run.record().totals.dispatched;
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(dispatched));
+}
+BENCHMARK_CAPTURE(BM_Run_TimingOnly, sync, "sync")
+    ->Arg(8)
+    ->Arg(1000)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Run_TimingOnly, k_sync, "k-sync")
+    ->Arg(8)
+    ->Arg(1000)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Run_TimingOnly, async, "async")
+    ->Arg(8)
+    ->Arg(1000)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Run_TimingOnly, k_async, "k-async")
+    ->Arg(8)
+    ->Arg(1000)
+    ->Unit(benchmark::kMillisecond);
+
+/// A whole run with gradients: softmax of MNIST's size, minibatch 32, P = 8; items are gradients
+/// applied.
+void BM_Run_Softmax784x10(benchmark::State& state, const char* protocol) {
+  const Point point = read_point(cluster(8) + R"("protocol": )" + protocol +
+                                 R"(, "model": {"kind": "softmax", "minibatch": 32,
+      "dataset": {"kind": "synthetic", "features": 784, "rows": 10000, "test_rows": 10}},
+      "learning_rate": {"kind": "constant", "eta": 0.01}, "stop": {"gradients": 4000}, "record": {"train_rows": 100}})");
+  const Race race = point.race();
+  const auto device = point.model->make_device({point.device, point.train_rows});
+  for (auto _ : state) {
+    Run run(race, 0, true, nullptr);
+    drive({&run, 1}, device.get(), [] { return true; });
+  }
+  state.SetItemsProcessed(state.iterations() * 4000);
+}
+BENCHMARK_CAPTURE(BM_Run_Softmax784x10, k_sync, R"({"kind": "k-sync", "k": 4})")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Run_Softmax784x10, k_async, R"({"kind": "k-async", "k": 4})")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Run_Softmax784x10, async, R"({"kind": "async"})")
+    ->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+}  // namespace gradrace
