@@ -16,11 +16,22 @@ extern const DistributionEntry two_point_entry;
 extern const DistributionEntry mixture_entry;
 
 const DistributionCatalog& distribution_catalog() {
+  // clang-format off
   static constexpr const DistributionEntry* entries[] = {
-      &deterministic_entry, &uniform_entry,          &exponential_entry, &shifted_exponential_entry,
-      &pareto_entry,        &weibull_entry,          &gamma_entry,       &lognormal_entry,
-      &normal_entry,        &hyperexponential_entry, &two_point_entry,   &mixture_entry,
+      &deterministic_entry,
+      &uniform_entry,
+      &exponential_entry,
+      &shifted_exponential_entry,
+      &pareto_entry,
+      &weibull_entry,
+      &gamma_entry,
+      &lognormal_entry,
+      &normal_entry,
+      &hyperexponential_entry,
+      &two_point_entry,
+      &mixture_entry,
   };
+  // clang-format on
   static constexpr DistributionCatalog catalog{"distributions", "distribution", entries};
   return catalog;
 }

@@ -2,10 +2,16 @@
 
 namespace gradrace {
 
-extern const ModelEntry quadratic_entry, softmax_entry;
+extern const ModelEntry quadratic_entry;
+extern const ModelEntry softmax_entry;
 
 const ModelCatalog& model_catalog() {
-  static const ModelEntry* const entries[] = {&quadratic_entry, &softmax_entry};
+  // clang-format off
+  static const ModelEntry* const entries[] = {
+      &quadratic_entry,
+      &softmax_entry,
+  };
+  // clang-format on
   static const ModelCatalog catalog{"models", "kind", entries};
   return catalog;
 }

@@ -9,9 +9,15 @@ extern const ProtocolEntry async_entry;
 extern const ProtocolEntry k_async_entry;
 
 const ProtocolCatalog& protocol_catalog() {
+  // clang-format off
   static constexpr const ProtocolEntry* entries[] = {
-      &sync_entry, &k_sync_entry, &k_batch_sync_entry, &async_entry, &k_async_entry,
+      &sync_entry,
+      &k_sync_entry,
+      &k_batch_sync_entry,
+      &async_entry,
+      &k_async_entry,
   };
+  // clang-format on
   static constexpr ProtocolCatalog catalog{"protocols", "kind", entries};
   return catalog;
 }
@@ -20,10 +26,12 @@ extern const LearningRateEntry constant_entry;
 extern const LearningRateEntry step_entry;
 
 const LearningRateCatalog& learning_rate_catalog() {
+  // clang-format off
   static constexpr const LearningRateEntry* entries[] = {
       &constant_entry,
       &step_entry,
   };
+  // clang-format on
   static constexpr LearningRateCatalog catalog{"learning-rates", "kind", entries};
   return catalog;
 }

@@ -2,10 +2,18 @@
 
 namespace gradrace {
 
-extern const DatasetEntry idx_entry, digits_entry, synthetic_entry;
+extern const DatasetEntry idx_entry;
+extern const DatasetEntry digits_entry;
+extern const DatasetEntry synthetic_entry;
 
 const DatasetCatalog& dataset_catalog() {
-  static const DatasetEntry* const entries[] = {&idx_entry, &digits_entry, &synthetic_entry};
+  // clang-format off
+  static const DatasetEntry* const entries[] = {
+      &idx_entry,
+      &digits_entry,
+      &synthetic_entry,
+  };
+  // clang-format on
   static const DatasetCatalog catalog{"datasets", "kind", entries};
   return catalog;
 }
