@@ -7,6 +7,7 @@ extern const ProtocolEntry k_sync_entry;
 extern const ProtocolEntry k_batch_sync_entry;
 extern const ProtocolEntry async_entry;
 extern const ProtocolEntry k_async_entry;
+extern const ProtocolEntry k_batch_async_entry;
 
 const ProtocolCatalog& protocol_catalog() {
   // clang-format off
@@ -16,6 +17,7 @@ const ProtocolCatalog& protocol_catalog() {
       &k_batch_sync_entry,
       &async_entry,
       &k_async_entry,
+      &k_batch_async_entry,
   };
   // clang-format on
   static constexpr ProtocolCatalog catalog{"protocols", "kind", entries};

@@ -1,0 +1,50 @@
+#include "sim/protocol.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{.name = "k-batch-async",
+                    .definition =
+                        "The server waits for K minibatches since the last update, from any "
+                        "learners, repeats allowed, each computed at the "
+                        "version that its learner read; who delivered reads the current version "
+                        "and goes on at once, nobody is idle or "
+                        "cancelled. K = 1 is async; K may exceed P.",
+                    .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 3",
+                    .example = R"({"kind": "k-batch-async", "k": 4})"};
+
+class KBatchAsync final : public Protocol {
+ public:
+  struct Config {
+    std::uint32_t k = 1;
+  };
+  static void visit(Fields& fields, Config& config, std::uint32_t) {
+    fields.integer("k", config.k, Need::required, at_least(1), "K: gradients in an update");
+  }
+
+  KBatchAsync(const Config& config, std::uint32_t) : config_(config) {}
+
+  void on_gradient(Server& server, const Arrival& arrival) override {
+    server.accept(arrival);
+    if (server.accepted() >= config_.k) server.update();
+    server.dispatch(arrival.learner);
+  }
+
+  std::uint32_t k() const override { return config_.k; }
+
+  /// E[T] = K E[X]/P for any law (Lemma 4, elementary renewal theorem); the mean staleness is (P -
+  /// 1)/K.
+  Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
+    return {{{config_.k * runtime.mean() / learners, Basis::exact}}, (learners - 1.0) / config_.k};
+  }
+
+ private:
+  Config config_;
+};
+
+}  // namespace
+
+extern const ProtocolEntry k_batch_async_entry{page, read_protocol<KBatchAsync>};
+
+}  // namespace gradrace
