@@ -73,11 +73,11 @@ def draw_point(axes, index, point, x, y):
 
 
 def set_scale(axes, bands):
-    """A logarithmic axis where the means span more than a decade (and none is 0), within the means'
-    reach."""
+    """A logarithmic axis where the means span more than a factor of 5 (and none is 0), within the
+    means' reach."""
     means = np.concatenate([one.mean for one in bands])
     low, high = means.min(), means.max()
-    if low > 0 and high > 10 * low:
+    if low > 0 and high > 5 * low:
         top = max(np.nanmax(np.append(one.mean + one.error, one.mean)) for one in bands)
         axes.set_yscale("log", nonpositive="clip")
         axes.set_ylim(low / 1.3, top * 1.2)

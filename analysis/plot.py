@@ -72,8 +72,8 @@ def main():
             continue
         for note in notes:
             print(f"plot: {folder}: {note}")
-        for path in paths:
-            print(os.fspath(path))
+        names = ", ".join(dict.fromkeys(path.stem for path in paths))
+        print(f"plots: {os.path.join(folder, 'plots', '')} ({names}; .png and .svg)")
     return status
 
 

@@ -77,8 +77,7 @@ def read_records(path):
 
 
 def swept_columns(header):
-    """Positions of the swept paths. One of them may be `protocol`, as is a column that is always
-    there."""
+    """Positions of the swept paths."""
     first = header.index("theory_basis") + 1
     return [
         i

@@ -94,6 +94,10 @@ RunRecorders::RunRecorders(const Scenario& scenario, std::size_t point, std::uin
   }
 }
 
+std::string swept_column(const std::string& path) {
+  return path == "protocol" ? "sweep.protocol" : path;
+}
+
 std::vector<std::string> target_columns(const Point& point) {
   std::vector<std::string> columns;
   for (const double x : point.target_loss) columns.push_back("time_to_loss_" + number_text(x));
@@ -116,7 +120,7 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, std::vector<Theory> theor
         "theory_iteration_time", "theory_basis"}) {
     header.cell(std::string_view(column));
   }
-  for (const auto& path : scenario.swept_paths) header.cell(path);
+  for (const auto& path : scenario.swept_paths) header.cell(swept_column(path));
   for (const auto& column : target_columns(scenario.first())) header.cell(column);
   header.row("gradients_computed", "final_hash");
   folder_.append("runs.csv", header.text());

@@ -164,6 +164,7 @@ int run_command(const RunOptions& options) {
   }
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
+  std::cout << std::flush;
   return options.plot ? plot_command(done) : 0;
 }
 

@@ -8,6 +8,7 @@
 
 #include "distributions/catalog.h"
 #include "protocols/catalog.h"
+#include "sim/cli/usage_error.h"
 #include "sim/document.h"
 #include "sim/reader.h"
 
@@ -40,7 +41,9 @@ void visit_optimiser(Fields& fields, Point& point) {
   fields.close();
 }
 
-void visit_stop(Fields& fields, Point& point) {
+/// `model_read`: whether the model is as the file says, so that complaints about its lack are no
+/// echo of its own.
+void visit_stop(Fields& fields, Point& point, bool model_read) {
   if (!fields.open("stop", Need::required, "limits; the first that is met ends a run")) return;
   Stop& stop = point.stop;
   fields.real("time", stop.time, positive(), "simulated time");
@@ -53,7 +56,8 @@ void visit_stop(Fields& fields, Point& point) {
   const bool judged = stop.loss || stop.test_error;
   const bool limited = stop.time || stop.updates || stop.gradients || stop.epochs;
   constexpr auto limits = "time, updates, gradients, epochs, loss, test_error";
-  if (!judged && !limited) fields.complain("", "needs at least one limit", limits);
+  if (fields.good() && !judged && !limited) fields.complain("", "needs at least one limit", limits);
+  if (!model_read) return fields.close();
   if (judged && !limited && !point.with_model()) {
     fields.complain("", "nothing but the model could end this run, and it is timing-only",
                     "time, updates or gradients beside it");
@@ -67,7 +71,7 @@ void visit_stop(Fields& fields, Point& point) {
   fields.close();
 }
 
-void visit_record(Fields& fields, Point& point) {
+void visit_record(Fields& fields, Point& point, bool model_read) {
   if (!fields.open("record", Need::defaulted, "what is written besides the ends of the runs"))
     return;
   EvaluationSchedule& every = point.evaluations;
@@ -82,7 +86,7 @@ void visit_record(Fields& fields, Point& point) {
               "write trace.json, replica 0 of each point");
   fields.integer("trace_updates", point.trace_updates, at_least(1),
                  "the trace ends after so many updates (default: the whole run)");
-  if (every.every_epochs && !(point.model && point.model->has_dataset())) {
+  if (model_read && every.every_epochs && !(point.model && point.model->has_dataset())) {
     fields.complain("every_epochs", "needs a model with a data set", "every_time, every_updates");
   }
   fields.close();
@@ -97,12 +101,12 @@ void visit_targets(Fields& fields, Point& point) {
   fields.close();
 }
 
-void visit_learning_rate(Fields& fields, Point& point) {
+void visit_learning_rate(Fields& fields, Point& point, bool model_read) {
   const WorkBudget budget{point.stop.epochs, point.stop.gradients,
-                          point.model && point.model->has_dataset()};
+                          !model_read || (point.model && point.model->has_dataset())};
   read_kind<LearningRateProduct, const WorkBudget&>(
       fields, "learning_rate", learning_rate_catalog(), point.learning_rate,
-      point.with_model() ? Need::required : Need::none, "eta", budget);
+      point.with_model() ? Need::required : Need::none, "schedule of the learning rate", budget);
 }
 
 /// One path of a sweep, or several that walk in parallel.
@@ -318,13 +322,14 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   visit_cluster(fields, point);
   read_kind<ModelProduct, DataShelf&>(fields, "model", model_catalog(), point.model, Need::none,
                                       "what is trained; without it the run is timing-only", shelf);
+  const bool model_read = point.model || fields.good();
   visit_optimiser(fields, point);
   read_kind<MakeProtocol, std::uint32_t>(fields, "protocol", protocol_catalog(),
                                          point.make_protocol, Need::required,
                                          "how learners are synchronised", point.learners);
-  visit_stop(fields, point);
-  visit_learning_rate(fields, point);
-  visit_record(fields, point);
+  visit_stop(fields, point, model_read);
+  visit_learning_rate(fields, point, model_read);
+  visit_record(fields, point, model_read);
   visit_targets(fields, point);
 }
 
@@ -350,6 +355,9 @@ Race Point::race() const {
 }
 
 Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes) {
+  if (!std::filesystem::is_regular_file(file)) {
+    throw UsageError(file.string() + ": there is no such file");
+  }
   Document base = Document::read(file);
   apply(base, changes);
   Sweep sweep(base);

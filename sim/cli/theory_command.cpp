@@ -30,7 +30,7 @@ int theory_command(const std::filesystem::path& file, const ScenarioChanges& cha
         "theory_staleness", "speedup_over_sync", "error_floor"}) {
     csv.cell(std::string_view(column));
   }
-  for (const auto& path : scenario.swept_paths) csv.cell(path);
+  for (const auto& path : scenario.swept_paths) csv.cell(swept_column(path));
   csv.end_row();
   for (std::size_t number = 0; number < scenario.points.size(); ++number) {
     const Point& point = scenario.points[number];

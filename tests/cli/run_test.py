@@ -1,0 +1,189 @@
+"""The output folder: what a run writes, and that it is the same each time."""
+
+import json
+import math
+import unittest
+
+from program import SIX, SMALL, ProgramTest, changed, rows
+
+COLUMNS = {
+    "runs.csv": "point,replica,seed,protocol,learners,k,status,updates,gradients_applied,"
+    "gradients_dropped,gradients_cancelled,sim_time,mean_iteration_time,mean_staleness,"
+    "max_staleness,final_loss,final_test_error,theory_iteration_time,theory_basis",
+    "curve.csv": "point,replica,time,update,gradients,epoch,loss,test_loss,test_error,"
+    "learning_rate,k",
+    "updates.csv": "point,replica,update,time,iteration_time,gradients,mean_staleness,"
+    "max_staleness,learning_rate",
+    "staleness.csv": "point,replica,staleness,count",
+    "learners.csv": "point,replica,learner,busy,idle,wasted,gradients",
+}
+
+
+class Output(ProgramTest):
+    def run_small(self, out="out", *words, scenario=SMALL):
+        self.call("run", self.write(scenario), "--out", out, "--quiet", *words)
+        return self.folder / out
+
+    def test_every_file_has_the_columns_of_the_contract(self):
+        out = self.run_small()
+        for name, columns in COLUMNS.items():
+            header = (out / name).read_text().splitlines()[0]
+            self.assertTrue(header.startswith(columns), f"{name}: {header}")
+        self.assertEqual(
+            sorted(path.name for path in out.iterdir()),
+            sorted([*COLUMNS, "trace.json", "manifest.json"]),
+        )
+
+    def test_swept_paths_follow_the_fixed_columns(self):
+        scenario = changed(SMALL, sweep={"cluster.learners": [3, 4], "protocol": SIX[:2]})
+        out = self.run_small(scenario=scenario)
+        header = (out / "runs.csv").read_text().splitlines()[0].split(",")
+        self.assertEqual(
+            header[header.index("theory_basis") + 1 :][:2], ["cluster.learners", "sweep.protocol"]
+        )
+        table = rows(out / "runs.csv")
+        self.assertEqual([row["cluster.learners"] for row in table[::2]], ["3", "3", "4", "4"])
+        self.assertEqual(json.loads(table[2]["sweep.protocol"]), SIX[1])
+        self.assertEqual({row["protocol"] for row in table}, {"sync", "k-sync"})
+
+    def test_counts_of_the_files_agree(self):
+        out = self.run_small()
+        for run in rows(out / "runs.csv"):
+            mine = lambda row: (row["point"], row["replica"]) == (run["point"], run["replica"])
+            updates = list(filter(mine, rows(out / "updates.csv")))
+            staleness = list(filter(mine, rows(out / "staleness.csv")))
+            learners = list(filter(mine, rows(out / "learners.csv")))
+            curve = list(filter(mine, rows(out / "curve.csv")))
+            applied = int(run["gradients_applied"])
+            self.assertEqual(len(updates), int(run["updates"]))
+            self.assertEqual(sum(int(row["gradients"]) for row in updates), applied)
+            self.assertEqual(sum(int(row["count"]) for row in staleness), applied)
+            self.assertEqual(sum(int(row["gradients"]) for row in learners), applied)
+            total = sum(int(row["staleness"]) * int(row["count"]) for row in staleness)
+            self.assertAlmostEqual(total / applied, float(run["mean_staleness"]), delta=1e-12)
+            self.assertAlmostEqual(
+                sum(float(row["iteration_time"]) for row in updates),
+                float(run["mean_iteration_time"]) * int(run["updates"]),
+                delta=1e-9,
+            )
+            for row in learners:
+                busy, idle, wasted = (float(row[key]) for key in ("busy", "idle", "wasted"))
+                self.assertAlmostEqual(busy + idle, float(run["sim_time"]), delta=1e-9)
+                self.assertLessEqual(wasted, busy)
+            self.assertEqual(curve[0]["time"], "0")
+            self.assertEqual(curve[-1]["time"], run["sim_time"])
+            self.assertEqual(curve[-1]["loss"], run["final_loss"])
+            self.assertEqual(run["gradients_computed"], run["gradients_applied"])
+            samples = 5 * applied
+            self.assertAlmostEqual(float(curve[-1]["epoch"]), samples / 200, delta=1e-12)
+
+    def test_the_same_bytes_for_any_number_of_jobs_and_again(self):
+        first = self.tables(self.run_small("a", "--jobs", "1"))
+        for out, jobs in (("b", "1"), ("c", "2"), ("d", "5")):
+            self.assertEqual(first, self.tables(self.run_small(out, "--jobs", jobs)), jobs)
+
+    def test_another_seed_gives_other_numbers(self):
+        first = self.tables(self.run_small("a"))
+        self.assertNotEqual(first["runs.csv"], self.tables(self.run_small("b", "--seed", "2"))["runs.csv"])
+
+    def test_the_manifests_scenario_gives_the_same_files(self):
+        sweeps = (
+            {"protocol": SIX},
+            {"zip": {"cluster.runtime.mean": [1, 2], "protocol": SIX[4:]}, "learning_rate.eta": [0.1, 0.2]},
+            {"cluster.runtime": [{"distribution": "exponential", "mean": 1}], "protocol.kind": ["sync", "async"]},
+        )
+        for number, sweep in enumerate(sweeps):
+            scenario = changed(SMALL, sweep=sweep, targets={"loss": [1.5], "test_error": 0.4})
+            first = self.run_small(f"a{number}", "--set", "model.l2=0.001", "--replicas", "3", scenario=scenario)
+            manifest = json.loads((first / "manifest.json").read_text())
+            again = self.run_small(f"b{number}", scenario=manifest["scenario"])
+            self.assertEqual(self.tables(first), self.tables(again))
+            second = json.loads((again / "manifest.json").read_text())
+            self.assertEqual(manifest["scenario"], second["scenario"])
+            self.assertEqual(manifest["hashes"], second["hashes"])
+
+    def test_the_manifest_says_what_made_the_results(self):
+        manifest = json.loads((self.run_small() / "manifest.json").read_text())
+        for key in ("scenario", "seed", "version", "hashes", "device", "machine", "elapsed"):
+            self.assertIn(key, manifest)
+        self.assertEqual(manifest["scenario"]["model"]["sampling"], "iid")
+        self.assertEqual(len(manifest["hashes"]["data"]), 1)
+        self.assertEqual(manifest["device"], "cpu")
+
+    def test_numbers_read_back_exactly(self):
+        for row in rows(self.run_small() / "curve.csv"):
+            for key in ("time", "loss"):
+                text = row[key]
+                self.assertIn(text, (repr(float(text)), repr(float(text)).removesuffix(".0"), f"{float(text):.17g}"))
+
+    def test_timing_only_has_the_same_schedule_and_no_losses(self):
+        full, timing = self.run_small("a"), self.run_small("b", "--timing-only")
+        for name in ("staleness.csv", "learners.csv"):
+            self.assertEqual((full / name).read_bytes(), (timing / name).read_bytes())
+        for with_model, without in zip(rows(full / "runs.csv"), rows(timing / "runs.csv")):
+            self.assertEqual(with_model["sim_time"], without["sim_time"])
+            self.assertEqual(without["final_loss"], "")
+            self.assertEqual(without["final_test_error"], "")
+
+    def test_targets_add_their_times(self):
+        scenario = changed(SMALL, targets={"loss": [1.5, 0.0], "test_error": [0.4]}, stop={"time": 40})
+        out = self.run_small(scenario=scenario)
+        curve = rows(out / "curve.csv")
+        for run in rows(out / "runs.csv"):
+            self.assertEqual(run["time_to_loss_0"], "")
+            for column, key, level in (("time_to_loss_1.5", "loss", 1.5), ("time_to_error_0.4", "test_error", 0.4)):
+                times = [
+                    float(row["time"])
+                    for row in curve
+                    if (row["point"], row["replica"]) == (run["point"], run["replica"]) and float(row[key]) <= level
+                ]
+                self.assertEqual(run[column], "" if not times else run[column])
+                if times:
+                    self.assertEqual(float(run[column]), times[0])
+        self.assertTrue(any(run["time_to_loss_1.5"] for run in rows(out / "runs.csv")))
+
+    def test_a_diverged_run_is_a_result(self):
+        scenario = changed(
+            SMALL, model={"kind": "quadratic", "noise": 0}, learning_rate={"kind": "constant", "eta": 1000},
+            record={"every_updates": 5}, stop={"updates": 500},
+        )
+        table = rows(self.run_small(scenario=scenario) / "runs.csv")
+        self.assertEqual({row["status"] for row in table}, {"diverged"})
+        self.assertTrue(all(not math.isfinite(float(row["final_loss"])) for row in table))
+        self.assertTrue(all(int(row["updates"]) < 500 for row in table))
+
+    def test_stop_loss_ends_a_run_at_an_evaluation(self):
+        scenario = changed(SMALL, stop={"loss": 1.5, "time": 500})
+        out = self.run_small(scenario=scenario)
+        for run in rows(out / "runs.csv"):
+            self.assertLessEqual(float(run["final_loss"]), 1.5)
+            self.assertLess(float(run["sim_time"]), 500)
+
+
+class Theory(ProgramTest):
+    def test_prints_iteration_time_staleness_and_speed_up(self):
+        scenario = changed(SMALL, cluster={"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
+                           sweep={"protocol": [{**one, "k": 4} if "k" in one else one for one in SIX]})
+        table = list(__import__("csv").DictReader(self.call("theory", self.write(scenario))[0].splitlines()))
+        expected = {
+            "sync": (2.717857142857143, 0), "k-sync": (0.6345238095238095, 0), "k-batch-sync": (0.5, 0),
+            "async": (0.125, 7), "k-async": (0.6345238095238095, 1), "k-batch-async": (0.5, 1.75),
+        }
+        self.assertEqual([row["protocol"] for row in table], list(expected))
+        for row in table:
+            time, staleness = expected[row["protocol"]]
+            self.assertAlmostEqual(float(row["theory_iteration_time"]), time, delta=1e-12)
+            self.assertEqual(float(row["theory_staleness"]), staleness)
+            self.assertAlmostEqual(float(row["speedup_over_sync"]), 2.717857142857143 / time, delta=1e-9)
+            self.assertEqual(row["theory_basis"], "exact")
+
+    def test_knows_the_error_floor_of_the_quadratic(self):
+        scenario = changed(SMALL, model={"kind": "quadratic"}, learning_rate={"kind": "constant", "eta": 0.05})
+        table = list(__import__("csv").DictReader(self.call("theory", self.write(scenario))[0].splitlines()))
+        floors = {row["protocol"]: row["error_floor"] for row in table}
+        self.assertAlmostEqual(float(floors["k-sync"]), 0.05 / (2 * 3 * 1.95), delta=1e-15)
+        self.assertEqual(floors["async"], "")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,87 @@
+"""trace.json is valid Chrome trace-event JSON and tells what happened."""
+
+import decimal
+import json
+import unittest
+from collections import defaultdict
+
+from program import SMALL, ProgramTest, changed, rows
+
+
+class Trace(ProgramTest):
+    def events(self, scenario):
+        self.call("run", self.write(scenario), "--out", "out", "--quiet")
+        text = (self.folder / "out/trace.json").read_text()
+        return json.loads(text, parse_float=decimal.Decimal)["traceEvents"]
+
+    def test_every_event_has_the_fields_of_the_format(self):
+        for event in self.events(SMALL):
+            self.assertIn(event["ph"], ("X", "M"))
+            self.assertIsInstance(event["name"], str)
+            self.assertIsInstance(event["pid"], int)
+            self.assertIsInstance(event["tid"], int)
+            self.assertGreaterEqual(event["ts"], 0)
+            if event["ph"] == "X":
+                self.assertGreaterEqual(event["dur"], 0)
+            else:
+                self.assertIn(event["name"], ("process_name", "thread_name"))
+                self.assertIsInstance(event["args"]["name"], str)
+
+    def test_one_track_for_the_server_and_one_for_each_learner(self):
+        names = defaultdict(set)
+        for event in self.events(SMALL):
+            if event["name"] == "thread_name":
+                names[event["pid"]].add(event["args"]["name"])
+        self.assertEqual(set(names), set(range(6)))
+        for tracks in names.values():
+            self.assertEqual(tracks, {"server", "learner 0", "learner 1", "learner 2", "learner 3"})
+
+    def test_slices_of_a_track_do_not_overlap(self):
+        tracks = defaultdict(list)
+        for event in self.events(SMALL):
+            if event["ph"] == "X":
+                tracks[event["pid"], event["tid"]].append((event["ts"], event["dur"]))
+        self.assertEqual(len(tracks), 6 * 5)
+        for slices in tracks.values():
+            slices.sort()
+            for (start, length), (following, _) in zip(slices, slices[1:]):
+                self.assertLessEqual(start + length, following)
+
+    def test_times_are_microseconds_of_simulated_seconds(self):
+        scenario = changed(
+            SMALL, sweep=None, protocol={"kind": "sync"}, stop={"updates": 2},
+            cluster={"learners": 2, "runtime": {"distribution": "deterministic", "value": 1.5}},
+        )
+        slices = [event for event in self.events(scenario) if event["ph"] == "X" and event["tid"] == 1]
+        self.assertEqual([(one["ts"], one["dur"]) for one in slices][:2], [(0, 1500000), (1500000, 1500000)])
+
+    def test_fates_and_staleness_agree_with_the_tables(self):
+        events = self.events(SMALL)
+        staleness = defaultdict(int)
+        for row in rows(self.folder / "out/staleness.csv"):
+            if row["replica"] == "0":
+                staleness[int(row["point"]), int(row["staleness"])] += int(row["count"])
+        drawn, fates = defaultdict(int), defaultdict(int)
+        for event in events:
+            if event.get("cat") == "gradient":
+                fates[event["pid"], event["args"]["fate"]] += 1
+                if event["args"]["fate"] == "used":
+                    drawn[event["pid"], event["args"]["staleness"]] += 1
+        self.assertEqual(drawn, staleness)
+        for row in rows(self.folder / "out/runs.csv"):
+            if row["replica"] == "0":
+                self.assertEqual(fates[int(row["point"]), "cancelled"], int(row["gradients_cancelled"]))
+                self.assertEqual(fates[int(row["point"]), "used"], int(row["gradients_applied"]))
+
+    def test_a_cut_trace_ends_at_its_last_update(self):
+        scenario = changed(SMALL, record={"trace": True, "trace_updates": 5})
+        events = [event for event in self.events(scenario) if event["ph"] == "X"]
+        for point in range(6):
+            server = [one for one in events if one["pid"] == point and one["tid"] == 0]
+            end = max(one["ts"] for one in server)
+            self.assertEqual(len(server), 6)
+            self.assertTrue(all(one["ts"] + one["dur"] <= end for one in events if one["pid"] == point))
+
+
+if __name__ == "__main__":
+    unittest.main()

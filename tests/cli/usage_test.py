@@ -1,0 +1,160 @@
+"""Commands, options, errors and exit statuses."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import unittest
+
+from program import PROGRAM, ROOT, SMALL, ProgramTest, changed, rows
+
+INVALID = ROOT / "tests/invalid"
+
+
+class BadScenarios(ProgramTest):
+    """tests/invalid/NAME.json is refused with the words of NAME.expected."""
+
+    def test_each_is_refused_with_its_messages(self):
+        files = sorted(INVALID.glob("*.json"))
+        self.assertGreater(len(files), 10)
+        for file in files:
+            with self.subTest(file.name):
+                # GRADRACE_DATA would add a place where data are looked for.
+                _, told = self.call("validate", file.name, status=2, folder=INVALID, GRADRACE_DATA="")
+                expected = file.with_suffix(".expected").read_text()
+                self.assertEqual(told.replace(os.fspath(INVALID), "HERE"), expected)
+
+    def test_all_errors_of_several_files_at_once(self):
+        _, told = self.call("validate", "k_above_learners.json", "syntax.json", status=2, folder=INVALID)
+        self.assertIn("k_above_learners.json:3:35", told)
+        self.assertIn("syntax.json:3:3", told)
+
+    def test_a_bad_scenario_makes_no_folder(self):
+        self.call("run", INVALID / "syntax.json", "--out", "out", status=2)
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_a_change_on_the_command_line_is_named_as_the_origin(self):
+        path = self.write(changed(SMALL, sweep=None, protocol={"kind": "k-sync", "k": 2}))
+        _, told = self.call("run", path, "--set", "protocol.k=9", "--replicas", "0", status=2)
+        self.assertIn("--set protocol.k=9: error: protocol.k: must be 1 to 4 (cluster.learners), got 9", told)
+        self.assertIn("--replicas 0: error: replicas: must be 1 to 16777215, got 0", told)
+
+    def test_a_file_that_is_not_there_is_a_clear_error(self):
+        _, told = self.call("run", "nowhere.json", status=2)
+        self.assertIn("nowhere.json", told)
+
+
+class Usage(ProgramTest):
+    def test_help_shows_commands_and_examples(self):
+        told, _ = self.call("--help")
+        for command in ("run", "theory", "validate", "list", "schema", "signature", "plot"):
+            self.assertIn(f"  {command} ", told)
+            detail, _ = self.call(command, "--help")
+            self.assertIn(f"gradrace {command}", detail)
+        self.assertIn("--set PATH=VALUE", self.call("run", "--help")[0])
+
+    def test_wrong_words_end_with_2_and_say_what_is_right(self):
+        self.assertIn('did you mean "validate"?', self.call("validat", status=2)[1])
+        self.assertIn("needs a scenario file", self.call("run", status=2)[1])
+        self.assertIn("--frobnicate", self.call("run", "x.json", "--frobnicate", status=2)[1])
+        self.assertIn("PATH=VALUE", self.call("run", "x.json", "--set", "seed", status=2)[1])
+        self.assertIn("protocols, distributions", self.call("list", "protocol", status=2)[1])
+        self.call(status=2)
+
+    def test_version_names_a_revision(self):
+        self.assertRegex(self.call("--version")[0], r"^gradrace \d+\.\d+\.\d+ \(revision \w+(, dirty)?\)\n$")
+
+    def test_list_shows_every_kind_and_the_page_of_one(self):
+        told, _ = self.call("list")
+        for name in ("k-batch-async", "two-point", "softmax", "idx", "constant"):
+            self.assertIn(f"  {name} ", told)
+        self.assertNotIn("exponential", self.call("list", "protocols")[0])
+        page, _ = self.call("list", "k-async")
+        self.assertIn("Dutta", page)
+        self.assertIn('{"kind": "k-async", "k": 4}', page)
+
+    def test_results_are_not_overwritten_without_force(self):
+        path = self.write(SMALL)
+        self.call("run", path, "--quiet", "--out", "out")
+        before = (self.folder / "out/runs.csv").read_bytes()
+        self.assertIn("--force", self.call("run", path, "--quiet", "--out", "out", "--seed", "2", status=2)[1])
+        self.assertEqual(before, (self.folder / "out/runs.csv").read_bytes())
+        self.call("run", path, "--quiet", "--out", "out", "--seed", "2", "--force")
+        self.assertNotEqual(before, (self.folder / "out/runs.csv").read_bytes())
+
+    def test_several_files_get_a_folder_each(self):
+        one, two = self.write(changed(SMALL, name=None), "one.json"), self.write(changed(SMALL, name=None), "two.json")
+        self.call("run", one, two, "--quiet", "--out", "all")
+        for name in ("one", "two"):
+            self.assertTrue((self.folder / "all" / name / "runs.csv").is_file())
+        same = self.write(changed(SMALL, name="one"), "three.json")
+        self.assertIn("named", self.call("run", one, same, "--out", "more", status=2)[1])
+
+    def test_the_table_shows_points_and_where_things_are(self):
+        told, _ = self.call("run", self.write(SMALL))
+        for word in ("k-batch-async k=3", "iteration time", "theory", "staleness", "final test error", "results: out/small/"):
+            self.assertIn(word, told)
+
+    def test_a_device_that_is_not_there_ends_with_1(self):
+        _, told = self.call("run", self.write(SMALL), "--device", "cuda", status=1)
+        self.assertIn("cuda", told)
+
+    def test_a_folder_that_cannot_be_written_ends_with_1(self):
+        (self.folder / "file").write_text("")
+        _, told = self.call("run", self.write(SMALL), "--out", "file/out", status=1)
+        self.assertIn("file/out", told)
+
+    def test_an_interrupt_keeps_the_runs_that_had_finished(self):
+        scenario = changed(
+            SMALL, replicas=1000, sweep=None, protocol={"kind": "async"}, stop={"updates": 20000}, record={},
+        )
+        process = subprocess.Popen(
+            [PROGRAM, "run", self.write(scenario), "--out", "out", "--quiet"],
+            cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        time.sleep(3)
+        self.assertIsNone(process.poll(), "the run ended before it was interrupted")
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, told)
+        table = rows(self.folder / "out/runs.csv")
+        self.assertTrue(0 < len(table) < 1000)
+        self.assertTrue(all(row["status"] == "finished" for row in table))
+        manifest = json.loads((self.folder / "out/manifest.json").read_text())
+        self.assertEqual(manifest["runs_finished"], len(table))
+
+
+class Schema(ProgramTest):
+    def test_the_schema_beside_the_scenarios_is_the_programs(self):
+        committed = (ROOT / "scenarios/schema.json").read_text()
+        self.assertEqual(self.call("schema")[0], committed)
+
+    def test_the_schema_is_draft_7_and_names_every_kind(self):
+        schema = json.loads(self.call("schema")[0])
+        self.assertEqual(schema["$schema"], "http://json-schema.org/draft-07/schema#")
+        kinds = [one["properties"]["kind"]["const"] for one in schema["definitions"]["protocols"]["oneOf"]]
+        self.assertEqual(len(kinds), len(set(kinds)))
+        self.assertIn("k-batch-async", kinds)
+        self.assertFalse(schema["additionalProperties"])
+
+    def test_every_scenario_of_the_project_is_fine(self):
+        files = sorted((ROOT / "scenarios").rglob("*.json"))
+        files = [file for file in files if file.name != "schema.json"]
+        for file in files:
+            data = json.loads(file.read_text()).get("model", {}).get("dataset", {})
+            if "path" in data:  # its place is checked where the data are
+                continue
+            self.call("validate", file)
+
+
+class Signature(ProgramTest):
+    def test_the_signature_is_of_integers_and_the_same_each_time(self):
+        first, second = self.call("signature")[0], self.call("signature")[0]
+        self.assertEqual(first, second)
+        self.assertRegex(first, r"(?m)^signature +[0-9a-f]{16}$")
+
+
+if __name__ == "__main__":
+    unittest.main()
