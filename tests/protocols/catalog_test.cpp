@@ -1,0 +1,51 @@
+#include "protocols/catalog.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <set>
+
+#include "tests/race_text.h"
+
+using namespace gradrace;
+
+TEST_CASE("catalog: no two protocols or learning rates have the same name") {
+  std::set<std::string_view> protocols, learning_rates;
+  for (const auto* entry : protocol_catalog().entries) protocols.insert(entry->page.name);
+  for (const auto* entry : learning_rate_catalog().entries) learning_rates.insert(entry->page.name);
+  CHECK(protocols.size() == protocol_catalog().entries.size());
+  CHECK(learning_rates.size() == learning_rate_catalog().entries.size());
+}
+
+TEST_CASE("catalog: every protocol runs 50 updates of a quadratic as its page's example has it") {
+  for (const auto* entry : protocol_catalog().entries) {
+    const std::string example(entry->page.example);
+    CAPTURE(example);
+    const Point point = point_from(
+        R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
+      "model": {"kind": "quadratic", "noise": 0}, "learning_rate": {"kind": "constant", "eta": 0.05},
+      "stop": {"updates": 50}, "protocol": )" +
+        example + "}");
+    const Race race = point.race();
+    const auto device = point.model->make_device({});
+    Run run(race, 0, true, nullptr);
+    drive({&run, 1}, device.get(), [] { return true; });
+    const RunRecord record = run.record();
+    CHECK(record.totals.updates == 50);
+    CHECK(record.gradients_computed == record.totals.applied);
+    CHECK(record.curve.back().evaluation.loss < 0.1);
+    CHECK_FALSE(entry->page.definition.empty());
+    CHECK_FALSE(entry->page.source.empty());
+  }
+}
+
+TEST_CASE("catalog: every learning rate is positive as its page's example has it") {
+  for (const auto* entry : learning_rate_catalog().entries) {
+    const Point point = point_from(
+        R"({"cluster": {"learners": 2, "runtime": {"distribution": "exponential", "mean": 1}},
+      "model": {"kind": "quadratic"}, "stop": {"gradients": 5000}, "protocol": {"kind": "async"}, "learning_rate": )" +
+        std::string(entry->page.example) + "}");
+    for (const std::uint64_t gradients : {0, 1000, 5000})
+      CHECK(point.learning_rate->eta({gradients, 0, 0}, 3) > 0);
+  }
+}
