@@ -1,8 +1,6 @@
 #include <benchmark/benchmark.h>
 
-#include "sim/cli/scenario.h"
-#include "sim/document.h"
-#include "sim/reader.h"
+#include "tests/race_text.h"
 
 namespace gradrace {
 
@@ -11,16 +9,10 @@ namespace {
 /// One gradient, from the minibatch's name to the vector: through the device, one update of one
 /// learner at a time.
 void replay_updates(benchmark::State& state, const std::string& model) {
-  DataShelf shelf({}, {});
-  const Document document = Document::parse(
+  const Point point = point_from(
       R"({"cluster": {"learners": 1, "runtime": {"distribution": "deterministic", "value": 1}}, "model": )" +
-          model +
-          R"(, "protocol": {"kind": "async"}, "learning_rate": {"kind": "constant", "eta": 0.01}, "stop": {"updates": 1}})",
-      "bench");
-  Reader reader(document);
-  Point point;
-  visit_scenario(reader, point, shelf);
-  if (!reader.finish().empty()) return state.SkipWithError("the bench's scenario is wrong");
+      model +
+      R"(, "protocol": {"kind": "async"}, "learning_rate": {"kind": "constant", "eta": 0.01}, "stop": {"updates": 1}})");
   const auto device = point.model->make_device({});
   const Tape tape{1, 0, {{point.model->minibatch()}}, {Rule{}}};
   device->start({&tape, 1});

@@ -1,24 +1,10 @@
 #include <benchmark/benchmark.h>
 
-#include "sim/cli/scenario.h"
-#include "sim/document.h"
-#include "sim/reader.h"
-#include "sim/run.h"
+#include "tests/race_text.h"
 
 namespace gradrace {
 
 namespace {
-
-Point read_point(const std::string& json) {
-  static DataShelf shelf({}, {});
-  const Document document = Document::parse(json, "bench");
-  Reader reader(document);
-  Point point;
-  visit_scenario(reader, point, shelf);
-  const auto problems = reader.finish();
-  if (!problems.empty()) throw ScenarioError(problems);
-  return point;
-}
 
 std::string cluster(std::int64_t learners) {
   return R"({"cluster": {"learners": )" + std::to_string(learners) +
@@ -31,7 +17,7 @@ void BM_Run_TimingOnly(benchmark::State& state, const char* kind) {
   const std::string protocol = R"({"kind": ")" + std::string(kind) + '"' +
                                (has_k ? ", \"k\": " + std::to_string(state.range(0) / 2) : "") +
                                "}";
-  const Race race = read_point(cluster(state.range(0)) + R"("protocol": )" + protocol +
+  const Race race = point_from(cluster(state.range(0)) + R"("protocol": )" + protocol +
                                R"(, "stop": {"gradients": 1000000}})")
                         .race();
   std::uint64_t dispatched = 0;
@@ -62,7 +48,7 @@ BENCHMARK_CAPTURE(BM_Run_TimingOnly, k_async, "k-async")
 /// A whole run with gradients: softmax of MNIST's size, minibatch 32, P = 8; items are gradients
 /// applied.
 void BM_Run_Softmax784x10(benchmark::State& state, const char* protocol) {
-  const Point point = read_point(cluster(8) + R"("protocol": )" + protocol +
+  const Point point = point_from(cluster(8) + R"("protocol": )" + protocol +
                                  R"(, "model": {"kind": "softmax", "minibatch": 32,
       "dataset": {"kind": "synthetic", "features": 784, "rows": 10000, "test_rows": 10}},
       "learning_rate": {"kind": "constant", "eta": 0.01}, "stop": {"gradients": 4000}, "record": {"train_rows": 100}})");

@@ -111,4 +111,18 @@ std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
   return slot = std::move(dataset);
 }
 
+LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, std::string_view meaning,
+                                Dataset (*load)(const fs::path& folder)) {
+  std::string path;
+  fields.text("path", path, Need::required, meaning);
+  if (!fields.good()) return {};
+  const fs::path folder = shelf.find(path);
+  if (!fs::is_directory(folder)) {
+    fields.complain("path", "no folder \"" + path + "\"", "looked at " + shelf.places(path));
+    return {};
+  }
+  return
+      [&shelf, folder, load] { return shelf.get(folder.string(), [&] { return load(folder); }); };
+}
+
 }  // namespace gradrace

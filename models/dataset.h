@@ -61,4 +61,9 @@ using DatasetCatalog = Catalog<LoadDataset, DataShelf&>;
 
 const DatasetCatalog& dataset_catalog();
 
+/// Reads the key `path` of a data set that is a folder of files, complains where it is not there,
+/// and leaves the reading to `load`.
+LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, std::string_view meaning,
+                                Dataset (*load)(const std::filesystem::path& folder));
+
 }  // namespace gradrace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 #include <string>
 
 namespace gradrace {
@@ -39,6 +40,7 @@ const Segment& TimingPlane::next_segment() {
   segment_.clear();
   segment_.first_gradient = static_cast<GradientId>(totals_.dispatched);
   evaluations_.clear();
+  segment_size_ = 0;
   segment_due_ = false;
   segment_.end = End::limit;
   if (!started_) start();
@@ -82,7 +84,7 @@ void TimingPlane::step() {
       return;
   }
   if (limits_met()) finish();
-  if (segment_.gradients.size() + segment_.uses.size() >= limit_) segment_due_ = true;
+  if (segment_size_ >= limit_) segment_due_ = true;
 }
 
 void TimingPlane::on_arrival(std::uint32_t learner) {
@@ -112,14 +114,17 @@ void TimingPlane::dispatch_waiting() {
 
 void TimingPlane::begin_minibatch(std::uint32_t number) {
   Learner& learner = learners_[number];
-  GRADRACE_CHECK(totals_.dispatched < std::numeric_limits<GradientId>::max(),
-                 "a run ends before its 2^32nd gradient");
+  if (totals_.dispatched == std::numeric_limits<GradientId>::max()) {
+    throw std::runtime_error(
+        "a run ends with its 2^32nd minibatch; ask for less time or fewer updates");
+  }
   learner.computing = true;
   learner.begin = totals_.time;
   learner.version = version();
   learner.gradient = static_cast<GradientId>(totals_.dispatched++);
   const std::uint32_t draw = learner.draws++;
   ++computing_;
+  ++segment_size_;
   read_sum_ += learner.version;
 
   Stream words = stream({race_.seed, replica_, Purpose::runtime, number, draw});
@@ -203,6 +208,7 @@ void TimingPlane::update() {
   totals_.staleness_sum += staleness_sum;
   totals_.max_staleness = std::max(totals_.max_staleness, max_staleness);
   outstanding_sum_ += computing_;
+  segment_size_ += count;
   const double iteration_time = totals_.time - totals_.last_update_time;
   totals_.last_update_time = totals_.time;
   ++totals_.updates;

@@ -134,6 +134,7 @@ class TimingPlane : private Server {
 
   bool started_ = false, finished_ = false, verdict_wanted_ = false;
   bool segment_due_ = false;
+  std::uint64_t segment_size_ = 0;  // gradients and uses, also of a run without a tape
   std::uint64_t evaluations_made_ = 0;
   std::uint64_t timed_evaluations_ = 0;
   std::uint64_t evaluations_by_updates_ = 0, evaluations_by_epochs_ = 0;

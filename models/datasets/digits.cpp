@@ -24,14 +24,6 @@ constexpr Page page{
 constexpr std::size_t features = 64, classes = 10;
 constexpr unsigned most = 16;
 
-struct Config {
-  std::string path;
-};
-
-void visit(Fields& fields, Config& config) {
-  fields.text("path", config.path, Need::required, "folder of the two files");
-}
-
 /// Reads comma-separated integers and throws with file and line.
 class Line {
  public:
@@ -101,18 +93,7 @@ Dataset load(const fs::path& folder) {
 }
 
 LoadDataset read(Fields& fields, DataShelf& shelf) {
-  Config config;
-  visit(fields, config);
-  if (!fields.good()) return {};
-  const fs::path folder = shelf.find(config.path);
-  if (!fs::is_directory(folder)) {
-    fields.complain("path", "no folder \"" + config.path + "\"",
-                    "looked at " + shelf.places(config.path));
-    return {};
-  }
-  return [&shelf, folder] {
-    return shelf.get("digits " + folder.string(), [&] { return load(folder); });
-  };
+  return read_dataset_folder(fields, shelf, "folder of the two files", load);
 }
 
 }  // namespace

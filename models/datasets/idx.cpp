@@ -25,14 +25,6 @@ constexpr Page page{
     "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998",
     R"({"kind": "idx", "path": "../data/mnist"})"};
 
-struct Config {
-  std::string path;
-};
-
-void visit(Fields& fields, Config& config) {
-  fields.text("path", config.path, Need::required, "folder of the four files");
-}
-
 using Bytes = std::vector<std::uint8_t>;
 
 [[noreturn]] void defect(const fs::path& file, const std::string& what) {
@@ -150,18 +142,7 @@ Dataset load(const fs::path& folder) {
 }
 
 LoadDataset read(Fields& fields, DataShelf& shelf) {
-  Config config;
-  visit(fields, config);
-  if (!fields.good()) return {};
-  const fs::path folder = shelf.find(config.path);
-  if (!fs::is_directory(folder)) {
-    fields.complain("path", "no folder \"" + config.path + "\"",
-                    "looked at " + shelf.places(config.path));
-    return {};
-  }
-  return [&shelf, folder] {
-    return shelf.get("idx " + folder.string(), [&] { return load(folder); });
-  };
+  return read_dataset_folder(fields, shelf, "folder of the four files", load);
 }
 
 }  // namespace

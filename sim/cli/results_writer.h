@@ -35,8 +35,8 @@ struct RunSummary {
 /// time_to_loss_<x> and time_to_error_<x> of a point, in order.
 std::vector<std::string> target_columns(const Point& point);
 
-/// The column of a swept path: the path itself, but `sweep.protocol` where whole protocols are swept, since `protocol` is
-/// the column of its name.
+/// The column of a swept path: the path itself, but `sweep.protocol` where whole protocols are
+/// swept, since `protocol` is the column of its name.
 std::string swept_column(const std::string& path);
 
 /// Writes the CSV files and the trace of a scenario's runs into an output folder: runs in the order

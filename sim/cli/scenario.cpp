@@ -1,13 +1,11 @@
 #include "sim/cli/scenario.h"
 
-#include <algorithm>
 #include <array>
-#include <iterator>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "distributions/catalog.h"
 #include "protocols/catalog.h"
+#include "sim/cli/sweep.h"
 #include "sim/cli/usage_error.h"
 #include "sim/document.h"
 #include "sim/reader.h"
@@ -19,8 +17,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 3> devices{"auto", "cpu", "cuda"};
-constexpr std::array<std::string_view, 7> sweepable{
-    "cluster", "model", "protocol", "stop", "learning_rate", "optimiser", "record"};
 
 void visit_cluster(Fields& fields, Point& point) {
   if (!fields.open("cluster", Need::required, "the machines")) return;
@@ -57,6 +53,11 @@ void visit_stop(Fields& fields, Point& point, bool model_read) {
   const bool limited = stop.time || stop.updates || stop.gradients || stop.epochs;
   constexpr auto limits = "time, updates, gradients, epochs, loss, test_error";
   if (fields.good() && !judged && !limited) fields.complain("", "needs at least one limit", limits);
+  const auto& every = point.evaluations;
+  if (judged && !every.every_time && !every.every_updates && !every.every_epochs) {
+    fields.complain("", "loss and test_error are judged at evaluations, and none are asked for",
+                    "record.every_time, record.every_updates or record.every_epochs beside it");
+  }
   if (!model_read) return fields.close();
   if (judged && !limited && !point.with_model()) {
     fields.complain("", "nothing but the model could end this run, and it is timing-only",
@@ -109,180 +110,6 @@ void visit_learning_rate(Fields& fields, Point& point, bool model_read) {
       point.with_model() ? Need::required : Need::none, "schedule of the learning rate", budget);
 }
 
-/// One path of a sweep, or several that walk in parallel.
-struct Axis {
-  std::vector<std::string> paths;
-  std::vector<std::string> pointers;  // of the lists
-  std::size_t length = 0;
-};
-
-std::string escaped(std::string_view key) {
-  std::string result;
-  for (const char c : key) result += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-  return result;
-}
-
-class Sweep {
- public:
-  explicit Sweep(const Document& document) : document_(document) {
-    const auto found = document.root().find("sweep");
-    if (found == document.root().end()) return;
-    if (found->is_object()) {
-      add_axes(*found);
-    } else {
-      complain("/sweep", "expected an object of lists");
-    }
-  }
-
-  const std::vector<Axis>& axes() const { return axes_; }
-  std::vector<Problem> problems;
-
-  std::vector<std::string> paths() const {
-    std::vector<std::string> result;
-    for (const auto& axis : axes_)
-      result.insert(result.end(), axis.paths.begin(), axis.paths.end());
-    return result;
-  }
-
- private:
-  void add_axes(const Json& lists) {
-    for (const auto& [key, value] : lists.items()) {
-      if (key == "zip") {
-        add_zip(value);
-      } else {
-        add_axis("/sweep/" + escaped(key), {{key, value}});
-      }
-    }
-  }
-
-  void add_zip(const Json& lists) {
-    if (!lists.is_object() || lists.empty())
-      return complain("/sweep/zip", "expected an object of lists");
-    add_axis("/sweep/zip", lists);
-  }
-
-  void add_axis(const std::string& where, const Json& lists) {
-    Axis axis;
-    const bool zip = where == "/sweep/zip";
-    for (const auto& [path, list] : lists.items()) {
-      const std::string pointer = zip ? where + "/" + escaped(path) : where;
-      if (!allowed(path, pointer)) continue;
-      if (!list.is_array() || list.empty()) {
-        complain(pointer, "expected a list of values, got " + list.dump());
-        continue;
-      }
-      if (!axis.paths.empty() && list.size() != axis.length) {
-        complain(pointer, "lists walk in parallel, so they are equally long: expected " +
-                              std::to_string(axis.length) + " values, got " +
-                              std::to_string(list.size()));
-        continue;
-      }
-      axis.length = list.size();
-      axis.paths.push_back(path);
-      axis.pointers.push_back(pointer);
-    }
-    if (!axis.paths.empty()) axes_.push_back(std::move(axis));
-  }
-
-  bool allowed(const std::string& path, const std::string& pointer) {
-    const std::string section = path.substr(0, path.find('.'));
-    if (std::find(sweepable.begin(), sweepable.end(), section) != sweepable.end()) return true;
-    Problem problem = document_.problem(pointer, "this cannot be swept");
-    for (const auto name : sweepable) {
-      problem.allowed += (problem.allowed.empty() ? "paths in " : ", ") + std::string(name);
-    }
-    if (section == "seed") problem.allowed += "; for several seeds use replicas";
-    problems.push_back(std::move(problem));
-    return false;
-  }
-
-  void complain(const std::string& pointer, std::string what) {
-    problems.push_back(document_.problem(pointer, std::move(what)));
-  }
-
-  const Document& document_;
-  std::vector<Axis> axes_;
-};
-
-void make_absolute(Json& value, const DataShelf& shelf) {
-  if (!value.is_string()) return;
-  const auto found = shelf.find(value.get<std::string>());
-  if (!found.empty()) value = found.string();
-}
-
-/// Every value of a key `path`, also where a sweep lists values for a path that ends so.
-void make_paths_absolute(Json& value, const DataShelf& shelf) {
-  if (!value.is_structured()) return;
-  for (const auto& [key, child] : value.items()) {
-    const bool names_path = value.is_object() && (key == "path" || key.ends_with(".path"));
-    if (names_path && child.is_array()) {
-      for (auto& path : child) make_absolute(path, shelf);
-    } else if (names_path) {
-      make_absolute(child, shelf);
-    } else {
-      make_paths_absolute(child, shelf);
-    }
-  }
-}
-
-std::string csv_value(const std::string& path, Json value, const DataShelf& shelf) {
-  Json named = {{path, std::move(value)}};
-  make_paths_absolute(named, shelf);
-  value = named[path];
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-/// The document of one point of the sweep, and the values it takes.
-Document document_of_point(const Document& base, const std::vector<Axis>& axes, std::size_t number,
-                           const DataShelf& shelf, std::vector<std::string>& swept) {
-  Document document = base;
-  std::vector<std::vector<std::string>> values(axes.size());
-  for (std::size_t a = axes.size(); a-- > 0;) {
-    const std::string item = "/" + std::to_string(number % axes[a].length);
-    number /= axes[a].length;
-    for (std::size_t i = 0; i < axes[a].paths.size(); ++i) {
-      const std::string pointer = axes[a].pointers[i] + item;
-      values[a].push_back(
-          csv_value(axes[a].paths[i], base.root().at(Json::json_pointer(pointer)), shelf));
-      document.set(axes[a].paths[i], pointer);
-    }
-  }
-  for (auto& axis : values) std::move(axis.begin(), axis.end(), std::back_inserter(swept));
-  return document;
-}
-
-Json::json_pointer pointer_of(std::string dotted) {
-  std::replace(dotted.begin(), dotted.end(), '.', '/');
-  return Json::json_pointer("/" + dotted);
-}
-
-/// The first point's resolved document, with what the sweep sets put back as it was written: the
-/// defaults of a part that a sweep chooses differ between points, so there the file's own words
-/// stay.
-std::string resolved_text(const Document& base, const Json& first,
-                          const std::vector<std::string>& paths, const DataShelf& shelf) {
-  Json resolved = first;
-  for (const auto& path : paths) {
-    const auto last = path.rfind('.');
-    const std::string leaf = path.substr(last == std::string::npos ? 0 : last + 1);
-    const bool chooses = leaf == "kind" || leaf == "distribution";
-    const auto place =
-        pointer_of(chooses && last != std::string::npos ? path.substr(0, last) : path);
-    auto& parent = resolved.at(place.parent_pointer());
-    if (base.root().contains(place)) {
-      resolved[place] = base.root().at(place);
-    } else if (parent.is_object()) {
-      parent.erase(place.back());
-    }
-  }
-  if (const auto sweep = base.root().find("sweep"); sweep != base.root().end()) {
-    resolved["sweep"] = *sweep;
-  }
-  resolved.erase("$schema");
-  make_paths_absolute(resolved, shelf);
-  return resolved.dump(2);
-}
-
 void apply(Document& document, const ScenarioChanges& changes) {
   for (const auto& set : changes.sets) {
     Json value = Json::parse(set.value, nullptr, false);
@@ -298,12 +125,6 @@ void name_protocol(Point& point, const Json& protocol) {
     if (key != "kind" && value.is_primitive())
       point.protocol_label += " " + key + "=" + value.dump();
   }
-}
-
-std::size_t count_points(const std::vector<Axis>& axes) {
-  std::size_t count = 1;
-  for (const auto& axis : axes) count *= axis.length;
-  return count;
 }
 
 }  // namespace
@@ -327,9 +148,9 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   read_kind<MakeProtocol, std::uint32_t>(fields, "protocol", protocol_catalog(),
                                          point.make_protocol, Need::required,
                                          "how learners are synchronised", point.learners);
+  visit_record(fields, point, model_read);
   visit_stop(fields, point, model_read);
   visit_learning_rate(fields, point, model_read);
-  visit_record(fields, point, model_read);
   visit_targets(fields, point);
 }
 
@@ -360,22 +181,15 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
   }
   Document base = Document::read(file);
   apply(base, changes);
-  Sweep sweep(base);
-  std::vector<Problem> problems = sweep.problems;
-  const std::size_t count = count_points(sweep.axes());
-  if (count > 1'000'000) {
-    problems.push_back(
-        base.problem("/sweep", "makes " + std::to_string(count) + " points, more than 1000000"));
-    throw ScenarioError(std::move(problems));
-  }
-
   const auto shelf = std::make_shared<DataShelf>(std::filesystem::absolute(file).parent_path(),
                                                  changes.data_folder);
+  const Sweep sweep(base, *shelf);
+  std::vector<Problem> problems = sweep.problems();
   Scenario scenario{file, sweep.paths(), {}, {}, shelf};
-  for (std::size_t number = 0; number < count; ++number) {
+  for (std::size_t number = 0; number < sweep.points(); ++number) {
     Point point;
     point.name = file.stem().string();
-    const Document document = document_of_point(base, sweep.axes(), number, *shelf, point.swept);
+    const Document document = sweep.document(number, point.swept);
     Reader reader(document);
     reader.pass("$schema");
     reader.pass("sweep");
@@ -384,9 +198,7 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
     problems.insert(problems.end(), found.begin(), found.end());
     if (!problems.empty()) continue;
     name_protocol(point, reader.resolved().at("protocol"));
-    if (number == 0) {
-      scenario.resolved = resolved_text(base, reader.resolved(), scenario.swept_paths, *shelf);
-    }
+    if (number == 0) scenario.resolved = sweep.resolved(reader.resolved()).dump(2);
     scenario.points.push_back(std::move(point));
   }
   if (!problems.empty()) throw ScenarioError(std::move(problems));

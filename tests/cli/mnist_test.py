@@ -5,7 +5,7 @@ import pathlib
 import time
 import unittest
 
-from program import ROOT, ProgramTest, changed, rows, skip
+from program import IS_RELEASE, ROOT, ProgramTest, rows, skip
 
 ONE_LEARNER = {
     "replicas": 3,
@@ -35,7 +35,8 @@ class Mnist(ProgramTest):
         self.call("run", ROOT / "scenarios/mnist.json", "--out", "out", "--quiet")
         elapsed = time.monotonic() - begin
         print(f"six protocols: {elapsed:.1f} s")
-        self.assertLess(elapsed, 60)
+        if IS_RELEASE:
+            self.assertLess(elapsed, 60)
         table = rows(self.folder / "out/runs.csv")
         self.assertEqual(
             [row["protocol"] for row in table],

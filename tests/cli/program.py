@@ -12,6 +12,9 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("GRADRACE_PROGRAM", os.fspath(ROOT / "build/release/gradrace"))
 
+# Bounds on time hold for a release build.
+IS_RELEASE = os.environ.get("GRADRACE_BUILD", "Release") == "Release"
+
 SIX = [
     {"kind": "sync"},
     {"kind": "k-sync", "k": 3},

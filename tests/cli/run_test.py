@@ -46,6 +46,14 @@ class Output(ProgramTest):
         self.assertEqual(json.loads(table[2]["sweep.protocol"]), SIX[1])
         self.assertEqual({row["protocol"] for row in table}, {"sync", "k-sync"})
 
+    def test_swept_paths_are_set_in_their_order(self):
+        scenario = changed(SMALL, sweep={"protocol": SIX[1:2] + SIX[4:5], "protocol.k": [1, 2]})
+        table = rows(self.run_small(scenario=scenario) / "runs.csv")[::2]
+        self.assertEqual(
+            [(row["protocol"], row["k"]) for row in table],
+            [("k-sync", "1"), ("k-sync", "2"), ("k-async", "1"), ("k-async", "2")],
+        )
+
     def test_counts_of_the_files_agree(self):
         out = self.run_small()
         for run in rows(out / "runs.csv"):

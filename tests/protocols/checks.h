@@ -27,9 +27,9 @@ struct TableRow {
 /// Runs 1e6 updates (seed 1) for each K and compares.
 void check_table(const std::string& kind, const std::vector<TableRow>& rows);
 
-/// Between all events of a run of 20,000 updates: the sum of the staleness of applied gradients plus version -
-/// read over the rest equals updates x `outstanding`; and the mean staleness is within 0.5 % of
-/// outstanding / K.
+/// Between all events of a run of 20,000 updates: the sum of the staleness of applied gradients
+/// plus version - read over the rest equals updates x `outstanding`; and the mean staleness is
+/// within 0.5 % of outstanding / K.
 void check_staleness(const std::string& protocol, std::uint32_t learners, std::uint32_t k,
                      std::uint32_t outstanding, const std::string& runtime);
 
