@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <span>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -117,12 +118,16 @@ LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, std::string_vi
   fields.text("path", path, Need::required, meaning);
   if (!fields.good()) return {};
   const fs::path folder = shelf.find(path);
-  if (!fs::is_directory(folder)) {
+  if (!fs::is_directory(folder) && shelf.data_needed()) {
     fields.complain("path", "no folder \"" + path + "\"", "looked at " + shelf.places(path));
     return {};
   }
-  return
-      [&shelf, folder, load] { return shelf.get(folder.string(), [&] { return load(folder); }); };
+  return [&shelf, path, folder, load] {
+    if (folder.empty()) {
+      throw std::runtime_error("no folder \"" + path + "\": looked at " + shelf.places(path));
+    }
+    return shelf.get(folder.string(), [&] { return load(folder); });
+  };
 }
 
 }  // namespace gradrace

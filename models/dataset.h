@@ -45,11 +45,17 @@ class DataShelf {
   /// Where find() looks, for its error message.
   std::string places(const std::string& path) const;
 
+  /// Without need (a timing-only run), a place that is not there is no error until its data are
+  /// read.
+  void need_data(bool need) { data_needed_ = need; }
+  bool data_needed() const { return data_needed_; }
+
   /// The data set of that name, made by `load` at the first call.  Safe from several threads.
   std::shared_ptr<const Dataset> get(const std::string& name, const std::function<Dataset()>& load);
 
  private:
   std::filesystem::path scenario_folder_, data_folder_;
+  bool data_needed_ = true;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const Dataset>> shelf_;
 };

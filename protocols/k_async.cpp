@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "sim/protocol.h"
 
 namespace gradrace {
@@ -34,9 +36,10 @@ class KAsync final : public Protocol {
 
   std::uint32_t k() const override { return config_.k; }
 
-  /// K = 1: E[X]/P; K = P: E[X_{P:P}].  Between, E[X_{K:P}] is exact for exponential X and an upper
-  /// bound where a new minibatch takes longer than a used one (Lemma 5); for any X nobody is faster
-  /// than never idle, K E[X]/P. The mean staleness is (P - K)/K for any law.
+  /// K = 1: E[X]/P; K = P: E[X_{P:P}].  Between, E[X_{K:P}] is exact for exponential X, an upper
+  /// bound where a new minibatch takes longer than a used one (Lemma 5), a lower one where it takes
+  /// shorter (the same proof, reversed); for any X nobody is faster than never idle, K E[X]/P.  The
+  /// mean staleness is (P - K)/K for any law.
   Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
     const double k = config_.k, p = learners;
     const double staleness = (p - k) / k;
@@ -47,7 +50,9 @@ class KAsync final : public Protocol {
       return {{{of_sync, Basis::exact}}, staleness};
     }
     if (ageing == Ageing::new_longer) return {{{of_sync, Basis::upper}}, staleness};
-    return {{{k * runtime.mean() / p, Basis::lower}}, staleness};
+    const double never_idle = k * runtime.mean() / p;
+    const bool shorter = ageing == Ageing::new_shorter;
+    return {{{shorter ? std::max(of_sync, never_idle) : never_idle, Basis::lower}}, staleness};
   }
 
  private:

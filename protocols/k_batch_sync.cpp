@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "sim/protocol.h"
 
 namespace gradrace {
@@ -35,21 +37,21 @@ class KBatchSync final : public Protocol {
 
   std::uint32_t k() const override { return config_.k; }
 
-  /// Every update starts P renewal processes anew.  Exponential X: E[T] = K E[X]/P (an Erlang
-  /// time).  By Wald's equation E[T] >= K E[X]/P where a new minibatch takes longer than a used
-  /// one, <= where it takes shorter.  For any X E[T] <= E[X_{K:P}], the time of k-sync.
+  /// Every update starts P renewal processes anew.  K = 1: E[X_{1:P}].  Exponential X: K E[X]/P (an
+  /// Erlang time).  For any X, E[T] <= E[X_{K:P}], the time of k-sync.  By Wald's equation E[T] >=
+  /// K E[X]/P where a new minibatch takes longer than a used one, <= where it takes shorter.
   Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
     const double renewal = config_.k * runtime.mean() / learners;
     const auto ageing = runtime.ageing();
     if (ageing == Ageing::memoryless) return {{{renewal, Basis::exact}}, 0.0};
-    if (ageing == Ageing::new_shorter) return {{{renewal, Basis::upper}}, 0.0};
-    if (config_.k == 1)
-      return {{{runtime.expected_order_statistic(1, learners), Basis::exact}}, 0.0};
-    if (config_.k <= learners) {
-      return {{{runtime.expected_order_statistic(config_.k, learners), Basis::upper}}, 0.0};
+    const bool shorter = ageing == Ageing::new_shorter;
+    if (config_.k > learners) {
+      if (ageing == Ageing::neither) return {{}, 0.0};
+      return {{{renewal, shorter ? Basis::upper : Basis::lower}}, 0.0};
     }
-    if (ageing == Ageing::new_longer) return {{{renewal, Basis::lower}}, 0.0};
-    return {{}, 0.0};
+    const double of_sync = runtime.expected_order_statistic(config_.k, learners);
+    if (config_.k == 1) return {{{of_sync, Basis::exact}}, 0.0};
+    return {{{shorter ? std::min(of_sync, renewal) : of_sync, Basis::upper}}, 0.0};
   }
 
  private:

@@ -1,6 +1,7 @@
 #include "sim/timing_plane.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -59,6 +60,7 @@ void TimingPlane::start() {
   protocol_->start(*this);
   check_books();
   evaluate();
+  if (limits_met()) finish();
 }
 
 void TimingPlane::step() {
@@ -89,8 +91,10 @@ void TimingPlane::step() {
 
 void TimingPlane::on_arrival(std::uint32_t learner) {
   end_minibatch(learner);
-  const Arrival arrival{learner, learners_[learner].version, learners_[learner].gradient};
-  protocol_->on_gradient(*this, arrival);
+  arriving_ = facts(learner);
+  arriving_begin_ = learners_[learner].begin;
+  undecided_ = true;
+  protocol_->on_gradient(*this, {learner, arriving_.version, arriving_.gradient});
   if (!learners_[learner].computing) queue_.remove(learner);  // else its next event has the slot
   check_books();
   evaluate_by_work();
@@ -142,15 +146,21 @@ void TimingPlane::end_minibatch(std::uint32_t number) {
 }
 
 void TimingPlane::accept(const Arrival& arrival) {
-  accepted_.push_back(facts(arrival.learner));
-  if (observer_)
-    observer_->on_end(facts(arrival.learner), learners_[arrival.learner].begin, totals_.time,
-                      Ending::accepted);
+  decide(arrival);
+  accepted_.push_back(arriving_);
+  if (observer_) observer_->on_end(arriving_, arriving_begin_, totals_.time, Ending::accepted);
 }
 
 void TimingPlane::drop(const Arrival& arrival) {
+  decide(arrival);
   ++totals_.dropped;
-  discard(arrival.learner, Ending::dropped);
+  discard(arriving_, arriving_begin_, Ending::dropped);
+}
+
+void TimingPlane::decide(const Arrival& arrival) {
+  GRADRACE_CHECK(undecided_ && arrival.gradient == arriving_.gradient,
+                 "a gradient is accepted or dropped once, when it arrives");
+  undecided_ = false;
 }
 
 void TimingPlane::cancel_all() {
@@ -160,22 +170,21 @@ void TimingPlane::cancel_all() {
     queue_.remove(learner);
     end_minibatch(learner);
     ++totals_.cancelled;
-    discard(learner, Ending::cancelled);
+    discard(facts(learner), learners_[learner].begin, Ending::cancelled);
   }
 }
 
-void TimingPlane::discard(std::uint32_t number, Ending ending) {
-  Learner& learner = learners_[number];
-  learner.wasted += totals_.time - learner.begin;
-  forget(learner.version);
+void TimingPlane::discard(const GradientFacts& gradient, double begin, Ending ending) {
+  learners_[gradient.learner].wasted += totals_.time - begin;
+  forget(gradient.version);
   if (taped_) {
-    if (learner.gradient >= segment_.first_gradient) {
-      segment_.gradients[learner.gradient - segment_.first_gradient].fate = Fate::dead;
+    if (gradient.gradient >= segment_.first_gradient) {
+      segment_.gradients[gradient.gradient - segment_.first_gradient].fate = Fate::dead;
     } else {
-      segment_.dead.push_back(learner.gradient);
+      segment_.dead.push_back(gradient.gradient);
     }
   }
-  if (observer_) observer_->on_end(facts(number), learner.begin, totals_.time, ending);
+  if (observer_) observer_->on_end(gradient, begin, totals_.time, ending);
 }
 
 std::uint32_t TimingPlane::forget(std::uint32_t read) {
@@ -248,17 +257,18 @@ void TimingPlane::evaluate_by_work() {
     evaluations_by_updates_ = totals_.updates / *every.every_updates;
     due = true;
   }
-  if (every.every_epochs &&
-      work_.epochs >= *every.every_epochs * static_cast<double>(evaluations_by_epochs_ + 1)) {
-    while (work_.epochs >= *every.every_epochs * static_cast<double>(evaluations_by_epochs_ + 1)) {
-      ++evaluations_by_epochs_;
-    }
-    due = true;
+  if (every.every_epochs) {
+    const double passed = std::floor(work_.epochs / *every.every_epochs);
+    due = due || passed > evaluations_by_epochs_;
+    evaluations_by_epochs_ = passed;
   }
   if (due) evaluate();
 }
 
 void TimingPlane::evaluate() {
+  const bool done = evaluations_made_ > 0 && last_evaluation_.time == totals_.time &&
+                    last_evaluation_.update == totals_.updates;
+  if (done) return;
   const EvaluationPoint point{totals_.time,    totals_.updates,
                               totals_.applied, race_.training_rows > 0 ? work_.epochs : not_known,
                               eta(0),          protocol_->k()};
@@ -282,9 +292,7 @@ bool TimingPlane::limits_met() const {
 }
 
 void TimingPlane::finish() {
-  const bool fresh = evaluations_made_ > 0 && last_evaluation_.time == totals_.time &&
-                     last_evaluation_.update == totals_.updates;
-  if (!fresh) evaluate();
+  evaluate();
   for (std::uint32_t number = 0; number < race_.learners; ++number) {
     Learner& learner = learners_[number];
     if (!learner.computing) continue;

@@ -100,7 +100,8 @@ class TimingPlane : private Server {
   void on_arrival(std::uint32_t learner);
   void begin_minibatch(std::uint32_t learner);
   void end_minibatch(std::uint32_t learner);
-  void discard(std::uint32_t learner, Ending ending);
+  void decide(const Arrival& arrival);
+  void discard(const GradientFacts& gradient, double begin, Ending ending);
   std::uint32_t forget(std::uint32_t read);
   void use(GradientId gradient, std::uint32_t staleness, std::uint32_t count);
   void advance_work(std::uint32_t gradients);
@@ -123,6 +124,9 @@ class TimingPlane : private Server {
   std::vector<Learner> learners_;
   std::vector<std::uint32_t> waiting_;  // idle learners
   std::vector<GradientFacts> accepted_;
+  GradientFacts arriving_{};  // what the protocol is called for
+  double arriving_begin_ = 0;
+  bool undecided_ = false;
   std::uint32_t computing_ = 0;
 
   Totals totals_;
@@ -137,7 +141,8 @@ class TimingPlane : private Server {
   std::uint64_t segment_size_ = 0;  // gradients and uses, also of a run without a tape
   std::uint64_t evaluations_made_ = 0;
   std::uint64_t timed_evaluations_ = 0;
-  std::uint64_t evaluations_by_updates_ = 0, evaluations_by_epochs_ = 0;
+  std::uint64_t evaluations_by_updates_ = 0;
+  double evaluations_by_epochs_ = 0;
   EvaluationPoint last_evaluation_;
 
   Segment segment_;

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "protocols/catalog.h"
 #include "sim/document.h"
 #include "sim/reader.h"
 
@@ -12,6 +13,7 @@ Point point_from(const std::string& json) {
   const Document document = Document::parse(json, "test");
   Reader reader(document);
   Point point;
+  point.name = "test";
   visit_scenario(reader, point, shelf);
   const auto problems = reader.finish();
   if (!problems.empty()) throw ScenarioError(problems);
@@ -23,6 +25,12 @@ Race race_of(std::uint32_t learners, const std::string& protocol, const std::str
   return point_from(R"({"cluster": {"learners": )" + std::to_string(learners) + R"(, "runtime": )" +
                     runtime + R"(}, "protocol": )" + protocol + R"(, "stop": )" + stop + "}")
       .race();
+}
+
+std::vector<std::string> every_protocol() {
+  std::vector<std::string> examples;
+  for (const auto* entry : protocol_catalog().entries) examples.emplace_back(entry->page.example);
+  return examples;
 }
 
 RunRecord run_timing(const Race& race, std::uint32_t replica, Observer* observer) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "sim/cli/scenario.h"
 #include "sim/run.h"
@@ -13,6 +14,9 @@ Point point_from(const std::string& json);
 /// {"learners": P, "protocol": protocol, exponential runtimes of mean 1, "stop": stop} as a race.
 Race race_of(std::uint32_t learners, const std::string& protocol, const std::string& stop,
              const std::string& runtime = R"({"distribution": "exponential", "mean": 1})");
+
+/// The example of every protocol's page, for 4 learners or more.
+std::vector<std::string> every_protocol();
 
 /// Runs to the end without a model.
 RunRecord run_timing(const Race& race, std::uint32_t replica = 0, Observer* observer = nullptr);

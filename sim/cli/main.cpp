@@ -116,15 +116,20 @@ ScenarioChanges changes_of(std::string_view command, const po::variables_map& va
   return changes;
 }
 
+unsigned jobs_of(int jobs) {
+  if (jobs < 1) throw UsageError("run: --jobs must be >= 1, got " + std::to_string(jobs));
+  return static_cast<unsigned>(jobs);
+}
+
 int run(const Words& words) {
   Syntax syntax{.positional = "file"};
   add_scenario_options(syntax);
-  syntax.options.add_options()                                                                    //
-      ("out", po::value<std::string>()->value_name("DIR"),                                        //
-       "output folder (default out/<name>; with several files DIR/<name>)")                       //
-      ("jobs", po::value<unsigned>()->value_name("N"), "threads (default: the number of cores)")  //
-      ("force", "overwrite results that are there")                                               //
-      ("plot", "draw the plots afterwards")                                                       //
+  syntax.options.add_options()                                                               //
+      ("out", po::value<std::string>()->value_name("DIR"),                                   //
+       "output folder (default out/<name>; with several files DIR/<name>)")                  //
+      ("jobs", po::value<int>()->value_name("N"), "threads (default: the number of cores)")  //
+      ("force", "overwrite results that are there")                                          //
+      ("plot", "draw the plots afterwards")                                                  //
       ("quiet", "no progress, no table");
   const auto values = parse("run", words, syntax);
   if (help_wanted("run", values, syntax)) return 0;
@@ -132,7 +137,7 @@ int run(const Words& words) {
   options.files = paths_of("run", values, "file");
   options.changes = changes_of("run", values);
   if (values.count("out") != 0) options.out = values["out"].as<std::string>();
-  if (values.count("jobs") != 0) options.jobs = values["jobs"].as<unsigned>();
+  if (values.count("jobs") != 0) options.jobs = jobs_of(values["jobs"].as<int>());
   options.force = values.count("force") != 0;
   options.plot = values.count("plot") != 0;
   options.quiet = values.count("quiet") != 0;

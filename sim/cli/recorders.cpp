@@ -64,7 +64,7 @@ void TraceRecorder::on_finish(double time) {
 std::string TraceRecorder::events() const {
   std::string text;
   char line[320];
-  const auto microseconds = [](double time) { return std::llround(time * 1e9); };
+  const auto nanoseconds = [](double time) { return std::llround(time * 1e9); };
   const auto name_track = [&](const char* what, std::size_t tid, const std::string& name) {
     text += text.empty() ? "" : ",\n";
     text += nlohmann::ordered_json{{"name", what},  {"ph", "M"},  {"ts", 0},
@@ -73,7 +73,7 @@ std::string TraceRecorder::events() const {
   };
   const auto slice = [&](const std::string& name, const char* category, double begin, double end,
                          std::size_t tid, const std::string& arguments) {
-    const long long from = microseconds(begin), length = microseconds(end) - from;
+    const long long from = nanoseconds(begin), length = nanoseconds(end) - from;
     std::snprintf(
         line, sizeof line,
         ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%lld.%03lld,\"dur\":%lld.%03lld,"

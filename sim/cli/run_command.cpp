@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <deque>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -25,7 +26,11 @@ namespace {
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-extern "C" void on_signal(int) { interrupted = true; }
+/// The second one ends the program at once.
+extern "C" void on_signal(int signal) {
+  interrupted = true;
+  std::signal(signal, SIG_DFL);
+}
 
 /// All runs of one scenario, over threads.
 class ScenarioRuns {
@@ -39,25 +44,31 @@ class ScenarioRuns {
     const std::size_t count = scenario_.points.size() * scenario_.first().replicas;
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < std::min<std::size_t>(jobs, count); ++i) {
-      threads.emplace_back([this, count] { work(count); });
+      threads.emplace_back([this] { work(); });
     }
     threads.clear();
     if (failure_) std::rethrow_exception(failure_);
   }
 
  private:
-  void work(std::size_t count) {
+  /// Runs of one point that a thread takes at once.
+  struct Batch {
+    std::size_t point, first, count;
+  };
+
+  void work() {
     std::unique_ptr<Device> device;
-    std::size_t device_point = count;
+    std::size_t device_point = scenario_.points.size();
     try {
-      for (std::size_t run; !stopping() && (run = next_++) < count;) {
-        const std::size_t point = run / scenario_.first().replicas;
-        const Point& at = scenario_.points[point];
-        if (at.with_model() && device_point != point) {
-          device = at.model->make_device({at.device, at.train_rows});
-          device_point = point;
+      while (!stopping()) {
+        const Batch batch = take(device.get(), device_point);
+        if (batch.count == 0) return;
+        const Point& at = scenario_.points[batch.point];
+        if (device_point != batch.point) {
+          device = at.with_model() ? at.model->make_device({at.device, at.train_rows}) : nullptr;
+          device_point = batch.point;
         }
-        race(run, point, at.with_model() ? device.get() : nullptr);
+        race(batch, device.get());
       }
     } catch (...) {
       const std::lock_guard lock(mutex_);
@@ -66,23 +77,46 @@ class ScenarioRuns {
     }
   }
 
-  void race(std::size_t number, std::size_t point, Device* device) {
-    const auto replica = static_cast<std::uint32_t>(number % scenario_.first().replicas);
-    RunRecorders recorders(scenario_, point, replica);
-    Run run(races_[point], replica, device != nullptr, recorders.observer());
-    std::uint64_t reported = 0;
+  /// As many runs as the thread's device likes side by side; one where it has none for the point
+  /// yet.
+  Batch take(const Device* device, std::size_t device_point) {
+    const std::lock_guard lock(mutex_);
+    const std::size_t replicas = scenario_.first().replicas,
+                      all = scenario_.points.size() * replicas;
+    const std::size_t first = next_, point = first / replicas;
+    const std::size_t wanted = device && device_point == point ? device->cohort() : 1;
+    const std::size_t count = first < all ? std::min(wanted, replicas - first % replicas) : 0;
+    next_ += count;
+    return {point, first, count};
+  }
+
+  void race(const Batch& batch, Device* device) {
+    const auto replicas = scenario_.first().replicas;
+    std::deque<RunRecorders> recorders;
+    std::vector<Run> runs;
+    for (std::size_t i = 0; i < batch.count; ++i) {
+      const auto replica = static_cast<std::uint32_t>((batch.first + i) % replicas);
+      recorders.emplace_back(scenario_, batch.point, replica);
+      runs.emplace_back(races_[batch.point], replica, device != nullptr,
+                        recorders.back().observer());
+    }
+    std::vector<std::uint64_t> reported(batch.count);
     const auto report = [&] {
-      const std::uint64_t applied = run.applied();
-      progress_.report(number, run.progress(), applied - reported);
-      reported = applied;
+      for (std::size_t i = 0; i < batch.count; ++i) {
+        const std::uint64_t applied = runs[i].applied();
+        progress_.report(batch.first + i, runs[i].progress(), applied - reported[i]);
+        reported[i] = applied;
+      }
       return !stopping();
     };
-    drive({&run, 1}, device, report);
-    if (!run.over()) return;
+    drive(runs, device, report);
     report();
-    RunRecord record = run.record();
-    const std::lock_guard lock(mutex_);
-    writer_.add(number, std::move(record), recorders);
+    for (std::size_t i = 0; i < batch.count; ++i) {
+      if (!runs[i].over()) continue;
+      RunRecord record = runs[i].record();
+      const std::lock_guard lock(mutex_);
+      writer_.add(batch.first + i, std::move(record), recorders[i]);
+    }
   }
 
   bool stopping() const { return interrupted || failed_; }
@@ -91,7 +125,7 @@ class ScenarioRuns {
   ResultsWriter& writer_;
   Progress& progress_;
   std::vector<Race> races_;
-  std::atomic<std::size_t> next_ = 0;
+  std::size_t next_ = 0;  // run
   std::atomic<bool> failed_ = false;
   std::mutex mutex_;
   std::exception_ptr failure_;

@@ -132,6 +132,10 @@ void name_protocol(Point& point, const Json& protocol) {
 void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   fields.text("name", point.name, Need::defaulted,
               "names the output folder (default: the file's name)");
+  if (point.name.empty() || point.name.find('/') != std::string::npos || point.name == "." ||
+      point.name == "..") {
+    fields.complain("name", "names a folder, so it is no path, got \"" + point.name + "\"");
+  }
   fields.text("title", point.title, Need::defaulted, "the question asked; printed and drawn");
   fields.text("notes", point.notes, Need::defaulted, "free text");
   fields.integer("seed", point.seed, Need::defaulted, between(0, 9007199254740992.0),
@@ -141,6 +145,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   fields.choice("device", point.device, devices, Need::defaulted, "where gradients are computed");
   fields.flag("timing_only", point.timing_only, Need::defaulted, "leave the model out");
   visit_cluster(fields, point);
+  shelf.need_data(!point.timing_only);
   read_kind<ModelProduct, DataShelf&>(fields, "model", model_catalog(), point.model, Need::none,
                                       "what is trained; without it the run is timing-only", shelf);
   const bool model_read = point.model || fields.good();

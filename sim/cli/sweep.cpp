@@ -77,7 +77,7 @@ void Sweep::add_axis(const std::string& where, const Json& lists, bool zip) {
   Axis axis;
   for (const auto& [path, list] : lists.items()) {
     const std::string pointer = Document::child(where, path);
-    if (!allowed(path, pointer)) continue;
+    if (!allowed(path, pointer, axis)) continue;
     if (!list.is_array() || list.empty()) {
       complain(pointer, "expected a list of values, got " + list.dump());
     } else if (zip && !axis.paths.empty() && list.size() != axis.length) {
@@ -93,7 +93,24 @@ void Sweep::add_axis(const std::string& where, const Json& lists, bool zip) {
   if (!axis.paths.empty()) axes_.push_back(std::move(axis));
 }
 
-bool Sweep::allowed(const std::string& path, const std::string& pointer) {
+/// A path may go on where an earlier one ends (protocol, then protocol.k), but not set again what
+/// is set.
+bool Sweep::is_set_already(const std::string& path, const Axis& axis) const {
+  std::vector<std::string> earlier_paths = paths();
+  earlier_paths.insert(earlier_paths.end(), axis.paths.begin(), axis.paths.end());
+  for (const auto& earlier : earlier_paths) {
+    if (earlier == path || earlier.starts_with(path + ".")) return true;
+  }
+  return false;
+}
+
+bool Sweep::allowed(const std::string& path, const std::string& pointer, const Axis& axis) {
+  if (is_set_already(path, axis)) {
+    complain(
+        pointer,
+        "sets again what an earlier path of the sweep sets; a whole part comes before its keys");
+    return false;
+  }
   const std::string section = path.substr(0, path.find('.'));
   if (std::find(sweepable.begin(), sweepable.end(), section) != sweepable.end()) return true;
   Problem problem = base_.problem(pointer, "this cannot be swept");

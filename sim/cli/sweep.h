@@ -42,7 +42,8 @@ class Sweep {
   };
 
   void add_axis(const std::string& where, const nlohmann::ordered_json& lists, bool zip);
-  bool allowed(const std::string& path, const std::string& pointer);
+  bool is_set_already(const std::string& path, const Axis& axis) const;
+  bool allowed(const std::string& path, const std::string& pointer, const Axis& axis);
   void complain(const std::string& pointer, std::string what);
 
   const Document& base_;

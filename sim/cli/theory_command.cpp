@@ -11,13 +11,20 @@ namespace {
 
 constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
-/// Of a run whose gradients are all fresh, at the learning rate it ends with.
+/// Of a run whose gradients are all fresh and whose learning rate is constant.
 double error_floor(const Point& point, const Theory& theory, std::uint32_t k) {
   if (!point.with_model() || point.rule.momentum != 0 || theory.staleness != 0.0) return not_known;
   constexpr auto endless = std::numeric_limits<std::uint64_t>::max();
-  const double eta =
-      point.learning_rate->eta({endless, endless, std::numeric_limits<double>::max()}, 0);
+  const double eta = point.learning_rate->eta({}, 0);
+  const Work end{endless, endless, std::numeric_limits<double>::max()};
+  if (point.learning_rate->eta(end, 0) != eta) return not_known;
   return point.model->error_floor(eta, k).value_or(not_known);
+}
+
+/// Of sync's exact time over one of that basis.
+const char* basis_of_ratio(Basis basis) {
+  if (basis == Basis::upper) return basis_name(Basis::lower);
+  return basis_name(basis == Basis::lower ? Basis::upper : basis);
 }
 
 }  // namespace
@@ -27,7 +34,7 @@ int theory_command(const std::filesystem::path& file, const ScenarioChanges& cha
   Csv csv;
   for (const char* column :
        {"point", "protocol", "learners", "k", "theory_iteration_time", "theory_basis",
-        "theory_staleness", "speedup_over_sync", "error_floor"}) {
+        "theory_staleness", "speedup_over_sync", "speedup_basis", "error_floor"}) {
     csv.cell(std::string_view(column));
   }
   for (const auto& path : scenario.swept_paths) csv.cell(swept_column(path));
@@ -48,6 +55,8 @@ int theory_command(const std::filesystem::path& file, const ScenarioChanges& cha
         std::string_view(theory.iteration_time ? basis_name(theory.iteration_time->basis) : ""));
     csv.cell(theory.staleness.value_or(not_known));
     csv.cell(time_of_sync / time);
+    csv.cell(std::string_view(theory.iteration_time ? basis_of_ratio(theory.iteration_time->basis)
+                                                    : ""));
     csv.cell(error_floor(point, theory, protocol->k()));
     for (const auto& value : point.swept) csv.cell(value);
     csv.end_row();

@@ -63,6 +63,23 @@ class Usage(ProgramTest):
         self.assertIn("protocols, distributions", self.call("list", "protocol", status=2)[1])
         self.call(status=2)
 
+    def test_jobs_is_a_number_from_1(self):
+        for jobs in ("0", "-1", "many"):
+            self.assertIn("jobs", self.call("run", "x.json", "--jobs", jobs, status=2)[1])
+
+    def test_a_name_is_no_path(self):
+        for name in ("../escape", "a/b", "..", ""):
+            _, told = self.call("run", self.write(changed(SMALL, name=name)), status=2)
+            self.assertIn("name: names a folder", told)
+
+    def test_timing_only_needs_no_data(self):
+        model = {"kind": "softmax", "dataset": {"kind": "idx", "path": "nowhere"}}
+        path = self.write(changed(SMALL, model=model))
+        self.assertIn("no folder", self.call("run", path, status=2, GRADRACE_DATA="")[1])
+        self.call("run", path, "--timing-only", "--quiet", GRADRACE_DATA="")
+        _, told = self.call("run", path, "--timing-only", "--set", "stop.epochs=1", "--force", status=1, GRADRACE_DATA="")
+        self.assertIn("no folder", told)
+
     def test_version_names_a_revision(self):
         self.assertRegex(self.call("--version")[0], r"^gradrace \d+\.\d+\.\d+ \(revision \w+(, dirty)?\)\n$")
 
@@ -154,6 +171,11 @@ class Signature(ProgramTest):
         first, second = self.call("signature")[0], self.call("signature")[0]
         self.assertEqual(first, second)
         self.assertRegex(first, r"(?m)^signature +[0-9a-f]{16}$")
+
+    def test_the_schedules_are_those_of_the_last_change_of_behaviour(self):
+        known = (ROOT / "tests/cli/signature.expected").read_text().splitlines()
+        told = self.call("signature")[0].splitlines()
+        self.assertEqual([line for line in known if line not in told], [])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 
+#include "models/quadratic.h"
 #include "tests/race_text.h"
 
 using namespace gradrace;
@@ -41,50 +42,48 @@ RunRecord run_one(const Point& point, std::uint32_t limit = TimingPlane::default
   return std::move(run_cohort(point, 1, 1, limit).front());
 }
 
-const char* const protocols[] = {R"({"kind": "sync"})", R"({"kind": "k-sync", "k": 4})",
-                                 R"({"kind": "k-batch-sync", "k": 4})", R"({"kind": "async"})",
-                                 R"({"kind": "k-async", "k": 4})"};
-
-/// Keeps every parameter vector and computes every gradient at its dispatch: the direct loop.
+/// The loop that users write by hand: computes every gradient at its dispatch, at the parameters of
+/// that moment, keeps it, and applies it with the schedule's eta, whose work it counts itself.
 class DirectLoop : public Observer {
  public:
-  DirectLoop(double eta, double momentum, bool nesterov, std::vector<double> curvatures,
-             double start)
-      : eta_(eta),
-        momentum_(momentum),
-        nesterov_(nesterov),
-        curvatures_(std::move(curvatures)),
-        w_(curvatures_.size(), start),
-        velocity_(curvatures_.size(), 0.0) {}
+  DirectLoop(const Race& race, const QuadraticConfig& model)
+      : race_(race),
+        model_(make_quadratic<double>(model)),
+        w_(model.dimensions, model.start),
+        velocity_(w_.size(), 0.0) {}
 
   void on_dispatch(const GradientFacts& gradient, double) override {
-    std::vector<double> g;
-    for (std::size_t i = 0; i < w_.size(); ++i) g.push_back(curvatures_[i] * w_[i]);
-    gradients_[gradient.gradient] = g;
+    std::vector<double> g(w_.size());
+    model_->gradient(w_, {race_.seed, 0, gradient.learner, gradient.draw, race_.recipe.minibatch},
+                     g);
+    gradients_[gradient.gradient] = std::move(g);
   }
   void on_update(const UpdateFacts& update) override {
+    const double eta = race_.learning_rate->eta({applied_, 0, 0}, 0);
+    const double k = static_cast<double>(update.gradients.size());
     std::vector<double> step(w_.size(), 0.0);
     for (const auto& gradient : update.gradients) {
-      for (std::size_t i = 0; i < w_.size(); ++i) {
-        step[i] += eta_ / static_cast<double>(update.gradients.size()) *
-                   gradients_.at(gradient.gradient)[i];
-      }
+      for (std::size_t i = 0; i < w_.size(); ++i)
+        step[i] += eta / k * gradients_.at(gradient.gradient)[i];
     }
     for (std::size_t i = 0; i < w_.size(); ++i) {
-      velocity_[i] = momentum_ * velocity_[i] + step[i];
-      w_[i] -= nesterov_ ? momentum_ * velocity_[i] + step[i] : velocity_[i];
+      velocity_[i] = race_.rule.momentum * velocity_[i] + step[i];
+      w_[i] -= race_.rule.nesterov ? race_.rule.momentum * velocity_[i] + step[i] : velocity_[i];
     }
+    applied_ += update.gradients.size();
   }
-  double loss() const {
-    double sum = 0;
-    for (std::size_t i = 0; i < w_.size(); ++i) sum += 0.5 * curvatures_[i] * w_[i] * w_[i];
-    return sum;
+  double loss() {
+    Evaluation result;
+    const double* value = w_.data();
+    model_->evaluate({&value, 1}, {&result, 1});
+    return result.loss;
   }
 
  private:
-  double eta_, momentum_;
-  bool nesterov_;
-  std::vector<double> curvatures_, w_, velocity_;
+  const Race& race_;
+  std::unique_ptr<Model<double>> model_;
+  std::vector<double> w_, velocity_;
+  std::uint64_t applied_ = 0;
   std::map<GradientId, std::vector<double>> gradients_;
 };
 
@@ -93,22 +92,31 @@ class DirectLoop : public Observer {
 TEST_CASE(
     "cpu_device: the replay of every protocol equals a direct loop that computes gradients at "
     "dispatch") {
-  for (const auto* protocol : protocols) {
+  QuadraticConfig model;
+  model.dimensions = 3;
+  model.curvatures = {1, 0.3, 2};
+  model.noise = 0.5;
+  model.minibatch = 4;
+  for (const auto& protocol : every_protocol()) {
     for (const auto* optimiser :
-         {R"("optimiser": {"momentum": 0})", R"("optimiser": {"momentum": 0.9})",
-          R"("optimiser": {"momentum": 0.9, "nesterov": true})"}) {
+         {R"({"momentum": 0})", R"({"momentum": 0.9})", R"({"momentum": 0.9, "nesterov": true})"}) {
       CAPTURE(protocol);
       CAPTURE(optimiser);
-      const Point point = point_from(scenario(
-          protocol,
-          R"({"kind": "quadratic", "dimensions": 3, "curvatures": [1, 0.3, 2], "noise": 0, "precision": "float64"})",
-          R"("stop": {"updates": 300}, )" + std::string(optimiser), "0.01"));
-      DirectLoop direct(0.01, point.rule.momentum, point.rule.nesterov, {1, 0.3, 2}, 1);
-      run_timing(point.race(), 0, &direct);
-      const RunRecord record = run_one(point);
-      const double loss = record.curve.back().evaluation.loss;
-      CHECK(direct.loss() < 0.5);
-      CHECK(std::abs(loss - direct.loss()) <= 1e-12 * direct.loss() + 1e-300);
+      const Point point = point_from(
+          R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}}, "protocol": )" +
+          protocol +
+          R"(, "model": {"kind": "quadratic", "dimensions": 3, "curvatures": [1, 0.3, 2], "noise": 0.5, "minibatch": 4,
+                         "precision": "float64"},
+              "learning_rate": {"kind": "step", "eta": 0.02, "factor": 0.1, "at": [200], "unit": "gradients"},
+              "stop": {"updates": 300}, "optimiser": )" +
+          optimiser + "}");
+      const Race race = point.race();
+      DirectLoop direct(race, model);
+      run_timing(race, 0, &direct);
+      for (const std::uint32_t limit : {1u, 4096u}) {
+        const double loss = run_one(point, limit).curve.back().evaluation.loss;
+        CHECK(std::abs(loss - direct.loss()) <= 1e-11 * direct.loss());
+      }
     }
   }
 }
@@ -128,7 +136,7 @@ TEST_CASE(
 }
 
 TEST_CASE("cpu_device: equal bits for any segment limit and any cohort, with minibatches of 30") {
-  for (const auto* protocol : protocols) {
+  for (const auto& protocol : every_protocol()) {
     CAPTURE(protocol);
     const Point point = point_from(
         scenario(protocol, softmax, R"("stop": {"updates": 120}, "record": {"every_time": 3})"));
@@ -152,7 +160,7 @@ TEST_CASE("cpu_device: equal bits for any segment limit and any cohort, with min
 
 TEST_CASE(
     "cpu_device: at most 1.01 forward passes for each gradient used, whatever the segment limit") {
-  for (const auto* protocol : protocols) {
+  for (const auto& protocol : every_protocol()) {
     for (const std::uint32_t limit : {1u, 50u, 4096u}) {
       for (const unsigned learners : {8u, 100u}) {
         CAPTURE(protocol);
@@ -204,6 +212,17 @@ TEST_CASE(
     CHECK(record.staleness_counts == reference.staleness_counts);
     CHECK(record.curve.size() == reference.curve.size());
   }
+}
+
+TEST_CASE("cpu_device: a run that is lost at its start ends there") {
+  const Point point =
+      point_from(scenario(R"({"kind": "async"})", R"({"kind": "quadratic", "start": 1e39})",
+                          R"("stop": {"updates": 50})"));
+  const RunRecord record = run_one(point);
+  CHECK(record.status == Status::diverged);
+  CHECK(record.curve.size() == 1);
+  CHECK(record.totals.time == 0);
+  CHECK(record.totals.updates == 0);
 }
 
 TEST_CASE("cpu_device: another device is refused with a reason") {
