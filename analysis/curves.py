@@ -39,13 +39,15 @@ def is_watched(results):
 
 
 def kept_curves(point, x, y):
-    """The curves of the replicas that did not diverge."""
-    found = [curve(run, x, y) for run in point.runs.values() if run.status != DIVERGED]
+    """The curves of the replicas that did not diverge; where all did, as far as they are finite."""
+    runs = list(point.runs.values())
+    kept = [run for run in runs if run.status != DIVERGED] or runs
+    found = [curve(run, x, y) for run in kept]
     return [one for one in found if one is not None]
 
 
 def legend_label(point):
-    """The point's label, and how many of its runs diverged and so are not in the mean."""
+    """The point's label, and how many of its runs diverged (not in the mean, unless all did)."""
     diverged = sum(run.status == DIVERGED for run in point.runs.values())
     note = f"\n({diverged} of {len(point.runs)} diverged)" if diverged else ""
     return textwrap.fill(point.label, 30) + note
@@ -53,7 +55,7 @@ def legend_label(point):
 
 def draw_point(axes, index, point, x, y):
     """Draws mean and band of a point: solid while all its replicas run, faint where some have
-    ended. Returns the Band, None where every replica diverged."""
+    ended. Returns the Band, None where there is nothing finite to draw."""
     looks = style.line_style(index)
     curves = kept_curves(point, x, y)
     if not curves:

@@ -6,6 +6,7 @@
 #include "protocols/catalog.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/usage_error.h"
+#include "sim/edit_distance.h"
 #include "sim/reference.h"
 
 namespace gradrace {
@@ -63,9 +64,18 @@ int list_command(const std::string& what) {
   printed |=
       print_catalog<LearningRateProduct, const WorkBudget&>(learning_rate_catalog(), what, budget);
   if (!printed) {
+    std::vector<std::string_view> names{"protocols", "distributions", "models", "datasets",
+                                        "learning-rates"};
+    for (const auto& some :
+         {protocol_catalog().names(), distribution_catalog().names(), model_catalog().names(),
+          dataset_catalog().names(), learning_rate_catalog().names()}) {
+      names.insert(names.end(), some.begin(), some.end());
+    }
+    const std::string nearest(nearest_name(what, names));
     throw UsageError("list: nothing is called \"" + what +
                      "\"; allowed: protocols, distributions, models, datasets, learning-rates, or "
-                     "one of their names");
+                     "one of their names" +
+                     (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
   }
   return 0;
 }

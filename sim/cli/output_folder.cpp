@@ -57,6 +57,7 @@ void OutputFolder::publish() {
     }
   }
   for (const auto* file : result_files) std::filesystem::remove(folder_ / file);
+  std::filesystem::remove_all(folder_ / "plots");  // of what was there
   for (const auto& [file, stream] : files_) std::filesystem::rename(aside_ / file, folder_ / file);
 }
 

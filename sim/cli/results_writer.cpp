@@ -100,6 +100,7 @@ std::string swept_column(const std::string& path) {
 
 std::vector<std::string> target_columns(const Point& point) {
   std::vector<std::string> columns;
+  if (!point.with_model()) return columns;
   for (const double x : point.target_loss) columns.push_back("time_to_loss_" + number_text(x));
   for (const double x : point.target_test_error)
     columns.push_back("time_to_error_" + number_text(x));
@@ -182,6 +183,7 @@ RunSummary ResultsWriter::summarise(const Point& point, const RunRecord& record)
   const Evaluation last = record.curve.empty() ? Evaluation{} : record.curve.back().evaluation;
   summary.loss = last.loss;
   summary.test_error = last.test_error;
+  if (!point.with_model()) return summary;
   for (const double x : point.target_loss) {
     summary.target_times.push_back(first_time(record, &Evaluation::loss, x));
   }

@@ -136,7 +136,8 @@ std::filesystem::path folder_of(const Scenario& scenario, const RunOptions& opti
   return options.files.size() > 1 ? options.out / scenario.first().name : options.out;
 }
 
-void run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptions& options) {
+/// False if it was interrupted before a run had finished: then nothing is kept.
+bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptions& options) {
   std::vector<Theory> theories;
   for (const auto& point : scenario.points) {
     theories.push_back(point.make_protocol()->theory(*point.runtime, point.learners));
@@ -156,10 +157,12 @@ void run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptio
   const auto finished = static_cast<std::size_t>(
       std::count_if(summaries.begin(), summaries.end(),
                     [](const RunSummary& run) { return run.status != Status::interrupted; }));
+  if (finished == 0) return false;
   folder.append("manifest.json", manifest_text(scenario, {count, finished, jobs, elapsed}));
   folder.publish();
   if (!options.quiet) std::cout << closing_table(scenario, theories, summaries, elapsed);
   std::cout << "results: " << (folder.path() / "").string() << '\n';
+  return true;
 }
 
 }  // namespace
@@ -189,11 +192,11 @@ int run_command(const RunOptions& options) {
   std::signal(SIGTERM, on_signal);
   std::vector<std::filesystem::path> done;
   for (std::size_t i = 0; i < scenarios.size() && !interrupted; ++i) {
-    run_scenario(scenarios[i], *folders[i], options);
-    done.push_back(folders[i]->path());
+    if (run_scenario(scenarios[i], *folders[i], options)) done.push_back(folders[i]->path());
   }
   if (interrupted) {
-    std::cerr << "interrupted: the runs that had finished are kept\n";
+    std::cerr << (done.empty() ? "interrupted before a run had finished: nothing is kept\n"
+                               : "interrupted: the runs that had finished are kept\n");
     return 130;
   }
   std::signal(SIGINT, SIG_DFL);

@@ -58,6 +58,11 @@ void visit_stop(Fields& fields, Point& point, bool model_read) {
     fields.complain("", "loss and test_error are judged at evaluations, and none are asked for",
                     "record.every_time, record.every_updates or record.every_epochs beside it");
   }
+  constexpr double most_evaluations = 1e7;
+  if (stop.time && every.every_time && *stop.time / *every.every_time > most_evaluations) {
+    fields.complain("time", "makes more than 10000000 evaluations with this record.every_time",
+                    "a larger record.every_time");
+  }
   if (!model_read) return fields.close();
   if (judged && !limited && !point.with_model()) {
     fields.complain("", "nothing but the model could end this run, and it is timing-only",

@@ -23,7 +23,7 @@ struct Point {
   std::uint32_t replicas = 1;
   std::string device = "auto";
   bool timing_only = false;
-  std::uint32_t learners = 1;
+  std::uint32_t learners = 1 << 24;  // P; the most until it is read
   std::shared_ptr<const Distribution> runtime;
   ModelProduct model;  // null: there is none
   Rule rule;

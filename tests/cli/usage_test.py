@@ -60,7 +60,8 @@ class Usage(ProgramTest):
         self.assertIn("needs a scenario file", self.call("run", status=2)[1])
         self.assertIn("--frobnicate", self.call("run", "x.json", "--frobnicate", status=2)[1])
         self.assertIn("PATH=VALUE", self.call("run", "x.json", "--set", "seed", status=2)[1])
-        self.assertIn("protocols, distributions", self.call("list", "protocol", status=2)[1])
+        self.assertIn("protocols, distributions", self.call("list", "colours", status=2)[1])
+        self.assertIn('did you mean "k-async"?', self.call("list", "k-asnc", status=2)[1])
         self.call(status=2)
 
     def test_jobs_is_a_number_from_1(self):
@@ -98,7 +99,10 @@ class Usage(ProgramTest):
         before = (self.folder / "out/runs.csv").read_bytes()
         self.assertIn("--force", self.call("run", path, "--quiet", "--out", "out", "--seed", "2", status=2)[1])
         self.assertEqual(before, (self.folder / "out/runs.csv").read_bytes())
+        (self.folder / "out/plots").mkdir()
+        (self.folder / "out/plots/error_time.png").write_text("of the first run")
         self.call("run", path, "--quiet", "--out", "out", "--seed", "2", "--force")
+        self.assertFalse((self.folder / "out/plots").exists())
         self.assertNotEqual(before, (self.folder / "out/runs.csv").read_bytes())
 
     def test_several_files_get_a_folder_each(self):
@@ -141,6 +145,21 @@ class Usage(ProgramTest):
         self.assertTrue(all(row["status"] == "finished" for row in table))
         manifest = json.loads((self.folder / "out/manifest.json").read_text())
         self.assertEqual(manifest["runs_finished"], len(table))
+
+
+    def test_an_interrupt_before_any_run_has_finished_leaves_nothing(self):
+        scenario = changed(SMALL, replicas=1, sweep=None, protocol={"kind": "async"}, stop={"updates": 10**9})
+        for words in ([], ["--timing-only"]):
+            process = subprocess.Popen(
+                [PROGRAM, "run", self.write(scenario), "--out", "out", "--quiet", *words],
+                cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            )
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=30)
+            self.assertEqual(process.returncode, 130, told)
+            self.assertIn("nothing is kept", told)
+            self.assertFalse((self.folder / "out").exists())
 
 
 class Schema(ProgramTest):
