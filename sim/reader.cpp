@@ -7,6 +7,7 @@
 
 #include "sim/check.h"
 #include "sim/edit_distance.h"
+#include "sim/json_places.h"
 #include "sim/reference.h"
 
 namespace gradrace {
@@ -73,7 +74,7 @@ struct Reader::State {
 
   Open& top() { return open.back(); }
 
-  std::string pointer(std::string_view key) { return Document::child(top().pointer, key); }
+  std::string pointer(std::string_view key) { return child_pointer(top().pointer, key); }
 
   void note(std::string_view pointer, std::string what, std::string allowed = {},
             std::string_view suggestion = {}) {
@@ -168,7 +169,7 @@ struct Reader::State {
                                        const Kinds& kinds, ordered_json* slot) {
     if (!is_object(value, pointer)) return {};
     const std::string discriminator(kinds.discriminator);
-    const std::string word_pointer = Document::child(pointer, discriminator);
+    const std::string word_pointer = child_pointer(pointer, discriminator);
     const auto word = value.find(discriminator);
     if (word == value.end()) {
       note(word_pointer, "required key is missing", joined(kinds.names));
@@ -286,7 +287,7 @@ void Reader::reals(std::string_view key, std::vector<double>& values, Need need,
   } else {
     for (std::size_t i = 0; i < found->size(); ++i)
       if (const auto number =
-              state_->real((*found)[i], Document::child(pointer, std::to_string(i)), range))
+              state_->real((*found)[i], child_pointer(pointer, std::to_string(i)), range))
         numbers.push_back(*number);
     if (numbers.size() != found->size()) return;
   }
@@ -329,7 +330,7 @@ std::size_t Reader::open_kinds(std::string_view key, const Kinds& kinds, Need ne
 
 std::optional<std::size_t> Reader::next_kind(std::size_t index) {
   const Open& array = state_->top();
-  const std::string pointer = Document::child(array.pointer, std::to_string(index));
+  const std::string pointer = child_pointer(array.pointer, std::to_string(index));
   array.resolved->push_back(ordered_json::object());
   return state_->open_kind((*array.found)[index], pointer, array.kinds, &array.resolved->back());
 }

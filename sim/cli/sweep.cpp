@@ -4,6 +4,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "sim/json_places.h"
+
 namespace gradrace {
 
 namespace {
@@ -76,7 +78,7 @@ Sweep::Sweep(const Document& base, const DataShelf& shelf) : base_(base), shelf_
 void Sweep::add_axis(const std::string& where, const Json& lists, bool zip) {
   Axis axis;
   for (const auto& [path, list] : lists.items()) {
-    const std::string pointer = Document::child(where, path);
+    const std::string pointer = child_pointer(where, path);
     if (!allowed(path, pointer, axis)) continue;
     if (!list.is_array() || list.empty()) {
       complain(pointer, "expected a list of values, got " + list.dump());

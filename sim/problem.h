@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace gradrace {
+
+/// One complaint about a scenario.
+struct Problem {
+  std::string origin;    // "scenarios/bad.json", or "--set protocol.k=9"
+  std::size_t line = 0;  // from 1; 0 where the origin has no lines
+  std::size_t column = 0;
+  std::string path;        // dotted: "protocol.k", "parts[0].mean"; empty for the whole file
+  std::string what;        // "must be >= 1, got 0"
+  std::string allowed;     // empty, or what would be right
+  std::string suggestion;  // empty, or the nearest right name
+
+  /// origin:line:column: error: path: what, then a line each for `allowed` and `did you mean
+  /// "..."?`, both indented.
+  std::string text() const;
+};
+
+/// Sorts by place, what has no line last, and keeps one of equals.
+void sort_by_place(std::vector<Problem>& problems);
+
+/// The user's mistakes, all of them, sorted by place.  what() is their texts, a line break between.
+class ScenarioError : public std::runtime_error {
+ public:
+  explicit ScenarioError(std::vector<Problem> problems);
+  const std::vector<Problem>& problems() const { return problems_; }
+
+ private:
+  std::vector<Problem> problems_;
+};
+
+}  // namespace gradrace
