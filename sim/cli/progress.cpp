@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "sim/cli/count_text.h"
+
 namespace gradrace {
 
 namespace {
@@ -30,6 +32,7 @@ Progress::Progress(std::string name, std::size_t runs, bool quiet)
       terminal_(isatty(STDERR_FILENO) != 0),
       done_(runs, 0.0) {
   next_print_ = terminal_ ? 0.2 : 10.0;
+  if (!quiet_) std::fprintf(stderr, "%s: %s\n", name_.c_str(), count_text(runs, "run").c_str());
 }
 
 Progress::~Progress() {
@@ -55,8 +58,8 @@ void Progress::report(std::size_t run, double done, std::uint64_t gradients) {
 void Progress::print(double now) {
   const double share = sum_ / static_cast<double>(done_.size());
   const std::string left = share > 0 ? duration(now * (1 - share) / share) + " left" : "";
-  std::fprintf(stderr, "%s%s: %zu of %zu runs, %.0f %%, %.3g gradients/s, %s%s",
-               terminal_ ? "\r" : "", name_.c_str(), finished_, done_.size(), 100 * share,
+  std::fprintf(stderr, "%s%s: %zu of %s, %.0f %%, %.3g gradients/s, %s%s", terminal_ ? "\r" : "",
+               name_.c_str(), finished_, count_text(done_.size(), "run").c_str(), 100 * share,
                static_cast<double>(gradients_) / now, left.c_str(), terminal_ ? "\033[K" : "\n");
   std::fflush(stderr);
 }

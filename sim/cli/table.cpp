@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "sim/cli/count_text.h"
+
 namespace gradrace {
 
 namespace {
@@ -126,9 +128,10 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
     rows.push_back(std::move(row));
   }
   const Point& first = scenario.first();
-  char heading[64];
-  std::snprintf(heading, sizeof heading, " (%zu points x %zu replicas, %.1f s)\n\n",
-                scenario.points.size(), replicas, elapsed);
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, ", %.1f s)\n\n", elapsed);
+  const std::string heading = " (" + count_text(scenario.points.size(), "point") + " x " +
+                              count_text(replicas, "replica") + seconds;
   return "\n" + first.name + (first.title.empty() ? "" : ": " + first.title) + heading +
          aligned(rows) +
          "\n  mean ± standard deviation over replicas; times in the unit of the runtime "

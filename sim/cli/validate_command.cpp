@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "sim/cli/commands.h"
+#include "sim/cli/count_text.h"
 #include "sim/document.h"
 
 namespace gradrace {
@@ -11,9 +12,8 @@ int validate_command(const std::vector<std::filesystem::path>& files,
   for (const auto& file : files) {
     try {
       const Scenario scenario = read_scenario(file, changes);
-      const std::size_t points = scenario.points.size(), replicas = scenario.first().replicas;
-      std::cout << file.string() << ": fine: " << points << (points == 1 ? " point" : " points")
-                << " x " << replicas << (replicas == 1 ? " replica\n" : " replicas\n");
+      std::cout << file.string() << ": fine: " << count_text(scenario.points.size(), "point")
+                << " x " << count_text(scenario.first().replicas, "replica") << '\n';
     } catch (const ScenarioError& error) {
       problems.insert(problems.end(), error.problems().begin(), error.problems().end());
     }
