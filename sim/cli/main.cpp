@@ -197,8 +197,7 @@ constexpr Command commands[] = {
      "  gradrace run scenarios/quickstart.json --plot\n"
      "  gradrace run scenarios/quickstart.json --set cluster.learners=16 --replicas 10 --out "
      "out/p16\n"
-     "  gradrace run scenarios/quickstart.json --timing-only --set stop.updates=100000 --out "
-     "out/times\n",
+     "  gradrace run scenarios/quickstart.json --timing-only --set 'stop={\"updates\": 100000}'\n",
      run},
     {"theory", "prints what theory predicts for each point, as CSV",
      "  gradrace theory FILE [options]\n\n"
