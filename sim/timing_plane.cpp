@@ -29,9 +29,9 @@ TimingPlane::TimingPlane(const Race& race, std::uint32_t replica, bool taped, Ob
       protocol_(race.make_protocol()),
       queue_(race.learners + 2),
       learners_(race.learners),
-      waiting_(race.learners),
       verdict_wanted_(race.stop.loss || race.stop.test_error) {
-  for (std::uint32_t learner = 0; learner < race.learners; ++learner) waiting_[learner] = learner;
+  waiting_.reserve(race.learners);
+  for (std::uint32_t learner = 0; learner < race.learners; ++learner) wait(learner);
 }
 
 TimingPlane::~TimingPlane() = default;
@@ -102,9 +102,9 @@ void TimingPlane::on_arrival(std::uint32_t learner) {
 
 void TimingPlane::dispatch(std::uint32_t learner) {
   GRADRACE_CHECK(!learners_[learner].computing, "a learner computes one minibatch at a time");
-  if (waiting_.back() != learner) {
-    std::swap(*std::find(waiting_.begin(), waiting_.end(), learner), waiting_.back());
-  }
+  const std::uint32_t place = learners_[learner].place, last = waiting_.back();
+  waiting_[place] = last;
+  learners_[last].place = place;
   waiting_.pop_back();
   begin_minibatch(learner);
 }
@@ -142,7 +142,12 @@ void TimingPlane::end_minibatch(std::uint32_t number) {
   learner.computing = false;
   learner.busy += totals_.time - learner.begin;
   --computing_;
-  waiting_.push_back(number);
+  wait(number);
+}
+
+void TimingPlane::wait(std::uint32_t learner) {
+  learners_[learner].place = static_cast<std::uint32_t>(waiting_.size());
+  waiting_.push_back(learner);
 }
 
 void TimingPlane::accept(const Arrival& arrival) {

@@ -81,6 +81,7 @@ class TimingPlane : private Server {
     std::uint32_t draws = 0;
     GradientId gradient = 0;
     std::uint32_t applied = 0;
+    std::uint32_t place = 0;  // in waiting_, while it is idle
     bool computing = false;
   };
 
@@ -100,6 +101,7 @@ class TimingPlane : private Server {
   void on_arrival(std::uint32_t learner);
   void begin_minibatch(std::uint32_t learner);
   void end_minibatch(std::uint32_t learner);
+  void wait(std::uint32_t learner);
   void decide(const Arrival& arrival);
   void discard(const GradientFacts& gradient, double begin, Ending ending);
   std::uint32_t forget(std::uint32_t read);
