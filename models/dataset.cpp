@@ -112,8 +112,8 @@ std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
   return slot = std::move(dataset);
 }
 
-LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, std::string_view meaning,
-                                Dataset (*load)(const fs::path& folder)) {
+LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::string& kind,
+                                std::string_view meaning, Dataset (*load)(const fs::path& folder)) {
   std::string path;
   fields.text("path", path, Need::required, meaning);
   if (!fields.good()) return {};
@@ -122,11 +122,11 @@ LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, std::string_vi
     fields.complain("path", "no folder \"" + path + "\"", "looked at " + shelf.places(path));
     return {};
   }
-  return [&shelf, path, folder, load] {
+  return [&shelf, kind, path, folder, load] {
     if (folder.empty()) {
       throw std::runtime_error("no folder \"" + path + "\": looked at " + shelf.places(path));
     }
-    return shelf.get(folder.string(), [&] { return load(folder); });
+    return shelf.get(kind + " " + folder.string(), [&] { return load(folder); });
   };
 }
 

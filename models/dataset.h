@@ -69,7 +69,8 @@ const DatasetCatalog& dataset_catalog();
 
 /// Reads the key `path` of a data set that is a folder of files, complains where it is not there,
 /// and leaves the reading to `load`.
-LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, std::string_view meaning,
+LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::string& kind,
+                                std::string_view meaning,
                                 Dataset (*load)(const std::filesystem::path& folder));
 
 }  // namespace gradrace

@@ -93,7 +93,7 @@ Dataset load(const fs::path& folder) {
 }
 
 LoadDataset read(Fields& fields, DataShelf& shelf) {
-  return read_dataset_folder(fields, shelf, "folder of the two files", load);
+  return read_dataset_folder(fields, shelf, "digits", "folder of the two files", load);
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ Dataset load(const fs::path& folder) {
 }
 
 LoadDataset read(Fields& fields, DataShelf& shelf) {
-  return read_dataset_folder(fields, shelf, "folder of the four files", load);
+  return read_dataset_folder(fields, shelf, "idx", "folder of the four files", load);
 }
 
 }  // namespace

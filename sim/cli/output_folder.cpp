@@ -14,12 +14,18 @@ namespace {
 constexpr std::array result_files{"runs.csv",     "curve.csv",  "updates.csv",  "staleness.csv",
                                   "learners.csv", "trace.json", "manifest.json"};
 
+/// What the plots of a folder are called.
+constexpr std::array plot_names{"error_time", "loss_time", "error_updates", "staleness",
+                                "timeline"};
+
 }  // namespace
 
 OutputFolder::OutputFolder(std::filesystem::path folder, bool overwrite)
     : folder_(std::move(folder)), aside_(folder_ / ".unfinished") {
   for (const auto* file : result_files) {
-    if (!overwrite && std::filesystem::exists(folder_ / file)) {
+    if (!std::filesystem::exists(folder_ / file)) continue;
+    held_results_ = true;
+    if (!overwrite) {
       throw UsageError(folder_.string() + ": holds results already (" + file +
                        "); use --force to overwrite them, or --out DIR for another folder");
     }
@@ -57,8 +63,18 @@ void OutputFolder::publish() {
     }
   }
   for (const auto* file : result_files) std::filesystem::remove(folder_ / file);
-  std::filesystem::remove_all(folder_ / "plots");  // of what was there
+  if (held_results_) remove_plots();
   for (const auto& [file, stream] : files_) std::filesystem::rename(aside_ / file, folder_ / file);
+}
+
+void OutputFolder::remove_plots() {
+  for (const auto* name : plot_names) {
+    for (const auto* ending : {".png", ".svg"}) {
+      std::filesystem::remove(folder_ / "plots" / (std::string(name) + ending));
+    }
+  }
+  std::error_code ignored;
+  std::filesystem::remove(folder_ / "plots", ignored);  // if nothing else is in it
 }
 
 }  // namespace gradrace

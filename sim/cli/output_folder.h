@@ -21,11 +21,14 @@ class OutputFolder {
   /// Adds text to a file; std::runtime_error if the disk refuses.
   void append(const std::string& file, const std::string& text);
 
-  /// Moves every file to its place, after removing result files of an earlier run.
+  /// Moves every file to its place, after removing result files of an earlier run and its plots.
   void publish();
 
  private:
+  void remove_plots();
+
   std::filesystem::path folder_, aside_;
+  bool held_results_ = false;
   std::map<std::string, std::ofstream> files_;
 };
 

@@ -39,7 +39,7 @@ void visit_optimiser(Fields& fields, Point& point) {
 
 /// `model_read`: whether the model is as the file says, so that complaints about its lack are no
 /// echo of its own.
-void visit_stop(Fields& fields, Point& point, bool model_read) {
+void visit_stop(Fields& fields, Point& point, bool model_read, bool record_read) {
   if (!fields.open("stop", Need::required, "limits; the first that is met ends a run")) return;
   Stop& stop = point.stop;
   fields.real("time", stop.time, positive(), "simulated time");
@@ -54,7 +54,7 @@ void visit_stop(Fields& fields, Point& point, bool model_read) {
   constexpr auto limits = "time, updates, gradients, epochs, loss, test_error";
   if (fields.good() && !judged && !limited) fields.complain("", "needs at least one limit", limits);
   const auto& every = point.evaluations;
-  if (judged && !every.every_time && !every.every_updates && !every.every_epochs) {
+  if (record_read && judged && !every.every_time && !every.every_updates && !every.every_epochs) {
     fields.complain("", "loss and test_error are judged at evaluations, and none are asked for",
                     "record.every_time, record.every_updates or record.every_epochs beside it");
   }
@@ -77,9 +77,10 @@ void visit_stop(Fields& fields, Point& point, bool model_read) {
   fields.close();
 }
 
-void visit_record(Fields& fields, Point& point, bool model_read) {
+/// Whether it was read without an error.
+bool visit_record(Fields& fields, Point& point, bool model_read) {
   if (!fields.open("record", Need::defaulted, "what is written besides the ends of the runs"))
-    return;
+    return false;
   EvaluationSchedule& every = point.evaluations;
   fields.real("every_time", every.every_time, positive(), "evaluate at multiples of this time");
   fields.integer("every_updates", every.every_updates, at_least(1),
@@ -95,7 +96,9 @@ void visit_record(Fields& fields, Point& point, bool model_read) {
   if (model_read && every.every_epochs && !(point.model && point.model->has_dataset())) {
     fields.complain("every_epochs", "needs a model with a data set", "every_time, every_updates");
   }
+  const bool sound = fields.good();
   fields.close();
+  return sound;
 }
 
 void visit_targets(Fields& fields, Point& point) {
@@ -151,15 +154,16 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   fields.flag("timing_only", point.timing_only, Need::defaulted, "leave the model out");
   visit_cluster(fields, point);
   shelf.need_data(!point.timing_only);
+  const bool sound_before = fields.good();
   read_kind<ModelProduct, DataShelf&>(fields, "model", model_catalog(), point.model, Need::none,
                                       "what is trained; without it the run is timing-only", shelf);
-  const bool model_read = point.model || fields.good();
+  const bool model_read = point.model || !sound_before || fields.good();
   visit_optimiser(fields, point);
   read_kind<MakeProtocol, std::uint32_t>(fields, "protocol", protocol_catalog(),
                                          point.make_protocol, Need::required,
                                          "how learners are synchronised", point.learners);
-  visit_record(fields, point, model_read);
-  visit_stop(fields, point, model_read);
+  const bool record_read = visit_record(fields, point, model_read);
+  visit_stop(fields, point, model_read, record_read);
   visit_learning_rate(fields, point, model_read);
   visit_targets(fields, point);
 }
@@ -204,7 +208,11 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
     reader.pass("$schema");
     reader.pass("sweep");
     visit_scenario(reader, point, *shelf);
-    const auto found = reader.finish();
+    auto found = reader.finish();
+    if (!sweep.problems().empty()) {  // a path that was refused would have set what is missing
+      std::erase_if(
+          found, [](const Problem& problem) { return problem.what == "required key is missing"; });
+    }
     problems.insert(problems.end(), found.begin(), found.end());
     if (!problems.empty()) continue;
     name_protocol(point, reader.resolved().at("protocol"));

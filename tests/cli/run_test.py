@@ -133,6 +133,18 @@ class Output(ProgramTest):
             self.assertEqual(without["final_loss"], "")
             self.assertEqual(without["final_test_error"], "")
 
+    def test_a_folder_read_as_another_kind_is_another_data_set(self):
+        (self.folder / "digits").mkdir()
+        for name in ("optdigits.tra", "optdigits.tes"):
+            lines = (",".join(["3"] * 64 + [str(label)]) for label in range(10))
+            (self.folder / "digits" / name).write_text("\n".join(lines) + "\n")
+        model = {"kind": "softmax", "dataset": {"kind": "digits", "path": "digits"}}
+        scenario = changed(SMALL, model=model, protocol={"kind": "async"}, sweep=None)
+        self.run_small("a", scenario=scenario)
+        scenario["sweep"] = {"model.dataset.kind": ["digits", "idx"]}
+        _, told = self.call("run", self.write(scenario), "--out", "b", "--quiet", status=1)
+        self.assertIn("holds no train-images", told)
+
     def test_targets_add_their_times(self):
         scenario = changed(SMALL, targets={"loss": [1.5, 0.0], "test_error": [0.4]}, stop={"time": 40})
         out = self.run_small(scenario=scenario)
