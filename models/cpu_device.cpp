@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/check.h"
+#include "sim/hash.h"
 
 namespace gradrace {
 
@@ -18,16 +19,16 @@ struct State {
   std::vector<Real> w, velocity;  // [d]; velocity is empty without momentum
 };
 
-/// FNV-1a over the numbers' bits.
+/// Of the numbers' bits.
 template <class Real>
 std::uint64_t hash_of(const std::vector<Real>& w) {
-  std::uint64_t hash = 0xcbf29ce484222325;
+  Hash hash;
   for (const Real x : w) {
     std::uint64_t bits = 0;
     std::memcpy(&bits, &x, sizeof x);
-    hash = (hash ^ bits) * 0x100000001b3;
+    hash.add(bits);
   }
-  return hash;
+  return hash.value();
 }
 
 /// What is kept of one run between its segments: the values that may still be named, and the

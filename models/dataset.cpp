@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/check.h"
+#include "sim/hash.h"
 
 namespace gradrace {
 
@@ -45,42 +46,28 @@ std::string DataShelf::places(const std::string& path) const {
 
 namespace {
 
-/// FNV-1a of 64 bits.  Source: Fowler, Noll, Vo; draft-eastlake-fnv.
-class Fnv {
- public:
-  void add(std::span<const std::uint8_t> bytes) {
-    for (const std::uint8_t byte : bytes) hash_ = (hash_ ^ byte) * 0x100000001b3u;
-  }
-  /// As 8 bytes, the lowest first.
-  void add(std::uint64_t number) {
-    for (int i = 0; i < 8; ++i) {
-      const auto byte = static_cast<std::uint8_t>(number >> (8 * i));
-      add({&byte, 1});
-    }
-  }
-  std::string hex() const {
-    std::string digits(16, '0');
-    for (std::size_t i = 0; i < 16; ++i) digits[i] = "0123456789abcdef"[hash_ >> (60 - 4 * i) & 15];
-    return digits;
-  }
+void add_bytes(Hash& hash, std::span<const std::uint8_t> bytes) {
+  for (const std::uint8_t byte : bytes) hash.add(byte);
+}
 
- private:
-  std::uint64_t hash_ = 0xcbf29ce484222325u;
-};
+/// As 8 bytes, the lowest first.
+void add_number(Hash& hash, std::uint64_t number) {
+  for (int i = 0; i < 8; ++i) hash.add(static_cast<std::uint8_t>(number >> (8 * i)));
+}
 
-void add_rows(Fnv& hash, const Rows& rows) {
-  hash.add(rows.count);
-  hash.add(rows.bytes);
-  hash.add({reinterpret_cast<const std::uint8_t*>(rows.floats.data()),
-            rows.floats.size() * sizeof(float)});
-  hash.add(rows.classes);
+void add_rows(Hash& hash, const Rows& rows) {
+  add_number(hash, rows.count);
+  add_bytes(hash, rows.bytes);
+  add_bytes(hash, {reinterpret_cast<const std::uint8_t*>(rows.floats.data()),
+                   rows.floats.size() * sizeof(float)});
+  add_bytes(hash, rows.classes);
 }
 
 std::string content_hash(const Dataset& dataset) {
-  Fnv hash;
-  hash.add(dataset.features);
-  hash.add(dataset.classes);
-  hash.add({reinterpret_cast<const std::uint8_t*>(&dataset.byte_scale), sizeof(float)});
+  Hash hash;
+  add_number(hash, dataset.features);
+  add_number(hash, dataset.classes);
+  add_bytes(hash, {reinterpret_cast<const std::uint8_t*>(&dataset.byte_scale), sizeof(float)});
   add_rows(hash, dataset.train);
   add_rows(hash, dataset.test);
   return hash.hex();

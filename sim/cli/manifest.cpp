@@ -2,13 +2,13 @@
 
 #include <sys/utsname.h>
 
-#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
 #include "sim/cli/version.h"
+#include "sim/hash.h"
 
 namespace gradrace {
 
@@ -16,12 +16,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string fnv_1a(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
-  return digits;
+std::string hash_of(const std::string& text) {
+  Hash hash;
+  for (const unsigned char c : text) hash.add(c);
+  return hash.hex();
 }
 
 std::string processor() {
@@ -65,7 +63,7 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
       {"seed", scenario.first().seed},
       {"version",
        {{"number", version_number}, {"revision", version_revision}, {"dirty", version_dirty}}},
-      {"hashes", {{"scenario", fnv_1a(scenario.resolved)}, {"data", data_hashes(scenario)}}},
+      {"hashes", {{"scenario", hash_of(scenario.resolved)}, {"data", data_hashes(scenario)}}},
       {"device", scenario.first().with_model() ? "cpu" : "none"},
       {"machine", machine()},
       {"jobs", facts.jobs},

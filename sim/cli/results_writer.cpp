@@ -1,10 +1,10 @@
 #include "sim/cli/results_writer.h"
 
 #include <cmath>
-#include <cstdio>
 #include <limits>
 
 #include "sim/cli/csv.h"
+#include "sim/hash.h"
 
 namespace gradrace {
 
@@ -220,11 +220,8 @@ std::string ResultsWriter::runs_row(std::size_t run, const RunRecord& record,
   for (const auto& value : point.swept) csv.cell(value);
   for (const double time : summary.target_times) csv.cell(time);
   csv.cell(point.with_model() ? std::to_string(record.gradients_computed) : "");
-  char hash[17] = "";
-  if (point.with_model() && record.status == Status::finished) {
-    std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(record.hash));
-  }
-  csv.cell(std::string_view(hash));
+  const bool hashed = point.with_model() && record.status == Status::finished;
+  csv.cell(hashed ? hex_text(record.hash) : "");
   csv.end_row();
   return csv.text();
 }

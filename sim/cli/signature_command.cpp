@@ -1,26 +1,16 @@
-#include <cstdio>
 #include <iostream>
 
 #include "distributions/catalog.h"
 #include "protocols/catalog.h"
 #include "sim/cli/commands.h"
 #include "sim/document.h"
+#include "sim/hash.h"
 #include "sim/reader.h"
 #include "sim/run.h"
 
 namespace gradrace {
 
 namespace {
-
-/// FNV-1a over integers.
-class Hash {
- public:
-  void add(std::uint64_t number) { value_ = (value_ ^ number) * 0x100000001b3; }
-  std::uint64_t value() const { return value_; }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325;
-};
 
 /// Hashes what happens in which order: learners, versions, draws, fates.  Times stay out.
 class ScheduleHash : public Observer {
@@ -48,8 +38,7 @@ class ScheduleHash : public Observer {
 };
 
 void print(std::string_view name, std::uint64_t hash) {
-  std::printf("%-16.*s %016llx\n", static_cast<int>(name.size()), name.data(),
-              static_cast<unsigned long long>(hash));
+  std::cout << name << std::string(17 - name.size(), ' ') << hex_text(hash) << '\n';
 }
 
 /// P = 8, exponential runtimes, 1,000 updates; the protocol as its page's example has it.

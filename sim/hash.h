@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace gradrace {
+
+/// Sixteen hexadecimal digits.
+inline std::string hex_text(std::uint64_t number) {
+  std::string digits(16, '0');
+  for (std::size_t i = 0; i < 16; ++i) digits[i] = "0123456789abcdef"[number >> (60 - 4 * i) & 15];
+  return digits;
+}
+
+/// FNV-1a of 64 bits, taking a byte or a whole number at a step.
+/// Source: Fowler, Noll, Vo; draft-eastlake-fnv.
+class Hash {
+ public:
+  void add(std::uint64_t number) { value_ = (value_ ^ number) * 0x100000001b3; }
+  std::uint64_t value() const { return value_; }
+  std::string hex() const { return hex_text(value_); }
+
+ private:
+  std::uint64_t value_ = 0xcbf29ce484222325;
+};
+
+}  // namespace gradrace
