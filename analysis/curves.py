@@ -5,7 +5,7 @@ import textwrap
 import numpy as np
 import style
 from bands import band, linear, step
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import LogLocator, NullFormatter
 
 AXES = {"time": "simulated time (unit of the runtime)", "update": "updates"}
 VALUES = {"test_error": "test error", "loss": "training loss"}
@@ -86,6 +86,7 @@ def set_scale(axes, bands):
         if high < 1000 * low:
             axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def legend_title(results, bands):

@@ -170,6 +170,9 @@ class Curves(Folder):
             fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, rows)
             figure = draw_curves(read_results(self.folder), "time", "loss")
             self.assertEqual(figure.axes[0].get_yscale(), scale, lowest)
+            figure.draw_without_rendering()
+            minor = figure.axes[0].yaxis.get_minorticklabels()
+            self.assertEqual({label.get_text() for label in minor} - {""}, set())
 
     def test_twelve_points_have_twelve_looks(self):
         self.assertEqual(len({tuple(style.line_style(i).values()) for i in range(12)}), 12)
