@@ -2,22 +2,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "sim/evaluation.h"
 #include "sim/tape.h"
 
 namespace gradrace {
-
-/// Loss and errors at one value.  NaN where the model has no such thing.
-struct Evaluation {
-  double loss =
-      std::numeric_limits<double>::quiet_NaN();  // training objective, regulariser included
-  double test_loss = std::numeric_limits<double>::quiet_NaN();
-  double test_error = std::numeric_limits<double>::quiet_NaN();  // fraction of wrong answers
-};
 
 /// What came out of one segment of one run.
 struct Results {

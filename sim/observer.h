@@ -13,6 +13,7 @@ struct GradientFacts {
   std::uint32_t learner;
   std::uint32_t version;  // that it was computed at
   std::uint32_t draw;
+  std::uint16_t plan;  // of the race, that it was dispatched under
 };
 
 /// What becomes of a gradient after its dispatch.

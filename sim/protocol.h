@@ -4,9 +4,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "sim/catalog.h"
 #include "sim/distribution.h"
+#include "sim/evaluation.h"
+#include "sim/learning_rate.h"
 #include "sim/tape.h"
 
 namespace gradrace {
@@ -29,6 +32,9 @@ class Server {
   virtual std::uint32_t version() const = 0;
   /// Number of gradients accepted for the next update.
   virtual std::uint32_t accepted() const = 0;
+  /// The clock.
+  virtual double time() const = 0;
+  virtual const Work& work() const = 0;
 
   /// The idle learner reads the current version and starts its next minibatch.
   virtual void dispatch(std::uint32_t learner) = 0;
@@ -44,6 +50,14 @@ class Server {
 
   /// Applies the average of the accepted gradients: the next version.
   virtual void update() = 0;
+
+  /// The model is evaluated at that time, now or later, and on_evaluation() tells what came out: the
+  /// timing plane waits for the numbers.  One such order is open at a time; another replaces it.
+  virtual void evaluate_at(double time) = 0;
+
+  /// From now on minibatches and updates are made as Protocol::changes()[plan - 1] has it; plan 0 is
+  /// the scenario's.
+  virtual void follow(std::uint16_t plan) = 0;
 };
 
 /// How a theoretical value relates to the long-run truth.
@@ -57,6 +71,13 @@ struct Theory {
   };
   std::optional<IterationTime> iteration_time;  // time between updates
   std::optional<double> staleness;              // mean over applied gradients
+};
+
+/// A change of the training while it runs; what is empty stays as the scenario has it.
+struct Change {
+  std::shared_ptr<const LearningRate> learning_rate;
+  std::optional<double> momentum;
+  std::optional<std::uint32_t> minibatch;
 };
 
 /// A synchronisation protocol of a parameter server: which gradients enter which update, and who
@@ -75,6 +96,16 @@ class Protocol {
   /// A learner finished a minibatch and is idle now.
   virtual void on_gradient(Server& server, const Arrival& arrival) = 0;
 
+  /// The answer to Server::evaluate_at(), at that time.  A new decision takes effect at the next
+  /// update.
+  virtual void on_evaluation(Server& /*server*/, const Evaluation& /*evaluation*/) {}
+
+  /// Whether it asks for evaluations: then it needs a model.
+  virtual bool needs_evaluations() const { return false; }
+
+  /// What Server::follow() may name.
+  virtual std::vector<Change> changes() const { return {}; }
+
   /// The K in force: gradients in the next update.
   virtual std::uint32_t k() const = 0;
 
@@ -84,18 +115,24 @@ class Protocol {
 /// Makes a fresh protocol for one run.
 using MakeProtocol = std::function<std::unique_ptr<Protocol>()>;
 
-/// `learners`: P of the cluster, for ranges.
-using ProtocolEntry = Entry<MakeProtocol, std::uint32_t>;
-using ProtocolCatalog = Catalog<MakeProtocol, std::uint32_t>;
+/// What the reader of a protocol may know of its race.
+struct Setting {
+  std::uint32_t learners = 1;                    // P
+  std::shared_ptr<const Distribution> runtime;   // null where it is no single law
+  WorkBudget budget;
+};
+
+using ProtocolEntry = Entry<MakeProtocol, const Setting&>;
+using ProtocolCatalog = Catalog<MakeProtocol, const Setting&>;
 
 /// The entry of a protocol class with `struct Config`, `static void visit(Fields&, Config&,
 /// learners)` and a constructor from Config and learners.
 template <class P>
-MakeProtocol read_protocol(Fields& fields, std::uint32_t learners) {
+MakeProtocol read_protocol(Fields& fields, const Setting& setting) {
   typename P::Config config;
-  P::visit(fields, config, learners);
+  P::visit(fields, config, setting.learners);
   if (!fields.good()) return {};
-  return [config, learners] { return std::make_unique<P>(config, learners); };
+  return [config, learners = setting.learners] { return std::make_unique<P>(config, learners); };
 }
 
 }  // namespace gradrace

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "sim/distribution.h"
 #include "sim/learning_rate.h"
@@ -28,16 +29,21 @@ struct EvaluationSchedule {
   std::optional<double> every_epochs;
 };
 
+/// How gradients are made and applied while it is in force.
+struct Plan {
+  std::shared_ptr<const LearningRate> learning_rate;  // null without a model
+  Recipe recipe;
+  Rule rule;
+};
+
 /// What the timing plane must know of one race; the same for all its replicas.
 struct Race {
   std::uint64_t seed = 1;
   std::uint32_t learners = 1;  // P
   std::shared_ptr<const Distribution> runtime;
   MakeProtocol make_protocol;
-  std::shared_ptr<const LearningRate> learning_rate;  // null without a model
-  std::uint64_t training_rows = 0;                    // 0 without a training set
-  Recipe recipe;
-  Rule rule;
+  std::vector<Plan> plans{1};       // the scenario's, then one for each of the protocol's changes
+  std::uint64_t training_rows = 0;  // 0 without a training set
   Stop stop;
   EvaluationSchedule evaluations;
 };

@@ -1,6 +1,7 @@
 #include "sim/run.h"
 
 #include <cmath>
+#include <utility>
 
 #include "sim/check.h"
 
@@ -38,7 +39,9 @@ void Run::take(const Results& results) {
     record_.curve.push_back({points[i], results.evaluations[i]});
     if (!std::isfinite(results.evaluations[i].loss)) return end_as_diverged();
   }
-  const bool reached = last_end_ == End::verdict && verdict(results.evaluations.back());
+  if (!points.empty()) plane_->tell(results.evaluations.back());
+  const bool judged = last_end_ == End::verdict || last_end_ == End::feedback;
+  const bool reached = judged && verdict(results.evaluations.back());
   if (last_end_ != End::finished && !reached) return;
   over_ = true;
   record_.status = Status::finished;
@@ -60,7 +63,9 @@ void Run::end_as_diverged() {
   Race again = race_;
   again.stop.evaluations = record_.curve.size();
   TimingPlane plane(again, replica_, false, observer_, segment_limit_);
-  while (plane.next_segment().end != End::finished) {
+  for (std::size_t made = 0; plane.next_segment().end != End::finished;) {
+    made += plane.evaluations().size();
+    if (made > 0) plane.tell(record_.curve[made - 1].evaluation);
   }
   record_.totals = plane.totals();
   record_.staleness_counts = plane.staleness_counts();
@@ -80,7 +85,12 @@ RunRecord Run::record() {
 void drive(std::span<Run> cohort, Device* device, const std::function<bool()>& go_on) {
   std::vector<Tape> tapes;
   for (const auto& run : cohort) {
-    tapes.push_back({run.race().seed, run.replica(), {run.race().recipe}, {run.race().rule}});
+    Tape tape{run.race().seed, run.replica(), {}, {}};
+    for (const auto& plan : run.race().plans) {
+      tape.recipes.push_back(plan.recipe);
+      tape.rules.push_back(plan.rule);
+    }
+    tapes.push_back(std::move(tape));
   }
   if (device) device->start(tapes);
   std::vector<const Segment*> wave(cohort.size());

@@ -47,6 +47,7 @@ struct Op {
 enum class End : std::uint8_t {
   limit,     // it grew long enough
   verdict,   // its last evaluation decides whether the run goes on
+  feedback,  // its last evaluation is what the protocol asked for
   finished,  // the run is over
 };
 
@@ -80,8 +81,8 @@ struct Rule {
 struct Tape {
   std::uint64_t seed = 1;
   std::uint32_t replica = 0;
-  std::vector<Recipe> recipes;
-  std::vector<Rule> rules;
+  std::vector<Recipe> recipes;  // one for each plan of the race
+  std::vector<Rule> rules;      // likewise
 };
 
 }  // namespace gradrace

@@ -27,7 +27,7 @@ TimingPlane::TimingPlane(const Race& race, std::uint32_t replica, bool taped, Ob
       observer_(observer),
       limit_(limit),
       protocol_(race.make_protocol()),
-      queue_(race.learners + 2),
+      queue_(race.learners + clockwork),
       learners_(race.learners),
       verdict_wanted_(race.stop.loss || race.stop.test_error) {
   waiting_.reserve(race.learners);
@@ -45,6 +45,7 @@ const Segment& TimingPlane::next_segment() {
   segment_due_ = false;
   segment_.end = End::limit;
   if (!started_) start();
+  if (answer_due_) answer();
   while (!segment_due_) step();
   segment_.live.push_back(version());
   return segment_;
@@ -54,9 +55,9 @@ void TimingPlane::start() {
   started_ = true;
   if (observer_) observer_->on_start();
   if (race_.evaluations.every_time) {
-    queue_.schedule(race_.learners, *race_.evaluations.every_time, EventClass::evaluation);
+    queue_.schedule(slot(evaluation), *race_.evaluations.every_time, EventClass::evaluation);
   }
-  if (race_.stop.time) queue_.schedule(race_.learners + 1, *race_.stop.time, EventClass::end);
+  if (race_.stop.time) queue_.schedule(slot(end), *race_.stop.time, EventClass::end);
   protocol_->start(*this);
   check_books();
   evaluate();
@@ -76,10 +77,7 @@ void TimingPlane::step() {
       on_arrival(event.slot);
       break;
     case EventClass::evaluation:
-      evaluate();
-      queue_.schedule(event.slot,
-                      *race_.evaluations.every_time * static_cast<double>(++timed_evaluations_ + 1),
-                      EventClass::evaluation);
+      on_clock(event.slot);
       break;
     case EventClass::end:
       finish();
@@ -87,6 +85,18 @@ void TimingPlane::step() {
   }
   if (limits_met()) finish();
   if (segment_size_ >= limit_) segment_due_ = true;
+}
+
+void TimingPlane::on_clock(std::uint32_t due) {
+  if (due == slot(feedback)) {
+    queue_.remove(due);
+    evaluate_for_protocol();
+  } else {
+    evaluate();
+    queue_.schedule(
+        due, *race_.evaluations.every_time * static_cast<double>(++timed_evaluations_ + 1),
+        EventClass::evaluation);
+  }
 }
 
 void TimingPlane::on_arrival(std::uint32_t learner) {
@@ -129,11 +139,12 @@ void TimingPlane::begin_minibatch(std::uint32_t number) {
   const std::uint32_t draw = learner.draws++;
   ++computing_;
   ++segment_size_;
+  learner.plan = plan_;
   read_sum_ += learner.version;
 
   Stream words = stream({race_.seed, replica_, Purpose::runtime, number, draw});
   queue_.schedule(number, totals_.time + race_.runtime->sample(words), EventClass::arrival);
-  if (taped_) segment_.gradients.push_back({learner.version, number, draw, 0, Fate::open});
+  if (taped_) segment_.gradients.push_back({learner.version, number, draw, plan_, Fate::open});
   if (observer_) observer_->on_dispatch(facts(number), totals_.time);
 }
 
@@ -204,7 +215,7 @@ void TimingPlane::update() {
   const auto count = static_cast<std::uint32_t>(accepted_.size());
   const auto first_use = static_cast<std::uint32_t>(segment_.uses.size());
   const double learning_rate = observer_ ? eta(0) : not_known;
-  std::uint64_t staleness_sum = 0;
+  std::uint64_t staleness_sum = 0, samples = 0;
   std::uint32_t max_staleness = 0;
   for (const auto& gradient : accepted_) {
     const std::uint32_t staleness = forget(gradient.version);
@@ -213,10 +224,11 @@ void TimingPlane::update() {
     if (staleness >= staleness_counts_.size()) staleness_counts_.resize(staleness + 1);
     ++staleness_counts_[staleness];
     ++learners_[gradient.learner].applied;
+    samples += race_.plans[gradient.plan].recipe.minibatch;
     if (taped_) use(gradient.gradient, staleness, count);
   }
   if (taped_) {
-    segment_.ops.push_back({Op::Kind::update, 0, version() + 1, version(), first_use, count});
+    segment_.ops.push_back({Op::Kind::update, plan_, version() + 1, version(), first_use, count});
   }
   totals_.applied += count;
   totals_.staleness_sum += staleness_sum;
@@ -226,7 +238,7 @@ void TimingPlane::update() {
   const double iteration_time = totals_.time - totals_.last_update_time;
   totals_.last_update_time = totals_.time;
   ++totals_.updates;
-  advance_work(count);
+  advance_work(count, samples);
   if (observer_) {
     observer_->on_update({totals_.updates, totals_.time, iteration_time,
                           static_cast<double>(staleness_sum) / count, max_staleness, learning_rate,
@@ -242,16 +254,27 @@ void TimingPlane::use(GradientId gradient, std::uint32_t staleness, std::uint32_
   segment_.uses.push_back({gradient, staleness, eta(staleness) / count});
 }
 
-void TimingPlane::advance_work(std::uint32_t gradients) {
+void TimingPlane::evaluate_at(double time) {
+  GRADRACE_CHECK(time >= totals_.time, "an evaluation is asked for in the past");
+  queue_.schedule(slot(feedback), time, EventClass::evaluation);
+}
+
+void TimingPlane::follow(std::uint16_t plan) {
+  GRADRACE_CHECK(plan < race_.plans.size(), "the race has no such plan");
+  plan_ = plan;
+}
+
+void TimingPlane::advance_work(std::uint32_t gradients, std::uint64_t samples) {
   work_.gradients += gradients;
-  work_.samples += std::uint64_t{gradients} * race_.recipe.minibatch;
+  work_.samples += samples;
   if (race_.training_rows > 0) {
     work_.epochs = static_cast<double>(work_.samples) / static_cast<double>(race_.training_rows);
   }
 }
 
 double TimingPlane::eta(std::uint32_t staleness) const {
-  return race_.learning_rate ? race_.learning_rate->eta(work_, staleness) : not_known;
+  const auto& learning_rate = race_.plans[plan_].learning_rate;
+  return learning_rate ? learning_rate->eta(work_, staleness) : not_known;
 }
 
 void TimingPlane::evaluate_by_work() {
@@ -289,6 +312,22 @@ void TimingPlane::evaluate() {
   }
 }
 
+/// The segment ends, so that the answer is there when the next one begins; it may be there already.
+void TimingPlane::evaluate_for_protocol() {
+  evaluate();
+  if (evaluations_.empty()) return answer();
+  answer_due_ = true;
+  segment_due_ = true;
+  if (segment_.end == End::limit) segment_.end = End::feedback;
+}
+
+void TimingPlane::answer() {
+  answer_due_ = false;
+  if (!answer_) return;  // nobody computes: a timing-only run
+  protocol_->on_evaluation(*this, *answer_);
+  check_books();
+}
+
 bool TimingPlane::limits_met() const {
   const Stop& stop = race_.stop;
   return met(stop.updates, totals_.updates) || met(stop.gradients, totals_.applied) ||
@@ -321,7 +360,7 @@ void TimingPlane::check_books() const {
 
 GradientFacts TimingPlane::facts(std::uint32_t number) const {
   const Learner& learner = learners_[number];
-  return {learner.gradient, number, learner.version, learner.draws - 1};
+  return {learner.gradient, number, learner.version, learner.draws - 1, learner.plan};
 }
 
 std::vector<LearnerTotals> TimingPlane::learner_totals() const {

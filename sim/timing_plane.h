@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "sim/evaluation.h"
 #include "sim/event_queue.h"
 #include "sim/observer.h"
 #include "sim/protocol.h"
@@ -58,6 +60,9 @@ class TimingPlane : private Server {
   /// Goes on to the end of the next segment.  Not to be called after End::finished.
   const Segment& next_segment();
 
+  /// What the last evaluation of the segment found, for a protocol that asked.
+  void tell(const Evaluation& answer) { answer_ = answer; }
+
   /// Ends the run at the verdict that closed the last segment.
   void stop() { finish(); }
 
@@ -82,6 +87,7 @@ class TimingPlane : private Server {
     GradientId gradient = 0;
     std::uint32_t applied = 0;
     std::uint32_t place = 0;  // in waiting_, while it is idle
+    std::uint16_t plan = 0;
     bool computing = false;
   };
 
@@ -89,15 +95,24 @@ class TimingPlane : private Server {
   std::uint32_t learners() const override { return race_.learners; }
   std::uint32_t version() const override { return static_cast<std::uint32_t>(totals_.updates); }
   std::uint32_t accepted() const override { return static_cast<std::uint32_t>(accepted_.size()); }
+  double time() const override { return totals_.time; }
+  const Work& work() const override { return work_; }
   void dispatch(std::uint32_t learner) override;
   void dispatch_waiting() override;
   void accept(const Arrival& arrival) override;
   void drop(const Arrival& arrival) override;
   void cancel_all() override;
   void update() override;
+  void evaluate_at(double time) override;
+  void follow(std::uint16_t plan) override;
+
+  /// What has a place of its own among the pending events, after the learners.
+  enum Clockwork : std::uint32_t { evaluation, feedback, end, clockwork };
+  std::uint32_t slot(Clockwork what) const { return race_.learners + what; }
 
   void start();
   void step();
+  void on_clock(std::uint32_t slot);
   void on_arrival(std::uint32_t learner);
   void begin_minibatch(std::uint32_t learner);
   void end_minibatch(std::uint32_t learner);
@@ -106,9 +121,11 @@ class TimingPlane : private Server {
   void discard(const GradientFacts& gradient, double begin, Ending ending);
   std::uint32_t forget(std::uint32_t read);
   void use(GradientId gradient, std::uint32_t staleness, std::uint32_t count);
-  void advance_work(std::uint32_t gradients);
+  void advance_work(std::uint32_t gradients, std::uint64_t samples);
   void evaluate();
   void evaluate_by_work();
+  void evaluate_for_protocol();
+  void answer();
   bool limits_met() const;
   void finish();
   void check_books() const;
@@ -133,12 +150,15 @@ class TimingPlane : private Server {
 
   Totals totals_;
   Work work_;
+  std::uint16_t plan_ = 0;  // in force
   std::vector<std::uint64_t> staleness_counts_;
   std::uint64_t read_sum_ = 0;       // of versions read, over gradients in flight or accepted
   std::uint64_t ended_lag_sum_ = 0;  // of version - read at the end of a gradient
   std::uint64_t outstanding_sum_ = 0;
 
   bool started_ = false, finished_ = false, verdict_wanted_ = false;
+  bool answer_due_ = false;
+  std::optional<Evaluation> answer_;
   bool segment_due_ = false;
   std::uint64_t segment_size_ = 0;  // gradients and uses, also of a run without a tape
   std::uint64_t evaluations_made_ = 0;

@@ -56,8 +56,9 @@ bool print_catalog(const Catalog<Product, Args...>& catalog, const std::string& 
 int list_command(const std::string& what) {
   DataShelf shelf({}, {});
   const WorkBudget budget{};
-  bool printed = print_catalog<MakeProtocol, std::uint32_t>(
-      protocol_catalog(), what, std::numeric_limits<std::uint32_t>::max());
+  const Setting setting{std::numeric_limits<std::uint32_t>::max(), nullptr, budget};
+  bool printed = print_catalog<MakeProtocol, const Setting&>(
+      protocol_catalog(), what, setting);
   printed |= print_catalog(distribution_catalog(), what);
   printed |= print_catalog<ModelProduct, DataShelf&>(model_catalog(), what, shelf);
   printed |= print_catalog<LoadDataset, DataShelf&>(dataset_catalog(), what, shelf);

@@ -110,12 +110,16 @@ void visit_targets(Fields& fields, Point& point) {
   fields.close();
 }
 
-void visit_learning_rate(Fields& fields, Point& point, bool model_read) {
-  const WorkBudget budget{point.stop.epochs, point.stop.gradients,
-                          !model_read || (point.model && point.model->has_dataset())};
-  read_kind<LearningRateProduct, const WorkBudget&>(
-      fields, "learning_rate", learning_rate_catalog(), point.learning_rate,
-      point.with_model() ? Need::required : Need::none, "schedule of the learning rate", budget);
+void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read) {
+  const Setting setting{point.learners, point.runtime, budget};
+  read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(),
+                                          point.make_protocol, Need::required,
+                                          "how learners are synchronised", setting);
+  if (!point.make_protocol || !model_read || point.with_model()) return;
+  if (point.make_protocol()->needs_evaluations()) {
+    fields.complain("protocol", "decides by the loss, and this run is timing-only",
+                    "a model, and no --timing-only");
+  }
 }
 
 void apply(Document& document, const ScenarioChanges& changes) {
@@ -159,13 +163,31 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
                                       "what is trained; without it the run is timing-only", shelf);
   const bool model_read = point.model || !sound_before || fields.good();
   visit_optimiser(fields, point);
-  read_kind<MakeProtocol, std::uint32_t>(fields, "protocol", protocol_catalog(),
-                                         point.make_protocol, Need::required,
-                                         "how learners are synchronised", point.learners);
   const bool record_read = visit_record(fields, point, model_read);
   visit_stop(fields, point, model_read, record_read);
-  visit_learning_rate(fields, point, model_read);
+  const WorkBudget budget{point.stop.epochs, point.stop.gradients,
+                          !model_read || (point.model && point.model->has_dataset())};
+  visit_protocol(fields, point, budget, model_read);
+  read_kind<LearningRateProduct, const WorkBudget&>(
+      fields, "learning_rate", learning_rate_catalog(), point.learning_rate,
+      point.with_model() ? Need::required : Need::none, "schedule of the learning rate", budget);
   visit_targets(fields, point);
+}
+
+std::vector<Plan> Point::plans() const {
+  Plan plan;
+  if (with_model()) plan.learning_rate = learning_rate;
+  if (model) plan.recipe.minibatch = model->minibatch();
+  plan.rule = rule;
+  std::vector<Plan> result{plan};
+  for (const auto& change : make_protocol()->changes()) {
+    result.push_back(plan);
+    Plan& changed = result.back();
+    if (change.learning_rate && with_model()) changed.learning_rate = change.learning_rate;
+    if (change.minibatch) changed.recipe.minibatch = *change.minibatch;
+    if (change.momentum) changed.rule.momentum = *change.momentum;
+  }
+  return result;
 }
 
 Race Point::race() const {
@@ -174,13 +196,10 @@ Race Point::race() const {
   race.learners = learners;
   race.runtime = runtime;
   race.make_protocol = make_protocol;
-  race.rule = rule;
   race.stop = stop;
   race.evaluations = evaluations;
-  if (model) race.recipe.minibatch = model->minibatch();
-  if (with_model()) {
-    race.learning_rate = learning_rate;
-  } else {
+  race.plans = plans();
+  if (!with_model()) {
     race.stop.loss.reset();
     race.stop.test_error.reset();
   }

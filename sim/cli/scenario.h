@@ -45,6 +45,9 @@ struct Point {
 
   /// What the timing plane is told.  Reads the data where epochs are counted.
   Race race() const;
+
+ private:
+  std::vector<Plan> plans() const;
 };
 
 /// A scenario file with the changes of the command line.

@@ -45,6 +45,7 @@ Json sweep_schema() {
 int schema_command() {
   DataShelf shelf({}, {});
   const WorkBudget budget{};
+  const Setting setting{std::numeric_limits<std::uint32_t>::max(), nullptr, budget};
   Reference reference;
   Point point;
   visit_scenario(reference, point, shelf);
@@ -56,8 +57,8 @@ int schema_command() {
   // A sweep may bring what the file leaves out.
   schema["required"] = Json::array();
   schema["definitions"] = {
-      {"protocols", catalog_schema<MakeProtocol, std::uint32_t>(
-                        protocol_catalog(), std::numeric_limits<std::uint32_t>::max())},
+      {"protocols", catalog_schema<MakeProtocol, const Setting&>(
+                        protocol_catalog(), setting)},
       {"distributions", catalog_schema(distribution_catalog())},
       {"models", catalog_schema<ModelProduct, DataShelf&>(model_catalog(), shelf)},
       {"datasets", catalog_schema<LoadDataset, DataShelf&>(dataset_catalog(), shelf)},

@@ -51,8 +51,9 @@ std::uint64_t schedule_hash(const ProtocolEntry& entry) {
   Race race;
   race.learners = 8;
   read_kind(reader, "runtime", distribution_catalog(), race.runtime, Need::required, "");
-  read_kind<MakeProtocol, std::uint32_t>(reader, "protocol", protocol_catalog(), race.make_protocol,
-                                         Need::required, "", race.learners);
+  const Setting setting{race.learners, race.runtime, {}};
+  read_kind<MakeProtocol, const Setting&>(reader, "protocol", protocol_catalog(),
+                                          race.make_protocol, Need::required, "", setting);
   const auto problems = reader.finish();
   if (!problems.empty()) throw ScenarioError(problems);
   race.stop.updates = 1000;

@@ -54,12 +54,12 @@ class DirectLoop : public Observer {
 
   void on_dispatch(const GradientFacts& gradient, double) override {
     std::vector<double> g(w_.size());
-    model_->gradient(w_, {race_.seed, 0, gradient.learner, gradient.draw, race_.recipe.minibatch},
+    model_->gradient(w_, {race_.seed, 0, gradient.learner, gradient.draw, race_.plans[0].recipe.minibatch},
                      g);
     gradients_[gradient.gradient] = std::move(g);
   }
   void on_update(const UpdateFacts& update) override {
-    const double eta = race_.learning_rate->eta({applied_, 0, 0}, 0);
+    const double eta = race_.plans[0].learning_rate->eta({applied_, 0, 0}, 0);
     const double k = static_cast<double>(update.gradients.size());
     std::vector<double> step(w_.size(), 0.0);
     for (const auto& gradient : update.gradients) {
@@ -67,8 +67,8 @@ class DirectLoop : public Observer {
         step[i] += eta / k * gradients_.at(gradient.gradient)[i];
     }
     for (std::size_t i = 0; i < w_.size(); ++i) {
-      velocity_[i] = race_.rule.momentum * velocity_[i] + step[i];
-      w_[i] -= race_.rule.nesterov ? race_.rule.momentum * velocity_[i] + step[i] : velocity_[i];
+      velocity_[i] = race_.plans[0].rule.momentum * velocity_[i] + step[i];
+      w_[i] -= race_.plans[0].rule.nesterov ? race_.plans[0].rule.momentum * velocity_[i] + step[i] : velocity_[i];
     }
     applied_ += update.gradients.size();
   }

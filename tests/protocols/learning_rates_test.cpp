@@ -58,7 +58,7 @@ TEST_CASE("step: is indexed by work, so a run decays at the same gradient whatev
   for (const auto* protocol :
        {R"({"kind": "k-sync", "k": 4})", R"({"kind": "async"})", R"({"kind": "sync"})"}) {
     Race race = race_of(8, protocol, R"({"gradients": 1600})");
-    race.learning_rate =
+    race.plans[0].learning_rate =
         point_with(R"({"kind": "step", "eta": 1, "factor": 0.5, "at": [800], "unit": "gradients"})",
                    R"({"updates": 1})", quadratic)
             .learning_rate;

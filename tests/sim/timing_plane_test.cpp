@@ -300,7 +300,7 @@ TEST_CASE("timing_plane: an evaluation is made once for a time and update, whoev
 TEST_CASE("timing_plane: evaluations by epochs, also when many pass at once") {
   Race race = race_of(2, R"({"kind": "async"})", R"({"updates": 20})");
   race.training_rows = 100;
-  race.recipe.minibatch = 10;
+  race.plans[0].recipe.minibatch = 10;
   race.evaluations.every_epochs = 0.25;
   std::vector<double> epochs;
   for (const auto& [point, evaluation] : run_timing(race).curve) epochs.push_back(point.epoch);

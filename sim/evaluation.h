@@ -1,0 +1,15 @@
+#pragma once
+
+#include <limits>
+
+namespace gradrace {
+
+/// Loss and errors at one value.  NaN where the model has no such thing.
+struct Evaluation {
+  double loss =
+      std::numeric_limits<double>::quiet_NaN();  // training objective, regulariser included
+  double test_loss = std::numeric_limits<double>::quiet_NaN();
+  double test_error = std::numeric_limits<double>::quiet_NaN();  // fraction of wrong answers
+};
+
+}  // namespace gradrace
