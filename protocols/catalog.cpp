@@ -8,6 +8,7 @@ extern const ProtocolEntry k_batch_sync_entry;
 extern const ProtocolEntry async_entry;
 extern const ProtocolEntry k_async_entry;
 extern const ProtocolEntry k_batch_async_entry;
+extern const ProtocolEntry adasync_entry;
 
 const ProtocolCatalog& protocol_catalog() {
   // clang-format off
@@ -18,6 +19,7 @@ const ProtocolCatalog& protocol_catalog() {
       &async_entry,
       &k_async_entry,
       &k_batch_async_entry,
+      &adasync_entry,
   };
   // clang-format on
   static constexpr ProtocolCatalog catalog{"protocols", "kind", entries};

@@ -23,7 +23,9 @@ Point point_from(const std::string& json) {
 Race race_of(std::uint32_t learners, const std::string& protocol, const std::string& stop,
              const std::string& runtime) {
   return point_from(R"({"cluster": {"learners": )" + std::to_string(learners) + R"(, "runtime": )" +
-                    runtime + R"(}, "protocol": )" + protocol + R"(, "stop": )" + stop + "}")
+                    runtime + R"(}, "protocol": )" + protocol + R"(, "stop": )" + stop +
+                    R"(, "model": {"kind": "quadratic"}, )"
+                    R"("learning_rate": {"kind": "constant", "eta": 0.1}})")
       .race();
 }
 

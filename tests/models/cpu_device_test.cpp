@@ -54,8 +54,8 @@ class DirectLoop : public Observer {
 
   void on_dispatch(const GradientFacts& gradient, double) override {
     std::vector<double> g(w_.size());
-    model_->gradient(w_, {race_.seed, 0, gradient.learner, gradient.draw, race_.plans[0].recipe.minibatch},
-                     g);
+    model_->gradient(
+        w_, {race_.seed, 0, gradient.learner, gradient.draw, race_.plans[0].recipe.minibatch}, g);
     gradients_[gradient.gradient] = std::move(g);
   }
   void on_update(const UpdateFacts& update) override {
@@ -68,7 +68,8 @@ class DirectLoop : public Observer {
     }
     for (std::size_t i = 0; i < w_.size(); ++i) {
       velocity_[i] = race_.plans[0].rule.momentum * velocity_[i] + step[i];
-      w_[i] -= race_.plans[0].rule.nesterov ? race_.plans[0].rule.momentum * velocity_[i] + step[i] : velocity_[i];
+      w_[i] -= race_.plans[0].rule.nesterov ? race_.plans[0].rule.momentum * velocity_[i] + step[i]
+                                            : velocity_[i];
     }
     applied_ += update.gradients.size();
   }
@@ -111,10 +112,12 @@ TEST_CASE(
               "stop": {"updates": 300}, "optimiser": )" +
           optimiser + "}");
       const Race race = point.race();
-      DirectLoop direct(race, model);
-      run_timing(race, 0, &direct);
+      const auto device = point.model->make_device({});
       for (const std::uint32_t limit : {1u, 4096u}) {
-        const double loss = run_one(point, limit).curve.back().evaluation.loss;
+        DirectLoop direct(race, model);
+        Run run(race, 0, true, &direct, limit);
+        drive({&run, 1}, device.get(), [] { return true; });
+        const double loss = run.record().curve.back().evaluation.loss;
         CHECK(std::abs(loss - direct.loss()) <= 1e-11 * direct.loss());
       }
     }
