@@ -11,8 +11,8 @@ namespace gradrace {
 /// A scenario's only point, from JSON text.  Throws ScenarioError.
 Point point_from(const std::string& json);
 
-/// {"learners": P, "protocol": protocol, exponential runtimes of mean 1, "stop": stop} as a race of a
-/// quadratic model.
+/// {"learners": P, "protocol": protocol, exponential runtimes of mean 1, "stop": stop} as a race of
+/// a quadratic model.
 Race race_of(std::uint32_t learners, const std::string& protocol, const std::string& stop,
              const std::string& runtime = R"({"distribution": "exponential", "mean": 1})");
 
