@@ -101,6 +101,10 @@ class Fields {
   virtual std::size_t open_kinds(std::string_view key, const Kinds& kinds, Need need,
                                  std::string_view meaning) = 0;
   virtual std::optional<std::size_t> next_kind(std::size_t index) = 0;
+  /// An array of plain objects; its length, and close() if that is not 0.  For each index in turn
+  /// open_item(), the item's fields, close().
+  virtual std::size_t open_list(std::string_view key, Need need, std::string_view meaning) = 0;
+  virtual void open_item(std::size_t index) = 0;
   /// Ends the object or array opened last.
   virtual void close() = 0;
 

@@ -93,7 +93,9 @@ struct Reader::State {
       const auto value = top().found->find(std::string(key));
       if (value != top().found->end()) return &*value;
     }
-    if (need == Need::required) note(pointer(key), "required key is missing", std::string(meaning));
+    const bool is_no_object = top().found != nullptr && !top().found->is_object();
+    if (need == Need::required && !is_no_object)
+      note(pointer(key), "required key is missing", std::string(meaning));
     return nullptr;
   }
 
@@ -312,8 +314,7 @@ std::optional<std::size_t> Reader::open_kind(std::string_view key, const Kinds& 
                            state_->add(key, ordered_json::object()));
 }
 
-std::size_t Reader::open_kinds(std::string_view key, const Kinds& kinds, Need need,
-                               std::string_view meaning) {
+std::size_t Reader::open_list(std::string_view key, Need need, std::string_view meaning) {
   const auto* found = state_->find(key, need, meaning);
   if (found == nullptr && need != Need::defaulted) return 0;
   const std::string pointer = state_->pointer(key);
@@ -324,8 +325,23 @@ std::size_t Reader::open_kinds(std::string_view key, const Kinds& kinds, Need ne
   auto* items = state_->add(key, ordered_json::array());
   if (found == nullptr || found->empty()) return 0;
   state_->push(found, pointer, items);
-  state_->top().kinds = kinds;
   return found->size();
+}
+
+void Reader::open_item(std::size_t index) {
+  const Open& array = state_->top();
+  const ordered_json& item = (*array.found)[index];
+  const std::string pointer = child_pointer(array.pointer, std::to_string(index));
+  array.resolved->push_back(ordered_json::object());
+  state_->push(&item, pointer, &array.resolved->back());
+  state_->is_object(item, pointer);
+}
+
+std::size_t Reader::open_kinds(std::string_view key, const Kinds& kinds, Need need,
+                               std::string_view meaning) {
+  const std::size_t length = open_list(key, need, meaning);
+  if (length > 0) state_->top().kinds = kinds;
+  return length;
 }
 
 std::optional<std::size_t> Reader::next_kind(std::size_t index) {

@@ -37,6 +37,8 @@ class Reader : public Fields {
   std::size_t open_kinds(std::string_view key, const Kinds& kinds, Need need,
                          std::string_view meaning) override;
   std::optional<std::size_t> next_kind(std::size_t index) override;
+  std::size_t open_list(std::string_view key, Need need, std::string_view meaning) override;
+  void open_item(std::size_t index) override;
   void close() override;
   void complain(std::string_view key, std::string what, std::string allowed = {}) override;
   bool good() const override;

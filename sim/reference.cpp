@@ -28,6 +28,7 @@ std::string remarks(const FieldPage& field) {
   if (field.type == Type::kinds) parts.push_back("list of " + field.catalog);
   if (field.type == Type::choice) parts.push_back(joined(field.allowed, "|"));
   if (field.type == Type::object) parts.push_back(parameters_line(field.fields));
+  if (field.type == Type::list) parts.push_back("list of {" + parameters_line(field.fields) + "}");
   if (const auto range = range_text(field.range, field.range.high_name); !range.empty())
     parts.push_back(range);
   if (!field.default_value.empty() && field.default_value != R"("")") {
@@ -73,6 +74,8 @@ ordered_json type_schema(const FieldPage& field) {
       return {{"type", "string"}, {"enum", field.allowed}};
     case Type::object:
       return object_schema(field.fields);
+    case Type::list:
+      return array_of(object_schema(field.fields));
     case Type::kind:
       return {{"$ref", "#/definitions/" + field.catalog}};
     case Type::kinds:
@@ -167,10 +170,14 @@ void Reference::reals(std::string_view key, std::vector<double>& values, Need ne
   page.default_value = items.dump();
 }
 
-bool Reference::open(std::string_view key, Need need, std::string_view meaning) {
+void Reference::open(std::string_view key, Type type, Need need, std::string_view meaning) {
   const std::size_t index = open_fields().size();
-  add(key, Type::object, need, meaning);
+  add(key, type, need, meaning);
   path_.push_back(index);
+}
+
+bool Reference::open(std::string_view key, Need need, std::string_view meaning) {
+  open(key, Type::object, need, meaning);
   return true;
 }
 
@@ -188,13 +195,22 @@ std::size_t Reference::open_kinds(std::string_view key, const Kinds& kinds, Need
 
 std::optional<std::size_t> Reference::next_kind(std::size_t) { return {}; }
 
+std::size_t Reference::open_list(std::string_view key, Need need, std::string_view meaning) {
+  open(key, Type::list, need, meaning);
+  return 1;
+}
+
+void Reference::open_item(std::size_t) { path_.push_back(item); }
+
 void Reference::close() { path_.pop_back(); }
 
 void Reference::complain(std::string_view, std::string, std::string) {}
 
 std::vector<FieldPage>& Reference::open_fields() {
   auto* fields = &fields_;
-  for (const std::size_t index : path_) fields = &(*fields)[index].fields;
+  for (const std::size_t index : path_) {
+    if (index != item) fields = &(*fields)[index].fields;
+  }
   return *fields;
 }
 

@@ -11,7 +11,7 @@ namespace gradrace {
 
 /// One key as the reference knows it.
 struct FieldPage {
-  enum class Type { real, integer, flag, text, choice, reals, object, kind, kinds };
+  enum class Type { real, integer, flag, text, choice, reals, object, list, kind, kinds };
   std::string key;
   Type type;
   Need need;
@@ -20,7 +20,7 @@ struct FieldPage {
   std::string meaning = {};
   std::vector<std::string> allowed = {};  // of a choice
   std::string catalog = {};               // of a kind and of kinds: "distributions"
-  std::vector<FieldPage> fields = {};     // of an object
+  std::vector<FieldPage> fields = {};     // of an object, and of a list's items
 };
 
 /// Writes down the fields that a config visits: no values, no products.
@@ -44,6 +44,8 @@ class Reference : public Fields {
   std::size_t open_kinds(std::string_view key, const Kinds& kinds, Need need,
                          std::string_view meaning) override;
   std::optional<std::size_t> next_kind(std::size_t index) override;
+  std::size_t open_list(std::string_view key, Need need, std::string_view meaning) override;
+  void open_item(std::size_t index) override;
   void close() override;
   void complain(std::string_view key, std::string what, std::string allowed = {}) override;
   bool good() const override { return false; }
@@ -52,9 +54,11 @@ class Reference : public Fields {
 
  private:
   FieldPage& add(std::string_view key, FieldPage::Type type, Need need, std::string_view meaning);
+  void open(std::string_view key, FieldPage::Type type, Need need, std::string_view meaning);
   std::vector<FieldPage>& open_fields();
   std::vector<FieldPage> fields_;
-  std::vector<std::size_t> path_;  // indices of the open objects
+  static constexpr std::size_t item = -1;  // of a list: its fields are the list's
+  std::vector<std::size_t> path_;          // indices of what is open
 };
 
 /// A number as JSON, whole ones without a fraction: "0", "0.1", "1e-05".

@@ -506,6 +506,86 @@ TEST_CASE("reader: absent kinds leave their products as they are") {
   CHECK(reader.resolved().dump() == R"({"d":[]})");
 }
 
+/// A window of time, and a list of them.
+struct Window {
+  double start = -1, factor = 2;
+  Number number;
+};
+
+static std::vector<Window> read_windows(Fields& fields, Need need) {
+  std::vector<Window> windows(fields.open_list("windows", need, "when"));
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    fields.open_item(i);
+    fields.real("start", windows[i].start, Need::required, at_least(0), "when it begins");
+    fields.real("factor", windows[i].factor, Need::defaulted, positive(), "");
+    read_kind(fields, "number", numbers(), windows[i].number, Need::none, "");
+    fields.close();
+  }
+  if (!windows.empty()) fields.close();
+  return windows;
+}
+
+TEST_CASE("reader: an array of plain objects is read item by item, with defaults and kinds") {
+  const auto document = Document::parse(
+      R"({"windows": [{"start": 1}, {"factor": 3, "start": 2, "number": {"kind": "constant"}}],
+          "after": 4})",
+      "a.json");
+  Reader reader(document);
+  const auto windows = read_windows(reader, Need::required);
+  double after = 0;
+  reader.real("after", after, Need::required, positive(), "");
+  CHECK(texts(reader.finish()) == "");
+  REQUIRE(windows.size() == 2);
+  CHECK(windows[0].start == 1);
+  CHECK(windows[0].factor == 2);
+  CHECK(windows[1].factor == 3);
+  CHECK(*windows[1].number == 1);
+  CHECK(after == 4);
+  CHECK(reader.resolved().dump() ==
+        R"({"windows":[{"start":1,"factor":2},)"
+        R"({"start":2,"factor":3,"number":{"kind":"constant","value":1}}],"after":4})");
+}
+
+TEST_CASE("reader: problems in a list have the index in their path, an item that is none is one") {
+  const auto read = [](Reader& reader) {
+    CHECK(reader.good());
+    read_windows(reader, Need::none);
+    CHECK_FALSE(reader.good());
+  };
+  CHECK(problems_of("{\"windows\": [\n"
+                    "  {\"start\": -1, \"fcator\": 2},\n"
+                    "  5,\n"
+                    "  {},\n"
+                    "  {\"start\": 0},\n"
+                    "  {\"start\": 0, \"number\": {\"kind\": \"constant\", \"value\": 0}}]}",
+                    read) ==
+        "a.json:2:4: error: windows[0].start: must be >= 0, got -1\n"
+        "a.json:2:17: error: windows[0].fcator: unknown key\n"
+        "    allowed: start, factor, number\n"
+        "    did you mean \"factor\"?\n"
+        "a.json:3:3: error: windows[1]: expected an object, got 5\n"
+        "a.json:4:3: error: windows[2].start: required key is missing\n"
+        "    allowed: when it begins\n"
+        "a.json:6:47: error: windows[4].number.value: must be > 0, got 0");
+  CHECK(problems_of("{\"windows\": {\"start\": 1}}", read) ==
+        "a.json:1:2: error: windows: expected an array, got {\"start\":1}");
+}
+
+TEST_CASE("reader: an absent list has no items, nor has an empty one") {
+  const auto read = [](const std::string& text, Need need) {
+    const auto document = Document::parse(text, "a.json");
+    Reader reader(document);
+    CHECK(read_windows(reader, need).empty());
+    const std::string problems = texts(reader.finish());
+    return problems.empty() ? reader.resolved().dump() : problems;
+  };
+  CHECK(read("{}", Need::none) == "{}");
+  CHECK(read("{}", Need::defaulted) == R"({"windows":[]})");
+  CHECK(read(R"({"windows": []})", Need::required) == R"({"windows":[]})");
+  CHECK(read("{}", Need::required) ==
+        "a.json:1:1: error: windows: required key is missing\n    allowed: when");
+}
+
 TEST_CASE("reader: problems of values that were set are told where they came from") {
   auto document = Document::parse(
       "{\"number\": {\"kind\": \"constant\", \"value\": 1},\n"

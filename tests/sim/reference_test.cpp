@@ -65,6 +65,19 @@ static void visit_toy(Fields& fields, std::uint32_t learners) {
   }
   read_kind(fields, "number", numbers(), number, Need::required, "which number");
   read_kinds(fields, "parts", numbers(), parts, Need::none, "");
+  if (const auto count = fields.open_list("windows", Need::none, "when it is slow"); count > 0) {
+    for (std::size_t i = 0; i < count; ++i) {
+      fields.open_item(i);
+      fields.real("start", mean, Need::required, at_least(0), "when it begins");
+      if (fields.open("load", Need::none, "")) {
+        fields.real("factor", l2, Need::defaulted, positive(), "");
+        fields.close();
+      }
+      fields.close();
+    }
+    fields.close();
+  }
+  fields.text("last", title, Need::required, "");
 }
 
 static std::vector<FieldPage> toy_fields() {
@@ -79,7 +92,7 @@ TEST_CASE("reference: every field is written down in the order of visiting") {
   for (const auto& field : fields) keys += field.key + " ";
   CHECK(keys ==
         "k seed rows mean l2 cap share time updates path column title mode at means optimiser "
-        "number parts ");
+        "number parts windows last ");
   CHECK(fields[0].type == FieldPage::Type::integer);
   CHECK(fields[0].need == Need::required);
   CHECK(fields[0].range.high_name == "cluster.learners");
@@ -94,6 +107,10 @@ TEST_CASE("reference: every field is written down in the order of visiting") {
   CHECK(fields[15].fields[0].key == "momentum");
   CHECK(fields[15].fields[0].default_value == "0.9");
   CHECK(fields[16].catalog == "numbers");
+  CHECK(fields[18].type == FieldPage::Type::list);
+  REQUIRE(fields[18].fields.size() == 2);
+  CHECK(fields[18].fields[0].key == "start");
+  CHECK(fields[18].fields[1].fields[0].key == "factor");
 }
 
 TEST_CASE("reference: no product is made") {
@@ -113,7 +130,9 @@ TEST_CASE("reference: the parameters of a kind fit a line") {
         "mode (bootstrap|block, default bootstrap), at (list, > 0, default [0.5,1]), "
         "means (list, >= 0 and < 1), "
         "optimiser (momentum (>= 0 and < 1, default 0.9), nesterov (default false), optional), "
-        "number (one of numbers), parts (list of numbers, optional)");
+        "number (one of numbers), parts (list of numbers, optional), "
+        "windows (list of {start (>= 0), load (factor (> 0, default 0), optional)}, optional), "
+        "last");
 }
 
 TEST_CASE("reference: numbers are written as JSON, whole ones without a fraction") {
@@ -143,7 +162,7 @@ TEST_CASE("reference: the schema of an object says type, range, default and mean
   CHECK(schema["type"] == "object");
   CHECK(schema["additionalProperties"] == false);
   CHECK(schema["required"].dump() ==
-        R"(["distribution","k","mean","share","path","means","number"])");
+        R"(["distribution","k","mean","share","path","means","number","last"])");
   std::string properties;
   for (const auto& [key, property] : schema["properties"].items())
     properties += key + " " + property.dump() + "\n";
@@ -167,6 +186,8 @@ means {"anyOf":[{"type":"number","minimum":0,"exclusiveMaximum":1},{"type":"arra
 optimiser {"type":"object","properties":{"momentum":{"type":"number","minimum":0,"exclusiveMaximum":1,"default":0.9},"nesterov":{"type":"boolean","default":false}},"additionalProperties":false,"description":"how to step"}
 number {"$ref":"#/definitions/numbers","description":"which number"}
 parts {"type":"array","items":{"$ref":"#/definitions/numbers"}}
+windows {"type":"array","items":{"type":"object","properties":{"start":{"type":"number","minimum":0,"description":"when it begins"},"load":{"type":"object","properties":{"factor":{"type":"number","exclusiveMinimum":0,"default":0}},"additionalProperties":false}},"required":["start"],"additionalProperties":false},"description":"when it is slow"}
+last {"type":"string"}
 )");
 }
 
