@@ -22,6 +22,13 @@ class Distribution {
   /// One draw.  May take any number of words from the stream.
   virtual double sample(Stream& words) const = 0;
 
+  /// The draw of that name; not independent of a learner's others if the law has memory.
+  virtual double draw(const StreamName& name) const {
+    Stream words = stream(name);
+    return sample(words);
+  }
+  virtual bool has_memory() const { return false; }
+
   virtual double mean() const = 0;
 
   /// Infinity where the second moment does not exist.

@@ -8,6 +8,7 @@
 #include "sim/distribution.h"
 #include "sim/learning_rate.h"
 #include "sim/protocol.h"
+#include "sim/runtimes.h"
 #include "sim/tape.h"
 
 namespace gradrace {
@@ -41,6 +42,7 @@ struct Race {
   std::uint64_t seed = 1;
   std::uint32_t learners = 1;  // P
   std::shared_ptr<const Distribution> runtime;
+  MakeRuntimes make_runtimes;  // empty: independent draws of `runtime`
   MakeProtocol make_protocol;
   std::vector<Plan> plans{1};       // the scenario's, then one for each of the protocol's changes
   std::uint64_t training_rows = 0;  // 0 without a training set

@@ -27,6 +27,7 @@ TimingPlane::TimingPlane(const Race& race, std::uint32_t replica, bool taped, Ob
       observer_(observer),
       limit_(limit),
       protocol_(race.make_protocol()),
+      runtimes_(race.make_runtimes ? race.make_runtimes(race.seed, replica) : nullptr),
       queue_(race.learners + clockwork),
       learners_(race.learners),
       verdict_wanted_(race.stop.loss || race.stop.test_error) {
@@ -142,10 +143,15 @@ void TimingPlane::begin_minibatch(std::uint32_t number) {
   learner.plan = plan_;
   read_sum_ += learner.version;
 
-  Stream words = stream({race_.seed, replica_, Purpose::runtime, number, draw});
-  queue_.schedule(number, totals_.time + race_.runtime->sample(words), EventClass::arrival);
+  queue_.schedule(number, totals_.time + runtime(number, draw), EventClass::arrival);
   if (taped_) segment_.gradients.push_back({learner.version, number, draw, plan_, Fate::open});
   if (observer_) observer_->on_dispatch(facts(number), totals_.time);
+}
+
+double TimingPlane::runtime(std::uint32_t learner, std::uint32_t draw) {
+  if (runtimes_) return runtimes_->duration(learner, draw, totals_.time, race_.plans[plan_].recipe.minibatch);
+  Stream words = stream({race_.seed, replica_, Purpose::runtime, learner, draw});
+  return race_.runtime->sample(words);
 }
 
 void TimingPlane::end_minibatch(std::uint32_t number) {

@@ -115,6 +115,7 @@ class TimingPlane : private Server {
   void on_clock(std::uint32_t slot);
   void on_arrival(std::uint32_t learner);
   void begin_minibatch(std::uint32_t learner);
+  double runtime(std::uint32_t learner, std::uint32_t draw);
   void end_minibatch(std::uint32_t learner);
   void wait(std::uint32_t learner);
   void decide(const Arrival& arrival);
@@ -138,6 +139,7 @@ class TimingPlane : private Server {
   Observer* const observer_;
   const std::uint32_t limit_;
   const std::unique_ptr<Protocol> protocol_;
+  const std::unique_ptr<Runtimes> runtimes_;  // null: independent draws
 
   EventQueue queue_;
   std::vector<Learner> learners_;

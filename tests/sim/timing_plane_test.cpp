@@ -90,6 +90,24 @@ class Durations : public Observer {
   const Race& race_;
 };
 
+/// Takes 1, 2, 3, ... in the order in which it is asked, and checks how it is.
+class Counting : public Runtimes {
+ public:
+  double duration(std::uint32_t learner, std::uint32_t draw, double begin,
+                  std::uint32_t samples) override {
+    CHECK(draw == draws_[learner]++);
+    CHECK(begin >= begin_);
+    CHECK(samples == 32);
+    begin_ = begin;
+    return ++asked_;
+  }
+
+ private:
+  std::map<std::uint32_t, std::uint32_t> draws_;
+  double begin_ = 0;
+  std::uint32_t asked_ = 0;
+};
+
 /// Breaks one rule of the contract.
 class Careless : public Protocol {
  public:
@@ -124,6 +142,18 @@ class Careless : public Protocol {
 };
 
 }  // namespace
+
+TEST_CASE("timing_plane: the race's runtimes are asked once for each minibatch, as it begins") {
+  Race race = race_of(3, R"({"kind": "k-sync", "k": 2})", R"({"updates": 3})");
+  race.plans[0].recipe.minibatch = 32;
+  race.make_runtimes = [](std::uint64_t seed, std::uint32_t replica) {
+    CHECK(seed == 1);
+    CHECK(replica == 7);
+    return std::make_unique<Counting>();
+  };
+  // Learners take 1 2 3, then 4 5 6, then 7 8 9; two are waited for.
+  CHECK(run_timing(race, 7).totals.time == 2 + 5 + 8);
+}
 
 TEST_CASE(
     "timing_plane: a draw is a dispatch, so a learner's n-th minibatch takes the same time "
