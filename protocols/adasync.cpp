@@ -78,7 +78,8 @@ class AdaSync final : public Protocol {
 
   void start(Server& server) override {
     server.dispatch_waiting();
-    server.evaluate_at(0);
+    begin_ = server.time();
+    server.evaluate_at(begin_);
   }
 
   void on_gradient(Server& server, const Arrival& arrival) override {
@@ -99,7 +100,7 @@ class AdaSync final : public Protocol {
                                          : std::numeric_limits<double>::infinity();
     const std::uint32_t k = nearest_root(slope_, r * slope_(config_.k0), learners_);
     next_k_ = config_.monotone ? std::max(next_k_, k) : k;
-    server.evaluate_at(static_cast<double>(++looks_) * config_.interval);
+    server.evaluate_at(begin_ + static_cast<double>(++looks_) * config_.interval);
   }
 
   bool needs_evaluations() const override { return true; }
@@ -117,7 +118,7 @@ class AdaSync final : public Protocol {
   const bool cancels_ = config_.cancels(), batch_ = config_.batch();
   std::uint32_t k_ = config_.k0, next_k_ = k_;
   std::uint64_t looks_ = 0;
-  double first_loss_ = 0;
+  double begin_ = 0, first_loss_ = 0;
 };
 
 MakeProtocol read(Fields& fields, const Setting& setting) {

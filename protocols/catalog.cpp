@@ -1,5 +1,7 @@
 #include "protocols/catalog.h"
 
+#include "protocols/switch_policy.h"
+
 namespace gradrace {
 
 extern const ProtocolEntry sync_entry;
@@ -9,6 +11,7 @@ extern const ProtocolEntry async_entry;
 extern const ProtocolEntry k_async_entry;
 extern const ProtocolEntry k_batch_async_entry;
 extern const ProtocolEntry adasync_entry;
+extern const ProtocolEntry switch_entry;
 
 const ProtocolCatalog& protocol_catalog() {
   // clang-format off
@@ -20,6 +23,7 @@ const ProtocolCatalog& protocol_catalog() {
       &k_async_entry,
       &k_batch_async_entry,
       &adasync_entry,
+      &switch_entry,
   };
   // clang-format on
   static constexpr ProtocolCatalog catalog{"protocols", "kind", entries};
@@ -37,6 +41,18 @@ const LearningRateCatalog& learning_rate_catalog() {
   };
   // clang-format on
   static constexpr LearningRateCatalog catalog{"learning-rates", "kind", entries};
+  return catalog;
+}
+
+extern const SwitchPolicyEntry plateau_policy_entry;
+
+const SwitchPolicyCatalog& switch_policy_catalog() {
+  // clang-format off
+  static constexpr const SwitchPolicyEntry* entries[] = {
+      &plateau_policy_entry,
+  };
+  // clang-format on
+  static constexpr SwitchPolicyCatalog catalog{"policies", "kind", entries};
   return catalog;
 }
 

@@ -4,6 +4,7 @@
 #include "distributions/catalog.h"
 #include "models/model.h"
 #include "protocols/catalog.h"
+#include "protocols/switch_policy.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/usage_error.h"
 #include "sim/edit_distance.h"
@@ -57,26 +58,27 @@ int list_command(const std::string& what) {
   DataShelf shelf({}, {});
   const WorkBudget budget{};
   const Setting setting{std::numeric_limits<std::uint32_t>::max(), nullptr, budget};
-  bool printed = print_catalog<MakeProtocol, const Setting&>(
-      protocol_catalog(), what, setting);
+  bool printed = print_catalog<MakeProtocol, const Setting&>(protocol_catalog(), what, setting);
   printed |= print_catalog(distribution_catalog(), what);
   printed |= print_catalog<ModelProduct, DataShelf&>(model_catalog(), what, shelf);
   printed |= print_catalog<LoadDataset, DataShelf&>(dataset_catalog(), what, shelf);
   printed |=
       print_catalog<LearningRateProduct, const WorkBudget&>(learning_rate_catalog(), what, budget);
+  printed |= print_catalog(switch_policy_catalog(), what);
   if (!printed) {
-    std::vector<std::string_view> names{"protocols", "distributions", "models", "datasets",
-                                        "learning-rates"};
-    for (const auto& some :
-         {protocol_catalog().names(), distribution_catalog().names(), model_catalog().names(),
-          dataset_catalog().names(), learning_rate_catalog().names()}) {
+    std::vector<std::string_view> names{"protocols", "distributions",  "models",
+                                        "datasets",  "learning-rates", "policies"};
+    for (const auto& some : {protocol_catalog().names(), distribution_catalog().names(),
+                             model_catalog().names(), dataset_catalog().names(),
+                             learning_rate_catalog().names(), switch_policy_catalog().names()}) {
       names.insert(names.end(), some.begin(), some.end());
     }
     const std::string nearest(nearest_name(what, names));
-    throw UsageError("list: nothing is called \"" + what +
-                     "\"; allowed: protocols, distributions, models, datasets, learning-rates, or "
-                     "one of their names" +
-                     (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
+    throw UsageError(
+        "list: nothing is called \"" + what +
+        "\"; allowed: protocols, distributions, models, datasets, learning-rates, policies, or "
+        "one of their names" +
+        (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
   }
   return 0;
 }

@@ -5,6 +5,7 @@
 #include "distributions/catalog.h"
 #include "models/model.h"
 #include "protocols/catalog.h"
+#include "protocols/switch_policy.h"
 #include "sim/cli/commands.h"
 #include "sim/reference.h"
 
@@ -57,11 +58,11 @@ int schema_command() {
   // A sweep may bring what the file leaves out.
   schema["required"] = Json::array();
   schema["definitions"] = {
-      {"protocols", catalog_schema<MakeProtocol, const Setting&>(
-                        protocol_catalog(), setting)},
+      {"protocols", catalog_schema<MakeProtocol, const Setting&>(protocol_catalog(), setting)},
       {"distributions", catalog_schema(distribution_catalog())},
       {"models", catalog_schema<ModelProduct, DataShelf&>(model_catalog(), shelf)},
       {"datasets", catalog_schema<LoadDataset, DataShelf&>(dataset_catalog(), shelf)},
+      {"policies", catalog_schema(switch_policy_catalog())},
       {"learning-rates",
        catalog_schema<LearningRateProduct, const WorkBudget&>(learning_rate_catalog(), budget)}};
   std::cout << schema.dump(2) << '\n';

@@ -56,6 +56,7 @@ std::uint64_t schedule_hash(const ProtocolEntry& entry) {
                                           race.make_protocol, Need::required, "", setting);
   const auto problems = reader.finish();
   if (!problems.empty()) throw ScenarioError(problems);
+  race.plans.resize(1 + race.make_protocol()->changes().size());
   race.stop.updates = 1000;
   ScheduleHash hash;
   Run run(race, 0, false, &hash);

@@ -1,0 +1,176 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "protocols/switch_policy.h"
+#include "tests/protocols/checks.h"
+#include "tests/race_text.h"
+
+using namespace gradrace;
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+/// `first` for one update, then `second`.
+std::string two_phases(const std::string& first, const std::string& second,
+                       const std::string& in_flight = "cancel") {
+  return R"({"kind": "switch", "phases": [{"protocol": )" + first +
+         R"(, "end": {"updates": 1}}, {"protocol": )" + second + R"(, "in_flight": ")" + in_flight +
+         R"("}]})";
+}
+
+const std::string in_step = R"({"kind": "sync"})", at_will = R"({"kind": "async"})";
+
+/// A run of a one-dimensional quadratic of curvature 1 without noise, from w = 1, one learner
+/// whose minibatches take a unit of time.
+std::vector<CurvePoint> descent(const std::string& protocol, const std::string& rest) {
+  const Point point = point_from(
+      R"({"cluster": {"learners": 1, "runtime": {"distribution": "deterministic", "value": 1}},
+          "model": {"kind": "quadratic", "noise": 0, "precision": "float64"},
+          "learning_rate": {"kind": "constant", "eta": 0.1}, "record": {"every_updates": 1},
+          "protocol": )" +
+      protocol + ", " + rest + "}");
+  const Race race = point.race();
+  const auto device = point.model->make_device({});
+  Run run(race, 0, true, nullptr);
+  drive({&run, 1}, device.get(), [] { return true; });
+  return run.record().curve;
+}
+
+double w(const CurvePoint& at) { return std::sqrt(2 * at.evaluation.loss); }
+
+}  // namespace
+
+TEST_CASE("switch: sync, then async: nobody is in flight, all go on at the version of the switch") {
+  CHECK(schedule(two_phases(in_step, at_will), 2, {1, 2, 3, 4, 9, 9}, 3) ==
+        Lines{"0 dispatch 0@0", "0 dispatch 1@0", "1 arrive 0@0", "2 arrive 1@0",
+              "2 update 1: 0@0+0 1@0+0", "2 dispatch 0@1", "2 dispatch 1@1", "5 arrive 0@1",
+              "5 update 2: 0@1+0", "5 dispatch 0@2", "6 arrive 1@1", "6 update 3: 1@1+1",
+              "6 dispatch 1@3"});
+}
+
+TEST_CASE("switch: async, then sync: what is in flight is cancelled, dropped or used") {
+  CHECK(schedule(two_phases(at_will, in_step, "cancel"), 2, {1, 4, 2, 3, 9, 9}, 2) ==
+        Lines{"0 dispatch 0@0", "0 dispatch 1@0", "1 arrive 0@0", "1 update 1: 0@0+0",
+              "1 cancel 1@0", "1 dispatch 0@1", "1 dispatch 1@1", "3 arrive 0@1", "4 arrive 1@1",
+              "4 update 2: 0@1+0 1@1+0", "4 dispatch 0@2", "4 dispatch 1@2"});
+  CHECK(schedule(two_phases(at_will, in_step, "drop"), 2, {1, 4, 2, 3, 9, 9}, 2) ==
+        Lines{"0 dispatch 0@0", "0 dispatch 1@0", "1 arrive 0@0", "1 update 1: 0@0+0",
+              "1 dispatch 0@1", "3 arrive 0@1", "4 drop 1@0", "4 dispatch 1@1", "7 arrive 1@1",
+              "7 update 2: 0@1+0 1@1+0", "7 dispatch 0@2", "7 dispatch 1@2"});
+  CHECK(schedule(two_phases(at_will, in_step, "use"), 2, {1, 4, 2, 9, 9}, 2) ==
+        Lines{"0 dispatch 0@0", "0 dispatch 1@0", "1 arrive 0@0", "1 update 1: 0@0+0",
+              "1 dispatch 0@1", "3 arrive 0@1", "4 arrive 1@0", "4 update 2: 0@1+0 1@0+1",
+              "4 dispatch 0@2", "4 dispatch 1@2"});
+}
+
+TEST_CASE("switch: a list of one phase is that protocol, event for event") {
+  for (const auto& protocol : every_protocol()) {
+    if (protocol.find("switch") != std::string::npos) continue;
+    CAPTURE(protocol);
+    const auto alone = run_timing(race_of(8, protocol, R"({"updates": 500})"));
+    const auto listed =
+        run_timing(race_of(8, R"({"kind": "switch", "phases": [{"protocol": )" + protocol + "}]}",
+                           R"({"updates": 500})"));
+    CHECK(alone.totals.time == listed.totals.time);
+    CHECK(alone.staleness_counts == listed.staleness_counts);
+    CHECK(alone.totals.cancelled == listed.totals.cancelled);
+    CHECK(alone.totals.dropped == listed.totals.dropped);
+  }
+}
+
+TEST_CASE("switch: every protocol can follow every other, whatever becomes of what is in flight") {
+  for (const auto& first : every_protocol()) {
+    for (const auto& second : every_protocol()) {
+      for (const auto* in_flight : {"cancel", "drop", "use"}) {
+        if ((first + second).find("switch") != std::string::npos) continue;
+        CAPTURE(first);
+        CAPTURE(second);
+        CAPTURE(in_flight);
+        const auto record = run_timing(race_of(
+            8,
+            R"({"kind": "switch", "phases": [{"protocol": )" + first +
+                R"(, "end": {"updates": 50}}, {"protocol": )" + second + R"(, "in_flight": ")" +
+                in_flight + R"(", "end": {"updates": 100}}, {"protocol": )" + first + "}]}",
+            R"({"updates": 200})"));
+        CHECK(record.totals.updates == 200);
+      }
+    }
+  }
+}
+
+TEST_CASE("switch: ends by work, time and updates come with the first update that meets them") {
+  const auto k_from = [](const std::string& end, const std::string& stop) {
+    // One learner, a unit of time an update: k = 1, then k = 2 (k-batch-sync).
+    const auto curve = descent(R"({"kind": "switch", "phases": [
+        {"protocol": {"kind": "async"}, "end": )" +
+                                   end + R"(}, {"protocol": {"kind": "k-batch-sync", "k": 2}}]})",
+                               R"("stop": )" + stop);
+    for (const auto& [point, evaluation] : curve)
+      if (point.k == 2) return point.time;
+    return -1.0;
+  };
+  CHECK(k_from(R"({"updates": 4})", R"({"updates": 9})") == 4);
+  CHECK(k_from(R"({"time": 2.5})", R"({"updates": 9})") == 3);
+  CHECK(k_from(R"({"time": 3})", R"({"updates": 9})") == 3);
+  CHECK(k_from(R"({"work": 0.25})", R"({"gradients": 20})") == 5);
+  CHECK(k_from(R"({"work": 0.25, "updates": 2})", R"({"gradients": 20})") == 2);
+}
+
+TEST_CASE("switch: ends by loss and by plateau, looked at every interval") {
+  const auto k_from = [](const std::string& end, const std::string& rate) {
+    const auto curve = descent(R"({"kind": "switch", "phases": [
+        {"protocol": {"kind": "async"}, "learning_rate": {"kind": "constant", "eta": )" +
+                                   rate + R"(}, "end": )" + end +
+                                   R"(}, {"protocol": {"kind": "k-batch-sync", "k": 2}}]})",
+                               R"("stop": {"updates": 40})");
+    for (const auto& [point, evaluation] : curve)
+      if (point.k == 2) return point.time;
+    return -1.0;
+  };
+  // w = 0.9^n: loss 0.5 * 0.81^n <= 0.1 at n >= 7.64; looks at 5 and 10 see updates 5 and 10, and
+  // the phase ends with the update after the look.
+  CHECK(k_from(R"({"loss": 0.1, "interval": 5})", "0.1") == 11);
+  CHECK(k_from(R"({"loss": 0.1, "interval": 4})", "0.1") == 9);
+  // eta = 1 reaches the minimum at once: looks at 3, 6, 9 find 0, nothing better, nothing better.
+  CHECK(k_from(R"({"policy": {"kind": "plateau", "patience": 2}, "interval": 3})", "1") == 10);
+}
+
+TEST_CASE("switch: a phase has its own learning rate, momentum and minibatch, worked by hand") {
+  const auto curve = descent(R"({"kind": "switch", "phases": [
+      {"protocol": {"kind": "async"}, "end": {"updates": 2}},
+      {"protocol": {"kind": "async"}, "learning_rate": {"kind": "constant", "eta": 0.5},
+       "minibatch": 8, "end": {"updates": 3}},
+      {"protocol": {"kind": "async"}, "momentum": 0.5}]})",
+                             R"("stop": {"updates": 5})");
+  REQUIRE(curve.size() == 6);
+  // 1, 0.9, 0.81, 0.405 (v = 0.405); then v' = 0.5 v + 0.1 w.
+  const double by_hand[] = {1, 0.9, 0.81, 0.405, 0.162, 0.0243};
+  for (std::size_t i = 0; i < 6; ++i)
+    CHECK(w(curve[i]) == doctest::Approx(by_hand[i]).epsilon(1e-12));
+  const double rates[] = {0.1, 0.1, 0.5, 0.1, 0.1, 0.1};
+  for (std::size_t i = 0; i < 6; ++i) CHECK(curve[i].point.learning_rate == rates[i]);
+}
+
+TEST_CASE("switch: work counts the samples of each phase's own minibatch") {
+  Race race = race_of(2, R"({"kind": "switch", "phases": [
+      {"protocol": {"kind": "async"}, "end": {"updates": 10}},
+      {"protocol": {"kind": "async"}, "minibatch": 30}]})",
+                      R"({"updates": 20})");
+  race.training_rows = 10;
+  const RunRecord record = run_timing(race);
+  // The minibatch in flight at the switch is cancelled: 10 x 1 + 10 x 30 samples of 10 rows.
+  CHECK(record.curve.back().point.epoch == 31);
+}
+
+TEST_CASE("switch: a phase whose protocol asks for the loss is told it, its own looks beside") {
+  const auto curve = descent(R"({"kind": "switch", "phases": [
+      {"protocol": {"kind": "adasync", "variant": "k-batch-sync", "interval": 3},
+       "end": {"loss": 0.2, "interval": 4}}, {"protocol": {"kind": "k-batch-sync", "k": 3}}]})",
+                             R"("stop": {"updates": 20})");
+  CHECK(curve.back().point.k == 3);
+  for (const auto& [point, evaluation] : curve) {
+    if (point.k == 3) CHECK(evaluation.loss <= 0.2);
+  }
+}
