@@ -130,12 +130,13 @@ void apply(Document& document, const ScenarioChanges& changes) {
   }
 }
 
-/// "k-async", and "k-async k=4".
+/// "k-async", and "k-async k=4": what the file says, without defaults.
 void name_protocol(Point& point, const Json& protocol) {
   point.protocol_label = point.protocol_name = protocol.at("kind").get<std::string>();
   for (const auto& [key, value] : protocol.items()) {
     if (key != "kind" && value.is_primitive())
-      point.protocol_label += " " + key + "=" + value.dump();
+      point.protocol_label +=
+          " " + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
   }
 }
 
@@ -234,7 +235,7 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
     }
     problems.insert(problems.end(), found.begin(), found.end());
     if (!problems.empty()) continue;
-    name_protocol(point, reader.resolved().at("protocol"));
+    name_protocol(point, document.root().at("protocol"));
     if (number == 0) scenario.resolved = sweep.resolved(reader.resolved()).dump(2);
     scenario.points.push_back(std::move(point));
   }
