@@ -12,6 +12,11 @@ constexpr Page page{.name = "sync",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 2 with K = P",
                     .example = R"({"kind": "sync"})"};
 
+constexpr Page hardsync_page{.name = "hardsync",
+                             .definition = "Another name of sync, beside softsync.",
+                             .source = "Zhang, Gupta, Lian, Liu, IJCAI 2016, sec. 2.2",
+                             .example = R"({"kind": "hardsync"})"};
+
 class Sync final : public Protocol {
  public:
   struct Config {};
@@ -40,5 +45,6 @@ class Sync final : public Protocol {
 }  // namespace
 
 extern const ProtocolEntry sync_entry{page, read_protocol<Sync>};
+extern const ProtocolEntry hardsync_entry{hardsync_page, read_protocol<Sync>};
 
 }  // namespace gradrace

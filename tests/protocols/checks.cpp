@@ -61,6 +61,12 @@ class Lines : public Observer {
   }
 };
 
+std::vector<std::string> lines_of(const Race& race) {
+  Lines lines;
+  run_timing(race, 0, &lines);
+  return lines.lines;
+}
+
 /// Follows every gradient by itself, and checks the sum of staleness whenever a new event begins.
 class StalenessBooks : public Observer {
  public:
@@ -116,9 +122,12 @@ std::vector<std::string> schedule(const std::string& protocol, std::uint32_t lea
                                   const std::vector<double>& runtimes, std::uint64_t updates) {
   Race race = race_of(learners, protocol, R"({"updates": )" + std::to_string(updates) + "}");
   race.runtime = std::make_shared<Scripted>(runtimes);
-  Lines lines;
-  run_timing(race, 0, &lines);
-  return lines.lines;
+  return lines_of(race);
+}
+
+std::vector<std::string> events(const std::string& protocol, std::uint32_t learners,
+                                std::uint64_t updates) {
+  return lines_of(race_of(learners, protocol, R"({"updates": )" + std::to_string(updates) + "}"));
 }
 
 void check_iteration_time(const std::string& protocol, double expected) {

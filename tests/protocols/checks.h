@@ -12,6 +12,10 @@ namespace gradrace {
 std::vector<std::string> schedule(const std::string& protocol, std::uint32_t learners,
                                   const std::vector<double>& runtimes, std::uint64_t updates);
 
+/// The same lines of a run with exponential runtimes of mean 1.
+std::vector<std::string> events(const std::string& protocol, std::uint32_t learners,
+                                std::uint64_t updates);
+
 /// P = 8, exponential runtimes of mean 1, 30 replicas of 20,000 updates, seed 1: the mean time
 /// between updates is `expected` within 4 standard errors, and one standard error is at most 0.5 %.
 void check_iteration_time(const std::string& protocol, double expected);
@@ -29,7 +33,7 @@ void check_table(const std::string& kind, const std::vector<TableRow>& rows);
 
 /// Between all events of a run of 20,000 updates: the sum of the staleness of applied gradients
 /// plus version - read over the rest equals updates x `outstanding`; and the mean staleness is
-/// within 0.5 % of outstanding / K.
+/// within 0.5 % of outstanding / K, K the gradients in an update.
 void check_staleness(const std::string& protocol, std::uint32_t learners, std::uint32_t k,
                      std::uint32_t outstanding, const std::string& runtime);
 

@@ -26,3 +26,7 @@ TEST_CASE("sync: no gradient is ever stale") {
   check_staleness(sync_protocol, 8, 8, 0, exponential_1);
   check_staleness(sync_protocol, 5, 5, 0, pareto_2_1);
 }
+
+TEST_CASE("sync: hardsync is another name of it") {
+  CHECK(events(R"({"kind": "hardsync"})", 5, 200) == events(sync_protocol, 5, 200));
+}
