@@ -12,6 +12,7 @@ extern const ProtocolEntry k_async_entry;
 extern const ProtocolEntry k_batch_async_entry;
 extern const ProtocolEntry adasync_entry;
 extern const ProtocolEntry switch_entry;
+extern const ProtocolEntry backup_entry;
 extern const ProtocolEntry hardsync_entry;
 
 const ProtocolCatalog& protocol_catalog() {
@@ -25,6 +26,7 @@ const ProtocolCatalog& protocol_catalog() {
       &k_batch_async_entry,
       &adasync_entry,
       &switch_entry,
+      &backup_entry,
       &hardsync_entry,
   };
   // clang-format on

@@ -1,0 +1,145 @@
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/protocol.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "backup",
+    .definition =
+        "Synchronous with b backup workers: the first N = P - b gradients of the current version "
+        "make the update; a late one is dropped when it arrives, nobody is interrupted. Who "
+        "delivered in time waits for the update and reads the next version. A late learner reads "
+        "the current version and joins the step in progress (late = rejoin), waits for the next "
+        "version (wait), or is cancelled at the update (cancel: k-sync). With tokens = shared, as "
+        "in TensorFlow, an update puts P tokens of the new step in a queue (N of step 0 are there "
+        "at the start); after every gradient a learner takes one, blocked until there is one, and "
+        "reads the current version; its next gradient counts if its token's step is current.",
+    .source =
+        "Pan, Chen, Monga, Bengio, Jozefowicz, arXiv 1702.05800, 2017, sec. 3, Algorithms 3 and 4; "
+        "tokens: TensorFlow, SyncReplicasOptimizer",
+    .example = R"({"kind": "backup", "backups": 1})"};
+
+constexpr std::string_view late_words[] = {"rejoin", "wait", "cancel"};
+constexpr std::string_view token_words[] = {"bound", "shared"};
+
+/// Mean time to the n-th fresh gradient when X is exponential of mean 1 and a late learner rejoins:
+/// n learners compute a fresh gradient and b must finish a late one before they begin theirs.
+double memoryless_step(std::uint32_t n, std::uint32_t b) {
+  std::vector<double> to_go(b + 1, 0.0);  // [learners that are late]
+  for (std::uint32_t delivered = n; delivered-- > 0;) {
+    const double computing = n + b - delivered;
+    for (std::uint32_t late = 0; late <= b; ++late) {
+      const double after_late = late == 0 ? 0 : late * to_go[late - 1];
+      to_go[late] = (1 + after_late + (computing - late) * to_go[late]) / computing;
+    }
+  }
+  return to_go[b];
+}
+
+class Backup final : public Protocol {
+ public:
+  struct Config {
+    std::optional<std::uint64_t> backups, k;
+    std::string late = "rejoin", tokens = "bound";
+  };
+  static void visit(Fields& fields, Config& config, std::uint32_t learners) {
+    fields.integer("backups", config.backups, between(0, learners - 1.0, "cluster.learners - 1"),
+                   "b: learners that an update does not wait for; this or k");
+    fields.integer("k", config.k, between(1, learners, "cluster.learners"),
+                   "N: gradients in an update; this or backups");
+    fields.choice("late", config.late, late_words, Need::defaulted,
+                  "what a late learner does next");
+    fields.choice("tokens", config.tokens, token_words, Need::defaulted,
+                  "whether another learner may compute in a late one's place");
+    if (!fields.good()) return;
+    if (config.backups && config.k) {
+      fields.complain("k", "says again what backups says", "one of the two");
+    }
+    if (!config.backups && !config.k) fields.complain("", "needs backups or k");
+    if (config.tokens == "shared" && config.late != "rejoin") {
+      fields.complain("late", "has no meaning with shared tokens, got \"" + config.late + "\"",
+                      "tokens bound beside it");
+    }
+  }
+
+  Backup(const Config& config, std::uint32_t learners)
+      : k_(static_cast<std::uint32_t>(config.k ? *config.k : learners - *config.backups)),
+        rejoins_(config.late == "rejoin"),
+        cancels_(config.late == "cancel"),
+        shared_(config.tokens == "shared"),
+        step_(shared_ ? learners : 0) {}
+
+  void on_gradient(Server& server, const Arrival& arrival) override {
+    if (shared_) return on_gradient_of_token(server, arrival);
+    if (arrival.version != server.version()) {
+      server.drop(arrival);
+      if (rejoins_) server.dispatch(arrival.learner);
+      return;
+    }
+    server.accept(arrival);
+    if (server.accepted() < k_) return;
+    server.update();
+    if (cancels_) server.cancel_all();
+    server.dispatch_waiting();
+  }
+
+  std::uint32_t k() const override { return k_; }
+
+  /// b = 0, cancel: E[X_{N:P}].  Else no learner delivers twice in a step, or before a whole
+  /// minibatch begun in it or after it began: E[X_{N:P}] is a lower bound.  A step of the
+  /// memoryless begins with N fresh and b late learners, whatever was before: the rejoining have an
+  /// exact time. Shared tokens: P minibatches are computed for an update in the long run, so it
+  /// takes E[X] or more; without backups the extra tokens of the start are soon spent, and it is
+  /// sync.
+  Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
+    const std::uint32_t backups = learners - k_;
+    if (shared_ && backups > 0) return {{{runtime.mean(), Basis::lower}}, 0.0};
+    const bool short_enough = std::uint64_t{k_} * backups <= 100'000'000;
+    if (backups > 0 && rejoins_ && short_enough && runtime.ageing() == Ageing::memoryless) {
+      return {{{runtime.mean() * memoryless_step(k_, backups), Basis::exact}}, 0.0};
+    }
+    const bool exact = backups == 0 || cancels_;
+    return {{{runtime.expected_order_statistic(k_, learners), exact ? Basis::exact : Basis::lower}},
+            0.0};
+  }
+
+ private:
+  void on_gradient_of_token(Server& server, const Arrival& arrival) {
+    if (step_[arrival.learner] < server.version()) {
+      server.drop(arrival);
+    } else {
+      server.accept(arrival);
+    }
+    blocked_.push_back(arrival.learner);
+    if (server.accepted() == k_) server.update();
+    const std::uint64_t issued = k_ + std::uint64_t{server.learners()} * server.version();
+    for (; !blocked_.empty() && taken_ < issued; ++taken_) {
+      const std::uint32_t learner = blocked_.front();
+      blocked_.pop_front();
+      step_[learner] = step_of_token(taken_, server.learners());
+      server.dispatch(learner);
+    }
+  }
+
+  std::uint32_t step_of_token(std::uint64_t token, std::uint32_t learners) const {
+    return token < k_ ? 0 : static_cast<std::uint32_t>(1 + (token - k_) / learners);
+  }
+
+  std::uint32_t k_;
+  bool rejoins_, cancels_, shared_;
+  std::vector<std::uint32_t> step_;    // [learner], of the token that it holds
+  std::deque<std::uint32_t> blocked_;  // learners, the first to block first
+  std::uint64_t taken_ = 0;            // tokens
+};
+
+}  // namespace
+
+extern const ProtocolEntry backup_entry{page, read_protocol<Backup>};
+
+}  // namespace gradrace
