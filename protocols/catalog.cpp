@@ -14,6 +14,7 @@ extern const ProtocolEntry adasync_entry;
 extern const ProtocolEntry switch_entry;
 extern const ProtocolEntry backup_entry;
 extern const ProtocolEntry hardsync_entry;
+extern const ProtocolEntry softsync_entry;
 
 const ProtocolCatalog& protocol_catalog() {
   // clang-format off
@@ -28,6 +29,7 @@ const ProtocolCatalog& protocol_catalog() {
       &switch_entry,
       &backup_entry,
       &hardsync_entry,
+      &softsync_entry,
   };
   // clang-format on
   static constexpr ProtocolCatalog catalog{"protocols", "kind", entries};

@@ -1,0 +1,64 @@
+#include <string>
+
+#include "sim/protocol.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "softsync",
+    .definition =
+        "n-softsync: the server updates when c = floor(P/n) gradients are in, from any learners, "
+        "each computed at the version that its learner read; none is dropped, nobody waits. Who "
+        "delivered reads the current version and goes on: after the update that its own gradient "
+        "completed, if it did (pull = after), or before it (before). n = 1 is not sync; n = P is "
+        "async.",
+    .source = "Zhang, Gupta, Lian, Liu, Staleness-aware Async-SGD, IJCAI 2016, sec. 2.2 and 2.4",
+    .example = R"({"kind": "softsync", "n": 2})"};
+
+constexpr std::string_view pull_words[] = {"after", "before"};
+
+class Softsync final : public Protocol {
+ public:
+  struct Config {
+    std::uint32_t n = 1;
+    std::string pull = "after";
+  };
+  static void visit(Fields& fields, Config& config, std::uint32_t learners) {
+    fields.integer("n", config.n, Need::required, between(1, learners, "cluster.learners"),
+                   "splitting parameter: floor(P/n) gradients in an update");
+    fields.choice("pull", config.pull, pull_words, Need::defaulted,
+                  "whether a learner reads after or before its own gradient's update");
+  }
+
+  Softsync(const Config& config, std::uint32_t learners)
+      : c_(learners / config.n), pulls_before_(config.pull == "before") {}
+
+  void on_gradient(Server& server, const Arrival& arrival) override {
+    server.accept(arrival);
+    if (pulls_before_) server.dispatch(arrival.learner);
+    if (server.accepted() >= c_) server.update();
+    if (!pulls_before_) server.dispatch(arrival.learner);
+  }
+
+  std::uint32_t k() const override { return c_; }
+
+  /// E[T] = c E[X]/P for any law: nobody is ever idle.  Every update makes those gradients one
+  /// version staler that are being computed: all P, or all but the one of the learner that has not
+  /// read yet.  So the mean staleness is P/c or (P - 1)/c for any law.
+  Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
+    const double computing = pulls_before_ ? learners : learners - 1.0;
+    return {{{c_ * runtime.mean() / learners, Basis::exact}}, computing / c_};
+  }
+
+ private:
+  std::uint32_t c_;
+  bool pulls_before_;
+};
+
+}  // namespace
+
+extern const ProtocolEntry softsync_entry{page, read_protocol<Softsync>};
+
+}  // namespace gradrace
