@@ -15,6 +15,7 @@ extern const ProtocolEntry switch_entry;
 extern const ProtocolEntry backup_entry;
 extern const ProtocolEntry hardsync_entry;
 extern const ProtocolEntry softsync_entry;
+extern const ProtocolEntry ssp_entry;
 
 const ProtocolCatalog& protocol_catalog() {
   // clang-format off
@@ -30,6 +31,7 @@ const ProtocolCatalog& protocol_catalog() {
       &backup_entry,
       &hardsync_entry,
       &softsync_entry,
+      &ssp_entry,
   };
   // clang-format on
   static constexpr ProtocolCatalog catalog{"protocols", "kind", entries};
