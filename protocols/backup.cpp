@@ -75,6 +75,11 @@ class Backup final : public Protocol {
         shared_(config.tokens == "shared"),
         step_(shared_ ? learners : 0) {}
 
+  void start(Server& server) override {
+    first_version_ = server.version();
+    server.dispatch_waiting();
+  }
+
   void on_gradient(Server& server, const Arrival& arrival) override {
     if (shared_) return on_gradient_of_token(server, arrival);
     if (arrival.version != server.version()) {
@@ -111,14 +116,14 @@ class Backup final : public Protocol {
 
  private:
   void on_gradient_of_token(Server& server, const Arrival& arrival) {
-    if (step_[arrival.learner] < server.version()) {
+    if (step_[arrival.learner] < step(server)) {
       server.drop(arrival);
     } else {
       server.accept(arrival);
     }
     blocked_.push_back(arrival.learner);
     if (server.accepted() == k_) server.update();
-    const std::uint64_t issued = k_ + std::uint64_t{server.learners()} * server.version();
+    const std::uint64_t issued = k_ + std::uint64_t{server.learners()} * step(server);
     for (; !blocked_.empty() && taken_ < issued; ++taken_) {
       const std::uint32_t learner = blocked_.front();
       blocked_.pop_front();
@@ -127,12 +132,16 @@ class Backup final : public Protocol {
     }
   }
 
+  /// Counted from the protocol's start, as tokens are.
+  std::uint32_t step(const Server& server) const { return server.version() - first_version_; }
+
   std::uint32_t step_of_token(std::uint64_t token, std::uint32_t learners) const {
     return token < k_ ? 0 : static_cast<std::uint32_t>(1 + (token - k_) / learners);
   }
 
   std::uint32_t k_;
   bool rejoins_, cancels_, shared_;
+  std::uint32_t first_version_ = 0;
   std::vector<std::uint32_t> step_;    // [learner], of the token that it holds
   std::deque<std::uint32_t> blocked_;  // learners, the first to block first
   std::uint64_t taken_ = 0;            // tokens

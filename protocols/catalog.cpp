@@ -5,33 +5,33 @@
 namespace gradrace {
 
 extern const ProtocolEntry sync_entry;
+extern const ProtocolEntry hardsync_entry;
 extern const ProtocolEntry k_sync_entry;
 extern const ProtocolEntry k_batch_sync_entry;
+extern const ProtocolEntry backup_entry;
 extern const ProtocolEntry async_entry;
 extern const ProtocolEntry k_async_entry;
 extern const ProtocolEntry k_batch_async_entry;
-extern const ProtocolEntry adasync_entry;
-extern const ProtocolEntry switch_entry;
-extern const ProtocolEntry backup_entry;
-extern const ProtocolEntry hardsync_entry;
 extern const ProtocolEntry softsync_entry;
 extern const ProtocolEntry ssp_entry;
+extern const ProtocolEntry adasync_entry;
+extern const ProtocolEntry switch_entry;
 
 const ProtocolCatalog& protocol_catalog() {
   // clang-format off
   static constexpr const ProtocolEntry* entries[] = {
       &sync_entry,
+      &hardsync_entry,
       &k_sync_entry,
       &k_batch_sync_entry,
+      &backup_entry,
       &async_entry,
       &k_async_entry,
       &k_batch_async_entry,
-      &adasync_entry,
-      &switch_entry,
-      &backup_entry,
-      &hardsync_entry,
       &softsync_entry,
       &ssp_entry,
+      &adasync_entry,
+      &switch_entry,
   };
   // clang-format on
   static constexpr ProtocolCatalog catalog{"protocols", "kind", entries};

@@ -100,6 +100,20 @@ TEST_CASE("switch: every protocol can follow every other, whatever becomes of wh
   }
 }
 
+TEST_CASE("switch: tokens begin anew with their phase") {
+  const std::string tokens = R"({"kind": "backup", "backups": 2, "tokens": "shared"})";
+  const auto record = run_timing(race_of(
+      8,
+      R"({"kind": "switch", "phases": [{"protocol": {"kind": "async"}, "end": {"updates": 300}},
+          {"protocol": )" +
+          tokens + "}]}",
+      R"({"updates": 600})"));
+  // b = 2 a step are dropped in the steady state, and N = 6 more for the tokens of the start.
+  const auto alone = run_timing(race_of(8, tokens, R"({"updates": 300})"));
+  CHECK(record.totals.dropped <= alone.totals.dropped + 8);
+  CHECK(alone.totals.dropped <= 300 * 2 + 6 + 8);
+}
+
 TEST_CASE("switch: ends by work, time and updates come with the first update that meets them") {
   const auto k_from = [](const std::string& end, const std::string& stop) {
     // One learner, a unit of time an update: k = 1, then k = 2 (k-batch-sync).
