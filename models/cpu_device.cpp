@@ -6,18 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "models/optimiser.h"
 #include "sim/check.h"
 #include "sim/hash.h"
 
 namespace gradrace {
 
 namespace {
-
-/// One model state in memory.
-template <class Real>
-struct State {
-  std::vector<Real> w, velocity;  // [d]; velocity is empty without momentum
-};
 
 /// Of the numbers' bits.
 template <class Real>
@@ -69,9 +64,7 @@ class CpuDevice final : public Device {
       model_->initialise(tape.seed, tape.replica, state->w);
       Replay<Real> run;
       run.tape = tape;
-      const bool momentum = std::any_of(tape.rules.begin(), tape.rules.end(),
-                                        [](const Rule& rule) { return rule.momentum != 0; });
-      state->velocity.assign(momentum ? state->w.size() : 0, Real(0));
+      complete<Real>(*state, tape.rules);
       run.values.push_back({0, 1, std::move(state)});
       runs_.push_back(std::move(run));
     }
@@ -141,26 +134,10 @@ class CpuDevice final : public Device {
       for (std::size_t j = 0; j < step_.size(); ++j) step_[j] += weight * gradient_[j];
       release(run, gradient.at);
     }
-    find(run, op.out).state = moved(*find(run, op.base).state, run.tape.rules[op.rule]);
-    release(run, op.base);
-  }
-
-  /// The state one step further; step_ is the weighted sum of gradients.
-  std::unique_ptr<State<Real>> moved(const State<Real>& base, const Rule& rule) {
     auto out = fresh_state();
-    const std::size_t d = base.w.size();
-    out->velocity.resize(base.velocity.size());
-    if (base.velocity.empty()) {
-      for (std::size_t j = 0; j < d; ++j) out->w[j] = base.w[j] - step_[j];
-      return out;
-    }
-    const Real momentum = static_cast<Real>(rule.momentum);
-    for (std::size_t j = 0; j < d; ++j) {
-      const Real velocity = momentum * base.velocity[j] + step_[j];
-      out->velocity[j] = velocity;
-      out->w[j] = base.w[j] - (rule.nesterov ? momentum * velocity + step_[j] : velocity);
-    }
-    return out;
+    apply_rule<Real>(*find(run, op.base).state, run.tape.rules[op.rule], step_, *out);
+    find(run, op.out).state = std::move(out);
+    release(run, op.base);
   }
 
   void evaluate_pending(Replay<Real>& run, Results& results) {
