@@ -40,12 +40,18 @@ const ProtocolCatalog& protocol_catalog() {
 
 extern const LearningRateEntry constant_entry;
 extern const LearningRateEntry step_entry;
+extern const LearningRateEntry inverse_sqrt_entry;
+extern const LearningRateEntry staleness_entry;
+extern const LearningRateEntry staleness_exponential_entry;
 
 const LearningRateCatalog& learning_rate_catalog() {
   // clang-format off
   static constexpr const LearningRateEntry* entries[] = {
       &constant_entry,
       &step_entry,
+      &inverse_sqrt_entry,
+      &staleness_entry,
+      &staleness_exponential_entry,
   };
   // clang-format on
   static constexpr LearningRateCatalog catalog{"learning-rates", "kind", entries};

@@ -21,7 +21,7 @@ class BadScenarios(ProgramTest):
         self.assertGreater(len(files), 10)
         # A new kind does not change what is expected.
         lists = {}
-        for catalog in ("protocols", "distributions"):
+        for catalog in ("protocols", "distributions", "learning-rates"):
             lines = self.call("list", catalog)[0].splitlines()[1:]
             lists[", ".join(line.split()[0] for line in lines if line)] = f"<{catalog}>"
         for file in files:

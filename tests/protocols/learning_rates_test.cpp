@@ -1,5 +1,9 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
 #include "tests/race_text.h"
 
 using namespace gradrace;
@@ -13,6 +17,12 @@ Point point_with(const std::string& learning_rate, const std::string& stop,
     "model": )" +
       model + R"(, "protocol": {"kind": "async"}, "learning_rate": )" + learning_rate +
       R"(, "stop": )" + stop + "}");
+}
+
+std::string two_digits(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2g", x);
+  return text;
 }
 
 const char* const quadratic = R"({"kind": "quadratic"})";
@@ -74,4 +84,74 @@ TEST_CASE("step: is indexed by work, so a run decays at the same gradient whatev
     }
     CHECK(applied == 1600);
   }
+}
+
+TEST_CASE("inverse-sqrt: eta / sqrt(1 + n / after), in gradients and in epochs") {
+  const Point gradients =
+      point_with(R"({"kind": "inverse-sqrt", "eta": 0.5, "after": 100, "unit": "gradients"})",
+                 R"({"updates": 1})", quadratic);
+  const auto eta = [&](std::uint64_t n) { return gradients.learning_rate->eta({n, 0, 0}, 7); };
+  CHECK(eta(0) == 0.5);
+  CHECK(eta(300) == 0.25);
+  CHECK(std::abs(eta(100) - 0.5 / std::sqrt(2.0)) <= 1e-16);
+  const Point epochs = point_with(R"({"kind": "inverse-sqrt", "eta": 1, "after": 0.5})",
+                                  R"({"updates": 1})", softmax);
+  CHECK(epochs.learning_rate->eta({0, 0, 1.5}, 0) == 0.5);
+}
+
+TEST_CASE("staleness, staleness-exponential: the multipliers of a table; all of eta at tau = 0") {
+  // tau, 1 / max(1, tau), rho = 0.95, 0.9, 0.8: to two digits.
+  const double table[][5] = {{0, 1, 1, 1, 1},
+                             {1, 1, .95, .90, .80},
+                             {4, .25, .81, .66, .41},
+                             {15, .067, .46, .21, .035},
+                             {30, .033, .21, .042, .0012},
+                             {100, .01, .0059, 2.7e-5, 2e-10}};
+  const std::string rules[] = {R"({"kind": "staleness", "eta": 0.5})",
+                               R"({"kind": "staleness-exponential", "eta": 0.5, "rho": 0.95})",
+                               R"({"kind": "staleness-exponential", "eta": 0.5, "rho": 0.9})",
+                               R"({"kind": "staleness-exponential", "eta": 0.5, "rho": 0.8})"};
+  for (std::size_t rule = 0; rule < 4; ++rule) {
+    const Point point = point_with(rules[rule], R"({"updates": 1})", quadratic);
+    for (const auto& row : table) {
+      const auto tau = static_cast<std::uint32_t>(row[0]);
+      const double expected = row[1 + rule], measured = point.learning_rate->eta({}, tau) / 0.5;
+      CAPTURE(rules[rule]);
+      CAPTURE(tau);
+      CAPTURE(expected);
+      CAPTURE(measured);
+      CHECK(two_digits(measured) == two_digits(expected));
+      if (tau == 0) CHECK(measured == 1);
+    }
+  }
+  const Point point = point_with(rules[0], R"({"updates": 1})", quadratic);
+  CHECK(point.learning_rate->eta({}, 7) == 0.5 / 7);
+}
+
+TEST_CASE("staleness, staleness-exponential: lower the value of a schedule in place of eta") {
+  const std::string schedule =
+      R"("schedule": {"kind": "step", "eta": 1, "factor": 0.5, "at": [10], "unit": "gradients"})";
+  const Point divided =
+      point_with(R"({"kind": "staleness", )" + schedule + "}", R"({"updates": 1})", quadratic);
+  CHECK(divided.learning_rate->eta({9, 0, 0}, 4) == 0.25);
+  CHECK(divided.learning_rate->eta({10, 0, 0}, 4) == 0.125);
+  const Point penalised = point_with(
+      R"({"kind": "staleness-exponential", "rho": 0.25, "schedule": {"kind": "staleness", )" +
+          schedule + "}}",
+      R"({"updates": 1})", quadratic);
+  CHECK(penalised.learning_rate->eta({10, 0, 0}, 2) == 0.5 / 2 * 0.25 * 0.25);
+}
+
+TEST_CASE("staleness: each gradient of an update has the rate of its own staleness") {
+  Race race = race_of(8, R"({"kind": "k-async", "k": 4})", R"({"updates": 500})");
+  race.learning_rate =
+      point_with(R"({"kind": "staleness", "eta": 0.5})", R"({"updates": 1})", quadratic)
+          .learning_rate;
+  TimingPlane plane(race, 0, true, nullptr, 1'000'000);
+  std::uint32_t stalest = 0;
+  for (const Use& use : plane.next_segment().uses) {
+    REQUIRE(use.weight == 0.5 / std::max(1u, use.staleness) / 4);
+    stalest = std::max(stalest, use.staleness);
+  }
+  CHECK(stalest > 2);
 }

@@ -1,0 +1,20 @@
+#include "protocols/learning_rates/fresh_rate.h"
+
+#include "protocols/catalog.h"
+
+namespace gradrace {
+
+FreshRate::FreshRate(Fields& fields, const WorkBudget& budget) {
+  std::optional<double> eta;
+  fields.real("eta", eta, positive(), "learning rate of a fresh gradient");
+  read_kind<LearningRateProduct, const WorkBudget&>(
+      fields, "schedule", learning_rate_catalog(), schedule_, Need::none,
+      "instead of eta: the learning rate that is lowered", budget);
+  if (fields.good() && eta.has_value() == (schedule_ != nullptr)) {
+    fields.complain(eta ? "schedule" : "eta", "a fresh gradient needs one learning rate",
+                    "either eta or schedule");
+  }
+  eta_ = eta.value_or(0);
+}
+
+}  // namespace gradrace

@@ -1,0 +1,45 @@
+#include <cmath>
+
+#include "protocols/learning_rates/work_unit.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "inverse-sqrt",
+    .definition =
+        "eta / sqrt(1 + n / after) once n of the work is done: in epochs, in gradients applied, or "
+        "as a fraction of the work that `stop` allows.",
+    .source = "the steps sigma / sqrt(t) of Ho et al., NIPS 2013, made finite at the start",
+    .example = R"({"kind": "inverse-sqrt", "eta": 0.1, "after": 1000, "unit": "gradients"})"};
+
+class InverseSqrt final : public LearningRate {
+ public:
+  InverseSqrt(double eta, double after, const WorkUnit& unit)
+      : eta_(eta), after_(after), unit_(unit) {}
+
+  double eta(const Work& work, std::uint32_t) const override {
+    return eta_ / std::sqrt(1 + unit_.count(work) / after_);
+  }
+
+ private:
+  double eta_, after_;
+  WorkUnit unit_;
+};
+
+LearningRateProduct read(Fields& fields, const WorkBudget& budget) {
+  double eta = 0, after = 0;
+  fields.real("eta", eta, Need::required, positive(), "learning rate at the start");
+  fields.real("after", after, Need::required, positive(),
+              "work, in `unit`, after which the rate is eta / sqrt(2)");
+  const WorkUnit unit(fields, budget, "what `after` counts");
+  if (!fields.good()) return nullptr;
+  return std::make_shared<InverseSqrt>(eta, after, unit);
+}
+
+}  // namespace
+
+extern const LearningRateEntry inverse_sqrt_entry{page, read};
+
+}  // namespace gradrace

@@ -1,0 +1,39 @@
+#include <algorithm>
+
+#include "protocols/learning_rates/fresh_rate.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "staleness",
+    .definition =
+        "eta / max(1, tau) for a gradient of staleness tau, applied to each gradient before they "
+        "are averaged.",
+    .source = "Zhang, Gupta, Lian, Liu, IJCAI 2016: staleness-aware learning rate",
+    .example = R"({"kind": "staleness", "eta": 0.05})"};
+
+class Staleness final : public LearningRate {
+ public:
+  explicit Staleness(FreshRate fresh) : fresh_(std::move(fresh)) {}
+
+  double eta(const Work& work, std::uint32_t staleness) const override {
+    return fresh_.eta(work, staleness) / std::max(1u, staleness);
+  }
+
+ private:
+  FreshRate fresh_;
+};
+
+LearningRateProduct read(Fields& fields, const WorkBudget& budget) {
+  FreshRate fresh(fields, budget);
+  if (!fields.good()) return nullptr;
+  return std::make_shared<Staleness>(std::move(fresh));
+}
+
+}  // namespace
+
+extern const LearningRateEntry staleness_entry{page, read};
+
+}  // namespace gradrace

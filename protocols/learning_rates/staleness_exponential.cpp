@@ -1,0 +1,45 @@
+#include <cmath>
+
+#include "protocols/learning_rates/fresh_rate.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "staleness-exponential",
+    .definition =
+        "eta rho^tau for a gradient of staleness tau, applied to each gradient before they are "
+        "averaged.",
+    .source =
+        "the exponential penalty of Chan, Lane, Interspeech 2014, as Zhang et al., IJCAI 2016, "
+        "describe it; rho = exp(-kappa)",
+    .example = R"({"kind": "staleness-exponential", "eta": 0.05, "rho": 0.9})"};
+
+class StalenessExponential final : public LearningRate {
+ public:
+  StalenessExponential(FreshRate fresh, double rho) : fresh_(std::move(fresh)), rho_(rho) {}
+
+  double eta(const Work& work, std::uint32_t staleness) const override {
+    return fresh_.eta(work, staleness) * std::pow(rho_, staleness);
+  }
+
+ private:
+  FreshRate fresh_;
+  double rho_;
+};
+
+LearningRateProduct read(Fields& fields, const WorkBudget& budget) {
+  FreshRate fresh(fields, budget);
+  double rho = 0;
+  fields.real("rho", rho, Need::required, {.low = 0, .high = 1, .low_allowed = false},
+              "what is left of eta for each update that the gradient missed");
+  if (!fields.good()) return nullptr;
+  return std::make_shared<StalenessExponential>(std::move(fresh), rho);
+}
+
+}  // namespace
+
+extern const LearningRateEntry staleness_exponential_entry{page, read};
+
+}  // namespace gradrace
