@@ -20,9 +20,9 @@ class LearningRate {
  public:
   virtual ~LearningRate() = default;
 
-  /// eta for a gradient of that staleness in the update made after `work`.  The average over the
-  /// update's gradients is taken elsewhere.
-  virtual double eta(const Work& work, std::uint32_t staleness) const = 0;
+  /// eta for a gradient of that staleness, one of `gradients` in the update made after `work`.
+  /// Their average is taken elsewhere.
+  virtual double eta(const Work& work, std::uint32_t staleness, std::uint32_t gradients) const = 0;
 };
 
 /// What a schedule may measure its work against.

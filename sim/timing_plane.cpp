@@ -220,7 +220,7 @@ void TimingPlane::update() {
   GRADRACE_CHECK(!accepted_.empty(), "an update needs a gradient");
   const auto count = static_cast<std::uint32_t>(accepted_.size());
   const auto first_use = static_cast<std::uint32_t>(segment_.uses.size());
-  const double learning_rate = observer_ ? eta(0) : not_known;
+  const double learning_rate = observer_ ? eta(0, count) : not_known;
   std::uint64_t staleness_sum = 0, samples = 0;
   std::uint32_t max_staleness = 0;
   for (const auto& gradient : accepted_) {
@@ -257,7 +257,7 @@ void TimingPlane::use(GradientId gradient, std::uint32_t staleness, std::uint32_
   if (gradient >= segment_.first_gradient) {
     segment_.gradients[gradient - segment_.first_gradient].fate = Fate::used;
   }
-  segment_.uses.push_back({gradient, staleness, eta(staleness) / count});
+  segment_.uses.push_back({gradient, staleness, eta(staleness, count) / count});
 }
 
 void TimingPlane::evaluate_at(double time) {
@@ -278,9 +278,9 @@ void TimingPlane::advance_work(std::uint32_t gradients, std::uint64_t samples) {
   }
 }
 
-double TimingPlane::eta(std::uint32_t staleness) const {
+double TimingPlane::eta(std::uint32_t staleness, std::uint32_t gradients) const {
   const auto& learning_rate = race_.plans[plan_].learning_rate;
-  return learning_rate ? learning_rate->eta(work_, staleness) : not_known;
+  return learning_rate ? learning_rate->eta(work_, staleness, gradients) : not_known;
 }
 
 void TimingPlane::evaluate_by_work() {
@@ -303,9 +303,10 @@ void TimingPlane::evaluate() {
   const bool done = evaluations_made_ > 0 && last_evaluation_.time == totals_.time &&
                     last_evaluation_.update == totals_.updates;
   if (done) return;
+  const std::uint32_t k = protocol_->k();
   const EvaluationPoint point{totals_.time,    totals_.updates,
                               totals_.applied, race_.training_rows > 0 ? work_.epochs : not_known,
-                              eta(0),          protocol_->k()};
+                              eta(0, k),       k};
   evaluations_.push_back(point);
   last_evaluation_ = point;
   ++evaluations_made_;

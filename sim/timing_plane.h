@@ -131,7 +131,7 @@ class TimingPlane : private Server {
   void finish();
   void check_books() const;
   GradientFacts facts(std::uint32_t learner) const;
-  double eta(std::uint32_t staleness) const;
+  double eta(std::uint32_t staleness, std::uint32_t gradients) const;
 
   const Race& race_;
   const std::uint32_t replica_;

@@ -1,4 +1,4 @@
-#include "sim/learning_rate.h"
+#include "protocols/learning_rates/modifiers.h"
 
 namespace gradrace {
 
@@ -12,7 +12,7 @@ constexpr Page page{.name = "constant",
 class Constant final : public LearningRate {
  public:
   explicit Constant(double eta) : eta_(eta) {}
-  double eta(const Work&, std::uint32_t) const override { return eta_; }
+  double eta(const Work&, std::uint32_t, std::uint32_t) const override { return eta_; }
 
  private:
   double eta_;
@@ -27,6 +27,6 @@ LearningRateProduct read(Fields& fields, const WorkBudget&) {
 
 }  // namespace
 
-extern const LearningRateEntry constant_entry{page, read};
+extern const LearningRateEntry constant_entry{page, modified<read>};
 
 }  // namespace gradrace

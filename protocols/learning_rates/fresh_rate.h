@@ -11,8 +11,8 @@ class FreshRate {
   /// Reads the two keys of the open object; complains unless it has one of them.
   FreshRate(Fields& fields, const WorkBudget& budget);
 
-  double eta(const Work& work, std::uint32_t staleness) const {
-    return schedule_ ? schedule_->eta(work, staleness) : eta_;
+  double eta(const Work& work, std::uint32_t staleness, std::uint32_t gradients) const {
+    return schedule_ ? schedule_->eta(work, staleness, gradients) : eta_;
   }
 
  private:

@@ -1,5 +1,6 @@
 #include <cmath>
 
+#include "protocols/learning_rates/modifiers.h"
 #include "protocols/learning_rates/work_unit.h"
 
 namespace gradrace {
@@ -19,7 +20,7 @@ class InverseSqrt final : public LearningRate {
   InverseSqrt(double eta, double after, const WorkUnit& unit)
       : eta_(eta), after_(after), unit_(unit) {}
 
-  double eta(const Work& work, std::uint32_t) const override {
+  double eta(const Work& work, std::uint32_t, std::uint32_t) const override {
     return eta_ / std::sqrt(1 + unit_.count(work) / after_);
   }
 
@@ -40,6 +41,6 @@ LearningRateProduct read(Fields& fields, const WorkBudget& budget) {
 
 }  // namespace
 
-extern const LearningRateEntry inverse_sqrt_entry{page, read};
+extern const LearningRateEntry inverse_sqrt_entry{page, modified<read>};
 
 }  // namespace gradrace

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "protocols/learning_rates/fresh_rate.h"
+#include "protocols/learning_rates/modifiers.h"
 
 namespace gradrace {
 
@@ -18,8 +19,8 @@ class Staleness final : public LearningRate {
  public:
   explicit Staleness(FreshRate fresh) : fresh_(std::move(fresh)) {}
 
-  double eta(const Work& work, std::uint32_t staleness) const override {
-    return fresh_.eta(work, staleness) / std::max(1u, staleness);
+  double eta(const Work& work, std::uint32_t staleness, std::uint32_t gradients) const override {
+    return fresh_.eta(work, staleness, gradients) / std::max(1u, staleness);
   }
 
  private:
@@ -34,6 +35,6 @@ LearningRateProduct read(Fields& fields, const WorkBudget& budget) {
 
 }  // namespace
 
-extern const LearningRateEntry staleness_entry{page, read};
+extern const LearningRateEntry staleness_entry{page, modified<read>};
 
 }  // namespace gradrace

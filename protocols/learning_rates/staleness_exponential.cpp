@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "protocols/learning_rates/fresh_rate.h"
+#include "protocols/learning_rates/modifiers.h"
 
 namespace gradrace {
 
@@ -20,8 +21,8 @@ class StalenessExponential final : public LearningRate {
  public:
   StalenessExponential(FreshRate fresh, double rho) : fresh_(std::move(fresh)), rho_(rho) {}
 
-  double eta(const Work& work, std::uint32_t staleness) const override {
-    return fresh_.eta(work, staleness) * std::pow(rho_, staleness);
+  double eta(const Work& work, std::uint32_t staleness, std::uint32_t gradients) const override {
+    return fresh_.eta(work, staleness, gradients) * std::pow(rho_, staleness);
   }
 
  private:
@@ -40,6 +41,6 @@ LearningRateProduct read(Fields& fields, const WorkBudget& budget) {
 
 }  // namespace
 
-extern const LearningRateEntry staleness_exponential_entry{page, read};
+extern const LearningRateEntry staleness_exponential_entry{page, modified<read>};
 
 }  // namespace gradrace

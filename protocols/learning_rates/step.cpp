@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "protocols/learning_rates/modifiers.h"
 #include "protocols/learning_rates/work_unit.h"
 
 namespace gradrace {
@@ -24,7 +25,7 @@ class Step final : public LearningRate {
     std::sort(at_.begin(), at_.end());
   }
 
-  double eta(const Work& work, std::uint32_t) const override {
+  double eta(const Work& work, std::uint32_t, std::uint32_t) const override {
     const auto passed = std::upper_bound(at_.begin(), at_.end(), unit_.count(work));
     return eta_ * std::pow(factor_, static_cast<double>(passed - at_.begin()));
   }
@@ -48,6 +49,6 @@ LearningRateProduct read(Fields& fields, const WorkBudget& budget) {
 
 }  // namespace
 
-extern const LearningRateEntry step_entry{page, read};
+extern const LearningRateEntry step_entry{page, modified<read>};
 
 }  // namespace gradrace

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <iostream>
 #include <limits>
+#include <vector>
 
 #include "distributions/catalog.h"
 #include "models/model.h"
@@ -14,42 +16,65 @@ namespace gradrace {
 
 namespace {
 
-/// "name": parameters, definition, source, example; `details` or one line.
-template <class Product, class... Args>
-void print_entry(const Entry<Product, Args...>& entry, std::string_view discriminator, bool details,
-                 Args... args) {
-  Reference reference;
-  entry.read(reference, args...);
-  const std::string parameters = parameters_line(reference.fields());
-  const Page& page = entry.page;
-  if (!details) {
-    std::cout << "  " << page.name
-              << std::string(page.name.size() < 18 ? 18 - page.name.size() : 1, ' ')
-              << (parameters.empty() ? "no parameters" : parameters) << '\n';
-    return;
+using FieldPages = std::vector<FieldPage>;
+
+bool holds(const FieldPages& fields, const FieldPage& field) {
+  return std::ranges::any_of(fields, [&](const FieldPage& other) {
+    return parameters_line({other}) == parameters_line({field});
+  });
+}
+
+/// The keys of the first kind that all the others have, too.
+FieldPages shared_by(const std::vector<FieldPages>& kinds) {
+  FieldPages shared = kinds.front();
+  for (const auto& fields : kinds) {
+    std::erase_if(shared, [&](const FieldPage& field) { return !holds(fields, field); });
   }
+  return shared;
+}
+
+void print_line(std::string_view name, const FieldPages& fields) {
+  std::cout << "  " << name << std::string(name.size() < 18 ? 18 - name.size() : 1, ' ')
+            << (fields.empty() ? "no parameters" : parameters_line(fields)) << '\n';
+}
+
+void print_page(const Page& page, std::string_view discriminator, const FieldPages& fields) {
   std::cout << discriminator << ": " << page.name << "\n\n  " << page.definition
             << "\n\n  source:  " << page.source << "\n  example: " << page.example << "\n  keys:\n";
-  for (const auto& field : reference.fields()) {
+  for (const auto& field : fields) {
     std::cout << "    " << parameters_line({field}) << ": " << field.meaning << '\n';
   }
   std::cout << '\n';
 }
 
-/// Whether anything was printed.
+/// The whole catalog, a kind a line, or the page of what is asked for.  Whether anything was
+/// printed.
 template <class Product, class... Args>
 bool print_catalog(const Catalog<Product, Args...>& catalog, const std::string& what,
                    Args... args) {
-  const bool whole = what.empty() || what == catalog.name;
-  if (whole) std::cout << catalog.name << " (key \"" << catalog.discriminator << "\")\n";
-  bool printed = whole;
+  std::vector<FieldPages> kinds;
   for (const auto* entry : catalog.entries) {
-    if (!whole && what != entry->page.name) continue;
-    print_entry<Product, Args...>(*entry, catalog.discriminator, !whole, args...);
-    printed = true;
+    Reference reference;
+    entry->read(reference, args...);
+    kinds.push_back(reference.fields());
   }
-  if (whole) std::cout << '\n';
-  return printed;
+  const auto names = catalog.names();
+  if (!what.empty() && what != catalog.name) {
+    const auto found = std::ranges::find(names, what);
+    if (found == names.end()) return false;
+    const auto kind = static_cast<std::size_t>(found - names.begin());
+    print_page(catalog.entries[kind]->page, catalog.discriminator, kinds[kind]);
+    return true;
+  }
+  std::cout << catalog.name << " (key \"" << catalog.discriminator << "\")\n";
+  const FieldPages shared = shared_by(kinds);
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    std::erase_if(kinds[i], [&](const FieldPage& field) { return holds(shared, field); });
+    print_line(names[i], kinds[i]);
+  }
+  if (!shared.empty()) print_line("every one", shared);
+  std::cout << '\n';
+  return true;
 }
 
 }  // namespace

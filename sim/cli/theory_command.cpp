@@ -15,9 +15,9 @@ constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 double error_floor(const Point& point, const Theory& theory, std::uint32_t k) {
   if (!point.with_model() || point.rule.momentum != 0 || theory.staleness != 0.0) return not_known;
   constexpr auto endless = std::numeric_limits<std::uint64_t>::max();
-  const double eta = point.learning_rate->eta({}, 0);
+  const double eta = point.learning_rate->eta({}, 0, k);
   const Work end{endless, endless, std::numeric_limits<double>::max()};
-  if (point.learning_rate->eta(end, 0) != eta) return not_known;
+  if (point.learning_rate->eta(end, 0, k) != eta) return not_known;
   return point.model->error_floor(eta, k).value_or(not_known);
 }
 

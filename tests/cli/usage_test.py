@@ -23,7 +23,8 @@ class BadScenarios(ProgramTest):
         lists = {}
         for catalog in ("protocols", "distributions", "learning-rates"):
             lines = self.call("list", catalog)[0].splitlines()[1:]
-            lists[", ".join(line.split()[0] for line in lines if line)] = f"<{catalog}>"
+            names = [line.split()[0] for line in lines if line and not line.startswith("  every one")]
+            lists[", ".join(names)] = f"<{catalog}>"
         for file in files:
             with self.subTest(file.name):
                 # GRADRACE_DATA would add a place where data are looked for.
@@ -97,6 +98,9 @@ class Usage(ProgramTest):
         for name in ("k-batch-async", "two-point", "softmax", "idx", "constant"):
             self.assertIn(f"  {name} ", told)
         self.assertNotIn("exponential", self.call("list", "protocols")[0])
+        rates, _ = self.call("list", "learning-rates")
+        self.assertEqual(rates.count("warm_up"), 1)
+        self.assertIn("  every one         scale (none|linear|sqrt, default none), warm_up (length (> 0)", rates)
         page, _ = self.call("list", "k-async")
         self.assertIn("Dutta", page)
         self.assertIn('{"kind": "k-async", "k": 4}', page)

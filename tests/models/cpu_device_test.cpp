@@ -59,7 +59,7 @@ class DirectLoop : public Observer {
     gradients_[gradient.gradient] = std::move(g);
   }
   void on_update(const UpdateFacts& update) override {
-    const double eta = race_.plans[0].learning_rate->eta({applied_, 0, 0}, 0);
+    const double eta = race_.plans[0].learning_rate->eta({applied_, 0, 0}, 0, 1);
     const double k = static_cast<double>(update.gradients.size());
     std::vector<double> step(w_.size(), 0.0);
     for (const auto& gradient : update.gradients) {

@@ -46,6 +46,6 @@ TEST_CASE("catalog: every learning rate is positive as its page's example has it
       "model": {"kind": "quadratic"}, "stop": {"gradients": 5000}, "protocol": {"kind": "async"}, "learning_rate": )" +
         std::string(entry->page.example) + "}");
     for (const std::uint64_t gradients : {0, 1000, 5000})
-      CHECK(point.learning_rate->eta({gradients, 0, 0}, 3) > 0);
+      CHECK(point.learning_rate->eta({gradients, 0, 0}, 3, 1) > 0);
   }
 }

@@ -34,8 +34,8 @@ const char* const softmax =
 TEST_CASE("constant: the same eta at any work and staleness") {
   const Point point =
       point_with(R"({"kind": "constant", "eta": 0.25})", R"({"updates": 1})", quadratic);
-  CHECK(point.learning_rate->eta({}, 0) == 0.25);
-  CHECK(point.learning_rate->eta({1000, 32000, 3.5}, 17) == 0.25);
+  CHECK(point.learning_rate->eta({}, 0, 1) == 0.25);
+  CHECK(point.learning_rate->eta({1000, 32000, 3.5}, 17, 1) == 0.25);
 }
 
 TEST_CASE("step: decays at its marks in gradients, neither before nor after") {
@@ -43,7 +43,7 @@ TEST_CASE("step: decays at its marks in gradients, neither before nor after") {
       R"({"kind": "step", "eta": 1, "factor": 0.5, "at": [20, 10], "unit": "gradients"})",
       R"({"updates": 1})", quadratic);
   const auto eta = [&](std::uint64_t gradients) {
-    return point.learning_rate->eta({gradients, 0, 0}, 3);
+    return point.learning_rate->eta({gradients, 0, 0}, 3, 1);
   };
   CHECK(eta(0) == 1);
   CHECK(eta(9) == 1);
@@ -55,13 +55,13 @@ TEST_CASE("step: decays at its marks in gradients, neither before nor after") {
 TEST_CASE("step: marks in epochs and as fractions of the work that stop allows") {
   const Point epochs = point_with(R"({"kind": "step", "eta": 1, "factor": 0.1, "at": 1.5})",
                                   R"({"updates": 1})", softmax);
-  CHECK(epochs.learning_rate->eta({0, 0, 1.49}, 0) == 1);
-  CHECK(epochs.learning_rate->eta({0, 0, 1.5}, 0) == 0.1);
+  CHECK(epochs.learning_rate->eta({0, 0, 1.49}, 0, 1) == 1);
+  CHECK(epochs.learning_rate->eta({0, 0, 1.5}, 0, 1) == 0.1);
   const Point fraction =
       point_with(R"({"kind": "step", "eta": 1, "factor": 0.1, "at": [0.5], "unit": "fraction"})",
                  R"({"gradients": 200})", quadratic);
-  CHECK(fraction.learning_rate->eta({99, 0, 0}, 0) == 1);
-  CHECK(fraction.learning_rate->eta({100, 0, 0}, 0) == 0.1);
+  CHECK(fraction.learning_rate->eta({99, 0, 0}, 0, 1) == 1);
+  CHECK(fraction.learning_rate->eta({100, 0, 0}, 0, 1) == 0.1);
 }
 
 TEST_CASE("step: is indexed by work, so a run decays at the same gradient whatever its K") {
@@ -90,13 +90,13 @@ TEST_CASE("inverse-sqrt: eta / sqrt(1 + n / after), in gradients and in epochs")
   const Point gradients =
       point_with(R"({"kind": "inverse-sqrt", "eta": 0.5, "after": 100, "unit": "gradients"})",
                  R"({"updates": 1})", quadratic);
-  const auto eta = [&](std::uint64_t n) { return gradients.learning_rate->eta({n, 0, 0}, 7); };
+  const auto eta = [&](std::uint64_t n) { return gradients.learning_rate->eta({n, 0, 0}, 7, 1); };
   CHECK(eta(0) == 0.5);
   CHECK(eta(300) == 0.25);
   CHECK(std::abs(eta(100) - 0.5 / std::sqrt(2.0)) <= 1e-16);
   const Point epochs = point_with(R"({"kind": "inverse-sqrt", "eta": 1, "after": 0.5})",
                                   R"({"updates": 1})", softmax);
-  CHECK(epochs.learning_rate->eta({0, 0, 1.5}, 0) == 0.5);
+  CHECK(epochs.learning_rate->eta({0, 0, 1.5}, 0, 1) == 0.5);
 }
 
 TEST_CASE("staleness, staleness-exponential: the multipliers of a table; all of eta at tau = 0") {
@@ -115,7 +115,7 @@ TEST_CASE("staleness, staleness-exponential: the multipliers of a table; all of 
     const Point point = point_with(rules[rule], R"({"updates": 1})", quadratic);
     for (const auto& row : table) {
       const auto tau = static_cast<std::uint32_t>(row[0]);
-      const double expected = row[1 + rule], measured = point.learning_rate->eta({}, tau) / 0.5;
+      const double expected = row[1 + rule], measured = point.learning_rate->eta({}, tau, 1) / 0.5;
       CAPTURE(rules[rule]);
       CAPTURE(tau);
       CAPTURE(expected);
@@ -125,7 +125,7 @@ TEST_CASE("staleness, staleness-exponential: the multipliers of a table; all of 
     }
   }
   const Point point = point_with(rules[0], R"({"updates": 1})", quadratic);
-  CHECK(point.learning_rate->eta({}, 7) == 0.5 / 7);
+  CHECK(point.learning_rate->eta({}, 7, 1) == 0.5 / 7);
 }
 
 TEST_CASE("staleness, staleness-exponential: lower the value of a schedule in place of eta") {
@@ -133,13 +133,13 @@ TEST_CASE("staleness, staleness-exponential: lower the value of a schedule in pl
       R"("schedule": {"kind": "step", "eta": 1, "factor": 0.5, "at": [10], "unit": "gradients"})";
   const Point divided =
       point_with(R"({"kind": "staleness", )" + schedule + "}", R"({"updates": 1})", quadratic);
-  CHECK(divided.learning_rate->eta({9, 0, 0}, 4) == 0.25);
-  CHECK(divided.learning_rate->eta({10, 0, 0}, 4) == 0.125);
+  CHECK(divided.learning_rate->eta({9, 0, 0}, 4, 1) == 0.25);
+  CHECK(divided.learning_rate->eta({10, 0, 0}, 4, 1) == 0.125);
   const Point penalised = point_with(
       R"({"kind": "staleness-exponential", "rho": 0.25, "schedule": {"kind": "staleness", )" +
           schedule + "}}",
       R"({"updates": 1})", quadratic);
-  CHECK(penalised.learning_rate->eta({10, 0, 0}, 2) == 0.5 / 2 * 0.25 * 0.25);
+  CHECK(penalised.learning_rate->eta({10, 0, 0}, 2, 1) == 0.5 / 2 * 0.25 * 0.25);
 }
 
 TEST_CASE("staleness: each gradient of an update has the rate of its own staleness") {
@@ -154,4 +154,88 @@ TEST_CASE("staleness: each gradient of an update has the rate of its own stalene
     stalest = std::max(stalest, use.staleness);
   }
   CHECK(stalest > 2);
+}
+
+TEST_CASE("scale: the rate of an update of K gradients is K or sqrt(K) times eta, of every kind") {
+  const std::string rest[] = {
+      R"("kind": "constant", "eta": 0.5)",
+      R"("kind": "step", "eta": 0.5, "at": 100, "unit": "gradients")",
+      R"("kind": "inverse-sqrt", "eta": 0.5, "after": 1, "unit": "gradients")",
+      R"("kind": "staleness", "eta": 0.5)",
+      R"("kind": "staleness-exponential", "eta": 0.5, "rho": 0.5)"};
+  for (const auto& kind : rest) {
+    const auto eta = [&](const std::string& scale, std::uint32_t gradients) {
+      return point_with("{" + kind + scale + "}", R"({"updates": 1})", quadratic)
+          .learning_rate->eta({}, 0, gradients);
+    };
+    CAPTURE(kind);
+    CHECK(eta("", 9) == 0.5);
+    CHECK(eta(R"(, "scale": "none")", 9) == 0.5);
+    CHECK(eta(R"(, "scale": "linear")", 9) == 4.5);
+    CHECK(eta(R"(, "scale": "sqrt")", 9) == 1.5);
+    CHECK(eta(R"(, "scale": "linear")", 1) == 0.5);
+  }
+}
+
+TEST_CASE("scale: linear undoes the average, so every gradient has the weight eta") {
+  for (const auto* protocol : {R"({"kind": "k-sync", "k": 4})", R"({"kind": "k-async", "k": 3})"}) {
+    Race race = race_of(8, protocol, R"({"updates": 100})");
+    race.learning_rate = point_with(R"({"kind": "constant", "eta": 0.5, "scale": "linear"})",
+                                    R"({"updates": 1})", quadratic)
+                             .learning_rate;
+    TimingPlane plane(race, 0, true, nullptr, 1'000'000);
+    for (const Use& use : plane.next_segment().uses) REQUIRE(use.weight == 0.5);
+    CHECK(plane.evaluations().back().learning_rate == 0.5 * race.make_protocol()->k());
+  }
+}
+
+TEST_CASE("warm_up: the rate rises in a straight line with the work, then is eta") {
+  const auto eta = [](const std::string& warm_up, const char* model, const char* stop) {
+    return [rate = point_with(R"({"kind": "constant", "eta": 2, "warm_up": )" + warm_up + "}", stop,
+                              model)
+                       .learning_rate](std::uint64_t gradients, double epochs) {
+      return rate->eta({gradients, 0, epochs}, 5, 1);
+    };
+  };
+  const auto gradients =
+      eta(R"({"length": 200, "unit": "gradients"})", quadratic, R"({"time": 1})");
+  CHECK(gradients(0, 0) == 0);
+  CHECK(gradients(50, 0) == 0.5);
+  CHECK(gradients(199, 0) == 1.99);
+  CHECK(gradients(200, 0) == 2);
+  CHECK(gradients(1000, 0) == 2);
+  const auto epochs = eta(R"({"length": 4, "from": 0.5})", softmax, R"({"time": 1})");
+  CHECK(epochs(0, 0) == 1);
+  CHECK(epochs(0, 2) == 1.5);
+  CHECK(epochs(0, 4) == 2);
+  const auto fraction =
+      eta(R"({"length": 0.25, "unit": "fraction"})", quadratic, R"({"gradients": 400})");
+  CHECK(fraction(50, 0) == 1);
+  CHECK(fraction(100, 0) == 2);
+}
+
+TEST_CASE("warm_up, scale: multiply each other and the rule, nested or not") {
+  const Point point = point_with(
+      R"({"kind": "staleness", "scale": "sqrt", "warm_up": {"length": 10, "unit": "gradients"},
+          "schedule": {"kind": "constant", "eta": 3, "warm_up": {"length": 20, "unit": "gradients"}}})",
+      R"({"updates": 1})", quadratic);
+  CHECK(point.learning_rate->eta({5, 0, 0}, 2, 4) == 3 * 0.25 / 2 * 2 * 0.5);
+}
+
+TEST_CASE("warm_up: is indexed by work, so it ends at the same gradient whatever the K") {
+  for (const auto* protocol : {R"({"kind": "k-sync", "k": 4})", R"({"kind": "async"})"}) {
+    Race race = race_of(8, protocol, R"({"gradients": 1600})");
+    race.learning_rate =
+        point_with(
+            R"({"kind": "constant", "eta": 1, "warm_up": {"length": 800, "unit": "gradients"}})",
+            R"({"updates": 1})", quadratic)
+            .learning_rate;
+    TimingPlane plane(race, 0, true, nullptr, 1'000'000);
+    const Segment& segment = plane.next_segment();
+    for (const Op& op : segment.ops) {
+      if (op.kind != Op::Kind::update) continue;
+      const double applied = op.first;  // each earlier use is one
+      REQUIRE(segment.uses[op.first].weight == std::min(1.0, applied / 800) / op.count);
+    }
+  }
 }
