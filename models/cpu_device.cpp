@@ -26,6 +26,24 @@ std::uint64_t hash_of(const std::vector<Real>& w) {
   return hash.value();
 }
 
+/// Mean of what was noted since the last take; NaN of nothing.
+class RunningMean {
+ public:
+  void note(double x) { sum_ += x, ++count_; }
+  double take() {
+    const double mean = sum_ / count_;
+    sum_ = count_ = 0;
+    return mean;
+  }
+
+ private:
+  double sum_ = 0, count_ = 0;
+};
+
+bool has_distance(const Tape& tape) {
+  return std::ranges::any_of(tape.rules, [](const Rule& rule) { return rule.distance > 0; });
+}
+
 /// What is kept of one run between its segments: the values that may still be named, and the
 /// gradients that are open.
 template <class Real>
@@ -44,6 +62,7 @@ struct Replay {
   std::vector<Value> values;     // by id
   std::vector<Open> open;        // by id
   std::vector<ValueId> held{0};  // kept for the next segment's sake
+  RunningMean rate_factor;       // of the gradients used since the last evaluation
 };
 
 template <class Real>
@@ -92,6 +111,7 @@ class CpuDevice final : public Device {
         update(run, segment, op, results);
       } else {
         pending_.push_back(op.out);
+        if (has_distance(run.tape)) results.rate_factors.push_back(run.rate_factor.take());
         if (pending_.size() == most_pending) evaluate_pending(run, results);
       }
     }
@@ -120,6 +140,8 @@ class CpuDevice final : public Device {
   }
 
   void update(Replay<Real>& run, const Segment& segment, const Op& op, Results& results) {
+    const Rule& rule = run.tape.rules[op.rule];
+    const State<Real>& base = *find(run, op.base).state;
     std::fill(step_.begin(), step_.end(), Real(0));
     for (std::uint32_t i = op.first; i < op.first + op.count; ++i) {
       const Use& use = segment.uses[i];
@@ -128,14 +150,17 @@ class CpuDevice final : public Device {
                                     : take_open(run, use.gradient);
       const MinibatchName name{run.tape.seed, run.tape.replica, gradient.learner, gradient.draw,
                                run.tape.recipes[gradient.recipe].minibatch};
-      model_->gradient(find(run, gradient.at).state->w, name, gradient_);
+      const State<Real>& at = *find(run, gradient.at).state;
+      model_->gradient(at.w, name, gradient_);
       ++results.gradients_computed;
-      const Real weight = static_cast<Real>(use.weight);
+      const double factor = rate_factor<Real>(rule, base.w, at.w);
+      run.rate_factor.note(factor);
+      const Real weight = static_cast<Real>(factor * use.weight);
       for (std::size_t j = 0; j < step_.size(); ++j) step_[j] += weight * gradient_[j];
       release(run, gradient.at);
     }
     auto out = fresh_state();
-    apply_rule<Real>(*find(run, op.base).state, run.tape.rules[op.rule], step_, *out);
+    apply_rule<Real>(base, rule, step_, *out);
     find(run, op.out).state = std::move(out);
     release(run, op.base);
   }

@@ -14,6 +14,11 @@ struct State {
   std::vector<Real> velocity;  // [d]; empty without momentum
 };
 
+/// What the rule's distance leaves of the weight of a gradient computed at `at` [d] that moves
+/// `base` [d].
+template <class Real>
+double rate_factor(const Rule& rule, std::span<const Real> base, std::span<const Real> at);
+
 /// Completes the initial state, whose w is set, with what the rules of the run need.
 template <class Real>
 void complete(State<Real>& initial, std::span<const Rule> rules);

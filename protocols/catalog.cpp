@@ -43,6 +43,7 @@ extern const LearningRateEntry step_entry;
 extern const LearningRateEntry inverse_sqrt_entry;
 extern const LearningRateEntry staleness_entry;
 extern const LearningRateEntry staleness_exponential_entry;
+extern const LearningRateEntry distance_entry;
 
 const LearningRateCatalog& learning_rate_catalog() {
   // clang-format off
@@ -52,6 +53,7 @@ const LearningRateCatalog& learning_rate_catalog() {
       &inverse_sqrt_entry,
       &staleness_entry,
       &staleness_exponential_entry,
+      &distance_entry,
   };
   // clang-format on
   static constexpr LearningRateCatalog catalog{"learning-rates", "kind", entries};

@@ -23,6 +23,11 @@ class LearningRate {
   /// eta for a gradient of that staleness, one of `gradients` in the update made after `work`.
   /// Their average is taken elsewhere.
   virtual double eta(const Work& work, std::uint32_t staleness, std::uint32_t gradients) const = 0;
+
+  /// What is left to the device, which has the parameters: eta times min(1, distance / squared
+  /// distance between the update's base and the value the gradient was computed at).  0: all of eta
+  /// at any distance.
+  virtual double distance() const { return 0; }
 };
 
 /// What a schedule may measure its work against.

@@ -25,7 +25,7 @@ struct UpdateFacts {
   double iteration_time;  // since the update before (or the start)
   double mean_staleness;
   std::uint32_t max_staleness;
-  double learning_rate;  // eta of a fresh gradient; NaN without a model
+  double learning_rate;  // eta of a fresh gradient; NaN without a model, or with a distance
   std::span<const GradientFacts> gradients;
 };
 

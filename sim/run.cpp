@@ -37,6 +37,9 @@ void Run::take(const Results& results) {
   record_.gradients_computed += results.gradients_computed;
   for (std::size_t i = 0; i < points.size(); ++i) {
     record_.curve.push_back({points[i], results.evaluations[i]});
+    if (!results.rate_factors.empty()) {
+      record_.curve.back().point.learning_rate *= results.rate_factors[i];
+    }
     if (!std::isfinite(results.evaluations[i].loss)) return end_as_diverged();
   }
   if (!points.empty()) plane_->tell(results.evaluations.back());

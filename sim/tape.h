@@ -72,9 +72,13 @@ struct Recipe {
 
 /// What acts once per update: v' = momentum v + sum of weight g;  w' = w - v', or with Nesterov's
 /// look-ahead w' = w - (momentum v' + sum of weight g).
+///
+/// With a distance the weight of a gradient computed at w_at is first multiplied by
+/// min(1, distance / ||w - w_at||^2).
 struct Rule {
   double momentum = 0;
   bool nesterov = false;
+  double distance = 0;  // 0: none
 };
 
 /// What holds for a whole run.

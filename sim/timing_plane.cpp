@@ -94,9 +94,9 @@ void TimingPlane::on_clock(std::uint32_t due) {
     evaluate_for_protocol();
   } else {
     evaluate();
-    queue_.schedule(
-        due, *race_.evaluations.every_time * static_cast<double>(++timed_evaluations_ + 1),
-        EventClass::evaluation);
+    queue_.schedule(due,
+                    *race_.evaluations.every_time * static_cast<double>(++timed_evaluations_ + 1),
+                    EventClass::evaluation);
   }
 }
 
@@ -149,7 +149,8 @@ void TimingPlane::begin_minibatch(std::uint32_t number) {
 }
 
 double TimingPlane::runtime(std::uint32_t learner, std::uint32_t draw) {
-  if (runtimes_) return runtimes_->duration(learner, draw, totals_.time, race_.plans[plan_].recipe.minibatch);
+  if (runtimes_)
+    return runtimes_->duration(learner, draw, totals_.time, race_.plans[plan_].recipe.minibatch);
   Stream words = stream({race_.seed, replica_, Purpose::runtime, learner, draw});
   return race_.runtime->sample(words);
 }
@@ -220,7 +221,8 @@ void TimingPlane::update() {
   GRADRACE_CHECK(!accepted_.empty(), "an update needs a gradient");
   const auto count = static_cast<std::uint32_t>(accepted_.size());
   const auto first_use = static_cast<std::uint32_t>(segment_.uses.size());
-  const double learning_rate = observer_ ? eta(0, count) : not_known;
+  const bool rate_known = observer_ && race_.plans[plan_].rule.distance == 0;
+  const double learning_rate = rate_known ? eta(0, count) : not_known;
   std::uint64_t staleness_sum = 0, samples = 0;
   std::uint32_t max_staleness = 0;
   for (const auto& gradient : accepted_) {

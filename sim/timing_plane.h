@@ -29,7 +29,7 @@ struct EvaluationPoint {
   std::uint64_t update = 0;
   std::uint64_t gradients = 0;  // applied
   double epoch = 0;             // NaN without a training set
-  double learning_rate = 0;     // NaN without a model
+  double learning_rate = 0;     // eta of a fresh gradient; NaN without a model
   std::uint32_t k = 0;
 };
 

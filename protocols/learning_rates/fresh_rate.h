@@ -14,6 +14,7 @@ class FreshRate {
   double eta(const Work& work, std::uint32_t staleness, std::uint32_t gradients) const {
     return schedule_ ? schedule_->eta(work, staleness, gradients) : eta_;
   }
+  double distance() const { return schedule_ ? schedule_->distance() : 0; }
 
  private:
   double eta_ = 0;

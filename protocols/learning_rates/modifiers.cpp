@@ -47,6 +47,7 @@ class Modified final : public LearningRate {
     return rate_->eta(work, staleness, gradients) * std::pow(gradients, power_) *
            (warm_up_ ? warm_up_->factor(work) : 1);
   }
+  double distance() const override { return rate_->distance(); }
 
  private:
   LearningRateProduct rate_;

@@ -22,6 +22,7 @@ class Staleness final : public LearningRate {
   double eta(const Work& work, std::uint32_t staleness, std::uint32_t gradients) const override {
     return fresh_.eta(work, staleness, gradients) / std::max(1u, staleness);
   }
+  double distance() const override { return fresh_.distance(); }
 
  private:
   FreshRate fresh_;

@@ -24,6 +24,7 @@ class StalenessExponential final : public LearningRate {
   double eta(const Work& work, std::uint32_t staleness, std::uint32_t gradients) const override {
     return fresh_.eta(work, staleness, gradients) * std::pow(rho_, staleness);
   }
+  double distance() const override { return fresh_.distance(); }
 
  private:
   FreshRate fresh_;

@@ -180,11 +180,15 @@ std::vector<Plan> Point::plans() const {
   if (with_model()) plan.learning_rate = learning_rate;
   if (model) plan.recipe.minibatch = model->minibatch();
   plan.rule = rule;
+  if (plan.learning_rate) plan.rule.distance = plan.learning_rate->distance();
   std::vector<Plan> result{plan};
   for (const auto& change : make_protocol()->changes()) {
     result.push_back(plan);
     Plan& changed = result.back();
-    if (change.learning_rate && with_model()) changed.learning_rate = change.learning_rate;
+    if (change.learning_rate && with_model()) {
+      changed.learning_rate = change.learning_rate;
+      changed.rule.distance = change.learning_rate->distance();
+    }
     if (change.minibatch) changed.recipe.minibatch = *change.minibatch;
     if (change.momentum) changed.rule.momentum = *change.momentum;
   }

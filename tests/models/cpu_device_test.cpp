@@ -42,12 +42,21 @@ RunRecord run_one(const Point& point, std::uint32_t limit = TimingPlane::default
   return std::move(run_cohort(point, 1, 1, limit).front());
 }
 
+/// What the loop below knows of a gradient that it applies, and the learning rate of that.
+struct Applied {
+  std::uint64_t applied;  // gradients, before this update
+  std::uint32_t staleness;
+  double squared_distance;  // between the parameters moved and those it was computed at
+};
+using Rate = double (*)(const Applied& use);
+
 /// The loop that users write by hand: computes every gradient at its dispatch, at the parameters of
-/// that moment, keeps it, and applies it with the schedule's eta, whose work it counts itself.
+/// that moment, keeps it, and applies it with its rate.
 class DirectLoop : public Observer {
  public:
-  DirectLoop(const Race& race, const QuadraticConfig& model)
+  DirectLoop(const Race& race, const QuadraticConfig& model, Rate rate)
       : race_(race),
+        rate_(rate),
         model_(make_quadratic<double>(model)),
         w_(model.dimensions, model.start),
         velocity_(w_.size(), 0.0) {}
@@ -56,15 +65,19 @@ class DirectLoop : public Observer {
     std::vector<double> g(w_.size());
     model_->gradient(
         w_, {race_.seed, 0, gradient.learner, gradient.draw, race_.plans[0].recipe.minibatch}, g);
-    gradients_[gradient.gradient] = std::move(g);
+    gradients_[gradient.gradient] = {std::move(g), w_, updates_};
   }
   void on_update(const UpdateFacts& update) override {
-    const double eta = race_.plans[0].learning_rate->eta({applied_, 0, 0}, 0, 1);
     const double k = static_cast<double>(update.gradients.size());
     std::vector<double> step(w_.size(), 0.0);
-    for (const auto& gradient : update.gradients) {
+    for (const auto& facts : update.gradients) {
+      const auto& [g, at, version] = gradients_.at(facts.gradient);
+      double squared_distance = 0;
       for (std::size_t i = 0; i < w_.size(); ++i)
-        step[i] += eta / k * gradients_.at(gradient.gradient)[i];
+        squared_distance += (w_[i] - at[i]) * (w_[i] - at[i]);
+      const double rate = rate_({applied_, updates_ - version, squared_distance});
+      rate_sum_ += rate;
+      for (std::size_t i = 0; i < w_.size(); ++i) step[i] += rate / k * g[i];
     }
     for (std::size_t i = 0; i < w_.size(); ++i) {
       velocity_[i] = race_.plans[0].rule.momentum * velocity_[i] + step[i];
@@ -72,6 +85,7 @@ class DirectLoop : public Observer {
                                             : velocity_[i];
     }
     applied_ += update.gradients.size();
+    ++updates_;
   }
   double loss() {
     Evaluation result;
@@ -79,13 +93,41 @@ class DirectLoop : public Observer {
     model_->evaluate({&value, 1}, {&result, 1});
     return result.loss;
   }
+  double mean_rate() const { return rate_sum_ / static_cast<double>(applied_); }
 
  private:
+  struct Dispatched {
+    std::vector<double> g, at;
+    std::uint32_t version;
+  };
   const Race& race_;
+  const Rate rate_;
   std::unique_ptr<Model<double>> model_;
   std::vector<double> w_, velocity_;
   std::uint64_t applied_ = 0;
-  std::map<GradientId, std::vector<double>> gradients_;
+  std::uint32_t updates_ = 0;
+  double rate_sum_ = 0;
+  std::map<GradientId, Dispatched> gradients_;
+};
+
+/// A scenario's learning rate, and the same by hand.
+struct RateCase {
+  const char* json;
+  Rate rate;
+};
+const RateCase rate_cases[] = {
+    {R"({"kind": "step", "eta": 0.02, "factor": 0.1, "at": [200], "unit": "gradients"})",
+     [](const Applied& use) { return use.applied < 200 ? 0.02 : 0.002; }},
+    {R"({"kind": "staleness", "eta": 0.02})",
+     [](const Applied& use) { return use.staleness == 0 ? 0.02 : 0.02 / use.staleness; }},
+    {R"({"kind": "staleness-exponential", "eta": 0.02, "rho": 0.8})",
+     [](const Applied& use) { return 0.02 * std::pow(0.8, use.staleness); }},
+    {R"({"kind": "distance", "c": 2e-5, "eta_max": 0.02})",
+     [](const Applied& use) { return std::fmin(2e-5 / use.squared_distance, 0.02); }},
+    {R"({"kind": "staleness", "schedule": {"kind": "distance", "c": 2e-5, "eta_max": 0.02}})",
+     [](const Applied& use) {
+       return std::fmin(2e-5 / use.squared_distance, 0.02) / std::fmax(1, use.staleness);
+     }},
 };
 
 }  // namespace
@@ -98,27 +140,62 @@ TEST_CASE(
   model.curvatures = {1, 0.3, 2};
   model.noise = 0.5;
   model.minibatch = 4;
-  for (const auto& protocol : every_protocol()) {
-    for (const auto* optimiser :
-         {R"({"momentum": 0})", R"({"momentum": 0.9})", R"({"momentum": 0.9, "nesterov": true})"}) {
-      CAPTURE(protocol);
-      CAPTURE(optimiser);
-      const Point point = point_from(
-          R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}}, "protocol": )" +
-          protocol +
-          R"(, "model": {"kind": "quadratic", "dimensions": 3, "curvatures": [1, 0.3, 2], "noise": 0.5, "minibatch": 4,
+  auto protocols = every_protocol();
+  protocols.push_back(R"({"kind": "k-async", "k": 2})");
+  protocols.push_back(R"({"kind": "k-batch-async", "k": 2})");
+  for (const auto& protocol : protocols) {
+    for (const auto& [learning_rate, rate] : rate_cases) {
+      for (const std::string optimiser : {R"({"momentum": 0})", R"({"momentum": 0.9})",
+                                          R"({"momentum": 0.9, "nesterov": true})"}) {
+        CAPTURE(protocol);
+        CAPTURE(std::string(learning_rate));
+        CAPTURE(optimiser);
+        const Point point = point_from(
+            R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}}, "protocol": )" +
+            protocol +
+            R"(, "model": {"kind": "quadratic", "dimensions": 3, "curvatures": [1, 0.3, 2], "noise": 0.5, "minibatch": 4,
                          "precision": "float64"},
-              "learning_rate": {"kind": "step", "eta": 0.02, "factor": 0.1, "at": [200], "unit": "gradients"},
-              "stop": {"updates": 300}, "optimiser": )" +
-          optimiser + "}");
-      const Race race = point.race();
-      const auto device = point.model->make_device({});
-      for (const std::uint32_t limit : {1u, 4096u}) {
-        DirectLoop direct(race, model);
-        Run run(race, 0, true, &direct, limit);
-        drive({&run, 1}, device.get(), [] { return true; });
-        const double loss = run.record().curve.back().evaluation.loss;
-        CHECK(std::abs(loss - direct.loss()) <= 1e-11 * direct.loss());
+              "learning_rate": )" +
+            learning_rate + R"(, "stop": {"updates": 300}, "optimiser": )" + optimiser + "}");
+        const Race race = point.race();
+        const auto device = point.model->make_device({});
+        for (const std::uint32_t limit : {1u, 4096u}) {
+          DirectLoop direct(race, model, rate);
+          Run run(race, 0, true, &direct, limit);
+          drive({&run, 1}, device.get(), [] { return true; });
+          const double loss = run.record().curve.back().evaluation.loss;
+          CHECK(std::abs(loss - direct.loss()) <= 1e-11 * direct.loss());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("cpu_device: with `distance` the learning rate of an evaluation is the mean applied") {
+  QuadraticConfig model;
+  model.dimensions = 3;
+  for (const std::string protocol : {R"({"kind": "async"})", R"({"kind": "k-async", "k": 2})",
+                                     R"({"kind": "k-sync", "k": 2})"}) {
+    CAPTURE(protocol);
+    const Point point = point_from(
+        R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}}, "protocol": )" +
+        protocol + R"(, "model": {"kind": "quadratic", "dimensions": 3, "precision": "float64"},
+         "learning_rate": {"kind": "distance", "c": 2e-5, "eta_max": 0.02}, "stop": {"updates": 300}})");
+    const Race race = point.race();
+    DirectLoop direct(race, model, [](const Applied& use) {
+      return std::fmin(2e-5 / use.squared_distance, 0.02);
+    });
+    run_timing(race, 0, &direct);
+    for (const std::uint32_t limit : {1u, 4096u}) {
+      const auto curve = run_one(point, limit).curve;
+      CHECK(std::isnan(curve.front().point.learning_rate));  // nothing was applied yet
+      const double measured = curve.back().point.learning_rate;
+      CHECK(std::abs(measured - direct.mean_rate()) <= 1e-12 * direct.mean_rate());
+      if (protocol.find("async") == std::string::npos) {
+        CHECK(measured == 0.02);
+      } else {
+        CHECK(measured > 0.002);
+        CHECK(measured < 0.018);
       }
     }
   }

@@ -144,7 +144,7 @@ TEST_CASE("staleness, staleness-exponential: lower the value of a schedule in pl
 
 TEST_CASE("staleness: each gradient of an update has the rate of its own staleness") {
   Race race = race_of(8, R"({"kind": "k-async", "k": 4})", R"({"updates": 500})");
-  race.learning_rate =
+  race.plans[0].learning_rate =
       point_with(R"({"kind": "staleness", "eta": 0.5})", R"({"updates": 1})", quadratic)
           .learning_rate;
   TimingPlane plane(race, 0, true, nullptr, 1'000'000);
@@ -180,9 +180,10 @@ TEST_CASE("scale: the rate of an update of K gradients is K or sqrt(K) times eta
 TEST_CASE("scale: linear undoes the average, so every gradient has the weight eta") {
   for (const auto* protocol : {R"({"kind": "k-sync", "k": 4})", R"({"kind": "k-async", "k": 3})"}) {
     Race race = race_of(8, protocol, R"({"updates": 100})");
-    race.learning_rate = point_with(R"({"kind": "constant", "eta": 0.5, "scale": "linear"})",
-                                    R"({"updates": 1})", quadratic)
-                             .learning_rate;
+    race.plans[0].learning_rate =
+        point_with(R"({"kind": "constant", "eta": 0.5, "scale": "linear"})", R"({"updates": 1})",
+                   quadratic)
+            .learning_rate;
     TimingPlane plane(race, 0, true, nullptr, 1'000'000);
     for (const Use& use : plane.next_segment().uses) REQUIRE(use.weight == 0.5);
     CHECK(plane.evaluations().back().learning_rate == 0.5 * race.make_protocol()->k());
@@ -225,7 +226,7 @@ TEST_CASE("warm_up, scale: multiply each other and the rule, nested or not") {
 TEST_CASE("warm_up: is indexed by work, so it ends at the same gradient whatever the K") {
   for (const auto* protocol : {R"({"kind": "k-sync", "k": 4})", R"({"kind": "async"})"}) {
     Race race = race_of(8, protocol, R"({"gradients": 1600})");
-    race.learning_rate =
+    race.plans[0].learning_rate =
         point_with(
             R"({"kind": "constant", "eta": 1, "warm_up": {"length": 800, "unit": "gradients"}})",
             R"({"updates": 1})", quadratic)
@@ -238,4 +239,23 @@ TEST_CASE("warm_up: is indexed by work, so it ends at the same gradient whatever
       REQUIRE(segment.uses[op.first].weight == std::min(1.0, applied / 800) / op.count);
     }
   }
+}
+
+TEST_CASE("distance: eta_max, and c / eta_max for the device, through every rule around it") {
+  const std::string distance = R"({"kind": "distance", "c": 0.25, "eta_max": 2)";
+  const Point plain = point_with(distance + "}", R"({"updates": 1})", quadratic);
+  CHECK(plain.learning_rate->eta({}, 30, 1) == 2);
+  CHECK(plain.learning_rate->distance() == 0.125);
+  CHECK(plain.race().plans[0].rule.distance == 0.125);
+  for (const auto& around :
+       {distance + R"(, "scale": "sqrt"})",
+        R"({"kind": "staleness", "schedule": )" + distance + "}}",
+        R"({"kind": "staleness-exponential", "rho": 0.5, "schedule": )" + distance + "}}"}) {
+    CAPTURE(around);
+    CHECK(point_with(around, R"({"updates": 1})", quadratic).race().plans[0].rule.distance ==
+          0.125);
+  }
+  const Point constant =
+      point_with(R"({"kind": "staleness", "eta": 2})", R"({"updates": 1})", quadratic);
+  CHECK(constant.race().plans[0].rule.distance == 0);
 }
