@@ -3,7 +3,6 @@
 #include <limits>
 #include <span>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
 #include "sim/check.h"
@@ -12,37 +11,6 @@
 namespace gradrace {
 
 namespace fs = std::filesystem;
-
-static std::vector<fs::path> candidates(const fs::path& scenario_folder,
-                                        const fs::path& data_folder, const std::string& path) {
-  if (path.empty()) return {};
-  std::vector<fs::path> result{fs::absolute(scenario_folder / path).lexically_normal()};
-  fs::path last = fs::path(path).lexically_normal();
-  if (!last.has_filename()) last = last.parent_path();
-  last = last.filename();
-  if (!data_folder.empty() && !last.empty() && last != "..")
-    result.push_back(fs::absolute(data_folder / last).lexically_normal());
-  return result;
-}
-
-DataShelf::DataShelf(fs::path scenario_folder, fs::path data_folder)
-    : scenario_folder_(std::move(scenario_folder)), data_folder_(std::move(data_folder)) {}
-
-fs::path DataShelf::find(const std::string& path) const {
-  for (const auto& place : candidates(scenario_folder_, data_folder_, path)) {
-    std::error_code error;
-    const fs::path found = fs::canonical(place, error);
-    if (!error) return found;
-  }
-  return {};
-}
-
-std::string DataShelf::places(const std::string& path) const {
-  std::string result;
-  for (const auto& place : candidates(scenario_folder_, data_folder_, path))
-    result += (result.empty() ? "" : ", ") + place.string();
-  return result;
-}
 
 namespace {
 
@@ -101,18 +69,17 @@ std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
 
 LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::string& kind,
                                 std::string_view meaning, Dataset (*load)(const fs::path& folder)) {
-  std::string path;
-  fields.text("path", path, Need::required, meaning);
+  Location location;
+  fields.path("path", location, Need::required, meaning);
   if (!fields.good()) return {};
-  const fs::path folder = shelf.find(path);
-  if (!fs::is_directory(folder) && shelf.data_needed()) {
-    fields.complain("path", "no folder \"" + path + "\"", "looked at " + shelf.places(path));
+  const std::string missing = "no folder \"" + location.name + "\"";
+  const std::string looked = "looked at " + location.looked_at;
+  if (!fs::is_directory(location.found) && shelf.data_needed()) {
+    fields.complain("path", missing, looked);
     return {};
   }
-  return [&shelf, kind, path, folder, load] {
-    if (folder.empty()) {
-      throw std::runtime_error("no folder \"" + path + "\": looked at " + shelf.places(path));
-    }
+  return [&shelf, kind, folder = location.found, missing, looked, load] {
+    if (folder.empty()) throw std::runtime_error(missing + ": " + looked);
     return shelf.get(kind + " " + folder.string(), [&] { return load(folder); });
   };
 }

@@ -8,9 +8,11 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/catalog.h"
+#include "sim/locator.h"
 
 namespace gradrace {
 
@@ -31,19 +33,14 @@ struct Dataset {
   std::string hash;  // of the content, hexadecimal
 };
 
-/// Finds and keeps data: where relative paths start, where else to look, and what has been read
-/// already.
+/// Keeps data: where they are found, and what has been read already.
 class DataShelf {
  public:
-  /// A relative path starts at `scenario_folder`; what is not there is looked for at
-  /// `data_folder`/<last component>
-  /// (--data, GRADRACE_DATA; empty: nowhere).
-  DataShelf(std::filesystem::path scenario_folder, std::filesystem::path data_folder);
+  DataShelf(std::filesystem::path scenario_folder, std::filesystem::path data_folder)
+      : locator_(std::move(scenario_folder), std::move(data_folder)) {}
 
-  /// The absolute path of a folder or file that exists, else an empty path.
-  std::filesystem::path find(const std::string& path) const;
-  /// Where find() looks, for its error message.
-  std::string places(const std::string& path) const;
+  /// For the reader of the scenario.
+  const Locator& locator() const { return locator_; }
 
   /// Without need (a timing-only run), a place that is not there is no error until its data are
   /// read.
@@ -54,7 +51,7 @@ class DataShelf {
   std::shared_ptr<const Dataset> get(const std::string& name, const std::function<Dataset()>& load);
 
  private:
-  std::filesystem::path scenario_folder_, data_folder_;
+  Locator locator_;
   bool data_needed_ = true;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const Dataset>> shelf_;

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/locator.h"
+
 namespace gradrace {
 
 /// Whether a key must stand in the file.  `defaulted`: the value that the variable has is the
@@ -60,6 +62,9 @@ class Fields {
                        std::string_view meaning) = 0;
   virtual void flag(std::string_view key, bool& value, Need need, std::string_view meaning) = 0;
   virtual void text(std::string_view key, std::string& value, Need need,
+                    std::string_view meaning) = 0;
+  /// The name of a file or folder.  That it is there is for the kind to check.
+  virtual void path(std::string_view key, Location& location, Need need,
                     std::string_view meaning) = 0;
   /// One of a few words.
   virtual void choice(std::string_view key, std::string& value,

@@ -67,6 +67,7 @@ ordered_json whole_if_possible(double value) { return ordered_json::parse(number
 
 struct Reader::State {
   const Document& document;
+  const Locator locator;
   ordered_json resolved = ordered_json::object();
   std::vector<Problem> problems = {};
   std::vector<Open> open = {};
@@ -202,7 +203,8 @@ struct Reader::State {
   }
 };
 
-Reader::Reader(const Document& document) : state_(std::make_unique<State>(document)) {
+Reader::Reader(const Document& document, Locator locator)
+    : state_(std::make_unique<State>(document, std::move(locator))) {
   const auto& root = document.root();
   state_->root_is_object = root.is_object();
   state_->push(root.is_object() ? &root : nullptr, "", &state_->resolved);
@@ -255,6 +257,11 @@ void Reader::text(std::string_view key, std::string& value, Need need, std::stri
     return;
   }
   state_->write(key, value);
+}
+
+void Reader::path(std::string_view key, Location& location, Need need, std::string_view meaning) {
+  text(key, location.name, need, meaning);
+  location = state_->locator.find(location.name);
 }
 
 void Reader::choice(std::string_view key, std::string& value,

@@ -16,7 +16,8 @@ namespace gradrace {
 /// reader.
 class Reader : public Fields {
  public:
-  explicit Reader(const Document& document);
+  /// `locator`: finds the files that the document names.
+  explicit Reader(const Document& document, Locator locator = Locator());
   ~Reader() override;
 
   using Fields::integer;
@@ -27,6 +28,7 @@ class Reader : public Fields {
                std::string_view meaning) override;
   void flag(std::string_view key, bool& value, Need need, std::string_view meaning) override;
   void text(std::string_view key, std::string& value, Need need, std::string_view meaning) override;
+  void path(std::string_view key, Location& location, Need need, std::string_view meaning) override;
   void choice(std::string_view key, std::string& value, std::span<const std::string_view> allowed,
               Need need, std::string_view meaning) override;
   void reals(std::string_view key, std::vector<double>& values, Need need, Range range,

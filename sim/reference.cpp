@@ -152,6 +152,11 @@ void Reference::text(std::string_view key, std::string& value, Need need,
   if (need == Need::defaulted) page.default_value = ordered_json(value).dump();
 }
 
+void Reference::path(std::string_view key, Location& location, Need need,
+                     std::string_view meaning) {
+  text(key, location.name, need, meaning);
+}
+
 void Reference::choice(std::string_view key, std::string& value,
                        std::span<const std::string_view> allowed, Need need,
                        std::string_view meaning) {

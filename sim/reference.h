@@ -34,6 +34,7 @@ class Reference : public Fields {
                std::string_view meaning) override;
   void flag(std::string_view key, bool& value, Need need, std::string_view meaning) override;
   void text(std::string_view key, std::string& value, Need need, std::string_view meaning) override;
+  void path(std::string_view key, Location& location, Need need, std::string_view meaning) override;
   void choice(std::string_view key, std::string& value, std::span<const std::string_view> allowed,
               Need need, std::string_view meaning) override;
   void reals(std::string_view key, std::vector<double>& values, Need need, Range range,

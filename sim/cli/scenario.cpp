@@ -221,14 +221,14 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
   apply(base, changes);
   const auto shelf = std::make_shared<DataShelf>(std::filesystem::absolute(file).parent_path(),
                                                  changes.data_folder);
-  const Sweep sweep(base, *shelf);
+  const Sweep sweep(base, shelf->locator());
   std::vector<Problem> problems = sweep.problems();
   Scenario scenario{file, sweep.paths(), {}, {}, shelf};
   for (std::size_t number = 0; number < sweep.points(); ++number) {
     Point point;
     point.name = file.stem().string();
     const Document document = sweep.document(number, point.swept);
-    Reader reader(document);
+    Reader reader(document, shelf->locator());
     reader.pass("$schema");
     reader.pass("sweep");
     visit_scenario(reader, point, *shelf);

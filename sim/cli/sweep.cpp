@@ -16,30 +16,30 @@ constexpr std::size_t most_points = 1'000'000;
 constexpr std::array<std::string_view, 6> sweepable{"cluster",  "model", "optimiser",
                                                     "protocol", "stop",  "learning_rate"};
 
-void make_absolute(Json& value, const DataShelf& shelf) {
+void make_absolute(Json& value, const Locator& locator) {
   if (!value.is_string()) return;
-  const auto found = shelf.find(value.get<std::string>());
+  const auto found = locator.find(value.get<std::string>()).found;
   if (!found.empty()) value = found.string();
 }
 
 /// Every value of a key `path`, also where a sweep lists values for a path that ends so.
-void make_paths_absolute(Json& value, const DataShelf& shelf) {
+void make_paths_absolute(Json& value, const Locator& locator) {
   if (!value.is_structured()) return;
   for (const auto& [key, child] : value.items()) {
     const bool names_path = value.is_object() && (key == "path" || key.ends_with(".path"));
     if (names_path && child.is_array()) {
-      for (auto& path : child) make_absolute(path, shelf);
+      for (auto& path : child) make_absolute(path, locator);
     } else if (names_path) {
-      make_absolute(child, shelf);
+      make_absolute(child, locator);
     } else {
-      make_paths_absolute(child, shelf);
+      make_paths_absolute(child, locator);
     }
   }
 }
 
-std::string csv_value(const std::string& path, Json value, const DataShelf& shelf) {
+std::string csv_value(const std::string& path, Json value, const Locator& locator) {
   Json named = {{path, std::move(value)}};
-  make_paths_absolute(named, shelf);
+  make_paths_absolute(named, locator);
   value = named[path];
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
@@ -51,7 +51,7 @@ Json::json_pointer pointer_of(std::string dotted) {
 
 }  // namespace
 
-Sweep::Sweep(const Document& base, const DataShelf& shelf) : base_(base), shelf_(shelf) {
+Sweep::Sweep(const Document& base, const Locator& locator) : base_(base), locator_(locator) {
   const auto found = base.root().find("sweep");
   if (found == base.root().end()) return;
   if (!found->is_object()) complain("/sweep", "expected an object of lists");
@@ -149,7 +149,7 @@ Document Sweep::document(std::size_t number, std::vector<std::string>& values) c
     for (std::size_t i = 0; i < axis.paths.size(); ++i) {
       const std::string pointer = axis.pointers[i] + item;
       values.push_back(
-          csv_value(axis.paths[i], base_.root().at(Json::json_pointer(pointer)), shelf_));
+          csv_value(axis.paths[i], base_.root().at(Json::json_pointer(pointer)), locator_));
       document.set(axis.paths[i], pointer);
     }
   }
@@ -175,7 +175,7 @@ Json Sweep::resolved(const Json& first) const {
     result["sweep"] = *sweep;
   }
   result.erase("$schema");
-  make_paths_absolute(result, shelf_);
+  make_paths_absolute(result, locator_);
   return result;
 }
 

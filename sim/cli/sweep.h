@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "models/dataset.h"
 #include "sim/document.h"
+#include "sim/locator.h"
 
 namespace gradrace {
 
@@ -14,8 +14,8 @@ namespace gradrace {
 /// Cartesian product of them, the first path slowest; the lists in "zip" walk in parallel, as one.
 class Sweep {
  public:
-  /// The document and the shelf, which finds the paths of data, must outlive it.
-  Sweep(const Document& base, const DataShelf& shelf);
+  /// The document and the locator of its files must outlive it.
+  Sweep(const Document& base, const Locator& locator);
 
   /// What is wrong with the sweep itself; then points() is 1 or counts what is right.
   const std::vector<Problem>& problems() const { return problems_; }
@@ -47,7 +47,7 @@ class Sweep {
   void complain(const std::string& pointer, std::string what);
 
   const Document& base_;
-  const DataShelf& shelf_;
+  const Locator& locator_;
   std::vector<Axis> axes_;
   std::vector<Problem> problems_;
 };

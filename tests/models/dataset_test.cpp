@@ -4,8 +4,6 @@
 
 #include <thread>
 
-#include "tests/models/temporary_folder.h"
-
 namespace gradrace {
 
 /// Two training rows of bytes, a test row of floats.
@@ -16,31 +14,6 @@ static Dataset toy() {
   dataset.train = {2, {1, 2, 3, 4}, {}, {0, 1}};
   dataset.test = {1, {}, {0.5f, -1.5f}, {1}};
   return dataset;
-}
-
-TEST_CASE("data shelf: a path starts at the scenario, then its last part at the data folder") {
-  const TemporaryFolder folder;
-  folder.write("scenarios/x.json", "");
-  folder.write("data/mnist/a", "");
-  folder.write("elsewhere/digits/a", "");
-  const DataShelf shelf(folder.path() / "scenarios", folder.path() / "elsewhere");
-  CHECK(shelf.find("../data/mnist") == folder.path() / "data/mnist");
-  CHECK(shelf.find("../data/mnist/") == folder.path() / "data/mnist");
-  CHECK(shelf.find("../data/digits") == folder.path() / "elsewhere/digits");
-  CHECK(shelf.find("../data/digits/") == folder.path() / "elsewhere/digits");
-  CHECK(shelf.find("/nowhere/digits") == folder.path() / "elsewhere/digits");
-  CHECK(shelf.find((folder.path() / "data/mnist").string()) == folder.path() / "data/mnist");
-  CHECK(shelf.find("../data/cifar").empty());
-  CHECK(shelf.find("").empty());
-  CHECK(shelf.places("../data/cifar") == (folder.path() / "data/cifar").string() + ", " +
-                                             (folder.path() / "elsewhere/cifar").string());
-}
-
-TEST_CASE("data shelf: without a data folder there is one place") {
-  const TemporaryFolder folder;
-  const DataShelf shelf(folder.path(), {});
-  CHECK(shelf.find("x").empty());
-  CHECK(shelf.places("x") == (folder.path() / "x").string());
 }
 
 TEST_CASE("data shelf: a data set is made once, also by many threads") {

@@ -8,7 +8,7 @@ template <class Product>
 static Reading<Product> read_one(const std::string& json,
                                  const Catalog<Product, DataShelf&>& catalog, DataShelf& shelf) {
   const Document document = Document::parse("{\"it\": " + json + "}", "test");
-  Reader reader(document);
+  Reader reader(document, shelf.locator());
   Reading<Product> reading;
   read_kind<Product, DataShelf&>(reader, "it", catalog, reading.product, Need::required, "", shelf);
   for (const Problem& problem : reader.finish()) reading.problems += problem.text() + "\n";

@@ -490,6 +490,26 @@ TEST_CASE("reader: a kind that is missing or none is one problem") {
         "a.json:1:28: error: number.parts: expected an array, got {}");
 }
 
+TEST_CASE("reader: a path is text that the locator finds; the document keeps it as it stands") {
+  const auto document = Document::parse(R"({"here": "scenarios", "there": "nowhere/x"})", "a.json");
+  Reader reader(document, Locator("."));
+  Location here, there, absent;
+  reader.path("here", here, Need::required, "");
+  reader.path("there", there, Need::required, "");
+  reader.path("absent", absent, Need::none, "");
+  CHECK(texts(reader.finish()) == "");
+  CHECK(here.name == "scenarios");
+  CHECK(here.found == std::filesystem::canonical("scenarios"));
+  CHECK(there.found.empty());
+  CHECK(there.looked_at == std::filesystem::absolute("nowhere/x").string());
+  CHECK(absent.name.empty());
+  CHECK(reader.resolved().dump() == R"({"here":"scenarios","there":"nowhere/x"})");
+  CHECK(complaint(R"({"p": 1})", [](Fields& fields) {
+          Location location;
+          fields.path("p", location, Need::required, "");
+        }) == "p: expected a string, got 1");
+}
+
 TEST_CASE("reader: absent kinds leave their products as they are") {
   const auto document = Document::parse("{}", "a.json");
   Reader reader(document);

@@ -5,8 +5,8 @@
 
 #include "models/dataset.h"
 #include "tests/models/reading.h"
-#include "tests/models/temporary_folder.h"
 #include "tests/skip.h"
+#include "tests/temporary_folder.h"
 
 namespace gradrace {
 

@@ -1,4 +1,4 @@
-#include "tests/models/temporary_folder.h"
+#include "tests/temporary_folder.h"
 
 #include <stdlib.h>
 #include <zlib.h>
