@@ -22,11 +22,15 @@ class Distribution {
   /// One draw.  May take any number of words from the stream.
   virtual double sample(Stream& words) const = 0;
 
-  /// The draw of that name; not independent of a learner's others if the law has memory.
+  /// The draw of that name.  Differs from a sample of the stream of that name only where the law
+  /// has a memory.
   virtual double draw(const StreamName& name) const {
     Stream words = stream(name);
     return sample(words);
   }
+
+  /// True where the draws of a run are not independent or not of one law for all learners; what
+  /// follows are then those of one draw, taken by itself.
   virtual bool has_memory() const { return false; }
 
   virtual double mean() const = 0;

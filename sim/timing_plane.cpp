@@ -26,6 +26,7 @@ TimingPlane::TimingPlane(const Race& race, std::uint32_t replica, bool taped, Ob
       taped_(taped),
       observer_(observer),
       limit_(limit),
+      runtime_has_memory_(race.runtime->has_memory()),
       protocol_(race.make_protocol()),
       runtimes_(race.make_runtimes ? race.make_runtimes(race.seed, replica) : nullptr),
       queue_(race.learners + clockwork),
@@ -151,7 +152,9 @@ void TimingPlane::begin_minibatch(std::uint32_t number) {
 double TimingPlane::runtime(std::uint32_t learner, std::uint32_t draw) {
   if (runtimes_)
     return runtimes_->duration(learner, draw, totals_.time, race_.plans[plan_].recipe.minibatch);
-  Stream words = stream({race_.seed, replica_, Purpose::runtime, learner, draw});
+  const StreamName name{race_.seed, replica_, Purpose::runtime, learner, draw};
+  if (runtime_has_memory_) return race_.runtime->draw(name);
+  Stream words = stream(name);
   return race_.runtime->sample(words);
 }
 

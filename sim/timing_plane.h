@@ -138,6 +138,7 @@ class TimingPlane : private Server {
   const bool taped_;
   Observer* const observer_;
   const std::uint32_t limit_;
+  const bool runtime_has_memory_;
   const std::unique_ptr<Protocol> protocol_;
   const std::unique_ptr<Runtimes> runtimes_;  // null: independent draws
 

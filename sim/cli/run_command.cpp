@@ -140,7 +140,7 @@ std::filesystem::path folder_of(const Scenario& scenario, const RunOptions& opti
 bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptions& options) {
   std::vector<Theory> theories;
   for (const auto& point : scenario.points) {
-    theories.push_back(point.make_protocol()->theory(*point.runtime, point.learners));
+    theories.push_back(point.theory());
   }
   const std::size_t count = scenario.points.size() * scenario.first().replicas;
   const unsigned jobs =

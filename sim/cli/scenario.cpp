@@ -213,6 +213,12 @@ Race Point::race() const {
   return race;
 }
 
+Theory Point::theory() const {
+  Theory theory = make_protocol()->theory(*runtime, learners);
+  if (runtime->has_memory()) theory.iteration_time.reset();
+  return theory;
+}
+
 Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes) {
   if (!std::filesystem::is_regular_file(file)) {
     throw UsageError(file.string() + ": there is no such file");

@@ -46,6 +46,9 @@ struct Point {
   /// What the timing plane is told.  Reads the data where epochs are counted.
   Race race() const;
 
+  /// What theory says of it: no iteration time where the runtimes have a memory.
+  Theory theory() const;
+
  private:
   std::vector<Plan> plans() const;
 };

@@ -42,7 +42,7 @@ int theory_command(const std::filesystem::path& file, const ScenarioChanges& cha
   for (std::size_t number = 0; number < scenario.points.size(); ++number) {
     const Point& point = scenario.points[number];
     const auto protocol = point.make_protocol();
-    const Theory theory = protocol->theory(*point.runtime, point.learners);
+    const Theory theory = point.theory();
     const double time = theory.iteration_time ? theory.iteration_time->value : not_known;
     const double time_of_sync =
         point.runtime->expected_order_statistic(point.learners, point.learners);
