@@ -11,7 +11,8 @@ namespace gradrace {
 namespace {
 
 constexpr double tie = 1e-11;
-constexpr double log_smallest = -690;  // of a survival that a double still holds well
+constexpr std::size_t most_breaks = 1000;  // the work grows with their square
+constexpr double log_smallest = -690;      // of a survival that a double still holds well
 
 /// Quantiles, both sides of every break, and twice the last place again and again.
 std::vector<double> places(const Distribution& law) {
@@ -39,6 +40,7 @@ std::vector<double> places(const Distribution& law) {
 }  // namespace
 
 Ageing ageing_on_grid(const Distribution& law) {
+  if (breaks_of(law).size() > most_breaks) return Ageing::neither;
   const auto x = places(law);
   std::vector<double> log_survival(x.size());
   std::transform(x.begin(), x.end(), log_survival.begin(),

@@ -14,6 +14,7 @@ extern const DistributionEntry normal_entry;
 extern const DistributionEntry hyperexponential_entry;
 extern const DistributionEntry two_point_entry;
 extern const DistributionEntry mixture_entry;
+extern const DistributionEntry empirical_entry;
 
 const DistributionCatalog& distribution_catalog() {
   // clang-format off
@@ -30,6 +31,7 @@ const DistributionCatalog& distribution_catalog() {
       &hyperexponential_entry,
       &two_point_entry,
       &mixture_entry,
+      &empirical_entry,
   };
   // clang-format on
   static constexpr DistributionCatalog catalog{"distributions", "distribution", entries};

@@ -7,6 +7,7 @@
 #include "distributions/ageing.h"
 #include "distributions/breaks.h"
 #include "distributions/catalog.h"
+#include "distributions/measured.h"
 #include "distributions/order_statistics.h"
 #include "distributions/quantile.h"
 #include "distributions/weights.h"
@@ -28,7 +29,7 @@ constexpr Page page{
 /// Probabilities at whose quantiles a part's step from 1 to 0 is framed.
 constexpr double frame[] = {1e-9, 1e-6, 1e-3, 0.05, 0.5, 0.95, 1 - 1e-3, 1 - 1e-6, 1 - 1e-9};
 
-class Mixture final : public Distribution, public HasBreaks {
+class Mixture final : public Distribution, public HasBreaks, public Measured {
  public:
   struct Config {
     std::vector<double> weights;
@@ -44,6 +45,11 @@ class Mixture final : public Distribution, public HasBreaks {
     if (config.parts.empty()) fields.complain("parts", "must be at least one");
     if (config.parts.size() != config.weights.size()) {
       fields.complain("weights", "must be as many as parts");
+    }
+    if (std::any_of(config.parts.begin(), config.parts.end(),
+                    [](const auto& part) { return part->has_memory(); })) {
+      fields.complain("parts", "must each be drawn independently",
+                      "of an empirical part: mode bootstrap");
     }
   }
 
@@ -99,6 +105,16 @@ class Mixture final : public Distribution, public HasBreaks {
     return one_mean ? Ageing::memoryless : Ageing::new_shorter;
   }
   std::vector<double> breaks() const override { return breaks_; }
+  std::vector<std::shared_ptr<const Trace>> traces() const override {
+    std::vector<std::shared_ptr<const Trace>> all;
+    for (const auto& part : parts_) {
+      const auto* measured = as_measured(*part);
+      if (measured == nullptr) continue;
+      const auto traces = measured->traces();
+      all.insert(all.end(), traces.begin(), traces.end());
+    }
+    return all;
+  }
 
  private:
   template <class Value>

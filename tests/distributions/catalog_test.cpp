@@ -12,10 +12,11 @@
 namespace gradrace {
 namespace {
 
-TEST_CASE("distribution catalog: the twelve names of the contract, in its order") {
+TEST_CASE("distribution catalog: the thirteen names of the contract, in its order") {
   const std::vector<std::string_view> names{
       "deterministic", "uniform",   "exponential", "shifted-exponential", "pareto",    "weibull",
-      "gamma",         "lognormal", "normal",      "hyperexponential",    "two-point", "mixture"};
+      "gamma",         "lognormal", "normal",      "hyperexponential",    "two-point", "mixture",
+      "empirical"};
   CHECK(distribution_catalog().names() == names);
   CHECK(distribution_catalog().discriminator == "distribution");
 }

@@ -8,7 +8,7 @@ namespace gradrace {
 
 ReadLaw read_law(const std::string& json) {
   const auto document = Document::parse("{\"runtime\": " + json + "}", "test.json");
-  Reader reader(document);
+  Reader reader(document, Locator("scenarios"));
   ReadLaw result;
   read_kind(reader, "runtime", distribution_catalog(), result.law, Need::required, "the law");
   result.problems = reader.finish();
@@ -66,6 +66,11 @@ const std::vector<std::string>& many_laws() {
              R"({"distribution": "mixture", "weights": [0.5, 0.5], "parts": [
                  {"distribution": "normal", "mean": 1, "sd": 0.0001},
                  {"distribution": "normal", "mean": 2, "sd": 0.0001}]})",
+             R"({"distribution": "empirical", "path": "times.csv", "column": "time",
+                 "mode": "block", "learner_column": "learner", "scale": 0.01})",
+             R"({"distribution": "mixture", "weights": [0.5, 0.5], "parts": [
+                 {"distribution": "empirical", "path": "times.csv", "column": "time"},
+                 {"distribution": "gamma", "shape": 4, "scale": 0.5}]})",
              R"({"distribution": "mixture", "weights": [0.999, 0.001], "parts": [
                  {"distribution": "normal", "mean": 1, "sd": 0.001},
                  {"distribution": "deterministic", "value": 1e6}]})",

@@ -8,7 +8,8 @@
 
 namespace gradrace {
 
-/// What a scenario's reader makes of {"runtime": json}: the law, or what is wrong with it.
+/// What a scenario's reader makes of {"runtime": json} in scenarios/: the law, or what is wrong
+/// with it.
 struct ReadLaw {
   DistributionProduct law;
   std::vector<Problem> problems;

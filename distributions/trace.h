@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace gradrace {
+
+/// A file of measured times that cannot be used, and which of its three keys is to blame: "path",
+/// "column" or "learner_column".
+class TraceError : public std::runtime_error {
+ public:
+  TraceError(std::string_view blamed, const std::string& what, std::string right = {})
+      : std::runtime_error(what), key(blamed), allowed(std::move(right)) {}
+
+  std::string key, allowed;  // allowed: empty, or what would be right
+};
+
+/// Text cells of a CSV file (RFC 4180, lines may end in LF): a line of names, then rows.
+struct Table {
+  std::filesystem::path file;
+  std::string hash;                            // of the file's bytes
+  std::vector<std::string> names;              // some may be empty
+  std::vector<std::vector<std::string>> rows;  // each as long as names
+  std::vector<std::size_t> lines;              // where the rows begin, from 1
+
+  /// Throws TraceError unless one column has that name.
+  std::size_t column(std::string_view name, std::string_view key) const;
+};
+
+/// Throws TraceError for a file that is no table or has no rows.
+Table read_table(const std::filesystem::path& file);
+
+/// The cell as a number: all of it, spaces around it apart.  False if it is none.
+bool parse_number(std::string_view cell, double& number);
+
+/// Measured times of one minibatch, by learner.
+struct Trace {
+  std::filesystem::path file;
+  std::string hash;                         // of the file's bytes
+  std::vector<std::string> learners;        // ascending, by number if all are numbers
+  std::vector<std::vector<double>> series;  // [learner], in the order of the rows; all > 0
+
+  std::size_t size() const;
+};
+
+/// The times of a column.  A row belongs to the learner that `learner_column` names; without one
+/// (empty), all rows are one series.  Throws TraceError.
+Trace trace_of(const Table& table, std::string_view column, std::string_view learner_column);
+
+}  // namespace gradrace
