@@ -379,7 +379,8 @@ std::vector<LearnerTotals> TimingPlane::learner_totals() const {
   std::vector<LearnerTotals> result;
   result.reserve(learners_.size());
   for (const auto& learner : learners_) {
-    result.push_back({learner.busy, learner.wasted, learner.applied});
+    result.push_back(
+        {learner.busy, learner.wasted, learner.applied, learner.draws - learner.computing});
   }
   return result;
 }

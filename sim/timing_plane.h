@@ -37,6 +37,7 @@ struct EvaluationPoint {
 struct LearnerTotals {
   double busy = 0, wasted = 0;  // wasted: part of busy, on gradients cancelled or dropped
   std::uint32_t gradients = 0;  // applied
+  std::uint32_t draws = 0;      // minibatches that arrived or were cancelled
 };
 
 /// Decides who finishes when and which gradient enters which update: one clock, one queue of

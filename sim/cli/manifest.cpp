@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "distributions/measured.h"
 #include "sim/cli/version.h"
 #include "sim/hash.h"
 
@@ -42,8 +43,10 @@ Json machine() {
 Json data_hashes(const Scenario& scenario) {
   std::set<std::string> hashes;
   for (const auto& point : scenario.points) {
-    if (!point.with_model()) continue;
-    const std::string hash = point.model->data_hash();
+    if (const auto* measured = as_measured(*point.runtime)) {
+      for (const auto& trace : measured->traces()) hashes.insert(trace->hash);
+    }
+    const std::string hash = point.with_model() ? point.model->data_hash() : "";
     if (!hash.empty()) hashes.insert(hash);
   }
   return hashes;
@@ -69,7 +72,8 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
       {"jobs", facts.jobs},
       {"runs", facts.runs},
       {"runs_finished", facts.finished},
-      {"elapsed", facts.elapsed}};
+      {"elapsed", facts.elapsed},
+      {"notes", facts.notes}};
   return manifest.dump(2) + "\n";
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "sim/cli/scenario.h"
 
@@ -11,6 +12,7 @@ struct RunFacts {
   std::size_t runs, finished;
   unsigned jobs;
   double elapsed;  // seconds
+  std::vector<std::string> notes;
 };
 
 /// manifest.json: everything to repeat the runs, and what they were made with.

@@ -9,6 +9,7 @@
 
 #include "sim/cli/output_folder.h"
 #include "sim/cli/recorders.h"
+#include "sim/cli/replay_notes.h"
 #include "sim/cli/scenario.h"
 #include "sim/run.h"
 
@@ -53,6 +54,8 @@ class ResultsWriter {
   void finish();
 
   const std::vector<RunSummary>& summaries() const { return summaries_; }
+  /// What the user should know of the runs added.
+  std::vector<std::string> notes() const { return replays_.texts(); }
 
  private:
   struct Texts {
@@ -70,6 +73,7 @@ class ResultsWriter {
   std::map<std::size_t, Texts> early_;  // finished before a run of a lower number
   bool traced_ = false;
   std::vector<RunSummary> summaries_;
+  ReplayNotes replays_;
 };
 
 /// "exact", "upper", "lower", "approximate".

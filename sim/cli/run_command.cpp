@@ -158,9 +158,13 @@ bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptio
       std::count_if(summaries.begin(), summaries.end(),
                     [](const RunSummary& run) { return run.status != Status::interrupted; }));
   if (finished == 0) return false;
-  folder.append("manifest.json", manifest_text(scenario, {count, finished, jobs, elapsed}));
+  folder.append("manifest.json",
+                manifest_text(scenario, {count, finished, jobs, elapsed, writer.notes()}));
   folder.publish();
-  if (!options.quiet) std::cout << closing_table(scenario, theories, summaries, elapsed);
+  if (!options.quiet) {
+    std::cout << closing_table(scenario, theories, summaries, elapsed);
+    for (const auto& note : writer.notes()) std::cout << "note: " << note << '\n';
+  }
   std::cout << "results: " << (folder.path() / "").string() << '\n';
   return true;
 }

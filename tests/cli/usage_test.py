@@ -198,8 +198,7 @@ class Schema(ProgramTest):
         files = sorted((ROOT / "scenarios").rglob("*.json"))
         files = [file for file in files if file.name != "schema.json"]
         for file in files:
-            data = json.loads(file.read_text()).get("model", {}).get("dataset", {})
-            if "path" in data:  # its place is checked where the data are
+            if '"path": "../data/' in file.read_text():  # its place is checked where the data are
                 continue
             self.call("validate", file)
 

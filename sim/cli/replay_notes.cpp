@@ -1,0 +1,35 @@
+#include "sim/cli/replay_notes.h"
+
+#include "distributions/measured.h"
+#include "sim/cli/count_text.h"
+
+namespace gradrace {
+
+void ReplayNotes::add(const Distribution& runtime, const std::vector<LearnerTotals>& learners) {
+  const auto* measured = as_measured(runtime);
+  if (measured == nullptr) return;
+  bool ran_out = false;
+  for (std::size_t learner = 0; learner < learners.size(); ++learner) {
+    const std::size_t times = measured->period(static_cast<std::uint32_t>(learner));
+    const std::size_t draws = learners[learner].draws;
+    if (times == 0 || draws <= times) continue;
+    Replay& replay = replays_[measured->traces().front()->file];
+    if (!ran_out) ++replay.runs;
+    ran_out = true;
+    if (draws * replay.times <= replay.draws * times) continue;
+    replay.learner = learner, replay.draws = draws, replay.times = times;
+  }
+}
+
+std::vector<std::string> ReplayNotes::texts() const {
+  std::vector<std::string> texts;
+  for (const auto& [file, replay] : replays_) {
+    texts.push_back("replay of " + file.string() + " ran out in " + count_text(replay.runs, "run") +
+                    " and started again: learner " + std::to_string(replay.learner) + " made " +
+                    std::to_string(replay.draws) + " draws of " + std::to_string(replay.times) +
+                    " measured times");
+  }
+  return texts;
+}
+
+}  // namespace gradrace

@@ -1,0 +1,151 @@
+"""Runs whose minibatch times were measured."""
+
+import csv
+import io
+import json
+import math
+import os
+import pathlib
+import random
+import unittest
+
+from program import ROOT, ProgramTest, changed, rows
+
+TRACE = {"distribution": "empirical", "path": "t.csv", "column": "t", "learner_column": "who"}
+SCENARIO = {
+    "name": "measured",
+    "cluster": {"learners": 3, "runtime": {**TRACE, "mode": "replay"}},
+    "protocol": {"kind": "sync"},
+    "stop": {"updates": 40},
+}
+
+
+def runtime(**keys):
+    return {"learners": 3, "runtime": {**TRACE, **keys}}
+
+
+class Measured(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        numbers = random.Random(7)
+        self.times = {who: [round(numbers.uniform(1, 9), 3) for _ in range(40)] for who in range(3)}
+        self.write_trace()
+
+    def write_trace(self):
+        lines = [f"{who},{self.times[who][n]}" for n in range(40) for who in (2, 0, 1)]
+        (self.folder / "t.csv").write_text("\n".join(["who,t", *lines]) + "\n")
+
+    def run_it(self, scenario, *words):
+        told, _ = self.call("run", self.write(scenario), "--out", "out", "--force", *words)
+        return told, json.loads((self.folder / "out/manifest.json").read_text())
+
+    def test_sync_waits_for_the_longest_of_each_row(self):
+        told, manifest = self.run_it(changed(SCENARIO, replicas=2))
+        known = sum(max(self.times[who][n] for who in range(3)) for n in range(40))
+        for run in rows(self.folder / "out/runs.csv"):
+            self.assertAlmostEqual(float(run["sim_time"]), known, delta=1e-9)
+            self.assertEqual((run["theory_iteration_time"], run["theory_basis"]), ("", ""))
+        self.assertEqual(manifest["notes"], [])
+        self.assertNotIn("note:", told)
+
+    def test_a_replay_that_runs_out_starts_again_and_says_so(self):
+        told, manifest = self.run_it(changed(SCENARIO, replicas=2, stop={"updates": 50}))
+        longest = [max(self.times[who][n % 40] for who in range(3)) for n in range(50)]
+        for run in rows(self.folder / "out/runs.csv"):
+            self.assertAlmostEqual(float(run["sim_time"]), sum(longest), delta=1e-9)
+        path = os.fspath((self.folder / "t.csv").resolve())
+        note = (f"replay of {path} ran out in 2 runs and started again: "
+                "learner 0 made 50 draws of 40 measured times")
+        self.assertEqual(manifest["notes"], [note])
+        self.assertIn(f"note: {note}\n", told)
+        self.assertNotIn("note:", self.run_it(changed(SCENARIO, stop={"updates": 50}), "--quiet")[0])
+
+    def test_the_manifest_hashes_the_times_and_repeats_the_run(self):
+        _, first = self.run_it(SCENARIO)
+        self.assertEqual(len(first["hashes"]["data"]), 1)
+        tables = self.tables(self.folder / "out")
+        (self.folder / "away").mkdir()
+        again = self.write(first["scenario"], "away/again.json")
+        self.call("run", again, "--out", "again")
+        self.assertEqual(tables, self.tables(self.folder / "again"))
+        self.times[1][3] += 0.5
+        self.write_trace()
+        self.assertNotEqual(first["hashes"]["data"], self.run_it(SCENARIO)[1]["hashes"]["data"])
+
+    def test_theory_knows_the_iteration_time_of_independent_draws_only(self):
+        points = [{"kind": "sync"}, {"kind": "async"}]
+        for mode in ("bootstrap", "block", "replay"):
+            scenario = changed(SCENARIO, cluster=runtime(mode=mode), sweep={"protocol": points})
+            told, _ = self.call("theory", self.write(scenario))
+            table = list(csv.DictReader(io.StringIO(told)))
+            self.assertEqual([row["theory_staleness"] for row in table], ["0", "2"])
+            if mode != "bootstrap":
+                self.assertEqual({row["theory_iteration_time"] for row in table}, {""})
+                continue
+            every = sorted(time for times in self.times.values() for time in times)
+            # The largest of 3 draws with replacement from 120 is the i-th with probability
+            # (i^3 - (i - 1)^3) / 120^3.
+            longest = sum(x * (i**3 - (i - 1) ** 3) for i, x in enumerate(every, 1)) / 120**3
+            self.assertAlmostEqual(float(table[0]["theory_iteration_time"]), longest, delta=1e-9)
+            self.assertAlmostEqual(
+                float(table[1]["theory_iteration_time"]), sum(every) / 360, delta=1e-9
+            )
+
+    def test_a_bootstrap_takes_as_long_as_theory_says(self):
+        scenario = changed(SCENARIO, cluster=runtime(), stop={"updates": 400}, replicas=25)
+        self.run_it(scenario)
+        table = rows(self.folder / "out/runs.csv")
+        times = [float(row["mean_iteration_time"]) for row in table]
+        mean = sum(times) / 25
+        error = math.sqrt(sum((time - mean) ** 2 for time in times) / 24 / 25)
+        # 25 replicas of 400 updates; 4 standard errors.
+        self.assertLess(abs(mean - float(table[0]["theory_iteration_time"])), 4 * error)
+
+    def test_modes_may_be_swept_and_replicas_of_a_block_differ(self):
+        scenario = changed(
+            SCENARIO, replicas=2, sweep={"cluster.runtime.mode": ["bootstrap", "block", "replay"]}
+        )
+        self.run_it(scenario)
+        times = [row["sim_time"] for row in rows(self.folder / "out/runs.csv")]
+        self.assertNotEqual(times[0], times[1])
+        self.assertNotEqual(times[2], times[3])
+        self.assertEqual(times[4], times[5])
+
+    def test_a_trace_is_found_under_the_data_folder(self):
+        (self.folder / "data/traces").mkdir(parents=True)
+        (self.folder / "t.csv").rename(self.folder / "data/traces/u.csv")
+        scenario = changed(SCENARIO, cluster=runtime(path="../elsewhere/traces/u.csv"))
+        self.run_it(scenario, "--data", "data")
+        _, told = self.call("run", self.write(scenario), status=2, GRADRACE_DATA="")
+        self.assertIn('cluster.runtime.path: no file "../elsewhere/traces/u.csv"', told)
+
+
+class Alibaba(ProgramTest):
+    """The scenarios that replay the traces of three real jobs."""
+
+    def test_each_runs_on_its_trace(self):
+        data = pathlib.Path(os.environ.get("GRADRACE_DATA", "nowhere"))
+        files = sorted((ROOT / "scenarios").glob("alibaba_job_*.json"))
+        self.assertEqual(len(files), 3)
+        if not (data / "traces").is_dir():
+            self.skipTest("GRADRACE_DATA names no folder with traces in it")
+        for file in files:
+            with self.subTest(file.name):
+                self.call("run", file, "--out", file.stem, "--quiet")
+                runs = {row["protocol"]: row for row in rows(self.folder / file.stem / "runs.csv")}
+                self.assertEqual(len(runs), 6)
+                scenario = json.loads(file.read_text())
+                self.assertIn("CC BY 4.0", scenario["notes"])
+                law = scenario["cluster"]["runtime"]
+                series = {}
+                for row in rows(data / "traces" / pathlib.Path(law["path"]).name):
+                    series.setdefault(row["worker"], []).append(float(row["batch_time_norm"]))
+                n = int(runs["sync"]["updates"])
+                longest = [max(times[i] for times in series.values()) for i in range(n)]
+                mean = float(runs["sync"]["mean_iteration_time"])
+                self.assertAlmostEqual(mean, law["scale"] * sum(longest) / n, delta=1e-9)
+                self.assertGreater(mean, float(runs["k-sync"]["mean_iteration_time"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
