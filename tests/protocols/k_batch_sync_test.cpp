@@ -8,8 +8,8 @@
 using namespace gradrace;
 
 TEST_CASE(
-    "k-batch-sync: who delivered starts again at the same version; the update cancels and restarts "
-    "all") {
+    "k-batch-sync: who delivered starts again at the same version, and the update cancels and "
+    "restarts all") {
   CHECK(schedule(R"({"kind": "k-batch-sync", "k": 3})", 3, {1, 2.5, 4, 1, 9, 1, 1, 1, 9, 9, 9},
                  1) == std::vector<std::string>{
                            "0 dispatch 0@0", "0 dispatch 1@0", "0 dispatch 2@0", "1 arrive 0@0",
