@@ -70,7 +70,7 @@ double differences(const std::vector<std::string>& a, const std::vector<std::str
 }  // namespace
 
 TEST_CASE(
-    "ssp: the table of 32 learners: what reads see; larger bounds are faster, waiting rarer") {
+    "ssp: the table of 32 learners: what reads see, larger bounds are faster, waiting rarer") {
   struct Row {
     const char* law;
     std::string runtime;

@@ -109,8 +109,9 @@ TEST_CASE("backup: wait: a late learner waits for the next version") {
 }
 
 TEST_CASE(
-    "backup: shared tokens: old tokens come first and their gradients are dropped; the blocked are "
-    "served in order; a fast learner takes a slow one's token") {
+    "backup: shared tokens: gradients of old tokens are dropped, the blocked are served in order, "
+    "a "
+    "fast learner takes a slow one's token") {
   CHECK(schedule(backup(1, shared), 3, {1, 2, 4, 2.5, 1, 1.25, 1, 4, 3, 1, 1, 9}, 3) ==
         std::vector<std::string>{"0 dispatch 0@0",
                                  "0 dispatch 1@0",
