@@ -117,6 +117,9 @@ class Fields {
   /// empty.
   virtual void complain(std::string_view key, std::string what, std::string allowed = {}) = 0;
 
+  /// True if the open object has the key.  Always false for the reference.
+  virtual bool has(std::string_view key) const = 0;
+
   /// True when the open object was read without an error so far: make the product.  Always false
   /// for the reference.
   virtual bool good() const = 0;

@@ -43,14 +43,12 @@ class Reader : public Fields {
   void open_item(std::size_t index) override;
   void close() override;
   void complain(std::string_view key, std::string what, std::string allowed = {}) override;
+  bool has(std::string_view key) const override;
   bool good() const override;
 
   /// A key of the open object that is read elsewhere ("$schema", "sweep"): not unknown, copied to
   /// the resolved document.
   void pass(std::string_view key);
-
-  /// True if the open object has the key.
-  bool has(std::string_view key) const;
 
   /// Ends the root object.  All problems found, the document's own among them, sorted by place;
   /// empty when the document is fine.

@@ -49,6 +49,7 @@ class Reference : public Fields {
   void open_item(std::size_t index) override;
   void close() override;
   void complain(std::string_view key, std::string what, std::string allowed = {}) override;
+  bool has(std::string_view) const override { return false; }
   bool good() const override { return false; }
 
   const std::vector<FieldPage>& fields() const { return fields_; }
