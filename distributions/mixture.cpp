@@ -1,7 +1,10 @@
+#include "distributions/mixture.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "distributions/ageing.h"
@@ -130,6 +133,11 @@ class Mixture final : public Distribution, public HasBreaks, public Measured {
 };
 
 }  // namespace
+
+DistributionProduct make_mixture(std::vector<double> weights,
+                                 std::vector<DistributionProduct> parts) {
+  return std::make_shared<Mixture>(Mixture::Config{std::move(weights), std::move(parts)});
+}
 
 extern const DistributionEntry mixture_entry{page, read_distribution<Mixture>};
 
