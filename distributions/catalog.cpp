@@ -38,4 +38,18 @@ const DistributionCatalog& distribution_catalog() {
   return catalog;
 }
 
+extern const PersistenceEntry markov_entry;
+extern const PersistenceEntry ar1_entry;
+
+const PersistenceCatalog& persistence_catalog() {
+  // clang-format off
+  static constexpr const PersistenceEntry* entries[] = {
+      &markov_entry,
+      &ar1_entry,
+  };
+  // clang-format on
+  static constexpr PersistenceCatalog catalog{"persistence", "kind", entries};
+  return catalog;
+}
+
 }  // namespace gradrace

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "distributions/persistence.h"
 #include "sim/catalog.h"
 #include "sim/distribution.h"
 
@@ -12,6 +13,7 @@ using DistributionEntry = Entry<DistributionProduct>;
 using DistributionCatalog = Catalog<DistributionProduct>;
 
 const DistributionCatalog& distribution_catalog();
+const PersistenceCatalog& persistence_catalog();
 
 /// The entry of a distribution class with `struct Config`, `static void visit(Fields&, Config&)`
 /// and a constructor from it.

@@ -13,13 +13,17 @@ namespace gradrace {
 /// What random numbers are for.  Two purposes never share a stream; the numbers are part of every
 /// result, so a new purpose goes to the end.
 enum class Purpose : std::uint8_t {
-  runtime,          // of a learner's draw-th minibatch
-  minibatch,        // row numbers of a learner's draw-th minibatch
-  permutation,      // order of rows in an epoch of a learner
-  gradient_noise,   // of models that add their noise themselves
-  initial_weights,  // value 0
-  dataset,          // data made by the program
-  train_rows,       // which rows an evaluation of the training loss looks at
+  runtime,              // of a learner's draw-th minibatch
+  minibatch,            // row numbers of a learner's draw-th minibatch
+  permutation,          // order of rows in an epoch of a learner
+  gradient_noise,       // of models that add their noise themselves
+  initial_weights,      // value 0
+  dataset,              // data made by the program
+  train_rows,           // which rows an evaluation of the training loss looks at
+  persistence,          // step of a learner's state to its draw-th minibatch
+  outlier,              // whether a learner's draw-th minibatch is one
+  outlier_runtime,      // its time if it is
+  outlier_probability,  // of the draw-th minibatches of all learners
 };
 
 /// The name of a random stream.  Equal names give equal numbers, on every machine and in any order

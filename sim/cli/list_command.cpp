@@ -85,23 +85,26 @@ int list_command(const std::string& what) {
   const Setting setting{std::numeric_limits<std::uint32_t>::max(), nullptr, budget};
   bool printed = print_catalog<MakeProtocol, const Setting&>(protocol_catalog(), what, setting);
   printed |= print_catalog(distribution_catalog(), what);
+  printed |= print_catalog(persistence_catalog(), what);
   printed |= print_catalog<ModelProduct, DataShelf&>(model_catalog(), what, shelf);
   printed |= print_catalog<LoadDataset, DataShelf&>(dataset_catalog(), what, shelf);
   printed |=
       print_catalog<LearningRateProduct, const WorkBudget&>(learning_rate_catalog(), what, budget);
   printed |= print_catalog(switch_policy_catalog(), what);
   if (!printed) {
-    std::vector<std::string_view> names{"protocols", "distributions",  "models",
+    std::vector<std::string_view> names{"protocols", "distributions",  "persistence", "models",
                                         "datasets",  "learning-rates", "policies"};
-    for (const auto& some : {protocol_catalog().names(), distribution_catalog().names(),
-                             model_catalog().names(), dataset_catalog().names(),
-                             learning_rate_catalog().names(), switch_policy_catalog().names()}) {
+    for (const auto& some :
+         {protocol_catalog().names(), distribution_catalog().names(), persistence_catalog().names(),
+          model_catalog().names(), dataset_catalog().names(), learning_rate_catalog().names(),
+          switch_policy_catalog().names()}) {
       names.insert(names.end(), some.begin(), some.end());
     }
     const std::string nearest(nearest_name(what, names));
     throw UsageError(
         "list: nothing is called \"" + what +
-        "\"; allowed: protocols, distributions, models, datasets, learning-rates, policies, or "
+        "\"; allowed: protocols, distributions, persistence, models, datasets, learning-rates, "
+        "policies, or "
         "one of their names" +
         (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
   }

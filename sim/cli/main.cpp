@@ -209,8 +209,8 @@ constexpr Command commands[] = {
      "Example:\n"
      "  gradrace validate scenarios/*.json\n",
      validate},
-    {"list", "what exists: protocols, distributions, models, datasets, learning-rates",
-     "  gradrace list [protocols|distributions|models|datasets|learning-rates|NAME]\n\n"
+    {"list", "what exists: protocols, distributions, persistence, models, datasets, learning-rates",
+     "  gradrace list [protocols|distributions|persistence|models|datasets|learning-rates|NAME]\n\n"
      "Examples:\n"
      "  gradrace list protocols\n"
      "  gradrace list k-async\n",

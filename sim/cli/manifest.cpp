@@ -7,7 +7,6 @@
 #include <set>
 #include <thread>
 
-#include "distributions/measured.h"
 #include "sim/cli/version.h"
 #include "sim/hash.h"
 
@@ -43,9 +42,7 @@ Json machine() {
 Json data_hashes(const Scenario& scenario) {
   std::set<std::string> hashes;
   for (const auto& point : scenario.points) {
-    if (const auto* measured = as_measured(*point.runtime)) {
-      for (const auto& trace : measured->traces()) hashes.insert(trace->hash);
-    }
+    for (const auto& trace : point.runtimes.traces()) hashes.insert(trace->hash);
     const std::string hash = point.with_model() ? point.model->data_hash() : "";
     if (!hash.empty()) hashes.insert(hash);
   }

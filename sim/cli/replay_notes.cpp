@@ -1,21 +1,24 @@
 #include "sim/cli/replay_notes.h"
 
+#include <set>
+
 #include "distributions/measured.h"
 #include "sim/cli/count_text.h"
 
 namespace gradrace {
 
-void ReplayNotes::add(const Distribution& runtime, const std::vector<LearnerTotals>& learners) {
-  const auto* measured = as_measured(runtime);
-  if (measured == nullptr) return;
-  bool ran_out = false;
+void ReplayNotes::add(const ClusterRuntimes& runtimes, const std::vector<LearnerTotals>& learners) {
+  if (runtimes.traces().empty()) return;
+  std::set<std::filesystem::path> ran_out;
   for (std::size_t learner = 0; learner < learners.size(); ++learner) {
+    const auto* measured = as_measured(*runtimes.laws[learner % runtimes.laws.size()]);
+    if (measured == nullptr) continue;
     const std::size_t times = measured->period(static_cast<std::uint32_t>(learner));
     const std::size_t draws = learners[learner].draws;
     if (times == 0 || draws <= times) continue;
-    Replay& replay = replays_[measured->traces().front()->file];
-    if (!ran_out) ++replay.runs;
-    ran_out = true;
+    const auto& file = measured->traces().front()->file;
+    Replay& replay = replays_[file];
+    if (ran_out.insert(file).second) ++replay.runs;
     if (draws * replay.times <= replay.draws * times) continue;
     replay.learner = learner, replay.draws = draws, replay.times = times;
   }

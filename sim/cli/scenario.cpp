@@ -3,7 +3,6 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "distributions/catalog.h"
 #include "protocols/catalog.h"
 #include "sim/cli/sweep.h"
 #include "sim/cli/usage_error.h"
@@ -19,11 +18,14 @@ using Json = nlohmann::ordered_json;
 constexpr std::array<std::string_view, 3> devices{"auto", "cpu", "cuda"};
 
 void visit_cluster(Fields& fields, Point& point) {
-  if (!fields.open("cluster", Need::required, "the machines")) return;
+  if (!fields.open("cluster", Need::required,
+                   "the machines; a minibatch of m samples takes (m / rate + X) * persistence / "
+                   "speed, longer inside windows")) {
+    return;
+  }
   fields.integer("learners", point.learners, Need::required, between(1, 1 << 24),
                  "P: number of learners");
-  read_kind(fields, "runtime", distribution_catalog(), point.runtime, Need::required,
-            "law of the time of one minibatch; its unit is the unit of all times");
+  visit_cluster_runtimes(fields, point.runtimes, point.learners);
   fields.close();
 }
 
@@ -111,7 +113,7 @@ void visit_targets(Fields& fields, Point& point) {
 }
 
 void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read) {
-  const Setting setting{point.learners, point.runtime, budget};
+  const Setting setting{point.learners, point.common_law(), budget};
   read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(),
                                           point.make_protocol, Need::required,
                                           "how learners are synchronised", setting);
@@ -163,6 +165,11 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   read_kind<ModelProduct, DataShelf&>(fields, "model", model_catalog(), point.model, Need::none,
                                       "what is trained; without it the run is timing-only", shelf);
   const bool model_read = point.model || !sound_before || fields.good();
+  if (model_read && !point.model && point.runtimes.rate) {
+    fields.complain("cluster",
+                    "rate counts samples, and only a model says how many a minibatch has",
+                    "a model beside it, which timing_only leaves untrained");
+  }
   visit_optimiser(fields, point);
   const bool record_read = visit_record(fields, point, model_read);
   visit_stop(fields, point, model_read, record_read);
@@ -195,11 +202,17 @@ std::vector<Plan> Point::plans() const {
   return result;
 }
 
+DistributionProduct Point::common_law() const {
+  return runtimes.common_law(learners, model ? model->minibatch() : 1);
+}
+
 Race Point::race() const {
   Race race;
   race.seed = seed;
   race.learners = learners;
-  race.runtime = runtime;
+  race.runtime = runtimes.laws.front();
+  race.make_runtimes =
+      make_cluster_runtimes(std::make_shared<const ClusterRuntimes>(runtimes), learners);
   race.make_protocol = make_protocol;
   race.stop = stop;
   race.evaluations = evaluations;
@@ -214,8 +227,9 @@ Race Point::race() const {
 }
 
 Theory Point::theory() const {
-  Theory theory = make_protocol()->theory(*runtime, learners);
-  if (runtime->has_memory()) theory.iteration_time.reset();
+  const auto law = common_law();
+  Theory theory = make_protocol()->theory(law ? *law : *runtimes.laws.front(), learners);
+  if (!law) theory.iteration_time.reset();
   return theory;
 }
 

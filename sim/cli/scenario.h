@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "distributions/cluster_runtimes.h"
 #include "models/model.h"
 #include "sim/fields.h"
 #include "sim/race.h"
@@ -24,7 +25,7 @@ struct Point {
   std::string device = "auto";
   bool timing_only = false;
   std::uint32_t learners = 1 << 24;  // P; the most until it is read
-  std::shared_ptr<const Distribution> runtime;
+  ClusterRuntimes runtimes;
   ModelProduct model;  // null: there is none
   Rule rule;
   std::string protocol_name;   // "k-async"
@@ -43,10 +44,14 @@ struct Point {
 
   bool with_model() const { return model && !timing_only; }
 
+  /// The law of the time of every minibatch where those are independent draws of one, else null.
+  DistributionProduct common_law() const;
+
   /// What the timing plane is told.  Reads the data where epochs are counted.
   Race race() const;
 
-  /// What theory says of it: no iteration time where the runtimes have a memory.
+  /// What theory says of it.  It knows iteration times only where there is a common law, staleness
+  /// in every cluster.
   Theory theory() const;
 
  private:

@@ -60,6 +60,7 @@ int schema_command() {
   schema["definitions"] = {
       {"protocols", catalog_schema<MakeProtocol, const Setting&>(protocol_catalog(), setting)},
       {"distributions", catalog_schema(distribution_catalog())},
+      {"persistence", catalog_schema(persistence_catalog())},
       {"models", catalog_schema<ModelProduct, DataShelf&>(model_catalog(), shelf)},
       {"datasets", catalog_schema<LoadDataset, DataShelf&>(dataset_catalog(), shelf)},
       {"policies", catalog_schema(switch_policy_catalog())},

@@ -44,8 +44,9 @@ int theory_command(const std::filesystem::path& file, const ScenarioChanges& cha
     const auto protocol = point.make_protocol();
     const Theory theory = point.theory();
     const double time = theory.iteration_time ? theory.iteration_time->value : not_known;
+    const auto law = point.common_law();
     const double time_of_sync =
-        point.runtime->expected_order_statistic(point.learners, point.learners);
+        law ? law->expected_order_statistic(point.learners, point.learners) : not_known;
     csv.cell(number);
     csv.cell(point.protocol_name);
     csv.cell(point.learners);

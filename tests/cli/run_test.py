@@ -180,6 +180,77 @@ class Output(ProgramTest):
             self.assertLess(float(run["sim_time"]), 500)
 
 
+# Every key of the cluster that is about the times of minibatches.
+CLUSTER = {
+    "learners": 4,
+    "runtimes": [{"distribution": "exponential", "mean": 1}, {"distribution": "uniform", "low": 1, "high": 2}],
+    "outliers": {
+        "probability_law": {"distribution": "gamma", "shape": 3, "scale": 0.02},
+        "runtime": {"distribution": "pareto", "scale": 2, "shape": 2},
+        "most": 50,
+    },
+    "rate": 50,
+    "persistence": {"kind": "ar1", "correlation": 0.9, "sd": 0.3},
+    "speeds": [1, 2],
+    "windows": [
+        {"start": 3, "length": 5, "factor": 4, "learners": [0, 3]},
+        {"start": 1, "length": 0.5, "every": 2, "factor": 2},
+    ],
+}
+
+
+class Cluster(ProgramTest):
+    def run_on(self, out, sweep, cluster=CLUSTER, words=()):
+        scenario = changed(SMALL, cluster=cluster, sweep=sweep)
+        self.call("run", self.write(scenario), "--out", out, "--quiet", *words)
+        return self.folder / out
+
+    def test_the_same_bytes_for_any_number_of_jobs_and_from_the_manifest(self):
+        first = self.run_on("a", {"protocol": SIX}, words=("--jobs", "1"))
+        self.assertEqual(self.tables(first), self.tables(self.run_on("b", {"protocol": SIX}, words=("--jobs", "4"))))
+        scenario = json.loads((first / "manifest.json").read_text())["scenario"]
+        self.call("run", self.write(scenario), "--out", "c", "--quiet")
+        self.assertEqual(self.tables(first), self.tables(self.folder / "c"))
+
+    def test_every_key_can_be_swept_and_slows_or_quickens_the_run(self):
+        sweeps = {
+            "cluster.speeds": [[1, 2], [2, 4], 4],
+            "cluster.rate": [50, 500],
+            "cluster.outliers.most": [50, 0.1],
+            "cluster.persistence": [{"kind": "markov", "factor": 9, "enter": 1, "leave": 0}, CLUSTER["persistence"]],
+            "cluster.windows.0.factor": [40, 4],
+            "cluster.windows": [CLUSTER["windows"], CLUSTER["windows"][:1], []],
+            "cluster.runtimes": [[{"distribution": "deterministic", "value": 9}], CLUSTER["runtimes"]],
+            "cluster.runtimes.1.high": [9, 2],
+        }
+        for number, (path, values) in enumerate(sweeps.items()):
+            out = self.run_on(f"out{number}", {path: values, "protocol": SIX[:1]})
+            table = [row for row in rows(out / "runs.csv") if row["replica"] == "0"]
+            self.assertEqual([json.loads(row[path]) for row in table], values)
+            times = [float(row["sim_time"]) for row in table]
+            self.assertEqual(times, sorted(set(times), reverse=True), path)
+
+    def test_theory_is_silent_on_times_that_are_no_draws_of_one_law(self):
+        out = self.run_on("out", {"protocol": SIX})
+        theory, _ = self.call("theory", self.folder / "scenario.json")
+        for row in rows(out / "runs.csv"):
+            self.assertEqual((row["theory_iteration_time"], row["theory_basis"]), ("", ""))
+        for line, staleness in zip(theory.splitlines()[1:], ("0", "0", "0", "3", "0.3333333333333333", "1")):
+            self.assertEqual(line.split(",")[4:9], ["", "", staleness, "", ""])
+        told, _ = self.call("run", self.folder / "scenario.json", "--out", "again")
+        line = next(line for line in told.splitlines() if line.startswith("  async"))
+        self.assertEqual(line.split()[4], "-")
+
+    def test_a_rate_and_equal_speeds_leave_one_law(self):
+        cluster = {"learners": 4, "runtime": SMALL["cluster"]["runtime"], "rate": 5, "speeds": [2, 2]}
+        self.run_on("out", {"protocol": SIX[:1]}, cluster)
+        theory, _ = self.call("theory", self.folder / "scenario.json")
+        # Minibatches of 5: (1 + H_4) / 2.
+        cells = theory.splitlines()[1].split(",")
+        self.assertAlmostEqual(float(cells[4]), (1 + 1 + 1 / 2 + 1 / 3 + 1 / 4) / 2, places=12)
+        self.assertEqual([cells[5], cells[7], cells[8]], ["exact", "1", "exact"])
+
+
 class Theory(ProgramTest):
     def test_prints_iteration_time_staleness_and_speed_up(self):
         scenario = changed(SMALL, cluster={"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},

@@ -21,7 +21,7 @@ class BadScenarios(ProgramTest):
         self.assertGreater(len(files), 10)
         # A new kind does not change what is expected.
         lists = {}
-        for catalog in ("protocols", "distributions", "learning-rates"):
+        for catalog in ("protocols", "distributions", "learning-rates", "persistence"):
             lines = self.call("list", catalog)[0].splitlines()[1:]
             names = [line.split()[0] for line in lines if line and not line.startswith("  every one")]
             lists[", ".join(names)] = f"<{catalog}>"
@@ -95,7 +95,7 @@ class Usage(ProgramTest):
 
     def test_list_shows_every_kind_and_the_page_of_one(self):
         told, _ = self.call("list")
-        for name in ("k-batch-async", "two-point", "softmax", "idx", "constant"):
+        for name in ("k-batch-async", "two-point", "markov", "softmax", "idx", "constant"):
             self.assertIn(f"  {name} ", told)
         self.assertNotIn("exponential", self.call("list", "protocols")[0])
         rates, _ = self.call("list", "learning-rates")
