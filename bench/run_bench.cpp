@@ -6,9 +6,9 @@ namespace gradrace {
 
 namespace {
 
-std::string cluster(std::int64_t learners) {
+std::string cluster(std::int64_t learners, const std::string& more = "") {
   return R"({"cluster": {"learners": )" + std::to_string(learners) +
-         R"(, "runtime": {"distribution": "exponential", "mean": 1}}, )";
+         R"(, "runtime": {"distribution": "exponential", "mean": 1})" + more + "}, ";
 }
 
 /// A whole timing-only run; items are minibatches dispatched.
@@ -41,6 +41,30 @@ BENCHMARK_CAPTURE(BM_Run_TimingOnly, async, "async")
     ->Arg(1000)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_Run_TimingOnly, k_async, "k-async")
+    ->Arg(8)
+    ->Arg(1000)
+    ->Unit(benchmark::kMillisecond);
+
+/// Async where minibatches are more than independent draws of one law; beside it TimingOnly/async.
+void BM_Run_OnCluster(benchmark::State& state, const char* more) {
+  const Race race = point_from(cluster(state.range(0), more) +
+                               R"("protocol": {"kind": "async"}, "stop": {"gradients": 1000000}})")
+                        .race();
+  for (auto _ : state) {
+    Run run(race, 0, false, nullptr);
+    drive({&run, 1}, nullptr, [] { return true; });
+  }
+  state.SetItemsProcessed(state.iterations() * 1000000);
+}
+BENCHMARK_CAPTURE(BM_Run_OnCluster, speeds, R"(, "speeds": [1, 2])")
+    ->Arg(8)
+    ->Arg(1000)
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Run_OnCluster, everything, R"(, "speeds": [1, 2],
+    "persistence": {"kind": "ar1", "correlation": 0.9, "sd": 0.3},
+    "outliers": {"probability_law": {"distribution": "gamma", "shape": 3.2, "scale": 0.0046},
+                 "runtime": {"distribution": "pareto", "scale": 2, "shape": 2}},
+    "windows": [{"start": 10, "length": 5, "factor": 3}])")
     ->Arg(8)
     ->Arg(1000)
     ->Unit(benchmark::kMillisecond);
