@@ -42,7 +42,7 @@ struct Race {
   std::uint64_t seed = 1;
   std::uint32_t learners = 1;  // P
   std::shared_ptr<const Distribution> runtime;
-  MakeRuntimes make_runtimes;  // empty: independent draws of `runtime`
+  MakeRuntimes make_runtimes;  // empty: independent draws of `runtime`, which has no memory
   MakeProtocol make_protocol;
   std::vector<Plan> plans{1};       // the scenario's, then one for each of the protocol's changes
   std::uint64_t training_rows = 0;  // 0 without a training set

@@ -26,7 +26,6 @@ TimingPlane::TimingPlane(const Race& race, std::uint32_t replica, bool taped, Ob
       taped_(taped),
       observer_(observer),
       limit_(limit),
-      runtime_has_memory_(race.runtime->has_memory()),
       protocol_(race.make_protocol()),
       runtimes_(race.make_runtimes ? race.make_runtimes(race.seed, replica) : nullptr),
       queue_(race.learners + clockwork),
@@ -41,7 +40,7 @@ TimingPlane::~TimingPlane() = default;
 const Segment& TimingPlane::next_segment() {
   GRADRACE_CHECK(!finished_, "the run is over");
   segment_.clear();
-  segment_.first_gradient = static_cast<GradientId>(totals_.dispatched);
+  segment_.first_gradient = static_cast<GradientId>(totals().dispatched);
   evaluations_.clear();
   segment_size_ = 0;
   segment_due_ = false;
@@ -70,10 +69,9 @@ void TimingPlane::step() {
   const auto event = queue_.next();
   GRADRACE_CHECK(event.time < std::numeric_limits<double>::infinity(),
                  "nobody computes and nothing is due: the protocol stands still");
-  GRADRACE_CHECK(event.time >= totals_.time, "event in the past: now " +
-                                                 std::to_string(totals_.time) + ", event at " +
-                                                 std::to_string(event.time));
-  totals_.time = event.time;
+  GRADRACE_CHECK(event.time >= time(), "event in the past: now " + std::to_string(time()) +
+                                           ", event at " + std::to_string(event.time));
+  books_.set_time(event.time);
   switch (event.event_class) {
     case EventClass::arrival:
       on_arrival(event.slot);
@@ -130,38 +128,36 @@ void TimingPlane::dispatch_waiting() {
 
 void TimingPlane::begin_minibatch(std::uint32_t number) {
   Learner& learner = learners_[number];
-  if (totals_.dispatched == std::numeric_limits<GradientId>::max()) {
+  if (totals().dispatched == std::numeric_limits<GradientId>::max()) {
     throw std::runtime_error(
         "a run ends with its 2^32nd minibatch; ask for less time or fewer updates");
   }
   learner.computing = true;
-  learner.begin = totals_.time;
+  learner.begin = time();
   learner.version = version();
-  learner.gradient = static_cast<GradientId>(totals_.dispatched++);
+  learner.gradient = static_cast<GradientId>(totals().dispatched);
+  books_.dispatch();
   const std::uint32_t draw = learner.draws++;
   ++computing_;
   ++segment_size_;
   learner.plan = plan_;
-  read_sum_ += learner.version;
 
-  queue_.schedule(number, totals_.time + runtime(number, draw), EventClass::arrival);
+  queue_.schedule(number, time() + runtime(number, draw), EventClass::arrival);
   if (taped_) segment_.gradients.push_back({learner.version, number, draw, plan_, Fate::open});
-  if (observer_) observer_->on_dispatch(facts(number), totals_.time);
+  if (observer_) observer_->on_dispatch(facts(number), time());
 }
 
 double TimingPlane::runtime(std::uint32_t learner, std::uint32_t draw) {
   if (runtimes_)
-    return runtimes_->duration(learner, draw, totals_.time, race_.plans[plan_].recipe.minibatch);
-  const StreamName name{race_.seed, replica_, Purpose::runtime, learner, draw};
-  if (runtime_has_memory_) return race_.runtime->draw(name);
-  Stream words = stream(name);
+    return runtimes_->duration(learner, draw, time(), race_.plans[plan_].recipe.minibatch);
+  Stream words = stream({race_.seed, replica_, Purpose::runtime, learner, draw});
   return race_.runtime->sample(words);
 }
 
 void TimingPlane::end_minibatch(std::uint32_t number) {
   Learner& learner = learners_[number];
   learner.computing = false;
-  learner.busy += totals_.time - learner.begin;
+  learner.busy += time() - learner.begin;
   --computing_;
   wait(number);
 }
@@ -174,12 +170,12 @@ void TimingPlane::wait(std::uint32_t learner) {
 void TimingPlane::accept(const Arrival& arrival) {
   decide(arrival);
   accepted_.push_back(arriving_);
-  if (observer_) observer_->on_end(arriving_, arriving_begin_, totals_.time, Ending::accepted);
+  if (observer_) observer_->on_end(arriving_, arriving_begin_, time(), Ending::accepted);
 }
 
 void TimingPlane::drop(const Arrival& arrival) {
   decide(arrival);
-  ++totals_.dropped;
+  books_.drop(arriving_.version);
   discard(arriving_, arriving_begin_, Ending::dropped);
 }
 
@@ -195,14 +191,13 @@ void TimingPlane::cancel_all() {
     if (!learners_[learner].computing) continue;
     queue_.remove(learner);
     end_minibatch(learner);
-    ++totals_.cancelled;
+    books_.cancel(learners_[learner].version);
     discard(facts(learner), learners_[learner].begin, Ending::cancelled);
   }
 }
 
 void TimingPlane::discard(const GradientFacts& gradient, double begin, Ending ending) {
-  learners_[gradient.learner].wasted += totals_.time - begin;
-  forget(gradient.version);
+  learners_[gradient.learner].wasted += time() - begin;
   if (taped_) {
     if (gradient.gradient >= segment_.first_gradient) {
       segment_.gradients[gradient.gradient - segment_.first_gradient].fate = Fate::dead;
@@ -210,14 +205,7 @@ void TimingPlane::discard(const GradientFacts& gradient, double begin, Ending en
       segment_.dead.push_back(gradient.gradient);
     }
   }
-  if (observer_) observer_->on_end(gradient, begin, totals_.time, ending);
-}
-
-std::uint32_t TimingPlane::forget(std::uint32_t read) {
-  const std::uint32_t lag = version() - read;
-  read_sum_ -= read;
-  ended_lag_sum_ += lag;
-  return lag;
+  if (observer_) observer_->on_end(gradient, begin, time(), ending);
 }
 
 void TimingPlane::update() {
@@ -226,14 +214,12 @@ void TimingPlane::update() {
   const auto first_use = static_cast<std::uint32_t>(segment_.uses.size());
   const bool rate_known = observer_ && race_.plans[plan_].rule.distance == 0;
   const double learning_rate = rate_known ? eta(0, count) : not_known;
-  std::uint64_t staleness_sum = 0, samples = 0;
+  const std::uint64_t staleness_before = totals().staleness_sum;
+  std::uint64_t samples = 0;
   std::uint32_t max_staleness = 0;
   for (const auto& gradient : accepted_) {
-    const std::uint32_t staleness = forget(gradient.version);
-    staleness_sum += staleness;
+    const std::uint32_t staleness = books_.apply(gradient.version);
     max_staleness = std::max(max_staleness, staleness);
-    if (staleness >= staleness_counts_.size()) staleness_counts_.resize(staleness + 1);
-    ++staleness_counts_[staleness];
     ++learners_[gradient.learner].applied;
     samples += race_.plans[gradient.plan].recipe.minibatch;
     if (taped_) use(gradient.gradient, staleness, count);
@@ -241,19 +227,14 @@ void TimingPlane::update() {
   if (taped_) {
     segment_.ops.push_back({Op::Kind::update, plan_, version() + 1, version(), first_use, count});
   }
-  totals_.applied += count;
-  totals_.staleness_sum += staleness_sum;
-  totals_.max_staleness = std::max(totals_.max_staleness, max_staleness);
-  outstanding_sum_ += computing_;
   segment_size_ += count;
-  const double iteration_time = totals_.time - totals_.last_update_time;
-  totals_.last_update_time = totals_.time;
-  ++totals_.updates;
+  const double iteration_time = time() - totals().last_update_time;
+  books_.update(computing_);
   advance_work(count, samples);
   if (observer_) {
-    observer_->on_update({totals_.updates, totals_.time, iteration_time,
-                          static_cast<double>(staleness_sum) / count, max_staleness, learning_rate,
-                          accepted_});
+    observer_->on_update({totals().updates, time(), iteration_time,
+                          static_cast<double>(totals().staleness_sum - staleness_before) / count,
+                          max_staleness, learning_rate, accepted_});
   }
   accepted_.clear();
 }
@@ -265,9 +246,9 @@ void TimingPlane::use(GradientId gradient, std::uint32_t staleness, std::uint32_
   segment_.uses.push_back({gradient, staleness, eta(staleness, count) / count});
 }
 
-void TimingPlane::evaluate_at(double time) {
-  GRADRACE_CHECK(time >= totals_.time, "an evaluation is asked for in the past");
-  queue_.schedule(slot(feedback), time, EventClass::evaluation);
+void TimingPlane::evaluate_at(double due) {
+  GRADRACE_CHECK(due >= time(), "an evaluation is asked for in the past");
+  queue_.schedule(slot(feedback), due, EventClass::evaluation);
 }
 
 void TimingPlane::follow(std::uint16_t plan) {
@@ -292,8 +273,8 @@ void TimingPlane::evaluate_by_work() {
   const auto& every = race_.evaluations;
   bool due = false;
   if (every.every_updates &&
-      totals_.updates >= (evaluations_by_updates_ + 1) * *every.every_updates) {
-    evaluations_by_updates_ = totals_.updates / *every.every_updates;
+      totals().updates >= (evaluations_by_updates_ + 1) * *every.every_updates) {
+    evaluations_by_updates_ = totals().updates / *every.every_updates;
     due = true;
   }
   if (every.every_epochs) {
@@ -305,13 +286,13 @@ void TimingPlane::evaluate_by_work() {
 }
 
 void TimingPlane::evaluate() {
-  const bool done = evaluations_made_ > 0 && last_evaluation_.time == totals_.time &&
-                    last_evaluation_.update == totals_.updates;
+  const bool done = evaluations_made_ > 0 && last_evaluation_.time == time() &&
+                    last_evaluation_.update == totals().updates;
   if (done) return;
   const std::uint32_t k = protocol_->k();
-  const EvaluationPoint point{totals_.time,    totals_.updates,
-                              totals_.applied, race_.training_rows > 0 ? work_.epochs : not_known,
-                              eta(0, k),       k};
+  const EvaluationPoint point{time(),           totals().updates,
+                              totals().applied, race_.training_rows > 0 ? work_.epochs : not_known,
+                              eta(0, k),        k};
   evaluations_.push_back(point);
   last_evaluation_ = point;
   ++evaluations_made_;
@@ -342,7 +323,7 @@ void TimingPlane::answer() {
 
 bool TimingPlane::limits_met() const {
   const Stop& stop = race_.stop;
-  return met(stop.updates, totals_.updates) || met(stop.gradients, totals_.applied) ||
+  return met(stop.updates, totals().updates) || met(stop.gradients, totals().applied) ||
          (race_.training_rows > 0 && met(stop.epochs, work_.epochs)) ||
          met(stop.evaluations, evaluations_made_);
 }
@@ -352,22 +333,13 @@ void TimingPlane::finish() {
   for (std::uint32_t number = 0; number < race_.learners; ++number) {
     Learner& learner = learners_[number];
     if (!learner.computing) continue;
-    learner.busy += totals_.time - learner.begin;
-    if (observer_) observer_->on_in_flight(facts(number), learner.begin, totals_.time);
+    learner.busy += time() - learner.begin;
+    if (observer_) observer_->on_in_flight(facts(number), learner.begin, time());
   }
-  if (observer_) observer_->on_finish(totals_.time);
+  if (observer_) observer_->on_finish(time());
   finished_ = true;
   segment_.end = End::finished;
   segment_due_ = true;
-}
-
-void TimingPlane::check_books() const {
-  const std::uint64_t outstanding = computing_ + accepted_.size();
-  GRADRACE_CHECK(
-      totals_.dispatched == totals_.applied + totals_.dropped + totals_.cancelled + outstanding,
-      "a gradient was lost or counted twice");
-  GRADRACE_CHECK(ended_lag_sum_ + outstanding * totals_.updates - read_sum_ == outstanding_sum_,
-                 "the staleness of all gradients does not add up");
 }
 
 GradientFacts TimingPlane::facts(std::uint32_t number) const {
@@ -388,13 +360,13 @@ std::vector<LearnerTotals> TimingPlane::learner_totals() const {
 double TimingPlane::progress() const {
   const Stop& stop = race_.stop;
   double done = 0;
-  if (stop.time) done = std::max(done, totals_.time / *stop.time);
+  if (stop.time) done = std::max(done, time() / *stop.time);
   if (stop.updates)
     done =
-        std::max(done, static_cast<double>(totals_.updates) / static_cast<double>(*stop.updates));
+        std::max(done, static_cast<double>(totals().updates) / static_cast<double>(*stop.updates));
   if (stop.gradients)
-    done =
-        std::max(done, static_cast<double>(totals_.applied) / static_cast<double>(*stop.gradients));
+    done = std::max(done,
+                    static_cast<double>(totals().applied) / static_cast<double>(*stop.gradients));
   if (stop.epochs) done = std::max(done, work_.epochs / *stop.epochs);
   return finished_ ? 1.0 : std::min(done, 1.0);
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/books.h"
 #include "sim/evaluation.h"
 #include "sim/event_queue.h"
 #include "sim/observer.h"
@@ -13,15 +14,6 @@
 #include "sim/tape.h"
 
 namespace gradrace {
-
-/// Counts of a run, at one moment.
-struct Totals {
-  std::uint64_t updates = 0, dispatched = 0, applied = 0, dropped = 0, cancelled = 0;
-  double time = 0;  // of the clock
-  double last_update_time = 0;
-  std::uint64_t staleness_sum = 0;  // over applied gradients
-  std::uint32_t max_staleness = 0;
-};
 
 /// What is known of an evaluation before its numbers are.
 struct EvaluationPoint {
@@ -44,10 +36,8 @@ struct LearnerTotals {
 /// pending events, P learners and a parameter server that follows a protocol.  Knows nothing of
 /// parameters; what it decides is the tape.
 ///
-/// Checks at every event: the clock is monotone; no learner computes two minibatches at once; every
-/// gradient dispatched is applied, accepted, dropped, cancelled or in flight; the sum of (version -
-/// read) over all gradients that ended and all that have not equals the sum over updates of the
-/// gradients outstanding at each.
+/// Checks at every event: the clock is monotone; no learner computes two minibatches at once; the
+/// books of the gradients add up.
 class TimingPlane : private Server {
  public:
   /// `limit`: a segment ends when its gradients and uses are so many.  Without `taped` segments
@@ -70,12 +60,12 @@ class TimingPlane : private Server {
   /// The evaluations of the segment, in order.
   const std::vector<EvaluationPoint>& evaluations() const { return evaluations_; }
 
-  const Totals& totals() const { return totals_; }
-  const std::vector<std::uint64_t>& staleness_counts() const { return staleness_counts_; }
+  const Totals& totals() const { return books_.totals(); }
+  const std::vector<std::uint64_t>& staleness_counts() const { return books_.staleness_counts(); }
   std::vector<LearnerTotals> learner_totals() const;
   /// Sum over updates of the gradients outstanding at each (in flight or accepted for a later
   /// update).
-  std::uint64_t outstanding_sum() const { return outstanding_sum_; }
+  std::uint64_t outstanding_sum() const { return books_.outstanding_sum(); }
   /// Share of the run that is done by its nearest limit, 0 to 1.
   double progress() const;
 
@@ -94,9 +84,9 @@ class TimingPlane : private Server {
 
   // Orders of the protocol.
   std::uint32_t learners() const override { return race_.learners; }
-  std::uint32_t version() const override { return static_cast<std::uint32_t>(totals_.updates); }
+  std::uint32_t version() const override { return books_.version(); }
   std::uint32_t accepted() const override { return static_cast<std::uint32_t>(accepted_.size()); }
-  double time() const override { return totals_.time; }
+  double time() const override { return books_.time(); }
   const Work& work() const override { return work_; }
   void dispatch(std::uint32_t learner) override;
   void dispatch_waiting() override;
@@ -121,7 +111,6 @@ class TimingPlane : private Server {
   void wait(std::uint32_t learner);
   void decide(const Arrival& arrival);
   void discard(const GradientFacts& gradient, double begin, Ending ending);
-  std::uint32_t forget(std::uint32_t read);
   void use(GradientId gradient, std::uint32_t staleness, std::uint32_t count);
   void advance_work(std::uint32_t gradients, std::uint64_t samples);
   void evaluate();
@@ -130,7 +119,7 @@ class TimingPlane : private Server {
   void answer();
   bool limits_met() const;
   void finish();
-  void check_books() const;
+  void check_books() const { books_.check(computing_ + accepted_.size()); }
   GradientFacts facts(std::uint32_t learner) const;
   double eta(std::uint32_t staleness, std::uint32_t gradients) const;
 
@@ -139,7 +128,6 @@ class TimingPlane : private Server {
   const bool taped_;
   Observer* const observer_;
   const std::uint32_t limit_;
-  const bool runtime_has_memory_;
   const std::unique_ptr<Protocol> protocol_;
   const std::unique_ptr<Runtimes> runtimes_;  // null: independent draws
 
@@ -152,13 +140,9 @@ class TimingPlane : private Server {
   bool undecided_ = false;
   std::uint32_t computing_ = 0;
 
-  Totals totals_;
+  Books books_;
   Work work_;
   std::uint16_t plan_ = 0;  // in force
-  std::vector<std::uint64_t> staleness_counts_;
-  std::uint64_t read_sum_ = 0;       // of versions read, over gradients in flight or accepted
-  std::uint64_t ended_lag_sum_ = 0;  // of version - read at the end of a gradient
-  std::uint64_t outstanding_sum_ = 0;
 
   bool started_ = false, finished_ = false, verdict_wanted_ = false;
   bool answer_due_ = false;

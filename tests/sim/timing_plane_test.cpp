@@ -368,27 +368,3 @@ TEST_CASE("timing_plane: one learner and one slot suffice") {
     CHECK(record.totals.cancelled == 0);
   }
 }
-
-/// Learner l takes l + 1, and one more from its second draw on.
-class Remembering : public Distribution {
- public:
-  double sample(Stream&) const override { return 1e9; }
-  double draw(const StreamName& name) const override {
-    CHECK(name.purpose == Purpose::runtime);
-    CHECK(name.replica == 3);
-    return name.learner + (name.draw > 0 ? 2.0 : 1.0);
-  }
-  bool has_memory() const override { return true; }
-  double mean() const override { return 1; }
-  double variance() const override { return 1; }
-  double survival(double) const override { return 0; }
-  double quantile(double) const override { return 0; }
-  double expected_order_statistic(std::uint32_t, std::uint32_t) const override { return 1; }
-  Ageing ageing() const override { return Ageing::neither; }
-};
-
-TEST_CASE("timing_plane: a law with a memory is asked by learner and draw") {
-  Race race = race_of(3, R"({"kind": "sync"})", R"({"updates": 3})");
-  race.runtime = std::make_shared<Remembering>();
-  CHECK(run_timing(race, 3).totals.time == 3 + 4 + 4);
-}

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "sim/check.h"
+
+namespace gradrace {
+
+/// Counts of a run, at one moment.
+struct Totals {
+  std::uint64_t updates = 0, dispatched = 0, applied = 0, dropped = 0, cancelled = 0;
+  double time = 0;  // of the clock
+  double last_update_time = 0;
+  std::uint64_t staleness_sum = 0;  // over applied gradients
+  std::uint32_t max_staleness = 0;
+};
+
+/// The books of a run's gradients, kept at every event and checked against each other: every
+/// gradient dispatched is applied, dropped, cancelled or outstanding (in flight or accepted for a
+/// later update), and the sum of (version - read) over all gradients, at their ends or now, equals
+/// the sum over updates of the gradients outstanding at each.
+class Books {
+ public:
+  const Totals& totals() const { return totals_; }
+  std::uint32_t version() const { return static_cast<std::uint32_t>(totals_.updates); }
+  double time() const { return totals_.time; }
+  /// [staleness]: applied gradients.
+  const std::vector<std::uint64_t>& staleness_counts() const { return staleness_counts_; }
+  std::uint64_t outstanding_sum() const { return outstanding_sum_; }
+
+  void set_time(double time) { totals_.time = time; }
+
+  /// A gradient at the version of now.
+  void dispatch() {
+    ++totals_.dispatched;
+    read_sum_ += version();
+  }
+
+  /// `read`: the version that a gradient was computed at.
+  void drop(std::uint32_t read) { ++totals_.dropped, end(read); }
+  void cancel(std::uint32_t read) { ++totals_.cancelled, end(read); }
+
+  /// Its staleness.
+  std::uint32_t apply(std::uint32_t read) {
+    const std::uint32_t staleness = end(read);
+    ++totals_.applied;
+    totals_.staleness_sum += staleness;
+    totals_.max_staleness = std::max(totals_.max_staleness, staleness);
+    if (staleness >= staleness_counts_.size()) staleness_counts_.resize(staleness + 1);
+    ++staleness_counts_[staleness];
+    return staleness;
+  }
+
+  /// The next version, made of the gradients that were applied since the last; `outstanding` are
+  /// left.
+  void update(std::uint64_t outstanding) {
+    outstanding_sum_ += outstanding;
+    totals_.last_update_time = totals_.time;
+    ++totals_.updates;
+  }
+
+  void check(std::uint64_t outstanding) const {
+    GRADRACE_CHECK(
+        totals_.dispatched == totals_.applied + totals_.dropped + totals_.cancelled + outstanding,
+        "a gradient was lost or counted twice");
+    GRADRACE_CHECK(ended_lag_sum_ + outstanding * totals_.updates - read_sum_ == outstanding_sum_,
+                   "the staleness of all gradients does not add up");
+  }
+
+ private:
+  std::uint32_t end(std::uint32_t read) {
+    const std::uint32_t lag = version() - read;
+    read_sum_ -= read;
+    ended_lag_sum_ += lag;
+    return lag;
+  }
+
+  Totals totals_;
+  std::vector<std::uint64_t> staleness_counts_;
+  std::uint64_t read_sum_ = 0;       // of versions read, over outstanding gradients
+  std::uint64_t ended_lag_sum_ = 0;  // of version - read at the end of a gradient
+  std::uint64_t outstanding_sum_ = 0;
+};
+
+}  // namespace gradrace
