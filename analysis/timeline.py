@@ -21,6 +21,7 @@ FATES = {
     "waiting": ("delivered, not yet used", style.BLUE, None),
     "dropped": ("dropped on arrival", style.ORANGE, "...."),
     "cancelled": ("cancelled", style.VERMILION, "////"),
+    "lost": ("lost with its learner", style.PURPLE, "xxxx"),
     "in flight": ("still computing at the end", style.GREY, None),
 }
 

@@ -69,6 +69,15 @@ BENCHMARK_CAPTURE(BM_Run_OnCluster, everything, R"(, "speeds": [1, 2],
     ->Arg(1000)
     ->Unit(benchmark::kMillisecond);
 
+BENCHMARK_CAPTURE(BM_Run_OnCluster, transit, R"(, "network": {"bandwidth": 1e6, "model_bytes": 100,
+    "push": {"distribution": "exponential", "mean": 0.1}},
+    "server": {"per_gradient": 1e-4, "per_update": 1e-4},
+    "failures": {"up": {"distribution": "exponential", "mean": 1000},
+                 "down": {"distribution": "exponential", "mean": 10}})")
+    ->Arg(8)
+    ->Arg(1000)
+    ->Unit(benchmark::kMillisecond);
+
 /// A whole run with gradients: softmax of MNIST's size, minibatch 32, P = 8; items are gradients
 /// applied.
 void BM_Run_Softmax784x10(benchmark::State& state, const char* protocol) {

@@ -10,7 +10,7 @@ namespace gradrace {
 
 /// Counts of a run, at one moment.
 struct Totals {
-  std::uint64_t updates = 0, dispatched = 0, applied = 0, dropped = 0, cancelled = 0;
+  std::uint64_t updates = 0, dispatched = 0, applied = 0, dropped = 0, cancelled = 0, lost = 0;
   double time = 0;  // of the clock
   double last_update_time = 0;
   std::uint64_t staleness_sum = 0;  // over applied gradients
@@ -18,9 +18,9 @@ struct Totals {
 };
 
 /// The books of a run's gradients, kept at every event and checked against each other: every
-/// gradient dispatched is applied, dropped, cancelled or outstanding (in flight or accepted for a
-/// later update), and the sum of (version - read) over all gradients, at their ends or now, equals
-/// the sum over updates of the gradients outstanding at each.
+/// gradient dispatched is applied, dropped, cancelled, lost or outstanding (in flight or accepted
+/// for a later update), and the sum of (version - read) over all gradients, at their ends or now,
+/// equals the sum over updates of the gradients outstanding at each.
 class Books {
  public:
   const Totals& totals() const { return totals_; }
@@ -41,6 +41,7 @@ class Books {
   /// `read`: the version that a gradient was computed at.
   void drop(std::uint32_t read) { ++totals_.dropped, end(read); }
   void cancel(std::uint32_t read) { ++totals_.cancelled, end(read); }
+  void lose(std::uint32_t read) { ++totals_.lost, end(read); }
 
   /// Its staleness.
   std::uint32_t apply(std::uint32_t read) {
@@ -62,9 +63,9 @@ class Books {
   }
 
   void check(std::uint64_t outstanding) const {
-    GRADRACE_CHECK(
-        totals_.dispatched == totals_.applied + totals_.dropped + totals_.cancelled + outstanding,
-        "a gradient was lost or counted twice");
+    GRADRACE_CHECK(totals_.dispatched == totals_.applied + totals_.dropped + totals_.cancelled +
+                                             totals_.lost + outstanding,
+                   "a gradient was forgotten or counted twice");
     GRADRACE_CHECK(ended_lag_sum_ + outstanding * totals_.updates - read_sum_ == outstanding_sum_,
                    "the staleness of all gradients does not add up");
   }

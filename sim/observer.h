@@ -17,7 +17,7 @@ struct GradientFacts {
 };
 
 /// What becomes of a gradient after its dispatch.
-enum class Ending : std::uint8_t { accepted, dropped, cancelled };
+enum class Ending : std::uint8_t { accepted, dropped, cancelled, lost };
 
 struct UpdateFacts {
   std::uint64_t update;  // number of this update, from 1
@@ -38,7 +38,7 @@ class Observer {
   /// showed it.
   virtual void on_start() {}
   virtual void on_dispatch(const GradientFacts& /*gradient*/, double /*time*/) {}
-  /// The learner worked on it from `begin` to `time`.
+  /// It was dispatched at `begin`.
   virtual void on_end(const GradientFacts& /*gradient*/, double /*begin*/, double /*time*/,
                       Ending /*ending*/) {}
   virtual void on_update(const UpdateFacts& /*update*/) {}

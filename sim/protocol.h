@@ -51,12 +51,13 @@ class Server {
   /// Applies the average of the accepted gradients: the next version.
   virtual void update() = 0;
 
-  /// The model is evaluated at that time, now or later, and on_evaluation() tells what came out: the
-  /// timing plane waits for the numbers.  One such order is open at a time; another replaces it.
+  /// The model is evaluated at that time, now or later, and on_evaluation() tells what came out:
+  /// the timing plane waits for the numbers.  One such order is open at a time; another replaces
+  /// it.
   virtual void evaluate_at(double time) = 0;
 
-  /// From now on minibatches and updates are made as Protocol::changes()[plan - 1] has it; plan 0 is
-  /// the scenario's.
+  /// From now on minibatches and updates are made as Protocol::changes()[plan - 1] has it; plan 0
+  /// is the scenario's.
   virtual void follow(std::uint16_t plan) = 0;
 };
 
@@ -117,8 +118,8 @@ using MakeProtocol = std::function<std::unique_ptr<Protocol>()>;
 
 /// What the reader of a protocol may know of its race.
 struct Setting {
-  std::uint32_t learners = 1;                    // P
-  std::shared_ptr<const Distribution> runtime;   // null where it is no single law
+  std::uint32_t learners = 1;                   // P
+  std::shared_ptr<const Distribution> runtime;  // null where it is no single law
   WorkBudget budget;
 };
 

@@ -10,6 +10,7 @@
 #include "sim/protocol.h"
 #include "sim/runtimes.h"
 #include "sim/tape.h"
+#include "sim/transit.h"
 
 namespace gradrace {
 
@@ -43,6 +44,7 @@ struct Race {
   std::uint32_t learners = 1;  // P
   std::shared_ptr<const Distribution> runtime;
   MakeRuntimes make_runtimes;  // empty: independent draws of `runtime`, which has no memory
+  TransitFacts transit;
   MakeProtocol make_protocol;
   std::vector<Plan> plans{1};       // the scenario's, then one for each of the protocol's changes
   std::uint64_t training_rows = 0;  // 0 without a training set

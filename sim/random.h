@@ -24,6 +24,9 @@ enum class Purpose : std::uint8_t {
   outlier,              // whether a learner's draw-th minibatch is one
   outlier_runtime,      // its time if it is
   outlier_probability,  // of the draw-th minibatches of all learners
+  pull,                 // time of the model's way to a learner's draw-th minibatch
+  push,                 // time of its gradient's way back
+  failure,              // time to a learner's draw-th change from up to down or back
 };
 
 /// The name of a random stream.  Equal names give equal numbers, on every machine and in any order

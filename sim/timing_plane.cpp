@@ -28,11 +28,15 @@ TimingPlane::TimingPlane(const Race& race, std::uint32_t replica, bool taped, Ob
       limit_(limit),
       protocol_(race.make_protocol()),
       runtimes_(race.make_runtimes ? race.make_runtimes(race.seed, replica) : nullptr),
-      queue_(race.learners + clockwork),
+      queue_(race.learners + clockwork + Transit::slots(race.transit, race.learners)),
       learners_(race.learners),
       verdict_wanted_(race.stop.loss || race.stop.test_error) {
   waiting_.reserve(race.learners);
   for (std::uint32_t learner = 0; learner < race.learners; ++learner) wait(learner);
+  if (!race.transit.any()) return;
+  transit_ = std::make_unique<Transit>(
+      race.transit, race.learners, race.seed, replica, queue_, slot(clockwork),
+      [this](std::uint32_t learner, double begin) { return runtime(learner, begin); });
 }
 
 TimingPlane::~TimingPlane() = default;
@@ -59,6 +63,7 @@ void TimingPlane::start() {
     queue_.schedule(slot(evaluation), *race_.evaluations.every_time, EventClass::evaluation);
   }
   if (race_.stop.time) queue_.schedule(slot(end), *race_.stop.time, EventClass::end);
+  if (transit_) transit_->start();
   protocol_->start(*this);
   check_books();
   evaluate();
@@ -74,7 +79,7 @@ void TimingPlane::step() {
   books_.set_time(event.time);
   switch (event.event_class) {
     case EventClass::arrival:
-      on_arrival(event.slot);
+      transit_ ? on_transit(event.slot) : on_arrival(event.slot);
       break;
     case EventClass::evaluation:
       on_clock(event.slot);
@@ -99,8 +104,27 @@ void TimingPlane::on_clock(std::uint32_t due) {
   }
 }
 
+void TimingPlane::on_transit(std::uint32_t event) {
+  const auto [kind, learner] = transit_->on_event(event, time());
+  switch (kind) {
+    case Transit::Happening::Kind::passage:
+      return;
+    case Transit::Happening::Kind::arrival:
+      on_arrival(learner);
+      return transit_->take_next(time());
+    case Transit::Happening::Kind::loss:
+      lose(learner);
+      break;
+    case Transit::Happening::Kind::start:
+      begin_minibatch(learner);
+      break;
+  }
+  check_books();
+}
+
 void TimingPlane::on_arrival(std::uint32_t learner) {
-  end_minibatch(learner);
+  arriving_computed_ = end_minibatch(learner);
+  wait(learner);
   arriving_ = facts(learner);
   arriving_begin_ = learners_[learner].begin;
   undecided_ = true;
@@ -127,6 +151,7 @@ void TimingPlane::dispatch_waiting() {
 }
 
 void TimingPlane::begin_minibatch(std::uint32_t number) {
+  if (transit_ && transit_->postpone(number)) return;
   Learner& learner = learners_[number];
   if (totals().dispatched == std::numeric_limits<GradientId>::max()) {
     throw std::runtime_error(
@@ -142,24 +167,39 @@ void TimingPlane::begin_minibatch(std::uint32_t number) {
   ++segment_size_;
   learner.plan = plan_;
 
-  queue_.schedule(number, time() + runtime(number, draw), EventClass::arrival);
+  if (transit_) {
+    transit_->depart(number, draw, time());
+  } else {
+    queue_.schedule(number, time() + runtime(number, time()), EventClass::arrival);
+  }
   if (taped_) segment_.gradients.push_back({learner.version, number, draw, plan_, Fate::open});
   if (observer_) observer_->on_dispatch(facts(number), time());
 }
 
-double TimingPlane::runtime(std::uint32_t learner, std::uint32_t draw) {
+double TimingPlane::runtime(std::uint32_t number, double begin) {
+  const Learner& learner = learners_[number];
+  const std::uint32_t draw = learner.draws - 1;
   if (runtimes_)
-    return runtimes_->duration(learner, draw, time(), race_.plans[plan_].recipe.minibatch);
-  Stream words = stream({race_.seed, replica_, Purpose::runtime, learner, draw});
+    return runtimes_->duration(number, draw, begin, race_.plans[learner.plan].recipe.minibatch);
+  Stream words = stream({race_.seed, replica_, Purpose::runtime, number, draw});
   return race_.runtime->sample(words);
 }
 
-void TimingPlane::end_minibatch(std::uint32_t number) {
+/// How long it was computed.
+double TimingPlane::end_minibatch(std::uint32_t number) {
   Learner& learner = learners_[number];
+  const double length = transit_ ? transit_->end(number, time()) : time() - learner.begin;
   learner.computing = false;
-  learner.busy += time() - learner.begin;
+  learner.busy += length;
   --computing_;
-  wait(number);
+  return length;
+}
+
+void TimingPlane::lose(std::uint32_t learner) {
+  queue_.remove(learner);
+  const double length = end_minibatch(learner);
+  books_.lose(learners_[learner].version);
+  discard(facts(learner), learners_[learner].begin, length, Ending::lost);
 }
 
 void TimingPlane::wait(std::uint32_t learner) {
@@ -176,7 +216,7 @@ void TimingPlane::accept(const Arrival& arrival) {
 void TimingPlane::drop(const Arrival& arrival) {
   decide(arrival);
   books_.drop(arriving_.version);
-  discard(arriving_, arriving_begin_, Ending::dropped);
+  discard(arriving_, arriving_begin_, arriving_computed_, Ending::dropped);
 }
 
 void TimingPlane::decide(const Arrival& arrival) {
@@ -187,17 +227,24 @@ void TimingPlane::decide(const Arrival& arrival) {
 
 void TimingPlane::cancel_all() {
   queue_.expect(computing_);
+  if (transit_) transit_->clear_roads(time());
   for (std::uint32_t learner = 0; learner < race_.learners; ++learner) {
+    if (transit_ && transit_->is_due(learner)) {
+      transit_->call_off(learner);
+      wait(learner);
+    }
     if (!learners_[learner].computing) continue;
     queue_.remove(learner);
-    end_minibatch(learner);
+    const double length = end_minibatch(learner);
+    wait(learner);
     books_.cancel(learners_[learner].version);
-    discard(facts(learner), learners_[learner].begin, Ending::cancelled);
+    discard(facts(learner), learners_[learner].begin, length, Ending::cancelled);
   }
 }
 
-void TimingPlane::discard(const GradientFacts& gradient, double begin, Ending ending) {
-  learners_[gradient.learner].wasted += time() - begin;
+void TimingPlane::discard(const GradientFacts& gradient, double begin, double computed,
+                          Ending ending) {
+  learners_[gradient.learner].wasted += computed;
   if (taped_) {
     if (gradient.gradient >= segment_.first_gradient) {
       segment_.gradients[gradient.gradient - segment_.first_gradient].fate = Fate::dead;
@@ -230,6 +277,7 @@ void TimingPlane::update() {
   segment_size_ += count;
   const double iteration_time = time() - totals().last_update_time;
   books_.update(computing_);
+  if (transit_) transit_->on_update(time());
   advance_work(count, samples);
   if (observer_) {
     observer_->on_update({totals().updates, time(), iteration_time,
@@ -333,7 +381,7 @@ void TimingPlane::finish() {
   for (std::uint32_t number = 0; number < race_.learners; ++number) {
     Learner& learner = learners_[number];
     if (!learner.computing) continue;
-    learner.busy += time() - learner.begin;
+    learner.busy += transit_ ? transit_->end(number, time()) : time() - learner.begin;
     if (observer_) observer_->on_in_flight(facts(number), learner.begin, time());
   }
   if (observer_) observer_->on_finish(time());

@@ -12,6 +12,7 @@
 #include "sim/protocol.h"
 #include "sim/race.h"
 #include "sim/tape.h"
+#include "sim/transit.h"
 
 namespace gradrace {
 
@@ -27,9 +28,9 @@ struct EvaluationPoint {
 
 /// Times of one learner, up to the clock.
 struct LearnerTotals {
-  double busy = 0, wasted = 0;  // wasted: part of busy, on gradients cancelled or dropped
+  double busy = 0, wasted = 0;  // computing; wasted: on gradients cancelled, dropped or lost
   std::uint32_t gradients = 0;  // applied
-  std::uint32_t draws = 0;      // minibatches that arrived or were cancelled
+  std::uint32_t draws = 0;      // minibatches that arrived, were cancelled or lost
 };
 
 /// Decides who finishes when and which gradient enters which update: one clock, one queue of
@@ -71,7 +72,7 @@ class TimingPlane : private Server {
 
  private:
   struct Learner {
-    double begin = 0;  // of the minibatch it computes, or computed last
+    double begin = 0;  // dispatch of the minibatch it computes, or computed last
     double busy = 0, wasted = 0;
     std::uint32_t version = 0;
     std::uint32_t draws = 0;
@@ -104,13 +105,15 @@ class TimingPlane : private Server {
   void start();
   void step();
   void on_clock(std::uint32_t slot);
+  void on_transit(std::uint32_t slot);
   void on_arrival(std::uint32_t learner);
   void begin_minibatch(std::uint32_t learner);
-  double runtime(std::uint32_t learner, std::uint32_t draw);
-  void end_minibatch(std::uint32_t learner);
+  double runtime(std::uint32_t learner, double begin);
+  double end_minibatch(std::uint32_t learner);
+  void lose(std::uint32_t learner);
   void wait(std::uint32_t learner);
   void decide(const Arrival& arrival);
-  void discard(const GradientFacts& gradient, double begin, Ending ending);
+  void discard(const GradientFacts& gradient, double begin, double computed, Ending ending);
   void use(GradientId gradient, std::uint32_t staleness, std::uint32_t count);
   void advance_work(std::uint32_t gradients, std::uint64_t samples);
   void evaluate();
@@ -132,11 +135,12 @@ class TimingPlane : private Server {
   const std::unique_ptr<Runtimes> runtimes_;  // null: independent draws
 
   EventQueue queue_;
+  std::unique_ptr<Transit> transit_;  // null: a gradient arrives when it is computed
   std::vector<Learner> learners_;
   std::vector<std::uint32_t> waiting_;  // idle learners
   std::vector<GradientFacts> accepted_;
   GradientFacts arriving_{};  // what the protocol is called for
-  double arriving_begin_ = 0;
+  double arriving_begin_ = 0, arriving_computed_ = 0;
   bool undecided_ = false;
   std::uint32_t computing_ = 0;
 

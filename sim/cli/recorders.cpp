@@ -34,10 +34,8 @@ void TraceRecorder::add(const GradientFacts& gradient, double begin, double end,
 void TraceRecorder::on_end(const GradientFacts& gradient, double begin, double time,
                            Ending ending) {
   if (open() && ending == Ending::accepted) waiting_[gradient.gradient] = slices_.size();
-  add(gradient, begin, time,
-      ending == Ending::accepted  ? "waiting"
-      : ending == Ending::dropped ? "dropped"
-                                  : "cancelled");
+  constexpr const char* fates[] = {"waiting", "dropped", "cancelled", "lost"};
+  add(gradient, begin, time, fates[static_cast<std::size_t>(ending)]);
 }
 
 void TraceRecorder::on_update(const UpdateFacts& update) {

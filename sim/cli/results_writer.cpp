@@ -90,7 +90,8 @@ RunRecorders::RunRecorders(const Scenario& scenario, std::size_t point, std::uin
   const Point& at = scenario.points[point];
   if (at.record_updates) observers.add(&updates.emplace(point, replica));
   if (at.record_trace && replica == 0) {
-    observers.add(&trace.emplace(point, point_label(scenario, at), at.learners, at.trace_updates));
+    observers.add(
+        &trace.emplace(point, point_label(scenario, at), at.cluster.learners, at.trace_updates));
   }
 }
 
@@ -123,7 +124,7 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, std::vector<Theory> theor
   }
   for (const auto& path : scenario.swept_paths) header.cell(swept_column(path));
   for (const auto& column : target_columns(scenario.first())) header.cell(column);
-  header.row("gradients_computed", "final_hash");
+  header.row("gradients_computed", "final_hash", "gradients_lost");
   folder_.append("runs.csv", header.text());
   folder_.append(
       "curve.csv",
@@ -143,7 +144,7 @@ void ResultsWriter::add(std::size_t run, RunRecord record, const RunRecorders& r
   const auto replica = static_cast<std::uint32_t>(run % scenario_.first().replicas);
   const bool with_model = scenario_.points[point].with_model();
   summaries_[run] = summarise(scenario_.points[point], record);
-  replays_.add(scenario_.points[point].runtimes, record.learners);
+  replays_.add(scenario_.points[point].cluster.runtimes, record.learners);
   Texts texts;
   texts.files["runs.csv"] = runs_row(run, record, summaries_[run]);
   texts.files["curve.csv"] = curve_rows(point, replica, record, with_model);
@@ -204,7 +205,7 @@ std::string ResultsWriter::runs_row(std::size_t run, const RunRecord& record,
   for (const std::size_t cell : {number, run % scenario_.first().replicas}) csv.cell(cell);
   csv.cell(point.seed);
   csv.cell(point.protocol_name);
-  csv.cell(point.learners);
+  csv.cell(point.cluster.learners);
   csv.cell(record.curve.empty() ? 0u : record.curve.back().point.k);
   csv.cell(std::string_view(status_name(record.status)));
   for (const auto count : {totals.updates, totals.applied, totals.dropped, totals.cancelled}) {
@@ -223,6 +224,7 @@ std::string ResultsWriter::runs_row(std::size_t run, const RunRecord& record,
   csv.cell(point.with_model() ? std::to_string(record.gradients_computed) : "");
   const bool hashed = point.with_model() && record.status == Status::finished;
   csv.cell(hashed ? hex_text(record.hash) : "");
+  csv.cell(totals.lost);
   csv.end_row();
   return csv.text();
 }

@@ -17,18 +17,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 3> devices{"auto", "cpu", "cuda"};
 
-void visit_cluster(Fields& fields, Point& point) {
-  if (!fields.open("cluster", Need::required,
-                   "the machines; a minibatch of m samples takes (m / rate + X) * persistence / "
-                   "speed, longer inside windows")) {
-    return;
-  }
-  fields.integer("learners", point.learners, Need::required, between(1, 1 << 24),
-                 "P: number of learners");
-  visit_cluster_runtimes(fields, point.runtimes, point.learners);
-  fields.close();
-}
-
 void visit_optimiser(Fields& fields, Point& point) {
   if (!fields.open("optimiser", Need::defaulted, "what the server does with the averaged gradient"))
     return;
@@ -113,7 +101,7 @@ void visit_targets(Fields& fields, Point& point) {
 }
 
 void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read) {
-  const Setting setting{point.learners, point.common_law(), budget};
+  const Setting setting{point.cluster.learners, point.common_law(), budget};
   read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(),
                                           point.make_protocol, Need::required,
                                           "how learners are synchronised", setting);
@@ -159,13 +147,13 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
                  "runs of each point, with other luck");
   fields.choice("device", point.device, devices, Need::defaulted, "where gradients are computed");
   fields.flag("timing_only", point.timing_only, Need::defaulted, "leave the model out");
-  visit_cluster(fields, point);
+  visit_cluster(fields, point.cluster);
   shelf.need_data(!point.timing_only);
   const bool sound_before = fields.good();
   read_kind<ModelProduct, DataShelf&>(fields, "model", model_catalog(), point.model, Need::none,
                                       "what is trained; without it the run is timing-only", shelf);
   const bool model_read = point.model || !sound_before || fields.good();
-  if (model_read && !point.model && point.runtimes.rate) {
+  if (model_read && !point.model && point.cluster.runtimes.rate) {
     fields.complain("cluster",
                     "rate counts samples, and only a model says how many a minibatch has",
                     "a model beside it, which timing_only leaves untrained");
@@ -203,16 +191,17 @@ std::vector<Plan> Point::plans() const {
 }
 
 DistributionProduct Point::common_law() const {
-  return runtimes.common_law(learners, model ? model->minibatch() : 1);
+  return cluster.runtimes.common_law(cluster.learners, model ? model->minibatch() : 1);
 }
 
 Race Point::race() const {
   Race race;
   race.seed = seed;
-  race.learners = learners;
-  race.runtime = runtimes.laws.front();
-  race.make_runtimes =
-      make_cluster_runtimes(std::make_shared<const ClusterRuntimes>(runtimes), learners);
+  race.learners = cluster.learners;
+  race.runtime = cluster.runtimes.laws.front();
+  race.make_runtimes = make_cluster_runtimes(
+      std::make_shared<const ClusterRuntimes>(cluster.runtimes), cluster.learners);
+  race.transit = cluster.transit;
   race.make_protocol = make_protocol;
   race.stop = stop;
   race.evaluations = evaluations;
@@ -228,8 +217,11 @@ Race Point::race() const {
 
 Theory Point::theory() const {
   const auto law = common_law();
-  Theory theory = make_protocol()->theory(law ? *law : *runtimes.laws.front(), learners);
-  if (!law) theory.iteration_time.reset();
+  Theory theory =
+      make_protocol()->theory(law ? *law : *cluster.runtimes.laws.front(), cluster.learners);
+  const bool delayed = cluster.transit.any();
+  if (!law || delayed) theory.iteration_time.reset();
+  if (delayed && theory.staleness != 0.0) theory.staleness.reset();
   return theory;
 }
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "distributions/cluster_runtimes.h"
 #include "models/model.h"
+#include "sim/cli/cluster.h"
 #include "sim/fields.h"
 #include "sim/race.h"
 
@@ -24,8 +24,7 @@ struct Point {
   std::uint32_t replicas = 1;
   std::string device = "auto";
   bool timing_only = false;
-  std::uint32_t learners = 1 << 24;  // P; the most until it is read
-  ClusterRuntimes runtimes;
+  Cluster cluster;
   ModelProduct model;  // null: there is none
   Rule rule;
   std::string protocol_name;   // "k-async"
@@ -50,8 +49,8 @@ struct Point {
   /// What the timing plane is told.  Reads the data where epochs are counted.
   Race race() const;
 
-  /// What theory says of it.  It knows iteration times only where there is a common law, staleness
-  /// in every cluster.
+  /// What theory says of it.  It knows iteration times only where there is a common law and nothing
+  /// else takes time, staleness too where it is always 0.
   Theory theory() const;
 
  private:

@@ -46,10 +46,11 @@ int theory_command(const std::filesystem::path& file, const ScenarioChanges& cha
     const double time = theory.iteration_time ? theory.iteration_time->value : not_known;
     const auto law = point.common_law();
     const double time_of_sync =
-        law ? law->expected_order_statistic(point.learners, point.learners) : not_known;
+        law ? law->expected_order_statistic(point.cluster.learners, point.cluster.learners)
+            : not_known;
     csv.cell(number);
     csv.cell(point.protocol_name);
-    csv.cell(point.learners);
+    csv.cell(point.cluster.learners);
     csv.cell(protocol->k());
     csv.cell(time);
     csv.cell(

@@ -323,7 +323,7 @@ class Timeline(Folder):
         ]
 
     def test_every_fate_has_looks_of_its_own(self):
-        fates = {"used", "waiting", "dropped", "cancelled", "in flight"}
+        fates = {"used", "waiting", "dropped", "cancelled", "lost", "in flight"}
         self.assertEqual(set(FATES), fates)
         self.assertEqual(len({colour for _, colour, _ in FATES.values()}), len(fates))
 

@@ -8,6 +8,22 @@ from collections import defaultdict
 from program import SMALL, ProgramTest, changed, rows
 
 
+# A cluster whose minibatches travel, queue and get lost.
+TRAVELLING = changed(
+    SMALL,
+    cluster={
+        "learners": 4,
+        "runtime": {"distribution": "exponential", "mean": 1},
+        "network": {"push": {"distribution": "exponential", "mean": 0.1}, "bandwidth": 50, "model_bytes": 5},
+        "server": {"per_gradient": 0.01, "per_update": 0.02},
+        "failures": {
+            "up": {"distribution": "exponential", "mean": 8},
+            "down": {"distribution": "exponential", "mean": 2},
+        },
+    },
+)
+
+
 class Trace(ProgramTest):
     def events(self, scenario):
         self.call("run", self.write(scenario), "--out", "out", "--quiet")
@@ -56,7 +72,15 @@ class Trace(ProgramTest):
         self.assertEqual([(one["ts"], one["dur"]) for one in slices][:2], [(0, 1500000), (1500000, 1500000)])
 
     def test_fates_and_staleness_agree_with_the_tables(self):
-        events = self.events(SMALL)
+        self.check_fates(self.events(SMALL))
+
+    def test_what_is_lost_on_the_way_is_told(self):
+        self.check_fates(self.events(TRAVELLING))
+        self.assertTrue(all(int(row["gradients_lost"]) > 0 for row in rows(self.folder / "out/runs.csv")))
+        for row in rows(self.folder / "out/learners.csv"):
+            self.assertLess(float(row["busy"]), 0.98 * (float(row["busy"]) + float(row["idle"])))
+
+    def check_fates(self, events):
         staleness = defaultdict(int)
         for row in rows(self.folder / "out/staleness.csv"):
             if row["replica"] == "0":
@@ -70,8 +94,10 @@ class Trace(ProgramTest):
         self.assertEqual(drawn, staleness)
         for row in rows(self.folder / "out/runs.csv"):
             if row["replica"] == "0":
-                self.assertEqual(fates[int(row["point"]), "cancelled"], int(row["gradients_cancelled"]))
-                self.assertEqual(fates[int(row["point"]), "used"], int(row["gradients_applied"]))
+                point = int(row["point"])
+                self.assertEqual(fates[point, "cancelled"], int(row["gradients_cancelled"]))
+                self.assertEqual(fates[point, "lost"], int(row["gradients_lost"]))
+                self.assertEqual(fates[point, "used"], int(row["gradients_applied"]))
 
     def test_a_cut_trace_ends_at_its_last_update(self):
         scenario = changed(SMALL, record={"trace": True, "trace_updates": 5})

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <algorithm>
+#include <boost/circular_buffer.hpp>
+#include <cstdint>
+#include <limits>
+
+namespace gradrace {
+
+/// A link of `bandwidth` bytes per unit of time whose transfers, of `bytes` each, share it equally
+/// (processor sharing).  They end in the order in which they began, since all are of one size.
+class SharedLink {
+ public:
+  SharedLink(double bandwidth, double bytes, std::uint32_t most_transfers)
+      : bandwidth_(bandwidth), bytes_(bytes), transfers_(most_transfers) {}
+
+  void enter(std::uint32_t learner, double now) {
+    advance(now);
+    transfers_.push_back({learner, carried_ + bytes_});
+  }
+
+  /// When the next transfer ends if none begins; infinite if there is none.
+  double next_end() const {
+    if (transfers_.empty()) return std::numeric_limits<double>::infinity();
+    const double left = std::max(0.0, transfers_.front().end - carried_);
+    return last_ + left * static_cast<double>(transfers_.size()) / bandwidth_;
+  }
+
+  /// Ends it: the learner whose transfer it was.
+  std::uint32_t pop(double now) {
+    const Transfer done = transfers_.front();
+    transfers_.pop_front();
+    carried_ = done.end;
+    last_ = now;
+    return done.learner;
+  }
+
+  /// Gives the learner's transfer up, if there is one.
+  void remove(std::uint32_t learner, double now) {
+    advance(now);
+    const auto gone = std::find_if(transfers_.begin(), transfers_.end(),
+                                   [&](const Transfer& one) { return one.learner == learner; });
+    if (gone != transfers_.end()) transfers_.erase(gone);
+  }
+
+  void clear() { transfers_.clear(); }
+
+ private:
+  struct Transfer {
+    std::uint32_t learner;
+    double end;  // of carried_
+  };
+
+  void advance(double now) {
+    if (transfers_.empty()) {
+      carried_ = 0;
+    } else {
+      carried_ += (now - last_) * bandwidth_ / static_cast<double>(transfers_.size());
+    }
+    last_ = now;
+  }
+
+  const double bandwidth_, bytes_;
+  double carried_ = 0;  // bytes that every transfer got that has been there since it was 0
+  double last_ = 0;     // when that was so
+  boost::circular_buffer<Transfer> transfers_;
+};
+
+}  // namespace gradrace
