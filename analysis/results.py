@@ -105,9 +105,12 @@ def short_label(protocol, k, swept):
 
 
 def leaves(path, value):
-    """The scalars of a swept object as `name = value`, kinds by their value alone."""
+    """The scalars of a swept object as `name = value`, kinds by their value alone; objects of a list
+    one after another."""
     if isinstance(value, dict):
         return [leaf for key, below in value.items() for leaf in leaves(key, below)]
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return [" then ".join(", ".join(leaves(path, item)) for item in value)]
     text = value if isinstance(value, str) else json.dumps(value)
     name = path.split(".")[-1]
     return [text] if name in ("kind", "distribution") else [f"{name} = {text}"]

@@ -120,14 +120,28 @@ void apply(Document& document, const ScenarioChanges& changes) {
   }
 }
 
+/// " sync work=0.25" of {"protocol": {"kind": "sync"}, "end": {"work": 0.25}}; the objects of a
+/// list with " then" between them.
+std::string values_text(const Json& object) {
+  std::string text;
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object()) {
+      text += values_text(value);
+    } else if (value.is_primitive()) {
+      text += " " + (key == "kind" ? "" : key + "=") +
+              (value.is_string() ? value.get<std::string>() : value.dump());
+    } else if (!value.empty() && value.front().is_object()) {
+      for (const auto& item : value)
+        text += (item == value.front() ? "" : " then") + values_text(item);
+    }
+  }
+  return text;
+}
+
 /// "k-async", and "k-async k=4": what the file says, without defaults.
 void name_protocol(Point& point, const Json& protocol) {
-  point.protocol_label = point.protocol_name = protocol.at("kind").get<std::string>();
-  for (const auto& [key, value] : protocol.items()) {
-    if (key != "kind" && value.is_primitive())
-      point.protocol_label +=
-          " " + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
-  }
+  point.protocol_name = protocol.at("kind").get<std::string>();
+  point.protocol_label = values_text(protocol).substr(1);
 }
 
 }  // namespace

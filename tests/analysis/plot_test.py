@@ -203,6 +203,17 @@ class Labels(unittest.TestCase):
         facts = {p: ("sync", "8", {}) for p in range(2)}
         self.assertEqual(labels(facts), {0: "sync (point 0)", 1: "sync (point 1)"})
 
+    def test_phases_are_spelt_out_one_after_another(self):
+        def switch(first, second):
+            phases = [{"protocol": {"kind": first}, "end": {"time": 2}}, {"protocol": {"kind": second}}]
+            return ("switch", "", {"protocol": {"kind": "switch", "phases": phases}})
+
+        facts = {0: switch("sync", "async"), 1: switch("async", "sync")}
+        self.assertEqual(
+            labels(facts),
+            {0: "switch, sync, time = 2 then async", 1: "switch, async, time = 2 then sync"},
+        )
+
 
 class Reading(Folder):
     def test_a_swept_protocol_does_not_hide_the_protocol_column(self):

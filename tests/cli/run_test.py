@@ -54,6 +54,13 @@ class Output(ProgramTest):
             [("k-sync", "1"), ("k-sync", "2"), ("k-async", "1"), ("k-async", "2")],
         )
 
+    def test_points_of_the_table_have_labels_of_their_own(self):
+        phases = [{"protocol": SIX[3], "end": {"updates": 5}}, {"protocol": SIX[0]}]
+        scenario = changed(SMALL, sweep={"protocol": [*SIX[:2], {"kind": "switch", "phases": phases}]})
+        told, _ = self.call("run", self.write(scenario), "--out", "out")
+        for label in ("sync ", "k-sync k=3 ", "switch async updates=5 then sync "):
+            self.assertIn(f"\n  {label} ", told)
+
     def test_counts_of_the_files_agree(self):
         out = self.run_small()
         for run in rows(out / "runs.csv"):
