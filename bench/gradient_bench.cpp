@@ -8,13 +8,14 @@ namespace {
 
 /// One gradient, from the minibatch's name to the vector: through the device, one update of one
 /// learner at a time.
-void replay_updates(benchmark::State& state, const std::string& model) {
+void replay_updates(benchmark::State& state, const std::string& model, const Rule& rule = {},
+                    double clip = 0) {
   const Point point = point_from(
       R"({"cluster": {"learners": 1, "runtime": {"distribution": "deterministic", "value": 1}}, "model": )" +
       model +
       R"(, "protocol": {"kind": "async"}, "learning_rate": {"kind": "constant", "eta": 0.01}, "stop": {"updates": 1}})");
   const auto device = point.model->make_device({});
-  const Tape tape{1, 0, {{point.model->minibatch()}}, {Rule{}}};
+  const Tape tape{1, 0, {{point.model->minibatch(), clip}}, {rule}};
   device->start({&tape, 1});
   Results results;
   std::uint32_t n = 0;
@@ -34,13 +35,26 @@ void replay_updates(benchmark::State& state, const std::string& model) {
 }
 
 /// The size of MNIST, without its pixels: 784 features, 10 classes.
+std::string softmax784x10(std::int64_t minibatch) {
+  return R"({"kind": "softmax", "minibatch": )" + std::to_string(minibatch) +
+         R"(, "dataset": {"kind": "synthetic", "features": 784, "rows": 10000, "test_rows": 10}})";
+}
+
 void BM_Gradient_Softmax784x10(benchmark::State& state) {
-  replay_updates(
-      state,
-      R"({"kind": "softmax", "minibatch": )" + std::to_string(state.range(0)) +
-          R"(, "dataset": {"kind": "synthetic", "features": 784, "rows": 10000, "test_rows": 10}})");
+  replay_updates(state, softmax784x10(state.range(0)));
 }
 BENCHMARK(BM_Gradient_Softmax784x10)->Arg(1)->Arg(32)->Arg(128)->Unit(benchmark::kMicrosecond);
+
+/// The same with one sample, by what acts once per update or gradient.
+void BM_Optimiser_Softmax784x10(benchmark::State& state, const Rule& rule, double clip) {
+  replay_updates(state, softmax784x10(1), rule, clip);
+}
+BENCHMARK_CAPTURE(BM_Optimiser_Softmax784x10, plain, Rule{}, 0.0);
+BENCHMARK_CAPTURE(BM_Optimiser_Softmax784x10, clip, Rule{}, 1.0);
+BENCHMARK_CAPTURE(BM_Optimiser_Softmax784x10, momentum, Rule{.momentum = 0.9}, 0.0);
+BENCHMARK_CAPTURE(BM_Optimiser_Softmax784x10, rmsprop, Rule{.rmsprop = RmsProp{}}, 0.0);
+BENCHMARK_CAPTURE(BM_Optimiser_Softmax784x10, ema, Rule{.ema = 0.999}, 0.0);
+BENCHMARK_CAPTURE(BM_Optimiser_Softmax784x10, distance, Rule{.distance = 1e-3}, 0.0);
 
 void BM_Gradient_Quadratic(benchmark::State& state) {
   replay_updates(state,

@@ -143,32 +143,41 @@ class CpuDevice final : public Device {
     const Rule& rule = run.tape.rules[op.rule];
     const State<Real>& base = *find(run, op.base).state;
     std::fill(step_.begin(), step_.end(), Real(0));
+    double rate = 0;
     for (std::uint32_t i = op.first; i < op.first + op.count; ++i) {
       const Use& use = segment.uses[i];
       const Gradient gradient = use.gradient >= segment.first_gradient
                                     ? segment.gradients[use.gradient - segment.first_gradient]
                                     : take_open(run, use.gradient);
+      const Recipe& recipe = run.tape.recipes[gradient.recipe];
       const MinibatchName name{run.tape.seed, run.tape.replica, gradient.learner, gradient.draw,
-                               run.tape.recipes[gradient.recipe].minibatch};
+                               recipe.minibatch};
       const State<Real>& at = *find(run, gradient.at).state;
       model_->gradient(at.w, name, gradient_);
       ++results.gradients_computed;
-      const double factor = rate_factor<Real>(rule, base.w, at.w);
+      const double factor =
+          rule.distance > 0 ? distance_factor<Real>(rule.distance, base.w, at.w) : 1;
       run.rate_factor.note(factor);
-      const Real weight = static_cast<Real>(factor * use.weight);
-      for (std::size_t j = 0; j < step_.size(); ++j) step_[j] += weight * gradient_[j];
+      double weight = factor * use.weight;
+      rate += weight;
+      if (recipe.clip > 0) weight *= clip_factor<Real>(recipe.clip, gradient_);
+      add(static_cast<Real>(weight), gradient_, step_);
       release(run, gradient.at);
     }
     auto out = fresh_state();
-    apply_rule<Real>(base, rule, step_, *out);
+    apply_rule<Real>(base, rule, rate, step_, *out);
     find(run, op.out).state = std::move(out);
     release(run, op.base);
+  }
+
+  static void add(Real weight, const std::vector<Real>& g, std::vector<Real>& sum) {
+    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += weight * g[j];
   }
 
   void evaluate_pending(Replay<Real>& run, Results& results) {
     if (pending_.empty()) return;
     std::vector<const Real*> values;
-    for (const ValueId id : pending_) values.push_back(find(run, id).state->w.data());
+    for (const ValueId id : pending_) values.push_back(find(run, id).state->evaluated().data());
     const std::size_t first = results.evaluations.size();
     results.evaluations.resize(first + pending_.size());
     model_->evaluate(values, std::span(results.evaluations).subspan(first));

@@ -1,7 +1,9 @@
 #include "models/optimiser.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
+#include <limits>
 #include <numeric>
 
 namespace gradrace {
@@ -24,47 +26,96 @@ double sum_of_squares(std::size_t terms, Term term) {
   return std::accumulate(std::begin(sums), std::end(sums), 0.0);
 }
 
-}  // namespace
-
+/// RmsProp: step becomes the sum of weight g / sqrt(s' + epsilon).
 template <class Real>
-double rate_factor(const Rule& rule, std::span<const Real> base, std::span<const Real> at) {
-  if (rule.distance == 0) return 1;
-  const double squared = sum_of_squares(
-      base.size(), [&](std::size_t j) { return static_cast<double>(base[j] - at[j]); });
-  return std::min(1.0, rule.distance / squared);
+void rescale(const State<Real>& base, const RmsProp& rule, double rate, std::span<Real> step,
+             State<Real>& out) {
+  const Real decay = static_cast<Real>(rule.decay), epsilon = static_cast<Real>(rule.epsilon);
+  const Real per_rate = static_cast<Real>(1 / rate);
+  for (std::size_t j = 0; j < step.size(); ++j) {
+    const Real g = step[j] * per_rate;
+    const Real s = decay * base.mean_square[j] + (1 - decay) * g * g;
+    out.mean_square[j] = s;
+    step[j] /= std::sqrt(s + epsilon);
+  }
 }
 
 template <class Real>
-void complete(State<Real>& initial, std::span<const Rule> rules) {
-  const bool momentum =
-      std::ranges::any_of(rules, [](const Rule& rule) { return rule.momentum != 0; });
-  initial.velocity.assign(momentum ? initial.w.size() : 0, Real(0));
-}
-
-template <class Real>
-void apply_rule(const State<Real>& base, const Rule& rule, std::span<const Real> step,
-                State<Real>& out) {
-  const std::size_t d = base.w.size();
-  out.w.resize(d);
-  out.velocity.resize(base.velocity.size());
+void descend(const State<Real>& base, const Rule& rule, std::span<const Real> step,
+             State<Real>& out) {
   if (base.velocity.empty()) {
-    for (std::size_t j = 0; j < d; ++j) out.w[j] = base.w[j] - step[j];
+    for (std::size_t j = 0; j < step.size(); ++j) out.w[j] = base.w[j] - step[j];
     return;
   }
   const Real momentum = static_cast<Real>(rule.momentum);
-  for (std::size_t j = 0; j < d; ++j) {
+  for (std::size_t j = 0; j < step.size(); ++j) {
     const Real velocity = momentum * base.velocity[j] + step[j];
     out.velocity[j] = velocity;
     out.w[j] = base.w[j] - (rule.nesterov ? momentum * velocity + step[j] : velocity);
   }
 }
 
-template double rate_factor(const Rule&, std::span<const float>, std::span<const float>);
-template double rate_factor(const Rule&, std::span<const double>, std::span<const double>);
+template <class Real>
+void average(const State<Real>& base, const Rule& rule, State<Real>& out) {
+  const Real share = static_cast<Real>(1 - rule.ema);
+  for (std::size_t j = 0; j < out.w.size(); ++j) {
+    out.average[j] = base.average[j] + share * (out.w[j] - base.average[j]);
+  }
+}
+
+}  // namespace
+
+template <class Real>
+double clip_factor(double clip, std::span<const Real> gradient) {
+  const double norm = std::sqrt(sum_of_squares(
+      gradient.size(), [&](std::size_t j) { return static_cast<double>(gradient[j]); }));
+  return norm > clip ? clip / norm : 1;
+}
+
+template <class Real>
+double distance_factor(double distance, std::span<const Real> base, std::span<const Real> at) {
+  const double squared = sum_of_squares(
+      base.size(), [&](std::size_t j) { return static_cast<double>(base[j] - at[j]); });
+  return std::min(1.0, distance / squared);
+}
+
+template <class Real>
+void complete(State<Real>& initial, std::span<const Rule> rules) {
+  const auto needed = [&](auto by) { return std::ranges::any_of(rules, by); };
+  const std::size_t d = initial.w.size();
+  const bool momentum = needed([](const Rule& rule) { return rule.momentum != 0; });
+  const bool rmsprop = needed([](const Rule& rule) { return rule.rmsprop.has_value(); });
+  const bool ema = needed([](const Rule& rule) { return rule.ema != 0; });
+  initial.velocity.assign(momentum ? d : 0, Real(0));
+  initial.mean_square.assign(rmsprop ? d : 0, Real(1));
+  initial.average.assign(initial.w.begin(), ema ? initial.w.end() : initial.w.begin());
+}
+
+template <class Real>
+void apply_rule(const State<Real>& base, const Rule& rule, double rate, std::span<Real> step,
+                State<Real>& out) {
+  out.w.resize(base.w.size());
+  out.velocity.resize(base.velocity.size());
+  out.mean_square.resize(base.mean_square.size());
+  out.average.resize(base.average.size());
+  const bool vanishing = !(rate >= std::numeric_limits<Real>::min());
+  if (rule.rmsprop && !vanishing) {
+    rescale(base, *rule.rmsprop, rate, step, out);
+  } else if (!base.mean_square.empty()) {
+    out.mean_square = base.mean_square;
+  }
+  descend<Real>(base, rule, step, out);
+  if (!base.average.empty()) average(base, rule, out);
+}
+
+template double clip_factor(double, std::span<const float>);
+template double clip_factor(double, std::span<const double>);
+template double distance_factor(double, std::span<const float>, std::span<const float>);
+template double distance_factor(double, std::span<const double>, std::span<const double>);
 template void complete(State<float>&, std::span<const Rule>);
 template void complete(State<double>&, std::span<const Rule>);
-template void apply_rule(const State<float>&, const Rule&, std::span<const float>, State<float>&);
-template void apply_rule(const State<double>&, const Rule&, std::span<const double>,
+template void apply_rule(const State<float>&, const Rule&, double, std::span<float>, State<float>&);
+template void apply_rule(const State<double>&, const Rule&, double, std::span<double>,
                          State<double>&);
 
 }  // namespace gradrace

@@ -10,22 +10,31 @@ namespace gradrace {
 /// One model state in memory: the parameters, and what the rules of the run keep beside them.
 template <class Real>
 struct State {
-  std::vector<Real> w;         // [d]
-  std::vector<Real> velocity;  // [d]; empty without momentum
+  std::vector<Real> w;  // [d]
+  // [d], or empty where no rule of the run needs it
+  std::vector<Real> velocity;
+  std::vector<Real> mean_square;
+  std::vector<Real> average;
+
+  const std::vector<Real>& evaluated() const { return average.empty() ? w : average; }
 };
 
-/// What the rule's distance leaves of the weight of a gradient computed at `at` [d] that moves
-/// `base` [d].
+/// What clipping to that L2 norm leaves of the gradient [d].
 template <class Real>
-double rate_factor(const Rule& rule, std::span<const Real> base, std::span<const Real> at);
+double clip_factor(double clip, std::span<const Real> gradient);
+
+/// What Rule::distance leaves of the weight of a gradient computed at `at` [d] that moves base [d].
+template <class Real>
+double distance_factor(double distance, std::span<const Real> base, std::span<const Real> at);
 
 /// Completes the initial state, whose w is set, with what the rules of the run need.
 template <class Real>
 void complete(State<Real>& initial, std::span<const Rule> rules);
 
-/// out: base moved by the rule; step [d] is the sum of weight g.  What out held is overwritten.
+/// out: base moved by the rule; `rate` is the sum of weights, step [d] the sum of weight g.  What
+/// out and step held is overwritten.
 template <class Real>
-void apply_rule(const State<Real>& base, const Rule& rule, std::span<const Real> step,
+void apply_rule(const State<Real>& base, const Rule& rule, double rate, std::span<Real> step,
                 State<Real>& out);
 
 }  // namespace gradrace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace gradrace {
@@ -68,16 +69,28 @@ struct Segment {
 /// How a gradient is computed.
 struct Recipe {
   std::uint32_t minibatch = 1;
+  double clip = 0;  // its learner scales it down to this L2 norm at most; 0: never
+};
+
+/// s' = decay s + (1 - decay) g^2 from s = 1, component by component; g / sqrt(s' + epsilon) then
+/// stands for g.  g is the mean of the gradients by their weights; an update whose weights vanish
+/// leaves s.
+struct RmsProp {
+  double decay = 0.9;
+  double epsilon = 1e-8;
 };
 
 /// What acts once per update: v' = momentum v + sum of weight g;  w' = w - v', or with Nesterov's
 /// look-ahead w' = w - (momentum v' + sum of weight g).
 ///
 /// With a distance the weight of a gradient computed at w_at is first multiplied by
-/// min(1, distance / ||w - w_at||^2).
+/// min(1, distance / ||w - w_at||^2).  With ema, a' = ema a + (1 - ema) w' from a = w_0 is
+/// evaluated in place of w'.
 struct Rule {
   double momentum = 0;
   bool nesterov = false;
+  std::optional<RmsProp> rmsprop = {};
+  double ema = 0;       // 0: w' itself
   double distance = 0;  // 0: none
 };
 

@@ -17,13 +17,33 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 3> devices{"auto", "cpu", "cuda"};
 
-void visit_optimiser(Fields& fields, Point& point) {
-  if (!fields.open("optimiser", Need::defaulted, "what the server does with the averaged gradient"))
+void visit_rmsprop(Fields& fields, std::optional<RmsProp>& rmsprop) {
+  if (!fields.open("rmsprop", Need::none,
+                   "g / sqrt(s' + epsilon) in place of g, as in TensorFlow and Chen et al., 2016"))
     return;
+  RmsProp& rule = rmsprop.emplace();
+  fields.real("decay", rule.decay, Need::defaulted, from_below(0, 1),
+              "s' = decay s + (1 - decay) g^2 from s = 1, g the mean by learning rates");
+  fields.real("epsilon", rule.epsilon, Need::defaulted, positive(), "added to s'");
+  fields.close();
+}
+
+void visit_optimiser(Fields& fields, Point& point) {
+  if (!fields.open("optimiser", Need::defaulted, "what is done with gradients besides averaging"))
+    return;
+  std::optional<double> clip;
   fields.real("momentum", point.rule.momentum, Need::defaulted, from_below(0, 1),
               "v' = momentum v + eta g, w' = w - v'");
   fields.flag("nesterov", point.rule.nesterov, Need::defaulted,
               "look ahead: w' = w - (momentum v' + eta g)");
+  fields.real("clip", clip, positive(),
+              "its learner scales each gradient down to this L2 norm at most, before it is sent "
+              "(Pascanu et al., ICML 2013)");
+  fields.real("ema", point.rule.ema, Need::defaulted, from_below(0, 1),
+              "what is evaluated is a' = ema a + (1 - ema) w', once per update from a = w_0 "
+              "(Chen et al., 2016); training goes on from w'");
+  visit_rmsprop(fields, point.rule.rmsprop);
+  point.recipe.clip = clip.value_or(0);
   fields.close();
 }
 
@@ -187,6 +207,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
 std::vector<Plan> Point::plans() const {
   Plan plan;
   if (with_model()) plan.learning_rate = learning_rate;
+  plan.recipe = recipe;
   if (model) plan.recipe.minibatch = model->minibatch();
   plan.rule = rule;
   if (plan.learning_rate) plan.rule.distance = plan.learning_rate->distance();

@@ -26,6 +26,7 @@ struct Point {
   bool timing_only = false;
   Cluster cluster;
   ModelProduct model;  // null: there is none
+  Recipe recipe;       // but for the model's minibatch
   Rule rule;
   std::string protocol_name;   // "k-async"
   std::string protocol_label;  // "k-async k=4"

@@ -11,9 +11,15 @@ namespace {
 
 constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
+/// Whether w' = w - eta g, and w' is what is evaluated.
+bool plain_sgd(const Rule& rule, const Recipe& recipe) {
+  return rule.momentum == 0 && !rule.rmsprop && rule.ema == 0 && recipe.clip == 0;
+}
+
 /// Of a run whose gradients are all fresh and whose learning rate is constant.
 double error_floor(const Point& point, const Theory& theory, std::uint32_t k) {
-  if (!point.with_model() || point.rule.momentum != 0 || theory.staleness != 0.0) return not_known;
+  if (!point.with_model() || !plain_sgd(point.rule, point.recipe)) return not_known;
+  if (theory.staleness != 0.0) return not_known;
   constexpr auto endless = std::numeric_limits<std::uint64_t>::max();
   const double eta = point.learning_rate->eta({}, 0, k);
   const Work end{endless, endless, std::numeric_limits<double>::max()};

@@ -282,6 +282,28 @@ class Theory(ProgramTest):
         self.assertAlmostEqual(float(floors["k-sync"]), 0.05 / (2 * 3 * 1.95), delta=1e-15)
         self.assertEqual(floors["async"], "")
 
+    def test_knows_the_error_floor_only_of_plain_sgd_with_one_learning_rate(self):
+        scenario = changed(SMALL, model={"kind": "quadratic"}, learning_rate={"kind": "constant", "eta": 0.05},
+                           protocol={"kind": "k-sync", "k": 3}, stop={"gradients": 1000}, sweep=None)
+        gradients = {"unit": "gradients"}
+        plain = 0.05 / (2 * 3 * 1.95)
+        for changes, floor in [
+            ({}, plain),
+            ({"learning_rate": {"kind": "staleness", "eta": 0.05}}, plain),  # nothing is stale
+            ({"learning_rate": {"kind": "constant", "eta": 0.05, "scale": "linear"}}, 0.15 / (2 * 3 * 1.85)),
+            ({"learning_rate": {"kind": "inverse-sqrt", "eta": 0.05, "after": 10, **gradients}}, None),
+            ({"learning_rate": {"kind": "constant", "eta": 0.05, "warm_up": {"length": 10, **gradients}}}, None),
+            *[({"optimiser": optimiser}, None) for optimiser in (
+                {"momentum": 0.5}, {"clip": 1}, {"ema": 0.9}, {"rmsprop": {}})],
+        ]:
+            with self.subTest(changes):
+                told, _ = self.call("theory", self.write(changed(scenario, **changes)))
+                row = next(__import__("csv").DictReader(told.splitlines()))
+                if floor is None:
+                    self.assertEqual(row["error_floor"], "")
+                else:
+                    self.assertAlmostEqual(float(row["error_floor"]), floor, delta=1e-15)
+
 
 if __name__ == "__main__":
     unittest.main()

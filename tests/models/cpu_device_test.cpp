@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "models/quadratic.h"
 #include "tests/race_text.h"
@@ -59,37 +60,52 @@ class DirectLoop : public Observer {
         rate_(rate),
         model_(make_quadratic<double>(model)),
         w_(model.dimensions, model.start),
-        velocity_(w_.size(), 0.0) {}
+        velocity_(w_.size(), 0.0),
+        mean_square_(w_.size(), 1.0),
+        average_(w_) {}
 
   void on_dispatch(const GradientFacts& gradient, double) override {
+    const Recipe& recipe = race_.plans[0].recipe;
     std::vector<double> g(w_.size());
-    model_->gradient(
-        w_, {race_.seed, 0, gradient.learner, gradient.draw, race_.plans[0].recipe.minibatch}, g);
+    model_->gradient(w_, {race_.seed, 0, gradient.learner, gradient.draw, recipe.minibatch}, g);
+    const double norm = std::sqrt(std::inner_product(g.begin(), g.end(), g.begin(), 0.0));
+    if (recipe.clip > 0 && norm > recipe.clip) {
+      for (double& x : g) x *= recipe.clip / norm;
+    }
     gradients_[gradient.gradient] = {std::move(g), w_, updates_};
   }
   void on_update(const UpdateFacts& update) override {
     const double k = static_cast<double>(update.gradients.size());
     std::vector<double> step(w_.size(), 0.0);
+    double rates = 0;
     for (const auto& facts : update.gradients) {
       const auto& [g, at, version] = gradients_.at(facts.gradient);
       double squared_distance = 0;
       for (std::size_t i = 0; i < w_.size(); ++i)
         squared_distance += (w_[i] - at[i]) * (w_[i] - at[i]);
       const double rate = rate_({applied_, updates_ - version, squared_distance});
-      rate_sum_ += rate;
+      rates += rate;
       for (std::size_t i = 0; i < w_.size(); ++i) step[i] += rate / k * g[i];
     }
+    rate_sum_ += rates;
+    const Rule& rule = race_.plans[0].rule;
     for (std::size_t i = 0; i < w_.size(); ++i) {
-      velocity_[i] = race_.plans[0].rule.momentum * velocity_[i] + step[i];
-      w_[i] -= race_.plans[0].rule.nesterov ? race_.plans[0].rule.momentum * velocity_[i] + step[i]
-                                            : velocity_[i];
+      if (rule.rmsprop) {
+        const auto [decay, epsilon] = *rule.rmsprop;
+        const double g = step[i] / (rates / k);
+        mean_square_[i] = decay * mean_square_[i] + (1 - decay) * g * g;
+        step[i] = rates / k * g / std::sqrt(mean_square_[i] + epsilon);
+      }
+      velocity_[i] = rule.momentum * velocity_[i] + step[i];
+      w_[i] -= rule.nesterov ? rule.momentum * velocity_[i] + step[i] : velocity_[i];
+      average_[i] = rule.ema * average_[i] + (1 - rule.ema) * w_[i];
     }
     applied_ += update.gradients.size();
     ++updates_;
   }
   double loss() {
     Evaluation result;
-    const double* value = w_.data();
+    const double* value = average_.data();  // w itself without ema
     model_->evaluate({&value, 1}, {&result, 1});
     return result.loss;
   }
@@ -103,7 +119,7 @@ class DirectLoop : public Observer {
   const Race& race_;
   const Rate rate_;
   std::unique_ptr<Model<double>> model_;
-  std::vector<double> w_, velocity_;
+  std::vector<double> w_, velocity_, mean_square_, average_;
   std::uint64_t applied_ = 0;
   std::uint32_t updates_ = 0;
   double rate_sum_ = 0;
@@ -130,6 +146,17 @@ const RateCase rate_cases[] = {
      }},
 };
 
+const char* const optimisers[] = {
+    R"({"momentum": 0})",
+    R"({"momentum": 0.9})",
+    R"({"momentum": 0.9, "nesterov": true})",
+    R"({"clip": 0.3})",
+    R"({"ema": 0.95})",
+    R"({"rmsprop": {}})",
+    R"({"momentum": 0.9, "nesterov": true, "clip": 0.3, "ema": 0.9,
+        "rmsprop": {"decay": 0.8, "epsilon": 0.01}})",
+};
+
 }  // namespace
 
 TEST_CASE(
@@ -145,8 +172,7 @@ TEST_CASE(
   protocols.push_back(R"({"kind": "k-batch-async", "k": 2})");
   for (const auto& protocol : protocols) {
     for (const auto& [learning_rate, rate] : rate_cases) {
-      for (const std::string optimiser : {R"({"momentum": 0})", R"({"momentum": 0.9})",
-                                          R"({"momentum": 0.9, "nesterov": true})"}) {
+      for (const std::string optimiser : optimisers) {
         CAPTURE(protocol);
         CAPTURE(std::string(learning_rate));
         CAPTURE(optimiser);
@@ -180,7 +206,7 @@ TEST_CASE("cpu_device: with `distance` the learning rate of an evaluation is the
     const Point point = point_from(
         R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}}, "protocol": )" +
         protocol + R"(, "model": {"kind": "quadratic", "dimensions": 3, "precision": "float64"},
-         "learning_rate": {"kind": "distance", "c": 2e-5, "eta_max": 0.02}, "stop": {"updates": 300}})");
+         "learning_rate": {"kind": "distance", "c": 2e-5, "eta_max": 0.02}, "stop": {"updates": 300}, "record": {"every_updates": 100}})");
     const Race race = point.race();
     DirectLoop direct(race, model, [](const Applied& use) {
       return std::fmin(2e-5 / use.squared_distance, 0.02);
@@ -189,10 +215,12 @@ TEST_CASE("cpu_device: with `distance` the learning rate of an evaluation is the
     for (const std::uint32_t limit : {1u, 4096u}) {
       const auto curve = run_one(point, limit).curve;
       CHECK(std::isnan(curve.front().point.learning_rate));  // nothing was applied yet
-      const double measured = curve.back().point.learning_rate;
+      REQUIRE(curve.size() == 4);
+      double measured = 0;  // as many gradients between any two
+      for (std::size_t i = 1; i < 4; ++i) measured += curve[i].point.learning_rate / 3;
       CHECK(std::abs(measured - direct.mean_rate()) <= 1e-12 * direct.mean_rate());
       if (protocol.find("async") == std::string::npos) {
-        CHECK(measured == 0.02);
+        CHECK(curve.back().point.learning_rate == 0.02);
       } else {
         CHECK(measured > 0.002);
         CHECK(measured < 0.018);
@@ -201,25 +229,78 @@ TEST_CASE("cpu_device: with `distance` the learning rate of an evaluation is the
   }
 }
 
-TEST_CASE(
-    "cpu_device: momentum without noise follows the recursion v' = 0.5 v + 0.1 w, w' = w - v'") {
-  const Point point = point_from(scenario(
-      R"({"kind": "async"})", R"({"kind": "quadratic", "noise": 0, "precision": "float64"})",
-      R"("stop": {"updates": 4}, "optimiser": {"momentum": 0.5}, "record": {"every_updates": 1})",
-      "0.1", 1));
+/// One learner, F = c w^2 / 2 in each of d dimensions from w = 1, c = 1, no noise: the components
+/// of what is evaluated are all the same, after each update.
+static void check_path(const std::string& optimiser, const std::string& learning_rate,
+                       unsigned dimensions, const std::vector<double>& expected) {
+  const Point point = point_from(
+      R"({"cluster": {"learners": 1, "runtime": {"distribution": "exponential", "mean": 1}},
+          "protocol": {"kind": "async"}, "record": {"every_updates": 1}, "optimiser": )" +
+      optimiser + R"(, "learning_rate": )" + learning_rate +
+      R"(, "model": {"kind": "quadratic", "noise": 0, "precision": "float64", "dimensions": )" +
+      std::to_string(dimensions) + R"(}, "stop": {"updates": )" +
+      std::to_string(expected.size() - 1) + "}}");
   const RunRecord record = run_one(point);
-  const double w[] = {1, 0.9, 0.76, 0.614, 0.4796};  // by hand
-  REQUIRE(record.curve.size() == 5);
-  for (std::size_t j = 0; j < 5; ++j) {
-    CHECK(std::abs(record.curve[j].evaluation.loss - 0.5 * w[j] * w[j]) <= 1e-14);
+  CAPTURE(optimiser);
+  REQUIRE(record.curve.size() == expected.size());
+  for (std::size_t j = 0; j < expected.size(); ++j) {
+    const double loss = dimensions * 0.5 * expected[j] * expected[j];
+    CHECK(std::abs(record.curve[j].evaluation.loss - loss) <= 1e-14 * dimensions);
   }
 }
 
-TEST_CASE("cpu_device: equal bits for any segment limit and any cohort, with minibatches of 30") {
+const char* const eta = R"({"kind": "constant", "eta": 0.1})";
+
+TEST_CASE(
+    "cpu_device: momentum without noise follows the recursion v' = 0.5 v + 0.1 w, w' = w - v'") {
+  check_path(R"({"momentum": 0.5})", eta, 1, {1, 0.9, 0.76, 0.614, 0.4796});  // by hand
+}
+
+TEST_CASE("cpu_device: ema evaluates a' = 0.5 a + 0.5 w' and trains on from w'") {
+  check_path(R"({"ema": 0.5})", eta, 1, {1, 0.95, 0.88, 0.8045, 0.7303});  // w: 0.9^j
+}
+
+TEST_CASE("cpu_device: clip shortens the whole gradient, not its components, and no shorter one") {
+  // Four components: the gradient's norm is 2 w.  Down to w = 0.5 every step is 0.1 / 2.
+  check_path(R"({"clip": 1})", eta, 4,
+             {1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.405});
+}
+
+TEST_CASE("cpu_device: rmsprop follows TensorFlow's recursion, also with momentum") {
+  // g = w; s' = 0.8 s + 0.2 g^2 from 1; step = 0.1 g / sqrt(s' + 0.05); in decimals of 40 digits.
+  const std::string rmsprop = R"("rmsprop": {"decay": 0.8, "epsilon": 0.05})";
+  check_path(
+      "{" + rmsprop + "}", eta, 1,
+      {1, 0.90240999270514668, 0.81274409356553906, 0.72946368406493740, 0.65162949877874721});
+  check_path(
+      R"({"momentum": 0.5, )" + rmsprop + "}", eta, 1,
+      {1, 0.90240999270514668, 0.76394908991811240, 0.61579805267701095, 0.47435100186226913});
+  check_path(
+      R"({"momentum": 0.5, "nesterov": true, )" + rmsprop + "}", eta, 1,
+      {1, 0.85361498905772002, 0.70090110025520556, 0.55679075030274685, 0.42795901033917087});
+}
+
+TEST_CASE("cpu_device: rmsprop is left alone by an update of no rate, as a warm-up begins") {
+  std::vector<double> expected{1, 1};
+  double w = 1, s = 1;
+  for (const double rate : {0.05, 0.1, 0.1}) {
+    s = 0.9 * s + 0.1 * w * w;
+    w -= rate * w / std::sqrt(s + 1e-8);
+    expected.push_back(w);
+  }
+  check_path(R"({"rmsprop": {}})",
+             R"({"kind": "constant", "eta": 0.1, "warm_up": {"length": 2, "unit": "gradients"}})",
+             1, expected);
+}
+
+static void check_equal_bits(const std::string& learning_rate, const std::string& optimiser) {
   for (const auto& protocol : every_protocol()) {
     CAPTURE(protocol);
     const Point point = point_from(
-        scenario(protocol, softmax, R"("stop": {"updates": 120}, "record": {"every_time": 3})"));
+        R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
+            "stop": {"updates": 120}, "record": {"every_time": 3}, "protocol": )" +
+        protocol + R"(, "model": )" + softmax + R"(, "learning_rate": )" + learning_rate +
+        R"(, "optimiser": )" + optimiser + "}");
     const auto reference = run_cohort(point, 3, 1, 1'000'000);
     CHECK(reference[0].hash != reference[1].hash);
     for (const auto& [cohort, limit] :
@@ -232,10 +313,23 @@ TEST_CASE("cpu_device: equal bits for any segment limit and any cohort, with min
           REQUIRE(records[r].curve[i].evaluation.loss == reference[r].curve[i].evaluation.loss);
           REQUIRE(records[r].curve[i].evaluation.test_loss ==
                   reference[r].curve[i].evaluation.test_loss);
+          const double rates[] = {records[r].curve[i].point.learning_rate,
+                                  reference[r].curve[i].point.learning_rate};
+          REQUIRE((rates[0] == rates[1] || (std::isnan(rates[0]) && std::isnan(rates[1]))));
         }
       }
     }
   }
+}
+
+TEST_CASE("cpu_device: equal bits for any segment limit and any cohort, with minibatches of 30") {
+  check_equal_bits(R"({"kind": "constant", "eta": 0.05})", "{}");
+}
+
+TEST_CASE(
+    "cpu_device: equal bits for any segment limit and any cohort, with all that acts at once") {
+  check_equal_bits(R"({"kind": "distance", "c": 1e-3, "eta_max": 0.01})",
+                   R"({"momentum": 0.9, "clip": 0.5, "ema": 0.9, "rmsprop": {}})");
 }
 
 TEST_CASE(

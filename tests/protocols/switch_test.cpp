@@ -167,6 +167,25 @@ TEST_CASE("switch: a phase has its own learning rate, momentum and minibatch, wo
   for (std::size_t i = 0; i < 6; ++i) CHECK(curve[i].point.learning_rate == rates[i]);
 }
 
+TEST_CASE("switch: clip, ema and rmsprop hold in every phase") {
+  const std::string rest =
+      R"("stop": {"updates": 6},
+         "optimiser": {"momentum": 0.5, "clip": 0.7, "ema": 0.9, "rmsprop": {"decay": 0.8}})";
+  const auto changing = descent(two_phases(at_will, at_will), rest), one = descent(at_will, rest);
+  REQUIRE(changing.size() == 7);
+  for (std::size_t i = 0; i < 7; ++i) CHECK(changing[i].evaluation.loss == one[i].evaluation.loss);
+}
+
+TEST_CASE("switch: the learning rate of an evaluation is known before and in a `distance` phase") {
+  const auto curve = descent(R"({"kind": "switch", "phases": [
+      {"protocol": {"kind": "async"}, "end": {"updates": 2}},
+      {"protocol": {"kind": "async"}, "learning_rate": {"kind": "distance", "c": 1, "eta_max": 0.2}}]})",
+                             R"("stop": {"updates": 4})");
+  const double rates[] = {0.1, 0.2, 0.2, 0.2};  // of what comes; one learner: nothing has moved
+  REQUIRE(curve.size() == 5);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(curve[i + 1].point.learning_rate == rates[i]);
+}
+
 TEST_CASE("switch: work counts the samples of each phase's own minibatch") {
   Race race = race_of(2, R"({"kind": "switch", "phases": [
       {"protocol": {"kind": "async"}, "end": {"updates": 10}},
