@@ -164,6 +164,18 @@ void name_protocol(Point& point, const Json& protocol) {
   point.protocol_label = values_text(protocol).substr(1);
 }
 
+/// " staleness eta=0.1" of a swept object, " learners=16" of a plain value.
+std::string swept_label(const std::string& path, const std::string& value) {
+  if (!value.starts_with('{')) return " " + path.substr(path.rfind('.') + 1) + "=" + value;
+  std::string label;
+  const Json object = Json::parse(value);
+  for (const auto& [key, part] : object.items()) {
+    const bool chooses = key == "kind" || key == "distribution";
+    label += " " + (chooses ? part.get<std::string>() : key + "=" + part.dump());
+  }
+  return label;
+}
+
 }  // namespace
 
 void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
@@ -299,7 +311,7 @@ std::string point_label(const Scenario& scenario, const Point& point) {
   for (std::size_t i = 0; i < scenario.swept_paths.size(); ++i) {
     const std::string& path = scenario.swept_paths[i];
     if (path.substr(0, path.find('.')) == "protocol") continue;
-    label += " " + path.substr(path.rfind('.') + 1) + "=" + point.swept[i];
+    label += swept_label(path, point.swept[i]);
   }
   return label;
 }

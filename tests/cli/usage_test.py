@@ -137,6 +137,13 @@ class Usage(ProgramTest):
         for word in ("k-batch-async k=3", "iteration time", "theory", "staleness", "final test error", "results: out/small/"):
             self.assertIn(word, told)
 
+    def test_the_table_names_a_swept_object_by_its_kind_and_keys(self):
+        rates = [{"kind": "constant", "eta": 0.1}, {"kind": "staleness", "schedule": {"kind": "constant", "eta": 0.1}}]
+        sweep = {"learning_rate": rates, "cluster.runtime": [{"distribution": "exponential", "mean": 2}]}
+        told, _ = self.call("run", self.write(changed(SMALL, protocol={"kind": "k-sync", "k": 2}, sweep=sweep)))
+        self.assertIn("  k-sync k=2 constant eta=0.1 exponential mean=2  ", told)
+        self.assertIn('  k-sync k=2 staleness schedule={"kind":"constant","eta":0.1} exponential mean=2  ', told)
+
     def test_a_device_that_is_not_there_ends_with_1(self):
         _, told = self.call("run", self.write(SMALL), "--device", "cuda", status=1)
         self.assertIn("cuda", told)
