@@ -1,0 +1,40 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gradrace {
+
+/// What a family's estimator makes of a sample.
+struct Estimate {
+  using Parameters = std::vector<std::pair<std::string, std::vector<double>>>;
+  Parameters parameters;      // by key; a list where the key takes one
+  int free_parameters = 0;    // that were estimated
+  double log_likelihood = 0;  // of the sample, the unit of time being that of the sample
+  std::string method;
+  std::string refusal;  // else empty: why the family cannot be fitted
+};
+
+/// At least two different times > 0, and what several estimators need of them.
+struct Sample {
+  explicit Sample(std::span<const double> times);
+
+  std::vector<double> times;  // ascending, divided by their mean
+  double scale;               // the mean
+  double n;
+  double variance;  // of times; divisor n
+  double mean_log;  // of times, <= 0
+};
+
+/// The estimator of one family of the catalog.
+struct Estimator {
+  std::string_view family;
+  Estimate (*estimate)(const Sample& sample);
+};
+
+/// In the order of the catalog.
+std::span<const Estimator> estimators();
+
+}  // namespace gradrace

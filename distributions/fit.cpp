@@ -1,0 +1,93 @@
+#include "distributions/fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "distributions/estimators.h"
+#include "sim/document.h"
+#include "sim/reader.h"
+
+namespace gradrace {
+namespace {
+
+std::string number_json(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.10g", value);
+  return text;
+}
+
+std::string list_json(const std::vector<double>& values) {
+  if (values.size() == 1) return number_json(values.front());
+  std::string text;
+  for (const double value : values) text += (text.empty() ? "[" : ", ") + number_json(value);
+  return text + "]";
+}
+
+std::string law_json(std::string_view family, const Estimate::Parameters& parameters) {
+  std::string text = "{\"distribution\": \"" + std::string(family) + "\"";
+  for (const auto& [key, values] : parameters) text += ", \"" + key + "\": " + list_json(values);
+  return text + "}";
+}
+
+/// The law that a scenario with that JSON has; null and the first complaint if it may not have it.
+DistributionProduct read_law(const std::string& json, std::string& complaint) {
+  const auto document = Document::parse("{\"runtime\": " + json + "}", "fit");
+  Reader reader(document);
+  DistributionProduct law;
+  read_kind(reader, "runtime", distribution_catalog(), law, Need::required, "");
+  const auto problems = reader.finish();
+  if (problems.empty()) return law;
+  complaint = problems.front().path + " " + problems.front().what;
+  complaint.erase(0, complaint.find('.') + 1);
+  return nullptr;
+}
+
+Estimate estimate_of(std::string_view family, const Sample& sample) {
+  for (const auto& estimator : estimators()) {
+    if (estimator.family == family) return estimator.estimate(sample);
+  }
+  return {{}, 0, 0, {}, "has no estimator"};
+}
+
+}  // namespace
+
+double kolmogorov_distance(std::span<const double> sorted, const Distribution& law) {
+  const auto n = static_cast<double>(sorted.size());
+  double distance = 0;
+  for (std::size_t i = 0; i < sorted.size(); ++i) {
+    const double law_at = 1 - law.survival(sorted[i]);
+    const double law_below = 1 - law.survival(std::nextafter(sorted[i], -1.0));
+    const bool first = i == 0 || sorted[i - 1] < sorted[i];
+    const bool last = i + 1 == sorted.size() || sorted[i] < sorted[i + 1];
+    if (first) distance = std::max(distance, std::abs(law_below - static_cast<double>(i) / n));
+    if (last) distance = std::max(distance, std::abs(static_cast<double>(i + 1) / n - law_at));
+  }
+  return distance;
+}
+
+Fits fit_families(std::span<const double> times) {
+  const Sample sample(times);
+  std::vector<double> sorted(times.begin(), times.end());
+  std::sort(sorted.begin(), sorted.end());
+  Fits result;
+  for (const auto* entry : distribution_catalog().entries) {
+    const std::string family(entry->page.name);
+    Estimate estimate = estimate_of(family, sample);
+    const std::string json = law_json(family, estimate.parameters);
+    DistributionProduct law;
+    if (estimate.refusal.empty()) law = read_law(json, estimate.refusal);
+    if (!law) {
+      result.left_out.push_back({family, estimate.refusal});
+      continue;
+    }
+    result.fits.push_back({family, json, estimate.method, estimate.log_likelihood,
+                           2 * (estimate.free_parameters - estimate.log_likelihood),
+                           kolmogorov_distance(sorted, *law), law});
+  }
+  std::stable_sort(result.fits.begin(), result.fits.end(),
+                   [](const Fit& a, const Fit& b) { return a.aic < b.aic; });
+  return result;
+}
+
+}  // namespace gradrace

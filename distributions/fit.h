@@ -1,0 +1,40 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "distributions/catalog.h"
+
+namespace gradrace {
+
+/// A family of the catalog fitted to times.
+struct Fit {
+  std::string family;  // "lognormal"
+  std::string json;    // the law as a scenario has it, ten digits
+  std::string method;
+  double log_likelihood;  // of independent draws
+  double aic;             // 2 (number of parameters) - 2 log-likelihood
+  double kolmogorov;      // greatest distance of the distribution functions
+  DistributionProduct law;
+};
+
+/// A family that was left out.
+struct Unfitted {
+  std::string family, why;
+};
+
+struct Fits {
+  std::vector<Fit> fits;  // the lowest AIC first
+  std::vector<Unfitted> left_out;
+};
+
+/// Fits every family of the catalog that it makes sense for to times > 0, of which at least two
+/// differ.  Source: Akaike, IEEE Transactions on Automatic Control 19(6), 1974; the estimators'
+/// equations stand beside them.
+Fits fit_families(std::span<const double> times);
+
+/// The greatest distance between the distribution function of the ascending sample and the law's.
+double kolmogorov_distance(std::span<const double> sorted, const Distribution& law);
+
+}  // namespace gradrace
