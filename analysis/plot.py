@@ -3,9 +3,11 @@
 import argparse
 import os
 import sys
+from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+import fit
 import style
 from curves import draw_curves, has_values, is_watched
 from results import ResultsError, read_results
@@ -34,8 +36,8 @@ def curve_figures(results):
     return {name: draw_curves(results, x, y) for name, x, y in plots}, ""
 
 
-def draw_folder(folder):
-    """Draws one output folder; returns the files written and what was left out."""
+def run_figures(folder):
+    """The figures of a run's output folder by name, and what they leave out."""
     results = read_results(folder)
     figures, note = curve_figures(results)
     notes = [note] if note else []
@@ -52,7 +54,15 @@ def draw_folder(folder):
         for name, most in (("staleness", MOST_PANELS), ("timeline", MOST_POINTS))
         if name in figures and len(results.points) > most
     ]
-    plots = results.folder / "plots"
+    return figures, notes
+
+
+def draw_folder(folder):
+    """Draws one output folder; returns the files written and what was left out."""
+    folder = Path(folder)
+    is_fit = (folder / "fit.json").is_file()
+    figures, notes = fit.draw_folder(folder) if is_fit else run_figures(folder)
+    plots = folder / "plots"
     plots.mkdir(exist_ok=True)
     return [
         path for name, figure in figures.items() for path in style.save(figure, plots / name)

@@ -142,3 +142,35 @@ def rounds(point, label, rng, learners, k, end, late):
 
 def trace(folder, events):
     (folder / "trace.json").write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}))
+
+
+def fit(folder, series, families=("lognormal", "gamma"), evened=False, persistence=None):
+    """The output folder of a fit: series are {learner: times}; every family has the quantiles p of
+    the uniform law on 0 to 10."""
+    times = [x for each in series.values() for x in each]
+    rows = []
+    for learner, each in series.items():
+        even = sum(times) / len(times) * len(each) / sum(each)
+        rows += [
+            {"learner": learner, "draw": n, "time": x, "evened": x * even}
+            for n, x in enumerate(each)
+        ]
+    write_table(folder / "sample.csv", "learner draw time evened".split(), rows)
+    write_table(folder / "fit.csv", ["family"], [{"family": family} for family in families])
+    quantiles = [
+        {"family": family, "p": (i + 0.5) / 100, "quantile": (i + 0.5) / 10}
+        for family in families
+        for i in range(100)
+    ]
+    write_table(folder / "quantiles.csv", "family p quantile".split(), quantiles)
+    facts = {
+        "file": "/somewhere/times.csv",
+        "column": "t",
+        "learner_column": "who",
+        "words": "persistence: a slow learner stays slow; and more",
+        "evened": evened,
+        "variation": 0.5,
+        "variation_within": 0.4,
+        "cluster": {"persistence": persistence} if persistence else {},
+    }
+    (folder / "fit.json").write_text(json.dumps(facts))
