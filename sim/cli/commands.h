@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,17 @@ struct RunOptions {
   bool force = false, plot = false, quiet = false;
 };
 
+struct FitOptions {
+  std::filesystem::path trace;
+  std::optional<std::string> column, learner;  // empty learner: all rows are one learner's
+  std::filesystem::path out;                   // empty: out/fit-<trace>
+  bool force = false, plot = false;
+};
+
 /// Each command prints its result to stdout and returns the exit status; mistakes are exceptions
 /// (ScenarioError, UsageError, std::runtime_error).
 int run_command(const RunOptions& options);
+int fit_command(const FitOptions& options);
 int theory_command(const std::filesystem::path& file, const ScenarioChanges& changes);
 int validate_command(const std::vector<std::filesystem::path>& files,
                      const ScenarioChanges& changes);

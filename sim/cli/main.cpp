@@ -76,8 +76,10 @@ std::vector<std::filesystem::path> paths_of(std::string_view command,
   const Words words = words_of(values, name);
   if (words.empty()) {
     throw UsageError(std::string(command) + ": needs a " +
-                     (name == "folder" ? "folder" : "scenario file") + "; see gradrace " +
-                     std::string(command) + " --help");
+                     (name == "folder"  ? "folder"
+                      : name == "trace" ? "CSV file"
+                                        : "scenario file") +
+                     "; see gradrace " + std::string(command) + " --help");
   }
   return {words.begin(), words.end()};
 }
@@ -144,6 +146,31 @@ int run(const Words& words) {
   return run_command(options);
 }
 
+int fit(const Words& words) {
+  Syntax syntax{.positional = "trace"};
+  syntax.options.add_options()                                                             //
+      ("column", po::value<std::string>()->value_name("NAME"),                             //
+       "column of the times (default: guessed, and said)")                                 //
+      ("learner", po::value<std::string>()->value_name("NAME"),                            //
+       "column that says whose time it is (default: guessed; '': all are one learner's)")  //
+      ("out", po::value<std::string>()->value_name("DIR"),                                 //
+       "output folder (default out/fit-<trace>)")                                          //
+      ("force", "overwrite results that are there")                                        //
+      ("plot", "draw the plots afterwards");
+  const auto values = parse("fit", words, syntax);
+  if (help_wanted("fit", values, syntax)) return 0;
+  const auto traces = paths_of("fit", values, "trace");
+  if (traces.size() != 1) throw UsageError("fit: takes one CSV file");
+  FitOptions options;
+  options.trace = traces.front();
+  if (values.count("column") != 0) options.column = values["column"].as<std::string>();
+  if (values.count("learner") != 0) options.learner = values["learner"].as<std::string>();
+  if (values.count("out") != 0) options.out = values["out"].as<std::string>();
+  options.force = values.count("force") != 0;
+  options.plot = values.count("plot") != 0;
+  return fit_command(options);
+}
+
 int theory(const Words& words) {
   Syntax syntax{.positional = "file"};
   add_scenario_options(syntax);
@@ -199,6 +226,15 @@ constexpr Command commands[] = {
      "out/p16\n"
      "  gradrace run scenarios/quickstart.json --timing-only --set 'stop={\"updates\": 100000}'\n",
      run},
+    {"fit", "fits runtime distributions to measured times, and says whether they persist",
+     "  gradrace fit TRACE.csv [options]\n\n"
+     "The file has a line of column names, then a row for each minibatch.  Prints every family\n"
+     "ranked by AIC, whether learners differ for good or by turns, and a cluster to paste into a\n"
+     "scenario.\n\n"
+     "Examples:\n"
+     "  gradrace fit scenarios/times.csv --plot\n"
+     "  gradrace fit trace.csv --column seconds --learner rank --out out/trace\n",
+     fit},
     {"theory", "prints what theory predicts for each point, as CSV",
      "  gradrace theory FILE [options]\n\n"
      "Example:\n"
@@ -223,7 +259,7 @@ constexpr Command commands[] = {
     {"signature",
      "hashes of fixed schedules, integers only: equal on every machine that behaves the same",
      "  gradrace signature\n", signature},
-    {"plot", "draws the plots of output folders into DIR/plots (PNG and SVG)",
+    {"plot", "draws the plots of output folders, of runs or fits, into DIR/plots (PNG and SVG)",
      "  gradrace plot DIR...\n\n"
      "Example:\n"
      "  gradrace plot out/quickstart\n",

@@ -11,12 +11,13 @@ namespace gradrace {
 
 namespace {
 
-constexpr std::array result_files{"runs.csv",     "curve.csv",  "updates.csv",  "staleness.csv",
-                                  "learners.csv", "trace.json", "manifest.json"};
+constexpr std::array result_files{"runs.csv",     "curve.csv",  "updates.csv",   "staleness.csv",
+                                  "learners.csv", "trace.json", "manifest.json", "fit.csv",
+                                  "fit.json",     "sample.csv", "quantiles.csv"};
 
 /// What the plots of a folder are called.
 constexpr std::array plot_names{"error_time", "loss_time", "error_updates", "staleness",
-                                "timeline"};
+                                "timeline",   "fit",       "persistence"};
 
 }  // namespace
 

@@ -22,8 +22,11 @@ std::filesystem::path home() {
 
 int plot_command(const std::vector<std::filesystem::path>& folders) {
   for (const auto& folder : folders) {
-    if (!std::filesystem::exists(folder / "runs.csv")) {
-      throw UsageError(folder.string() + ": holds no runs.csv; give the output folder of a run");
+    if (!std::filesystem::exists(folder / "runs.csv") &&
+        !std::filesystem::exists(folder / "fit.json")) {
+      throw UsageError(
+          folder.string() +
+          ": holds no runs.csv and no fit.json; give the output folder of a run or fit");
     }
   }
   const auto python = home() / ".venv" / "bin" / "python";

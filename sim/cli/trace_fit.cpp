@@ -1,0 +1,105 @@
+#include "sim/cli/trace_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "sim/cli/count_text.h"
+#include "sim/cli/table.h"
+#include "sim/cli/usage_error.h"
+
+namespace gradrace {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t least_times = 10;
+
+/// As a scenario has it: six digits.
+Json rounded(double value) { return Json::parse(short_number(value, 6)); }
+
+Json lognormal(double mean, double variation) {
+  const double variance = std::log1p(variation * variation);
+  return {{"distribution", "lognormal"},
+          {"mu", rounded(std::log(mean) - variance / 2)},
+          {"sigma", rounded(std::sqrt(variance))}};
+}
+
+Json deterministic(double mean) {
+  return {{"distribution", "deterministic"}, {"value", rounded(mean)}};
+}
+
+Json rounded_law(const Fit& fit) {
+  Json law = Json::parse(fit.json);
+  for (auto& value : law) {
+    if (value.is_number()) value = rounded(value.get<double>());
+  }
+  return law;
+}
+
+std::vector<double> fitted_times(const TraceFit& fit) {
+  if (fit.evened) return evened_times(fit.trace, fit.structure);
+  std::vector<double> times;
+  for (const auto& one : fit.trace.series) times.insert(times.end(), one.begin(), one.end());
+  return times;
+}
+
+}  // namespace
+
+TraceFit fit_trace(const Table& table, const TraceColumns& columns) {
+  Trace trace = trace_of(table, columns.time, columns.learner);
+  const std::string where = "fit: " + table.file.string() + ": column " + columns.time;
+  if (trace.size() < least_times) {
+    throw UsageError(where + " has " + count_text(trace.size(), "time") +
+                     "; a fit needs at least " + std::to_string(least_times));
+  }
+  const double first = trace.series.front().front();
+  const bool constant = std::all_of(trace.series.begin(), trace.series.end(), [&](const auto& one) {
+    return std::all_of(one.begin(), one.end(), [&](double x) { return x == first; });
+  });
+  if (constant) {
+    throw UsageError(where + " is always " + short_number(first, 10) + ": nothing to fit; write " +
+                     R"({"distribution": "deterministic", "value": )" + short_number(first, 10) +
+                     "}");
+  }
+  TraceFit fit{columns, std::move(trace), {}, {}, false, {}};
+  fit.structure = structure_of(fit.trace);
+  fit.verdict = verdict_of(fit.structure);
+  fit.evened = fit.structure.uneven();
+  constexpr double least_variation = 1e-9;
+  const double variation = fit.evened ? fit.structure.variation_within : fit.structure.variation;
+  if (variation > least_variation) fit.fits = fit_families(fitted_times(fit));
+  return fit;
+}
+
+Json fitted_cluster(const TraceFit& fit) {
+  Json cluster{{"learners", fit.trace.series.size()}};
+  if (fit.verdict == Verdict::persistent) {
+    const PersistentLaw law = persistent_law(fit.structure, fit.evened);
+    cluster["runtime"] =
+        law.variation > 0 ? lognormal(law.mean, law.variation) : deterministic(law.mean);
+    cluster["persistence"] = {
+        {"kind", "ar1"}, {"correlation", rounded(law.correlation)}, {"sd", rounded(law.sd)}};
+  } else {
+    cluster["runtime"] = fit.fits.fits.empty() ? deterministic(fit.structure.mean)
+                                               : rounded_law(fit.fits.fits.front());
+  }
+  if (fit.evened) {
+    cluster["speeds"] = Json::array();
+    for (const double speed : speeds_of(fit.structure)) cluster["speeds"].push_back(rounded(speed));
+  }
+  return cluster;
+}
+
+Json replaying_cluster(const TraceFit& fit) {
+  Json runtime{{"distribution", "empirical"},
+               {"path", std::filesystem::absolute(fit.trace.file).lexically_normal().string()},
+               {"column", fit.columns.time}};
+  if (!fit.columns.learner.empty()) runtime["learner_column"] = fit.columns.learner;
+  runtime["mode"] = "replay";
+  return {{"learners", fit.trace.series.size()}, {"runtime", runtime}};
+}
+
+}  // namespace gradrace

@@ -1,0 +1,200 @@
+"""Fits of runtime laws to measured times."""
+
+import json
+import os
+import pathlib
+import random
+import unittest
+
+from program import ROOT, ProgramTest, changed, rows
+
+SCENARIO = {"protocol": {"kind": "sync"}, "stop": {"updates": 20}}
+
+
+def lines(header, table):
+    return "\n".join([header, *(",".join(map(str, row)) for row in table)]) + "\n"
+
+
+class Fit(ProgramTest):
+    def trace(self, content, name="trace.csv"):
+        (self.folder / name).write_text(content)
+        return name
+
+    def exponential(self, learners=4, count=500):
+        numbers = random.Random(3)
+        table = [(l, f"{numbers.expovariate(0.5):.6g}") for _ in range(count) for l in range(learners)]
+        return self.trace(lines("worker,seconds", table))
+
+    def fit(self, name, *words):
+        told, _ = self.call("fit", name, "--out", "out", "--force", *words)
+        return told, json.loads((self.folder / "out/fit.json").read_text())
+
+    def test_independent_times_give_a_cluster_that_runs(self):
+        told, facts = self.fit(self.exponential(), "--column", "seconds")
+        self.assertEqual(facts["verdict"], "independent")
+        self.assertIn("independent and identically distributed", told)
+        self.assertEqual(facts["cluster"]["learners"], 4)
+        self.assertFalse(facts["evened"])
+        table = rows(self.folder / "out/fit.csv")
+        self.assertEqual(
+            list(table[0]), ["family", "parameters", "log_likelihood", "aic", "ks", "method"]
+        )
+        fitted = {row["family"]: row for row in table}
+        mean = json.loads(fitted["exponential"]["parameters"])["mean"]
+        self.assertAlmostEqual(mean, 2, delta=4 * 2 / 2000**0.5)
+        self.assertLess(float(fitted["exponential"]["ks"]), 1.63 / 2000**0.5)
+        self.assertLess(float(fitted["exponential"]["aic"]), float(fitted["lognormal"]["aic"]))
+        self.assertEqual(facts["cluster"]["runtime"]["distribution"], table[0]["family"])
+        for cluster in (facts["cluster"], facts["replay"]):
+            scenario = changed(SCENARIO, cluster=cluster)
+            self.call("run", self.write(scenario), "--force", "--quiet")
+
+    def test_what_is_printed_can_be_pasted(self):
+        told, facts = self.fit(ROOT / "scenarios/times.csv")
+        fitted, measured = told.split("as fitted:\n")[1].split("results:")[0].split("as measured:\n")
+        self.assertEqual(json.loads("{" + fitted + "}")["cluster"], facts["cluster"])
+        self.assertEqual(json.loads("{" + measured + "}")["cluster"], facts["replay"])
+        self.assertEqual(facts["verdict"], "persistence")
+        law = facts["cluster"]
+        self.assertEqual(list(law), ["learners", "runtime", "persistence", "speeds"])
+        self.assertEqual(list(law["persistence"]), ["kind", "correlation", "sd"])
+        self.assertEqual(len(law["speeds"]), 4)
+        replay = facts["replay"]["runtime"]
+        self.assertEqual(replay["learner_column"], "learner")
+        self.assertTrue(os.path.isabs(replay["path"]))
+
+    def test_unequal_machines_get_their_speeds(self):
+        numbers = random.Random(5)
+        speeds = (1.0, 1.0, 0.5, 2.0)
+        table = [
+            (n, l, f"{numbers.lognormvariate(0, 0.05) / speeds[l]:.6g}")
+            for n in range(100)
+            for l in range(4)
+        ]
+        _, facts = self.fit(self.trace(lines("step,rank,batch_time", table)))
+        self.assertEqual(facts["verdict"], "static heterogeneity")
+        self.assertGreater(facts["share_between"], 0.95)
+        found = facts["cluster"]["speeds"]
+        for ours, known in zip(found, speeds):
+            # Means of 100 times of 5 %: 4 standard errors of a ratio of two.
+            self.assertAlmostEqual(ours / found[0], known, delta=known * 4 * 0.05 * (2 / 100) ** 0.5)
+        self.assertEqual(facts["cluster"]["runtime"]["distribution"], "lognormal")
+
+    def test_machines_that_differ_and_never_vary_are_deterministic(self):
+        table = [(n, l, 0.25 * (l + 1)) for n in range(10) for l in range(3)]
+        told, facts = self.fit(self.trace(lines("n,rank,duration", table)), "--column", "duration")
+        self.assertIn("no family is fitted", told)
+        self.assertEqual(
+            facts["cluster"],
+            {
+                "learners": 3,
+                "runtime": {"distribution": "deterministic", "value": 0.5},
+                "speeds": [2, 1, 0.666667],
+            },
+        )
+        self.assertEqual(facts["lag1"], {"min": None, "median": None, "max": None, "pooled": 0})
+
+    def test_the_files_hold_the_times_and_the_quantiles(self):
+        _, facts = self.fit(ROOT / "scenarios/times.csv")
+        sample = rows(self.folder / "out/sample.csv")
+        self.assertEqual(list(sample[0]), ["learner", "draw", "time", "evened"])
+        self.assertEqual(len(sample), facts["times"])
+        known = rows(ROOT / "scenarios/times.csv")
+        for learner in range(4):
+            ours = [float(row["time"]) for row in sample if row["learner"] == str(learner)]
+            self.assertEqual(ours, [float(row["time"]) for row in known if row["learner"] == str(learner)])
+            even = [float(row["evened"]) for row in sample if row["learner"] == str(learner)]
+            self.assertAlmostEqual(sum(even) / len(even), facts["mean"], delta=1e-12)
+        quantiles = rows(self.folder / "out/quantiles.csv")
+        self.assertEqual(list(quantiles[0]), ["family", "p", "quantile"])
+        families = [row["family"] for row in rows(self.folder / "out/fit.csv")]
+        self.assertEqual(list(dict.fromkeys(row["family"] for row in quantiles)), families)
+
+    def test_columns_are_guessed_and_the_guess_is_said(self):
+        values = [3.5, 1.25, 2, 8, 5, 4, 7, 1, 9, 6, 2.5]
+        table = [(i, i % 3, 25, 1 + i // 3, x, 100 - x) for i, x in enumerate(values)]
+        # The time of the step counts, the longest word wins.
+        told, facts = self.fit(self.trace(lines(",Worker,gpu,time,batch_time_norm,wait_time", table)))
+        self.assertEqual((facts["column"], facts["learner_column"]), ("batch_time_norm", "Worker"))
+        self.assertIn("column batch_time_norm (chosen by its name)", told)
+        told, facts = self.fit("trace.csv", "--column", "wait_time", "--learner", "gpu")
+        self.assertEqual((facts["column"], facts["learner_column"]), ("wait_time", "gpu"))
+        self.assertIn("times: column wait_time; learners: column gpu\n", told)
+        told, facts = self.fit("trace.csv", "--learner", "")
+        self.assertEqual(facts["learners"], [""])
+        self.assertNotIn("learner_column", facts["replay"]["runtime"])
+        self.assertIn("no column, all times are one learner's", told)
+        # No telling name, but one column of numbers that is no counter.
+        told, facts = self.fit(self.trace(lines("step,who,x", [(i, "ab"[i % 2], x) for i, x in enumerate(values)])))
+        self.assertEqual((facts["column"], facts["learner_column"]), ("x", ""))
+        self.assertIn("the only one of numbers that is no counter", told)
+
+    def refused(self, content, *words):
+        self.trace(content)
+        _, told = self.call("fit", "trace.csv", *words, status=2)
+        self.assertFalse((self.folder / "out").exists())
+        return told
+
+    def test_what_cannot_be_fitted_is_refused_with_the_reason(self):
+        times = [(x,) for x in (1.5, 2, 1, 3, 5, 4, 2.5, 1, 1, 2)]
+        good = lines("t", times)
+        self.assertIn("trace.csv: is empty", self.refused(""))
+        self.assertIn("has no rows", self.refused("t\n"))
+        self.assertIn("column t has 1 time; a fit needs at least 10", self.refused("t\n1.5\n", "--column", "t"))
+        self.assertIn("column t has 9 times", self.refused(lines("t", times[1:]), "--column", "t"))
+        told = self.refused(lines("t", [(2.5,)] * 12), "--column", "t")
+        self.assertIn("is always 2.5: nothing to fit; write ", told)
+        self.assertIn('{"distribution": "deterministic", "value": 2.5}', told)
+        told = self.refused(good.replace("\n5\n", "\nfive\n"), "--column", "t")
+        self.assertIn('trace.csv:6: t must be a time, got "five"; allowed: a finite number > 0', told)
+        self.assertIn("must be a time, got \"0\"", self.refused(good.replace("\n5\n", "\n0\n"), "--column", "t"))
+        told = self.refused(good, "--column", "time")
+        self.assertIn('has no column "time"; allowed: t', told)
+        self.assertIn('has no column "who"', self.refused(good, "--learner", "who"))
+        two = lines("a,b", [(x, 1 / x) for (x,) in times])
+        self.assertIn("which column holds the times?  Say --column NAME; among a, b", self.refused(two))
+        self.assertIn("none looks like measured numbers", self.refused(lines("a,b", [(1, "x")] * 12)))
+        self.assertIn("cannot be read", self.call("fit", "nowhere.csv", status=2)[1])
+        self.assertIn("needs a CSV file", self.call("fit", status=2)[1])
+        self.assertIn("takes one CSV file", self.call("fit", "a.csv", "b.csv", status=2)[1])
+
+    def test_results_are_kept_without_force(self):
+        name = self.exponential(count=10)
+        told, _ = self.call("fit", name)
+        self.assertIn("results: out/fit-trace/", told)
+        self.assertIn("--force", self.call("fit", name, status=2)[1])
+        self.call("fit", name, "--force")
+
+    def test_the_plots_are_drawn_where_python_is_set_up(self):
+        if not (ROOT / ".venv/bin/python").exists():
+            self.skipTest("no .venv: setup.sh could not make it")
+        self.call("fit", ROOT / "scenarios/times.csv", "--out", "out", "--plot")
+        names = sorted(path.name for path in (self.folder / "out/plots").iterdir())
+        self.assertEqual(names, ["fit.png", "fit.svg", "persistence.png", "persistence.svg"])
+        self.call("plot", "out")
+        self.call("fit", ROOT / "scenarios/times.csv", "--out", "out", "--force")
+        self.assertFalse((self.folder / "out/plots").exists())
+
+
+class Alibaba(ProgramTest):
+    def test_three_real_jobs_are_told_apart(self):
+        data = pathlib.Path(os.environ.get("GRADRACE_DATA", "nowhere")) / "traces"
+        if not data.is_dir():
+            self.skipTest("GRADRACE_DATA names no folder with traces in it")
+        known = {1: "persistence", 2: "static heterogeneity", 3: "persistence"}
+        for job, verdict in known.items():
+            with self.subTest(job):
+                out = f"job{job}"
+                self.call("fit", data / f"alibaba_pai_job_{job}.csv", "--out", out)
+                facts = json.loads((self.folder / out / "fit.json").read_text())
+                self.assertEqual(facts["verdict"], verdict)
+                self.assertEqual(facts["column"], "batch_time_norm")
+                self.assertEqual(facts["learner_column"], "worker")
+                families = [row["family"] for row in rows(self.folder / out / "fit.csv")]
+                self.assertEqual(families[0], "lognormal")
+                self.assertEqual(len(facts["cluster"]["speeds"]), 10)
+                self.call("run", self.write(changed(SCENARIO, cluster=facts["replay"])), "--force", "--quiet")
+
+
+if __name__ == "__main__":
+    unittest.main()
