@@ -5,6 +5,7 @@
 #include <boost/math/tools/toms748_solve.hpp>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <numbers>
 #include <numeric>
 
@@ -187,8 +188,25 @@ Estimate fit_hyperexponential(const Sample& sample) {
                   3, now, "maximum likelihood (EM), two parts");
 }
 
-Estimate no_density(const Sample&) {
-  return refuse("has no density, so its likelihood cannot be compared");
+/// For laws without a density.
+Estimate by_moments(Estimate::Parameters parameters, int free, const char* method) {
+  return {std::move(parameters), free, std::numeric_limits<double>::quiet_NaN(), method, {}};
+}
+
+Estimate fit_deterministic(const Sample& sample) {
+  return by_moments({{"value", {sample.scale}}}, 1, "moments: mean");
+}
+
+/// With skewness g, high has the probability p = (1 - g / sqrt(4 + g^2)) / 2, and high and low are
+/// sqrt((1 - p) / p) and sqrt(p / (1 - p)) standard deviations off the mean.
+Estimate fit_two_point(const Sample& sample) {
+  const double sd = std::sqrt(sample.variance);
+  const double skewness = mean_of(sample, [&](double x) { return std::pow((x - 1) / sd, 3); });
+  const double p = (1 - skewness / std::sqrt(4 + skewness * skewness)) / 2;
+  const double low = 1 - sd * std::sqrt(p / (1 - p)), high = 1 + sd * std::sqrt((1 - p) / p);
+  return by_moments(
+      {{"low", {low * sample.scale}}, {"high", {high * sample.scale}}, {"probability", {p}}}, 3,
+      "moments: mean, variance, skewness");
 }
 
 Estimate no_family(const Sample&) { return refuse("has no parameters of its own"); }
@@ -209,7 +227,7 @@ Sample::Sample(std::span<const double> values)
 
 std::span<const Estimator> estimators() {
   static constexpr Estimator all[] = {
-      {"deterministic", no_density},
+      {"deterministic", fit_deterministic},
       {"uniform", fit_uniform},
       {"exponential", fit_exponential},
       {"shifted-exponential", fit_shifted_exponential},
@@ -219,7 +237,7 @@ std::span<const Estimator> estimators() {
       {"lognormal", fit_lognormal},
       {"normal", fit_normal},
       {"hyperexponential", fit_hyperexponential},
-      {"two-point", no_density},
+      {"two-point", fit_two_point},
       {"mixture", no_family},
       {"empirical", no_family},
   };

@@ -12,7 +12,7 @@ struct Estimate {
   using Parameters = std::vector<std::pair<std::string, std::vector<double>>>;
   Parameters parameters;      // by key; a list where the key takes one
   int free_parameters = 0;    // that were estimated
-  double log_likelihood = 0;  // of the sample, the unit of time being that of the sample
+  double log_likelihood = 0;  // of the sample, in its unit of time; NaN without a density
   std::string method;
   std::string refusal;  // else empty: why the family cannot be fitted
 };

@@ -50,6 +50,13 @@ Estimate estimate_of(std::string_view family, const Sample& sample) {
   return {{}, 0, 0, {}, "has no estimator"};
 }
 
+/// By AIC, then those without one by distance.
+bool ranks_before(const Fit& a, const Fit& b) {
+  const bool known[] = {!std::isnan(a.aic), !std::isnan(b.aic)};
+  if (known[0] != known[1]) return known[0];
+  return known[0] ? a.aic < b.aic : a.kolmogorov < b.kolmogorov;
+}
+
 }  // namespace
 
 double kolmogorov_distance(std::span<const double> sorted, const Distribution& law) {
@@ -83,10 +90,12 @@ Fits fit_families(std::span<const double> times) {
     }
     result.fits.push_back({family, json, estimate.method, estimate.log_likelihood,
                            2 * (estimate.free_parameters - estimate.log_likelihood),
-                           kolmogorov_distance(sorted, *law), law});
+                           kolmogorov_distance(sorted, *law), 1, law});
   }
-  std::stable_sort(result.fits.begin(), result.fits.end(),
-                   [](const Fit& a, const Fit& b) { return a.aic < b.aic; });
+  for (Fit& fit : result.fits) {
+    for (const Fit& other : result.fits) fit.kolmogorov_rank += other.kolmogorov < fit.kolmogorov;
+  }
+  std::stable_sort(result.fits.begin(), result.fits.end(), ranks_before);
   return result;
 }
 

@@ -13,9 +13,10 @@ struct Fit {
   std::string family;  // "lognormal"
   std::string json;    // the law as a scenario has it, ten digits
   std::string method;
-  double log_likelihood;  // of independent draws
-  double aic;             // 2 (number of parameters) - 2 log-likelihood
+  double log_likelihood;  // of independent draws; NaN where the law has no density
+  double aic;             // 2 (number of parameters) - 2 log-likelihood, or NaN
   double kolmogorov;      // greatest distance of the distribution functions
+  int kolmogorov_rank;    // 1: the least of all
   DistributionProduct law;
 };
 
@@ -25,7 +26,7 @@ struct Unfitted {
 };
 
 struct Fits {
-  std::vector<Fit> fits;  // the lowest AIC first
+  std::vector<Fit> fits;  // the lowest AIC first, those without one at the end by distance
   std::vector<Unfitted> left_out;
 };
 

@@ -39,6 +39,10 @@ std::string pasted(const std::string& key, const Json& object) {
   return "  \"" + key + "\": {" + text + "\n  }\n";
 }
 
+std::string known_number(double value, int digits) {
+  return std::isnan(value) ? "-" : short_number(value, digits);
+}
+
 /// "mu 6.09, sigma 0.0693"
 std::string parameters_text(const Fit& fit) {
   const Json law = Json::parse(fit.json);
@@ -79,19 +83,19 @@ std::string learners_table(const TraceFit& fit) {
     const auto& times = fit.trace.series[i];
     const double mean = fit.structure.learner_means[i], lag1 = fit.structure.lag1[i];
     rows.push_back({fit.trace.learners[i], std::to_string(times.size()), short_number(mean),
-                    short_number(sd_over_mean(times, mean), 2),
-                    std::isnan(lag1) ? "-" : short_number(lag1, 2)});
+                    short_number(sd_over_mean(times, mean), 2), known_number(lag1, 2)});
   }
   return aligned(rows);
 }
 
 std::string families_table(const TraceFit& fit) {
   std::vector<std::vector<std::string>> rows{
-      {"family", "AIC", "log-likelihood", "KS", "parameters", "method"}};
+      {"family", "AIC", "log-likelihood", "KS", "KS rank", "parameters", "method"}};
   for (const auto& family : fit.fits.fits) {
-    rows.push_back({family.family, short_number(family.aic, 6),
-                    short_number(family.log_likelihood, 6), short_number(family.kolmogorov, 2),
-                    parameters_text(family), family.method});
+    rows.push_back({family.family, known_number(family.aic, 6),
+                    known_number(family.log_likelihood, 6), short_number(family.kolmogorov, 2),
+                    std::to_string(family.kolmogorov_rank), parameters_text(family),
+                    family.method});
   }
   return aligned(rows);
 }
@@ -192,10 +196,10 @@ std::string fit_csv(const TraceFit& fit) {
   Csv csv;
   csv.row(std::string_view("family"), std::string_view("parameters"),
           std::string_view("log_likelihood"), std::string_view("aic"), std::string_view("ks"),
-          std::string_view("method"));
+          std::string_view("ks_rank"), std::string_view("method"));
   for (const auto& family : fit.fits.fits) {
     csv.row(family.family, family.json, family.log_likelihood, family.aic, family.kolmogorov,
-            family.method);
+            family.kolmogorov_rank, family.method);
   }
   return csv.text();
 }

@@ -37,7 +37,7 @@ class Fit(ProgramTest):
         self.assertFalse(facts["evened"])
         table = rows(self.folder / "out/fit.csv")
         self.assertEqual(
-            list(table[0]), ["family", "parameters", "log_likelihood", "aic", "ks", "method"]
+            list(table[0]), ["family", "parameters", "log_likelihood", "aic", "ks", "ks_rank", "method"]
         )
         fitted = {row["family"]: row for row in table}
         mean = json.loads(fitted["exponential"]["parameters"])["mean"]
