@@ -1,9 +1,11 @@
 """Fits of runtime laws to measured times."""
 
+import collections
 import json
 import os
 import pathlib
 import random
+import statistics
 import unittest
 
 from program import ROOT, ProgramTest, changed, rows
@@ -174,6 +176,89 @@ class Fit(ProgramTest):
         self.call("plot", "out")
         self.call("fit", ROOT / "scenarios/times.csv", "--out", "out", "--force")
         self.assertFalse((self.folder / "out/plots").exists())
+
+
+class RoundTrip(ProgramTest):
+    """From a cluster to its simulated times, from these to the cluster that fit prints, and on."""
+
+    slowness = [0.55 + 0.1 * learner for learner in range(10)]  # 1 on average
+    clusters = {
+        "independent": {"runtime": {"distribution": "gamma", "shape": 4, "scale": 0.5}},
+        "static heterogeneity": {
+            "runtime": {"distribution": "lognormal", "mu": 0, "sigma": 0.05},
+            "speeds": [1 / slow for slow in slowness],
+        },
+        "persistence": {
+            "runtime": {"distribution": "lognormal", "mu": 0.5, "sigma": 0.2},
+            "persistence": {"kind": "ar1", "correlation": 0.8, "sd": 0.3},
+            "speeds": [1 / slow for slow in slowness],
+        },
+    }
+
+    def simulate(self, cluster, seed):
+        """Writes trace.csv: ten learners, 1000 times each."""
+        scenario = {
+            "seed": seed,
+            "cluster": {"learners": 10, **cluster},
+            "protocol": {"kind": "sync"},
+            "stop": {"updates": 1000},
+            "record": {"trace": True},
+        }
+        self.call("run", self.write(scenario), "--out", "simulated", "--force", "--quiet")
+        events = json.loads((self.folder / "simulated/trace.json").read_text())["traceEvents"]
+        table = [(one["tid"] - 1, one["dur"] / 1e6) for one in events if one.get("cat") == "gradient" and one["dur"] > 0]
+        (self.folder / "trace.csv").write_text(lines("learner,time", table))
+
+    def fit(self):
+        """The clusters it prints, fitted and replaying, as text; and its verdict."""
+        told, _ = self.call("fit", "trace.csv", "--out", "out", "--force")
+        printed = told.split("as fitted:\n")[1].split("results:")[0].split("as measured:\n")
+        return printed, json.loads((self.folder / "out/fit.json").read_text())["verdict"]
+
+    def estimates(self, verdict):
+        """By name, those from eight runs; the clusters printed are run too."""
+        found = collections.defaultdict(list)
+        for seed in range(1, 9):
+            self.simulate(self.clusters[verdict], seed)
+            printed, said = self.fit()
+            self.assertEqual(said, verdict)
+            for text in printed if seed == 1 else []:
+                scenario = "{" + text + ', "protocol": {"kind": "async"}, "stop": {"updates": 100}}'
+                (self.folder / "pasted.json").write_text(scenario)
+                self.call("validate", "pasted.json")
+                self.call("run", "pasted.json", "--force", "--quiet")
+            cluster = json.loads("{" + printed[0] + "}")["cluster"]
+            self.assertEqual(set(cluster) - {"learners"}, set(self.clusters[verdict]))
+            law = cluster["runtime"]
+            self.assertEqual(law.pop("distribution"), self.clusters[verdict]["runtime"]["distribution"])
+            for name, value in {**law, **cluster.get("persistence", {})}.items():
+                if name != "kind":
+                    found[name].append(value)
+            for learner, speed in enumerate(cluster.get("speeds", [])):
+                found[f"slowness of {learner}"].append(1 / speed)
+        return found
+
+    def check(self, verdict, known, most_error):
+        """Means of eight within 4 of their standard errors, which are a small share of the values."""
+        found = self.estimates(verdict)
+        for name, value in known.items():
+            with self.subTest(name):
+                error = statistics.stdev(found[name]) / len(found[name]) ** 0.5
+                self.assertLess(error, most_error)
+                self.assertAlmostEqual(statistics.mean(found[name]), value, delta=4 * error)
+
+    def slownesses(self):
+        return {f"slowness of {learner}": slow for learner, slow in enumerate(self.slowness)}
+
+    def test_independent_times(self):
+        self.check("independent", {"shape": 4, "scale": 0.5}, 0.02)
+
+    def test_learners_slower_for_good(self):
+        self.check("static heterogeneity", {"mu": 0, "sigma": 0.05, **self.slownesses()}, 0.001)
+
+    def test_learners_slow_for_a_while(self):
+        known = {"mu": 0.5, "sigma": 0.2, "correlation": 0.8, "sd": 0.3}
+        self.check("persistence", {**known, **self.slownesses()}, 0.03)
 
 
 class Alibaba(ProgramTest):
