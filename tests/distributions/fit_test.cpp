@@ -12,9 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "distributions/structure.h"
 #include "tests/distributions/laws.h"
-#include "tests/skip.h"
 
 namespace gradrace {
 namespace {
@@ -343,43 +341,6 @@ TEST_CASE("fit: the distance of Kolmogorov and Smirnov, by hand") {
       law_of(R"({"distribution": "two-point", "low": 1, "high": 2, "probability": 0.5})");
   CHECK(kolmogorov_distance(std::vector<double>{1, 2}, *steps) == 0);
   CHECK(kolmogorov_distance(std::vector<double>{1, 2, 2, 2}, *steps) == 0.25);
-}
-
-struct Job {
-  int number;
-  double share_between, lag1_least, lag1_most;  // as known from these traces
-  Verdict verdict;
-};
-
-// Shares and autocorrelations of the fact sheet on these traces, two digits.
-TEST_CASE("fit: three measured jobs are lognormal rather than exponential, and are told apart") {
-  GRADRACE_NEEDS_DATA("traces");
-  for (const Job& job : {Job{1, 0.29, 0.57, 0.89, Verdict::persistent},
-                         Job{2, 0.96, 0.52, 0.89, Verdict::heterogeneous},
-                         Job{3, 0.25, 0.33, 0.90, Verdict::persistent}}) {
-    CAPTURE(job.number);
-    const auto file =
-        data_folder("traces") / ("alibaba_pai_job_" + std::to_string(job.number) + ".csv");
-    const Trace trace = trace_of(read_table(file), "batch_time_norm", "worker");
-    const Structure structure = structure_of(trace);
-    CHECK(trace.series.size() == 10);
-    CHECK(std::abs(structure.share_between - job.share_between) <= 0.005);
-    // The sheet's estimator is another; they differ by a few of the ends in 240 or more.
-    const auto [least, most] = std::minmax_element(structure.lag1.begin(), structure.lag1.end());
-    CHECK(std::abs(*least - job.lag1_least) <= 0.01);
-    CHECK(std::abs(*most - job.lag1_most) <= 0.01);
-    CHECK(verdict_of(structure) == job.verdict);
-    const auto fits = fit_families(evened_times(trace, structure));
-    CHECK(fits.fits.front().family == "lognormal");
-    CHECK(fit_of(fits, "lognormal").aic < fit_of(fits, "exponential").aic);
-    if (job.number != 1) continue;
-    // With times in units of their mean.  Two values of the fact sheet, which counts the fixed
-    // offset of a lognormal law as a third parameter and lets that of its exponential law free.
-    const double unit = 2 * structure.n * std::log(structure.mean);
-    CHECK(std::abs(fit_of(fits, "lognormal").aic - unit + 2 - -8712) <= 0.5);
-    CHECK(std::abs(fit_of(fits, "shifted-exponential").aic - unit - -5808) <= 0.5);
-    CHECK(fit_of(fits, "exponential").aic - unit == doctest::Approx(2 * 3000 + 2).epsilon(1e-9));
-  }
 }
 
 }  // namespace
