@@ -4,14 +4,22 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/cli/csv.h"
+#include "tests/claims/claim.h"
 #include "tests/race_text.h"
 
 using namespace gradrace;
 
 namespace {
+
+const char* const derived = "derived";
+const char* const zhang = "Zhang et al., IJCAI 2016, Fig. 3";
+const char* const zhang_2 = "Zhang et al., IJCAI 2016, sec. 2.4";
+const char* const chan = "Chan, Lane, Interspeech 2014";
+const char* const zhang_on_chan = "Zhang et al., IJCAI 2016, of Chan, Lane, Interspeech 2014";
 
 struct Trial {
   std::string protocol;
@@ -72,9 +80,8 @@ Mean floor_of(const Trial& trial) {
   return {mean, std::sqrt((squares / replicas - mean * mean) / (replicas - 1))};
 }
 
-/// n-softsync of 30 learners that read after their push: updates of floor(30 / n) gradients.
 std::string softsync(std::uint32_t n) {
-  return R"({"kind": "k-batch-async", "k": )" + std::to_string(30 / n) + "}";
+  return R"({"kind": "softsync", "n": )" + std::to_string(n) + "}";
 }
 
 std::string constant(double eta) {
@@ -88,7 +95,10 @@ std::string penalised(double eta, double rho) {
          number_text(rho) + "}";
 }
 
-std::string outcome(bool converges) { return converges ? "convergence" : "divergence"; }
+/// What is left of the loss where a run converges and where it diverges.
+Expected left_over(bool converges) { return converges ? no_more_than(1e-6) : no_less_than(1e6); }
+
+std::string at_n(std::uint32_t n) { return "n = " + std::to_string(n) + ": "; }
 
 const std::string async = R"({"kind": "async"})";
 const std::string same_runtimes = R"({"distribution": "deterministic", "value": 1})";
@@ -102,116 +112,100 @@ TEST_CASE("staleness rates: with momentum, the floor of sync is the heavy ball's
                                   .learning_rate = constant(0.012),
                                   .noise = 1,
                                   .momentum = 0.9});
-  INFO("expected ", expected, ", tolerance 4 standard errors, measured ", measured.value, " +- ",
-       measured.error);
-  CHECK(std::abs(measured.value - expected) <= 4 * measured.error);
+  claim({"rates-floor.sync", derived, "sync: stationary loss, within 4 standard errors",
+         about(expected, 4 * measured.error), measured.value});
   CHECK(measured.error <= 0.02 * expected);
 }
 
-// Zhang, Gupta, Lian, Liu, IJCAI 2016, Figs 3 and 4, on a quadratic: curvature 1, eta 0.012,
+// The setting of Zhang et al., IJCAI 2016, Figs. 3 and 4, on a quadratic: curvature 1, eta 0.012,
 // momentum 0.9, 30 learners, runtimes of coefficient of variation 0.1, 60,000 gradients.
 
 TEST_CASE("staleness rates: at one learning rate n-softsync learns for n = 1, 2, 6, not 15, 30") {
   for (const std::uint32_t n : {1u, 2u, 6u, 15u, 30u}) {
-    const double left =
-        remainder({.protocol = softsync(n), .learning_rate = constant(0.012), .momentum = 0.9});
-    INFO("n = ", n, ": expected ", outcome(n <= 6),
-         ", tolerance a factor 1e6 of the loss, source IJCAI 2016, Fig. 3; measured ", left);
-    if (n <= 6) {
-      CHECK(left <= 1e-6);
-    } else {
-      CHECK(left >= 1e6);
-    }
+    claim(
+        {"rates-softsync.constant", zhang, at_n(n) + "one eta: final loss over the first",
+         left_over(n <= 6),
+         remainder({.protocol = softsync(n), .learning_rate = constant(0.012), .momentum = 0.9})});
+    claim({"rates-softsync.staleness", zhang, at_n(n) + "eta / tau: final loss over the first",
+           left_over(true),
+           remainder({.protocol = softsync(n), .learning_rate = divided(0.012), .momentum = 0.9})});
   }
 }
 
-TEST_CASE("staleness rates: eta / tau makes every n-softsync learn") {
-  for (const std::uint32_t n : {1u, 2u, 6u, 15u, 30u}) {
-    const double left =
-        remainder({.protocol = softsync(n), .learning_rate = divided(0.012), .momentum = 0.9});
-    INFO("n = ", n,
-         ": expected convergence, tolerance a factor 1e6 of the loss, source IJCAI 2016, "
-         "Fig. 3; measured ",
-         left);
-    CHECK(left <= 1e-6);
-  }
+/// Whose standard error is 2 % or less.
+Mean softsync_floor(std::uint32_t n, const std::string& learning_rate) {
+  const Mean floor = floor_of(
+      {.protocol = softsync(n), .learning_rate = learning_rate, .noise = 1, .momentum = 0.9});
+  CAPTURE(n);
+  CHECK(floor.error <= 0.02 * floor.value);
+  return floor;
 }
 
 TEST_CASE("staleness rates: with eta / tau the floors of n-softsync nearly coincide") {
   std::vector<double> floors;
-  for (const std::uint32_t n : {1u, 6u, 15u, 30u, 2u}) {
-    const Mean floor = floor_of(
-        {.protocol = softsync(n), .learning_rate = divided(0.012), .noise = 1, .momentum = 0.9});
-    CAPTURE(n);
-    CHECK(floor.error <= 0.02 * floor.value);
-    floors.push_back(floor.value);
-    const auto [low, high] = std::minmax_element(floors.begin(), floors.end());
-    const double expected = n == 2 ? 1.35 : 1.15;
-    INFO("expected largest over smallest floor at most ", expected,
-         " (1.15 of n = 1, 6, 15, 30), "
-         "standard errors 2 % or less, source IJCAI 2016, Fig. 3: the curves coincide; measured ",
-         *high / *low, ", floor ", floor.value, " +- ", floor.error);
-    CHECK(*high / *low <= expected);
-  }
+  for (const std::uint32_t n : {1u, 6u, 15u, 30u})
+    floors.push_back(softsync_floor(n, divided(0.012)).value);
+  const auto [low, high] = std::ranges::minmax(floors);
+  claim({"rates-floors", zhang, "eta / tau, n = 1, 6, 15, 30: largest floor over the smallest",
+         from_to(1, 1.15), high / low});
+  claim({"rates-floors.2", zhang, "eta / tau, n = 2: floor over the smallest of those",
+         from_to(1, 1.35), softsync_floor(2, divided(0.012)).value / low});
 }
 
 TEST_CASE("staleness rates: at one learning rate the floor rises with n") {
-  double before = 0;
-  for (const std::uint32_t n : {1u, 2u, 6u}) {
-    const Mean floor = floor_of(
-        {.protocol = softsync(n), .learning_rate = constant(0.012), .noise = 1, .momentum = 0.9});
-    INFO("n = ", n, ": expected above ", before, ", source IJCAI 2016, Fig. 3; measured ",
-         floor.value, " +- ", floor.error);
-    CHECK(floor.value - 4 * floor.error > before);
-    before = floor.value;
+  Mean before = softsync_floor(1, constant(0.012));
+  for (const std::uint32_t n : {2u, 6u}) {
+    const Mean floor = softsync_floor(n, constant(0.012));
+    claim({"rates-floors.constant", zhang,
+           at_n(n) + "one eta: floor over that of the n before, above by 4 standard errors",
+           no_less_than(1 + 4 * std::hypot(floor.error, before.error) / before.value),
+           floor.value / before.value});
+    before = floor;
   }
 }
 
-// Chan, Lane, Interspeech 2014 showed the exponential penalty with up to 5 learners; Zhang et al.,
-// IJCAI 2016, criticise it at larger staleness.
+TEST_CASE("staleness rates: a fresh gradient has all of eta") {
+  const auto eta = [](const std::string& rate) {
+    return point_of({.protocol = async, .learning_rate = rate}).learning_rate->eta({}, 0, 1);
+  };
+  claim({"rates-fresh", zhang_2, "eta / tau: eta at tau = 0, of 0.012", exactly(0.012),
+         eta(divided(0.012))});
+  claim({"rates-fresh", chan, "eta rho^tau: eta at tau = 0, of 0.012", exactly(0.012),
+         eta(penalised(0.012, 0.9))});
+}
 
 TEST_CASE("staleness rates: with 5 learners eta / tau and eta rho^tau, rho^4 = 1/4, do the same") {
   const double rho = std::sqrt(0.5);
   for (const auto& rate : {divided(0.1), penalised(0.1, rho)}) {
-    const double left =
-        remainder({.protocol = async, .learning_rate = rate, .learners = 5, .gradients = 2000});
-    INFO(rate, ": expected convergence, tolerance a factor 1e6 of the loss; measured ", left);
-    CHECK(left <= 1e-6);
+    claim(
+        {"rates-penalty.few", chan, "5 learners, " + rate + ": final loss over the first",
+         left_over(true),
+         remainder({.protocol = async, .learning_rate = rate, .learners = 5, .gradients = 2000})});
   }
   const auto floor = [](const std::string& rate) {
     return floor_of({.protocol = async, .learning_rate = rate, .learners = 5, .noise = 1});
   };
   const Mean one = floor(divided(0.1)), other = floor(penalised(0.1, rho));
-  INFO("expected equal floors, tolerance 10 %; measured ", one.value, " +- ", one.error, " and ",
-       other.value, " +- ", other.error);
-  CHECK(std::abs(one.value / other.value - 1) <= 0.1);
+  claim({"rates-penalty.floors", chan, "5 learners: floor of eta / tau over that of eta rho^tau",
+         about(1, 0.1), one.value / other.value});
   CHECK(one.error <= 0.02 * one.value);
 }
 
 TEST_CASE("staleness rates: eta rho^tau made for 5 learners stalls with 30, eta / tau does not") {
-  const double rho = std::sqrt(0.5);
-  const double stalled =
-      remainder({.protocol = async, .learning_rate = penalised(0.1, rho), .gradients = 30000});
-  const double learned =
-      remainder({.protocol = async, .learning_rate = divided(0.1), .gradients = 30000});
-  INFO(
-      "expected: more than a tenth of the loss is left, since rho^29 = 4e-5, and less than 1e-6; "
-      "measured ",
-      stalled, " and ", learned);
-  CHECK(stalled >= 0.1);
-  CHECK(learned <= 1e-6);
-}
-
-TEST_CASE("staleness rates: a weak penalty, rho = 0.99, does not stabilise 30 learners") {
+  const auto left = [](const std::string& rate) {
+    return remainder({.protocol = async, .learning_rate = rate, .gradients = 30000});
+  };
+  claim({"rates-penalty.stalls", zhang_on_chan,
+         "30 learners, eta rho^tau, rho^29 = 4e-5: final loss over the first", no_less_than(0.1),
+         left(penalised(0.1, std::sqrt(0.5)))});
+  claim({"rates-penalty.divided", zhang, "30 learners, eta / tau: final loss over the first",
+         left_over(true), left(divided(0.1))});
   // 0.1 x 0.99^29 = 0.075 is above the limit 0.053 of a delay of 29 updates.
-  for (const auto& [rate, converges] :
-       {std::pair{constant(0.1), false}, {penalised(0.1, 0.99), false}, {divided(0.1), true}}) {
-    const double left = remainder({.protocol = async, .learning_rate = rate, .gradients = 30000});
-    INFO(rate, ": expected ", outcome(converges), ", tolerance a factor 1e6 of the loss; measured ",
-         left);
-    CHECK(converges == (left <= 1e-6));
-    CHECK(!converges == (left >= 1e6));
-  }
+  claim({"rates-penalty.weak", derived,
+         "30 learners, eta rho^tau, rho = 0.99: final loss over the first", left_over(false),
+         left(penalised(0.1, 0.99))});
+  claim({"rates-penalty.constant", derived, "30 learners, one eta: final loss over the first",
+         left_over(false), left(constant(0.1))});
 }
 
 TEST_CASE("staleness rates: the work of an epoch shrinks by rho^29 and by 29 with 30 learners") {
@@ -226,9 +220,8 @@ TEST_CASE("staleness rates: the work of an epoch shrinks by rho^29 and by 29 wit
     const Segment& segment = plane.next_segment();
     double sum = 0;  // after the start, whose gradients are fresher
     for (std::size_t i = 30; i < segment.uses.size(); ++i) sum += segment.uses[i].weight;
-    const double measured = sum / static_cast<double>(segment.uses.size() - 30);
-    INFO(rate, ": expected ", expected, ", tolerance 1e-12 of it; measured ", measured);
-    CHECK(std::abs(measured - expected) <= 1e-12 * expected);
+    claim({"rates-work", derived, "30 learners, " + rate + ": mean eta of the gradients over 1",
+           about(expected, 1e-12 * expected), sum / static_cast<double>(segment.uses.size() - 30)});
   }
 }
 
@@ -244,9 +237,13 @@ TEST_CASE("staleness rates: where nothing is stale every rule is the constant ra
           .hash;
     };
     const auto expected = hash(constant(0.01));
-    CHECK(hash(divided(0.01)) == expected);
-    CHECK(hash(penalised(0.01, 0.5)) == expected);
-    CHECK(hash(R"({"kind": "distance", "c": 1e-9, "eta_max": 0.01})") == expected);
     CHECK(hash(constant(0.02)) != expected);
+    for (const std::string& rate :
+         {divided(0.01), penalised(0.01, 0.5),
+          std::string(R"({"kind": "distance", "c": 1e-9, "eta_max": 0.01})")}) {
+      claim({"rates-fresh.run", derived,
+             protocol + ", " + rate + ": 1 if the parameters are those of one eta, bit for bit",
+             exactly(1), hash(rate) == expected ? 1.0 : 0.0});
+    }
   }
 }

@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "sim/cli/csv.h"
+#include "tests/claims/claim.h"
 #include "tests/race_text.h"
 
 using namespace gradrace;
@@ -16,14 +17,17 @@ using namespace gradrace;
 
 namespace {
 
-/// The largest stable alpha h with momentum 0 and 0.9, to the digits shown.
+const char* const derived = "derived";
+const char* const calculated = "derived: an independent calculation";
+
+/// The largest stable alpha h with momentum 0.9, and the last digit given.
 struct Limit {
   std::uint32_t tau;
-  double plain, with_momentum;
+  double with_momentum, digit;
 };
-constexpr Limit limits[] = {{0, 2.0, 3.80},    {1, 1.0, .100},    {2, .618, .0512},
-                            {5, .285, .0215},  {9, .165, .0125},  {14, .108, .0084},
-                            {18, .085, .0067}, {29, .053, .0044}, {30, .051, .0043}};
+constexpr Limit limits[] = {{0, 3.80, .01},     {1, .100, .001},    {2, .0512, .0001},
+                            {5, .0215, .0001},  {9, .0125, .0001},  {14, .0084, .0001},
+                            {18, .0067, .0001}, {29, .0044, .0001}, {30, .0043, .0001}};
 
 /// The alpha h at which z^(j) solves the recursion.
 std::complex<double> at_root(std::complex<double> z, std::uint32_t tau, double momentum) {
@@ -82,37 +86,35 @@ double growth(const RunRecord& record) {
 
 TEST_CASE("delay: async with equal constant runtimes delays every gradient by P - 1 updates") {
   const RunRecord record = delayed_run(9, 0, 0.01);
-  REQUIRE(record.staleness_counts.size() == 10);
-  for (std::size_t tau = 0; tau < 9; ++tau) CHECK(record.staleness_counts[tau] == 1);  // the start
-  CHECK(record.staleness_counts[9] == 40000 - 9);
+  claim({"rates-delay", derived,
+         "async, 10 learners, equal constant runtimes: gradients of 40,000 that are not 9 updates "
+         "old, those of the start",
+         exactly(9), 40000.0 - static_cast<double>(record.staleness_counts.at(9))});
 }
 
-TEST_CASE("delay: the largest stable alpha h is 2 sin(pi / (2 (2 tau + 1))) without momentum") {
-  for (const auto& [tau, plain, with_momentum] : limits) {
-    const double closed = 2 * std::sin(std::numbers::pi / (2 * (2 * tau + 1)));
-    CHECK(std::abs(exact_limit(tau, 0) - closed) <= 1e-9);
+TEST_CASE("delay: the largest stable alpha h of a constant delay") {
+  for (const auto& [tau, with_momentum, digit] : limits) {
+    const std::string at = "staleness " + std::to_string(tau) + ", momentum ";
+    claim({"rates-limit", derived,
+           at + "0: alpha h where a root reaches the unit circle, 2 sin(pi / (2 (2 tau + 1)))",
+           about(2 * std::sin(std::numbers::pi / (2 * (2 * tau + 1))), 1e-9), exact_limit(tau, 0)});
+    claim({"rates-limit", calculated, at + "0.9: alpha h where a root reaches the unit circle",
+           about(with_momentum, digit / 2), exact_limit(tau, 0.9)});
   }
 }
 
-TEST_CASE(
-    "delay: 2 % below the stability limit the loss decays and 2 % above it grows, with and without "
-    "momentum") {
-  for (const auto& [tau, plain, with_momentum] : limits) {
+TEST_CASE("delay: a run decays 2 % below the largest stable alpha h and grows 2 % above it") {
+  for (const auto& limit : limits) {
     for (const double momentum : {0.0, 0.9}) {
-      const double expected = momentum == 0 ? plain : with_momentum;
-      const double limit = exact_limit(tau, momentum);
-      const double tolerance = momentum == 0 ? 5e-4 : 5e-5;  // half of the last digit
-      const double below = growth(delayed_run(tau, momentum, 0.98 * limit));
-      const double above = growth(delayed_run(tau, momentum, 1.02 * limit));
-      CAPTURE(tau);
-      CAPTURE(momentum);
-      INFO("expected: stable below alpha h = ", expected, ", where a root reaches the unit circle");
-      INFO("tolerance: ", tolerance,
-           "; 2 % off it the loss falls or rises 1000-fold in 18000 updates");
-      INFO("measured: limit ", limit, ", growth ", below, " below it and ", above, " above");
-      CHECK(std::abs(limit - expected) <= tolerance);
-      CHECK(below <= 1e-3);
-      CHECK(above >= 1e3);
+      const double alpha = exact_limit(limit.tau, momentum);
+      const std::string at = "staleness " + std::to_string(limit.tau) + ", momentum " +
+                             number_text(momentum) + ", alpha h 2 % ";
+      claim({"rates-limit.below", derived,
+             at + "below its limit: loss over that of 18,000 updates before", no_more_than(1e-3),
+             growth(delayed_run(limit.tau, momentum, 0.98 * alpha))});
+      claim({"rates-limit.above", derived,
+             at + "above its limit: loss over that of 18,000 updates before", no_less_than(1e3),
+             growth(delayed_run(limit.tau, momentum, 1.02 * alpha))});
     }
   }
 }
