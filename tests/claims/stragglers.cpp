@@ -5,11 +5,19 @@
 #include <cmath>
 #include <vector>
 
-#include "tests/distributions/clusters.h"
+#include "tests/claims/claim.h"
+#include "tests/claims/mean.h"
 #include "tests/race_text.h"
 
-namespace gradrace {
+using namespace gradrace;
+
 namespace {
+
+const char* const fig_3 = "Pan et al. 2017, Fig. 3";
+const char* const fig_4 = "Pan et al. 2017, Fig. 4";
+const char* const fig_6 = "Pan et al. 2017, Fig. 6";
+const char* const derived = "derived";
+const char* const simulated = "derived: an independent simulation of 6,000 steps";
 
 // The latencies of 100 workers that train Inception on ImageNet in synchrony, in seconds.  Source:
 // Pan, Chen, Monga, Bengio, Jozefowicz, Revisiting Distributed Synchronous SGD, arXiv 1702.05800,
@@ -18,7 +26,7 @@ namespace {
 //
 // The law is calibrated to these numbers: stragglers come in crowds, so their probability is drawn
 // for each iteration, of mean 0.0146 and shape 3.2; a straggler takes 2 U^(-1/2), at most 310.
-constexpr std::uint32_t workers = 100, iterations = 6000;
+constexpr std::uint32_t workers = 100;
 const char* const inception = R"({"cluster": {"learners": 100,
     "runtime": {"distribution": "normal", "mean": 1.6, "sd": 0.08},
     "outliers": {"probability_law": {"distribution": "gamma", "shape": 3.2, "scale": 0.0045625},
@@ -56,17 +64,6 @@ const Latencies& measured() {
   return latencies;
 }
 
-TEST_CASE("backup workers: how many of 100 gradients are there after 2 s") {
-  const struct {
-    std::size_t k;
-    double share;
-  } published[] = {{98, 0.80}, {100, 0.30}};
-  for (const auto& [k, share] : published) {
-    CAPTURE(measured().within_2_s(k).value());
-    CHECK(std::abs(measured().within_2_s(k).value() - share) <= 0.03);
-  }
-}
-
 /// P(at most j of 100 workers are stragglers), from the law alone: the binomial probability under
 /// the gamma density of q, by Simpson's rule on [0, 0.3] in 3,000 steps.
 double at_most(int j) {
@@ -89,16 +86,26 @@ double at_most(int j) {
   return sum * width / 3;
 }
 
-TEST_CASE("backup workers: the k-th gradient is late if more than 100 - k workers straggle") {
-  CHECK(at_most(0) == doctest::Approx(0.30).epsilon(0.01));
+std::string nth(std::size_t k) { return "gradient " + std::to_string(k) + " of 100: "; }
+
+}  // namespace
+
+TEST_CASE("backup workers: how many of 100 gradients are there after 2 s") {
+  const std::string text = "share of steps where it is there within 2 s";
+  claim({"backup-4.within", fig_3, nth(98) + text, about(0.80, 0.03),
+         measured().within_2_s(98).value()});
+  claim({"backup-4.within", fig_3, nth(100) + text, about(0.30, 0.03),
+         measured().within_2_s(100).value()});
+  // It is late if more than 100 - k workers straggle.
   for (const int k : {95, 96, 97, 98, 99, 100}) {
-    CAPTURE(k);
-    CHECK(measured().within_2_s(k).agrees(at_most(100 - k)));
+    const Mean& within = measured().within_2_s(k);
+    claim({"backup-4.stragglers", derived, nth(k) + text + ", to 4 standard errors",
+           about(at_most(100 - k), 4 * within.error()), within.value()});
   }
 }
 
-// The line of means is that of an independent simulation of 6,000 iterations, given to two or
-// three digits: bound half of the last digit and four standard errors.
+// The independent simulation is known to two or three digits: bound half of the last digit and four
+// standard errors.
 TEST_CASE("backup workers: the mean time of the k-th of 100 gradients") {
   const struct {
     std::size_t k;
@@ -107,41 +114,43 @@ TEST_CASE("backup workers: the mean time of the k-th of 100 gradients") {
                {95, 1.75, 0.01}, {96, 1.77, 0.01}, {97, 1.82, 0.01},
                {98, 1.95, 0.01}, {99, 2.3, 0.1},   {100, 4.2, 0.1}};
   for (const auto& [k, mean, digit] : known) {
-    CAPTURE(k);
-    CAPTURE(measured().time(k).value());
-    CHECK(std::abs(measured().time(k).value() - mean) <=
-          digit / 2 + 4 * measured().time(k).error());
+    claim({"backup-4.mean", simulated, nth(k) + "mean time",
+           about(mean, digit / 2 + 4 * measured().time(k).error()), measured().time(k).value()});
   }
-  for (std::size_t k = 1; k <= 95; ++k) {
-    CAPTURE(k);
-    CHECK(measured().time(k).value() >= 1.395);
-    CHECK(measured().time(k).value() <= 1.8);
+  double least = measured().time(1).value(), most = least;
+  for (std::size_t k = 2; k <= 95; ++k) {
+    least = std::min(least, measured().time(k).value());
+    most = std::max(most, measured().time(k).value());
   }
-  CHECK(measured().time(100).value() > 2 * measured().time(95).value());
+  claim({"backup-4.least", fig_4, "gradients 1 to 95 of 100: least mean time, 1.4",
+         from_to(1.395, 1.8), least});
+  claim({"backup-4.most", fig_4, "gradients 1 to 95 of 100: largest mean time", from_to(1.395, 1.8),
+         most});
+  claim({"backup-4.rise", fig_4, "mean time of gradient 100 over that of 95", no_less_than(2),
+         measured().time(100).value() / measured().time(95).value()});
 }
 
-// Time to converge if the first N of 100 make an update: iterations I(N) times the mean of T_(N),
-// as the paper's Fig. 6, whose minimum is at N = 96.  I(50) = 137.5e3, I(100) = 76.2e3 are
-// published; between them a power law and a straight line.
-TEST_CASE("backup workers: the best number to wait for is 94 to 97 of 100") {
+// Time to converge if the first N of 100 make an update: iterations I(N) times the mean of T_(N).
+// I(50) = 137.5e3, I(100) = 76.2e3 are published; between them a power law and a straight line.
+TEST_CASE("backup workers: with crowds of stragglers the best number to wait for is 94 to 97") {
   const auto power_law = [](double n) { return 76.2e3 * std::pow(100 / n, 0.852); };
   const auto straight_line = [](double n) { return 76.2e3 + (100 - n) / 50 * (137.5e3 - 76.2e3); };
-  const auto check = [](const auto& iterations_of) {
+  const auto check = [](const std::string& form, const auto& iterations_of) {
     const auto time = [&](std::size_t n) {
       return iterations_of(static_cast<double>(n)) * measured().time(n).value();
     };
     std::size_t best = 50;
     for (std::size_t n = 50; n <= workers; ++n) best = time(n) < time(best) ? n : best;
-    CAPTURE(best);
-    CHECK(best >= 94);
-    CHECK(best <= 97);
-    CHECK(time(100) >= 1.5 * time(best));
-    CHECK(time(94) <= 1.01 * time(best));
-    CHECK(time(97) <= 1.03 * time(best));
+    const std::string at = "stragglers in crowds, " + form + ": ";
+    claim({"backup-6.crowds", fig_6, at + "N of the least time", from_to(94, 97),
+           static_cast<double>(best)});
+    claim({"backup-6.crowds", fig_6, at + "time at N = 100 over the least", no_less_than(1.5),
+           time(100) / time(best)});
+    claim({"backup-6.crowds", fig_6, at + "time at N = 94 over the least", from_to(1, 1.01),
+           time(94) / time(best)});
+    claim({"backup-6.crowds", fig_6, at + "time at N = 97 over the least", from_to(1, 1.03),
+           time(97) / time(best)});
   };
-  check(power_law);
-  check(straight_line);
+  check("iterations by a power law", power_law);
+  check("iterations on a straight line", straight_line);
 }
-
-}  // namespace
-}  // namespace gradrace
