@@ -10,8 +10,8 @@ namespace {
 constexpr Page page{
     .name = "inverse-sqrt",
     .definition =
-        "eta / sqrt(1 + n / after) once n of the work is done: in epochs, in gradients applied, or "
-        "as a fraction of the work that `stop` allows.",
+        "eta / sqrt(1 + n / after) once n of the work is done: in epochs, in gradients or samples "
+        "applied, or as a fraction of the work that `stop` allows.",
     .source = "the steps sigma / sqrt(t) of Ho et al., NIPS 2013, made finite at the start",
     .example = R"({"kind": "inverse-sqrt", "eta": 0.1, "after": 1000, "unit": "gradients"})"};
 

@@ -5,23 +5,23 @@
 namespace gradrace {
 
 WorkUnit::WorkUnit(Fields& fields, const WorkBudget& budget, std::string_view meaning) {
-  constexpr std::array<std::string_view, 3> units{"epochs", "gradients", "fraction"};
+  constexpr std::array<std::string_view, 4> units{"epochs", "gradients", "samples", "fraction"};
   std::string unit = "epochs";
   fields.choice("unit", unit, units, Need::defaulted, meaning);
   const bool fraction = unit == "fraction";
   if (unit == "epochs" && !budget.has_epochs) {
     fields.complain("unit", "the model has no training set, so there are no epochs",
-                    "gradients, fraction");
+                    "gradients, samples, fraction");
   }
   if (fraction && !budget.gradients && !budget.epochs) {
     fields.complain("unit", "a fraction of the work needs a limit on the work",
                     "stop.gradients or stop.epochs beside it");
   }
-  by_gradients_ = unit == "gradients" || (fraction && budget.gradients);
-  if (fraction) {
-    size_ = by_gradients_ ? static_cast<double>(budget.gradients.value_or(1))
-                          : budget.epochs.value_or(1);
-  }
+  const bool of_gradients = fraction && budget.gradients;
+  if (of_gradients) size_ = static_cast<double>(*budget.gradients);
+  if (fraction && !of_gradients) size_ = budget.epochs.value_or(1);
+  if (unit == "samples") counted_ = Counted::samples;
+  if (unit == "gradients" || of_gradients) counted_ = Counted::gradients;
 }
 
 }  // namespace gradrace

@@ -4,8 +4,8 @@
 
 namespace gradrace {
 
-/// What a schedule measures its work in: epochs, gradients applied, or fractions of the work that
-/// `stop` allows.
+/// What a schedule measures its work in: epochs, gradients or samples applied, or fractions of the
+/// work that `stop` allows.  Never updates, of which protocols need more or fewer for equal work.
 class WorkUnit {
  public:
   /// Reads the key `unit` of the open object; complains where that cannot be measured.
@@ -13,12 +13,21 @@ class WorkUnit {
 
   /// The work done, in the unit.
   double count(const Work& work) const {
-    return (by_gradients_ ? static_cast<double>(work.gradients) : work.epochs) / size_;
+    switch (counted_) {
+      case Counted::epochs:
+        return work.epochs / size_;
+      case Counted::gradients:
+        return static_cast<double>(work.gradients) / size_;
+      case Counted::samples:
+        break;
+    }
+    return static_cast<double>(work.samples) / size_;
   }
 
  private:
-  bool by_gradients_ = false;  // else by epochs
-  double size_ = 1;            // of the unit, in gradients or epochs
+  enum class Counted { epochs, gradients, samples };
+  Counted counted_ = Counted::epochs;
+  double size_ = 1;  // of the unit, in what is counted
 };
 
 }  // namespace gradrace

@@ -8,6 +8,7 @@
 #include "protocols/catalog.h"
 #include "protocols/switch_policy.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/scenario.h"
 #include "sim/cli/usage_error.h"
 #include "sim/edit_distance.h"
 #include "sim/reference.h"
@@ -38,13 +39,24 @@ void print_line(std::string_view name, const FieldPages& fields) {
             << (fields.empty() ? "no parameters" : parameters_line(fields)) << '\n';
 }
 
+/// A line for each key, and further in for each of an object's own.
+void print_keys(const FieldPages& fields, const std::string& indent) {
+  for (const auto& field : fields) {
+    std::cout << indent << parameters_line({field}) << ": " << field.meaning << '\n';
+    print_keys(field.fields, indent + "  ");
+  }
+}
+
+void print_keys(const FieldPages& fields) {
+  std::cout << "  keys:\n";
+  print_keys(fields, "    ");
+  std::cout << '\n';
+}
+
 void print_page(const Page& page, std::string_view discriminator, const FieldPages& fields) {
   std::cout << discriminator << ": " << page.name << "\n\n  " << page.definition
-            << "\n\n  source:  " << page.source << "\n  example: " << page.example << "\n  keys:\n";
-  for (const auto& field : fields) {
-    std::cout << "    " << parameters_line({field}) << ": " << field.meaning << '\n';
-  }
-  std::cout << '\n';
+            << "\n\n  source:  " << page.source << "\n  example: " << page.example << '\n';
+  print_keys(fields);
 }
 
 /// The whole catalog, a kind a line, or the page of what is asked for.  Whether anything was
@@ -77,12 +89,39 @@ bool print_catalog(const Catalog<Product, Args...>& catalog, const std::string& 
   return true;
 }
 
+/// The objects of a scenario that are of no kind, such as `optimiser`.
+FieldPages scenario_objects(DataShelf& shelf) {
+  Reference reference;
+  Point point;
+  visit_scenario(reference, point, shelf);
+  FieldPages objects = reference.fields();
+  std::erase_if(objects,
+                [](const FieldPage& field) { return field.type != FieldPage::Type::object; });
+  return objects;
+}
+
+/// The keys of each on a line, or the page of the one that is asked for.
+bool print_objects(const FieldPages& objects, const std::string& what) {
+  if (what.empty() || what == "scenario") {
+    std::cout << "scenario (keys that are of no kind)\n";
+    for (const auto& object : objects) print_line(object.key, object.fields);
+    std::cout << '\n';
+    return true;
+  }
+  const auto found = std::ranges::find(objects, what, &FieldPage::key);
+  if (found == objects.end()) return false;
+  std::cout << "key: " << found->key << "\n\n  " << found->meaning << "\n\n";
+  print_keys(found->fields);
+  return true;
+}
+
 }  // namespace
 
 int list_command(const std::string& what) {
   DataShelf shelf({}, {});
   const WorkBudget budget{};
   const Setting setting{std::numeric_limits<std::uint32_t>::max(), nullptr, budget};
+  const FieldPages objects = scenario_objects(shelf);
   bool printed = print_catalog<MakeProtocol, const Setting&>(protocol_catalog(), what, setting);
   printed |= print_catalog(distribution_catalog(), what);
   printed |= print_catalog(persistence_catalog(), what);
@@ -91,9 +130,11 @@ int list_command(const std::string& what) {
   printed |=
       print_catalog<LearningRateProduct, const WorkBudget&>(learning_rate_catalog(), what, budget);
   printed |= print_catalog(switch_policy_catalog(), what);
+  printed |= print_objects(objects, what);
   if (!printed) {
     std::vector<std::string_view> names{"protocols", "distributions",  "persistence", "models",
-                                        "datasets",  "learning-rates", "policies"};
+                                        "datasets",  "learning-rates", "policies",    "scenario"};
+    for (const auto& object : objects) names.push_back(object.key);
     for (const auto& some :
          {protocol_catalog().names(), distribution_catalog().names(), persistence_catalog().names(),
           model_catalog().names(), dataset_catalog().names(), learning_rate_catalog().names(),
@@ -104,8 +145,7 @@ int list_command(const std::string& what) {
     throw UsageError(
         "list: nothing is called \"" + what +
         "\"; allowed: protocols, distributions, persistence, models, datasets, learning-rates, "
-        "policies, or "
-        "one of their names" +
+        "policies, scenario, or one of their names" +
         (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
   }
   return 0;

@@ -245,11 +245,13 @@ constexpr Command commands[] = {
      "Example:\n"
      "  gradrace validate scenarios/*.json\n",
      validate},
-    {"list", "what exists: protocols, distributions, persistence, models, datasets, learning-rates",
-     "  gradrace list [protocols|distributions|persistence|models|datasets|learning-rates|NAME]\n\n"
+    {"list", "what exists: protocols, distributions, models, learning rates ..., and their keys",
+     "  gradrace list [protocols|distributions|persistence|models|datasets|learning-rates|\n"
+     "                 policies|scenario|NAME]\n\n"
      "Examples:\n"
      "  gradrace list protocols\n"
-     "  gradrace list k-async\n",
+     "  gradrace list k-async\n"
+     "  gradrace list optimiser\n",
      list},
     {"schema", "prints the JSON Schema (draft 7) of scenario files",
      "  gradrace schema\n\n"

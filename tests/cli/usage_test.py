@@ -105,6 +105,23 @@ class Usage(ProgramTest):
         self.assertIn("Dutta", page)
         self.assertIn('{"kind": "k-async", "k": 4}', page)
 
+    def test_list_shows_the_keys_that_are_of_no_kind(self):
+        told, _ = self.call("list", "scenario")
+        for key in ("cluster", "optimiser", "record", "stop", "targets"):
+            self.assertIn(f"  {key} ", told)
+        self.assertIn(told, self.call("list")[0])
+        page, _ = self.call("list", "optimiser")
+        for key in (
+            "    momentum (>= 0 and < 1, default 0): ",
+            "    nesterov (default false): ",
+            "    clip (> 0, optional): ",
+            "    ema (>= 0 and < 1, default 0): ",
+            "    rmsprop (decay (>= 0 and < 1, default 0.9), epsilon (> 0, default 1e-08), optional): ",
+            "      decay (>= 0 and < 1, default 0.9): ",
+        ):
+            self.assertIn(key, page)
+        self.assertIn('did you mean "optimiser"?', self.call("list", "optimizer", status=2)[1])
+
     def test_results_are_not_overwritten_without_force(self):
         path = self.write(SMALL)
         self.call("run", path, "--quiet", "--out", "out")

@@ -241,6 +241,23 @@ TEST_CASE("warm_up: is indexed by work, so it ends at the same gradient whatever
   }
 }
 
+TEST_CASE("step, inverse-sqrt, warm_up: marks in samples applied") {
+  const auto eta = [](const std::string& learning_rate) {
+    return [rate = point_with(learning_rate, R"({"updates": 1})", quadratic).learning_rate](
+               std::uint64_t samples) {
+      return rate->eta({7, samples, 0.5}, 0, 1);
+    };
+  };
+  const auto step = eta(R"({"kind": "step", "eta": 1, "at": 96, "unit": "samples"})");
+  CHECK(step(95) == 1);
+  CHECK(step(96) == 0.1);
+  const auto root = eta(R"({"kind": "inverse-sqrt", "eta": 1, "after": 100, "unit": "samples"})");
+  CHECK(root(300) == 0.5);
+  const auto warm =
+      eta(R"({"kind": "constant", "eta": 1, "warm_up": {"length": 200, "unit": "samples"}})");
+  CHECK(warm(50) == 0.25);
+}
+
 TEST_CASE("distance: eta_max, and c / eta_max for the device, through every rule around it") {
   const std::string distance = R"({"kind": "distance", "c": 0.25, "eta_max": 2)";
   const Point plain = point_with(distance + "}", R"({"updates": 1})", quadratic);
