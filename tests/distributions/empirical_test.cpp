@@ -210,7 +210,7 @@ TEST_CASE("empirical: what is wrong is said at the key that is wrong") {
         "bootstrap");
 }
 
-TEST_CASE("empirical: laws of one file share its times; a file that changed is read again") {
+TEST_CASE("empirical: laws of one file share its times, and a file that changed is read again") {
   const Measurement file("t\n1\n");
   {
     const auto law = file.law();

@@ -26,7 +26,8 @@ class File {
 };
 
 TEST_CASE(
-    "trace: a CSV file is a line of names, then rows; quotes, blank lines and ends of any kind") {
+    "trace: a CSV file is a line of names, then rows, with quotes, blank lines and ends of any "
+    "kind") {
   const Table table = File(
                           "\xEF\xBB\xBF,a,\"b, c\"\r\n"
                           "0,1,x\n\n"

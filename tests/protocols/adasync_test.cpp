@@ -127,7 +127,7 @@ TEST_CASE("adasync: the numerical rule takes differences of the law's order stat
   CHECK(threshold(pareto, 7) > threshold(adasync(R"("k0": 1, "rule": "numerical")"), 7));
 }
 
-TEST_CASE("adasync: a loss that rises lowers K unless it is monotone; both look every interval") {
+TEST_CASE("adasync: a loss that rises lowers K unless it is monotone, both look every interval") {
   for (const bool monotone : {false, true}) {
     Idle server;
     const auto protocol =

@@ -99,7 +99,7 @@ TEST_CASE("inverse-sqrt: eta / sqrt(1 + n / after), in gradients and in epochs")
   CHECK(epochs.learning_rate->eta({0, 0, 1.5}, 0, 1) == 0.5);
 }
 
-TEST_CASE("staleness, staleness-exponential: the multipliers of a table; all of eta at tau = 0") {
+TEST_CASE("staleness, staleness-exponential: the multipliers of a table, all of eta at tau = 0") {
   // tau, 1 / max(1, tau), rho = 0.95, 0.9, 0.8: to two digits.
   const double table[][5] = {{0, 1, 1, 1, 1},
                              {1, 1, .95, .90, .80},

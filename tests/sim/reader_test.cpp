@@ -490,7 +490,7 @@ TEST_CASE("reader: a kind that is missing or none is one problem") {
         "a.json:1:28: error: number.parts: expected an array, got {}");
 }
 
-TEST_CASE("reader: a path is text that the locator finds; the document keeps it as it stands") {
+TEST_CASE("reader: a path is text that the locator finds, and the document keeps it as it stands") {
   const auto document = Document::parse(R"({"here": "scenarios", "there": "nowhere/x"})", "a.json");
   Reader reader(document, Locator("."));
   Location here, there, absent;
