@@ -90,6 +90,12 @@ class Usage(ProgramTest):
         _, told = self.call("run", path, "--timing-only", "--set", "stop.epochs=1", "--force", status=1, GRADRACE_DATA="")
         self.assertIn("no folder", told)
 
+    def test_the_cluster_of_the_readme_runs(self):
+        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        block = text.split("```json\n")[1].split("```")[0]
+        cluster = json.loads("{" + block + "}")["cluster"]
+        self.call("run", self.write(changed(SMALL, cluster=cluster)), "--quiet")
+
     def test_version_names_a_revision(self):
         self.assertRegex(self.call("--version")[0], r"^gradrace \d+\.\d+\.\d+ \(revision \w+(, dirty)?\)\n$")
 
