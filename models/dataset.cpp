@@ -67,8 +67,9 @@ std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
   return slot = std::move(dataset);
 }
 
-LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::string& kind,
-                                std::string_view meaning, Dataset (*load)(const fs::path& folder)) {
+LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::string& name,
+                                std::string_view meaning,
+                                const std::function<Dataset(const fs::path& folder)>& load) {
   Location location;
   fields.path("path", location, Need::required, meaning);
   if (!fields.good()) return {};
@@ -78,9 +79,9 @@ LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::str
     fields.complain("path", missing, looked);
     return {};
   }
-  return [&shelf, kind, folder = location.found, missing, looked, load] {
+  return [&shelf, name, folder = location.found, missing, looked, load] {
     if (folder.empty()) throw std::runtime_error(missing + ": " + looked);
-    return shelf.get(kind + " " + folder.string(), [&] { return load(folder); });
+    return shelf.get(name + " " + folder.string(), [&] { return load(folder); });
   };
 }
 

@@ -65,9 +65,9 @@ using DatasetCatalog = Catalog<LoadDataset, DataShelf&>;
 const DatasetCatalog& dataset_catalog();
 
 /// Reads the key `path` of a data set that is a folder of files, complains where it is not there,
-/// and leaves the reading to `load`.
-LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::string& kind,
-                                std::string_view meaning,
-                                Dataset (*load)(const std::filesystem::path& folder));
+/// and leaves the reading to `load`.  `name`: of the data set among those of the folder.
+LoadDataset read_dataset_folder(
+    Fields& fields, DataShelf& shelf, const std::string& name, std::string_view meaning,
+    const std::function<Dataset(const std::filesystem::path& folder)>& load);
 
 }  // namespace gradrace

@@ -3,6 +3,7 @@
 namespace gradrace {
 
 extern const DatasetEntry idx_entry;
+extern const DatasetEntry cifar10_entry;
 extern const DatasetEntry digits_entry;
 extern const DatasetEntry synthetic_entry;
 
@@ -10,6 +11,7 @@ const DatasetCatalog& dataset_catalog() {
   // clang-format off
   static const DatasetEntry* const entries[] = {
       &idx_entry,
+      &cifar10_entry,
       &digits_entry,
       &synthetic_entry,
   };

@@ -1,15 +1,12 @@
-#include <zlib.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <initializer_list>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "models/dataset.h"
+#include "models/packed_file.h"
 
 namespace gradrace {
 namespace {
@@ -40,28 +37,6 @@ fs::path find_file(const fs::path& folder, const std::string& stem, const std::s
   defect(folder, "holds no " + stem + "-" + type + " (nor .gz, nor " + stem + "." + type + ")");
 }
 
-/// The content, unpacked if it is packed.
-Bytes read_bytes(const fs::path& file) {
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> handle(gzopen(file.c_str(), "rb"), gzclose);
-  if (!handle) defect(file, "cannot be opened");
-  gzbuffer(handle.get(), 1 << 17);
-  Bytes content(1 << 20);
-  std::size_t size = 0;
-  while (true) {
-    const auto room = static_cast<unsigned>(std::min<std::size_t>(content.size() - size, 1 << 30));
-    const int got = gzread(handle.get(), content.data() + size, room);
-    int status = Z_OK;
-    const char* message = gzerror(handle.get(), &status);
-    if (got < 0 || (status != Z_OK && status != Z_STREAM_END))
-      defect(file, "cannot be read: " + std::string(status == Z_ERRNO ? "I/O error" : message));
-    if (got == 0) break;
-    size += static_cast<std::size_t>(got);
-    if (size == content.size()) content.resize(2 * size);
-  }
-  content.resize(size);
-  return content;
-}
-
 std::uint32_t big_endian(const Bytes& bytes, std::size_t at) {
   return std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 |
          std::uint32_t{bytes[at + 2]} << 8 | std::uint32_t{bytes[at + 3]};
@@ -80,7 +55,7 @@ struct Array {
 };
 
 Array read_array(const fs::path& file, std::size_t dimensions) {
-  Bytes content = read_bytes(file);
+  Bytes content = read_packed(file);
   const std::size_t header = 4 + 4 * dimensions;
   if (content.size() < header)
     defect(file, "has " + std::to_string(content.size()) + " bytes, the header alone takes " +
