@@ -22,4 +22,7 @@ std::vector<std::string> every_protocol();
 /// Runs to the end without a model.
 RunRecord run_timing(const Race& race, std::uint32_t replica = 0, Observer* observer = nullptr);
 
+/// Runs to the end with the point's model.
+RunRecord run_training(const Point& point, std::uint32_t replica = 0);
+
 }  // namespace gradrace

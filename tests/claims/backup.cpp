@@ -9,6 +9,7 @@
 #include "tests/claims/claim.h"
 #include "tests/claims/serial.h"
 #include "tests/claims/steps.h"
+#include "tests/claims/stragglers.h"
 #include "tests/protocols/checks.h"
 #include "tests/race_text.h"
 
@@ -22,15 +23,6 @@ const char* const derived = "derived";
 const char* const simulated_4000 = "derived: an independent simulation of 4,000 steps";
 const char* const simulated_6000 = "derived: an independent simulation of 6,000 steps";
 const char* const tensorflow = "TensorFlow, SyncReplicasOptimizer";
-
-/// Seconds a minibatch, fitted to the measurements of section 3.1: 1.6 +- 0.08, and with
-/// probability 0.0146 a straggler of at least 2, Pareto with shape 2.  The fit has two caps that
-/// are left out: normal times of at least 1.2 (5 sd, changes nothing) and no time above 310 (lowers
-/// the mean of the last of 100 from 4.33 to 4.31, less than its standard error here).
-const char* const stragglers =
-    R"({"distribution": "mixture", "weights": [0.9854, 0.0146], "parts": [
-  {"distribution": "normal", "mean": 1.6, "sd": 0.08},
-  {"distribution": "pareto", "scale": 2, "shape": 2}]})";
 
 constexpr std::uint64_t updates = 40000;
 
@@ -98,13 +90,9 @@ double difference_from_exact(std::uint32_t backups) {
       R"(, "model": {"kind": "quadratic", "start": 2, "precision": "float64"},
       "learning_rate": {"kind": "constant", "eta": 0.05}, "stop": {"updates": 100},
       "record": {"every_updates": 10}})");
-  const Race race = point.race();
-  const auto device = point.model->make_device({});
   double sum[11] = {}, squares[11] = {};
   for (std::uint32_t replica = 0; replica < replicas; ++replica) {
-    Run run(race, replica, true, nullptr);
-    drive({&run, 1}, device.get(), [] { return true; });
-    const auto curve = run.record().curve;
+    const auto curve = run_training(point, replica).curve;
     for (const std::size_t i : {1, 3, 10}) {
       REQUIRE(curve[i].point.update == 10 * i);
       const double loss = curve[i].evaluation.loss;

@@ -77,12 +77,8 @@ double difference_from_serial(const std::string& protocol) {
       R"(}, "learning_rate": {"kind": "constant", "eta": )" + std::to_string(eta) +
       R"(}, "record": {"every_updates": 1}, "stop": {"updates": )" + std::to_string(updates) +
       "}}");
-  const Race race = point.race();
-  const auto device = point.model->make_device({});
-  Run run(race, 0, true, nullptr);
-  drive({&run, 1}, device.get(), [] { return true; });
-  const auto curve = run.record().curve;
-  const auto serial = serial_losses(race.seed);
+  const auto curve = run_training(point).curve;
+  const auto serial = serial_losses(point.seed);
   double most = 0;
   for (std::size_t i = 0; i < updates; ++i)
     most = std::max(most, std::abs(curve.at(i + 1).evaluation.loss / serial[i] - 1));

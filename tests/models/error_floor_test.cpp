@@ -21,14 +21,6 @@ Point quadratic(const std::string& protocol, double eta, std::uint64_t updates, 
       R"(}, "record": {"every_updates": )" + std::to_string(every) + "}}");
 }
 
-RunRecord run(const Point& point, std::uint32_t replica) {
-  const Race race = point.race();
-  const auto device = point.model->make_device({});
-  Run one(race, replica, true, nullptr);
-  drive({&one, 1}, device.get(), [] { return true; });
-  return one.record();
-}
-
 struct Mean {
   double value, error;  // mean and its standard error over replicas
 };
@@ -40,7 +32,7 @@ Mean floor_of(const std::string& protocol, double eta, std::uint32_t replicas,
   const std::size_t burn_in = static_cast<std::size_t>(5 / eta / 10) + 1;
   double sum = 0, squares = 0;
   for (std::uint32_t replica = 0; replica < replicas; ++replica) {
-    const auto curve = run(point, replica).curve;
+    const auto curve = run_training(point, replica).curve;
     double mean = 0;
     for (std::size_t i = burn_in; i < curve.size(); ++i) mean += curve[i].evaluation.loss;
     mean /= static_cast<double>(curve.size() - burn_in);
@@ -164,7 +156,7 @@ TEST_CASE(
     const Point point = quadratic(protocol, eta, 300, 1, 2);
     std::vector<double> mean(301, 0.0), squares(301, 0.0);
     for (std::uint32_t replica = 0; replica < replicas; ++replica) {
-      const auto curve = run(point, replica).curve;
+      const auto curve = run_training(point, replica).curve;
       REQUIRE(curve.size() == mean.size());
       for (std::size_t j = 0; j < mean.size(); ++j) {
         const double loss = curve[j].evaluation.loss;
