@@ -41,10 +41,10 @@ RunRecord run_timing(const Race& race, std::uint32_t replica, Observer* observer
   return run.record();
 }
 
-RunRecord run_training(const Point& point, std::uint32_t replica) {
+RunRecord run_training(const Point& point, std::uint32_t replica, Observer* observer) {
   const Race race = point.race();
   const auto device = point.model->make_device({point.device, point.train_rows});
-  Run run(race, replica, true, nullptr);
+  Run run(race, replica, true, observer);
   drive({&run, 1}, device.get(), [] { return true; });
   return run.record();
 }

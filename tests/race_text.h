@@ -23,6 +23,6 @@ std::vector<std::string> every_protocol();
 RunRecord run_timing(const Race& race, std::uint32_t replica = 0, Observer* observer = nullptr);
 
 /// Runs to the end with the point's model.
-RunRecord run_training(const Point& point, std::uint32_t replica = 0);
+RunRecord run_training(const Point& point, std::uint32_t replica = 0, Observer* observer = nullptr);
 
 }  // namespace gradrace
