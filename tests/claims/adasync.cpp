@@ -17,7 +17,6 @@ using namespace gradrace;
 namespace {
 
 const char* const recursion = "derived: the recursion e' = 0.99 e + 0.01 x 0.02/K on mean times";
-const char* const derived = "derived";
 const char* const jsait = "Dutta, Wang, Joshi, JSAIT 2021 (ordering only, from summaries)";
 
 /// A quadratic of curvature 1 whose expected loss follows the recursion exactly: (1 - eta)^2 =

@@ -40,9 +40,6 @@ Mean Replicas::update(std::size_t evaluation) const {
 Mean Replicas::loss(std::size_t evaluation) const {
   return mean(evaluation, [](const CurvePoint& at) { return at.evaluation.loss; });
 }
-Mean Replicas::test_error(std::size_t evaluation) const {
-  return mean(evaluation, [](const CurvePoint& at) { return at.evaluation.test_error; });
-}
 Mean Replicas::k(std::size_t evaluation) const {
   return mean(evaluation, [](const CurvePoint& at) { return at.point.k; });
 }

@@ -23,7 +23,6 @@ class Replicas {
   Mean time(std::size_t evaluation) const;
   Mean update(std::size_t evaluation) const;
   Mean loss(std::size_t evaluation) const;
-  Mean test_error(std::size_t evaluation) const;
   Mean k(std::size_t evaluation) const;
   double median_loss(std::size_t evaluation) const;
 
