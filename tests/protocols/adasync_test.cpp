@@ -4,97 +4,10 @@
 #include <map>
 #include <set>
 
+#include "tests/protocols/adasync_rule.h"
 #include "tests/race_text.h"
 
 using namespace gradrace;
-
-namespace {
-
-/// Takes every order and does nothing; remembers when the next evaluation is wanted.
-class Idle : public Server {
- public:
-  std::uint32_t learners() const override { return 8; }
-  std::uint32_t version() const override { return 0; }
-  std::uint32_t accepted() const override { return 1u << 20; }  // enough for any K
-  double time() const override { return 0; }
-  const Work& work() const override { return work_; }
-  void dispatch(std::uint32_t) override {}
-  void dispatch_waiting() override {}
-  void accept(const Arrival&) override {}
-  void drop(const Arrival&) override {}
-  void cancel_all() override {}
-  void update() override {}
-  void evaluate_at(double time) override { next_evaluation = time; }
-  void follow(std::uint16_t) override {}
-
-  double next_evaluation = -1;
-
- private:
-  Work work_;
-};
-
-MakeProtocol adasync(const std::string& keys, std::uint32_t learners = 8,
-                     const std::string& runtime = R"({"distribution": "exponential", "mean": 1})") {
-  return race_of(learners, R"({"kind": "adasync", "interval": 5, )" + keys + "}",
-                 R"({"updates": 1})", runtime)
-      .make_protocol;
-}
-
-/// K in force after an update that follows the loss 1 / r; the first loss is 1.
-std::uint32_t k_at(const MakeProtocol& make, double r) {
-  Idle server;
-  const auto protocol = make();
-  protocol->start(server);
-  protocol->on_evaluation(server, {.loss = 1});
-  protocol->on_evaluation(server, {.loss = 1 / r});
-  protocol->on_gradient(server, {0, 0, 0});
-  return protocol->k();
-}
-
-/// The r at which K is half way between `k` and `k + 1`, found from k_at alone.
-double threshold(const MakeProtocol& make, std::uint32_t k) {
-  double low = 1, high = 1e6;
-  for (int i = 0; i < 100; ++i) {
-    const double middle = std::sqrt(low * high);
-    (k_at(make, middle) <= k ? low : high) = middle;
-  }
-  return low;
-}
-
-}  // namespace
-
-TEST_CASE("adasync: the closed rules give the K of the lookup table, rounded") {
-  // K* of dutta's rule, P = 8: the positive root of K^2 + q K - q P, q = r k0^2 / (P - k0).
-  const std::map<double, double> from_1{{2, 1.38},  {4, 1.87},  {9, 2.63},   {16, 3.28},
-                                        {25, 3.85}, {50, 4.79}, {100, 5.71}, {1000, 7.60}};
-  const std::map<double, double> from_2{{4, 3.47}, {16, 5.33}, {100, 7.22}};
-  const std::map<double, double> root_from_1{{4, 2}, {9, 3}, {16, 4}, {64, 8}};
-  for (const auto* variant : {"k-sync", "k-async"}) {
-    const std::string keys = R"("variant": ")" + std::string(variant) + R"(", "k0": )";
-    for (const auto& [r, k] : from_1) CHECK(k_at(adasync(keys + "1"), r) == std::lround(k));
-    for (const auto& [r, k] : from_2) CHECK(k_at(adasync(keys + "2"), r) == std::lround(k));
-  }
-  for (const auto* variant : {"k-batch-sync", "k-batch-async"}) {
-    const auto make = adasync(R"("variant": ")" + std::string(variant) + R"(", "k0": 1)");
-    for (const auto& [r, k] : root_from_1) CHECK(k_at(make, r) == std::lround(k));
-    CHECK(k_at(make, 1e9) == 8);
-  }
-}
-
-TEST_CASE("adasync: K = k0 at r = 1, and the quadratic rule is below P before rounding") {
-  for (std::uint32_t k0 = 1; k0 <= 8; ++k0) {
-    for (const auto* variant : {"k-sync", "k-batch-sync", "k-async", "k-batch-async"}) {
-      const auto make =
-          adasync(R"("variant": ")" + std::string(variant) + R"(", "k0": )" + std::to_string(k0));
-      CHECK(k_at(make, 1) == k0);
-    }
-  }
-  // K* = (sqrt(q^2 + 4 q P) - q) / 2 = 2 P / (1 + sqrt(1 + 4 P / q)) < P for every q.
-  for (const double q : {1e-3, 1.0, 1e3, 1e6}) {
-    CHECK(2 * 8 / (1 + std::sqrt(1 + 4 * 8 / q)) < 8);
-  }
-  CHECK(k_at(adasync(R"("k0": 1)"), 1e9) == 8);
-}
 
 TEST_CASE("adasync: K goes up where the root passes a half, solved by hand") {
   for (std::uint32_t k = 1; k < 8; ++k) {

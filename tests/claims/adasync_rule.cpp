@@ -1,0 +1,66 @@
+#include "tests/protocols/adasync_rule.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "sim/cli/csv.h"
+#include "tests/claims/claim.h"
+
+using namespace gradrace;
+
+namespace {
+
+const char* const rule = "derived: the rules of AdaSync, P = 8";
+
+std::string keys(const std::string& variant, std::uint32_t k0) {
+  return R"("variant": ")" + variant + R"(", "k0": )" + std::to_string(k0);
+}
+
+void check_lookups(const std::string& variant, std::uint32_t k0,
+                   const std::map<double, double>& lookups) {
+  for (const auto& [r, k] : lookups) {
+    claim({"dutta-20.lookup", rule,
+           variant + ", K0 = " + std::to_string(k0) + ", loss down by r = " + number_text(r) +
+               ": K, rounded from " + number_text(k),
+           exactly(static_cast<double>(std::lround(k))),
+           static_cast<double>(k_at(adasync(keys(variant, k0)), r))});
+  }
+}
+
+}  // namespace
+
+TEST_CASE("adasync: the closed rules give the K of the lookup table, rounded") {
+  for (const std::string variant : {"k-sync", "k-async"}) {
+    check_lookups(variant, 1,
+                  {{2, 1.38},
+                   {4, 1.87},
+                   {9, 2.63},
+                   {16, 3.28},
+                   {25, 3.85},
+                   {50, 4.79},
+                   {100, 5.71},
+                   {1000, 7.60}});
+    check_lookups(variant, 2, {{4, 3.47}, {16, 5.33}, {100, 7.22}});
+  }
+  for (const std::string variant : {"k-batch-sync", "k-batch-async"}) {
+    check_lookups(variant, 1, {{4, 2}, {9, 3}, {16, 4}, {64, 8}, {1e9, 8}});
+  }
+}
+
+TEST_CASE("adasync: K begins at K0, and the quadratic rule stays below P before rounding") {
+  for (const std::string variant : {"k-sync", "k-batch-sync", "k-async", "k-batch-async"}) {
+    int wrong = 0;
+    for (std::uint32_t k0 = 1; k0 <= 8; ++k0) wrong += k_at(adasync(keys(variant, k0)), 1) != k0;
+    claim({"dutta-20.start", rule, variant + ": of K0 = 1 to 8 those where K(r = 1) is not K0",
+           exactly(0), static_cast<double>(wrong)});
+  }
+  // The root passes 7.5, where it is rounded up to P, at r = 7.5^2 / 0.5 (P - 1); were it ever
+  // above P, it would do so earlier.
+  claim({"dutta-20.below", rule, "k-sync, K0 = 1: the r from which K* rounds to P",
+         about(7.5 * 7.5 / 0.5 * 7, 1e-6), threshold(adasync(keys("k-sync", 1)), 7)});
+  claim({"dutta-20.root", rule, "k-batch-sync, K0 = 1: the r from which K* rounds to P",
+         about(7.5 * 7.5, 1e-7), threshold(adasync(keys("k-batch-sync", 1)), 7)});
+}
