@@ -97,7 +97,7 @@ def short_label(protocol, k, swept):
     if protocol.startswith("k-") and k and "protocol.k" not in swept:
         parts.append(f"k = {k}")
     parts += [
-        f"{path.split('.')[-1]} = {value}"
+        f"{path.split('.', 1)[-1]} = {value}"
         for path, value in swept.items()
         if isinstance(value, str)
     ]
@@ -108,7 +108,8 @@ def leaves(path, value):
     """The scalars of a swept object as `name = value`, kinds by their value alone; objects of a list
     one after another."""
     if isinstance(value, dict):
-        return [leaf for key, below in value.items() for leaf in leaves(key, below)]
+        told = [leaf for key, below in value.items() for leaf in leaves(key, below)]
+        return ["until " + told[0]] + told[1:] if path == "end" and told else told
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return [" then ".join(", ".join(leaves(path, item)) for item in value)]
     text = value if isinstance(value, str) else json.dumps(value)

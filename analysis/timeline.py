@@ -22,7 +22,7 @@ FATES = {
     "dropped": ("dropped on arrival", style.ORANGE, "...."),
     "cancelled": ("cancelled", style.VERMILION, "////"),
     "lost": ("lost with its learner", style.PURPLE, "xxxx"),
-    "in flight": ("still computing at the end", style.GREY, None),
+    "in flight": ("in flight at the end", style.GREY, None),
 }
 
 
@@ -128,7 +128,7 @@ def draw_legend(figure, seen):
     if BEYOND in seen:
         handles.append(Patch(label=BEYOND, **BEYOND_LOOKS))
     handles.append(Line2D([], [], color=style.BLACK, linewidth=1.1, label="update"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=len(handles), frameon=False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4), frameon=False)
 
 
 def draw_timeline(results):

@@ -188,6 +188,7 @@ Ends read_ends(Fields& fields, const WorkBudget& budget, bool last) {
     fields.complain("work", "a fraction of the work needs a limit on the work",
                     "stop.gradients or stop.epochs beside it");
   }
+  if (last) fields.complain("", "the last phase lasts to the end of the run");
   if (fields.good() && !work && !time && !updates && !loss && !ends.policy) {
     fields.complain("", "needs at least one end", "work, time, updates, loss, policy");
   }

@@ -42,6 +42,7 @@ Location Locator::find(const std::string& name) const {
     std::error_code error;
     if (location.found.empty()) location.found = fs::canonical(whole, error);
   }
+  if (data_folder_.empty()) location.looked_at += "; --data or GRADRACE_DATA name a data folder";
   return location;
 }
 

@@ -1,6 +1,8 @@
 #include "sim/transit.h"
 
 #include <algorithm>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "sim/check.h"
@@ -106,6 +108,7 @@ void Transit::travel(std::uint32_t learner, double from) {
 
 Transit::Happening Transit::reach_server(std::uint32_t learner, double now) {
   ways_[learner].place = Place::queued;
+  changes_ = 0;
   if (times_.per_gradient == 0 && waiting_.empty() && free_at_ <= now) {
     return {Kind::arrival, learner};
   }
@@ -161,6 +164,12 @@ void Transit::clear_roads(double now) {
 
 Transit::Happening Transit::change(std::uint32_t learner, double now) {
   Way& way = ways_[learner];
+  if (++changes_ > 1'000'000 + 1'000 * ways_.size()) {
+    throw std::runtime_error(
+        "learners failed " + std::to_string(changes_ / 2) +
+        " times in a row and no gradient arrived: cluster.failures.up is too short for "
+        "cluster.runtime, or the protocol waits for nobody");
+  }
   way.down = !way.down;
   schedule_change(learner, now);
   if (!way.down) return {std::exchange(way.due, false) ? Kind::start : Kind::passage, learner};

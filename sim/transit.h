@@ -124,8 +124,9 @@ class Transit {
   std::vector<Way> ways_;  // of the learners
   std::optional<SharedLink> outgoing_, incoming_;
   boost::circular_buffer<std::uint32_t> waiting_;  // whose gradients the server has not taken up
-  double free_at_ = 0;                             // when the server has done all that it has begun
-  bool receiving_ = false;                         // the first of waiting_
+  std::uint64_t changes_ = 0;  // from up to down and back since a gradient reached the server
+  double free_at_ = 0;         // when the server has done all that it has begun
+  bool receiving_ = false;     // the first of waiting_
 };
 
 }  // namespace gradrace

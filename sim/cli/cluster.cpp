@@ -36,7 +36,8 @@ void visit_server(Fields& fields, std::optional<ServerTimes>& server) {
   fields.real("per_gradient", read.per_gradient, Need::defaulted, at_least(0),
               "time to take a gradient up, also one that is dropped then");
   fields.real("per_update", read.per_update, Need::defaulted, at_least(0),
-              "time to make an update; models that are pulled after it leave after it");
+              "time to make an update, which counts from its beginning; models that are pulled "
+              "after it leave when it is done");
   server = read;
   fields.close();
 }

@@ -114,7 +114,11 @@ ScenarioChanges changes_of(std::string_view command, const po::variables_map& va
     changes.sets.push_back({"timing_only", "true", "--timing-only"});
   const char* environment = std::getenv("GRADRACE_DATA");
   if (environment != nullptr) changes.data_folder = environment;
-  if (values.count("data") != 0) changes.data_folder = values["data"].as<std::string>();
+  if (values.count("data") != 0) {
+    changes.data_folder = values["data"].as<std::string>();
+    if (!std::filesystem::is_directory(changes.data_folder))
+      throw UsageError("--data: there is no folder " + changes.data_folder.string());
+  }
   return changes;
 }
 

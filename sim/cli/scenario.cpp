@@ -43,8 +43,18 @@ void visit_optimiser(Fields& fields, Point& point) {
               "what is evaluated is a' = ema a + (1 - ema) w', once per update from a = w_0 "
               "(Chen et al., 2016); training goes on from w'");
   visit_rmsprop(fields, point.rule.rmsprop);
+  if (point.rule.nesterov && point.rule.momentum == 0) {
+    fields.complain("nesterov", "looks ahead along a momentum, and there is none", "momentum > 0");
+  }
   point.recipe.clip = clip.value_or(0);
   fields.close();
+}
+
+constexpr auto evaluations_beside =
+    "record.every_time, record.every_updates or record.every_epochs beside it";
+
+bool evaluated(const EvaluationSchedule& every) {
+  return every.every_time || every.every_updates || every.every_epochs;
 }
 
 /// `model_read`: whether the model is as the file says, so that complaints about its lack are no
@@ -64,9 +74,9 @@ void visit_stop(Fields& fields, Point& point, bool model_read, bool record_read)
   constexpr auto limits = "time, updates, gradients, epochs, loss, test_error";
   if (fields.good() && !judged && !limited) fields.complain("", "needs at least one limit", limits);
   const auto& every = point.evaluations;
-  if (record_read && judged && !every.every_time && !every.every_updates && !every.every_epochs) {
+  if (record_read && judged && !evaluated(every)) {
     fields.complain("", "loss and test_error are judged at evaluations, and none are asked for",
-                    "record.every_time, record.every_updates or record.every_epochs beside it");
+                    evaluations_beside);
   }
   constexpr double most_evaluations = 1e7;
   if (stop.time && every.every_time && *stop.time / *every.every_time > most_evaluations) {
@@ -103,6 +113,9 @@ bool visit_record(Fields& fields, Point& point, bool model_read) {
               "write trace.json, replica 0 of each point");
   fields.integer("trace_updates", point.trace_updates, at_least(1),
                  "the trace ends after so many updates (default: the whole run)");
+  if (point.trace_updates && !point.record_trace) {
+    fields.complain("trace_updates", "says where the trace ends, and there is none", "trace: true");
+  }
   if (model_read && every.every_epochs && !(point.model && point.model->has_dataset())) {
     fields.complain("every_epochs", "needs a model with a data set", "every_time, every_updates");
   }
@@ -111,12 +124,18 @@ bool visit_record(Fields& fields, Point& point, bool model_read) {
   return sound;
 }
 
-void visit_targets(Fields& fields, Point& point) {
+void visit_targets(Fields& fields, Point& point, bool record_read) {
   if (!fields.open("targets", Need::none, "levels whose times are wanted")) return;
   fields.reals("loss", point.target_loss, Need::none, anything(),
-               "adds time_to_loss_<x> to runs.csv");
+               "adds time_to_loss_<x> to runs.csv: the time of the first evaluation at x or less");
   fields.reals("test_error", point.target_test_error, Need::none, between(0, 1),
-               "adds time_to_error_<x> to runs.csv");
+               "adds time_to_error_<x>, likewise");
+  const auto& every = point.evaluations;
+  const bool wanted = !point.target_loss.empty() || !point.target_test_error.empty();
+  if (record_read && wanted && point.with_model() && !evaluated(every)) {
+    fields.complain("", "times to targets are those of evaluations, and none are asked for",
+                    evaluations_beside);
+  }
   fields.close();
 }
 
@@ -146,7 +165,7 @@ std::string values_text(const Json& object) {
   std::string text;
   for (const auto& [key, value] : object.items()) {
     if (value.is_object()) {
-      text += values_text(value);
+      text += (key == "end" ? " until" : "") + values_text(value);
     } else if (value.is_primitive()) {
       text += " " + (key == "kind" ? "" : key + "=") +
               (value.is_string() ? value.get<std::string>() : value.dump());
@@ -166,7 +185,7 @@ void name_protocol(Point& point, const Json& protocol) {
 
 /// " staleness eta=0.1" of a swept object, " learners=16" of a plain value.
 std::string swept_label(const std::string& path, const std::string& value) {
-  if (!value.starts_with('{')) return " " + path.substr(path.rfind('.') + 1) + "=" + value;
+  if (!value.starts_with('{')) return " " + path.substr(path.find('.') + 1) + "=" + value;
   std::string label;
   const Json object = Json::parse(value);
   for (const auto& [key, part] : object.items()) {
@@ -213,7 +232,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   read_kind<LearningRateProduct, const WorkBudget&>(
       fields, "learning_rate", learning_rate_catalog(), point.learning_rate,
       point.with_model() ? Need::required : Need::none, "schedule of the learning rate", budget);
-  visit_targets(fields, point);
+  visit_targets(fields, point, record_read);
 }
 
 std::vector<Plan> Point::plans() const {

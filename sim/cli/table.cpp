@@ -18,7 +18,7 @@ std::size_t width(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-/// "mean ± sd" of the numbers that are applicable.
+/// "mean ± sd" of the numbers that are applicable, and how many these are if not all.
 std::string spread(const std::vector<double>& values) {
   double sum = 0, squares = 0;
   std::size_t n = 0;
@@ -29,14 +29,17 @@ std::string spread(const std::vector<double>& values) {
   }
   if (n == 0) return "-";
   const double mean = sum / static_cast<double>(n);
-  if (n == 1) return short_number(mean);
+  const std::string of =
+      n < values.size() ? " (" + std::to_string(n) + " of " + std::to_string(values.size()) + ")"
+                        : "";
+  if (n == 1) return short_number(mean) + of;
   for (const double value : values) {
     if (!std::isnan(value)) squares += (value - mean) * (value - mean);
   }
+  const double sd = std::sqrt(squares / static_cast<double>(n - 1));
   char text[64];
-  std::snprintf(text, sizeof text, "%.4g ± %.2g", mean,
-                std::sqrt(squares / static_cast<double>(n - 1)));
-  return text;
+  std::snprintf(text, sizeof text, "%.4g ± %.2g", mean, sd > 1e-12 * std::abs(mean) ? sd : 0.0);
+  return text + of;
 }
 
 std::string theory_text(const Theory& theory) {

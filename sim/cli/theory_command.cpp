@@ -16,8 +16,10 @@ bool plain_sgd(const Rule& rule, const Recipe& recipe) {
   return rule.momentum == 0 && !rule.rmsprop && rule.ema == 0 && recipe.clip == 0;
 }
 
-/// Of a run whose gradients are all fresh and whose learning rate is constant.
-double error_floor(const Point& point, const Theory& theory, std::uint32_t k) {
+/// Of a run whose gradients are all fresh and whose K and learning rate are constant.
+double error_floor(const Point& point, const Theory& theory, const Protocol& protocol) {
+  if (protocol.needs_evaluations() || !protocol.changes().empty()) return not_known;
+  const std::uint32_t k = protocol.k();
   if (!point.with_model() || !plain_sgd(point.rule, point.recipe)) return not_known;
   if (theory.staleness != 0.0) return not_known;
   constexpr auto endless = std::numeric_limits<std::uint64_t>::max();
@@ -65,7 +67,7 @@ int theory_command(const std::filesystem::path& file, const ScenarioChanges& cha
     csv.cell(time_of_sync / time);
     csv.cell(std::string_view(theory.iteration_time ? basis_of_ratio(theory.iteration_time->basis)
                                                     : ""));
-    csv.cell(error_floor(point, theory, protocol->k()));
+    csv.cell(error_floor(point, theory, *protocol));
     for (const auto& value : point.swept) csv.cell(value);
     csv.end_row();
   }

@@ -212,7 +212,7 @@ class Labels(unittest.TestCase):
         facts = {0: switch("sync", "async"), 1: switch("async", "sync")}
         self.assertEqual(
             labels(facts),
-            {0: "switch, sync, time = 2 then async", 1: "switch, async, time = 2 then sync"},
+            {0: "switch, sync, until time = 2 then async", 1: "switch, async, until time = 2 then sync"},
         )
 
 

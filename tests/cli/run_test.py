@@ -58,7 +58,7 @@ class Output(ProgramTest):
         phases = [{"protocol": SIX[3], "end": {"updates": 5}}, {"protocol": SIX[0]}]
         scenario = changed(SMALL, sweep={"protocol": [*SIX[:2], {"kind": "switch", "phases": phases}]})
         told, _ = self.call("run", self.write(scenario), "--out", "out")
-        for label in ("sync ", "k-sync k=3 ", "switch async updates=5 then sync "):
+        for label in ("sync ", "k-sync k=3 ", "switch async until updates=5 then sync "):
             self.assertIn(f"\n  {label} ", told)
 
     def test_counts_of_the_files_agree(self):

@@ -501,7 +501,8 @@ TEST_CASE("reader: a path is text that the locator finds, and the document keeps
   CHECK(here.name == "scenarios");
   CHECK(here.found == std::filesystem::canonical("scenarios"));
   CHECK(there.found.empty());
-  CHECK(there.looked_at == std::filesystem::absolute("nowhere/x").string());
+  CHECK(there.looked_at == std::filesystem::absolute("nowhere/x").string() +
+                               "; --data or GRADRACE_DATA name a data folder");
   CHECK(absent.name.empty());
   CHECK(reader.resolved().dump() == R"({"here":"scenarios","there":"nowhere/x"})");
   CHECK(complaint(R"({"p": 1})", [](Fields& fields) {

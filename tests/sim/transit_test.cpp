@@ -173,6 +173,13 @@ TEST_CASE("transit: a learner that is down begins when it is back") {
   CHECK(record.totals.lost == 2);
 }
 
+TEST_CASE("transit: a cluster that never finishes a minibatch says so") {
+  const Race race = race_on(2, R"("runtime": )" + one,
+                            R"("failures": {"up": )" + always("0.5") + R"(, "down": )" + one + "}",
+                            R"({"kind": "sync"})", R"({"updates": 1})");
+  CHECK_THROWS_WITH(run_timing(race), doctest::Contains("no gradient arrived"));
+}
+
 // Both links are shared and the rest are delays, so the network is of product form.
 TEST_CASE("transit: links agree with mean value analysis") {
   for (const double bandwidth : {40.0, 10.0}) {
