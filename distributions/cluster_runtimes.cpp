@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "distributions/measured.h"
 #include "distributions/mixture.h"
 #include "distributions/shifted.h"
 
@@ -96,19 +95,6 @@ DistributionProduct ClusterRuntimes::common_law(std::uint32_t learners,
   }
   if (!rate && speeds.front() == 1) return law;
   return shifted(law, rate ? samples / *rate : 0, speeds.front());
-}
-
-std::vector<std::shared_ptr<const Trace>> ClusterRuntimes::traces() const {
-  std::vector<DistributionProduct> all = laws;
-  if (outliers) all.insert(all.end(), {outliers->runtime, outliers->probability_law});
-  std::vector<std::shared_ptr<const Trace>> result;
-  for (const auto& law : all) {
-    const auto* measured = law ? as_measured(*law) : nullptr;
-    if (measured == nullptr) continue;
-    const auto part = measured->traces();
-    result.insert(result.end(), part.begin(), part.end());
-  }
-  return result;
 }
 
 void visit_cluster_runtimes(Fields& fields, ClusterRuntimes& cluster, std::uint32_t learners) {

@@ -8,7 +8,6 @@
 #include "distributions/catalog.h"
 #include "distributions/outliers.h"
 #include "distributions/persistence.h"
-#include "distributions/trace.h"
 #include "distributions/windows.h"
 #include "sim/runtimes.h"
 
@@ -30,9 +29,6 @@ struct ClusterRuntimes {
   /// The law of all minibatches of so many samples if they are independent draws of one law, with
   /// outliers of fixed probability and no cap among them; else null.
   DistributionProduct common_law(std::uint32_t learners, std::uint32_t samples) const;
-
-  /// The measured times that its laws are made of.
-  std::vector<std::shared_ptr<const Trace>> traces() const;
 };
 
 /// Visits the fields of `cluster` that are about the times of minibatches.

@@ -26,12 +26,12 @@ std::uint64_t hash_of(const std::vector<Real>& w) {
   return hash.value();
 }
 
-/// Mean of what was noted since the last take; NaN of nothing.
+/// Mean of the factors noted since the last take; 1 of none.
 class RunningMean {
  public:
   void note(double x) { sum_ += x, ++count_; }
   double take() {
-    const double mean = sum_ / count_;
+    const double mean = count_ > 0 ? sum_ / count_ : 1;
     sum_ = count_ = 0;
     return mean;
   }

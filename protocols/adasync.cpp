@@ -20,8 +20,9 @@ constexpr Page page{
         "update on, to the solution of K^2 T'(K) = r k0^2 T'(k0), rounded, at most P; r = F(start) "
         "/ F(now), T(K) the expected time between updates. Rule `closed`: T of exponential "
         "runtimes, a shift allowed: K^2 / (P - K) = r k0^2 / (P - k0) for k-sync and k-async, K = "
-        "k0 sqrt(r) for the batch variants. Rule `numerical`: the differences of E[X_{K:P}] of the "
-        "cluster's own law stand for T'. The losses are taken as above a least loss of 0.",
+        "k0 sqrt(r) for the batch variants. Rule `numerical`: T = E[X_{K:P}] of the cluster's own "
+        "law, and the K of the least T(K) + r C / K, the bound whose stationary point that is (C = "
+        "k0^2 T'(k0)). The losses are taken as above a least loss of 0.",
     .source = "Dutta, Wang, Joshi, IEEE JSAIT 2021 (AdaSync); the rules derived from its bound",
     .example = R"({"kind": "adasync", "variant": "k-async", "k0": 1, "interval": 10})"};
 
@@ -40,41 +41,52 @@ struct Config {
   bool batch() const { return variant == "k-batch-sync" || variant == "k-batch-async"; }
 };
 
-/// K^2 T'(K), up to a factor; increasing in K.
-using Slope = std::function<double(double k)>;
+/// The K in 1 to P for a loss that has fallen by the factor r.
+using Choice = std::function<std::uint32_t(double r)>;
 
-/// The K in 1 to P nearest to the root of slope(K) = wanted.
-std::uint32_t nearest_root(const Slope& slope, double wanted, std::uint32_t learners) {
-  std::uint32_t low = 1, high = learners;
-  while (low < high) {
-    const std::uint32_t middle = low + (high - low) / 2;
-    if (slope(middle + 0.5) <= wanted) {
-      low = middle + 1;
-    } else {
-      high = middle;
+/// K^2 T'(K), up to a factor; increasing in K.
+using Slope = double (*)(double k, double p);
+
+double slope_of_exponential(double k, double p) { return k * k / (p - k); }
+double slope_of_batches(double k, double) { return k * k; }
+
+/// The K nearest to the root of slope(K) = r slope(k0).
+Choice closed_choice(Slope slope, std::uint32_t k0, std::uint32_t learners) {
+  return [=](double r) {
+    const double p = learners, wanted = r * slope(k0, p);
+    std::uint32_t low = 1, high = learners;
+    while (low < high) {
+      const std::uint32_t middle = low + (high - low) / 2;
+      if (slope(middle + 0.5, p) <= wanted) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
     }
-  }
-  return low;
+    return low;
+  };
 }
 
-/// T' is the difference of the order statistics next to k, whole or half.
-Slope numerical_slope(std::shared_ptr<const Distribution> law, std::uint32_t learners) {
-  return [law = std::move(law), learners](double k) {
-    const bool whole = k == std::floor(k);
-    const double below = std::max(1.0, whole ? k - 1 : k - 0.5);
-    const double above = std::min<double>(learners, whole ? k + 1 : k + 0.5);
-    if (above <= below) return 0.0;  // P = 1
-    const auto time = [&](double at) {
-      return law->expected_order_statistic(static_cast<std::uint32_t>(at), learners);
-    };
-    return k * k * (time(above) - time(below)) / (above - below);
+/// The K of the least T(K) + r C / K, the bound that the rule is derived from; C = k0^2 T'(k0), T'
+/// by central differences.  Among equals the largest.
+Choice numerical_choice(const Distribution& law, std::uint32_t k0, std::uint32_t learners) {
+  std::vector<double> time(learners + 1);
+  for (std::uint32_t k = 1; k <= learners; ++k) time[k] = law.expected_order_statistic(k, learners);
+  const std::uint32_t below = std::max(1u, k0 - 1), above = std::min(learners, k0 + 1);
+  const double rise = above > below ? (time[above] - time[below]) / (above - below) : 0;
+  const double c = double{k0} * k0 * rise;
+  return [time = std::move(time), c, learners](double r) {
+    if (std::isinf(r)) return learners;
+    const auto bound = [&](std::uint32_t k) { return time[k] + r * c / k; };
+    std::uint32_t best = 1;
+    for (std::uint32_t k = 2; k <= learners; ++k) best = bound(k) <= bound(best) ? k : best;
+    return best;
   };
 }
 
 class AdaSync final : public Protocol {
  public:
-  AdaSync(const Config& config, std::uint32_t learners, Slope slope)
-      : config_(config), learners_(learners), slope_(std::move(slope)) {}
+  AdaSync(const Config& config, Choice choice) : config_(config), choice_(std::move(choice)) {}
 
   void start(Server& server) override {
     server.dispatch_waiting();
@@ -98,7 +110,7 @@ class AdaSync final : public Protocol {
     if (looks_ == 0) first_loss_ = evaluation.loss;
     const double r = evaluation.loss > 0 ? first_loss_ / evaluation.loss
                                          : std::numeric_limits<double>::infinity();
-    const std::uint32_t k = nearest_root(slope_, r * slope_(config_.k0), learners_);
+    const std::uint32_t k = choice_(r);
     next_k_ = config_.monotone ? std::max(next_k_, k) : k;
     server.evaluate_at(begin_ + static_cast<double>(++looks_) * config_.interval);
   }
@@ -113,13 +125,34 @@ class AdaSync final : public Protocol {
 
  private:
   const Config config_;
-  const std::uint32_t learners_;
-  const Slope slope_;
+  const Choice choice_;
   const bool cancels_ = config_.cancels(), batch_ = config_.batch();
   std::uint32_t k_ = config_.k0, next_k_ = k_;
   std::uint64_t looks_ = 0;
   double begin_ = 0, first_loss_ = 0;
 };
+
+/// Empty after a complaint.
+Choice read_numerical_choice(Fields& fields, const Config& config, const Setting& setting) {
+  constexpr std::uint32_t most_learners = 4096;
+  if (!setting.runtime) {
+    fields.complain("rule", "needs one law of the runtimes for all learners", "closed");
+    return {};
+  }
+  if (setting.learners > most_learners) {
+    fields.complain("rule", "compares every K, so cluster.learners may be 4096 at most", "closed");
+    return {};
+  }
+  Choice choice = numerical_choice(*setting.runtime, config.k0, setting.learners);
+  if (const std::uint32_t first = choice(1); first != config.k0) {
+    fields.complain("k0",
+                    "the numerical rule goes to K = " + std::to_string(first) +
+                        " before the loss has fallen: E[X_{K:P}] of this law is not convex",
+                    "another k0, or rule closed");
+    return {};
+  }
+  return choice;
+}
 
 MakeProtocol read(Fields& fields, const Setting& setting) {
   Config config;
@@ -131,20 +164,13 @@ MakeProtocol read(Fields& fields, const Setting& setting) {
   fields.flag("monotone", config.monotone, Need::defaulted, "K never falls");
   fields.choice("rule", config.rule, rules, Need::defaulted, "which T the rule takes");
   if (!fields.good()) return {};
-  const double p = setting.learners;
-  Slope slope = [p](double k) { return k * k / (p - k); };
-  if (config.batch()) {
-    slope = [](double k) { return k * k; };
-  } else if (config.rule == "numerical") {
-    if (!setting.runtime) {
-      fields.complain("rule", "needs one law of the runtimes for all learners", "closed");
-      return {};
-    }
-    slope = numerical_slope(setting.runtime, setting.learners);
+  Choice choice = closed_choice(config.batch() ? slope_of_batches : slope_of_exponential, config.k0,
+                                setting.learners);
+  if (config.rule == "numerical" && !config.batch()) {
+    choice = read_numerical_choice(fields, config, setting);
   }
-  return [config, learners = setting.learners, slope] {
-    return std::make_unique<AdaSync>(config, learners, slope);
-  };
+  if (!choice) return {};
+  return [config, choice] { return std::make_unique<AdaSync>(config, choice); };
 }
 
 }  // namespace

@@ -84,7 +84,8 @@ class Backup final : public Protocol {
     if (shared_) return on_gradient_of_token(server, arrival);
     if (arrival.version != server.version()) {
       server.drop(arrival);
-      if (rejoins_) server.dispatch(arrival.learner);
+      const bool is_of_this_phase = arrival.version >= first_version_;
+      if (rejoins_ || !is_of_this_phase) server.dispatch(arrival.learner);
       return;
     }
     server.accept(arrival);
@@ -116,7 +117,7 @@ class Backup final : public Protocol {
 
  private:
   void on_gradient_of_token(Server& server, const Arrival& arrival) {
-    if (step_[arrival.learner] < step(server)) {
+    if (arrival.version < first_version_ || step_[arrival.learner] < step(server)) {
       server.drop(arrival);
     } else {
       server.accept(arrival);

@@ -15,7 +15,7 @@ namespace gradrace {
 struct Results {
   std::vector<Evaluation> evaluations;  // one for each evaluate, in order
   /// One for each evaluate, if a rule of the run has a distance: the mean factor that it gave the
-  /// gradients used since the evaluate before; NaN if none was used.
+  /// gradients used since the evaluate before; 1 if none was used.
   std::vector<double> rate_factors;
   std::uint64_t gradients_computed = 0;  // forward passes made for this segment
   std::uint64_t hash =

@@ -227,7 +227,7 @@ void TimingPlane::decide(const Arrival& arrival) {
 
 void TimingPlane::cancel_all() {
   queue_.expect(computing_);
-  if (transit_) transit_->clear_roads(time());
+  if (transit_) transit_->clear_roads();
   for (std::uint32_t learner = 0; learner < race_.learners; ++learner) {
     if (transit_ && transit_->is_due(learner)) {
       transit_->call_off(learner);

@@ -125,8 +125,8 @@ void Transit::take_next(double now) {
 }
 
 void Transit::on_update(double now) {
+  GRADRACE_CHECK(!receiving_, "an update is ordered while the server takes a gradient up");
   free_at_ = std::max(now, free_at_) + times_.per_update;
-  if (receiving_) queue_.schedule(slot(server), free_at_, EventClass::arrival);
 }
 
 bool Transit::postpone(std::uint32_t learner) {
@@ -151,15 +151,13 @@ double Transit::end(std::uint32_t learner, double now) {
   return computed;
 }
 
-void Transit::clear_roads(double now) {
+void Transit::clear_roads() {
+  GRADRACE_CHECK(!receiving_, "all is cancelled while the server takes a gradient up");
   if (outgoing_) {
     outgoing_->clear();
     incoming_->clear();
   }
   waiting_.clear();
-  queue_.remove(slot(server));
-  if (receiving_) free_at_ = std::max(now, free_at_ - times_.per_gradient);
-  receiving_ = false;
 }
 
 Transit::Happening Transit::change(std::uint32_t learner, double now) {

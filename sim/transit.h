@@ -86,7 +86,7 @@ class Transit {
   /// The learner's gradient has ended: how long it was computed.
   double end(std::uint32_t learner, double now);
   /// All will end.
-  void clear_roads(double now);
+  void clear_roads();
 
   /// The server makes an update.
   void on_update(double now);

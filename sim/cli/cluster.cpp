@@ -1,5 +1,7 @@
 #include "sim/cli/cluster.h"
 
+#include "distributions/measured.h"
+
 namespace gradrace {
 
 namespace {
@@ -62,6 +64,29 @@ void visit_failures(Fields& fields, std::optional<Failures>& failures) {
 }
 
 }  // namespace
+
+std::vector<DistributionProduct> Cluster::laws_of(std::uint32_t learner) const {
+  std::vector<DistributionProduct> laws{runtimes.laws[learner % runtimes.laws.size()]};
+  if (runtimes.outliers) laws.push_back(runtimes.outliers->runtime);
+  if (transit.network) laws.insert(laws.end(), {transit.network->pull, transit.network->push});
+  std::erase(laws, nullptr);
+  return laws;
+}
+
+std::vector<std::shared_ptr<const Trace>> Cluster::traces() const {
+  std::vector<DistributionProduct> laws = laws_of(0);
+  laws.insert(laws.end(), runtimes.laws.begin(), runtimes.laws.end());
+  if (runtimes.outliers) laws.push_back(runtimes.outliers->probability_law);
+  if (transit.failures) laws.insert(laws.end(), {transit.failures->up, transit.failures->down});
+  std::vector<std::shared_ptr<const Trace>> all;
+  for (const auto& law : laws) {
+    const auto* measured = law ? as_measured(*law) : nullptr;
+    if (measured == nullptr) continue;
+    const auto traces = measured->traces();
+    all.insert(all.end(), traces.begin(), traces.end());
+  }
+  return all;
+}
 
 void visit_cluster(Fields& fields, Cluster& cluster) {
   if (!fields.open("cluster", Need::required,

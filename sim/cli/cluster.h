@@ -1,8 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "distributions/cluster_runtimes.h"
+#include "distributions/trace.h"
 #include "sim/fields.h"
 #include "sim/transit.h"
 
@@ -13,6 +16,11 @@ struct Cluster {
   std::uint32_t learners = 1 << 24;  // P; the most until it is read
   ClusterRuntimes runtimes;
   TransitFacts transit;
+
+  /// The laws that a learner draws from at most once for each of its minibatches.
+  std::vector<DistributionProduct> laws_of(std::uint32_t learner) const;
+  /// The measured times that any law is made of.
+  std::vector<std::shared_ptr<const Trace>> traces() const;
 };
 
 /// The key `cluster` of a scenario.

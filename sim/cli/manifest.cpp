@@ -42,7 +42,7 @@ Json machine() {
 Json data_hashes(const Scenario& scenario) {
   std::set<std::string> hashes;
   for (const auto& point : scenario.points) {
-    for (const auto& trace : point.cluster.runtimes.traces()) hashes.insert(trace->hash);
+    for (const auto& trace : point.cluster.traces()) hashes.insert(trace->hash);
     const std::string hash = point.with_model() ? point.model->data_hash() : "";
     if (!hash.empty()) hashes.insert(hash);
   }

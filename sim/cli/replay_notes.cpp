@@ -7,20 +7,22 @@
 
 namespace gradrace {
 
-void ReplayNotes::add(const ClusterRuntimes& runtimes, const std::vector<LearnerTotals>& learners) {
-  if (runtimes.traces().empty()) return;
+void ReplayNotes::add(const Cluster& cluster, const std::vector<LearnerTotals>& learners) {
+  if (cluster.traces().empty()) return;
   std::set<std::filesystem::path> ran_out;
   for (std::size_t learner = 0; learner < learners.size(); ++learner) {
-    const auto* measured = as_measured(*runtimes.laws[learner % runtimes.laws.size()]);
-    if (measured == nullptr) continue;
-    const std::size_t times = measured->period(static_cast<std::uint32_t>(learner));
-    const std::size_t draws = learners[learner].draws;
-    if (times == 0 || draws <= times) continue;
-    const auto& file = measured->traces().front()->file;
-    Replay& replay = replays_[file];
-    if (ran_out.insert(file).second) ++replay.runs;
-    if (draws * replay.times <= replay.draws * times) continue;
-    replay.learner = learner, replay.draws = draws, replay.times = times;
+    for (const auto& law : cluster.laws_of(static_cast<std::uint32_t>(learner))) {
+      const auto* measured = as_measured(*law);
+      if (measured == nullptr) continue;
+      const std::size_t times = measured->period(static_cast<std::uint32_t>(learner));
+      const std::size_t draws = learners[learner].draws;
+      if (times == 0 || draws <= times) continue;
+      const auto& file = measured->traces().front()->file;
+      Replay& replay = replays_[file];
+      if (ran_out.insert(file).second) ++replay.runs;
+      if (draws * replay.times <= replay.draws * times) continue;
+      replay.learner = learner, replay.draws = draws, replay.times = times;
+    }
   }
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "distributions/cluster_runtimes.h"
+#include "sim/cli/cluster.h"
 #include "sim/timing_plane.h"
 
 namespace gradrace {
@@ -14,7 +14,7 @@ namespace gradrace {
 /// Tells of replays of measured times that ran out and started again, over the runs of a scenario.
 class ReplayNotes {
  public:
-  void add(const ClusterRuntimes& runtimes, const std::vector<LearnerTotals>& learners);
+  void add(const Cluster& cluster, const std::vector<LearnerTotals>& learners);
 
   /// "replay of /data/times.csv ran out in 2 runs and started again: learner 3 made 512 draws of
   /// 300 measured times", the learner that went furthest; one for each file.

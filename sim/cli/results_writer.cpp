@@ -144,7 +144,7 @@ void ResultsWriter::add(std::size_t run, RunRecord record, const RunRecorders& r
   const auto replica = static_cast<std::uint32_t>(run % scenario_.first().replicas);
   const bool with_model = scenario_.points[point].with_model();
   summaries_[run] = summarise(scenario_.points[point], record);
-  replays_.add(scenario_.points[point].cluster.runtimes, record.learners);
+  replays_.add(scenario_.points[point].cluster, record.learners);
   Texts texts;
   texts.files["runs.csv"] = runs_row(run, record, summaries_[run]);
   texts.files["curve.csv"] = curve_rows(point, replica, record, with_model);

@@ -64,3 +64,19 @@ TEST_CASE("adasync: K begins at K0, and the quadratic rule stays below P before 
   claim({"dutta-20.root", rule, "k-batch-sync, K0 = 1: the r from which K* rounds to P",
          about(7.5 * 7.5, 1e-7), threshold(adasync(keys("k-batch-sync", 1)), 7)});
 }
+
+TEST_CASE("adasync: the numerical rule follows the law's own order statistics") {
+  for (const std::string law : {"exponential", "shifted-exponential"}) {
+    const auto make = adasync(R"("k0": 1, "rule": "numerical")", 8,
+                              R"({"distribution": ")" + law + R"(", "mean": 3)" +
+                                  (law == "exponential" ? "}" : R"(, "shift": 1})"));
+    for (std::uint32_t k = 1; k < 8; ++k) {
+      // T(K + 1) - T(K) = 3 / (P - K) against r C (1 / K - 1 / (K + 1)), C = 3 / 7.
+      const double r = 7.0 * k * (k + 1) / (8 - k);
+      claim({"dutta-20.numerical." + law + "-" + std::to_string(k), rule,
+             "k-sync, K0 = 1, numerical, " + law + ": the r from which K is more than " +
+                 std::to_string(k),
+             about(r, 1e-5 * r), threshold(make, k)});
+    }
+  }
+}

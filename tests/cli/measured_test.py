@@ -60,6 +60,22 @@ class Measured(ProgramTest):
         self.assertIn(f"note: {note}\n", told)
         self.assertNotIn("note:", self.run_it(changed(SCENARIO, stop={"updates": 50}), "--quiet")[0])
 
+    def test_measured_times_of_any_law_of_the_cluster_are_hashed_and_noted(self):
+        law = {**TRACE, "mode": "replay"}
+        plain = {"learners": 3, "runtime": {"distribution": "exponential", "mean": 1}}
+        for more in (
+            {"network": {"push": law}},
+            {"network": {"pull": law}},
+            {"outliers": {"probability": 0.5, "runtime": law}},
+        ):
+            with self.subTest(more):
+                _, manifest = self.run_it(changed(SCENARIO, cluster={**plain, **more}, stop={"updates": 50}))
+                self.assertEqual(len(manifest["hashes"]["data"]), 1)
+                self.assertEqual(len(manifest["notes"]), 1)
+        failures = {"up": {"distribution": "exponential", "mean": 50}, "down": law}
+        _, manifest = self.run_it(changed(SCENARIO, cluster={**plain, "failures": failures}))
+        self.assertEqual(len(manifest["hashes"]["data"]), 1)
+
     def test_the_manifest_hashes_the_times_and_repeats_the_run(self):
         _, first = self.run_it(SCENARIO)
         self.assertEqual(len(first["hashes"]["data"]), 1)

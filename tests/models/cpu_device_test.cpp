@@ -214,7 +214,7 @@ TEST_CASE("cpu_device: with `distance` the learning rate of an evaluation is the
     run_timing(race, 0, &direct);
     for (const std::uint32_t limit : {1u, 4096u}) {
       const auto curve = run_one(point, limit).curve;
-      CHECK(std::isnan(curve.front().point.learning_rate));  // nothing was applied yet
+      CHECK(curve.front().point.learning_rate == 0.02);  // nothing was applied yet
       REQUIRE(curve.size() == 4);
       double measured = 0;  // as many gradients between any two
       for (std::size_t i = 1; i < 4; ++i) measured += curve[i].point.learning_rate / 3;

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "sim/problem.h"
 #include "tests/protocols/adasync_rule.h"
 #include "tests/race_text.h"
 
@@ -23,21 +24,32 @@ TEST_CASE("adasync: K goes up where the root passes a half, solved by hand") {
 }
 
 TEST_CASE("adasync: the numerical rule takes differences of the law's order statistics") {
-  // 1 + exp(1): a shift changes no difference, E[X_{K+1:P}] - E[X_{K:P}] = 1 / (P - K).
+  // A shift changes no difference, E[X_{K+1:P}] - E[X_{K:P}] = 1 / (P - K): K + 1 is better than K
+  // from r C (1 / K - 1 / (K + 1)) = 1 / (P - K) on.
   for (const auto* runtime :
        {R"({"distribution": "exponential", "mean": 3})",
         R"({"distribution": "shifted-exponential", "shift": 1, "mean": 3})"}) {
     const auto make = adasync(R"("k0": 1, "rule": "numerical")", 8, runtime);
     const double at_1 = (1.0 / 7) / 1;  // one-sided: E[X_2] - E[X_1]
     for (std::uint32_t k = 1; k < 8; ++k) {
-      const double half = k + 0.5;
-      CHECK(threshold(make, k) == doctest::Approx(half * half / (8 - k) / at_1).epsilon(1e-6));
+      CHECK(threshold(make, k) == doctest::Approx(k * (k + 1.0) / (8 - k) / at_1).epsilon(1e-6));
     }
   }
   // Where the law has a long tail the last learners cost more, and K stays lower.
   const auto pareto = adasync(R"("k0": 1, "rule": "numerical")", 8,
                               R"({"distribution": "pareto", "scale": 1, "shape": 2})");
   CHECK(threshold(pareto, 7) > threshold(adasync(R"("k0": 1, "rule": "numerical")"), 7));
+}
+
+TEST_CASE("adasync: the numerical rule begins at k0, or is refused") {
+  // Nine of ten take 10: E[X_{K:8}] hardly rises but from K = 1 to 2.
+  const auto* steps = R"({"distribution": "two-point", "low": 1, "high": 10, "probability": 0.9})";
+  const std::string numerical = R"("rule": "numerical", "k0": )";
+  CHECK_THROWS_WITH_AS(adasync(numerical + "4", 8, steps), doctest::Contains("before the loss"),
+                       ScenarioError);
+  const auto* constant = R"({"distribution": "deterministic", "value": 1})";
+  CHECK(k_at(adasync(numerical + "8", 8, constant), 1) == 8);
+  CHECK_THROWS_AS(adasync(numerical + "4", 8, constant), ScenarioError);
 }
 
 TEST_CASE("adasync: a loss that rises lowers K unless it is monotone, both look every interval") {

@@ -81,8 +81,19 @@ TEST_CASE("switch: a list of one phase is that protocol, event for event") {
 }
 
 TEST_CASE("switch: every protocol can follow every other, whatever becomes of what is in flight") {
-  for (const auto& first : every_protocol()) {
-    for (const auto& second : every_protocol()) {
+  std::vector<std::string> protocols = every_protocol();
+  for (const char* other :
+       {R"({"kind": "backup", "backups": 2, "late": "wait"})",
+        R"({"kind": "backup", "backups": 2, "late": "cancel"})",
+        R"({"kind": "backup", "backups": 2, "tokens": "shared"})",
+        R"({"kind": "softsync", "n": 4, "pull": "before"})", R"({"kind": "ssp", "bound": 0})",
+        R"({"kind": "adasync", "variant": "k-sync", "interval": 3})",
+        R"({"kind": "adasync", "variant": "k-batch-sync", "interval": 3})",
+        R"({"kind": "adasync", "variant": "k-batch-async", "interval": 3})"}) {
+    protocols.emplace_back(other);
+  }
+  for (const auto& first : protocols) {
+    for (const auto& second : protocols) {
       for (const auto* in_flight : {"cancel", "drop", "use"}) {
         if ((first + second).find("switch") != std::string::npos) continue;
         CAPTURE(first);
@@ -97,6 +108,23 @@ TEST_CASE("switch: every protocol can follow every other, whatever becomes of wh
         CHECK(record.totals.updates == 200);
       }
     }
+  }
+}
+
+TEST_CASE("switch: backup workers use no gradient from before their phase") {
+  for (const std::string more : {"", R"(, "late": "wait")", R"(, "tokens": "shared")"}) {
+    CAPTURE(more);
+    const auto staleness = [&](std::uint64_t updates) {
+      return run_timing(race_of(8,
+                                R"({"kind": "switch", "phases": [
+          {"protocol": {"kind": "async"}, "end": {"updates": 300}}, {"in_flight": "use",
+          "protocol": {"kind": "backup", "backups": 2)" +
+                                    more + "}}]}",
+                                R"({"updates": )" + std::to_string(updates) + "}"))
+          .totals.staleness_sum;
+    };
+    CHECK(staleness(300) > 1000);
+    CHECK(staleness(600) == staleness(300));
   }
 }
 
@@ -181,9 +209,38 @@ TEST_CASE("switch: the learning rate of an evaluation is known before and in a `
       {"protocol": {"kind": "async"}, "end": {"updates": 2}},
       {"protocol": {"kind": "async"}, "learning_rate": {"kind": "distance", "c": 1, "eta_max": 0.2}}]})",
                              R"("stop": {"updates": 4})");
-  const double rates[] = {0.1, 0.2, 0.2, 0.2};  // of what comes; one learner: nothing has moved
+  const double rates[] = {0.1, 0.1, 0.2, 0.2, 0.2};  // one learner: nothing has moved
   REQUIRE(curve.size() == 5);
-  for (std::size_t i = 0; i < 4; ++i) CHECK(curve[i + 1].point.learning_rate == rates[i]);
+  for (std::size_t i = 0; i < 5; ++i) CHECK(curve[i].point.learning_rate == rates[i]);
+}
+
+TEST_CASE("switch: the distance of a phase's learning rate holds in it, and in it alone") {
+  const auto stale = [](const std::string& rates, std::uint64_t updates) {
+    const Point point = point_from(
+        R"({"cluster": {"learners": 4, "runtime": {"distribution": "exponential", "mean": 1}},
+            "model": {"kind": "quadratic", "precision": "float64"},
+            "learning_rate": {"kind": "constant", "eta": 0.2}, "record": {"every_updates": 20},
+            "protocol": {"kind": "switch", "phases": [
+              {"protocol": {"kind": "async"}, "end": {"updates": 20}},
+              {"protocol": {"kind": "async"}, "in_flight": "use")" +
+        rates + R"(}]}, "stop": {"updates": )" + std::to_string(updates) + "}}");
+    const Race race = point.race();
+    const auto device = point.model->make_device({});
+    Run run(race, 0, true, nullptr);
+    drive({&run, 1}, device.get(), [] { return true; });
+    return run.record().curve;
+  };
+  const auto distance = [](const std::string& c) {
+    return R"(, "learning_rate": {"kind": "distance", "eta_max": 0.2, "c": )" + c + "}";
+  };
+  const auto plain = stale("", 60), far = stale(distance("1e9"), 60),
+             near = stale(distance("1e-3"), 60);
+  REQUIRE(plain.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(far[i].evaluation.loss == plain[i].evaluation.loss);
+    CHECK((near[i].evaluation.loss == plain[i].evaluation.loss) == (i < 2));
+    CHECK((near[i].point.learning_rate == 0.2) == (i < 2));
+  }
 }
 
 TEST_CASE("switch: work counts the samples of each phase's own minibatch") {

@@ -134,6 +134,16 @@ TEST_CASE("transit: gradients are taken up in the order of their arrival") {
   CHECK(seen.learners == std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2});
 }
 
+TEST_CASE("transit: a minibatch begins when its model is there") {
+  // The window is over when the model arrives, at 2.
+  const RunRecord record = run_timing(
+      race_on(1, R"("runtime": )" + one,
+              R"("windows": [{"start": 0, "length": 1, "factor": 10}], "network": {"pull": )" +
+                  always("2") + "}",
+              R"({"kind": "sync"})", R"({"updates": 1})"));
+  CHECK(record.totals.time == 3);
+}
+
 TEST_CASE("transit: interrupted transfers free the link") {
   // Models reach both at 2 (2 bytes shared at 1).  Learner 0 pushes from 3 on, alone until 3.5,
   // then shares: it ends at 4.5, and learner 1's transfer is cancelled half way.
