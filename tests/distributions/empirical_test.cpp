@@ -187,7 +187,8 @@ TEST_CASE("empirical: what is wrong is said at the key that is wrong") {
   };
   CHECK(complaint(R"({"distribution": "empirical", "path": "no/t.csv", "column": "t"})") ==
         "runtime.path: no file \"no/t.csv\"\n    allowed: looked at " +
-            (std::filesystem::absolute("scenarios") / "no/t.csv").string());
+            (std::filesystem::absolute("scenarios") / "no/t.csv").string() +
+            "; --data or GRADRACE_DATA name a data folder");
   CHECK(complaint(R"({"distribution": "empirical", "path": ".", "column": "t"})")
             .starts_with("runtime.path: no file \".\""));
   CHECK(complaint(two_learners().json(R"(, "learner_column": "ll")")) ==
