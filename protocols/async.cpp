@@ -29,7 +29,7 @@ class Async final : public Protocol {
 
   /// E[T] = E[X]/P (Lemma 4 with K = 1); the mean staleness is P - 1 for any law.
   Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
-    return {{{runtime.mean() / learners, Basis::exact}}, learners - 1.0};
+    return {{{runtime.mean() / learners, Basis::exact}}, learners - 1.0, ReadOrder::after_arrival};
   }
 };
 

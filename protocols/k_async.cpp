@@ -41,21 +41,22 @@ class KAsync final : public Protocol {
   /// shorter (the same proof, reversed); for any X nobody is faster than never idle, K E[X]/P.  The
   /// mean staleness is (P - K)/K for any law.
   Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
-    const double k = config_.k, p = learners;
-    const double staleness = (p - k) / k;
-    if (config_.k == 1) return {{{runtime.mean() / p, Basis::exact}}, staleness};
-    const double of_sync = runtime.expected_order_statistic(config_.k, learners);
-    const auto ageing = runtime.ageing();
-    if (config_.k == learners || ageing == Ageing::memoryless) {
-      return {{{of_sync, Basis::exact}}, staleness};
-    }
-    if (ageing == Ageing::new_longer) return {{{of_sync, Basis::upper}}, staleness};
-    const double never_idle = k * runtime.mean() / p;
-    const bool shorter = ageing == Ageing::new_shorter;
-    return {{{shorter ? std::max(of_sync, never_idle) : never_idle, Basis::lower}}, staleness};
+    return {iteration_time(runtime, learners), (learners - 1.0 * config_.k) / config_.k,
+            ReadOrder::together};
   }
 
  private:
+  Estimate iteration_time(const Distribution& runtime, std::uint32_t learners) const {
+    const double never_idle = config_.k * runtime.mean() / learners;
+    if (config_.k == 1) return {never_idle, Basis::exact};
+    const double of_sync = runtime.expected_order_statistic(config_.k, learners);
+    const auto ageing = runtime.ageing();
+    if (config_.k == learners || ageing == Ageing::memoryless) return {of_sync, Basis::exact};
+    if (ageing == Ageing::new_longer) return {of_sync, Basis::upper};
+    const bool shorter = ageing == Ageing::new_shorter;
+    return {shorter ? std::max(of_sync, never_idle) : never_idle, Basis::lower};
+  }
+
   Config config_;
 };
 

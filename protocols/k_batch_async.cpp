@@ -36,7 +36,9 @@ class KBatchAsync final : public Protocol {
   /// E[T] = K E[X]/P for any law (Lemma 4, elementary renewal theorem); the mean staleness is (P -
   /// 1)/K.
   Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
-    return {{{config_.k * runtime.mean() / learners, Basis::exact}}, (learners - 1.0) / config_.k};
+    return {{{config_.k * runtime.mean() / learners, Basis::exact}},
+            (learners - 1.0) / config_.k,
+            ReadOrder::after_arrival};
   }
 
  private:

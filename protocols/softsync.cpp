@@ -49,7 +49,9 @@ class Softsync final : public Protocol {
   /// read yet.  So the mean staleness is P/c or (P - 1)/c for any law.
   Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
     const double computing = pulls_before_ ? learners : learners - 1.0;
-    return {{{c_ * runtime.mean() / learners, Basis::exact}}, computing / c_};
+    return {{{c_ * runtime.mean() / learners, Basis::exact}},
+            computing / c_,
+            pulls_before_ ? ReadOrder::before_update : ReadOrder::after_arrival};
   }
 
  private:

@@ -64,14 +64,25 @@ class Server {
 /// How a theoretical value relates to the long-run truth.
 enum class Basis { exact, upper, lower, approximate };
 
+struct Estimate {
+  double value;
+  Basis basis;
+};
+
+/// Whose gradients make an update and what they were computed at, where every learner computes from
+/// the moment it has read, no gradient is lost, and each update averages K of them.
+enum class ReadOrder {
+  other,
+  together,       // K learners wait for the update that they make, and read what it made
+  after_arrival,  // any learners; each reads when its gradient is in, after the update it completes
+  before_update   // the same, before the update that it completes
+};
+
 /// What theory says of a protocol in the long run.
 struct Theory {
-  struct IterationTime {
-    double value;
-    Basis basis;
-  };
-  std::optional<IterationTime> iteration_time;  // time between updates
-  std::optional<double> staleness;              // mean over applied gradients
+  std::optional<Estimate> iteration_time;  // time between updates
+  std::optional<double> staleness;         // mean over applied gradients
+  ReadOrder reading = ReadOrder::other;
 };
 
 /// A change of the training while it runs; what is empty stays as the scenario has it.

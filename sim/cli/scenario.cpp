@@ -287,6 +287,7 @@ Theory Point::theory() const {
       make_protocol()->theory(law ? *law : *cluster.runtimes.laws.front(), cluster.learners);
   const bool delayed = cluster.transit.any();
   if (!law || delayed) theory.iteration_time.reset();
+  if (delayed) theory.reading = ReadOrder::other;
   if (delayed && theory.staleness != 0.0) theory.staleness.reset();
   return theory;
 }

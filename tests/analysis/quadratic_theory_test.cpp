@@ -1,0 +1,162 @@
+#include "analysis/quadratic_theory.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "tests/race_text.h"
+
+using namespace gradrace;
+
+namespace {
+
+/// F(w) = w^2 / 2, noise of variance 1.
+NoisyQuadratic unit_quadratic() { return {.directions = {{1, 1}}, .start = 0, .variance = 1}; }
+
+/// q / (2 (1 - q)): async with exponential runtimes, c = 1, noise 1, solved by hand.
+double async_floor(double p, double eta) {
+  const double q = eta * (1 + p * eta) / (2 * (1 + eta));
+  return q / (2 * (1 - q));
+}
+
+}  // namespace
+
+TEST_CASE("quadratic theory: the floors of a unit quadratic at P = 8") {
+  const auto quadratic = unit_quadratic();
+  const auto stale = [&](ReadOrder reading, std::uint32_t k, double eta) {
+    return memoryless_floor(quadratic, {reading, k, 8}, eta).value();
+  };
+  const auto near = [](double value, double expected, double share) {
+    CAPTURE(expected);
+    CHECK(std::abs(value - expected) <= share * expected);
+  };
+  // Fresh: to the digits given.  Stale: simulated values of two and three digits, within 4 %.
+  near(fresh_floor(quadratic, 8, 0.005).value(), 1.57e-4, 0.004);
+  near(fresh_floor(quadratic, 8, 0.05).value(), 1.60e-3, 0.004);
+  near(fresh_floor(quadratic, 1, 0.05).value(), 1.28e-2, 0.004);
+  near(stale(ReadOrder::together, 4, 0.005), 3.1e-4, 0.04);
+  near(stale(ReadOrder::after_arrival, 1, 0.005), 1.34e-3, 0.04);
+  near(stale(ReadOrder::together, 4, 0.05), 3.4e-3, 0.04);
+  near(stale(ReadOrder::after_arrival, 4, 0.05), 3.6e-3, 0.04);
+  near(stale(ReadOrder::after_arrival, 1, 0.05), 1.73e-2, 0.04);
+}
+
+TEST_CASE("quadratic theory: floors agree where two protocols are one") {
+  const auto quadratic = unit_quadratic();
+  for (const double eta : {0.005, 0.05, 0.3}) {
+    for (const std::uint32_t p : {1, 2, 8, 50}) {
+      CAPTURE(eta);
+      CAPTURE(p);
+      const auto floor = [&](ReadOrder reading, std::uint32_t k) {
+        return memoryless_floor(quadratic, {reading, k, p}, eta);
+      };
+      const auto async = floor(ReadOrder::after_arrival, 1);
+      CHECK(async.has_value() == (eta * (1 + p * eta) < 2 * (1 + eta)));
+      if (!async) continue;
+      CHECK(*async == doctest::Approx(async_floor(p, eta)).epsilon(1e-9));
+      CHECK(floor(ReadOrder::together, 1).value() == doctest::Approx(*async).epsilon(1e-9));
+      const double sync = fresh_floor(quadratic, p, eta).value();
+      CHECK(floor(ReadOrder::together, p).value() == doctest::Approx(sync).epsilon(1e-9));
+      CHECK(*async >= fresh_floor(quadratic, 1, eta).value() * (1 - 1e-9));
+    }
+    // One learner: staleness 0 with K = 1.
+    CHECK(memoryless_floor(quadratic, {ReadOrder::after_arrival, 1, 1}, eta).value() ==
+          doctest::Approx(fresh_floor(quadratic, 1, eta).value()).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("quadratic theory: staleness raises the floor by more the larger eta is") {
+  const auto quadratic = unit_quadratic();
+  double last = 1;
+  for (const double eta : {0.005, 0.01, 0.02, 0.05, 0.1}) {
+    const double ratio = memoryless_floor(quadratic, {ReadOrder::after_arrival, 1, 8}, eta).value() /
+                         fresh_floor(quadratic, 1, eta).value();
+    CHECK(ratio > last);
+    last = ratio;
+    if (eta == 0.05) CHECK(std::abs(ratio - 1.35) <= 0.02);
+    if (eta == 0.005) CHECK((ratio > 1.03 && ratio < 1.07));
+  }
+}
+
+TEST_CASE("quadratic theory: curves end at their floors") {
+  const NoisyQuadratic quadratic{.directions = {{1, 2}, {0.2, 5}}, .start = 3, .variance = 0.1};
+  const std::vector<std::uint64_t> updates{0, 1000000};
+  const auto fresh = fresh_losses(
+      quadratic, 4, [](std::uint64_t) { return 0.1; }, updates);
+  CHECK(fresh[0] == doctest::Approx((2 + 5 * 0.2) * 9 / 2));
+  CHECK(fresh[1] == doctest::Approx(fresh_floor(quadratic, 4, 0.1).value()).epsilon(1e-9));
+  for (const ReadOrder reading :
+       {ReadOrder::together, ReadOrder::after_arrival, ReadOrder::before_update}) {
+    const MemorylessRace race{reading, 4, 8};
+    const auto stale = memoryless_losses(quadratic, race, 0.1, updates);
+    CHECK(stale[0] == doctest::Approx(fresh[0]));
+    CHECK(stale[1] ==
+          doctest::Approx(memoryless_floor(quadratic, race, 0.1).value()).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("quadratic theory: the second moments are stable up to (1 + sqrt(1 + 8 P)) / (2 P)") {
+  for (const std::uint32_t p : {1, 2, 8, 100, 10000}) {
+    CAPTURE(p);
+    const double expected = (1 + std::sqrt(1 + 8.0 * p)) / (2.0 * p);
+    CHECK(memoryless_stable_step({ReadOrder::after_arrival, 1, p}) ==
+          doctest::Approx(expected).epsilon(1e-6));
+    CHECK(memoryless_stable_step({ReadOrder::together, 1, p}) ==
+          doctest::Approx(expected).epsilon(1e-6));
+    CHECK(memoryless_stable_step({ReadOrder::together, p, p}) == doctest::Approx(2).epsilon(1e-6));
+  }
+  for (const ReadOrder reading : {ReadOrder::after_arrival, ReadOrder::before_update}) {
+    const MemorylessRace race{reading, 5, 8};
+    const double limit = memoryless_stable_step(race);
+    CHECK(memoryless_floor(unit_quadratic(), race, 0.999 * limit));
+    CHECK(!memoryless_floor(unit_quadratic(), race, 1.001 * limit));
+  }
+}
+
+TEST_CASE("quadratic theory: the mean of 400 runs follows the curve, update by update") {
+  constexpr std::uint32_t replicas = 400;
+  constexpr double eta = 0.15;
+  const NoisyQuadratic quadratic{.directions = {{1, 2}, {0.3, 1}}, .start = 1, .variance = 4.0 / 6};
+  for (const auto& [protocol, race] :
+       {std::tuple{R"({"kind": "async"})", MemorylessRace{ReadOrder::after_arrival, 1, 6}},
+        {R"({"kind": "k-async", "k": 4})", MemorylessRace{ReadOrder::together, 4, 6}},
+        {R"({"kind": "k-batch-async", "k": 3})", MemorylessRace{ReadOrder::after_arrival, 3, 6}},
+        {R"({"kind": "softsync", "n": 2, "pull": "before"})",
+         MemorylessRace{ReadOrder::before_update, 3, 6}}}) {
+    // Noise 2: variance 4 in all, of minibatches of 2 and over 3 components 4/6 of each.
+    const Point point = point_from(
+        R"({"cluster": {"learners": 6, "runtime": {"distribution": "exponential", "mean": 1}},
+            "model": {"kind": "quadratic", "dimensions": 3, "curvatures": [1, 0.3, 1], "noise": 2,
+                      "minibatch": 2, "precision": "float64"},
+            "protocol": )" +
+        std::string(protocol) + R"(, "learning_rate": {"kind": "constant", "eta": 0.15},
+            "stop": {"updates": 60}, "record": {"every_updates": 1}})");
+    CHECK(point.theory().reading == race.reading);
+    std::vector<double> mean(61), squares(61);
+    for (std::uint32_t replica = 0; replica < replicas; ++replica) {
+      const auto curve = run_training(point, replica).curve;
+      REQUIRE(curve.size() == mean.size());
+      for (std::size_t j = 0; j < mean.size(); ++j) {
+        mean[j] += curve[j].evaluation.loss / replicas;
+        squares[j] += curve[j].evaluation.loss * curve[j].evaluation.loss / replicas;
+      }
+    }
+    std::vector<std::uint64_t> updates;
+    for (std::uint64_t j = 0; j <= 60; ++j) updates.push_back(j);
+    const auto expected = memoryless_losses(quadratic, race, eta, updates);
+    for (std::size_t j = 0; j <= 60; ++j) {
+      const double error =
+          std::sqrt(std::fmax(0.0, squares[j] - mean[j] * mean[j]) / (replicas - 1));
+      CAPTURE(protocol);
+      CAPTURE(j);
+      CAPTURE(expected[j]);
+      CAPTURE(mean[j]);
+      REQUIRE(std::abs(mean[j] - expected[j]) <= 4.5 * error + 1e-12);
+      REQUIRE(error <= 0.08 * expected[j]);
+    }
+  }
+}
