@@ -74,6 +74,22 @@ def draw_point(axes, index, point, x, y):
     return found
 
 
+def draw_theory(axes, results, x):
+    """Draws what theory says of the points' losses: thin lines, black and dashed where exact, else
+    dotted in the point's colour; one entry in the legend for each kind."""
+    kinds = {}
+    for index, point in enumerate(results.points.values()):
+        for (basis, source), curve in point.theory.items():
+            looks = {"color": style.line_style(index)["color"], "linestyle": ":"}
+            if basis == "exact":
+                looks = {"color": style.BLACK, "linestyle": (0, (4, 3))}
+            axes.plot(curve[x], curve["loss"], linewidth=0.9, label="_theory", **looks)
+            kinds[f"theory: {source} ({basis})"] = looks["linestyle"]
+    for label, dashes in kinds.items():
+        label += "\nat the mean times of updates" if x == "time" else ""
+        axes.plot([], [], label=label, linewidth=0.9, color=style.BLACK, linestyle=dashes)
+
+
 def set_scale(axes, bands):
     """A logarithmic axis where the means span more than a factor of 5 (and none is 0), within the
     means' reach."""
@@ -105,6 +121,8 @@ def draw_curves(results, x, y):
     axes = figure.add_subplot()
     drawn = [draw_point(axes, i, point, x, y) for i, point in enumerate(results.points.values())]
     bands = [one for one in drawn if one is not None]
+    if y == "loss":
+        draw_theory(axes, results, x)
     if bands:
         set_scale(axes, bands)
     axes.set_xlabel(AXES[x])

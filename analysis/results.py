@@ -36,11 +36,13 @@ class Run:
 @dataclass
 class Point:
     """One combination of a sweep: its label, its runs by replica, its staleness counts over all
-    replicas."""
+    replicas, and what theory says of its loss: (basis, source) -> a list of floats for each column
+    of theory.csv."""
 
     label: str
     runs: dict = field(default_factory=dict)
     staleness: Counter = field(default_factory=Counter)
+    theory: dict = field(default_factory=dict)
 
 
 @dataclass
@@ -182,6 +184,15 @@ def add_staleness(points, path):
         points[int(row["point"])].staleness[int(row["staleness"])] += int(row["count"])
 
 
+def add_theory(points, path):
+    """Adds the rows of theory.csv to their points."""
+    for row in read_records(path):
+        key = row["basis"], row["source"]
+        curve = points[int(row["point"])].theory.setdefault(key, defaultdict(list))
+        for name in ("time", "update", "loss"):
+            curve[name].append(number(row[name]))
+
+
 def read_title(folder):
     """The scenario's title, else its name, else the folder's."""
     path = folder / "manifest.json"
@@ -203,6 +214,7 @@ def read_results(folder):
         points = read_points(runs)
         add_curves(points, folder / "curve.csv")
         add_staleness(points, folder / "staleness.csv")
+        add_theory(points, folder / "theory.csv")
         trace = folder / "trace.json"
         events = (
             json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]

@@ -50,6 +50,8 @@ struct DeviceOptions {
   std::optional<std::uint64_t> train_rows;  // evaluate the training loss on so many rows only
 };
 
+struct QuadraticConfig;
+
 /// The model of a scenario, before any device holds it.
 class ModelSpec {
  public:
@@ -65,11 +67,8 @@ class ModelSpec {
   /// Hash of the data's content, empty if there are none.  Reads the data.
   virtual std::string data_hash() const = 0;
 
-  /// The exact loss that a long run settles at when every update averages k fresh gradients with
-  /// constant eta and no momentum; none where that is not known.
-  virtual std::optional<double> error_floor(double /*eta*/, std::uint32_t /*k*/) const {
-    return {};
-  }
+  /// Its definition where it is a quadratic, of which theory knows more; else null.
+  virtual const QuadraticConfig* quadratic() const { return nullptr; }
 
   /// A device of one's own, one for each thread.  Reads the data.  std::runtime_error where the
   /// device is not to be had.

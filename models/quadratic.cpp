@@ -88,20 +88,7 @@ class QuadraticSpec final : public ModelSpec {
   bool has_dataset() const override { return false; }
   std::string data_hash() const override { return {}; }
 
-  /// sum_i eta noise^2 / (2 K m d (2 - eta c_i)): the fixed point of w' = w - eta g, component by
-  /// component.
-  std::optional<double> error_floor(double eta, std::uint32_t k) const override {
-    const double variance =
-        config_.noise * config_.noise /
-        (static_cast<double>(k) * config_.minibatch * static_cast<double>(config_.dimensions));
-    double floor = 0;
-    for (std::uint64_t i = 0; i < config_.dimensions; ++i) {
-      const double c = config_.curvatures[i % config_.curvatures.size()];
-      if (eta * c >= 2) return {};
-      floor += eta * variance / (2 * (2 - eta * c));
-    }
-    return floor;
-  }
+  const QuadraticConfig* quadratic() const override { return &config_; }
 
   std::unique_ptr<Device> make_device(const DeviceOptions& options) const override {
     require_cpu(options.device);

@@ -29,7 +29,8 @@ struct FitOptions {
 /// (ScenarioError, UsageError, std::runtime_error).
 int run_command(const RunOptions& options);
 int fit_command(const FitOptions& options);
-int theory_command(const std::filesystem::path& file, const ScenarioChanges& changes);
+/// curves: the error curves in place of the table.
+int theory_command(const std::filesystem::path& file, const ScenarioChanges& changes, bool curves);
 int validate_command(const std::vector<std::filesystem::path>& files,
                      const ScenarioChanges& changes);
 int list_command(const std::string& what);

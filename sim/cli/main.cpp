@@ -178,11 +178,14 @@ int fit(const Words& words) {
 int theory(const Words& words) {
   Syntax syntax{.positional = "file"};
   add_scenario_options(syntax);
+  syntax.options.add_options()(
+      "curves",
+      "the loss over simulated time in place of the table, where it is known (quadratic)");
   const auto values = parse("theory", words, syntax);
   if (help_wanted("theory", values, syntax)) return 0;
   const auto files = paths_of("theory", values, "file");
   if (files.size() != 1) throw UsageError("theory: takes one scenario file");
-  return theory_command(files.front(), changes_of("theory", values));
+  return theory_command(files.front(), changes_of("theory", values), values.count("curves") != 0);
 }
 
 int validate(const Words& words) {
@@ -241,8 +244,19 @@ constexpr Command commands[] = {
      fit},
     {"theory", "prints what theory predicts for each point, as CSV",
      "  gradrace theory FILE [options]\n\n"
-     "Example:\n"
-     "  gradrace theory scenarios/quickstart.json --set cluster.learners=20\n",
+     "Each value has a basis beside it: exact, an upper or a lower bound, or approximate.  What\n"
+     "is not known is empty.\n\n"
+     "  theory_fresh         fraction of gradients that are of the current version\n"
+     "  error_floor          loss that a long run at one learning rate settles at, exact\n"
+     "  error_floor_bound    the same by Lemma 2 of Dutta et al., AISTATS 2018, an upper bound\n"
+     "  stable_eta           largest stable learning rate, after its scale\n"
+     "  ageing               of a minibatch's time: whether a new one takes longer than the rest\n"
+     "                       of a used one (new-longer, new-shorter, memoryless, neither)\n\n"
+     "With --curves a row is a whole number of updates: the mean time at which they are made, and\n"
+     "the mean loss then, or its bound.\n\n"
+     "Examples:\n"
+     "  gradrace theory scenarios/quickstart.json --set cluster.learners=20\n"
+     "  gradrace theory scenarios/error_theory.json --curves\n",
      theory},
     {"validate", "checks scenario files, runs nothing",
      "  gradrace validate FILE... [options]\n\n"

@@ -12,7 +12,7 @@ namespace gradrace {
 namespace {
 
 constexpr std::array result_files{"runs.csv",     "curve.csv",  "updates.csv",   "staleness.csv",
-                                  "learners.csv", "trace.json", "manifest.json", "fit.csv",
+                                  "learners.csv", "theory.csv", "trace.json", "manifest.json", "fit.csv",
                                   "fit.json",     "sample.csv", "quantiles.csv"};
 
 /// What the plots of a folder are called.

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "sim/cli/commands.h"
+#include "sim/cli/error_curve.h"
 #include "sim/cli/manifest.h"
 #include "sim/cli/output_folder.h"
 #include "sim/cli/progress.h"
@@ -142,6 +143,8 @@ bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptio
   for (const auto& point : scenario.points) {
     theories.push_back(point.theory());
   }
+  const std::string curves = error_curve_rows(scenario);
+  if (!curves.empty()) folder.append("theory.csv", std::string(error_curve_header) + "\n" + curves);
   const std::size_t count = scenario.points.size() * scenario.first().replicas;
   const unsigned jobs =
       options.jobs > 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());

@@ -1,8 +1,11 @@
 #include <iostream>
 #include <limits>
 
+#include "analysis/runtime_theory.h"
+#include "analysis/staleness_theory.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/csv.h"
+#include "sim/cli/error_curve.h"
 #include "sim/cli/results_writer.h"
 
 namespace gradrace {
@@ -11,34 +14,51 @@ namespace {
 
 constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
-/// Whether w' = w - eta g, and w' is what is evaluated.
-bool plain_sgd(const Rule& rule, const Recipe& recipe) {
-  return rule.momentum == 0 && !rule.rmsprop && rule.ema == 0 && recipe.clip == 0;
+const char* ageing_name(Ageing ageing) {
+  switch (ageing) {
+    case Ageing::memoryless:
+      return "memoryless";
+    case Ageing::new_longer:
+      return "new-longer";
+    case Ageing::new_shorter:
+      return "new-shorter";
+    case Ageing::neither:
+      return "neither";
+  }
+  return "";
 }
 
-/// Of a run whose gradients are all fresh and whose K and learning rate are constant.
-double error_floor(const Point& point, const Theory& theory, const Protocol& protocol) {
-  if (protocol.needs_evaluations() || !protocol.changes().empty()) return not_known;
-  const std::uint32_t k = protocol.k();
-  if (!point.with_model() || !plain_sgd(point.rule, point.recipe)) return not_known;
-  if (theory.staleness != 0.0) return not_known;
-  constexpr auto endless = std::numeric_limits<std::uint64_t>::max();
-  const double eta = point.learning_rate->eta({}, 0, k);
-  const Work end{endless, endless, std::numeric_limits<double>::max()};
-  if (point.learning_rate->eta(end, 0, k) != eta) return not_known;
-  return point.model->error_floor(eta, k).value_or(not_known);
+/// Two cells: the value and its basis.
+void add(Csv& csv, const std::optional<Estimate>& estimate) {
+  csv.cell(estimate ? estimate->value : not_known);
+  csv.cell(std::string_view(estimate ? basis_name(estimate->basis) : ""));
 }
 
-/// Of sync's exact time over one of that basis.
-const char* basis_of_ratio(Basis basis) {
-  if (basis == Basis::upper) return basis_name(Basis::lower);
-  return basis_name(basis == Basis::lower ? Basis::upper : basis);
+void add_row(Csv& csv, std::size_t number, const Point& point) {
+  const std::uint32_t learners = point.cluster.learners, k = point.make_protocol()->k();
+  const Theory theory = point.theory();
+  const auto law = point.common_law();
+  std::optional<Estimate> speedup, fresh;
+  if (law && theory.iteration_time)
+    speedup = speedup_over_sync(*law, learners, *theory.iteration_time);
+  if (law) fresh = fresh_fraction(*law, theory, k, learners);
+  csv.cell(number);
+  csv.cell(point.protocol_name);
+  csv.cell(learners);
+  csv.cell(k);
+  add(csv, theory.iteration_time);
+  csv.cell(theory.staleness.value_or(not_known));
+  add(csv, speedup);
+  csv.cell(error_floor(point).value_or(not_known));
+  for (const auto& value : point.swept) csv.cell(value);
+  add(csv, fresh);
+  csv.cell(error_floor_bound(point).value_or(not_known));
+  add(csv, stable_eta(point));
+  csv.cell(std::string_view(law ? ageing_name(law->ageing()) : ""));
+  csv.end_row();
 }
 
-}  // namespace
-
-int theory_command(const std::filesystem::path& file, const ScenarioChanges& changes) {
-  const Scenario scenario = read_scenario(file, changes);
+std::string table_of(const Scenario& scenario) {
   Csv csv;
   for (const char* column :
        {"point", "protocol", "learners", "k", "theory_iteration_time", "theory_basis",
@@ -46,32 +66,21 @@ int theory_command(const std::filesystem::path& file, const ScenarioChanges& cha
     csv.cell(std::string_view(column));
   }
   for (const auto& path : scenario.swept_paths) csv.cell(swept_column(path));
-  csv.end_row();
-  for (std::size_t number = 0; number < scenario.points.size(); ++number) {
-    const Point& point = scenario.points[number];
-    const auto protocol = point.make_protocol();
-    const Theory theory = point.theory();
-    const double time = theory.iteration_time ? theory.iteration_time->value : not_known;
-    const auto law = point.common_law();
-    const double time_of_sync =
-        law ? law->expected_order_statistic(point.cluster.learners, point.cluster.learners)
-            : not_known;
-    csv.cell(number);
-    csv.cell(point.protocol_name);
-    csv.cell(point.cluster.learners);
-    csv.cell(protocol->k());
-    csv.cell(time);
-    csv.cell(
-        std::string_view(theory.iteration_time ? basis_name(theory.iteration_time->basis) : ""));
-    csv.cell(theory.staleness.value_or(not_known));
-    csv.cell(time_of_sync / time);
-    csv.cell(std::string_view(theory.iteration_time ? basis_of_ratio(theory.iteration_time->basis)
-                                                    : ""));
-    csv.cell(error_floor(point, theory, *protocol));
-    for (const auto& value : point.swept) csv.cell(value);
-    csv.end_row();
+  csv.row("theory_fresh", "fresh_basis", "error_floor_bound", "stable_eta", "stable_eta_basis",
+          "ageing");
+  for (std::size_t i = 0; i < scenario.points.size(); ++i) add_row(csv, i, scenario.points[i]);
+  return csv.text();
+}
+
+}  // namespace
+
+int theory_command(const std::filesystem::path& file, const ScenarioChanges& changes, bool curves) {
+  const Scenario scenario = read_scenario(file, changes);
+  if (curves) {
+    std::cout << error_curve_header << '\n' << error_curve_rows(scenario);
+  } else {
+    std::cout << table_of(scenario);
   }
-  std::cout << csv.text();
   return 0;
 }
 

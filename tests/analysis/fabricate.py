@@ -96,6 +96,16 @@ def staleness(folder, counts):
     write_table(folder / "staleness.csv", ["point", "replica", "staleness", "count"], rows)
 
 
+def theory(folder, curves):
+    """theory.csv of curves {(point, basis, source): [(time, loss, update)]}."""
+    rows = [
+        {"point": p, "time": t, "loss": y, "basis": basis, "source": source, "update": j}
+        for (p, basis, source), places in curves.items()
+        for t, y, j in places
+    ]
+    write_table(folder / "theory.csv", "point time loss basis source update".split(), rows)
+
+
 def gradient(point, learner, draw, start, end, fate):
     """A gradient's slice in the trace."""
     arguments = {"version": 0, "draw": draw, "fate": fate} | (

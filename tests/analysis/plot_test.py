@@ -112,6 +112,31 @@ class Curves(Folder):
         self.assertLess(faint.get_alpha(), 0.5)
         np.testing.assert_allclose(faint.get_ydata()[-1], values_at(curve, 2, 40.0), rtol=1e-14)
 
+    def test_theory_is_drawn_beside_the_loss_and_named_once(self):
+        fabricate.race(self.folder, KS)
+        places = {p: [(2.0 * i, 1 / (p + i), 8 * i) for i in range(1, 4)] for p in (1, 2)}
+        fabricate.theory(
+            self.folder,
+            {
+                (1, "exact", "moments"): places[1],
+                (2, "exact", "moments"): places[2],
+                (2, "upper", "Lemma 2"): places[1],
+            },
+        )
+        results = read_results(self.folder)
+        for x, column in (("time", 0), ("update", 2)):
+            axes = draw_curves(results, x, "loss").axes[0]
+            lines = [line for line in axes.lines if line.get_label() == "_theory"]
+            for line, p in zip(lines, (1, 2, 1), strict=True):
+                np.testing.assert_array_equal(line.get_xdata(), [at[column] for at in places[p]])
+                np.testing.assert_array_equal(line.get_ydata(), [at[1] for at in places[p]])
+                self.assertLess(line.get_linewidth(), 1)
+            named = [text.get_text() for text in axes.get_legend().get_texts()]
+            told = [text.split("\n")[0] for text in named if text.startswith("theory")]
+            self.assertEqual(told, ["theory: moments (exact)", "theory: Lemma 2 (upper)"])
+        axes = draw_curves(results, "time", "test_error").axes[0]
+        self.assertNotIn("_theory", [line.get_label() for line in axes.lines])
+
     def test_diverged_runs_are_counted_in_the_legend_and_not_in_the_mean(self):
         _, curve = fabricate.race(self.folder, KS)
         results = read_results(self.folder)

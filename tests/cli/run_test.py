@@ -280,7 +280,9 @@ class Theory(ProgramTest):
         table = list(__import__("csv").DictReader(self.call("theory", self.write(scenario))[0].splitlines()))
         floors = {row["protocol"]: row["error_floor"] for row in table}
         self.assertAlmostEqual(float(floors["k-sync"]), 0.05 / (2 * 3 * 1.95), delta=1e-15)
-        self.assertEqual(floors["async"], "")
+        # Async with exponential runtimes: q / (2 (1 - q)), q = eta (1 + P eta) / (2 (1 + eta)).
+        q = 0.05 * (1 + 4 * 0.05) / (2 * 1.05)
+        self.assertAlmostEqual(float(floors["async"]), q / (2 * (1 - q)), delta=1e-12)
 
     def test_knows_the_error_floor_only_of_plain_sgd_with_one_learning_rate(self):
         scenario = changed(SMALL, model={"kind": "quadratic"}, learning_rate={"kind": "constant", "eta": 0.05},
@@ -303,6 +305,97 @@ class Theory(ProgramTest):
                     self.assertEqual(row["error_floor"], "")
                 else:
                     self.assertAlmostEqual(float(row["error_floor"]), floor, delta=1e-15)
+
+    QUADRATIC = changed(
+        SMALL, model={"kind": "quadratic", "dimensions": 3, "curvatures": [1, 0.5], "noise": 2, "minibatch": 4},
+        learning_rate={"kind": "constant", "eta": 0.1}, stop={"time": 20}, record={"every_time": 5})
+
+    def curves(self, scenario):
+        told, _ = self.call("theory", self.write(scenario), "--curves")
+        header, *_ = told.splitlines()
+        self.assertEqual(header, "point,time,loss,basis,source,update")
+        found = {}
+        for row in __import__("csv").DictReader(told.splitlines()):
+            places = found.setdefault((int(row["point"]), row["basis"], row["source"]), [])
+            places.append((float(row["time"]), float(row["loss"]), int(row["update"])))
+        return found
+
+    def test_tells_the_error_curves_of_a_quadratic(self):
+        found = self.curves(self.QUADRATIC)
+        exact, bound = ("exact", "second moments"), ("upper", "Lemma 2")
+        self.assertEqual(list(found), [(p, *kind) for p in range(6) for kind in [exact, bound][: 2 if p < 3 else 1]])
+        # Curvatures 1, 0.5, 1, all of w_0 = 1; a component's variance is 4 / (4 x 3), L = 1, c = 0.5.
+        time_of_sync, kept = 1 + 1 / 2 + 1 / 3 + 1 / 4, {1: 0.9**2, 0.5: 0.95**2}
+        places = found[0, *exact]
+        # Those nearest to times 0, 5, 10, 15, and the last one before 20.
+        self.assertEqual([j for _, _, j in places], [0, 2, 5, 7, 9])
+        for time, loss, j in places:
+            self.assertAlmostEqual(time, j * time_of_sync, delta=1e-9)
+            floor = {c: 0.1 / 3 / (2 * 4 * (2 - 0.1 * c)) for c in kept}  # K = 4
+            expected = sum(n * (floor[c] + kept[c] ** j * (c / 2 - floor[c])) for c, n in ((1, 2), (0.5, 1)))
+            self.assertAlmostEqual(loss, expected, delta=1e-12)
+        for time, loss, j in found[0, *bound]:
+            floor = 0.1 * 1 / (2 * 0.5 * 4)  # sigma^2 / m = 1
+            self.assertAlmostEqual(loss, floor + 0.95**j * (1.25 - floor), delta=1e-12)
+
+    def test_error_curves_take_the_basis_of_the_time(self):
+        cluster = {"learners": 4, "runtime": {"distribution": "pareto", "scale": 1, "shape": 2}}
+        found = self.curves(changed(self.QUADRATIC, cluster=cluster))
+        # k-batch-sync's time is an upper bound; of stale gradients nothing is known.
+        self.assertEqual([key[:2] for key in found], [
+            (0, "exact"), (0, "upper"), (1, "exact"), (1, "upper"), (2, "upper"), (2, "upper")])
+
+    def test_error_curves_are_of_what_is_known_only(self):
+        slow = {"learners": 4, "runtime": {"distribution": "exponential", "mean": 1}, "server": {"per_update": 1}}
+        for changes in (
+            {"model": SMALL["model"]},
+            {"timing_only": True},
+            {"optimiser": {"momentum": 0.5}},
+            {"cluster": slow},
+            {"stop": {"loss": 0.1}},
+            {"sweep": None, "protocol": {"kind": "adasync", "variant": "k-sync", "interval": 5}},
+            {"sweep": None, "protocol": {"kind": "async"}, "learning_rate": {"kind": "staleness", "eta": 0.1}},
+        ):
+            with self.subTest(changes):
+                self.assertEqual(self.curves(changed(self.QUADRATIC, **changes)), {})
+        too_fast = changed(self.QUADRATIC, learning_rate={"kind": "constant", "eta": 0.6})
+        self.assertNotIn("upper", {key[1] for key in self.curves(too_fast)})
+
+    def test_a_run_writes_its_curves_where_there_are_any(self):
+        file = self.write(self.QUADRATIC)
+        told, _ = self.call("theory", file, "--curves")
+        self.call("run", file, "--out", "out", "--quiet")
+        self.assertEqual((self.folder / "out/theory.csv").read_text(), told)
+        self.call("run", file, "--out", "out", "--quiet", "--force", "--timing-only")
+        self.assertFalse((self.folder / "out/theory.csv").exists())
+
+    def test_knows_what_is_fresh_and_stable(self):
+        def table(**changes):
+            told, _ = self.call("theory", self.write(changed(self.QUADRATIC, **changes)))
+            return list(__import__("csv").DictReader(told.splitlines()))
+
+        stale = (1 + 33**0.5) / 8  # async, P = 4
+        rows_of = {row["protocol"]: row for row in table()}
+        for protocol, fresh, eta in (("sync", 1, 2), ("k-sync", 1, 2), ("async", 1 / 4, stale), ("k-async", 3 / 4, None)):
+            row = rows_of[protocol]
+            self.assertEqual((float(row["theory_fresh"]), row["fresh_basis"]), (fresh, "exact"))
+            self.assertEqual((row["stable_eta_basis"], row["ageing"]), ("exact", "memoryless"))
+            if eta is not None:
+                self.assertAlmostEqual(float(row["stable_eta"]), eta, delta=1e-9)
+        self.assertAlmostEqual(float(rows_of["k-sync"]["error_floor_bound"]), 0.1 / (2 * 0.5 * 3), delta=1e-12)
+        self.assertEqual(rows_of["async"]["error_floor_bound"], "")
+
+        constant = {"learners": 4, "runtime": {"distribution": "deterministic", "value": 1}}
+        row = table(cluster=constant, sweep=None, protocol={"kind": "async"}, optimiser={"momentum": 0.9})[0]
+        self.assertEqual((row["stable_eta_basis"], row["ageing"], row["theory_fresh"]), ("exact", "new-longer", ""))
+        self.assertLess(float(row["stable_eta"]), 0.0512)  # that of a delay of 2; this one is 3
+        self.assertGreater(float(row["stable_eta"]), 0.0215)  # of 5
+
+        shifted = {"learners": 4, "runtime": {"distribution": "shifted-exponential", "shift": 1, "mean": 1}}
+        told = {row["protocol"]: (row["fresh_basis"], row["stable_eta_basis"], row["ageing"]) for row in table(cluster=shifted)}
+        self.assertEqual(told["async"], ("exact", "approximate", "new-longer"))
+        self.assertEqual(told["k-async"], ("upper", "approximate", "new-longer"))
+        self.assertEqual(told["k-batch-async"], ("", "approximate", "new-longer"))
 
 
 if __name__ == "__main__":

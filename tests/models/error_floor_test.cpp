@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "sim/cli/error_curve.h"
 #include "tests/race_text.h"
 
 using namespace gradrace;
@@ -137,9 +138,19 @@ TEST_CASE("error floor: staleness raises it as the moments say") {
   }
 }
 
-TEST_CASE("error floor: `theory` gives the sync family's from the model") {
-  const Point point = quadratic(R"({"kind": "sync"})", 0.05, 1, 1, 0);
-  CHECK(std::abs(point.model->error_floor(0.05, 8).value() - 0.05 / (16 * 1.95)) <= 1e-15);
+TEST_CASE("error floor: `theory` gives what the recursions and the closed form give") {
+  const auto floor = [](const std::string& protocol, double eta) {
+    return error_floor(quadratic(protocol, eta, 1, 1, 0)).value();
+  };
+  const auto close = [](double value, double expected) {
+    CHECK(std::abs(value - expected) <= 1e-10 * expected);
+  };
+  for (const double eta : {0.005, 0.05}) {
+    close(floor(R"({"kind": "sync"})", eta), eta / (16 * (2 - eta)));
+    close(floor(R"({"kind": "async"})", eta), k_async_floor(8, 1, eta));
+    close(floor(R"({"kind": "k-async", "k": 4})", eta), k_async_floor(8, 4, eta));
+    close(floor(R"({"kind": "k-batch-async", "k": 4})", eta), k_batch_async_floor(8, 4, eta));
+  }
 }
 
 TEST_CASE(
