@@ -101,6 +101,14 @@ TEST_CASE("error theory: the floors at one learning rate differ by P / gamma'") 
   CHECK(stale_step(problem, 1, 0.05, 0.7)->floor() / sync == doctest::Approx(8 / 0.7));
 }
 
+TEST_CASE("error theory: Theorem 4 adds what distance gives to the noise, and needs no gamma") {
+  const ProblemConstants problem{.c = 0.5, .smoothness = 2, .variance = 3, .minibatch = 4};
+  const auto step = distance_step(problem, 0.05, 0.25, 0.01);
+  REQUIRE(step);
+  CHECK(step->rate == doctest::Approx(0.05 * (1 + 0.125) * 0.5));
+  CHECK(step->noise == doctest::Approx(0.05 * 0.05 * 2 * 3 / (2 * 4) + 0.01 * 2 * 2 / 2.0));
+}
+
 TEST_CASE("error theory: many steps at once are as many single ones") {
   const ErrorStep step{0.03, 0.002};
   double error = 7;

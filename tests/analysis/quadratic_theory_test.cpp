@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -23,7 +24,96 @@ double async_floor(double p, double eta) {
   return q / (2 * (1 - q));
 }
 
+/// Every order in which gradients may arrive, one after another, w as its coefficients in w_0 and
+/// in the noise of each gradient: E[w^2] after each update is a mean over orders of sums of
+/// squares.
+class Orders {
+ public:
+  Orders(const MemorylessRace& race, double eta, double curvature, double variance, double start)
+      : race_(race), eta_(eta), curvature_(curvature), variance_(variance), start_(start) {}
+
+  std::vector<double> mean_squares(std::uint32_t updates) {
+    sums_.assign(updates + 1, 0.0);
+    const std::vector<double> w(1 + updates * race_.k, 0.0);
+    State state{w, {}, w, {}, 0};
+    state.w[0] = 1;
+    state.read.assign(race_.learners, state.w);
+    sums_[0] = start_ * start_;
+    go(state, 1);
+    return sums_;
+  }
+
+ private:
+  struct State {
+    std::vector<double> w;
+    std::vector<std::vector<double>> read;  // [learner]
+    std::vector<double> gradients;          // their sum since the last update
+    std::vector<std::uint32_t> waiting;     // learners
+    std::uint32_t arrived;
+  };
+
+  void go(const State& state, double probability) {
+    if (state.arrived + 1 == state.w.size()) return;
+    std::vector<std::uint32_t> computing;
+    for (std::uint32_t i = 0; i < race_.learners; ++i) {
+      const auto& waiting = state.waiting;
+      if (std::find(waiting.begin(), waiting.end(), i) == waiting.end()) computing.push_back(i);
+    }
+    const double each = probability / static_cast<double>(computing.size());
+    for (const auto i : computing) arrive(state, i, each);
+  }
+
+  void arrive(State state, std::uint32_t learner, double probability) {
+    for (std::size_t n = 0; n < state.w.size(); ++n)
+      state.gradients[n] += curvature_ * state.read[learner][n];
+    state.gradients[++state.arrived] += 1;
+    if (race_.reading == ReadOrder::before_update) state.read[learner] = state.w;
+    if (race_.reading == ReadOrder::together) state.waiting.push_back(learner);
+    if (state.arrived % race_.k == 0) {
+      double square = 0;
+      for (std::size_t n = 0; n < state.w.size(); ++n) {
+        state.w[n] -= eta_ / race_.k * state.gradients[n];
+        state.gradients[n] = 0;
+        square += state.w[n] * state.w[n] * (n == 0 ? start_ * start_ : variance_);
+      }
+      sums_[state.arrived / race_.k] += probability * square;
+      for (const auto i : state.waiting) state.read[i] = state.w;
+      state.waiting.clear();
+    }
+    if (race_.reading == ReadOrder::after_arrival) state.read[learner] = state.w;
+    go(state, probability);
+  }
+
+  MemorylessRace race_;
+  double eta_, curvature_, variance_, start_;
+  std::vector<double> sums_;
+};
+
 }  // namespace
+
+TEST_CASE("quadratic theory: the moments are the means over every order of arrival") {
+  for (const MemorylessRace& race : {MemorylessRace{ReadOrder::together, 2, 3},
+                                     {ReadOrder::together, 3, 4},
+                                     {ReadOrder::after_arrival, 1, 3},
+                                     {ReadOrder::after_arrival, 2, 3},
+                                     {ReadOrder::after_arrival, 3, 2},
+                                     {ReadOrder::before_update, 1, 3},
+                                     {ReadOrder::before_update, 2, 3},
+                                     {ReadOrder::before_update, 3, 2}}) {
+    const std::uint32_t updates = race.k == 1 ? 8 : race.k == 2 ? 4 : 3;
+    const auto expected = Orders(race, 0.7, 0.9, 0.3, 2).mean_squares(updates);
+    std::vector<std::uint64_t> places;
+    for (std::uint64_t j = 0; j <= updates; ++j) places.push_back(j);
+    const NoisyQuadratic quadratic{.directions = {{0.9, 1}}, .start = 2, .variance = 0.3};
+    const auto losses = memoryless_losses(quadratic, race, 0.7, places);
+    for (std::size_t j = 0; j <= updates; ++j) {
+      CAPTURE(race.k);
+      CAPTURE(race.learners);
+      CAPTURE(j);
+      CHECK(losses[j] == doctest::Approx(0.9 * expected[j] / 2).epsilon(1e-11));
+    }
+  }
+}
 
 TEST_CASE("quadratic theory: the floors of a unit quadratic at P = 8") {
   const auto quadratic = unit_quadratic();

@@ -9,6 +9,7 @@
 
 #include "tests/distributions/laws.h"
 #include "tests/protocols/checks.h"
+#include "tests/race_text.h"
 
 using namespace gradrace;
 
@@ -130,6 +131,18 @@ TEST_CASE("runtime theory: the curves of Fig. 6 are k-sync's times, and k-async'
     CHECK((pareto_async[k - 1] <= of_pareto) == (k <= 12));  // which needs new-longer
     CHECK(pareto_async[k - 1] >= 200 * k);                   // nobody is faster than never idle
     CHECK(shifted_async[k - 1] >= 200 * k);
+  }
+}
+
+TEST_CASE("runtime theory: 500 updates of Fig. 8 take 1358.9, 250 and 62.5") {
+  for (const auto& [protocol, expected] : {std::pair{R"({"kind": "sync"})", 1358.9},
+                                           {R"({"kind": "k-batch-async", "k": 4})", 250.0},
+                                           {R"({"kind": "async"})", 62.5}}) {
+    const Point point = point_from(
+        R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
+            "stop": {"updates": 500}, "protocol": )" +
+        std::string(protocol) + "}");
+    CHECK(std::abs(500 * point.theory().iteration_time.value().value - expected) <= 0.05);
   }
 }
 
