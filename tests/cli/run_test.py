@@ -297,6 +297,7 @@ class Theory(ProgramTest):
             ({"learning_rate": {"kind": "constant", "eta": 0.05, "warm_up": {"length": 10, **gradients}}}, None),
             *[({"optimiser": optimiser}, None) for optimiser in (
                 {"momentum": 0.5}, {"clip": 1}, {"ema": 0.9}, {"rmsprop": {}})],
+            ({"protocol": {"kind": "adasync", "variant": "k-sync", "interval": 5}}, None),  # K changes
         ]:
             with self.subTest(changes):
                 told, _ = self.call("theory", self.write(changed(scenario, **changes)))
@@ -344,6 +345,9 @@ class Theory(ProgramTest):
         # k-batch-sync's time is an upper bound; of stale gradients nothing is known.
         self.assertEqual([key[:2] for key in found], [
             (0, "exact"), (0, "upper"), (1, "exact"), (1, "upper"), (2, "upper"), (2, "upper")])
+        backup = {"kind": "backup", "backups": 1}  # its time is a lower bound
+        found = self.curves(changed(self.QUADRATIC, cluster=cluster, sweep=None, protocol=backup))
+        self.assertEqual([key[1] for key in found], ["lower", "approximate"])
 
     def test_error_curves_are_of_what_is_known_only(self):
         slow = {"learners": 4, "runtime": {"distribution": "exponential", "mean": 1}, "server": {"per_update": 1}}
