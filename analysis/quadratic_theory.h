@@ -50,7 +50,7 @@ std::optional<double> fresh_floor(const NoisyQuadratic& quadratic, std::uint32_t
 /// gradients accepted so far obey a linear recursion, from which the rest follows, exactly.
 struct MemorylessRace {
   ReadOrder reading;  // not other
-  std::uint32_t k;  // at most P where learners read together
+  std::uint32_t k;    // at most P where learners read together
   std::uint32_t learners;
 };
 

@@ -163,8 +163,9 @@ TEST_CASE("quadratic theory: staleness raises the floor by more the larger eta i
   const auto quadratic = unit_quadratic();
   double last = 1;
   for (const double eta : {0.005, 0.01, 0.02, 0.05, 0.1}) {
-    const double ratio = memoryless_floor(quadratic, {ReadOrder::after_arrival, 1, 8}, eta).value() /
-                         fresh_floor(quadratic, 1, eta).value();
+    const double ratio =
+        memoryless_floor(quadratic, {ReadOrder::after_arrival, 1, 8}, eta).value() /
+        fresh_floor(quadratic, 1, eta).value();
     CHECK(ratio > last);
     last = ratio;
     if (eta == 0.05) CHECK(std::abs(ratio - 1.35) <= 0.02);

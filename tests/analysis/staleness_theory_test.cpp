@@ -69,7 +69,7 @@ TEST_CASE("staleness theory: each law adds up to 1 and has the mean that holds f
         const double n = p;
         const double expected = reading == ReadOrder::together        ? (n - k) / k
                                 : reading == ReadOrder::after_arrival ? (n - 1) / k
-                                                                    : n / k;
+                                                                      : n / k;
         CAPTURE(p);
         CAPTURE(k);
         CHECK(sum == doctest::Approx(1).epsilon(1e-12));
