@@ -117,11 +117,11 @@ void visit_cluster_runtimes(Fields& fields, ClusterRuntimes& cluster, std::uint3
     visit_outliers(fields, cluster.outliers.emplace());
     fields.close();
   }
-  fields.real("rate", cluster.rate, positive(),
+  fields.real("rate", cluster.rate, at_least(1e-9),
               "samples per unit of time: a minibatch of m takes m / rate + X");
   read_kind(fields, "persistence", persistence_catalog(), cluster.persistence, Need::none,
             "what a learner's times remember: a factor on m / rate + X");
-  fields.reals("speeds", cluster.speeds, Need::none, positive(),
+  fields.reals("speeds", cluster.speeds, Need::none, between(1e-9, 1e9),
                "the times of learner l are divided by speeds[l mod length] (default: 1)");
   if (cluster.speeds.empty()) fields.complain("speeds", "must be at least one");
   cluster.windows = read_windows(fields, learners);

@@ -28,9 +28,9 @@ void read_learners(Fields& fields, std::vector<std::uint32_t>& learners, std::ui
 void read_window(Fields& fields, Window& window, std::uint32_t learners) {
   fields.real("start", window.start, Need::required, at_least(0), "when it opens");
   fields.real("length", window.length, positive(), "how long it is open (default: for ever)");
-  fields.real("factor", window.factor, Need::required, positive(),
+  fields.real("factor", window.factor, Need::required, between(1e-9, 1e9),
               "learners work at 1 / factor of their speed");
-  fields.real("every", window.every, positive(), "it opens again after each so long");
+  fields.real("every", window.every, at_least(1e-6), "it opens again after each so long");
   read_learners(fields, window.learners, learners);
   if (!fields.good() || !window.every) return;
   if (!window.length) {
@@ -51,12 +51,26 @@ struct Span {
   double until;
 };
 
+/// What is done from one opening to the next by who would do 1 in a unit of time.
+double work_of_period(const Window& window) {
+  return *window.every - *window.length + *window.length / window.factor;
+}
+
+/// After so many openings a time tells the parts of the next too badly: the window then slows down
+/// as on average.
+constexpr double most_rounds = 0x1p40;
+
+double rounds(const Window& window, double time) {
+  return std::floor((time - window.start) / *window.every);
+}
+
 Span span_at(const Window& window, double time) {
   if (time < window.start) return {1, window.start};
   if (!window.length) return {window.factor, endless};
   double opened = window.start, opens = endless;
   if (window.every) {
-    double round = std::floor((time - window.start) / *window.every);
+    double round = rounds(window, time);
+    if (round > most_rounds) return {*window.every / work_of_period(window), endless};
     while (window.start + round * *window.every > time) --round;
     while (window.start + (round + 1) * *window.every <= time) ++round;
     opened = window.start + round * *window.every;
@@ -64,6 +78,43 @@ Span span_at(const Window& window, double time) {
   }
   const double closes = opened + *window.length;
   return time < closes ? Span{window.factor, closes} : Span{1, opens};
+}
+
+/// What all windows of a learner but one do together.
+Span span_of_all(std::span<const Window> windows, std::uint32_t learner, double time,
+                 const Window* but = nullptr) {
+  Span all{1, endless};
+  for (const auto& window : windows) {
+    if (&window == but || !concerns(window, learner)) continue;
+    const Span span = span_at(window, time);
+    all.factor *= span.factor;
+    all.until = std::min(all.until, span.until);
+  }
+  return all;
+}
+
+/// The window of a learner that opens most often; null if none opens again.
+const Window* most_frequent(std::span<const Window> windows, std::uint32_t learner) {
+  const Window* result = nullptr;
+  for (const auto& window : windows) {
+    if (!window.every || !concerns(window, learner)) continue;
+    if (result == nullptr || *window.every < *result->every) result = &window;
+  }
+  return result;
+}
+
+/// Where `frequent` opens many times before another window changes or the work is done, goes on by
+/// whole periods of it.  A few are left to be walked through, which rounds less.
+void skip_periods(std::span<const Window> windows, std::uint32_t learner, const Window& frequent,
+                  double& now, double& work) {
+  constexpr double few = 100;
+  if (now < frequent.start || rounds(frequent, now) > most_rounds) return;
+  const Span others = span_of_all(windows, learner, now, &frequent);
+  const double done = work_of_period(frequent) / others.factor;
+  const double periods = std::floor(std::min(work / done, (others.until - now) / *frequent.every));
+  if (periods < few) return;
+  now += periods * *frequent.every;
+  work = std::max(0.0, work - periods * done);
 }
 
 }  // namespace
@@ -79,18 +130,14 @@ std::vector<Window> read_windows(Fields& fields, std::uint32_t learners) {
   if (!windows.empty()) fields.close();
   return windows;
 }
-
 double time_through(std::span<const Window> windows, std::uint32_t learner, double begin,
                     double work) {
+  if (!(work < endless)) return work;
+  const Window* const frequent = most_frequent(windows, learner);
   double now = begin;
   while (true) {
-    Span all{1, endless};
-    for (const auto& window : windows) {
-      if (!concerns(window, learner)) continue;
-      const Span span = span_at(window, now);
-      all.factor *= span.factor;
-      all.until = std::min(all.until, span.until);
-    }
+    if (frequent != nullptr) skip_periods(windows, learner, *frequent, now, work);
+    const Span all = span_of_all(windows, learner, now);
     const double worked = (all.until - now) / all.factor;
     if (!(worked < work)) return now - begin + work * all.factor;
     work -= worked;

@@ -1,10 +1,20 @@
 #include "sim/cli/cluster.h"
 
 #include "distributions/measured.h"
+#include "sim/cli/csv.h"
 
 namespace gradrace {
 
 namespace {
+
+/// `time` of a transfer alone on the link.
+void check_transfer(Fields& fields, double time) {
+  constexpr double least = 1e-12, most = 1e12;
+  if (time >= least && time <= most) return;
+  fields.complain("bandwidth",
+                  "makes a transfer of model_bytes take " + number_text(time) + " units of time",
+                  number_text(least) + " to " + number_text(most));
+}
 
 void visit_network(Fields& fields, std::optional<Network>& network) {
   if (!fields.open("network", Need::none, "the way between server and learners (default: no time)"))
@@ -23,6 +33,8 @@ void visit_network(Fields& fields, std::optional<Network>& network) {
   if (fields.has("bandwidth") != fields.has("model_bytes")) {
     fields.complain(fields.has("bandwidth") ? "bandwidth" : "model_bytes",
                     "says nothing without the other of the two", "bandwidth and model_bytes");
+  } else if (fields.good() && read.bandwidth) {
+    check_transfer(fields, read.model_bytes / *read.bandwidth);
   }
   network = read;
   fields.close();

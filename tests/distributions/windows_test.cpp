@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <boost/random/generate_canonical.hpp>
 #include <cmath>
 #include <string>
@@ -73,6 +74,29 @@ TEST_CASE("windows: they open again after each `every`") {
   }
 }
 
+TEST_CASE("windows: one that opens a million times in a minibatch is no work") {
+  // In a period 0.75 + 0.25/2 of the work is done.  4,000,000 periods of 2^-19, then 3/8 of one: a
+  // quarter of it open, for an eighth, and another quarter.
+  const auto* window =
+      R"([{"start": 0, "length": 4.76837158203125e-07, "every": 1.9073486328125e-06, "factor": 2}])";
+  const double every = 0x1p-19;
+  CHECK(time_of(window, 0, 4e6 * 0.875 * every) == 4e6 * every);
+  CHECK(time_of(window, 0, (4e6 * 0.875 + 0.375) * every) == (4e6 + 0.5) * every);
+  // What happens after a while ends the skipping: half as fast from 2 on.
+  const auto* two =
+      R"([{"start": 0, "length": 4.76837158203125e-07, "every": 1.9073486328125e-06, "factor": 2},
+          {"start": 2, "factor": 2}])";
+  CHECK(time_of(two, 0, 4 * 0.875) == 2 + 2 * 2);
+}
+
+TEST_CASE("windows: so late that a time cannot tell its openings, one counts as on average") {
+  const auto* window = R"([{"start": 0, "length": 1e-7, "every": 1e-6, "factor": 0.5}])";
+  const double mean_speed = 0.9 + 0.1 / 0.5;
+  for (const double begin : {0.0, 1e3, 1e9, 1e12, 1e300}) {
+    CHECK(time_of(window, begin, 5) == doctest::Approx(5 / mean_speed).epsilon(1e-6));
+  }
+}
+
 TEST_CASE("windows: one without a length stays open, one with a factor below 1 is fast") {
   CHECK(time_of(R"([{"start": 2, "factor": 5}])", 1, 3) == 1 + 2 * 5);
   CHECK(time_of(R"([{"start": 2, "factor": 0.25, "length": 1}])", 1, 3) == 1 + 0.5);
@@ -123,6 +147,28 @@ TEST_CASE("windows: work done is the integral of the speed, whatever the windows
     const double begin = eighths(0, 300), end = begin + eighths(1, 400);
     const double work = work_by_definition(windows, begin, end);
     CHECK(time_through(windows, 0, begin, work) == doctest::Approx(end - begin).epsilon(1e-12));
+  }
+}
+
+// 500 cases, seed 1, some 300 to 100,000 periods of the window that opens most often.  In pieces of
+// one period no period is skipped.
+TEST_CASE("windows: skipping whole periods leads where walking through them does") {
+  Stream words = stream({.seed = 1});
+  const auto eighths = [&](int low, int high) {
+    return 0.125 *
+           (low + std::floor((high - low) * boost::random::generate_canonical<double, 53>(words)));
+  };
+  for (int i = 0; i < 500; ++i) {
+    std::vector<Window> windows(3);
+    windows[0] = {eighths(0, 100), eighths(1, 6), eighths(4, 40), eighths(6, 10), {}};
+    windows[1] = {eighths(0, 100), eighths(1, 6000), eighths(4, 40), eighths(6000, 60000), {}};
+    windows[2] = {eighths(0, 10000), eighths(1, 6000), eighths(4, 40), {}, {}};
+    if (i % 2 == 1) windows.resize(1);
+    const double begin = eighths(0, 3000), work = eighths(1000, 60000);
+    double walked = 0;
+    for (double left = work; left > 0; left -= 1)
+      walked += time_through(windows, 0, begin + walked, std::min(left, 1.0));
+    CHECK(time_through(windows, 0, begin, work) == doctest::Approx(walked).epsilon(1e-10));
   }
 }
 
