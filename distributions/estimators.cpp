@@ -98,9 +98,10 @@ Estimate fit_weibull(const Sample& sample) {
 Estimate fit_gamma(const Sample& sample) {
   const double s = -sample.mean_log;
   const double guess = (3 - s + std::sqrt((s - 3) * (s - 3) + 24 * s)) / (12 * s);
+  constexpr double most = 1e9;
+  if (!(s > 0) || guess > most) return refuse("is not computed for times that vary so little");
   const double k = root_of_rising(
       [&](double shape) { return s + boost::math::digamma(shape) - std::log(shape); }, guess);
-  if (k > 1e9) return refuse("is not computed for times that vary so little");
   return estimate(sample, {{"shape", {k}}, {"scale", {sample.scale / k}}}, 2,
                   (k - 1) * sample.mean_log - k + k * std::log(k) - std::lgamma(k));
 }
@@ -168,6 +169,19 @@ TwoParts improved(const Sample& sample, const TwoParts& old, double& log_likelih
   return {first / sample.n, {first_sum / first, (sum - first_sum) / (sample.n - first)}};
 }
 
+/// Whether a part stands for one time, or for some that are equal: the smaller its mean, the denser
+/// it is there, whatever the law.
+bool collapsed(const Sample& sample, const TwoParts& parts) {
+  constexpr double fewest = 2;
+  double least_gap = sample.times.back();
+  for (std::size_t i = 1; i < sample.times.size(); ++i) {
+    const double gap = sample.times[i] - sample.times[i - 1];
+    if (gap > 0) least_gap = std::min(least_gap, gap);
+  }
+  return !(std::min(parts.p, 1 - parts.p) * sample.n >= fewest) ||
+         !(std::min(parts.m[0], parts.m[1]) >= least_gap);
+}
+
 /// From the law of equal mean and variance whose parts weigh the same: p m[0] = (1 - p) m[1].
 Estimate fit_hyperexponential(const Sample& sample) {
   const double c2 = sample.variance;
@@ -182,6 +196,11 @@ Estimate fit_hyperexponential(const Sample& sample) {
     parts = improved(sample, parts, now);
   }
   improved(sample, parts, now);
+  if (collapsed(sample, parts)) {
+    return refuse(
+        "has a part that collapses onto one time: less than two times in it, or a mean "
+        "below the smallest gap between times");
+  }
   return estimate(sample,
                   {{"probabilities", {parts.p, 1 - parts.p}},
                    {"means", {parts.m[0] * sample.scale, parts.m[1] * sample.scale}}},

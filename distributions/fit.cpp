@@ -11,22 +11,24 @@
 namespace gradrace {
 namespace {
 
-std::string number_json(double value) {
+std::string number_json(double value, int digits) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.10g", value);
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
   return text;
 }
 
-std::string list_json(const std::vector<double>& values) {
-  if (values.size() == 1) return number_json(values.front());
+std::string list_json(const std::vector<double>& values, int digits) {
+  if (values.size() == 1) return number_json(values.front(), digits);
   std::string text;
-  for (const double value : values) text += (text.empty() ? "[" : ", ") + number_json(value);
+  for (const double value : values)
+    text += (text.empty() ? "[" : ", ") + number_json(value, digits);
   return text + "]";
 }
 
-std::string law_json(std::string_view family, const Estimate::Parameters& parameters) {
+std::string law_json(std::string_view family, const Estimate::Parameters& parameters, int digits) {
   std::string text = "{\"distribution\": \"" + std::string(family) + "\"";
-  for (const auto& [key, values] : parameters) text += ", \"" + key + "\": " + list_json(values);
+  for (const auto& [key, values] : parameters)
+    text += ", \"" + key + "\": " + list_json(values, digits);
   return text + "}";
 }
 
@@ -59,6 +61,12 @@ bool ranks_before(const Fit& a, const Fit& b) {
 
 }  // namespace
 
+int digits_for(double variation, int digits) {
+  constexpr int most = 17;  // of a double
+  const double places = -std::floor(std::log10(std::max(variation, 1e-17)));
+  return std::clamp(digits - 2 + static_cast<int>(places), digits, most);
+}
+
 double kolmogorov_distance(std::span<const double> sorted, const Distribution& law) {
   const auto n = static_cast<double>(sorted.size());
   double distance = 0;
@@ -77,11 +85,12 @@ Fits fit_families(std::span<const double> times) {
   const Sample sample(times);
   std::vector<double> sorted(times.begin(), times.end());
   std::sort(sorted.begin(), sorted.end());
+  const int digits = digits_for(std::sqrt(sample.variance), 10);
   Fits result;
   for (const auto* entry : distribution_catalog().entries) {
     const std::string family(entry->page.name);
     Estimate estimate = estimate_of(family, sample);
-    const std::string json = law_json(family, estimate.parameters);
+    const std::string json = law_json(family, estimate.parameters, digits);
     DistributionProduct law;
     if (estimate.refusal.empty()) law = read_law(json, estimate.refusal);
     if (!law) {

@@ -11,7 +11,7 @@ namespace gradrace {
 /// A family of the catalog fitted to times.
 struct Fit {
   std::string family;  // "lognormal"
-  std::string json;    // the law as a scenario has it, ten digits
+  std::string json;    // the law as a scenario has it, ten digits or more
   std::string method;
   double log_likelihood;  // of independent draws; NaN where the law has no density
   double aic;             // 2 (number of parameters) - 2 log-likelihood, or NaN
@@ -34,6 +34,10 @@ struct Fits {
 /// differ.  Source: Akaike, IEEE Transactions on Automatic Control 19(6), 1974; the estimators'
 /// equations stand beside them.
 Fits fit_families(std::span<const double> times);
+
+/// Digits that tell numbers apart which differ by that share of their size: so many, and more from
+/// a hundredth on.
+int digits_for(double variation, int digits);
 
 /// The greatest distance between the distribution function of the ascending sample and the law's.
 double kolmogorov_distance(std::span<const double> sorted, const Distribution& law);

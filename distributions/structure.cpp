@@ -44,6 +44,10 @@ bool Structure::persistent() const {
   return pooled[1] >= std::max(persistent_lag1, 4 / std::sqrt(n));
 }
 
+bool Structure::alternating() const {
+  return -pooled[1] >= std::max(persistent_lag1, 4 / std::sqrt(n));
+}
+
 Structure structure_of(const Trace& trace) {
   Structure result{};
   double sum = 0, squares = 0, between = 0;
@@ -78,9 +82,11 @@ Structure structure_of(const Trace& trace) {
 }
 
 Verdict verdict_of(const Structure& structure) {
-  if (structure.uneven() && (structure.share_between >= Structure::half || !structure.persistent()))
+  const bool dependent = structure.persistent() || structure.alternating();
+  if (structure.uneven() && (structure.share_between >= Structure::half || !dependent))
     return Verdict::heterogeneous;
-  return structure.persistent() ? Verdict::persistent : Verdict::independent;
+  if (!dependent) return Verdict::independent;
+  return structure.persistent() ? Verdict::persistent : Verdict::alternating;
 }
 
 std::vector<double> speeds_of(const Structure& structure) {
@@ -101,6 +107,11 @@ std::vector<double> evened_times(const Trace& trace, const Structure& structure)
 PersistentLaw persistent_law(const Structure& structure, bool evened) {
   const double variation = evened ? structure.variation_within : structure.variation;
   const double variance = variation * variation;
+  if (structure.alternating()) {
+    const double all = std::log1p(variance);
+    const double first = std::log1p(std::max(variance * structure.pooled[1], std::expm1(-all)));
+    return {structure.mean, 0, first / all, std::sqrt(all)};
+  }
   std::vector<double> log_covariance;  // of a: log(1 + Cov / mean^2)
   for (const double r : structure.pooled) log_covariance.push_back(std::log1p(variance * r));
   const double all = log_covariance[0], first = log_covariance[1];

@@ -30,6 +30,8 @@ struct Structure {
   bool uneven() const;
   /// True if pooled[1] is at least `persistent_lag1` and 4 / sqrt(N).
   bool persistent() const;
+  /// True if -pooled[1] is.
+  bool alternating() const;
 
   static constexpr double uneven_share = 0.1, half = 0.5, persistent_lag1 = 0.2;
 };
@@ -37,10 +39,11 @@ struct Structure {
 /// The times must not all be equal.
 Structure structure_of(const Trace& trace);
 
-enum class Verdict { independent, heterogeneous, persistent };
+enum class Verdict { independent, heterogeneous, persistent, alternating };
 
 /// Heterogeneous where the learners are uneven and half of the variance or more lies between them,
-/// or where they are uneven and nothing persists; else persistent or independent.
+/// or where they are uneven and nothing persists or alternates; else persistent, alternating or
+/// independent.
 Verdict verdict_of(const Structure& structure);
 
 /// Speeds by learner, 1 on average over the times: a learner's mean is the mean of all over its
@@ -63,7 +66,8 @@ struct PersistentLaw {
 /// The law that has the mean, variation and lag-1 autocovariance of the trace.  Where the
 /// autocovariances fall slower than from lag 0 to lag 1, a part of the variance is independent: the
 /// correlation is then the rate at which they fall over the lags 1 to 5.  `evened`: of times over
-/// their learner's mean.  The structure must be persistent.
+/// their learner's mean.  The structure must be persistent or alternating; no such law alternates
+/// more than with correlation -1.
 PersistentLaw persistent_law(const Structure& structure, bool evened);
 
 }  // namespace gradrace

@@ -24,6 +24,8 @@ std::string shown(std::string_view text) {
 
 std::string read_file(const fs::path& file) {
   std::ifstream stream;
+  std::error_code error;
+  if (!fs::exists(file, error)) throw TraceError("path", file.string() + ": there is no such file");
   if (!fs::is_directory(file)) stream.open(file, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(stream), {}};
   if (!stream.is_open() || stream.bad())
@@ -116,6 +118,11 @@ double time_in(const Table& table, std::size_t row, std::size_t column) {
   return time;
 }
 
+bool is_number(std::string_view cell) {
+  double number = 0;
+  return parse_number(cell, number);
+}
+
 /// As numbers if all are numbers, else as texts.
 void sort_names(std::vector<std::string>& names) {
   std::map<std::string, double> numbers;
@@ -157,6 +164,12 @@ Table read_table(const fs::path& file) {
   Table table{file, hash.hex(), {}, {}, {}};
   Rows rows(file, text);
   if (!rows.next(table.names)) throw TraceError("path", file.string() + ": is empty");
+  if (std::ranges::all_of(table.names, is_number)) {
+    throw TraceError("path",
+                     file.string() + ":" + std::to_string(rows.line()) +
+                         ": is a row of numbers where a line of names is needed",
+                     "a first line such as \"worker,time\"");
+  }
   std::vector<std::string> cells;
   while (rows.next(cells)) {
     if (cells.size() != table.names.size()) {

@@ -125,9 +125,14 @@ std::string verdict_text(const TraceFit& fit) {
   switch (fit.verdict) {
     case Verdict::heterogeneous:
       return "static heterogeneity: some learners are slower for good; " + between +
-             (s.persistent() ? "; what is left persists too (" + lag1 + ") but is less" : "");
+             (s.persistent()    ? "; what is left persists too (" + lag1 + ") but is less"
+              : s.alternating() ? "; what is left alternates (" + lag1 + ") but is less"
+                                : "");
     case Verdict::persistent:
       return "persistence: a slow learner stays slow for a while; " + lag1 +
+             (s.uneven() ? "; some are slower for good too (" + between + ")" : "");
+    case Verdict::alternating:
+      return "alternation: a slow minibatch is followed by a fast one; " + lag1 +
              (s.uneven() ? "; some are slower for good too (" + between + ")" : "");
     case Verdict::independent:
       return "independent and identically distributed, as far as these times tell; " + lag1 +
@@ -152,7 +157,7 @@ std::string families_text(const TraceFit& fit) {
   std::string text = families_table(fit) + left_out_text(fit) + "  fitted to " +
                      (fit.evened ? "the times over their learner's mean, times the mean of all\n"
                                  : "all times as they are\n");
-  if (fit.structure.persistent()) {
+  if (fit.structure.persistent() || fit.structure.alternating()) {
     text += "  AIC takes times for independent; these are not, so its differences are too large\n";
   }
   return text;
@@ -172,11 +177,12 @@ std::string structure_text(const TraceFit& fit) {
             short_number(spread[2], 2) + ", median " + short_number(spread[1], 2);
   }
   return text + "\n  rule: static heterogeneity where " + percent(Structure::half) +
-         " of the variance or more lies between learners; else\n  persistence where the pooled "
+         " of the variance or more lies between learners;\n  else persistence where the pooled "
          "autocorrelation is " +
-         short_number(Structure::persistent_lag1) + " or more; else static heterogeneity from " +
+         short_number(Structure::persistent_lag1) + " or more, alternation where it is -" +
+         short_number(Structure::persistent_lag1) + " or less;\n  else static heterogeneity from " +
          percent(Structure::uneven_share) +
-         " on; all\n  only beyond chance: three times that share, 4 / sqrt(times)\n";
+         " on; all only beyond chance: three times that share, 4 / sqrt(times)\n";
 }
 
 }  // namespace
@@ -209,7 +215,7 @@ std::string fit_json(const TraceFit& fit) {
   const auto [least, median, most] = spread_of(s.lag1);
   Json left_out = Json::object();
   for (const auto& [family, why] : fit.fits.left_out) left_out[family] = why;
-  const char* names[] = {"independent", "static heterogeneity", "persistence"};
+  const char* names[] = {"independent", "static heterogeneity", "persistence", "alternation"};
   Json json{{"file", std::filesystem::absolute(fit.trace.file).lexically_normal().string()},
             {"hash", fit.trace.hash},
             {"column", fit.columns.time},

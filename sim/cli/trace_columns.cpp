@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "sim/cli/usage_error.h"
@@ -31,16 +32,35 @@ std::size_t longest_word(const std::string& name) {
   return longest;
 }
 
-bool measures(const Table& table, std::size_t column) {
-  bool counts = true;
+/// Why the column holds no measured times; empty if it may.
+std::string defect_of(const Table& table, std::size_t column) {
+  if (table.names[column].empty()) return "has no name";
+  bool counts = true, changes = false;
   double before = 0;
-  for (const auto& row : table.rows) {
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    const std::string& cell = table.rows[row][column];
     double number = 0;
-    if (!parse_number(row[column], number)) return false;
+    if (!parse_number(cell, number)) {
+      return "has \"" + cell + "\" in line " + std::to_string(table.lines[row]);
+    }
     counts = counts && number == std::floor(number) && number >= before;
+    changes = changes || (row > 0 && number != before);
     before = number;
   }
-  return !counts;
+  if (!counts) return {};
+  return changes ? "holds whole numbers that never fall, as a counter"
+                 : "is always " + table.rows.front()[column];
+}
+
+/// A hint where a table of one column was written with other separators.
+std::string separator_hint(const Table& table) {
+  if (table.names.size() > 1) return {};
+  for (const auto& [separator, name] : {std::pair{';', "semicolons"}, {'\t', "tabs"}}) {
+    if (table.names.front().find(separator) != std::string::npos) {
+      return std::string("; its cells are separated by ") + name + ", and must be by commas";
+    }
+  }
+  return {};
 }
 
 std::string learner_column(const Table& table) {
@@ -60,10 +80,16 @@ TraceColumns guess_columns(const Table& table, bool time_wanted) {
   if (!columns.learner.empty()) columns.learner_why = "chosen by its name";
   if (!time_wanted) return columns;
   std::vector<std::string> candidates;
-  std::string listed;
+  std::string listed, defects;
   for (std::size_t column = 0; column < table.names.size(); ++column) {
     const std::string& name = table.names[column];
-    if (name.empty() || name == columns.learner || !measures(table, column)) continue;
+    const std::string defect =
+        name == columns.learner ? "names the learners" : defect_of(table, column);
+    if (!defect.empty()) {
+      defects += (defects.empty() ? "" : "; ") +
+                 (name.empty() ? "column " + std::to_string(column + 1) : name) + " " + defect;
+      continue;
+    }
     candidates.push_back(name);
     listed += (listed.empty() ? "" : ", ") + name;
   }
@@ -77,9 +103,10 @@ TraceColumns guess_columns(const Table& table, bool time_wanted) {
     columns.time = candidates.front();
     columns.time_why = "the only one of numbers that is no counter";
   } else {
-    throw UsageError("fit: " + table.file.string() +
-                     ": which column holds the times?  Say --column NAME; " +
-                     (listed.empty() ? "none looks like measured numbers" : "among " + listed));
+    throw UsageError(
+        "fit: " + table.file.string() + ": which column holds the times?  Say --column NAME; " +
+        (listed.empty() ? "none looks like measured numbers: " + defects + separator_hint(table)
+                        : "among " + listed));
   }
   return columns;
 }

@@ -16,9 +16,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t least_times = 10;
+constexpr double shortest = 1e-30, longest = 1e30;  // times whose squares and products are numbers
 
-/// As a scenario has it: six digits.
-Json rounded(double value) { return Json::parse(short_number(value, 6)); }
+/// As a scenario has it.
+Json rounded(double value, int digits = 6) { return Json::parse(short_number(value, digits)); }
 
 Json lognormal(double mean, double variation) {
   const double variance = std::log1p(variation * variation);
@@ -31,12 +32,17 @@ Json deterministic(double mean) {
   return {{"distribution", "deterministic"}, {"value", rounded(mean)}};
 }
 
-Json rounded_law(const Fit& fit) {
+Json rounded_law(const Fit& fit, double variation) {
   Json law = Json::parse(fit.json);
   for (auto& value : law) {
-    if (value.is_number()) value = rounded(value.get<double>());
+    if (value.is_number()) value = rounded(value.get<double>(), digits_for(variation, 6));
   }
   return law;
+}
+
+/// Of the times that families are fitted to.
+double variation_of(const TraceFit& fit) {
+  return fit.evened ? fit.structure.variation_within : fit.structure.variation;
 }
 
 std::vector<double> fitted_times(const TraceFit& fit) {
@@ -55,6 +61,14 @@ TraceFit fit_trace(const Table& table, const TraceColumns& columns) {
     throw UsageError(where + " has " + count_text(trace.size(), "time") +
                      "; a fit needs at least " + std::to_string(least_times));
   }
+  for (const auto& times : trace.series) {
+    for (const double x : times) {
+      if (x >= shortest && x <= longest) continue;
+      throw UsageError(where + " has a time of " + short_number(x) + "; a fit takes " +
+                       short_number(shortest) + " to " + short_number(longest) +
+                       ": choose another unit");
+    }
+  }
   const double first = trace.series.front().front();
   const bool constant = std::all_of(trace.series.begin(), trace.series.end(), [&](const auto& one) {
     return std::all_of(one.begin(), one.end(), [&](double x) { return x == first; });
@@ -69,22 +83,22 @@ TraceFit fit_trace(const Table& table, const TraceColumns& columns) {
   fit.verdict = verdict_of(fit.structure);
   fit.evened = fit.structure.uneven();
   constexpr double least_variation = 1e-9;
-  const double variation = fit.evened ? fit.structure.variation_within : fit.structure.variation;
-  if (variation > least_variation) fit.fits = fit_families(fitted_times(fit));
+  if (variation_of(fit) > least_variation) fit.fits = fit_families(fitted_times(fit));
   return fit;
 }
 
 Json fitted_cluster(const TraceFit& fit) {
   Json cluster{{"learners", fit.trace.series.size()}};
-  if (fit.verdict == Verdict::persistent) {
+  if (fit.verdict == Verdict::persistent || fit.verdict == Verdict::alternating) {
     const PersistentLaw law = persistent_law(fit.structure, fit.evened);
     cluster["runtime"] =
         law.variation > 0 ? lognormal(law.mean, law.variation) : deterministic(law.mean);
     cluster["persistence"] = {
         {"kind", "ar1"}, {"correlation", rounded(law.correlation)}, {"sd", rounded(law.sd)}};
   } else {
-    cluster["runtime"] = fit.fits.fits.empty() ? deterministic(fit.structure.mean)
-                                               : rounded_law(fit.fits.fits.front());
+    cluster["runtime"] = fit.fits.fits.empty()
+                             ? deterministic(fit.structure.mean)
+                             : rounded_law(fit.fits.fits.front(), variation_of(fit));
   }
   if (fit.evened) {
     cluster["speeds"] = Json::array();

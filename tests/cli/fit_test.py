@@ -82,6 +82,33 @@ class Fit(ProgramTest):
             self.assertAlmostEqual(ours / found[0], known, delta=known * 4 * 0.05 * (2 / 100) ** 0.5)
         self.assertEqual(facts["cluster"]["runtime"]["distribution"], "lognormal")
 
+    def test_times_that_alternate_are_no_independent_ones(self):
+        numbers = random.Random(7)
+        table = [(f"{1 + 0.2 * (-1) ** n + numbers.gauss(0, 0.02):.6g}",) for n in range(400)]
+        told, facts = self.fit(self.trace(lines("seconds", table)), "--column", "seconds")
+        self.assertEqual(facts["verdict"], "alternation")
+        self.assertIn("a slow minibatch is followed by a fast one; lag-1 autocorrelation -0.99", told)
+        self.assertLess(facts["cluster"]["persistence"]["correlation"], -0.95)
+        self.call("run", self.write(changed(SCENARIO, cluster=facts["cluster"])), "--force", "--quiet")
+
+    def test_times_that_hardly_vary_give_a_law_that_does(self):
+        for variation in (1e-5, 1e-7, 1e-8):
+            numbers = random.Random(7)
+            table = [(f"{1 + variation * numbers.random():.17g}",) for n in range(100)]
+            _, facts = self.fit(self.trace(lines("seconds", table)), "--column", "seconds")
+            law = facts["cluster"]["runtime"]
+            self.assertEqual(law["distribution"], "uniform")
+            self.assertAlmostEqual((law["high"] - law["low"]) / variation, 1, delta=0.1)
+            self.call("run", self.write(changed(SCENARIO, cluster=facts["cluster"])), "--force", "--quiet")
+
+    def test_times_that_are_one_do_not_make_a_part_of_a_law(self):
+        numbers = random.Random(7)
+        for odd in (["1e-12"] * 40, ["1e4"]):
+            table = [(x,) for x in [*odd, *(f"{numbers.expovariate(1):.17g}" for n in range(100))]]
+            told, facts = self.fit(self.trace(lines("seconds", table)), "--column", "seconds")
+            self.assertNotEqual(facts["cluster"]["runtime"]["distribution"], "hyperexponential")
+            self.assertIn("collapses onto one time", facts["left_out"]["hyperexponential"])
+
     def test_machines_that_differ_and_never_vary_are_deterministic(self):
         table = [(n, l, 0.25 * (l + 1)) for n in range(10) for l in range(3)]
         told, facts = self.fit(self.trace(lines("n,rank,duration", table)), "--column", "duration")
@@ -155,8 +182,19 @@ class Fit(ProgramTest):
         self.assertIn('has no column "who"', self.refused(good, "--learner", "who"))
         two = lines("a,b", [(x, 1 / x) for (x,) in times])
         self.assertIn("which column holds the times?  Say --column NAME; among a, b", self.refused(two))
-        self.assertIn("none looks like measured numbers", self.refused(lines("a,b", [(1, "x")] * 12)))
-        self.assertIn("cannot be read", self.call("fit", "nowhere.csv", status=2)[1])
+        told = self.refused(lines("worker,a,b,c", [(1, 1, "x", n) for n in range(12)]))
+        self.assertIn("none looks like measured numbers: worker names the learners; a is always 1; ", told)
+        self.assertIn('b has "x" in line 2; c holds whole numbers that never fall, as a counter', told)
+        for separator, name in ((";", "semicolons"), ("\t", "tabs")):
+            told = self.refused(lines("t,u", [(x, x) for (x,) in times]).replace(",", separator))
+            self.assertIn(f"its cells are separated by {name}, and must be by commas", told)
+        told = self.refused(lines("1,2.5", [(1, x) for (x,) in times]))
+        self.assertIn("trace.csv:1: is a row of numbers where a line of names is needed", told)
+        for time in ("1e-300", "1e300"):
+            told = self.refused(lines("t", [*times, (time,)]), "--column", "t")
+            self.assertIn("trace.csv: column t has a time of 1e", told)
+            self.assertIn("a fit takes 1e-30 to 1e+30", told)
+        self.assertIn("nowhere.csv: there is no such file", self.call("fit", "nowhere.csv", status=2)[1])
         self.assertIn("needs a CSV file", self.call("fit", status=2)[1])
         self.assertIn("takes one CSV file", self.call("fit", "a.csv", "b.csv", status=2)[1])
 

@@ -94,6 +94,11 @@ TEST_CASE("structure: independent, unequal and persistent learners are told apar
     CHECK(verdict_of(simulated_structure(persistent, 0.02, seed)) == Verdict::persistent);
     CHECK(verdict_of(simulated_structure(persistent, 0.1, seed)) == Verdict::heterogeneous);
     CHECK_FALSE(simulated_structure(persistent, 0, seed).uneven());
+    const PersistentLaw alternating{1, 0, -0.9, 0.1};
+    CHECK(verdict_of(simulated_structure(alternating, 0, seed)) == Verdict::alternating);
+    const PersistentLaw again = persistent_law(simulated_structure(alternating, 0, seed), false);
+    CHECK(again.correlation == doctest::Approx(-0.9).epsilon(0.1));
+    CHECK(again.sd == doctest::Approx(0.1).epsilon(0.3));
     CHECK(simulated_structure(persistent, 0.03, seed).uneven());
   }
 }

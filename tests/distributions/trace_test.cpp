@@ -99,7 +99,8 @@ TEST_CASE("trace: every defect is said with file, line, column and what is allow
       CHECK(error.allowed == bad.allowed);
     }
   }
-  CHECK_THROWS_WITH_AS(read_table("/nowhere/t.csv"), "/nowhere/t.csv: cannot be read", TraceError);
+  CHECK_THROWS_WITH_AS(read_table("/nowhere/t.csv"), "/nowhere/t.csv: there is no such file",
+                       TraceError);
   CHECK_THROWS_AS(read_table("/"), TraceError);
 }
 
