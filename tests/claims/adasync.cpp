@@ -52,12 +52,13 @@ struct Row {
 void check_rows(const std::string& name, const Replicas& runs, const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     const std::size_t i = runs.at_time(row.time);
+    const std::string id = ".t-" + number_text(row.time);
     const std::string at = name + ", t = " + number_text(row.time) + ": ";
-    claim({"dutta-21.k", recursion, at + "K, mean of 100 runs", about(row.k, 0.5),
+    claim({"dutta-21.k" + id, recursion, at + "K, mean of 100 runs", about(row.k, 0.5),
            runs.k(i).value()});
     // 3 standard errors of a median, an update more or less, and the last digit.
     const double error = 3 * 1.2533 * runs.loss(i).error() + 0.01 * row.error;
-    claim({"dutta-21.error", recursion, at + "error of a quadratic, median of 100 runs",
+    claim({"dutta-21.error" + id, recursion, at + "error of a quadratic, median of 100 runs",
            about(row.error, error), runs.median_loss(i)});
   }
 }
@@ -98,13 +99,14 @@ TEST_CASE("adasync: the recursion of the expected error, K-sync") {
     fixed.emplace(k, run_recursion(k_sync(k), 20, 1601));
   const Mean last = adaptive.final_loss(0.9);
   for (const std::uint32_t k : {1u, 2u, 4u}) {
+    const std::string id = ".k-" + std::to_string(k);
     const std::string at = "floor of K-sync, K = " + std::to_string(k) + ": ";
-    claim({"dutta-21.floor", recursion, at + "error of 1,440 to 1,600 time units",
+    claim({"dutta-21.floor" + id, recursion, at + "error of 1,440 to 1,600 time units",
            about(0.02 / k, 3 * fixed.at(k).final_loss(0.9).error()),
            fixed.at(k).final_loss(0.9).value()});
-    claim({"dutta-21.below", jsait, at + "what AdaSync has left at the end, over it",
+    claim({"dutta-21.below" + id, jsait, at + "what AdaSync has left at the end, over it",
            no_more_than(1 - 3 * last.error() / last.value()), last.value() / (0.02 / k)});
-    claim({"dutta-21.earlier", jsait, at + "time when AdaSync is there, over K = 8's",
+    claim({"dutta-21.earlier" + id, jsait, at + "time when AdaSync is there, over K = 8's",
            no_more_than(1),
            adaptive.time_to(0.02 / k) / std::min(1600.0, fixed.at(8).time_to(0.02 / k))});
   }
@@ -129,7 +131,7 @@ TEST_CASE("adasync: the recursion of the expected error, K-batch-sync") {
   const std::vector<std::pair<double, double>> rows{{10, 1}, {20, 2},  {40, 3},  {60, 3},
                                                     {80, 4}, {120, 6}, {200, 8}, {400, 8}};
   for (const auto& [time, k] : rows) {
-    claim({"dutta-21.batch", recursion,
+    claim({"dutta-21.batch.t-" + number_text(time), recursion,
            "K-batch-sync, K0 = 1, t = " + number_text(time) + ": K, mean of 100 runs",
            about(k, 0.5), runs.k(runs.at_time(time)).value()});
   }
@@ -150,19 +152,21 @@ TEST_CASE("adasync: starts as K0 does and ends as the largest K") {
       half[k] = fixed.time_to(0.5);
       floor[k] = fixed.final_loss(0.9).value();
     }
-    const std::string at = "quadratic in place of a network, " + variant + ", K0 = 2: ";
-    claim({"dutta-22.early", jsait,
+    const std::string at =
+        "stand-in for the paper's network, a quadratic, " + variant + ", K0 = 2: ";
+    claim({"dutta-22.early." + variant, jsait,
            at + "of K = 2, 4, 8 the one whose time to half the loss is nearest", exactly(2),
            nearest(adaptive.time_to(0.5), half)});
-    claim({"dutta-22.late", jsait, at + "of K = 2, 4, 8 the one whose final loss is nearest",
-           exactly(8), nearest(adaptive.final_loss(0.9).value(), floor)});
+    claim({"dutta-22.late." + variant, jsait,
+           at + "of K = 2, 4, 8 the one whose final loss is nearest", exactly(8),
+           nearest(adaptive.final_loss(0.9).value(), floor)});
     double fall = 0;
     for (std::size_t i = 20; i < adaptive.size(); i += 20) {
       const Mean now = adaptive.k(i), before = adaptive.k(i - 20);
       const double error = std::hypot(now.error(), before.error());
       fall = std::max(fall, before.value() - now.value() - 3 * error);
     }
-    claim({"dutta-22.k", jsait,
+    claim({"dutta-22.k." + variant, jsait,
            at + "most that K, mean of 10 runs, falls in 100 time units, less 3 standard errors",
            no_more_than(0), fall});
   }

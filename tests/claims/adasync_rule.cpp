@@ -22,7 +22,8 @@ std::string keys(const std::string& variant, std::uint32_t k0) {
 void check_lookups(const std::string& variant, std::uint32_t k0,
                    const std::map<double, double>& lookups) {
   for (const auto& [r, k] : lookups) {
-    claim({"dutta-20.lookup", rule,
+    claim({"dutta-20.lookup." + variant + ".k0-" + std::to_string(k0) + ".r-" + number_text(r),
+           rule,
            variant + ", K0 = " + std::to_string(k0) + ", loss down by r = " + number_text(r) +
                ": K, rounded from " + number_text(k),
            exactly(static_cast<double>(std::lround(k))),
@@ -54,8 +55,9 @@ TEST_CASE("adasync: K begins at K0, and the quadratic rule stays below P before 
   for (const std::string variant : {"k-sync", "k-batch-sync", "k-async", "k-batch-async"}) {
     int wrong = 0;
     for (std::uint32_t k0 = 1; k0 <= 8; ++k0) wrong += k_at(adasync(keys(variant, k0)), 1) != k0;
-    claim({"dutta-20.start", rule, variant + ": of K0 = 1 to 8 those where K(r = 1) is not K0",
-           exactly(0), static_cast<double>(wrong)});
+    claim({"dutta-20.start." + variant, rule,
+           variant + ": of K0 = 1 to 8 those where K(r = 1) is not K0", exactly(0),
+           static_cast<double>(wrong)});
   }
   // The root passes 7.5, where it is rounded up to P, at r = 7.5^2 / 0.5 (P - 1); were it ever
   // above P, it would do so earlier.

@@ -8,6 +8,7 @@
 
 #include "sim/cli/csv.h"
 #include "tests/claims/claim.h"
+#include "tests/claims/delayed.h"
 #include "tests/claims/replicas.h"
 #include "tests/claims/steps.h"
 #include "tests/claims/stragglers.h"
@@ -38,7 +39,6 @@ struct Task {
   std::string learning_rate;
   double momentum;
   std::uint64_t gradients, every_updates;
-  std::string runtime = stragglers;
 };
 
 constexpr int dimensions = 60;
@@ -46,7 +46,7 @@ constexpr int dimensions = 60;
 Point point_of(const Task& task) {
   return point_from(
       R"({"cluster": {"learners": )" + std::to_string(task.machines) + R"(, "runtime": )" +
-      task.runtime + R"(}, "protocol": )" + task.protocol +
+      stragglers + R"(}, "protocol": )" + task.protocol +
       R"(, "model": {"kind": "quadratic", "precision": "float64", "dimensions": )" +
       std::to_string(dimensions) + R"(, "curvatures": )" + task.curvatures + R"(, "start": )" +
       number_text(task.start) + R"(, "noise": )" + number_text(task.noise) +
@@ -82,7 +82,9 @@ struct Machines {
   std::uint32_t n, b;
 };
 constexpr Machines machines_of_races[] = {{50, 3}, {100, 6}, {200, 12}};
-/// Loss that counts as converged.
+/// Loss that counts as converged: just above what async ends at on 106 machines, 1.45 x the floor.
+/// Sync ends at 1.01 to 1.13 on all, async at 1.17 on 53 and at 3.0 on 212, where it never is
+/// there.
 constexpr double target = 1.55 * floor_of_small_steps;
 
 double mean_step(std::uint32_t machines, const std::string& protocol, std::uint64_t updates) {
@@ -93,40 +95,23 @@ double mean_step(std::uint32_t machines, const std::string& protocol, std::uint6
   return steps.mean();
 }
 
-/// Loss that constant steps with a constant delay settle at, over that without delay: curvature 1,
-/// no momentum.  The sum of the squares of what a unit of noise leaves in w.
-double delayed_floor(double step, std::size_t delay) {
-  std::vector<double> left(200000, 0.0);
-  left[0] = 1;
-  double sum = 1;
-  for (std::size_t i = 1; i < left.size(); ++i) {
-    left[i] = left[i - 1] - (i > delay ? step * left[i - 1 - delay] : 0);
-    sum += left[i] * left[i];
-  }
-  return sum * step * (2 - step);
-}
-
-/// Every gradient as stale, after the first ones: machines of the same constant speed.
-RunRecord run_delayed(double step, std::uint32_t delay, std::uint32_t replica) {
-  return run_training(
-      point_of({.machines = delay + 1,
-                .protocol = async,
-                .curvatures = "[1]",
-                .start = 0,
-                .noise = 1,
-                .learning_rate = R"({"kind": "constant", "eta": )" + number_text(step) + "}",
-                .momentum = 0,
-                .gradients = 20000,
-                .every_updates = 20,
-                .runtime = R"({"distribution": "deterministic", "value": 1})"}),
-      replica);
+/// Noise of variance 1 about the minimum.
+RunRecord run_noise(double step, std::uint32_t delay, std::uint32_t replica) {
+  return run_delayed({.delay = delay,
+                      .eta = step,
+                      .dimensions = dimensions,
+                      .start = 0,
+                      .noise = 1,
+                      .updates = 20000,
+                      .every_updates = 20},
+                     replica);
 }
 
 /// Mean loss of 10 replicas after the first tenth.
 Mean measure_delayed(double step, std::uint32_t delay) {
   Mean result;
   for (std::uint32_t replica = 0; replica < 10; ++replica) {
-    const auto curve = run_delayed(step, delay, replica).curve;
+    const auto curve = run_noise(step, delay, replica).curve;
     Mean mean;
     for (std::size_t i = curve.size() / 10; i < curve.size(); ++i)
       mean.add(curve[i].evaluation.loss);
@@ -163,7 +148,7 @@ TEST_CASE("backup error: twice the gradients in an update take little more than 
   std::vector<double> updates;
   for (const std::uint32_t n : {50u, 70u, 80u, 90u, 100u})
     updates.push_back(race(n + 6, backup(n)).updates_to(target));
-  claim({"backup-5",
+  claim({"backup-5.ratio",
          figure_5,
          race_task + "updates to convergence at N = 50 over those at N = 100, b = 6, eta x N",
          {1.80, 1.6, 2.0},
@@ -173,26 +158,41 @@ TEST_CASE("backup error: twice the gradients in an update take little more than 
 }
 
 TEST_CASE("backup error: async ends higher than sync with backups, the more so on more machines") {
-  double last_gap = 0, last_error = 0, last_time = 0;
+  double last_gap = 0, last_error = 0, last_loss = 0;
   for (const auto& [n, b] : machines_of_races) {
     const Replicas sync = race(n + b, backup(n)), other = race(n + b, async);
     const Mean low = sync.final_loss(0.7), high = other.final_loss(0.7);
     const double gap = high.value() - low.value(), error = std::hypot(high.error(), low.error());
-    const double time = other.time_to(target) / sync.time_to(target);
+    const double loss = other.loss_at(sync.time_to(target)) / target;
+    const std::string id = ".machines-" + std::to_string(n + b);
     const std::string at = race_task + std::to_string(n + b) + " machines: ";
-    claim({"backup-9.error", figure_8,
+    claim({"backup-9.error" + id, figure_8,
            at + "final loss of async less that of sync with " + std::to_string(b) + " backups",
            no_less_than(3 * error), gap});
-    claim({"backup-10", figure_8, at + "async's time to convergence over sync's",
-           n == 50 ? no_more_than(1) : no_less_than(1), time});
+    claim({"backup-10.loss" + id, figure_8,
+           at + "async's loss when sync's is at the target, over the target",
+           n == 50 ? no_more_than(1) : no_less_than(1), loss});
+    if (n == 100) {
+      claim({"backup-10.target", derived,
+             at + "the target, 1.55 x the floor of small steps, over async's final loss: chosen so "
+                  "that async gets there on 53 and 106 machines, though not on 212",
+             from_to(1, 1.1), target / high.value()});
+    }
+    if (n < 200) {
+      claim({"backup-10.time" + id, figure_8, at + "async's time to the target over sync's",
+             n == 50 ? no_more_than(1) : no_less_than(1),
+             other.time_to(target) / sync.time_to(target)});
+    }
     if (n > 50) {
-      claim({"backup-9.gap", figure_8,
+      claim({"backup-9.gap" + id, figure_8,
              at + "the final losses' difference less that of half of them",
              no_less_than(3 * std::hypot(error, last_error)), gap - last_gap});
-      claim({"backup-10.margin", figure_8, at + "the times' ratio less that of half of them",
-             no_less_than(0), time - last_time});
+      claim({"backup-10.margin" + id, figure_8,
+             at + "async's loss when sync's is at the target, over the target, less that of half "
+                  "of them",
+             no_less_than(0), loss - last_loss});
     }
-    last_gap = gap, last_error = error, last_time = time;
+    last_gap = gap, last_error = error, last_loss = loss;
   }
 }
 
@@ -201,11 +201,12 @@ TEST_CASE("backup error: a round of async takes less time than a step with backu
     const double round = n * mean_step(n + b, async, 4000 * n),
                  step = mean_step(n + b, backup(n), 4000),
                  full = mean_step(n + b, backup(n + b), 4000);
+    const std::string id = ".machines-" + std::to_string(n + b);
     const std::string at = std::to_string(n + b) + " machines: mean time of ";
-    claim({"backup-9.round", figure_8,
+    claim({"backup-9.round" + id, figure_8,
            at + "N updates of async over that of a step with " + std::to_string(b) + " backups",
            no_more_than(1), round / step});
-    claim({"backup-9.step", figure_8,
+    claim({"backup-9.step" + id, figure_8,
            at + "a step with backups: share of the way from async's round to a step without",
            from_to(0, 0.5), (step - round) / (full - round)});
   }
@@ -219,16 +220,18 @@ TEST_CASE("backup error: the error rises with the staleness, and beyond 15 a lar
   for (const std::uint32_t delay : {0u, 5u, 15u, 20u, 30u, 50u}) {
     const Mean loss = measure_delayed(rate, delay);
     const double ratio = loss.value() / fresh, error = loss.error() / fresh;
+    const std::string id = ".tau-" + std::to_string(delay);
     const std::string at = "quadratic, every gradient stale by " + std::to_string(delay) + ": ";
-    claim({"backup-11.error", derived, at + "final loss over that of fresh gradients, rate 0.013",
-           about(delayed_floor(rate, delay), 3 * error), ratio});
+    claim({"backup-11.error" + id, derived,
+           at + "final loss over that of fresh gradients, rate 0.013",
+           about(delayed_floor(rate, delay) / fresh, 3 * error), ratio});
     rises = rises && ratio - 3 * error > last;
     last = ratio;
     if (delay == 15) {
-      claim({"backup-11.mild", figure_2, at + "the same, mild", no_more_than(1.3), ratio});
+      claim({"backup-11.mild" + id, figure_2, at + "the same, mild", no_more_than(1.3), ratio});
     }
-    const double last_of_large = run_delayed(5 * rate, delay, 0).curve.back().evaluation.loss;
-    claim({"backup-11.large-rate", figure_2, at + "last loss over the same, rate 0.065",
+    const double last_of_large = run_noise(5 * rate, delay, 0).curve.back().evaluation.loss;
+    claim({"backup-11.large-rate" + id, figure_2, at + "last loss over the same, rate 0.065",
            delay > 20 ? no_less_than(1e6) : no_more_than(1e3), last_of_large / fresh});
   }
   claim({"backup-11.monotone", figure_2, "1 if the final loss rises with staleness, by 3 errors",
@@ -247,11 +250,13 @@ TEST_CASE("backup error: a smaller learning rate converges sooner and ends highe
     const Mean final = runs[i].final_loss(0.95);
     const double updates = runs[i].updates_to(1.1 * final.value());
     if (i > 0) {
+      const std::string id = ".rate-" + id_part(names[i]);
       const std::string at = task + "rate x " + names[i] + " against half of it: ";
-      claim({"backup-12.optimum", figure_7, at + "final loss, difference",
+      claim({"backup-12.optimum" + id, figure_7, at + "final loss, difference",
              no_more_than(3 * std::hypot(final.error(), last_error)), final.value() - last_final});
-      claim({"backup-12.updates", figure_7, at + "updates until 1.1 x its final loss, difference",
-             no_less_than(0), updates - last_updates});
+      claim({"backup-12.updates" + id, figure_7,
+             at + "updates until 1.1 x its final loss, difference", no_less_than(0),
+             updates - last_updates});
     }
     last_final = final.value(), last_error = final.error(), last_updates = updates;
   }
@@ -261,8 +266,8 @@ TEST_CASE("backup error: a smaller learning rate converges sooner and ends highe
   const auto ratio = [&](double loss) {
     return runs[0].updates_to(loss) / runs[2].updates_to(loss);
   };
-  claim({"backup-12.cross", figure_7, task + "updates to the loss 0.01, rate x 1/4 over x 1",
-         no_more_than(1), ratio(0.01)});
-  claim({"backup-12.cross", figure_7, task + "updates to the loss 0.005, rate x 1/4 over x 1",
-         no_less_than(1), ratio(0.005)});
+  claim({"backup-12.cross.loss-0.01", figure_7,
+         task + "updates to the loss 0.01, rate x 1/4 over x 1", no_more_than(1), ratio(0.01)});
+  claim({"backup-12.cross.loss-0.005", figure_7,
+         task + "updates to the loss 0.005, rate x 1/4 over x 1", no_less_than(1), ratio(0.005)});
 }

@@ -2,13 +2,16 @@
 
 #include <doctest/doctest.h>
 
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <set>
 #include <sstream>
 
 #include "sim/cli/csv.h"
+#include "tests/skip.h"
 
 namespace gradrace {
 
@@ -31,17 +34,27 @@ std::string tolerance_text(const Expected& expected) {
   return short_text(expected.low) + " to " + short_text(expected.high);
 }
 
-void append_row(const std::string& path, const Claim& claim, bool passes) {
-  std::ofstream file(path, std::ios::app);
-  file.seekp(0, std::ios::end);
-  Csv csv;
-  if (file.tellp() == 0)
-    csv.row("id", "source", "claim", "expected", "tolerance", "measured", "verdict");
-  csv.row(claim.id, claim.source, claim.text, claim.expected.value, tolerance_text(claim.expected),
-          claim.measured, passes ? "pass" : "fail");
-  file << csv.text();
+/// Appends to the file that GRADRACE_CLAIMS names, if any.
+void write(const std::string& path, const std::string& rows) {
+  static bool first = true;
+  std::ofstream file(path, first ? std::ios::trunc : std::ios::app);
+  if (first) file << "id,source,claim,expected,tolerance,measured,verdict\n";
+  first = false;
+  file << rows;
   file.close();
   REQUIRE_MESSAGE(file.good(), "cannot write to GRADRACE_CLAIMS, " << path);
+}
+
+template <class... Cells>
+void write_row(const Cells&... cells) {
+  Csv csv;
+  csv.row(cells...);
+  if (const char* path = std::getenv("GRADRACE_CLAIMS")) write(path, csv.text());
+}
+
+bool is_new(const std::string& id) {
+  static std::set<std::string> ids;
+  return ids.insert(id).second;
 }
 
 }  // namespace
@@ -58,10 +71,36 @@ void claim(const Claim& claim) {
   CAPTURE(claim.id);
   CAPTURE(claim.text);
   CAPTURE(claim.expected.value);
+  CHECK_MESSAGE(is_new(claim.id), "two claims have one id");
   CHECK(claim.measured >= claim.expected.low);
   CHECK(claim.measured <= claim.expected.high);
   const bool passes = claim.measured >= claim.expected.low && claim.measured <= claim.expected.high;
-  if (const char* path = std::getenv("GRADRACE_CLAIMS")) append_row(path, claim, passes);
+  write_row(claim.id, claim.source, claim.text, claim.expected.value,
+            tolerance_text(claim.expected), claim.measured, passes ? "pass" : "fail");
+}
+
+bool cannot_claim(const std::vector<std::string>& items, const std::string& source,
+                  const std::string& text, const std::string& folder) {
+  if (!data_folder(folder).empty()) return false;
+  const std::string missing = "GRADRACE_DATA names no folder with " + folder + " in it";
+  for (const auto& item : items) write_row(item, source, text, none, "", missing, "skipped");
+  note_skip(missing);
+  return true;
+}
+
+std::string id_part(const std::string& text) {
+  std::string part;
+  bool between = false;
+  for (const unsigned char c : text) {
+    if (!std::isalnum(c) && c != '.') {
+      between = true;
+      continue;
+    }
+    if (between && !part.empty()) part += '-';
+    between = false;
+    part += static_cast<char>(std::tolower(c));
+  }
+  return part;
 }
 
 }  // namespace gradrace

@@ -81,6 +81,14 @@ double Replicas::crossing(double level, At at) const {
 double Replicas::time_to(double level) const {
   return crossing(level, [&](std::size_t i) { return time(i).value(); });
 }
+double Replicas::loss_at(double when) const {
+  std::size_t after = 1;
+  while (after + 1 < size_ && time(after).value() < when) ++after;
+  const double from = time(after - 1).value(), to = time(after).value();
+  const double share = std::min((when - from) / (to - from), 1.0);
+  const double before = loss(after - 1).value();
+  return before * std::pow(loss(after).value() / before, share);
+}
 double Replicas::updates_to(double level) const {
   return crossing(level, [&](std::size_t i) { return update(i).value(); });
 }

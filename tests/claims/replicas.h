@@ -33,6 +33,9 @@ class Replicas {
   /// infinity if it does not.
   double time_to(double level) const;
   double updates_to(double level) const;
+  /// The mean loss at the mean time, on straight lines through its logarithm; that of the last
+  /// evaluation later on.
+  double loss_at(double when) const;
 
  private:
   template <class Value>

@@ -105,34 +105,40 @@ TEST_CASE("softsync error: at a fixed rate the error rises with n, and the large
   Mean last = train_softmax(hardsync, false).error;
   const Mean none = last;
   for (const std::uint32_t n : {1u, 2u, 6u, 15u, 30u}) {
+    const std::string id = ".n-" + std::to_string(n);
     const std::string at = "n = " + std::to_string(n) + ": ";
     const Outcome quadratic = train_quadratic(softsync(n), false);
     if (n <= 6) {
-      claim({"softsync-5.learns", fixed_rate, quadratic_task + at + "last loss over the first",
-             no_more_than(0.1), quadratic.most_loss});
+      claim({"softsync-5.constant.learns" + id, fixed_rate,
+             quadratic_task + at + "last loss over the first", no_more_than(0.1),
+             quadratic.most_loss});
     } else {
-      claim({"softsync-5.fails", fixed_rate, quadratic_task + at + "last loss over the first",
-             no_less_than(1), quadratic.least_loss});
+      claim({"softsync-5.constant.fails" + id, fixed_rate,
+             quadratic_task + at + "last loss over the first", no_less_than(1),
+             quadratic.least_loss});
     }
     const Mean error = train_softmax(softsync(n), false).error;
-    claim({"softsync-5.rises", fixed_rate,
+    claim({"softsync-5.constant.rises" + id, fixed_rate,
            softmax_task + at + "test error less that of the n before, 8 replicas",
            no_less_than(-3 * std::hypot(error.error(), last.error())),
            error.value() - last.value()});
     last = error;
   }
-  claim({"softsync-5.most", fixed_rate, softmax_task + "test error of n = 30 less hardsync's",
+  claim({"softsync-5.constant.most", fixed_rate,
+         softmax_task + "test error of n = 30 less hardsync's",
          no_less_than(3 * std::hypot(last.error(), none.error())), last.value() - none.value()});
 }
 
 TEST_CASE("softsync error: with eta / tau every n learns as hardsync does") {
   const Mean none = train_softmax(hardsync, true).error;
   for (const std::uint32_t n : {1u, 2u, 6u, 15u, 30u}) {
+    const std::string id = ".n-" + std::to_string(n);
     const std::string at = "n = " + std::to_string(n) + ", eta / tau: ";
-    claim({"softsync-6.learns", divided_rate, quadratic_task + at + "last loss over the first",
-           no_more_than(0.1), train_quadratic(softsync(n), true).most_loss});
+    claim({"softsync-5.divided.learns" + id, divided_rate,
+           quadratic_task + at + "last loss over the first", no_more_than(0.1),
+           train_quadratic(softsync(n), true).most_loss});
     const Mean error = train_softmax(softsync(n), true).error;
-    claim({"softsync-6.error", divided_rate,
+    claim({"softsync-5.divided.error" + id, divided_rate,
            softmax_task + at + "test error less hardsync's, 8 replicas",
            about(0, 3 * std::hypot(error.error(), none.error())), error.value() - none.value()});
   }
@@ -167,11 +173,13 @@ TEST_CASE("softsync error: at fixed epochs it is a function of mu lambda") {
       }
     }
     if (product > 128) {
+      const std::string id = ".product-" + std::to_string(product);
       const std::string at = task + "mu lambda = " + std::to_string(product) + ": ";
-      claim({"softsync-10.loss", tradeoff,
+      claim({"softsync-10.loss" + id, tradeoff,
              at + "least of the final losses over the most of those of half the product",
              no_less_than(1), least / last_most});
-      claim({"softsync-10.error", tradeoff, at + "mean test error less that of half the product",
+      claim({"softsync-10.error" + id, tradeoff,
+             at + "mean test error less that of half the product",
              no_less_than(3 * std::hypot(error.error(), last_error.error())),
              error.value() - last_error.value()});
     }

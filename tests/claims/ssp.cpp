@@ -98,18 +98,19 @@ TEST_CASE(
         {"normal 30 %", normal, 4, 1.06, .006, 23, .48, .5, 10, .37, .5, .05, .0052, .005},
         {"normal 30 %", normal, 16, 1.02, .003, 79, 4.8, .5, 64, 4.8, .5, .005, .002, .0005}}) {
     const Measured measured = run_ssp(row.bound, row.runtime);
+    const std::string id = "." + id_part(row.law) + ".s-" + std::to_string(row.bound);
     const std::string at = std::string(row.law) + ", s = " + std::to_string(row.bound) + ": ";
     // 3 standard errors of the difference of 1,000 clocks and ours, ten times as many.
     const auto near = [](double value, double error, double rounding) {
       return about(value, 3 * error * std::sqrt(1.1) + rounding);
     };
-    claim({"ssp-4.clock", simulated, at + "time of a clock", near(row.clock, row.clock_error, .005),
-           measured.clock});
-    claim({"ssp-3.missing", simulated, at + "older updates of others that a read misses",
+    claim({"ssp-4.clock" + id, simulated, at + "time of a clock",
+           near(row.clock, row.clock_error, .005), measured.clock});
+    claim({"ssp-3.missing" + id, simulated, at + "older updates of others that a read misses",
            near(row.missing, row.missing_error, row.missing_rounding), measured.missing});
-    claim({"ssp-3.extra", simulated, at + "newer updates of others that a read sees",
+    claim({"ssp-3.extra" + id, simulated, at + "newer updates of others that a read sees",
            near(row.extra, row.extra_error, row.extra_rounding), measured.extra});
-    claim({"ssp-5.waiting", simulated, at + "share of the learners' time spent waiting",
+    claim({"ssp-5.waiting" + id, simulated, at + "share of the learners' time spent waiting",
            near(row.waiting, row.waiting_error, row.waiting_rounding), measured.waiting});
     if (row.runtime == exponential_1 && row.bound == 0) {
       claim({"ssp-4.bsp", derived, at + "time of a clock, H_32",
@@ -119,12 +120,13 @@ TEST_CASE(
     rarer = rarer && (row.bound == 0 || measured.waiting < last.waiting);
     last = measured;
     // SspReads checks the rest of the definition at every read, and throws.
-    claim({"ssp-1", paper, at + "largest lead of a starting learner over the slowest",
+    claim({"ssp-1.lead" + id, paper, at + "largest lead of a starting learner over the slowest",
            exactly(row.bound), static_cast<double>(measured.spread)});
     const double most = static_cast<double>(measured.most_missing_and_extra);
-    claim({"ssp-3", paper, at + "missing + extra of one read at most; 2 s (P - 1) allowed",
+    claim({"ssp-3.both" + id, paper,
+           at + "missing + extra of one read at most; 2 s (P - 1) allowed",
            no_more_than(2.0 * row.bound * 31), most});
-    claim({"ssp-3.tight", derived,
+    claim({"ssp-3.tight" + id, derived,
            at + "the same; s (P - 1), for here a learner's updates arrive in order",
            no_more_than(1.0 * row.bound * 31), most});
   }

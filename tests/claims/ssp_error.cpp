@@ -51,13 +51,14 @@ TEST_CASE(
     const double updates = runs.updates_to(target), time = runs.time_to(target);
     const double rate = runs.update(end).value() / runs.time(end).value();
     if (bound > 0) {
+      const std::string id = ".s-" + std::to_string(bound);
       const std::string at = task + "s = " + std::to_string(bound) + " against the s before, ";
-      claim({"ssp-6.floor", paper, at + "final loss, difference",
+      claim({"ssp-6.floor" + id, paper, at + "final loss, difference",
              no_less_than(3 * std::hypot(floor.error(), last_floor.error())),
              floor.value() - last_floor.value()});
-      claim({"ssp-6.quality", paper, at + "updates to 2.5 x the floor of small steps, ratio",
+      claim({"ssp-6.quality" + id, paper, at + "updates to 2.5 x the floor of small steps, ratio",
              no_less_than(1), updates / last_updates});
-      claim({"ssp-6.quantity", paper, at + "updates per time, ratio", no_less_than(1),
+      claim({"ssp-6.quantity" + id, paper, at + "updates per time, ratio", no_less_than(1),
              rate / last_rate});
     }
     if (bound == 0 || time < least_time) least_time = time, best = bound;

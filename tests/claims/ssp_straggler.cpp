@@ -52,22 +52,24 @@ TEST_CASE("ssp: a learner that is slow for good sets the pace, and no bound help
   const double without = run_ssp(0).clock;
   for (const std::uint32_t bound : {0u, 1u, 4u, 16u}) {
     const Measured measured = run_ssp(bound);
+    const std::string id = ".s-" + std::to_string(bound);
     const std::string at = "one of 32 twice as slow, s = " + std::to_string(bound) + ": ";
-    claim({"ssp-4.straggler", simulated, at + "time of a clock, the straggler's mean",
+    claim({"ssp-4.straggler.clock" + id, simulated, at + "time of a clock, the straggler's mean",
            about(2, 4 * error), measured.clock});
-    claim({"ssp-4.straggler.gain", derived, at + "time of a clock over that with s = 0",
+    claim({"ssp-4.straggler.gain" + id, derived, at + "time of a clock over that with s = 0",
            about(1, 5e-4), measured.clock / without});
-    claim({"ssp-1.straggler", simulated, at + "largest lead of a starting learner", exactly(bound),
-           static_cast<double>(measured.spread)});
+    claim({"ssp-1.straggler" + id, simulated, at + "largest lead of a starting learner",
+           exactly(bound), static_cast<double>(measured.spread)});
     // 31 of 32 learners wait half of their time; s clocks of 10,000 pass before they do.
-    claim({"ssp-5.straggler", simulated, at + "share of the learners' time spent waiting",
-           about(0.48, 0.005), measured.waiting});
-    claim({"ssp-5.straggler.constant", derived, at + "the same, 31/64 whatever s",
+    claim({"ssp-5.straggler.share" + id, simulated,
+           at + "share of the learners' time spent waiting", about(0.48, 0.005), measured.waiting});
+    claim({"ssp-5.straggler.constant" + id, derived, at + "the same, 31/64 whatever s",
            about(31.0 / 64, bound / (2.0 * clocks) + 0.001), measured.waiting});
     // 31 learners miss s updates of the straggler, which sees s more of each of them.
-    claim({"ssp-3.straggler.missing", derived, at + "older updates of others that a read misses",
+    claim({"ssp-3.straggler.missing" + id, derived,
+           at + "older updates of others that a read misses",
            about(31.0 / 32 * bound, 0.01 * bound), measured.missing});
-    claim({"ssp-3.straggler.extra", derived, at + "newer updates of others that a read sees",
+    claim({"ssp-3.straggler.extra" + id, derived, at + "newer updates of others that a read sees",
            about(31.0 / 32 * bound, 0.01 * bound), measured.extra});
   }
 }

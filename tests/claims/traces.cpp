@@ -47,6 +47,10 @@ std::string named(const Job& job, const std::string& what) {
   return "job " + std::to_string(job.number) + ": " + what;
 }
 
+std::string identified(const std::string& item, const Job& job) {
+  return item + ".job-" + std::to_string(job.number);
+}
+
 double sd_over_mean(const std::vector<double>& times) {
   const double n = static_cast<double>(times.size());
   const double mean = std::accumulate(times.begin(), times.end(), 0.0) / n;
@@ -78,67 +82,81 @@ double replayed_slowest(const Job& job) {
 }  // namespace
 
 TEST_CASE("traces: how the times of three measured jobs differ and persist") {
-  GRADRACE_NEEDS_DATA("traces");
+  if (cannot_claim({"traces-share", "traces-lag1", "traces-sd", "traces-verdict", "traces-speeds"},
+                   analysed, "three measured jobs: how their times differ and persist", "traces"))
+    return;
   for (const Job& job : jobs) {
     const Trace trace = trace_of(job);
     const Structure structure = structure_of(trace);
     REQUIRE(trace.series.size() == workers);
-    claim({"traces-share", analysed, named(job, "share of the variance between workers"),
-           about(job.share_between, .005), structure.share_between});
+    claim({identified("traces-share", job), analysed,
+           named(job, "share of the variance between workers"), about(job.share_between, .005),
+           structure.share_between});
     // The analysis estimated them otherwise: they differ by a few of the ends in 240 or more.
     const auto [least, most] = std::ranges::minmax(structure.lag1);
-    claim({"traces-lag1.least", analysed, named(job, "least lag-1 autocorrelation of a worker"),
-           about(job.lag1_least, .01), least});
-    claim({"traces-lag1.most", analysed, named(job, "largest lag-1 autocorrelation of a worker"),
-           about(job.lag1_most, .01), most});
+    claim({identified("traces-lag1.least", job), analysed,
+           named(job, "least lag-1 autocorrelation of a worker"), about(job.lag1_least, .01),
+           least});
+    claim({identified("traces-lag1.most", job), analysed,
+           named(job, "largest lag-1 autocorrelation of a worker"), about(job.lag1_most, .01),
+           most});
     std::vector<double> sds;
     for (const auto& times : trace.series) sds.push_back(sd_over_mean(times));
-    claim({"traces-sd.least", analysed, named(job, "least standard deviation over mean"),
+    claim({identified("traces-sd.least", job), analysed,
+           named(job, "least standard deviation over mean"),
            about(job.sd_least, job.sd_least_digit / 2), std::ranges::min(sds)});
-    claim({"traces-sd.most", analysed, named(job, "largest standard deviation over mean"),
-           about(job.sd_most, .005), std::ranges::max(sds)});
-    claim({"traces-verdict", analysed,
+    claim({identified("traces-sd.most", job), analysed,
+           named(job, "largest standard deviation over mean"), about(job.sd_most, .005),
+           std::ranges::max(sds)});
+    claim({identified("traces-verdict", job), analysed,
            named(job, "1 if `fit` calls it " + std::string(job.verdict == Verdict::persistent
                                                                ? "persistence"
                                                                : "static heterogeneity")),
            exactly(1), verdict_of(structure) == job.verdict ? 1.0 : 0.0});
     if (job.number == 2) {
       const auto [fastest, slowest] = std::ranges::minmax(structure.learner_means);
-      claim({"traces-speeds", analysed, named(job, "mean of the slowest worker over the fastest's"),
-             about(1.32, .005), slowest / fastest});
+      claim({identified("traces-speeds", job), analysed,
+             named(job, "mean of the slowest worker over the fastest's"), about(1.32, .005),
+             slowest / fastest});
     }
   }
 }
 
 TEST_CASE("traces: three measured jobs are lognormal rather than exponential") {
-  GRADRACE_NEEDS_DATA("traces");
+  if (cannot_claim({"traces-aic"}, analysed, "three measured jobs: their families", "traces"))
+    return;
   for (const Job& job : jobs) {
     const Trace trace = trace_of(job);
     const Structure structure = structure_of(trace);
     const Fits fits = fit_families(evened_times(trace, structure));
     const Fit &lognormal = fit_of(fits, "lognormal"), &exponential = fit_of(fits, "exponential");
-    claim({"traces-aic", analysed, named(job, "AIC of lognormal less that of exponential"),
-           no_more_than(0), lognormal.aic - exponential.aic});
-    claim({"traces-aic.best", analysed, named(job, "families of lower AIC than lognormal"),
-           exactly(0), static_cast<double>(&lognormal - fits.fits.data())});
+    claim({identified("traces-aic.order", job), analysed,
+           named(job, "AIC of lognormal less that of exponential"), no_more_than(0),
+           lognormal.aic - exponential.aic});
+    claim({identified("traces-aic.best", job), analysed,
+           named(job, "families of lower AIC than lognormal"), exactly(0),
+           static_cast<double>(&lognormal - fits.fits.data())});
     if (job.number != 1) continue;
     // Times in units of their mean.  The analysis counts the fixed offset of its lognormal law as a
     // third parameter, and lets that of its exponential law free.
     const double unit = 2 * structure.n * std::log(structure.mean);
-    claim({"traces-aic.lognormal", analysed, named(job, "AIC of lognormal, with a third parameter"),
-           about(-8712, .5), lognormal.aic - unit + 2});
-    claim({"traces-aic.shifted", analysed, named(job, "AIC of shifted exponential"),
-           about(-5808, .5), fit_of(fits, "shifted-exponential").aic - unit});
-    claim({"traces-aic.exponential", derived,
+    claim({identified("traces-aic.lognormal", job), analysed,
+           named(job, "AIC of lognormal, with a third parameter"), about(-8712, .5),
+           lognormal.aic - unit + 2});
+    claim({identified("traces-aic.shifted", job), analysed,
+           named(job, "AIC of shifted exponential"), about(-5808, .5),
+           fit_of(fits, "shifted-exponential").aic - unit});
+    claim({identified("traces-aic.exponential", job), derived,
            named(job, "AIC of exponential, 2 n + 2 whatever the times"),
            about(2 * structure.n + 2, 1e-6), exponential.aic - unit});
   }
 }
 
 TEST_CASE("traces: a replay of three measured jobs waits for the slowest worker of each step") {
-  GRADRACE_NEEDS_DATA("traces");
+  if (cannot_claim({"traces-slowest"}, analysed, "three measured jobs: a replay in step", "traces"))
+    return;
   for (const Job& job : jobs) {
-    claim({"traces-slowest", analysed,
+    claim({identified("traces-slowest", job), analysed,
            named(job, "sync on the replayed times: time of a step over a minibatch's"),
            about(job.slowest, .005), replayed_slowest(job)});
   }
