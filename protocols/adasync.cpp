@@ -74,7 +74,7 @@ Choice numerical_choice(const Distribution& law, std::uint32_t k0, std::uint32_t
   for (std::uint32_t k = 1; k <= learners; ++k) time[k] = law.expected_order_statistic(k, learners);
   const std::uint32_t below = std::max(1u, k0 - 1), above = std::min(learners, k0 + 1);
   const double rise = above > below ? (time[above] - time[below]) / (above - below) : 0;
-  const double c = double{k0} * k0 * rise;
+  const double c = static_cast<double>(k0) * k0 * rise;
   return [time = std::move(time), c, learners](double r) {
     if (std::isinf(r)) return learners;
     const auto bound = [&](std::uint32_t k) { return time[k] + r * c / k; };
