@@ -3,22 +3,15 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 
-#include "models/dataset.h"
-#include "models/model.h"
+#include "models/supervised.h"
 
 namespace gradrace {
 
 /// Softmax regression; see the page in softmax.cpp.  Parameters: W [classes, features], row-major,
 /// then b [classes].
-struct SoftmaxConfig {
-  LoadDataset dataset;
-  std::uint32_t minibatch = 32;       // m
-  double l2 = 0;                      // lambda
-  double init_sd = 0;                 // of W and b at the start
-  std::string sampling = "iid";       // or epoch
-  std::string precision = "float32";  // or float64
+struct SoftmaxConfig : SupervisedConfig {
+  double init_sd = 0;  // of W and b at the start
 };
 
 /// Reads the data.  train_rows: the training loss is that of the first so many rows of a fixed

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <Eigen/Core>
+#include <cstddef>
+
+#include "models/batch.h"
+
+namespace gradrace {
+
+/// y = x W^T + b of n rows at once.  W [outputs, inputs], row-major, then b [outputs] stand in the
+/// parameters from `first` on.
+struct Dense {
+  std::size_t inputs, outputs;
+  std::size_t first = 0;
+
+  std::size_t weights() const { return outputs * inputs; }
+  std::size_t end() const { return first + weights() + outputs; }
+
+  template <class Real>
+  Eigen::Map<const RowMajor<Real>> W(const Real* w) const {
+    return {w + first, rows(), columns()};
+  }
+
+  /// x [n, inputs], y [n, outputs].
+  template <class Real, class X>
+  void forward(const Real* w, const X& x, Units<Real>& y) const {
+    const Eigen::Map<const Eigen::Matrix<Real, 1, Eigen::Dynamic>> b(w + first + weights(), rows());
+    RowMajor<Real> product(x.rows(), rows());
+    product.noalias() = x * W(w).transpose();
+    y = product.rowwise() + b;
+  }
+
+  /// The layer's part of g from dy [n, outputs], the derivative by y.
+  template <class Real, class X>
+  void backward(const X& x, const Units<Real>& dy, Real* g) const {
+    Eigen::Map<RowMajor<Real>> dW(g + first, rows(), columns());
+    dW.noalias() = dy.transpose() * x;
+    for (Eigen::Index c = 0; c < rows(); ++c) dW.data()[dW.size() + c] = dy.col(c).sum();
+  }
+
+ private:
+  Eigen::Index rows() const { return static_cast<Eigen::Index>(outputs); }
+  Eigen::Index columns() const { return static_cast<Eigen::Index>(inputs); }
+};
+
+}  // namespace gradrace

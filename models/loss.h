@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+
+#include "models/batch.h"
+#include "models/dataset.h"
+
+namespace gradrace {
+
+/// Over some rows.
+struct LossSum {
+  double loss = 0;
+  double wrong = 0;  // rows whose answer is wrong
+};
+
+/// How far a model's scores s [n, outputs] of a batch are from its labels.
+template <class Real>
+class Loss {
+ public:
+  virtual ~Loss() = default;
+
+  /// How many scores a row of the data has.
+  virtual std::size_t outputs(const Dataset& data) const = 0;
+
+  /// Adds the batch to the sum, row by row; destroys s.
+  virtual void add(const Batch<Real>& batch, Units<Real>& s, LossSum& sum) = 0;
+
+  /// s becomes the derivative of the mean loss by s.
+  virtual void differentiate(const Batch<Real>& batch, Units<Real>& s) = 0;
+};
+
+/// -ln p(class | x), p(c | x) = exp(s_c) / sum_k exp(s_k).  The answer is the class of the greatest
+/// score, the lowest class winning ties.
+template <class Real>
+std::unique_ptr<Loss<Real>> cross_entropy();
+
+}  // namespace gradrace

@@ -1,0 +1,19 @@
+#include "models/supervised.h"
+
+namespace gradrace {
+
+void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, DataShelf& shelf) {
+  constexpr std::string_view samplings[] = {"iid", "epoch"};
+  constexpr std::string_view precisions[] = {"float32", "float64"};
+  read_kind<LoadDataset, DataShelf&>(fields, "dataset", dataset_catalog(), config.dataset,
+                                     Need::required, "what is learnt", shelf);
+  fields.integer("minibatch", config.minibatch, Need::defaulted, at_least(1),
+                 "samples m of one gradient");
+  fields.real("l2", config.l2, Need::defaulted, at_least(0), "factor of " + std::string(norm));
+  fields.choice("sampling", config.sampling, samplings, Need::defaulted,
+                "rows with replacement, or each once in a learner's epoch");
+  fields.choice("precision", config.precision, precisions, Need::defaulted,
+                "float64 is for checking");
+}
+
+}  // namespace gradrace

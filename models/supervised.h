@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "models/cpu_device.h"
+#include "models/dataset.h"
+#include "models/model.h"
+
+namespace gradrace {
+
+/// The keys that every model of a data set has.
+struct SupervisedConfig {
+  LoadDataset dataset;
+  std::uint32_t minibatch = 32;       // m
+  double l2 = 0;                      // lambda
+  std::string sampling = "iid";       // or epoch
+  std::string precision = "float32";  // or float64
+};
+
+/// `norm`: what l2 is the factor of, as the model's page writes it.
+void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, DataShelf& shelf);
+
+/// Makes the model; reads the data.  train_rows: the training loss is that of the first so many
+/// rows of a fixed shuffle.
+template <class Real, class Config>
+using MakeModel = std::unique_ptr<Model<Real>> (*)(const Config& config,
+                                                   std::optional<std::uint64_t> train_rows);
+
+/// The specification of a model of a data set; Config is a SupervisedConfig with more keys.
+template <class Config>
+class SupervisedSpec final : public ModelSpec {
+ public:
+  SupervisedSpec(Config config, MakeModel<float, Config> make_float32,
+                 MakeModel<double, Config> make_float64)
+      : config_(std::move(config)), make_float32_(make_float32), make_float64_(make_float64) {}
+
+  std::uint32_t minibatch() const override { return config_.minibatch; }
+  std::uint64_t training_rows() const override { return config_.dataset()->train.count; }
+  bool has_dataset() const override { return true; }
+  std::string data_hash() const override { return config_.dataset()->hash; }
+
+  std::unique_ptr<Device> make_device(const DeviceOptions& options) const override {
+    require_cpu(options.device);
+    if (config_.precision == "float64")
+      return make_cpu_device(make_float64_(config_, options.train_rows));
+    return make_cpu_device(make_float32_(config_, options.train_rows));
+  }
+
+ private:
+  Config config_;
+  MakeModel<float, Config> make_float32_;
+  MakeModel<double, Config> make_float64_;
+};
+
+}  // namespace gradrace

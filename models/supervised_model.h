@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "models/batch.h"
+#include "models/dense.h"
+#include "models/loss.h"
+#include "models/minibatch.h"
+#include "models/supervised.h"
+
+namespace gradrace {
+
+/// A model of a data set: F(w) = mean loss of the rows + l2 sum of ||W||_F^2 over its layers (no
+/// factor 1/2; biases are not regularised).  What is left to the model is how scores come from
+/// rows.
+///
+/// A block of rows is one product, so that a value's numbers do not depend on what else is
+/// evaluated.
+template <class Real>
+class Supervised : public Model<Real> {
+ public:
+  Supervised(const SupervisedConfig& config, std::unique_ptr<Loss<Real>> loss,
+             std::optional<std::uint64_t> train_rows);
+
+  std::size_t parameters() const final { return layers().back().end(); }
+  void gradient(std::span<const Real> w, const MinibatchName& name, std::span<Real> g) final;
+  void evaluate(std::span<const Real* const> values, std::span<Evaluation> results) final;
+
+ protected:
+  const Dataset& data() const { return *data_; }
+  std::size_t outputs() const { return loss_->outputs(*data_); }
+
+  /// Where the weights stand, in the order of the parameters.
+  virtual std::span<const Dense> layers() const = 0;
+
+  /// scores [n, outputs] of the batch at w.
+  virtual void forward(const Real* w, const Batch<Real>& batch, Units<Real>& scores) = 0;
+
+  /// g [d], without the regulariser, from the derivative by the scores.  Comes after the forward
+  /// pass of the same w and batch.
+  virtual void backward(const Real* w, const Batch<Real>& batch, const Units<Real>& by_scores,
+                        Real* g) = 0;
+
+ private:
+  /// Rows of one product: their features stay in the L2 cache while every value is tried on them.
+  static constexpr std::size_t block_rows = 256;
+
+  std::vector<LossSum> pass(const Rows& split, std::span<const std::uint32_t> rows,
+                            std::span<const Real* const> values);
+  double regulariser(const Real* w) const;
+
+  std::shared_ptr<const Dataset> data_;
+  std::unique_ptr<Loss<Real>> loss_;
+  Sampling sampling_;
+  double l2_;
+  std::vector<std::uint32_t> train_rows_, test_rows_;  // that an evaluation looks at
+  std::vector<std::uint32_t> rows_;
+  Batch<Real> minibatch_, block_;
+  Units<Real> scores_;
+};
+
+}  // namespace gradrace
