@@ -20,7 +20,8 @@ using Units = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic>;
 template <class Real>
 struct Batch {
   RowMajor<Real> x;                   // [n, d]
-  std::vector<std::uint8_t> classes;  // [n]
+  std::vector<std::uint8_t> classes;  // [n], or empty
+  std::vector<Real> targets;          // [n], or empty
 
   void gather(const Dataset& data, const Rows& split, std::span<const std::uint32_t> rows);
 };

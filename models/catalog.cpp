@@ -2,6 +2,8 @@
 
 namespace gradrace {
 
+extern const ModelEntry least_squares_entry;
+extern const ModelEntry logistic_entry;
 extern const ModelEntry quadratic_entry;
 extern const ModelEntry softmax_entry;
 
@@ -9,6 +11,8 @@ const ModelCatalog& model_catalog() {
   // clang-format off
   static const ModelEntry* const entries[] = {
       &quadratic_entry,
+      &least_squares_entry,
+      &logistic_entry,
       &softmax_entry,
   };
   // clang-format on

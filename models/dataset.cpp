@@ -23,12 +23,17 @@ void add_number(Hash& hash, std::uint64_t number) {
   for (int i = 0; i < 8; ++i) hash.add(static_cast<std::uint8_t>(number >> (8 * i)));
 }
 
+void add_floats(Hash& hash, const std::vector<float>& floats) {
+  add_bytes(hash,
+            {reinterpret_cast<const std::uint8_t*>(floats.data()), floats.size() * sizeof(float)});
+}
+
 void add_rows(Hash& hash, const Rows& rows) {
   add_number(hash, rows.count);
   add_bytes(hash, rows.bytes);
-  add_bytes(hash, {reinterpret_cast<const std::uint8_t*>(rows.floats.data()),
-                   rows.floats.size() * sizeof(float)});
+  add_floats(hash, rows.floats);
   add_bytes(hash, rows.classes);
+  add_floats(hash, rows.targets);
 }
 
 std::string content_hash(const Dataset& dataset) {
@@ -45,12 +50,23 @@ void check_rows(const Dataset& dataset, const Rows& rows) {
   GRADRACE_CHECK(rows.count > 0 && rows.count <= std::numeric_limits<std::uint32_t>::max(),
                  "a data set has 1 to 2^32 - 1 rows");
   const std::size_t numbers = rows.count * dataset.features;
-  GRADRACE_CHECK(rows.classes.size() == rows.count, "each row has a class");
+  const bool classified = dataset.classes > 0;
+  GRADRACE_CHECK(rows.classes.size() == (classified ? rows.count : 0) &&
+                     rows.targets.size() == (classified ? 0 : rows.count),
+                 "each row has a class or each a target");
   GRADRACE_CHECK((rows.bytes.size() == numbers && rows.floats.empty()) ||
                      (rows.floats.size() == numbers && rows.bytes.empty()),
                  "features are bytes or floats");
   for (const std::uint8_t c : rows.classes)
     GRADRACE_CHECK(c < dataset.classes, "classes are counted from 0");
+}
+
+void check(const Dataset& dataset) {
+  check_rows(dataset, dataset.train);
+  check_rows(dataset, dataset.test);
+  const auto& image = dataset.image;
+  GRADRACE_CHECK(!image || image->channels * image->height * image->width == dataset.features,
+                 "an image has as many numbers as a row");
 }
 
 }  // namespace
@@ -61,8 +77,7 @@ std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
   auto& slot = shelf_[name];
   if (slot) return slot;
   auto dataset = std::make_shared<Dataset>(load());
-  check_rows(*dataset, dataset->train);
-  check_rows(*dataset, dataset->test);
+  check(*dataset);
   dataset->hash = content_hash(*dataset);
   return slot = std::move(dataset);
 }

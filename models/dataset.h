@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,19 +17,27 @@
 
 namespace gradrace {
 
-/// Rows of one split: features and class.  Small integers stay bytes; what is not is float.
+/// Rows of one split: features, and a class or a target.  Small integers stay bytes; what is not is
+/// float.
 struct Rows {
   std::size_t count = 0;
   std::vector<std::uint8_t> bytes;    // [count, features], or empty
   std::vector<float> floats;          // [count, features], or empty
-  std::vector<std::uint8_t> classes;  // [count]
+  std::vector<std::uint8_t> classes;  // [count], or empty
+  std::vector<float> targets = {};    // [count], or empty
 };
 
-/// A classification task, immutable and shared by every run that uses it.
+/// Features that are images: [channels, height, width] of each row, the width beside itself.
+struct ImageShape {
+  std::size_t channels = 0, height = 0, width = 0;
+};
+
+/// A task of classification or regression, immutable and shared by every run that uses it.
 struct Dataset {
   std::size_t features = 0;
-  std::size_t classes = 0;
-  float byte_scale = 1;  // a feature is its byte times this
+  std::size_t classes = 0;  // 0: the rows have targets
+  float byte_scale = 1;     // a feature is its byte times this
+  std::optional<ImageShape> image = {};
   Rows train, test;
   std::string hash;  // of the content, hexadecimal
 };

@@ -34,11 +34,19 @@ struct Dense {
   template <class Real, class X>
   void backward(const X& x, const Units<Real>& dy, Real* g) const {
     Eigen::Map<RowMajor<Real>> dW(g + first, rows(), columns());
-    dW.noalias() = dy.transpose() * x;
+    if (weights() <= most_small) {
+      dW = RowMajor<Real>(dy.transpose() * x);
+    } else {
+      dW.noalias() = dy.transpose() * x;
+    }
     for (Eigen::Index c = 0; c < rows(); ++c) dW.data()[dW.size() + c] = dy.col(c).sum();
   }
 
  private:
+  /// Eigen adds up the numbers of a small product in an order that depends on where in memory the
+  /// result begins; up to this many weights it begins where it always does.
+  static constexpr std::size_t most_small = 1024;
+
   Eigen::Index rows() const { return static_cast<Eigen::Index>(outputs); }
   Eigen::Index columns() const { return static_cast<Eigen::Index>(inputs); }
 };

@@ -63,6 +63,8 @@ class ModelSpec {
   /// Size of the training set, 0 if there is none.  Reads the data.
   virtual std::uint64_t training_rows() const = 0;
   virtual bool has_dataset() const = 0;
+  /// Whether answers on the test set are right or wrong.
+  virtual bool has_test_error() const = 0;
 
   /// Hash of the data's content, empty if there are none.  Reads the data.
   virtual std::string data_hash() const = 0;

@@ -86,6 +86,7 @@ class QuadraticSpec final : public ModelSpec {
   std::uint32_t minibatch() const override { return config_.minibatch; }
   std::uint64_t training_rows() const override { return 0; }
   bool has_dataset() const override { return false; }
+  bool has_test_error() const override { return false; }
   std::string data_hash() const override { return {}; }
 
   const QuadraticConfig* quadratic() const override { return &config_; }

@@ -15,6 +15,8 @@ namespace gradrace {
 
 /// The keys that every model of a data set has.
 struct SupervisedConfig {
+  static constexpr bool classifies = true;
+
   LoadDataset dataset;
   std::uint32_t minibatch = 32;       // m
   double l2 = 0;                      // lambda
@@ -42,6 +44,7 @@ class SupervisedSpec final : public ModelSpec {
   std::uint32_t minibatch() const override { return config_.minibatch; }
   std::uint64_t training_rows() const override { return config_.dataset()->train.count; }
   bool has_dataset() const override { return true; }
+  bool has_test_error() const override { return Config::classifies; }
   std::string data_hash() const override { return config_.dataset()->hash; }
 
   std::unique_ptr<Device> make_device(const DeviceOptions& options) const override {

@@ -6,6 +6,7 @@ extern const DatasetEntry idx_entry;
 extern const DatasetEntry cifar10_entry;
 extern const DatasetEntry digits_entry;
 extern const DatasetEntry synthetic_entry;
+extern const DatasetEntry synthetic_regression_entry;
 
 const DatasetCatalog& dataset_catalog() {
   // clang-format off
@@ -14,6 +15,7 @@ const DatasetCatalog& dataset_catalog() {
       &cifar10_entry,
       &digits_entry,
       &synthetic_entry,
+      &synthetic_regression_entry,
   };
   // clang-format on
   static const DatasetCatalog catalog{"datasets", "kind", entries};

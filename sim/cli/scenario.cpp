@@ -91,8 +91,8 @@ void visit_stop(Fields& fields, Point& point, bool model_read, bool record_read)
   if (stop.epochs && !has_dataset) {
     fields.complain("epochs", "needs a model with a data set", "time, updates, gradients");
   }
-  if (stop.test_error && point.model && !has_dataset) {
-    fields.complain("test_error", "needs a model with a data set", "loss");
+  if (stop.test_error && point.model && !point.model->has_test_error()) {
+    fields.complain("test_error", "needs a model of a data set with classes", "loss");
   }
   fields.close();
 }

@@ -22,8 +22,9 @@ TEST_CASE("models: names are unique and pages are full") {
     CHECK(!entry->page.definition.empty());
     CHECK(!entry->page.source.empty());
   }
-  CHECK(names == std::set<std::string_view>{"quadratic", "softmax", "idx", "cifar10", "digits",
-                                            "synthetic"});
+  CHECK(names == std::set<std::string_view>{"quadratic", "least-squares", "logistic", "softmax",
+                                            "idx", "cifar10", "digits", "synthetic",
+                                            "synthetic-regression"});
 }
 
 TEST_CASE("models: the example of every page is read") {

@@ -1,0 +1,41 @@
+#include "models/least_squares.h"
+
+#include "models/linear.h"
+
+namespace gradrace {
+namespace {
+
+constexpr Page page{
+    "least-squares",
+    "Linear regression of a real target y: F(w, b) = 1/2 mean (w . x + b - y)^2 + l2 ||w||^2 (b is "
+    "not regularised), with w [features] and b starting at zero.  With X the rows (x, 1) and D the "
+    "identity but for a 0 at b, the minimum solves (X^T X / n + 2 l2 D) w = X^T y / n, and the "
+    "smoothness is the greatest eigenvalue of that matrix.  The test loss is the same on the test "
+    "rows; there is no test error.",
+    "Bishop, Pattern Recognition and Machine Learning, 2006, eq. 3.24 to 3.28",
+    R"({"kind": "least-squares", "dataset": {"kind": "synthetic-regression"}})"};
+
+ModelProduct read(Fields& fields, DataShelf& shelf) {
+  LeastSquaresConfig config;
+  visit(fields, config, "||w||^2", shelf);
+  if (!fields.good()) return nullptr;
+  return std::make_shared<SupervisedSpec<LeastSquaresConfig>>(config, make_least_squares<float>,
+                                                              make_least_squares<double>);
+}
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<Model<Real>> make_least_squares(const LeastSquaresConfig& config,
+                                                std::optional<std::uint64_t> train_rows) {
+  return make_linear(config, half_square<Real>(), 0, train_rows);
+}
+
+template std::unique_ptr<Model<float>> make_least_squares(const LeastSquaresConfig&,
+                                                          std::optional<std::uint64_t>);
+template std::unique_ptr<Model<double>> make_least_squares(const LeastSquaresConfig&,
+                                                           std::optional<std::uint64_t>);
+
+extern const ModelEntry least_squares_entry{page, read};
+
+}  // namespace gradrace

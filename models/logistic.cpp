@@ -1,0 +1,40 @@
+#include "models/logistic.h"
+
+#include "models/linear.h"
+
+namespace gradrace {
+namespace {
+
+constexpr Page page{
+    "logistic",
+    "Logistic regression of two classes: s = w . x + b, with w [features] and b starting at zero.  "
+    "Objective: F(w, b) = mean ln(1 + exp(-y s)) + l2 ||w||^2 (no factor 1/2; b is not "
+    "regularised), y = 1 for class 1 and -1 for class 0.  The test loss is the same on the test "
+    "rows; the test error is the fraction of rows with y s < 0, or s = 0 and y = 1.",
+    "Bishop, Pattern Recognition and Machine Learning, 2006, eq. 4.87 to 4.91",
+    R"({"kind": "logistic", "dataset": {"kind": "synthetic", "classes": 2}, "l2": 0.0001})"};
+
+ModelProduct read(Fields& fields, DataShelf& shelf) {
+  LogisticConfig config;
+  visit(fields, config, "||w||^2", shelf);
+  if (!fields.good()) return nullptr;
+  return std::make_shared<SupervisedSpec<LogisticConfig>>(config, make_logistic<float>,
+                                                          make_logistic<double>);
+}
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<Model<Real>> make_logistic(const LogisticConfig& config,
+                                           std::optional<std::uint64_t> train_rows) {
+  return make_linear(config, logistic_loss<Real>(), 0, train_rows);
+}
+
+template std::unique_ptr<Model<float>> make_logistic(const LogisticConfig&,
+                                                     std::optional<std::uint64_t>);
+template std::unique_ptr<Model<double>> make_logistic(const LogisticConfig&,
+                                                      std::optional<std::uint64_t>);
+
+extern const ModelEntry logistic_entry{page, read};
+
+}  // namespace gradrace
