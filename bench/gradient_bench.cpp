@@ -45,7 +45,15 @@ void BM_Gradient_Softmax784x10(benchmark::State& state) {
 }
 BENCHMARK(BM_Gradient_Softmax784x10)->Arg(1)->Arg(32)->Arg(128)->Unit(benchmark::kMicrosecond);
 
-/// The same with one sample, by what acts once per update or gradient.
+void BM_Gradient_Mlp784x128x10(benchmark::State& state) {
+  replay_updates(state, R"({"kind": "mlp", "widths": [128], "minibatch": )" +
+                            std::to_string(state.range(0)) +
+                            R"(, "dataset": {"kind": "synthetic", "features": 784, "rows": 10000,
+                               "test_rows": 10}})");
+}
+BENCHMARK(BM_Gradient_Mlp784x128x10)->Arg(1)->Arg(32)->Arg(128)->Unit(benchmark::kMicrosecond);
+
+/// Softmax with one sample, by what acts once per update or gradient.
 void BM_Optimiser_Softmax784x10(benchmark::State& state, const Rule& rule, double clip) {
   replay_updates(state, softmax784x10(1), rule, clip);
 }

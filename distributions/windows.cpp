@@ -10,17 +10,13 @@ namespace {
 constexpr double endless = std::numeric_limits<double>::infinity();
 
 void read_learners(Fields& fields, std::vector<std::uint32_t>& learners, std::uint32_t most) {
-  std::vector<double> numbers;
-  fields.reals(
+  std::vector<std::uint64_t> numbers;
+  fields.integers(
       "learners", numbers, Need::none,
       {.low = 0, .high = double(most), .high_allowed = false, .high_name = "cluster.learners"},
       "who is slowed, counted from 0 (default: all)");
-  const auto is_broken = [](double x) { return x != std::floor(x); };
-  if (std::any_of(numbers.begin(), numbers.end(), is_broken)) {
-    fields.complain("learners", "must be whole numbers");
-  } else if (fields.has("learners") && numbers.empty() && fields.good()) {
+  if (fields.has("learners") && numbers.empty() && fields.good())
     fields.complain("learners", "must be at least one");
-  }
   learners.assign(numbers.begin(), numbers.end());
   std::sort(learners.begin(), learners.end());
 }

@@ -4,6 +4,7 @@ namespace gradrace {
 
 extern const ModelEntry least_squares_entry;
 extern const ModelEntry logistic_entry;
+extern const ModelEntry mlp_entry;
 extern const ModelEntry quadratic_entry;
 extern const ModelEntry softmax_entry;
 
@@ -14,6 +15,7 @@ const ModelCatalog& model_catalog() {
       &least_squares_entry,
       &logistic_entry,
       &softmax_entry,
+      &mlp_entry,
   };
   // clang-format on
   static const ModelCatalog catalog{"models", "kind", entries};

@@ -1,9 +1,12 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <algorithm>
+#include <boost/random/normal_distribution.hpp>
 #include <cstddef>
 
 #include "models/batch.h"
+#include "sim/random.h"
 
 namespace gradrace {
 
@@ -40,6 +43,21 @@ struct Dense {
       dW.noalias() = dy.transpose() * x;
     }
     for (Eigen::Index c = 0; c < rows(); ++c) dW.data()[dW.size() + c] = dy.col(c).sum();
+  }
+
+  /// dx [n, inputs], the derivative by x.
+  template <class Real>
+  void propagate(const Real* w, const Units<Real>& dy, Units<Real>& dx) const {
+    dx.resize(dy.rows(), columns());
+    dx.noalias() = dy * W(w);
+  }
+
+  /// W is N(0, sd^2), one after the other; b is 0.
+  template <class Real>
+  void initialise(double sd, Stream& words, Real* w) const {
+    boost::random::normal_distribution<double> normal(0, sd);
+    for (std::size_t i = first; i < first + weights(); ++i) w[i] = static_cast<Real>(normal(words));
+    std::fill(w + first + weights(), w + end(), Real{0});
   }
 
  private:

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -95,6 +96,16 @@ class Fields {
     std::uint64_t number = value;
     integer(key, number, need, range, meaning);
     value = static_cast<std::uint32_t>(number);
+  }
+  /// An array of whole numbers; a single one is read as an array of one.
+  void integers(std::string_view key, std::vector<std::uint64_t>& values, Need need, Range range,
+                std::string_view meaning) {
+    std::vector<double> numbers(values.begin(), values.end());
+    reals(key, numbers, need, range, meaning);
+    for (const double x : numbers) {
+      if (x != std::floor(x)) return complain(key, "must be whole numbers");
+    }
+    values.assign(numbers.begin(), numbers.end());
   }
 
   /// A nested object.  True: its fields come next, then close().

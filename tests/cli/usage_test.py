@@ -21,7 +21,7 @@ class BadScenarios(ProgramTest):
         self.assertGreater(len(files), 10)
         # A new kind does not change what is expected.
         lists = {}
-        for catalog in ("protocols", "distributions", "learning-rates", "persistence"):
+        for catalog in ("protocols", "distributions", "learning-rates", "persistence", "models"):
             lines = self.call("list", catalog)[0].splitlines()[1:]
             names = [line.split()[0] for line in lines if line and not line.startswith("  every one")]
             lists[", ".join(names)] = f"<{catalog}>"

@@ -23,7 +23,7 @@ TEST_CASE("models: names are unique and pages are full") {
     CHECK(!entry->page.source.empty());
   }
   CHECK(names == std::set<std::string_view>{"quadratic", "least-squares", "logistic", "softmax",
-                                            "idx", "cifar10", "digits", "synthetic",
+                                            "mlp", "idx", "cifar10", "digits", "synthetic",
                                             "synthetic-regression"});
 }
 

@@ -6,6 +6,7 @@
 
 #include "models/least_squares.h"
 #include "models/logistic.h"
+#include "models/mlp.h"
 #include "models/softmax.h"
 #include "tests/models/checks.h"
 
@@ -42,11 +43,17 @@ std::vector<Subject> subjects() {
       R"("kind": "synthetic", "test_rows": 41, "features": 13, "classes": 5)";
   const std::string two = R"("kind": "synthetic", "test_rows": 41, "features": 13, "classes": 2)";
   const std::string targets = R"("kind": "synthetic-regression", "test_rows": 41, "features": 13)";
+  MlpConfig relu, tanh;
+  relu.widths = {7};
+  tanh.widths = {9, 6};
+  tanh.activation = "tanh";
   return {
       subject("softmax", classes, SoftmaxConfig{}, make_softmax<float>, make_softmax<double>),
       subject("logistic", two, LogisticConfig{}, make_logistic<float>, make_logistic<double>),
       subject("least-squares", targets, LeastSquaresConfig{}, make_least_squares<float>,
               make_least_squares<double>),
+      subject("mlp, relu", classes, relu, make_mlp<float>, make_mlp<double>),
+      subject("mlp, tanh", classes, tanh, make_mlp<float>, make_mlp<double>),
   };
 }
 
