@@ -53,6 +53,14 @@ void BM_Gradient_Mlp784x128x10(benchmark::State& state) {
 }
 BENCHMARK(BM_Gradient_Mlp784x128x10)->Arg(1)->Arg(32)->Arg(128)->Unit(benchmark::kMicrosecond);
 
+/// LeNet with the size of CIFAR-10's images.
+void BM_Gradient_Cnn32x32x3(benchmark::State& state) {
+  replay_updates(state, R"({"kind": "cnn", "minibatch": )" + std::to_string(state.range(0)) +
+                            R"(, "dataset": {"kind": "synthetic", "features": 3072, "height": 32,
+                               "width": 32, "rows": 1000, "test_rows": 10}})");
+}
+BENCHMARK(BM_Gradient_Cnn32x32x3)->Arg(1)->Arg(32)->Arg(128)->Unit(benchmark::kMicrosecond);
+
 /// Softmax with one sample, by what acts once per update or gradient.
 void BM_Optimiser_Softmax784x10(benchmark::State& state, const Rule& rule, double clip) {
   replay_updates(state, softmax784x10(1), rule, clip);

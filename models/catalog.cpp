@@ -2,6 +2,7 @@
 
 namespace gradrace {
 
+extern const ModelEntry cnn_entry;
 extern const ModelEntry least_squares_entry;
 extern const ModelEntry logistic_entry;
 extern const ModelEntry mlp_entry;
@@ -16,6 +17,7 @@ const ModelCatalog& model_catalog() {
       &logistic_entry,
       &softmax_entry,
       &mlp_entry,
+      &cnn_entry,
   };
   // clang-format on
   static const ModelCatalog catalog{"models", "kind", entries};

@@ -33,11 +33,12 @@ ConstVector<Real> weights(const Dense& layer, const Real* w) {
 
 template <class Real>
 Supervised<Real>::Supervised(const SupervisedConfig& config, std::unique_ptr<Loss<Real>> loss,
-                             std::optional<std::uint64_t> train_rows)
+                             std::optional<std::uint64_t> train_rows, std::size_t block_rows)
     : data_(config.dataset()),
       loss_(std::move(loss)),
       sampling_(config.sampling == "epoch" ? Sampling::epoch : Sampling::iid),
       l2_(config.l2),
+      block_rows_(block_rows),
       train_rows_(data_->train.count),
       test_rows_(data_->test.count) {
   fix_blocking();
@@ -85,8 +86,8 @@ template <class Real>
 std::vector<LossSum> Supervised<Real>::pass(const Rows& split, std::span<const std::uint32_t> rows,
                                             std::span<const Real* const> values) {
   std::vector<LossSum> sums(values.size());
-  for (std::size_t first = 0; first < rows.size(); first += block_rows) {
-    block_.gather(*data_, split, rows.subspan(first, std::min(block_rows, rows.size() - first)));
+  for (std::size_t first = 0; first < rows.size(); first += block_rows_) {
+    block_.gather(*data_, split, rows.subspan(first, std::min(block_rows_, rows.size() - first)));
     for (std::size_t v = 0; v < values.size(); ++v) {
       forward(values[v], block_, scores_);
       loss_->add(block_, scores_, sums[v]);

@@ -24,8 +24,10 @@ namespace gradrace {
 template <class Real>
 class Supervised : public Model<Real> {
  public:
+  /// block_rows: rows of one product in an evaluation; what is computed of them stays in the L2
+  /// cache while every value is tried.
   Supervised(const SupervisedConfig& config, std::unique_ptr<Loss<Real>> loss,
-             std::optional<std::uint64_t> train_rows);
+             std::optional<std::uint64_t> train_rows, std::size_t block_rows = 256);
 
   std::size_t parameters() const final { return layers().back().end(); }
   void gradient(std::span<const Real> w, const MinibatchName& name, std::span<Real> g) final;
@@ -47,9 +49,6 @@ class Supervised : public Model<Real> {
                         Real* g) = 0;
 
  private:
-  /// Rows of one product: their features stay in the L2 cache while every value is tried on them.
-  static constexpr std::size_t block_rows = 256;
-
   std::vector<LossSum> pass(const Rows& split, std::span<const std::uint32_t> rows,
                             std::span<const Real* const> values);
   double regulariser(const Real* w) const;
@@ -58,6 +57,7 @@ class Supervised : public Model<Real> {
   std::unique_ptr<Loss<Real>> loss_;
   Sampling sampling_;
   double l2_;
+  std::size_t block_rows_;
   std::vector<std::uint32_t> train_rows_, test_rows_;  // that an evaluation looks at
   std::vector<std::uint32_t> rows_;
   Batch<Real> minibatch_, block_;

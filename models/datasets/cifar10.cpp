@@ -87,6 +87,7 @@ Dataset load(const fs::path& folder, const Config& config) {
   return {.features = config.grey ? pixels : 3 * pixels,
           .classes = classes,
           .byte_scale = 1.0f / 255,
+          .image = ImageShape{config.grey ? 1u : 3u, 32, 32},
           .train = std::move(train.rows),
           .test = std::move(test.rows),
           .hash = {}};

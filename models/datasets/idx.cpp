@@ -106,6 +106,7 @@ Dataset load(const fs::path& folder) {
   dataset.train = read_split(folder, "train", height, width);
   dataset.test = read_split(folder, "t10k", height, width);
   dataset.features = height * width;
+  dataset.image = {1, height, width};
   dataset.byte_scale = 1.0f / 255;
   dataset.classes = 1 + std::size_t{*std::ranges::max_element(dataset.train.classes)};
   const std::size_t greatest = *std::ranges::max_element(dataset.test.classes);

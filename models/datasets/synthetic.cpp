@@ -2,6 +2,7 @@
 #include <boost/random/normal_distribution.hpp>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct Config {
   std::uint64_t seed = 1;
   std::uint32_t rows = 4000, test_rows = 2000;
   std::uint32_t features = 32, classes = 10;
+  std::optional<std::uint64_t> height, width;
   double separation = 4.5;
 };
 
@@ -34,6 +36,8 @@ void visit(Fields& fields, Config& config) {
   fields.integer("rows", config.rows, Need::defaulted, between(1, 1e8), "training rows");
   fields.integer("test_rows", config.test_rows, Need::defaulted, between(1, 1e8), "test rows");
   fields.integer("features", config.features, Need::defaulted, between(1, 1e6), "numbers in a row");
+  fields.integer("height", config.height, at_least(1), "of images that the features are taken for");
+  fields.integer("width", config.width, at_least(1), "of those images");
   fields.integer("classes", config.classes, Need::defaulted, between(2, 256), "clusters");
   fields.real("separation", config.separation, Need::defaulted, at_least(0),
               "root-mean-square distance of two class means");
@@ -66,6 +70,13 @@ Rows make_rows(const Config& config, const std::vector<float>& means, std::uint3
   return rows;
 }
 
+/// As many channels as there are pixels for; none without height and width.
+std::optional<ImageShape> image(const Config& config) {
+  if (!config.height) return {};
+  return ImageShape{config.features / (*config.height * *config.width), *config.height,
+                    *config.width};
+}
+
 Dataset make(const Config& config) {
   const std::size_t d = config.features;
   std::vector<float> means(config.classes * d);
@@ -76,6 +87,7 @@ Dataset make(const Config& config) {
   Dataset dataset;
   dataset.features = d;
   dataset.classes = config.classes;
+  dataset.image = image(config);
   dataset.train = make_rows(config, means, config.rows, Part::train);
   dataset.test = make_rows(config, means, config.test_rows, Part::test);
   return dataset;
@@ -89,12 +101,21 @@ std::string name(const Config& config) {
        {config.seed, std::uint64_t{config.rows}, std::uint64_t{config.test_rows},
         std::uint64_t{config.features}, std::uint64_t{config.classes}})
     result += " " + std::to_string(number);
+  if (config.height)
+    result += " " + std::to_string(*config.height) + "x" + std::to_string(*config.width);
   return result + " " + separation;
 }
 
 LoadDataset read(Fields& fields, DataShelf& shelf) {
   Config config;
   visit(fields, config);
+  if (!fields.good()) return {};
+  if (config.height.has_value() != config.width.has_value())
+    fields.complain(config.height ? "height" : "width", "needs the other length of the images",
+                    "height and width, or none of them");
+  else if (config.height && (*config.height > config.features || *config.width > config.features ||
+                             config.features % (*config.height * *config.width) != 0))
+    fields.complain("features", "must be a multiple of height x width");
   if (!fields.good()) return {};
   return [&shelf, config] { return shelf.get(name(config), [&] { return make(config); }); };
 }

@@ -23,7 +23,7 @@ TEST_CASE("models: names are unique and pages are full") {
     CHECK(!entry->page.source.empty());
   }
   CHECK(names == std::set<std::string_view>{"quadratic", "least-squares", "logistic", "softmax",
-                                            "mlp", "idx", "cifar10", "digits", "synthetic",
+                                            "mlp", "cnn", "idx", "cifar10", "digits", "synthetic",
                                             "synthetic-regression"});
 }
 
@@ -84,6 +84,13 @@ TEST_CASE("models: bad values are refused at their keys") {
       {R"({"kind": "softmax", "dataset": {"kind": "synthetic"}, "init_sd": -1})", "it.init_sd"},
       {R"({"kind": "softmax", "dataset": {"kind": "synthetic"}, "sampling": "all"})",
        "it.sampling"},
+      {R"({"kind": "mlp", "dataset": {"kind": "synthetic"}})", "it.widths"},
+      {R"({"kind": "mlp", "dataset": {"kind": "synthetic"}, "widths": [0]})", "it.widths"},
+      {R"({"kind": "mlp", "dataset": {"kind": "synthetic"}, "widths": [2.5]})", "it.widths"},
+      {R"({"kind": "cnn", "dataset": {"kind": "synthetic"}, "channels": []})", "it.channels"},
+      {R"({"kind": "cnn", "dataset": {"kind": "synthetic", "width": 8}})", "it.dataset.width"},
+      {R"({"kind": "cnn", "dataset": {"kind": "synthetic", "width": 5, "height": 5}})",
+       "it.dataset.features"},
       {R"({"kind": "quadratic", "precision": "float16"})", "it.precision"},
       {R"({"kind": "quadratic", "dimensions": 0})", "it.dimensions"},
       {R"({"kind": "quadratic", "noise": -1})", "it.noise"},

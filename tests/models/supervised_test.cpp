@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "models/cnn.h"
 #include "models/least_squares.h"
 #include "models/logistic.h"
 #include "models/mlp.h"
@@ -47,6 +48,16 @@ std::vector<Subject> subjects() {
   relu.widths = {7};
   tanh.widths = {9, 6};
   tanh.activation = "tanh";
+  const std::string images =
+      R"("kind": "synthetic", "test_rows": 41, "features": 198, "height": 9, "width": 11, "classes": 5)";
+  CnnConfig small, deep;
+  small.channels = {3};
+  small.kernel = 4;
+  small.dense = {};
+  deep.channels = {3, 4};
+  deep.kernel = 2;
+  deep.dense = {6};
+  deep.activation = "tanh";
   return {
       subject("softmax", classes, SoftmaxConfig{}, make_softmax<float>, make_softmax<double>),
       subject("logistic", two, LogisticConfig{}, make_logistic<float>, make_logistic<double>),
@@ -54,6 +65,8 @@ std::vector<Subject> subjects() {
               make_least_squares<double>),
       subject("mlp, relu", classes, relu, make_mlp<float>, make_mlp<double>),
       subject("mlp, tanh", classes, tanh, make_mlp<float>, make_mlp<double>),
+      subject("cnn, relu", images, small, make_cnn<float>, make_cnn<double>),
+      subject("cnn, tanh", images, deep, make_cnn<float>, make_cnn<double>),
   };
 }
 

@@ -37,6 +37,10 @@ TEST_CASE("cifar10: planes and classes, batch after batch") {
   folder.write("test_batch.bin", record(9, 255, 0, 1) + record(0, 7, 8, 9));
   const auto data = load(folder);
   CHECK(data->features == 3072);
+  REQUIRE(data->image);
+  CHECK(data->image->channels == 3);
+  CHECK(data->image->height == 32);
+  CHECK(data->image->width == 32);
   CHECK(data->classes == 10);
   CHECK(data->byte_scale == 1.0f / 255);
   CHECK(data->train.count == 5);
@@ -60,6 +64,7 @@ TEST_CASE("cifar10: grey is 0.2989 R + 0.587 G + 0.114 B, over 255") {
   folder.write("test_batch.bin", one);
   const auto data = load(folder, R"(, "grey": true)");
   CHECK(data->features == 1024);
+  CHECK(data->image->channels == 1);
   CHECK(data->train.bytes.empty());
   CHECK(data->train.floats.size() == 5 * 1024);
   CHECK(data->train.floats[2 * 1024] ==

@@ -53,6 +53,9 @@ TEST_CASE("idx: shape, pixels and labels") {
   for (const auto& [name, content] : good_files()) folder.write(name, content);
   const auto data = load(folder);
   CHECK(data->features == 2);
+  REQUIRE(data->image);
+  CHECK(data->image->channels == 1);
+  CHECK(data->image->height * data->image->width == 2);
   CHECK(data->classes == 3);
   CHECK(data->byte_scale == 1.0f / 255);
   CHECK(data->train.count == 3);

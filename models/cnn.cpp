@@ -1,0 +1,140 @@
+#include "models/cnn.h"
+
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+#include "models/convolution.h"
+#include "models/dense_layers.h"
+#include "models/supervised_model.h"
+#include "sim/random.h"
+
+namespace gradrace {
+namespace {
+
+constexpr Page page{
+    "cnn",
+    "Convolutional network of LeNet's kind, on data sets of images: for each of `channels` a "
+    "convolution of kernel x kernel without padding to so many channels, the greatest of each 2 x "
+    "2, plus b, then f; then hidden layers y = f(W x + b) of the widths `dense`, scores s = W y + "
+    "b, softmax and cross-entropy.  Pooling leaves out an odd last row or column.  Objective: mean "
+    "cross-entropy + l2 sum ||W||_F^2 over all layers (no factor 1/2; b is not regularised).  "
+    "Every W starts as N(0, v), v = 2 / fan_in for relu and 2 / (fan_in + fan_out) for tanh, with "
+    "fans of channels x kernel^2 in a convolution, layer after layer in one stream; every b at 0.  "
+    "Losses and errors on the test rows as those of softmax.",
+    "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998, sec. II; start as mlp",
+    R"({"kind": "cnn", "dataset": {"kind": "synthetic", "features": 144, "height": 12, "width": 12},
+        "channels": [4, 8], "kernel": 3, "dense": [32]})"};
+
+ImageShape images_of(const Dataset& data) {
+  if (!data.image)
+    throw std::runtime_error("cnn needs images, and the rows of the data set are none");
+  return *data.image;
+}
+
+template <class Real>
+class Cnn final : public Supervised<Real> {
+ public:
+  Cnn(const CnnConfig& config, std::optional<std::uint64_t> train_rows)
+      : Supervised<Real>(config, cross_entropy<Real>(), train_rows, block_rows),
+        f_(activation_named(config.activation)),
+        convolutions_(convolutions(config, images_of(this->data()))),
+        maps_(convolutions_.size()),
+        by_maps_(convolutions_.size()),
+        network_(inputs(convolutions_.back()), config.dense, this->outputs(), f_,
+                 convolutions_.back().layer().end()) {
+    for (const auto& convolution : convolutions_) layers_.push_back(convolution.layer());
+    layers_.insert(layers_.end(), network_.layers().begin(), network_.layers().end());
+  }
+
+  void initialise(std::uint64_t seed, std::uint32_t replica, std::span<Real> w) override {
+    Stream words = stream({seed, replica, Purpose::initial_weights, 0, 0});
+    for (const auto& convolution : convolutions_) {
+      const Dense& layer = convolution.layer();
+      layer.initialise(initial_sd(f_, layer.inputs, convolution.fan_out()), words, w.data());
+    }
+    network_.initialise(words, w.data());
+  }
+
+ private:
+  static constexpr std::size_t block_rows = 32;
+
+  static std::vector<Convolution<Real>> convolutions(const CnnConfig& config, ImageShape images) {
+    std::vector<Convolution<Real>> result;
+    for (const std::uint64_t channels : config.channels) {
+      const std::size_t first = result.empty() ? 0 : result.back().layer().end();
+      result.emplace_back(images, channels, config.kernel, first);
+      images = result.back().output();
+    }
+    return result;
+  }
+
+  static std::size_t inputs(const Convolution<Real>& last) {
+    const ImageShape& output = last.output();
+    return output.channels * output.height * output.width;
+  }
+
+  std::span<const Dense> layers() const override { return layers_; }
+
+  void forward(const Real* w, const Batch<Real>& batch, Units<Real>& scores) override {
+    images_ = batch.x;
+    for (std::size_t l = 0; l < convolutions_.size(); ++l) {
+      convolutions_[l].forward(w, before(l), maps_[l]);
+      activate(f_, maps_[l]);
+    }
+    network_.forward(w, maps_.back(), scores);
+  }
+
+  void backward(const Real* w, const Batch<Real>&, const Units<Real>& by_scores, Real* g) override {
+    network_.backward(w, maps_.back(), by_scores, g, &by_maps_.back());
+    for (std::size_t l = convolutions_.size(); l-- > 0;) {
+      times_slope(f_, maps_[l], by_maps_[l]);
+      convolutions_[l].backward(w, before(l), by_maps_[l], g, l > 0 ? &by_maps_[l - 1] : nullptr);
+    }
+  }
+
+  /// What convolution l looks at.
+  const Units<Real>& before(std::size_t l) const { return l == 0 ? images_ : maps_[l - 1]; }
+
+  Activation f_;
+  std::vector<Convolution<Real>> convolutions_;
+  Units<Real> images_;                       // [n, features]
+  std::vector<Units<Real>> maps_, by_maps_;  // after each convolution
+  DenseLayers<Real> network_;
+  std::vector<Dense> layers_;
+};
+
+ModelProduct read(Fields& fields, DataShelf& shelf) {
+  constexpr std::string_view activations[] = {"relu", "tanh"};
+  CnnConfig config;
+  visit(fields, config, "sum ||W||_F^2", shelf);
+  fields.integers("channels", config.channels, Need::defaulted, between(1, 1e4),
+                  "of each convolution's output");
+  fields.integer("kernel", config.kernel, Need::defaulted, between(1, 1e3),
+                 "height and width of a convolution");
+  fields.integers("dense", config.dense, Need::defaulted, between(1, 1e6),
+                  "units of each hidden layer after the convolutions; [] for none");
+  fields.choice("activation", config.activation, activations, Need::defaulted,
+                "f of convolutions and hidden layers");
+  if (!fields.good()) return nullptr;
+  if (config.channels.empty()) {
+    fields.complain("channels", "must hold at least one number, got none");
+    return nullptr;
+  }
+  return std::make_shared<SupervisedSpec<CnnConfig>>(config, make_cnn<float>, make_cnn<double>);
+}
+
+}  // namespace
+
+template <class Real>
+std::unique_ptr<Model<Real>> make_cnn(const CnnConfig& config,
+                                      std::optional<std::uint64_t> train_rows) {
+  return std::make_unique<Cnn<Real>>(config, train_rows);
+}
+
+template std::unique_ptr<Model<float>> make_cnn(const CnnConfig&, std::optional<std::uint64_t>);
+template std::unique_ptr<Model<double>> make_cnn(const CnnConfig&, std::optional<std::uint64_t>);
+
+extern const ModelEntry cnn_entry{page, read};
+
+}  // namespace gradrace
