@@ -4,7 +4,9 @@ namespace gradrace {
 
 extern const DatasetEntry idx_entry;
 extern const DatasetEntry cifar10_entry;
+extern const DatasetEntry csv_entry;
 extern const DatasetEntry digits_entry;
+extern const DatasetEntry libsvm_entry;
 extern const DatasetEntry synthetic_entry;
 extern const DatasetEntry synthetic_regression_entry;
 
@@ -14,6 +16,8 @@ const DatasetCatalog& dataset_catalog() {
       &idx_entry,
       &cifar10_entry,
       &digits_entry,
+      &libsvm_entry,
+      &csv_entry,
       &synthetic_entry,
       &synthetic_regression_entry,
   };

@@ -23,8 +23,8 @@ TEST_CASE("models: names are unique and pages are full") {
     CHECK(!entry->page.source.empty());
   }
   CHECK(names == std::set<std::string_view>{"quadratic", "least-squares", "logistic", "softmax",
-                                            "mlp", "cnn", "idx", "cifar10", "digits", "synthetic",
-                                            "synthetic-regression"});
+                                            "mlp", "cnn", "idx", "cifar10", "digits", "libsvm",
+                                            "csv", "synthetic", "synthetic-regression"});
 }
 
 TEST_CASE("models: the example of every page is read") {

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace gradrace {
+
+/// A line of a text file, read from left to right.  What is not as asked for is a
+/// std::runtime_error with file, line, what was expected and what was found.
+class TextLine {
+ public:
+  TextLine(const std::filesystem::path& file, std::size_t number, std::string_view text)
+      : file_(file), number_(number), rest_(text) {}
+
+  std::size_t number() const { return number_; }  // from 1
+  bool at_end() const { return rest_.empty(); }
+
+  std::uint64_t integer(std::uint64_t least, std::uint64_t greatest);
+  double real();  // finite
+  /// Everything up to the next comma or the end.
+  std::string_view cell();
+
+  void spaces();
+  bool skip(char c);
+  void comma();
+  /// `after`: what the line was expected to hold.
+  void end(const std::string& after) const;
+
+  [[noreturn]] void defect(const std::string& what) const;
+
+ private:
+  [[noreturn]] void unexpected(const std::string& expected) const;
+
+  const std::filesystem::path& file_;
+  std::size_t number_;
+  std::string_view rest_;
+};
+
+/// Calls take(line) for every line of a file, plain or packed by gzip; lines may end in CR LF.
+/// std::runtime_error where it cannot be read.
+void each_line(const std::filesystem::path& file, const std::function<void(TextLine&)>& take);
+
+}  // namespace gradrace
