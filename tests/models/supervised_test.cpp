@@ -42,6 +42,7 @@ Subject subject(std::string name, const std::string& data, Config config,
 std::vector<Subject> subjects() {
   const std::string classes =
       R"("kind": "synthetic", "test_rows": 41, "features": 13, "classes": 5)";
+  const std::string wide = R"("kind": "synthetic", "test_rows": 41, "features": 150)";
   const std::string two = R"("kind": "synthetic", "test_rows": 41, "features": 13, "classes": 2)";
   const std::string targets = R"("kind": "synthetic-regression", "test_rows": 41, "features": 13)";
   MlpConfig relu, tanh;
@@ -60,6 +61,7 @@ std::vector<Subject> subjects() {
   deep.activation = "tanh";
   return {
       subject("softmax", classes, SoftmaxConfig{}, make_softmax<float>, make_softmax<double>),
+      subject("softmax, wide", wide, SoftmaxConfig{}, make_softmax<float>, make_softmax<double>),
       subject("logistic", two, LogisticConfig{}, make_logistic<float>, make_logistic<double>),
       subject("least-squares", targets, LeastSquaresConfig{}, make_least_squares<float>,
               make_least_squares<double>),
