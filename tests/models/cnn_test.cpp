@@ -157,6 +157,20 @@ TEST_CASE("cnn: of equal numbers the first in reading order takes the gradient")
   CHECK(distance(expected, g) <= 1e-15);
 }
 
+TEST_CASE("cnn: a place that is no number is not hidden by pooling") {
+  auto data = std::make_shared<Dataset>();
+  data->features = 4;
+  data->classes = 2;
+  data->image = {1, 2, 2};
+  for (std::size_t place = 0; place < 4; ++place) {
+    data->train = data->test = {1, {}, {1, 1, 1, 1}, {1}};
+    data->train.floats[place] = std::numeric_limits<float>::quiet_NaN();
+    const auto model = make_cnn<float>(net(data, {1}, 1, {}), {});
+    CHECK(!std::isfinite(evaluate(*model, {1, 0, 1, 0, 0, 0}).loss));
+    CHECK(std::isfinite(evaluate(*model, {1, 0, 1, 0, 0, 0}).test_loss));
+  }
+}
+
 TEST_CASE("cnn: weights start with the variance of their fans") {
   const auto data = synthetic(R"("rows": 5, "features": 768, "height": 16, "width": 16)");
   for (const bool relu : {true, false}) {

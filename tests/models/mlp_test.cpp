@@ -143,6 +143,17 @@ TEST_CASE("mlp: weights start with the variance of He or Glorot, layer after lay
   }
 }
 
+TEST_CASE("mlp: a hidden unit that is no number is not hidden by relu") {
+  auto data = std::make_shared<Dataset>();
+  data->features = 2;
+  data->classes = 2;
+  data->train = data->test = {1, {}, {2, 2}, {1}};
+  const auto model = make_mlp<float>(net(data, {1}, "relu"), {});
+  // All finite, but z = inf - inf.
+  CHECK(!std::isfinite(evaluate(*model, {3e38f, -3e38f, 0, 1, 0, 0, 0}).loss));
+  CHECK(evaluate(*model, {-3e38f, -3e38f, 0, 1, 0, 0, 0}).loss == doctest::Approx(std::log(2.0)));
+}
+
 TEST_CASE("mlp: it learns what softmax cannot, exclusive or") {
   auto data = std::make_shared<Dataset>();
   data->features = 2;
