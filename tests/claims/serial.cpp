@@ -36,7 +36,8 @@ Softmax softmax_on(Data data) {
 
 /// What all learners draw for their draw-th minibatch, as a data set.
 Data batch_of(const Dataset& data, std::uint64_t seed, std::uint32_t draw) {
-  Dataset batch{data.features, data.classes, data.byte_scale, {}, data.test, {}};
+  Dataset batch = data;
+  batch.train = {};
   std::vector<std::uint32_t> rows(minibatch);
   for (std::uint32_t learner = 0; learner < learners; ++learner) {
     minibatch_rows(Sampling::iid, {seed, 0, learner, draw, minibatch},
