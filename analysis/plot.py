@@ -39,6 +39,8 @@ def curve_figures(results):
 def run_figures(folder):
     """The figures of a run's output folder by name, and what they leave out."""
     results = read_results(folder)
+    if not any((folder / name).is_file() for name in ("curve.csv", "staleness.csv", "trace.json")):
+        return {}, ["a summary only (record.details is false): nothing to draw"]
     figures, note = curve_figures(results)
     notes = [note] if note else []
     for name, figure in (

@@ -126,11 +126,13 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, std::vector<Theory> theor
   for (const auto& column : target_columns(scenario.first())) header.cell(column);
   header.row("gradients_computed", "final_hash", "gradients_lost");
   folder_.append("runs.csv", header.text());
-  folder_.append(
-      "curve.csv",
-      "point,replica,time,update,gradients,epoch,loss,test_loss,test_error,learning_rate,k\n");
-  folder_.append("staleness.csv", "point,replica,staleness,count\n");
-  folder_.append("learners.csv", "point,replica,learner,busy,idle,wasted,gradients\n");
+  if (scenario.first().record_details) {
+    folder_.append(
+        "curve.csv",
+        "point,replica,time,update,gradients,epoch,loss,test_loss,test_error,learning_rate,k\n");
+    folder_.append("staleness.csv", "point,replica,staleness,count\n");
+    folder_.append("learners.csv", "point,replica,learner,busy,idle,wasted,gradients\n");
+  }
   if (scenario.first().record_updates) {
     folder_.append("updates.csv", std::string(UpdatesRecorder::header) + "\n");
   }
@@ -147,9 +149,11 @@ void ResultsWriter::add(std::size_t run, RunRecord record, const RunRecorders& r
   replays_.add(scenario_.points[point].cluster, record.learners);
   Texts texts;
   texts.files["runs.csv"] = runs_row(run, record, summaries_[run]);
-  texts.files["curve.csv"] = curve_rows(point, replica, record, with_model);
-  texts.files["staleness.csv"] = staleness_rows(point, replica, record);
-  texts.files["learners.csv"] = learner_rows(point, replica, record);
+  if (scenario_.first().record_details) {
+    texts.files["curve.csv"] = curve_rows(point, replica, record, with_model);
+    texts.files["staleness.csv"] = staleness_rows(point, replica, record);
+    texts.files["learners.csv"] = learner_rows(point, replica, record);
+  }
   if (recorders.updates) texts.files["updates.csv"] = recorders.updates->rows();
   if (recorders.trace) texts.files["trace.json"] = recorders.trace->events();
   early_.emplace(run, std::move(texts));

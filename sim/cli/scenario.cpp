@@ -108,6 +108,8 @@ bool visit_record(Fields& fields, Point& point, bool model_read) {
   fields.real("every_epochs", every.every_epochs, positive(), "evaluate after so many epochs");
   fields.integer("train_rows", point.train_rows, at_least(1),
                  "training loss on so many rows of a fixed shuffle (default: all)");
+  fields.flag("details", point.record_details, Need::defaulted,
+              "write curve.csv, staleness.csv and learners.csv, besides runs.csv");
   fields.flag("updates", point.record_updates, Need::defaulted, "write updates.csv");
   fields.flag("trace", point.record_trace, Need::defaulted,
               "write trace.json, replica 0 of each point");

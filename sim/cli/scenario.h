@@ -35,7 +35,7 @@ struct Point {
   Stop stop;
   EvaluationSchedule evaluations;
   std::optional<std::uint64_t> train_rows;
-  bool record_updates = false, record_trace = false;
+  bool record_details = true, record_updates = false, record_trace = false;
   std::optional<std::uint64_t> trace_updates;
   std::vector<double> target_loss, target_test_error;
 

@@ -171,6 +171,13 @@ class Curves(Folder):
         np.testing.assert_array_equal(x, [0, 2, 4, 8])
         np.testing.assert_array_equal(y, [8, (6 + 5) / 2, (4 + 4) / 2, 2])
 
+    def test_a_summary_draws_nothing_and_says_so(self):
+        fabricate.race(self.folder, KS)
+        (self.folder / "curve.csv").unlink()
+        figures, notes = plot.run_figures(self.folder)
+        self.assertEqual(figures, {})
+        self.assertIn("record.details", notes[0])
+
     def test_legend_lies_inside_the_figure_and_clear_of_title_and_axes(self):
         fabricate.race(self.folder, range(1, 13))
         fabricate.write_manifest(self.folder, "A title of many words that needs two lines. " * 3)

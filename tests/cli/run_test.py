@@ -34,6 +34,14 @@ class Output(ProgramTest):
             sorted([*COLUMNS, "trace.json", "manifest.json"]),
         )
 
+    def test_without_details_there_is_a_summary_only_the_same(self):
+        whole = self.run_small()
+        out = self.run_small("summary", "--set", "record.details=false", "--set", "record.trace=false")
+        self.assertEqual(
+            sorted(path.name for path in out.iterdir()), ["manifest.json", "runs.csv", "updates.csv"]
+        )
+        self.assertEqual((out / "runs.csv").read_bytes(), (whole / "runs.csv").read_bytes())
+
     def test_swept_paths_follow_the_fixed_columns(self):
         scenario = changed(SMALL, sweep={"cluster.learners": [3, 4], "protocol": SIX[:2]})
         out = self.run_small(scenario=scenario)
