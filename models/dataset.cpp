@@ -90,7 +90,9 @@ LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::str
   if (!fields.good()) return {};
   const std::string missing = "no folder \"" + location.name + "\"";
   const std::string looked = "looked at " + location.looked_at;
-  if (!fs::is_directory(location.found) && shelf.data_needed()) {
+  const bool is_there = fs::is_directory(location.found);
+  if (!is_there) shelf.note_missing(missing + ": " + looked);
+  if (!is_there && shelf.data_needed()) {
     fields.complain("path", missing, looked);
     return {};
   }

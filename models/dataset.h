@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,14 +55,23 @@ class DataShelf {
   /// Without need (a timing-only run), a place that is not there is no error until its data are
   /// read.
   void need_data(bool need) { data_needed_ = need; }
-  bool data_needed() const { return data_needed_; }
+  bool data_needed() const { return data_needed_ && !missing_tolerated_; }
+
+  /// Then a place that is not there is never an error until its data are read.
+  void tolerate_missing() { missing_tolerated_ = true; }
+  /// Places that the scenario needs and that are not there, as the error would say it.
+  const std::set<std::string>& missing() const { return missing_; }
+  void note_missing(const std::string& what) {
+    if (data_needed_) missing_.insert(what);
+  }
 
   /// The data set of that name, made by `load` at the first call.  Safe from several threads.
   std::shared_ptr<const Dataset> get(const std::string& name, const std::function<Dataset()>& load);
 
  private:
   Locator locator_;
-  bool data_needed_ = true;
+  bool data_needed_ = true, missing_tolerated_ = false;
+  std::set<std::string> missing_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const Dataset>> shelf_;
 };

@@ -16,6 +16,15 @@ struct RunOptions {
   std::filesystem::path out;  // empty: out/<name>
   unsigned jobs = 0;          // 0: the number of cores
   bool force = false, plot = false, quiet = false;
+  bool table = true;  // unless quiet
+};
+
+struct ReproduceOptions {
+  std::vector<std::string> papers;  // folders of scenarios/papers, or "all"
+  ScenarioChanges changes;
+  std::filesystem::path out;  // empty: out/<paper>; with several papers out/<paper>
+  unsigned jobs = 0;          // 0: the number of cores
+  bool force = false, quiet = false;
 };
 
 struct FitOptions {
@@ -28,6 +37,7 @@ struct FitOptions {
 /// Each command prints its result to stdout and returns the exit status; mistakes are exceptions
 /// (ScenarioError, UsageError, std::runtime_error).
 int run_command(const RunOptions& options);
+int reproduce_command(const ReproduceOptions& options);
 int fit_command(const FitOptions& options);
 /// curves: the error curves in place of the table.
 int theory_command(const std::filesystem::path& file, const ScenarioChanges& changes, bool curves);

@@ -91,9 +91,21 @@ void add_scenario_options(Syntax& syntax) {
       ("seed", po::value<std::string>()->value_name("N"), "change seed")                         //
       ("replicas", po::value<std::string>()->value_name("N"), "change replicas")                 //
       ("device", po::value<std::string>()->value_name("D"), "change device: auto, cpu or cuda")  //
+      ("quick", "the scenario's own quick form: what its key quick says")                        //
       ("timing-only", "leave the model out: times and staleness, no gradients")                  //
       ("data", po::value<std::string>()->value_name("DIR"),                                      //
        "where data sets are looked for that are not at their path (else GRADRACE_DATA)");
+}
+
+std::filesystem::path data_folder_of(const po::variables_map& values) {
+  if (values.count("data") == 0) {
+    const char* environment = std::getenv("GRADRACE_DATA");
+    return environment != nullptr ? environment : "";
+  }
+  const std::filesystem::path folder = values["data"].as<std::string>();
+  if (!std::filesystem::is_directory(folder))
+    throw UsageError("--data: there is no folder " + folder.string());
+  return folder;
 }
 
 ScenarioChanges changes_of(std::string_view command, const po::variables_map& values) {
@@ -110,20 +122,19 @@ ScenarioChanges changes_of(std::string_view command, const po::variables_map& va
     const auto& value = values[key].as<std::string>();
     changes.sets.push_back({key, value, std::string("--") + key + " " + value});
   }
+  changes.quick = values.count("quick") != 0;
   if (values.count("timing-only") != 0)
     changes.sets.push_back({"timing_only", "true", "--timing-only"});
-  const char* environment = std::getenv("GRADRACE_DATA");
-  if (environment != nullptr) changes.data_folder = environment;
-  if (values.count("data") != 0) {
-    changes.data_folder = values["data"].as<std::string>();
-    if (!std::filesystem::is_directory(changes.data_folder))
-      throw UsageError("--data: there is no folder " + changes.data_folder.string());
-  }
+  changes.data_folder = data_folder_of(values);
   return changes;
 }
 
-unsigned jobs_of(int jobs) {
-  if (jobs < 1) throw UsageError("run: --jobs must be >= 1, got " + std::to_string(jobs));
+unsigned jobs_of(std::string_view command, const po::variables_map& values) {
+  if (values.count("jobs") == 0) return 0;
+  const int jobs = values["jobs"].as<int>();
+  if (jobs < 1) {
+    throw UsageError(std::string(command) + ": --jobs must be >= 1, got " + std::to_string(jobs));
+  }
   return static_cast<unsigned>(jobs);
 }
 
@@ -143,11 +154,39 @@ int run(const Words& words) {
   options.files = paths_of("run", values, "file");
   options.changes = changes_of("run", values);
   if (values.count("out") != 0) options.out = values["out"].as<std::string>();
-  if (values.count("jobs") != 0) options.jobs = jobs_of(values["jobs"].as<int>());
+  options.jobs = jobs_of("run", values);
   options.force = values.count("force") != 0;
   options.plot = values.count("plot") != 0;
   options.quiet = values.count("quiet") != 0;
   return run_command(options);
+}
+
+int reproduce(const Words& words) {
+  Syntax syntax{.positional = "paper"};
+  syntax.options.add_options()                                                                    //
+      ("out", po::value<std::string>()->value_name("DIR"),                                        //
+       "output folder (default out/<paper>; with several papers DIR/<paper>)")                    //
+      ("data", po::value<std::string>()->value_name("DIR"),                                       //
+       "where data sets are looked for (else GRADRACE_DATA); figures that lack theirs are left "  //
+       "out, and said so")                                                                        //
+      ("quick", "fewer replicas and shorter runs: minutes at the most")                           //
+      ("jobs", po::value<int>()->value_name("N"), "threads (default: the number of cores)")       //
+      ("force", "overwrite results that are there")                                               //
+      ("quiet", "no progress");
+  const auto values = parse("reproduce", words, syntax);
+  if (help_wanted("reproduce", values, syntax)) return 0;
+  ReproduceOptions options;
+  options.papers = words_of(values, "paper");
+  if (options.papers.empty()) {
+    throw UsageError("reproduce: needs a paper, or all; see gradrace reproduce --help");
+  }
+  options.changes.quick = values.count("quick") != 0;
+  options.changes.data_folder = data_folder_of(values);
+  if (values.count("out") != 0) options.out = values["out"].as<std::string>();
+  options.jobs = jobs_of("reproduce", values);
+  options.force = values.count("force") != 0;
+  options.quiet = values.count("quiet") != 0;
+  return reproduce_command(options);
 }
 
 int fit(const Words& words) {
@@ -233,6 +272,14 @@ constexpr Command commands[] = {
      "out/p16\n"
      "  gradrace run scenarios/quickstart.json --timing-only --set 'stop={\"updates\": 100000}'\n",
      run},
+    {"reproduce", "runs a paper's experiments, draws its figures, judges its claims",
+     "  gradrace reproduce PAPER...|all [options]\n\n"
+     "Writes index.html (one file, figures and claims) and claims.csv; ends with 1 if a claim\n"
+     "fails.  PAPER is a folder of scenarios/papers.\n\n"
+     "Examples:\n"
+     "  gradrace reproduce dutta2018 --quick\n"
+     "  gradrace reproduce all --data ~/data\n",
+     reproduce},
     {"fit", "fits runtime distributions to measured times, and says whether they persist",
      "  gradrace fit TRACE.csv [options]\n\n"
      "The file has a line of column names, then a row for each minibatch.  Prints every family\n"

@@ -164,7 +164,7 @@ bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptio
   folder.append("manifest.json",
                 manifest_text(scenario, {count, finished, jobs, elapsed, writer.notes()}));
   folder.publish();
-  if (!options.quiet) {
+  if (!options.quiet && options.table) {
     std::cout << closing_table(scenario, theories, summaries, elapsed);
     for (const auto& note : writer.notes()) std::cout << "note: " << note << '\n';
   }

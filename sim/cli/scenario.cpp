@@ -7,6 +7,7 @@
 #include "sim/cli/sweep.h"
 #include "sim/cli/usage_error.h"
 #include "sim/document.h"
+#include "sim/json_places.h"
 #include "sim/reader.h"
 
 namespace gradrace {
@@ -153,7 +154,25 @@ void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool
   }
 }
 
+/// The values of "quick" keep their places.
+void apply_quick(Document& document) {
+  const auto found = document.root().find("quick");
+  if (found == document.root().end()) return;
+  std::vector<std::string> paths;
+  for (const auto& [path, value] : found->items()) paths.push_back(path);
+  for (const auto& path : paths) document.set(path, child_pointer("/quick", path));
+}
+
+void check_quick(const Document& document) {
+  const auto found = document.root().find("quick");
+  if (found == document.root().end() || found->is_object()) return;
+  throw ScenarioError(
+      {document.problem("/quick", "expected an object: dotted path -> value with --quick")});
+}
+
 void apply(Document& document, const ScenarioChanges& changes) {
+  check_quick(document);
+  if (changes.quick) apply_quick(document);
   for (const auto& set : changes.sets) {
     Json value = Json::parse(set.value, nullptr, false);
     if (value.is_discarded()) value = set.value;
@@ -302,6 +321,7 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
   apply(base, changes);
   const auto shelf = std::make_shared<DataShelf>(std::filesystem::absolute(file).parent_path(),
                                                  changes.data_folder);
+  if (changes.data_may_lack) shelf->tolerate_missing();
   const Sweep sweep(base, shelf->locator());
   std::vector<Problem> problems = sweep.problems();
   Scenario scenario{file, sweep.paths(), {}, {}, shelf};
@@ -312,6 +332,7 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
     Reader reader(document, shelf->locator());
     reader.pass("$schema");
     reader.pass("sweep");
+    reader.pass("quick");
     visit_scenario(reader, point, *shelf);
     auto found = reader.finish();
     if (!sweep.problems().empty()) {  // a path that was refused would have set what is missing

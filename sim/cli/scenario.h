@@ -77,8 +77,10 @@ struct ScenarioChanges {
     std::string value;   // JSON; what is no JSON is a string
     std::string origin;  // for messages: "--set protocol.k=9"
   };
+  bool quick = false;  // the scenario's own "quick", before the sets
   std::vector<Set> sets;
   std::filesystem::path data_folder;
+  bool data_may_lack = false;  // until they are read; the shelf knows which
 };
 
 /// Reads and checks a whole scenario; reads no data.  Throws ScenarioError with every problem.

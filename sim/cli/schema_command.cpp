@@ -55,6 +55,8 @@ int schema_command() {
   schema.update(object_schema(reference.fields()));
   schema["properties"]["$schema"] = {{"type", "string"}};
   schema["properties"]["sweep"] = sweep_schema();
+  schema["properties"]["quick"] = {{"type", "object"},
+                                   {"description", "dotted path -> value: what --quick changes"}};
   // A sweep may bring what the file leaves out.
   schema["required"] = Json::array();
   schema["definitions"] = {

@@ -42,6 +42,23 @@ class Output(ProgramTest):
         )
         self.assertEqual((out / "runs.csv").read_bytes(), (whole / "runs.csv").read_bytes())
 
+    def test_quick_is_what_the_scenario_says_and_a_set_comes_after_it(self):
+        scenario = changed(SMALL, quick={"replicas": 1, "stop.updates": 7})
+        once = rows(self.run_small("once", "--quick", scenario=scenario) / "runs.csv")
+        self.assertEqual({(row["replica"], row["updates"]) for row in once}, {("0", "7")})
+        words = ("--quick", "--set", "stop.updates=5")
+        later = rows(self.run_small("later", *words, scenario=scenario) / "runs.csv")
+        self.assertEqual({(row["replica"], row["updates"]) for row in later}, {("0", "5")})
+        self.assertEqual(
+            self.tables(self.run_small("without", scenario=scenario)), self.tables(self.run_small())
+        )
+
+    def test_a_mistake_in_quick_is_told_at_its_place(self):
+        scenario = self.write(changed(SMALL, quick={"replicas": 0}))
+        _, told = self.call("validate", scenario, "--quick", status=2)
+        self.assertIn("scenario.json:1:", told)
+        self.assertIn("replicas: must be 1 to 16777215, got 0", told)
+
     def test_swept_paths_follow_the_fixed_columns(self):
         scenario = changed(SMALL, sweep={"cluster.learners": [3, 4], "protocol": SIX[:2]})
         out = self.run_small(scenario=scenario)
