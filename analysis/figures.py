@@ -1,0 +1,49 @@
+"""What a reproduced figure shows, apart from how it is drawn."""
+
+from dataclasses import dataclass, field
+
+THEORY, SIMULATED, PLOTTED = "theory", "simulated", "as plotted"
+
+
+@dataclass
+class Series:
+    """One curve. Theory is a line; simulation is points (or a line, where it is a `curve`) with a
+    95 % band; what the paper plots is marks. Series of one group are toggled together."""
+
+    group: str
+    kind: str
+    x: list
+    y: list
+    band: list | None = None  # half its height
+    is_curve: bool = False
+
+    @property
+    def name(self):
+        return f"{self.group}, {self.kind}"
+
+
+@dataclass
+class Bar:
+    """A stretch of a learner's time."""
+
+    row: str
+    start: float
+    end: float
+    kind: str
+    label: str = ""
+
+
+@dataclass
+class Figure:
+    """In the paper's own axes."""
+
+    name: str  # of its files
+    title: str
+    x_label: str
+    y_label: str
+    series: list = field(default_factory=list)
+    bars: list = field(default_factory=list)
+    marks: list = field(default_factory=list)  # places of vertical lines
+    log_x: bool = False
+    log_y: bool = False
+    note: str = ""

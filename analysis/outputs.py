@@ -1,0 +1,94 @@
+"""The output folders of a paper's scenarios, as the reproduction of its figures reads them."""
+
+import csv
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+from claims import sample
+from results import number, read_records
+
+DIGITISED = Path(__file__).resolve().parent / "papers" / "digitised"
+
+
+class Missing(Exception):
+    """A scenario that was not run, and why."""
+
+
+class Outputs:
+    """The folders under `folder`; skipped.json names those that were not run."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        path = self.folder / "skipped.json"
+        self.skipped = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+    def place(self, scenario):
+        if scenario in self.skipped:
+            raise Missing(self.skipped[scenario])
+        if not (self.folder / scenario / "runs.csv").is_file():
+            raise Missing(f"{self.folder / scenario} holds no runs")
+        return self.folder / scenario
+
+    def runs(self, scenario):
+        """Rows of runs.csv; raises Missing."""
+        return read_records(self.place(scenario) / "runs.csv")
+
+    def samples(self, scenario, key, column):
+        """{key(row): the Sample of a column of runs.csv over the replicas}."""
+        values = defaultdict(list)
+        for row in self.runs(scenario):
+            values[key(row)].append(number(row[column]))
+        return {where: sample(column) for where, column in values.items()}
+
+    def curves(self, scenario, key, x, y):
+        """{key(row of runs.csv): [(x, y) arrays, one a replica]} of columns of curve.csv."""
+        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        found = defaultdict(lambda: ([], []))
+        for row in read_records(self.place(scenario) / "curve.csv"):
+            xs, ys = found[int(row["point"]), int(row["replica"])]
+            xs.append(number(row[x]))
+            ys.append(number(row[y]))
+        curves = defaultdict(list)
+        for (point, _), (xs, ys) in sorted(found.items()):
+            curves[keys[point]].append((np.array(xs), np.array(ys)))
+        return dict(curves)
+
+    def fresh_fractions(self, scenario, key):
+        """{key(row of runs.csv): the Sample of the share of gradients of staleness 0}."""
+        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        fresh, total = defaultdict(int), defaultdict(int)
+        for row in read_records(self.place(scenario) / "staleness.csv"):
+            run = int(row["point"]), row["replica"]
+            total[run] += int(row["count"])
+            fresh[run] += int(row["count"]) * (row["staleness"] == "0")
+        shares = defaultdict(list)
+        for point, replica in total:
+            shares[keys[point]].append(fresh[point, replica] / total[point, replica])
+        return {where: sample(values) for where, values in shares.items()}
+
+    def trace(self, scenario):
+        """Events of trace.json."""
+        path = self.place(scenario) / "trace.json"
+        return json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+
+
+def digitised(name):
+    """Rows of a table of plotted values; its first lines say where they come from."""
+    with open(DIGITISED / f"{name}.csv", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def law_of(row):
+    """The kind of the swept distribution."""
+    return json.loads(row["cluster.runtime"])["distribution"]
+
+
+def band_of(samples):
+    """Half the 95 % band of each Sample."""
+    return [1.96 * one.error for one in samples]
+
+
+def means(samples):
+    return [one.mean for one in samples]

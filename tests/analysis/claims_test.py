@@ -1,0 +1,121 @@
+"""Tests of the verdicts, the closed forms behind them, and what becomes of experiments not run."""
+
+import math
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "analysis"))
+
+import numpy as np
+from claims import (
+    Sample,
+    Tolerance,
+    all_near,
+    count,
+    disagrees,
+    near,
+    ordered,
+    ratio,
+    sample,
+    write_claims,
+)
+from figures import SIMULATED, Series
+from outputs import Outputs
+from page import band_trace
+from papers import dutta2018
+from papers.laws import order_statistic, speedup
+from reproduce import item_of, judge
+from results import read_records
+
+
+def verdict(expected, mean, error=0.0, **tolerance):
+    return near("1", "", "", expected, Sample(mean, error), Tolerance(**tolerance)).verdict
+
+
+class Verdicts(unittest.TestCase):
+    def test_near_takes_the_largest_tolerance_and_not_more(self):
+        self.assertEqual(verdict(100, 100.9, relative=0.01), "pass")
+        self.assertEqual(verdict(100, 101.1, relative=0.01), "fail")
+        self.assertEqual(verdict(100, 98.9, relative=0.01), "fail")
+        self.assertEqual(verdict(100, 101.1, 0.5, relative=0.01, errors=4), "pass")
+        self.assertEqual(verdict(100, 102.1, 0.5, relative=0.01, errors=4), "fail")
+        self.assertEqual(verdict(0, 0.05, relative=0.01, absolute=0.1), "pass")
+        self.assertEqual(verdict(0, 0), "pass")
+        self.assertEqual(verdict(0, 1e-9), "fail")
+        self.assertEqual(verdict(1, math.nan, absolute=10), "fail")
+
+    def test_all_near_fails_by_its_worst_and_tells_it(self):
+        values = [("a", 1.0, Sample(1.0)), ("b", 1.0, Sample(1.5)), ("c", 1.0, Sample(1.2))]
+        claim = all_near("1", "", "", values, Tolerance(relative=0.3))
+        self.assertEqual(claim.verdict, "fail")
+        self.assertIn("1.5 for 1 at b", claim.measured)
+        self.assertEqual(all_near("1", "", "", values, Tolerance(relative=0.5)).verdict, "pass")
+
+    def test_ordered_allows_for_chance_only(self):
+        far = [("a", Sample(2, 0.1), Sample(1, 0.1))]
+        self.assertEqual(ordered("1", "", "", far).verdict, "fail")
+        self.assertEqual(ordered("1", "", "", [("a", Sample(1.1, 0.1), Sample(1, 0))]).verdict, "pass")
+        self.assertEqual(ordered("1", "", "", [("a", Sample(1.1), Sample(1))]).verdict, "fail")
+        self.assertEqual(ordered("1", "", "", [("a", Sample(1), Sample(1))]).verdict, "pass")
+
+    def test_a_paper_that_contradicts_itself_is_called_so(self):
+        self.assertEqual(disagrees("1", "", "", 1, 1.2, Tolerance(relative=0.1)).verdict, "paper-inconsistent")
+        self.assertEqual(disagrees("1", "", "", 1, 1.05, Tolerance(relative=0.1)).verdict, "pass")
+
+    def test_samples_and_their_ratio(self):
+        found = sample([1.0, 2.0, 3.0])
+        self.assertEqual((found.mean, found.error), (2.0, 1 / math.sqrt(3)))
+        self.assertEqual(sample([5.0]).error, 0)
+        quotient = ratio(Sample(6, 0.6), Sample(2, 0.1))
+        self.assertAlmostEqual(quotient.mean, 3)
+        self.assertAlmostEqual(quotient.error, 3 * math.hypot(0.1, 0.05))
+
+    def test_the_table_can_be_read_back(self):
+        claims = [near("1", "a, b", 'with "quotes"', 1, Sample(1), Tolerance())]
+        with tempfile.TemporaryDirectory() as folder:
+            write_claims(claims, Path(folder) / "claims.csv")
+            row = read_records(Path(folder) / "claims.csv")[0]
+        self.assertEqual((row["source"], row["claim"], row["verdict"]), ("a, b", 'with "quotes"', "pass"))
+        self.assertEqual(count(claims)["pass"], 1)
+
+
+class ClosedForms(unittest.TestCase):
+    def test_order_statistics_are_those_of_draws(self):
+        draws = np.random.default_rng(1).random((200_000, 8))
+        for law, values in (("exponential", -np.log(draws)), ("pareto", draws**-0.5)):
+            means = np.sort(values, axis=1).mean(axis=0)
+            for k in range(1, 7):  # the sum of the highest Paretos converges slowly
+                self.assertAlmostEqual(means[k - 1] / order_statistic(law, k, 8), 1, delta=0.006)
+
+    def test_speedups_are_those_of_the_literature(self):
+        table = {"exponential": 71.95, "shifted-exponential": 45.98, "pareto": 79.76}
+        for law, value in table.items():
+            self.assertAlmostEqual(speedup(law, 20), value, delta=0.006)
+
+    def test_the_authors_estimator_bends_up_at_the_end(self):
+        found = dutta2018.authors_times("shifted-exponential", 2000)
+        self.assertGreater(found[20].mean - found[19].mean, 3 * (found[11].mean - found[10].mean))
+        self.assertAlmostEqual(found[1].mean, 276, delta=8)
+
+
+class Experiments(unittest.TestCase):
+    def test_what_was_not_run_is_skipped_and_no_item_is_left_out(self):
+        with tempfile.TemporaryDirectory() as folder:
+            figures, claims, missing = judge(dutta2018, Outputs(folder))
+        self.assertEqual([figure.name for figure in figures], ["fig7"])
+        self.assertEqual({item_of(claim) for claim in claims}, set(range(1, 20)))
+        self.assertEqual({claim.verdict for claim in claims if item_of(claim) != 11}, {"skipped"})
+        self.assertEqual(len(missing), len(dutta2018.EXPERIMENTS) - 1)
+
+    def test_a_band_is_drawn_around_its_curve(self):
+        series = Series("a", SIMULATED, [0, 1], [2.0, 3.0], [0.5, 0.25], True)
+        drawn = band_trace(series, "#0072B2")
+        self.assertEqual(list(drawn.x), [0, 1, 1, 0])
+        self.assertEqual(list(drawn.y), [2.5, 3.25, 2.75, 1.5])
+
+
+if __name__ == "__main__":
+    unittest.main()
