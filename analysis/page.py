@@ -165,8 +165,9 @@ def missing_html(missing):
     return f"<h2>Left out</h2><ul>{items}</ul>"
 
 
-def write_page(path, title, words, figures, claims, missing):
+def write_page(path, title, notes, figures, claims, missing):
     """Figures, claims and what is left out, in one file that loads nothing."""
+    said = "\n".join(f"<p>{html.escape(note)}</p>" for note in notes)
     told = ", ".join(f"{n} {name}" for name, n in count(claims).items())
     drawn = "\n".join(figure_html(figure) for figure in figures)
     path.write_text(
@@ -176,7 +177,8 @@ def write_page(path, title, words, figures, claims, missing):
 <style>{STYLE}</style>
 <script>{get_plotlyjs()}</script></head><body>
 <h1>{html.escape(title)}</h1>
-<p>{html.escape(words)} Claims: {told}.</p>
+<p>Claims: {told}.</p>
+{said}
 <p class="note">Dashed lines: {THEORY}. Points and full lines: {SIMULATED}, with 95 % bands over
 replicas. Crosses: values {PLOTTED} in the paper. A click in a legend takes a protocol away and
 brings it back.</p>

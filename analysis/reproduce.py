@@ -44,7 +44,7 @@ def judge(paper, outputs):
         figures += drawn
         claims += judged
     covered = {item_of(claim) for claim in claims}
-    for item in set(paper.ITEMS) - covered:
+    for item in set(paper.ABOUT) - covered:
         reason = reasons.get(item, "not yet part of reproduce")
         claims.append(skipped(str(item), "checklist", paper.ABOUT[item], reason))
     return figures, sorted(claims, key=item_of), missing
@@ -52,14 +52,16 @@ def judge(paper, outputs):
 
 def main():
     parser = argparse.ArgumentParser(prog="reproduce.py", description=__doc__)
-    parser.add_argument("paper", metavar="PAPER", help="a module of analysis/papers")
+    parser.add_argument("paper", metavar="PAPER", help="a package of analysis/papers")
     parser.add_argument("folder", metavar="DIR", type=Path, help="holds the output folders")
     parser.add_argument("--quick", action="store_true", help="they are those of quick forms")
     arguments = parser.parse_args()
     paper = importlib.import_module(f"papers.{arguments.paper}")
     figures, claims, missing = judge(paper, Outputs(arguments.folder))
     words = "Quick form: few replicas, short runs." if arguments.quick else "Full form."
-    write_page(arguments.folder / "index.html", paper.TITLE, words, figures, claims, missing)
+    write_page(
+        arguments.folder / "index.html", paper.TITLE, [words, *paper.NOTES], figures, claims, missing
+    )
     write_claims(claims, arguments.folder / "claims.csv")
     for claim in claims:
         if claim.verdict == FAIL:

@@ -24,9 +24,15 @@ from outputs import band_of, digitised, law_of, means
 from papers.laws import MEAN, NAME, harmonic, order_statistic, speedup, theorem_2
 
 TITLE = "Slow and Stale Gradients Can Win the Race (Dutta et al., AISTATS 2018)"
-ITEMS = range(1, 20)
+# On the page, above the figures.
+NOTES = [
+    "Slips of the paper that are corrected here: the step size of Theorem 3 needs M_G / (K m) + 1, not "
+    "M_G / (K m) + 1 / K (equal at K = 1); the largest step sizes are the smaller, not the larger, of "
+    "two limits; the axis of Fig 5 is the speed-up, not its logarithm; Fig 6 is of cold starts and cuts "
+    "K-batch-async off at 20 minibatches a learner; two curves of Fig 13 are drawn against time.",
+]
 
-# What the items are about, for those that are skipped whole.
+# The checklist: what its items are about.
 ABOUT = {
     1: "K-sync's time of an update is the order statistic E[X_{K:P}]",
     2: "times of an update, exp(1), P = 8, K = 4",
