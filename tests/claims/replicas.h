@@ -6,7 +6,7 @@
 
 #include "sim/cli/scenario.h"
 #include "sim/run.h"
-#include "tests/claims/mean.h"
+#include "tests/mean.h"
 
 namespace gradrace {
 

@@ -8,7 +8,7 @@
 
 #include "sim/cli/csv.h"
 #include "tests/claims/claim.h"
-#include "tests/claims/mean.h"
+#include "tests/mean.h"
 #include "tests/race_text.h"
 
 using namespace gradrace;

@@ -10,8 +10,8 @@
 #include "sim/cli/csv.h"
 #include "tests/claims/claim.h"
 #include "tests/claims/delayed.h"
-#include "tests/claims/mean.h"
 #include "tests/claims/replicas.h"
+#include "tests/mean.h"
 #include "tests/race_text.h"
 
 using namespace gradrace;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/observer.h"
-#include "tests/claims/mean.h"
+#include "tests/mean.h"
 
 namespace gradrace {
 

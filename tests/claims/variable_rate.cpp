@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/claims/claim.h"
-#include "tests/claims/mean.h"
+#include "tests/mean.h"
 #include "tests/race_text.h"
 #include "tests/skip.h"
 

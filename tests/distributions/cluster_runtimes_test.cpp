@@ -11,7 +11,9 @@
 #include "distributions/order_statistics.h"
 #include "tests/distributions/clusters.h"
 #include "tests/distributions/laws.h"
+#include "tests/mean.h"
 #include "tests/race_text.h"
+#include "tests/stub_law.h"
 
 namespace gradrace {
 namespace {
@@ -88,17 +90,11 @@ TEST_CASE("cluster runtimes: independent draws of one law need none") {
 }
 
 /// A law that counts.
-class Remembering : public Distribution {
+class Remembering : public StubLaw {
  public:
   double sample(Stream&) const override { return -1; }
   double draw(const StreamName& name) const override { return 100 * name.learner + name.draw; }
   bool has_memory() const override { return true; }
-  double mean() const override { return 1; }
-  double variance() const override { return 1; }
-  double survival(double) const override { return 0; }
-  double quantile(double) const override { return 0; }
-  double expected_order_statistic(std::uint32_t, std::uint32_t) const override { return 1; }
-  Ageing ageing() const override { return Ageing::neither; }
 };
 
 TEST_CASE("cluster runtimes: a law with a memory is drawn from by name and is no common law") {

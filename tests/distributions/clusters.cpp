@@ -2,8 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include <cmath>
-
 #include "sim/document.h"
 #include "sim/reader.h"
 
@@ -24,18 +22,5 @@ std::unique_ptr<Runtimes> runtimes_of(const std::string& json, std::uint32_t lea
   REQUIRE(make);
   return make(seed, replica);
 }
-
-void Mean::add(double x) {
-  ++n_;
-  sum_ += x;
-  squares_ += x * x;
-}
-
-double Mean::error() const {
-  const double variance = (squares_ - sum_ * sum_ / n_) / (n_ - 1);
-  return std::sqrt(std::fmax(0.0, variance) / n_);
-}
-
-bool Mean::agrees(double expected) const { return std::abs(value() - expected) <= 4 * error(); }
 
 }  // namespace gradrace

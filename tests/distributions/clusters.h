@@ -16,17 +16,4 @@ std::shared_ptr<const ClusterRuntimes> cluster_of(const std::string& json,
 std::unique_ptr<Runtimes> runtimes_of(const std::string& json, std::uint32_t learners = 8,
                                       std::uint64_t seed = 1, std::uint32_t replica = 0);
 
-/// A mean of independent values and its standard error.
-class Mean {
- public:
-  void add(double x);
-  double value() const { return sum_ / n_; }
-  double error() const;
-  /// Within four standard errors.
-  bool agrees(double expected) const;
-
- private:
-  double n_ = 0, sum_ = 0, squares_ = 0;
-};
-
 }  // namespace gradrace

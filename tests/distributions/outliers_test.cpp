@@ -6,6 +6,7 @@
 
 #include "tests/distributions/clusters.h"
 #include "tests/distributions/laws.h"
+#include "tests/mean.h"
 
 namespace gradrace {
 namespace {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/distributions/clusters.h"
+#include "tests/mean.h"
 
 namespace gradrace {
 namespace {

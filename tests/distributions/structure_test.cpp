@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/random.h"
+#include "tests/mean.h"
 #include "tests/skip.h"
 
 namespace gradrace {
@@ -108,18 +109,17 @@ TEST_CASE("structure: chance alone makes the share that is said to be by chance"
   for (const double correlation : {0.0, 0.5, 0.8}) {
     CAPTURE(correlation);
     const PersistentLaw law{1, 0, correlation, 0.1};
-    double sum = 0, squares = 0, expected = 0;
+    Mean share;
+    double expected = 0;
     constexpr int traces = 500;
     for (int i = 0; i < traces; ++i) {
       const Structure s = simulated_structure(law, 0, 100 + i);
-      sum += s.share_between, squares += s.share_between * s.share_between;
+      share.add(s.share_between);
       expected += s.share_by_chance / traces;
     }
-    const double mean = sum / traces;
-    const double error = std::sqrt((squares / traces - mean * mean) / traces);
     // The formula is of long series: at 300 times off by some (1 + r) / (1 - r) / 300.
-    const double finite = mean * (1 + correlation) / (1 - correlation) / 300;
-    CHECK(std::abs(mean - expected) <= 4 * error + 2 * finite);
+    const double finite = share.value() * (1 + correlation) / (1 - correlation) / 300;
+    CHECK(std::abs(share.value() - expected) <= 4 * share.error() + 2 * finite);
   }
 }
 

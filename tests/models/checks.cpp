@@ -1,5 +1,7 @@
 #include "tests/models/checks.h"
 
+#include <doctest/doctest.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -26,6 +28,16 @@ double norm(const Vector& v) {
   double square = 0;
   for (const double x : v) square += x * x;
   return std::sqrt(square);
+}
+
+void check_start_is_named(Model<double>& model, const Vector& w) {
+  Vector again(w.size()), seed(w.size()), replica(w.size());
+  model.initialise(1, 0, again);
+  model.initialise(2, 0, seed);
+  model.initialise(1, 1, replica);
+  CHECK(again == w);
+  CHECK(seed != w);
+  CHECK(replica != w);
 }
 
 Vector central_differences(Model<double>& model, Vector w, double h) {

@@ -56,6 +56,9 @@ std::vector<Real> gradient(Model<Real>& model, const std::vector<Real>& w,
   return g;
 }
 
+/// w is the start of seed 1, replica 0, and another seed or replica has another one.
+void check_start_is_named(Model<double>& model, const Vector& w);
+
 /// The gradient of the training loss by central differences of step h.
 Vector central_differences(Model<double>& model, Vector w, double h);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sim/cli/error_curve.h"
+#include "tests/mean.h"
 #include "tests/race_text.h"
 
 using namespace gradrace;
@@ -22,26 +23,19 @@ Point quadratic(const std::string& protocol, double eta, std::uint64_t updates, 
       R"(}, "record": {"every_updates": )" + std::to_string(every) + "}}");
 }
 
-struct Mean {
-  double value, error;  // mean and its standard error over replicas
-};
-
-/// Mean loss over the evaluations after the first 5/eta updates.
+/// Over replicas: mean loss over the evaluations after the first 5/eta updates.
 Mean floor_of(const std::string& protocol, double eta, std::uint32_t replicas,
               std::uint64_t updates) {
   const Point point = quadratic(protocol, eta, updates, 10, 0);
   const std::size_t burn_in = static_cast<std::size_t>(5 / eta / 10) + 1;
-  double sum = 0, squares = 0;
+  Mean floor;
   for (std::uint32_t replica = 0; replica < replicas; ++replica) {
     const auto curve = run_training(point, replica).curve;
-    double mean = 0;
-    for (std::size_t i = burn_in; i < curve.size(); ++i) mean += curve[i].evaluation.loss;
-    mean /= static_cast<double>(curve.size() - burn_in);
-    sum += mean;
-    squares += mean * mean;
+    double sum = 0;
+    for (std::size_t i = burn_in; i < curve.size(); ++i) sum += curve[i].evaluation.loss;
+    floor.add(sum / static_cast<double>(curve.size() - burn_in));
   }
-  const double mean = sum / replicas;
-  return {mean, std::sqrt((squares / replicas - mean * mean) / (replicas - 1))};
+  return floor;
 }
 
 /// 4 standard errors, and one of them at most `error` of it; so many updates in all give such an
@@ -52,11 +46,11 @@ void check_floor(const std::string& protocol, double eta, double expected, doubl
                                 : floor_of(protocol, eta, replicas / 2, 50000);
   CAPTURE(protocol);
   CAPTURE(eta);
-  CAPTURE(floor.value);
-  CAPTURE(floor.error);
+  CAPTURE(floor.value());
+  CAPTURE(floor.error());
   CAPTURE(expected);
-  CHECK(std::abs(floor.value - expected) <= 4 * floor.error);
-  CHECK(floor.error <= error * expected);
+  CHECK(floor.agrees(expected));
+  CHECK(floor.error() <= error * expected);
 }
 
 /// Exact floors with stale gradients, P learners of exponential speed: then the learners whose

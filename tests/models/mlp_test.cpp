@@ -133,13 +133,7 @@ TEST_CASE("mlp: weights start with the variance of He or Glorot, layer after lay
       for (std::size_t o = 0; o < out; ++o) CHECK(w[at++] == 0);
     }
     CHECK(at == w.size());
-    Vector again(w.size()), seed(w.size()), replica(w.size());
-    model->initialise(1, 0, again);
-    model->initialise(2, 0, seed);
-    model->initialise(1, 1, replica);
-    CHECK(again == w);
-    CHECK(seed != w);
-    CHECK(replica != w);
+    check_start_is_named(*model, w);
   }
 }
 

@@ -174,13 +174,7 @@ TEST_CASE("softmax: the start is zero, or normal and named by seed and replica")
   CHECK(std::abs(mean) <= 4 * 0.5 / 100);
   CHECK(std::abs(square / 0.25 - 1) <= 4 * std::sqrt(2.0) / 100);
   CHECK(std::ranges::all_of(w.end() - 10, w.end(), [](double b) { return b != 0; }));
-  Vector again(10000), seed(10000), replica(10000);
-  model->initialise(1, 0, again);
-  model->initialise(2, 0, seed);
-  model->initialise(1, 1, replica);
-  CHECK(again == w);
-  CHECK(seed != w);
-  CHECK(replica != w);
+  check_start_is_named(*model, w);
 }
 
 TEST_CASE("softmax: train_rows is the loss on the first rows of one fixed shuffle") {

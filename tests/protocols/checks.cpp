@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "sim/cli/csv.h"
+#include "tests/mean.h"
 #include "tests/race_text.h"
+#include "tests/stub_law.h"
 
 namespace gradrace {
 
@@ -19,16 +21,10 @@ const char* const hyperexponential_mean_1 =
 namespace {
 
 /// Gives the times of a list, one a call.
-class Scripted : public Distribution {
+class Scripted : public StubLaw {
  public:
   explicit Scripted(std::vector<double> times) : times_(std::move(times)) {}
   double sample(Stream&) const override { return times_.at(next_++); }
-  double mean() const override { return 1; }
-  double variance() const override { return 1; }
-  double survival(double) const override { return 0; }
-  double quantile(double) const override { return 0; }
-  double expected_order_statistic(std::uint32_t, std::uint32_t) const override { return 1; }
-  Ageing ageing() const override { return Ageing::neither; }
 
  private:
   std::vector<double> times_;
@@ -133,18 +129,14 @@ std::vector<std::string> events(const std::string& protocol, std::uint32_t learn
 void check_iteration_time(const std::string& protocol, double expected) {
   const Race race = race_of(8, protocol, R"({"updates": 20000})");
   constexpr std::uint32_t replicas = 30;
-  double sum = 0, squares = 0;
+  Mean time;
   for (std::uint32_t replica = 0; replica < replicas; ++replica) {
-    const double time = iteration_time(run_timing(race, replica));
-    sum += time;
-    squares += time * time;
+    time.add(iteration_time(run_timing(race, replica)));
   }
-  const double mean = sum / replicas;
-  const double error = std::sqrt((squares / replicas - mean * mean) / (replicas - 1));
-  CAPTURE(mean);
-  CAPTURE(error);
-  CHECK(std::abs(mean - expected) <= 4 * error);
-  CHECK(error <= 0.005 * expected);
+  CAPTURE(time.value());
+  CAPTURE(time.error());
+  CHECK(time.agrees(expected));
+  CHECK(time.error() <= 0.005 * expected);
 }
 
 void check_table(const std::string& kind, const std::vector<TableRow>& rows) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/mean.h"
 #include "tests/race_text.h"
 
 using namespace gradrace;
@@ -36,18 +37,15 @@ double iteration_time(const RunRecord& record) {
 
 /// The mean iteration time of 30 replicas is within 4 standard errors of the expected one.
 void check_iteration_time(const Race& race, double expected) {
-  constexpr int replicas = 30;
-  double sum = 0, squares = 0;
-  for (int replica = 0; replica < replicas; ++replica) {
-    const double time = iteration_time(run_timing(race, static_cast<std::uint32_t>(replica)));
-    sum += time;
-    squares += time * time;
+  constexpr std::uint32_t replicas = 30;
+  Mean time;
+  for (std::uint32_t replica = 0; replica < replicas; ++replica) {
+    time.add(iteration_time(run_timing(race, replica)));
   }
-  const double mean = sum / replicas;
-  const double error = std::sqrt((squares / replicas - mean * mean) / (replicas - 1));
-  CAPTURE(error);
-  CHECK(std::abs(mean - expected) <= 4 * error);
-  CHECK(error < 0.005 * expected);
+  CAPTURE(time.value());
+  CAPTURE(time.error());
+  CHECK(time.agrees(expected));
+  CHECK(time.error() < 0.005 * expected);
 }
 
 /// Time between departures in a closed network of one station without queues and of stations whose

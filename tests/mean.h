@@ -19,6 +19,8 @@ class Mean {
   double deviation() const { return std::sqrt(squares_ / (count_ - 1)); }
   /// Standard error of the mean, where all were independent.
   double error() const { return deviation() / std::sqrt(count_); }
+  /// Within four standard errors.
+  bool agrees(double expected) const { return std::abs(mean_ - expected) <= 4 * error(); }
 
  private:
   double count_ = 0, mean_ = 0, squares_ = 0;

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "sim/distribution.h"
+
+namespace gradrace {
+
+/// A law for tests of who draws what: it says how it samples, and nothing true of the rest.
+class StubLaw : public Distribution {
+ public:
+  double mean() const override { return 1; }
+  double variance() const override { return 1; }
+  double survival(double) const override { return 0; }
+  double quantile(double) const override { return 0; }
+  double expected_order_statistic(std::uint32_t, std::uint32_t) const override { return 1; }
+  Ageing ageing() const override { return Ageing::neither; }
+};
+
+}  // namespace gradrace
