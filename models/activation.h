@@ -4,12 +4,20 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "models/batch.h"
+#include "sim/fields.h"
 
 namespace gradrace {
 
 enum class Activation { relu, tanh };
+
+/// Key `activation`, read as text.
+inline void visit_activation(Fields& fields, std::string& activation, std::string_view meaning) {
+  constexpr std::string_view kinds[] = {"relu", "tanh"};
+  fields.choice("activation", activation, kinds, Need::defaulted, meaning);
+}
 
 inline Activation activation_named(const std::string& name) {
   return name == "tanh" ? Activation::tanh : Activation::relu;

@@ -105,7 +105,6 @@ class Cnn final : public Supervised<Real> {
 };
 
 ModelProduct read(Fields& fields, DataShelf& shelf) {
-  constexpr std::string_view activations[] = {"relu", "tanh"};
   CnnConfig config;
   visit(fields, config, "sum ||W||_F^2", shelf);
   fields.integers("channels", config.channels, Need::defaulted, between(1, 1e4),
@@ -114,8 +113,7 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
                  "height and width of a convolution");
   fields.integers("dense", config.dense, Need::defaulted, between(1, 1e6),
                   "units of each hidden layer after the convolutions; [] for none");
-  fields.choice("activation", config.activation, activations, Need::defaulted,
-                "f of convolutions and hidden layers");
+  visit_activation(fields, config.activation, "f of convolutions and hidden layers");
   if (!fields.good()) return nullptr;
   if (config.channels.empty()) {
     fields.complain("channels", "must hold at least one number, got none");

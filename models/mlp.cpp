@@ -50,13 +50,11 @@ class Mlp final : public Supervised<Real> {
 };
 
 ModelProduct read(Fields& fields, DataShelf& shelf) {
-  constexpr std::string_view activations[] = {"relu", "tanh"};
   MlpConfig config;
   visit(fields, config, "sum ||W||_F^2", shelf);
   fields.integers("widths", config.widths, Need::required, between(1, 1e6),
                   "units of each hidden layer; [] for none");
-  fields.choice("activation", config.activation, activations, Need::defaulted,
-                "f of the hidden layers");
+  visit_activation(fields, config.activation, "f of the hidden layers");
   if (!fields.good()) return nullptr;
   return std::make_shared<SupervisedSpec<MlpConfig>>(config, make_mlp<float>, make_mlp<double>);
 }

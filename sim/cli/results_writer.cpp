@@ -86,6 +86,11 @@ const char* basis_name(Basis basis) {
   return "";
 }
 
+void add_estimate(Csv& csv, const std::optional<Estimate>& estimate) {
+  csv.cell(estimate ? estimate->value : not_known);
+  csv.cell(std::string_view(estimate ? basis_name(estimate->basis) : ""));
+}
+
 RunRecorders::RunRecorders(const Scenario& scenario, std::size_t point, std::uint32_t replica) {
   const Point& at = scenario.points[point];
   if (at.record_updates) observers.add(&updates.emplace(point, replica));
@@ -221,8 +226,7 @@ std::string ResultsWriter::runs_row(std::size_t run, const RunRecord& record,
   csv.cell(totals.applied > 0 ? std::to_string(totals.max_staleness) : "");
   csv.cell(loss_text(summary.loss, point.with_model()));
   csv.cell(summary.test_error);
-  csv.cell(theory.iteration_time ? theory.iteration_time->value : not_known);
-  csv.cell(std::string_view(theory.iteration_time ? basis_name(theory.iteration_time->basis) : ""));
+  add_estimate(csv, theory.iteration_time);
   for (const auto& value : point.swept) csv.cell(value);
   for (const double time : summary.target_times) csv.cell(time);
   csv.cell(point.with_model() ? std::to_string(record.gradients_computed) : "");

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/cli/csv.h"
 #include "sim/cli/output_folder.h"
 #include "sim/cli/recorders.h"
 #include "sim/cli/replay_notes.h"
@@ -78,5 +79,8 @@ class ResultsWriter {
 
 /// "exact", "upper", "lower", "approximate".
 const char* basis_name(Basis basis);
+
+/// Two cells: the value and its basis, empty where it is not known.
+void add_estimate(Csv& csv, const std::optional<Estimate>& estimate);
 
 }  // namespace gradrace

@@ -28,12 +28,6 @@ const char* ageing_name(Ageing ageing) {
   return "";
 }
 
-/// Two cells: the value and its basis.
-void add(Csv& csv, const std::optional<Estimate>& estimate) {
-  csv.cell(estimate ? estimate->value : not_known);
-  csv.cell(std::string_view(estimate ? basis_name(estimate->basis) : ""));
-}
-
 void add_row(Csv& csv, std::size_t number, const Point& point) {
   const std::uint32_t learners = point.cluster.learners, k = point.make_protocol()->k();
   const Theory theory = point.theory();
@@ -46,14 +40,14 @@ void add_row(Csv& csv, std::size_t number, const Point& point) {
   csv.cell(point.protocol_name);
   csv.cell(learners);
   csv.cell(k);
-  add(csv, theory.iteration_time);
+  add_estimate(csv, theory.iteration_time);
   csv.cell(theory.staleness.value_or(not_known));
-  add(csv, speedup);
+  add_estimate(csv, speedup);
   csv.cell(error_floor(point).value_or(not_known));
   for (const auto& value : point.swept) csv.cell(value);
-  add(csv, fresh);
+  add_estimate(csv, fresh);
   csv.cell(error_floor_bound(point).value_or(not_known));
-  add(csv, stable_eta(point));
+  add_estimate(csv, stable_eta(point));
   csv.cell(std::string_view(law ? ageing_name(law->ageing()) : ""));
   csv.end_row();
 }
