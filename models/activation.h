@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "models/batch.h"
+#include "models/kernels/layer.h"
 #include "sim/fields.h"
 
 namespace gradrace {
@@ -21,6 +22,10 @@ inline void visit_activation(Fields& fields, std::string& activation, std::strin
 
 inline Activation activation_named(const std::string& name) {
   return name == "tanh" ? Activation::tanh : Activation::relu;
+}
+
+inline kernels::Function kernel_function(Activation f) {
+  return f == Activation::tanh ? kernels::Function::tanh : kernels::Function::relu;
 }
 
 /// y = f(y).  relu(y) = max(y, 0); what is no number stays so.

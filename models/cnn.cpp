@@ -76,6 +76,14 @@ class Cnn final : public Supervised<Real> {
 
   std::span<const Dense> layers() const override { return layers_; }
 
+  std::vector<kernels::Layer> kernel_layers() const override {
+    std::vector<kernels::Layer> layers;
+    for (const auto& convolution : convolutions_)
+      layers.push_back(convolution.kernel_layer(kernel_function(f_)));
+    network_.add_kernel_layers(layers);
+    return layers;
+  }
+
   void forward(const Real* w, const Batch<Real>& batch, Units<Real>& scores) override {
     images_ = batch.x;
     for (std::size_t l = 0; l < convolutions_.size(); ++l) {

@@ -26,6 +26,19 @@ Convolution<Real>::Convolution(const ImageShape& images, std::size_t outputs, st
       layer_{images.channels * kernel * kernel, outputs, first} {}
 
 template <class Real>
+kernels::Layer Convolution<Real>::kernel_layer(kernels::Function f) const {
+  kernels::Layer layer = layer_.kernel_layer(f);
+  layer.convolution = true;
+  layer.kernel = static_cast<std::uint32_t>(kernel_);
+  layer.channels = static_cast<std::uint32_t>(images_.channels);
+  layer.height = static_cast<std::uint32_t>(images_.height);
+  layer.width = static_cast<std::uint32_t>(images_.width);
+  layer.out_height = static_cast<std::uint32_t>(output_.height);
+  layer.out_width = static_cast<std::uint32_t>(output_.width);
+  return layer;
+}
+
+template <class Real>
 void Convolution<Real>::forward(const Real* w, const Units<Real>& x, Units<Real>& y) {
   n_ = static_cast<std::size_t>(x.rows());
   const std::size_t pixels = output_.height * output_.width;

@@ -28,6 +28,8 @@ class Convolution {
   /// W as a matrix [outputs, channels kernel^2].
   const Dense& layer() const { return layer_; }
   const ImageShape& output() const { return output_; }
+  /// The same for a kernel, followed by f.
+  kernels::Layer kernel_layer(kernels::Function f) const;
   std::size_t fan_out() const { return layer_.outputs * kernel_ * kernel_; }
 
   void forward(const Real* w, const Units<Real>& x, Units<Real>& y);

@@ -1,7 +1,6 @@
 #include "models/cpu_device.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -29,6 +28,7 @@ class CpuDevice final : public Device {
   explicit CpuDevice(std::unique_ptr<Model<Real>> model)
       : model_(std::move(model)), gradient_(model_->parameters()), step_(model_->parameters()) {}
 
+  std::string name() const override { return "cpu"; }
   std::size_t cohort() const override { return 1; }
 
   void start(std::span<const Tape> tapes) override {
@@ -52,6 +52,11 @@ class CpuDevice final : public Device {
     for (std::size_t i = 0; i < wave.size(); ++i) {
       if (wave[i]) replay(runs_[i], *wave[i], results[i]);
     }
+  }
+
+  std::vector<double> parameters(std::size_t run) override {
+    const auto& w = runs_[run].values[runs_[run].lowering.last()].w;
+    return {w.begin(), w.end()};
   }
 
  private:
@@ -122,11 +127,5 @@ std::unique_ptr<Device> make_cpu_device(std::unique_ptr<Model<Real>> model) {
 
 template std::unique_ptr<Device> make_cpu_device<float>(std::unique_ptr<Model<float>>);
 template std::unique_ptr<Device> make_cpu_device<double>(std::unique_ptr<Model<double>>);
-
-void require_cpu(const std::string& device) {
-  if (device == "auto" || device == "cpu") return;
-  throw std::runtime_error(device + ": this version of gradrace has no " + device +
-                           " device yet; use --device cpu");
-}
 
 }  // namespace gradrace

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "models/batch.h"
+#include "models/kernels/layer.h"
 #include "sim/random.h"
 
 namespace gradrace {
@@ -18,6 +19,14 @@ struct Dense {
 
   std::size_t weights() const { return outputs * inputs; }
   std::size_t end() const { return first + weights() + outputs; }
+
+  /// The same for a kernel, followed by f.
+  kernels::Layer kernel_layer(kernels::Function f) const {
+    return {.f = f,
+            .first = static_cast<std::uint32_t>(first),
+            .outputs = static_cast<std::uint32_t>(outputs),
+            .depth = static_cast<std::uint32_t>(inputs)};
+  }
 
   template <class Real>
   Eigen::Map<const RowMajor<Real>> W(const Real* w) const {

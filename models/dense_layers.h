@@ -30,6 +30,13 @@ class DenseLayers {
 
   std::span<const Dense> layers() const { return layers_; }
 
+  /// The same for a kernel, after those that are there.
+  void add_kernel_layers(std::vector<kernels::Layer>& kernel_layers) const {
+    for (std::size_t l = 0; l < layers_.size(); ++l)
+      kernel_layers.push_back(layers_[l].kernel_layer(
+          l < hidden_.size() ? kernel_function(f_) : kernels::Function::identity));
+  }
+
   void initialise(Stream& words, Real* w) const {
     for (const Dense& layer : layers_)
       layer.initialise(initial_sd(f_, layer.inputs, layer.outputs), words, w);

@@ -30,6 +30,10 @@ class Linear final : public Supervised<Real> {
  private:
   std::span<const Dense> layers() const override { return {&layer_, 1}; }
 
+  std::vector<kernels::Layer> kernel_layers() const override {
+    return {layer_.kernel_layer(kernels::Function::identity)};
+  }
+
   void forward(const Real* w, const Batch<Real>& batch, Units<Real>& scores) override {
     layer_.forward(w, batch.x, scores);
   }

@@ -37,6 +37,8 @@ class CrossEntropy final : public Loss<Real> {
     s *= 1 / static_cast<Real>(s.rows());
   }
 
+  kernels::LossKind kind() const override { return kernels::LossKind::cross_entropy; }
+
  private:
   static Eigen::Index own(const Batch<Real>& batch, Eigen::Index i) {
     return batch.classes[static_cast<std::size_t>(i)];
@@ -100,6 +102,8 @@ class Logistic final : public Loss<Real> {
     s *= 1 / static_cast<Real>(s.rows());
   }
 
+  kernels::LossKind kind() const override { return kernels::LossKind::logistic; }
+
  private:
   static bool is_one(const Batch<Real>& batch, Eigen::Index i) {
     return batch.classes[static_cast<std::size_t>(i)] == 1;
@@ -128,6 +132,8 @@ class HalfSquare final : public Loss<Real> {
     for (Eigen::Index i = 0; i < s.rows(); ++i) s(i, 0) -= target(batch, i);
     s *= 1 / static_cast<Real>(s.rows());
   }
+
+  kernels::LossKind kind() const override { return kernels::LossKind::half_square; }
 
  private:
   static Real target(const Batch<Real>& batch, Eigen::Index i) {

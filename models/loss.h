@@ -5,6 +5,7 @@
 
 #include "models/batch.h"
 #include "models/dataset.h"
+#include "models/kernels/loss.h"
 
 namespace gradrace {
 
@@ -29,6 +30,8 @@ class Loss {
 
   /// s becomes the derivative of the mean loss by s.
   virtual void differentiate(const Batch<Real>& batch, Units<Real>& s) = 0;
+
+  virtual kernels::LossKind kind() const = 0;
 };
 
 /// -ln p(class | x), p(c | x) = exp(s_c) / sum_k exp(s_k).  The answer is the class of the greatest

@@ -37,6 +37,12 @@ class Mlp final : public Supervised<Real> {
  private:
   std::span<const Dense> layers() const override { return network_.layers(); }
 
+  std::vector<kernels::Layer> kernel_layers() const override {
+    std::vector<kernels::Layer> layers;
+    network_.add_kernel_layers(layers);
+    return layers;
+  }
+
   void forward(const Real* w, const Batch<Real>& batch, Units<Real>& scores) override {
     network_.forward(w, batch.x, scores);
   }

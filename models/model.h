@@ -8,19 +8,13 @@
 #include <span>
 #include <string>
 
+#include "models/blueprint.h"
 #include "models/dataset.h"
+#include "models/minibatch.h"
 #include "sim/catalog.h"
 #include "sim/device.h"
 
 namespace gradrace {
-
-/// Names a learner's minibatch: with the run's seed and replica it says which samples and which
-/// noise.
-struct MinibatchName {
-  std::uint64_t seed;
-  std::uint32_t replica, learner, draw;
-  std::uint32_t size;  // m
-};
 
 /// The definition of a model's numbers, on the CPU, for Real = float or double.
 ///
@@ -42,12 +36,18 @@ class Model {
 
   /// Loss and errors at each of the values [d].
   virtual void evaluate(std::span<const Real* const> values, std::span<Evaluation> results) = 0;
+
+  /// The same numbers, for a device that computes them in its own way.
+  virtual Blueprint blueprint() const = 0;
 };
 
 /// What a device needs to know beside the model.
 struct DeviceOptions {
-  std::string device = "auto";              // auto, cpu or cuda
-  std::optional<std::uint64_t> train_rows;  // evaluate the training loss on so many rows only
+  std::string device = "auto";                   // auto, cpu or cuda; auto is cpu so far
+  std::optional<std::uint64_t> train_rows = {};  // evaluate the training loss on so many rows only
+  std::uint32_t learners = 1;                    // P of its runs
+  std::uint32_t minibatch = 1;                   // the greatest of its runs
+  unsigned devices = 1;                          // made beside it, itself included
 };
 
 struct QuadraticConfig;
@@ -72,9 +72,17 @@ class ModelSpec {
   /// Its definition where it is a quadratic, of which theory knows more; else null.
   virtual const QuadraticConfig* quadratic() const { return nullptr; }
 
+  /// Its definition on the CPU; train_rows as in DeviceOptions.  Reads the data.
+  virtual std::unique_ptr<Model<float>> make_float32(
+      std::optional<std::uint64_t> train_rows) const = 0;
+  virtual std::unique_ptr<Model<double>> make_float64(
+      std::optional<std::uint64_t> train_rows) const = 0;
+  /// float32 or float64.
+  virtual const std::string& precision() const = 0;
+
   /// A device of one's own, one for each thread.  Reads the data.  std::runtime_error where the
   /// device is not to be had.
-  virtual std::unique_ptr<Device> make_device(const DeviceOptions& options) const = 0;
+  std::unique_ptr<Device> make_device(const DeviceOptions& options) const;
 };
 
 using ModelProduct = std::shared_ptr<const ModelSpec>;

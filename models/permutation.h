@@ -18,11 +18,11 @@ namespace gradrace {
 class Permutation {
  public:
   /// The order that belongs to the stream's name; n >= 1.
-  Permutation(const StreamName& name, std::uint32_t n)
+  GRADRACE_HD Permutation(const StreamName& name, std::uint32_t n)
       : n_(n), half_bits_(half_bits(n)), keys_(philox_block(name, 0)) {}
 
   /// The number at place i < n.
-  std::uint32_t operator()(std::uint32_t i) const {
+  GRADRACE_HD std::uint32_t operator()(std::uint32_t i) const {
     do i = network(i);
     while (i >= n_);
     return i;
@@ -33,12 +33,12 @@ class Permutation {
 
   /// At least 4: eight rounds of 2 bits leave a bias of 1 % in the order of two numbers, eight of
   /// 4 bits none that 48,000 keys would show.
-  static std::uint32_t half_bits(std::uint32_t n) {
+  GRADRACE_HD static std::uint32_t half_bits(std::uint32_t n) {
     const auto bits = static_cast<std::uint32_t>(std::bit_width(n - 1));
     return bits <= 8 ? 4 : (bits + 1) / 2;
   }
 
-  std::uint32_t network(std::uint32_t x) const {
+  GRADRACE_HD std::uint32_t network(std::uint32_t x) const {
     std::uint32_t left = x >> half_bits_, right = x & ((1u << half_bits_) - 1);
     for (std::uint32_t round = 0; round < rounds; ++round) {
       const std::uint32_t key = keys_[round % 4] + (round / 4) * 0x9e3779b9u;
@@ -48,7 +48,7 @@ class Permutation {
     return left << half_bits_ | right;
   }
 
-  static std::uint32_t mix(std::uint32_t h) {
+  GRADRACE_HD static std::uint32_t mix(std::uint32_t h) {
     h = (h ^ h >> 16) * 0x85ebca6bu;
     h = (h ^ h >> 13) * 0xc2b2ae35u;
     return h ^ h >> 16;

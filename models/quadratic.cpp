@@ -5,7 +5,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "models/cpu_device.h"
 #include "sim/random.h"
 
 namespace gradrace {
@@ -56,6 +55,10 @@ class Quadratic final : public Model<Real> {
     for (std::size_t v = 0; v < values.size(); ++v) results[v] = {.loss = loss(values[v])};
   }
 
+  Blueprint blueprint() const override {
+    return QuadraticBlueprint{config_.dimensions, config_.curvatures, config_.noise};
+  }
+
  private:
   std::size_t next(std::size_t k) const { return k + 1 == config_.curvatures.size() ? 0 : k + 1; }
 
@@ -91,11 +94,13 @@ class QuadraticSpec final : public ModelSpec {
 
   const QuadraticConfig* quadratic() const override { return &config_; }
 
-  std::unique_ptr<Device> make_device(const DeviceOptions& options) const override {
-    require_cpu(options.device);
-    if (config_.precision == "float64") return make_cpu_device(make_quadratic<double>(config_));
-    return make_cpu_device(make_quadratic<float>(config_));
+  std::unique_ptr<Model<float>> make_float32(std::optional<std::uint64_t>) const override {
+    return make_quadratic<float>(config_);
   }
+  std::unique_ptr<Model<double>> make_float64(std::optional<std::uint64_t>) const override {
+    return make_quadratic<double>(config_);
+  }
+  const std::string& precision() const override { return config_.precision; }
 
  private:
   QuadraticConfig config_;

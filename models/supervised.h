@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "models/cpu_device.h"
 #include "models/dataset.h"
 #include "models/model.h"
 
@@ -37,9 +36,8 @@ using MakeModel = std::unique_ptr<Model<Real>> (*)(const Config& config,
 template <class Config>
 class SupervisedSpec final : public ModelSpec {
  public:
-  SupervisedSpec(Config config, MakeModel<float, Config> make_float32,
-                 MakeModel<double, Config> make_float64)
-      : config_(std::move(config)), make_float32_(make_float32), make_float64_(make_float64) {}
+  SupervisedSpec(Config config, MakeModel<float, Config> float32, MakeModel<double, Config> float64)
+      : config_(std::move(config)), make_float32_(float32), make_float64_(float64) {}
 
   std::uint32_t minibatch() const override { return config_.minibatch; }
   std::uint64_t training_rows() const override { return config_.dataset()->train.count; }
@@ -47,12 +45,15 @@ class SupervisedSpec final : public ModelSpec {
   bool has_test_error() const override { return Config::classifies; }
   std::string data_hash() const override { return config_.dataset()->hash; }
 
-  std::unique_ptr<Device> make_device(const DeviceOptions& options) const override {
-    require_cpu(options.device);
-    if (config_.precision == "float64")
-      return make_cpu_device(make_float64_(config_, options.train_rows));
-    return make_cpu_device(make_float32_(config_, options.train_rows));
+  std::unique_ptr<Model<float>> make_float32(
+      std::optional<std::uint64_t> train_rows) const override {
+    return make_float32_(config_, train_rows);
   }
+  std::unique_ptr<Model<double>> make_float64(
+      std::optional<std::uint64_t> train_rows) const override {
+    return make_float64_(config_, train_rows);
+  }
+  const std::string& precision() const override { return config_.precision; }
 
  private:
   Config config_;

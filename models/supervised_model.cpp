@@ -83,6 +83,12 @@ void Supervised<Real>::evaluate(std::span<const Real* const> values,
 }
 
 template <class Real>
+Blueprint Supervised<Real>::blueprint() const {
+  return NetworkBlueprint{kernel_layers(), loss_->kind(), sampling_, l2_,
+                          data_,           train_rows_,   test_rows_};
+}
+
+template <class Real>
 std::vector<LossSum> Supervised<Real>::pass(const Rows& split, std::span<const std::uint32_t> rows,
                                             std::span<const Real* const> values) {
   std::vector<LossSum> sums(values.size());

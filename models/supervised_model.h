@@ -32,6 +32,7 @@ class Supervised : public Model<Real> {
   std::size_t parameters() const final { return layers().back().end(); }
   void gradient(std::span<const Real> w, const MinibatchName& name, std::span<Real> g) final;
   void evaluate(std::span<const Real* const> values, std::span<Evaluation> results) final;
+  Blueprint blueprint() const final;
 
  protected:
   const Dataset& data() const { return *data_; }
@@ -39,6 +40,9 @@ class Supervised : public Model<Real> {
 
   /// Where the weights stand, in the order of the parameters.
   virtual std::span<const Dense> layers() const = 0;
+
+  /// The same layers, each with what becomes of its sums.
+  virtual std::vector<kernels::Layer> kernel_layers() const = 0;
 
   /// scores [n, outputs] of the batch at w.
   virtual void forward(const Real* w, const Batch<Real>& batch, Units<Real>& scores) = 0;

@@ -46,8 +46,8 @@ template <class Product, class... Args>
 void read_kind(Fields& fields, std::string_view key, const Catalog<Product, Args...>& catalog,
                Product& product, Need need, std::string_view meaning, Args... args) {
   const auto names = catalog.names();
-  const auto chosen =
-      fields.open_kind(key, {catalog.name, catalog.discriminator, names}, need, meaning);
+  const Kinds kinds{catalog.name, catalog.discriminator, names};
+  const auto chosen = fields.open_kind(key, kinds, need, meaning);
   if (!chosen) return;
   product = catalog.entries[*chosen]->read(fields, args...);
   fields.close();
@@ -58,8 +58,8 @@ template <class Product, class... Args>
 void read_kinds(Fields& fields, std::string_view key, const Catalog<Product, Args...>& catalog,
                 std::vector<Product>& products, Need need, std::string_view meaning, Args... args) {
   const auto names = catalog.names();
-  const std::size_t count =
-      fields.open_kinds(key, {catalog.name, catalog.discriminator, names}, need, meaning);
+  const Kinds kinds{catalog.name, catalog.discriminator, names};
+  const std::size_t count = fields.open_kinds(key, kinds, need, meaning);
   for (std::size_t i = 0; i < count; ++i) {
     products.emplace_back();
     if (const auto chosen = fields.next_kind(i)) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,13 +33,22 @@ class Device {
  public:
   virtual ~Device() = default;
 
+  /// "cpu", "NVIDIA H200".
+  virtual std::string name() const = 0;
+
   /// How many runs it likes to replay side by side.
   virtual std::size_t cohort() const = 0;
+
+  /// Time that it has spent computing for the replay, where it is not the caller's processor.
+  virtual std::optional<double> kernel_seconds() const { return {}; }
 
   virtual void start(std::span<const Tape> tapes) = 0;
 
   /// One wave.  results[i] is filled for wave[i].
   virtual void replay(std::span<const Segment* const> wave, std::span<Results> results) = 0;
+
+  /// Parameters of the last value that a run of the cohort has written, after a replay.
+  virtual std::vector<double> parameters(std::size_t run) = 0;
 };
 
 }  // namespace gradrace

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "sim/check.h"
+#include "sim/host_device.h"
 
 namespace gradrace {
 
@@ -45,11 +46,11 @@ using Philox = r123::Philox4x32;
 /// 2^34 words. Source: Salmon, Moraes, Dror, Shaw, SC 2011.
 using Stream = r123::MicroURNG<Philox>;
 
-inline Philox::key_type philox_key(const StreamName& name) {
+GRADRACE_HD inline Philox::key_type philox_key(const StreamName& name) {
   return {{static_cast<std::uint32_t>(name.seed), static_cast<std::uint32_t>(name.seed >> 32)}};
 }
 
-inline Philox::ctr_type philox_counter(const StreamName& name, std::uint32_t block) {
+GRADRACE_HD inline Philox::ctr_type philox_counter(const StreamName& name, std::uint32_t block) {
   const auto purpose = static_cast<std::uint32_t>(name.purpose);
   return {{name.draw, name.learner, purpose << 24 | name.replica, block}};
 }
@@ -60,7 +61,8 @@ inline Stream stream(const StreamName& name) {
 }
 
 /// Words 4 block to 4 block + 3 of the stream, by number.
-inline std::array<std::uint32_t, 4> philox_block(const StreamName& name, std::uint32_t block) {
+GRADRACE_HD inline std::array<std::uint32_t, 4> philox_block(const StreamName& name,
+                                                             std::uint32_t block) {
   const auto words = Philox()(philox_counter(name, block), philox_key(name));
   return {words[0], words[1], words[2], words[3]};
 }

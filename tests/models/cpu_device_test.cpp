@@ -398,8 +398,3 @@ TEST_CASE("cpu_device: a run that is lost at its start ends there") {
   CHECK(record.totals.time == 0);
   CHECK(record.totals.updates == 0);
 }
-
-TEST_CASE("cpu_device: another device is refused with a reason") {
-  CHECK_NOTHROW(require_cpu("auto"));
-  CHECK_THROWS_WITH(require_cpu("cuda"), doctest::Contains("no cuda device yet"));
-}

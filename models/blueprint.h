@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <variant>
+#include <vector>
+
+#include "models/dataset.h"
+#include "models/kernels/layer.h"
+#include "models/kernels/loss.h"
+#include "models/minibatch.h"
+
+namespace gradrace {
+
+/// What a device that does not use the CPU's code needs to know of a model of a data set.
+struct NetworkBlueprint {
+  std::vector<kernels::Layer> layers;  // but for their places in the work memory
+  kernels::LossKind loss;
+  Sampling sampling;
+  double l2;
+  std::shared_ptr<const Dataset> data;
+  std::vector<std::uint32_t> train_rows, test_rows;  // that an evaluation looks at
+};
+
+/// Likewise of a quadratic.
+struct QuadraticBlueprint {
+  std::uint64_t dimensions;
+  std::vector<double> curvatures;
+  double noise;
+};
+
+using Blueprint = std::variant<NetworkBlueprint, QuadraticBlueprint>;
+
+}  // namespace gradrace

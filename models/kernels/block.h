@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/host_device.h"
+
+/// Numbers computed by a block of threads that share a scratch memory: one source for a GPU's
+/// blocks and for those that tests make of the CPU's threads.
+///
+/// A Block has
+///
+///     thread()           number of this thread, below
+///     threads()          how many there are
+///     sync()             waits until every thread is here; then all see what any wrote before
+///     scratch<Number>()  memory shared by its threads, for scratch_numbers of Number
+///
+/// All threads of a block call a function of this folder together, with the same arguments, and
+/// each function ends with sync().  What is computed does not depend on how many threads there are:
+/// sums are cut into parts by the sizes of things alone, and the parts are added in a fixed order.
+/// There are no atomics.
+namespace gradrace::kernels {
+
+/// Of at most 8 bytes: 48 KiB, the most of a GPU's block that need not ask for more.
+constexpr std::uint32_t scratch_numbers = 6144;
+
+/// Work is cut so that about so many threads have some.
+constexpr std::uint32_t lanes = 256;
+
+/// f(i) for each i < n, thread by thread; does not sync.
+template <class Block, class Function>
+GRADRACE_HD void each(const Block& block, std::uint32_t n, const Function& f) {
+  for (std::uint32_t i = block.thread(); i < n; i += block.threads()) f(i);
+}
+
+}  // namespace gradrace::kernels

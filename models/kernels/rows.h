@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+
+#include "sim/host_device.h"
+
+namespace gradrace::kernels {
+
+/// Rows of a data set in a device's memory.
+struct Split {
+  const std::uint8_t* bytes;    // [count, features], or null
+  const float* floats;          // likewise
+  const std::uint8_t* classes;  // [count], or null
+  const float* targets;         // [count], or null
+  std::uint32_t count, features;
+  float byte_scale;
+};
+
+/// Some rows of it: x(i, k) is feature k of the i-th.
+template <class Real>
+struct ByteRows {
+  const std::uint8_t* bytes;
+  const std::uint32_t* numbers;
+  std::uint32_t features;
+  Real scale;
+
+  GRADRACE_HD Real operator()(std::uint32_t i, std::uint32_t k) const {
+    return static_cast<Real>(bytes[std::uint64_t{numbers[i]} * features + k]) * scale;
+  }
+};
+
+template <class Real>
+struct FloatRows {
+  const float* floats;
+  const std::uint32_t* numbers;
+  std::uint32_t features;
+
+  GRADRACE_HD Real operator()(std::uint32_t i, std::uint32_t k) const {
+    return static_cast<Real>(floats[std::uint64_t{numbers[i]} * features + k]);
+  }
+};
+
+/// What a layer made of them, beside each other.
+template <class Real>
+struct UnitRows {
+  const Real* units;
+  std::uint32_t width;
+
+  GRADRACE_HD Real operator()(std::uint32_t i, std::uint32_t k) const {
+    return units[std::uint64_t{i} * width + k];
+  }
+};
+
+/// Calls f with the rows of those numbers, as what they are kept as.
+template <class Real, class Function>
+GRADRACE_HD void with_rows(const Split& split, const std::uint32_t* numbers, const Function& f) {
+  if (split.bytes != nullptr)
+    f(ByteRows<Real>{split.bytes, numbers, split.features, static_cast<Real>(split.byte_scale)});
+  else
+    f(FloatRows<Real>{split.floats, numbers, split.features});
+}
+
+}  // namespace gradrace::kernels

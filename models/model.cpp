@@ -1,0 +1,25 @@
+#include "models/model.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include "models/cpu_device.h"
+#include "models/cuda_device.h"
+
+namespace gradrace {
+
+template <class Real>
+static std::unique_ptr<Device> make_chosen(std::unique_ptr<Model<Real>> model,
+                                           const DeviceOptions& options) {
+  if (options.device == "cuda") return make_cuda_device(std::move(model), options);
+  return make_cpu_device(std::move(model));
+}
+
+std::unique_ptr<Device> ModelSpec::make_device(const DeviceOptions& options) const {
+  if (options.device == "cuda" && !no_cuda_device().empty())
+    throw std::runtime_error("cuda: " + no_cuda_device() + "; use --device cpu");
+  if (precision() == "float64") return make_chosen(make_float64(options.train_rows), options);
+  return make_chosen(make_float32(options.train_rows), options);
+}
+
+}  // namespace gradrace

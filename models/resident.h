@@ -1,0 +1,168 @@
+#pragma once
+
+#include <algorithm>
+#include <boost/random/exponential_distribution.hpp>
+#include <boost/random/normal_distribution.hpp>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "models/blueprint.h"
+#include "models/kernels/quadratic.h"
+#include "sim/evaluation.h"
+
+namespace gradrace {
+
+/// A data set in the memory of a device, shared by all that use it there.
+template <class Launcher>
+class ResidentDataset {
+ public:
+  /// Copied at the first call, and kept as long as somebody holds it.  Safe from several threads.
+  static std::shared_ptr<const ResidentDataset> of(std::shared_ptr<const Dataset> data) {
+    static std::mutex mutex;
+    static std::map<const Dataset*, std::weak_ptr<const ResidentDataset>> all;
+    const std::lock_guard lock(mutex);
+    auto& slot = all[data.get()];
+    auto resident = slot.lock();
+    if (!resident) slot = resident = std::make_shared<const ResidentDataset>(std::move(data));
+    return resident;
+  }
+
+  explicit ResidentDataset(std::shared_ptr<const Dataset> data)
+      : data_(std::move(data)), train_(data_->train), test_(data_->test) {}
+
+  kernels::Split train() const { return view(train_, data_->train); }
+  kernels::Split test() const { return view(test_, data_->test); }
+
+ private:
+  template <class T>
+  using Memory = typename Launcher::template Memory<T>;
+
+  struct Copy {
+    explicit Copy(const Rows& rows)
+        : bytes(rows.bytes), floats(rows.floats), classes(rows.classes), targets(rows.targets) {}
+    Memory<std::uint8_t> bytes;
+    Memory<float> floats;
+    Memory<std::uint8_t> classes;
+    Memory<float> targets;
+  };
+
+  kernels::Split view(const Copy& copy, const Rows& rows) const {
+    return {copy.bytes.data(),
+            copy.floats.data(),
+            copy.classes.data(),
+            copy.targets.data(),
+            static_cast<std::uint32_t>(rows.count),
+            static_cast<std::uint32_t>(data_->features),
+            data_->byte_scale};
+  }
+
+  std::shared_ptr<const Dataset> data_;
+  Copy train_, test_;
+};
+
+/// A network in the memory of a device.
+template <class Real, class Launcher>
+class ResidentNetwork {
+ public:
+  using Kernel = kernels::Network<Real>;
+
+  explicit ResidentNetwork(const NetworkBlueprint& blueprint)
+      : data_(ResidentDataset<Launcher>::of(blueprint.data)),
+        train_rows_(blueprint.train_rows),
+        test_rows_(blueprint.test_rows),
+        train_count_(static_cast<double>(blueprint.train_rows.size())),
+        test_count_(static_cast<double>(blueprint.test_rows.size())),
+        wrong_counts_(blueprint.loss != kernels::LossKind::half_square) {
+    std::vector<kernels::Layer> layers = blueprint.layers;
+    Kernel& kernel = kernel_;
+    std::uint32_t next = 0, widest = 0;
+    for (kernels::Layer& layer : layers) {
+      layer.y = next;
+      next += layer.units();
+      layer.winners = next;
+      if (layer.convolution) next += layer.units();
+      if (&layer != &layers.back()) widest = std::max(widest, layer.units());
+    }
+    for (std::uint32_t& derivative : kernel.derivatives) derivative = next, next += widest;
+    kernel.losses = next;
+    kernel.per_row = next + 2;
+    layers_ = Memory<kernels::Layer>(layers);
+    kernel.layers = layers_.data();
+    kernel.depth = static_cast<std::uint32_t>(layers.size());
+    kernel.parameters = layers.back().first + layers.back().weights() + layers.back().outputs;
+    kernel.loss = blueprint.loss;
+    kernel.sampling = blueprint.sampling;
+    kernel.l2 = blueprint.l2;
+    kernel.train = data_->train();
+    kernel.test = data_->test();
+    kernel.train_rows = {train_rows_.data(), static_cast<std::uint32_t>(train_rows_.size())};
+    kernel.test_rows = {test_rows_.data(), static_cast<std::uint32_t>(test_rows_.size())};
+  }
+
+  const Kernel& kernel() const { return kernel_; }
+
+  Evaluation evaluation(const kernels::EvaluationSums& sums) const {
+    return {
+        .loss = sums.train_loss / train_count_ + sums.penalty,
+        .test_loss = sums.test_loss / test_count_ + sums.penalty,
+        .test_error = wrong_counts_ ? sums.test_wrong / test_count_
+                                    : std::numeric_limits<double>::quiet_NaN(),
+    };
+  }
+
+ private:
+  template <class T>
+  using Memory = typename Launcher::template Memory<T>;
+
+  std::shared_ptr<const ResidentDataset<Launcher>> data_;
+  Memory<kernels::Layer> layers_;
+  Memory<std::uint32_t> train_rows_, test_rows_;
+  double train_count_, test_count_;
+  bool wrong_counts_;
+  Kernel kernel_{};
+};
+
+/// A quadratic in the memory of a device.
+template <class Real, class Launcher>
+class ResidentQuadratic {
+ public:
+  using Kernel = kernels::Quadratic<Real>;
+
+  explicit ResidentQuadratic(const QuadraticBlueprint& blueprint)
+      : curvatures_(blueprint.curvatures), ziggurat_(std::vector{ziggurat()}) {
+    kernel_ = {static_cast<std::uint32_t>(blueprint.dimensions), curvatures_.data(),
+               static_cast<std::uint32_t>(blueprint.curvatures.size()), blueprint.noise,
+               ziggurat_.data()};
+  }
+
+  const Kernel& kernel() const { return kernel_; }
+
+  Evaluation evaluation(const kernels::EvaluationSums& sums) const {
+    return {.loss = sums.train_loss};
+  }
+
+ private:
+  static kernels::Ziggurat ziggurat() {
+    using namespace boost::random::detail;
+    kernels::Ziggurat table;
+    std::ranges::copy(normal_table<double>::table_x, table.normal_x);
+    std::ranges::copy(normal_table<double>::table_y, table.normal_y);
+    std::ranges::copy(exponential_table<double>::table_x, table.exponential_x);
+    std::ranges::copy(exponential_table<double>::table_y, table.exponential_y);
+    return table;
+  }
+
+  template <class T>
+  using Memory = typename Launcher::template Memory<T>;
+
+  Memory<double> curvatures_;
+  Memory<kernels::Ziggurat> ziggurat_;
+  Kernel kernel_{};
+};
+
+}  // namespace gradrace

@@ -1,0 +1,529 @@
+#include "models/block_device.h"
+
+#include <doctest/doctest.h>
+
+#include <boost/random/normal_distribution.hpp>
+#include <cmath>
+#include <functional>
+
+#include "models/cnn.h"
+#include "models/cpu_device.h"
+#include "models/cuda_device.h"
+#include "models/least_squares.h"
+#include "models/logistic.h"
+#include "models/mlp.h"
+#include "models/quadratic.h"
+#include "models/softmax.h"
+#include "tests/models/checks.h"
+#include "tests/models/emulated_blocks.h"
+#include "tests/race_text.h"
+#include "tests/skip.h"
+
+namespace gradrace {
+
+namespace {
+
+/// Where numbers are computed, and how near they must be to the CPU's in float64.
+struct Place {
+  std::string name;
+  bool float64;
+  std::function<std::unique_ptr<Device>(std::unique_ptr<Model<float>>)> make_float32;
+  std::function<std::unique_ptr<Device>(std::unique_ptr<Model<double>>)> make_float64;
+
+  double tolerance() const { return float64 ? 1e-12 : 1e-5; }
+};
+
+Place cpu() { return {"cpu", false, make_cpu_device<float>, make_cpu_device<double>}; }
+
+Place emulated(std::uint32_t threads, bool float64 = false) {
+  const auto make = [=](auto model) {
+    return make_block_device(std::move(model), EmulatedBlocks(threads), {});
+  };
+  return {"emulated, " + std::to_string(threads) + " threads", float64, make, make};
+}
+
+Place cuda(bool float64 = false) {
+  const auto make = [](auto model) { return make_cuda_device(std::move(model), {}); };
+  return {"cuda", float64, make, make};
+}
+
+/// The model, but for where its runs start.
+template <class Real>
+class StartedAt final : public Model<Real> {
+ public:
+  StartedAt(std::unique_ptr<Model<Real>> model, Vector start)
+      : model_(std::move(model)), start_(std::move(start)) {}
+
+  std::size_t parameters() const override { return model_->parameters(); }
+  void initialise(std::uint64_t, std::uint32_t replica, std::span<Real> w) override {
+    for (std::size_t i = 0; i < w.size(); ++i)
+      w[i] = static_cast<Real>(start_[i] * (1 + 0.1 * replica));
+  }
+  void gradient(std::span<const Real> w, const MinibatchName& name, std::span<Real> g) override {
+    model_->gradient(w, name, g);
+  }
+  void evaluate(std::span<const Real* const> values, std::span<Evaluation> results) override {
+    model_->evaluate(values, results);
+  }
+  Blueprint blueprint() const override { return model_->blueprint(); }
+
+ private:
+  std::unique_ptr<Model<Real>> model_;
+  Vector start_;
+};
+
+/// A model on some data.
+struct Subject {
+  std::string name;
+  std::function<std::unique_ptr<Model<float>>()> fast;
+  std::function<std::unique_ptr<Model<double>>()> exact;
+
+  std::unique_ptr<Device> on(const Place& place, const Vector& start) const {
+    if (place.float64)
+      return place.make_float64(std::make_unique<StartedAt<double>>(exact(), start));
+    return place.make_float32(std::make_unique<StartedAt<float>>(fast(), start));
+  }
+};
+
+template <class Config>
+Subject subject(std::string name, std::shared_ptr<const Dataset> data, Config config,
+                MakeModel<float, Config> make_float32, MakeModel<double, Config> make_float64,
+                const std::string& sampling = "iid", double l2 = 0.01) {
+  config.dataset = [data] { return data; };
+  config.sampling = sampling;
+  config.l2 = l2;
+  return {std::move(name), [=] { return make_float32(config, 31); },
+          [=] { return make_float64(config, 31); }};
+}
+
+/// The data set as bytes, with every seventh row all zero.
+std::shared_ptr<const Dataset> as_bytes(const Dataset& from) {
+  auto data = std::make_shared<Dataset>(from);
+  data->byte_scale = 1.0f / 255;
+  for (Rows* rows : {&data->train, &data->test}) {
+    for (std::size_t i = 0; i < rows->floats.size(); ++i) {
+      const bool zero = i / data->features % 7 == 0;
+      rows->bytes.push_back(zero ? 0 : static_cast<std::uint8_t>(128 + 50 * std::sin(i)));
+    }
+    rows->floats.clear();
+  }
+  return data;
+}
+
+MlpConfig mlp(std::vector<std::uint64_t> widths, const std::string& activation) {
+  MlpConfig config;
+  config.widths = std::move(widths);
+  config.activation = activation;
+  return config;
+}
+
+CnnConfig cnn(std::vector<std::uint64_t> channels, std::uint32_t kernel,
+              std::vector<std::uint64_t> dense, const std::string& activation) {
+  CnnConfig config;
+  config.channels = std::move(channels);
+  config.kernel = kernel;
+  config.dense = std::move(dense);
+  config.activation = activation;
+  return config;
+}
+
+Subject quadratic(std::uint64_t dimensions, double noise) {
+  QuadraticConfig config;
+  config.dimensions = dimensions;
+  config.curvatures = {1, 0.3, 2};
+  config.noise = noise;
+  return {"quadratic", [=] { return make_quadratic<float>(config); },
+          [=] { return make_quadratic<double>(config); }};
+}
+
+/// Every model; no size is a multiple of a tile.
+std::vector<Subject> subjects() {
+  const auto classes = synthetic(R"("rows": 75, "test_rows": 41, "features": 13, "classes": 5)");
+  const auto wide = synthetic(R"("rows": 75, "test_rows": 67, "features": 333, "classes": 10)");
+  const auto two = synthetic(R"("rows": 75, "test_rows": 41, "features": 13, "classes": 2)");
+  const auto targets =
+      made(R"({"kind": "synthetic-regression", "rows": 75, "test_rows": 41, "features": 13})");
+  const auto images = synthetic(
+      R"("rows": 75, "test_rows": 41, "features": 198, "height": 9, "width": 11, "classes": 5)");
+  const auto relu = mlp({7}, "relu"), tanh = mlp({70, 6}, "tanh");
+  const auto small = cnn({3}, 4, {}, "relu"), deep = cnn({3, 4}, 2, {6}, "tanh");
+  return {
+      quadratic(10, 0.5),
+      subject("least-squares", targets, LeastSquaresConfig{}, make_least_squares<float>,
+              make_least_squares<double>),
+      subject("logistic", two, LogisticConfig{}, make_logistic<float>, make_logistic<double>,
+              "epoch"),
+      subject("softmax", classes, SoftmaxConfig{}, make_softmax<float>, make_softmax<double>),
+      subject("softmax, bytes", as_bytes(*wide), SoftmaxConfig{}, make_softmax<float>,
+              make_softmax<double>, "epoch", 0),
+      subject("mlp, relu", classes, relu, make_mlp<float>, make_mlp<double>),
+      subject("mlp, tanh, bytes", as_bytes(*wide), tanh, make_mlp<float>, make_mlp<double>,
+              "epoch"),
+      subject("cnn, relu", images, small, make_cnn<float>, make_cnn<double>, "epoch"),
+      subject("cnn, tanh, bytes", as_bytes(*images), deep, make_cnn<float>, make_cnn<double>),
+  };
+}
+
+/// One gradient of the device: an update of so great a weight that where it starts is nothing.
+Vector gradient_on(const Subject& subject, const Place& place, const Vector& at,
+                   std::uint32_t learner, std::uint32_t draw, std::uint32_t minibatch) {
+  const double weight = std::ldexp(1.0, place.float64 ? 40 : 20);
+  const auto device = subject.on(place, at);
+  const Tape tape{7, 0, {{minibatch, 0}}, {{}}};
+  device->start({&tape, 1});
+  Segment segment;
+  segment.gradients = {{0, learner, draw, 0, Fate::used}};
+  segment.uses = {{0, 0, weight}};
+  segment.ops = {{Op::Kind::update, 0, 1, 0, 0, 1}};
+  segment.live = {1};
+  const Segment* const wave = &segment;
+  Results results;
+  device->replay({&wave, 1}, {&results, 1});
+  Vector g = device->parameters(0);
+  for (std::size_t i = 0; i < g.size(); ++i) g[i] = (at[i] - g[i]) / weight;
+  return g;
+}
+
+void check_gradients(const Place& place) {
+  CAPTURE(place.name);
+  for (const Subject& subject : subjects()) {
+    CAPTURE(subject.name);
+    const auto exact = subject.exact();
+    for (const double scale : {0.0, 0.3, 30.0}) {
+      for (const std::uint32_t minibatch : {1u, 5u, 33u}) {
+        CAPTURE(scale);
+        CAPTURE(minibatch);
+        // As float32 has them.
+        Vector w = some_point(exact->parameters(), scale);
+        for (double& x : w) x = static_cast<double>(static_cast<float>(x));
+        const Vector wanted = gradient(*exact, w, {7, 0, 3, 2, minibatch});
+        const Vector found = gradient_on(subject, place, w, 3, 2, minibatch);
+        // Logits exceed 50 with the greatest scale.
+        const double tolerance = scale > 1 ? 10 * place.tolerance() : place.tolerance();
+        CHECK(distance(wanted, found) <= tolerance * norm(wanted));
+      }
+    }
+  }
+}
+
+const Rule rules[] = {
+    {},
+    {.momentum = 0.9},
+    {.momentum = 0.9, .nesterov = true},
+    {.rmsprop = RmsProp{}},
+    {.ema = 0.9},
+    {.distance = 1e-3},
+    {.momentum = 0.8,
+     .nesterov = true,
+     .rmsprop = RmsProp{.decay = 0.8, .epsilon = 0.01},
+     .ema = 0.7,
+     .distance = 1e-3},
+};
+
+/// Some updates, one of three gradients, one of none, some stale, one by another rule and with
+/// another recipe, and evaluations; in two segments.
+std::vector<Segment> some_updates() {
+  Segment first, second;
+  first.gradients = {{0, 0, 0, 0, Fate::used}, {0, 1, 0, 0, Fate::used}, {0, 2, 0, 0, Fate::open},
+                     {1, 0, 1, 0, Fate::used}, {1, 1, 1, 0, Fate::dead}, {1, 3, 0, 0, Fate::used}};
+  first.uses = {{0, 0, 0.01}, {1, 1, 0.02}, {3, 0, 0.03}, {5, 0, 0.01}};
+  first.ops = {{Op::Kind::evaluate, 0, 0, 0, 0, 0},
+               {Op::Kind::update, 0, 1, 0, 0, 1},
+               {Op::Kind::update, 1, 2, 1, 1, 3},
+               {Op::Kind::evaluate, 0, 2, 2, 0, 0},
+               {Op::Kind::update, 0, 3, 2, 4, 0}};  // of no gradient
+  first.live = {3};
+  second.first_gradient = 6;
+  second.gradients = {{3, 0, 2, 0, Fate::used}, {3, 1, 2, 1, Fate::used}};
+  second.uses = {{2, 2, 0.02}, {6, 0, 0.01}, {7, 0, 0.03}};
+  second.ops = {{Op::Kind::update, 0, 4, 3, 0, 2},
+                {Op::Kind::update, 0, 5, 4, 2, 1},
+                {Op::Kind::evaluate, 0, 5, 5, 0, 0}};
+  second.live = {5};
+  second.end = End::finished;
+  return {first, second};
+}
+
+struct Replayed {
+  Vector w;
+  std::vector<Results> results;
+};
+
+Replayed replay_updates(Device& device, const Rule& rule, double clip) {
+  const Tape tape{7, 0, {{5, clip}, {3, 0}}, {rule, {}}};
+  device.start({&tape, 1});
+  Replayed replayed;
+  for (const Segment& segment : some_updates()) {
+    const Segment* const wave = &segment;
+    replayed.results.emplace_back();
+    device.replay({&wave, 1}, {&replayed.results.back(), 1});
+  }
+  replayed.w = device.parameters(0);
+  return replayed;
+}
+
+bool near(double a, double b, double tolerance) {
+  return std::abs(a - b) <= tolerance * std::abs(b) || (std::isnan(a) && std::isnan(b));
+}
+
+void check_updates(const Place& place) {
+  CAPTURE(place.name);
+  Place reference = cpu();
+  reference.float64 = true;
+  for (const Subject& subject : subjects()) {
+    CAPTURE(subject.name);
+    Vector start = some_point(subject.exact()->parameters());
+    for (double& x : start) x = static_cast<double>(static_cast<float>(x));
+    const auto tested = subject.on(place, start), exact = subject.on(reference, start);
+    for (std::size_t rule = 0; rule < std::size(rules); ++rule) {
+      for (const double clip : {0.0, 0.1}) {
+        CAPTURE(rule);
+        CAPTURE(clip);
+        const Replayed wanted = replay_updates(*exact, rules[rule], clip);
+        const Replayed found = replay_updates(*tested, rules[rule], clip);
+        Vector moved = start;
+        for (std::size_t i = 0; i < moved.size(); ++i) moved[i] -= wanted.w[i];
+        CHECK(distance(wanted.w, found.w) <=
+              place.tolerance() * std::max(norm(start), norm(moved)));
+        for (std::size_t s = 0; s < 2; ++s) {
+          const Results &a = found.results[s], &b = wanted.results[s];
+          CHECK(a.gradients_computed == b.gradients_computed);
+          REQUIRE(a.evaluations.size() == b.evaluations.size());
+          REQUIRE(a.rate_factors.size() == b.rate_factors.size());
+          const double tolerance = 10 * place.tolerance();
+          for (std::size_t i = 0; i < a.evaluations.size(); ++i) {
+            CHECK(near(a.evaluations[i].loss, b.evaluations[i].loss, tolerance));
+            CHECK(near(a.evaluations[i].test_loss, b.evaluations[i].test_loss, tolerance));
+            CHECK(near(a.evaluations[i].test_error, b.evaluations[i].test_error, 0));
+          }
+          for (std::size_t i = 0; i < a.rate_factors.size(); ++i)
+            CHECK(near(a.rate_factors[i], b.rate_factors[i], 1e-3));
+        }
+      }
+    }
+  }
+}
+
+/// A scenario of the example of that protocol.
+Point point_of(const std::string& protocol, const std::string& model, const std::string& rest) {
+  return point_from(
+      R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
+          "record": {"every_time": 1.5}, "protocol": )" +
+      protocol + R"(, "model": )" + model + ", " + rest + "}");
+}
+
+const char* const softmax = R"({"kind": "softmax", "minibatch": 30, "l2": 0.01, "init_sd": 0.01,
+  "dataset": {"kind": "synthetic", "rows": 300, "test_rows": 100}})";
+const char* const plain = R"("learning_rate": {"kind": "constant", "eta": 0.05})";
+const char* const everything = R"("learning_rate": {"kind": "distance", "c": 1e-3, "eta_max": 0.05},
+  "optimiser": {"momentum": 0.9, "clip": 0.5, "ema": 0.9, "rmsprop": {}})";
+
+std::unique_ptr<Device> device_on(const Place& place, const ModelSpec& model) {
+  if (place.float64) return place.make_float64(model.make_float64({}));
+  return place.make_float32(model.make_float32({}));
+}
+
+std::vector<RunRecord> run_cohort(const Point& point, Device& device, std::uint32_t first,
+                                  std::uint32_t count, std::uint32_t limit) {
+  const Race race = point.race();
+  std::vector<Run> runs;
+  for (std::uint32_t r = first; r < first + count; ++r)
+    runs.emplace_back(race, r, true, nullptr, limit);
+  drive(runs, &device, [] { return true; });
+  std::vector<RunRecord> records;
+  for (auto& run : runs) records.push_back(run.record());
+  return records;
+}
+
+/// Equal to the CPU's run: the schedule is, and losses to the tolerance.
+void check_runs(const Place& place, const char* rest, double tolerance) {
+  Place reference = cpu();
+  reference.float64 = true;
+  for (const auto& protocol : every_protocol()) {
+    CAPTURE(protocol);
+    const Point point =
+        point_of(protocol, softmax, std::string(rest) + R"(, "stop": {"updates": 60})");
+    const auto exact = device_on(reference, *point.model), tested = device_on(place, *point.model);
+    const RunRecord wanted = run_cohort(point, *exact, 0, 1, 4096).front();
+    const RunRecord found = run_cohort(point, *tested, 0, 1, 4096).front();
+    CHECK(found.status == wanted.status);
+    CHECK(found.totals.time == wanted.totals.time);
+    CHECK(found.totals.applied == wanted.totals.applied);
+    CHECK(found.staleness_counts == wanted.staleness_counts);
+    CHECK(found.gradients_computed == wanted.gradients_computed);
+    REQUIRE(found.curve.size() == wanted.curve.size());
+    for (std::size_t i = 0; i < found.curve.size(); ++i) {
+      CHECK(found.curve[i].point.update == wanted.curve[i].point.update);
+      CHECK(near(found.curve[i].evaluation.loss, wanted.curve[i].evaluation.loss, tolerance));
+      CHECK(near(found.curve[i].evaluation.test_loss, wanted.curve[i].evaluation.test_loss,
+                 tolerance));
+    }
+  }
+}
+
+void check_equal(const RunRecord& a, const RunRecord& b) {
+  REQUIRE(a.hash != 0);
+  REQUIRE(a.hash == b.hash);
+  REQUIRE(a.curve.size() == b.curve.size());
+  for (std::size_t i = 0; i < a.curve.size(); ++i) {
+    REQUIRE(a.curve[i].evaluation.loss == b.curve[i].evaluation.loss);
+    REQUIRE(a.curve[i].evaluation.test_loss == b.curve[i].evaluation.test_loss);
+    const double rates[] = {a.curve[i].point.learning_rate, b.curve[i].point.learning_rate};
+    REQUIRE((rates[0] == rates[1] || (std::isnan(rates[0]) && std::isnan(rates[1]))));
+  }
+}
+
+/// A run's numbers depend neither on its cohort nor on where its segments end.
+void check_equal_bits(const Place& place, const char* rest) {
+  for (const auto& protocol : every_protocol()) {
+    CAPTURE(protocol);
+    const Point point =
+        point_of(protocol, softmax, std::string(rest) + R"(, "stop": {"updates": 60})");
+    const auto device = device_on(place, *point.model);
+    std::vector<RunRecord> alone;
+    for (std::uint32_t r = 0; r < 5; ++r)
+      alone.push_back(run_cohort(point, *device, r, 1, 1'000'000).front());
+    CHECK(alone[0].hash != alone[1].hash);
+    for (const std::uint32_t limit : {1u, 64u, 4096u}) {
+      const auto together = run_cohort(point, *device, 0, 5, limit);
+      for (std::size_t r = 0; r < 5; ++r) check_equal(together[r], alone[r]);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("blocks: the CPU in float32 conforms to float64") {
+  check_gradients(cpu());
+  check_updates(cpu());
+}
+
+TEST_CASE("blocks: gradients conform, with one thread") {
+  check_gradients(emulated(1));
+  check_gradients(emulated(1, true));
+}
+
+TEST_CASE("blocks: updates by every rule conform, with one thread") {
+  check_updates(emulated(1));
+  check_updates(emulated(1, true));
+}
+
+TEST_CASE("blocks: runs of every protocol conform, with one thread") {
+  check_runs(emulated(1), plain, 1e-4);
+  check_runs(emulated(1, true), plain, 1e-11);
+  check_runs(emulated(1, true), everything, 1e-9);
+}
+
+TEST_CASE("blocks: equal bits for any cohort and any segment limit") {
+  check_equal_bits(emulated(1), plain);
+  check_equal_bits(emulated(1), everything);
+}
+
+TEST_CASE("blocks: gradients conform, with three threads") { check_gradients(emulated(3)); }
+
+TEST_CASE("blocks: equal bits for any number of threads") {
+  for (const Subject& subject : subjects()) {
+    CAPTURE(subject.name);
+    const Vector start = some_point(subject.exact()->parameters());
+    const auto one = subject.on(emulated(1), start), three = subject.on(emulated(3), start);
+    for (const Rule& rule : {rules[0], rules[std::size(rules) - 1]}) {
+      const Replayed a = replay_updates(*one, rule, 0.1), b = replay_updates(*three, rule, 0.1);
+      REQUIRE(a.w == b.w);
+      for (std::size_t s = 0; s < 2; ++s) {
+        REQUIRE(a.results[s].hash == b.results[s].hash);
+        REQUIRE(a.results[s].rate_factors == b.results[s].rate_factors);
+        for (std::size_t i = 0; i < a.results[s].evaluations.size(); ++i)
+          REQUIRE(a.results[s].evaluations[i].loss == b.results[s].evaluations[i].loss);
+      }
+    }
+  }
+}
+
+TEST_CASE("blocks: a run that is lost is recorded up to the evaluation that shows it") {
+  const Point point =
+      point_of(R"({"kind": "k-sync", "k": 3})", R"({"kind": "quadratic", "noise": 0})",
+               R"("learning_rate": {"kind": "constant", "eta": 5},
+                                  "stop": {"updates": 5000})");
+  const auto device = device_on(emulated(1), *point.model);
+  const auto exact = device_on(cpu(), *point.model);
+  const RunRecord found = run_cohort(point, *device, 0, 1, 100).front();
+  const RunRecord wanted = run_cohort(point, *exact, 0, 1, 100).front();
+  CHECK(found.status == Status::diverged);
+  CHECK(found.totals.updates == wanted.totals.updates);
+}
+
+TEST_CASE("blocks: the noise is what Boost draws from the same words") {
+  const StreamName name{3, 1, Purpose::gradient_noise, 4, 5};
+  Stream words = stream(name);
+  boost::random::normal_distribution<double> wanted;
+  const ResidentQuadratic<double, EmulatedBlocks> resident({1, {1.0}, 1.0});
+  kernels::Normal normal(*resident.kernel().ziggurat, name);
+  std::uint64_t tails = 0;  // beyond 3.4426, where the last layer begins
+  for (int i = 0; i < 1'000'000; ++i) {
+    const double x = normal.next();
+    REQUIRE(x == wanted(words));
+    tails += std::abs(x) > 3.4426198558966523;
+  }
+  CHECK(tails > 400);  // 576 are expected
+  CHECK(tails < 800);
+}
+
+TEST_CASE("blocks: threads draw the rows of a minibatch together") {
+  for (const Sampling sampling : {Sampling::iid, Sampling::epoch}) {
+    for (const std::uint32_t n : {1u, 7u, 100u}) {
+      for (const std::uint32_t threads : {1u, 3u, 64u}) {
+        const MinibatchName name{9, 2, 1, 3, 37};
+        std::vector<std::uint32_t> wanted(name.size), found(name.size, n);
+        minibatch_rows(sampling, name, n, wanted);
+        for (std::uint32_t thread = 0; thread < threads; ++thread) {
+          if (sampling == Sampling::iid)
+            draw_iid(name, n, found.data(), thread, threads);
+          else
+            draw_epoch(name, n, found.data(), thread, threads);
+        }
+        CHECK(found == wanted);
+      }
+    }
+  }
+}
+
+TEST_CASE("blocks: a device without the memory for one run says so") {
+  DeviceOptions options;
+  options.learners = 1'000'000;
+  const Subject large = quadratic(1000, 0);
+  CHECK_THROWS_WITH(make_block_device(large.fast(), EmulatedBlocks(1), options),
+                    doctest::Contains("a run with 1000000 learners needs up to"));
+  options.learners = 8;
+  const auto device = make_block_device(large.fast(), EmulatedBlocks(1), options);
+  CHECK(device->cohort() > 100);
+}
+
+#define GRADRACE_NEEDS_CUDA() \
+  if (!no_cuda_device().empty()) GRADRACE_SKIP(no_cuda_device())
+
+TEST_CASE("cuda: gradients conform") {
+  GRADRACE_NEEDS_CUDA();
+  check_gradients(cuda());
+  check_gradients(cuda(true));
+}
+
+TEST_CASE("cuda: updates by every rule conform") {
+  GRADRACE_NEEDS_CUDA();
+  check_updates(cuda());
+  check_updates(cuda(true));
+}
+
+TEST_CASE("cuda: runs of every protocol conform") {
+  GRADRACE_NEEDS_CUDA();
+  check_runs(cuda(), plain, 1e-4);
+  check_runs(cuda(true), plain, 1e-11);
+  check_runs(cuda(true), everything, 1e-9);
+}
+
+TEST_CASE("cuda: equal bits for any cohort and any segment limit") {
+  GRADRACE_NEEDS_CUDA();
+  check_equal_bits(cuda(), plain);
+  check_equal_bits(cuda(), everything);
+}
+
+}  // namespace gradrace
