@@ -2,11 +2,14 @@
 
 #include <sys/utsname.h>
 
+#include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 
+#include "sim/cli/count_text.h"
 #include "sim/cli/version.h"
 #include "sim/hash.h"
 
@@ -49,7 +52,30 @@ Json data_hashes(const Scenario& scenario) {
   return hashes;
 }
 
+double gradient_rate(const DeviceFacts& device, double elapsed) {
+  return std::round(static_cast<double>(device.gradients) / elapsed);
+}
+
+/// The keys beside the device's name.
+Json device_facts(const DeviceFacts& device, double elapsed) {
+  Json facts{{"cohort", device.cohort}, {"gradients_per_second", gradient_rate(device, elapsed)}};
+  if (const auto share = device.kernel_share(elapsed)) facts["kernel_share"] = *share;
+  return facts;
+}
+
 }  // namespace
+
+std::string device_text(const DeviceFacts& device, double elapsed) {
+  char numbers[80];
+  std::snprintf(numbers, sizeof numbers, ", %.3g gradients/s", gradient_rate(device, elapsed));
+  std::string text = "device: " + device.name + ", " + count_text(device.cohort, "run") +
+                     " side by side on " + count_text(device.threads, "thread") + numbers;
+  if (const auto share = device.kernel_share(elapsed)) {
+    std::snprintf(numbers, sizeof numbers, ", %.0f %% of the time in kernels", 100 * *share);
+    text += numbers;
+  }
+  return text;
+}
 
 std::string version_text() {
   return std::string("gradrace ") + version_number + " (revision " + version_revision +
@@ -57,20 +83,22 @@ std::string version_text() {
 }
 
 std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
-  const Json manifest{
+  Json manifest{
       {"scenario", Json::parse(scenario.resolved)},
       {"file", std::filesystem::absolute(scenario.file).string()},
       {"seed", scenario.first().seed},
       {"version",
        {{"number", version_number}, {"revision", version_revision}, {"dirty", version_dirty}}},
       {"hashes", {{"scenario", hash_of(scenario.resolved)}, {"data", data_hashes(scenario)}}},
-      {"device", scenario.first().with_model() ? "cpu" : "none"},
+      {"device", facts.device.name.empty() ? "none" : facts.device.name},
       {"machine", machine()},
       {"jobs", facts.jobs},
       {"runs", facts.runs},
       {"runs_finished", facts.finished},
       {"elapsed", facts.elapsed},
       {"notes", facts.notes}};
+  if (!facts.device.name.empty())
+    manifest.update(device_facts(facts.device, facts.elapsed));
   return manifest.dump(2) + "\n";
 }
 

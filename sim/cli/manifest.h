@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,10 +10,29 @@
 
 namespace gradrace {
 
+/// What gradients were computed with.
+struct DeviceFacts {
+  std::string name;        // empty: none were
+  std::size_t cohort = 0;  // runs replayed side by side by one thread, at the most
+  std::size_t threads = 0;  // each with a device of its own
+  std::uint64_t gradients = 0;
+  std::optional<double> kernel_seconds = {};  // of all devices; none on the CPU
+
+  /// Share of the threads' time in which their device computed.
+  std::optional<double> kernel_share(double elapsed) const {
+    if (!kernel_seconds) return {};
+    return *kernel_seconds / (static_cast<double>(threads) * elapsed);
+  }
+};
+
+/// "device: cpu, 1 run side by side on 2 threads, 6.1e+04 gradients/s".
+std::string device_text(const DeviceFacts& device, double elapsed);
+
 struct RunFacts {
   std::size_t runs, finished;
   unsigned jobs;
   double elapsed;  // seconds
+  DeviceFacts device;
   std::vector<std::string> notes;
 };
 

@@ -36,25 +36,30 @@ extern "C" void on_signal(int signal) {
 /// All runs of one scenario, over threads.
 class ScenarioRuns {
  public:
-  ScenarioRuns(const Scenario& scenario, ResultsWriter& writer, Progress& progress)
-      : scenario_(scenario), writer_(writer), progress_(progress) {
+  ScenarioRuns(const Scenario& scenario, ResultsWriter& writer, Progress& progress, unsigned jobs)
+      : scenario_(scenario),
+        writer_(writer),
+        progress_(progress),
+        runs_(scenario.points.size() * scenario.first().replicas),
+        jobs_(std::min<std::size_t>(jobs, runs_)) {
     for (const auto& point : scenario.points) races_.push_back(point.race());
   }
 
-  void run(unsigned jobs) {
-    const std::size_t count = scenario_.points.size() * scenario_.first().replicas;
+  void run() {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < std::min<std::size_t>(jobs, count); ++i) {
-      threads.emplace_back([this] { work(); });
-    }
+    for (std::size_t i = 0; i < jobs_; ++i) threads.emplace_back([this] { work(); });
     threads.clear();
     if (failure_) std::rethrow_exception(failure_);
   }
 
+  /// What the gradients were computed with.
+  DeviceFacts device_facts() const { return facts_; }
+
  private:
   /// Runs of one point that a thread takes at once.
   struct Batch {
-    std::size_t point, first, count;
+    std::size_t point = 0;
+    std::vector<std::size_t> runs;
   };
 
   void work() {
@@ -62,15 +67,17 @@ class ScenarioRuns {
     std::size_t device_point = scenario_.points.size();
     try {
       while (!stopping()) {
-        const Batch batch = take(device.get(), device_point);
-        if (batch.count == 0) return;
-        const Point& at = scenario_.points[batch.point];
+        Batch batch = take();
+        if (batch.runs.empty()) break;
         if (device_point != batch.point) {
-          device = at.with_model() ? at.model->make_device({at.device, at.train_rows}) : nullptr;
+          note(device.get());
+          device = make_device(batch.point);
           device_point = batch.point;
         }
+        if (device) take_more(batch, device->cohort());
         race(batch, device.get());
       }
+      note(device.get());
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
@@ -78,45 +85,73 @@ class ScenarioRuns {
     }
   }
 
-  /// As many runs as the thread's device likes side by side; one where it has none for the point
-  /// yet.
-  Batch take(const Device* device, std::size_t device_point) {
+  std::unique_ptr<Device> make_device(std::size_t point) const {
+    const Point& at = scenario_.points[point];
+    if (!at.with_model()) return nullptr;
+    DeviceOptions options{.device = at.device,
+                          .train_rows = at.train_rows,
+                          .learners = races_[point].learners,
+                          .minibatch = 1,
+                          .devices = static_cast<unsigned>(jobs_)};
+    for (const Plan& plan : races_[point].plans)
+      options.minibatch = std::max(options.minibatch, plan.recipe.minibatch);
+    return at.model->make_device(options);
+  }
+
+  /// The next run, if there is one.
+  Batch take() {
     const std::lock_guard lock(mutex_);
-    const std::size_t replicas = scenario_.first().replicas,
-                      all = scenario_.points.size() * replicas;
-    const std::size_t first = next_, point = first / replicas;
-    const std::size_t wanted = device && device_point == point ? device->cohort() : 1;
-    const std::size_t count = first < all ? std::min(wanted, replicas - first % replicas) : 0;
-    next_ += count;
-    return {point, first, count};
+    if (next_ == runs_) return {};
+    const std::size_t run = next_++;
+    return {run / scenario_.first().replicas, {run}};
+  }
+
+  /// Further runs of its point, until the cohort is full or the thread has its share of them.
+  void take_more(Batch& batch, std::size_t cohort) {
+    const std::size_t replicas = scenario_.first().replicas;
+    const std::size_t wanted = std::min(cohort, (replicas + jobs_ - 1) / jobs_);
+    const std::lock_guard lock(mutex_);
+    while (batch.runs.size() < wanted && next_ < runs_ && next_ / replicas == batch.point)
+      batch.runs.push_back(next_++);
+    facts_.cohort = std::max(facts_.cohort, batch.runs.size());
+  }
+
+  void note(const Device* device) {
+    if (device == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    facts_.name = device->name();
+    facts_.threads = jobs_;
+    if (const auto seconds = device->kernel_seconds())
+      facts_.kernel_seconds = facts_.kernel_seconds.value_or(0) + *seconds;
   }
 
   void race(const Batch& batch, Device* device) {
     const auto replicas = scenario_.first().replicas;
     std::deque<RunRecorders> recorders;
     std::vector<Run> runs;
-    for (std::size_t i = 0; i < batch.count; ++i) {
-      const auto replica = static_cast<std::uint32_t>((batch.first + i) % replicas);
+    for (const std::size_t run : batch.runs) {
+      const auto replica = static_cast<std::uint32_t>(run % replicas);
       recorders.emplace_back(scenario_, batch.point, replica);
       runs.emplace_back(races_[batch.point], replica, device != nullptr,
                         recorders.back().observer());
     }
-    std::vector<std::uint64_t> reported(batch.count);
+    std::vector<std::uint64_t> reported(runs.size());
     const auto report = [&] {
-      for (std::size_t i = 0; i < batch.count; ++i) {
+      for (std::size_t i = 0; i < runs.size(); ++i) {
         const std::uint64_t applied = runs[i].applied();
-        progress_.report(batch.first + i, runs[i].progress(), applied - reported[i]);
+        progress_.report(batch.runs[i], runs[i].progress(), applied - reported[i]);
         reported[i] = applied;
       }
       return !stopping();
     };
     drive(runs, device, report);
     report();
-    for (std::size_t i = 0; i < batch.count; ++i) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
       if (!runs[i].over()) continue;
       RunRecord record = runs[i].record();
       const std::lock_guard lock(mutex_);
-      writer_.add(batch.first + i, std::move(record), recorders[i]);
+      facts_.gradients += record.gradients_computed;
+      writer_.add(batch.runs[i], std::move(record), recorders[i]);
     }
   }
 
@@ -125,8 +160,10 @@ class ScenarioRuns {
   const Scenario& scenario_;
   ResultsWriter& writer_;
   Progress& progress_;
+  const std::size_t runs_, jobs_;
   std::vector<Race> races_;
   std::size_t next_ = 0;  // run
+  DeviceFacts facts_;
   std::atomic<bool> failed_ = false;
   std::mutex mutex_;
   std::exception_ptr failure_;
@@ -150,10 +187,13 @@ bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptio
       options.jobs > 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
   ResultsWriter writer(scenario, theories, folder);
   double elapsed = 0;
+  DeviceFacts device;
   {
     Progress progress(scenario.first().name, count, options.quiet);
-    ScenarioRuns(scenario, writer, progress).run(jobs);
+    ScenarioRuns runs(scenario, writer, progress, jobs);
+    runs.run();
     elapsed = progress.elapsed();
+    device = runs.device_facts();
   }
   writer.finish();
   const auto& summaries = writer.summaries();
@@ -162,10 +202,11 @@ bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptio
                     [](const RunSummary& run) { return run.status != Status::interrupted; }));
   if (finished == 0) return false;
   folder.append("manifest.json",
-                manifest_text(scenario, {count, finished, jobs, elapsed, writer.notes()}));
+                manifest_text(scenario, {count, finished, jobs, elapsed, device, writer.notes()}));
   folder.publish();
   if (!options.quiet && options.table) {
     std::cout << closing_table(scenario, theories, summaries, elapsed);
+    if (!device.name.empty()) std::cout << device_text(device, elapsed) << '\n';
     for (const auto& note : writer.notes()) std::cout << "note: " << note << '\n';
   }
   std::cout << "results: " << (folder.path() / "").string() << '\n';

@@ -149,6 +149,9 @@ class Output(ProgramTest):
         self.assertEqual(manifest["scenario"]["model"]["sampling"], "iid")
         self.assertEqual(len(manifest["hashes"]["data"]), 1)
         self.assertEqual(manifest["device"], "cpu")
+        self.assertEqual(manifest["cohort"], 1)
+        self.assertGreater(manifest["gradients_per_second"], 0)
+        self.assertNotIn("kernel_share", manifest)
 
     def test_numbers_read_back_exactly(self):
         for row in rows(self.run_small() / "curve.csv"):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 import unittest
+import unittest.mock
 
 from program import PROGRAM, ROOT, SMALL, ProgramTest, changed, rows
 
@@ -168,8 +169,10 @@ class Usage(ProgramTest):
         self.assertIn('  k-sync k=2 staleness schedule={"kind":"constant","eta":0.1} exponential mean=2  ', told)
 
     def test_a_device_that_is_not_there_ends_with_1(self):
-        _, told = self.call("run", self.write(SMALL), "--device", "cuda", status=1)
-        self.assertIn("cuda", told)
+        with unittest.mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES=""):  # hides those that are
+            _, told = self.call("run", self.write(SMALL), "--device", "cuda", status=1)
+        self.assertIn("CUDA device", told)
+        self.assertIn("use --device cpu", told)
 
     def test_a_folder_that_cannot_be_written_ends_with_1(self):
         (self.folder / "file").write_text("")
