@@ -106,10 +106,10 @@ class ScenarioRuns {
     return {run / scenario_.first().replicas, {run}};
   }
 
-  /// Further runs of its point, until the cohort is full or the thread has its share of them.
+  /// Further runs of its point, until the cohort is full or the thread has its share of all runs.
   void take_more(Batch& batch, std::size_t cohort) {
     const std::size_t replicas = scenario_.first().replicas;
-    const std::size_t wanted = std::min(cohort, (replicas + jobs_ - 1) / jobs_);
+    const std::size_t wanted = std::min(cohort, (runs_ + jobs_ - 1) / jobs_);
     const std::lock_guard lock(mutex_);
     while (batch.runs.size() < wanted && next_ < runs_ && next_ / replicas == batch.point)
       batch.runs.push_back(next_++);
