@@ -1,7 +1,9 @@
 #include "sim/cli/scenario.h"
 
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "protocols/catalog.h"
 #include "sim/cli/sweep.h"
@@ -201,19 +203,52 @@ std::string values_text(const Json& object) {
 /// "k-async", and "k-async k=4": what the file says, without defaults.
 void name_protocol(Point& point, const Json& protocol) {
   point.protocol_name = protocol.at("kind").get<std::string>();
-  point.protocol_label = values_text(protocol).substr(1);
+  point.label = values_text(protocol).substr(1);
+}
+
+bool is_object(const std::string& value) { return value.starts_with('{'); }
+
+/// What all values of a swept path have in common; empty where one of them is no
+/// object.
+Json shared_part(const std::vector<Point>& points, std::size_t path) {
+  Json shared = Json::object();
+  std::set<std::string> seen;
+  for (const auto& point : points) {
+    const std::string& value = point.swept[path];
+    if (!is_object(value)) return Json::object();
+    if (!seen.insert(value).second) continue;
+    const Json object = Json::parse(value);
+    if (seen.size() == 1) shared = object;
+    for (auto part = shared.begin(); part != shared.end();) {
+      const auto found = object.find(part.key());
+      const bool same = found != object.end() && *found == *part;
+      part = same ? std::next(part) : shared.erase(part);
+    }
+  }
+  return shared;
 }
 
 /// " staleness eta=0.1" of a swept object, " learners=16" of a plain value.
-std::string swept_label(const std::string& path, const std::string& value) {
-  if (!value.starts_with('{')) return " " + path.substr(path.find('.') + 1) + "=" + value;
+std::string swept_label(const std::string& path, const std::string& value, const Json& shared) {
+  if (!is_object(value)) return " " + path.substr(path.find('.') + 1) + "=" + value;
   std::string label;
   const Json object = Json::parse(value);
   for (const auto& [key, part] : object.items()) {
     const bool chooses = key == "kind" || key == "distribution";
+    if (!chooses && shared.contains(key)) continue;
     label += " " + (chooses ? part.get<std::string>() : key + "=" + part.dump());
   }
   return label;
+}
+
+/// The protocol and what else is swept.
+void name_points(Scenario& scenario) {
+  for (std::size_t i = 0; i < scenario.swept_paths.size(); ++i) {
+    const std::string& path = scenario.swept_paths[i];
+    if (path.substr(0, path.find('.')) == "protocol") continue;
+    const Json shared = shared_part(scenario.points, i);
+    for (auto& point : scenario.points) point.label += swept_label(path, point.swept[i], shared);
+  }
 }
 
 }  // namespace
@@ -346,17 +381,8 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
     scenario.points.push_back(std::move(point));
   }
   if (!problems.empty()) throw ScenarioError(std::move(problems));
+  name_points(scenario);
   return scenario;
-}
-
-std::string point_label(const Scenario& scenario, const Point& point) {
-  std::string label = point.protocol_label;
-  for (std::size_t i = 0; i < scenario.swept_paths.size(); ++i) {
-    const std::string& path = scenario.swept_paths[i];
-    if (path.substr(0, path.find('.')) == "protocol") continue;
-    label += swept_label(path, point.swept[i]);
-  }
-  return label;
 }
 
 }  // namespace gradrace

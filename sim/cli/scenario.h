@@ -28,8 +28,8 @@ struct Point {
   ModelProduct model;  // null: there is none
   Recipe recipe;       // but for the model's minibatch
   Rule rule;
-  std::string protocol_name;   // "k-async"
-  std::string protocol_label;  // "k-async k=4"
+  std::string protocol_name;  // "k-async"
+  std::string label;          // its short name among the others: "k-async k=4", "async learners=16"
   MakeProtocol make_protocol;
   LearningRateProduct learning_rate;
   Stop stop;
@@ -88,8 +88,5 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
 
 /// The one list of a scenario's keys.
 void visit_scenario(Fields& fields, Point& point, DataShelf& shelf);
-
-/// A short name of the point among the others: "k-async k=4", "async learners=16".
-std::string point_label(const Scenario& scenario, const Point& point);
 
 }  // namespace gradrace

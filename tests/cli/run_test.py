@@ -86,6 +86,14 @@ class Output(ProgramTest):
         for label in ("sync ", "k-sync k=3 ", "switch async until updates=5 then sync "):
             self.assertIn(f"\n  {label} ", told)
 
+    def test_labels_leave_out_what_all_swept_objects_share(self):
+        data = SMALL["model"]
+        models = [data, {**data, "kind": "mlp", "widths": [4]}, {**data, "kind": "mlp", "widths": [8]}]
+        scenario = changed(SMALL, protocol=SIX[0], sweep={"model": models})
+        told, _ = self.call("run", self.write(scenario), "--out", "out")
+        for label in ("sync softmax ", "sync mlp widths=[4] ", "sync mlp widths=[8] "):
+            self.assertIn(f"\n  {label} ", told)
+
     def test_counts_of_the_files_agree(self):
         out = self.run_small()
         for run in rows(out / "runs.csv"):
