@@ -16,7 +16,7 @@ NOTES = [
     "2,000 rows of grey CIFAR-10 stand in, each in a regime in which a small K floors within the "
     "budget; the CNN is a scenario that takes a GPU.",
     "The paper takes the least loss F* as 0. On MNIST the loss falls by no more than a factor of "
-    "7, and K stays at 4; on grey CIFAR-10, where it falls by 15 %, K never leaves K0. There the "
+    "7, and K stays at 4; on grey CIFAR-10, where it falls by 12 %, K never leaves K0. There the "
     "rule is given an estimate of F* (key least_loss).",
 ]
 
