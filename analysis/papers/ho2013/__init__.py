@@ -6,16 +6,17 @@ from papers.ho2013.clocks import clocks, slow_learner
 from papers.ho2013.ends import ends
 from papers.ho2013.reads import reads, reads_beside_a_slow_learner
 
-TITLE = "More Effective Distributed ML via a Stale Synchronous Parallel Parameter Server (Ho et al., NIPS 2013)"
+TITLE = "Stale Synchronous Parallel parameter server (Ho et al., NIPS 2013)"
 # On the page, above the figures.
 NOTES = [
-    "Values of the paper's figures are not at hand: its tasks (LDA, matrix factorisation and Lasso "
-    "on 32 machines) are replaced by a quadratic, and only orderings are claimed of them. Times of "
-    "a clock and what reads see are compared with closed forms and with one run of 1,000 clocks of "
-    "an independent simulation, rounded to the digits given there.",
-    "A clock is one minibatch of every learner. A learner that has done c of them starts the next "
-    "as soon as the slowest has done c - s; while it waits it may be s + 1 ahead. gradrace reads "
-    "without delay and at every start, the limit of refresh by push; lazy caching is not modelled.",
+    "Values of the paper's figures are not at hand: its tasks (LDA, matrix factorisation and "
+    "Lasso on 32 machines) are replaced by a quadratic, and only orderings are claimed of them. "
+    "Times of a clock and what reads see are compared with closed forms and with one run of "
+    "1,000 clocks of an independent simulation, rounded to the digits given there.",
+    "A clock is one minibatch of every learner. A learner that has done c of them starts the "
+    "next as soon as the slowest has done c - s; while it waits it may be s + 1 ahead. gradrace "
+    "reads without delay and at every start, the limit of refresh by push; lazy caching is not "
+    "modelled.",
 ]
 
 # The checklist: what its items are about.

@@ -41,7 +41,9 @@ def curve_figures(by_time, by_update):
         ("loss_time", "time", by_time, 1),
         ("loss_clock", "clocks (32 updates)", by_update, 32),
     ):
-        figure = Figure(name, f"Loss against {x_label.split(' ')[0]}: {TASK}", x_label, "loss", log_y=True)
+        figure = Figure(
+            name, f"Loss against {x_label.split(' ')[0]}: {TASK}", x_label, "loss", log_y=True
+        )
         for s in sorted(shown & set(curves)):
             limit = min(x[-1] for x, _ in curves[s]) / 2
             cut = [(x[x <= limit] / factor, y[x <= limit]) for x, y in curves[s]]
@@ -75,7 +77,9 @@ def quantity_and_quality(clocks, rates):
         (f"{name_of(low)} and {name_of(high)}", values[low], values[high]) for low, high in steps
     ]
     ends = lambda values: ratio(values[max(values)], values[0])
-    yield ordered("6.quantity", PAPER, f"{TASK}: updates in a unit of time rise with s", pairs(rates))
+    yield ordered(
+        "6.quantity", PAPER, f"{TASK}: updates in a unit of time rise with s", pairs(rates)
+    )
     yield ordered("6.quality", PAPER, f"{TASK}: updates to the target rise with s", pairs(clocks))
     for name, values, least in (("quantity", rates, 1.5), ("quality", clocks, 1.25)):
         found = ends(values)
@@ -98,9 +102,11 @@ def interior(times):
         yield holds(
             f"6.best-{name}",
             "abstract",
-            f"{TASK}: the best of s = {', '.join(map(str, sorted(times)))} lies in between and is at "
-            f"the target before {name_of(other)}" + (" (async)" if other else " (bulk synchronous)"),
+            f"{TASK}: the best of s = {', '.join(map(str, sorted(times)))} lies in between and is "
+            f"at the target before {name_of(other)}"
+            + (" (async)" if other else " (bulk synchronous)"),
             "by more than 4 standard errors",
             best not in (0, last) and errors > 4,
-            f"s = {best}: {times[best]}, {name_of(other)}: {times[other]}: {errors:.3g} standard errors",
+            f"s = {best}: {times[best]}, {name_of(other)}: {times[other]}: {errors:.3g} standard "
+            "errors",
         )

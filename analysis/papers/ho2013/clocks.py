@@ -2,7 +2,18 @@
 
 import math
 
-from claims import LONG_RUN, Sample, Tolerance, all_near, holds, near, ordered, sample, scaled
+from claims import (
+    LONG_RUN,
+    Sample,
+    Tolerance,
+    against_one_run,
+    all_near,
+    holds,
+    near,
+    ordered,
+    sample,
+    scaled,
+)
 from figures import SIMULATED, THEORY, Figure, Series
 from outputs import band_of, law_of, means
 from papers.laws import harmonic, normal_maximum
@@ -26,11 +37,6 @@ TABLES = {
     },
     "normal": {0: (1.62, 0.38), 1: (1.14, 0.12), 4: (1.06, 0.05), 16: (1.02, 0.005)},
 }
-
-
-def against_one_run(one, unit):
-    """For comparison with a single run that is rounded to `unit`: the error of the difference."""
-    return Sample(one.mean, math.hypot(one.error * math.sqrt(REPLICAS + 1), unit / math.sqrt(12)))
 
 
 def waiting_share(rows):
@@ -99,7 +105,7 @@ def clock_claims(times):
             TABLE,
             f"{name}: time of a clock, s = {', '.join(map(str, TABLES[law]))}",
             [
-                (f"s = {s}", clock, against_one_run(times[law, s], 0.01))
+                (f"s = {s}", clock, against_one_run(times[law, s], REPLICAS, 0.01))
                 for s, (clock, _) in TABLES[law].items()
             ],
             Tolerance(errors=4),
@@ -126,8 +132,16 @@ def clock_claims(times):
             f"4.falls-{law}",
             "section 3 (SSP's aim)",
             f"{name}: a clock takes no longer with a larger s",
-            [(f"s = {large} and {small}", times[law, large], times[law, small]) for large, small in steps],
+            [
+                (f"s = {large} and {small}", times[law, large], times[law, small])
+                for large, small in steps
+            ],
         )
+
+
+def digit(share):
+    """The last one given."""
+    return 0.001 if share < 0.01 else 0.01
 
 
 def waiting_claims(waits):
@@ -137,7 +151,7 @@ def waiting_claims(waits):
             TABLE,
             f"{name}: share of waiting, s = {', '.join(map(str, TABLES[law]))}",
             [
-                (f"s = {s}", share, against_one_run(waits[law, s], 0.001 if share < 0.01 else 0.01))
+                (f"s = {s}", share, against_one_run(waits[law, s], REPLICAS, digit(share)))
                 for s, (_, share) in TABLES[law].items()
             ],
             Tolerance(errors=4),
@@ -164,7 +178,9 @@ def slow_learner(outputs):
     key = lambda row: int(row["protocol.bound"])
     rows = outputs.learners(scenario, key)
     times = {
-        s: sample([(float(r[0]["busy"]) + float(r[0]["idle"])) / int(r[0]["gradients"]) for r in found])
+        s: sample(
+            [(float(r[0]["busy"]) + float(r[0]["idle"])) / int(r[0]["gradients"]) for r in found]
+        )
         for s, found in rows.items()
     }
     waits = waiting(outputs, scenario, key)
@@ -194,8 +210,8 @@ def slow_learner(outputs):
         all_near(
             "5.straggler-share",
             "derived",
-            "the same: 31 of 32 wait half of the time, but for the s clocks of the first 1,000 that "
-            "they are ahead",
+            "the same: 31 of 32 wait half of the time, but for the s clocks of the first 1,000 "
+            "that they are ahead",
             [(f"s = {s}", half * (1 - s / CLOCKS), one) for s, one in waits.items()],
             Tolerance(absolute=0.003),
         ),

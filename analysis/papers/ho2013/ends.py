@@ -13,7 +13,9 @@ def ends(outputs):
         found[protocol.get("bound", protocol["kind"]), int(row["replica"])] = row
     replicas = sorted({replica for _, replica in found})
     differing = lambda one, other, column: [
-        replica for replica in replicas if found[one, replica][column] != found[other, replica][column]
+        replica
+        for replica in replicas
+        if found[one, replica][column] != found[other, replica][column]
     ]
     without = max(name for name, _ in found if isinstance(name, int))
     times = differing(0, "sync", "sim_time")

@@ -133,8 +133,8 @@ def window_claims(found, ending):
     yield holds(
         f"1.window{ending}",
         "section 3",
-        f"{told}: every read at clock c has all updates stamped c - s - 1 or less, all its own, none "
-        "stamped above c + s - 1",
+        f"{told}: every read at clock c has all updates stamped c - s - 1 or less, all its own, "
+        "none stamped above c + s - 1",
         f"0, 0, 0 of {count} reads without",
         later == earlier == not_own == 0,
         f"{earlier}, {not_own}, {later}",
@@ -151,8 +151,8 @@ def window_claims(found, ending):
     yield holds(
         f"3.tight{ending}",
         "derived",
-        "the same, at most s (P - 1): here a learner's updates arrive in order, so that none of them "
-        "is missing where another is extra",
+        "the same, at most s (P - 1): here a learner's updates arrive in order, so that none of "
+        "them is missing where another is extra",
         "most / (s (P - 1)) <= 1",
         max(most.values()) <= 1,
         f"at most {max(most.values()):.3f}",
@@ -182,8 +182,8 @@ def push_claims(found):
     yield holds(
         "7.push",
         "Dai et al., 2015 (ESSP, from memory)",
-        "refresh by push, without delay: a read contains every update made before it, so that the "
-        "window is not used for old values",
+        "refresh by push, without delay: a read contains every update made before it, so that "
+        "the window is not used for old values",
         f"all of {count} reads",
         untimely == 0,
         f"all but {untimely}",
