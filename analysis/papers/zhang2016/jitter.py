@@ -53,7 +53,7 @@ def claims_of(ratios, laws, learners):
     by_learners = min(steps([ratios[law, p] for p in learners]) for law in laws)
     by_jitter = min(steps([ratios[law, p] for law in laws]) for p in learners)
     above = min((one.mean - 1) / one.error for one in ratios.values())
-    names = ", ".join(law_name(law) for law in laws)
+    names = "; ".join(law_name(law) for law in laws)
     cv = half_slower(ratios, laws)
     return [
         all_near(
