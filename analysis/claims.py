@@ -56,6 +56,12 @@ def scaled(samples, factor):
     return {key: Sample(factor * one.mean, factor * one.error) for key, one in samples.items()}
 
 
+def against_one_run(one, replicas, unit):
+    """A mean of replicas for comparison with a single run of the same size that is rounded to
+    multiples of `unit`: its error is that of their difference."""
+    return Sample(one.mean, math.hypot(one.error * math.sqrt(replicas + 1), unit / math.sqrt(12)))
+
+
 @dataclass
 class Tolerance:
     """How far a measured value may lie: the largest of these."""

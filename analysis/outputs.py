@@ -60,18 +60,34 @@ class Outputs:
         curves = self.curves(scenario, key, x, "loss")
         return {name: [(at, np.log(loss)) for at, loss in found] for name, found in curves.items()}
 
+    def staleness(self, scenario, key):
+        """{key(row of runs.csv): [{staleness: gradients}, one a replica]}."""
+        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        found = defaultdict(dict)
+        for row in read_records(self.place(scenario) / "staleness.csv"):
+            found[int(row["point"]), int(row["replica"])][int(row["staleness"])] = int(row["count"])
+        counts = defaultdict(list)
+        for (point, _), one in sorted(found.items()):
+            counts[keys[point]].append(one)
+        return dict(counts)
+
     def fresh_fractions(self, scenario, key):
         """{key(row of runs.csv): the Sample of the share of gradients of staleness 0}."""
+        return {
+            where: sample([one.get(0, 0) / sum(one.values()) for one in counts])
+            for where, counts in self.staleness(scenario, key).items()
+        }
+
+    def learners(self, scenario, key):
+        """{key(row of runs.csv): [rows of learners.csv, a list a replica]}."""
         keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
-        fresh, total = defaultdict(int), defaultdict(int)
-        for row in read_records(self.place(scenario) / "staleness.csv"):
-            run = int(row["point"]), row["replica"]
-            total[run] += int(row["count"])
-            fresh[run] += int(row["count"]) * (row["staleness"] == "0")
-        shares = defaultdict(list)
-        for point, replica in total:
-            shares[keys[point]].append(fresh[point, replica] / total[point, replica])
-        return {where: sample(values) for where, values in shares.items()}
+        found = defaultdict(list)
+        for row in read_records(self.place(scenario) / "learners.csv"):
+            found[int(row["point"]), int(row["replica"])].append(row)
+        rows = defaultdict(list)
+        for (point, _), one in sorted(found.items()):
+            rows[keys[point]].append(one)
+        return dict(rows)
 
     def trace(self, scenario):
         """Events of trace.json."""
