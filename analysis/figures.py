@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+from bands import band, linear
+
 THEORY, SIMULATED, PLOTTED = "theory", "simulated", "as plotted"
 
 
@@ -47,3 +50,20 @@ class Figure:
     log_x: bool = False
     log_y: bool = False
     note: str = ""
+
+
+def curve_series(name, curves):
+    """The mean of the curves [(x, y)] of replicas, as far as all of them run."""
+    mean = band(curves, linear)
+    whole = mean.running == len(curves)
+    half = 1.96 * np.nan_to_num(mean.error[whole])
+    return Series(name, SIMULATED, list(mean.x[whole]), list(mean.mean[whole]), list(half), True)
+
+
+def plotted_series(table, column, names, x, y="ln_loss"):
+    """Marks for each group {value of a column: its name} of a digitised table."""
+    for value, name in names.items():
+        rows = [row for row in table if row[column] == value]
+        yield Series(
+            name, PLOTTED, [float(row[x]) for row in rows], [float(row[y]) for row in rows]
+        )

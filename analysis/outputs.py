@@ -9,7 +9,7 @@ import numpy as np
 from claims import sample
 from results import number, read_records
 
-DIGITISED = Path(__file__).resolve().parent / "papers" / "digitised"
+PAPERS = Path(__file__).resolve().parent / "papers"
 
 
 class Missing(Exception):
@@ -55,6 +55,11 @@ class Outputs:
             curves[keys[point]].append((np.array(xs), np.array(ys)))
         return dict(curves)
 
+    def log_curves(self, scenario, key, x):
+        """{key(row of runs.csv): [(x, ln loss)]}: what papers call the log loss."""
+        curves = self.curves(scenario, key, x, "loss")
+        return {name: [(at, np.log(loss)) for at, loss in found] for name, found in curves.items()}
+
     def fresh_fractions(self, scenario, key):
         """{key(row of runs.csv): the Sample of the share of gradients of staleness 0}."""
         keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
@@ -74,15 +79,20 @@ class Outputs:
         return json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
 
 
-def digitised(name):
-    """Rows of a table of plotted values; its first lines say where they come from."""
-    with open(DIGITISED / f"{name}.csv", newline="", encoding="utf-8") as file:
+def digitised(paper, table):
+    """Rows of a table of values plotted in the paper; its first lines say where they come from."""
+    with open(PAPERS / paper / f"{table}.csv", newline="", encoding="utf-8") as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
 def law_of(row):
     """The kind of the swept distribution."""
     return json.loads(row["cluster.runtime"])["distribution"]
+
+
+def update_of(row):
+    """What decides the time of an update: law, protocol and K."""
+    return law_of(row), row["protocol"], int(row["k"])
 
 
 def band_of(samples):

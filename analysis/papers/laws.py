@@ -3,6 +3,7 @@ program's own theory."""
 
 from math import exp, lgamma
 
+LAWS = ("exponential", "shifted-exponential", "pareto", "hyperexponential")
 MEAN = {"exponential": 1.0, "shifted-exponential": 2.0, "pareto": 2.0, "hyperexponential": 1.0}
 NAME = {
     "exponential": "exp(1)",

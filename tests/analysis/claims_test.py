@@ -26,6 +26,7 @@ from figures import SIMULATED, Series
 from outputs import Outputs
 from page import band_trace
 from papers import dutta2018
+from papers.dutta2018.fig6 import authors_times
 from papers.laws import order_statistic, speedup
 from reproduce import item_of, judge
 from results import read_records
@@ -96,7 +97,7 @@ class ClosedForms(unittest.TestCase):
             self.assertAlmostEqual(speedup(law, 20), value, delta=0.006)
 
     def test_the_authors_estimator_bends_up_at_the_end(self):
-        found = dutta2018.authors_times("shifted-exponential", 2000)
+        found = authors_times("shifted-exponential", 2000)
         self.assertGreater(found[20].mean - found[19].mean, 3 * (found[11].mean - found[10].mean))
         self.assertAlmostEqual(found[1].mean, 276, delta=8)
 

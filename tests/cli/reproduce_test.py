@@ -91,7 +91,7 @@ class Reproduce(ProgramTest):
     def test_a_wrong_digitised_value_fails_its_claim(self):
         analysis = self.folder / "analysis"
         shutil.copytree(ROOT / "analysis", analysis)
-        table = analysis / "papers/digitised/fig6.csv"
+        table = analysis / "papers/dutta2018/fig6.csv"
         text = table.read_text()
         self.assertIn("pareto,k-sync,7,2471\n", text)
         table.write_text(text.replace("pareto,k-sync,7,2471\n", "pareto,k-sync,7,2771\n"))
