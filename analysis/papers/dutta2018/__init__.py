@@ -3,7 +3,7 @@ Nagpurkar, AISTATS 2018) and its supplement. The tables beside the figures are w
 the paper."""
 
 from papers.dutta2018.fig3 import timelines
-from papers.dutta2018.fig5 import fig5
+from papers.dutta2018.fig5 import fig5, fig5_cold
 from papers.dutta2018.fig6 import fig6_cold, fig6_long
 from papers.dutta2018.fig7 import fig7
 from papers.dutta2018.fig8 import fig8
@@ -51,6 +51,7 @@ ABOUT = {
 EXPERIMENTS = [
     (timelines, []),
     (fig5, [8]),
+    (fig5_cold, [8]),
     (fig6_long, [9, 5]),
     (fig6_cold, [9]),
     (updates_of_eight, [1, 2, 3, 4, 5, 6, 7, 10]),

@@ -1,45 +1,69 @@
-"""Fig 5: how much faster async updates than sync."""
+"""Fig 5: how much faster async updates than sync, in the long run and, as plotted, from cold
+starts."""
 
-from claims import LONG_RUN, Sample, Tolerance, all_near, disagrees, holds, ordered, ratio
+from claims import (
+    LONG_RUN,
+    Tolerance,
+    all_near,
+    difference,
+    disagrees,
+    holds,
+    near,
+    ordered,
+    ratio,
+)
 from figures import PLOTTED, SIMULATED, THEORY, Figure, Series
 from outputs import band_of, digitised, law_of, means
 from papers.laws import LAWS, NAME, speedup
 
+SHOWN = LAWS[:3]
+
+
+def speedups(outputs, scenario):
+    """{(law, P): Sample of sync's time of an update over async's}."""
+    key = lambda row: (law_of(row), int(row["learners"]), row["protocol"])
+    times = outputs.samples(scenario, key, "mean_iteration_time")
+    return {
+        (law, p): ratio(one, times[law, p, "async"])
+        for (law, p, protocol), one in times.items()
+        if protocol == "sync"
+    }
+
+
+def plotted_speedups():
+    """{(law, P): as plotted}."""
+    return {
+        (row["law"], int(row["learners"])): float(row["speedup"])
+        for row in digitised("dutta2018", "fig5")
+    }
+
 
 def fig5(outputs):
-    key = lambda row: (law_of(row), int(row["learners"]), row["protocol"])
-    times = outputs.samples("fig5_how_much_faster_is_async", key, "mean_iteration_time")
-    learners = sorted({p for _, p, _ in times})
-    measured = {
-        (law, p): ratio(times[law, p, "sync"], times[law, p, "async"])
-        for law in LAWS[:3]
-        for p in learners
-    }
-    read = [
-        (row["law"], int(row["learners"]), float(row["speedup"]))
-        for row in digitised("dutta2018", "fig5")
-    ]
+    measured = speedups(outputs, "fig5_how_much_faster_is_async")
+    learners = sorted({p for _, p in measured})
+    plotted = plotted_speedups()
     figure = Figure(
         "fig5",
         "Fig 5: how much faster async updates than sync",
         "P (learners)",
         "speed-up",
         log_y=True,
+        note="Simulated: long runs. The paper plots some 100 iterations from a cold start.",
     )
-    for law in LAWS[:3]:
+    for law in SHOWN:
         samples = [measured[law, p] for p in learners]
-        seen = [(p, y) for name, p, y in read if name == law]
+        places = [p for name, p in plotted if name == law]
         figure.series += [
             Series(NAME[law], THEORY, learners, [speedup(law, p) for p in learners]),
             Series(NAME[law], SIMULATED, learners, means(samples), band_of(samples)),
-            Series(NAME[law], PLOTTED, [p for p, _ in seen], [y for _, y in seen]),
+            Series(NAME[law], PLOTTED, places, [plotted[law, p] for p in places]),
         ]
-    return [figure], [*fig5_values(measured, read), *fig5_order(measured)]
+    return [figure], [*fig5_values(measured, plotted), *fig5_order(measured)]
 
 
-def fig5_values(measured, read):
-    for law in LAWS[:3]:
-        places = [p for name, p, _ in read if name == law]
+def fig5_values(measured, plotted):
+    for law in SHOWN:
+        places = [p for name, p in plotted if name == law]
         yield all_near(
             f"8.exact-{law}",
             "Theorem 1",
@@ -47,27 +71,21 @@ def fig5_values(measured, read):
             [(f"P = {p}", speedup(law, p), measured[law, p]) for p in places],
             LONG_RUN,
         )
-        yield all_near(
-            f"8.plotted-{law}",
-            "Fig 5",
-            f"{NAME[law]}: the plotted speed-ups, against the simulated ones",
-            [(f"P = {p}", measured[law, p].mean, Sample(y)) for name, p, y in read if name == law],
-            Tolerance(relative=0.08),
-        )
     yield disagrees(
         "8.cold",
         "Fig 5 against Theorem 1",
         "1 + exp(1), P = 20: the plotted speed-up is P E[X_{P:P}] / E[X] (it fits some 100 "
         "iterations from a cold start)",
         speedup("shifted-exponential", 20),
-        next(y for name, p, y in read if (name, p) == ("shifted-exponential", 20)),
+        plotted["shifted-exponential", 20],
         Tolerance(relative=0.05),
     )
 
 
 def fig5_order(measured):
-    orders = ((12, "pareto", "exponential"), (13, "exponential", "pareto"))
-    exact = {p: speedup("pareto", p) - speedup("exponential", p) for p, _, _ in orders}
+    """At P = 12 the two laws are 0.04 % apart, which no simulation of this length tells."""
+    gap = {p: difference(measured["pareto", p], measured["exponential", p]) for p in (12, 13)}
+    exact = {p: speedup("pareto", p) - speedup("exponential", p) for p in gap}
     yield holds(
         "8.crossing-exact",
         "Theorem 1",
@@ -76,11 +94,21 @@ def fig5_order(measured):
         exact[12] < 0 < exact[13],
         f"{exact[12]:.4f} and {exact[13]:.4f}",
     )
-    yield ordered(
-        "8.crossing",
+    yield near(
+        "8.crossing-12",
+        "Theorem 1",
+        "P = 12, simulated: Pareto(2, 1)'s speed-up less exp(1)'s (its sign is lost in noise)",
+        exact[12],
+        gap[12],
+        Tolerance(errors=4),
+    )
+    yield holds(
+        "8.crossing-13",
         "Fig 5",
-        "simulated: exp(1) gains no less at P = 12, Pareto(2, 1) at P = 13",
-        [(f"P = {p}", measured[low, p], measured[high, p]) for p, low, high in orders],
+        "P = 13, simulated: Pareto(2, 1) gains more than exp(1)",
+        "> 0",
+        gap[13].mean > 0,
+        str(gap[13]),
     )
     yield ordered(
         "8.shifted",
@@ -92,3 +120,19 @@ def fig5_order(measured):
             for law in ("exponential", "pareto")
         ],
     )
+
+
+def fig5_cold(outputs):
+    measured = speedups(outputs, "fig5_from_a_cold_start")
+    plotted = plotted_speedups()
+    claims = [
+        all_near(
+            f"8.plotted-{law}",
+            "Fig 5",
+            f"{NAME[law]}, 100 iterations from a cold start: the plotted speed-ups",
+            [(f"P = {p}", y, measured[law, p]) for (name, p), y in plotted.items() if name == law],
+            Tolerance(relative=0.08),
+        )
+        for law in SHOWN
+    ]
+    return [], claims
