@@ -89,6 +89,21 @@ class Outputs:
             rows[keys[point]].append(one)
         return dict(rows)
 
+    def updates(self, scenario, key, column):
+        """{key(row of runs.csv): [a column of updates.csv as an array, one a replica]}."""
+        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        path = self.place(scenario) / "updates.csv"
+        with open(path, encoding="utf-8") as file:
+            header = file.readline().strip().split(",")
+        columns = [header.index(name) for name in ("point", "replica", column)]
+        table = np.loadtxt(path, delimiter=",", skiprows=1, usecols=columns)
+        found = defaultdict(list)
+        for point in sorted(keys):
+            of_point = table[table[:, 0] == point]
+            for replica in np.unique(of_point[:, 1]):
+                found[keys[point]].append(of_point[of_point[:, 1] == replica, 2])
+        return dict(found)
+
     def trace(self, scenario):
         """Events of trace.json."""
         path = self.place(scenario) / "trace.json"
