@@ -57,10 +57,10 @@ class Figure:
         return list(dict.fromkeys(one.group for one in self.series))
 
     def may_be_log(self, axis):
-        """Whether a logarithmic axis would show all of it."""
+        """Whether a logarithmic axis would show all of it, but for a start at x = 0."""
         values = [value for one in self.series for value in getattr(one, axis)]
         values = [value for value in values if math.isfinite(value)]
-        return bool(values) and min(values) > 0
+        return bool(values) and (min(values) > 0 or (axis == "x" and min(values) == 0 < max(values)))
 
 
 def curve_series(name, curves):

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "models/dataset.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/manifest.h"
 #include "sim/cli/python.h"
@@ -95,9 +96,10 @@ Experiment planned(const fs::path& file, const fs::path& out, const ReproduceOpt
     const Held held = options.force ? Held::nothing : held_results(out / file.stem(), scenario);
     if (held == Held::same) experiment.fate = Fate::kept;
     if (held == Held::other) {
-      throw UsageError((out / file.stem()).string() +
-                       ": holds results of another form or version; use --force to run all again, "
-                       "or --out DIR for another folder");
+      throw UsageError(
+          (out / file.stem()).string() +
+          ": holds results of another scenario, form or program; use --force to run all again, "
+          "or --out DIR for another folder");
     }
   } catch (const ScenarioError& error) {
     experiment.fate = Fate::failed;

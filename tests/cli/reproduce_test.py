@@ -141,14 +141,14 @@ class MadeUpPapers(ReproduceTest):
         refused = lambda *words: self.reproduce("small", "--out", "out", *words, status=2)[1]
         self.assertIn("--force", refused("--quick"))
         write(seed=2)
-        self.assertIn("another form or version", refused())
+        self.assertIn("another scenario, form or program", refused())
         write()
         facts = json.loads(manifest.read_text())
         manifest.write_text(json.dumps(facts | {"version": {"number": "0.0.0"}}))
-        self.assertIn("another form or version", refused())
+        self.assertIn("another scenario, form or program", refused())
         manifest.write_bytes(before[1])
         os.utime(manifest, (1, 1))  # the program is younger
-        self.assertIn("another form or version", refused())
+        self.assertIn("another scenario, form or program", refused())
         self.assertEqual((runs.read_bytes(), manifest.read_bytes()), before)
 
     def test_an_interrupted_call_goes_on_when_it_is_started_again(self):
