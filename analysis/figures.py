@@ -1,5 +1,6 @@
 """What a reproduced figure shows, apart from how it is drawn."""
 
+import math
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -50,6 +51,16 @@ class Figure:
     log_x: bool = False
     log_y: bool = False
     note: str = ""
+
+    def groups(self):
+        """Names of the groups of its series, in order."""
+        return list(dict.fromkeys(one.group for one in self.series))
+
+    def may_be_log(self, axis):
+        """Whether a logarithmic axis would show all of it, but for a start at x = 0."""
+        values = [value for one in self.series for value in getattr(one, axis)]
+        values = [value for value in values if math.isfinite(value)]
+        return bool(values) and (min(values) > 0 or (axis == "x" and min(values) == 0 < max(values)))
 
 
 def curve_series(name, curves):

@@ -15,20 +15,29 @@ PAPERS = Path(__file__).resolve().parent / "papers"
 class Missing(Exception):
     """A scenario that was not run, and why."""
 
+    def __init__(self, scenario, reason):
+        super().__init__(reason)
+        self.scenario = scenario
+
 
 class Outputs:
-    """The folders under `folder`; skipped.json names those that were not run."""
+    """The folders under `folder`; skipped.json names those that were not run. `asked` gathers the
+    scenarios that were looked at."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
         path = self.folder / "skipped.json"
         self.skipped = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        self.asked = []
 
     def place(self, scenario):
+        """The folder of its results; raises Missing."""
+        if scenario not in self.asked:
+            self.asked.append(scenario)
         if scenario in self.skipped:
-            raise Missing(self.skipped[scenario])
+            raise Missing(scenario, self.skipped[scenario])
         if not (self.folder / scenario / "runs.csv").is_file():
-            raise Missing(f"{self.folder / scenario} holds no runs")
+            raise Missing(scenario, f"{self.folder / scenario} holds no runs")
         return self.folder / scenario
 
     def runs(self, scenario):

@@ -53,7 +53,8 @@ class Records {
     if (rows.count == most_) return;
     fs::path file = folder / name;
     if (!fs::is_regular_file(file)) file += ".gz";
-    if (!fs::is_regular_file(file)) defect(folder, "holds no " + name + " (nor .gz)");
+    if (!fs::is_regular_file(file))
+      throw MissingData(folder.string() + ": holds no " + name + " (nor .gz)");
     const std::vector<std::uint8_t> content = read_packed(file);
     if (content.empty()) defect(file, "is empty");
     if (content.size() % record != 0)

@@ -164,7 +164,8 @@ bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptio
   folder.append("manifest.json",
                 manifest_text(scenario, {count, finished, jobs, elapsed, writer.notes()}));
   folder.publish();
-  if (!options.quiet && options.table) {
+  if (!options.report) return true;
+  if (!options.quiet) {
     std::cout << closing_table(scenario, theories, summaries, elapsed);
     for (const auto& note : writer.notes()) std::cout << "note: " << note << '\n';
   }

@@ -1,10 +1,13 @@
 """Tests of the verdicts, the closed forms behind them, and what becomes of experiments not run."""
 
+import contextlib
+import io
 import math
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "analysis"))
@@ -23,14 +26,14 @@ from claims import (
     write_claims,
 )
 from figures import SIMULATED, Series
+from interactive import band_trace
 from outputs import Outputs
-from page import band_trace
 from papers import dutta2018, dutta2021
 from papers.dutta2018.fig6 import authors_times
 from papers.dutta2018.floors import async_floor, sync_floor
 from papers.dutta2021.rule import QUADRATIC, ROOT, wanted
 from papers.laws import order_statistic, speedup
-from reproduce import item_of, judge
+from reproduce import item_of, judge, where_from
 from results import read_records
 
 
@@ -103,7 +106,6 @@ class ClosedForms(unittest.TestCase):
         self.assertGreater(found[20].mean - found[19].mean, 3 * (found[11].mean - found[10].mean))
         self.assertAlmostEqual(found[1].mean, 276, delta=8)
 
-
     def test_the_async_floor_is_that_of_a_simulation(self):
         rng = np.random.default_rng(1)
         eta, learners, runs = 0.05, 8, 4000
@@ -129,14 +131,54 @@ class ClosedForms(unittest.TestCase):
                 self.assertAlmostEqual(wanted("k-batch-sync", k0, r), k)
 
 
+def fine(outputs):
+    return [], [near("1.fine", "", "", 1, Sample(1), Tolerance())]
+
+
+def lacking(outputs):
+    return outputs.runs("race")
+
+
+def broken(outputs):
+    return {}["nowhere"]
+
+
+def paper(*experiments):
+    """One of a single item, which all of them judge."""
+    return SimpleNamespace(ABOUT={1: "an item"}, EXPERIMENTS=[(one, [1]) for one in experiments])
+
+
 class Experiments(unittest.TestCase):
     def test_what_was_not_run_is_skipped_and_no_item_is_left_out(self):
         with tempfile.TemporaryDirectory() as folder:
-            figures, claims, missing = judge(dutta2018, Outputs(folder))
-        self.assertEqual([figure.name for figure in figures], ["fig7"])
+            judged = judge(dutta2018, Outputs(folder))
+        claims = judged.claims
+        self.assertEqual([figure.name for figure in judged.figures], ["fig7"])
+        self.assertEqual(judged.sources, {"fig7": []})
         self.assertEqual({item_of(claim) for claim in claims}, set(range(1, 20)))
         self.assertEqual({claim.verdict for claim in claims if item_of(claim) != 11}, {"skipped"})
-        self.assertEqual(len(missing), len(dutta2018.EXPERIMENTS) - 1)
+        self.assertEqual(len(judged.missing), len(dutta2018.EXPERIMENTS) - 1)
+        self.assertFalse(judged.is_broken)
+
+    def test_an_experiment_left_out_is_said_though_others_judge_its_item(self):
+        with tempfile.TemporaryDirectory() as folder:
+            judged = judge(paper(fine, lacking), Outputs(folder))
+        self.assertEqual([claim.id for claim in judged.claims], ["1.fine", "1.lacking"])
+        self.assertEqual(judged.claims[1].verdict, "skipped")
+        self.assertEqual(list(judged.missing), ["race"])
+
+    def test_an_experiment_that_breaks_does_not_lose_the_others(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()) as told:
+            judged = judge(paper(broken, fine), Outputs(folder))
+        self.assertTrue(judged.is_broken)
+        self.assertEqual([claim.verdict for claim in judged.claims], ["skipped", "pass"])
+        self.assertEqual(judged.missing, {"broken": "could not be judged: KeyError: 'nowhere'"})
+        self.assertIn("Traceback", told.getvalue())
+
+    def test_what_lacks_data_is_said_with_where_to_get_it(self):
+        for reason in ('no folder "mnist": looked at x', "/data/mnist: holds no train-labels"):
+            self.assertRegex(where_from(reason), "; MNIST's.*https://")
+        self.assertEqual(where_from("takes a GPU"), "takes a GPU")
 
     def test_every_item_of_adasync_has_a_row_without_runs(self):
         with tempfile.TemporaryDirectory() as folder:
