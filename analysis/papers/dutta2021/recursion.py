@@ -69,7 +69,7 @@ def k_sync(outputs):
         "time",
         "error",
         log_y=True,
-        note="A quadratic of 200 dimensions, not in the paper. Dashed: the recursion on mean times, "
+        note="A quadratic of 200 dimensions, not in the paper. Dashed: the recursion on mean times "
         "and the floors of fixed K.",
     )
     for name in ("AdaSync, k-sync", *FIXED):
