@@ -16,6 +16,7 @@ import numpy as np
 from claims import (
     Sample,
     Tolerance,
+    against_one_run,
     all_near,
     count,
     disagrees,
@@ -28,11 +29,13 @@ from claims import (
 from figures import SIMULATED, Series
 from interactive import band_trace
 from outputs import Outputs
-from papers import dutta2018, dutta2021
+from papers import dutta2018, dutta2021, ho2013, pan2017, zhang2016
 from papers.dutta2018.fig6 import authors_times
 from papers.dutta2018.floors import async_floor, sync_floor
 from papers.dutta2021.rule import QUADRATIC, ROOT, wanted
-from papers.laws import order_statistic, speedup
+from papers.ho2013.reads import reads_of
+from papers.laws import normal_maximum, order_statistic, speedup
+from papers.zhang2016.fig3_quadratic import floor_of_serial, heavy_ball
 from reproduce import item_of, judge, where_from
 from results import read_records
 
@@ -88,7 +91,48 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(count(claims)["pass"], 1)
 
 
+class AgainstTables(unittest.TestCase):
+    def test_a_single_run_has_the_deviation_of_one_replica(self):
+        ten = Sample(5.0, 0.1)  # a deviation of 0.1 sqrt(10) = 0.316 a run
+        found = against_one_run(ten, 10, 0)
+        self.assertAlmostEqual(found.error, math.hypot(0.1, 0.1 * math.sqrt(10)))
+        rounded = against_one_run(Sample(5.0), 10, 0.6)
+        self.assertAlmostEqual(rounded.error, 0.6 / math.sqrt(12))
+
+
+class Reads(unittest.TestCase):
+    """Learner, version, staleness, start, end: two of 32 learners make four updates."""
+
+    ROWS = np.array(
+        [(0, 3, 0, 3, 4), (1, 0, 1, 0, 2), (0, 0, 0, 0, 1), (0, 1, 1, 1, 3)], float
+    )
+
+    def test_what_reads_contain_by_hand(self):
+        found = reads_of(self.ROWS)
+        self.assertEqual(list(found.clock), [0, 0, 1, 2])
+        self.assertEqual([list(row[:3]) for row in found.ahead[2:]], [[0, -1, -1], [0, -1, -2]])
+        self.assertEqual((found.missing(), found.extra(), found.most()), (23, 0, 61))
+        self.assertEqual((found.not_own(), found.untimely), (0, 0))
+
+    def test_a_read_of_an_old_version_is_seen(self):
+        rows = self.ROWS.copy()
+        rows[0, 1:3] = 2, 1
+        found = reads_of(rows)
+        self.assertEqual((found.not_own(), found.untimely), (1, 1))
+
+
 class ClosedForms(unittest.TestCase):
+    def test_the_longest_of_normal_times_is_that_of_draws(self):
+        draws = np.random.default_rng(1).normal(1, 0.3, (200_000, 32))
+        draws = draws[(draws > 0).all(axis=1)].max(axis=1)
+        self.assertAlmostEqual(normal_maximum(1, 0.3, 32), draws.mean(), delta=0.002)
+        self.assertAlmostEqual(normal_maximum(1, 0.01, 1), 1, delta=1e-6)
+
+    def test_the_heavy_balls_loss_settles_at_its_floor(self):
+        losses = heavy_ball(2000, 30)
+        self.assertAlmostEqual(losses[-1] / floor_of_serial(30), 1, delta=1e-9)
+        self.assertAlmostEqual(losses[1], (1 - 0.012) ** 2 + 0.012**2 / 60, delta=1e-12)
+
     def test_order_statistics_are_those_of_draws(self):
         draws = np.random.default_rng(1).random((200_000, 8))
         for law, values in (("exponential", -np.log(draws)), ("pareto", draws**-0.5)):
@@ -180,11 +224,13 @@ class Experiments(unittest.TestCase):
             self.assertRegex(where_from(reason), "; MNIST's.*https://")
         self.assertEqual(where_from("takes a GPU"), "takes a GPU")
 
-    def test_every_item_of_adasync_has_a_row_without_runs(self):
-        with tempfile.TemporaryDirectory() as folder:
-            _, claims, _ = judge(dutta2021, Outputs(folder))
-        self.assertEqual({item_of(claim) for claim in claims}, {20, 21, 22})
-        self.assertEqual({claim.verdict for claim in claims}, {"skipped"})
+    def test_no_item_of_a_paper_is_left_out(self):
+        for package in (dutta2021, ho2013, pan2017, zhang2016):
+            with self.subTest(package.__name__), tempfile.TemporaryDirectory() as folder:
+                judged = judge(package, Outputs(folder))
+                self.assertFalse(judged.is_broken)
+                self.assertEqual({item_of(claim) for claim in judged.claims}, set(package.ABOUT))
+                self.assertEqual({claim.verdict for claim in judged.claims}, {"skipped"})
 
     def test_a_band_is_drawn_around_its_curve(self):
         series = Series("a", SIMULATED, [0, 1], [2.0, 3.0], [0.5, 0.25], True)

@@ -12,7 +12,7 @@ from figures import SIMULATED, THEORY, Figure, Series
 from outputs import law_of
 from papers.ho2013.clocks import LAWS, LEARNERS, TABLE
 
-ROUNDING = 2e-3  # of the timeline's times
+ROUNDING = 2e-3  # of the timeline's times, whose unit is a millionth
 
 
 @dataclass
@@ -52,7 +52,7 @@ def reads_of(gradients):
     start, end = gradients[:, 3], gradients[:, 4]
     first = np.concatenate([[-math.inf], end])[version]
     next_one = np.concatenate([end, [math.inf]])[version]
-    untimely = (first > start + ROUNDING) | (next_one < start - ROUNDING)
+    untimely = (first > start + ROUNDING) | (next_one < start + ROUNDING)
     return Reads(clock, made[version] - clock[:, None], learner, int(untimely.sum()))
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from claims import difference, holds, ordered, skipped
+from claims import difference, holds, ordered
 from figures import Figure, curve_series
 
 NS = (1, 2, 6, 15, 30)
@@ -18,18 +18,18 @@ def key(row):
     return json.loads(row["learning_rate"])["kind"], name
 
 
-def panels(outputs, scenario, model):
+def panels(outputs, scenario, name, task):
     """The two panels of Fig 3."""
     curves = outputs.curves(scenario, key, "epoch", "test_error")
     for kind, rate in RATES.items():
         figure = Figure(
-            f"{scenario}_{kind}",
-            f"Fig 3 on MNIST, {model}: {rate}",
+            f"{name}_{kind}",
+            f"Fig 3, {task}: {rate}",
             "epoch",
             "test error",
             note="30 learners, minibatches of 4, momentum 0.9.",
         )
-        figure.series += [curve_series(name, curves[kind, name]) for name in NAMES]
+        figure.series += [curve_series(one, curves[kind, one]) for one in NAMES]
         yield figure
 
 
@@ -91,7 +91,7 @@ def fig3_softmax(outputs):
             f"{len(hashes)} replicas compared",
         ),
     ]
-    return list(panels(outputs, scenario, "softmax")), claims
+    return list(panels(outputs, scenario, "fig3_softmax", "softmax on MNIST")), claims
 
 
 def spread(errors, kind):
@@ -137,16 +137,4 @@ def fig3_perceptron(outputs):
             told(errors, "staleness"),
         ),
     ]
-    return list(panels(outputs, scenario, "perceptron")), claims
-
-
-def fig3_cnn(_):
-    return [], [
-        skipped(
-            "5.cnn",
-            "Fig 3",
-            "CNN on CIFAR-10, 140 epochs: alpha0 fails for n = 15 and 30 (error 90 %), alpha0 / "
-            "tau ends near 18 % for every n",
-            "takes a GPU: scenarios/papers/zhang2016/gpu/fig3_cnn_on_cifar10.json",
-        )
-    ]
+    return list(panels(outputs, scenario, "fig3_perceptron", "perceptron on MNIST")), claims
