@@ -28,7 +28,7 @@ td.number { text-align: right; white-space: nowrap; }
 .hash { font: 12px monospace; white-space: nowrap; }
 code { font-size: .9em; overflow-wrap: anywhere; }
 pre { font-size: 12px; background: #f6f6f6; padding: .6rem; overflow: auto; }
-nav a { margin-right: 1rem; }
+nav a { margin-right: 1rem; display: inline-block; }
 .note { color: #555; font-size: 14px; margin: .2rem 0; }
 .verdict { color: white; padding: .05rem .4rem; border-radius: .3rem; white-space: nowrap; }
 .filter label { margin-right: 1rem; cursor: pointer; }
@@ -161,7 +161,7 @@ def write_page(path, paper, judged, origins, command, quick):
     TITLE and the NOTES."""
     words = "Quick form: few replicas, short runs." if quick else "Full form."
     said = "\n".join(f"<p>{html.escape(note)}</p>" for note in (words, *paper.NOTES))
-    links = "".join(f'<a href="#figure-{one.name}">{one.name}</a>' for one in judged.figures)
+    links = " ".join(f'<a href="#figure-{one.name}">{one.name}</a>' for one in judged.figures)
     body = f"""<p>Claims: {counts_html(judged.claims)}</p>
 <nav><a href="#figures">Figures</a><a href="#claims">Claims</a><a href="#origins">How it was made</a></nav>
 {said}
