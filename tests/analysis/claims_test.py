@@ -25,9 +25,11 @@ from claims import (
 from figures import SIMULATED, Series
 from outputs import Outputs
 from page import band_trace
-from papers import dutta2018
+from papers import dutta2018, pan2017
 from papers.dutta2018.fig6 import authors_times
 from papers.laws import order_statistic, speedup
+from papers.pan2017 import latencies
+from papers.pan2017.fig2 import delayed_floor
 from reproduce import item_of, judge
 from results import read_records
 
@@ -102,7 +104,38 @@ class ClosedForms(unittest.TestCase):
         self.assertAlmostEqual(found[1].mean, 276, delta=8)
 
 
+class Latencies(unittest.TestCase):
+    def test_the_law_of_arrivals_is_that_of_draws(self):
+        random = np.random.default_rng(1)
+        steps = 20_000
+        crowds = latencies.CROWDS
+        badness = random.gamma(crowds["shape"], crowds["scale"], (steps, 1))
+        normal = random.normal(latencies.MEAN, latencies.DEVIATION, (steps, 100))
+        pareto = np.minimum(latencies.LONGEST, 2 * random.random((steps, 100)) ** -0.5)
+        times = np.sort(np.where(random.random((steps, 100)) < badness, pareto, normal), axis=1)
+        law = latencies.straggling_in_crowds()
+        self.assertAlmostEqual(law.sum(), 1, places=6)
+        for k in (1, 50, 95, 98, 99, 100):
+            drawn = sample(times[:, k - 1])
+            self.assertLess(abs(latencies.mean_arrival(k, law) - drawn.mean), 4 * drawn.error)
+            early = sample(times[:, k - 1] < 1.9)
+            self.assertLess(abs(latencies.within(k, law, 1.9) - early.mean), 4 * early.error + 1e-6)
+
+    def test_the_floor_of_delayed_gradients_is_that_of_fresh_ones_at_0(self):
+        self.assertAlmostEqual(delayed_floor(0.1, 0), 0.1 / (2 * (2 - 0.1)))
+        # w_(t+1) = w_t - a w_(t-1) + a noise, an autoregression of second order.
+        a = 0.1
+        expected = a**2 / 2 * (1 + a) / ((1 - a) * ((1 + a) ** 2 - 1))
+        self.assertAlmostEqual(delayed_floor(a, 1), expected)
+
+
 class Experiments(unittest.TestCase):
+    def test_all_items_of_pan2017_are_skipped_where_nothing_was_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            _, claims, _ = judge(pan2017, Outputs(folder))
+        self.assertEqual({item_of(claim) for claim in claims}, set(range(1, 14)))
+        self.assertEqual({claim.verdict for claim in claims}, {"skipped"})
+
     def test_what_was_not_run_is_skipped_and_no_item_is_left_out(self):
         with tempfile.TemporaryDirectory() as folder:
             figures, claims, missing = judge(dutta2018, Outputs(folder))

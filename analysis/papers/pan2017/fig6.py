@@ -37,7 +37,8 @@ def fig6(outputs):
         "time (h)",
         marks=[BEST],
         note="As in the paper: updates until convergence with N gradients (Fig 5) times the mean "
-        "time until N of 100 are there, in a run without backups (Fig 4). Dotted: the paper's best.",
+        "time until N of 100 are there, in a run without backups (Fig 4). Dotted: the paper's "
+        "best.",
     )
     claims = []
     for form, (name, updates) in FORMS.items():
@@ -45,7 +46,9 @@ def fig6(outputs):
         claims += estimates(form, name, estimate, known)
         figure.series += [
             Series(name, THEORY, list(HALF), means(known.values())),
-            Series(name, SIMULATED, list(HALF), means(estimate.values()), band_of(estimate.values())),
+            Series(
+                name, SIMULATED, list(HALF), means(estimate.values()), band_of(estimate.values())
+            ),
         ]
     return [figure], claims
 
