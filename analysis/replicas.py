@@ -9,10 +9,10 @@ def mean_at(curves, place):
     return sample([np.interp(place, x, y) for x, y in curves])
 
 
-def late_mean(curve):
-    """Of the second half of one run."""
+def late_mean(curve, share=0.5):
+    """Of the last share of one run."""
     x, y = curve
-    return y[x > x[-1] / 2].mean()
+    return y[x > (1 - share) * x[-1]].mean()
 
 
 def smoothed(curves, grid, width):

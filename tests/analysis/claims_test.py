@@ -25,8 +25,10 @@ from claims import (
 from figures import SIMULATED, Series
 from outputs import Outputs
 from page import band_trace
-from papers import dutta2018, pan2017
+from papers import dutta2018, dutta2021, pan2017
 from papers.dutta2018.fig6 import authors_times
+from papers.dutta2018.floors import async_floor, sync_floor
+from papers.dutta2021.rule import QUADRATIC, ROOT, wanted
 from papers.laws import order_statistic, speedup
 from papers.pan2017 import latencies
 from papers.pan2017.fig2 import delayed_floor
@@ -103,6 +105,30 @@ class ClosedForms(unittest.TestCase):
         self.assertGreater(found[20].mean - found[19].mean, 3 * (found[11].mean - found[10].mean))
         self.assertAlmostEqual(found[1].mean, 276, delta=8)
 
+    def test_the_async_floor_is_that_of_a_simulation(self):
+        rng = np.random.default_rng(1)
+        eta, learners, runs = 0.05, 8, 4000
+        w, read = np.zeros(runs), np.zeros((runs, learners))
+        every, late = np.arange(runs), []
+        for update in range(600):
+            who = rng.integers(learners, size=runs)
+            w = w - eta * (read[every, who] + rng.standard_normal(runs))
+            read[every, who] = w
+            if update >= 200:
+                late.append((w**2 / 2).mean())
+        self.assertAlmostEqual(np.mean(late) / async_floor(eta), 1, delta=0.02)
+        self.assertAlmostEqual(async_floor(eta, 1), sync_floor(eta, 1))
+
+    def test_the_rules_of_k_are_those_of_the_tables(self):
+        for k0, table in QUADRATIC.items():
+            for r, k in table.items():
+                self.assertAlmostEqual(wanted("k-sync", k0, r), k, delta=0.006)
+            self.assertAlmostEqual(wanted("k-async", k0, 1), k0)
+            self.assertLess(wanted("k-sync", k0, 1e12), 8)
+        for k0, table in ROOT.items():
+            for r, k in table.items():
+                self.assertAlmostEqual(wanted("k-batch-sync", k0, r), k)
+
 
 class Latencies(unittest.TestCase):
     def test_the_law_of_arrivals_is_that_of_draws(self):
@@ -143,6 +169,12 @@ class Experiments(unittest.TestCase):
         self.assertEqual({item_of(claim) for claim in claims}, set(range(1, 20)))
         self.assertEqual({claim.verdict for claim in claims if item_of(claim) != 11}, {"skipped"})
         self.assertEqual(len(missing), len(dutta2018.EXPERIMENTS) - 1)
+
+    def test_every_item_of_adasync_has_a_row_without_runs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            _, claims, _ = judge(dutta2021, Outputs(folder))
+        self.assertEqual({item_of(claim) for claim in claims}, {20, 21, 22})
+        self.assertEqual({claim.verdict for claim in claims}, {"skipped"})
 
     def test_a_band_is_drawn_around_its_curve(self):
         series = Series("a", SIMULATED, [0, 1], [2.0, 3.0], [0.5, 0.25], True)

@@ -11,12 +11,12 @@ from papers.pan2017 import latencies
 from papers.pan2017.fig6 import BEST, best_of, hours
 
 SCENARIO = "fig6_how_many_backups_in_a_run"
-# A late learner ... and what the figure calls it.
+# What becomes of a late learner, as the figure calls it.
 LATE = {
-    "cancel": "cancelled at once (the estimate)",
-    "rejoin": "dropped on arrival, joins the step in progress (the paper's algorithm)",
-    "wait": "dropped on arrival, waits for the next step",
-    "shared": "dropped on arrival, shares tokens (TensorFlow)",
+    "cancel": "cancelled (the estimate)",
+    "rejoin": "joins the step (the paper)",
+    "wait": "waits for the next step",
+    "shared": "shares tokens (TensorFlow)",
 }
 # An independent simulation of 4,000 steps, N: mean step, gradients dropped in a step, and their
 # standard errors.
@@ -111,7 +111,7 @@ def semantics(of):
     for late, (step, error) in SEMANTICS.items():
         yield as_before(
             f"7.late-{late}",
-            f"N = 96, b = 4, a late learner is {LATE[late]}: mean step",
+            f"N = 96, b = 4, a late learner: {LATE[late]}: mean step",
             step,
             error,
             0.005,
