@@ -35,6 +35,8 @@ from papers.dutta2018.floors import async_floor, sync_floor
 from papers.dutta2021.rule import QUADRATIC, ROOT, wanted
 from papers.ho2013.reads import reads_of
 from papers.laws import normal_maximum, order_statistic, speedup
+from papers.pan2017 import latencies
+from papers.pan2017.fig2 import delayed_floor
 from papers.zhang2016.fig3_quadratic import floor_of_serial, heavy_ball
 from reproduce import item_of, judge, where_from
 from results import read_records
@@ -173,6 +175,31 @@ class ClosedForms(unittest.TestCase):
         for k0, table in ROOT.items():
             for r, k in table.items():
                 self.assertAlmostEqual(wanted("k-batch-sync", k0, r), k)
+
+
+class Latencies(unittest.TestCase):
+    def test_the_law_of_arrivals_is_that_of_draws(self):
+        random = np.random.default_rng(1)
+        steps = 20_000
+        crowds = latencies.CROWDS
+        badness = random.gamma(crowds["shape"], crowds["scale"], (steps, 1))
+        normal = random.normal(latencies.MEAN, latencies.DEVIATION, (steps, 100))
+        pareto = np.minimum(latencies.LONGEST, 2 * random.random((steps, 100)) ** -0.5)
+        times = np.sort(np.where(random.random((steps, 100)) < badness, pareto, normal), axis=1)
+        law = latencies.straggling_in_crowds()
+        self.assertAlmostEqual(law.sum(), 1, places=6)
+        for k in (1, 50, 95, 98, 99, 100):
+            drawn = sample(times[:, k - 1])
+            self.assertLess(abs(latencies.mean_arrival(k, law) - drawn.mean), 4 * drawn.error)
+            early = sample(times[:, k - 1] < 1.9)
+            self.assertLess(abs(latencies.within(k, law, 1.9) - early.mean), 4 * early.error + 1e-6)
+
+    def test_the_floor_of_delayed_gradients_is_that_of_fresh_ones_at_0(self):
+        self.assertAlmostEqual(delayed_floor(0.1, 0), 0.1 / (2 * (2 - 0.1)))
+        # w_(t+1) = w_t - a w_(t-1) + a noise, an autoregression of second order.
+        a = 0.1
+        expected = a**2 / 2 * (1 + a) / ((1 - a) * ((1 + a) ** 2 - 1))
+        self.assertAlmostEqual(delayed_floor(a, 1), expected)
 
 
 def fine(outputs):

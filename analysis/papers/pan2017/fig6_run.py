@@ -2,6 +2,7 @@
 
 import json
 import math
+from itertools import pairwise
 
 from claims import Sample, Tolerance, all_near, holds, near, ratio, scaled
 from figures import SIMULATED, THEORY, Figure, Series
@@ -10,12 +11,12 @@ from papers.pan2017 import latencies
 from papers.pan2017.fig6 import BEST, best_of, hours
 
 SCENARIO = "fig6_how_many_backups_in_a_run"
-# A late learner ... and what the figure calls it.
+# What becomes of a late learner, as the figure calls it.
 LATE = {
-    "cancel": "cancelled at once (the estimate)",
-    "rejoin": "dropped on arrival, joins the step in progress (the paper's algorithm)",
-    "wait": "dropped on arrival, waits for the next step",
-    "shared": "dropped on arrival, shares tokens (TensorFlow)",
+    "cancel": "cancelled (the estimate)",
+    "rejoin": "joins the step (the paper)",
+    "wait": "waits for the next step",
+    "shared": "shares tokens (TensorFlow)",
 }
 # An independent simulation of 4,000 steps, N: mean step, gradients dropped in a step, and their
 # standard errors.
@@ -30,7 +31,12 @@ TABLE = {
     70: (1.68, 0.0004, 28.7, 0.062),
 }
 # Another one of 6,000 steps, N = 96: mean step and its standard error.
-SEMANTICS = {"cancel": (1.76, 0.001), "rejoin": (2.00, 0.009), "shared": (2.07, 0.0102), "wait": (2.50, 0.09)}
+SEMANTICS = {
+    "cancel": (1.76, 0.001),
+    "rejoin": (2.00, 0.009),
+    "shared": (2.07, 0.0102),
+    "wait": (2.50, 0.09),
+}
 
 
 def late_of(row):
@@ -84,9 +90,10 @@ def savings(steps):
     yield holds(
         "7.monotone",
         "section 3.1",
-        "the more backups, the shorter the mean step, b = " + ", ".join(str(100 - n) for n in falling),
+        "the more backups, the shorter the mean step, b = "
+        + ", ".join(str(100 - n) for n in falling),
         "it falls",
-        all(steps[n].mean < steps[m].mean for m, n in zip(falling, falling[1:])),
+        all(steps[n].mean < steps[m].mean for m, n in pairwise(falling)),
         ", ".join(f"{steps[n].mean:.3f}" for n in falling),
     )
     share = (steps[100].mean - steps[95].mean) / (steps[100].mean - steps[70].mean)
@@ -104,7 +111,7 @@ def semantics(of):
     for late, (step, error) in SEMANTICS.items():
         yield as_before(
             f"7.late-{late}",
-            f"N = 96, b = 4, a late learner is {LATE[late]}: mean step",
+            f"N = 96, b = 4, a late learner: {LATE[late]}: mean step",
             step,
             error,
             0.005,
@@ -131,17 +138,15 @@ def against_estimate(of):
         "7.order-statistic",
         "derived: order statistics of the law",
         "late gradients cancelled: the mean step is the mean time until N of 100 are there",
-        [
-            (f"N = {n}", latencies.mean_arrival(n, binomial), one)
-            for n, one in of["cancel"].items()
-        ],
+        [(f"N = {n}", latencies.mean_arrival(n, binomial), one) for n, one in of["cancel"].items()],
         Tolerance(absolute=0.002, errors=4),
     )
     estimate, run = (best_of(hours(of[late])) for late in ("cancel", "rejoin"))
     yield holds(
         "7.best",
         "our finding",
-        "in a run a late learner is late again, so more backups pay than the paper estimates: best N",
+        "in a run a late learner is late again, so more backups pay than the paper estimates: best "
+        "N",
         "less than that of the estimate",
         run < estimate,
         f"{run} in a run, {estimate} by the estimate",
@@ -156,9 +161,9 @@ def run_figure(of):
         "time (h)",
         marks=[BEST],
         log_y=True,
-        note="Our finding, not in the paper: a learner that is late keeps computing, so it is late in "
-        "the next step too. Updates by the power law of Fig 5; every minibatch straggles with the "
-        "same probability, 1.46 %.",
+        note="Our finding, not in the paper: a learner that is late keeps computing, so it is late "
+        "in the next step too. Updates by the power law of Fig 5; every minibatch straggles with "
+        "the same probability, 1.46 %.",
     )
     binomial = latencies.straggling()
     ns = sorted(of["cancel"])

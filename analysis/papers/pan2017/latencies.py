@@ -3,7 +3,7 @@ fitted to the paper's Figs 3 and 4, apart from the program's own theory.
 
 A worker takes normally distributed 1.6 s +- 0.08 s; with some probability it straggles and takes at
 least 2 s, by a Pareto law of shape 2 that is cut off at 310 s. The normal times end before 2 s (but
-for 3 in 10 million), so that of s stragglers among n workers the others are always the first n - s."""
+for 3 in 10 million), so that where s of n workers straggle the others are the first n - s."""
 
 from math import erf, lgamma
 

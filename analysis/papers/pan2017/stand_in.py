@@ -1,8 +1,8 @@
-"""The quadratic that stands in for Inception on ImageNet where protocols race to a loss."""
+"""What stands in for Inception on ImageNet, and how its curves are judged."""
 
 import numpy as np
 from bands import band, linear
-from claims import sample
+from claims import sample, skipped
 
 NAME = "stand-in: quadratic, curvatures 1 and 0.1, momentum 0.5"
 # The loss that counts as converged: 1.55 times the 0.004 that small steps settle at.
@@ -25,6 +25,18 @@ def place_of(curves, level):
     return float(x[after - 1] + share * (x[after] - x[after - 1]))
 
 
+def late_mean(curve, start):
+    """Of one run after that share of it."""
+    x, y = curve
+    return y[x > start * x[-1]].mean()
+
+
 def late_means(curves, start):
-    """The Sample of the means of the replicas after that share of their runs."""
-    return sample([y[x > start * x[-1]].mean() for x, y in curves])
+    """The Sample over replicas."""
+    return sample([late_mean(curve, start) for curve in curves])
+
+
+def left_to_a_gpu(id, source, claim):
+    """The row of a scenario in the folder gpu."""
+    reason = "takes a GPU: scenarios/papers/pan2017/gpu"
+    return skipped(id, source, claim, reason)

@@ -15,8 +15,9 @@ def table1(outputs):
         near(
             "13.mean",
             "Algorithm 1; workshop version",
-            "async on 40 workers: a gradient is stale by N - 1 updates on average, less those of the "
-            "start (from a read to its update, as the paper's lowest layer: 38.97, from memory)",
+            "async on 40 workers: a gradient is stale by N - 1 updates on average, less those of "
+            "the start (from a read to its update, as the paper's lowest layer: 38.97, from "
+            "memory)",
             expected,
             mean,
             Tolerance(absolute=0.01, errors=4),
