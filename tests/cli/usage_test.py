@@ -162,7 +162,7 @@ class Usage(ProgramTest):
 
     def test_the_table_names_a_swept_object_by_its_kind_and_keys(self):
         rates = [{"kind": "constant", "eta": 0.1}, {"kind": "staleness", "schedule": {"kind": "constant", "eta": 0.1}}]
-        sweep = {"learning_rate": rates, "cluster.runtime": [{"distribution": "exponential", "mean": 2}]}
+        sweep = {"learning_rate": rates, "cluster.runtime": [{"distribution": "exponential", "mean": m} for m in (2, 3)]}
         told, _ = self.call("run", self.write(changed(SMALL, protocol={"kind": "k-sync", "k": 2}, sweep=sweep)))
         self.assertIn("  k-sync k=2 constant eta=0.1 exponential mean=2  ", told)
         self.assertIn('  k-sync k=2 staleness schedule={"kind":"constant","eta":0.1} exponential mean=2  ', told)

@@ -45,13 +45,22 @@ def errors(races):
 
 def crossover(races):
     over = {m: race.time["async"] / race.time["backup"] for m, race in races.items()}
+    told = ", ".join(f"{m}: {x:.3f}" if math.isfinite(x) else f"{m}: never" for m, x in over.items())
     yield holds(
         "10.mnist",
         "Fig 8d (ordering)",
         f"{NAME}: async is first at a test error of 8.5 % on 53 machines, and sync with backups "
-        "gains on it up to 212 (here they change places after 106, in the paper before): async's "
-        "time over that of sync with backups",
+        "gains on it up to 212: async's time over that of sync with backups",
         "< 1 on 53, more on 212",
         over[53] < min(1, over[212]),
-        ", ".join(f"{m}: {x:.3f}" if math.isfinite(x) else f"{m}: never" for m, x in over.items()),
+        told,
+    )
+    yield holds(
+        "10.mnist-106",
+        "Fig 8d (ordering; paper: 6 hours sooner)",
+        f"{NAME}: sync with backups is first on 106 machines already (not so with this stand-in, "
+        "at any target from 8 to 12 %)",
+        "> 1",
+        over[106] > 1,
+        told,
     )
