@@ -64,6 +64,17 @@ class Outputs:
             curves[keys[point]].append((np.array(xs), np.array(ys)))
         return dict(curves)
 
+    def theory(self, scenario, key):
+        """{(key(row of runs.csv), source): (times, losses)} of theory.csv."""
+        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        found = defaultdict(lambda: ([], []))
+        for row in read_records(self.place(scenario) / "theory.csv"):
+            if row["loss"]:
+                times, losses = found[keys[int(row["point"])], row["source"]]
+                times.append(number(row["time"]))
+                losses.append(number(row["loss"]))
+        return {where: (np.array(x), np.array(y)) for where, (x, y) in found.items()}
+
     def log_curves(self, scenario, key, x):
         """{key(row of runs.csv): [(x, ln loss)]}: what papers call the log loss."""
         curves = self.curves(scenario, key, x, "loss")

@@ -36,11 +36,11 @@ def print_table(folder, names):
         print("  ".join([name.ljust(width), *numbers, duration(seconds_of(folder / name))]))
 
 
-def write_overview(folder, titles):
-    """FOLDER/index.html of {paper: title}, and the table on stdout."""
+def write_overview(page, titles):
+    """The page of {folder beside it: title of its paper}, and the table on stdout."""
+    folder = page.parent
     rows = [paper_row(folder, name, title) for name, title in titles.items()]
     body = table_of(("paper", "claims", "time of its runs"), rows)
-    page = folder / "index.html"
     page.write_text(document("Papers that gradrace reproduces", body), encoding="utf-8")
     print_table(folder, list(titles))
     print(f"page: {page}")

@@ -1,6 +1,6 @@
 """Draws the figures of a paper from the output folders of its scenarios and judges its claims:
 reproduce.py PAPER DIR writes DIR/index.html, DIR/claims.csv and DIR/figures/*.png; 1 if a claim
-fails. --list PAPER... prints their titles; --index DIR PAPER... writes the page that links theirs."""
+fails. --list PAPER... prints their titles; --index PAGE FOLDER... writes a page that links theirs."""
 
 import argparse
 import importlib
@@ -122,7 +122,7 @@ def main():
     parser.add_argument("words", metavar="PAPER|DIR", nargs="+")
     parser.add_argument("--quick", action="store_true", help="the folders are those of quick forms")
     parser.add_argument("--list", action="store_true", help="print the titles of papers")
-    parser.add_argument("--index", action="store_true", help="write DIR/index.html of several papers")
+    parser.add_argument("--index", action="store_true", help="write a page of several papers")
     arguments = parser.parse_args()
     first, *others = arguments.words
     if arguments.list:
@@ -130,7 +130,8 @@ def main():
     if arguments.index:
         from overview import write_overview
 
-        return write_overview(Path(first), {name: paper_named(name).TITLE for name in others})
+        titles = {name: paper_named(name.removesuffix("-quick")).TITLE for name in others}
+        return write_overview(Path(first), titles)
     return reproduce(first, Path(*others), arguments.quick)
 
 

@@ -205,6 +205,8 @@ def add_staleness(points, path):
 def add_theory(points, path):
     """Adds the rows of theory.csv to their points."""
     for row in read_records(path):
+        if not row["loss"]:
+            continue  # of the gradient
         key = row["basis"], row["source"]
         curve = points[int(row["point"])].theory.setdefault(key, defaultdict(list))
         for name in ("time", "update", "loss"):

@@ -22,7 +22,7 @@ struct RunOptions {
 struct ReproduceOptions {
   std::vector<std::string> papers;  // folders of scenarios/papers, or "all"; none: lists them
   ScenarioChanges changes;
-  std::filesystem::path out;  // empty: out/papers/<paper>; of several papers out/<paper>
+  std::filesystem::path out;  // empty: out/<paper>; of several papers DIR/<paper>
   unsigned jobs = 0;          // 0: the number of cores
   bool force = false, quiet = false;
 };

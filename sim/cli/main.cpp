@@ -165,7 +165,7 @@ int reproduce(const Words& words) {
   Syntax syntax{.positional = "paper"};
   syntax.options.add_options()                                                                    //
       ("out", po::value<std::string>()->value_name("DIR"),                                        //
-       "output folder (default out/papers/<paper>, with --quick out/papers-quick/<paper>; with "  //
+       "output folder (default out/<paper>, with --quick out/<paper>-quick; with "                //
        "several papers DIR/<paper>)")                                                             //
       ("data", po::value<std::string>()->value_name("DIR"),                                       //
        "where data sets are looked for (else GRADRACE_DATA); figures that lack theirs are left "  //

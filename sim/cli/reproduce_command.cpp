@@ -223,12 +223,13 @@ int reproduce_command(const ReproduceOptions& options) {
   const auto names = papers_of(options.papers);
   check_python();
   const Stopwatch watch;
-  const fs::path usual = fs::path("out") / (options.changes.quick ? "papers-quick" : "papers");
-  const fs::path out = options.out.empty() ? usual : options.out;
   const bool is_one = names.size() == 1 && options.papers != std::vector<std::string>{"all"};
+  const bool is_usual = options.out.empty();
+  const fs::path out = is_usual ? fs::path("out") : options.out;
+  const std::string form = is_usual && options.changes.quick ? "-quick" : "";
   std::vector<Paper> papers;
   for (const auto& name : names) {
-    papers.push_back(planned(name, is_one && !options.out.empty() ? out : out / name, options));
+    papers.push_back(planned(name, is_one && !is_usual ? out : out / (name + form), options));
   }
   int worst = 0;
   for (auto& paper : papers) {
@@ -237,8 +238,9 @@ int reproduce_command(const ReproduceOptions& options) {
     worst = std::max(worst, status);
   }
   if (!is_one) {
-    std::vector<std::string> words{"--index", out.string()};
-    words.insert(words.end(), names.begin(), names.end());
+    const fs::path page = out / (is_usual ? "papers" + form + ".html" : "index.html");
+    std::vector<std::string> words{"--index", page.string()};
+    for (const auto& paper : papers) words.push_back(paper.out.filename());
     worst = std::max(worst, run_python("reproduce.py", std::move(words)));
   }
   print_times(papers, watch.seconds());

@@ -144,6 +144,14 @@ void visit_targets(Fields& fields, Point& point, bool record_read) {
   fields.close();
 }
 
+void visit_theory(Fields& fields, Point& point) {
+  if (!fields.open("theory", Need::none, "what bounds of the error assume")) return;
+  fields.real("gamma", point.gamma, between(0, 1),
+              "of stale gradients: E|grad F(w_j) - grad F(w_tau)|^2 <= gamma E|grad F(w_j)|^2, for "
+              "Theorems 3 and 5 of Dutta et al., 2018");
+  fields.close();
+}
+
 void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read) {
   const Setting setting{point.cluster.learners, point.common_law(), budget};
   read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(),
@@ -289,6 +297,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
       fields, "learning_rate", learning_rate_catalog(), point.learning_rate,
       point.with_model() ? Need::required : Need::none, "schedule of the learning rate", budget);
   visit_targets(fields, point, record_read);
+  visit_theory(fields, point);
 }
 
 std::vector<Plan> Point::plans() const {

@@ -38,6 +38,7 @@ struct Point {
   bool record_details = true, record_updates = false, record_trace = false;
   std::optional<std::uint64_t> trace_updates;
   std::vector<double> target_loss, target_test_error;
+  std::optional<double> gamma;  // assumed, for bounds of the error
 
   /// The values of the swept paths at this point, as they stand in CSV.
   std::vector<std::string> swept;

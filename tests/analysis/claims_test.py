@@ -224,11 +224,10 @@ class Experiments(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             judged = judge(dutta2018, Outputs(folder))
         claims = judged.claims
-        self.assertEqual([figure.name for figure in judged.figures], ["fig7"])
-        self.assertEqual(judged.sources, {"fig7": []})
+        self.assertEqual(judged.figures, [])
         self.assertEqual({item_of(claim) for claim in claims}, set(range(1, 20)))
-        self.assertEqual({claim.verdict for claim in claims if item_of(claim) != 11}, {"skipped"})
-        self.assertEqual(len(judged.missing), len(dutta2018.EXPERIMENTS) - 1)
+        self.assertEqual({claim.verdict for claim in claims}, {"skipped"})
+        self.assertEqual(len(judged.missing), len(dutta2018.EXPERIMENTS))
         self.assertFalse(judged.is_broken)
 
     def test_an_experiment_left_out_is_said_though_others_judge_its_item(self):

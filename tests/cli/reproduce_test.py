@@ -21,7 +21,7 @@ COLUMNS = ["id", "source", "claim", "expected", "tolerance", "measured", "verdic
 # Scenarios of dutta2018 that take a second and need no data.
 CHEAP = (
     "fig3_who_waits_for_whom", "fig5_from_a_cold_start", "fig6_from_a_cold_start",
-    "fig14_how_long_is_a_large_minibatch",
+    "fig7_which_bound_is_lower", "fig14_how_long_is_a_large_minibatch",
 )  # fmt: skip
 NEEDS_DATA = {14, 15, 16, 17, 18}
 
@@ -92,7 +92,7 @@ class MadeUpPapers(ReproduceTest):
         self.assertEqual((fates["on_mnist"], fates["gpu/deep"]), ("skipped", "skipped"))
         self.assertRegex(told, r"(?m)^ +\d+\.\d s  big how_long$")
         self.assertRegex(told, r"(?m)^ +\d+\.\d s  in all$")
-        out = self.folder / "out/papers-quick/big"
+        out = self.folder / "out/big-quick"
         self.assertEqual(verdicts(out), {"1.sync": "pass", "2.mnist": "skipped", "3.deep": "skipped"})
         table = rows(out / "claims.csv")
         self.assertRegex(table[1]["measured"], r'no folder "mnist".*https://')
@@ -120,7 +120,7 @@ class MadeUpPapers(ReproduceTest):
         self.assertIn("its run failed: ", rows(self.folder / "out/claims.csv")[1]["measured"])
 
     def test_what_is_whole_and_the_same_is_kept(self):
-        runs = self.folder / "out/papers/small/how_long/runs.csv"
+        runs = self.folder / "out/small/how_long/runs.csv"
         manifest = runs.with_name("manifest.json")
         self.reproduce("small")
         before = runs.stat().st_mtime_ns
