@@ -33,6 +33,7 @@ def band_trace(series, colour):
     return go.Scatter(
         x=numbers([*x, *reversed(x)]),
         y=numbers([*high, *reversed(low)]),
+        mode="lines",
         fill="toself",
         fillcolor=faint(colour),
         line={"width": 0},

@@ -22,8 +22,9 @@ table { border-collapse: collapse; font-size: 13px; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .5rem; border-bottom: 1px solid #ddd; }
 thead th { position: sticky; top: 0; background: white; }
 td { overflow-wrap: break-word; }
-.claims td:nth-child(2) { min-width: 14rem; }
-.long { max-height: 6.5em; min-width: 6.5rem; overflow: auto; }
+.claims { table-layout: fixed; }
+.claims td { overflow-wrap: anywhere; }
+.claims .source { color: #555; }
 td.number { text-align: right; white-space: nowrap; }
 .hash { font: 12px monospace; white-space: nowrap; }
 code { font-size: .9em; overflow-wrap: anywhere; }
@@ -33,6 +34,7 @@ nav a { margin-right: 1rem; display: inline-block; }
 .verdict { color: white; padding: .05rem .4rem; border-radius: .3rem; white-space: nowrap; }
 .filter label { margin-right: 1rem; cursor: pointer; }
 """
+WIDTHS = 11, 31, 19, 19, 11, 9  # of the table of claims
 # A box that is not ticked hides the claims of its verdict.
 FILTER_STYLE = "\n".join(
     f"body:has(#show-{name}:not(:checked)) tr.{name} {{ display: none; }}" for name in VERDICTS
@@ -68,9 +70,10 @@ def list_of(lines):
     return "<ul>" + "".join(f"<li>{line}</li>" for line in lines) + "</ul>"
 
 
-def table_of(heads, rows, kind=""):
-    """Rows are whole <tr> elements."""
-    head = "".join(f"<th>{name}</th>" for name in heads)
+def table_of(heads, rows, kind="", widths=()):
+    """Rows are whole <tr> elements; widths in percent."""
+    looks = [f' style="width: {width}%"' for width in widths] or [""] * len(heads)
+    head = "".join(f"<th{look}>{name}</th>" for name, look in zip(heads, looks))
     return f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>\n' + "\n".join(rows) + "\n</tbody></table>"
 
 
@@ -93,8 +96,22 @@ def figures_html(judged):
 
 
 def claim_row(claim, figures):
-    cells = [claim.id, claim.claim, claim.source, claim.expected, claim.tolerance, claim.measured]
-    told = "".join(f'<td><div class="long">{html.escape(cell)}</div></td>' for cell in cells)
+    id, source, words, expected, tolerance, measured = (
+        html.escape(cell)
+        for cell in (
+            claim.id,
+            claim.source,
+            claim.claim,
+            claim.expected,
+            claim.tolerance,
+            claim.measured,
+        )
+    )
+    within = f'<div class="source">within {tolerance}</div>' if tolerance else ""
+    told = (
+        f'<td>{id}</td><td>{words}<div class="source">{source}</div></td>'
+        f"<td>{expected}{within}</td><td>{measured}</td>"
+    )
     seen = " ".join(f'<a href="#figure-{name}">{name}</a>' for name in figures)
     ends = f"<td>{badge(claim.verdict)}</td><td>{seen}</td>"
     return f'<tr class="{claim.verdict}" id="claim-{claim.id}">{told}{ends}</tr>'
@@ -111,8 +128,8 @@ def claims_html(judged):
     order = list(VERDICTS)
     claims = sorted(judged.claims, key=lambda claim: order.index(claim.verdict))
     rows = [claim_row(claim, judged.figures_of.get(claim.id, [])) for claim in claims]
-    heads = ("id", "claim", "source", "expected", "tolerance", "measured", "verdict", "see also")
-    return f'<p class="filter">Show: {boxes}</p>' + table_of(heads, rows, "claims")
+    heads = ("id", "claim, source", "expected", "measured", "verdict", "see also")
+    return f'<p class="filter">Show: {boxes}</p>' + table_of(heads, rows, "claims", WIDTHS)
 
 
 # ---- where it comes from

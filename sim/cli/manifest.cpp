@@ -77,6 +77,14 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
   return manifest.dump(2) + "\n";
 }
 
+/// The header and a row for each run.
+static bool has_rows(const std::filesystem::path& path, std::uint64_t runs) {
+  std::ifstream file(path);
+  std::uint64_t lines = 0;
+  for (std::string line; std::getline(file, line) && !file.eof();) ++lines;
+  return lines == runs + 1;
+}
+
 Held held_results(const std::filesystem::path& folder, const Scenario& scenario) {
   const auto path = folder / "manifest.json";
   std::ifstream file(path);
@@ -84,6 +92,7 @@ Held held_results(const std::filesystem::path& folder, const Scenario& scenario)
   const Json manifest = Json::parse(file, nullptr, false);
   if (!manifest.is_object() || !manifest.contains("runs")) return Held::other;
   if (manifest["runs_finished"] != manifest["runs"]) return Held::unfinished;
+  if (!has_rows(folder / "runs.csv", manifest["runs"])) return Held::unfinished;
   const bool younger =
       std::filesystem::last_write_time(path) >= std::filesystem::last_write_time("/proc/self/exe");
   const bool same = younger && manifest["version"] == version() &&

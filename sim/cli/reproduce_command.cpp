@@ -60,11 +60,21 @@ std::vector<std::string> known_papers() {
   return known;
 }
 
+/// What draws a paper's figures; throws UsageError where it is not there.
+void check_package(const std::string& paper) {
+  const fs::path package = home() / "analysis" / "papers" / paper;
+  if (fs::exists(package / "__init__.py") || fs::exists(package.string() + ".py")) return;
+  throw UsageError("reproduce: " + paper + ": there is no package " + package.string());
+}
+
 std::vector<std::string> papers_of(const std::vector<std::string>& words) {
   const std::vector<std::string> known = known_papers();
   if (std::find(words.begin(), words.end(), "all") != words.end()) return known;
   for (const auto& word : words) {
-    if (std::find(known.begin(), known.end(), word) != known.end()) continue;
+    if (std::find(known.begin(), known.end(), word) != known.end()) {
+      check_package(word);
+      continue;
+    }
     std::string message = "reproduce: there is no paper \"" + word + "\"; allowed: all";
     for (const auto& paper : known) message += ", " + paper;
     throw UsageError(message);
@@ -98,14 +108,23 @@ Experiment planned(const fs::path& file, const fs::path& out, const ReproduceOpt
     if (held == Held::other) {
       throw UsageError(
           (out / file.stem()).string() +
-          ": holds results of another scenario, form or program; use --force to run all again, "
-          "or --out DIR for another folder");
+          ": holds results of another scenario, form or program; remove it to run this one again, "
+          "use --force to run all again, or --out DIR for another folder");
     }
   } catch (const ScenarioError& error) {
     experiment.fate = Fate::failed;
     experiment.reason = error.what();
   }
   return experiment;
+}
+
+/// Throws UsageError where the folder is none, or is that of a run.
+void check_out(const fs::path& out) {
+  if (fs::exists(out) && !fs::is_directory(out))
+    throw UsageError("--out: " + out.string() + ": is a file, not a folder");
+  if (fs::exists(out / "manifest.json"))
+    throw UsageError("--out: " + out.string() +
+                     ": holds the results of a run; name another folder");
 }
 
 Paper planned(const std::string& name, const fs::path& out, const ReproduceOptions& options) {
@@ -210,6 +229,7 @@ int reproduce(Paper& paper, const ReproduceOptions& options) {
 
 int print_papers() {
   std::vector<std::string> words = known_papers();
+  for (const auto& paper : words) check_package(paper);
   words.insert(words.begin(), "--list");
   const int status = run_python("reproduce.py", std::move(words));
   std::cout << "\nall: every one of them; gradrace reproduce --help says more\n";
@@ -227,6 +247,7 @@ int reproduce_command(const ReproduceOptions& options) {
   const bool is_usual = options.out.empty();
   const fs::path out = is_usual ? fs::path("out") : options.out;
   const std::string form = is_usual && options.changes.quick ? "-quick" : "";
+  check_out(out);
   std::vector<Paper> papers;
   for (const auto& name : names) {
     papers.push_back(planned(name, is_one && !is_usual ? out : out / (name + form), options));
@@ -234,7 +255,10 @@ int reproduce_command(const ReproduceOptions& options) {
   int worst = 0;
   for (auto& paper : papers) {
     const int status = reproduce(paper, options);
-    if (status == 130) return status;
+    if (status == 130) {
+      std::cerr << "the same call goes on: it keeps the scenarios that are whole\n";
+      return status;
+    }
     worst = std::max(worst, status);
   }
   if (!is_one) {

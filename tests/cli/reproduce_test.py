@@ -131,6 +131,21 @@ class MadeUpPapers(ReproduceTest):
         facts = json.loads(manifest.read_text())
         manifest.write_text(json.dumps(facts | {"runs_finished": 1}))
         self.assertNotEqual(self.fates(self.reproduce("small")[0])["how_long"], "kept")
+        whole = runs.read_bytes()
+        for what_is_left in (whole[:-10], whole.splitlines(True)[0], None):
+            runs.unlink() if what_is_left is None else runs.write_bytes(what_is_left)
+            self.assertNotEqual(self.fates(self.reproduce("small")[0])["how_long"], "kept")
+            self.assertEqual(runs.read_bytes(), whole)
+
+    def test_a_folder_of_something_else_is_refused(self):
+        (self.folder / "file").write_text("")
+        self.assertIn("is a file", self.reproduce("small", "--out", "file", status=2)[1])
+        (self.folder / "out").mkdir()
+        (self.folder / "out/manifest.json").write_text("{}")
+        self.assertIn("results of a run", self.reproduce("small", "--out", "out", status=2)[1])
+        write_scenario(self.project.paper("half"), "how_long", HOW_LONG)
+        self.assertIn("no package", self.reproduce("half", status=2)[1])
+        self.assertIn("no package", self.reproduce(status=2)[1])
 
     def test_other_results_are_not_overwritten(self):
         runs = self.folder / "out/how_long/runs.csv"
