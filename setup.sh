@@ -8,9 +8,10 @@ readonly SOURCES=(sim distributions protocols models analysis CMakeLists.txt CMa
 
 usage() {
   cat <<'USAGE'
-usage: ./setup.sh [--require-plots | --no-retry] [--build [TARGET]]
+usage: ./setup.sh [--require-plots | --no-retry] [--browser] [--build [TARGET]]
   --require-plots  fail where the Python environment of the plots (.venv) cannot be made
   --no-retry       do not try again to make it within an hour of a failure
+  --browser        install a headless Chromium, for the tests of the pages, where that is possible
   --build          then build preset release: TARGET, or everything
 USAGE
 }
@@ -207,6 +208,25 @@ prepare_plots() {
   [[ $PLOTS != required ]]
 }
 
+# ---- browser: for tests alone, which are skipped without it
+
+readonly BROWSERS=(chromium-headless-shell chromium google-chrome)
+
+browser_settled() {
+  ((! BROWSER)) || has_program "${BROWSERS[@]}" || [[ -n $(find build/no-browser -mmin -60 2>/dev/null) ]]
+}
+
+prepare_browser() {
+  if browser_settled; then return 0; fi
+  if has_program apt-get && may_install; then
+    say "installing chromium-headless-shell, for the tests of the pages"
+    if apt_install build/browser.log chromium-headless-shell; then return 0; fi
+    tail -n 1 build/browser.log | sed 's/^/  | /' >&2
+  fi
+  touch build/no-browser
+  say "there is no browser (one of ${BROWSERS[*]}): the tests of the pages will be skipped"
+}
+
 # ---- build
 
 # A build tree of this folder (a moved or copied one belongs to another).
@@ -289,10 +309,12 @@ take_turn() {
 main() {
   local target=""
   PLOTS=try # or required, or no-retry
+  BROWSER=0
   while (($#)); do
     case $1 in
       --require-plots) PLOTS=required ;;
       --no-retry) PLOTS=no-retry ;;
+      --browser) BROWSER=1 ;;
       --build)
         target=all
         if (($# > 1)) && [[ $2 != -* ]]; then
@@ -306,10 +328,11 @@ main() {
     shift
   done
   cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")"
-  if [[ -n $target ]] && is_built "$target" && plots_settled; then exit 0; fi
+  if [[ -n $target ]] && is_built "$target" && plots_settled && browser_settled; then exit 0; fi
   take_turn
   install_packages
   prepare_plots
+  prepare_browser
   if [[ -n $target ]] && ! is_built "$target"; then build "$target"; fi
 }
 

@@ -3,5 +3,5 @@
 set -euo pipefail
 
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")"
-./setup.sh --require-plots --build
+./setup.sh --require-plots --browser --build
 exec ctest --preset release --parallel "$(nproc)" "$@"

@@ -46,6 +46,22 @@ def ratio(one, other):
     return Sample(mean, abs(mean) * math.hypot(one.error / one.mean, other.error / other.mean))
 
 
+def difference(one, other):
+    """The Sample of the difference of two independent ones."""
+    return Sample(one.mean - other.mean, math.hypot(one.error, other.error))
+
+
+def scaled(samples, factor):
+    """{key: Sample}, each times a number."""
+    return {key: Sample(factor * one.mean, factor * one.error) for key, one in samples.items()}
+
+
+def against_one_run(one, replicas, unit):
+    """A mean of replicas for comparison with a single run of the same size that is rounded to
+    multiples of `unit`: its error is that of their difference."""
+    return Sample(one.mean, math.hypot(one.error * math.sqrt(replicas + 1), unit / math.sqrt(12)))
+
+
 @dataclass
 class Tolerance:
     """How far a measured value may lie: the largest of these."""
@@ -55,9 +71,7 @@ class Tolerance:
     errors: float = 0.0  # standard errors
 
     def bound(self, expected, measured):
-        return max(
-            self.relative * abs(expected), self.absolute, self.errors * measured.error
-        )
+        return max(self.relative * abs(expected), self.absolute, self.errors * measured.error)
 
     def __str__(self):
         words = []
@@ -68,6 +82,10 @@ class Tolerance:
         if self.errors:
             words.append(f"{self.errors:g} standard errors")
         return " or ".join(words)
+
+
+# For means over long runs.
+LONG_RUN = Tolerance(relative=0.01, errors=4)
 
 
 def verdict(is_met):
@@ -86,9 +104,7 @@ def excess(expected, measured, tolerance):
 def near(id, source, claim, expected, measured, tolerance):
     """The measured Sample is the expected number."""
     met = excess(expected, measured, tolerance) <= 1
-    return Claim(
-        id, source, claim, f"{expected:.5g}", str(tolerance), str(measured), verdict(met)
-    )
+    return Claim(id, source, claim, f"{expected:.5g}", str(tolerance), str(measured), verdict(met))
 
 
 def all_near(id, source, claim, values, tolerance):

@@ -1,6 +1,10 @@
 """What a reproduced figure shows, apart from how it is drawn."""
 
+import math
 from dataclasses import dataclass, field
+
+import numpy as np
+from bands import band, linear
 
 THEORY, SIMULATED, PLOTTED = "theory", "simulated", "as plotted"
 
@@ -47,3 +51,30 @@ class Figure:
     log_x: bool = False
     log_y: bool = False
     note: str = ""
+
+    def groups(self):
+        """Names of the groups of its series, in order."""
+        return list(dict.fromkeys(one.group for one in self.series))
+
+    def may_be_log(self, axis):
+        """Whether a logarithmic axis would show all of it, but for a start at x = 0."""
+        values = [value for one in self.series for value in getattr(one, axis)]
+        values = [value for value in values if math.isfinite(value)]
+        return bool(values) and (min(values) > 0 or (axis == "x" and min(values) == 0 < max(values)))
+
+
+def curve_series(name, curves):
+    """The mean of the curves [(x, y)] of replicas, as far as all of them run."""
+    mean = band(curves, linear)
+    whole = mean.running == len(curves)
+    half = 1.96 * np.nan_to_num(mean.error[whole])
+    return Series(name, SIMULATED, list(mean.x[whole]), list(mean.mean[whole]), list(half), True)
+
+
+def plotted_series(table, column, names, x, y="ln_loss"):
+    """Marks for each group {value of a column: its name} of a digitised table."""
+    for value, name in names.items():
+        rows = [row for row in table if row[column] == value]
+        yield Series(
+            name, PLOTTED, [float(row[x]) for row in rows], [float(row[y]) for row in rows]
+        )

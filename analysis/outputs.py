@@ -9,26 +9,35 @@ import numpy as np
 from claims import sample
 from results import number, read_records
 
-DIGITISED = Path(__file__).resolve().parent / "papers" / "digitised"
+PAPERS = Path(__file__).resolve().parent / "papers"
 
 
 class Missing(Exception):
     """A scenario that was not run, and why."""
 
+    def __init__(self, scenario, reason):
+        super().__init__(reason)
+        self.scenario = scenario
+
 
 class Outputs:
-    """The folders under `folder`; skipped.json names those that were not run."""
+    """The folders under `folder`; skipped.json names those that were not run. `asked` gathers the
+    scenarios that were looked at."""
 
     def __init__(self, folder):
         self.folder = Path(folder)
         path = self.folder / "skipped.json"
         self.skipped = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        self.asked = []
 
     def place(self, scenario):
+        """The folder of its results; raises Missing."""
+        if scenario not in self.asked:
+            self.asked.append(scenario)
         if scenario in self.skipped:
-            raise Missing(self.skipped[scenario])
+            raise Missing(scenario, self.skipped[scenario])
         if not (self.folder / scenario / "runs.csv").is_file():
-            raise Missing(f"{self.folder / scenario} holds no runs")
+            raise Missing(scenario, f"{self.folder / scenario} holds no runs")
         return self.folder / scenario
 
     def runs(self, scenario):
@@ -55,18 +64,65 @@ class Outputs:
             curves[keys[point]].append((np.array(xs), np.array(ys)))
         return dict(curves)
 
+    def theory(self, scenario, key):
+        """{(key(row of runs.csv), source): (times, losses)} of theory.csv."""
+        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        found = defaultdict(lambda: ([], []))
+        for row in read_records(self.place(scenario) / "theory.csv"):
+            if row["loss"]:
+                times, losses = found[keys[int(row["point"])], row["source"]]
+                times.append(number(row["time"]))
+                losses.append(number(row["loss"]))
+        return {where: (np.array(x), np.array(y)) for where, (x, y) in found.items()}
+
+    def log_curves(self, scenario, key, x):
+        """{key(row of runs.csv): [(x, ln loss)]}: what papers call the log loss."""
+        curves = self.curves(scenario, key, x, "loss")
+        return {name: [(at, np.log(loss)) for at, loss in found] for name, found in curves.items()}
+
+    def staleness(self, scenario, key):
+        """{key(row of runs.csv): [{staleness: gradients}, one a replica]}."""
+        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        found = defaultdict(dict)
+        for row in read_records(self.place(scenario) / "staleness.csv"):
+            found[int(row["point"]), int(row["replica"])][int(row["staleness"])] = int(row["count"])
+        counts = defaultdict(list)
+        for (point, _), one in sorted(found.items()):
+            counts[keys[point]].append(one)
+        return dict(counts)
+
     def fresh_fractions(self, scenario, key):
         """{key(row of runs.csv): the Sample of the share of gradients of staleness 0}."""
+        return {
+            where: sample([one.get(0, 0) / sum(one.values()) for one in counts])
+            for where, counts in self.staleness(scenario, key).items()
+        }
+
+    def learners(self, scenario, key):
+        """{key(row of runs.csv): [rows of learners.csv, a list a replica]}."""
         keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
-        fresh, total = defaultdict(int), defaultdict(int)
-        for row in read_records(self.place(scenario) / "staleness.csv"):
-            run = int(row["point"]), row["replica"]
-            total[run] += int(row["count"])
-            fresh[run] += int(row["count"]) * (row["staleness"] == "0")
-        shares = defaultdict(list)
-        for point, replica in total:
-            shares[keys[point]].append(fresh[point, replica] / total[point, replica])
-        return {where: sample(values) for where, values in shares.items()}
+        found = defaultdict(list)
+        for row in read_records(self.place(scenario) / "learners.csv"):
+            found[int(row["point"]), int(row["replica"])].append(row)
+        rows = defaultdict(list)
+        for (point, _), one in sorted(found.items()):
+            rows[keys[point]].append(one)
+        return dict(rows)
+
+    def updates(self, scenario, key, column):
+        """{key(row of runs.csv): [a column of updates.csv as an array, one a replica]}."""
+        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        path = self.place(scenario) / "updates.csv"
+        with open(path, encoding="utf-8") as file:
+            header = file.readline().strip().split(",")
+        columns = [header.index(name) for name in ("point", "replica", column)]
+        table = np.loadtxt(path, delimiter=",", skiprows=1, usecols=columns)
+        found = defaultdict(list)
+        for point in sorted(keys):
+            of_point = table[table[:, 0] == point]
+            for replica in np.unique(of_point[:, 1]):
+                found[keys[point]].append(of_point[of_point[:, 1] == replica, 2])
+        return dict(found)
 
     def trace(self, scenario):
         """Events of trace.json."""
@@ -74,15 +130,20 @@ class Outputs:
         return json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
 
 
-def digitised(name):
-    """Rows of a table of plotted values; its first lines say where they come from."""
-    with open(DIGITISED / f"{name}.csv", newline="", encoding="utf-8") as file:
+def digitised(paper, table):
+    """Rows of a table of values plotted in the paper; its first lines say where they come from."""
+    with open(PAPERS / paper / f"{table}.csv", newline="", encoding="utf-8") as file:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
 def law_of(row):
     """The kind of the swept distribution."""
     return json.loads(row["cluster.runtime"])["distribution"]
+
+
+def update_of(row):
+    """What decides the time of an update: law, protocol and K."""
+    return law_of(row), row["protocol"], int(row["k"])
 
 
 def band_of(samples):

@@ -1,193 +1,197 @@
-"""One self-contained HTML page: interactive figures (plotly, its JavaScript inside) and the table of
-claims."""
+"""One self-contained HTML page of a paper: interactive figures (plotly, its JavaScript inside), the
+table of claims, and where every result comes from."""
 
 import html
-import math
 
-import plotly.graph_objects as go
 import style
 from claims import FAIL, INCONSISTENT, PASS, SKIPPED, count
 from figures import PLOTTED, SIMULATED, THEORY
+from interactive import plotly_html
+from origins import duration
 from plotly.offline import get_plotlyjs
 
-MARKS = ("circle", "square", "diamond", "triangle-up", "cross", "star", "hexagon")
-VERDICTS = {PASS: style.GREEN, FAIL: style.VERMILION, SKIPPED: "#777777", INCONSISTENT: style.PURPLE}
+# What a reader should see first comes first.
+VERDICTS = {FAIL: style.VERMILION, INCONSISTENT: "#A8467E", PASS: "#007A59", SKIPPED: "#666666"}
 
 STYLE = """
-body { font: 16px/1.45 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+body { font: 16px/1.45 system-ui, sans-serif; color: #222; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.6rem; line-height: 1.25; }
+h2 { margin-top: 2.5rem; border-bottom: 1px solid #ddd; }
+h3 { margin-bottom: .2rem; }
 table { border-collapse: collapse; font-size: 13px; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .5rem; border-bottom: 1px solid #ddd; }
-td { overflow-wrap: anywhere; }
-.note { color: #555; font-size: 14px; margin-top: 0; }
-.figure { height: 30rem; }
+thead th { position: sticky; top: 0; background: white; }
+td { overflow-wrap: break-word; }
+.claims { table-layout: fixed; }
+.claims td { overflow-wrap: anywhere; }
+.claims .source { color: #555; }
+td.number { text-align: right; white-space: nowrap; }
+.hash { font: 12px monospace; white-space: nowrap; }
+code { font-size: .9em; overflow-wrap: anywhere; }
+pre { font-size: 12px; background: #f6f6f6; padding: .6rem; overflow: auto; }
+nav a { margin-right: 1rem; display: inline-block; }
+.note { color: #555; font-size: 14px; margin: .2rem 0; }
 .verdict { color: white; padding: .05rem .4rem; border-radius: .3rem; white-space: nowrap; }
+.filter label { margin-right: 1rem; cursor: pointer; }
+"""
+WIDTHS = 11, 31, 19, 19, 11, 9  # of the table of claims
+# A box that is not ticked hides the claims of its verdict.
+FILTER_STYLE = "\n".join(
+    f"body:has(#show-{name}:not(:checked)) tr.{name} {{ display: none; }}" for name in VERDICTS
+)
+
+
+def document(title, body, script=""):
+    """A page that loads nothing."""
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<style>{STYLE}{FILTER_STYLE}</style>
+{f"<script>{script}</script>" if script else ""}</head><body>
+<h1>{html.escape(title)}</h1>
+{body}
+</body></html>
 """
 
-SCALES = ("linear", "log")
+
+def badge(verdict, words=""):
+    colour = VERDICTS[verdict]
+    return f'<span class="verdict" style="background:{colour}">{words or verdict}</span>'
 
 
-def faint(colour):
-    """The colour of a band."""
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red}, {green}, {blue}, 0.18)"
+def counts_html(claims):
+    """How many claims have each verdict."""
+    counts = count(claims)
+    return " ".join(badge(name, f"{counts[name]} {name}") for name in VERDICTS if counts[name])
 
 
-def numbers(values):
-    """Plain floats; what is no number is left out of the line."""
-    return [float(v) if math.isfinite(v) else None for v in values]
+def list_of(lines):
+    return "<ul>" + "".join(f"<li>{line}</li>" for line in lines) + "</ul>"
 
 
-def band_trace(series, colour):
-    """Under a curve: its 95 % band."""
-    low = [y - b for y, b in zip(series.y, series.band)]
-    high = [y + b for y, b in zip(series.y, series.band)]
-    return go.Scatter(
-        x=numbers([*series.x, *reversed(series.x)]),
-        y=numbers([*high, *reversed(low)]),
-        fill="toself",
-        fillcolor=faint(colour),
-        line={"width": 0},
-        hoverinfo="skip",
-        showlegend=False,
-        legendgroup=series.group,
-    )
+def table_of(heads, rows, kind="", widths=()):
+    """Rows are whole <tr> elements; widths in percent."""
+    looks = [f' style="width: {width}%"' for width in widths] or [""] * len(heads)
+    head = "".join(f"<th{look}>{name}</th>" for name, look in zip(heads, looks))
+    return f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>\n' + "\n".join(rows) + "\n</tbody></table>"
 
 
-def series_traces(series, colour, mark):
-    looks = {"name": series.name, "legendgroup": series.group}
-    looks |= {"x": numbers(series.x), "y": numbers(series.y)}
-    if series.kind == THEORY:
-        return [go.Scatter(mode="lines", line={"color": colour, "dash": "dash"}, **looks)]
-    if series.kind == PLOTTED:
-        shape = {"color": colour, "symbol": "x-thin", "size": 9, "line": {"width": 2, "color": colour}}
-        return [go.Scatter(mode="markers", marker=shape, **looks)]
-    if series.is_curve:
-        below = [band_trace(series, colour)] if series.band else []
-        return [*below, go.Scatter(mode="lines", line={"color": colour}, **looks)]
-    error = {"array": numbers(series.band), "color": colour} if series.band else None
-    shape = {"color": colour, "symbol": mark, "size": 7}
-    return [go.Scatter(mode="markers", marker=shape, error_y=error, **looks)]
+# ---- figures
 
 
-def bar_traces(bars):
-    kinds = list(dict.fromkeys(bar.kind for bar in bars))
-    colours = {kind: style.COLOURS[i % len(style.COLOURS)] for i, kind in enumerate(sorted(kinds))}
-    return [
-        go.Bar(
-            orientation="h",
-            name=kind,
-            x=[bar.end - bar.start for bar in bars if bar.kind == kind],
-            base=[bar.start for bar in bars if bar.kind == kind],
-            y=[bar.row for bar in bars if bar.kind == kind],
-            text=[bar.label for bar in bars if bar.kind == kind],
-            textposition="inside",
-            marker={"color": colours[kind], "line": {"color": "white", "width": 1}},
-        )
-        for kind in kinds
-    ]
-
-
-def scale_menu(axis, start, place):
-    """Buttons for a linear and a logarithmic axis."""
-    order = SCALES if not start else SCALES[::-1]
-    return {
-        "type": "buttons",
-        "direction": "left",
-        "x": place,
-        "y": 1.12,
-        "xanchor": "left",
-        "font": {"size": 11},
-        "pad": {"r": 4, "t": 0},
-        "buttons": [
-            {
-                "label": f"{axis} {scale}",
-                "method": "relayout",
-                "args": [{f"{axis}axis.type": scale, f"{axis}axis.autorange": True}],
-            }
-            for scale in order
-        ],
-    }
-
-
-def plotly_figure(figure):
-    groups = list(dict.fromkeys(one.group for one in figure.series))
-    traces = bar_traces(figure.bars)
-    for one in figure.series:
-        i = groups.index(one.group)
-        traces += series_traces(one, style.COLOURS[i % len(style.COLOURS)], MARKS[i % len(MARKS)])
-    drawn = go.Figure(traces)
-    drawn.update_layout(
-        template="plotly_white",
-        margin={"t": 60, "r": 10, "b": 50, "l": 70},
-        hovermode="closest",
-        barmode="overlay",
-        legend={"groupclick": "togglegroup", "font": {"size": 11}},
-    )
-    axes = {"title": {"text": figure.x_label}}, {"title": {"text": figure.y_label}}
-    drawn.update_xaxes(type="log" if figure.log_x else "linear", **axes[0])
-    if figure.bars:
-        drawn.update_yaxes(type="category", autorange="reversed", title={"text": figure.y_label})
-        return drawn
-    drawn.update_yaxes(type="log" if figure.log_y else "linear", exponentformat="power", **axes[1])
-    menus = [scale_menu("x", figure.log_x, 0.0), scale_menu("y", figure.log_y, 0.25)]
-    drawn.update_layout(updatemenus=menus)
-    for place in figure.marks:
-        drawn.add_vline(place, line={"color": style.GREY, "dash": "dot"})
-    return drawn
-
-
-def figure_html(figure):
-    body = plotly_figure(figure).to_html(
-        full_html=False, include_plotlyjs=False, div_id=figure.name, config={"displaylogo": False}
-    )
+def figure_html(figure, scenarios):
     note = f'<p class="note">{html.escape(figure.note)}</p>' if figure.note else ""
-    return f"<section><h3>{html.escape(figure.title)}</h3>{note}{body}</section>"
+    made = ", ".join(f'<a href="#run-{name}">{name}</a>' for name in scenarios) or "theory alone"
+    links = f'<p class="note">From {made}; <a href="figures/{figure.name}.png">PNG</a></p>'
+    title = f'<h3 id="figure-{figure.name}">{html.escape(figure.title)}</h3>'
+    return f"<section>{title}{note}{links}{plotly_html(figure)}</section>"
 
 
-def claim_row(claim):
-    cells = [claim.id, claim.claim, claim.source, claim.expected, claim.tolerance, claim.measured]
-    colour = VERDICTS[claim.verdict]
-    mark = f'<span class="verdict" style="background:{colour}">{claim.verdict}</span>'
-    return "<tr>" + "".join(f"<td>{html.escape(c)}</td>" for c in cells) + f"<td>{mark}</td></tr>"
+def figures_html(judged):
+    return "\n".join(figure_html(one, judged.sources[one.name]) for one in judged.figures)
 
 
-def claims_html(claims):
-    heads = ("id", "claim", "source", "expected", "tolerance", "measured", "verdict")
-    head = "".join(f"<th>{name}</th>" for name in heads)
-    body = "\n".join(claim_row(claim) for claim in claims)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>"
+# ---- claims
+
+
+def claim_row(claim, figures):
+    id, source, words, expected, tolerance, measured = (
+        html.escape(cell)
+        for cell in (
+            claim.id,
+            claim.source,
+            claim.claim,
+            claim.expected,
+            claim.tolerance,
+            claim.measured,
+        )
+    )
+    within = f'<div class="source">within {tolerance}</div>' if tolerance else ""
+    told = (
+        f'<td>{id}</td><td>{words}<div class="source">{source}</div></td>'
+        f"<td>{expected}{within}</td><td>{measured}</td>"
+    )
+    seen = " ".join(f'<a href="#figure-{name}">{name}</a>' for name in figures)
+    ends = f"<td>{badge(claim.verdict)}</td><td>{seen}</td>"
+    return f'<tr class="{claim.verdict}" id="claim-{claim.id}">{told}{ends}</tr>'
+
+
+def claims_html(judged):
+    """The table, failing claims first, and boxes that hide the claims of a verdict."""
+    counts = count(judged.claims)
+    boxes = "".join(
+        f'<label><input type="checkbox" id="show-{name}" checked> {badge(name)} {counts[name]}</label>'
+        for name in VERDICTS
+        if counts[name]
+    )
+    order = list(VERDICTS)
+    claims = sorted(judged.claims, key=lambda claim: order.index(claim.verdict))
+    rows = [claim_row(claim, judged.figures_of.get(claim.id, [])) for claim in claims]
+    heads = ("id", "claim, source", "expected", "measured", "verdict", "see also")
+    return f'<p class="filter">Show: {boxes}</p>' + table_of(heads, rows, "claims", WIDTHS)
+
+
+# ---- where it comes from
+
+
+def origin_row(origin, quick):
+    facts = origin.manifest
+    data = "<br>".join(facts["hashes"]["data"]) or "none"
+    command = f"gradrace run {origin.file}" + (" --quick" if quick else "")
+    words = "; ".join(facts["notes"])
+    note = f'<p class="note">{html.escape(words)}</p>' if words else ""
+    text = f"<details><summary>the whole scenario</summary><pre>{html.escape(origin.text)}</pre></details>"
+    told = f"{html.escape(origin.title)}<br><code>{html.escape(command)}</code>{note}{text}"
+    files = f'<a href="{origin.scenario}/runs.csv">runs.csv</a> <a href="{origin.scenario}/manifest.json">manifest</a>'
+    return (
+        f'<tr id="run-{origin.scenario}"><td>{origin.scenario}<br>{files}</td><td>{told}</td>'
+        f'<td class="number">{facts["seed"]}</td><td class="number">{facts["runs_finished"]:,}</td>'
+        f'<td class="number">{duration(facts["elapsed"])}</td>'
+        f'<td class="hash">{facts["hashes"]["scenario"]}</td><td class="hash">{data}</td></tr>'
+    )
+
+
+def origins_html(origins, command, quick):
+    versions = list(dict.fromkeys(origin.version for origin in origins))
+    machines = list(dict.fromkeys(origin.machine for origin in origins))
+    took = duration(sum(origin.manifest["elapsed"] for origin in origins))
+    said = [
+        f"Command: <code>{html.escape(command)}</code>",
+        *(html.escape(version) for version in versions),
+        *(html.escape(machine) for machine in machines),
+        f"The runs took {took}.",
+    ]
+    heads = ("scenario", "what it asks", "seed", "runs", "time", "scenario's hash", "data's hash")
+    return list_of(said) + table_of(heads, [origin_row(one, quick) for one in origins])
 
 
 def missing_html(missing):
     if not missing:
         return ""
-    items = "".join(f"<li>{html.escape(line)}</li>" for line in missing)
-    return f"<h2>Left out</h2><ul>{items}</ul>"
+    lines = [f"{name}: {html.escape(reason)}" for name, reason in missing.items()]
+    return f'<h2 id="missing">Left out</h2>{list_of(lines)}'
 
 
-def write_page(path, title, notes, figures, claims, missing):
-    """Figures, claims and what is left out, in one file that loads nothing."""
-    said = "\n".join(f"<p>{html.escape(note)}</p>" for note in notes)
-    told = ", ".join(f"{n} {name}" for name, n in count(claims).items())
-    drawn = "\n".join(figure_html(figure) for figure in figures)
-    path.write_text(
-        f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>
-<link rel="icon" href="data:,">
-<style>{STYLE}</style>
-<script>{get_plotlyjs()}</script></head><body>
-<h1>{html.escape(title)}</h1>
-<p>Claims: {told}.</p>
+def write_page(path, paper, judged, origins, command, quick):
+    """Figures, claims, what is left out and where it all comes from, in one file. `paper` has the
+    TITLE and the NOTES."""
+    words = "Quick form: few replicas, short runs." if quick else "Full form."
+    said = "\n".join(f"<p>{html.escape(note)}</p>" for note in (words, *paper.NOTES))
+    links = " ".join(f'<a href="#figure-{one.name}">{one.name}</a>' for one in judged.figures)
+    body = f"""<p>Claims: {counts_html(judged.claims)}</p>
+<nav><a href="#figures">Figures</a><a href="#claims">Claims</a><a href="#origins">How it was made</a></nav>
 {said}
-<p class="note">Dashed lines: {THEORY}. Points and full lines: {SIMULATED}, with 95 % bands over
+{missing_html(judged.missing)}
+<h2 id="figures">Figures</h2>
+<p class="note">Dashed lines: {THEORY}. Open marks and full lines: {SIMULATED}, with 95 % bands over
 replicas. Crosses: values {PLOTTED} in the paper. A click in a legend takes a protocol away and
-brings it back.</p>
-{missing_html(missing)}
-<h2>Figures</h2>
-{drawn}
-<h2>Claims</h2>
-{claims_html(claims)}
-</body></html>
-""",
-        encoding="utf-8",
-    )
+brings it back; a double click leaves it alone.</p>
+<nav class="note">{links}</nav>
+{figures_html(judged)}
+<h2 id="claims">Claims</h2>
+{claims_html(judged)}
+<h2 id="origins">How it was made</h2>
+{origins_html(origins, command, quick)}"""
+    script = get_plotlyjs() if judged.figures else ""
+    path.write_text(document(paper.TITLE, body, script), encoding="utf-8")

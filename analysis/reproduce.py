@@ -1,23 +1,43 @@
 """Draws the figures of a paper from the output folders of its scenarios and judges its claims:
-reproduce.py PAPER DIR writes DIR/index.html and DIR/claims.csv; 1 if a claim fails."""
+reproduce.py PAPER DIR writes DIR/index.html, DIR/claims.csv and DIR/figures/*.png; 1 if a claim
+fails. --list PAPER... prints their titles; --index PAGE FOLDER... writes a page that links theirs."""
 
 import argparse
 import importlib
+import re
 import sys
+import traceback
+from dataclasses import dataclass, field
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 
 from claims import FAIL, count, skipped, write_claims
 from outputs import Missing, Outputs
-from page import write_page
 
 # Where people get the data sets, by the name of their folder.
 SOURCES = {
     "mnist": "MNIST's four IDX files, gzip or not, are at https://yann.lecun.com/exdb/mnist and its "
     "mirrors",
     "cifar10": "the binary version of CIFAR-10 is at https://www.cs.toronto.edu/~kriz/cifar.html",
+    "libsvm": "the data sets of LIBSVM are at https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets",
 }
+
+
+@dataclass
+class Judged:
+    """What became of a paper."""
+
+    figures: list = field(default_factory=list)
+    claims: list = field(default_factory=list)
+    missing: dict = field(default_factory=dict)  # {scenario or experiment: why it is left out}
+    sources: dict = field(default_factory=dict)  # {figure: scenarios}
+    figures_of: dict = field(default_factory=dict)  # {claim's id: figures}
+    is_broken: bool = False  # an experiment could not be judged
+
+
+def paper_named(name):
+    return importlib.import_module(f"papers.{name}")
 
 
 def item_of(claim):
@@ -27,48 +47,92 @@ def item_of(claim):
 
 def where_from(reason):
     """The reason, and where to get what is missing."""
-    return "; ".join([reason] + [hint for name, hint in SOURCES.items() if f'"{name}"' in reason])
+    hints = [hint for name, hint in SOURCES.items() if re.search(rf'["/]{name}\b', reason)]
+    return "; ".join([reason] + hints)
+
+
+def judge_experiment(experiment, outputs, judged):
+    """Adds its figures and claims; raises Missing."""
+    outputs.asked = []
+    drawn, found = experiment(outputs)
+    names = [figure.name for figure in drawn]
+    judged.sources |= {name: list(outputs.asked) for name in names}
+    judged.figures_of |= {claim.id: names for claim in found}
+    judged.figures += drawn
+    judged.claims += found
 
 
 def judge(paper, outputs):
-    """Figures, claims and what is left out of all experiments of the paper."""
-    figures, claims, missing, reasons = [], [], [], {}
+    """All experiments of the paper; one that fails does not lose the others."""
+    judged = Judged()
+    judged.missing = {name: where_from(reason) for name, reason in outputs.skipped.items()}
     for experiment, items in paper.EXPERIMENTS:
         try:
-            drawn, judged = experiment(outputs)
-        except Missing as reason:
-            told = where_from(str(reason))
-            missing.append(f"{experiment.__name__}: {told}")
-            reasons |= {item: told for item in items}
+            judge_experiment(experiment, outputs, judged)
             continue
-        figures += drawn
-        claims += judged
-    covered = {item_of(claim) for claim in claims}
+        except Missing as missing:
+            place, told = missing.scenario, where_from(str(missing))
+        except Exception as error:
+            traceback.print_exc()
+            judged.is_broken = True
+            place = experiment.__name__
+            told = f"could not be judged: {type(error).__name__}: {error}"
+        judged.missing[place] = told
+        judged.claims += [
+            skipped(f"{item}.{experiment.__name__}", "checklist", paper.ABOUT[item], told)
+            for item in items
+        ]
+    covered = {item_of(claim) for claim in judged.claims}
     for item in set(paper.ABOUT) - covered:
-        reason = reasons.get(item, "not yet part of reproduce")
-        claims.append(skipped(str(item), "checklist", paper.ABOUT[item], reason))
-    return figures, sorted(claims, key=item_of), missing
+        reason = "not yet part of reproduce"
+        judged.claims.append(skipped(str(item), "checklist", paper.ABOUT[item], reason))
+    judged.claims.sort(key=item_of)
+    return judged
+
+
+def reproduce(name, folder, quick):
+    """Writes the paper's files; the exit status."""
+    from drawing import draw_figures  # --list should not wait for these
+    from origins import read_origins
+    from page import write_page
+
+    paper = paper_named(name)
+    judged = judge(paper, Outputs(folder))
+    command = f"gradrace reproduce {name}" + (" --quick" if quick else "")
+    draw_figures(judged.figures, folder / "figures")
+    write_page(folder / "index.html", paper, judged, read_origins(folder), command, quick)
+    write_claims(judged.claims, folder / "claims.csv")
+    counts = count(judged.claims)
+    for claim in judged.claims:
+        if claim.verdict == FAIL:
+            print(f"fails: {claim.id}: {claim.claim}: {claim.measured}, expected {claim.expected}")
+    print(f"claims of {name}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items()))
+    print(f"page: {folder / 'index.html'}")
+    return 1 if counts[FAIL] or judged.is_broken else 0
+
+
+def print_titles(names):
+    width = max(map(len, names))
+    for name in names:
+        print(f"  {name.ljust(width)}  {paper_named(name).TITLE}")
 
 
 def main():
     parser = argparse.ArgumentParser(prog="reproduce.py", description=__doc__)
-    parser.add_argument("paper", metavar="PAPER", help="a package of analysis/papers")
-    parser.add_argument("folder", metavar="DIR", type=Path, help="holds the output folders")
-    parser.add_argument("--quick", action="store_true", help="they are those of quick forms")
+    parser.add_argument("words", metavar="PAPER|DIR", nargs="+")
+    parser.add_argument("--quick", action="store_true", help="the folders are those of quick forms")
+    parser.add_argument("--list", action="store_true", help="print the titles of papers")
+    parser.add_argument("--index", action="store_true", help="write a page of several papers")
     arguments = parser.parse_args()
-    paper = importlib.import_module(f"papers.{arguments.paper}")
-    figures, claims, missing = judge(paper, Outputs(arguments.folder))
-    words = "Quick form: few replicas, short runs." if arguments.quick else "Full form."
-    write_page(
-        arguments.folder / "index.html", paper.TITLE, [words, *paper.NOTES], figures, claims, missing
-    )
-    write_claims(claims, arguments.folder / "claims.csv")
-    for claim in claims:
-        if claim.verdict == FAIL:
-            print(f"fails: {claim.id}: {claim.claim}: {claim.measured}, expected {claim.expected}")
-    print("claims: " + ", ".join(f"{n} {name}" for name, n in count(claims).items()))
-    print(f"page: {arguments.folder / 'index.html'}")
-    return 1 if count(claims)[FAIL] else 0
+    first, *others = arguments.words
+    if arguments.list:
+        return print_titles(arguments.words)
+    if arguments.index:
+        from overview import write_overview
+
+        titles = {name: paper_named(name.removesuffix("-quick")).TITLE for name in others}
+        return write_overview(Path(first), titles)
+    return reproduce(first, Path(*others), arguments.quick)
 
 
 if __name__ == "__main__":

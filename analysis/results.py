@@ -125,6 +125,22 @@ def long_label(protocol, swept):
     return ", ".join([protocol] + [leaf for leaf in told if leaf != protocol])
 
 
+def without_shared(swept, values):
+    """Swept objects without what all values of their path have as well, kinds apart."""
+    told = {}
+    for path, value in swept.items():
+        others = [json.loads(other) for other in values[path]]
+        if all(isinstance(other, dict) for other in others):
+            value = {
+                key: part
+                for key, part in value.items()
+                if key in ("kind", "distribution")
+                or any(key not in other or other[key] != part for other in others)
+            }
+        told[path] = value
+    return told
+
+
 def labels(facts):
     """A label of its own for each point; facts: point -> (protocol, k, {swept path: value})."""
     values = defaultdict(set)
@@ -135,7 +151,9 @@ def labels(facts):
         point: (
             protocol,
             k,
-            {path: value for path, value in swept.items() if len(values[path]) > 1},
+            without_shared(
+                {path: value for path, value in swept.items() if len(values[path]) > 1}, values
+            ),
         )
         for point, (protocol, k, swept) in facts.items()
     }
@@ -187,6 +205,8 @@ def add_staleness(points, path):
 def add_theory(points, path):
     """Adds the rows of theory.csv to their points."""
     for row in read_records(path):
+        if not row["loss"]:
+            continue  # of the gradient
         key = row["basis"], row["source"]
         curve = points[int(row["point"])].theory.setdefault(key, defaultdict(list))
         for name in ("time", "update", "loss"):

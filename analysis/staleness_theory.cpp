@@ -96,4 +96,11 @@ std::optional<Estimate> fresh_fraction(const Distribution& runtime, const Theory
   return Estimate{by_chance, ageing == Ageing::new_longer ? Basis::upper : Basis::lower};
 }
 
+double least_fresh_probability(Ageing ageing, ReadOrder reading, std::uint32_t k,
+                               std::uint32_t learners) {
+  const double one = 1.0 / learners;
+  if (ageing == Ageing::memoryless) return reading == ReadOrder::together ? k * one : one;
+  return ageing == Ageing::new_shorter ? one : 0;
+}
+
 }  // namespace gradrace

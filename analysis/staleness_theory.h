@@ -45,6 +45,13 @@ std::optional<StalenessLaw> memoryless_staleness(ReadOrder reading, std::uint32_
 /// Source: derived; the bounds by ageing are Dutta et al., AISTATS 2018, Lemma 8.
 std::optional<double> fresh_fraction_of_async(const Distribution& runtime, std::uint32_t learners);
 
+/// p0: a lower bound on the probability that a gradient is fresh, given all that was before.  K/P
+/// where memoryless learners read together, 1/P of others that are memoryless or new-shorter, else
+/// 0, which always holds.
+/// Source: Dutta et al., AISTATS 2018, Lemma 8; K/P derived.
+double least_fresh_probability(Ageing ageing, ReadOrder reading, std::uint32_t k,
+                               std::uint32_t learners);
+
 /// The fraction of fresh gradients of a protocol that reads so, P learners of one law.  Where
 /// learners read together, new-longer bounds it by K/P from above and new-shorter from below: a
 /// fresh learner's residual time is then at least, or at most, any other's.

@@ -28,6 +28,7 @@ matplotlib.rcParams.update(
 BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, BLACK, GREY = "#E69F00", "#56B4E9", "#000000", "#BBBBBB"
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+MORE_COLOURS = (*COLOURS, "#7A4B1E", "#8A8A8A", "#5B3A94")  # where one dash is taken
 LINES = ("-", "--", ":", "-.")
 WIDTH = 8.0
 DPI = 150
@@ -50,11 +51,11 @@ def new_figure(results, height):
     return figure
 
 
-def save(figure, stem):
+def save(figure, stem, endings=("png", "svg")):
     """Writes stem.png and stem.svg whole or not at all, the same bytes for the same figure; returns
     the paths."""
     paths = []
-    for ending in ("png", "svg"):
+    for ending in endings:
         path = stem.with_name(f"{stem.name}.{ending}")
         aside = path.with_name(f".{path.name}.new")
         metadata = {"Date": None} if ending == "svg" else {"Software": None}

@@ -2,7 +2,6 @@
 
 #include <limits>
 #include <span>
-#include <stdexcept>
 #include <utility>
 
 #include "sim/check.h"
@@ -97,7 +96,7 @@ LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::str
     return {};
   }
   return [&shelf, name, folder = location.found, missing, looked, load] {
-    if (folder.empty()) throw std::runtime_error(missing + ": " + looked);
+    if (folder.empty()) throw MissingData(missing + ": " + looked);
     return shelf.get(name + " " + folder.string(), [&] { return load(folder); });
   };
 }

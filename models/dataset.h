@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,6 +42,12 @@ struct Dataset {
   std::optional<ImageShape> image = {};
   Rows train, test;
   std::string hash;  // of the content, hexadecimal
+};
+
+/// A folder or a file of a data set is not there.
+class MissingData : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 /// Keeps data: where they are found, and what has been read already.

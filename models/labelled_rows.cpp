@@ -21,7 +21,16 @@ constexpr std::size_t most_classes = 256;
 }
 
 [[noreturn]] void not_there(const Location& place) {
-  throw std::runtime_error("no file \"" + place.name + "\": looked at " + place.looked_at);
+  throw MissingData("no file \"" + place.name + "\": looked at " + place.looked_at);
+}
+
+/// Complains of a file that is not there, or notes it where it may lack.
+void check_file(Fields& fields, DataShelf& shelf, std::string_view key, const Location& place) {
+  if (fs::is_regular_file(place.found)) return;
+  const std::string missing = "no file \"" + place.name + "\"";
+  const std::string looked = "looked at " + place.looked_at;
+  shelf.note_missing(missing + ": " + looked);
+  if (shelf.data_needed()) fields.complain(key, missing, looked);
 }
 
 /// The rows of those numbers.
@@ -118,13 +127,8 @@ void visit(Fields& fields, LabelledFiles& files, DataShelf& shelf) {
   if (fields.has("test_path") == files.test_rows.has_value())
     fields.complain(fields.has("test_path") ? "test_rows" : "",
                     "the test rows come from a file or are held out", "test_path or test_rows");
-  if (!shelf.data_needed()) return;
-  if (!fs::is_regular_file(files.path.found))
-    fields.complain("path", "no file \"" + files.path.name + "\"",
-                    "looked at " + files.path.looked_at);
-  if (fields.has("test_path") && !fs::is_regular_file(files.test_path.found))
-    fields.complain("test_path", "no file \"" + files.test_path.name + "\"",
-                    "looked at " + files.test_path.looked_at);
+  check_file(fields, shelf, "path", files.path);
+  if (fields.has("test_path")) check_file(fields, shelf, "test_path", files.test_path);
 }
 
 LoadDataset read_labelled_files(DataShelf& shelf, const std::string& name,

@@ -18,11 +18,12 @@ constexpr Page page{
         "One of the four K-variants, whose K follows the loss F: every `interval` of time the loss "
         "is looked at (on record.train_rows rows; it costs no time) and K is set, from the next "
         "update on, to the solution of K^2 T'(K) = r k0^2 T'(k0), rounded, at most P; r = F(start) "
-        "/ F(now), T(K) the expected time between updates. Rule `closed`: T of exponential "
+        "/ F(now), both above `least_loss`, T(K) the expected time between updates. Rule `closed`: "
+        "T of exponential "
         "runtimes, a shift allowed: K^2 / (P - K) = r k0^2 / (P - k0) for k-sync and k-async, K = "
         "k0 sqrt(r) for the batch variants. Rule `numerical`: T = E[X_{K:P}] of the cluster's own "
         "law, and the K of the least T(K) + r C / K, the bound whose stationary point that is (C = "
-        "k0^2 T'(k0)). The losses are taken as above a least loss of 0.",
+        "k0^2 T'(k0)).",
     .source = "Dutta, Wang, Joshi, IEEE JSAIT 2021 (AdaSync); the rules derived from its bound",
     .example = R"({"kind": "adasync", "variant": "k-async", "k0": 1, "interval": 10})"};
 
@@ -36,6 +37,7 @@ struct Config {
   double interval = 1;
   bool monotone = false;
   std::string rule = "closed";
+  double least_loss = 0;
 
   bool cancels() const { return variant == "k-sync" || variant == "k-batch-sync"; }
   bool batch() const { return variant == "k-batch-sync" || variant == "k-batch-async"; }
@@ -107,9 +109,9 @@ class AdaSync final : public Protocol {
   }
 
   void on_evaluation(Server& server, const Evaluation& evaluation) override {
-    if (looks_ == 0) first_loss_ = evaluation.loss;
-    const double r = evaluation.loss > 0 ? first_loss_ / evaluation.loss
-                                         : std::numeric_limits<double>::infinity();
+    const double loss = evaluation.loss - config_.least_loss;
+    if (looks_ == 0) first_loss_ = loss;
+    const double r = loss > 0 ? first_loss_ / loss : std::numeric_limits<double>::infinity();
     const std::uint32_t k = choice_(r);
     next_k_ = config_.monotone ? std::max(next_k_, k) : k;
     server.evaluate_at(begin_ + static_cast<double>(++looks_) * config_.interval);
@@ -163,6 +165,8 @@ MakeProtocol read(Fields& fields, const Setting& setting) {
               "time between two looks at the loss");
   fields.flag("monotone", config.monotone, Need::defaulted, "K never falls");
   fields.choice("rule", config.rule, rules, Need::defaulted, "which T the rule takes");
+  fields.real("least_loss", config.least_loss, Need::defaulted, anything(),
+              "F*, near which K is largest; the paper takes it as 0");
   if (!fields.good()) return {};
   Choice choice = closed_choice(config.batch() ? slope_of_batches : slope_of_exponential, config.k0,
                                 setting.learners);

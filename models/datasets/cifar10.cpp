@@ -1,4 +1,6 @@
 #include <filesystem>
+#include <limits>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -26,33 +28,39 @@ constexpr std::size_t pixels = 32 * 32, record = 1 + 3 * pixels, classes = 10;
 struct Config {
   bool grey = false;
   std::string test_file = "test_batch.bin";
+  std::optional<std::uint64_t> rows;
 };
 
 void visit(Fields& fields, Config& config) {
   fields.flag("grey", config.grey, Need::defaulted, "1,024 features of a pixel each, not 3,072");
   fields.text("test_file", config.test_file, Need::defaulted,
               "the test records, where it is not the usual file: \"test_batch_9980.bin\"");
+  fields.integer("rows", config.rows, at_least(1),
+                 "only the first so many records, of training and of test each");
 }
 
 [[noreturn]] void defect(const fs::path& file, const std::string& what) {
   throw std::runtime_error(file.string() + ": " + what);
 }
 
-/// The records of the file, appended to the rows.
+/// The records of files, appended to the rows until there are so many.
 class Records {
  public:
-  explicit Records(bool grey) : grey_(grey) {}
+  Records(bool grey, std::optional<std::uint64_t> most)
+      : grey_(grey), most_(most.value_or(std::numeric_limits<std::uint64_t>::max())) {}
 
   void read(const fs::path& folder, const std::string& name) {
+    if (rows.count == most_) return;
     fs::path file = folder / name;
     if (!fs::is_regular_file(file)) file += ".gz";
-    if (!fs::is_regular_file(file)) defect(folder, "holds no " + name + " (nor .gz)");
+    if (!fs::is_regular_file(file))
+      throw MissingData(folder.string() + ": holds no " + name + " (nor .gz)");
     const std::vector<std::uint8_t> content = read_packed(file);
     if (content.empty()) defect(file, "is empty");
     if (content.size() % record != 0)
       defect(file, "has " + std::to_string(content.size()) + " bytes, which is no multiple of " +
                        std::to_string(record));
-    for (std::size_t at = 0; at < content.size(); at += record) {
+    for (std::size_t at = 0; at < content.size() && rows.count < most_; at += record) {
       if (content[at] >= classes)
         defect(file, "record " + std::to_string(at / record + 1) + " has class " +
                          std::to_string(content[at]) + ", allowed are 0 to 9");
@@ -77,10 +85,11 @@ class Records {
   }
 
   bool grey_;
+  std::uint64_t most_;
 };
 
 Dataset load(const fs::path& folder, const Config& config) {
-  Records train(config.grey), test(config.grey);
+  Records train(config.grey, config.rows), test(config.grey, config.rows);
   for (const char batch : {'1', '2', '3', '4', '5'})
     train.read(folder, std::string("data_batch_") + batch + ".bin");
   test.read(folder, config.test_file);
@@ -96,8 +105,9 @@ Dataset load(const fs::path& folder, const Config& config) {
 LoadDataset read(Fields& fields, DataShelf& shelf) {
   Config config;
   visit(fields, config);
-  const std::string name =
-      std::string("cifar10 ") + (config.grey ? "grey " : "") + config.test_file;
+  const std::string name = std::string("cifar10 ") + (config.grey ? "grey " : "") +
+                           config.test_file +
+                           (config.rows ? " " + std::to_string(*config.rows) : "");
   return read_dataset_folder(fields, shelf, name, "folder of the six files",
                              [config](const fs::path& folder) { return load(folder, config); });
 }

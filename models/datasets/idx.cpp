@@ -34,7 +34,8 @@ fs::path find_file(const fs::path& folder, const std::string& stem, const std::s
     for (const char* suffix : {"", ".gz"})
       if (const fs::path file = folder / (stem + joint + type + suffix); fs::exists(file))
         return file;
-  defect(folder, "holds no " + stem + "-" + type + " (nor .gz, nor " + stem + "." + type + ")");
+  throw MissingData(folder.string() + ": holds no " + stem + "-" + type + " (nor .gz, nor " + stem +
+                    "." + type + ")");
 }
 
 std::uint32_t big_endian(const Bytes& bytes, std::size_t at) {

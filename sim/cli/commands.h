@@ -16,13 +16,13 @@ struct RunOptions {
   std::filesystem::path out;  // empty: out/<name>
   unsigned jobs = 0;          // 0: the number of cores
   bool force = false, plot = false, quiet = false;
-  bool table = true;  // unless quiet
+  bool report = true;  // the closing table, unless quiet, and where the results are
 };
 
 struct ReproduceOptions {
-  std::vector<std::string> papers;  // folders of scenarios/papers, or "all"
+  std::vector<std::string> papers;  // folders of scenarios/papers, or "all"; none: lists them
   ScenarioChanges changes;
-  std::filesystem::path out;  // empty: out/<paper>; with several papers out/<paper>
+  std::filesystem::path out;  // empty: out/<paper>; of several papers DIR/<paper>
   unsigned jobs = 0;          // 0: the number of cores
   bool force = false, quiet = false;
 };

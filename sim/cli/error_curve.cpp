@@ -7,6 +7,7 @@
 
 #include "analysis/quadratic_theory.h"
 #include "analysis/stability.h"
+#include "analysis/staleness_theory.h"
 #include "models/quadratic.h"
 #include "sim/cli/csv.h"
 #include "sim/cli/results_writer.h"
@@ -16,6 +17,7 @@ namespace gradrace {
 namespace {
 
 constexpr double most_steps = 1e7;  // updates times curvatures
+constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
 NoisyQuadratic noisy(const QuadraticConfig& config) {
   std::map<double, double> counts;
@@ -44,18 +46,32 @@ struct Descent {
   std::uint32_t k, minibatch;
   Theory theory;
   bool memoryless = false;
+  double p0 = 0;
+  std::optional<double> gamma = {};  // assumed
 
   bool fresh() const { return theory.staleness == 0.0; }
   bool stale() const { return !fresh() && memoryless && theory.reading != ReadOrder::other; }
+  /// 1 of fresh gradients; none of stale ones without a gamma, or where it is not above 0.
+  std::optional<double> gamma_prime() const {
+    if (fresh()) return 1;
+    const double value = gamma ? gradrace::gamma_prime(*gamma, p0) : 0;
+    return value > 0 ? std::optional(value) : std::nullopt;
+  }
 };
 
 std::optional<Descent> descent_of(const Point& point) {
   if (!point.with_model() || !point.model->quadratic() || !plain_sgd(point)) return {};
   const auto protocol = point.make_protocol();
   if (protocol->needs_evaluations()) return {};  // K depends on the loss
-  const auto law = point.common_law();
-  return Descent{noisy(*point.model->quadratic()), protocol->k(), point.model->minibatch(),
-                 point.theory(), law && law->ageing() == Ageing::memoryless};
+  Descent descent{noisy(*point.model->quadratic()), protocol->k(), point.model->minibatch(),
+                  point.theory()};
+  descent.gamma = point.gamma;
+  if (const auto law = point.common_law()) {
+    descent.memoryless = law->ageing() == Ageing::memoryless;
+    descent.p0 = least_fresh_probability(law->ageing(), descent.theory.reading, descent.k,
+                                         point.cluster.learners);
+  }
+  return descent;
 }
 
 double eta_at(const Point& point, const Descent& descent, std::uint64_t update) {
@@ -63,8 +79,8 @@ double eta_at(const Point& point, const Descent& descent, std::uint64_t update) 
   return point.learning_rate->eta({gradients, gradients * descent.minibatch, 0}, 0, descent.k);
 }
 
-/// The learning rate of all gradients, where it is one.
-std::optional<double> one_eta(const Point& point, const Descent& descent) {
+/// The learning rate of all gradients, where it is one but for the distance rule.
+std::optional<double> largest_eta_used(const Point& point, const Descent& descent) {
   const LearningRate& rate = *point.learning_rate;
   constexpr auto endless = std::numeric_limits<std::uint64_t>::max();
   const Work end{endless, endless, std::numeric_limits<double>::max()};
@@ -72,7 +88,13 @@ std::optional<double> one_eta(const Point& point, const Descent& descent) {
   if (rate.eta(end, 0, descent.k) != eta) return {};
   if (descent.fresh()) return eta;
   const bool same = rate.eta({}, 2, descent.k) == eta && rate.eta({}, 1000, descent.k) == eta;
-  return same && rate.distance() == 0 ? std::optional(eta) : std::nullopt;
+  return same ? std::optional(eta) : std::nullopt;
+}
+
+/// The learning rate of all gradients, where it is one.
+std::optional<double> one_eta(const Point& point, const Descent& descent) {
+  const bool ruled = !descent.fresh() && point.learning_rate->distance() > 0;
+  return ruled ? std::nullopt : largest_eta_used(point, descent);
 }
 
 MemorylessRace race_of(const Point& point, const Descent& descent) {
@@ -102,8 +124,37 @@ std::vector<std::uint64_t> places(const Point& point, double iteration_time, std
   return updates;
 }
 
-/// Of a loss on that basis, told at a time on that one.  Losses fall: a time that is too late makes
-/// a loss too large.
+/// The bound of equal steps at those numbers of updates; empty where there is no step.
+std::vector<double> bounds_of(const std::optional<ErrorStep>& step, double gap,
+                              const std::vector<std::uint64_t>& updates) {
+  std::vector<double> bounds;
+  if (!step) return bounds;
+  for (const auto update : updates) bounds.push_back(step->after(static_cast<double>(update), gap));
+  return bounds;
+}
+
+/// Theorem 5 at those numbers of updates; empty where it does not hold.
+std::vector<double> gradient_bounds(const Descent& descent, double eta, double gamma_prime,
+                                    const std::vector<std::uint64_t>& updates) {
+  std::vector<double> bounds;
+  for (const auto update : updates) {
+    const auto bound = gradient_bound(descent.quadratic.constants(), descent.k, eta, gamma_prime,
+                                      static_cast<double>(update));
+    if (!bound) return {};
+    bounds.push_back(*bound);
+  }
+  return bounds;
+}
+
+/// Theorem 4, every eta_j at its ceiling: that of one gradient an update and the distance rule.
+std::optional<ErrorStep> step_of_distance(const Point& point, const Descent& descent, double eta) {
+  const double distance = point.learning_rate->distance() * eta;
+  if (distance == 0 || descent.k != 1) return {};
+  return distance_step(descent.quadratic.constants(), eta, descent.p0, distance);
+}
+
+/// Of a value on that basis, told at a time on that one.  Losses fall: a time that is too late
+/// makes a loss too large.
 Basis joined(Basis loss, Basis time) {
   if (loss == Basis::exact) return time;
   return time == Basis::exact || time == loss ? loss : Basis::approximate;
@@ -120,21 +171,35 @@ std::vector<ErrorCurve> error_curves(const Point& point) {
   if (updates.empty() || static_cast<double>(updates.back()) * curvatures > most_steps) return {};
 
   std::vector<ErrorCurve> curves;
-  const auto add = [&](Basis basis, const char* source, std::vector<double> losses) {
-    if (losses.empty()) return;
-    ErrorCurve curve{joined(basis, time_basis), source, updates, {}, std::move(losses)};
+  const auto add = [&](Basis basis, const char* source, std::vector<double> values,
+                       ErrorCurve::Of of = ErrorCurve::Of::loss) {
+    if (values.empty()) return;
+    ErrorCurve curve{of, joined(basis, time_basis), source, updates, {}, std::move(values)};
     for (const auto update : updates)
       curve.times.push_back(static_cast<double>(update) * iteration_time);
     curves.push_back(std::move(curve));
   };
+  const ProblemConstants problem = descent->quadratic.constants();
   if (descent->fresh()) {
     const Rates eta = [&](std::uint64_t update) { return eta_at(point, *descent, update); };
     add(Basis::exact, "second moments", fresh_losses(descent->quadratic, descent->k, eta, updates));
-    add(Basis::upper, "Lemma 2",
-        fresh_bounds(descent->quadratic.constants(), descent->k, eta, updates));
-  } else if (const auto eta = one_eta(point, *descent); eta && descent->stale()) {
+    add(Basis::upper, "Lemma 2", fresh_bounds(problem, descent->k, eta, updates));
+  }
+  const auto eta = one_eta(point, *descent);
+  if (eta && descent->stale()) {
     add(Basis::exact, "second moments",
         memoryless_losses(descent->quadratic, race_of(point, *descent), *eta, updates));
+  }
+  const auto gamma_prime = descent->gamma_prime();
+  if (eta && gamma_prime) {
+    const auto step = stale_step(problem, descent->k, *eta, *gamma_prime);
+    if (!descent->fresh()) add(Basis::upper, "Theorem 3", bounds_of(step, problem.gap, updates));
+    add(Basis::upper, "Theorem 5", gradient_bounds(*descent, *eta, *gamma_prime, updates),
+        ErrorCurve::Of::squared_gradient);
+  }
+  if (const auto ceiling = largest_eta_used(point, *descent); ceiling && !descent->fresh()) {
+    add(Basis::approximate, "Theorem 4",
+        bounds_of(step_of_distance(point, *descent, *ceiling), problem.gap, updates));
   }
   return curves;
 }
@@ -150,10 +215,18 @@ std::optional<double> error_floor(const Point& point) {
 
 std::optional<double> error_floor_bound(const Point& point) {
   const auto descent = descent_of(point);
-  const auto eta = descent && descent->fresh() ? one_eta(point, *descent) : std::nullopt;
-  if (!eta) return {};
-  const auto step = fresh_step(descent->quadratic.constants(), descent->k, *eta);
+  const auto eta = descent ? one_eta(point, *descent) : std::nullopt;
+  const auto gamma_prime = eta ? descent->gamma_prime() : std::nullopt;
+  if (!gamma_prime) return {};
+  const auto step = stale_step(descent->quadratic.constants(), descent->k, *eta, *gamma_prime);
   return step ? std::optional(step->floor()) : std::nullopt;
+}
+
+std::optional<double> largest_bounded_eta(const Point& point) {
+  const auto descent = descent_of(point);
+  const auto gamma_prime = descent ? descent->gamma_prime() : std::nullopt;
+  if (!gamma_prime) return {};
+  return largest_eta(descent->quadratic.constants(), descent->k, *gamma_prime);
 }
 
 std::optional<Estimate> stable_eta(const Point& point) {
@@ -181,8 +254,10 @@ std::string error_curve_rows(const Scenario& scenario) {
   for (std::size_t number = 0; number < scenario.points.size(); ++number) {
     for (const auto& curve : error_curves(scenario.points[number])) {
       for (std::size_t i = 0; i < curve.updates.size(); ++i) {
-        csv.row(number, curve.times[i], curve.losses[i], basis_name(curve.basis), curve.source,
-                curve.updates[i]);
+        const bool is_loss = curve.of == ErrorCurve::Of::loss;
+        csv.row(number, curve.times[i], is_loss ? curve.values[i] : not_known,
+                basis_name(curve.basis), curve.source, curve.updates[i],
+                is_loss ? not_known : curve.values[i]);
       }
     }
   }

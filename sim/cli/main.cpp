@@ -165,21 +165,19 @@ int reproduce(const Words& words) {
   Syntax syntax{.positional = "paper"};
   syntax.options.add_options()                                                                    //
       ("out", po::value<std::string>()->value_name("DIR"),                                        //
-       "output folder (default out/<paper>; with several papers DIR/<paper>)")                    //
+       "output folder (default out/<paper>, with --quick out/<paper>-quick; with "                //
+       "several papers DIR/<paper>)")                                                             //
       ("data", po::value<std::string>()->value_name("DIR"),                                       //
        "where data sets are looked for (else GRADRACE_DATA); figures that lack theirs are left "  //
        "out, and said so")                                                                        //
       ("quick", "fewer replicas and shorter runs: minutes at the most")                           //
       ("jobs", po::value<int>()->value_name("N"), "threads (default: the number of cores)")       //
-      ("force", "overwrite results that are there")                                               //
+      ("force", "run all again, results that are there too")                                      //
       ("quiet", "no progress");
   const auto values = parse("reproduce", words, syntax);
   if (help_wanted("reproduce", values, syntax)) return 0;
   ReproduceOptions options;
   options.papers = words_of(values, "paper");
-  if (options.papers.empty()) {
-    throw UsageError("reproduce: needs a paper, or all; see gradrace reproduce --help");
-  }
   options.changes.quick = values.count("quick") != 0;
   options.changes.data_folder = data_folder_of(values);
   if (values.count("out") != 0) options.out = values["out"].as<std::string>();
@@ -273,12 +271,21 @@ constexpr Command commands[] = {
      "  gradrace run scenarios/quickstart.json --timing-only --set 'stop={\"updates\": 100000}'\n",
      run},
     {"reproduce", "runs a paper's experiments, draws its figures, judges its claims",
-     "  gradrace reproduce PAPER...|all [options]\n\n"
-     "Writes index.html (one file, figures and claims) and claims.csv; ends with 1 if a claim\n"
-     "fails.  PAPER is a folder of scenarios/papers.\n\n"
+     "  gradrace reproduce [PAPER...|all] [options]\n\n"
+     "Writes index.html (one file: figures, claims, how they were made), claims.csv, the figures\n"
+     "as PNG and a folder of results for each scenario.  Without a paper it lists them.\n\n"
+     "What lacks its data or a GPU is left out, and said so; what fails is listed, and the others\n"
+     "go on.  After an interruption the same call goes on: results that are whole are kept, if\n"
+     "scenario, form, seed and program are the same; other results are only overwritten with\n"
+     "--force.  Data files that were exchanged in their place go unnoticed.\n\n"
      "Examples:\n"
-     "  gradrace reproduce dutta2018 --quick\n"
-     "  gradrace reproduce all --data ~/data\n",
+     "  gradrace reproduce                           the papers\n"
+     "  gradrace reproduce dutta2018 --quick         minutes\n"
+     "  gradrace reproduce all --data ~/data         everything, and a page that links the "
+     "papers'\n"
+     "  gradrace reproduce dutta2018 --out out/mine --jobs 1\n\n"
+     "Exit status: 0 every claim holds or is skipped; 1 a claim or a run fails; 2 bad usage;\n"
+     "130 interrupted\n",
      reproduce},
     {"fit", "fits runtime distributions to measured times, and says whether they persist",
      "  gradrace fit TRACE.csv [options]\n\n"

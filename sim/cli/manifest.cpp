@@ -25,6 +25,10 @@ std::string hash_of(const std::string& text) {
   return hash.hex();
 }
 
+Json version() {
+  return {{"number", version_number}, {"revision", version_revision}, {"dirty", version_dirty}};
+}
+
 std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
@@ -87,8 +91,7 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
       {"scenario", Json::parse(scenario.resolved)},
       {"file", std::filesystem::absolute(scenario.file).string()},
       {"seed", scenario.first().seed},
-      {"version",
-       {{"number", version_number}, {"revision", version_revision}, {"dirty", version_dirty}}},
+      {"version", version()},
       {"hashes", {{"scenario", hash_of(scenario.resolved)}, {"data", data_hashes(scenario)}}},
       {"device", facts.device.name.empty() ? "none" : facts.device.name},
       {"machine", machine()},
@@ -100,6 +103,29 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
   if (!facts.device.name.empty())
     manifest.update(device_facts(facts.device, facts.elapsed));
   return manifest.dump(2) + "\n";
+}
+
+/// The header and a row for each run.
+static bool has_rows(const std::filesystem::path& path, std::uint64_t runs) {
+  std::ifstream file(path);
+  std::uint64_t lines = 0;
+  for (std::string line; std::getline(file, line) && !file.eof();) ++lines;
+  return lines == runs + 1;
+}
+
+Held held_results(const std::filesystem::path& folder, const Scenario& scenario) {
+  const auto path = folder / "manifest.json";
+  std::ifstream file(path);
+  if (!file) return Held::nothing;
+  const Json manifest = Json::parse(file, nullptr, false);
+  if (!manifest.is_object() || !manifest.contains("runs")) return Held::other;
+  if (manifest["runs_finished"] != manifest["runs"]) return Held::unfinished;
+  if (!has_rows(folder / "runs.csv", manifest["runs"])) return Held::unfinished;
+  const bool younger =
+      std::filesystem::last_write_time(path) >= std::filesystem::last_write_time("/proc/self/exe");
+  const bool same = younger && manifest["version"] == version() &&
+                    manifest["scenario"] == Json::parse(scenario.resolved);
+  return same ? Held::same : Held::other;
 }
 
 }  // namespace gradrace

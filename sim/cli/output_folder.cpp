@@ -11,9 +11,12 @@ namespace gradrace {
 
 namespace {
 
-constexpr std::array result_files{"runs.csv",     "curve.csv",  "updates.csv",   "staleness.csv",
-                                  "learners.csv", "theory.csv", "trace.json", "manifest.json", "fit.csv",
-                                  "fit.json",     "sample.csv", "quantiles.csv"};
+/// The first to go and the last to come: where it is, the others are whole.
+constexpr const char* manifest = "manifest.json";
+
+constexpr std::array result_files{manifest,        "runs.csv",     "curve.csv",  "updates.csv",
+                                  "staleness.csv", "learners.csv", "theory.csv", "trace.json",
+                                  "fit.csv",       "fit.json",     "sample.csv", "quantiles.csv"};
 
 /// What the plots of a folder are called.
 constexpr std::array plot_names{"error_time", "loss_time", "error_updates", "staleness",
@@ -65,7 +68,13 @@ void OutputFolder::publish() {
   }
   for (const auto* file : result_files) std::filesystem::remove(folder_ / file);
   if (held_results_) remove_plots();
-  for (const auto& [file, stream] : files_) std::filesystem::rename(aside_ / file, folder_ / file);
+  const auto place = [this](const std::string& file) {
+    std::filesystem::rename(aside_ / file, folder_ / file);
+  };
+  for (const auto& [file, stream] : files_) {
+    if (file != manifest) place(file);
+  }
+  if (files_.contains(manifest)) place(manifest);
 }
 
 void OutputFolder::remove_plots() {

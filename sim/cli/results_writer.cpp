@@ -96,7 +96,7 @@ RunRecorders::RunRecorders(const Scenario& scenario, std::size_t point, std::uin
   if (at.record_updates) observers.add(&updates.emplace(point, replica));
   if (at.record_trace && replica == 0) {
     observers.add(
-        &trace.emplace(point, point_label(scenario, at), at.cluster.learners, at.trace_updates));
+        &trace.emplace(point, at.label, at.cluster.learners, at.trace_updates));
   }
 }
 

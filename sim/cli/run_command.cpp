@@ -204,7 +204,8 @@ bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptio
   folder.append("manifest.json",
                 manifest_text(scenario, {count, finished, jobs, elapsed, device, writer.notes()}));
   folder.publish();
-  if (!options.quiet && options.table) {
+  if (!options.report) return true;
+  if (!options.quiet) {
     std::cout << closing_table(scenario, theories, summaries, elapsed);
     if (!device.name.empty()) std::cout << device_text(device, elapsed) << '\n';
     for (const auto& note : writer.notes()) std::cout << "note: " << note << '\n';

@@ -1,7 +1,9 @@
 #include "sim/cli/scenario.h"
 
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "protocols/catalog.h"
 #include "sim/cli/sweep.h"
@@ -142,6 +144,14 @@ void visit_targets(Fields& fields, Point& point, bool record_read) {
   fields.close();
 }
 
+void visit_theory(Fields& fields, Point& point) {
+  if (!fields.open("theory", Need::none, "what bounds of the error assume")) return;
+  fields.real("gamma", point.gamma, between(0, 1),
+              "of stale gradients: E|grad F(w_j) - grad F(w_tau)|^2 <= gamma E|grad F(w_j)|^2, for "
+              "Theorems 3 and 5 of Dutta et al., 2018");
+  fields.close();
+}
+
 void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read) {
   const Setting setting{point.cluster.learners, point.common_law(), budget};
   read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(),
@@ -201,19 +211,52 @@ std::string values_text(const Json& object) {
 /// "k-async", and "k-async k=4": what the file says, without defaults.
 void name_protocol(Point& point, const Json& protocol) {
   point.protocol_name = protocol.at("kind").get<std::string>();
-  point.protocol_label = values_text(protocol).substr(1);
+  point.label = values_text(protocol).substr(1);
+}
+
+bool is_object(const std::string& value) { return value.starts_with('{'); }
+
+/// What all values of a swept path have in common; empty where one of them is no
+/// object.
+Json shared_part(const std::vector<Point>& points, std::size_t path) {
+  Json shared = Json::object();
+  std::set<std::string> seen;
+  for (const auto& point : points) {
+    const std::string& value = point.swept[path];
+    if (!is_object(value)) return Json::object();
+    if (!seen.insert(value).second) continue;
+    const Json object = Json::parse(value);
+    if (seen.size() == 1) shared = object;
+    for (auto part = shared.begin(); part != shared.end();) {
+      const auto found = object.find(part.key());
+      const bool same = found != object.end() && *found == *part;
+      part = same ? std::next(part) : shared.erase(part);
+    }
+  }
+  return shared;
 }
 
 /// " staleness eta=0.1" of a swept object, " learners=16" of a plain value.
-std::string swept_label(const std::string& path, const std::string& value) {
-  if (!value.starts_with('{')) return " " + path.substr(path.find('.') + 1) + "=" + value;
+std::string swept_label(const std::string& path, const std::string& value, const Json& shared) {
+  if (!is_object(value)) return " " + path.substr(path.find('.') + 1) + "=" + value;
   std::string label;
   const Json object = Json::parse(value);
   for (const auto& [key, part] : object.items()) {
     const bool chooses = key == "kind" || key == "distribution";
+    if (!chooses && shared.contains(key)) continue;
     label += " " + (chooses ? part.get<std::string>() : key + "=" + part.dump());
   }
   return label;
+}
+
+/// The protocol and what else is swept.
+void name_points(Scenario& scenario) {
+  for (std::size_t i = 0; i < scenario.swept_paths.size(); ++i) {
+    const std::string& path = scenario.swept_paths[i];
+    if (path.substr(0, path.find('.')) == "protocol") continue;
+    const Json shared = shared_part(scenario.points, i);
+    for (auto& point : scenario.points) point.label += swept_label(path, point.swept[i], shared);
+  }
 }
 
 }  // namespace
@@ -254,6 +297,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
       fields, "learning_rate", learning_rate_catalog(), point.learning_rate,
       point.with_model() ? Need::required : Need::none, "schedule of the learning rate", budget);
   visit_targets(fields, point, record_read);
+  visit_theory(fields, point);
 }
 
 std::vector<Plan> Point::plans() const {
@@ -346,17 +390,8 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
     scenario.points.push_back(std::move(point));
   }
   if (!problems.empty()) throw ScenarioError(std::move(problems));
+  name_points(scenario);
   return scenario;
-}
-
-std::string point_label(const Scenario& scenario, const Point& point) {
-  std::string label = point.protocol_label;
-  for (std::size_t i = 0; i < scenario.swept_paths.size(); ++i) {
-    const std::string& path = scenario.swept_paths[i];
-    if (path.substr(0, path.find('.')) == "protocol") continue;
-    label += swept_label(path, point.swept[i]);
-  }
-  return label;
 }
 
 }  // namespace gradrace

@@ -28,8 +28,8 @@ struct Point {
   ModelProduct model;  // null: there is none
   Recipe recipe;       // but for the model's minibatch
   Rule rule;
-  std::string protocol_name;   // "k-async"
-  std::string protocol_label;  // "k-async k=4"
+  std::string protocol_name;  // "k-async"
+  std::string label;          // its short name among the others: "k-async k=4", "async learners=16"
   MakeProtocol make_protocol;
   LearningRateProduct learning_rate;
   Stop stop;
@@ -38,6 +38,7 @@ struct Point {
   bool record_details = true, record_updates = false, record_trace = false;
   std::optional<std::uint64_t> trace_updates;
   std::vector<double> target_loss, target_test_error;
+  std::optional<double> gamma;  // assumed, for bounds of the error
 
   /// The values of the swept paths at this point, as they stand in CSV.
   std::vector<std::string> swept;
@@ -88,8 +89,5 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
 
 /// The one list of a scenario's keys.
 void visit_scenario(Fields& fields, Point& point, DataShelf& shelf);
-
-/// A short name of the point among the others: "k-async k=4", "async learners=16".
-std::string point_label(const Scenario& scenario, const Point& point);
 
 }  // namespace gradrace

@@ -117,7 +117,7 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
       for (const auto* run : runs) values.push_back(value(*run));
       return spread(values);
     };
-    Row row{point_label(scenario, scenario.points[p]),
+    Row row{scenario.points[p].label,
             over_runs([](const RunSummary& run) { return run.iteration_time; }),
             theory_text(theories[p]),
             over_runs([](const RunSummary& run) { return run.staleness; }),

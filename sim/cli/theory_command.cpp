@@ -49,6 +49,9 @@ void add_row(Csv& csv, std::size_t number, const Point& point) {
   csv.cell(error_floor_bound(point).value_or(not_known));
   add_estimate(csv, stable_eta(point));
   csv.cell(std::string_view(law ? ageing_name(law->ageing()) : ""));
+  csv.cell(law ? sync_over_async(*law, learners) : not_known);
+  csv.cell(law && k <= learners ? waiting_over_working(*law, k, learners) : not_known);
+  csv.cell(largest_bounded_eta(point).value_or(not_known));
   csv.end_row();
 }
 
@@ -61,7 +64,7 @@ std::string table_of(const Scenario& scenario) {
   }
   for (const auto& path : scenario.swept_paths) csv.cell(swept_column(path));
   csv.row("theory_fresh", "fresh_basis", "error_floor_bound", "stable_eta", "stable_eta_basis",
-          "ageing");
+          "ageing", "sync_over_async", "waiting_over_working", "largest_bounded_eta");
   for (std::size_t i = 0; i < scenario.points.size(); ++i) add_row(csv, i, scenario.points[i]);
   return csv.text();
 }

@@ -1,10 +1,13 @@
 """Tests of the verdicts, the closed forms behind them, and what becomes of experiments not run."""
 
+import contextlib
+import io
 import math
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "analysis"))
@@ -13,6 +16,7 @@ import numpy as np
 from claims import (
     Sample,
     Tolerance,
+    against_one_run,
     all_near,
     count,
     disagrees,
@@ -23,11 +27,18 @@ from claims import (
     write_claims,
 )
 from figures import SIMULATED, Series
+from interactive import band_trace
 from outputs import Outputs
-from page import band_trace
-from papers import dutta2018
-from papers.laws import order_statistic, speedup
-from reproduce import item_of, judge
+from papers import dutta2018, dutta2021, ho2013, pan2017, zhang2016
+from papers.dutta2018.fig6 import authors_times
+from papers.dutta2018.floors import async_floor, sync_floor
+from papers.dutta2021.rule import QUADRATIC, ROOT, wanted
+from papers.ho2013.reads import reads_of
+from papers.laws import normal_maximum, order_statistic, speedup
+from papers.pan2017 import latencies
+from papers.pan2017.fig2 import delayed_floor
+from papers.zhang2016.fig3_quadratic import floor_of_serial, heavy_ball
+from reproduce import item_of, judge, where_from
 from results import read_records
 
 
@@ -82,7 +93,48 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(count(claims)["pass"], 1)
 
 
+class AgainstTables(unittest.TestCase):
+    def test_a_single_run_has_the_deviation_of_one_replica(self):
+        ten = Sample(5.0, 0.1)  # a deviation of 0.1 sqrt(10) = 0.316 a run
+        found = against_one_run(ten, 10, 0)
+        self.assertAlmostEqual(found.error, math.hypot(0.1, 0.1 * math.sqrt(10)))
+        rounded = against_one_run(Sample(5.0), 10, 0.6)
+        self.assertAlmostEqual(rounded.error, 0.6 / math.sqrt(12))
+
+
+class Reads(unittest.TestCase):
+    """Learner, version, staleness, start, end: two of 32 learners make four updates."""
+
+    ROWS = np.array(
+        [(0, 3, 0, 3, 4), (1, 0, 1, 0, 2), (0, 0, 0, 0, 1), (0, 1, 1, 1, 3)], float
+    )
+
+    def test_what_reads_contain_by_hand(self):
+        found = reads_of(self.ROWS)
+        self.assertEqual(list(found.clock), [0, 0, 1, 2])
+        self.assertEqual([list(row[:3]) for row in found.ahead[2:]], [[0, -1, -1], [0, -1, -2]])
+        self.assertEqual((found.missing(), found.extra(), found.most()), (23, 0, 61))
+        self.assertEqual((found.not_own(), found.untimely), (0, 0))
+
+    def test_a_read_of_an_old_version_is_seen(self):
+        rows = self.ROWS.copy()
+        rows[0, 1:3] = 2, 1
+        found = reads_of(rows)
+        self.assertEqual((found.not_own(), found.untimely), (1, 1))
+
+
 class ClosedForms(unittest.TestCase):
+    def test_the_longest_of_normal_times_is_that_of_draws(self):
+        draws = np.random.default_rng(1).normal(1, 0.3, (200_000, 32))
+        draws = draws[(draws > 0).all(axis=1)].max(axis=1)
+        self.assertAlmostEqual(normal_maximum(1, 0.3, 32), draws.mean(), delta=0.002)
+        self.assertAlmostEqual(normal_maximum(1, 0.01, 1), 1, delta=1e-6)
+
+    def test_the_heavy_balls_loss_settles_at_its_floor(self):
+        losses = heavy_ball(2000, 30)
+        self.assertAlmostEqual(losses[-1] / floor_of_serial(30), 1, delta=1e-9)
+        self.assertAlmostEqual(losses[1], (1 - 0.012) ** 2 + 0.012**2 / 60, delta=1e-12)
+
     def test_order_statistics_are_those_of_draws(self):
         draws = np.random.default_rng(1).random((200_000, 8))
         for law, values in (("exponential", -np.log(draws)), ("pareto", draws**-0.5)):
@@ -96,19 +148,115 @@ class ClosedForms(unittest.TestCase):
             self.assertAlmostEqual(speedup(law, 20), value, delta=0.006)
 
     def test_the_authors_estimator_bends_up_at_the_end(self):
-        found = dutta2018.authors_times("shifted-exponential", 2000)
+        found = authors_times("shifted-exponential", 2000)
         self.assertGreater(found[20].mean - found[19].mean, 3 * (found[11].mean - found[10].mean))
         self.assertAlmostEqual(found[1].mean, 276, delta=8)
+
+    def test_the_async_floor_is_that_of_a_simulation(self):
+        rng = np.random.default_rng(1)
+        eta, learners, runs = 0.05, 8, 4000
+        w, read = np.zeros(runs), np.zeros((runs, learners))
+        every, late = np.arange(runs), []
+        for update in range(600):
+            who = rng.integers(learners, size=runs)
+            w = w - eta * (read[every, who] + rng.standard_normal(runs))
+            read[every, who] = w
+            if update >= 200:
+                late.append((w**2 / 2).mean())
+        self.assertAlmostEqual(np.mean(late) / async_floor(eta), 1, delta=0.02)
+        self.assertAlmostEqual(async_floor(eta, 1), sync_floor(eta, 1))
+
+    def test_the_rules_of_k_are_those_of_the_tables(self):
+        for k0, table in QUADRATIC.items():
+            for r, k in table.items():
+                self.assertAlmostEqual(wanted("k-sync", k0, r), k, delta=0.006)
+            self.assertAlmostEqual(wanted("k-async", k0, 1), k0)
+            self.assertLess(wanted("k-sync", k0, 1e12), 8)
+        for k0, table in ROOT.items():
+            for r, k in table.items():
+                self.assertAlmostEqual(wanted("k-batch-sync", k0, r), k)
+
+
+class Latencies(unittest.TestCase):
+    def test_the_law_of_arrivals_is_that_of_draws(self):
+        random = np.random.default_rng(1)
+        steps = 20_000
+        crowds = latencies.CROWDS
+        badness = random.gamma(crowds["shape"], crowds["scale"], (steps, 1))
+        normal = random.normal(latencies.MEAN, latencies.DEVIATION, (steps, 100))
+        pareto = np.minimum(latencies.LONGEST, 2 * random.random((steps, 100)) ** -0.5)
+        times = np.sort(np.where(random.random((steps, 100)) < badness, pareto, normal), axis=1)
+        law = latencies.straggling_in_crowds()
+        self.assertAlmostEqual(law.sum(), 1, places=6)
+        for k in (1, 50, 95, 98, 99, 100):
+            drawn = sample(times[:, k - 1])
+            self.assertLess(abs(latencies.mean_arrival(k, law) - drawn.mean), 4 * drawn.error)
+            early = sample(times[:, k - 1] < 1.9)
+            self.assertLess(abs(latencies.within(k, law, 1.9) - early.mean), 4 * early.error + 1e-6)
+
+    def test_the_floor_of_delayed_gradients_is_that_of_fresh_ones_at_0(self):
+        self.assertAlmostEqual(delayed_floor(0.1, 0), 0.1 / (2 * (2 - 0.1)))
+        # w_(t+1) = w_t - a w_(t-1) + a noise, an autoregression of second order.
+        a = 0.1
+        expected = a**2 / 2 * (1 + a) / ((1 - a) * ((1 + a) ** 2 - 1))
+        self.assertAlmostEqual(delayed_floor(a, 1), expected)
+
+
+def fine(outputs):
+    return [], [near("1.fine", "", "", 1, Sample(1), Tolerance())]
+
+
+def lacking(outputs):
+    return outputs.runs("race")
+
+
+def broken(outputs):
+    return {}["nowhere"]
+
+
+def paper(*experiments):
+    """One of a single item, which all of them judge."""
+    return SimpleNamespace(ABOUT={1: "an item"}, EXPERIMENTS=[(one, [1]) for one in experiments])
 
 
 class Experiments(unittest.TestCase):
     def test_what_was_not_run_is_skipped_and_no_item_is_left_out(self):
         with tempfile.TemporaryDirectory() as folder:
-            figures, claims, missing = judge(dutta2018, Outputs(folder))
-        self.assertEqual([figure.name for figure in figures], ["fig7"])
+            judged = judge(dutta2018, Outputs(folder))
+        claims = judged.claims
+        self.assertEqual(judged.figures, [])
         self.assertEqual({item_of(claim) for claim in claims}, set(range(1, 20)))
-        self.assertEqual({claim.verdict for claim in claims if item_of(claim) != 11}, {"skipped"})
-        self.assertEqual(len(missing), len(dutta2018.EXPERIMENTS) - 1)
+        self.assertEqual({claim.verdict for claim in claims}, {"skipped"})
+        self.assertEqual(len(judged.missing), len(dutta2018.EXPERIMENTS))
+        self.assertFalse(judged.is_broken)
+
+    def test_an_experiment_left_out_is_said_though_others_judge_its_item(self):
+        with tempfile.TemporaryDirectory() as folder:
+            judged = judge(paper(fine, lacking), Outputs(folder))
+        self.assertEqual([claim.id for claim in judged.claims], ["1.fine", "1.lacking"])
+        self.assertEqual(judged.claims[1].verdict, "skipped")
+        self.assertEqual(list(judged.missing), ["race"])
+
+    def test_an_experiment_that_breaks_does_not_lose_the_others(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()) as told:
+            judged = judge(paper(broken, fine), Outputs(folder))
+        self.assertTrue(judged.is_broken)
+        self.assertEqual([claim.verdict for claim in judged.claims], ["skipped", "pass"])
+        self.assertEqual(judged.missing, {"broken": "could not be judged: KeyError: 'nowhere'"})
+        self.assertIn("Traceback", told.getvalue())
+
+    def test_what_lacks_data_is_said_with_where_to_get_it(self):
+        for reason in ('no folder "mnist": looked at x', "/data/mnist: holds no train-labels"):
+            self.assertRegex(where_from(reason), "; MNIST's.*https://")
+        self.assertEqual(where_from("takes a GPU"), "takes a GPU")
+
+    def test_no_item_of_a_paper_is_left_out(self):
+        for package in (dutta2021, ho2013, pan2017, zhang2016):
+            with self.subTest(package.__name__), tempfile.TemporaryDirectory() as folder:
+                judged = judge(package, Outputs(folder))
+                self.assertFalse(judged.is_broken)
+                self.assertEqual({item_of(claim) for claim in judged.claims}, set(package.ABOUT))
+                self.assertEqual({claim.verdict for claim in judged.claims}, {"skipped"})
 
     def test_a_band_is_drawn_around_its_curve(self):
         series = Series("a", SIMULATED, [0, 1], [2.0, 3.0], [0.5, 0.25], True)

@@ -40,6 +40,23 @@ def write_manifest(folder, title):
     )
 
 
+def manifest(name):
+    """What a manifest holds that says where results come from."""
+    return {
+        "scenario": {"name": name, "title": f"{name}: who wins?", "seed": 7},
+        "file": f"/somewhere/{name}.json",
+        "seed": 7,
+        "version": {"number": "1.2.3", "revision": "abcdef", "dirty": False},
+        "hashes": {"scenario": "0123456789abcdef", "data": ["fedcba9876543210"]},
+        "machine": {"system": "Linux", "processor": "a processor", "cores": 2, "compiler": "12"},
+        "jobs": 2,
+        "runs": 1234,
+        "runs_finished": 1234,
+        "elapsed": 65.0,
+        "notes": ["a note of the run"],
+    }
+
+
 def error_at(k, time, luck):
     """A made-up test error: larger k is slower to fall and has a lower floor."""
     return (

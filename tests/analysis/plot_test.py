@@ -226,6 +226,16 @@ class Labels(unittest.TestCase):
         }
         self.assertEqual(labels(facts), {0: "sync", 1: "k-sync, k = 4"})
 
+    def test_what_all_swept_objects_share_is_left_out(self):
+        data = {"dataset": {"kind": "synthetic"}, "minibatch": 8}
+        facts = {
+            0: ("sync", "", {"model": {"kind": "softmax", **data}}),
+            1: ("sync", "", {"model": {"kind": "mlp", **data, "widths": [4]}}),
+            2: ("sync", "", {"model": {"kind": "mlp", **data, "widths": [8]}}),
+        }
+        told = {0: "sync, softmax", 1: "sync, mlp, widths = [4]", 2: "sync, mlp, widths = [8]"}
+        self.assertEqual(labels(facts), told)
+
     def test_objects_are_spelt_out_where_labels_would_be_equal(self):
         facts = {
             p: ("ssp", "1", {"protocol": {"kind": "ssp", "bound": b}}) for p, b in enumerate((0, 3))

@@ -176,6 +176,15 @@ TEST_CASE("staleness theory: K/P bounds k-async's fresh fraction by ageing") {
   }
 }
 
+TEST_CASE("staleness theory: p0 is known of memoryless and new-shorter runtimes") {
+  using enum ReadOrder;
+  CHECK(least_fresh_probability(Ageing::memoryless, together, 3, 8) == 3.0 / 8);
+  CHECK(least_fresh_probability(Ageing::memoryless, after_arrival, 3, 8) == 1.0 / 8);
+  CHECK(least_fresh_probability(Ageing::new_shorter, together, 3, 8) == 1.0 / 8);
+  CHECK(least_fresh_probability(Ageing::new_longer, together, 3, 8) == 0);
+  CHECK(least_fresh_probability(Ageing::neither, after_arrival, 1, 8) == 0);
+}
+
 TEST_CASE("staleness theory: what is known of a protocol's fresh fraction, and on what basis") {
   const auto fresh = [](const char* protocol, const char* runtime, std::uint32_t k) {
     return fresh_fraction(*law_of(runtime), theory_of(protocol, 8, runtime), k, 8);

@@ -86,6 +86,14 @@ class Output(ProgramTest):
         for label in ("sync ", "k-sync k=3 ", "switch async until updates=5 then sync "):
             self.assertIn(f"\n  {label} ", told)
 
+    def test_labels_leave_out_what_all_swept_objects_share(self):
+        data = SMALL["model"]
+        models = [data, {**data, "kind": "mlp", "widths": [4]}, {**data, "kind": "mlp", "widths": [8]}]
+        scenario = changed(SMALL, protocol=SIX[0], sweep={"model": models})
+        told, _ = self.call("run", self.write(scenario), "--out", "out")
+        for label in ("sync softmax ", "sync mlp widths=[4] ", "sync mlp widths=[8] "):
+            self.assertIn(f"\n  {label} ", told)
+
     def test_counts_of_the_files_agree(self):
         out = self.run_small()
         for run in rows(out / "runs.csv"):
@@ -342,17 +350,18 @@ class Theory(ProgramTest):
     def curves(self, scenario):
         told, _ = self.call("theory", self.write(scenario), "--curves")
         header, *_ = told.splitlines()
-        self.assertEqual(header, "point,time,loss,basis,source,update")
+        self.assertEqual(header, "point,time,loss,basis,source,update,mean_squared_gradient")
         found = {}
         for row in __import__("csv").DictReader(told.splitlines()):
             places = found.setdefault((int(row["point"]), row["basis"], row["source"]), [])
-            places.append((float(row["time"]), float(row["loss"]), int(row["update"])))
+            value = row["mean_squared_gradient" if row["source"] == "Theorem 5" else "loss"]
+            places.append((float(row["time"]), float(value), int(row["update"])))
         return found
 
     def test_tells_the_error_curves_of_a_quadratic(self):
         found = self.curves(self.QUADRATIC)
-        exact, bound = ("exact", "second moments"), ("upper", "Lemma 2")
-        self.assertEqual(list(found), [(p, *kind) for p in range(6) for kind in [exact, bound][: 2 if p < 3 else 1]])
+        exact, bound, slopes = ("exact", "second moments"), ("upper", "Lemma 2"), ("upper", "Theorem 5")
+        self.assertEqual(list(found), [(p, *kind) for p in range(6) for kind in [exact, bound, slopes][: 3 if p < 3 else 1]])
         # Curvatures 1, 0.5, 1, all of w_0 = 1; a component's variance is 4 / (4 x 3), L = 1, c = 0.5.
         time_of_sync, kept = 1 + 1 / 2 + 1 / 3 + 1 / 4, {1: 0.9**2, 0.5: 0.95**2}
         places = found[0, *exact]
@@ -366,16 +375,38 @@ class Theory(ProgramTest):
         for time, loss, j in found[0, *bound]:
             floor = 0.1 * 1 / (2 * 0.5 * 4)  # sigma^2 / m = 1
             self.assertAlmostEqual(loss, floor + 0.95**j * (1.25 - floor), delta=1e-12)
+        for time, squared, j in found[0, *slopes]:
+            self.assertAlmostEqual(squared, 2 * 1.25 / ((j + 1) * 0.1) + 0.1 / 4, delta=1e-12)
+
+    def test_bounds_of_stale_gradients_need_a_gamma_or_the_distance_rule(self):
+        found = self.curves(changed(self.QUADRATIC, theory={"gamma": 0.25}))
+        exact, third, fifth = ("exact", "second moments"), ("upper", "Theorem 3"), ("upper", "Theorem 5")
+        # async, k-async at K = 3, k-batch-async at K = 3; P = 4, exponential.
+        for point, k, p0 in ((3, 1, 1 / 4), (4, 3, 3 / 4), (5, 3, 1 / 4)):
+            self.assertEqual([key[1:] for key in found if key[0] == point], [exact, third, fifth])
+            kept = 1 - 0.25 + p0 / 2
+            floor = 0.1 / (2 * 0.5 * kept * k)
+            for _, loss, j in found[point, *third]:
+                self.assertAlmostEqual(loss, floor + (1 - 0.05 * kept) ** j * (1.25 - floor), delta=1e-12)
+            for _, squared, j in found[point, *fifth]:
+                self.assertAlmostEqual(squared, (2.5 / ((j + 1) * 0.1) + 0.1 / k) / kept, delta=1e-12)
+        rule = {"kind": "distance", "c": 0.004, "eta_max": 0.1}
+        found = self.curves(changed(self.QUADRATIC, learning_rate=rule, sweep=None, protocol={"kind": "async"}))
+        self.assertEqual(list(found), [(0, "approximate", "Theorem 4")])
+        rate, noise = 0.1 * (1 + 1 / 8) * 0.5, 0.1**2 / 2 + 0.004 / 2
+        for _, loss, j in found[0, "approximate", "Theorem 4"]:
+            self.assertAlmostEqual(loss, noise / rate + (1 - rate) ** j * (1.25 - noise / rate), delta=1e-12)
 
     def test_error_curves_take_the_basis_of_the_time(self):
         cluster = {"learners": 4, "runtime": {"distribution": "pareto", "scale": 1, "shape": 2}}
         found = self.curves(changed(self.QUADRATIC, cluster=cluster))
         # k-batch-sync's time is an upper bound; of stale gradients nothing is known.
         self.assertEqual([key[:2] for key in found], [
-            (0, "exact"), (0, "upper"), (1, "exact"), (1, "upper"), (2, "upper"), (2, "upper")])
+            (0, "exact"), (0, "upper"), (0, "upper"), (1, "exact"), (1, "upper"), (1, "upper"),
+            (2, "upper"), (2, "upper"), (2, "upper")])
         backup = {"kind": "backup", "backups": 1}  # its time is a lower bound
         found = self.curves(changed(self.QUADRATIC, cluster=cluster, sweep=None, protocol=backup))
-        self.assertEqual([key[1] for key in found], ["lower", "approximate"])
+        self.assertEqual([key[1] for key in found], ["lower", "approximate", "approximate"])
 
     def test_error_curves_are_of_what_is_known_only(self):
         slow = {"learners": 4, "runtime": {"distribution": "exponential", "mean": 1}, "server": {"per_update": 1}}

@@ -52,6 +52,17 @@ TEST_CASE("adasync: the numerical rule begins at k0, or is refused") {
   CHECK_THROWS_AS(adasync(numerical + "4", 8, constant), ScenarioError);
 }
 
+TEST_CASE("adasync: losses are taken as above the least loss") {
+  const std::string batch = R"("variant": "k-batch-sync", "k0": 2, "least_loss": )";
+  // From 1 to 1 / r, both above the least: 0.8 / (1 / r - 0.2) is 2.5^2 / 2^2.
+  CHECK(threshold(adasync(batch + "0.2"), 2) ==
+        doctest::Approx(1 / (0.2 + 0.8 * 4 / 6.25)).epsilon(1e-9));
+  CHECK(k_at(adasync(batch + "0.2"), 1 / 0.3) == 6);
+  CHECK(k_at(adasync(batch + "0"), 1 / 0.3) == 4);
+  CHECK(k_at(adasync(batch + "0.2"), 1 / 0.2) == 8);
+  CHECK(k_at(adasync(batch + "0.2"), 1 / 0.1) == 8);
+}
+
 TEST_CASE("adasync: a loss that rises lowers K unless it is monotone, both look every interval") {
   for (const bool monotone : {false, true}) {
     Idle server;

@@ -88,6 +88,21 @@ TEST_CASE("cifar10: packed files and another test file") {
   }
 }
 
+TEST_CASE("cifar10: only the first rows") {
+  const TemporaryFolder folder;
+  write_batches(folder);
+  folder.write("data_batch_1.bin", record(1, 1, 1, 1) + record(6, 6, 6, 6));
+  folder.write("test_batch.bin", record(9, 9, 9, 9) + record(0, 7, 8, 9));
+  const auto first = load(folder, R"(, "rows": 1)");
+  CHECK(first->train.classes == std::vector<std::uint8_t>{1});
+  CHECK(first->train.bytes.size() == 3072);
+  CHECK(first->test.classes == std::vector<std::uint8_t>{9});
+  CHECK(load(folder, R"(, "rows": 3)")->train.classes == std::vector<std::uint8_t>{1, 6, 2});
+  CHECK(load(folder, R"(, "rows": 100)")->train.count == 6);
+  CHECK(load(folder, R"(, "rows": 100)")->hash == load(folder)->hash);
+  CHECK(first->hash != load(folder)->hash);
+}
+
 TEST_CASE("cifar10: every defect is said with the file's name") {
   const std::string good = record(1, 1, 1, 1);
   const std::pair<std::string, std::string> cases[] = {

@@ -1,0 +1,106 @@
+"""Figs 11 and 12: K-sync with small and large K on MNIST, against iterations and against time."""
+
+import numpy as np
+from claims import Sample, Tolerance, difference, holds, near, sample
+from figures import Figure, curve_series, plotted_series
+from outputs import digitised
+from replicas import smoothed
+
+KS_SYNC = {"2": "K = 2", "4": "K = 4", "8": "K = 8"}
+
+
+def fig11(outputs):
+    curves = outputs.log_curves("fig11_how_noisy_is_small_k", lambda row: row["k"], "update")
+    figure = Figure("fig11", "Fig 11: MNIST, K-sync, P = 8, eta = 0.05", "iterations", "ln loss")
+    figure.series += [curve_series(name, curves[k]) for k, name in KS_SYNC.items()]
+    figure.series += plotted_series(digitised("dutta2018", "fig11"), "k", KS_SYNC, "update")
+    quarter = {k: [y[x > 0.75 * x[-1]] for x, y in found] for k, found in curves.items()}
+    noise = {k: sample([y.std() for y in found]) for k, found in quarter.items()}
+    level = {k: sample([y.mean() for y in found]) for k, found in quarter.items()}
+    claims = [
+        near(
+            f"17.noise-{k}",
+            "Fig 11",
+            f"K = {k}: std of ln loss, the last quarter",
+            plotted,
+            noise[k],
+            Tolerance(relative=0.3),
+        )
+        for k, plotted in (("2", 0.047), ("4", 0.023), ("8", 0.012))
+    ]
+    for low, high, gap in (("4", "2", 0.10), ("8", "4", 0.045)):
+        claims.append(
+            near(
+                f"17.gap-{high}-{low}",
+                "Fig 11",
+                f"level of K = {high} less that of K = {low}",
+                gap,
+                difference(level[high], level[low]),
+                Tolerance(absolute=0.02),
+            )
+        )
+    return [figure], claims
+
+
+def overtakes(late, early, grid):
+    """When a single run, smoothed, first lies below another; the end where it never does."""
+    below = grid[(smoothed([late], grid, 30) < smoothed([early], grid, 30)) & (grid > 30)]
+    return float(below[0]) if len(below) else float(grid[-1])
+
+
+def fig12(outputs):
+    curves = outputs.log_curves("fig12_which_k_is_best_when", lambda row: row["k"], "time")
+    figure = Figure("fig12", "Fig 12: MNIST, K-sync, P = 8, exp(1)", "time", "ln loss")
+    figure.series += [curve_series(name, curves[k]) for k, name in KS_SYNC.items()]
+    figure.series += plotted_series(digitised("dutta2018", "fig12"), "k", KS_SYNC, "time")
+    grid = np.arange(0, 496, 5.0)
+    lines = {k: smoothed(curves[k], grid, 30) for k in KS_SYNC}
+    best = np.array([min(lines, key=lambda k: lines[k][i]) for i in range(len(grid))])
+    to_four = float(grid[np.argmax(best == "4")])
+    worst = np.array([max(lines, key=lambda k: lines[k][i]) for i in range(len(grid))])
+    passes = [overtakes(*pair, grid) for pair in zip(curves["8"], curves["2"])]
+    early, late, before = grid < 120, grid >= 180, (grid > 0) & (grid < 430)
+    figure.marks = [to_four, 430]
+    claims = [
+        holds(
+            "18.early",
+            "Fig 12",
+            "K = 2 is best before t = 120 (30 units smoothed)",
+            "at every time",
+            bool((best[early] == "2").all()),
+            f"at {np.mean(best[early] == '2'):.0%} of the times",
+        ),
+        holds(
+            "18.late",
+            "Fig 12",
+            "K = 4 is best for t in 180 to 500",
+            "at every time",
+            bool((best[late] == "4").all()),
+            f"at {np.mean(best[late] == '4'):.0%} of the times",
+        ),
+        near(
+            "18.switch",
+            "Fig 12",
+            "the best K changes from 2 to 4",
+            150,
+            Sample(to_four),
+            Tolerance(absolute=30),
+        ),
+        holds(
+            "18.worst",
+            "Fig 12",
+            "K = 8 is worst before t = 430 (30 units smoothed)",
+            "at every time",
+            bool((worst[before] == "8").all()),
+            f"at {np.mean(worst[before] == '8'):.0%} of the times",
+        ),
+        holds(
+            "18.passes",
+            "Fig 12 (one run)",
+            "K = 8 falls below K = 2 at 430, which is a time of single runs",
+            "between the first and the last",
+            min(passes) <= 430 <= max(passes),
+            f"{len(passes)} runs: {min(passes):g} to {max(passes):g}, median {np.median(passes):g}",
+        ),
+    ]
+    return [figure], claims

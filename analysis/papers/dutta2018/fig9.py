@@ -1,0 +1,98 @@
+"""Fig 9: a fixed and a variable learning rate on grey CIFAR-10."""
+
+import json
+
+import numpy as np
+from claims import Tolerance, all_near, holds, near, sample
+from figures import PLOTTED, SIMULATED, Figure, Series
+from outputs import digitised
+
+RATES = {"distance": "variable rate", "constant": "fixed rate"}
+
+
+def rate_of(row):
+    return json.loads(row["learning_rate"])["kind"]
+
+
+def fig9(outputs):
+    curves = outputs.log_curves("fig9_does_a_variable_rate_help", rate_of, "update")
+    figure = Figure(
+        "fig9",
+        "Fig 9: CIFAR-10, async, P = 40: fixed and variable learning rate",
+        "iterations",
+        "ln loss",
+        note="Each simulated curve is one run. Marks: means over spans of iterations, as plotted; "
+        "where the fixed rate's bursts come is luck.",
+    )
+    for kind, name in RATES.items():
+        x, y = curves[kind][0]
+        figure.series.append(Series(name, SIMULATED, list(x), list(y), None, True))
+        spans = [row for row in digitised("dutta2018", "fig9") if row["rate"] == kind]
+        middle = [(float(row["first"]) + float(row["last"])) / 2 for row in spans]
+        figure.series.append(Series(name, PLOTTED, middle, [float(row["mean"]) for row in spans]))
+    return [figure], fig9_claims(curves)
+
+
+def fig9_claims(curves):
+    late = {kind: [y[x > 1000].std() for x, y in found] for kind, found in curves.items()}
+    level = sample([y[x >= 1500].mean() for x, y in curves["distance"]])
+    burst = max(
+        (fixed[1] - np.interp(fixed[0], *calm)).max()
+        for fixed, calm in zip(curves["constant"], curves["distance"])
+    )
+    spread = lambda values: ", ".join(f"{value:.4f}" for value in values)
+    spans = [row for row in digitised("dutta2018", "fig9") if row["rate"] == "distance"]
+    plotted = [
+        (
+            f"{row['first']} to {row['last']}",
+            float(row["mean"]),
+            sample(
+                [
+                    y[(x >= float(row["first"])) & (x <= float(row["last"]))].mean()
+                    for x, y in curves["distance"]
+                ]
+            ),
+        )
+        for row in spans
+    ]
+    return [
+        near(
+            "15.level",
+            "Fig 9",
+            "variable rate: ln loss, iterations 1500 to 2000",
+            0.765,
+            level,
+            Tolerance(absolute=0.01),
+        ),
+        holds(
+            "15.smooth",
+            "Fig 9",
+            "variable rate: std of ln loss, the last 1000 iterations",
+            "< 0.015",
+            max(late["distance"]) < 0.015,
+            spread(late["distance"]),
+        ),
+        holds(
+            "15.rough",
+            "Fig 9",
+            "fixed rate: std of ln loss, the last 1000 iterations",
+            "> 0.02",
+            min(late["constant"]) > 0.02,
+            spread(late["constant"]),
+        ),
+        holds(
+            "15.burst",
+            "Fig 9",
+            "fixed rate: a burst above the variable rate's curve",
+            "> 0.1",
+            burst > 0.1,
+            f"{burst:.3f}",
+        ),
+        all_near(
+            "15.plotted",
+            "Fig 9",
+            "variable rate: means over the plotted spans",
+            plotted,
+            Tolerance(absolute=0.01),
+        ),
+    ]

@@ -1,0 +1,140 @@
+"""A quadratic with noise: floors of the error, and Lemma 2's bound on it."""
+
+import numpy as np
+from bands import band, linear
+from claims import Tolerance, all_near, difference, holds, near, ordered, ratio, sample
+from figures import SIMULATED, THEORY, Figure, Series
+from replicas import late_mean
+
+
+def quadratic_key(row):
+    return float(row["learning_rate.eta"]), row["protocol"], int(row["k"])
+
+
+def sync_floor(eta, k):
+    return eta / (2 * k * (2 - eta))
+
+
+def async_floor(eta, learners=8):
+    """Of exponential runtimes: the stationary second moments of w and of the learners' versions."""
+    return eta / (4 * (1 + eta) / (1 + learners * eta) - 2 * eta)
+
+
+def floors(outputs):
+    curves = outputs.curves("how_high_is_the_floor", quadratic_key, "update", "loss")
+    measured = {key: sample([late_mean(one) for one in found]) for key, found in curves.items()}
+    figure = Figure(
+        "floors",
+        "A quadratic, eta = 0.05: the error and, of the sync family, Lemma 2's bound",
+        "iterations",
+        "F - F*",
+        log_y=True,
+        note="Not in the paper. Every 20th update; means over replicas.",
+    )
+    for (eta, protocol, k), found in curves.items():
+        if eta != 0.05:
+            continue
+        mean = band(found, linear)
+        shown = mean.x <= 600
+        x = mean.x[shown]
+        name = "async" if protocol == "async" else f"{protocol}, K = {k}"
+        figure.series.append(
+            Series(
+                name,
+                SIMULATED,
+                list(x),
+                list(mean.mean[shown]),
+                list(1.96 * mean.error[shown]),
+                True,
+            )
+        )
+        if protocol == "k-sync":
+            figure.series.append(Series(name, THEORY, list(x), list(lemma_2(eta, k, x))))
+    return [figure], [*floor_claims(measured), bound_claim(curves)]
+
+
+def lemma_2(eta, k, updates):
+    """c = L = sigma = m = 1, F(w_0) - F* = 1."""
+    floor = eta / (2 * k)
+    return floor + (1 - eta) ** np.asarray(updates) * (1 - floor)
+
+
+def floor_claims(measured):
+    sync = {key: one for key, one in measured.items() if key[1] in ("k-sync", "k-batch-sync")}
+    yield all_near(
+        "12.sync",
+        "derived",
+        "sync family, eta = 0.005 and 0.05: floor eta sigma^2 / (2 K m (2 - eta c)), so ~ 1 / K",
+        [
+            (f"{protocol}, K = {k}, eta = {eta:g}", sync_floor(eta, k), one)
+            for (eta, protocol, k), one in sync.items()
+        ],
+        Tolerance(relative=0.02, errors=4),
+    )
+    stale = {
+        (0.05, "async", 1): 1.73e-2,
+        (0.05, "k-async", 4): 3.4e-3,
+        (0.05, "k-batch-async", 4): 3.6e-3,
+        (0.005, "async", 1): 1.34e-3,
+        (0.005, "k-async", 4): 3.1e-4,
+    }
+    yield all_near(
+        "12.async",
+        "simulated",
+        "async family: floors on the quadratic",
+        [
+            (f"{protocol}, K = {k}, eta = {eta:g}", x, measured[eta, protocol, k])
+            for (eta, protocol, k), x in stale.items()
+        ],
+        Tolerance(relative=0.04, errors=4),
+    )
+    gap = {
+        eta: ratio(measured[eta, "async", 1], measured[eta, "k-sync", 1]) for eta in (0.005, 0.05)
+    }
+    yield ordered(
+        "12.above",
+        "section 4.2",
+        "1-sync's floor lies below async's",
+        [(f"eta = {eta:g}", measured[eta, "k-sync", 1], measured[eta, "async", 1]) for eta in gap],
+    )
+    for eta in gap:
+        yield near(
+            f"12.inflation-{eta:g}",
+            "derived",
+            f"eta = {eta:g}: async's floor over 1-sync's, exactly",
+            async_floor(eta) / sync_floor(eta, 1),
+            gap[eta],
+            Tolerance(absolute=0.01, errors=4),
+        )
+    growth = difference(gap[0.05], gap[0.005])
+    yield holds(
+        "12.gap",
+        "section 4.2",
+        "async's floor over 1-sync's is larger at eta = 0.05 than at 0.005",
+        "> 0 by more than 4 standard errors",
+        growth.mean > 4 * growth.error,
+        str(growth),
+    )
+
+
+def bound_claim(curves):
+    """Item 13, at every evaluation after the start, where both are 1."""
+    values = []
+    for (eta, protocol, k), found in curves.items():
+        if protocol not in ("k-sync", "k-batch-sync"):
+            continue
+        mean = band(found, linear)
+        limit = lemma_2(eta, k, mean.x)
+        worst = 1 + int(np.argmax(mean.mean[1:] / limit[1:]))
+        place = f"{protocol}, K = {k}, eta = {eta:g}, iteration {mean.x[worst]:g}"
+        values.append((place, float(mean.mean[worst]), float(limit[worst])))
+    place, error, limit = max(values, key=lambda one: one[1] / one[2])
+    return holds(
+        "13",
+        "Lemma 2",
+        "sync family on a quadratic: the mean error never exceeds the bound",
+        "mean error / bound <= 1",
+        error <= limit * (1 + 1e-6),
+        f"at most {error / limit:.4f} ({place})",
+        "1e-6",
+    )

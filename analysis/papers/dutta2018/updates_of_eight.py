@@ -1,0 +1,209 @@
+"""What an update takes of eight learners, and how stale it is: items 1 to 7 and 10."""
+
+import numpy as np
+from claims import LONG_RUN, Tolerance, all_near, disagrees, near, ordered, ratio
+from figures import SIMULATED, THEORY, Figure, Series
+from outputs import band_of, means, update_of
+from papers.laws import LAWS, MEAN, NAME, harmonic, order_statistic, theorem_2
+
+KS = range(1, 9)
+
+
+def updates_of_eight(outputs):
+    scenario = "what_is_an_update_worth"
+    times = outputs.samples(scenario, update_of, "mean_iteration_time")
+    stale = outputs.samples(scenario, update_of, "mean_staleness")
+    fresh = outputs.fresh_fractions(scenario, update_of)
+    claims = [
+        *order_statistics(times),
+        *times_at_four(times),
+        *renewal_law(times),
+        *ageing(times),
+        *orders(times),
+        *staleness(stale, fresh),
+        *theorem_2_ratios(times),
+    ]
+    return [theorem_2_figure(times)], claims
+
+
+def order_statistics(times):
+    for law in LAWS[:3]:
+        values = [(f"K = {k}", order_statistic(law, k, 8), times[law, "k-sync", k]) for k in KS]
+        yield all_near(
+            f"1.{law}",
+            "Lemma 3",
+            f"K-sync, {NAME[law]}, P = 8, K = 1 to 8: an update takes E[X_{{K:P}}]",
+            values,
+            Tolerance(errors=4),
+        )
+
+
+def times_at_four(times):
+    """Items 2 and 3."""
+    wanted = {
+        ("2", "exponential"): {
+            ("k-sync", 4): 0.6345,
+            ("k-async", 4): 0.6345,
+            ("k-batch-sync", 4): 0.5,
+            ("k-batch-async", 4): 0.5,
+            ("k-batch-async", 1): 0.125,
+            ("k-sync", 8): 2.7179,
+        },
+        ("3", "shifted-exponential"): {
+            ("k-sync", 4): 1.634,
+            ("k-async", 4): 1.24,
+            ("k-batch-sync", 4): 1.63,
+            ("k-batch-async", 4): 1.00,
+        },
+    }
+    for (item, law), values in wanted.items():
+        for (protocol, k), expected in values.items():
+            name = {("k-batch-async", 1): "async", ("k-sync", 8): "sync"}.get(
+                (protocol, k), f"{protocol}, K = {k}"
+            )
+            yield near(
+                f"{item}.{name.split(',')[0]}",
+                "section 3.1",
+                f"{name}, {NAME[law]}, P = 8: time of an update",
+                expected,
+                times[law, protocol, k],
+                LONG_RUN,
+            )
+    yield near(
+        "2.sync-over-async",
+        "Corollary 1",
+        "exp(1), P = 8: sync's time of an update over async's, P H_P",
+        8 * harmonic(8),
+        ratio(times["exponential", "k-sync", 8], times["exponential", "k-batch-async", 1]),
+        LONG_RUN,
+    )
+
+
+def renewal_law(times):
+    for law in LAWS:
+        yield all_near(
+            f"4.{law}",
+            "Lemma 4",
+            f"K-batch-async, {NAME[law]}, P = 8, K = 1 to 8: an update takes K E[X] / P",
+            [(f"K = {k}", k * MEAN[law] / 8, times[law, "k-batch-async", k]) for k in KS],
+            LONG_RUN,
+        )
+
+
+def pairs(times, law, low, high):
+    return [(f"{NAME[law]}, K = {k}", times[law, low, k], times[law, high, k]) for k in KS]
+
+
+def ageing(times):
+    """Item 5 but for Pareto's crossing, which Fig 6 shows."""
+    yield ordered(
+        "5.new-longer",
+        "Lemma 5",
+        "1 + exp(1) (new longer than used): K-async updates no later than K-sync",
+        pairs(times, "shifted-exponential", "k-async", "k-sync"),
+    )
+    yield ordered(
+        "5.new-shorter",
+        "Definition 3",
+        "hyperexponential (new shorter than used): K-async updates no sooner than K-sync",
+        pairs(times, "hyperexponential", "k-sync", "k-async"),
+    )
+
+
+def orders(times):
+    for name, low, high in (
+        ("sync", "k-batch-sync", "k-sync"),
+        ("async", "k-batch-async", "k-async"),
+    ):
+        yield ordered(
+            f"6.batch-{name}",
+            "section 3.1",
+            f"four laws, K = 1 to 8: {low} updates no later than {high}",
+            [pair for law in LAWS for pair in pairs(times, law, low, high)],
+        )
+    values = [(NAME[law], times[law, "k-sync", 8].mean, times[law, "k-async", 8]) for law in LAWS]
+    yield all_near(
+        "6.all", "section 2.3", "K = P: K-async is K-sync", values, Tolerance(relative=1e-9)
+    )
+
+
+def staleness(stale, fresh):
+    """Item 7; the paper does not have it."""
+    source = "derived: each gradient waits for P - K or P - 1 others"
+    percent = Tolerance(relative=0.01)
+    for protocol, waits in (("k-async", lambda k: (8 - k) / k), ("k-batch-async", lambda k: 7 / k)):
+        values = [
+            (f"{NAME[law]}, K = {k}", waits(k), stale[law, protocol, k]) for law in LAWS for k in KS
+        ]
+        formula = {"k-async": "(P - K) / K", "k-batch-async": "(P - 1) / K"}[protocol]
+        yield all_near(
+            f"7.mean-{protocol}",
+            source,
+            f"{protocol}, any law: mean staleness is {formula}",
+            values,
+            percent,
+        )
+    sync = [
+        (f"{protocol}, {NAME[law]}, K = {k}", 0.0, stale[law, protocol, k])
+        for law in LAWS
+        for protocol in ("k-sync", "k-batch-sync")
+        for k in KS
+    ]
+    yield all_near("7.sync", "section 2.3", "the sync family: no staleness", sync, Tolerance())
+    shares = {
+        "k-async": lambda k: k / 8,
+        "k-batch-async": lambda k: sum(1 - (7 / 8) ** i for i in range(1, k + 1)) / k,
+    }
+    for protocol, share in shares.items():
+        values = [(f"K = {k}", share(k), fresh["exponential", protocol, k]) for k in KS]
+        yield all_near(
+            f"7.fresh-{protocol}",
+            "Lemma 8 (p0), sharpened",
+            f"{protocol}, exp(1): share of fresh gradients",
+            values,
+            LONG_RUN,
+        )
+
+
+RATIOS = (1.000, 1.071, 1.159, 1.269, 1.415, 1.624, 1.963, 2.718)
+
+
+def theorem_2_samples(times, batch, other):
+    return [ratio(times["exponential", other, k], times["exponential", batch, k]) for k in KS]
+
+
+def theorem_2_ratios(times):
+    for batch, other in (("k-batch-async", "k-async"), ("k-batch-sync", "k-sync")):
+        measured = theorem_2_samples(times, batch, other)
+        yield all_near(
+            f"10.{other}",
+            "Theorem 2",
+            f"exp(1), P = 8: {other}'s time of an update over {batch}'s, K = 1 to 8",
+            [(f"K = {k}", RATIOS[k - 1], measured[k - 1]) for k in KS],
+            LONG_RUN,
+        )
+    k = 4
+    yield disagrees(
+        "10.logarithm",
+        "Theorem 2",
+        "(P / K) log(P / (P - K)) stands for the exact ratio, P = 8, K = 4",
+        theorem_2(k, 8),
+        8 / k * float(np.log(8 / (8 - k))),
+        Tolerance(relative=0.05),
+    )
+
+
+def theorem_2_figure(times):
+    figure = Figure(
+        "theorem2",
+        "Theorem 2: what waiting for K distinct learners costs, exp(1), P = 8",
+        "K",
+        "time of an update over that of the batch variant",
+    )
+    figure.series.append(Series("exact", THEORY, list(KS), [theorem_2(k, 8) for k in KS]))
+    for batch, other in (("k-batch-async", "k-async"), ("k-batch-sync", "k-sync")):
+        measured = theorem_2_samples(times, batch, other)
+        figure.series.append(
+            Series(f"{other} over {batch}", SIMULATED, list(KS), means(measured), band_of(measured))
+        )
+    return figure

@@ -1,0 +1,179 @@
+"""AdaSync against K = 2, 4 and 8 in training: what the paper trained, and what stands in for it."""
+
+import json
+
+import numpy as np
+from claims import difference, holds, ordered, sample, skipped
+from figures import Figure, curve_series
+from outputs import Missing
+from replicas import late_mean
+
+SUMMARIES = "JSAIT 2021 (ordering, from summaries)"
+KS = (2, 4, 8)
+K0 = 2
+LEAST = 2.06  # what the scenario says of grey CIFAR-10
+
+
+def runner(row):
+    """(variant, K or None of AdaSync, least loss)."""
+    protocol = json.loads(row["sweep.protocol"])
+    least = protocol.get("least_loss", 0)
+    return protocol.get("variant", protocol["kind"]), protocol.get("k"), least
+
+
+def late(found):
+    """The Sample of the last tenth of the time."""
+    return sample([late_mean(one, 0.1) for one in found])
+
+
+def time_to(found, level):
+    """When the mean is first down at a level; infinite if never."""
+    x, y = found[0][0], np.mean([y for _, y in found], axis=0)
+    if y.min() > level:
+        return np.inf
+    i = int(np.argmax(y <= level))
+    return float(np.interp(-level, [-y[i - 1], -y[i]], [x[i - 1], x[i]]))
+
+
+def nearest(value, of_k):
+    """The K whose number is nearest on a logarithmic scale."""
+    return min(of_k, key=lambda k: abs(np.log(of_k[k] / value)))
+
+
+class Race:
+    """AdaSync and fixed K of one variant on one task."""
+
+    def __init__(self, outputs, scenario, task, variant, least=0):
+        self.task, self.variant = task, variant
+        self.id = f"22.{task.split(',')[0].replace(' ', '-')}-{variant}"
+        losses = outputs.curves(scenario, runner, "time", "loss")
+        self.adaptive = losses[variant, None, least]
+        self.fixed = {k: losses[variant, k, 0] for k in KS}
+        self.k = outputs.curves(scenario, runner, "time", "k")[variant, None, least]
+        self.words = f"{task}, {variant}, K0 = {K0}"
+
+    def figure(self, note, log_y=False):
+        figure = Figure(
+            f"race-{self.id[3:]}",
+            f"AdaSync and fixed K: {self.words}",
+            "time",
+            "training loss",
+            note=note,
+            log_y=log_y,
+        )
+        figure.series.append(curve_series("AdaSync", self.adaptive))
+        figure.series += [curve_series(f"K = {k}", found) for k, found in self.fixed.items()]
+        return figure
+
+    def early(self):
+        """Half-way from the start to the lowest end of a fixed K."""
+        start = self.adaptive[0][1][0]
+        level = (start + min(late(found).mean for found in self.fixed.values())) / 2
+        times = {k: time_to(found, level) for k, found in self.fixed.items()}
+        ours = time_to(self.adaptive, level)
+        return holds(
+            f"{self.id}-early",
+            SUMMARIES,
+            f"{self.words}: half-way down, of K = 2, 4, 8 the one nearest in time to AdaSync",
+            f"K0 = {K0}",
+            nearest(ours, times) == K0,
+            f"{ours:.3g}; " + ", ".join(f"K = {k}: {time:.3g}" for k, time in times.items()),
+        )
+
+    def below_k0(self):
+        gap = difference(late(self.fixed[K0]), late(self.adaptive))
+        return holds(
+            f"{self.id}-below-k0",
+            SUMMARIES,
+            f"{self.words}: AdaSync ends below the floor of K0",
+            "by more than 4 standard errors",
+            gap.mean > 4 * gap.error,
+            f"by {gap}",
+        )
+
+    def late_nearest(self):
+        ends = {k: late(found).mean for k, found in self.fixed.items()}
+        ours = late(self.adaptive)
+        return holds(
+            f"{self.id}-late",
+            SUMMARIES,
+            f"{self.words}: of K = 2, 4, 8 the one whose final loss is nearest to AdaSync's",
+            "the largest",
+            nearest(ours.mean, ends) == KS[-1],
+            f"{ours}; " + ", ".join(f"K = {k}: {end:.4g}" for k, end in ends.items()),
+        )
+
+    def late_best(self):
+        ours = late(self.adaptive)
+        return ordered(
+            f"{self.id}-late",
+            SUMMARIES,
+            f"{self.words}: AdaSync ends no higher than K = 2, 4 and 8",
+            [(f"K = {k}", ours, late(found)) for k, found in self.fixed.items()],
+        )
+
+    def k_rises(self):
+        """The means of twenty stretches of time."""
+        stretches = [[part.mean() for part in np.array_split(k[1:], 20)] for _, k in self.k]
+        means = [sample(column) for column in zip(*stretches)]
+        return ordered(
+            f"{self.id}-k",
+            SUMMARIES,
+            f"{self.words}: the mean K of a twentieth of the time is no lower than the one before",
+            [(f"part {i + 2}", *pair) for i, pair in enumerate(zip(means, means[1:]))],
+        )
+
+
+def quadratic(outputs):
+    scenario = "does_adasync_win_on_a_quadratic"
+    races = [
+        Race(outputs, scenario, "quadratic, m = 32, eta = 0.12 (stands in for the CNN)", variant)
+        for variant in ("k-sync", "k-async")
+    ]
+    figures = [race.figure("", log_y=True) for race in races]
+    judged = (Race.early, Race.below_k0, Race.late_nearest, Race.k_rises)
+    return figures, [judge(race) for race in races for judge in judged]
+
+
+def mnist(outputs):
+    scenario = "does_adasync_win_on_mnist"
+    task = "MNIST, softmax (stands in for the CNN)"
+    races = [Race(outputs, scenario, task, variant) for variant in ("k-sync", "k-async")]
+    judged = (Race.early, Race.below_k0, Race.late_best, Race.k_rises)
+    note = "F* is taken as 0: the loss falls by no more than a factor of 7, so K stays at 4."
+    return [race.figure(note) for race in races], [f(race) for race in races for f in judged]
+
+
+def grey_cifar10(outputs):
+    scenario = "does_adasync_win_on_grey_cifar10"
+    task = "grey CIFAR-10, softmax on 2,000 rows (stands in for the CNN)"
+    races = [Race(outputs, scenario, task, variant, LEAST) for variant in ("k-sync", "k-async")]
+    judged = (Race.early, Race.below_k0, Race.late_best, Race.k_rises)
+    claims = [judge(race) for race in races for judge in judged]
+    paper = outputs.curves(scenario, runner, "time", "k")["k-sync", None, 0]
+    highest = max(k.max() for _, k in paper)
+    claims.append(
+        holds(
+            "22.grey-CIFAR-10-least-loss",
+            "derived: r <= F(start) / F*",
+            f"{task}, k-sync: with F* taken as 0, as the paper does, K never leaves K0",
+            f"K0 = {K0}",
+            highest == K0 and min(k.min() for _, k in paper) == K0,
+            f"K at most {highest:g}",
+        )
+    )
+    note = f"The rule is given F* = {LEAST:g}."
+    return [race.figure(note) for race in races], claims
+
+
+def cifar10_cnn(outputs):
+    """The full form, judged as the quadratic is."""
+    task = "CNN on CIFAR-10, m = 32, eta = 0.12"
+    scenario = "gpu/does_adasync_win_on_cifar10"
+    try:
+        races = [Race(outputs, scenario, task, variant) for variant in ("k-sync", "k-async")]
+    except Missing as reason:
+        words = f"{task}, P = 8: AdaSync starts as K0 and ends as the largest K"
+        return [], [skipped("22.CNN-on-CIFAR-10", SUMMARIES, words, str(reason))]
+    judged = (Race.early, Race.below_k0, Race.late_nearest, Race.k_rises)
+    return [race.figure("") for race in races], [f(race) for race in races for f in judged]

@@ -1,0 +1,41 @@
+"""Figures and claims of "More Effective Distributed ML via a Stale Synchronous Parallel Parameter
+Server" (Ho, Cipar, Cui, Kim, Lee, Gibbons, Gibson, Ganger, Xing, NIPS 2013)."""
+
+from papers.ho2013.best_bound import best_bound
+from papers.ho2013.clocks import clocks, slow_learner
+from papers.ho2013.ends import ends
+from papers.ho2013.reads import reads, reads_beside_a_slow_learner
+
+TITLE = "Stale Synchronous Parallel parameter server (Ho et al., NIPS 2013)"
+# On the page, above the figures.
+NOTES = [
+    "Values of the paper's figures are not at hand: its tasks (LDA, matrix factorisation and "
+    "Lasso on 32 machines) are replaced by a quadratic, and only orderings are claimed of them. "
+    "Times of a clock and what reads see are compared with closed forms and with one run of "
+    "1,000 clocks of an independent simulation, rounded to the digits given there.",
+    "A clock is one minibatch of every learner. A learner that has done c of them starts the "
+    "next as soon as the slowest has done c - s; while it waits it may be s + 1 ahead. gradrace "
+    "reads without delay and at every start, the limit of refresh by push; lazy caching is not "
+    "modelled.",
+]
+
+# The checklist: what its items are about.
+ABOUT = {
+    1: "no start is more than s clocks ahead; what a read must and must not contain",
+    2: "s = 0 is bulk synchronous, a large s asynchronous",
+    3: "updates missing and extra at a read, at most 2 s (P - 1)",
+    4: "time of a clock against s",
+    5: "share of the time spent waiting against s",
+    6: "quantity and quality of iterations: an s in between is fastest",
+    7: "lazy caching against push",
+}
+
+# (function, the items of the checklist that it judges), in the order of the page.
+EXPERIMENTS = [
+    (clocks, [4, 5]),
+    (slow_learner, [4, 5]),
+    (reads, [1, 3, 7]),
+    (reads_beside_a_slow_learner, [1, 3]),
+    (ends, [2]),
+    (best_bound, [6]),
+]

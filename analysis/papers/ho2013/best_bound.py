@@ -1,0 +1,112 @@
+"""More updates or better ones: item 6."""
+
+import numpy as np
+from claims import holds, ordered, ratio, sample
+from figures import SIMULATED, Figure, Series, curve_series
+from outputs import band_of, means
+
+SCENARIO = "which_bound_is_best"
+TARGET = 0.005
+TASK = "quadratic in place of LDA, P = 32, normal, 30 % of jitter"
+PAPER = "experiments (ordering, from memory)"
+
+
+def crossing(curve):
+    """Where the loss of one run is first at the target."""
+    x, y = curve
+    return float(x[np.argmax(y <= TARGET)]) if (y <= TARGET).any() else np.inf
+
+
+def name_of(s):
+    return "no bound" if s == 1000 else f"s = {s}"
+
+
+def best_bound(outputs):
+    key = lambda row: int(row["protocol.bound"])
+    by_time = outputs.curves(SCENARIO, key, "time", "loss")
+    by_update = outputs.curves(SCENARIO, key, "update", "loss")
+    times = {s: sample([crossing(one) for one in found]) for s, found in by_time.items()}
+    clocks = {s: sample([crossing(one) / 32 for one in found]) for s, found in by_update.items()}
+    rates = {
+        s: sample([x[-1] / 32 / t[-1] for (x, _), (t, _) in zip(by_update[s], by_time[s])])
+        for s in times
+    }
+    figures = [*curve_figures(by_time, by_update), trade_off(times, clocks, rates)]
+    return figures, [*quantity_and_quality(clocks, rates), *interior(times)]
+
+
+def curve_figures(by_time, by_update):
+    shown = {0, 1, 2, 8, 1000}
+    for name, x_label, curves, factor in (
+        ("loss_time", "time", by_time, 1),
+        ("loss_clock", "clocks (32 updates)", by_update, 32),
+    ):
+        figure = Figure(
+            name, f"Loss against {x_label.split(' ')[0]}: {TASK}", x_label, "loss", log_y=True
+        )
+        for s in sorted(shown & set(curves)):
+            limit = min(x[-1] for x, _ in curves[s]) / 2
+            cut = [(x[x <= limit] / factor, y[x <= limit]) for x, y in curves[s]]
+            figure.series.append(curve_series(name_of(s), cut))
+        yield figure
+
+
+def trade_off(times, clocks, rates):
+    bounds = sorted(times)
+    figure = Figure(
+        "trade_off",
+        "Quantity, quality and what comes of them, over those of s = 0",
+        "s (16: no bound)",
+        "over that of s = 0",
+        note=f"{TASK}. To a loss of {TARGET:g}, 2.5 times what small steps settle at.",
+    )
+    for name, values in (
+        ("clocks in a unit of time", rates),
+        ("clocks to the target", clocks),
+        ("time to the target", times),
+    ):
+        samples = [ratio(values[s], values[0]) for s in bounds]
+        places = [min(s, 16) for s in bounds]
+        figure.series.append(Series(name, SIMULATED, places, means(samples), band_of(samples)))
+    return figure
+
+
+def quantity_and_quality(clocks, rates):
+    steps = [(low, high) for low, high in zip(sorted(rates), sorted(rates)[1:])]
+    pairs = lambda values: [
+        (f"{name_of(low)} and {name_of(high)}", values[low], values[high]) for low, high in steps
+    ]
+    ends = lambda values: ratio(values[max(values)], values[0])
+    yield ordered(
+        "6.quantity", PAPER, f"{TASK}: updates in a unit of time rise with s", pairs(rates)
+    )
+    yield ordered("6.quality", PAPER, f"{TASK}: updates to the target rise with s", pairs(clocks))
+    for name, values, least in (("quantity", rates, 1.5), ("quality", clocks, 1.25)):
+        found = ends(values)
+        yield holds(
+            f"6.{name}-ends",
+            PAPER,
+            f"{TASK}: the same, without bound over s = 0",
+            f"above {least:g} by 4 standard errors",
+            found.mean - 4 * found.error > least,
+            str(found),
+        )
+
+
+def interior(times):
+    best = min(times, key=lambda s: times[s].mean)
+    last = max(times)
+    for name, other in (("sync", 0), ("async", last)):
+        gap = times[other].mean - times[best].mean
+        errors = gap / np.hypot(times[other].error, times[best].error)
+        yield holds(
+            f"6.best-{name}",
+            "abstract",
+            f"{TASK}: the best of s = {', '.join(map(str, sorted(times)))} lies in between and is "
+            f"at the target before {name_of(other)}"
+            + (" (async)" if other else " (bulk synchronous)"),
+            "by more than 4 standard errors",
+            best not in (0, last) and errors > 4,
+            f"s = {best}: {times[best]}, {name_of(other)}: {times[other]}: {errors:.3g} standard "
+            "errors",
+        )

@@ -1,0 +1,244 @@
+"""How long a clock is and how much of it is waiting: items 4 and 5."""
+
+import math
+
+from claims import (
+    LONG_RUN,
+    Sample,
+    Tolerance,
+    against_one_run,
+    all_near,
+    holds,
+    near,
+    ordered,
+    sample,
+    scaled,
+)
+from figures import SIMULATED, THEORY, Figure, Series
+from outputs import band_of, law_of, means
+from papers.laws import harmonic, normal_maximum
+
+LEARNERS = 32
+CLOCKS = 1000
+REPLICAS = 10
+LAWS = {"exponential": "exp(1)", "normal": "normal, 30 % of jitter"}
+SYNC_CLOCK = {"exponential": harmonic(LEARNERS), "normal": normal_maximum(1, 0.3, LEARNERS)}
+TABLE = "an independent simulation"
+
+# s: time of a clock, share of waiting, as rounded there.
+TABLES = {
+    "exponential": {
+        0: (4.10, 0.76),
+        1: (2.39, 0.58),
+        2: (1.85, 0.46),
+        4: (1.50, 0.33),
+        8: (1.27, 0.21),
+        16: (1.12, 0.10),
+    },
+    "normal": {0: (1.62, 0.38), 1: (1.14, 0.12), 4: (1.06, 0.05), 16: (1.02, 0.005)},
+}
+
+
+def waiting_share(rows):
+    """Of one replica: of the learners' time."""
+    idle = sum(float(row["idle"]) for row in rows)
+    return idle / (idle + sum(float(row["busy"]) for row in rows))
+
+
+def waiting(outputs, scenario, key):
+    return {
+        where: sample([waiting_share(rows) for rows in replicas])
+        for where, replicas in outputs.learners(scenario, key).items()
+    }
+
+
+def clocks(outputs):
+    scenario = "how_long_is_a_clock"
+    key = lambda row: (law_of(row), int(row["protocol.bound"]))
+    times = scaled(outputs.samples(scenario, key, "sim_time"), 1 / CLOCKS)
+    waits = waiting(outputs, scenario, key)
+    figures = [clock_figure(times), waiting_figure(waits)]
+    return figures, [*clock_claims(times), *waiting_claims(waits)]
+
+
+def bounds_of(times, law):
+    return sorted(s for name, s in times if name == law)
+
+
+def clock_figure(times):
+    figure = Figure(
+        "clocks",
+        "Time of a clock, P = 32",
+        "s (clocks a learner may be ahead)",
+        "time of a clock",
+        note="Theory: E[X_{32:32}] at s = 0, E[X] = 1 without bound.",
+    )
+    for law, name in LAWS.items():
+        shown = [s for s in bounds_of(times, law) if s <= 16]
+        samples = [times[law, s] for s in shown]
+        figure.series += [
+            Series(f"{name}, s = 0", THEORY, [0, 16], [SYNC_CLOCK[law]] * 2),
+            Series(name, SIMULATED, shown, means(samples), band_of(samples)),
+        ]
+    figure.series.append(Series("no bound", THEORY, [0, 16], [1, 1]))
+    return figure
+
+
+def waiting_figure(waits):
+    figure = Figure(
+        "waiting", "Share of the learners' time spent waiting, P = 32", "s", "share of waiting"
+    )
+    for law, name in LAWS.items():
+        shown = [s for s in bounds_of(waits, law) if s <= 16]
+        samples = [waits[law, s] for s in shown]
+        figure.series += [
+            Series(f"{name}, s = 0", THEORY, [0, 16], [1 - 1 / SYNC_CLOCK[law]] * 2),
+            Series(name, SIMULATED, shown, means(samples), band_of(samples)),
+        ]
+    return figure
+
+
+def clock_claims(times):
+    for law, name in LAWS.items():
+        yield all_near(
+            f"4.table-{law}",
+            TABLE,
+            f"{name}: time of a clock, s = {', '.join(map(str, TABLES[law]))}",
+            [
+                (f"s = {s}", clock, against_one_run(times[law, s], REPLICAS, 0.01))
+                for s, (clock, _) in TABLES[law].items()
+            ],
+            Tolerance(errors=4),
+        )
+        yield near(
+            f"4.sync-{law}",
+            "derived",
+            f"{name}, s = 0: time of a clock, E[X_{{32:32}}]"
+            + (" = H_32" if law == "exponential" else ""),
+            SYNC_CLOCK[law],
+            times[law, 0],
+            Tolerance(errors=4),
+        )
+        yield near(
+            f"4.limit-{law}",
+            "derived",
+            f"{name}, s = 1000: time of a clock, E[X]",
+            1,
+            times[law, 1000],
+            LONG_RUN,
+        )
+        steps = list(zip(bounds_of(times, law)[1:], bounds_of(times, law)))
+        yield ordered(
+            f"4.falls-{law}",
+            "section 3 (SSP's aim)",
+            f"{name}: a clock takes no longer with a larger s",
+            [
+                (f"s = {large} and {small}", times[law, large], times[law, small])
+                for large, small in steps
+            ],
+        )
+
+
+def digit(share):
+    """The last one given."""
+    return 0.001 if share < 0.01 else 0.01
+
+
+def waiting_claims(waits):
+    for law, name in LAWS.items():
+        yield all_near(
+            f"5.table-{law}",
+            TABLE,
+            f"{name}: share of waiting, s = {', '.join(map(str, TABLES[law]))}",
+            [
+                (f"s = {s}", share, against_one_run(waits[law, s], REPLICAS, digit(share)))
+                for s, (_, share) in TABLES[law].items()
+            ],
+            Tolerance(errors=4),
+        )
+        found = [waits[law, s] for s in bounds_of(waits, law)]
+        falls = [
+            (high.mean - low.mean) / math.hypot(high.error, low.error)
+            for high, low in zip(found, found[1:])
+        ]
+        yield holds(
+            f"5.falls-{law}",
+            "experiments (ordering, from memory)",
+            f"{name}: with transient jitter the share of waiting falls with s = "
+            f"{', '.join(map(str, bounds_of(waits, law)))}",
+            "each time by more than 4 standard errors",
+            min(falls) > 4,
+            f"by {min(falls):.3g} standard errors and more: {', '.join(map(str, found))}",
+        )
+
+
+def slow_learner(outputs):
+    """Items 4 and 5, one learner twice as slow for good."""
+    scenario = "does_a_bound_help_a_slow_learner"
+    key = lambda row: int(row["protocol.bound"])
+    rows = outputs.learners(scenario, key)
+    times = {
+        s: sample(
+            [(float(r[0]["busy"]) + float(r[0]["idle"])) / int(r[0]["gradients"]) for r in found]
+        )
+        for s, found in rows.items()
+    }
+    waits = waiting(outputs, scenario, key)
+    half = 31 / 64
+    claims = [
+        all_near(
+            "4.straggler",
+            TABLE,
+            "one of 32 twice as slow: time of its clock, whatever s",
+            [(f"s = {s}", 2.0, one) for s, one in times.items()],
+            LONG_RUN,
+        ),
+        all_near(
+            "4.straggler-gain",
+            "derived",
+            "one of 32 twice as slow: time of its clock over that with s = 0",
+            [(f"s = {s}", 1.0, Sample(one.mean / times[0].mean)) for s, one in times.items() if s],
+            Tolerance(absolute=0.005),
+        ),
+        all_near(
+            "5.straggler",
+            TABLE,
+            "one of 32 twice as slow: share of waiting, whatever s",
+            [(f"s = {s}", 0.48, one) for s, one in waits.items()],
+            Tolerance(absolute=0.01),
+        ),
+        all_near(
+            "5.straggler-share",
+            "derived",
+            "the same: 31 of 32 wait half of the time, but for the s clocks of the first 1,000 "
+            "that they are ahead",
+            [(f"s = {s}", half * (1 - s / CLOCKS), one) for s, one in waits.items()],
+            Tolerance(absolute=0.003),
+        ),
+    ]
+    bounds = sorted(times)
+    figure = Figure(
+        "straggler",
+        "One of 32 learners twice as slow for good: no bound helps",
+        "s",
+        "time of a clock; share of waiting",
+        series=[
+            Series("time of a clock", THEORY, [0, 16], [2, 2]),
+            Series(
+                "time of a clock",
+                SIMULATED,
+                bounds,
+                means(times[s] for s in bounds),
+                band_of(times[s] for s in bounds),
+            ),
+            Series("share of waiting", THEORY, [0, 16], [half, half]),
+            Series(
+                "share of waiting",
+                SIMULATED,
+                bounds,
+                means(waits[s] for s in bounds),
+                band_of(waits[s] for s in bounds),
+            ),
+        ],
+    )
+    return [figure], claims

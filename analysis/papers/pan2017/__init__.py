@@ -1,0 +1,68 @@
+"""Figures and claims of "Revisiting Distributed Synchronous SGD" (Pan, Chen, Monga, Bengio,
+Jozefowicz, arXiv 1702.05800, 2017; the same as Chen et al., arXiv 1604.00981)."""
+
+from papers.pan2017.backups_of_50 import backups_of_50
+from papers.pan2017.fig2 import fig2, fig2_quadratic, ramp
+from papers.pan2017.fig3_4 import fig3_4
+from papers.pan2017.fig5 import fig5
+from papers.pan2017.fig6 import fig6
+from papers.pan2017.fig6_run import fig6_run
+from papers.pan2017.fig7 import fig7
+from papers.pan2017.fig8 import fig8
+from papers.pan2017.fig8_mnist import fig8_mnist
+from papers.pan2017.table1 import table1
+from papers.pan2017.updates import independent_of_b, updates
+
+TITLE = "Revisiting Distributed Synchronous SGD (Pan et al., 2017)"
+# On the page, above the figures.
+NOTES = [
+    "The paper trains Inception on ImageNet on 50 to 212 machines. Its times are here drawn from a "
+    "law that was fitted to what it tells of Figs 3 and 4, so that claims of those two figures "
+    "show that the law is drawn as fitted; Fig 6 and what comes after follow from it. Its networks "
+    "have stand-ins, which are named and show orderings, not levels.",
+    "Where the paper is silent or inconsistent: 19 parameter servers in the text, 10 in the "
+    "appendix (none modelled here); the split of 53, 106 and 212 machines in gradients and backups "
+    "is from memory, as are all numbers of Tables 1 and 2; the updates of Fig 5 are known at N = "
+    "50 and 100 only; the distribution of the staleness of Fig 2 is not given.",
+    "Fig 6 of the paper is an estimate from a run without backups. In a run a learner that was "
+    "late is likely to be late in the next step too, so that steps are longer and more backups "
+    "pay: see the figure after it.",
+    "TensorFlow's Fig 8 fits stragglers that come independently (+ 9.5 % of the median step at "
+    "three backups of 50, + 9 to 10 % here), the paper's Fig 3 stragglers that come in crowds: the "
+    "two were measured on different machines. Fig 9, PixelCNN, is left out.",
+]
+
+# The checklist: what its items are about.
+ABOUT = {
+    1: "b = 0: no staleness, serial SGD with minibatches of N B",
+    2: "b > 0: N gradients of the current version an update, late ones received and dropped",
+    3: "the training depends on N, not on b",
+    4: "Figs 3 and 4: when the k-th of 100 gradients is there",
+    5: "Fig 5: updates until it converges against N",
+    6: "Fig 6: estimated time until it converges, N + b = 100",
+    7: "the same in a run: what backups save of the step",
+    8: "TensorFlow's Fig 8: how many backups of 50 are worth their machines",
+    9: "Fig 8: final errors and epoch times of sync with backups and async",
+    10: "Fig 8: who converges first on 53, 106 and 212 machines",
+    11: "Fig 2: error against staleness",
+    12: "Table 2 and Fig 7: learning rates",
+    13: "Table 1: staleness of async, layer by layer",
+}
+
+# (function, the items of the checklist that it judges), in the order of the page.
+EXPERIMENTS = [
+    (fig2, [11]),
+    (fig2_quadratic, [11]),
+    (ramp, [11]),
+    (table1, [13]),
+    (fig3_4, [4]),
+    (fig5, [5]),
+    (fig6, [6]),
+    (fig6_run, [7, 2]),
+    (fig7, [12]),
+    (fig8, [9, 10]),
+    (fig8_mnist, [9, 10]),
+    (backups_of_50, [8]),
+    (updates, [1, 2]),
+    (independent_of_b, [3]),
+]

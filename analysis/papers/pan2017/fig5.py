@@ -1,0 +1,71 @@
+"""Fig 5: how many updates of N gradients until it converges."""
+
+from claims import holds
+from figures import PLOTTED, SIMULATED, THEORY, Figure, Series
+from papers.pan2017.latencies import ITERATIONS, iterations
+from papers.pan2017.stand_in import NAME, TARGET, left_to_a_gpu, place_of
+
+NS = (50, 70, 80, 90, 100)
+BACKUPS = 6
+
+
+def fig5(outputs):
+    curves = outputs.curves(
+        "fig5_how_many_updates_until_it_converges",
+        lambda row: int(row["learners"]) - BACKUPS,
+        "update",
+        "loss",
+    )
+    updates = {n: place_of(curves[n], TARGET) for n in NS}
+    over_100 = {n: updates[n] / updates[100] for n in NS}
+    figure = Figure(
+        "fig5",
+        "Fig 5: how many updates until it converges, 6 backups",
+        "N (gradients of an update)",
+        "updates over those of N = 100",
+        note=f"Inception's 76.2e3 updates at N = 100 are {updates[100]:.1f} of the stand-in, a "
+        "quadratic. The dashed line is the power law through the two values that the text gives.",
+    )
+    figure.series = [
+        Series("Inception", THEORY, list(NS), [iterations(n) / ITERATIONS[100] for n in NS]),
+        Series(
+            "Inception",
+            PLOTTED,
+            list(ITERATIONS),
+            [x / ITERATIONS[100] for x in ITERATIONS.values()],
+        ),
+        Series("stand-in", SIMULATED, list(NS), [over_100[n] for n in NS]),
+    ]
+    return [figure], list(claims_of(over_100))
+
+
+def claims_of(over_100):
+    yield holds(
+        "5.ratio",
+        "Fig 5",
+        f"{NAME}: updates until it converges at N = 50 over those at N = 100, b = 6, rate x N",
+        "1.80, from 1.6 to 2.0",
+        1.6 <= over_100[50] <= 2.0,
+        f"{over_100[50]:.3f}",
+    )
+    falling = [over_100[n] for n in NS]
+    yield holds(
+        "5.monotone",
+        "Fig 5",
+        f"{NAME}: the more gradients an update has, N = 50, 70, 80, 90, 100, the fewer updates "
+        "until it converges",
+        "they fall",
+        falling == sorted(falling, reverse=True),
+        ", ".join(f"{x:.3f}" for x in falling),
+    )
+    yield holds(
+        "5.more-data",
+        "Fig 5",
+        f"{NAME}: half as many gradients an update take less than twice the updates, so less data",
+        "ratio < 2",
+        over_100[50] < 2,
+        f"{over_100[50]:.3f}",
+    )
+    yield left_to_a_gpu(
+        "5.cnn", "Fig 5", "a cnn on CIFAR-10: twice the gradients take more than half the updates"
+    )

@@ -1,0 +1,80 @@
+"""Table 2 and Fig 7: which learning rate converges soonest, and which lowest."""
+
+import math
+
+from claims import difference, holds, ordered
+from figures import Figure, curve_series
+from papers.pan2017.stand_in import late_means, left_to_a_gpu, place_of
+
+NAME = "stand-in: quadratic, curvatures 1 and 0.04, N = 100, b = 6, rate that falls with the data"
+FACTORS = {0.00125: "x 1/4", 0.0025: "x 1/2", 0.005: "x 1", 0.01: "x 2"}
+SMALL, PLAIN = 0.00125, 0.005
+LEVELS = (0.01, 0.005)  # the curves of the rates x 1/4 and x 1 cross between them
+
+
+def fig7(outputs):
+    rate_of = lambda row: float(row["learning_rate.eta"])
+    curves = outputs.curves("fig7_which_rate_is_best", rate_of, "update", "loss")
+    figure = Figure(
+        "fig7",
+        "Fig 7: learning rates, 100 gradients an update, 6 backups",
+        "updates",
+        "loss",
+        log_y=True,
+        note="A quadratic stands in for Inception on ImageNet, whose rate x 1 is 0.045 N.",
+    )
+    figure.series = [curve_series(f"rate {FACTORS[rate]}", curves[rate]) for rate in FACTORS]
+    deep = left_to_a_gpu(
+        "12.cnn", "Fig 7", "a cnn on CIFAR-10: a smaller rate converges sooner and ends higher"
+    )
+    return [figure], [*optima(curves), *crossing(curves), deep]
+
+
+def optima(curves):
+    final = {rate: late_means(curves[rate], 0.95) for rate in FACTORS}
+    updates = {rate: place_of(curves[rate], 1.1 * final[rate].mean) for rate in FACTORS}
+    pairs = list(zip(FACTORS, list(FACTORS)[1:]))
+    yield ordered(
+        "12.optimum",
+        "Table 2",
+        f"{NAME}: the larger the rate, the better the end",
+        [
+            (f"{FACTORS[small]} and {FACTORS[large]}", final[large], final[small])
+            for small, large in pairs
+        ],
+        errors=3,
+    )
+    gap = difference(final[SMALL], final[PLAIN])
+    yield holds(
+        "12.worse",
+        "section 4.1, Fig 7",
+        f"{NAME}: a quarter of the rate ends clearly higher: final loss, difference",
+        "> 3 standard errors",
+        gap.mean > 3 * gap.error,
+        str(gap),
+    )
+    yield holds(
+        "12.updates",
+        "Table 2",
+        f"{NAME}: the smaller the rate, the sooner it converges (to 1.1 x its own final loss)",
+        "updates rise with the rate",
+        all(updates[small] < updates[large] for small, large in pairs),
+        ", ".join(f"{updates[rate]:.0f}" for rate in FACTORS),
+    )
+
+
+def told(updates):
+    return f"{updates:.0f}" if math.isfinite(updates) else "never"
+
+
+def crossing(curves):
+    for level, sooner in zip(LEVELS, (SMALL, PLAIN)):
+        reached = {rate: place_of(curves[rate], level) for rate in (SMALL, PLAIN)}
+        yield holds(
+            f"12.cross-{level:g}",
+            "section 4.1, Fig 7",
+            f"{NAME}: the curves cross: the rate {FACTORS[sooner]} is sooner at the loss {level:g}",
+            f"fewer updates at {FACTORS[sooner]}",
+            reached[sooner] == min(reached.values()),
+            ", ".join(f"{FACTORS[rate]}: {told(place)}" for rate, place in reached.items()),
+        )

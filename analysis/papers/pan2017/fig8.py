@@ -1,0 +1,165 @@
+"""Fig 8: sync with and without backups, and async, on three numbers of machines."""
+
+import numpy as np
+from bands import band, linear
+from claims import Sample, difference, holds, sample, scaled
+from figures import SIMULATED, Figure, Series, curve_series
+from outputs import band_of, means
+from papers.pan2017.stand_in import NAME, TARGET, late_mean, late_means, left_to_a_gpu, place_of
+
+# Machines: gradients of an update with backups.
+MACHINES = {53: 50, 106: 100, 212: 200}
+LATE = 0.7  # of a run: its end begins there
+PROTOCOLS = {"sync": "sync", "backup": "sync with backups", "async": "async"}
+
+
+class Race:
+    """The three protocols on one number of machines, judged by a column of curve.csv."""
+
+    def __init__(self, outputs, scenario, gradients, column, target):
+        by_protocol = lambda row: row["protocol"]
+        self.curves = outputs.curves(scenario, by_protocol, "time", column)
+        by_update = outputs.curves(scenario, by_protocol, "update", column)
+        step = outputs.samples(scenario, by_protocol, "mean_iteration_time")
+        # An epoch is an update of sync, a round of N updates of async.
+        self.epoch = step | scaled({"async": step["async"]}, gradients)
+        self.final = {name: late_means(found, LATE) for name, found in self.curves.items()}
+        self.time = {name: place_of(found, target) for name, found in self.curves.items()}
+        self.epochs = {name: place_of(found, target) for name, found in by_update.items()}
+        self.epochs["async"] /= gradients
+
+    def gap(self):
+        """Async's end less that of sync with backups; the two of a replica start the same."""
+        pairs = zip(self.curves["async"], self.curves["backup"])
+        return sample([late_mean(late, LATE) - late_mean(sync, LATE) for late, sync in pairs])
+
+    def async_when_sync_is_there(self, target):
+        """What async is at when sync with backups is at the target, over the target."""
+        mean = band(self.curves["async"], linear)
+        at = np.interp(min(self.time["backup"], mean.x[-1]), mean.x, np.log(mean.mean))
+        return float(np.exp(at)) / target
+
+
+def fig8(outputs):
+    races = {
+        machines: Race(outputs, f"fig8_who_wins_on_{machines}_machines", gradients, "loss", TARGET)
+        for machines, gradients in MACHINES.items()
+    }
+    deep = left_to_a_gpu(
+        "9.cnn",
+        "Fig 8",
+        "a cnn on CIFAR-10, 53, 106 and 212 machines: sync with backups ends lower than async",
+    )
+    claims = [*errors(races), *epoch_times(races), *crossover(races), deep]
+    figures = [curves_figure(m, race, "loss", "A quadratic") for m, race in races.items()]
+    return [*figures, *panels(races, "loss", "A quadratic")], claims
+
+
+def errors(races):
+    """Item 9, but for the times."""
+    gaps = {m: race.gap() for m, race in races.items()}
+    for machines, gap in gaps.items():
+        yield holds(
+            f"9.error-{machines}",
+            "Fig 8b (ordering)",
+            f"{NAME}, {machines} machines: final loss of async less that of sync with backups",
+            "> 3 standard errors",
+            gap.mean > 3 * gap.error,
+            str(gap),
+        )
+    for few, many in ((53, 106), (106, 212)):
+        wider = difference(gaps[many], gaps[few])
+        yield holds(
+            f"9.gap-{many}",
+            "Fig 8b (ordering)",
+            f"{NAME}: that difference grows from {few} to {many} machines",
+            "> 3 standard errors",
+            wider.mean > 3 * wider.error,
+            str(wider),
+        )
+
+
+def epoch_times(races):
+    for machines, race in races.items():
+        plain, backup, late = (race.epoch[name] for name in PROTOCOLS)
+        yield holds(
+            f"9.epoch-{machines}",
+            "Fig 8e (ordering)",
+            f"{machines} machines, times of the 100 workers: a round of async takes no longer than "
+            "an update of sync with backups, and that less than one of plain sync",
+            "async <= backups < plain",
+            late.mean <= backup.mean < plain.mean,
+            f"{late}, {backup}, {plain}",
+        )
+        share = (backup.mean - late.mean) / (plain.mean - late.mean)
+        yield holds(
+            f"9.near-async-{machines}",
+            "Fig 8e (ordering)",
+            f"{machines} machines: an update with backups is nearer to a round of async than to an "
+            "update of plain sync: its share of the way",
+            "< 0.5",
+            share < 0.5,
+            f"{share:.3f}",
+        )
+
+
+def crossover(races):
+    """Item 10."""
+    margin = {m: race.async_when_sync_is_there(TARGET) for m, race in races.items()}
+    for machines, race in races.items():
+        winner = "async" if machines == 53 else "sync with backups"
+        others = race.time["async"] / race.time["backup"]
+        yield holds(
+            f"10.time-{machines}",
+            "Fig 8d (ordering)",
+            f"{NAME}, {machines} machines: {winner} is first at the target: async's time over that "
+            "of sync with backups",
+            "<= 1" if machines == 53 else ">= 1",
+            others <= 1 if machines == 53 else others >= 1,
+            f"{others:.3f}" if np.isfinite(others) else "async is never there",
+        )
+    yield holds(
+        "10.margin",
+        "Fig 8d (ordering)",
+        f"{NAME}: async's loss when sync with backups is at the target, over the target, grows "
+        "with the machines",
+        "it grows",
+        margin[53] < margin[106] < margin[212],
+        ", ".join(f"{x:.3f}" for x in margin.values()),
+    )
+
+
+def curves_figure(machines, race, label, who):
+    figure = Figure(
+        f"fig8a_{machines}_{label.split()[0]}",
+        f"Fig 8a, {machines} machines: {label} against time",
+        "time (s)",
+        label,
+        log_y=True,
+        note=f"{who} stands in for Inception on ImageNet.",
+    )
+    figure.series = [curve_series(name, race.curves[kind]) for kind, name in PROTOCOLS.items()]
+    return figure
+
+
+def panels(races, label, who):
+    for panel, title, unit, values in (
+        ("b", f"final {label}", label, "final"),
+        ("c", "epochs to converge", "epochs (updates of sync, rounds of async)", "epochs"),
+        ("d", "time to converge", "time (s)", "time"),
+        ("e", "mean time of an epoch", "time (s)", "epoch"),
+    ):
+        name = f"fig8{panel}_{label.split()[0]}"
+        figure = Figure(name, f"Fig 8{panel}: {title}", "machines", unit)
+        figure.note = f"{who} stands in for Inception on ImageNet."
+        for kind, protocol in PROTOCOLS.items():
+            found = [getattr(race, values)[kind] for race in races.values()]
+            figure.series.append(points(protocol, list(races), found))
+        yield figure
+
+
+def points(name, machines, found):
+    """Samples, or plain numbers; what is infinite is never there and left out."""
+    if isinstance(found[0], Sample):
+        return Series(name, SIMULATED, machines, means(found), band_of(found))
+    return Series(name, SIMULATED, machines, found)

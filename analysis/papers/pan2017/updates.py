@@ -1,0 +1,167 @@
+"""What enters an update, and what becomes of late gradients: items 1 to 3."""
+
+import json
+from collections import Counter, defaultdict
+
+import numpy as np
+from claims import Tolerance, all_near, holds, near, skipped
+from replicas import mean_at
+
+SCENARIO = "what_enters_an_update"
+PAPER = "section 3, Algorithms 3 and 4"
+# The points of the scenario.
+SYNC, NO_BACKUPS, BOUND, SHARED = range(4)
+N, B = 96, 4
+
+
+def point_of(row):
+    return int(row["point"])
+
+
+class Books:
+    """The trace of a point: which gradients were used, of which version, and which dropped."""
+
+    def __init__(self, outputs):
+        self.ends = {
+            point: found[0] for point, found in outputs.updates(SCENARIO, point_of, "time").items()
+        }
+        self.used = defaultdict(Counter)  # [point][version]
+        self.fates = defaultdict(Counter)  # [point][fate]
+        drops = defaultdict(list)
+        for event in outputs.trace(SCENARIO):
+            if event.get("cat") != "gradient":
+                continue
+            point, facts = event["pid"], event["args"]
+            self.fates[point][facts["fate"]] += 1
+            if facts["fate"] == "used":
+                self.used[point][facts["version"]] += 1
+            if facts["fate"] == "dropped":
+                drops[point].append((event["ts"] + event["dur"]) / 1e6)
+        self.drops = {
+            point: Counter(np.searchsorted(self.ends[point], times))
+            for point, times in drops.items()
+        }
+
+    def wrong(self, point, gradients):
+        """Updates that are not so many gradients of the version before them."""
+        return sum(self.used[point][v] != gradients for v in range(len(self.ends[point])))
+
+
+def updates(outputs):
+    books = Books(outputs)
+    stale = outputs.samples(SCENARIO, point_of, "max_staleness")
+    hashes = {point_of(row): row["final_hash"] for row in outputs.runs(SCENARIO)}
+    claims = [*without_backups(books, stale, hashes), *with_backups(books, stale)]
+    return [], [*claims, *cost_of_late(outputs)]
+
+
+def without_backups(books, stale, hashes):
+    """Item 1."""
+    yield near(
+        "1.staleness",
+        PAPER,
+        "b = 0: largest staleness of an applied gradient",
+        0,
+        stale[NO_BACKUPS],
+        Tolerance(),
+    )
+    yield holds(
+        "1.sync",
+        PAPER,
+        "b = 0: a quadratic ends at the parameters of synchronous SGD, bit for bit",
+        "the same hash",
+        hashes[NO_BACKUPS] == hashes[SYNC],
+        f"{hashes[NO_BACKUPS]} and {hashes[SYNC]}",
+    )
+    yield skipped(
+        "1.serial",
+        PAPER,
+        "b = 0: the trajectory is that of serial SGD with minibatches of N B on the same samples",
+        "not seen from a run: the samples of a minibatch are named by learner; "
+        "tests/claims/backup.cpp compares the two, to rounding",
+    )
+
+
+def with_backups(books, stale):
+    """Item 2."""
+    for point, tokens in ((BOUND, "bound"), (SHARED, "shared")):
+        updates = len(books.ends[point])
+        wrong = books.wrong(point, N)
+        yield holds(
+            f"2.accepted-{tokens}",
+            PAPER,
+            f"N = 96, b = 4, {tokens} tokens: every update is 96 gradients of the current version",
+            f"0 of {updates} are not, staleness 0",
+            wrong == 0 and stale[point].mean == 0,
+            f"{wrong} are not, staleness {stale[point].mean:g}",
+        )
+        cancelled = sum(n for fate, n in books.fates[point].items() if fate == "cancelled")
+        yield holds(
+            f"2.cancelled-{tokens}",
+            PAPER,
+            f"N = 96, b = 4, {tokens} tokens: late gradients are dropped, none is interrupted",
+            "some dropped, none cancelled",
+            cancelled == 0 and books.fates[point]["dropped"] > 0,
+            f"{books.fates[point]['dropped']} dropped, {cancelled} cancelled",
+        )
+    most = max(books.drops.get(BOUND, {0: 0}).values())
+    yield holds(
+        "2.dropped",
+        PAPER,
+        "N = 96, b = 4: most late gradients dropped in a step",
+        "<= b = 4",
+        most <= B,
+        str(most),
+    )
+
+
+def cost_of_late(outputs):
+    late_of = lambda row: json.loads(row["sweep.protocol"])
+    steps = outputs.samples(
+        "what_do_late_gradients_cost",
+        lambda row: late_of(row).get("late", "rejoin"),
+        "mean_iteration_time",
+    )
+    words = {"rejoin": "dropped on arrival take 2", "cancel": "cancelled take 1.5"}
+    for late, expected in (("rejoin", 2.0), ("cancel", 1.5)):
+        yield near(
+            f"2.server-{late}",
+            "derived: queue at the server",
+            "N = 1, b = 3, equal minibatches of 1, the server takes 0.5 for a gradient: updates "
+            f"whose late gradients are {words[late]}",
+            expected,
+            steps[late],
+            Tolerance(absolute=0.001),
+        )
+
+
+# ---- item 3
+
+ETA, GRADIENTS, START_LOSS, LOOKED_AT = 0.05, 8, 2.0, (10, 30, 100)
+
+
+def exact_loss(updates):
+    """Of a quadratic of curvature 1, noise 1 and N gradients an update: floor and decay."""
+    floor = ETA / (2 * GRADIENTS * (2 - ETA))
+    return floor + (1 - ETA) ** (2 * updates) * (START_LOSS - floor)
+
+
+def independent_of_b(outputs):
+    curves = outputs.curves(
+        "does_b_matter_to_the_training",
+        lambda row: int(row["learners"]) - GRADIENTS,
+        "update",
+        "loss",
+    )
+    claims = [
+        all_near(
+            f"3.b{b}",
+            "derived: exact mean loss",
+            f"N = 8, b = {b}: mean loss of a quadratic after 10, 30 and 100 updates is that of N = "
+            "8, whatever b is",
+            [(f"update {t}", exact_loss(t), mean_at(found, t)) for t in LOOKED_AT],
+            Tolerance(errors=4),
+        )
+        for b, found in curves.items()
+    ]
+    return [], claims

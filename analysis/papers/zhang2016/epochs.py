@@ -1,0 +1,89 @@
+"""What updates that take time do to lambda-softsync: item 9."""
+
+from claims import Tolerance, holds, near, ordered, ratio, scaled
+from figures import SIMULATED, Figure, Series
+from outputs import band_of, means
+
+ROWS = 50_000  # of CIFAR-10's training set
+SERVER = 0.0018
+COMPANION = "Gupta et al., ICDM 2016 (ordering, from memory)"
+NAMES = {
+    ("hardsync", 30): "hardsync",
+    ("softsync", 30): "1-softsync",
+    ("softsync", 1): "30-softsync",
+}
+TASK = "lambda = 30, a minibatch takes mu / 128 + 0.01, an update 0.0018"
+
+
+def epochs(outputs):
+    scenario = "how_long_is_an_epoch"
+    key = lambda row: (NAMES[row["protocol"], int(row["k"])], int(row["model.minibatch"]))
+    runs = outputs.samples(scenario, key, "sim_time")
+    updates = outputs.samples(scenario, key, "updates")
+    gradients = outputs.samples(scenario, key, "gradients_applied")
+    each = {at: ratio(one, gradients[at]) for at, one in runs.items()}
+    sizes = sorted({mu for _, mu in each})
+    figure = Figure(
+        "epochs",
+        "Time of an epoch of 50,000 rows, 30 learners",
+        "mu (minibatch)",
+        "time",
+        log_x=True,
+        log_y=True,
+        note=f"{TASK}: inferred.",
+    )
+    for name in NAMES.values():
+        found = [scaled({0: each[name, mu]}, ROWS / mu)[0] for mu in sizes]
+        figure.series.append(Series(name, SIMULATED, sizes, means(found), band_of(found)))
+    return [figure], claims_of(each, updates, gradients, sizes)
+
+
+def claims_of(each, updates, gradients, sizes):
+    per_update = {name: ratio(gradients[name, 4], updates[name, 4]).mean for name in NAMES.values()}
+    over = lambda mu: ratio(each["30-softsync", mu], each["1-softsync", mu])
+    return [
+        holds(
+            "9.updates",
+            "section 2.2",
+            "updates in an epoch, lambda = 30: 30-softsync makes 30 times those of 1-softsync "
+            "and hardsync",
+            "gradients an update 30, 30, 1",
+            [per_update[name] for name in NAMES.values()] == [30, 30, 1],
+            ", ".join(f"{name}: {count:g}" for name, count in per_update.items()),
+        ),
+        holds(
+            "9.small",
+            COMPANION,
+            f"{TASK}, mu = 4: time of an epoch of 30-softsync over that of 1-softsync",
+            "> 1.2",
+            over(4).mean - 4 * over(4).error > 1.2,
+            str(over(4)),
+        ),
+        near(
+            "9.saturated",
+            "derived",
+            f"{TASK}, mu = 4: 30-softsync's time for a gradient is the server's for an update",
+            SERVER,
+            each["30-softsync", 4],
+            Tolerance(relative=0.005),
+        ),
+        near(
+            "9.large",
+            COMPANION,
+            f"{TASK}, mu = 128: time of an epoch of 30-softsync over that of 1-softsync",
+            1.0,
+            over(128),
+            Tolerance(relative=0.02),
+        ),
+        ordered(
+            "9.between",
+            COMPANION,
+            f"{TASK}, mu = {', '.join(map(str, sizes))}: 1-softsync's epoch is no longer than "
+            "30-softsync's, and that no longer than hardsync's",
+            [
+                (f"mu = {mu}: {low} and {high}", each[low, mu], each[high, mu])
+                for mu in sizes
+                for low, high in (("1-softsync", "30-softsync"), ("30-softsync", "hardsync"))
+            ],
+        ),
+    ]

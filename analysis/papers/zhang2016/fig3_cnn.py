@@ -1,0 +1,36 @@
+"""Fig 3 in full, where it was run: a CNN on CIFAR-10: item 5."""
+
+from claims import holds, skipped
+from outputs import Missing
+from papers.zhang2016.fig3_mnist import CHANCE, key, panels, spread, told
+
+TASK = "CNN on CIFAR-10, 140 epochs, lambda = 30, mu = 4"
+
+
+def fig3_cnn(outputs):
+    scenario = "gpu/fig3_cnn_on_cifar10"
+    try:
+        errors = outputs.samples(scenario, key, "final_test_error")
+    except Missing as reason:
+        what = "alpha0 fails for n = 15 and 30 (error 90 %), alpha0 / tau is hardsync for all n"
+        return [], [skipped("5.cnn", "Fig 3", f"{TASK}: {what}", str(reason))]
+    failing = [errors["step", f"n = {n}"] for n in (15, 30)]
+    claims = [
+        holds(
+            "5.cnn-fails",
+            "Fig 3 (error 90 %)",
+            f"{TASK}, alpha0, n = 15 and 30: do not learn, test errors",
+            f"> {CHANCE:g}",
+            min(one.mean for one in failing) > CHANCE,
+            " and ".join(map(str, failing)),
+        ),
+        holds(
+            "5.cnn-divided",
+            "Fig 3 (the curves coincide)",
+            f"{TASK}, alpha0 / tau: test errors of all n are hardsync's",
+            "within 0.03",
+            spread(errors, "staleness") <= 0.03,
+            told(errors, "staleness"),
+        ),
+    ]
+    return list(panels(outputs, scenario, "fig3_cnn", "CNN on CIFAR-10")), claims

@@ -1,0 +1,140 @@
+"""Fig 3 on MNIST, where small models stand in for the CNN: items 5 and 6."""
+
+import json
+
+from claims import difference, holds, ordered
+from figures import Figure, curve_series
+
+NS = (1, 2, 6, 15, 30)
+NAMES = ("hardsync", *(f"n = {n}" for n in NS))
+RATES = {"step": "alpha0", "staleness": "alpha0 / tau"}
+PAPER = "Fig 3 (CIFAR-10; ordering)"
+CHANCE = 0.85
+
+
+def key(row):
+    protocol = json.loads(row["sweep.protocol"])
+    name = f"n = {protocol['n']}" if "n" in protocol else protocol["kind"]
+    return json.loads(row["learning_rate"])["kind"], name
+
+
+def panels(outputs, scenario, name, task):
+    """The two panels of Fig 3."""
+    curves = outputs.curves(scenario, key, "epoch", "test_error")
+    for kind, rate in RATES.items():
+        figure = Figure(
+            f"{name}_{kind}",
+            f"Fig 3, {task}: {rate}",
+            "epoch",
+            "test error",
+            note="30 learners, minibatches of 4, momentum 0.9.",
+        )
+        figure.series += [curve_series(one, curves[kind, one]) for one in NAMES]
+        yield figure
+
+
+def fig3_softmax(outputs):
+    scenario = "fig3_softmax_on_mnist"
+    errors = outputs.samples(scenario, key, "final_test_error")
+    losses = outputs.samples(scenario, key, "final_loss")
+    task = "softmax on MNIST in place of the CNN, lambda = 30, mu = 4"
+    pairs = [
+        (f"{low} and {high}", errors["step", low], errors["step", high])
+        for low, high in zip(NAMES, NAMES[1:])
+    ]
+    steps = [
+        difference(losses["step", high], losses["step", low]) for low, high in zip(NAMES, NAMES[1:])
+    ]
+    hashes = {}
+    for row in outputs.runs(scenario):
+        if key(row)[1] == "hardsync":
+            hashes.setdefault(row["replica"], set()).add(row["final_hash"])
+    claims = [
+        ordered(
+            "5.softmax-rises",
+            PAPER,
+            f"{task}, alpha0: the test error does not fall from hardsync over n = 1, 2, 6, 15 to "
+            "30",
+            pairs,
+        ),
+        holds(
+            "5.softmax-loss",
+            PAPER,
+            f"{task}, alpha0: nor does the loss, which rises from n = 1 on",
+            "each time by more than 4 standard errors",
+            all(step.mean > 4 * step.error for step in steps[1:])
+            and steps[0].mean > -4 * steps[0].error,
+            ", ".join(f"{name}: {losses['step', name]}" for name in NAMES),
+        ),
+        holds(
+            "5.softmax-divided",
+            PAPER,
+            f"{task}, alpha0 / tau: test errors of all n are hardsync's",
+            "within 0.01",
+            spread(errors, "staleness") <= 0.01,
+            told(errors, "staleness"),
+        ),
+        holds(
+            "5.softmax-divided-loss",
+            PAPER,
+            f"{task}, n = 30: the final loss with alpha0 over that with alpha0 / tau",
+            "> 4",
+            losses["step", "n = 30"].mean > 4 * losses["staleness", "n = 30"].mean,
+            f"{losses['step', 'n = 30']} and {losses['staleness', 'n = 30']}",
+        ),
+        holds(
+            "6.softmax",
+            "section 2.4",
+            f"{task}: hardsync with alpha0 / tau, tau = 0, ends at the parameters of alpha0",
+            "bit for bit",
+            all(len(found) == 1 for found in hashes.values()),
+            f"{len(hashes)} replicas compared",
+        ),
+    ]
+    return list(panels(outputs, scenario, "fig3_softmax", "softmax on MNIST")), claims
+
+
+def spread(errors, kind):
+    """How far the errors of all n are from hardsync's."""
+    return max(abs(errors[kind, name].mean - errors[kind, "hardsync"].mean) for name in NAMES[1:])
+
+
+def told(errors, kind):
+    return ", ".join(f"{name}: {errors[kind, name]}" for name in NAMES)
+
+
+def fig3_perceptron(outputs):
+    scenario = "fig3_perceptron_on_mnist"
+    errors = outputs.samples(scenario, key, "final_test_error")
+    task = "perceptron on MNIST in place of the CNN, lambda = 30, mu = 4"
+    claims = [
+        holds(
+            f"5.perceptron-fails-{n}",
+            PAPER,
+            f"{task}, alpha0, n = {n}: does not learn, test error",
+            f"> {CHANCE:g}",
+            errors["step", f"n = {n}"].mean > CHANCE,
+            str(errors["step", f"n = {n}"]),
+        )
+        for n in (15, 30)
+    ]
+    learning = [errors["step", name].mean for name in NAMES[:4]]
+    claims += [
+        holds(
+            "5.perceptron-learns",
+            PAPER,
+            f"{task}, alpha0: hardsync and n = 1, 2, 6 learn, test errors",
+            "< 0.15",
+            max(learning) < 0.15,
+            told(errors, "step"),
+        ),
+        holds(
+            "5.perceptron-divided",
+            PAPER,
+            f"{task}, alpha0 / tau: test errors of all n are hardsync's",
+            "within 0.01",
+            spread(errors, "staleness") <= 0.01,
+            told(errors, "staleness"),
+        ),
+    ]
+    return list(panels(outputs, scenario, "fig3_perceptron", "perceptron on MNIST")), claims

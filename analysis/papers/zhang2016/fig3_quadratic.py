@@ -1,0 +1,215 @@
+"""Fig 3 on a quadratic of curvature 1: items 1, 5, 6 and 7."""
+
+import json
+
+import numpy as np
+from bands import band, linear
+from claims import Tolerance, all_near, holds, near, ratio, sample
+from figures import SIMULATED, THEORY, Figure, Series, curve_series
+from replicas import late_mean, mean_at
+
+ETA, MOMENTUM, DIMENSIONS, START = 0.012, 0.9, 25, 1.0
+PAPER = "Figs 3 and 4 (ordering)"
+TASK = "quadratic, curvature 1, alpha0 = 0.012, momentum 0.9, lambda = 30"
+RATES = {"constant": "alpha0", "staleness": "alpha0 / tau"}
+NS = (1, 2, 6, 15, 30)
+
+
+def name_of(text):
+    protocol = json.loads(text)
+    return f"n = {protocol['n']}" if "n" in protocol else protocol["kind"]
+
+
+def floor_of_serial(minibatch):
+    """The heavy ball's stationary loss, variance 1 of the gradient of one sample."""
+    top = ETA / minibatch * (1 + MOMENTUM)
+    return top / ((1 - MOMENTUM) * (2 * (1 + MOMENTUM) - ETA)) / 2
+
+
+def fig3_quadratic(outputs):
+    scenario = "fig3_on_a_quadratic"
+    key = lambda row: (row["learning_rate.kind"], name_of(row["sweep.protocol"]))
+    curves = outputs.curves(scenario, key, "time", "loss")
+    rows = by_key(outputs.runs(scenario), key)
+    figures = [quadratic_figure(curves, kind) for kind in RATES]
+    claims = [
+        *one_rate(curves, rows),
+        *divided(curves),
+        *identities(rows),
+    ]
+    return figures, claims
+
+
+def by_key(rows, key):
+    """{key(row): [rows of the replicas]}."""
+    found = {}
+    for row in rows:
+        found.setdefault(key(row), []).append(row)
+    return found
+
+
+def quadratic_figure(curves, kind):
+    figure = Figure(
+        f"fig3_quadratic_{kind}",
+        f"Fig 3 on a quadratic: {RATES[kind]}",
+        "time (minibatches of a learner)",
+        "loss",
+        log_y=True,
+        note=f"{TASK}. Curves above 10 are cut off.",
+    )
+    for name in ("hardsync", *(f"n = {n}" for n in NS)):
+        cut = [(x[below(y)], y[below(y)]) for x, y in curves[kind, name]]
+        figure.series.append(curve_series(name, cut))
+    return figure
+
+
+def below(loss):
+    """Which evaluations come before the loss first passes 10."""
+    beyond = ~(loss <= 10)
+    return np.arange(len(loss)) < (np.argmax(beyond) if beyond.any() else len(loss))
+
+
+def floor(curves):
+    return sample([late_mean(one) for one in curves])
+
+
+def final_over_first(curves):
+    """[last loss over the first], one a replica."""
+    return [float(y[-1] / y[0]) if np.isfinite(y[-1]) else np.inf for _, y in curves]
+
+
+def one_rate(curves, rows):
+    for n in NS:
+        last = final_over_first(curves["constant", f"n = {n}"])
+        diverged = sum(row["status"] == "diverged" for row in rows["constant", f"n = {n}"])
+        fails = n >= 15
+        yield holds(
+            f"5.quadratic-{'fails' if fails else 'learns'}-{n}",
+            PAPER,
+            f"{TASK}, alpha0, n = {n}: last loss over the first",
+            "> 1 in every replica" if fails else "< 0.1 in every replica",
+            min(last) > 1 if fails else max(last) < 0.1,
+            f"{min(last):.3g} to {max(last):.3g}; {diverged} of {len(last)} diverged",
+        )
+    yield near(
+        "1.floor",
+        "derived",
+        f"{TASK}, hardsync: the loss that is left, that of serial SGD with 30 times the minibatch",
+        floor_of_serial(30),
+        floor(curves["constant", "hardsync"]),
+        Tolerance(errors=4),
+    )
+    floors = [floor(curves["constant", name]) for name in ("hardsync", "n = 1", "n = 2", "n = 6")]
+    steps = [
+        (high.mean - low.mean) / np.hypot(high.error, low.error)
+        for low, high in zip(floors, floors[1:])
+    ]
+    yield holds(
+        "5.quadratic-rises",
+        PAPER,
+        f"{TASK}, alpha0: the loss that is left rises from hardsync over n = 1 and 2 to 6",
+        "each time by more than 4 standard errors",
+        min(steps) > 4,
+        ", ".join(map(str, floors)),
+    )
+
+
+def divided(curves):
+    last = {n: max(final_over_first(curves["staleness", f"n = {n}"])) for n in NS}
+    yield holds(
+        "5.quadratic-divided",
+        PAPER,
+        f"{TASK}, alpha0 / tau, n = {', '.join(map(str, NS))}: last loss over the first",
+        "< 0.01 in every replica",
+        max(last.values()) < 0.01,
+        f"at most {max(last.values()):.3g}",
+    )
+    hardsync = floor(curves["staleness", "hardsync"])
+    found = {n: ratio(floor(curves["staleness", f"n = {n}"]), hardsync) for n in NS}
+    yield holds(
+        "5.quadratic-coincide",
+        "Figs 3 and 4 (the curves coincide); the bound is this project's",
+        f"{TASK}, alpha0 / tau: loss that is left over hardsync's",
+        "at most 1.5, where alpha0 leaves 15 times as much at n = 6",
+        max(one.mean for one in found.values()) <= 1.5,
+        "; ".join(f"n = {n}: {one}" for n, one in found.items()),
+    )
+
+
+def identities(rows):
+    same = lambda one, other, column: all(a[column] == b[column] for a, b in zip(one, other))
+    yield holds(
+        "6.fresh",
+        "section 2.4",
+        f"{TASK}: hardsync with alpha0 / tau, tau = 0, ends at the parameters of alpha0",
+        "bit for bit",
+        same(rows["constant", "hardsync"], rows["staleness", "hardsync"], "final_hash"),
+        f"{len(rows['constant', 'hardsync'])} replicas compared",
+    )
+    columns = ("sim_time", "max_staleness", "mean_staleness", "final_loss", "final_hash")
+    differing = [
+        f"{column} with {RATES[kind]}"
+        for kind in RATES
+        for column in columns
+        if not same(rows[kind, "n = 30"], rows[kind, "async"], column)
+    ]
+    yield holds(
+        "7.async",
+        "section 4.3 (Downpour)",
+        f"{TASK}: n = lambda is async: {', '.join(columns)}, both rates (event for event: "
+        "tests/claims)",
+        "bit for bit",
+        not differing,
+        f"differing: {', '.join(differing) or 'none'}",
+    )
+
+
+def serial(outputs):
+    """Item 1: hardsync and serial SGD against the mean loss of the heavy ball."""
+    key = lambda row: int(row["cluster.learners"])
+    curves = outputs.curves("is_hardsync_serial", key, "update", "loss")
+    places = [20, 50, 100, 150, 200]
+    exact = heavy_ball(places[-1], 30)
+    figure = Figure("serial", "Hardsync is serial SGD: a quadratic", "update", "loss", log_y=True)
+    updates = list(range(0, 201, 10))
+    figure.series.append(Series("exact", THEORY, updates, [exact[u] for u in updates]))
+    names = {30: "30 learners, minibatches of 1", 1: "1 learner, minibatches of 30"}
+    for learners, name in names.items():
+        mean = band(curves[learners], linear)
+        figure.series.append(
+            Series(
+                name,
+                SIMULATED,
+                list(mean.x),
+                list(mean.mean),
+                list(1.96 * np.nan_to_num(mean.error)),
+            )
+        )
+    claims = [
+        all_near(
+            f"1.serial-{learners}",
+            "section 2.2",
+            f"quadratic, momentum 0.9, {name}: mean loss after {', '.join(map(str, places))} "
+            "updates, that of serial SGD with minibatches of 30 (on the same samples: "
+            "tests/claims)",
+            [(f"update {at}", exact[at], mean_at(curves[learners], at)) for at in places],
+            Tolerance(errors=4),
+        )
+        for learners, name in names.items()
+    ]
+    return [figure], claims
+
+
+def heavy_ball(updates, minibatch):
+    """Mean loss after 0, 1, ... updates: v = m v + eta g, w = w - v, where g is w and noise of
+    variance 1 / minibatch in all dimensions together."""
+    step = np.array([[1 - ETA, -MOMENTUM], [ETA, MOMENTUM]])
+    kick = ETA * np.array([-1.0, 1.0])
+    mean = np.array([np.sqrt(2 * START), 0.0])
+    spread = np.zeros((2, 2))
+    losses = [START]
+    for _ in range(updates):
+        mean = step @ mean
+        spread = step @ spread @ step.T + np.outer(kick, kick) / minibatch
+        losses.append(float(mean[0] ** 2 + spread[0, 0]) / 2)
+    return losses

@@ -1,0 +1,132 @@
+"""Learners against minibatches: item 10."""
+
+from claims import holds
+from figures import SIMULATED, Figure, Series
+from outputs import band_of, means
+
+COMPANION = "Gupta et al., ICDM 2016 (ordering, from memory)"
+TASK = "softmax on MNIST in place of the CNN, 1 epoch, alpha0 / tau"
+NAMES = {"hardsync": "hardsync", "softsync": "1-softsync", "async": "lambda-softsync"}
+PRODUCTS = (128, 256, 512, 1024)
+
+
+def trade_off(outputs):
+    key = lambda row: (
+        NAMES[row["protocol"]],
+        int(row["cluster.learners"]),
+        int(row["model.minibatch"]),
+    )
+    scenario = "does_error_follow_mu_lambda"
+    errors = outputs.samples(scenario, key, "final_test_error")
+    times = outputs.samples(scenario, key, "sim_time")
+    figures = [error_figure(errors), *race_figures(errors, times)]
+    claims = [claim for name in NAMES.values() for claim in product_claims(name, errors, times)]
+    return figures, [*claims, *orders(errors, times)]
+
+
+def at_product(values, name, product, least=1):
+    """{learners: Sample} along mu lambda = product."""
+    return {
+        p: one
+        for (protocol, p, mu), one in values.items()
+        if protocol == name and p * mu == product and p >= least
+    }
+
+
+def error_figure(errors):
+    figure = Figure(
+        "mu_lambda",
+        "Test error against mu lambda: 1 to 32 learners, minibatches of 4 to 128",
+        "mu lambda",
+        "test error",
+        log_x=True,
+        note=TASK,
+    )
+    for name in NAMES.values():
+        rows = sorted(
+            (p * mu, one.mean) for (protocol, p, mu), one in errors.items() if protocol == name
+        )
+        figure.series.append(Series(name, SIMULATED, [x for x, _ in rows], [y for _, y in rows]))
+    return figure
+
+
+def race_figures(errors, times):
+    """Test error against time, a curve for each number of learners."""
+    for name in NAMES.values():
+        figure = Figure(
+            f"race_{name.replace('-', '_')}",
+            f"{name}: test error against time of the epoch, mu = 4 to 128 along each curve",
+            "time",
+            "test error",
+            log_x=True,
+            note=f"{TASK}. Times as in the figure of epochs.",
+        )
+        learners = sorted({p for protocol, p, _ in errors if protocol == name})
+        for p in learners:
+            sizes = sorted(mu for protocol, q, mu in errors if (protocol, q) == (name, p))
+            found = [errors[name, p, mu] for mu in sizes]
+            figure.series.append(
+                Series(
+                    f"lambda = {p}",
+                    SIMULATED,
+                    means(times[name, p, mu] for mu in sizes),
+                    means(found),
+                    band_of(found),
+                )
+            )
+        yield figure
+
+
+def product_claims(name, errors, times):
+    levels = {product: means(at_product(errors, name, product).values()) for product in PRODUCTS}
+    apart = all(max(levels[low]) < min(levels[high]) for low, high in zip(PRODUCTS, PRODUCTS[1:]))
+    yield holds(
+        f"10.error-{name}",
+        COMPANION,
+        f"{TASK}, {name}: the test error is a function of mu lambda: all pairs of a product below "
+        "all of its double, 128 to 1024",
+        "greatest < least of the next",
+        apart,
+        "; ".join(f"{product}: {min(e):.4f} to {max(e):.4f}" for product, e in levels.items()),
+    )
+    falls = []
+    for product in PRODUCTS:
+        along = at_product(times, name, product, least=2)
+        falls += [
+            (product, few, many)
+            for few, many in zip(sorted(along), sorted(along)[1:])
+            if along[many].mean >= along[few].mean
+        ]
+    yield holds(
+        f"10.time-{name}",
+        COMPANION,
+        f"{TASK}, {name}: along each mu lambda the time falls with lambda = 2 to 32",
+        "always",
+        not falls,
+        "always" if not falls else f"not at {falls}",
+    )
+
+
+def orders(errors, times):
+    at = [(p, mu) for name, p, mu in errors if name == "hardsync" and p > 1]
+    no_sooner = [
+        (p, mu) for p, mu in at if times["hardsync", p, mu].mean <= times["1-softsync", p, mu].mean
+    ]
+    yield holds(
+        "10.hardsync-slowest",
+        COMPANION,
+        f"{TASK}: 1-softsync is done before hardsync, all {len(at)} pairs of lambda > 1 and mu",
+        "always",
+        not no_sooner,
+        "always" if not no_sooner else f"not at {no_sooner}",
+    )
+    base, many = errors["hardsync", 1, 128], errors["1-softsync", 32, 4]
+    faster = times["hardsync", 1, 128].mean / times["1-softsync", 32, 4].mean
+    yield holds(
+        "10.prescription",
+        "section 4.1; Gupta et al., ICDM 2016",
+        f"{TASK}: 32 learners with minibatches of 4 end where one with 128 does, and sooner",
+        "test errors within 0.01, 15 times faster",
+        abs(many.mean - base.mean) <= 0.01 and faster > 15,
+        f"{base} and {many}, {faster:.3g} times faster",
+    )
