@@ -16,19 +16,24 @@ import numpy as np
 from claims import (
     Sample,
     Tolerance,
+    above,
     against_one_run,
     all_near,
     count,
+    difference,
     disagrees,
     near,
     ordered,
+    paired_difference,
+    paired_ratio,
     ratio,
+    rising,
     sample,
     write_claims,
 )
 from figures import SIMULATED, Series
 from interactive import band_trace
-from outputs import Outputs
+from outputs import Outputs, least
 from papers import dutta2018, dutta2021, ho2013, pan2017, zhang2016
 from papers.dutta2018.fig6 import authors_times
 from papers.dutta2018.floors import async_floor, sync_floor
@@ -40,6 +45,7 @@ from papers.pan2017.fig2 import delayed_floor
 from papers.zhang2016.fig3_quadratic import floor_of_serial, heavy_ball
 from reproduce import item_of, judge, where_from
 from results import read_records
+from student import standard_errors, tail
 
 
 def verdict(expected, mean, error=0.0, **tolerance):
@@ -72,6 +78,36 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(ordered("1", "", "", [("a", Sample(1.1), Sample(1))]).verdict, "fail")
         self.assertEqual(ordered("1", "", "", [("a", Sample(1), Sample(1))]).verdict, "pass")
 
+    def test_what_is_no_number_is_in_no_order(self):
+        good, bad = ("a", Sample(1, 0.1), Sample(2, 0.1)), ("b", Sample(math.nan), Sample(1, 0.1))
+        for values in ([good, bad], [bad, good], [("c", Sample(1, 0.1), Sample(math.nan))]):
+            self.assertEqual(ordered("1", "", "", values).verdict, "fail")
+        self.assertEqual(ordered("1", "", "", [("a", Sample(0), Sample(0))]).verdict, "pass")
+        self.assertEqual(ordered("1", "", "", [("a", Sample(1e-9), Sample(0))]).verdict, "fail")
+        self.assertEqual(ordered("1", "", "", [("a", Sample(1), Sample(math.inf))]).verdict, "pass")
+        values = [("a", 1, Sample(1)), ("b", 1, Sample(math.nan))]
+        self.assertEqual(all_near("1", "", "", values, Tolerance(absolute=1)).verdict, "fail")
+        self.assertEqual(least([Sample(math.nan), Sample(2), Sample(1)]).mean, 1)
+
+    def test_few_replicas_tell_little_of_their_error(self):
+        known = {(3, 1): 235.80, (3, 9): 4.0943, (4, 2): 125.64, (4, 9): 6.9986, (4, 29): 4.6705}
+        for (errors, freedom), expected in known.items():
+            self.assertAlmostEqual(standard_errors(errors, freedom) / expected, 1, delta=1e-4)
+        self.assertEqual(standard_errors(4, math.inf), 4)
+        self.assertAlmostEqual(tail(2.2621572, 9), 0.025, places=6)
+        self.assertEqual(near("1", "", "", 0, Sample(0.6, 0.1, 9), Tolerance(errors=4)).verdict, "pass")
+        self.assertEqual(near("1", "", "", 0, Sample(0.6, 0.1), Tolerance(errors=4)).verdict, "fail")
+        self.assertEqual(above("1", "", "", Sample(0.6, 0.1, 9)).verdict, "fail")
+        self.assertEqual(above("1", "", "", Sample(0.6, 0.1)).verdict, "pass")
+        self.assertEqual(above("1", "", "", Sample(math.nan, 0.1)).verdict, "fail")
+
+    def test_rising_takes_every_step(self):
+        steps = [Sample(1, 0.1), Sample(2, 0.1), Sample(2.5, 0.1)]
+        self.assertEqual(rising("1", "", "", steps).verdict, "fail")
+        self.assertEqual(rising("1", "", "", steps, errors=3).verdict, "pass")
+        self.assertIn("by 0.5", rising("1", "", "", steps).measured)
+        self.assertEqual(rising("1", "", "", [Sample(1), Sample(math.nan)]).verdict, "fail")
+
     def test_a_paper_that_contradicts_itself_is_called_so(self):
         self.assertEqual(disagrees("1", "", "", 1, 1.2, Tolerance(relative=0.1)).verdict, "paper-inconsistent")
         self.assertEqual(disagrees("1", "", "", 1, 1.05, Tolerance(relative=0.1)).verdict, "pass")
@@ -83,6 +119,19 @@ class Verdicts(unittest.TestCase):
         quotient = ratio(Sample(6, 0.6), Sample(2, 0.1))
         self.assertAlmostEqual(quotient.mean, 3)
         self.assertAlmostEqual(quotient.error, 3 * math.hypot(0.1, 0.05))
+        gap = difference(Sample(6, 0.3, 9), Sample(2, 0.4, 9))
+        self.assertEqual((gap.mean, gap.error), (4, 0.5))
+        self.assertAlmostEqual(gap.freedom, 9 * 0.5**4 / (0.3**4 + 0.4**4))
+
+    def test_replicas_of_the_same_seeds_are_paired(self):
+        one, other = sample([1.0, 2.0, 3.0]), sample([2.0, 4.0, 6.3])
+        gap = paired_difference(other, one)
+        self.assertAlmostEqual(gap.mean, 2.1)
+        self.assertAlmostEqual(gap.error, np.std([1, 2, 3.3], ddof=1) / math.sqrt(3))
+        self.assertEqual(gap.freedom, 2)
+        self.assertAlmostEqual(paired_ratio(other, one).mean, 2.05)
+        self.assertLess(paired_ratio(other, one).error, ratio(other, one).error / 10)
+        self.assertAlmostEqual(paired_ratio(sample([2.0, 4.0, 6.0]), one).error, 0)
 
     def test_the_table_can_be_read_back(self):
         claims = [near("1", "a, b", 'with "quotes"', 1, Sample(1), Tolerance())]
@@ -95,10 +144,10 @@ class Verdicts(unittest.TestCase):
 
 class AgainstTables(unittest.TestCase):
     def test_a_single_run_has_the_deviation_of_one_replica(self):
-        ten = Sample(5.0, 0.1)  # a deviation of 0.1 sqrt(10) = 0.316 a run
-        found = against_one_run(ten, 10, 0)
+        ten = Sample(5.0, 0.1, 9)  # a deviation of 0.1 sqrt(10) = 0.316 a run
+        found = against_one_run(ten, 0)
         self.assertAlmostEqual(found.error, math.hypot(0.1, 0.1 * math.sqrt(10)))
-        rounded = against_one_run(Sample(5.0), 10, 0.6)
+        rounded = against_one_run(Sample(5.0, 0.0, 9), 0.6)
         self.assertAlmostEqual(rounded.error, 0.6 / math.sqrt(12))
 
 

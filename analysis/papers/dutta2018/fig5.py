@@ -4,13 +4,15 @@ starts."""
 from claims import (
     LONG_RUN,
     Tolerance,
+    above,
     all_near,
     difference,
     disagrees,
     holds,
     near,
     ordered,
-    ratio,
+    paired_difference,
+    paired_ratio,
 )
 from figures import PLOTTED, SIMULATED, THEORY, Figure, Series
 from outputs import band_of, digitised, law_of, means
@@ -24,7 +26,7 @@ def speedups(outputs, scenario):
     key = lambda row: (law_of(row), int(row["learners"]), row["protocol"])
     times = outputs.samples(scenario, key, "mean_iteration_time")
     return {
-        (law, p): ratio(one, times[law, p, "async"])
+        (law, p): paired_ratio(one, times[law, p, "async"])
         for (law, p, protocol), one in times.items()
         if protocol == "sync"
     }
