@@ -2,6 +2,7 @@
 Jozefowicz, arXiv 1702.05800, 2017; the same as Chen et al., arXiv 1604.00981)."""
 
 from papers.pan2017.backups_of_50 import backups_of_50
+from papers.pan2017.cnn import fig2_cnn, fig5_cnn, fig7_cnn, fig8_cnn
 from papers.pan2017.fig2 import fig2, fig2_quadratic, ramp
 from papers.pan2017.fig3_4 import fig3_4
 from papers.pan2017.fig5 import fig5
@@ -65,4 +66,8 @@ EXPERIMENTS = [
     (backups_of_50, [8]),
     (updates, [1, 2]),
     (independent_of_b, [3]),
+    (fig2_cnn, [11]),
+    (fig5_cnn, [5]),
+    (fig7_cnn, [12]),
+    (fig8_cnn, [9]),
 ]
