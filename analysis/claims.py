@@ -1,12 +1,14 @@
 """Claims of a paper against what was measured: verdicts, and the table of them."""
 
 import csv
+import io
 import math
 from dataclasses import astuple, dataclass, field, fields
 from itertools import pairwise
 
 import numpy as np
 from student import standard_errors
+from whole import write_whole
 
 PASS, FAIL, SKIPPED, INCONSISTENT = "pass", "fail", "skipped", "paper-inconsistent"
 
@@ -244,7 +246,8 @@ def count(claims):
 
 def write_claims(claims, path):
     """claims.csv."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow([column.name for column in fields(Claim)])
-        table.writerows(astuple(claim) for claim in claims)
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow([column.name for column in fields(Claim)])
+    table.writerows(astuple(claim) for claim in claims)
+    write_whole(path, text.getvalue())

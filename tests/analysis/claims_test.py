@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "analysis"))
 
 import numpy as np
 from claims import (
+    Claim,
     Sample,
     Tolerance,
     above,
@@ -36,14 +37,24 @@ from interactive import band_trace
 from outputs import Outputs, least
 from papers import dutta2018, dutta2021, ho2013, pan2017, zhang2016
 from papers.dutta2018.fig6 import authors_times
-from papers.dutta2018.floors import async_floor, sync_floor
+from papers.dutta2018.floors import async_floor, lemma_2, sync_floor
 from papers.dutta2021.rule import QUADRATIC, ROOT, wanted
 from papers.ho2013.reads import reads_of
 from papers.laws import normal_maximum, order_statistic, speedup
 from papers.pan2017 import latencies
 from papers.pan2017.fig2 import delayed_floor
 from papers.zhang2016.fig3_quadratic import floor_of_serial, heavy_ball
-from reproduce import item_of, judge, where_from
+from replicas import (
+    first_at,
+    first_recorded,
+    jackknife,
+    late,
+    late_mean,
+    mean_at,
+    mean_curve,
+    smoothed,
+)
+from reproduce import Judged, exit_status, item_of, judge, where_from
 from results import read_records
 from student import standard_errors, tail
 
@@ -138,6 +149,7 @@ class Verdicts(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             write_claims(claims, Path(folder) / "claims.csv")
             row = read_records(Path(folder) / "claims.csv")[0]
+            self.assertEqual([path.name for path in Path(folder).iterdir()], ["claims.csv"])
         self.assertEqual((row["source"], row["claim"], row["verdict"]), ("a, b", 'with "quotes"', "pass"))
         self.assertEqual(count(claims)["pass"], 1)
 
@@ -149,6 +161,45 @@ class AgainstTables(unittest.TestCase):
         self.assertAlmostEqual(found.error, math.hypot(0.1, 0.1 * math.sqrt(10)))
         rounded = against_one_run(Sample(5.0, 0.0, 9), 0.6)
         self.assertAlmostEqual(rounded.error, 0.6 / math.sqrt(12))
+
+
+class Curves(unittest.TestCase):
+    """Numbers taken from curves."""
+
+    RAMP = (np.array([0.0, 1, 2, 3, 4]), np.array([8.0, 4, 2, 1, 3]))
+
+    def test_the_end_of_a_curve_is_its_last_share(self):
+        self.assertEqual(late_mean(self.RAMP), 2)  # x > 2
+        self.assertEqual(late_mean(self.RAMP, 0.25), 3)
+        self.assertEqual(late_mean(self.RAMP, 0.8), 2.5)
+        self.assertEqual(late([self.RAMP, (self.RAMP[0], 2 * self.RAMP[1])]).mean, 3)
+
+    def test_where_a_curve_first_comes_down_to_a_level(self):
+        self.assertEqual(first_at(*self.RAMP, 3), 1.5)
+        self.assertEqual(first_at(*self.RAMP, 2), 2)
+        self.assertEqual(first_at(*self.RAMP, 9), 0)
+        self.assertEqual(first_at(*self.RAMP, 0.5), math.inf)
+        self.assertEqual(first_recorded(*self.RAMP, 3), 2)
+        self.assertEqual(first_recorded(*self.RAMP, 0.5), math.inf)
+
+    def test_smoothing_averages_over_its_width(self):
+        grid = np.arange(5.0)
+        found = smoothed([(grid, np.array([0.0, 0, 6, 0, 0]))], grid, 2)
+        self.assertEqual(list(found), [0, 2, 2, 2, 0])
+
+    def test_means_are_taken_where_all_replicas_run(self):
+        x, mean = mean_curve([self.RAMP, (self.RAMP[0][:3], self.RAMP[1][:3] + 2)])
+        self.assertEqual((list(x), list(mean)), ([0, 1, 2], [9, 5, 3]))
+        self.assertEqual(mean_at([self.RAMP], 0.5).mean, 6)
+
+    def test_the_jackknife_of_a_mean_is_its_standard_error(self):
+        values = [1.0, 2.0, 4.0, 4.5]
+        found = jackknife(lambda one: float(np.mean(one)), values)
+        self.assertAlmostEqual(found.mean, sample(values).mean)
+        self.assertAlmostEqual(found.error, sample(values).error)
+        self.assertEqual(found.freedom, 3)
+        self.assertEqual(jackknife(lambda one: math.inf, values).error, 0)
+        self.assertEqual(jackknife(lambda one: math.inf if len(one) > 3 else 1.0, values).error, math.inf)
 
 
 class Reads(unittest.TestCase):
@@ -200,6 +251,13 @@ class ClosedForms(unittest.TestCase):
         found = authors_times("shifted-exponential", 2000)
         self.assertGreater(found[20].mean - found[19].mean, 3 * (found[11].mean - found[10].mean))
         self.assertAlmostEqual(found[1].mean, 276, delta=8)
+
+    def test_lemma_2_by_hand(self):
+        # eta = 0.1, K = 2: floor 0.1 / 4 = 0.025, then 0.025 + 0.9^t (1 - 0.025).
+        expected = [1, 0.025 + 0.9 * 0.975, 0.025 + 0.81 * 0.975]
+        for found, wanted in zip(lemma_2(0.1, 2, [0, 1, 2]), expected):
+            self.assertAlmostEqual(found, wanted)
+        self.assertAlmostEqual(lemma_2(0.1, 2, [10_000])[0], 0.025)
 
     def test_the_async_floor_is_that_of_a_simulation(self):
         rng = np.random.default_rng(1)
@@ -294,6 +352,14 @@ class Experiments(unittest.TestCase):
         self.assertEqual([claim.verdict for claim in judged.claims], ["skipped", "pass"])
         self.assertEqual(judged.missing, {"broken": "could not be judged: KeyError: 'nowhere'"})
         self.assertIn("Traceback", told.getvalue())
+        self.assertEqual(exit_status(judged), 1)
+
+    def test_a_claim_that_fails_ends_with_1(self):
+        status = lambda *verdicts: exit_status(
+            Judged(claims=[Claim("1", "", "", "", "", "", one) for one in verdicts])
+        )
+        self.assertEqual(status("pass", "fail"), 1)
+        self.assertEqual(status("pass", "skipped", "paper-inconsistent"), 0)
 
     def test_what_lacks_data_is_said_with_where_to_get_it(self):
         for reason in ('no folder "mnist": looked at x', "/data/mnist: holds no train-labels"):
