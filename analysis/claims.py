@@ -76,12 +76,11 @@ def paired_difference(one, other):
 
 
 def paired_ratio(one, other):
-    """The Sample of the quotient of the means of two whose replicas share their seeds; its error is
-    that of one - quotient x other."""
+    """The Sample of the quotient of the means of two whose replicas share their seeds; its error,
+    and the values of the replicas, are those of one - quotient x other."""
     assert len(one.values) == len(other.values)
     mean = one.mean / other.mean
-    rest = sample((one.values - mean * other.values) / other.mean)
-    return Sample(mean, rest.error, rest.freedom)
+    return sample(mean + (one.values - mean * other.values) / other.mean)
 
 
 def scaled(samples, factor):
@@ -188,7 +187,8 @@ def ordered(id, source, claim, values, errors=4, gap=difference):
     place, low, high = values[int(np.argmax(far))]
     told = f"nearest to breaking it of {len(values)}: {low} and {high} at {place}"
     tolerance = f"{errors:g} standard errors" if errors else ""
-    return Claim(id, source, claim, "<=", tolerance, told, verdict(max(far) <= 1))
+    expected = f"<=, but for {tolerance}" if errors else "<="
+    return Claim(id, source, claim, expected, tolerance, told, verdict(max(far) <= 1))
 
 
 def is_above(gap, errors=4):
@@ -211,7 +211,7 @@ def rising(id, source, claim, samples, errors=4, gap=difference):
     return holds(id, source, claim, expected, all(is_above(one, errors) for one in gaps), told)
 
 
-def nearest_to_0(gaps, errors):
+def nearest_to_0(gaps, errors=4):
     """The Sample that is least above 0."""
     return min(gaps, key=lambda one: in_units(one.mean, chance(one, errors)))
 

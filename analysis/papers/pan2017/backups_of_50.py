@@ -21,7 +21,7 @@ PARTS = 40
 def median(times):
     """With a standard error from those of parts of the run, which are as good as independent."""
     parts = [np.median(part) for part in np.array_split(times, PARTS)]
-    return Sample(float(np.median(times)), sample(parts).error)
+    return Sample(float(np.median(times)), sample(parts).error, PARTS - 1)
 
 
 def setting(row):
