@@ -43,6 +43,7 @@ from papers.ho2013.reads import reads_of
 from papers.laws import normal_maximum, order_statistic, speedup
 from papers.pan2017 import latencies
 from papers.pan2017.fig2 import delayed_floor
+from papers.zhang2016.fig3_mnist import spread
 from papers.zhang2016.fig3_quadratic import floor_of_serial, heavy_ball
 from replicas import (
     first_at,
@@ -234,6 +235,13 @@ class ClosedForms(unittest.TestCase):
         losses = heavy_ball(2000, 30)
         self.assertAlmostEqual(losses[-1] / floor_of_serial(30), 1, delta=1e-9)
         self.assertAlmostEqual(losses[1], (1 - 0.012) ** 2 + 0.012**2 / 60, delta=1e-12)
+
+    def test_the_spread_is_that_of_the_farthest(self):
+        found = {("step", name): Sample(0.1) for name in ("hardsync", *(f"n = {n}" for n in (1, 2, 6, 15, 30)))}
+        found["step", "n = 6"] = Sample(0.15)
+        self.assertAlmostEqual(spread(found, "step"), 0.05)
+        found["step", "n = 30"] = Sample(math.nan)
+        self.assertFalse(spread(found, "step") <= 1)
 
     def test_order_statistics_are_those_of_draws(self):
         draws = np.random.default_rng(1).random((200_000, 8))
