@@ -1,10 +1,14 @@
 """Claims of a paper against what was measured: verdicts, and the table of them."""
 
 import csv
+import io
 import math
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, dataclass, field, fields
+from itertools import pairwise
 
 import numpy as np
+from student import standard_errors
+from whole import write_whole
 
 PASS, FAIL, SKIPPED, INCONSISTENT = "pass", "fail", "skipped", "paper-inconsistent"
 
@@ -24,10 +28,13 @@ class Claim:
 
 @dataclass
 class Sample:
-    """A mean over replicas and its standard error (0 where it has none)."""
+    """A mean over replicas, its standard error (0 where it has none), the degrees of freedom that
+    error is estimated with, and the values of the replicas where they are known."""
 
     mean: float
     error: float = 0.0
+    freedom: float = math.inf
+    values: np.ndarray | None = field(default=None, repr=False, compare=False)
 
     def __str__(self):
         return f"{self.mean:.5g}" + (f" (se {self.error:.2g})" if self.error > 0 else "")
@@ -36,30 +43,68 @@ class Sample:
 def sample(values):
     """The Sample of one value a replica."""
     values = np.asarray(values, float)
-    error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else 0.0
-    return Sample(float(values.mean()), float(error))
+    if len(values) == 1:
+        return Sample(float(values[0]), values=values)
+    error = values.std(ddof=1) / math.sqrt(len(values))
+    return Sample(float(values.mean()), float(error), len(values) - 1, values)
+
+
+def freedom_of_sum(*parts):
+    """Welch and Satterthwaite's degrees of freedom; parts: (standard error, its freedom)."""
+    fourth = sum(error**4 / freedom for error, freedom in parts)
+    return sum(error**2 for error, _ in parts) ** 2 / fourth if fourth > 0 else math.inf
 
 
 def ratio(one, other):
     """The Sample of the quotient of two independent ones."""
     mean = one.mean / other.mean
-    return Sample(mean, abs(mean) * math.hypot(one.error / one.mean, other.error / other.mean))
+    parts = [(abs(mean) * part.error / abs(part.mean), part.freedom) for part in (one, other)]
+    return Sample(mean, math.hypot(*(error for error, _ in parts)), freedom_of_sum(*parts))
 
 
 def difference(one, other):
     """The Sample of the difference of two independent ones."""
-    return Sample(one.mean - other.mean, math.hypot(one.error, other.error))
+    parts = [(part.error, part.freedom) for part in (one, other)]
+    error = math.hypot(one.error, other.error)
+    return Sample(one.mean - other.mean, error, freedom_of_sum(*parts))
+
+
+def paired_difference(one, other):
+    """The Sample of the difference of two whose replicas share their seeds."""
+    assert len(one.values) == len(other.values)
+    return sample(one.values - other.values)
+
+
+def paired_ratio(one, other):
+    """The Sample of the quotient of the means of two whose replicas share their seeds; its error,
+    and the values of the replicas, are those of one - quotient x other."""
+    assert len(one.values) == len(other.values)
+    mean = one.mean / other.mean
+    return sample(mean + (one.values - mean * other.values) / other.mean)
 
 
 def scaled(samples, factor):
     """{key: Sample}, each times a number."""
-    return {key: Sample(factor * one.mean, factor * one.error) for key, one in samples.items()}
+    return {key: times(one, factor) for key, one in samples.items()}
 
 
-def against_one_run(one, replicas, unit):
+def times(one, factor):
+    """The Sample times a number."""
+    values = None if one.values is None else factor * one.values
+    return Sample(factor * one.mean, abs(factor) * one.error, one.freedom, values)
+
+
+def against_one_run(one, unit):
     """A mean of replicas for comparison with a single run of the same size that is rounded to
     multiples of `unit`: its error is that of their difference."""
-    return Sample(one.mean, math.hypot(one.error * math.sqrt(replicas + 1), unit / math.sqrt(12)))
+    error = math.hypot(one.error * math.sqrt(one.freedom + 2), unit / math.sqrt(12))
+    return Sample(one.mean, error, one.freedom)
+
+
+def chance(one, errors):
+    """How far the mean of a Sample comes from what it estimates as seldom as a normal variable does
+    by so many standard errors: few replicas tell little of their own error."""
+    return standard_errors(errors, one.freedom) * one.error if one.error else 0.0
 
 
 @dataclass
@@ -68,10 +113,10 @@ class Tolerance:
 
     relative: float = 0.0
     absolute: float = 0.0
-    errors: float = 0.0  # standard errors
+    errors: float = 0.0  # standard errors, by Student's t
 
     def bound(self, expected, measured):
-        return max(self.relative * abs(expected), self.absolute, self.errors * measured.error)
+        return max(self.relative * abs(expected), self.absolute, chance(measured, self.errors))
 
     def __str__(self):
         words = []
@@ -92,13 +137,19 @@ def verdict(is_met):
     return PASS if is_met else FAIL
 
 
+def in_units(distance, bound):
+    """distance / bound; infinite for what is no number and for any distance where nothing is
+    tolerated."""
+    if math.isnan(distance) or math.isnan(bound):
+        return math.inf
+    if bound > 0:
+        return distance / bound if math.isfinite(distance) else distance
+    return math.copysign(math.inf, distance) if distance else 0.0
+
+
 def excess(expected, measured, tolerance):
     """Distance in units of what is tolerated; infinite for what is no number."""
-    distance = abs(measured.mean - expected)
-    if distance == 0:
-        return 0.0
-    bound = tolerance.bound(expected, measured)
-    return distance / bound if math.isfinite(distance) and bound > 0 else math.inf
+    return in_units(abs(measured.mean - expected), tolerance.bound(expected, measured))
 
 
 def near(id, source, claim, expected, measured, tolerance):
@@ -122,19 +173,47 @@ def holds(id, source, claim, expected, is_met, measured, tolerance=""):
     return Claim(id, source, claim, expected, tolerance, measured, verdict(is_met))
 
 
-def ordered(id, source, claim, values, errors=4):
-    """low <= high, up to so many standard errors, for every one of values (place, low, high)."""
+def ordered(id, source, claim, values, errors=4, gap=difference):
+    """low <= high, up to so many standard errors of their gap (difference or paired_difference), for
+    every one of values (place, low, high)."""
     assert values, id
 
     def beyond(low, high):
-        return (low.mean - high.mean) / max(math.hypot(low.error, high.error), 1e-12 * high.mean)
+        over = gap(low, high)
+        rounding = 1e-12 * abs(high.mean)
+        return in_units(over.mean, max(chance(over, errors), rounding))
 
     far = [beyond(low, high) for _, low, high in values]
     place, low, high = values[int(np.argmax(far))]
     told = f"nearest to breaking it of {len(values)}: {low} and {high} at {place}"
-    return Claim(
-        id, source, claim, "<=", f"{errors:g} standard errors", told, verdict(max(far) <= errors)
-    )
+    tolerance = f"{errors:g} standard errors" if errors else ""
+    expected = f"<=, but for {tolerance}" if errors else "<="
+    return Claim(id, source, claim, expected, tolerance, told, verdict(max(far) <= 1))
+
+
+def is_above(gap, errors=4):
+    """A Sample is above 0 by more than so many standard errors."""
+    return gap.mean > chance(gap, errors)
+
+
+def above(id, source, claim, gap, errors=4, told=""):
+    """A Sample is above 0 by more than so many standard errors."""
+    expected = f"> 0 by more than {errors:g} standard errors"
+    return holds(id, source, claim, expected, is_above(gap, errors), told or str(gap))
+
+
+def rising(id, source, claim, samples, errors=4, gap=difference):
+    """Each Sample is above the one before by more than so many standard errors of their gap."""
+    gaps = [gap(high, low) for low, high in pairwise(samples)]
+    assert gaps, id
+    told = f"{', '.join(map(str, samples))}; nearest to breaking it: by {nearest_to_0(gaps, errors)}"
+    expected = f"each time by more than {errors:g} standard errors"
+    return holds(id, source, claim, expected, all(is_above(one, errors) for one in gaps), told)
+
+
+def nearest_to_0(gaps, errors=4):
+    """The Sample that is least above 0."""
+    return min(gaps, key=lambda one: in_units(one.mean, chance(one, errors)))
 
 
 def disagrees(id, source, claim, expected, theirs, tolerance):
@@ -167,7 +246,8 @@ def count(claims):
 
 def write_claims(claims, path):
     """claims.csv."""
-    with open(path, "w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow([field.name for field in fields(Claim)])
-        table.writerows(astuple(claim) for claim in claims)
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow([column.name for column in fields(Claim)])
+    table.writerows(astuple(claim) for claim in claims)
+    write_whole(path, text.getvalue())

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 from collections import defaultdict
 from pathlib import Path
 
@@ -149,6 +150,11 @@ def update_of(row):
 def band_of(samples):
     """Half the 95 % band of each Sample."""
     return [1.96 * one.error for one in samples]
+
+
+def least(samples):
+    """The Sample of least mean; one that is no number never is."""
+    return min(samples, key=lambda one: math.inf if math.isnan(one.mean) else one.mean)
 
 
 def means(samples):

@@ -6,6 +6,7 @@ from claims import FAIL, INCONSISTENT, PASS, SKIPPED, Claim, count
 from origins import duration, read_origins
 from page import counts_html, document, table_of
 from results import read_records
+from whole import write_whole
 
 HEADS = (PASS, FAIL, SKIPPED, INCONSISTENT)
 
@@ -41,6 +42,6 @@ def write_overview(page, titles):
     folder = page.parent
     rows = [paper_row(folder, name, title) for name, title in titles.items()]
     body = table_of(("paper", "claims", "time of its runs"), rows)
-    page.write_text(document("Papers that gradrace reproduces", body), encoding="utf-8")
+    write_whole(page, document("Papers that gradrace reproduces", body))
     print_table(folder, list(titles))
     print(f"page: {page}")

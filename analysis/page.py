@@ -9,6 +9,7 @@ from figures import PLOTTED, SIMULATED, THEORY
 from interactive import plotly_html
 from origins import duration
 from plotly.offline import get_plotlyjs
+from whole import write_whole
 
 # What a reader should see first comes first.
 VERDICTS = {FAIL: style.VERMILION, INCONSISTENT: "#A8467E", PASS: "#007A59", SKIPPED: "#666666"}
@@ -194,4 +195,4 @@ brings it back; a double click leaves it alone.</p>
 <h2 id="origins">How it was made</h2>
 {origins_html(origins, command, quick)}"""
     script = get_plotlyjs() if judged.figures else ""
-    path.write_text(document(paper.TITLE, body, script), encoding="utf-8")
+    write_whole(path, document(paper.TITLE, body, script))

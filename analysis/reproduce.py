@@ -99,16 +99,21 @@ def reproduce(name, folder, quick):
     paper = paper_named(name)
     judged = judge(paper, Outputs(folder))
     command = f"gradrace reproduce {name}" + (" --quick" if quick else "")
+    write_claims(judged.claims, folder / "claims.csv")
     draw_figures(judged.figures, folder / "figures")
     write_page(folder / "index.html", paper, judged, read_origins(folder), command, quick)
-    write_claims(judged.claims, folder / "claims.csv")
     counts = count(judged.claims)
     for claim in judged.claims:
         if claim.verdict == FAIL:
             print(f"fails: {claim.id}: {claim.claim}: {claim.measured}, expected {claim.expected}")
     print(f"claims of {name}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items()))
     print(f"page: {folder / 'index.html'}")
-    return 1 if counts[FAIL] or judged.is_broken else 0
+    return exit_status(judged)
+
+
+def exit_status(judged):
+    """1 if a claim fails or an experiment could not be judged."""
+    return 1 if count(judged.claims)[FAIL] or judged.is_broken else 0
 
 
 def print_titles(names):

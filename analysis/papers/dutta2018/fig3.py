@@ -1,5 +1,9 @@
 """Figs 3 and 4: who waits for whom."""
 
+from collections import defaultdict
+from itertools import pairwise
+
+from claims import holds
 from figures import Bar, Figure
 
 
@@ -12,6 +16,7 @@ def timelines(outputs):
         note="A bar is a gradient, named by the version it is of. The paper gives no numbers.",
     )
     names = {}
+    bars = defaultdict(lambda: defaultdict(list))  # {protocol: {learner: its bars}}
     for event in outputs.trace("fig3_who_waits_for_whom"):
         point = event["pid"]
         if event.get("name") == "process_name":
@@ -22,5 +27,45 @@ def timelines(outputs):
         row = f"{names[point]}, {event['tid']}"
         facts = event["args"]
         end = start + event["dur"] / 1e6
-        figure.bars.append(Bar(row, start, end, facts["fate"], f"w{facts['version']}"))
-    return [figure], []
+        bar = Bar(row, start, end, facts["fate"], f"w{facts['version']}")
+        figure.bars.append(bar)
+        bars[names[point].split()[0]][event["tid"]].append(bar)
+    return [figure], [waits(bars), again(bars)]
+
+
+def neighbours(bars, protocol):
+    """Each pair of bars of a learner that follow each other."""
+    for one in bars[protocol].values():
+        yield from pairwise(sorted(one, key=lambda bar: bar.start))
+
+
+def waits(bars):
+    gaps = {
+        protocol: sum(later.start > bar.end + 1e-5 for bar, later in neighbours(bars, protocol))
+        for protocol in ("k-async", "k-batch-async")
+    }
+    return holds(
+        "6.waits",
+        "Fig 4",
+        "P = 3, K = 2, up to the fourth update: K-async has learners that wait for the update, "
+        "K-batch-async has none: gaps between the gradients of a learner",
+        "some, none",
+        gaps["k-async"] > 0 == gaps["k-batch-async"],
+        f"{gaps['k-async']}, {gaps['k-batch-async']}",
+    )
+
+
+def again(bars):
+    found = {
+        protocol: sum(later.label == bar.label for bar, later in neighbours(bars, protocol))
+        for protocol in ("k-async", "k-batch-async")
+    }
+    return holds(
+        "6.again",
+        "Fig 4",
+        "P = 3, K = 2, up to the fourth update: a learner of K-batch-async computes a second "
+        "gradient of the version that it has (w0 of learner 3), none of K-async does: such gradients",
+        "none, some",
+        found["k-async"] == 0 < found["k-batch-async"],
+        f"{found['k-async']}, {found['k-batch-async']}",
+    )

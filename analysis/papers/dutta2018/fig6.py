@@ -93,7 +93,7 @@ def pareto_crossing(times):
     a, s = plotted["pareto", "k-async", 13], plotted["pareto", "k-sync", 13]
     yield holds(
         "5.pareto-plotted",
-        "Fig 6",
+        "derived: Fig 6's plotted values, no run",
         "Pareto(2, 1): the plotted K-async lies above K-sync at K = 13",
         "K-async > K-sync",
         a > s,
@@ -160,7 +160,7 @@ def fig6_inconsistencies():
         for k in (10, 20):
             yield disagrees(
                 f"9.lemma4-{law}-{k}",
-                "Fig 6 against Lemma 4",
+                "Fig 6 against Lemma 4 (no run)",
                 f"{NAME[law]}, K = {k}: the plotted K-batch-async is K E[X] / P",
                 200 * k,
                 plotted[law, "k-batch-async", k],

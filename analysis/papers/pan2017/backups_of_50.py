@@ -3,7 +3,7 @@
 import json
 
 import numpy as np
-from claims import Sample, Tolerance, disagrees, holds, sample
+from claims import Sample, Tolerance, holds, near, sample
 from figures import PLOTTED, SIMULATED, Figure, Series
 from outputs import band_of, means
 
@@ -21,7 +21,7 @@ PARTS = 40
 def median(times):
     """With a standard error from those of parts of the run, which are as good as independent."""
     parts = [np.median(part) for part in np.array_split(times, PARTS)]
-    return Sample(float(np.median(times)), sample(parts).error)
+    return Sample(float(np.median(times)), sample(parts).error, PARTS - 1)
 
 
 def setting(row):
@@ -50,7 +50,7 @@ def backups_of_50(outputs):
     medians = Steps("median", {key: median(one) for key, one in times.items()})
     averages = Steps("mean", {key: sample(one) for key, one in times.items()})
     claims = [*falls(medians), *interior(medians), *interior(averages)]
-    claims += [*fifth(averages), crowds(medians)]
+    claims += [*best(medians), *fifth(averages), crowds(medians)]
     return [steps_figure(medians), gain_figure(medians)], claims
 
 
@@ -70,15 +70,30 @@ def falls(medians):
 def interior(steps):
     for link in (FREE, NULL_STEPS):
         gain = steps.gains(ALONE, link)
-        best = int(np.argmax(gain))
+        at = int(np.argmax(gain))
         yield holds(
             f"8.gain-{steps.name}-{SHORT[link]}",
             SOURCE,
             f"N = 50, {ALONE}, {link}: the gain t(0) / t(b) 50 / (50 + b), t the {steps.name} "
             "step, is largest inside b = 0 to 8 (paper, median: b = 3, + 9.5 %)",
             "1 <= b <= 7",
-            1 <= best <= 7,
-            f"b = {best}: {100 * (gain[best] - 1):+.1f} %; b = 3: {100 * (gain[3] - 1):+.1f} %",
+            1 <= at <= 7,
+            f"b = {at}: {100 * (gain[at] - 1):+.1f} %; b = 3: {100 * (gain[3] - 1):+.1f} %",
+        )
+
+
+def best(medians):
+    for link in (FREE, NULL_STEPS):
+        gain = medians.gains(ALONE, link)
+        measured = int(np.argmax(gain))
+        yield holds(
+            f"8.best-{SHORT[link]}",
+            SOURCE,
+            f"N = 50, {ALONE}, {link}: the gain of the median step is largest at so many backups",
+            f"b = {BEST}",
+            measured == BEST,
+            f"b = {measured}: {100 * (gain[measured] - 1):+.1f} %; b = {BEST}: "
+            f"{100 * (gain[BEST] - 1):+.1f} %",
         )
 
 
@@ -98,27 +113,26 @@ def fifth(averages):
             (over < 1) == (link == FREE),
             f"{over:.4f}",
         )
-    best = int(np.argmin(steps[SLOW]))
+    shortest = int(np.argmin(steps[SLOW]))
     yield holds(
         "8.shortest",
         SOURCE,
         f"N = 50, {SLOW}: b of the shortest mean step",
         "3 to 5 (paper, median: 4)",
-        3 <= best <= 5,
-        str(best),
+        3 <= shortest <= 5,
+        str(shortest),
     )
 
 
 def crowds(medians):
-    gain = max(medians.gains(CROWDS, FREE))
-    return disagrees(
+    return near(
         "8.crowds",
-        "TensorFlow's Fig 8 against Pan et al., Fig 3",
+        f"{SOURCE}, with the stragglers of Pan et al., Fig 3",
         "N = 50, stragglers in crowds, as Fig 3 has them on 100 workers: the most that backups "
-        "gain of the median step (more than half of the iterations of 50 have no straggler then, "
-        "so that the median hardly knows of them)",
-        gain,
+        "gain of the median step, as in TensorFlow's Fig 8 (here more than half of the iterations "
+        "of 50 have no straggler, so that the median hardly knows of them)",
         BEST_GAIN,
+        Sample(max(medians.gains(CROWDS, FREE))),
         Tolerance(relative=0.02),
     )
 

@@ -3,7 +3,7 @@
 from claims import holds
 from figures import PLOTTED, SIMULATED, THEORY, Figure, Series
 from papers.pan2017.latencies import ITERATIONS, iterations
-from papers.pan2017.stand_in import NAME, TARGET, left_to_a_gpu, place_of
+from papers.pan2017.stand_in import NAME, TARGET, place_of
 
 NS = (50, 70, 80, 90, 100)
 BACKUPS = 6
@@ -65,7 +65,4 @@ def claims_of(over_100):
         "ratio < 2",
         over_100[50] < 2,
         f"{over_100[50]:.3f}",
-    )
-    yield left_to_a_gpu(
-        "5.cnn", "Fig 5", "a cnn on CIFAR-10: twice the gradients take more than half the updates"
     )

@@ -1,6 +1,6 @@
 """Fig 6: how many of 100 machines should be backups, as the paper estimates it."""
 
-from claims import Sample, holds, sample
+from claims import Sample, holds, sample, times
 from figures import SIMULATED, THEORY, Figure, Series
 from outputs import band_of, means
 from papers.pan2017 import latencies
@@ -17,8 +17,7 @@ FORMS = {
 
 def hours(steps, updates=iterations):
     """{N: Sample of the hours of training} with these mean steps in seconds."""
-    factor = {n: updates(n) / 3600 for n in steps}
-    return {n: Sample(factor[n] * one.mean, factor[n] * one.error) for n, one in steps.items()}
+    return {n: times(one, updates(n) / 3600) for n, one in steps.items()}
 
 
 def best_of(times):

@@ -77,15 +77,13 @@ def histograms(counts):
 
 
 def table(counts):
-    replicas = len(counts["exp(1)", 1])
-    compared = lambda one, unit: against_one_run(one, replicas, unit)
     for tau in range(3):
         yield all_near(
             f"4.share-{tau}",
             TABLE,
             f"1-softsync, seven laws: share of staleness {tau}",
             [
-                (law, row[0][tau], compared(share(counts[law, 1], lambda t: t == tau), 0.001))
+                (law, row[0][tau], against_one_run(share(counts[law, 1], lambda t: t == tau), 0.001))
                 for law, row in TABLE_ROWS.items()
             ],
             Tolerance(errors=4),
@@ -94,7 +92,7 @@ def table(counts):
         values = []
         for law, row in TABLE_ROWS.items():
             unit = 0.001 if row[1][i] > 0.01 else 1e-5
-            one = compared(share(counts[law, n], lambda tau: tau > 2 * n), unit)
+            one = against_one_run(share(counts[law, n], lambda tau: tau > 2 * n), unit)
             values.append((law, row[1][i], one))
         yield all_near(
             f"4.beyond-{n}",
@@ -109,7 +107,7 @@ def table(counts):
             TABLE,
             f"{n}-softsync, seven laws: the largest staleness of 200,000 gradients",
             [
-                (law, row[2][i], compared(sample([max(one) for one in counts[law, n]]), 1))
+                (law, row[2][i], against_one_run(sample([max(one) for one in counts[law, n]]), 1))
                 for law, row in TABLE_ROWS.items()
             ],
             Tolerance(errors=4),

@@ -1,0 +1,96 @@
+"""The cnns that stand in for Inception, where a GPU has run them: items 5, 9, 11 and 12."""
+
+from itertools import pairwise
+
+from claims import holds, ratio, skipped
+from outputs import Missing, least
+from papers.pan2017.fig2 import ERRORS, delay_and_rate
+from papers.pan2017.fig8 import MACHINES
+from replicas import first_at, late, mean_curve
+
+TARGET = 0.35  # test error on CIFAR-10
+
+
+def fig2_cnn(outputs):
+    def judged():
+        errors = outputs.samples("gpu/fig2_how_stale_is_too_stale", delay_and_rate, "final_test_error")
+        best = {d: least(one for (delay, _), one in errors.items() if delay == d) for d in ERRORS}
+        over = [ratio(one, best[0]).mean for one in best.values()]
+        return over == sorted(over), ", ".join(map(str, best.values()))
+
+    return row(
+        "11.cnn",
+        "Fig 2",
+        "a cnn on MNIST, 25 epochs, the best of four rates: test errors at staleness 0, 20, 50 "
+        "(paper: 0.36 %, 0.47 %, 0.79 %)",
+        "they rise",
+        judged,
+    )
+
+
+def fig5_cnn(outputs):
+    def judged():
+        scenario = "gpu/fig5_how_many_updates_until_it_converges"
+        gradients = lambda row: int(row["learners"]) - 6
+        curves = outputs.curves(scenario, gradients, "update", "test_error")
+        updates = {n: first_at(*mean_curve(found), TARGET) for n, found in curves.items()}
+        over = updates[50] / updates[100]
+        return 1 < over < 2, f"{over:.3f}"
+
+    return row(
+        "5.cnn",
+        "Fig 5",
+        "a cnn on CIFAR-10: updates to a test error of 35 % at N = 50 over those at N = 100",
+        "1 to 2",
+        judged,
+    )
+
+
+def fig7_cnn(outputs):
+    def judged():
+        rate_of = lambda row: float(row["learning_rate.eta"])
+        curves = outputs.curves("gpu/fig7_which_rate_is_best", rate_of, "update", "test_error")
+        ends = {rate: late(found, 0.05).mean for rate, found in sorted(curves.items())}
+        places = [
+            first_at(*mean_curve(curves[rate]), 1.1 * end) for rate, end in ends.items()
+        ]
+        falls = all(large < small for small, large in pairwise(ends.values()))
+        told = ", ".join(f"{rate:g}: {end:.4f}" for rate, end in ends.items())
+        return falls and places == sorted(places), f"{told}; {', '.join(map(str, places))}"
+
+    return row(
+        "12.cnn",
+        "Fig 7",
+        "a cnn on CIFAR-10: a smaller rate converges sooner (to 1.1 x its end) and ends higher",
+        "ends fall with the rate, updates rise",
+        judged,
+    )
+
+
+def fig8_cnn(outputs):
+    def judged():
+        ends = {}
+        for machines in MACHINES:
+            scenario = f"gpu/fig8_who_wins_on_{machines}_machines"
+            curves = outputs.curves(scenario, lambda row: row["protocol"], "time", "test_error")
+            ends[machines] = [late(curves[name], 0.3) for name in ("backup", "async")]
+        told = "; ".join(f"{m}: {sync} and {stale}" for m, (sync, stale) in ends.items())
+        return all(sync.mean < stale.mean for sync, stale in ends.values()), told
+
+    return row(
+        "9.cnn",
+        "Fig 8",
+        "a cnn on CIFAR-10, 53, 106 and 212 machines: final test errors of sync with backups and "
+        "of async",
+        "lower, each time",
+        judged,
+    )
+
+
+def row(id, source, claim, expected, judged):
+    """The one claim of an experiment, judged() = (is it met?, measured), or why it is not."""
+    try:
+        is_met, measured = judged()
+    except Missing as reason:
+        return [], [skipped(id, source, claim, str(reason))]
+    return [], [holds(id, source, claim, expected, is_met, measured)]
