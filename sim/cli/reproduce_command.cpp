@@ -134,7 +134,7 @@ Paper planned(const std::string& name, const fs::path& out, const ReproduceOptio
   }
   for (const auto& file : sorted_entries(papers_folder() / name / "gpu")) {
     paper.experiments.push_back({"gpu/" + file.stem().string(), file, Fate::skipped,
-                                 "takes a GPU, and this program has no CUDA device"});
+                                 "takes a GPU, and the CUDA device has not yet run on one"});
   }
   return paper;
 }
