@@ -114,9 +114,13 @@ class Tolerance:
     relative: float = 0.0
     absolute: float = 0.0
     errors: float = 0.0  # standard errors, by Student's t
+    most: float = math.inf  # those at most, relative: one wild replica makes them as large as its harm
 
     def bound(self, expected, measured):
-        return max(self.relative * abs(expected), self.absolute, chance(measured, self.errors))
+        by_chance = chance(measured, self.errors)
+        if by_chance:
+            by_chance = min(by_chance, self.most * abs(expected))
+        return max(self.relative * abs(expected), self.absolute, by_chance)
 
     def __str__(self):
         words = []
@@ -125,12 +129,13 @@ class Tolerance:
         if self.absolute:
             words.append(f"{self.absolute:g}")
         if self.errors:
-            words.append(f"{self.errors:g} standard errors")
+            most = f" (at most {100 * self.most:g} %)" if math.isfinite(self.most) else ""
+            words.append(f"{self.errors:g} standard errors{most}")
         return " or ".join(words)
 
 
 # For means over long runs.
-LONG_RUN = Tolerance(relative=0.01, errors=4)
+LONG_RUN = Tolerance(relative=0.01, errors=4, most=0.1)
 
 
 def verdict(is_met):

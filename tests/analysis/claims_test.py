@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "analysis"))
 
 import numpy as np
 from claims import (
+    LONG_RUN,
     Claim,
     Sample,
     Tolerance,
@@ -119,6 +120,12 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(rising("1", "", "", steps, errors=3).verdict, "pass")
         self.assertIn("by 0.5", rising("1", "", "", steps).measured)
         self.assertEqual(rising("1", "", "", [Sample(1), Sample(math.nan)]).verdict, "fail")
+
+    def test_a_wild_replica_does_not_excuse_itself(self):
+        wild = sample([4.0] * 9 + [90.0])
+        self.assertEqual(near("1", "", "", 4, wild, Tolerance(errors=4)).verdict, "pass")
+        self.assertEqual(near("1", "", "", 4, wild, Tolerance(errors=4, most=0.1)).verdict, "fail")
+        self.assertEqual(near("1", "", "", 4, wild, LONG_RUN).verdict, "fail")
 
     def test_a_paper_that_contradicts_itself_is_called_so(self):
         self.assertEqual(disagrees("1", "", "", 1, 1.2, Tolerance(relative=0.1)).verdict, "paper-inconsistent")

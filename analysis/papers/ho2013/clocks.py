@@ -117,7 +117,7 @@ def clock_claims(times):
             + (" = H_32" if law == "exponential" else ""),
             SYNC_CLOCK[law],
             times[law, 0],
-            Tolerance(errors=4),
+            Tolerance(errors=4, most=0.1),
         )
         yield near(
             f"4.limit-{law}",
