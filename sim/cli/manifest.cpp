@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "sim/cli/usage_error.h"
 #include "sim/cli/version.h"
 #include "sim/hash.h"
 
@@ -77,18 +78,23 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
   return manifest.dump(2) + "\n";
 }
 
-Held held_results(const std::filesystem::path& folder, const Scenario& scenario) {
+bool holds_results(const std::filesystem::path& folder, const Scenario& scenario) {
   const auto path = folder / "manifest.json";
   std::ifstream file(path);
-  if (!file) return Held::nothing;
+  if (!file) return false;
   const Json manifest = Json::parse(file, nullptr, false);
-  if (!manifest.is_object() || !manifest.contains("runs")) return Held::other;
-  if (manifest["runs_finished"] != manifest["runs"]) return Held::unfinished;
+  const bool is_manifest = manifest.is_object() && manifest.contains("runs");
+  if (is_manifest && manifest["runs_finished"] != manifest["runs"]) return false;
   const bool younger =
       std::filesystem::last_write_time(path) >= std::filesystem::last_write_time("/proc/self/exe");
-  const bool same = younger && manifest["version"] == version() &&
-                    manifest["scenario"] == Json::parse(scenario.resolved);
-  return same ? Held::same : Held::other;
+  if (is_manifest && younger && manifest["version"] == version() &&
+      manifest["scenario"] == Json::parse(scenario.resolved)) {
+    return true;
+  }
+  throw UsageError(
+      folder.string() +
+      ": holds results of another scenario, form or program; use --force to run all again, or "
+      "--out DIR for another folder");
 }
 
 }  // namespace gradrace
