@@ -18,6 +18,7 @@ bool passes(const SearchRule& rule, double target, double accuracy) {
 
 /// Mean of so many of the values, drawn with replacement.
 double resampled_mean(const std::vector<double>& values, std::uint32_t count, Stream& words) {
+  GRADRACE_CHECK(!values.empty(), "runs to draw from");
   boost::random::uniform_smallint<std::size_t> any(0, values.size() - 1);
   double sum = 0;
   for (std::uint32_t i = 0; i < count; ++i) sum += values[any(words)];
