@@ -158,7 +158,8 @@ TEST_CASE("switch search: success probabilities of the published searches") {
     std::uint32_t settings, first_runs, runs;
     double setup1, setup2;
   };
-  // Of 4,000 searches each; which runs stood for 12.5 % of setup 1 is not said.
+  // Of 4,000 searches each, two standard errors 0.016; which runs stood for 12.5 % of setup 1 is
+  // not said.
   for (const Row& row :
        {Row{5, 0, 1, 0.41, 0}, Row{5, 0, 3, 0.86, 0}, Row{5, 0, 5, 0.97, 0}, Row{5, 1, 1, 0.37, 0},
         Row{5, 3, 3, 0.75, 0}, Row{5, 5, 5, 0.87, 0}, Row{4, 0, 1, 0.55, 0.47},
@@ -167,9 +168,9 @@ TEST_CASE("switch search: success probabilities of the published searches") {
     CAPTURE(row.settings);
     CAPTURE(row.first_runs);
     CAPTURE(row.runs);
-    CHECK(std::abs(success(rule, setup1_first, setup1) - row.setup1) <= 0.03);
+    CHECK(std::abs(success(rule, setup1_first, setup1) - row.setup1) <= 0.025);
     if (row.settings == 4) {
-      CHECK(std::abs(success(rule, setup2_first, setup2) - row.setup2) <= 0.03);
+      CHECK(std::abs(success(rule, setup2_first, setup2) - row.setup2) <= 0.025);
     }
   }
 }
