@@ -28,6 +28,7 @@ enum class Purpose : std::uint8_t {
   pull,                 // time of the model's way to a learner's draw-th minibatch
   push,                 // time of its gradient's way back
   failure,              // time to a learner's draw-th change from up to down or back
+  bootstrap,            // which runs the draw-th resampled search sees
 };
 
 /// The name of a random stream.  Equal names give equal numbers, on every machine and in any order

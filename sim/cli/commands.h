@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/switch_search.h"
 #include "sim/cli/scenario.h"
 
 namespace gradrace {
@@ -27,6 +28,16 @@ struct ReproduceOptions {
   bool force = false, quiet = false;
 };
 
+struct SearchOptions {
+  std::filesystem::path file;
+  ScenarioChanges changes;
+  SearchRule rule;               // first_runs 0 with a target, and only then
+  std::optional<double> target;  // accuracy; none: that of the first protocol alone
+  std::filesystem::path out;     // empty: out/search-<name>
+  unsigned jobs = 0;             // 0: the number of cores
+  bool force = false, quiet = false;
+};
+
 struct FitOptions {
   std::filesystem::path trace;
   std::optional<std::string> column, learner;  // empty learner: all rows are one learner's
@@ -38,6 +49,7 @@ struct FitOptions {
 /// (ScenarioError, UsageError, std::runtime_error).
 int run_command(const RunOptions& options);
 int reproduce_command(const ReproduceOptions& options);
+int search_command(const SearchOptions& options);
 int fit_command(const FitOptions& options);
 /// curves: the error curves in place of the table.
 int theory_command(const std::filesystem::path& file, const ScenarioChanges& changes, bool curves);

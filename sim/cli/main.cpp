@@ -1,4 +1,5 @@
 #include <boost/program_options.hpp>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <functional>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "sim/cli/commands.h"
+#include "sim/cli/csv.h"
 #include "sim/cli/manifest.h"
 #include "sim/cli/usage_error.h"
 #include "sim/document.h"
@@ -84,17 +86,22 @@ std::vector<std::filesystem::path> paths_of(std::string_view command,
   return {words.begin(), words.end()};
 }
 
-void add_scenario_options(Syntax& syntax) {
+void add_change_options(Syntax& syntax) {
   syntax.options.add_options()                                                                   //
       ("set", po::value<Words>()->composing()->value_name("PATH=VALUE"),                         //
        "change a key: dotted path, JSON value; repeatable")                                      //
       ("seed", po::value<std::string>()->value_name("N"), "change seed")                         //
-      ("replicas", po::value<std::string>()->value_name("N"), "change replicas")                 //
       ("device", po::value<std::string>()->value_name("D"), "change device: auto, cpu or cuda")  //
       ("quick", "the scenario's own quick form: what its key quick says")                        //
-      ("timing-only", "leave the model out: times and staleness, no gradients")                  //
       ("data", po::value<std::string>()->value_name("DIR"),                                      //
        "where data sets are looked for that are not at their path (else GRADRACE_DATA)");
+}
+
+void add_scenario_options(Syntax& syntax) {
+  add_change_options(syntax);
+  syntax.options.add_options()                                                    //
+      ("replicas", po::value<std::string>()->value_name("N"), "change replicas")  //
+      ("timing-only", "leave the model out: times and staleness, no gradients");
 }
 
 std::filesystem::path data_folder_of(const po::variables_map& values) {
@@ -129,13 +136,27 @@ ScenarioChanges changes_of(std::string_view command, const po::variables_map& va
   return changes;
 }
 
+/// A number from 1, or the default where it is not given.
+std::uint32_t count_of(std::string_view command, const po::variables_map& values,
+                       const std::string& name, std::uint32_t otherwise) {
+  if (values.count(name) == 0) return otherwise;
+  const int count = values[name].as<int>();
+  if (count >= 1) return static_cast<std::uint32_t>(count);
+  throw UsageError(std::string(command) + ": --" + name + " must be >= 1, got " +
+                   std::to_string(count));
+}
+
+/// A number from 0 to 1.
+double fraction_of(std::string_view command, const po::variables_map& values,
+                   const std::string& name) {
+  const double fraction = values[name].as<double>();
+  if (fraction >= 0 && fraction <= 1) return fraction;
+  throw UsageError(std::string(command) + ": --" + name + " must be 0 to 1, got " +
+                   number_text(fraction));
+}
+
 unsigned jobs_of(std::string_view command, const po::variables_map& values) {
-  if (values.count("jobs") == 0) return 0;
-  const int jobs = values["jobs"].as<int>();
-  if (jobs < 1) {
-    throw UsageError(std::string(command) + ": --jobs must be >= 1, got " + std::to_string(jobs));
-  }
-  return static_cast<unsigned>(jobs);
+  return count_of(command, values, "jobs", 0);
 }
 
 int run(const Words& words) {
@@ -185,6 +206,53 @@ int reproduce(const Words& words) {
   options.force = values.count("force") != 0;
   options.quiet = values.count("quiet") != 0;
   return reproduce_command(options);
+}
+
+SearchRule search_rule_of(const po::variables_map& values) {
+  SearchRule rule;
+  if (values.count("beta") != 0) rule.beta = fraction_of("search", values, "beta");
+  rule.settings = count_of("search", values, "settings", rule.settings);
+  rule.runs = count_of("search", values, "runs", rule.runs);
+  rule.first_runs = count_of("search", values, "first-runs", rule.first_runs);
+  if (values.count("target") == 0) return rule;
+  if (values.count("first-runs") != 0) {
+    throw UsageError("search: --first-runs find the target, and --target gives it; take one");
+  }
+  rule.first_runs = 0;
+  return rule;
+}
+
+int search(const Words& words) {
+  Syntax syntax{.positional = "file"};
+  syntax.options.add_options()                                                               //
+      ("beta", po::value<double>()->value_name("X"),                                         //
+       "accuracy that a setting may lack of the target (default 0.01)")                      //
+      ("runs", po::value<int>()->value_name("R"), "runs of each setting (default 5)")        //
+      ("first-runs", po::value<int>()->value_name("N"),                                      //
+       "runs of the first protocol alone, whose mean accuracy is the target (default 5)")    //
+      ("target", po::value<double>()->value_name("A"),                                       //
+       "the target is known, of a job that recurs: no such runs")                            //
+      ("settings", po::value<int>()->value_name("M"), "settings tried (default 5)")          //
+      ("out", po::value<std::string>()->value_name("DIR"),                                   //
+       "output folder (default out/search-<name>)")                                          //
+      ("jobs", po::value<int>()->value_name("N"), "threads (default: the number of cores)")  //
+      ("force", "run all again, results that are there too")                                 //
+      ("quiet", "no progress, no table");
+  add_change_options(syntax);
+  const auto values = parse("search", words, syntax);
+  if (help_wanted("search", values, syntax)) return 0;
+  SearchOptions options;
+  const auto files = paths_of("search", values, "file");
+  if (files.size() != 1) throw UsageError("search: takes one scenario file");
+  options.file = files.front();
+  options.changes = changes_of("search", values);
+  options.rule = search_rule_of(values);
+  if (values.count("target") != 0) options.target = fraction_of("search", values, "target");
+  if (values.count("out") != 0) options.out = values["out"].as<std::string>();
+  options.jobs = jobs_of("search", values);
+  options.force = values.count("force") != 0;
+  options.quiet = values.count("quiet") != 0;
+  return search_command(options);
 }
 
 int fit(const Words& words) {
@@ -287,6 +355,25 @@ constexpr Command commands[] = {
      "Exit status: 0 every claim holds or is skipped; 1 a claim or a run fails; 2 bad usage;\n"
      "130 interrupted\n",
      reproduce},
+    {"search", "finds how early a job may switch from its first protocol to its second",
+     "  gradrace search SCENARIO [options]\n\n"
+     "The scenario's protocol has two phases (gradrace list switch), the first of which ends by\n"
+     "work; its model has a test error, and stop counts gradients or epochs.  The search halves\n"
+     "the share of the work under the first protocol: 50 %, then 25 % if the mean accuracy of R\n"
+     "runs (1 - final test error) is within beta of the target, else 75 %, and so on, M times; a\n"
+     "run that diverged fails its setting (Sync-Switch's timing policy, Li et al., ICDCS 2021).\n\n"
+     "Prints the path, the switch point, what the search costs in trainings with the first\n"
+     "protocol alone, after how many recurrences of the job it has paid, and how surely such a\n"
+     "search ends there.  Writes search.csv, search.json and a folder of results for each "
+     "setting,\n"
+     "whose replicas are the same R.  After an interruption the same call goes on: settings that\n"
+     "are whole are kept, if scenario, runs and program are the same.\n\n"
+     "Examples:\n"
+     "  gradrace search job.json                            how early may it switch?\n"
+     "  gradrace search job.json --runs 3 --first-runs 3    a cheaper search, less sure\n"
+     "  gradrace search job.json --target 0.919             a job that recurs: accuracy is known\n"
+     "  gradrace search job.json --beta 0.002 --settings 4 --out out/strict\n",
+     search},
     {"fit", "fits runtime distributions to measured times, and says whether they persist",
      "  gradrace fit TRACE.csv [options]\n\n"
      "The file has a line of column names, then a row for each minibatch.  Prints every family\n"

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "sim/cli/count_text.h"
+#include "sim/cli/usage_error.h"
 #include "sim/cli/version.h"
 #include "sim/hash.h"
 
@@ -100,8 +101,7 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
       {"runs_finished", facts.finished},
       {"elapsed", facts.elapsed},
       {"notes", facts.notes}};
-  if (!facts.device.name.empty())
-    manifest.update(device_facts(facts.device, facts.elapsed));
+  if (!facts.device.name.empty()) manifest.update(device_facts(facts.device, facts.elapsed));
   return manifest.dump(2) + "\n";
 }
 
@@ -113,19 +113,24 @@ static bool has_rows(const std::filesystem::path& path, std::uint64_t runs) {
   return lines == runs + 1;
 }
 
-Held held_results(const std::filesystem::path& folder, const Scenario& scenario) {
+bool holds_results(const std::filesystem::path& folder, const Scenario& scenario) {
   const auto path = folder / "manifest.json";
   std::ifstream file(path);
-  if (!file) return Held::nothing;
+  if (!file) return false;
   const Json manifest = Json::parse(file, nullptr, false);
-  if (!manifest.is_object() || !manifest.contains("runs")) return Held::other;
-  if (manifest["runs_finished"] != manifest["runs"]) return Held::unfinished;
-  if (!has_rows(folder / "runs.csv", manifest["runs"])) return Held::unfinished;
+  const bool is_manifest = manifest.is_object() && manifest.contains("runs");
+  if (is_manifest && manifest["runs_finished"] != manifest["runs"]) return false;
+  if (is_manifest && !has_rows(folder / "runs.csv", manifest["runs"])) return false;
   const bool younger =
       std::filesystem::last_write_time(path) >= std::filesystem::last_write_time("/proc/self/exe");
-  const bool same = younger && manifest["version"] == version() &&
-                    manifest["scenario"] == Json::parse(scenario.resolved);
-  return same ? Held::same : Held::other;
+  if (is_manifest && younger && manifest["version"] == version() &&
+      manifest["scenario"] == Json::parse(scenario.resolved)) {
+    return true;
+  }
+  throw UsageError(
+      folder.string() +
+      ": holds results of another scenario, form or program; remove it to run this one again, use "
+      "--force to run all again, or --out DIR for another folder");
 }
 
 }  // namespace gradrace

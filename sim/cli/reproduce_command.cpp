@@ -103,13 +103,8 @@ Experiment planned(const fs::path& file, const fs::path& out, const ReproduceOpt
       experiment.fate = Fate::skipped;
       return experiment;
     }
-    const Held held = options.force ? Held::nothing : held_results(out / file.stem(), scenario);
-    if (held == Held::same) experiment.fate = Fate::kept;
-    if (held == Held::other) {
-      throw UsageError(
-          (out / file.stem()).string() +
-          ": holds results of another scenario, form or program; remove it to run this one again, "
-          "use --force to run all again, or --out DIR for another folder");
+    if (!options.force && holds_results(out / file.stem(), scenario)) {
+      experiment.fate = Fate::kept;
     }
   } catch (const ScenarioError& error) {
     experiment.fate = Fate::failed;

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/switch_search.h"
+#include "sim/cli/scenario.h"
+
+namespace gradrace {
+
+/// Runs of one setting; times in the unit of the runtime distribution.
+struct SettingRuns {
+  double share;                    // of the work under the first protocol
+  std::string folder;              // of their results
+  std::vector<double> accuracies;  // NaN: diverged; empty: trained nothing
+  std::vector<double> times;
+};
+
+/// A search that is done.
+struct Search {
+  SearchRule rule;
+  double target;      // accuracy
+  SettingRuns first;  // the first protocol alone
+  std::vector<SettingRuns> settings;
+  SwitchPoint found;
+  SearchCost cost;
+  std::uint32_t searches, successes;  // by bootstrap; 0 where a single run shows no spread
+};
+
+/// search.csv: a row a setting, the first protocol alone before them.
+std::string search_csv(const Search& search);
+
+/// search.json: what was asked, what was found, and the resolved scenario.  Of equal runs it is
+/// the same text.
+std::string search_json(const Search& search, const Scenario& scenario);
+
+/// What is printed.
+std::string search_report(const Search& search, const Scenario& scenario);
+
+}  // namespace gradrace
