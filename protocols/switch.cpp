@@ -119,10 +119,7 @@ class Switch final : public Protocol, private Server {
   void on_gradient(Server& server, const Arrival& arrival) override {
     server_ = &server;
     if (detector_) detector_->saw(arrival.learner, arrival.computed);
-    if (is_left_out(arrival.learner)) {
-      place_[arrival.learner] = Place::idle;
-      return server.drop(arrival);
-    }
+    if (!left_out_.empty() && left_out_[arrival.learner]) return server.drop(arrival);
     if (arrival.version < first_version_ && phases_[phase_].in_flight == "drop") {
       server.drop(arrival);
       return server.dispatch(arrival.learner);
@@ -169,14 +166,12 @@ class Switch final : public Protocol, private Server {
            });
   }
 
-  std::uint32_t k() const override { return place_.empty() ? protocol_->k() : taking_part_; }
+  std::uint32_t k() const override { return left_out_.empty() ? protocol_->k() : taking_part_; }
 
   /// Not known: the phases differ.
   Theory theory(const Distribution&, std::uint32_t) const override { return {}; }
 
  private:
-  enum class Place : std::uint8_t { takes_part, watched, idle };  // idle: left out, as is watched
-
   /// From now on its ends count.
   void begin(std::size_t phase) {
     home_ = phase;
@@ -195,8 +190,7 @@ class Switch final : public Protocol, private Server {
     over_ = false;
     first_version_ = server_->version();
     done_before_ = done();
-    place_.assign(answers(StragglerPolicy::Answer::leave_out) ? server_->learners() : 0,
-                  Place::takes_part);
+    left_out_.assign(answers(StragglerPolicy::Answer::leave_out) ? server_->learners() : 0, false);
     taking_part_ = server_->learners();
     follow_change();
     protocol_ = next.protocol();
@@ -268,20 +262,15 @@ class Switch final : public Protocol, private Server {
     keep_busy(costs.per_update + gradients * costs.per_gradient + (saves ? costs.checkpoint : 0));
   }
 
-  bool is_left_out(std::uint32_t learner) const {
-    return !place_.empty() && place_[learner] != Place::takes_part;
-  }
-
-  /// All who take part are idle: stragglers leave, but the last, and who is none any more and idle
-  /// comes back.
+  /// All who take part are idle: stragglers leave, but not the last, and who is none any more comes
+  /// back. That is found when its gradient arrives, so it is idle too.
   void choose_who_takes_part() {
-    for (std::uint32_t learner = 0; learner < place_.size(); ++learner) {
-      Place& place = place_[learner];
-      if (place == Place::watched) continue;
-      const bool stays_out =
-          detector_->is_straggler(learner) && (place == Place::idle || taking_part_ > 1);
-      taking_part_ += (place == Place::idle) - stays_out;
-      place = stays_out ? Place::watched : Place::takes_part;
+    for (std::uint32_t learner = 0; learner < left_out_.size(); ++learner) {
+      const bool before = left_out_[learner];
+      const bool now = detector_->is_straggler(learner) && (before || taking_part_ > 1);
+      if (before && !now) ++taking_part_;
+      if (now && !before) --taking_part_;
+      left_out_[learner] = now;
     }
   }
 
@@ -343,7 +332,7 @@ class Switch final : public Protocol, private Server {
   Done done_before_;
   bool over_ = false;                                // by its last update
   double protocol_look_ = never, own_look_ = never;  // next evaluation wanted
-  std::vector<Place> place_;                         // [learner]; empty: all take part
+  std::vector<bool> left_out_;                       // [learner]; empty: all take part
   std::uint32_t taking_part_ = 0;
   std::vector<std::uint64_t> updates_of_;  // [phase]
 };
