@@ -24,8 +24,12 @@ void read_learners(Fields& fields, std::vector<std::uint32_t>& learners, std::ui
 void read_window(Fields& fields, Window& window, std::uint32_t learners) {
   fields.real("start", window.start, Need::required, at_least(0), "when it opens");
   fields.real("length", window.length, positive(), "how long it is open (default: for ever)");
-  fields.real("factor", window.factor, Need::required, between(1e-9, 1e9),
+  fields.real("factor", window.factor, Need::defaulted, between(1e-9, 1e9),
               "learners work at 1 / factor of their speed");
+  fields.real("delay", window.delay, Need::defaulted, at_least(0),
+              "each minibatch that they begin takes so much longer, as with a slow message");
+  if (fields.good() && !fields.has("factor") && !fields.has("delay"))
+    fields.complain("", "does nothing", "factor, delay");
   fields.real("every", window.every, at_least(1e-6), "it opens again after each so long");
   read_learners(fields, window.learners, learners);
   if (!fields.good() || !window.every) return;
@@ -45,6 +49,7 @@ bool concerns(const Window& window, std::uint32_t learner) {
 struct Span {
   double factor;
   double until;
+  double open;  // 1, or 0
 };
 
 /// What is done from one opening to the next by who would do 1 in a unit of time.
@@ -61,25 +66,27 @@ double rounds(const Window& window, double time) {
 }
 
 Span span_at(const Window& window, double time) {
-  if (time < window.start) return {1, window.start};
-  if (!window.length) return {window.factor, endless};
+  if (time < window.start) return {1, window.start, 0};
+  if (!window.length) return {window.factor, endless, 1};
   double opened = window.start, opens = endless;
   if (window.every) {
     double round = rounds(window, time);
-    if (round > most_rounds) return {*window.every / work_of_period(window), endless};
+    if (round > most_rounds) {
+      return {*window.every / work_of_period(window), endless, *window.length / *window.every};
+    }
     while (window.start + round * *window.every > time) --round;
     while (window.start + (round + 1) * *window.every <= time) ++round;
     opened = window.start + round * *window.every;
     opens = window.start + (round + 1) * *window.every;
   }
   const double closes = opened + *window.length;
-  return time < closes ? Span{window.factor, closes} : Span{1, opens};
+  return time < closes ? Span{window.factor, closes, 1} : Span{1, opens, 0};
 }
 
 /// What all windows of a learner but one do together.
 Span span_of_all(std::span<const Window> windows, std::uint32_t learner, double time,
                  const Window* but = nullptr) {
-  Span all{1, endless};
+  Span all{1, endless, 0};
   for (const auto& window : windows) {
     if (&window == but || !concerns(window, learner)) continue;
     const Span span = span_at(window, time);
@@ -87,6 +94,15 @@ Span span_of_all(std::span<const Window> windows, std::uint32_t learner, double 
     all.until = std::min(all.until, span.until);
   }
   return all;
+}
+
+double delay_at(std::span<const Window> windows, std::uint32_t learner, double time) {
+  double delay = 0;
+  for (const auto& window : windows) {
+    if (window.delay > 0 && concerns(window, learner))
+      delay += window.delay * span_at(window, time).open;
+  }
+  return delay;
 }
 
 /// The window of a learner that opens most often; null if none opens again.
@@ -130,12 +146,13 @@ double time_through(std::span<const Window> windows, std::uint32_t learner, doub
                     double work) {
   if (!(work < endless)) return work;
   const Window* const frequent = most_frequent(windows, learner);
+  const double delay = delay_at(windows, learner, begin);
   double now = begin;
   while (true) {
     if (frequent != nullptr) skip_periods(windows, learner, *frequent, now, work);
     const Span all = span_of_all(windows, learner, now);
     const double worked = (all.until - now) / all.factor;
-    if (!(worked < work)) return now - begin + work * all.factor;
+    if (!(worked < work)) return now - begin + work * all.factor + delay;
     work -= worked;
     now = all.until;
   }

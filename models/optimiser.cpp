@@ -48,8 +48,9 @@ void descend(const State<Real>& base, const Rule& rule, std::span<const Real> st
     return;
   }
   const Real momentum = static_cast<Real>(rule.momentum);
+  const Real kept = rule.from_rest ? Real(0) : momentum;
   for (std::size_t j = 0; j < step.size(); ++j) {
-    const Real velocity = momentum * base.velocity[j] + step[j];
+    const Real velocity = kept * base.velocity[j] + step[j];
     out.velocity[j] = velocity;
     out.w[j] = base.w[j] - (rule.nesterov ? momentum * velocity + step[j] : velocity);
   }

@@ -1,5 +1,6 @@
 #include "protocols/catalog.h"
 
+#include "protocols/straggler_policy.h"
 #include "protocols/switch_policy.h"
 
 namespace gradrace {
@@ -69,6 +70,20 @@ const SwitchPolicyCatalog& switch_policy_catalog() {
   };
   // clang-format on
   static constexpr SwitchPolicyCatalog catalog{"policies", "kind", entries};
+  return catalog;
+}
+
+extern const StragglerPolicyEntry greedy_policy_entry;
+extern const StragglerPolicyEntry elastic_policy_entry;
+
+const StragglerPolicyCatalog& straggler_policy_catalog() {
+  // clang-format off
+  static constexpr const StragglerPolicyEntry* entries[] = {
+      &greedy_policy_entry,
+      &elastic_policy_entry,
+  };
+  // clang-format on
+  static constexpr StragglerPolicyCatalog catalog{"straggler-policies", "kind", entries};
   return catalog;
 }
 

@@ -26,10 +26,12 @@ class Sync final : public Protocol {
 
   void on_gradient(Server& server, const Arrival& arrival) override {
     server.accept(arrival);
-    if (server.accepted() < learners_) return;
+    if (server.accepted() < server.learners()) return;
     server.update();
     server.dispatch_waiting();
   }
+
+  bool takes_all() const override { return true; }
 
   std::uint32_t k() const override { return learners_; }
 

@@ -19,6 +19,7 @@ struct Arrival {
   std::uint32_t learner;
   std::uint32_t version;  // number of updates in the model that it was computed at
   GradientId gradient;
+  double computed;  // how long its learner computed it
 };
 
 /// What a protocol knows of the parameter server and may order it to do, at one instant of
@@ -50,6 +51,9 @@ class Server {
 
   /// Applies the average of the accepted gradients: the next version.
   virtual void update() = 0;
+  /// The server does nothing for so long: gradients that arrive wait, and models of dispatches
+  /// ordered from now on leave when it is over.  For a Protocol that pauses().
+  virtual void pause(double length) = 0;
 
   /// The model is evaluated at that time, now or later, and on_evaluation() tells what came out:
   /// the timing plane waits for the numbers.  One such order is open at a time; another replaces
@@ -90,6 +94,7 @@ struct Change {
   std::shared_ptr<const LearningRate> learning_rate;
   std::optional<double> momentum;
   std::optional<std::uint32_t> minibatch;
+  bool from_rest = false;  // of each update; see Rule
 };
 
 /// A synchronisation protocol of a parameter server: which gradients enter which update, and who
@@ -114,6 +119,13 @@ class Protocol {
 
   /// Whether it asks for evaluations: then it needs a model.
   virtual bool needs_evaluations() const { return false; }
+
+  /// Whether an update takes one gradient of each of Server::learners(), who are all idle then: so
+  /// their number may change with an update.
+  virtual bool takes_all() const { return false; }
+
+  /// Whether it orders pauses.
+  virtual bool pauses() const { return false; }
 
   /// What Server::follow() may name.
   virtual std::vector<Change> changes() const { return {}; }

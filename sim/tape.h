@@ -83,12 +83,13 @@ struct RmsProp {
 /// What acts once per update: v' = momentum v + sum of weight g;  w' = w - v', or with Nesterov's
 /// look-ahead w' = w - (momentum v' + sum of weight g).
 ///
-/// With a distance the weight of a gradient computed at w_at is first multiplied by
-/// min(1, distance / ||w - w_at||^2).  With ema, a' = ema a + (1 - ema) w' from a = w_0 is
-/// evaluated in place of w'.
+/// From rest: with v = 0.  With a distance the weight of a gradient computed at w_at is first
+/// multiplied by min(1, distance / ||w - w_at||^2).  With ema, a' = ema a + (1 - ema) w' from a =
+/// w_0 is evaluated in place of w'.
 struct Rule {
   double momentum = 0;
   bool nesterov = false;
+  bool from_rest = false;
   std::optional<RmsProp> rmsprop = {};
   double ema = 0;       // 0: w' itself
   double distance = 0;  // 0: none

@@ -28,12 +28,13 @@ TimingPlane::TimingPlane(const Race& race, std::uint32_t replica, bool taped, Ob
       limit_(limit),
       protocol_(race.make_protocol()),
       runtimes_(race.make_runtimes ? race.make_runtimes(race.seed, replica) : nullptr),
-      queue_(race.learners + clockwork + Transit::slots(race.transit, race.learners)),
+      queue_(race.learners + clockwork +
+             (needs_transit() ? Transit::slots(race.transit, race.learners) : 0)),
       learners_(race.learners),
       verdict_wanted_(race.stop.loss || race.stop.test_error) {
   waiting_.reserve(race.learners);
   for (std::uint32_t learner = 0; learner < race.learners; ++learner) wait(learner);
-  if (!race.transit.any()) return;
+  if (!needs_transit()) return;
   transit_ = std::make_unique<Transit>(
       race.transit, race.learners, race.seed, replica, queue_, slot(clockwork),
       [this](std::uint32_t learner, double begin) { return runtime(learner, begin); });
@@ -128,7 +129,8 @@ void TimingPlane::on_arrival(std::uint32_t learner) {
   arriving_ = facts(learner);
   arriving_begin_ = learners_[learner].begin;
   undecided_ = true;
-  protocol_->on_gradient(*this, {learner, arriving_.version, arriving_.gradient});
+  protocol_->on_gradient(*this,
+                         {learner, arriving_.version, arriving_.gradient, arriving_computed_});
   if (!learners_[learner].computing) queue_.remove(learner);  // else its next event has the slot
   check_books();
   evaluate_by_work();
@@ -285,6 +287,11 @@ void TimingPlane::update() {
                           max_staleness, learning_rate, accepted_});
   }
   accepted_.clear();
+}
+
+void TimingPlane::pause(double length) {
+  GRADRACE_CHECK(transit_, "a protocol pauses that does not say so");
+  transit_->pause(time(), length);
 }
 
 void TimingPlane::use(GradientId gradient, std::uint32_t staleness, std::uint32_t count) {

@@ -95,6 +95,7 @@ class TimingPlane : private Server {
   void drop(const Arrival& arrival) override;
   void cancel_all() override;
   void update() override;
+  void pause(double length) override;
   void evaluate_at(double time) override;
   void follow(std::uint16_t plan) override;
 
@@ -102,6 +103,7 @@ class TimingPlane : private Server {
   enum Clockwork : std::uint32_t { evaluation, feedback, end, clockwork };
   std::uint32_t slot(Clockwork what) const { return race_.learners + what; }
 
+  bool needs_transit() const { return race_.transit.any() || protocol_->pauses(); }
   void start();
   void step();
   void on_clock(std::uint32_t slot);

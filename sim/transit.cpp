@@ -30,7 +30,6 @@ Transit::Transit(const TransitFacts& facts, std::uint32_t learners, std::uint64_
 }
 
 std::uint32_t Transit::slots(const TransitFacts& facts, std::uint32_t learners) {
-  if (!facts.any()) return 0;
   return machines + (facts.failures ? learners : 0);
 }
 
@@ -124,9 +123,9 @@ void Transit::take_next(double now) {
   queue_.schedule(slot(server), free_at_, EventClass::arrival);
 }
 
-void Transit::on_update(double now) {
-  GRADRACE_CHECK(!receiving_, "an update is ordered while the server takes a gradient up");
-  free_at_ = std::max(now, free_at_) + times_.per_update;
+void Transit::pause(double now, double length) {
+  GRADRACE_CHECK(!receiving_, "the server is made busy while it takes a gradient up");
+  free_at_ = std::max(now, free_at_) + length;
 }
 
 bool Transit::postpone(std::uint32_t learner) {

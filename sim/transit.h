@@ -89,7 +89,9 @@ class Transit {
   void clear_roads();
 
   /// The server makes an update.
-  void on_update(double now);
+  void on_update(double now) { pause(now, times_.per_update); }
+  /// The server is busy for so long, from when it is done with what was ordered before.
+  void pause(double now, double length);
   /// The server has done what it had to do with a gradient.
   void take_next(double now);
 

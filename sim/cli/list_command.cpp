@@ -6,6 +6,7 @@
 #include "distributions/catalog.h"
 #include "models/model.h"
 #include "protocols/catalog.h"
+#include "protocols/straggler_policy.h"
 #include "protocols/switch_policy.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/scenario.h"
@@ -130,22 +131,24 @@ int list_command(const std::string& what) {
   printed |=
       print_catalog<LearningRateProduct, const WorkBudget&>(learning_rate_catalog(), what, budget);
   printed |= print_catalog(switch_policy_catalog(), what);
+  printed |= print_catalog(straggler_policy_catalog(), what);
   printed |= print_objects(objects, what);
   if (!printed) {
-    std::vector<std::string_view> names{"protocols", "distributions",  "persistence", "models",
-                                        "datasets",  "learning-rates", "policies",    "scenario"};
+    std::vector<std::string_view> names{"protocols", "distributions",      "persistence",
+                                        "models",    "datasets",           "learning-rates",
+                                        "policies",  "straggler-policies", "scenario"};
     for (const auto& object : objects) names.push_back(object.key);
     for (const auto& some :
          {protocol_catalog().names(), distribution_catalog().names(), persistence_catalog().names(),
           model_catalog().names(), dataset_catalog().names(), learning_rate_catalog().names(),
-          switch_policy_catalog().names()}) {
+          switch_policy_catalog().names(), straggler_policy_catalog().names()}) {
       names.insert(names.end(), some.begin(), some.end());
     }
     const std::string nearest(nearest_name(what, names));
     throw UsageError(
         "list: nothing is called \"" + what +
         "\"; allowed: protocols, distributions, persistence, models, datasets, learning-rates, "
-        "policies, scenario, or one of their names" +
+        "policies, straggler-policies, scenario, or one of their names" +
         (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
   }
   return 0;

@@ -317,6 +317,7 @@ std::vector<Plan> Point::plans() const {
     }
     if (change.minibatch) changed.recipe.minibatch = *change.minibatch;
     if (change.momentum) changed.rule.momentum = *change.momentum;
+    changed.rule.from_rest = change.from_rest;
   }
   return result;
 }

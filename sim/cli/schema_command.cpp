@@ -5,6 +5,7 @@
 #include "distributions/catalog.h"
 #include "models/model.h"
 #include "protocols/catalog.h"
+#include "protocols/straggler_policy.h"
 #include "protocols/switch_policy.h"
 #include "sim/cli/commands.h"
 #include "sim/reference.h"
@@ -66,6 +67,7 @@ int schema_command() {
       {"models", catalog_schema<ModelProduct, DataShelf&>(model_catalog(), shelf)},
       {"datasets", catalog_schema<LoadDataset, DataShelf&>(dataset_catalog(), shelf)},
       {"policies", catalog_schema(switch_policy_catalog())},
+      {"straggler-policies", catalog_schema(straggler_policy_catalog())},
       {"learning-rates",
        catalog_schema<LearningRateProduct, const WorkBudget&>(learning_rate_catalog(), budget)}};
   std::cout << schema.dump(2) << '\n';

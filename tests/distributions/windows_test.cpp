@@ -43,6 +43,20 @@ TEST_CASE("windows: only what is done inside is slow") {
   CHECK(time_of(window, 14, 1) == 1);         // begins as it closes
 }
 
+TEST_CASE("windows: a delay comes on top of what is begun inside") {
+  const auto* window = R"([{"start": 10, "length": 4, "delay": 5}])";
+  CHECK(time_of(window, 9, 3) == 3);
+  CHECK(time_of(window, 10, 1) == 1 + 5);
+  CHECK(time_of(window, 13, 3) == 3 + 5);
+  CHECK(time_of(window, 14, 1) == 1);
+  const auto* two = R"([{"start": 0, "length": 4, "delay": 5, "learners": [1]},
+                        {"start": 0, "length": 1, "every": 2, "delay": 0.5, "factor": 3}])";
+  CHECK(time_of(two, 2.5, 0.125, 1) == 0.375 + 5 + 0.5);
+  CHECK(time_of(two, 2.5, 0.125, 0) == 0.375 + 0.5);
+  CHECK(time_of(two, 1.5, 0.125, 1) == 0.125 + 5);
+  CHECK(time_of(two, 0x1p60, 2, 0) == doctest::Approx(3 + 0.25));
+}
+
 TEST_CASE("windows: a minibatch across two of them is slowed in both") {
   const auto* windows = R"([{"start": 16, "length": 2, "factor": 4},
                             {"start": 10, "length": 4, "factor": 2}])";

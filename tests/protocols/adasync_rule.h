@@ -21,6 +21,7 @@ class Idle : public Server {
   void drop(const Arrival&) override {}
   void cancel_all() override {}
   void update() override {}
+  void pause(double) override {}
   void evaluate_at(double time) override { next_evaluation = time; }
   void follow(std::uint16_t) override {}
 

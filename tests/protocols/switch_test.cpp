@@ -65,6 +65,28 @@ TEST_CASE("switch: async, then sync: what is in flight is cancelled, dropped or 
               "4 dispatch 0@2", "4 dispatch 1@2"});
 }
 
+TEST_CASE("switch: updates, checkpoints and the change of protocol keep the server busy") {
+  // The update at 2 takes 1 more; that at 4 takes 1, a checkpoint of 5 and a switch of 10.
+  CHECK(schedule(R"({"kind": "switch", "per_switch": 10, "phases": [
+          {"protocol": {"kind": "sync"}, "per_update": 0.5, "per_gradient": 0.25, "checkpoint": {"time": 5, "every": 2},
+           "end": {"updates": 2}}, {"protocol": {"kind": "async"}}]})",
+                 2, {1, 2, 1, 1, 3, 4, 9, 9}, 4) ==
+        Lines{"0 dispatch 0@0", "0 dispatch 1@0", "1 arrive 0@0", "2 arrive 1@0",
+              "2 update 1: 0@0+0 1@0+0", "2 dispatch 0@1", "2 dispatch 1@1", "4 arrive 0@1",
+              "4 arrive 1@1", "4 update 2: 0@1+0 1@1+0", "4 dispatch 0@2", "4 dispatch 1@2",
+              "23 arrive 0@2", "23 update 3: 0@2+0", "23 dispatch 0@3", "24 arrive 1@2",
+              "24 update 4: 1@2+1", "24 dispatch 1@4"});
+}
+
+TEST_CASE("switch: gradients that meet a busy server wait") {
+  CHECK(schedule(R"({"kind": "switch", "phases": [
+          {"protocol": {"kind": "async"}, "checkpoint": {"time": 5, "every": 1}}]})",
+                 2, {1, 2, 1, 1, 9}, 3) ==
+        Lines{"0 dispatch 0@0", "0 dispatch 1@0", "1 arrive 0@0", "1 update 1: 0@0+0",
+              "1 dispatch 0@1", "6 arrive 1@0", "6 update 2: 1@0+1", "6 dispatch 1@2",
+              "11 arrive 0@1", "11 update 3: 0@1+1", "11 dispatch 0@3"});
+}
+
 TEST_CASE("switch: a list of one phase is that protocol, event for event") {
   for (const auto& protocol : every_protocol()) {
     if (protocol.find("switch") != std::string::npos) continue;
@@ -193,6 +215,37 @@ TEST_CASE("switch: a phase has its own learning rate, momentum and minibatch, wo
     CHECK(w(curve[i]) == doctest::Approx(by_hand[i]).epsilon(1e-12));
   const double rates[] = {0.1, 0.1, 0.5, 0.1, 0.1, 0.1};
   for (std::size_t i = 0; i < 6; ++i) CHECK(curve[i].point.learning_rate == rates[i]);
+}
+
+TEST_CASE("switch: momenta follow each other by the gradients of the phase, worked by hand") {
+  const auto curve = descent(R"({"kind": "switch", "phases": [
+      {"protocol": {"kind": "async"}, "end": {"updates": 2}},
+      {"protocol": {"kind": "async"}, "momentum": [0.5, 0.25], "momentum_every": 2}]})",
+                             R"("stop": {"updates": 6})");
+  // v: 0.1, 0.09; then 0.5 v + 0.1 w twice, 0.25 v + 0.1 w from then on.
+  const double by_hand[] = {1, 0.9, 0.81, 0.684, 0.5526, 0.46449, 0.3960135};
+  REQUIRE(curve.size() == 7);
+  for (std::size_t i = 0; i < 7; ++i)
+    CHECK(w(curve[i]) == doctest::Approx(by_hand[i]).epsilon(1e-12));
+}
+
+TEST_CASE("switch: a phase can begin from rest, worked by hand") {
+  const auto after = [](const std::string& optimiser, const std::string& velocity) {
+    return descent(R"({"kind": "switch", "phases": [
+        {"protocol": {"kind": "async"}, "end": {"updates": 1}},
+        {"protocol": {"kind": "async"}, "velocity": ")" +
+                       velocity + R"("}]})",
+                   R"("stop": {"updates": 3}, "optimiser": )" + optimiser);
+  };
+  const auto kept = after(R"({"momentum": 0.5})", "keep"),
+             reset = after(R"({"momentum": 0.5})", "reset"),
+             ahead = after(R"({"momentum": 0.5, "nesterov": true})", "reset");
+  CHECK(w(kept[2]) == doctest::Approx(0.76).epsilon(1e-12));    // 0.9 - (0.05 + 0.09)
+  CHECK(w(reset[2]) == doctest::Approx(0.81).epsilon(1e-12));   // 0.9 - 0.09
+  CHECK(w(reset[3]) == doctest::Approx(0.684).epsilon(1e-12));  // 0.81 - (0.045 + 0.081)
+  CHECK(w(ahead[1]) == doctest::Approx(0.85).epsilon(1e-12));   // 1 - (0.5 * 0.1 + 0.1)
+  CHECK(w(ahead[2]) == doctest::Approx(0.7225).epsilon(1e-12));
+  CHECK(w(ahead[3]) == doctest::Approx(0.592875).epsilon(1e-12));
 }
 
 TEST_CASE("switch: clip, ema and rmsprop hold in every phase") {

@@ -1,0 +1,25 @@
+#include "protocols/straggler_policy.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "greedy",
+    .definition =
+        "While a learner is a straggler the next phase's protocol runs, as that phase has it; then "
+        "this phase goes on. What is done in between counts towards neither `work` nor `updates` "
+        "of its end, so that it does all of its own work, unless the run is over first. A learner "
+        "is a straggler after `windows` windows of `window` minibatches in a row in which its "
+        "throughput, by the time that it computes, was below the mean of the learners by "
+        "`deviations` standard deviations and below `floor` times the mean, and until so many in "
+        "a row are not.",
+    .source = "Li, Mangoubi, Xu, Guo, ICDCS 2021 (Sync-Switch); window, windows and floor are ours",
+    .example = R"({"kind": "greedy", "window": 5, "windows": 3})"};
+
+}  // namespace
+
+extern const StragglerPolicyEntry greedy_policy_entry{
+    page, read_straggler_policy<StragglerPolicy::Answer::flee>};
+
+}  // namespace gradrace

@@ -1,0 +1,221 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "protocols/policies/straggler_detector.h"
+#include "tests/protocols/checks.h"
+#include "tests/race_text.h"
+
+using namespace gradrace;
+
+namespace {
+
+using Lines = std::vector<std::string>;
+
+/// `rounds` minibatches of each of 8 learners, of which the last `slow` take twice as long.
+void show(StragglerDetector& detector, std::uint32_t rounds, std::uint32_t slow) {
+  for (std::uint32_t round = 0; round < rounds; ++round) {
+    for (std::uint32_t learner = 0; learner < 8; ++learner) {
+      detector.saw(learner, learner >= 8 - slow ? 2 : 1);
+    }
+  }
+}
+
+/// Judged at each minibatch, by half a standard deviation.
+std::string switching(const std::string& policy, const std::string& end) {
+  return R"({"kind": "switch", "phases": [{"protocol": {"kind": "sync"}, "stragglers":
+    {"kind": ")" +
+         policy + R"(", "window": 1, "windows": 1, "deviations": 0.5}, "end": )" + end +
+         R"(}, {"protocol": {"kind": "async"}}]})";
+}
+
+/// How many gradients were applied in updates of one and of several.
+class Shares : public Observer {
+ public:
+  void on_update(const UpdateFacts& update) override {
+    (update.gradients.size() == 1 ? alone : together) += update.gradients.size();
+  }
+  std::uint64_t alone = 0, together = 0;
+};
+
+}  // namespace
+
+TEST_CASE("stragglers: so many windows in a row make one, and so many end it") {
+  StragglerDetector detector({.window = 4, .windows = 3}, 8);
+  show(detector, 11, 1);
+  CHECK_FALSE(detector.any());
+  show(detector, 1, 1);
+  CHECK(detector.is_straggler(7));
+  for (std::uint32_t learner = 0; learner < 7; ++learner)
+    CHECK_FALSE(detector.is_straggler(learner));
+  show(detector, 8, 0);
+  show(detector, 4, 1);  // one slow window, and it takes three good ones again
+  show(detector, 11, 0);
+  CHECK(detector.is_straggler(7));
+  show(detector, 1, 0);
+  CHECK_FALSE(detector.any());
+}
+
+// s slow learners of 8 are sqrt((8 - s) / s) standard deviations below the mean.
+TEST_CASE("stragglers: how many of eight can be told from the rest") {
+  for (const double deviations : {0.5, 1.0, 1.5, 2.0, 2.5}) {
+    for (std::uint32_t slow = 1; slow < 8; ++slow) {
+      const double distance = std::sqrt((8.0 - slow) / slow);
+      if (distance == deviations) continue;  // a matter of rounding
+      CAPTURE(deviations);
+      CAPTURE(slow);
+      StragglerDetector detector({.deviations = deviations, .floor = 1}, 8);
+      show(detector, 15, slow);
+      CHECK(detector.any() == (distance > deviations));
+      CHECK(detector.is_straggler(8 - slow) == detector.any());
+      CHECK_FALSE(detector.is_straggler(7 - slow));
+    }
+  }
+}
+
+TEST_CASE("stragglers: none where all are equally fast, or not slow enough") {
+  StragglerDetector equal({.deviations = 0}, 8), near({.floor = 0.45}, 8);
+  show(equal, 1000, 8);
+  show(near, 1000, 1);  // half of the others' throughput is 8/15 of the mean
+  CHECK_FALSE(equal.any());
+  CHECK_FALSE(near.any());
+}
+
+TEST_CASE("greedy: async while a learner is slow, and sync's own updates end its phase") {
+  // Learner 1 takes 4 from update 1 on: async from 5 to 10, where it has taken 1; its updates 3 to
+  // 6 are none of the four of the phase.
+  CHECK(schedule(switching("greedy", R"({"updates": 4})"), 2,
+                 {1, 1, 1, 4, 1, 4, 2, 9, 1, 1, 1, 1, 1, 1, 9, 9},
+                 9) == Lines{"0 dispatch 0@0",
+                             "0 dispatch 1@0",
+                             "1 arrive 0@0",
+                             "1 arrive 1@0",
+                             "1 update 1: 0@0+0 1@0+0",
+                             "1 dispatch 0@1",
+                             "1 dispatch 1@1",
+                             "2 arrive 0@1",
+                             "5 arrive 1@1",
+                             "5 update 2: 0@1+0 1@1+0",
+                             "5 dispatch 0@2",
+                             "5 dispatch 1@2",
+                             "6 arrive 0@2",
+                             "6 update 3: 0@2+0",
+                             "6 dispatch 0@3",
+                             "8 arrive 0@3",
+                             "8 update 4: 0@3+0",
+                             "8 dispatch 0@4",
+                             "9 arrive 1@2",
+                             "9 update 5: 1@2+2",
+                             "9 dispatch 1@5",
+                             "10 arrive 1@5",
+                             "10 update 6: 1@5+0",
+                             "10 cancel 0@4",
+                             "10 dispatch 0@6",
+                             "10 dispatch 1@6",
+                             "11 arrive 0@6",
+                             "11 arrive 1@6",
+                             "11 update 7: 0@6+0 1@6+0",
+                             "11 dispatch 0@7",
+                             "11 dispatch 1@7",
+                             "12 arrive 0@7",
+                             "12 arrive 1@7",
+                             "12 update 8: 0@7+0 1@7+0",
+                             "12 dispatch 0@8",
+                             "12 dispatch 1@8",
+                             "13 arrive 0@8",
+                             "13 update 9: 0@8+0",
+                             "13 dispatch 0@9"});
+}
+
+TEST_CASE("elastic: the others go on, and who is no longer slow takes part again") {
+  // Learner 2 takes 4, twice, and is left out from update 1 on; its minibatch of 1, begun at 9, is
+  // in at 10, when update 5 is made already: it takes part in update 7.
+  CHECK(schedule(switching("elastic", R"({"updates": 20})"), 3,
+                 {1, 1, 4, 1, 1, 4, 1, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1},
+                 7) == Lines{"0 dispatch 0@0",
+                             "0 dispatch 1@0",
+                             "0 dispatch 2@0",
+                             "1 arrive 0@0",
+                             "1 arrive 1@0",
+                             "4 arrive 2@0",
+                             "4 update 1: 0@0+0 1@0+0 2@0+0",
+                             "4 dispatch 0@1",
+                             "4 dispatch 1@1",
+                             "4 dispatch 2@1",
+                             "5 arrive 0@1",
+                             "5 arrive 1@1",
+                             "5 update 2: 0@1+0 1@1+0",
+                             "5 dispatch 0@2",
+                             "5 dispatch 1@2",
+                             "6 arrive 0@2",
+                             "7 arrive 1@2",
+                             "7 update 3: 0@2+0 1@2+0",
+                             "7 dispatch 0@3",
+                             "7 dispatch 1@3",
+                             "8 drop 2@1",
+                             "9 arrive 0@3",
+                             "9 arrive 1@3",
+                             "9 update 4: 0@3+0 1@3+0",
+                             "9 dispatch 0@4",
+                             "9 dispatch 1@4",
+                             "9 dispatch 2@4",
+                             "10 arrive 0@4",
+                             "10 arrive 1@4",
+                             "10 update 5: 0@4+0 1@4+0",
+                             "10 dispatch 0@5",
+                             "10 dispatch 1@5",
+                             "10 drop 2@4",
+                             "11 arrive 0@5",
+                             "11 arrive 1@5",
+                             "11 update 6: 0@5+0 1@5+0",
+                             "11 dispatch 0@6",
+                             "11 dispatch 1@6",
+                             "11 dispatch 2@6",
+                             "12 arrive 0@6",
+                             "12 arrive 1@6",
+                             "13 arrive 2@6",
+                             "13 update 7: 0@6+0 1@6+0 2@6+0",
+                             "13 dispatch 0@7",
+                             "13 dispatch 1@7",
+                             "13 dispatch 2@7"});
+}
+
+TEST_CASE("elastic: the next phase has all learners") {
+  const Race race = point_from(
+                        R"({"cluster": {"learners": 8, "speeds": [1, 1, 1, 1, 1, 1, 1, 0.25],
+          "runtime": {"distribution": "deterministic", "value": 1}},
+          "protocol": {"kind": "switch", "phases": [
+            {"protocol": {"kind": "sync"}, "stragglers": {"kind": "elastic"}, "end": {"work": 0.5}},
+            {"protocol": {"kind": "sync"}}]}, "stop": {"gradients": 1600}})")
+                        .race();
+  const RunRecord record = run_timing(race);
+  // 15 steps of 8 until it is found, then 97 of 7 to 799 and one more to 806, then of 8 again.
+  CHECK(record.totals.updates == 15 + 98 + 100);
+  CHECK(record.totals.time == 15 * 4 + 98 * 1 + 100 * 4);
+  CHECK(record.totals.applied == 120 + 686 + 800);
+}
+
+// Learners become slow at times, for ten minibatches on average.
+TEST_CASE("stragglers: work is conserved under each policy") {
+  for (const std::string policy : {"greedy", "elastic"}) {
+    CAPTURE(policy);
+    for (std::uint32_t replica = 0; replica < 20; ++replica) {
+      const Race race =
+          point_from(
+              R"({"cluster": {"learners": 8, "runtime": {"distribution": "normal", "mean": 1, "sd": 0.1},
+              "persistence": {"kind": "markov", "factor": 3, "enter": 0.003, "leave": 0.1}},
+              "protocol": {"kind": "switch", "per_switch": 1, "phases": [
+                {"protocol": {"kind": "sync"}, "stragglers": {"kind": ")" +
+              policy + R"(", "windows": 1, "floor": 0.7}, "end": {"work": 0.25}},
+                {"protocol": {"kind": "async"}}]}, "stop": {"gradients": 4000}})")
+              .race();
+      Shares shares;
+      const RunRecord record = run_timing(race, replica, &shares);
+      CHECK(record.totals.applied == 4000);
+      CHECK(shares.together >= 1000);
+      CHECK(shares.together < 1008);
+      if (policy == "greedy") CHECK(shares.together == 1000);
+      if (policy == "elastic") CHECK(record.totals.dropped > 0);
+    }
+  }
+}
