@@ -83,7 +83,7 @@ class CpuDevice final : public Device {
       model_->initialise(tape.seed, tape.replica, state->w);
       Replay<Real> run;
       run.tape = tape;
-      complete<Real>(*state, tape.rules);
+      complete<Real>(*state, tape.rules, model_->statistics());
       run.values.push_back({0, 1, std::move(state)});
       runs_.push_back(std::move(run));
     }
@@ -141,6 +141,7 @@ class CpuDevice final : public Device {
 
   void update(Replay<Real>& run, const Segment& segment, const Op& op, Results& results) {
     const Rule& rule = run.tape.rules[op.rule];
+    const Statistics statistics = model_->statistics();
     const State<Real>& base = *find(run, op.base).state;
     std::fill(step_.begin(), step_.end(), Real(0));
     double rate = 0;
@@ -156,22 +157,28 @@ class CpuDevice final : public Device {
       model_->gradient(at.w, name, gradient_);
       ++results.gradients_computed;
       const double factor =
-          rule.distance > 0 ? distance_factor<Real>(rule.distance, base.w, at.w) : 1;
+          rule.distance > 0
+              ? distance_factor<Real>(rule.distance, learnt<const Real>(base.w, statistics),
+                                      learnt<const Real>(at.w, statistics))
+              : 1;
       run.rate_factor.note(factor);
-      double weight = factor * use.weight;
+      const double weight = factor * use.weight;
       rate += weight;
-      if (recipe.clip > 0) weight *= clip_factor<Real>(recipe.clip, gradient_);
-      add(static_cast<Real>(weight), gradient_, step_);
+      const auto g = learnt<const Real>(gradient_, statistics);
+      const double clipped = recipe.clip > 0 ? weight * clip_factor<Real>(recipe.clip, g) : weight;
+      add(clipped, g, learnt<Real>(step_, statistics));
+      add(weight, carried<const Real>(gradient_, statistics), carried<Real>(step_, statistics));
       release(run, gradient.at);
     }
     auto out = fresh_state();
-    apply_rule<Real>(base, rule, rate, step_, *out);
+    apply_rule<Real>(base, rule, statistics, rate, step_, *out);
     find(run, op.out).state = std::move(out);
     release(run, op.base);
   }
 
-  static void add(Real weight, const std::vector<Real>& g, std::vector<Real>& sum) {
-    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += weight * g[j];
+  static void add(double weight, std::span<const Real> g, std::span<Real> sum) {
+    const Real factor = static_cast<Real>(weight);
+    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += factor * g[j];
   }
 
   void evaluate_pending(Replay<Real>& run, Results& results) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "models/dataset.h"
+#include "models/statistics.h"
 #include "sim/catalog.h"
 #include "sim/device.h"
 
@@ -31,13 +32,17 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  /// d.
+  /// d, statistics included.
   virtual std::size_t parameters() const = 0;
+
+  /// Which of them are statistics, and how an update merges them.
+  virtual Statistics statistics() const { return {}; }
 
   /// w [d]: the initial model of a run.
   virtual void initialise(std::uint64_t seed, std::uint32_t replica, std::span<Real> w) = 0;
 
-  /// g [d]: gradient of the mean loss over the minibatch at w [d], regulariser included.
+  /// g [d]: gradient of the mean loss over the minibatch at w [d], regulariser included;
+  /// at the places of the statistics, those of the minibatch.
   virtual void gradient(std::span<const Real> w, const MinibatchName& name, std::span<Real> g) = 0;
 
   /// Loss and errors at each of the values [d].

@@ -27,6 +27,8 @@ enum class Purpose : std::uint8_t {
   pull,                 // time of the model's way to a learner's draw-th minibatch
   push,                 // time of its gradient's way back
   failure,              // time to a learner's draw-th change from up to down or back
+  crop,                 // where the images of a learner's draw-th minibatch are cropped
+  flip,                 // which of them are mirrored
 };
 
 /// The name of a random stream.  Equal names give equal numbers, on every machine and in any order
