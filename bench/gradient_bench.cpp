@@ -61,6 +61,35 @@ void BM_Gradient_Cnn32x32x3(benchmark::State& state) {
 }
 BENCHMARK(BM_Gradient_Cnn32x32x3)->Arg(1)->Arg(32)->Arg(128)->Unit(benchmark::kMicrosecond);
 
+void replay_images(benchmark::State& state, const std::string& model, std::int64_t minibatch,
+                   int side) {
+  const std::string length = std::to_string(side);
+  replay_updates(state, "{" + model + R"(, "minibatch": )" + std::to_string(minibatch) +
+                            R"(, "dataset": {"kind": "synthetic", "features": )" +
+                            std::to_string(3 * side * side) + R"(, "height": )" + length +
+                            R"(, "width": )" + length + R"(, "rows": 1000, "test_rows": 10}})");
+}
+
+/// Caffe's net for CIFAR-10.
+void BM_Gradient_Cifar10Full(benchmark::State& state) {
+  replay_images(state, R"("kind": "cnn", "net": "cifar10-full")", state.range(0), 32);
+}
+BENCHMARK(BM_Gradient_Cifar10Full)->Arg(4)->Arg(32)->Arg(128)->Unit(benchmark::kMillisecond);
+
+/// By depth, width, side of the images and m.
+void BM_Gradient_Resnet(benchmark::State& state) {
+  replay_images(state,
+                R"("kind": "resnet", "depth": )" + std::to_string(state.range(0)) +
+                    R"(, "width": )" + std::to_string(state.range(1)),
+                state.range(3), static_cast<int>(state.range(2)));
+}
+BENCHMARK(BM_Gradient_Resnet)
+    ->Args({8, 4, 8, 32})
+    ->Args({8, 16, 32, 32})
+    ->Args({32, 16, 32, 32})
+    ->Args({32, 16, 32, 128})
+    ->Unit(benchmark::kMillisecond);
+
 /// Softmax with one sample, by what acts once per update or gradient.
 void BM_Optimiser_Softmax784x10(benchmark::State& state, const Rule& rule, double clip) {
   replay_updates(state, softmax784x10(1), rule, clip);

@@ -153,8 +153,8 @@ class BlockDevice final : public Device {
     for (const Recipe& recipe : tape.recipes) recipes_.push_back({recipe.minibatch, recipe.clip});
     for (const Rule& rule : tape.rules) {
       const RmsProp rmsprop = rule.rmsprop.value_or(RmsProp{.decay = -1, .epsilon = 0});
-      rules_.push_back(
-          {rule.momentum, rule.ema, rule.distance, rmsprop.decay, rmsprop.epsilon, rule.nesterov});
+      rules_.push_back({rule.momentum, rule.ema, rule.distance, rmsprop.decay, rmsprop.epsilon,
+                        rule.nesterov, rule.from_rest});
       run.velocity = run.velocity || rule.momentum != 0;
       run.mean_square = run.mean_square || rule.rmsprop;
       run.average = run.average || rule.ema != 0;
@@ -197,7 +197,7 @@ class BlockDevice final : public Device {
     State<Real> initial;
     initial.w.resize(parameters());
     model_->initialise(tape.seed, tape.replica, initial.w);
-    complete<Real>(initial, tape.rules);
+    complete<Real>(initial, tape.rules, model_->statistics());
     initial_.clear();
     for (const auto* part : {&initial.w, &initial.velocity, &initial.mean_square, &initial.average})
       initial_.insert(initial_.end(), part->begin(), part->end());
@@ -429,6 +429,9 @@ template <class Real, class Launcher>
 std::unique_ptr<Device> make_block_device(std::unique_ptr<Model<Real>> model, Launcher launcher,
                                           const DeviceOptions& options) {
   const Blueprint blueprint = model->blueprint();
+  if (const auto* none = std::get_if<NoBlueprint>(&blueprint))
+    throw std::runtime_error(launcher.name() + ": only the CPU computes " + none->what +
+                             "; use --device cpu");
   if (const auto* network = std::get_if<NetworkBlueprint>(&blueprint))
     return std::make_unique<BlockDevice<ResidentNetwork<Real, Launcher>, Launcher>>(
         std::move(model), *network, std::move(launcher), options);

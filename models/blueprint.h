@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -29,6 +30,11 @@ struct QuadraticBlueprint {
   double noise;
 };
 
-using Blueprint = std::variant<NetworkBlueprint, QuadraticBlueprint>;
+/// Of a model that only the CPU computes.
+struct NoBlueprint {
+  std::string what;
+};
+
+using Blueprint = std::variant<NetworkBlueprint, QuadraticBlueprint, NoBlueprint>;
 
 }  // namespace gradrace

@@ -7,6 +7,7 @@ extern const ModelEntry least_squares_entry;
 extern const ModelEntry logistic_entry;
 extern const ModelEntry mlp_entry;
 extern const ModelEntry quadratic_entry;
+extern const ModelEntry resnet_entry;
 extern const ModelEntry softmax_entry;
 
 const ModelCatalog& model_catalog() {
@@ -18,6 +19,7 @@ const ModelCatalog& model_catalog() {
       &softmax_entry,
       &mlp_entry,
       &cnn_entry,
+      &resnet_entry,
   };
   // clang-format on
   static const ModelCatalog catalog{"models", "kind", entries};

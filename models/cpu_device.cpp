@@ -42,7 +42,7 @@ class CpuDevice final : public Device {
       State<Real>& initial = run.values.front();
       initial.w.resize(model_->parameters());
       model_->initialise(run.tape.seed, run.tape.replica, initial.w);
-      complete<Real>(initial, run.tape.rules);
+      complete<Real>(initial, run.tape.rules, model_->statistics());
     }
   }
 
@@ -78,6 +78,7 @@ class CpuDevice final : public Device {
 
   void update(Replay<Real>& run, const Program& program, const Step& step) {
     const Rule& rule = run.tape.rules[step.rule];
+    const Statistics statistics = model_->statistics();
     const State<Real>& base = run.values[step.base];
     std::fill(step_.begin(), step_.end(), Real(0));
     double rate = 0;
@@ -90,18 +91,22 @@ class CpuDevice final : public Device {
                        gradient_);
       double weight = use.weight;
       if (rule.distance > 0) {
-        factors_[i] = distance_factor<Real>(rule.distance, base.w, at.w);
+        factors_[i] = distance_factor<Real>(rule.distance, learnt<const Real>(base.w, statistics),
+                                            learnt<const Real>(at.w, statistics));
         weight *= factors_[i];
       }
       rate += weight;
-      if (recipe.clip > 0) weight *= clip_factor<Real>(recipe.clip, gradient_);
-      add(static_cast<Real>(weight), gradient_, step_);
+      const auto g = learnt<const Real>(gradient_, statistics);
+      const double clipped = recipe.clip > 0 ? weight * clip_factor<Real>(recipe.clip, g) : weight;
+      add(clipped, g, learnt<Real>(step_, statistics));
+      add(weight, carried<const Real>(gradient_, statistics), carried<Real>(step_, statistics));
     }
-    apply_rule<Real>(base, rule, rate, step_, run.values[step.out]);
+    apply_rule<Real>(base, rule, statistics, rate, step_, run.values[step.out]);
   }
 
-  static void add(Real weight, const std::vector<Real>& g, std::vector<Real>& sum) {
-    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += weight * g[j];
+  static void add(double weight, std::span<const Real> g, std::span<Real> sum) {
+    const Real factor = static_cast<Real>(weight);
+    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += factor * g[j];
   }
 
   void evaluate(Replay<Real>& run, const Program& program, const Step& step, Results& results) {

@@ -64,7 +64,7 @@ void check(const Dataset& dataset) {
   check_rows(dataset, dataset.train);
   check_rows(dataset, dataset.test);
   const auto& image = dataset.image;
-  GRADRACE_CHECK(!image || image->channels * image->height * image->width == dataset.features,
+  GRADRACE_CHECK(!image || image->numbers() == dataset.features,
                  "an image has as many numbers as a row");
 }
 

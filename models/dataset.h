@@ -32,6 +32,8 @@ struct Rows {
 /// Features that are images: [channels, height, width] of each row, the width beside itself.
 struct ImageShape {
   std::size_t channels = 0, height = 0, width = 0;
+
+  std::size_t numbers() const { return channels * height * width; }
 };
 
 /// A task of classification or regression, immutable and shared by every run that uses it.

@@ -11,6 +11,7 @@
 #include "models/blueprint.h"
 #include "models/dataset.h"
 #include "models/minibatch.h"
+#include "models/statistics.h"
 #include "sim/catalog.h"
 #include "sim/device.h"
 
@@ -25,20 +26,24 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  /// d.
+  /// d, statistics included.
   virtual std::size_t parameters() const = 0;
+
+  /// Which of them are statistics, and how an update merges them.
+  virtual Statistics statistics() const { return {}; }
 
   /// w [d]: the initial model of a run.
   virtual void initialise(std::uint64_t seed, std::uint32_t replica, std::span<Real> w) = 0;
 
-  /// g [d]: gradient of the mean loss over the minibatch at w [d], regulariser included.
+  /// g [d]: gradient of the mean loss over the minibatch at w [d], regulariser included;
+  /// at the places of the statistics, those of the minibatch.
   virtual void gradient(std::span<const Real> w, const MinibatchName& name, std::span<Real> g) = 0;
 
   /// Loss and errors at each of the values [d].
   virtual void evaluate(std::span<const Real* const> values, std::span<Evaluation> results) = 0;
 
   /// The same numbers, for a device that computes them in its own way.
-  virtual Blueprint blueprint() const = 0;
+  virtual Blueprint blueprint() const { return NoBlueprint{"this model"}; }
 };
 
 /// What a device needs to know beside the model.

@@ -56,6 +56,17 @@ void descend(const State<Real>& base, const Rule& rule, std::span<const Real> st
   }
 }
 
+/// The statistics of out, from the sum of weight times those of a gradient.
+template <class Real>
+void merge(const State<Real>& base, const Statistics& statistics, double rate,
+           std::span<const Real> sum, State<Real>& out) {
+  const std::span<const Real> before = carried<const Real>(base.w, statistics);
+  const std::span<Real> after = carried<Real>(out.w, statistics);
+  const Real decay = static_cast<Real>(statistics.decay), per_rate = static_cast<Real>(1 / rate);
+  for (std::size_t j = 0; j < sum.size(); ++j)
+    after[j] = decay * before[j] + (1 - decay) * (sum[j] * per_rate);
+}
+
 template <class Real>
 void average(const State<Real>& base, const Rule& rule, State<Real>& out) {
   const Real share = static_cast<Real>(1 - rule.ema);
@@ -81,9 +92,9 @@ double distance_factor(double distance, std::span<const Real> base, std::span<co
 }
 
 template <class Real>
-void complete(State<Real>& initial, std::span<const Rule> rules) {
+void complete(State<Real>& initial, std::span<const Rule> rules, const Statistics& statistics) {
   const auto needed = [&](auto by) { return std::ranges::any_of(rules, by); };
-  const std::size_t d = initial.w.size();
+  const std::size_t d = initial.w.size() - statistics.count;
   const bool momentum = needed([](const Rule& rule) { return rule.momentum != 0; });
   const bool rmsprop = needed([](const Rule& rule) { return rule.rmsprop.has_value(); });
   const bool ema = needed([](const Rule& rule) { return rule.ema != 0; });
@@ -93,19 +104,25 @@ void complete(State<Real>& initial, std::span<const Rule> rules) {
 }
 
 template <class Real>
-void apply_rule(const State<Real>& base, const Rule& rule, double rate, std::span<Real> step,
-                State<Real>& out) {
+void apply_rule(const State<Real>& base, const Rule& rule, const Statistics& statistics,
+                double rate, std::span<Real> step, State<Real>& out) {
   out.w.resize(base.w.size());
   out.velocity.resize(base.velocity.size());
   out.mean_square.resize(base.mean_square.size());
   out.average.resize(base.average.size());
   const bool vanishing = !(rate >= std::numeric_limits<Real>::min());
+  const std::span<Real> learning = learnt(step, statistics);
   if (rule.rmsprop && !vanishing) {
-    rescale(base, *rule.rmsprop, rate, step, out);
+    rescale(base, *rule.rmsprop, rate, learning, out);
   } else if (!base.mean_square.empty()) {
     out.mean_square = base.mean_square;
   }
-  descend<Real>(base, rule, step, out);
+  descend<Real>(base, rule, learning, out);
+  if (vanishing)
+    std::ranges::copy(carried<const Real>(base.w, statistics),
+                      carried<Real>(out.w, statistics).begin());
+  else
+    merge<Real>(base, statistics, rate, carried(step, statistics), out);
   if (!base.average.empty()) average(base, rule, out);
 }
 
@@ -113,10 +130,11 @@ template double clip_factor(double, std::span<const float>);
 template double clip_factor(double, std::span<const double>);
 template double distance_factor(double, std::span<const float>, std::span<const float>);
 template double distance_factor(double, std::span<const double>, std::span<const double>);
-template void complete(State<float>&, std::span<const Rule>);
-template void complete(State<double>&, std::span<const Rule>);
-template void apply_rule(const State<float>&, const Rule&, double, std::span<float>, State<float>&);
-template void apply_rule(const State<double>&, const Rule&, double, std::span<double>,
-                         State<double>&);
+template void complete(State<float>&, std::span<const Rule>, const Statistics&);
+template void complete(State<double>&, std::span<const Rule>, const Statistics&);
+template void apply_rule(const State<float>&, const Rule&, const Statistics&, double,
+                         std::span<float>, State<float>&);
+template void apply_rule(const State<double>&, const Rule&, const Statistics&, double,
+                         std::span<double>, State<double>&);
 
 }  // namespace gradrace

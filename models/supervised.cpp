@@ -9,11 +9,18 @@ void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, Data
                                      Need::required, "what is learnt", shelf);
   fields.integer("minibatch", config.minibatch, Need::defaulted, at_least(1),
                  "samples m of one gradient");
-  fields.real("l2", config.l2, Need::defaulted, at_least(0), "factor of " + std::string(norm));
+  fields.real("l2", config.l2, Need::defaulted, at_least(0),
+              "factor of " + std::string(norm) + "; a weight decay of lambda is l2 = lambda / 2");
   fields.choice("sampling", config.sampling, samplings, Need::defaulted,
                 "rows with replacement, or each once in a learner's epoch");
   fields.choice("precision", config.precision, precisions, Need::defaulted,
                 "float64 is for checking");
+}
+
+void visit_images(Fields& fields, SupervisedConfig& config) {
+  fields.flag("augment", config.augment, Need::defaulted,
+              "a gradient sees its images padded with 4 zeros, cropped anywhere, half of them "
+              "mirrored");
 }
 
 }  // namespace gradrace

@@ -21,10 +21,14 @@ struct SupervisedConfig {
   double l2 = 0;                      // lambda
   std::string sampling = "iid";       // or epoch
   std::string precision = "float32";  // or float64
+  bool augment = false;               // the images of a minibatch; see augmentation.h
 };
 
 /// `norm`: what l2 is the factor of, as the model's page writes it.
 void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, DataShelf& shelf);
+
+/// The keys that models of images have beside those.
+void visit_images(Fields& fields, SupervisedConfig& config);
 
 /// Makes the model; reads the data.  train_rows: the training loss is that of the first so many
 /// rows of a fixed shuffle.

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
+#include "models/augmentation.h"
 #include "models/permutation.h"
 #include "sim/random.h"
 
@@ -37,6 +40,7 @@ Supervised<Real>::Supervised(const SupervisedConfig& config, std::unique_ptr<Los
     : data_(config.dataset()),
       loss_(std::move(loss)),
       sampling_(config.sampling == "epoch" ? Sampling::epoch : Sampling::iid),
+      augment_(config.augment),
       l2_(config.l2),
       block_rows_(block_rows),
       train_rows_(data_->train.count),
@@ -53,12 +57,21 @@ Supervised<Real>::Supervised(const SupervisedConfig& config, std::unique_ptr<Los
 }
 
 template <class Real>
+const ImageShape& Supervised<Real>::images(std::string_view model) const {
+  if (!data_->image)
+    throw std::runtime_error(std::string(model) +
+                             " needs images, and the rows of the data set are none");
+  return *data_->image;
+}
+
+template <class Real>
 void Supervised<Real>::gradient(std::span<const Real> w, const MinibatchName& name,
                                 std::span<Real> g) {
   rows_.resize(name.size);
   minibatch_rows(sampling_, name, static_cast<std::uint32_t>(data_->train.count), rows_);
   minibatch_.gather(*data_, data_->train, rows_);
-  forward(w.data(), minibatch_, scores_);
+  if (augment_) augment(name, *data_->image, minibatch_.x);
+  learn(w.data(), minibatch_, scores_);
   loss_->differentiate(minibatch_, scores_);
   backward(w.data(), minibatch_, scores_, g.data());
   if (l2_ == 0) return;
@@ -84,8 +97,11 @@ void Supervised<Real>::evaluate(std::span<const Real* const> values,
 
 template <class Real>
 Blueprint Supervised<Real>::blueprint() const {
-  return NetworkBlueprint{kernel_layers(), loss_->kind(), sampling_, l2_,
-                          data_,           train_rows_,   test_rows_};
+  if (augment_) return NoBlueprint{"augmented images"};
+  auto layers = kernel_layers();
+  if (layers.empty()) return NoBlueprint{"the layers of this model"};
+  return NetworkBlueprint{std::move(layers), loss_->kind(), sampling_, l2_, data_,
+                          train_rows_,       test_rows_};
 }
 
 template <class Real>

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "models/batch.h"
@@ -29,7 +30,7 @@ class Supervised : public Model<Real> {
   Supervised(const SupervisedConfig& config, std::unique_ptr<Loss<Real>> loss,
              std::optional<std::uint64_t> train_rows, std::size_t block_rows = 256);
 
-  std::size_t parameters() const final { return layers().back().end(); }
+  std::size_t parameters() const final { return layers().back().end() + this->statistics().count; }
   void gradient(std::span<const Real> w, const MinibatchName& name, std::span<Real> g) final;
   void evaluate(std::span<const Real* const> values, std::span<Evaluation> results) final;
   Blueprint blueprint() const final;
@@ -37,18 +38,25 @@ class Supervised : public Model<Real> {
  protected:
   const Dataset& data() const { return *data_; }
   std::size_t outputs() const { return loss_->outputs(*data_); }
+  /// What the rows are images of; std::runtime_error, in the model's name, where they are none.
+  const ImageShape& images(std::string_view model) const;
 
   /// Where the weights stand, in the order of the parameters.
   virtual std::span<const Dense> layers() const = 0;
 
-  /// The same layers, each with what becomes of its sums.
-  virtual std::vector<kernels::Layer> kernel_layers() const = 0;
+  /// The same layers, each with what becomes of its sums; none where only the CPU has them.
+  virtual std::vector<kernels::Layer> kernel_layers() const { return {}; }
 
   /// scores [n, outputs] of the batch at w.
   virtual void forward(const Real* w, const Batch<Real>& batch, Units<Real>& scores) = 0;
 
-  /// g [d], without the regulariser, from the derivative by the scores.  Comes after the forward
-  /// pass of the same w and batch.
+  /// The forward pass of a gradient, where that is another one.
+  virtual void learn(const Real* w, const Batch<Real>& batch, Units<Real>& scores) {
+    forward(w, batch, scores);
+  }
+
+  /// g [d], without the regulariser, from the derivative by the scores.  Comes after learn() of the
+  /// same w and batch.
   virtual void backward(const Real* w, const Batch<Real>& batch, const Units<Real>& by_scores,
                         Real* g) = 0;
 
@@ -60,6 +68,7 @@ class Supervised : public Model<Real> {
   std::shared_ptr<const Dataset> data_;
   std::unique_ptr<Loss<Real>> loss_;
   Sampling sampling_;
+  bool augment_;
   double l2_;
   std::size_t block_rows_;
   std::vector<std::uint32_t> train_rows_, test_rows_;  // that an evaluation looks at

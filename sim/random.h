@@ -29,6 +29,8 @@ enum class Purpose : std::uint8_t {
   push,                 // time of its gradient's way back
   failure,              // time to a learner's draw-th change from up to down or back
   bootstrap,            // which runs the draw-th resampled search sees
+  crop,                 // where the images of a learner's draw-th minibatch are cropped
+  flip,                 // which of them are mirrored
 };
 
 /// The name of a random stream.  Equal names give equal numbers, on every machine and in any order

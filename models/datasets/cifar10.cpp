@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -7,6 +8,7 @@
 
 #include "models/dataset.h"
 #include "models/packed_file.h"
+#include "sim/reference.h"
 
 namespace gradrace {
 namespace {
@@ -17,8 +19,10 @@ constexpr Page page{
     "cifar10",
     "CIFAR-10 in its binary version, objects of 32 x 32: a folder with data_batch_1.bin to "
     "data_batch_5.bin (training) and test_batch.bin (test), each plain or .gz, of records of a "
-    "class 0 to 9 and 1,024 red, 1,024 green and 1,024 blue bytes.  A feature is a byte / 255; "
-    "with `grey` it is a pixel's (0.2989 R + 0.587 G + 0.114 B) / 255.",
+    "class 0 to 9 and 1,024 red, 1,024 green and 1,024 blue bytes.  A feature is a byte / "
+    "`divisor`; "
+    "with `grey` it is a pixel's (0.2989 R + 0.587 G + 0.114 B) / divisor.  Of these, `subtract` "
+    "takes the mean of the training rows: channel by channel, or pixel by pixel.",
     "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009; the grey as in Dutta "
     "et al., AISTATS 2018, sec. 9",
     R"({"kind": "cifar10", "path": "../data/cifar10", "grey": true})"};
@@ -29,6 +33,8 @@ struct Config {
   bool grey = false;
   std::string test_file = "test_batch.bin";
   std::optional<std::uint64_t> rows;
+  double divisor = 255;
+  std::string subtract = "none";  // or channel-mean, pixel-mean
 };
 
 void visit(Fields& fields, Config& config) {
@@ -37,6 +43,11 @@ void visit(Fields& fields, Config& config) {
               "the test records, where it is not the usual file: \"test_batch_9980.bin\"");
   fields.integer("rows", config.rows, at_least(1),
                  "only the first so many records, of training and of test each");
+  fields.real("divisor", config.divisor, Need::defaulted, positive(),
+              "of the bytes; 1 leaves them as they are");
+  constexpr std::string_view means[] = {"none", "channel-mean", "pixel-mean"};
+  fields.choice("subtract", config.subtract, means, Need::defaulted,
+                "what of the training rows is taken from every row");
 }
 
 [[noreturn]] void defect(const fs::path& file, const std::string& what) {
@@ -46,8 +57,10 @@ void visit(Fields& fields, Config& config) {
 /// The records of files, appended to the rows until there are so many.
 class Records {
  public:
-  Records(bool grey, std::optional<std::uint64_t> most)
-      : grey_(grey), most_(most.value_or(std::numeric_limits<std::uint64_t>::max())) {}
+  explicit Records(const Config& config)
+      : grey_(config.grey),
+        divisor_(config.divisor),
+        most_(config.rows.value_or(std::numeric_limits<std::uint64_t>::max())) {}
 
   void read(const fs::path& folder, const std::string& name) {
     if (rows.count == most_) return;
@@ -80,26 +93,67 @@ class Records {
     }
     for (const auto* red = from; red != from + pixels; ++red) {
       const double grey = 0.2989 * red[0] + 0.587 * red[pixels] + 0.114 * red[2 * pixels];
-      rows.floats.push_back(static_cast<float>(grey / 255));
+      rows.floats.push_back(static_cast<float>(grey / divisor_));
     }
   }
 
   bool grey_;
+  double divisor_;
   std::uint64_t most_;
 };
 
+/// The features as floats.
+void unpack(Rows& rows, float byte_scale) {
+  if (rows.bytes.empty()) return;
+  rows.floats.resize(rows.bytes.size());
+  std::ranges::transform(rows.bytes, rows.floats.begin(), [byte_scale](std::uint8_t byte) {
+    return static_cast<float>(byte) * byte_scale;
+  });
+  rows.bytes = {};
+}
+
+/// Of the rows' features [count, channels, pixels of one], as many means as `kinds` of them: one
+/// for each channel or for each feature.
+std::vector<double> means(const Rows& rows, std::size_t features, std::size_t kinds) {
+  std::vector<double> sums(kinds);
+  const std::size_t alike = features / kinds;
+  for (std::size_t i = 0; i < rows.floats.size(); ++i)
+    sums[i % features / alike] += static_cast<double>(rows.floats[i]);
+  for (double& sum : sums) sum /= static_cast<double>(rows.count * alike);
+  return sums;
+}
+
+void subtract(Rows& rows, std::size_t features, const std::vector<double>& means) {
+  const std::size_t alike = features / means.size();
+  for (std::size_t i = 0; i < rows.floats.size(); ++i)
+    rows.floats[i] =
+        static_cast<float>(static_cast<double>(rows.floats[i]) - means[i % features / alike]);
+}
+
+void subtract_mean(Dataset& data, const std::string& kind) {
+  if (kind == "none") return;
+  unpack(data.train, data.byte_scale);
+  unpack(data.test, data.byte_scale);
+  const auto mean = means(data.train, data.features,
+                          kind == "channel-mean" ? data.image->channels : data.features);
+  subtract(data.train, data.features, mean);
+  subtract(data.test, data.features, mean);
+}
+
 Dataset load(const fs::path& folder, const Config& config) {
-  Records train(config.grey, config.rows), test(config.grey, config.rows);
+  Records train(config), test(config);
   for (const char batch : {'1', '2', '3', '4', '5'})
     train.read(folder, std::string("data_batch_") + batch + ".bin");
   test.read(folder, config.test_file);
-  return {.features = config.grey ? pixels : 3 * pixels,
-          .classes = classes,
-          .byte_scale = 1.0f / 255,
-          .image = ImageShape{config.grey ? 1u : 3u, 32, 32},
-          .train = std::move(train.rows),
-          .test = std::move(test.rows),
-          .hash = {}};
+  Dataset data{.features = config.grey ? pixels : 3 * pixels,
+               .classes = classes,
+               .byte_scale = 1.0f / static_cast<float>(config.divisor),
+               .image = ImageShape{config.grey ? 1u : 3u, 32, 32},
+               .train = std::move(train.rows),
+               .test = std::move(test.rows),
+               .hash = {}};
+  subtract_mean(data, config.subtract);
+  return data;
 }
 
 LoadDataset read(Fields& fields, DataShelf& shelf) {
@@ -107,7 +161,8 @@ LoadDataset read(Fields& fields, DataShelf& shelf) {
   visit(fields, config);
   const std::string name = std::string("cifar10 ") + (config.grey ? "grey " : "") +
                            config.test_file +
-                           (config.rows ? " " + std::to_string(*config.rows) : "");
+                           (config.rows ? " " + std::to_string(*config.rows) : "") + " " +
+                           number_text(config.divisor) + " " + config.subtract;
   return read_dataset_folder(fields, shelf, name, "folder of the six files",
                              [config](const fs::path& folder) { return load(folder, config); });
 }

@@ -11,7 +11,7 @@ namespace gradrace::kernels {
 struct KernelRule {
   double momentum, ema, distance;
   double decay, epsilon;  // of rmsprop; decay < 0: none
-  bool nesterov;
+  bool nesterov, from_rest;
 };
 
 /// Lowering's use and step, and tape's recipe.
@@ -82,6 +82,7 @@ GRADRACE_HD void move(const Block& block, const KernelRule& rule, const StateAt<
   const Real decay = static_cast<Real>(rule.decay), epsilon = static_cast<Real>(rule.epsilon);
   const Real per_rate = rescaled ? static_cast<Real>(1 / rate) : Real{0};
   const Real momentum = static_cast<Real>(rule.momentum);
+  const Real kept = rule.from_rest ? Real{0} : momentum;
   const Real share = static_cast<Real>(1 - rule.ema);
   each(block, parameters, [&](std::uint32_t j) {
     Real change = step[j];
@@ -95,7 +96,7 @@ GRADRACE_HD void move(const Block& block, const KernelRule& rule, const StateAt<
       out.mean_square[j] = s;
     }
     if (out.velocity != nullptr) {
-      const Real velocity = momentum * base.velocity[j] + change;
+      const Real velocity = kept * base.velocity[j] + change;
       out.velocity[j] = velocity;
       change = rule.nesterov ? momentum * velocity + change : velocity;
     }

@@ -194,7 +194,7 @@ class Kept(SearchTest):
         self.search("--settings", "1", "--runs", "2")
         before = self.files()
         _, told = self.search("--settings", "1", "--runs", "2", "--seed", "2", status=2)
-        self.assertIn("another scenario, form or program; use --force", told)
+        self.assertIn("another scenario, form or program; remove it", told)
         self.assertEqual(before, self.files())
         self.search("--settings", "1", "--runs", "2", "--seed", "2", "--force")
         self.assertNotEqual(before, self.files())

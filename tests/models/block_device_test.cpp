@@ -210,6 +210,7 @@ const Rule rules[] = {
     {},
     {.momentum = 0.9},
     {.momentum = 0.9, .nesterov = true},
+    {.momentum = 0.9, .nesterov = true, .from_rest = true},
     {.rmsprop = RmsProp{}},
     {.ema = 0.9},
     {.distance = 1e-3},

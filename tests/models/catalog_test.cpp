@@ -24,8 +24,8 @@ TEST_CASE("models: names are unique and pages are full") {
     CHECK(!entry->page.source.empty());
   }
   CHECK(names == std::set<std::string_view>{"quadratic", "least-squares", "logistic", "softmax",
-                                            "mlp", "cnn", "idx", "cifar10", "digits", "libsvm",
-                                            "csv", "synthetic", "synthetic-regression"});
+                                            "mlp", "cnn", "resnet", "idx", "cifar10", "digits",
+                                            "libsvm", "csv", "synthetic", "synthetic-regression"});
 }
 
 TEST_CASE("models: the example of every page is read") {
@@ -95,6 +95,11 @@ TEST_CASE("models: bad values are refused at their keys") {
       {R"({"kind": "cnn", "dataset": {"kind": "synthetic", "width": 8}})", "it.dataset.width"},
       {R"({"kind": "cnn", "dataset": {"kind": "synthetic", "width": 5, "height": 5}})",
        "it.dataset.features"},
+      {R"({"kind": "cnn", "dataset": {"kind": "synthetic"}, "net": "alexnet"})", "it.net"},
+      {R"({"kind": "resnet", "dataset": {"kind": "synthetic"}, "depth": 18})", "it.depth"},
+      {R"({"kind": "resnet", "dataset": {"kind": "synthetic"}, "depth": 2})", "it.depth"},
+      {R"({"kind": "resnet", "dataset": {"kind": "synthetic"}, "statistics_decay": 1})",
+       "it.statistics_decay"},
       {R"({"kind": "quadratic", "precision": "float16"})", "it.precision"},
       {R"({"kind": "quadratic", "dimensions": 0})", "it.dimensions"},
       {R"({"kind": "quadratic", "noise": -1})", "it.noise"},

@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,14 @@ Config on(std::shared_ptr<const Dataset> data) {
 
 /// Numbers between -scale and scale, of no pattern that a model would see.
 Vector some_point(std::size_t d, double scale = 0.3, double phase = 1);
+
+/// The same for the parameters of the model; the statistics among them are between 0.5 and 1.5.
+template <class Real>
+Vector some_value(const Model<Real>& model, double scale = 0.3, double phase = 1) {
+  Vector w = some_point(model.parameters(), scale, phase);
+  for (double& s : carried(std::span(w), model.statistics())) s = 1 + s / (2 * scale);
+  return w;
+}
 
 double norm(const Vector& v);
 

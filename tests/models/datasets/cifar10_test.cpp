@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "models/dataset.h"
@@ -72,6 +73,45 @@ TEST_CASE("cifar10: grey is 0.2989 R + 0.587 G + 0.114 B, over 255") {
   CHECK(data->test.floats[0] == doctest::Approx(0.9999).epsilon(1e-6));
   CHECK(data->test.floats[1] == doctest::Approx(0.2989 + 0.114 / 5).epsilon(1e-6));
   CHECK(load(folder)->hash != data->hash);
+}
+
+TEST_CASE("cifar10: means of the training rows are taken from all rows") {
+  const TemporaryFolder folder;
+  write_batches(folder);  // on the average 3, 30, 120
+  std::string other = record(1, 1, 10, 40);
+  other[1 + 1024] = 60;  // green of the first pixel: on the average 40, and 30 + 10 / 1024 of all
+  folder.write("data_batch_1.bin", other);
+  folder.write("test_batch.bin", record(9, 5, 60, 250));
+  const auto channels = load(folder, R"(, "subtract": "channel-mean")");
+  CHECK(channels->train.bytes.empty());
+  REQUIRE(channels->train.floats.size() == 5 * 3072);
+  CHECK(channels->train.floats[0] == doctest::Approx(-2.0 / 255));
+  CHECK(channels->train.floats[1024] == doctest::Approx((30 - 10.0 / 1024) / 255));
+  CHECK(channels->train.floats[2 * 3072 + 1025] == doctest::Approx(-10.0 / 1024 / 255));
+  CHECK(channels->train.floats[5 * 3072 - 1] == doctest::Approx(80.0 / 255));
+  CHECK(channels->test.floats[0] == doctest::Approx(2.0 / 255));
+  CHECK(channels->test.floats[2048] == doctest::Approx(130.0 / 255));
+  const auto pixels = load(folder, R"(, "subtract": "pixel-mean", "divisor": 1)");
+  CHECK(pixels->train.floats[0] == -2);
+  CHECK(pixels->train.floats[1024] == 20);
+  CHECK(pixels->train.floats[1025] == -20);
+  CHECK(pixels->test.floats[1024] == 20);
+  CHECK(pixels->test.floats[1025] == 30);
+  const auto grey = load(folder, R"(, "subtract": "channel-mean", "grey": true, "divisor": 1)");
+  double sum = 0;
+  for (const float x : grey->train.floats) sum += static_cast<double>(x);
+  CHECK(std::abs(sum) <= 1e-3);
+  CHECK(grey->test.floats[5] ==
+        doctest::Approx(0.2989 * 2 + 0.587 * (30 - 10.0 / 1024) + 0.114 * 130).epsilon(1e-6));
+}
+
+TEST_CASE("cifar10: bytes may stay as they are") {
+  const TemporaryFolder folder;
+  write_batches(folder);
+  folder.write("test_batch.bin", record(9, 5, 60, 250));
+  const auto data = load(folder, R"(, "divisor": 1)");
+  CHECK(data->byte_scale == 1);
+  CHECK(data->train.bytes == load(folder)->train.bytes);
 }
 
 TEST_CASE("cifar10: packed files and another test file") {

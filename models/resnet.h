@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "models/supervised.h"
+
+namespace gradrace {
+
+/// A residual network; see the page in resnet.cpp.  Parameters, layer after layer: W [outputs,
+/// channels, 3, 3], b [outputs] and gamma [outputs] of each convolution, W [classes, channels] and
+/// b [classes] of the last; then, as statistics, mean and variance [outputs] of each convolution.
+struct ResnetConfig : SupervisedConfig {
+  std::uint32_t depth = 20;       // 6 n + 2
+  std::uint32_t width = 16;       // channels of the first stage
+  double statistics_decay = 0.9;  // of an update
+};
+
+template <class Real>
+std::unique_ptr<Model<Real>> make_resnet(const ResnetConfig& config,
+                                         std::optional<std::uint64_t> train_rows);
+
+}  // namespace gradrace
