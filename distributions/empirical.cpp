@@ -22,9 +22,8 @@ constexpr Page page{
     .name = "empirical",
     .definition =
         "Measured times, one a row of a CSV file.  bootstrap: a draw is any of them.  block, "
-        "replay: "
-        "learner l keeps to the times of the file's learner l mod their number, ascending; without "
-        "learner_column all rows are one learner's.  block: so many successive draws are "
+        "replay: learner l keeps to the times of the file's learner l mod their number, ascending; "
+        "without learner_column all rows are one learner's.  block: so many successive draws are "
         "successive times, from a random one on; the first follows the last.  replay: the n-th "
         "draw is the n-th time, in every replica the same; it starts again when they run out, and "
         "says so.  Where draws depend on each other, theory has no iteration time.",

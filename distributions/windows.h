@@ -25,8 +25,8 @@ std::vector<Window> read_windows(Fields& fields, std::uint32_t learners);
 
 /// Time that `learner` takes from `begin` for what would take it `work` outside all windows: it
 /// works at 1 / (product of the factors of those that are open), and the delays of those that are
-/// open at `begin` come on top.  After 2^40 openings a window
-/// counts by its mean speed and delay, as times are too coarse to tell when it is open.
+/// open at `begin` come on top.  After 2^40 openings a window counts by its mean speed and delay,
+/// as times are too coarse to tell when it is open.
 double time_through(std::span<const Window> windows, std::uint32_t learner, double begin,
                     double work);
 

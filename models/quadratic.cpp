@@ -15,8 +15,7 @@ constexpr Page page{
     "F(w) = 1/2 sum_i c_i w_i^2 over w [dimensions], c_i = curvatures[i mod length].  The gradient "
     "of a minibatch of m is c_i w_i + z_i with independent z_i ~ N(0, noise^2 / (m dimensions)): "
     "its variance is noise^2 / m in all.  Strong convexity min c_i and smoothness max c_i are "
-    "known "
-    "exactly.",
+    "known exactly.",
     "Noisy quadratic model; Bottou, Curtis, Nocedal, SIAM Review 60(2), 2018, sec. 4",
     R"({"kind": "quadratic", "dimensions": 10, "curvatures": [1, 0.1], "noise": 0.5})"};
 

@@ -17,33 +17,23 @@ namespace {
 constexpr Page page{
     "resnet",
     "Residual network for small images: a convolution of 3 x 3, padding 1, to `width` channels, "
-    "then "
-    "three stages of n blocks, depth = 6 n + 2, with width, 2 width and 4 width channels; the mean "
-    "of "
-    "each channel; scores s = W y + b, softmax and cross-entropy.  A block is relu(x + N(W2 * "
-    "relu(N(W1 * x)))); the first of the second and of the third stage takes every other pixel "
-    "(stride "
-    "2), and its x likewise, with zeros for the channels that x has not (option A).  N is batch "
-    "normalisation, y = gamma (x - mean) / sqrt(variance + 1e-5) + b, channel by channel, also "
-    "after "
-    "the first convolution.  A gradient takes mean and variance of its own minibatch (the variance "
-    "divides by the number of pixels).  An evaluation takes those that the value carries: an "
-    "update "
-    "makes them decay x old + (1 - decay) x (mean of its gradients', by their weights), decay = "
-    "statistics_decay, whatever their staleness; an update whose weights vanish leaves them.  They "
-    "are "
-    "no parameters that are learnt: momentum, RMSProp, clipping, distance and l2 do not see them; "
-    "an "
-    "ema averages them as it does the others, and the hash has them.  Objective: mean "
-    "cross-entropy + "
-    "l2 sum ||W||_F^2 over all layers (no factor 1/2; b and gamma are not regularised).  Every W "
-    "starts "
-    "as N(0, 2 / inputs), layer after layer in one stream; b and mean at 0, gamma and variance at "
-    "1.  "
-    "Of 32 x 32 x 3 depth 20 has 269,722 parameters to learn, 32 has 464,154 and 56 has 853,018.",
+    "then three stages of n blocks, depth = 6 n + 2, with width, 2 width and 4 width channels; the "
+    "mean of each channel; scores s = W y + b, softmax and cross-entropy.  A block is relu(x + "
+    "N(W2 * relu(N(W1 * x)))); the first of the second and of the third stage takes every other "
+    "pixel (stride 2), and its x likewise, with zeros for the channels that x has not (option A).  "
+    "N is batch normalisation, y = gamma (x - mean) / sqrt(variance + 1e-5) + b, channel by "
+    "channel, also after the first convolution.  A gradient takes mean and variance of its own "
+    "minibatch (the variance divides by the number of pixels).  An evaluation takes those that the "
+    "value carries: an update makes them decay x old + (1 - decay) x (mean of its gradients', by "
+    "their weights), decay = statistics_decay, whatever their staleness; an update whose weights "
+    "vanish leaves them.  They are no parameters that are learnt: momentum, RMSProp, clipping, "
+    "distance and l2 do not see them; an ema averages them as it does the others, and the hash has "
+    "them.  Objective: mean cross-entropy + l2 sum ||W||_F^2 over all layers (no factor 1/2; b and "
+    "gamma are not regularised).  Every W starts as N(0, 2 / inputs), layer after layer in one "
+    "stream; b and mean at 0, gamma and variance at 1.  Of 32 x 32 x 3 depth 20 has 269,722 "
+    "parameters to learn, 32 has 464,154 and 56 has 853,018.",
     "He, Zhang, Ren, Sun, CVPR 2016, sec. 4.2; Ioffe, Szegedy, ICML 2015; start: He et al., ICCV "
-    "2015, "
-    "eq. 10",
+    "2015, eq. 10",
     R"({"kind": "resnet", "dataset": {"kind": "synthetic", "features": 192, "height": 8, "width": 8},
         "depth": 8, "width": 4})"};
 

@@ -7,8 +7,7 @@ namespace {
 constexpr Page page{.name = "sync",
                     .definition =
                         "Fully synchronous: the server waits for the gradients of all P learners, "
-                        "each computed at the current version; "
-                        "then all read the next one.",
+                        "each computed at the current version; then all read the next one.",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 2 with K = P",
                     .example = R"({"kind": "sync"})"};
 

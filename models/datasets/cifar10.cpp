@@ -20,9 +20,8 @@ constexpr Page page{
     "CIFAR-10 in its binary version, objects of 32 x 32: a folder with data_batch_1.bin to "
     "data_batch_5.bin (training) and test_batch.bin (test), each plain or .gz, of records of a "
     "class 0 to 9 and 1,024 red, 1,024 green and 1,024 blue bytes.  A feature is a byte / "
-    "`divisor`; "
-    "with `grey` it is a pixel's (0.2989 R + 0.587 G + 0.114 B) / divisor.  Of these, `subtract` "
-    "takes the mean of the training rows: channel by channel, or pixel by pixel.",
+    "`divisor`; with `grey` it is a pixel's (0.2989 R + 0.587 G + 0.114 B) / divisor.  Of these, "
+    "`subtract` takes the mean of the training rows: channel by channel, or pixel by pixel.",
     "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009; the grey as in Dutta "
     "et al., AISTATS 2018, sec. 9",
     R"({"kind": "cifar10", "path": "../data/cifar10", "grey": true})"};

@@ -17,8 +17,7 @@ constexpr Page page{
     "idx",
     "Images and labels in the IDX format of MNIST: a folder with train-images-idx3-ubyte, "
     "train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, each plain or "
-    ".gz. "
-    "A feature is a pixel / 255; the classes are 0 to the greatest label of the training rows.",
+    ".gz. A feature is a pixel / 255; the classes are 0 to the greatest label of the training rows.",
     "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998",
     R"({"kind": "idx", "path": "../data/mnist"})"};
 

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "protocols/catalog.h"
+#include "protocols/straggler_policy.h"
+#include "protocols/switch_policy.h"
+
+namespace gradrace {
+
+/// One phase of the protocol `switch`, as a scenario has it.
+struct Phase {
+  /// When a phase is over.
+  struct Ends {
+    static constexpr double never = std::numeric_limits<double>::infinity();
+
+    double gradients = never, epochs = never, updates = never, time = never;
+    double loss = -never;
+    MakeSwitchPolicy policy;  // empty: none
+    double interval = never;  // between two looks at the loss
+  };
+
+  /// How long the server is busy with a phase, besides its updates themselves.
+  struct Costs {
+    double per_update = 0, per_gradient = 0;  // of an update
+    double checkpoint = 0;                    // after each `every` updates of the phase
+    std::uint64_t every = 1;
+  };
+
+  MakeProtocol protocol;
+  Change change;
+  std::vector<double> momenta;       // one after another; empty: the scenario's
+  std::uint64_t momentum_every = 1;  // gradients from one to the next
+  std::string velocity = "keep", in_flight = "cancel";
+  Costs costs;
+  StragglerPolicyProduct stragglers;  // null: they are nothing special
+  Ends ends;
+
+  bool from_rest() const { return velocity == "reset"; }
+
+  /// What it follows: the changes for each of its momenta, before them that of a first update from
+  /// rest.
+  std::vector<Change> changes() const;
+
+  /// Which of its changes is in force so many updates and gradients after it took over.
+  std::size_t change_after(std::uint64_t updates, std::uint64_t gradients) const;
+};
+
+/// `last`: of the list; it has no end.
+Phase read_phase(Fields& fields, const Setting& setting, bool last);
+
+}  // namespace gradrace
