@@ -7,11 +7,14 @@
 #
 # Needs the release build, and for `measure` a python3 with PyTorch and JAX.  Logs go to OUT.
 set -u
-stage=$1 out=$2
+stage=${1:-} out=${2:-}
 root=$(cd "$(dirname "$0")/.." && pwd)
 gradrace=$root/build/release/gradrace
 tests=$root/build/release/tests/models/replay_test
-mkdir -p "$out"
+case $stage:$out in
+conform:?* | measure:?* | reproduce:?*) mkdir -p "$out" ;;
+*) sed -n '2,8p' "$0" && exit 2 ;;
+esac
 nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,memory.total --format=csv | tee "$out/machine.csv"
 
 case $stage in
@@ -34,9 +37,5 @@ measure)
   ;;
 reproduce)
   time "$gradrace" reproduce dutta2018 --device cuda --set replicas=100 --force --out "$out/dutta2018" 2>&1 | tee "$out/reproduce.log"
-  ;;
-*)
-  sed -n '2,9p' "$0"
-  exit 2
   ;;
 esac
