@@ -4,8 +4,10 @@
 #include <deque>
 #include <exception>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -42,7 +44,11 @@ class ScenarioRuns {
         progress_(progress),
         runs_(scenario.points.size() * scenario.first().replicas),
         jobs_(std::min<std::size_t>(jobs, runs_)) {
-    for (const auto& point : scenario.points) races_.push_back(point.race());
+    std::map<std::string, std::size_t> groups;
+    for (const auto& point : scenario.points) {
+      races_.push_back(point.race());
+      groups_.push_back(groups.emplace(point.device_text, groups.size()).first->second);
+    }
   }
 
   void run() {
@@ -56,23 +62,20 @@ class ScenarioRuns {
   DeviceFacts device_facts() const { return facts_; }
 
  private:
-  /// Runs of one point that a thread takes at once.
-  struct Batch {
-    std::size_t point = 0;
-    std::vector<std::size_t> runs;
-  };
+  /// Runs that a thread takes at once, of points of one group.
+  using Batch = std::vector<std::size_t>;
 
   void work() {
     std::unique_ptr<Device> device;
-    std::size_t device_point = scenario_.points.size();
+    std::optional<std::size_t> group;  // that the device is for
     try {
       while (!stopping()) {
         Batch batch = take();
-        if (batch.runs.empty()) break;
-        if (device_point != batch.point) {
+        if (batch.empty()) break;
+        if (group != group_of(batch.front())) {
           note(device.get());
-          device = make_device(batch.point);
-          device_point = batch.point;
+          group = group_of(batch.front());
+          device = make_device(*group);
         }
         if (device) take_more(batch, device->cohort());
         race(batch, device.get());
@@ -85,35 +88,38 @@ class ScenarioRuns {
     }
   }
 
-  std::unique_ptr<Device> make_device(std::size_t point) const {
-    const Point& at = scenario_.points[point];
+  std::size_t point_of(std::size_t run) const { return run / scenario_.first().replicas; }
+  std::size_t group_of(std::size_t run) const { return groups_[point_of(run)]; }
+
+  /// For the greatest of the group's points.
+  std::unique_ptr<Device> make_device(std::size_t group) const {
+    const auto first = std::ranges::find(groups_, group) - groups_.begin();
+    const Point& at = scenario_.points[static_cast<std::size_t>(first)];
     if (!at.with_model()) return nullptr;
-    DeviceOptions options{.device = at.device,
-                          .train_rows = at.train_rows,
-                          .learners = races_[point].learners,
-                          .minibatch = 1,
-                          .devices = static_cast<unsigned>(jobs_)};
-    for (const Plan& plan : races_[point].plans)
-      options.minibatch = std::max(options.minibatch, plan.recipe.minibatch);
+    DeviceOptions options{
+        .device = at.device, .train_rows = at.train_rows, .devices = static_cast<unsigned>(jobs_)};
+    for (std::size_t point = 0; point < races_.size(); ++point) {
+      if (groups_[point] != group) continue;
+      options.learners = std::max(options.learners, races_[point].learners);
+      for (const Plan& plan : races_[point].plans)
+        options.minibatch = std::max(options.minibatch, plan.recipe.minibatch);
+    }
     return at.model->make_device(options);
   }
 
   /// The next run, if there is one.
   Batch take() {
     const std::lock_guard lock(mutex_);
-    if (next_ == runs_) return {};
-    const std::size_t run = next_++;
-    return {run / scenario_.first().replicas, {run}};
+    return next_ < runs_ ? Batch{next_++} : Batch{};
   }
 
-  /// Further runs of its point, until the cohort is full or the thread has its share of all runs.
+  /// Further runs of its group, until the cohort is full or the thread has its share of all runs.
   void take_more(Batch& batch, std::size_t cohort) {
-    const std::size_t replicas = scenario_.first().replicas;
     const std::size_t wanted = std::min(cohort, (runs_ + jobs_ - 1) / jobs_);
     const std::lock_guard lock(mutex_);
-    while (batch.runs.size() < wanted && next_ < runs_ && next_ / replicas == batch.point)
-      batch.runs.push_back(next_++);
-    facts_.cohort = std::max(facts_.cohort, batch.runs.size());
+    while (batch.size() < wanted && next_ < runs_ && group_of(next_) == group_of(batch.front()))
+      batch.push_back(next_++);
+    facts_.cohort = std::max(facts_.cohort, batch.size());
   }
 
   void note(const Device* device) {
@@ -126,20 +132,19 @@ class ScenarioRuns {
   }
 
   void race(const Batch& batch, Device* device) {
-    const auto replicas = scenario_.first().replicas;
     std::deque<RunRecorders> recorders;
     std::vector<Run> runs;
-    for (const std::size_t run : batch.runs) {
-      const auto replica = static_cast<std::uint32_t>(run % replicas);
-      recorders.emplace_back(scenario_, batch.point, replica);
-      runs.emplace_back(races_[batch.point], replica, device != nullptr,
-                        recorders.back().observer());
+    for (const std::size_t run : batch) {
+      const std::size_t point = point_of(run);
+      const auto replica = static_cast<std::uint32_t>(run % scenario_.first().replicas);
+      recorders.emplace_back(scenario_, point, replica);
+      runs.emplace_back(races_[point], replica, device != nullptr, recorders.back().observer());
     }
     std::vector<std::uint64_t> reported(runs.size());
     const auto report = [&] {
       for (std::size_t i = 0; i < runs.size(); ++i) {
         const std::uint64_t applied = runs[i].applied();
-        progress_.report(batch.runs[i], runs[i].progress(), applied - reported[i]);
+        progress_.report(batch[i], runs[i].progress(), applied - reported[i]);
         reported[i] = applied;
       }
       return !stopping();
@@ -151,7 +156,7 @@ class ScenarioRuns {
       RunRecord record = runs[i].record();
       const std::lock_guard lock(mutex_);
       facts_.gradients += record.gradients_computed;
-      writer_.add(batch.runs[i], std::move(record), recorders[i]);
+      writer_.add(batch[i], std::move(record), recorders[i]);
     }
   }
 
@@ -161,8 +166,9 @@ class ScenarioRuns {
   ResultsWriter& writer_;
   Progress& progress_;
   const std::size_t runs_, jobs_;
-  std::vector<Race> races_;
-  std::size_t next_ = 0;  // run
+  std::vector<Race> races_;          // [point]
+  std::vector<std::size_t> groups_;  // [point]; those of a group share a device
+  std::size_t next_ = 0;             // run
   DeviceFacts facts_;
   std::atomic<bool> failed_ = false;
   std::mutex mutex_;

@@ -259,6 +259,14 @@ void name_points(Scenario& scenario) {
   }
 }
 
+std::string device_text(const Point& point, const Json& resolved) {
+  if (!point.with_model()) return {};
+  Json model = resolved.at("model");
+  model.erase("minibatch");
+  const std::uint64_t all = 0;
+  return Json{point.device, point.train_rows.value_or(all), model}.dump();
+}
+
 }  // namespace
 
 void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
@@ -387,6 +395,7 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
     problems.insert(problems.end(), found.begin(), found.end());
     if (!problems.empty()) continue;
     name_protocol(point, document.root().at("protocol"));
+    point.device_text = device_text(point, reader.resolved());
     if (number == 0) scenario.resolved = sweep.resolved(reader.resolved()).dump(2);
     scenario.points.push_back(std::move(point));
   }

@@ -43,6 +43,10 @@ struct Point {
   /// The values of the swept paths at this point, as they stand in CSV.
   std::vector<std::string> swept;
 
+  /// Equal for points whose runs one device can replay side by side: the model but for its
+  /// minibatch, the rows that it is evaluated on, the device.
+  std::string device_text;
+
   bool with_model() const { return model && !timing_only; }
 
   /// The law of the time of every minibatch where those are independent draws of one, else null.

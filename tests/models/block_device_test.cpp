@@ -315,6 +315,8 @@ Point point_of(const std::string& protocol, const std::string& model, const std:
 
 const char* const softmax = R"({"kind": "softmax", "minibatch": 30, "l2": 0.01, "init_sd": 0.01,
   "dataset": {"kind": "synthetic", "rows": 300, "test_rows": 100}})";
+const char* const small_minibatch = R"({"kind": "softmax", "minibatch": 7, "l2": 0.01,
+  "init_sd": 0.01, "dataset": {"kind": "synthetic", "rows": 300, "test_rows": 100}})";
 const char* const plain = R"("learning_rate": {"kind": "constant", "eta": 0.05})";
 const char* const everything = R"("learning_rate": {"kind": "distance", "c": 1e-3, "eta_max": 0.05},
   "optimiser": {"momentum": 0.9, "clip": 0.5, "ema": 0.9, "rmsprop": {}})";
@@ -324,16 +326,20 @@ std::unique_ptr<Device> device_on(const Place& place, const ModelSpec& model) {
   return place.make_float32(model.make_float32({}));
 }
 
+std::vector<RunRecord> records_of(std::vector<Run> runs, Device& device) {
+  drive(runs, &device, [] { return true; });
+  std::vector<RunRecord> records;
+  for (auto& run : runs) records.push_back(run.record());
+  return records;
+}
+
 std::vector<RunRecord> run_cohort(const Point& point, Device& device, std::uint32_t first,
                                   std::uint32_t count, std::uint32_t limit) {
   const Race race = point.race();
   std::vector<Run> runs;
   for (std::uint32_t r = first; r < first + count; ++r)
     runs.emplace_back(race, r, true, nullptr, limit);
-  drive(runs, &device, [] { return true; });
-  std::vector<RunRecord> records;
-  for (auto& run : runs) records.push_back(run.record());
-  return records;
+  return records_of(std::move(runs), device);
 }
 
 /// Equal to the CPU's run: the schedule is, and losses to the tolerance.
@@ -392,6 +398,30 @@ void check_equal_bits(const Place& place, const char* rest) {
   }
 }
 
+/// Nor on the points of the others: protocols, minibatches and rules differ.
+void check_mixed_points(const Place& place) {
+  std::vector<Race> races;
+  ModelProduct model;
+  for (const char* const rest : {plain, everything}) {
+    for (const auto& protocol : every_protocol()) {
+      const Point point = point_of(protocol, races.size() % 3 == 0 ? softmax : small_minibatch,
+                                   std::string(rest) + R"(, "stop": {"updates": 60})");
+      races.push_back(point.race());
+      model = point.model;
+    }
+  }
+  const auto device = device_on(place, *model);
+  std::vector<Run> runs;
+  for (const Race& race : races) runs.emplace_back(race, 1, true, nullptr, 64);
+  const auto together = records_of(std::move(runs), *device);
+  for (std::size_t i = 0; i < races.size(); ++i) {
+    CAPTURE(i);
+    std::vector<Run> alone;
+    alone.emplace_back(races[i], 1, true, nullptr, 4096);
+    check_equal(together[i], records_of(std::move(alone), *device).front());
+  }
+}
+
 }  // namespace
 
 TEST_CASE("blocks: the CPU in float32 conforms to float64") {
@@ -418,6 +448,7 @@ TEST_CASE("blocks: runs of every protocol conform, with one thread") {
 TEST_CASE("blocks: equal bits for any cohort and any segment limit") {
   check_equal_bits(emulated(1), plain);
   check_equal_bits(emulated(1), everything);
+  check_mixed_points(emulated(1));
 }
 
 TEST_CASE("blocks: gradients conform, with three threads") { check_gradients(emulated(3)); }
@@ -525,6 +556,7 @@ TEST_CASE("cuda: equal bits for any cohort and any segment limit") {
   GRADRACE_NEEDS_CUDA();
   check_equal_bits(cuda(), plain);
   check_equal_bits(cuda(), everything);
+  check_mixed_points(cuda());
 }
 
 }  // namespace gradrace
