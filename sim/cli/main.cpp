@@ -1,14 +1,11 @@
 #include <boost/program_options.hpp>
-#include <cstdint>
-#include <cstdlib>
 #include <exception>
-#include <functional>
 #include <iostream>
 #include <string>
 #include <vector>
 
+#include "sim/cli/command_line.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/csv.h"
 #include "sim/cli/manifest.h"
 #include "sim/cli/usage_error.h"
 #include "sim/document.h"
@@ -19,7 +16,6 @@ namespace gradrace {
 namespace {
 
 namespace po = boost::program_options;
-using Words = std::vector<std::string>;
 
 /// A command of the program: its line in the help, its usage with examples, and what it does with
 /// its words.
@@ -30,133 +26,13 @@ struct Command {
 
 const Command& command_of(std::string_view name);
 
-/// Options of a command and the name that words without a dash go to.
-struct Syntax {
-  po::options_description options{"Options"};
-  std::string positional;
-};
-
-po::variables_map parse(std::string_view command, const Words& words, Syntax& syntax) {
-  syntax.options.add_options()("help,h", "this text");
-  po::options_description all;
-  all.add(syntax.options);
-  po::positional_options_description positional;
-  if (!syntax.positional.empty()) {
-    all.add_options()(syntax.positional.c_str(), po::value<Words>());
-    positional.add(syntax.positional.c_str(), -1);
-  }
-  po::variables_map values;
-  try {
-    const int style =
-        po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-    po::store(po::command_line_parser(words).options(all).positional(positional).style(style).run(),
-              values);
-    po::notify(values);
-  } catch (const po::error& error) {
-    throw UsageError(std::string(command) + ": " + error.what() + "; see gradrace " +
-                     std::string(command) + " --help");
-  }
-  return values;
-}
-
-bool help_wanted(std::string_view command, const po::variables_map& values, const Syntax& syntax) {
+bool help_wanted(std::string_view command, const Values& values, const Syntax& syntax) {
   if (values.count("help") == 0) return false;
   const Command& entry = command_of(command);
   std::cout << "gradrace " << entry.name << ": " << entry.summary << "\n\n"
             << entry.usage << '\n'
             << syntax.options;
   return true;
-}
-
-Words words_of(const po::variables_map& values, const std::string& name) {
-  return values.count(name) != 0 ? values[name].as<Words>() : Words{};
-}
-
-std::vector<std::filesystem::path> paths_of(std::string_view command,
-                                            const po::variables_map& values,
-                                            const std::string& name) {
-  const Words words = words_of(values, name);
-  if (words.empty()) {
-    throw UsageError(std::string(command) + ": needs a " +
-                     (name == "folder"  ? "folder"
-                      : name == "trace" ? "CSV file"
-                                        : "scenario file") +
-                     "; see gradrace " + std::string(command) + " --help");
-  }
-  return {words.begin(), words.end()};
-}
-
-void add_change_options(Syntax& syntax) {
-  syntax.options.add_options()                                                                   //
-      ("set", po::value<Words>()->composing()->value_name("PATH=VALUE"),                         //
-       "change a key: dotted path, JSON value; repeatable")                                      //
-      ("seed", po::value<std::string>()->value_name("N"), "change seed")                         //
-      ("device", po::value<std::string>()->value_name("D"), "change device: auto, cpu or cuda")  //
-      ("quick", "the scenario's own quick form: what its key quick says")                        //
-      ("data", po::value<std::string>()->value_name("DIR"),                                      //
-       "where data sets are looked for that are not at their path (else GRADRACE_DATA)");
-}
-
-void add_scenario_options(Syntax& syntax) {
-  add_change_options(syntax);
-  syntax.options.add_options()                                                    //
-      ("replicas", po::value<std::string>()->value_name("N"), "change replicas")  //
-      ("timing-only", "leave the model out: times and staleness, no gradients");
-}
-
-std::filesystem::path data_folder_of(const po::variables_map& values) {
-  if (values.count("data") == 0) {
-    const char* environment = std::getenv("GRADRACE_DATA");
-    return environment != nullptr ? environment : "";
-  }
-  const std::filesystem::path folder = values["data"].as<std::string>();
-  if (!std::filesystem::is_directory(folder))
-    throw UsageError("--data: there is no folder " + folder.string());
-  return folder;
-}
-
-ScenarioChanges changes_of(std::string_view command, const po::variables_map& values) {
-  ScenarioChanges changes;
-  for (const auto& set : words_of(values, "set")) {
-    const auto equals = set.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw UsageError(std::string(command) + ": --set takes PATH=VALUE, got \"" + set + "\"");
-    }
-    changes.sets.push_back({set.substr(0, equals), set.substr(equals + 1), "--set " + set});
-  }
-  for (const char* key : {"seed", "replicas", "device"}) {
-    if (values.count(key) == 0) continue;
-    const auto& value = values[key].as<std::string>();
-    changes.sets.push_back({key, value, std::string("--") + key + " " + value});
-  }
-  changes.quick = values.count("quick") != 0;
-  if (values.count("timing-only") != 0)
-    changes.sets.push_back({"timing_only", "true", "--timing-only"});
-  changes.data_folder = data_folder_of(values);
-  return changes;
-}
-
-/// A number from 1, or the default where it is not given.
-std::uint32_t count_of(std::string_view command, const po::variables_map& values,
-                       const std::string& name, std::uint32_t otherwise) {
-  if (values.count(name) == 0) return otherwise;
-  const int count = values[name].as<int>();
-  if (count >= 1) return static_cast<std::uint32_t>(count);
-  throw UsageError(std::string(command) + ": --" + name + " must be >= 1, got " +
-                   std::to_string(count));
-}
-
-/// A number from 0 to 1.
-double fraction_of(std::string_view command, const po::variables_map& values,
-                   const std::string& name) {
-  const double fraction = values[name].as<double>();
-  if (fraction >= 0 && fraction <= 1) return fraction;
-  throw UsageError(std::string(command) + ": --" + name + " must be 0 to 1, got " +
-                   number_text(fraction));
-}
-
-unsigned jobs_of(std::string_view command, const po::variables_map& values) {
-  return count_of(command, values, "jobs", 0);
 }
 
 int run(const Words& words) {
@@ -192,15 +68,18 @@ int reproduce(const Words& words) {
        "where data sets are looked for (else GRADRACE_DATA); figures that lack theirs are left "  //
        "out, and said so")                                                                        //
       ("quick", "fewer replicas and shorter runs: minutes at the most")                           //
-      ("jobs", po::value<int>()->value_name("N"), "threads (default: the number of cores)")       //
-      ("force", "run all again, results that are there too")                                      //
+      ("replicas", po::value<std::string>()->value_name("N"),
+       "of every scenario, in place of its own")("device",
+                                                 po::value<std::string>()->value_name("D"),
+                                                 "of every scenario: auto, cpu or cuda")(
+          "jobs", po::value<int>()->value_name("N"), "threads (default: the number of cores)")  //
+      ("force", "run all again, results that are there too")                                    //
       ("quiet", "no progress");
   const auto values = parse("reproduce", words, syntax);
   if (help_wanted("reproduce", values, syntax)) return 0;
   ReproduceOptions options;
   options.papers = words_of(values, "paper");
-  options.changes.quick = values.count("quick") != 0;
-  options.changes.data_folder = data_folder_of(values);
+  options.changes = changes_of("reproduce", values);
   if (values.count("out") != 0) options.out = values["out"].as<std::string>();
   options.jobs = jobs_of("reproduce", values);
   options.force = values.count("force") != 0;
@@ -208,7 +87,7 @@ int reproduce(const Words& words) {
   return reproduce_command(options);
 }
 
-SearchRule search_rule_of(const po::variables_map& values) {
+SearchRule search_rule_of(const Values& values) {
   SearchRule rule;
   if (values.count("beta") != 0) rule.beta = fraction_of("search", values, "beta");
   rule.settings = count_of("search", values, "settings", rule.settings);

@@ -137,6 +137,15 @@ class MadeUpPapers(ReproduceTest):
             self.assertNotEqual(self.fates(self.reproduce("small")[0])["how_long"], "kept")
             self.assertEqual(runs.read_bytes(), whole)
 
+    def test_replicas_and_device_of_every_scenario_can_be_changed(self):
+        of = lambda *words: self.reproduce("small", "--out", "out", "--force", *words) and rows(
+            self.folder / "out/how_long/runs.csv"
+        )
+        points = {row["point"] for row in of()}
+        self.assertEqual(len(of("--replicas", "7")), 7 * len(points))
+        told = self.reproduce("small", "--out", "other", "--device", "gpu", status=1)[1]
+        self.assertIn("device: unknown value", told)
+
     def test_a_folder_of_something_else_is_refused(self):
         (self.folder / "file").write_text("")
         self.assertIn("is a file", self.reproduce("small", "--out", "file", status=2)[1])

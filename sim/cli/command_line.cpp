@@ -1,0 +1,122 @@
+#include "sim/cli/command_line.h"
+
+#include <cstdlib>
+
+#include "sim/cli/csv.h"
+#include "sim/cli/usage_error.h"
+
+namespace gradrace {
+
+namespace po = boost::program_options;
+
+Values parse(std::string_view command, const Words& words, Syntax& syntax) {
+  syntax.options.add_options()("help,h", "this text");
+  po::options_description all;
+  all.add(syntax.options);
+  po::positional_options_description positional;
+  if (!syntax.positional.empty()) {
+    all.add_options()(syntax.positional.c_str(), po::value<Words>());
+    positional.add(syntax.positional.c_str(), -1);
+  }
+  Values values;
+  try {
+    const int style =
+        po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
+    po::store(po::command_line_parser(words).options(all).positional(positional).style(style).run(),
+              values);
+    po::notify(values);
+  } catch (const po::error& error) {
+    throw UsageError(std::string(command) + ": " + error.what() + "; see gradrace " +
+                     std::string(command) + " --help");
+  }
+  return values;
+}
+
+Words words_of(const Values& values, const std::string& name) {
+  return values.count(name) != 0 ? values[name].as<Words>() : Words{};
+}
+
+std::vector<std::filesystem::path> paths_of(std::string_view command, const Values& values,
+                                            const std::string& name) {
+  const Words words = words_of(values, name);
+  if (words.empty()) {
+    throw UsageError(std::string(command) + ": needs a " +
+                     (name == "folder"  ? "folder"
+                      : name == "trace" ? "CSV file"
+                                        : "scenario file") +
+                     "; see gradrace " + std::string(command) + " --help");
+  }
+  return {words.begin(), words.end()};
+}
+
+void add_change_options(Syntax& syntax) {
+  syntax.options.add_options()                                                                   //
+      ("set", po::value<Words>()->composing()->value_name("PATH=VALUE"),                         //
+       "change a key: dotted path, JSON value; repeatable")                                      //
+      ("seed", po::value<std::string>()->value_name("N"), "change seed")                         //
+      ("device", po::value<std::string>()->value_name("D"), "change device: auto, cpu or cuda")  //
+      ("quick", "the scenario's own quick form: what its key quick says")                        //
+      ("data", po::value<std::string>()->value_name("DIR"),                                      //
+       "where data sets are looked for that are not at their path (else GRADRACE_DATA)");
+}
+
+void add_scenario_options(Syntax& syntax) {
+  add_change_options(syntax);
+  syntax.options.add_options()                                                    //
+      ("replicas", po::value<std::string>()->value_name("N"), "change replicas")  //
+      ("timing-only", "leave the model out: times and staleness, no gradients");
+}
+
+static std::filesystem::path data_folder_of(const Values& values) {
+  if (values.count("data") == 0) {
+    const char* environment = std::getenv("GRADRACE_DATA");
+    return environment != nullptr ? environment : "";
+  }
+  const std::filesystem::path folder = values["data"].as<std::string>();
+  if (!std::filesystem::is_directory(folder))
+    throw UsageError("--data: there is no folder " + folder.string());
+  return folder;
+}
+
+ScenarioChanges changes_of(std::string_view command, const Values& values) {
+  ScenarioChanges changes;
+  for (const auto& set : words_of(values, "set")) {
+    const auto equals = set.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw UsageError(std::string(command) + ": --set takes PATH=VALUE, got \"" + set + "\"");
+    }
+    changes.sets.push_back({set.substr(0, equals), set.substr(equals + 1), "--set " + set});
+  }
+  for (const char* key : {"seed", "replicas", "device"}) {
+    if (values.count(key) == 0) continue;
+    const auto& value = values[key].as<std::string>();
+    changes.sets.push_back({key, value, std::string("--") + key + " " + value});
+  }
+  changes.quick = values.count("quick") != 0;
+  if (values.count("timing-only") != 0)
+    changes.sets.push_back({"timing_only", "true", "--timing-only"});
+  changes.data_folder = data_folder_of(values);
+  return changes;
+}
+
+std::uint32_t count_of(std::string_view command, const Values& values, const std::string& name,
+                       std::uint32_t otherwise) {
+  if (values.count(name) == 0) return otherwise;
+  const int count = values[name].as<int>();
+  if (count >= 1) return static_cast<std::uint32_t>(count);
+  throw UsageError(std::string(command) + ": --" + name + " must be >= 1, got " +
+                   std::to_string(count));
+}
+
+double fraction_of(std::string_view command, const Values& values, const std::string& name) {
+  const double fraction = values[name].as<double>();
+  if (fraction >= 0 && fraction <= 1) return fraction;
+  throw UsageError(std::string(command) + ": --" + name + " must be 0 to 1, got " +
+                   number_text(fraction));
+}
+
+unsigned jobs_of(std::string_view command, const Values& values) {
+  return count_of(command, values, "jobs", 0);
+}
+
+}  // namespace gradrace

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <boost/program_options.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/cli/scenario.h"
+
+namespace gradrace {
+
+using Words = std::vector<std::string>;
+using Values = boost::program_options::variables_map;
+
+/// Options of a command and the name that words without a dash go to.
+struct Syntax {
+  boost::program_options::options_description options{"Options"};
+  std::string positional;
+};
+
+/// Adds --help.  UsageError, in the command's name, here and below where the words are wrong.
+Values parse(std::string_view command, const Words& words, Syntax& syntax);
+
+/// What stands there; empty where it is not given.
+Words words_of(const Values& values, const std::string& name);
+
+/// At least one.
+std::vector<std::filesystem::path> paths_of(std::string_view command, const Values& values,
+                                            const std::string& name);
+
+/// A number from 1, or the default where it is not given.
+std::uint32_t count_of(std::string_view command, const Values& values, const std::string& name,
+                       std::uint32_t otherwise);
+
+/// A number from 0 to 1.
+double fraction_of(std::string_view command, const Values& values, const std::string& name);
+
+/// 0 where it is not given.
+unsigned jobs_of(std::string_view command, const Values& values);
+
+/// What changes a scenario that a command runs by a plan of its own.
+void add_change_options(Syntax& syntax);
+
+/// These, and what else changes a scenario.
+void add_scenario_options(Syntax& syntax);
+
+/// What these options say.
+ScenarioChanges changes_of(std::string_view command, const Values& values);
+
+}  // namespace gradrace
