@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "sim/cli/csv.h"
-#include "tests/mean.h"
+#include "tests/iteration_time.h"
 #include "tests/race_text.h"
 #include "tests/stub_law.h"
 
@@ -108,10 +108,6 @@ class StalenessBooks : public Observer {
   double now_ = 0;
 };
 
-double iteration_time(const RunRecord& record) {
-  return record.totals.last_update_time / static_cast<double>(record.totals.updates);
-}
-
 }  // namespace
 
 std::vector<std::string> schedule(const std::string& protocol, std::uint32_t learners,
@@ -127,16 +123,7 @@ std::vector<std::string> events(const std::string& protocol, std::uint32_t learn
 }
 
 void check_iteration_time(const std::string& protocol, double expected) {
-  const Race race = race_of(8, protocol, R"({"updates": 20000})");
-  constexpr std::uint32_t replicas = 30;
-  Mean time;
-  for (std::uint32_t replica = 0; replica < replicas; ++replica) {
-    time.add(iteration_time(run_timing(race, replica)));
-  }
-  CAPTURE(time.value());
-  CAPTURE(time.error());
-  CHECK(time.agrees(expected));
-  CHECK(time.error() <= 0.005 * expected);
+  check_iteration_time(race_of(8, protocol, R"({"updates": 20000})"), expected);
 }
 
 void check_table(const std::string& kind, const std::vector<TableRow>& rows) {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/mean.h"
+#include "tests/iteration_time.h"
 #include "tests/race_text.h"
 
 using namespace gradrace;
@@ -29,23 +29,6 @@ Race race_on(std::uint32_t learners, const std::string& runtime, const std::stri
                     "learning_rate": {"kind": "constant", "eta": 0.1}, "protocol": )" +
                     protocol + R"(, "stop": )" + stop + "}")
       .race();
-}
-
-double iteration_time(const RunRecord& record) {
-  return record.totals.last_update_time / static_cast<double>(record.totals.updates);
-}
-
-/// The mean iteration time of 30 replicas is within 4 standard errors of the expected one.
-void check_iteration_time(const Race& race, double expected) {
-  constexpr std::uint32_t replicas = 30;
-  Mean time;
-  for (std::uint32_t replica = 0; replica < replicas; ++replica) {
-    time.add(iteration_time(run_timing(race, replica)));
-  }
-  CAPTURE(time.value());
-  CAPTURE(time.error());
-  CHECK(time.agrees(expected));
-  CHECK(time.error() < 0.005 * expected);
 }
 
 /// Time between departures in a closed network of one station without queues and of stations whose
