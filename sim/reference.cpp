@@ -20,6 +20,12 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
   return result;
 }
 
+std::string keys(const std::vector<FieldPage>& fields) {
+  std::vector<std::string> names;
+  for (const auto& field : fields) names.push_back(field.key);
+  return joined(names, ", ");
+}
+
 /// What stands behind a key in brackets.
 std::string remarks(const FieldPage& field) {
   std::vector<std::string> parts;
@@ -28,7 +34,7 @@ std::string remarks(const FieldPage& field) {
   if (field.type == Type::kinds) parts.push_back("list of " + field.catalog);
   if (field.type == Type::choice) parts.push_back(joined(field.allowed, "|"));
   if (field.type == Type::object) parts.push_back(parameters_line(field.fields));
-  if (field.type == Type::list) parts.push_back("list of {" + parameters_line(field.fields) + "}");
+  if (field.type == Type::list) parts.push_back("list of {" + keys(field.fields) + "}");
   if (const auto range = range_text(field.range, field.range.high_name); !range.empty())
     parts.push_back(range);
   if (!field.default_value.empty() && field.default_value != R"("")") {

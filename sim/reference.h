@@ -70,7 +70,8 @@ std::string number_text(double value);
 /// else the number.  The largest 32-bit number is no upper end: it only says how the value is kept.
 std::string range_text(const Range& range, std::string_view high = {});
 
-/// mean (> 0), k (1 to cluster.learners, default 1): one line of a kind's parameters for `list`.
+/// mean (> 0), k (1 to cluster.learners, default 1): one line of a kind's parameters for `list`; of
+/// a list's items the keys alone.
 std::string parameters_line(const std::vector<FieldPage>& fields);
 
 /// The JSON Schema (draft 7) of an object with these fields and no others; kinds refer to

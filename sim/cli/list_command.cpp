@@ -35,15 +35,35 @@ FieldPages shared_by(const std::vector<FieldPages>& kinds) {
   return shared;
 }
 
+/// Begins in column `from`; where a line would be longer than a terminal's, the next begins after
+/// `indent` spaces.
+void print_wrapped(std::string_view text, std::size_t from, std::size_t indent) {
+  constexpr std::size_t width = 100;
+  while (from + text.size() > width) {
+    const std::size_t space = text.rfind(' ', width > from ? width - from : 0);
+    if (space == std::string_view::npos || space == 0) break;
+    std::cout << text.substr(0, space) << '\n' << std::string(indent, ' ');
+    text.remove_prefix(space);
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    from = indent;
+  }
+  std::cout << text << '\n';
+}
+
 void print_line(std::string_view name, const FieldPages& fields) {
-  std::cout << "  " << name << std::string(name.size() < 18 ? 18 - name.size() : 1, ' ')
-            << (fields.empty() ? "no parameters" : parameters_line(fields)) << '\n';
+  const std::size_t column = 21;
+  const std::string spaces(name.size() + 3 < column ? column - 2 - name.size() : 1, ' ');
+  std::cout << "  " << name << spaces;
+  print_wrapped(fields.empty() ? "no parameters" : parameters_line(fields),
+                2 + name.size() + spaces.size(), column);
 }
 
 /// A line for each key, and further in for each of an object's own.
 void print_keys(const FieldPages& fields, const std::string& indent) {
   for (const auto& field : fields) {
-    std::cout << indent << parameters_line({field}) << ": " << field.meaning << '\n';
+    std::cout << indent;
+    print_wrapped(parameters_line({field}) + ": " + field.meaning, indent.size(),
+                  indent.size() + 4);
     print_keys(field.fields, indent + "  ");
   }
 }
@@ -55,8 +75,11 @@ void print_keys(const FieldPages& fields) {
 }
 
 void print_page(const Page& page, std::string_view discriminator, const FieldPages& fields) {
-  std::cout << discriminator << ": " << page.name << "\n\n  " << page.definition
-            << "\n\n  source:  " << page.source << "\n  example: " << page.example << '\n';
+  std::cout << discriminator << ": " << page.name << "\n\n  ";
+  print_wrapped(page.definition, 2, 2);
+  std::cout << "\n  source:  ";
+  print_wrapped(page.source, 11, 11);
+  std::cout << "  example: " << page.example << '\n';
   print_keys(fields);
 }
 

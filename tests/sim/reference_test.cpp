@@ -131,7 +131,7 @@ TEST_CASE("reference: the parameters of a kind fit a line") {
         "means (list, >= 0 and < 1), "
         "optimiser (momentum (>= 0 and < 1, default 0.9), nesterov (default false), optional), "
         "number (one of numbers), parts (list of numbers, optional), "
-        "windows (list of {start (>= 0), load (factor (> 0, default 0), optional)}, optional), "
+        "windows (list of {start, load}, optional), "
         "last");
 }
 
