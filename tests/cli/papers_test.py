@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tests/analysis"))
 from browser import NAMES, Browser, find_browser
 
-PAPERS = ["dutta2018", "dutta2021", "ho2013", "pan2017", "zhang2016"]
+PAPERS = ["dutta2018", "dutta2021", "ho2013", "li2021", "pan2017", "zhang2016"]
 HAS_DATA = bool(os.environ.get("GRADRACE_DATA"))
 
 

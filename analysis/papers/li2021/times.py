@@ -1,4 +1,4 @@
-"""How long a run is that begins in BSP: items 3 and 4."""
+"""How long a run is that begins in BSP: items T3 and T4."""
 
 from claims import Tolerance, holds, near, scaled
 from figures import PLOTTED, SIMULATED, Figure, Series
@@ -47,7 +47,7 @@ def times(outputs):
         ]
         claims += [
             near(
-                f"3.setup-{setup}.{share:g}",
+                f"T3.setup-{setup}.{share:g}",
                 SOURCE,
                 f"setup {setup}, BSP for {100 * share:g} % of the work: time over that of BSP",
                 value,
@@ -60,7 +60,7 @@ def times(outputs):
         speed_up = 1 / shares[share].mean
         claims.append(
             holds(
-                f"4.setup-{setup}",
+                f"T4.setup-{setup}",
                 "figures",
                 f"setup {setup}: speed-up over BSP of the switch at {100 * share:g} %",
                 f"{low} to {high}",
