@@ -233,6 +233,8 @@ int search(const Words& words) {
       ("target", po::value<double>()->value_name("A"),                                       //
        "the target is known, of a job that recurs: no such runs")                            //
       ("settings", po::value<int>()->value_name("M"), "settings tried (default 5)")          //
+      ("accuracies", po::value<std::string>()->value_name("FILE"),                           //
+       "CSV file of runs made elsewhere, columns share and accuracy: nothing is trained")    //
       ("out", po::value<std::string>()->value_name("DIR"),                                   //
        "output folder (default out/search-<name>)")                                          //
       ("jobs", po::value<int>()->value_name("N"), "threads (default: the number of cores)")  //
@@ -248,6 +250,7 @@ int search(const Words& words) {
   options.changes = changes_of("search", values);
   options.rule = search_rule_of(values);
   if (values.count("target") != 0) options.target = fraction_of("search", values, "target");
+  if (values.count("accuracies") != 0) options.accuracies = values["accuracies"].as<std::string>();
   if (values.count("out") != 0) options.out = values["out"].as<std::string>();
   options.jobs = jobs_of("search", values);
   options.force = values.count("force") != 0;
@@ -363,10 +366,15 @@ constexpr Command commands[] = {
      "runs (1 - final test error) is within beta of the target, else 75 %, and so on, M times; a\n"
      "run that diverged fails its setting (Sync-Switch's timing policy, Li et al., ICDCS 2021).\n\n"
      "Prints the path, the switch point, what the search costs in trainings with the first\n"
-     "protocol alone, after how many recurrences of the job it has paid, and how surely such a\n"
-     "search ends there.  Writes search.csv, search.json and a folder of results for each "
-     "setting,\n"
-     "whose replicas are the same R.  After an interruption the same call goes on: settings that\n"
+     "protocol alone, after how many recurrences of the job it has paid, how surely such a search\n"
+     "ends there, and both for fewer runs.  Writes search.csv, costs.csv, search.json and a "
+     "folder\n"
+     "of results for each setting, whose replicas are the same R.  With --accuracies the runs "
+     "were\n"
+     "made elsewhere: a row a run, with share 1 for the first protocol alone and no accuracy "
+     "where\n"
+     "it diverged; the scenario gives times alone, and the search ends where the table does.  "
+     "After an interruption the same call goes on: settings that\n"
      "are whole are kept, if scenario, runs and program are the same.\n\n"
      "Examples:\n"
      "  gradrace search job.json                            how early may it switch?\n"
