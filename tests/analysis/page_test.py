@@ -20,7 +20,7 @@ from page import write_page
 def write(folder):
     """The page of the made-up paper, index.html."""
     paper = SimpleNamespace(TITLE="A paper", NOTES=["It says 1 < 2."])
-    origins = [Origin("race", fabricate.manifest("race"))]
+    origins = [Origin("race", fabricate.manifest("race"), "race")]
     command = "gradrace reproduce paper --quick"
     write_page(folder / "index.html", paper, judged(), origins, command, True)
 

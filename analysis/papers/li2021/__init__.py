@@ -1,6 +1,11 @@
 """Figures and claims of "Sync-Switch: Hybrid Parameter Synchronization for Distributed Deep
 Learning" (Li, Mangoubi, Xu, Guo, ICDCS 2021)."""
 
+from papers.li2021.overhead import overhead
+from papers.li2021.search import search
+from papers.li2021.stragglers import latency, savings, updates_made
+from papers.li2021.throughput import throughput, time_line, variation
+from papers.li2021.time_to_accuracy import time_to_accuracy
 from papers.li2021.times import times
 
 TITLE = "Sync-Switch: when to go from BSP to ASP (Li, Mangoubi, Xu, Guo, ICDCS 2021)"
@@ -44,4 +49,15 @@ ABOUT = {
 }
 
 # (function, the items of the checklist that it judges), in the order of the page.
-EXPERIMENTS = [(times, ["T3", "T4"])]
+EXPERIMENTS = [
+    (times, ["T1", "T3", "T4", "T5"]),
+    (throughput, ["T2"]),
+    (time_to_accuracy, ["T6"]),
+    (variation, ["T7"]),
+    (time_line, ["T8"]),
+    (search, ["B1", "B2", "B3", "B4"]),
+    (latency, ["S1"]),
+    (savings, ["S2", "S4", "S5"]),
+    (updates_made, ["S5", "S6"]),
+    (overhead, ["O1", "O2"]),
+]
