@@ -133,7 +133,8 @@ def plotly_figure(figure):
     drawn.update_yaxes(title={"text": figure.y_label}, tickformat=",~g", **axis_looks(figure.log_y))
     starts = {"x": figure.log_x, "y": figure.log_y}
     if figure.ticks:
-        drawn.update_xaxes(tickvals=list(range(len(figure.ticks))), ticktext=figure.ticks, showgrid=False)
+        places = list(range(len(figure.ticks)))
+        drawn.update_xaxes(tickvals=places, ticktext=figure.ticks, showgrid=False, zeroline=False)
     menus = [
         scale_menu(axis, starts[axis], 120 * place)
         for place, axis in enumerate(axis for axis in "xy" if figure.may_be_log(axis))

@@ -26,6 +26,7 @@ td { overflow-wrap: break-word; }
 .claims { table-layout: fixed; }
 .claims td { overflow-wrap: anywhere; }
 .claims .source { color: #555; }
+.claims .verdict { font-size: 12px; }
 td.number { text-align: right; white-space: nowrap; }
 .hash { font: 12px monospace; white-space: nowrap; }
 code { font-size: .9em; overflow-wrap: anywhere; }
@@ -35,7 +36,7 @@ nav a { margin-right: 1rem; display: inline-block; }
 .verdict { color: white; padding: .05rem .4rem; border-radius: .3rem; white-space: nowrap; }
 .filter label { margin-right: 1rem; cursor: pointer; }
 """
-WIDTHS = 11, 31, 19, 19, 11, 9  # of the table of claims
+WIDTHS = 11, 30, 18, 18, 13, 10  # of the table of claims
 # A box that is not ticked hides the claims of its verdict.
 FILTER_STYLE = "\n".join(
     f"body:has(#show-{name}:not(:checked)) tr.{name} {{ display: none; }}" for name in VERDICTS

@@ -14,7 +14,7 @@ NEAR = Tolerance(relative=0.05)
 
 def throughput(outputs):
     found = images_a_second(outputs)
-    figure = Figure("throughput", "Throughput", "workers", "images a second")
+    figure = Figure("throughput", "Throughput", "workers", "images a second", log_x=True, log_y=True)
     claims = [grows(found)]
     for name, logged in MEASURED.items():
         each = [found[name, workers] for workers in WORKERS]
