@@ -70,6 +70,7 @@ def same_means(setup, found):
         [
             (f"{100 * share:g} %", mean, Sample(measured[share]))
             for share, mean in MEANS[setup].items()
+            if share in measured
         ],
         Tolerance(absolute=0.0002),
     )
