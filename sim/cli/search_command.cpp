@@ -67,14 +67,18 @@ Json first_phase(const Scenario& scenario) {
   return phase;
 }
 
-/// {share: accuracies}, NaN for an empty cell: a run that diverged.
-using Accuracies = std::map<double, std::vector<double>>;
+/// A table of runs that were made elsewhere.
+struct Accuracies {
+  std::string hash;                                     // of the file
+  std::map<double, std::vector<double>> of_share = {};  // NaN for an empty cell: it diverged
+};
 
 Accuracies read_accuracies(const std::filesystem::path& file) {
   Accuracies accuracies;
   if (file.empty()) return accuracies;
   try {
     const Table table = read_table(file);
+    accuracies.hash = table.hash;
     const auto shares = table.column("share", "column"),
                values = table.column("accuracy", "column");
     for (std::size_t i = 0; i < table.rows.size(); ++i) {
@@ -87,7 +91,7 @@ Accuracies read_accuracies(const std::filesystem::path& file) {
                          ": allowed: a share above 0, up to 1, and an accuracy of 0 to 1, which "
                          "is empty for a run that diverged");
       }
-      accuracies[share].push_back(accuracy);
+      accuracies.of_share[share].push_back(accuracy);
     }
   } catch (const TraceError& error) {
     throw UsageError(std::string("--accuracies: ") + error.what() +
@@ -104,19 +108,22 @@ class SettingRunner {
         options_(options),
         out_(std::move(out)),
         known_(read_accuracies(options.accuracies)) {
-    if (trains() || options.rule.first_runs == 0 || known_.contains(1)) return;
+    if (trains() || options.rule.first_runs == 0 || known_.of_share.contains(1)) return;
     throw UsageError("--accuracies: " + options.accuracies.string() +
                      ": has no runs of the first protocol alone, of share 1; allowed: --target");
   }
+
+  /// Of the table of accuracies; empty where there is none.
+  const std::string& table() const { return known_.hash; }
 
   /// None where the table of accuracies has no such runs.
   std::optional<SettingRuns> switched_at(double share) const {
     const Sets switched{{"protocol.phases.0.end.work", number_text(share), "search"}};
     const std::string name = "share-" + number_text(share);
     if (trains()) return run(share, name, options_.rule.runs, switched);
-    if (!known_.contains(share)) return {};
+    if (!known_.of_share.contains(share)) return {};
     SettingRuns setting = time(share, name, switched);
-    setting.accuracies = known_.at(share);
+    setting.accuracies = known_.of_share.at(share);
     return setting;
   }
 
@@ -128,7 +135,7 @@ class SettingRunner {
       return run(1, "first-protocol", options_.rule.first_runs, alone);
     }
     SettingRuns setting = time(1, "first-protocol-time", alone);
-    if (options_.rule.first_runs > 0) setting.accuracies = known_.at(1);
+    if (options_.rule.first_runs > 0) setting.accuracies = known_.of_share.at(1);
     return setting;
   }
 
@@ -225,7 +232,7 @@ std::vector<SearchRule> cheaper_rules(SearchRule rule) {
 
 Search search_for(const Scenario& scenario, const SearchOptions& options,
                   const SettingRunner& runner) {
-  Search search{options.rule, 0, runner.first_alone(), {}, {}, {}, 0, 0, {}, {}};
+  Search search{options.rule, 0, runner.first_alone(), {}, {}, {}, 0, 0, runner.table(), {}, {}};
   search.target = target_of(search.first, options);
   const auto accuracy = [&](double share) -> std::optional<double> {
     auto setting = runner.switched_at(share);

@@ -220,6 +220,7 @@ std::string search_json(const Search& search, const Scenario& scenario) {
   const Json json{{"scenario", Json::parse(scenario.resolved)},
                   {"file", std::filesystem::absolute(scenario.file).string()},
                   {"program", version_text()},
+                  {"accuracies", search.table.empty() ? Json() : Json(search.table)},
                   {"beta", search.rule.beta},
                   {"settings", search.rule.settings},
                   {"runs", search.rule.runs},

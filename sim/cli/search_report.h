@@ -33,6 +33,7 @@ struct Search {
   SwitchPoint found;
   SearchCost cost;
   std::uint32_t searches, successes;   // by bootstrap; 0 where a single run shows no spread
+  std::string table;                   // hash of a table of runs; empty: they were trained
   std::vector<CheaperSearch> cheaper;  // with as many runs of a setting at the most; or empty
   std::optional<double> lacking;       // the share that a table of runs does not have
 };

@@ -38,7 +38,7 @@ KNOWN_TO_FAIL = FAIL | FAIL_ON_DATA if HAS_DATA else FAIL
 # What no run shows.
 NOT_MODELLED = (
     of_paper("ho2013", "7.lazy")
-    | of_paper("li2021", "T7.setup-3")
+    | of_paper("li2021", "T7.setup-3", "O1.table")
     | of_paper("pan2017", "1.serial", "13.layers")
     | of_paper("zhang2016", "11.threads")
 )

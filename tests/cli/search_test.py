@@ -179,6 +179,7 @@ class MadeElsewhere(SearchTest):
         (told, _), found = self.found(table, "--runs", "3")
         self.assertEqual([(one["share"], one["verdict"]) for one in found["path"]], [(0.5, "pass"), (0.25, "fail")])
         self.assertEqual((found["switch_point"], found["first_runs"]), (0.5, 5))
+        self.assertRegex(found["accuracies"], "^[0-9a-f]{16}$")
         self.assertAlmostEqual(found["target"], 0.92)
         self.assertIn("the table has no runs of 37.5 %", told)
         times = [float(row["relative_time"]) for row in rows(self.folder / "out/search.csv")]

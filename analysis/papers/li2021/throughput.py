@@ -9,6 +9,8 @@ from papers.li2021.setups import ALL, IMAGES, LOGS, SETUPS, seconds
 WORKERS = (4, 8, 16)
 # Images a second; BSP on 16: of the run without disturbance, which the model is fitted to (others 803).
 MEASURED = {"BSP": (759, 768, 881), "ASP": (2420, 5250, 10300)}
+# BSP and ASP in the three setups.
+LEVELS = {1: (768, 5250), 2: (1451, 2700), 3: (881, 10300)}
 NEAR = Tolerance(relative=0.05)
 
 
@@ -129,14 +131,16 @@ def time_line(outputs):
         "images a second",
         log_y=True,
         note="From after one checkpoint to after the next: 250 steps of BSP, 2,000 or 4,000 updates "
-        "of ASP. Dots: the switch at 6.25, 12.5 and 50 % of the work.",
+        "of ASP. Crosses: the logs, in the mean. Dots: the switch at 6.25, 12.5 and 50 % of the work.",
     )
     claims = []
     for setup in SETUPS:
         ends, rates, is_bsp = windows(times[setup][0], sizes[setup][0], setup)
         drawn = Series(f"setup {setup}", SIMULATED, [], [], None, True)
         drawn.x, drawn.y = list(np.repeat(ends, 2)[1:-1]), list(np.repeat(rates, 2))
-        figure.series.append(drawn)
+        begin, switch, end = (float(ends[i]) for i in (0, np.sum(is_bsp), -1))
+        middles = [(begin + switch) / 2, (switch + end) / 2]
+        figure.series += [drawn, Series(f"setup {setup}", PLOTTED, middles, list(LEVELS[setup]))]
         figure.marks.append(float(ends[np.sum(is_bsp)]))
         claims.append(steps_once(setup, rates[is_bsp], rates[~is_bsp]))
     return [figure], claims
