@@ -82,7 +82,8 @@ def draw(figure):
     if figure.bars:
         draw_bars(axes, figure.bars)
     if figure.ticks:
-        axes.set_xticks(range(len(figure.ticks)), figure.ticks)
+        size = 10 if len(figure.ticks) < 8 else 7
+        axes.set_xticks(range(len(figure.ticks)), figure.ticks, fontsize=size)
         axes.grid(False, axis="x")
     for place in figure.marks:
         axes.axvline(place, color=style.GREY, linestyle=":")

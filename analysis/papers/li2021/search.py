@@ -93,14 +93,14 @@ def path_figure(searches):
         note=f"From right to left ({told}; at 25 % setup 3 diverges). What lies above the lower line "
         "passes; dots: where the searches end, at 6.25, 12.5 and 50 %.",
     )
-    figure.series = [
-        Series("BSP", THEORY, [0.03, 1], [0, 0]),
-        Series("BSP - beta", THEORY, [0.03, 1], [-beta, -beta]),
-    ]
     for setup, found in searches.items():
         trials = [trial for trial in found["path"] if trial["accuracy"] is not None]
         ys = [trial["accuracy"] - found["target"] for trial in trials]
         figure.series.append(Series(f"setup {setup}", PLOTTED, [trial["share"] for trial in trials], ys))
+    figure.series += [
+        Series("BSP", THEORY, [0.03, 1], [0, 0]),
+        Series("BSP - beta", THEORY, [0.03, 1], [-beta, -beta]),
+    ]
     return figure
 
 
