@@ -2,8 +2,9 @@
 Learning" (Li, Mangoubi, Xu, Guo, ICDCS 2021)."""
 
 from papers.li2021.overhead import overhead
+from papers.li2021.policies import updates_made
 from papers.li2021.search import search
-from papers.li2021.stragglers import latency, savings, updates_made
+from papers.li2021.stragglers import latency, savings
 from papers.li2021.throughput import throughput, time_line, variation
 from papers.li2021.time_to_accuracy import time_to_accuracy
 from papers.li2021.times import times

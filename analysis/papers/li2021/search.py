@@ -196,6 +196,6 @@ def table(searches):
         ["setup", "recurring", "runs of BSP", "runs of a setting", "cost (BSP trainings)",
          "pays after (recurrences)", "success", "success, from the logs"],
         rows,
-        "Times are simulated; the cost is that of the path that was found. The paper's cell for setup 1 with 5 and 5 runs is remembered "
-        "as 12.71 and 15.79.",
+        "Times are simulated; the cost is that of the path that was found. The paper's cell for setup 1 "
+        "with 5 and 5 runs is remembered as 12.71 and 15.79.",
     )  # fmt: skip
