@@ -4,7 +4,7 @@ import textwrap
 
 import numpy as np
 import style
-from figures import PLOTTED, THEORY
+from figures import PLOTTED, THEORY, Table
 
 MARKS = "osD^*hpvXP"
 HEIGHT = 4.2
@@ -21,6 +21,9 @@ def draw_series(axes, series, colour, mark):
         if series.band is not None:
             y, band = np.asarray(series.y, float), np.asarray(series.band, float)
             axes.fill_between(series.x, y - band, y + band, color=colour, alpha=0.18, linewidth=0)
+    elif series.width:
+        looks["alpha"] = style.BAR_ALPHA
+        axes.bar(series.x, series.y, series.width, yerr=series.band, capsize=2, **looks)
     else:
         axes.errorbar(
             series.x, series.y, series.band, fmt=mark, markersize=5, markerfacecolor="none",
@@ -78,6 +81,10 @@ def draw(figure):
         draw_series(axes, one, colour, MARKS[i % len(MARKS)])
     if figure.bars:
         draw_bars(axes, figure.bars)
+    if figure.ticks:
+        size = 10 if len(figure.ticks) < 8 else 7
+        axes.set_xticks(range(len(figure.ticks)), figure.ticks, fontsize=size)
+        axes.grid(False, axis="x")
     for place in figure.marks:
         axes.axvline(place, color=style.GREY, linestyle=":")
     axes.set(xlabel=figure.x_label, ylabel=figure.y_label)
@@ -86,9 +93,11 @@ def draw(figure):
 
 
 def draw_figures(figures, folder):
-    """FOLDER/<name>.png of each; what else of the kind was there goes."""
+    """FOLDER/<name>.png of each that is no table; what else of the kind was there goes."""
     folder.mkdir(parents=True, exist_ok=True)
     for stale in folder.glob("*.png"):
         stale.unlink()
     for figure in figures:
+        if isinstance(figure, Table):
+            continue
         style.save(draw(figure), folder / figure.name, endings=("png",))

@@ -20,6 +20,7 @@ class Series:
     y: list
     band: list | None = None  # half its height
     is_curve: bool = False
+    width: float = 0  # of its bars, where simulation is bars and no points
 
     @property
     def name(self):
@@ -48,6 +49,7 @@ class Figure:
     series: list = field(default_factory=list)
     bars: list = field(default_factory=list)
     marks: list = field(default_factory=list)  # places of vertical lines
+    ticks: list = field(default_factory=list)  # words at x = 0, 1, 2 ... in place of numbers
     log_x: bool = False
     log_y: bool = False
     note: str = ""
@@ -57,10 +59,30 @@ class Figure:
         return list(dict.fromkeys(one.group for one in self.series))
 
     def may_be_log(self, axis):
-        """Whether a logarithmic axis would show all of it, but for a start at x = 0."""
+        """Whether a logarithmic axis would show all of it, but for a start at x = 0; bars have none."""
+        if self.ticks:
+            return False
         values = [value for one in self.series for value in getattr(one, axis)]
         values = [value for value in values if math.isfinite(value)]
         return bool(values) and (min(values) > 0 or (axis == "x" and min(values) == 0 < max(values)))
+
+
+@dataclass
+class Table:
+    """Among the figures: text in rows."""
+
+    name: str
+    title: str
+    heads: list
+    rows: list  # of cells
+    note: str = ""
+
+
+def side_by_side(groups):
+    """Bars of several groups around each tick: {group: its distance from the tick}, their width."""
+    width = 0.8 / len(groups)
+    places = {group: width * (i - (len(groups) - 1) / 2) for i, group in enumerate(groups)}
+    return places, 0.92 * width
 
 
 def curve_series(name, curves):

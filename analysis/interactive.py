@@ -55,6 +55,9 @@ def series_traces(series, colour, mark):
         below = [band_trace(series, colour)] if series.band else []
         return [*below, go.Scatter(mode="lines", line={"color": colour}, **looks)]
     error = {"array": numbers(series.band), "color": colour} if series.band else None
+    if series.width:
+        shape = {"color": colour, "opacity": style.BAR_ALPHA}
+        return [go.Bar(width=series.width, marker=shape, error_y=error, **looks)]
     shape = {"color": colour, "symbol": mark, "size": 8, "line": {"width": 1.6}}
     return [go.Scatter(mode="markers", marker=shape, error_y=error, **looks)]
 
@@ -129,6 +132,9 @@ def plotly_figure(figure):
         return drawn
     drawn.update_yaxes(title={"text": figure.y_label}, tickformat=",~g", **axis_looks(figure.log_y))
     starts = {"x": figure.log_x, "y": figure.log_y}
+    if figure.ticks:
+        places = list(range(len(figure.ticks)))
+        drawn.update_xaxes(tickvals=places, ticktext=figure.ticks, showgrid=False, zeroline=False)
     menus = [
         scale_menu(axis, starts[axis], 120 * place)
         for place, axis in enumerate(axis for axis in "xy" if figure.may_be_log(axis))

@@ -13,6 +13,7 @@ class Origin:
 
     scenario: str  # the name of its file and of its output folder
     manifest: dict
+    folder: str  # that holds the manifest
 
     @property
     def title(self):
@@ -23,6 +24,15 @@ class Origin:
         """Its path in the project, where it lies there."""
         path = Path(self.manifest["file"])
         return path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
+
+    @property
+    def command(self):
+        """That makes it again."""
+        if not self.scenario.startswith("search/"):
+            return f"gradrace run {self.file}"
+        table = self.file.with_suffix(".csv")
+        elsewhere = f" --accuracies {table}" if (ROOT / table).is_file() else ""
+        return f"gradrace search {self.file}{elsewhere}"
 
     @property
     def version(self):
@@ -43,11 +53,15 @@ class Origin:
 
 
 def read_origins(folder):
-    """The Origin of every output folder in this one, by name."""
-    return [
-        Origin(path.parent.name, json.loads(path.read_text(encoding="utf-8")))
-        for path in sorted(Path(folder).glob("*/manifest.json"))
-    ]
+    """The Origin of every output folder in this one, by name; of a search, that of its runs of the
+    first protocol alone."""
+    folder = Path(folder)
+    origins = []
+    for path in sorted(folder.glob("*/manifest.json")) + sorted(folder.glob("search/*/first-*/manifest.json")):
+        place = path.parent.relative_to(folder)
+        name = "/".join(place.parts[:2])
+        origins.append(Origin(name, json.loads(path.read_text(encoding="utf-8")), str(place)))
+    return origins
 
 
 def duration(seconds):

@@ -125,6 +125,19 @@ class Outputs:
                 found[keys[point]].append(of_point[of_point[:, 1] == replica, 2])
         return dict(found)
 
+    def search(self, scenario):
+        """search.json of a scenario in the folder search/, with rows of costs.csv as `costs`; raises
+        Missing."""
+        name = f"search/{scenario}"
+        self.asked.append(name)
+        if name in self.skipped:
+            raise Missing(name, self.skipped[name])
+        path = self.folder / name / "search.json"
+        if not path.is_file():
+            raise Missing(name, f"{self.folder / name} holds no search")
+        costs = read_records(path.with_name("costs.csv"))
+        return json.loads(path.read_text(encoding="utf-8")) | {"costs": costs}
+
     def trace(self, scenario):
         """Events of trace.json."""
         path = self.place(scenario) / "trace.json"

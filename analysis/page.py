@@ -5,7 +5,7 @@ import html
 
 import style
 from claims import FAIL, INCONSISTENT, PASS, SKIPPED, count
-from figures import PLOTTED, SIMULATED, THEORY
+from figures import PLOTTED, SIMULATED, THEORY, Table
 from interactive import plotly_html
 from origins import duration
 from plotly.offline import get_plotlyjs
@@ -26,6 +26,7 @@ td { overflow-wrap: break-word; }
 .claims { table-layout: fixed; }
 .claims td { overflow-wrap: anywhere; }
 .claims .source { color: #555; }
+.claims .verdict { font-size: 12px; }
 td.number { text-align: right; white-space: nowrap; }
 .hash { font: 12px monospace; white-space: nowrap; }
 code { font-size: .9em; overflow-wrap: anywhere; }
@@ -35,7 +36,7 @@ nav a { margin-right: 1rem; display: inline-block; }
 .verdict { color: white; padding: .05rem .4rem; border-radius: .3rem; white-space: nowrap; }
 .filter label { margin-right: 1rem; cursor: pointer; }
 """
-WIDTHS = 11, 31, 19, 19, 11, 9  # of the table of claims
+WIDTHS = 11, 30, 18, 18, 13, 10  # of the table of claims
 # A box that is not ticked hides the claims of its verdict.
 FILTER_STYLE = "\n".join(
     f"body:has(#show-{name}:not(:checked)) tr.{name} {{ display: none; }}" for name in VERDICTS
@@ -84,9 +85,18 @@ def table_of(heads, rows, kind="", widths=()):
 def figure_html(figure, scenarios):
     note = f'<p class="note">{html.escape(figure.note)}</p>' if figure.note else ""
     made = ", ".join(f'<a href="#run-{name}">{name}</a>' for name in scenarios) or "theory alone"
-    links = f'<p class="note">From {made}; <a href="figures/{figure.name}.png">PNG</a></p>'
+    is_table = isinstance(figure, Table)
+    png = "" if is_table else f'; <a href="figures/{figure.name}.png">PNG</a>'
+    links = f'<p class="note">From {made}{png}</p>'
     title = f'<h3 id="figure-{figure.name}">{html.escape(figure.title)}</h3>'
-    return f"<section>{title}{note}{links}{plotly_html(figure)}</section>"
+    shown = cells_html(figure) if is_table else plotly_html(figure)
+    return f"<section>{title}{note}{links}{shown}</section>"
+
+
+def cells_html(table):
+    row = lambda cells: "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
+    rows = [f"<tr>{row(cells)}</tr>" for cells in table.rows]
+    return table_of([html.escape(head) for head in table.heads], rows)
 
 
 def figures_html(judged):
@@ -139,12 +149,12 @@ def claims_html(judged):
 def origin_row(origin, quick):
     facts = origin.manifest
     data = "<br>".join(facts["hashes"]["data"]) or "none"
-    command = f"gradrace run {origin.file}" + (" --quick" if quick else "")
+    command = origin.command + (" --quick" if quick else "")
     words = "; ".join(facts["notes"])
     note = f'<p class="note">{html.escape(words)}</p>' if words else ""
     text = f"<details><summary>the whole scenario</summary><pre>{html.escape(origin.text)}</pre></details>"
     told = f"{html.escape(origin.title)}<br><code>{html.escape(command)}</code>{note}{text}"
-    files = f'<a href="{origin.scenario}/runs.csv">runs.csv</a> <a href="{origin.scenario}/manifest.json">manifest</a>'
+    files = f'<a href="{origin.folder}/runs.csv">runs.csv</a> <a href="{origin.folder}/manifest.json">manifest</a>'
     return (
         f'<tr id="run-{origin.scenario}"><td>{origin.scenario}<br>{files}</td><td>{told}</td>'
         f'<td class="number">{facts["seed"]}</td><td class="number">{facts["runs_finished"]:,}</td>'
@@ -186,7 +196,7 @@ def write_page(path, paper, judged, origins, command, quick):
 {missing_html(judged.missing)}
 <h2 id="figures">Figures</h2>
 <p class="note">Dashed lines: {THEORY}. Open marks and full lines: {SIMULATED}, with 95 % bands over
-replicas. Crosses: values {PLOTTED} in the paper. A click in a legend takes a protocol away and
+replicas; bars are simulated too. Crosses: values {PLOTTED} in the paper. A click in a legend takes a protocol away and
 brings it back; a double click leaves it alone.</p>
 <nav class="note">{links}</nav>
 {figures_html(judged)}

@@ -41,8 +41,8 @@ def paper_named(name):
 
 
 def item_of(claim):
-    """The number of the checklist item."""
-    return int(claim.id.split(".")[0])
+    """The name of the checklist item."""
+    return claim.id.split(".")[0]
 
 
 def where_from(reason):
@@ -83,10 +83,12 @@ def judge(paper, outputs):
             for item in items
         ]
     covered = {item_of(claim) for claim in judged.claims}
-    for item in set(paper.ABOUT) - covered:
-        reason = "not yet part of reproduce"
-        judged.claims.append(skipped(str(item), "checklist", paper.ABOUT[item], reason))
-    judged.claims.sort(key=item_of)
+    for item, words in paper.ABOUT.items():
+        if str(item) not in covered:
+            reason = "not yet part of reproduce"
+            judged.claims.append(skipped(str(item), "checklist", words, reason))
+    checklist = list(map(str, paper.ABOUT))
+    judged.claims.sort(key=lambda claim: checklist.index(item_of(claim)))
     return judged
 
 

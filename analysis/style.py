@@ -30,6 +30,7 @@ ORANGE, SKY, BLACK, GREY = "#E69F00", "#56B4E9", "#000000", "#BBBBBB"
 COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 MORE_COLOURS = (*COLOURS, "#7A4B1E", "#8A8A8A", "#5B3A94")  # where one dash is taken
 LINES = ("-", "--", ":", "-.")
+BAR_ALPHA = 0.45  # what is plotted shows on bars
 WIDTH = 8.0
 DPI = 150
 

@@ -28,14 +28,15 @@ double resampled_mean(const std::vector<double>& values, std::uint32_t count, St
 }  // namespace
 
 SwitchPoint find_switch_point(const SearchRule& rule, double target,
-                              const std::function<double(double share)>& accuracy) {
+                              const std::function<std::optional<double>(double)>& accuracy) {
   SwitchPoint found;
   double lower = 0;
   for (std::uint32_t setting = 0; setting < rule.settings; ++setting) {
     const double share = (found.share + lower) / 2;
-    const double reached = accuracy(share);
-    const bool passed = passes(rule, target, reached);
-    found.path.push_back({share, reached, passed});
+    const auto reached = accuracy(share);
+    if (!reached) break;
+    const bool passed = passes(rule, target, *reached);
+    found.path.push_back({share, *reached, passed});
     (passed ? found.share : lower) = share;
   }
   return found;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,11 +33,12 @@ struct SwitchPoint {
 ///
 ///     p = (upper + lower) / 2;   upper' = p if a(p) >= A - beta, else lower' = p.
 ///
-/// a(p): mean accuracy over the runs of a setting, NaN where one of them diverged, which fails.
+/// a(p): mean accuracy over the runs of a setting, NaN where one of them diverged, which fails;
+/// none where no such runs can be had, which ends the search.
 /// What is found is the least share only where accuracy does not fall as the share grows.
 /// Source: Li, Mangoubi, Xu, Guo, ICDCS 2021 (Sync-Switch), timing policy.
 SwitchPoint find_switch_point(const SearchRule& rule, double target,
-                              const std::function<double(double share)>& accuracy);
+                              const std::function<std::optional<double>(double)>& accuracy);
 
 /// In trainings with the first protocol alone, of time 1.
 struct SearchCost {

@@ -13,7 +13,9 @@ void StragglerDetector::visit(Fields& fields, Config& config) {
   fields.real("deviations", config.deviations, Need::defaulted, at_least(0),
               "standard deviations below the learners' mean throughput from which it is slow");
   fields.real("floor", config.floor, Need::defaulted, between(0, 1),
-              "share of the mean below which a slow throughput must be as well");
+              "share of the mean below which a slow throughput must be as well: by chance one of 8 "
+              "equal learners whose times vary by 12 % is taken for a straggler once in 2,300 "
+              "minibatches at 0.95, in a million at 0.9");
 }
 
 void StragglerDetector::saw(std::uint32_t number, double time) {

@@ -16,11 +16,15 @@ namespace gradrace {
 ///
 /// Of P learners with one common throughput but s slow ones, these are (P - s)/s to the power 1/2
 /// sd below the mean: at one deviation half of the learners or more are never stragglers.
+///
+/// Of 8 equal learners whose normal times have sd 0.12 mean, 3 windows of 5 make a straggler of one
+/// by chance once in 1,160 minibatches without a floor, in 2,300 at a floor of 0.95, in 1,000,000
+/// at 0.9 (40,000,000 minibatches).
 class StragglerDetector {
  public:
   struct Config {
     std::uint32_t window = 5, windows = 3;
-    double deviations = 1, floor = 0.95;
+    double deviations = 1, floor = 0.9;
   };
   static void visit(Fields& fields, Config& config);
 

@@ -31,11 +31,13 @@ struct ReproduceOptions {
 struct SearchOptions {
   std::filesystem::path file;
   ScenarioChanges changes;
-  SearchRule rule;               // first_runs 0 with a target, and only then
-  std::optional<double> target;  // accuracy; none: that of the first protocol alone
-  std::filesystem::path out;     // empty: out/search-<name>
-  unsigned jobs = 0;             // 0: the number of cores
+  SearchRule rule;                   // first_runs 0 with a target, and only then
+  std::optional<double> target;      // accuracy; none: that of the first protocol alone
+  std::filesystem::path accuracies;  // a table of runs made elsewhere; empty: runs are trained
+  std::filesystem::path out;         // empty: out/search-<name>
+  unsigned jobs = 0;                 // 0: the number of cores
   bool force = false, quiet = false;
+  bool report = true;  // print the result
 };
 
 struct FitOptions {

@@ -112,6 +112,8 @@ int search(const Words& words) {
       ("target", po::value<double>()->value_name("A"),                                       //
        "the target is known, of a job that recurs: no such runs")                            //
       ("settings", po::value<int>()->value_name("M"), "settings tried (default 5)")          //
+      ("accuracies", po::value<std::string>()->value_name("FILE"),                           //
+       "CSV file of runs made elsewhere, columns share and accuracy: nothing is trained")    //
       ("out", po::value<std::string>()->value_name("DIR"),                                   //
        "output folder (default out/search-<name>)")                                          //
       ("jobs", po::value<int>()->value_name("N"), "threads (default: the number of cores)")  //
@@ -127,6 +129,7 @@ int search(const Words& words) {
   options.changes = changes_of("search", values);
   options.rule = search_rule_of(values);
   if (values.count("target") != 0) options.target = fraction_of("search", values, "target");
+  if (values.count("accuracies") != 0) options.accuracies = values["accuracies"].as<std::string>();
   if (values.count("out") != 0) options.out = values["out"].as<std::string>();
   options.jobs = jobs_of("search", values);
   options.force = values.count("force") != 0;
@@ -242,16 +245,20 @@ constexpr Command commands[] = {
      "runs (1 - final test error) is within beta of the target, else 75 %, and so on, M times; a\n"
      "run that diverged fails its setting (Sync-Switch's timing policy, Li et al., ICDCS 2021).\n\n"
      "Prints the path, the switch point, what the search costs in trainings with the first\n"
-     "protocol alone, after how many recurrences of the job it has paid, and how surely such a\n"
-     "search ends there.  Writes search.csv, search.json and a folder of results for each "
-     "setting,\n"
-     "whose replicas are the same R.  After an interruption the same call goes on: settings that\n"
-     "are whole are kept, if scenario, runs and program are the same.\n\n"
+     "protocol alone, after how many recurrences of the job it has paid, how surely such a search\n"
+     "ends there, and all that for fewer runs.  Writes search.csv, costs.csv, search.json and a\n"
+     "folder of results for each setting, whose replicas are the same R.  After an interruption\n"
+     "the same call goes on: settings that are whole are kept, if scenario, runs and program are\n"
+     "the same.\n\n"
+     "With --accuracies the runs were made elsewhere: a row a run, of share 1 for the first\n"
+     "protocol alone, without an accuracy where it diverged.  The scenario gives times alone, and\n"
+     "the search ends where the table does.\n\n"
      "Examples:\n"
      "  gradrace search job.json                            how early may it switch?\n"
      "  gradrace search job.json --runs 3 --first-runs 3    a cheaper search, less sure\n"
      "  gradrace search job.json --target 0.919             a job that recurs: accuracy is known\n"
-     "  gradrace search job.json --beta 0.002 --settings 4 --out out/strict\n",
+     "  gradrace search job.json --beta 0.002 --settings 4 --out out/strict\n"
+     "  gradrace search job.json --accuracies runs.csv      of runs that were made elsewhere\n",
      search},
     {"fit", "fits runtime distributions to measured times, and says whether they persist",
      "  gradrace fit TRACE.csv [options]\n\n"

@@ -34,6 +34,7 @@ enum class Fate { ran, kept, skipped, failed };
 struct Experiment {
   std::string name;  // of its file, and of its output folder
   fs::path file;
+  bool is_search = false;  // for the switch point, in place of a run
   Fate fate = Fate::ran;
   std::string reason = {};  // why it was skipped, how it failed
   double seconds = 0;
@@ -93,7 +94,7 @@ std::string missing_data(const Scenario& scenario) {
 
 /// Throws UsageError where results of something else are in the way.
 Experiment planned(const fs::path& file, const fs::path& out, const ReproduceOptions& options) {
-  Experiment experiment{file.stem(), file};
+  Experiment experiment{.name = file.stem(), .file = file};
   ScenarioChanges changes = options.changes;
   changes.data_may_lack = true;
   try {
@@ -127,26 +128,54 @@ Paper planned(const std::string& name, const fs::path& out, const ReproduceOptio
   for (const auto& file : sorted_entries(papers_folder() / name)) {
     if (file.extension() == ".json") paper.experiments.push_back(planned(file, paper.out, options));
   }
+  for (const auto& file : sorted_entries(papers_folder() / name / "search")) {
+    if (file.extension() != ".json") continue;
+    paper.experiments.push_back(
+        {.name = "search/" + file.stem().string(), .file = file, .is_search = true});
+  }
   for (const auto& file : sorted_entries(papers_folder() / name / "gpu")) {
-    paper.experiments.push_back({"gpu/" + file.stem().string(), file, Fate::skipped,
-                                 "takes a GPU, and the CUDA device has not yet run on one"});
+    paper.experiments.push_back(
+        {.name = "gpu/" + file.stem().string(),
+         .file = file,
+         .fate = Fate::skipped,
+         .reason = "takes a GPU, and the CUDA device has not yet run on one"});
   }
   return paper;
 }
 
-/// False when interrupted.
-bool run(Experiment& experiment, const fs::path& out, const ReproduceOptions& options) {
+int run_scenario(const fs::path& file, const fs::path& out, const ReproduceOptions& options) {
   RunOptions run;
-  run.files = {experiment.file};
+  run.files = {file};
   run.changes = options.changes;
-  run.out = out / experiment.name;
+  run.out = out;
   run.jobs = options.jobs;
   run.force = true;  // what is there is unfinished
   run.quiet = options.quiet;
   run.report = false;
+  return run_command(run);
+}
+
+/// With the table of the file's own name beside it, where there is one.
+int search_scenario(const fs::path& file, const fs::path& out, const ReproduceOptions& options) {
+  SearchOptions search;
+  search.file = file;
+  search.changes = options.changes;
+  search.out = out;
+  search.jobs = options.jobs;
+  search.force = options.force;
+  search.quiet = options.quiet;
+  search.report = false;
+  const fs::path table = fs::path(file).replace_extension(".csv");
+  if (fs::exists(table)) search.accuracies = table;
+  return search_command(search);
+}
+
+/// False when interrupted.
+bool run(Experiment& experiment, const fs::path& out, const ReproduceOptions& options) {
   const Stopwatch watch;
+  const auto command = experiment.is_search ? search_scenario : run_scenario;
   try {
-    if (run_command(run) != 0) return false;
+    if (command(experiment.file, out / experiment.name, options) != 0) return false;
   } catch (const MissingData& error) {
     experiment.fate = Fate::skipped;
     experiment.reason = error.what();
@@ -161,7 +190,7 @@ bool run(Experiment& experiment, const fs::path& out, const ReproduceOptions& op
 /// {scenario: reason} of what has no results; the analysis reads it.
 void write_skipped(const Paper& paper) {
   nlohmann::ordered_json skipped = nlohmann::ordered_json::object();
-  for (const auto& [name, file, fate, reason, seconds] : paper.experiments) {
+  for (const auto& [name, file, is_search, fate, reason, seconds] : paper.experiments) {
     if (fate == Fate::skipped) skipped[name] = reason;
     if (fate == Fate::failed) skipped[name] = "its run failed: " + reason;
   }

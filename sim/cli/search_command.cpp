@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <iostream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -29,16 +30,16 @@ struct Interrupted {};
 }
 
 /// Settings are compared by their test errors after equal work.
-void check_runs(const Scenario& scenario) {
+void check_runs(const Scenario& scenario, bool trains) {
   if (!scenario.swept_paths.empty()) {
     refuse(scenario, "takes a single point, and this scenario sweeps " +
                          scenario.swept_paths.front() + "; allowed: no sweep");
   }
   const Point& point = scenario.first();
-  if (!point.with_model() || !point.model->has_test_error()) {
+  if (trains && (!point.with_model() || !point.model->has_test_error())) {
     refuse(scenario,
            "compares test errors, and this scenario has none; allowed: a model of a data set with "
-           "classes, and no timing_only");
+           "classes, and no timing_only; or --accuracies");
   }
   const Stop& stop = point.stop;
   if (stop.time || stop.updates || stop.loss || stop.test_error) {
@@ -66,36 +67,94 @@ Json first_phase(const Scenario& scenario) {
   return phase;
 }
 
+/// A table of runs that were made elsewhere.
+struct Accuracies {
+  std::string hash;                                     // of the file
+  std::map<double, std::vector<double>> of_share = {};  // NaN for an empty cell: it diverged
+};
+
+Accuracies read_accuracies(const std::filesystem::path& file) {
+  Accuracies accuracies;
+  if (file.empty()) return accuracies;
+  try {
+    const Table table = read_table(file);
+    accuracies.hash = table.hash;
+    const auto shares = table.column("share", "column"),
+               values = table.column("accuracy", "column");
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+      const auto& row = table.rows[i];
+      double share = 0, accuracy = std::numeric_limits<double>::quiet_NaN();
+      const bool diverged = row[values].empty();
+      if (!parse_number(row[shares], share) || !(share > 0 && share <= 1) ||
+          (!diverged && !(parse_number(row[values], accuracy) && accuracy >= 0 && accuracy <= 1))) {
+        throw UsageError("--accuracies: " + file.string() + ":" + std::to_string(table.lines[i]) +
+                         ": allowed: a share above 0, up to 1, and an accuracy of 0 to 1, which "
+                         "is empty for a run that diverged");
+      }
+      accuracies.of_share[share].push_back(accuracy);
+    }
+  } catch (const TraceError& error) {
+    throw UsageError(std::string("--accuracies: ") + error.what() +
+                     (error.allowed.empty() ? "" : "; allowed: " + error.allowed));
+  }
+  return accuracies;
+}
+
 /// Runs settings of a scenario, each into a folder of its own, unless they are there.
 class SettingRunner {
  public:
   SettingRunner(const Scenario& scenario, const SearchOptions& options, std::filesystem::path out)
-      : first_phase_(first_phase(scenario)), options_(options), out_(std::move(out)) {}
-
-  SettingRuns switched_at(double share) const {
-    return run(share, "share-" + number_text(share), options_.rule.runs,
-               {{"protocol.phases.0.end.work", number_text(share), "search"}});
+      : first_phase_(first_phase(scenario)),
+        options_(options),
+        out_(std::move(out)),
+        known_(read_accuracies(options.accuracies)) {
+    if (trains() || options.rule.first_runs == 0 || known_.of_share.contains(1)) return;
+    throw UsageError("--accuracies: " + options.accuracies.string() +
+                     ": has no runs of the first protocol alone, of share 1; allowed: --target");
   }
 
-  /// Trained where the target is to be found, else for its time.
+  /// Of the table of accuracies; empty where there is none.
+  const std::string& table() const { return known_.hash; }
+
+  /// None where the table of accuracies has no such runs.
+  std::optional<SettingRuns> switched_at(double share) const {
+    const Sets switched{{"protocol.phases.0.end.work", number_text(share), "search"}};
+    const std::string name = "share-" + number_text(share);
+    if (trains()) return run(share, name, options_.rule.runs, switched);
+    if (!known_.of_share.contains(share)) return {};
+    SettingRuns setting = time(share, name, switched);
+    setting.accuracies = known_.of_share.at(share);
+    return setting;
+  }
+
+  /// Trained where the target is to be found so, else for its time.
   SettingRuns first_alone() const {
     const Sets alone{{"protocol.phases", Json::array({first_phase_}).dump(),
                       "search (the first protocol alone)"}};
-    if (options_.rule.first_runs > 0) {
+    if (trains() && options_.rule.first_runs > 0) {
       return run(1, "first-protocol", options_.rule.first_runs, alone);
     }
-    const Scenario scenario = read_scenario(options_.file, with(alone));
-    if (scenario.first().make_protocol()->needs_evaluations()) {
-      refuse(scenario,
-             "--target takes the first protocol's time from runs without gradients, and it "
-             "decides by the loss; allowed: --first-runs");
-    }
-    Sets timed = alone;
-    timed.push_back({"timing_only", "true", "search --target (the first protocol's time)"});
-    return run(1, "first-protocol-time", options_.rule.runs, timed);
+    SettingRuns setting = time(1, "first-protocol-time", alone);
+    if (options_.rule.first_runs > 0) setting.accuracies = known_.of_share.at(1);
+    return setting;
   }
 
  private:
+  bool trains() const { return options_.accuracies.empty(); }
+
+  /// Runs without gradients.
+  SettingRuns time(double share, const std::string& name, Sets sets) const {
+    const Scenario scenario = read_scenario(options_.file, with(sets));
+    if (scenario.first().make_protocol()->needs_evaluations()) {
+      refuse(scenario, std::string(trains() ? "--target" : "--accuracies") +
+                           " takes times from runs without gradients, and a protocol decides by "
+                           "the loss" +
+                           (trains() ? "; allowed: --first-runs" : ""));
+    }
+    sets.push_back({"timing_only", "true", "search (for its time)"});
+    return run(share, name, options_.rule.runs, sets);
+  }
+
   ScenarioChanges with(const Sets& sets) const {
     ScenarioChanges changes = options_.changes;
     changes.sets.insert(changes.sets.end(), sets.begin(), sets.end());
@@ -140,6 +199,7 @@ class SettingRunner {
   const Json first_phase_;
   const SearchOptions& options_;
   const std::filesystem::path out_;
+  const Accuracies known_;
 };
 
 double mean(const std::vector<double>& values) {
@@ -157,13 +217,32 @@ double target_of(const SettingRuns& first, const SearchOptions& options) {
   return target;
 }
 
+/// With as many runs of a setting or fewer, of a new job, whose target takes as many of the first
+/// protocol, and of one that recurs.
+std::vector<SearchRule> cheaper_rules(SearchRule rule) {
+  std::vector<SearchRule> rules;
+  for (const bool is_new : {true, false}) {
+    if (is_new && rule.first_runs == 0) continue;
+    for (std::uint32_t runs = rule.runs; runs > 0; --runs) {
+      rules.push_back({rule.beta, rule.settings, runs, is_new ? runs : 0});
+    }
+  }
+  return rules;
+}
+
 Search search_for(const Scenario& scenario, const SearchOptions& options,
                   const SettingRunner& runner) {
-  Search search{options.rule, 0, runner.first_alone(), {}, {}, {}, 0, 0};
+  Search search{options.rule, 0, runner.first_alone(), {}, {}, {}, 0, 0, runner.table(), {}, {}};
   search.target = target_of(search.first, options);
-  search.found = find_switch_point(search.rule, search.target, [&](double share) {
-    return mean(search.settings.emplace_back(runner.switched_at(share)).accuracies);
-  });
+  const auto accuracy = [&](double share) -> std::optional<double> {
+    auto setting = runner.switched_at(share);
+    if (!setting) {
+      search.lacking = share;
+      return {};
+    }
+    return mean(search.settings.emplace_back(std::move(*setting)).accuracies);
+  };
+  search.found = find_switch_point(search.rule, search.target, accuracy);
   const double first_time = mean(search.first.times);
   std::vector<double> times;
   SearchedRuns runs{search.first.accuracies, {}};
@@ -173,10 +252,18 @@ Search search_for(const Scenario& scenario, const SearchOptions& options,
     runs.settings.push_back(setting.accuracies);
     if (setting.share == search.found.share) chosen = times.back();
   }
+  const auto successes = [&](const SearchRule& rule) {
+    return count_successes(rule, search.target, search.found, runs, search.searches,
+                           scenario.first().seed);
+  };
   search.cost = search_cost(search.rule, times, chosen);
-  search.searches = search.rule.runs > 1 ? resampled_searches : 0;
-  search.successes = count_successes(search.rule, search.target, search.found, runs,
-                                     search.searches, scenario.first().seed);
+  if (search.rule.runs == 1) return search;
+  search.searches = resampled_searches;
+  search.successes = successes(search.rule);
+  for (const SearchRule& rule : cheaper_rules(search.rule)) {
+    search.cheaper.push_back(
+        {rule.first_runs, rule.runs, search_cost(rule, times, chosen), successes(rule)});
+  }
   return search;
 }
 
@@ -184,7 +271,7 @@ Search search_for(const Scenario& scenario, const SearchOptions& options,
 
 int search_command(const SearchOptions& options) {
   const Scenario scenario = read_scenario(options.file, options.changes);
-  check_runs(scenario);
+  check_runs(scenario, options.accuracies.empty());
   const std::filesystem::path out =
       options.out.empty() ? "out/search-" + scenario.first().name : options.out.string();
   const SettingRunner runner(scenario, options, out);
@@ -195,8 +282,10 @@ int search_command(const SearchOptions& options) {
     const Search search = search_for(scenario, options, runner);
     OutputFolder folder(out, true);
     folder.append("search.csv", search_csv(search));
+    if (!search.cheaper.empty()) folder.append("costs.csv", costs_csv(search));
     folder.append("search.json", search_json(search, scenario));
     folder.publish();
+    if (!options.report) return 0;
     if (!options.quiet) std::cout << search_report(search, scenario);
     std::cout << "results: " << (folder.path() / "").string() << '\n' << std::flush;
   } catch (const Interrupted&) {

@@ -107,10 +107,10 @@ std::string unclear_shares(const Search& search) {
 struct Success {
   double share = not_known, low = not_known, high = not_known;  // and its 95 % interval
 
-  explicit Success(const Search& search) {
+  Success(std::uint32_t searches, std::uint32_t successes) {
     using Law = boost::math::binomial_distribution<>;
-    const double trials = search.searches, hits = search.successes;
-    if (search.searches == 0) return;
+    const double trials = searches, hits = successes;
+    if (searches == 0) return;
     share = hits / trials;
     low = Law::find_lower_bound_on_p(trials, hits, 0.025);
     high = Law::find_upper_bound_on_p(trials, hits, 0.025);
@@ -119,12 +119,29 @@ struct Success {
 
 std::string success_text(const Search& search) {
   if (search.searches == 0) return "not known: a single run of each setting shows no spread\n";
-  const Success success(search);
+  const Success success(search.searches, search.successes);
   return short_number(100 * success.share, 3) + " % of " + std::to_string(search.searches) +
          " searches with runs drawn anew from these end there too (95 % interval " +
          short_number(100 * success.low, 3) + " to " + short_number(100 * success.high, 3) +
          " %,\n           as if these runs were all there are: " +
          count_text(search.rule.runs, "run") + " a setting tell little of others)\n";
+}
+
+std::string pays_after(const SearchCost& cost) {
+  return std::isinf(cost.recurrences) ? "never" : short_number(cost.recurrences, 3);
+}
+
+std::string cheaper_table(const Search& search) {
+  if (search.cheaper.empty()) return {};
+  std::vector<std::vector<std::string>> rows{
+      {"first runs", "runs a setting", "cost", "pays after", "success"}};
+  for (const auto& [first_runs, runs, cost, successes] : search.cheaper) {
+    const double success = 100 * Success(search.searches, successes).share;
+    rows.push_back({first_runs > 0 ? std::to_string(first_runs) : "target known",
+                    std::to_string(runs), short_number(cost.trainings), pays_after(cost),
+                    short_number(success, 3) + " %"});
+  }
+  return "\n  searches with as many runs or fewer:\n\n" + aligned(rows);
 }
 
 std::string findings(const Search& search) {
@@ -147,6 +164,9 @@ std::string findings(const Search& search) {
            : "pays after " + short_number(search.cost.recurrences, 3) + " recurrences of the job") +
       "\n";
   text += "  success: " + success_text(search);
+  if (search.lacking) {
+    text += "  ended:   the table has no runs of " + percent(*search.lacking) + "\n";
+  }
   const std::string unclear = unclear_shares(search);
   if (!unclear.empty()) {
     text += "  unclear: " + unclear + ", no 95 % interval clear of " + short_number(bar(search)) +
@@ -171,6 +191,21 @@ std::string search_csv(const Search& search) {
   return csv.text();
 }
 
+std::string costs_csv(const Search& search) {
+  Csv csv;
+  for (const char* column :
+       {"first_runs", "runs", "cost", "recurrences", "success", "success_low", "success_high"}) {
+    csv.cell(std::string_view(column));
+  }
+  csv.end_row();
+  for (const auto& [first_runs, runs, cost, successes] : search.cheaper) {
+    const Success success(search.searches, successes);
+    csv.row(first_runs, runs, cost.trainings, cost.recurrences, success.share, success.low,
+            success.high);
+  }
+  return csv.text();
+}
+
 std::string search_json(const Search& search, const Scenario& scenario) {
   Json path = Json::array();
   for (std::size_t i = 0; i < search.settings.size(); ++i) {
@@ -181,10 +216,11 @@ std::string search_json(const Search& search, const Scenario& scenario) {
                     {"verdict", verdict(trial)},
                     {"folder", search.settings[i].folder}});
   }
-  const Success success(search);
+  const Success success(search.searches, search.successes);
   const Json json{{"scenario", Json::parse(scenario.resolved)},
                   {"file", std::filesystem::absolute(scenario.file).string()},
                   {"program", version_text()},
+                  {"accuracies", search.table.empty() ? Json() : Json(search.table)},
                   {"beta", search.rule.beta},
                   {"settings", search.rule.settings},
                   {"runs", search.rule.runs},
@@ -204,7 +240,8 @@ std::string search_report(const Search& search, const Scenario& scenario) {
   const Point& point = scenario.first();
   return "\n" + point.name + (point.title.empty() ? "" : ": " + point.title) + " (" +
          count_text(search.settings.size(), "setting") + " x " +
-         count_text(search.rule.runs, "run") + ")\n\n" + table(search) + "\n" + findings(search);
+         count_text(search.rule.runs, "run") + ")\n\n" + table(search) + "\n" + findings(search) +
+         cheaper_table(search);
 }
 
 }  // namespace gradrace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,13 @@ struct SettingRuns {
   std::vector<double> times;
 };
 
+/// What a search of so many runs costs, and how often it ends at the same share.
+struct CheaperSearch {
+  std::uint32_t first_runs, runs;
+  SearchCost cost;
+  std::uint32_t successes;  // of Search::searches
+};
+
 /// A search that is done.
 struct Search {
   SearchRule rule;
@@ -24,11 +32,17 @@ struct Search {
   std::vector<SettingRuns> settings;
   SwitchPoint found;
   SearchCost cost;
-  std::uint32_t searches, successes;  // by bootstrap; 0 where a single run shows no spread
+  std::uint32_t searches, successes;   // by bootstrap; 0 where a single run shows no spread
+  std::string table;                   // hash of a table of runs; empty: they were trained
+  std::vector<CheaperSearch> cheaper;  // with as many runs of a setting at the most; or empty
+  std::optional<double> lacking;       // the share that a table of runs does not have
 };
 
 /// search.csv: a row a setting, the first protocol alone before them.
 std::string search_csv(const Search& search);
+
+/// costs.csv: a row a search with as many runs or fewer, of a new and of a recurring job.
+std::string costs_csv(const Search& search);
 
 /// search.json: what was asked, what was found, and the resolved scenario.  Of equal runs it is
 /// the same text.

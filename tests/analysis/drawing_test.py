@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "analysis"))
 
 import numpy as np
 from drawing import draw, draw_figures
-from made_up import bars, curves, points
+from made_up import bars, cells, columns, curves, points
 from matplotlib.image import imread
 
 
@@ -34,11 +34,20 @@ class Drawings(unittest.TestCase):
         self.assertEqual(places, {(0, 1), (0.5, 1.5)})
         self.assertEqual([text.get_text() for text in axes.get_yticklabels()], ["learner 1", "learner 2"])
 
+    def test_columns_stand_side_by_side_over_their_words(self):
+        axes = draw(columns()).axes[0]
+        self.assertEqual([text.get_text() for text in axes.get_xticklabels()], ["setup 1", "setup 2"])
+        places = sorted((bar.get_x(), bar.get_x() + bar.get_width(), bar.get_height()) for bar in axes.patches)
+        self.assertEqual([height for *_, height in places], [1, 2, 2, 4])
+        for (_, end, _), (begin, *_) in zip(places, places[1:]):
+            self.assertLess(end, begin)
+        np.testing.assert_allclose([places[0][0] + places[1][1], places[2][0] + places[3][1]], [0, 2], atol=1e-9)
+
     def test_each_is_a_file_and_no_other_stays(self):
         with tempfile.TemporaryDirectory() as holder:
             folder = Path(holder) / "figures"
             draw_figures([points(), bars()], folder)
-            draw_figures([points(), curves()], folder)
+            draw_figures([points(), curves(), cells()], folder)
             self.assertEqual(sorted(path.name for path in folder.iterdir()), ["curves.png", "points.png"])
             self.assertGreater(imread(folder / "points.png").std(), 0.05)
 

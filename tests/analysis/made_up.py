@@ -1,7 +1,7 @@
 """A made-up paper: all kinds of figures and of verdicts."""
 
 from claims import Sample, Tolerance, disagrees, near, skipped
-from figures import PLOTTED, SIMULATED, THEORY, Bar, Figure, Series
+from figures import PLOTTED, SIMULATED, THEORY, Bar, Figure, Series, Table, side_by_side
 from reproduce import Judged
 
 GROUPS = [f"k = {k}" for k in range(1, 10)]
@@ -34,9 +34,26 @@ def bars():
     return Figure("bars", "Bars", "time", "learner", bars=times)
 
 
+def columns():
+    """Bars of two groups over two words, what is plotted beside them."""
+    figure = Figure("columns", "Columns", "", "time", ticks=["setup 1", "setup 2"])
+    places, width = side_by_side(("sync", "async"))
+    for height, (name, shift) in enumerate(places.items(), 1):
+        xs = [shift, 1 + shift]
+        figure.series += [
+            Series(name, SIMULATED, xs, [height, 2 * height], [0.1, 0.2], width=width),
+            Series(name, PLOTTED, xs[:1], [height + 0.5]),
+        ]
+    return figure
+
+
+def cells():
+    return Table("cells", "Cells", ["a <head>", "b"], [["1 < 2", "x"], ["3", "y"]])
+
+
 def judged():
     """What is made of it."""
-    figures = [points(), curves(), bars()]
+    figures = [points(), curves(), bars(), columns(), cells()]
     claims = [
         near("1.passes", "Fig 1", "a < b", 1, Sample(1), Tolerance(relative=0.1)),
         near("2.fails", "Fig 2", "it fails", 1, Sample(2), Tolerance(relative=0.1)),

@@ -20,7 +20,7 @@ from page import write_page
 def write(folder):
     """The page of the made-up paper, index.html."""
     paper = SimpleNamespace(TITLE="A paper", NOTES=["It says 1 < 2."])
-    origins = [Origin("race", fabricate.manifest("race"))]
+    origins = [Origin("race", fabricate.manifest("race"), "race")]
     command = "gradrace reproduce paper --quick"
     write_page(folder / "index.html", paper, judged(), origins, command, True)
 
@@ -79,12 +79,20 @@ class Page(Browsed):
 
     def test_every_figure_is_drawn(self):
         for name, kind, count in (("points", ".scatterlayer .trace", 27), ("curves", ".scatterlayer .trace", 4),
-                                  ("bars", ".barlayer .point", 2)):  # fmt: skip
+                                  ("bars", ".barlayer .point", 2), ("columns", ".barlayer .point", 4)):  # fmt: skip
             drawn = f"document.querySelectorAll('#{name} {kind}').length"
             self.assertEqual(self.browser.ask(drawn), count, name)
             box = f"document.querySelector('#{name} .main-svg').getBoundingClientRect()"
             self.assertGreater(self.browser.ask(f"{box}.width"), 600)
             self.assertGreater(self.browser.ask(f"{box}.height"), 300)
+
+    def test_columns_have_words_below_and_tables_their_cells(self):
+        texts = lambda place: self.browser.ask(f"[...document.querySelectorAll('{place}')].map(one => one.textContent)")
+        self.assertEqual(texts("#columns .xtick text"), ["setup 1", "setup 2"])
+        table = "section:has(#figure-cells)"
+        self.assertEqual(texts(f"{table} th"), ["a <head>", "b"])
+        self.assertEqual(texts(f"{table} td"), ["1 < 2", "x", "3", "y"])
+        self.assertEqual(texts(f'{table} a[href$=".png"]'), [])
 
     def test_groups_look_different(self):
         traces = "document.getElementById('points')._fullData.filter(t => t.mode === 'lines')"

@@ -48,6 +48,20 @@ HOW_LONG = {
     "protocol": {"kind": "sync"},
 }
 
+SEARCHED = {
+    "title": "How early may it switch?",
+    "cluster": {"learners": 2, "runtime": {"distribution": "deterministic", "value": 2}},
+    "stop": {"gradients": 40},
+    "timing_only": True,
+    "protocol": {
+        "kind": "switch",
+        "phases": [
+            {"protocol": {"kind": "sync"}, "per_update": 1, "end": {"work": 0.5}},
+            {"protocol": {"kind": "async"}},
+        ],
+    },
+}
+
 ON_MNIST = {
     "cluster": {"learners": 1, "runtime": {"distribution": "deterministic", "value": 2}},
     "model": {"kind": "softmax", "dataset": {"kind": "idx", "path": "mnist"}, "minibatch": 1},

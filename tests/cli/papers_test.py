@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(ROOT / "tests/analysis"))
 from browser import NAMES, Browser, find_browser
 
-PAPERS = ["dutta2018", "dutta2021", "ho2013", "pan2017", "zhang2016"]
+PAPERS = ["dutta2018", "dutta2021", "ho2013", "li2021", "pan2017", "zhang2016"]
 HAS_DATA = bool(os.environ.get("GRADRACE_DATA"))
 
 
@@ -38,6 +38,7 @@ KNOWN_TO_FAIL = FAIL | FAIL_ON_DATA if HAS_DATA else FAIL
 # What no run shows.
 NOT_MODELLED = (
     of_paper("ho2013", "7.lazy")
+    | of_paper("li2021", "T7.setup-3", "O1.table")
     | of_paper("pan2017", "1.serial", "13.layers")
     | of_paper("zhang2016", "11.threads")
 )

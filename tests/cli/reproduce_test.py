@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-from made_up_project import HOW_LONG, Project, write_scenario
+from made_up_project import HOW_LONG, SEARCHED, Project, write_scenario
 from program import ROOT, ProgramTest, changed, rows, skip
 
 PYTHON = ROOT / ".venv/bin/python"
@@ -118,6 +118,22 @@ class MadeUpPapers(ReproduceTest):
         self.assertEqual((fates["on_mnist"], fates["wrong"], fates["how_long"]), ("failed", "failed", "kept"))
         self.assertEqual(verdicts(self.folder / "out")["1.sync"], "pass")
         self.assertIn("its run failed: ", rows(self.folder / "out/claims.csv")[1]["measured"])
+
+    def test_what_lies_in_the_folder_search_is_searched(self):
+        scenario = write_scenario(self.project.paper("small"), "search/job", SEARCHED)
+        scenario.with_suffix(".csv").write_text("share,accuracy\n1,0.9\n0.5,0.9\n")
+        told, _ = self.reproduce("small")
+        self.assertRegex(told, r"(?m)^ +\d+\.\d s  small search/job$")
+        self.assertNotIn("recurrences", told)
+        found = json.loads((self.folder / "out/small/search/job/search.json").read_text())
+        self.assertEqual((found["switch_point"], len(found["path"])), (0.5, 1))
+        page = (self.folder / "out/small/index.html").read_text(encoding="utf-8")
+        file = "scenarios/papers/small/search/job"
+        self.assertTrue(f"gradrace search {file}.json --accuracies {file}.csv" in page)
+        links = [link for link in resources(self.folder / "out/small/index.html").linked if "search/job" in link]
+        self.assertEqual(len(links), 2)
+        for link in links:
+            self.assertTrue((self.folder / "out/small" / link).is_file(), link)
 
     def test_what_is_whole_and_the_same_is_kept(self):
         runs = self.folder / "out/small/how_long/runs.csv"

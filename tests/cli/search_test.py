@@ -164,6 +164,59 @@ class Found(SearchTest):
         self.assertFalse((self.folder / "out/search.json").exists())
 
 
+class MadeElsewhere(SearchTest):
+    """Runs whose accuracies are a table's; the scenario has no model."""
+
+    def found(self, table, *words, status=0):
+        (self.folder / "runs.csv").write_text("share,accuracy,where\n" + table)
+        job = {key: JOB[key] for key in ("name", "cluster", "protocol", "stop")} | {"timing_only": True}
+        told = self.search("--accuracies", "runs.csv", *words, scenario=job, status=status)
+        path = self.folder / "out/search.json"
+        return told, json.loads(path.read_text()) if path.exists() else None
+
+    def test_the_path_is_that_of_the_table_and_ends_where_it_does(self):
+        table = "1,0.9,here\n1,0.94,there\n0.5,0.9,\n0.25,0.88,\n0.25,,diverged\n"
+        (told, _), found = self.found(table, "--runs", "3")
+        self.assertEqual([(one["share"], one["verdict"]) for one in found["path"]], [(0.5, "pass"), (0.25, "fail")])
+        self.assertEqual((found["switch_point"], found["first_runs"]), (0.5, 5))
+        self.assertRegex(found["accuracies"], "^[0-9a-f]{16}$")
+        self.assertAlmostEqual(found["target"], 0.92)
+        self.assertIn("the table has no runs of 37.5 %", told)
+        times = [float(row["relative_time"]) for row in rows(self.folder / "out/search.csv")]
+        self.assertAlmostEqual(found["cost"], 5 + 3 * sum(times[1:]), delta=1e-9)
+        for row in rows(self.folder / "out/share-0.5/runs.csv"):
+            self.assertEqual((row["gradients_applied"], row["final_test_error"]), ("3200", ""))
+
+    def test_fewer_runs_cost_less_and_succeed_less_often(self):
+        table = "1,0.9,\n" + "".join(f"0.5,{0.84 + 0.01 * run},\n" for run in range(6))
+        _, found = self.found(table, "--runs", "3", "--settings", "1")
+        costs = rows(self.folder / "out/costs.csv")
+        self.assertEqual(
+            [(row["first_runs"], row["runs"]) for row in costs],
+            [("3", "3"), ("2", "2"), ("1", "1"), ("0", "3"), ("0", "2"), ("0", "1")],
+        )
+        time = found["path"][0]["relative_time"]
+        for row in costs:
+            cost = int(row["first_runs"]) + int(row["runs"]) * time
+            self.assertAlmostEqual(float(row["cost"]), cost, delta=1e-9)
+            self.assertAlmostEqual(float(row["recurrences"]), cost / (1 - time), delta=1e-6)
+        # A run passes from 0.85 on: five of six.
+        self.assertLess(abs(float(costs[-1]["success"]) - 5 / 6), 4 * math.sqrt(5 / 36 / 4000))
+        self.assertGreater(float(costs[-3]["success"]), float(costs[-1]["success"]))
+
+    def test_a_table_that_does_not_do(self):
+        for table, words in {
+            "1,0.9,\n0.5,1.9,\n": "runs.csv:3: allowed: a share above 0",
+            "1,0.9,\n0,0.9,\n": "runs.csv:3: allowed: a share above 0",
+            "0.5,0.9,\n": "no runs of the first protocol alone, of share 1; allowed: --target",
+        }.items():
+            with self.subTest(table):
+                (_, told), found = self.found(table, status=2)
+                self.assertIn(words, told)
+                self.assertIsNone(found)
+        self.found("0.5,0.9,\n", "--target", "0.9", "--settings", "1")
+
+
 class Kept(SearchTest):
     def test_settings_that_are_whole_are_kept(self):
         self.search("--settings", "2", "--runs", "2")
@@ -270,7 +323,7 @@ class Refused(SearchTest):
         self.assertIn("replicas", self.refused(JOB, "--replicas", "3"))
         adaptive = {"protocol": {"kind": "adasync", "k0": 1, "interval": 10}, "end": {"work": 0.5}}
         told = self.refused(with_phases(adaptive, JOB["protocol"]["phases"][1]), "--target", "0.9")
-        self.assertIn("--target takes the first protocol's time", told)
+        self.assertIn("--target takes times from runs without gradients", told)
 
 
 if __name__ == "__main__":

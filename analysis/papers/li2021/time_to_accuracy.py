@@ -1,0 +1,137 @@
+"""How soon an accuracy is reached: item T6, by the accuracies of the released runs on simulated
+times."""
+
+import numpy as np
+from claims import Tolerance, holds, near, sample
+from figures import PLOTTED, SIMULATED, THEORY, Figure, Series, side_by_side
+from outputs import band_of, digitised, means
+from papers.li2021.setups import ALL, LOGS, SETUPS, accuracies, scenario_of, share_of, shares_of
+
+# The highest accuracy of the logs' table that the mean curve of Sync-Switch reaches, and the
+# speed-up over BSP to the target.
+TARGETS = {1: (0.91, 4.0), 2: (0.74, 1.6), 3: (0.91, 1.1)}
+PROTOCOLS = ("BSP", "ASP", "Sync-Switch")
+HOW = (
+    "mean accuracies of the released runs against work, on simulated times (the task is not trained "
+    "here)"
+)
+
+
+def time_to_accuracy(outputs):
+    clocks = {setup: clocks_of(outputs, setup) for setup in SETUPS}
+    speed_ups = {}
+    claims = []
+    for setup, (target, wanted) in TARGETS.items():
+        reached = {name: seconds_to(setup, name, target, clocks[setup]) for name in accuracies(setup)}
+        speed_ups[setup] = sample(reached["BSP"].values / reached["Sync-Switch"].values)
+        claims.append(
+            near(
+                f"T6.setup-{setup}",
+                LOGS,
+                f"setup {setup}, {HOW}: time of BSP to {target} over that of Sync-Switch",
+                wanted,
+                speed_ups[setup],
+                Tolerance(relative=0.05),
+            )
+        )
+    claims += [in_order(speed_ups), asp_never()]
+    return [*(curves_figure(setup, clocks[setup]) for setup in SETUPS), bars(clocks)], claims
+
+
+def clocks_of(outputs, setup):
+    """{protocol: [(fraction of the work, seconds), a replica each]}."""
+    curves = outputs.curves(scenario_of(setup), share_of, "gradients", "time")
+    return {
+        name: [(work / ALL[setup].gradients, time) for work, time in curves[share]]
+        for name, share in shares_of(setup).items()
+    }
+
+
+def work_to(setup, protocol, target):
+    """The fraction of the work at which the mean curve first reaches the target; NaN: never."""
+    work, accuracy = (np.array(one) for one in accuracies(setup)[protocol])
+    (above,) = np.nonzero(accuracy >= target)
+    if len(above) == 0:
+        return np.nan
+    at = above[0]
+    return float(np.interp(target, accuracy[at - 1 : at + 1], work[at - 1 : at + 1]))
+
+
+def seconds_to(setup, protocol, target, clocks):
+    """A Sample of NaN where it is never reached."""
+    work = work_to(setup, protocol, target)
+    return sample([np.interp(work, *clock) if np.isfinite(work) else np.nan for clock in clocks[protocol]])
+
+
+def in_order(speed_ups):
+    found = [speed_ups[setup].mean for setup in SETUPS]
+    return holds(
+        "T6.order",
+        LOGS,
+        f"{HOW}: speed-ups to those accuracies",
+        "setup 1 > setup 2 > setup 3 > 1",
+        found[0] > found[1] > found[2] > 1,
+        ", ".join(f"{one:.4g}" for one in found),
+    )
+
+
+def asp_never():
+    most = {setup: max(accuracies(setup)["ASP"][1]) for setup in (1, 2)}
+    return holds(
+        "T6.asp",
+        LOGS,
+        "setups 1 and 2: the mean accuracy of ASP's released runs is below those accuracies at all "
+        "times, so that it has no time (setup 3: it diverges)",
+        ", ".join(f"below {TARGETS[setup][0]}" for setup in most),
+        all(value < TARGETS[setup][0] for setup, value in most.items()),
+        ", ".join(f"at most {value}" for value in most.values()),
+    )
+
+
+def curves_figure(setup, clocks):
+    figure = Figure(
+        f"accuracy_{setup}",
+        f"Setup {setup}: accuracy against time",
+        "time (seconds)",
+        "test accuracy",
+        note="Mean accuracies of the released runs against work, on simulated times; the line is the "
+        "accuracy of T6.",
+    )
+    for name in PROTOCOLS:
+        work, accuracy = accuracies(setup).get(name, ([], []))  # ASP diverges in setup 3
+        times = np.mean([np.interp(work, *clock) for clock in clocks[name]], axis=0)
+        figure.series.append(Series(name, SIMULATED, list(times), accuracy, None, True))
+    end, target = max(figure.series[0].x), TARGETS[setup][0]
+    figure.series.append(Series("target", THEORY, [0, end], [target, target]))
+    return figure
+
+
+def bars(clocks):
+    """To every accuracy of the logs' table."""
+    rows = digitised("li2021", "times_to_accuracy")
+    figure = Figure(
+        "time_to_accuracy",
+        "Time to accuracy",
+        "",
+        "seconds",
+        ticks=[f"{row['setup']}: {float(row['accuracy']):g}" for row in rows],
+        note="Ticks: setup and accuracy. Bars: when the mean curve reaches it, on simulated times; "
+        "none: never. Crosses: mean over the released runs that reach it, each at one of the evaluations "
+        "every 2,000 or 4,000 minibatches; some do where their mean does not, or does later.",
+    )
+    places, bar = side_by_side(PROTOCOLS)
+    for name in PROTOCOLS:
+        drawn, crosses = [], []
+        for place, row in enumerate(rows):
+            setup, target, x = int(row["setup"]), float(row["accuracy"]), place + places[name]
+            if row[name]:
+                crosses.append((x, float(row[name])))
+            if name in accuracies(setup):
+                one = seconds_to(setup, name, target, clocks[setup])
+                drawn += [(x, one)] if np.isfinite(one.mean) else []
+        found = [one for _, one in drawn]
+        figure.series += [
+            Series(name, SIMULATED, [x for x, _ in drawn], means(found), band_of(found), width=bar),
+            Series(name, PLOTTED, [x for x, _ in crosses], [y for _, y in crosses]),
+        ]
+    return figure
