@@ -61,6 +61,8 @@ void read_momenta(Fields& fields, Phase& phase) {
   constexpr std::array<std::string_view, 2> velocities{"keep", "reset"};
   fields.reals("momentum", phase.momenta, Need::none, from_below(0, 1),
                "in place of optimiser.momentum; of a list one after another, the last to the end");
+  if (fields.has("momentum") && phase.momenta.empty())
+    fields.complain("momentum", "must hold at least one number, got none");
   std::optional<std::uint64_t> every;
   fields.integer("momentum_every", every, at_least(1),
                  "gradients of the phase from one momentum of the list to the next");

@@ -45,7 +45,7 @@ struct Phase {
   /// rest.
   std::vector<Change> changes() const;
 
-  /// Which of its changes is in force so many updates and gradients after it took over.
+  /// Which of its changes is in force after so many updates and gradients of the phase.
   std::size_t change_after(std::uint64_t updates, std::uint64_t gradients) const;
 };
 

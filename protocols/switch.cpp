@@ -30,6 +30,7 @@ constexpr Page page{
   {"protocol": {"kind": "async"}, "in_flight": "cancel"}]})"};
 
 constexpr double never = Phase::Ends::never;
+constexpr std::size_t most_changes = 65'535;  // that Server::follow() can name
 
 /// What has been done, in the run or in a part of it.
 struct Done {
@@ -51,7 +52,7 @@ class Switch final : public Protocol, private Server {
       : phases_(std::move(phases)),
         per_switch_(per_switch),
         protocol_(phases_.front().protocol()),
-        updates_of_(phases_.size()) {
+        made_(phases_.size()) {
     std::size_t plans = 1;
     for (const auto& phase : phases_) {
       first_plan_.push_back(plans);
@@ -139,14 +140,11 @@ class Switch final : public Protocol, private Server {
     over_ = false;
     first_version_ = server_->version();
     done_before_ = done();
-    left_out_.assign(answers(StragglerPolicy::Answer::leave_out) ? server_->learners() : 0, false);
-    taking_part_ = server_->learners();
+    all_take_part();
     follow_change();
     protocol_ = next.protocol();
     protocol_look_ = never;
-    began_ = server_->time();
-    looks_ = 1;
-    own_look_ = is_away() ? never : began_ + next.ends.interval;
+    begin_looks();
     protocol_->start(*this);
     look();
   }
@@ -174,6 +172,14 @@ class Switch final : public Protocol, private Server {
     return !is_away() && policy && policy->answer == answer;
   }
 
+  /// The phase in whose place this one runs is over: this one's ends count from now on.
+  void stay() {
+    begin(phase_);
+    begin_looks();
+    all_take_part();
+    look();
+  }
+
   bool is_over() const {
     if (is_away()) return !detector_->any();
     return end_is_met() || (answers(StragglerPolicy::Answer::flee) && detector_->any());
@@ -184,8 +190,10 @@ class Switch final : public Protocol, private Server {
     const Phase::Ends& ends = phases_[home_].ends;
     const Done here = done() - elsewhere_;
     return judged_over_ || here.gradients >= ends.gradients || here.epochs >= ends.epochs ||
-           here.updates >= ends.updates || server_->time() >= ends.time;
+           here.updates >= ends.updates || time_is_up();
   }
+
+  bool time_is_up() const { return server_->time() >= phases_[home_].ends.time; }
 
   Done done() const {
     const Work& work = server_->work();
@@ -194,10 +202,8 @@ class Switch final : public Protocol, private Server {
   }
 
   void follow_change() {
-    const auto gradients =
-        server_->work().gradients - static_cast<std::uint64_t>(done_before_.gradients);
     const std::size_t change =
-        phases_[phase_].change_after(server_->version() - first_version_, gradients);
+        phases_[phase_].change_after(made_[phase_].updates, made_[phase_].gradients);
     server_->follow(static_cast<std::uint16_t>(first_plan_[phase_] + change));
   }
 
@@ -207,8 +213,13 @@ class Switch final : public Protocol, private Server {
 
   void pay_for_update(std::uint32_t gradients) {
     const Phase::Costs& costs = phases_[phase_].costs;
-    const bool saves = ++updates_of_[phase_] % costs.every == 0;
+    const bool saves = made_[phase_].updates % costs.every == 0;
     keep_busy(costs.per_update + gradients * costs.per_gradient + (saves ? costs.checkpoint : 0));
+  }
+
+  void all_take_part() {
+    left_out_.assign(answers(StragglerPolicy::Answer::leave_out) ? server_->learners() : 0, false);
+    taking_part_ = server_->learners();
   }
 
   /// All who take part are idle: stragglers leave, but not the last, and who is none any more comes
@@ -221,6 +232,12 @@ class Switch final : public Protocol, private Server {
       if (now && !before) --taking_part_;
       left_out_[learner] = now;
     }
+  }
+
+  void begin_looks() {
+    began_ = server_->time();
+    looks_ = 1;
+    own_look_ = is_away() ? never : began_ + phases_[phase_].ends.interval;
   }
 
   void look() {
@@ -249,7 +266,10 @@ class Switch final : public Protocol, private Server {
   void update() override {
     const std::uint32_t gradients = server_->accepted();
     server_->update();
+    ++made_[phase_].updates;
+    made_[phase_].gradients += gradients;
     pay_for_update(gradients);
+    if (is_away() && time_is_up()) stay();
     choose_who_takes_part();
     follow_change();
     over_ = is_over();
@@ -283,7 +303,11 @@ class Switch final : public Protocol, private Server {
   double protocol_look_ = never, own_look_ = never;  // next evaluation wanted
   std::vector<bool> left_out_;                       // [learner]; empty: all take part
   std::uint32_t taking_part_ = 0;
-  std::vector<std::uint64_t> updates_of_;  // [phase]
+
+  struct Made {
+    std::uint64_t updates = 0, gradients = 0;
+  };
+  std::vector<Made> made_;  // [phase], in the place of others too
 };
 
 MakeProtocol read(Fields& fields, const Setting& setting) {
@@ -296,6 +320,12 @@ MakeProtocol read(Fields& fields, const Setting& setting) {
   }
   if (count > 0) fields.close();
   if (fields.good() && count == 0) fields.complain("phases", "needs at least one phase");
+  std::size_t changes = 0;
+  for (const auto& phase : phases) changes += phase.changes().size();
+  if (changes > most_changes) {
+    fields.complain("phases", "have " + std::to_string(changes) + " momenta together",
+                    "at most " + std::to_string(most_changes));
+  }
   double per_switch = 0;
   fields.real("per_switch", per_switch, Need::defaulted, at_least(0),
               "time that the server is busy when one phase gives way to another");

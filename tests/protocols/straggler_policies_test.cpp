@@ -253,6 +253,40 @@ TEST_CASE("elastic: the next phase has all learners") {
   CHECK(record.totals.applied == 120 + 686 + 800);
 }
 
+TEST_CASE("greedy: once the phase's time is up, the next one has begun for good") {
+  // As above; the end at 7.5 is met by update 4, and learner 1's recovery at 10 changes nothing.
+  const Lines lines =
+      schedule(switching("greedy", R"({"time": 7.5})"), 2, {1, 1, 1, 4, 1, 4, 2, 9, 1, 1, 1, 1}, 6);
+  CHECK(Lines(lines.end() - 11, lines.end()) ==
+        Lines{"6 update 3: 0@2+0", "6 dispatch 0@3", "8 arrive 0@3", "8 update 4: 0@3+0",
+              "8 dispatch 0@4", "9 arrive 1@2", "9 update 5: 1@2+2", "9 dispatch 1@5",
+              "10 arrive 1@5", "10 update 6: 1@5+0", "10 dispatch 1@6"});
+}
+
+TEST_CASE("greedy: the phase goes on with the momentum that it had come to") {
+  // Learner 1 is slow from 3.5 to 6.5: sync's update 4, at 5.5, is its last until 8.25.
+  const Point point = point_from(R"({
+    "cluster": {"learners": 2, "runtime": {"distribution": "deterministic", "value": 1},
+                "windows": [{"start": 3.5, "length": 3, "factor": 4, "learners": [1]}]},
+    "model": {"kind": "quadratic", "noise": 0, "precision": "float64"},
+    "learning_rate": {"kind": "constant", "eta": 0.1}, "record": {"every_updates": 1},
+    "protocol": {"kind": "switch", "phases": [
+      {"protocol": {"kind": "sync"}, "momentum": [0, 0.5], "momentum_every": 8, "end": {"updates": 50},
+       "stragglers": {"kind": "greedy", "window": 1, "windows": 1, "deviations": 0.5}},
+      {"protocol": {"kind": "async"}}]},
+    "stop": {"updates": 10}})");
+  const auto curve = run_training(point).curve;
+  REQUIRE(curve.size() == 11);
+  const auto w = [&](std::size_t update) { return std::sqrt(2 * curve[update].evaluation.loss); };
+  CHECK(curve[8].point.time == 8.25);
+  CHECK(curve[9].point.time == 9.25);
+  for (const std::size_t update : {1, 2, 3, 4})
+    CHECK(w(update) == doctest::Approx(0.9 * w(update - 1)));
+  for (const std::size_t update : {9, 10})
+    CHECK(w(update) ==
+          doctest::Approx(0.9 * w(update - 1) - 0.5 * (w(update - 2) - w(update - 1))));
+}
+
 // Learners become slow at times, for ten minibatches on average.
 TEST_CASE("stragglers: work is conserved under each policy") {
   for (const std::string policy : {"none", "greedy", "elastic"}) {
