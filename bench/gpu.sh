@@ -1,41 +1,53 @@
 #!/bin/sh
 # What only a GPU can show, in the order in which it matters:
 #
-#   bench/gpu.sh conform OUT            conformance of the kernels, then under compute-sanitizer
-#   bench/gpu.sh measure OUT MNIST      gradients a second, beside PyTorch, JAX and the machine's roofs
-#   bench/gpu.sh reproduce OUT          dutta2018 in full with 100 replicas
+#   bench/gpu.sh conform OUT          conformance of the kernels, then under compute-sanitizer
+#   bench/gpu.sh measure OUT MNIST    gradients a second, beside PyTorch, JAX and the machine's roofs
+#   bench/gpu.sh reproduce OUT        dutta2018 in full with 100 replicas; says how long it took
 #
-# Needs the release build, and for `measure` a python3 with PyTorch and JAX.  Logs go to OUT.
+# Needs the release build, and for `measure` a python3 with PyTorch and JAX.  Logs go to OUT; exits with
+# 1 if anything failed.
 set -u
-stage=${1:-} out=${2:-}
+stage=${1:-} out=${2:-} mnist=${3:-}
 root=$(cd "$(dirname "$0")/.." && pwd)
 gradrace=$root/build/release/gradrace
 tests=$root/build/release/tests/models/replay_test
-case $stage:$out in
-conform:?* | measure:?* | reproduce:?*) mkdir -p "$out" ;;
-*) sed -n '2,8p' "$0" && exit 2 ;;
+status=0
+
+# NAME COMMAND...: its output goes to OUT/NAME.log, the end of it to the terminal too.
+log() {
+  name=$1
+  shift
+  if "$@" >"$out/$name.log" 2>&1; then told=ok; else told="FAILED with $?" status=1; fi
+  tail -n 15 "$out/$name.log"
+  echo "== $name: $told"
+}
+
+case $stage:$out:$mnist in
+conform:?*: | reproduce:?*: | measure:?*:?*) mkdir -p "$out" ;;
+*) sed -n '2,9p' "$0" && exit 2 ;;
 esac
-nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,memory.total --format=csv | tee "$out/machine.csv"
+log machine nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,memory.total --format=csv
 
 case $stage in
 conform)
-  "$tests" -tc='cuda:*' -d 2>&1 | tee "$out/conform.log"
+  log conform "$tests" -tc='cuda:*' -d
   for tool in memcheck racecheck; do
-    timeout 240 compute-sanitizer --tool $tool --error-exitcode 9 "$tests" -tc='cuda:*' 2>&1 | tee "$out/$tool.log" | tail -5
+    log $tool timeout 240 compute-sanitizer --tool $tool --error-exitcode 9 "$tests" -tc='cuda:*'
   done
   ;;
 measure)
-  mnist=$3
-  python3 "$root/bench/peers/roofs.py" 2>&1 | tee "$out/roofs.log"
+  log roofs python3 "$root/bench/peers/roofs.py"
   for model in softmax mlp; do
     for repeat in 1 2 3; do
-      "$gradrace" run "$root/bench/peers/$model.json" --device cuda --data "$(dirname "$mnist")" --force --out "$out/$model" |
-        tee -a "$out/gradrace.log"
+      log "$model-$repeat" "$gradrace" run "$root/bench/peers/$model.json" --device cuda \
+        --data "$(dirname "$mnist")" --force --out "$out/$model"
     done
   done
-  python3 "$root/bench/peers/peers.py" "$mnist" 2>&1 | tee "$out/peers.csv"
+  log peers python3 "$root/bench/peers/peers.py" "$mnist"
   ;;
 reproduce)
-  time "$gradrace" reproduce dutta2018 --device cuda --set replicas=100 --force --out "$out/dutta2018" 2>&1 | tee "$out/reproduce.log"
+  log reproduce "$gradrace" reproduce dutta2018 --device cuda --replicas 100 --force --out "$out/dutta2018"
   ;;
 esac
+exit $status

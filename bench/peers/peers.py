@@ -7,8 +7,8 @@ draw it and need no clock.  One line of CSV a loop:
     peer, model, device, replicas, updates, seconds, gradients a second, mean training loss
 
 seconds: the median of --repeat calls after one that is not counted (compilation, first launches).
-The loss, over the first 10,000 rows and the replicas, shows that the work was done: gradrace's
-run of the same scenario has the same but for chance.
+The loss, over the first 10,000 rows and 16 replicas at the most, shows that the work was done:
+gradrace's run of the same scenario has the same but for chance.
 """
 
 import argparse

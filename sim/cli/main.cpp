@@ -68,12 +68,12 @@ int reproduce(const Words& words) {
        "where data sets are looked for (else GRADRACE_DATA); figures that lack theirs are left "  //
        "out, and said so")                                                                        //
       ("quick", "fewer replicas and shorter runs: minutes at the most")                           //
-      ("replicas", po::value<std::string>()->value_name("N"),
-       "of every scenario, in place of its own")("device",
-                                                 po::value<std::string>()->value_name("D"),
-                                                 "of every scenario: auto, cpu or cuda")(
-          "jobs", po::value<int>()->value_name("N"), "threads (default: the number of cores)")  //
-      ("force", "run all again, results that are there too")                                    //
+      ("replicas", po::value<std::string>()->value_name("N"),                                     //
+       "of every scenario that is run, in place of its own")                                      //
+      ("device", po::value<std::string>()->value_name("D"),                                       //
+       "of every scenario: auto, cpu or cuda")                                                    //
+      ("jobs", po::value<int>()->value_name("N"), "threads (default: the number of cores)")       //
+      ("force", "run all again, results that are there too")                                      //
       ("quiet", "no progress");
   const auto values = parse("reproduce", words, syntax);
   if (help_wanted("reproduce", values, syntax)) return 0;
