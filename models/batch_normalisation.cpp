@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/kernel_layer.h"
+
 namespace gradrace {
 
 /// A channel's pixels of all images are beside each other.
@@ -14,6 +16,15 @@ using ConstChannels = Eigen::Map<const Eigen::Array<Real, Eigen::Dynamic, Eigen:
 template <class Real>
 static Real per_deviation(Real variance) {
   return 1 / std::sqrt(variance + static_cast<Real>(BatchNormalisation<Real>::epsilon));
+}
+
+template <class Real>
+kernels::Layer BatchNormalisation<Real>::kernel_layer(kernels::Function f,
+                                                      std::size_t learnt) const {
+  auto layer = gradrace::kernel_layer(kernels::LayerKind::batch_normalisation, images_, images_, f);
+  layer.first = static_cast<std::uint32_t>(first_);
+  layer.statistics = static_cast<std::uint32_t>(learnt + first_statistic_);
+  return layer;
 }
 
 template <class Real>

@@ -5,6 +5,7 @@
 
 #include "models/batch.h"
 #include "models/dataset.h"
+#include "models/kernels/batch_normalisation.h"
 
 namespace gradrace {
 
@@ -17,7 +18,7 @@ namespace gradrace {
 template <class Real>
 class BatchNormalisation {
  public:
-  static constexpr double epsilon = 1e-5;
+  static constexpr double epsilon = kernels::batch_epsilon;
 
   /// Where the parameters begin among those that are learnt, and where the statistics among the
   /// statistics.  Below w and g are the former, s the latter.
@@ -26,6 +27,9 @@ class BatchNormalisation {
 
   std::size_t end() const { return first_ + 2 * images_.channels; }
   std::size_t end_statistics() const { return first_statistic_ + 2 * images_.channels; }
+
+  /// The same for a kernel, followed by f; the statistics come after so many parameters.
+  kernels::Layer kernel_layer(kernels::Function f, std::size_t learnt) const;
 
   /// b = 0, gamma = 1; mean 0, variance 1.
   void initialise(Real* w, Real* s) const;

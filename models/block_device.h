@@ -46,8 +46,8 @@ class BlockDevice final : public Device {
       : launcher_(std::move(launcher)),
         model_(std::move(model)),
         resident_(blueprint),
-        evaluators_(static_cast<std::uint32_t>(
-            std::max<std::size_t>(1, launcher_.blocks() / options.devices))),
+        learnt_(model_->parameters() - model_->statistics().count),
+        evaluators_(evaluators_for(options)),
         cohort_(cohort_for(options)) {}
 
   std::size_t cohort() const override { return cohort_; }
@@ -58,17 +58,18 @@ class BlockDevice final : public Device {
     runs_.clear();
     recipes_.clear(), rules_.clear(), runs_at_.clear();
     std::uint32_t minibatch = 1;
-    std::size_t parts = 1;  // of a state
+    std::size_t numbers = 0;  // of a state
     for (const Tape& tape : tapes) {
       runs_.push_back({Lowering(), RateFactors(tape)});
       add_run(tape);
       const kernels::RunAt& run = runs_at_.back();
-      parts = std::max<std::size_t>(parts, 1 + run.velocity + run.mean_square + run.average);
+      numbers = std::max(
+          numbers, (1 + run.average) * parameters() + (run.velocity + run.mean_square) * learnt_);
       for (const Recipe& recipe : tape.recipes) minibatch = std::max(minibatch, recipe.minibatch);
     }
     upload(runs_at_, runs_on_), upload(recipes_, recipes_on_), upload(rules_, rules_on_);
     make_work(minibatch);
-    make_values(parts);
+    make_values(numbers);
     for (std::size_t i = 0; i < tapes.size(); ++i) initialise(tapes[i], i);
     launcher_.wait();
   }
@@ -118,6 +119,14 @@ class BlockDevice final : public Device {
   // ---- a cohort
 
   std::size_t parameters() const { return model_->parameters(); }
+
+  /// Blocks that evaluate at the same time, with at most a quarter of the memory.
+  std::uint32_t evaluators_for(const DeviceOptions& options) const {
+    const std::uint64_t one = std::max<std::uint64_t>(1, resident_.kernel().work(1) * sizeof(Real));
+    const std::uint64_t fitting = launcher_.free_memory() / 4 / one;
+    const std::uint64_t most = std::min<std::uint64_t>(launcher_.blocks(), fitting);
+    return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, most / options.devices));
+  }
 
   /// So many runs fit for sure: states with all that a rule may need, one for each learner and for
   /// each evaluation that waits, and work memory.
@@ -177,8 +186,7 @@ class BlockDevice final : public Device {
   }
 
   /// Slots for the values 0; the pages of another shape are given back.
-  void make_values(std::size_t parts) {
-    const std::size_t stride = parts * parameters();
+  void make_values(std::size_t stride) {
     if (stride != stride_ || runs_.size() != page_runs_) pages_.clear();
     stride_ = stride;
     page_runs_ = runs_.size();
@@ -281,16 +289,17 @@ class BlockDevice final : public Device {
   }
 
   kernels::Values<Real> values() const {
-    return {page_table_on_.data(), stride_, static_cast<std::uint32_t>(parameters())};
+    return {page_table_on_.data(), stride_, static_cast<std::uint32_t>(parameters()),
+            static_cast<std::uint32_t>(learnt_)};
   }
 
   void launch(std::size_t stage) {
     if (stages_[stage].updates) {
       launcher_.launch(
           kernels::ReplayKernel<Kernel>{
-              resident_.kernel(), values(), runs_on_.data(), recipes_on_.data(), rules_on_.data(),
-              stretches_on_.data() + stage * runs_.size(), uses_on_.data(), updates_on_.data(),
-              factors_wanted() ? factors_on_.data() : nullptr,
+              resident_.kernel(), model_->statistics().decay, values(), runs_on_.data(),
+              recipes_on_.data(), rules_on_.data(), stretches_on_.data() + stage * runs_.size(),
+              uses_on_.data(), updates_on_.data(), factors_wanted() ? factors_on_.data() : nullptr,
               static_cast<double>(std::numeric_limits<Real>::min()), work_.data(),
               work_rows_.data(), work_stride_, rows_stride_},
           static_cast<std::uint32_t>(runs_.size()), workers_);
@@ -383,6 +392,7 @@ class BlockDevice final : public Device {
   Launcher launcher_;
   std::unique_ptr<Model<Real>> model_;
   Resident resident_;
+  std::size_t learnt_;  // of the parameters
   std::uint32_t evaluators_;
   std::size_t cohort_;
 
@@ -429,12 +439,16 @@ template <class Real, class Launcher>
 std::unique_ptr<Device> make_block_device(std::unique_ptr<Model<Real>> model, Launcher launcher,
                                           const DeviceOptions& options) {
   const Blueprint blueprint = model->blueprint();
-  if (const auto* none = std::get_if<NoBlueprint>(&blueprint))
-    throw std::runtime_error(launcher.name() + ": only the CPU computes " + none->what +
-                             "; use --device cpu");
-  if (const auto* network = std::get_if<NetworkBlueprint>(&blueprint))
-    return std::make_unique<BlockDevice<ResidentNetwork<Real, Launcher>, Launcher>>(
+  if (std::holds_alternative<NoBlueprint>(blueprint))
+    throw std::runtime_error(launcher.name() +
+                             ": only the CPU computes this model; use --device cpu");
+  if (const auto* network = std::get_if<NetworkBlueprint>(&blueprint)) {
+    if (is_plain(*network))
+      return std::make_unique<BlockDevice<ResidentNetwork<Real, Launcher, true>, Launcher>>(
+          std::move(model), *network, std::move(launcher), options);
+    return std::make_unique<BlockDevice<ResidentNetwork<Real, Launcher, false>, Launcher>>(
         std::move(model), *network, std::move(launcher), options);
+  }
   return std::make_unique<BlockDevice<ResidentQuadratic<Real, Launcher>, Launcher>>(
       std::move(model), std::get<QuadraticBlueprint>(blueprint), std::move(launcher), options);
 }

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <variant>
 #include <vector>
 
@@ -15,10 +14,12 @@ namespace gradrace {
 
 /// What a device that does not use the CPU's code needs to know of a model of a data set.
 struct NetworkBlueprint {
+  std::uint32_t parameters;
   std::vector<kernels::Layer> layers;  // but for their places in the work memory
   kernels::LossKind loss;
   Sampling sampling;
   double l2;
+  bool augments;  // the images of a minibatch
   std::shared_ptr<const Dataset> data;
   std::vector<std::uint32_t> train_rows, test_rows;  // that an evaluation looks at
 };
@@ -31,9 +32,7 @@ struct QuadraticBlueprint {
 };
 
 /// Of a model that only the CPU computes.
-struct NoBlueprint {
-  std::string what;
-};
+struct NoBlueprint {};
 
 using Blueprint = std::variant<NetworkBlueprint, QuadraticBlueprint, NoBlueprint>;
 

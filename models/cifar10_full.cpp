@@ -41,6 +41,19 @@ class Cifar10Full final : public Supervised<Real> {
 
   std::span<const Dense> layers() const override { return layers_; }
 
+  std::vector<kernels::Layer> kernel_layers() const override {
+    using kernels::Function;
+    return {first_.kernel_layer(Function::identity),
+            first_pooling_.kernel_layer(Function::relu),
+            first_normalisation_.kernel_layer(),
+            second_.kernel_layer(Function::relu),
+            second_pooling_.kernel_layer(Function::identity),
+            second_normalisation_.kernel_layer(),
+            third_.kernel_layer(Function::relu),
+            third_pooling_.kernel_layer(Function::identity),
+            layers_.back().kernel_layer(Function::identity)};
+  }
+
   void forward(const Real* w, const Batch<Real>& batch, Units<Real>& scores) override {
     images_ = batch.x;
     first_.forward(w, images_, z_);

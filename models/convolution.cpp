@@ -27,14 +27,8 @@ Convolution<Real>::Convolution(const ImageShape& images, std::size_t outputs, st
 
 template <class Real>
 kernels::Layer Convolution<Real>::kernel_layer(kernels::Function f) const {
-  kernels::Layer layer = layer_.kernel_layer(f);
-  layer.convolution = true;
+  auto layer = layer_.kernel_layer(kernels::LayerKind::convolution, images_, output_, f);
   layer.kernel = static_cast<std::uint32_t>(kernel_);
-  layer.channels = static_cast<std::uint32_t>(images_.channels);
-  layer.height = static_cast<std::uint32_t>(images_.height);
-  layer.width = static_cast<std::uint32_t>(images_.width);
-  layer.out_height = static_cast<std::uint32_t>(output_.height);
-  layer.out_width = static_cast<std::uint32_t>(output_.width);
   return layer;
 }
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include "models/batch.h"
-#include "models/kernels/layer.h"
+#include "models/kernel_layer.h"
 #include "sim/random.h"
 
 namespace gradrace {
@@ -22,10 +22,15 @@ struct Dense {
 
   /// The same for a kernel, followed by f.
   kernels::Layer kernel_layer(kernels::Function f) const {
-    return {.f = f,
-            .first = static_cast<std::uint32_t>(first),
-            .outputs = static_cast<std::uint32_t>(outputs),
-            .depth = static_cast<std::uint32_t>(inputs)};
+    return kernel_layer(kernels::LayerKind::dense, {inputs, 1, 1}, {outputs, 1, 1}, f);
+  }
+  /// One of those with weights, which are these.
+  kernels::Layer kernel_layer(kernels::LayerKind kind, const ImageShape& x, const ImageShape& y,
+                              kernels::Function f) const {
+    kernels::Layer layer = gradrace::kernel_layer(kind, x, y, f);
+    layer.first = static_cast<std::uint32_t>(first);
+    layer.depth = static_cast<std::uint32_t>(inputs);
+    return layer;
   }
 
   template <class Real>

@@ -43,7 +43,7 @@ class Model {
   virtual void evaluate(std::span<const Real* const> values, std::span<Evaluation> results) = 0;
 
   /// The same numbers, for a device that computes them in its own way.
-  virtual Blueprint blueprint() const { return NoBlueprint{"this model"}; }
+  virtual Blueprint blueprint() const { return NoBlueprint{}; }
 };
 
 /// What a device needs to know beside the model.

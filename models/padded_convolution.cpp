@@ -21,6 +21,16 @@ PaddedConvolution<Real>::PaddedConvolution(const ImageShape& images, const Shape
       shape_(shape),
       layer_{images.channels * shape.kernel * shape.kernel, shape.outputs, first} {}
 
+template <class Real>
+kernels::Layer PaddedConvolution<Real>::kernel_layer(kernels::Function f) const {
+  auto layer = layer_.kernel_layer(kernels::LayerKind::padded_convolution, images_, output_, f);
+  layer.bias = shape_.bias;
+  layer.kernel = static_cast<std::uint32_t>(shape_.kernel);
+  layer.padding = static_cast<std::uint32_t>(shape_.padding);
+  layer.stride = static_cast<std::uint32_t>(shape_.stride);
+  return layer;
+}
+
 /// Row i of every channel: [width n, channels].
 template <class Images>
 using ChannelRows = Eigen::Map<Images, 0, Eigen::OuterStride<>>;

@@ -29,6 +29,8 @@ class PaddedConvolution {
   /// W as a matrix [outputs, channels kernel^2].
   const Dense& layer() const { return layer_; }
   const ImageShape& output() const { return output_; }
+  /// The same for a kernel, followed by f.
+  kernels::Layer kernel_layer(kernels::Function f) const;
 
   void forward(const Real* w, const Units<Real>& x, Units<Real>& y);
 

@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "models/kernel_layer.h"
+
 namespace gradrace {
 
 template <class Real>
@@ -20,6 +22,16 @@ Pooling<Real>::Pooling(Pool kind, const ImageShape& images)
   if (images.height < step || images.width < step)
     throw std::runtime_error("pooling 3 wide needs images of 2 x 2 or more, and gets " +
                              std::to_string(images.height) + " x " + std::to_string(images.width));
+}
+
+template <class Real>
+kernels::Layer Pooling<Real>::kernel_layer(kernels::Function f) const {
+  const auto kind = kind_ == Pool::greatest ? kernels::LayerKind::greatest_pooling
+                                            : kernels::LayerKind::mean_pooling;
+  kernels::Layer layer = gradrace::kernel_layer(kind, images_, output_, f);
+  layer.kernel = width;
+  layer.stride = step;
+  return layer;
 }
 
 template <class Real>

@@ -6,6 +6,7 @@
 
 #include "models/batch.h"
 #include "models/dataset.h"
+#include "models/kernels/layer.h"
 
 namespace gradrace {
 
@@ -26,6 +27,8 @@ class Pooling {
   Pooling(Pool kind, const ImageShape& images);
 
   const ImageShape& output() const { return output_; }
+  /// The same for a kernel, followed by f.
+  kernels::Layer kernel_layer(kernels::Function f) const;
 
   void forward(const Units<Real>& x, Units<Real>& y);
 

@@ -13,6 +13,7 @@
 
 #include "models/blueprint.h"
 #include "models/kernels/quadratic.h"
+#include "models/work_layout.h"
 #include "sim/evaluation.h"
 
 namespace gradrace {
@@ -65,11 +66,18 @@ class ResidentDataset {
   Copy train_, test_;
 };
 
-/// A network in the memory of a device.
-template <class Real, class Launcher>
+/// As kernels::Network has it.
+inline bool is_plain(const NetworkBlueprint& network) {
+  return !network.augments && std::ranges::all_of(network.layers, [](const auto& layer) {
+    return layer.kind == kernels::LayerKind::dense || layer.kind == kernels::LayerKind::convolution;
+  });
+}
+
+/// A network in the memory of a device; plain as is_plain() says.
+template <class Real, class Launcher, bool plain>
 class ResidentNetwork {
  public:
-  using Kernel = kernels::Network<Real>;
+  using Kernel = kernels::Network<Real, plain>;
 
   explicit ResidentNetwork(const NetworkBlueprint& blueprint)
       : data_(ResidentDataset<Launcher>::of(blueprint.data)),
@@ -80,21 +88,16 @@ class ResidentNetwork {
         wrong_counts_(blueprint.loss != kernels::LossKind::half_square) {
     std::vector<kernels::Layer> layers = blueprint.layers;
     Kernel& kernel = kernel_;
-    std::uint32_t next = 0, widest = 0;
-    for (kernels::Layer& layer : layers) {
-      layer.y = next;
-      next += layer.units();
-      layer.winners = next;
-      if (layer.convolution) next += layer.units();
-      if (&layer != &layers.back()) widest = std::max(widest, layer.units());
-    }
-    for (std::uint32_t& derivative : kernel.derivatives) derivative = next, next += widest;
-    kernel.losses = next;
-    kernel.per_row = next + 2;
+    kernel.written = lay_out(layers);
+    kernel.augments = blueprint.augments;
+    if (kernel.augments) kernel.images = images(*blueprint.data->image);
+    const auto features = static_cast<std::uint32_t>(blueprint.data->features);
+    kernel.losses = kernel.written + (plain ? 0 : features);
+    kernel.per_row = kernel.losses + 2;
     layers_ = Memory<kernels::Layer>(layers);
     kernel.layers = layers_.data();
     kernel.depth = static_cast<std::uint32_t>(layers.size());
-    kernel.parameters = layers.back().first + layers.back().weights() + layers.back().outputs;
+    kernel.parameters = blueprint.parameters;
     kernel.loss = blueprint.loss;
     kernel.sampling = blueprint.sampling;
     kernel.l2 = blueprint.l2;
@@ -118,6 +121,11 @@ class ResidentNetwork {
  private:
   template <class T>
   using Memory = typename Launcher::template Memory<T>;
+
+  static kernels::Images images(const ImageShape& shape) {
+    return {static_cast<std::uint32_t>(shape.channels), static_cast<std::uint32_t>(shape.height),
+            static_cast<std::uint32_t>(shape.width)};
+  }
 
   std::shared_ptr<const ResidentDataset<Launcher>> data_;
   Memory<kernels::Layer> layers_;

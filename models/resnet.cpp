@@ -55,6 +55,13 @@ class Normalised {
   std::size_t end() const { return normalisation_.end(); }
   std::size_t end_statistics() const { return normalisation_.end_statistics(); }
 
+  /// The same for a kernel, after those that are there.
+  void add_kernel_layers(kernels::Function f, std::size_t learnt,
+                         std::vector<kernels::Layer>& layers) const {
+    layers.push_back(convolution_.kernel_layer(kernels::Function::identity));
+    layers.push_back(normalisation_.kernel_layer(f, learnt));
+  }
+
   void initialise(Stream& words, Real* w, Real* s) const {
     layer().initialise(initial_sd(Activation::relu, layer().inputs, layer().outputs), words, w);
     normalisation_.initialise(w, s);
@@ -93,6 +100,18 @@ class Block {
 
   const Normalised<Real>& inner() const { return inner_; }
   const Normalised<Real>& outer() const { return outer_; }
+
+  /// The same for a kernel, after those that are there.
+  void add_kernel_layers(std::size_t learnt, std::vector<kernels::Layer>& layers) const {
+    using kernels::Function;
+    const auto from = static_cast<std::uint32_t>(layers.size() - 1);
+    inner_.add_kernel_layers(Function::relu, learnt, layers);
+    outer_.add_kernel_layers(Function::identity, learnt, layers);
+    layers.push_back(
+        kernel_layer(kernels::LayerKind::shortcut, images_, outer_.output(), Function::relu));
+    layers.back().stride = static_cast<std::uint32_t>(stride_);
+    layers.back().from = from;
+  }
 
   void forward(const Real* w, const Real* s, const Units<Real>& x, Units<Real>& y) {
     inner_.forward(w, s, x, map_);
@@ -192,6 +211,19 @@ class Resnet final : public Supervised<Real> {
   static constexpr std::size_t block_rows = 32;
 
   std::span<const Dense> layers() const override { return layers_; }
+
+  std::vector<kernels::Layer> kernel_layers() const override {
+    using kernels::Function;
+    const std::size_t learnt = layers_.back().end();
+    std::vector<kernels::Layer> layers;
+    first_.add_kernel_layers(Function::relu, learnt, layers);
+    for (const auto& block : blocks_) block.add_kernel_layers(learnt, layers);
+    const ImageShape& maps = blocks_.back().outer().output();
+    layers.push_back(kernel_layer(kernels::LayerKind::pixel_mean, maps, {maps.channels, 1, 1},
+                                  Function::identity));
+    layers.push_back(layers_.back().kernel_layer(Function::identity));
+    return layers;
+  }
 
   void forward(const Real* w, const Batch<Real>& batch, Units<Real>& scores) override {
     const Real* const s = w + layers_.back().end();

@@ -2,7 +2,15 @@
 
 #include <algorithm>
 
+#include "models/kernel_layer.h"
+
 namespace gradrace {
+
+template <class Real>
+kernels::Layer ResponseNormalisation<Real>::kernel_layer() const {
+  return gradrace::kernel_layer(kernels::LayerKind::response_normalisation, images_, images_,
+                                kernels::Function::identity);
+}
 
 template <class Real>
 void ResponseNormalisation<Real>::forward(const Units<Real>& x, Units<Real>& y) {

@@ -4,6 +4,7 @@
 
 #include "models/batch.h"
 #include "models/dataset.h"
+#include "models/kernels/response_normalisation.h"
 
 namespace gradrace {
 
@@ -20,9 +21,12 @@ namespace gradrace {
 template <class Real>
 class ResponseNormalisation {
  public:
-  static constexpr double alpha = 5e-5, beta = 0.75;
+  static constexpr double alpha = kernels::response_alpha, beta = kernels::response_beta;
 
   explicit ResponseNormalisation(const ImageShape& images) : images_(images) {}
+
+  /// The same for a kernel.
+  kernels::Layer kernel_layer() const;
 
   void forward(const Units<Real>& x, Units<Real>& y);
 

@@ -97,11 +97,17 @@ void Supervised<Real>::evaluate(std::span<const Real* const> values,
 
 template <class Real>
 Blueprint Supervised<Real>::blueprint() const {
-  if (augment_) return NoBlueprint{"augmented images"};
   auto layers = kernel_layers();
-  if (layers.empty()) return NoBlueprint{"the layers of this model"};
-  return NetworkBlueprint{std::move(layers), loss_->kind(), sampling_, l2_, data_,
-                          train_rows_,       test_rows_};
+  if (layers.empty()) return NoBlueprint{};
+  return NetworkBlueprint{.parameters = static_cast<std::uint32_t>(parameters()),
+                          .layers = std::move(layers),
+                          .loss = loss_->kind(),
+                          .sampling = sampling_,
+                          .l2 = l2_,
+                          .augments = augment_,
+                          .data = data_,
+                          .train_rows = train_rows_,
+                          .test_rows = test_rows_};
 }
 
 template <class Real>

@@ -44,7 +44,7 @@ class Supervised : public Model<Real> {
   /// Where the weights stand, in the order of the parameters.
   virtual std::span<const Dense> layers() const = 0;
 
-  /// The same layers, each with what becomes of its sums; none where only the CPU has them.
+  /// The same layers, and all that stands between them; none where only the CPU has them.
   virtual std::vector<kernels::Layer> kernel_layers() const { return {}; }
 
   /// scores [n, outputs] of the batch at w.

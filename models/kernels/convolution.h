@@ -1,19 +1,9 @@
 #pragma once
 
 #include "models/kernels/layer.h"
+#include "models/kernels/sums.h"
 
 namespace gradrace::kernels {
-
-/// A pixel after pooling, of one row and channel.
-struct Pixel {
-  std::uint32_t row, channel, i, j;
-
-  GRADRACE_HD Pixel(const Layer& layer, std::uint32_t number)
-      : row(number / layer.units()),
-        channel(number % layer.units() / layer.pixels()),
-        i(number % layer.pixels() / layer.out_width),
-        j(number % layer.out_width) {}
-};
 
 /// y [n, outputs, out_height, out_width] = f(greatest of each 2 x 2 of W * x, plus b); winners, as
 /// y: which of the four was the greatest, the first in reading order.
@@ -90,26 +80,25 @@ GRADRACE_HD void convolution_propagate(const Block& block, const Layer& layer, c
                                        const Store& store) {
   const Real* const W = w + layer.first;
   each(block, n * layer.inputs(), [&](std::uint32_t number) {
-    const std::uint32_t i = number / layer.inputs(), pixel = number % layer.inputs();
-    const std::uint32_t c = pixel / (layer.height * layer.width);
-    const std::uint32_t row = pixel / layer.width % layer.height, column = pixel % layer.width;
+    const InputPixel at(layer, number);
     Real total = 0;
     for (std::uint32_t o = 0; o < layer.outputs; ++o) {
-      const Real* const weight = W + (o * layer.channels + c) * layer.kernel * layer.kernel;
-      for (std::uint32_t k = 0; k < layer.kernel && k <= row; ++k) {
-        if ((row - k) / 2 >= layer.out_height) continue;
-        for (std::uint32_t l = 0; l < layer.kernel && l <= column; ++l) {
-          if ((column - l) / 2 >= layer.out_width) continue;
+      const Real* const weight =
+          W + (o * layer.channels + at.channel) * layer.kernel * layer.kernel;
+      for (std::uint32_t k = 0; k < layer.kernel && k <= at.i; ++k) {
+        if ((at.i - k) / 2 >= layer.out_height) continue;
+        for (std::uint32_t l = 0; l < layer.kernel && l <= at.j; ++l) {
+          if ((at.j - l) / 2 >= layer.out_width) continue;
           const std::uint32_t from =
-              ((i * layer.outputs + o) * layer.out_height + (row - k) / 2) * layer.out_width +
-              (column - l) / 2;
+              ((at.row * layer.outputs + o) * layer.out_height + (at.i - k) / 2) * layer.out_width +
+              (at.j - l) / 2;
           const auto winner = static_cast<std::uint32_t>(winners[from]);
-          if (winner == (row - k) % 2 * 2 + (column - l) % 2)
+          if (winner == (at.i - k) % 2 * 2 + (at.j - l) % 2)
             total += dz[from] * weight[k * layer.kernel + l];
         }
       }
     }
-    store(i, pixel, total);
+    store(at.row, at.number, total);
   });
   block.sync();
 }

@@ -1,35 +1,76 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 
-#include "models/kernels/rows.h"
-#include "models/kernels/sums.h"
+#include "sim/host_device.h"
 
 namespace gradrace::kernels {
 
 enum class Function : std::uint8_t { identity, relu, tanh };
 
-/// One layer of a network, fully connected or a convolution with pooling, followed by f: as Dense
-/// and Convolution define them.  Parameters from `first` on: W [outputs, depth], row-major, then b
-/// [outputs].
+/// What a layer makes of the map before it; the file of that name has it.
+enum class LayerKind : std::uint8_t {
+  dense,
+  convolution,
+  padded_convolution,
+  greatest_pooling,
+  mean_pooling,
+  response_normalisation,
+  batch_normalisation,
+  shortcut,
+  pixel_mean,
+};
+
+/// One layer of a network, followed by f.  It looks at `channels` maps of height x width and gives
+/// `outputs` maps of out_height x out_width; what is no image has one pixel.
+///
+/// Parameters from `first` on: W [outputs, depth], row-major, then b [outputs]; of a batch
+/// normalisation b [outputs], then gamma [outputs].
 struct Layer {
-  bool convolution = false;
+  LayerKind kind = LayerKind::dense;
   Function f = Function::identity;
+  bool bias = true;  // of a padded convolution: whether b is there
+  std::uint32_t channels = 0, height = 1, width = 1;
+  std::uint32_t outputs = 0, out_height = 1, out_width = 1;
   std::uint32_t first = 0;
-  std::uint32_t outputs = 0;  // of a convolution: channels
-  std::uint32_t depth = 0;    // inputs of one output: features, or channels kernel^2
-  // Of a convolution alone: what it looks at, and what is left after pooling.
-  std::uint32_t kernel = 0, channels = 0, height = 0, width = 0, out_height = 0, out_width = 0;
-  // Where things of a row begin in the work memory, in numbers.
-  std::uint32_t y = 0, winners = 0;
+  std::uint32_t depth = 0;                            // weights of one output; 0: none at all
+  std::uint32_t kernel = 0, padding = 0, stride = 0;  // of windows
+  std::uint32_t statistics = 0;  // of a batch normalisation: mean [outputs], variance [outputs]
+  std::uint32_t from = 0;        // of a shortcut: the layer whose maps it adds
+  // Where things of a row begin in the work memory, in numbers: what the layer gives, what else its
+  // way back needs, and the derivative by what f is applied to.
+  std::uint32_t y = 0, kept = 0, by_y = 0;
+  bool adds = false;  // on the way back, to what a shortcut has left there
 
   GRADRACE_HD std::uint32_t weights() const { return outputs * depth; }
-  GRADRACE_HD std::uint32_t pixels() const { return convolution ? out_height * out_width : 1; }
+  GRADRACE_HD std::uint32_t pixels() const { return out_height * out_width; }
   /// Numbers that it looks at and gives, of one row.
-  GRADRACE_HD std::uint32_t inputs() const {
-    return convolution ? channels * height * width : depth;
-  }
+  GRADRACE_HD std::uint32_t inputs() const { return channels * height * width; }
   GRADRACE_HD std::uint32_t units() const { return outputs * pixels(); }
+};
+
+/// A pixel that a layer gives, of one row and channel.
+struct Pixel {
+  std::uint32_t row, channel, i, j;
+
+  GRADRACE_HD Pixel(const Layer& layer, std::uint32_t number)
+      : row(number / layer.units()),
+        channel(number % layer.units() / layer.pixels()),
+        i(number % layer.pixels() / layer.out_width),
+        j(number % layer.out_width) {}
+};
+
+/// A pixel that it looks at.
+struct InputPixel {
+  std::uint32_t row, number, channel, i, j;  // number: of the row's
+
+  GRADRACE_HD InputPixel(const Layer& layer, std::uint32_t of_all)
+      : row(of_all / layer.inputs()),
+        number(of_all % layer.inputs()),
+        channel(number / (layer.height * layer.width)),
+        i(number / layer.width % layer.height),
+        j(number % layer.width) {}
 };
 
 /// What is no number stays so.
@@ -44,50 +85,6 @@ template <class Real>
 GRADRACE_HD Real slope(Function f, Real y) {
   if (f == Function::tanh) return 1 - y * y;
   return f == Function::relu && !(y > 0) ? Real{0} : Real{1};
-}
-
-/// y [n, outputs] = f(x W^T + b).
-template <class Real, class Block, class X>
-GRADRACE_HD void dense_forward(const Block& block, const Layer& layer, const Real* w, const X& x,
-                               std::uint32_t n, Real* y) {
-  const Real* const W = w + layer.first;
-  const Real* const b = W + layer.weights();
-  product<Real>(
-      block, n, layer.outputs, layer.depth, x,
-      [=](std::uint32_t o, std::uint32_t k) { return W[o * layer.depth + k]; },
-      [=](std::uint32_t i, std::uint32_t o, Real z) {
-        y[i * layer.outputs + o] = activated(layer.f, z + b[o]);
-      });
-}
-
-/// The layer's part of g from dz [n, outputs]; `decay` w is added to the weights' part.
-template <class Real, class Block, class X>
-GRADRACE_HD void dense_backward(const Block& block, const Layer& layer, const Real* w, Real decay,
-                                const X& x, const Real* dz, std::uint32_t n, Real* g) {
-  const Real* const W = w + layer.first;
-  Real* const dW = g + layer.first;
-  const auto by_output = [=](std::uint32_t o, std::uint32_t i) {
-    return dz[i * layer.outputs + o];
-  };
-  product<Real>(
-      block, layer.outputs, layer.depth, n, by_output,
-      [=](std::uint32_t k, std::uint32_t i) { return x(i, k); },
-      [=](std::uint32_t o, std::uint32_t k, Real sum) {
-        const std::uint32_t j = o * layer.depth + k;
-        dW[j] = decay != 0 ? sum + decay * W[j] : sum;
-      });
-  sums<Real>(block, layer.outputs, n, by_output,
-             [=](std::uint32_t o, Real sum) { dW[layer.weights() + o] = sum; });
-}
-
-/// store(i, k, the derivative by x(i, k)).
-template <class Real, class Block, class Store>
-GRADRACE_HD void dense_propagate(const Block& block, const Layer& layer, const Real* w,
-                                 const Real* dz, std::uint32_t n, const Store& store) {
-  const Real* const W = w + layer.first;
-  product<Real>(
-      block, n, layer.depth, layer.outputs, UnitRows<Real>{dz, layer.outputs},
-      [=](std::uint32_t k, std::uint32_t o) { return W[o * layer.depth + k]; }, store);
 }
 
 }  // namespace gradrace::kernels

@@ -53,15 +53,17 @@ struct Values {
 
   Real* const* pages;
   std::uint64_t stride;
-  std::uint32_t parameters;
+  std::uint32_t parameters;  // d
+  std::uint32_t learnt;      // without the statistics, of which velocity and mean_square have none
 
   GRADRACE_HD StateAt<Real> at(const RunAt& run, std::uint32_t number, std::uint32_t slot) const {
     Real* next = pages[slot / page_slots] +
                  (std::uint64_t{number} * page_slots + slot % page_slots) * stride;
     StateAt<Real> state{next, nullptr, nullptr, nullptr};
-    if (run.velocity) state.velocity = next += parameters;
-    if (run.mean_square) state.mean_square = next += parameters;
-    if (run.average) state.average = next += parameters;
+    next += parameters;
+    if (run.velocity) state.velocity = next, next += learnt;
+    if (run.mean_square) state.mean_square = next, next += learnt;
+    if (run.average) state.average = next;
     return state;
   }
 };
@@ -72,19 +74,19 @@ struct Stretch {
   std::uint64_t first, count;
 };
 
-/// out: base moved by the rule, as apply_rule() does it; `rate` is the sum of weights, step
-/// [parameters] the sum of weight g.  least: the smallest normal number of Real.
+/// What is learnt of out: base moved by the rule, as apply_rule() does it; `rate` is the sum of
+/// weights, step the sum of weight g.  least: the smallest normal number of Real.
 template <class Real, class Block>
 GRADRACE_HD void move(const Block& block, const KernelRule& rule, const StateAt<Real>& base,
                       double rate, double least, const Real* step, const StateAt<Real>& out,
-                      std::uint32_t parameters) {
+                      std::uint32_t learnt) {
   const bool rescaled = rule.decay >= 0 && rate >= least;
   const Real decay = static_cast<Real>(rule.decay), epsilon = static_cast<Real>(rule.epsilon);
   const Real per_rate = rescaled ? static_cast<Real>(1 / rate) : Real{0};
   const Real momentum = static_cast<Real>(rule.momentum);
   const Real kept = rule.from_rest ? Real{0} : momentum;
   const Real share = static_cast<Real>(1 - rule.ema);
-  each(block, parameters, [&](std::uint32_t j) {
+  each(block, learnt, [&](std::uint32_t j) {
     Real change = step[j];
     if (out.mean_square != nullptr) {
       Real s = base.mean_square[j];
@@ -107,17 +109,38 @@ GRADRACE_HD void move(const Block& block, const KernelRule& rule, const StateAt<
   block.sync();
 }
 
+/// The statistics of out, likewise, which stand from `learnt` on.
+template <class Real, class Block>
+GRADRACE_HD void merge(const Block& block, const KernelRule& rule, double statistics_decay,
+                       const StateAt<Real>& base, double rate, double least, const Real* step,
+                       const StateAt<Real>& out, std::uint32_t learnt, std::uint32_t parameters) {
+  const bool vanishing = !(rate >= least);
+  const Real decay = static_cast<Real>(statistics_decay);
+  const Real per_rate = static_cast<Real>(1 / rate);
+  const Real share = static_cast<Real>(1 - rule.ema);
+  each(block, parameters - learnt, [&](std::uint32_t i) {
+    const std::uint32_t j = learnt + i;
+    Real w = base.w[j];
+    if (!vanishing) w = decay * w + (1 - decay) * (step[j] * per_rate);
+    out.w[j] = w;
+    if (out.average != nullptr) out.average[j] = base.average[j] + share * (w - base.average[j]);
+  });
+  block.sync();
+}
+
 /// Replays a stretch of each run, a block for each run from its first update to its last.
 ///
 /// What an update with one gradient must move, in numbers of Real, d parameters and m rows of f
-/// features: w is read twice (the way to the scores; the base) and written once, 3 d; the rows are
-/// read twice, 2 m f bytes or floats.  Beside it stand g and the step, written and read once each,
-/// 4 d, and read once more where a gradient is clipped.
+/// features, beside what layers of maps write (see theirs): w is read twice (the way to the scores;
+/// the base) and written once, 3 d; the rows are read twice, 2 m f bytes or floats.  Beside it
+/// stand g and the step, written and read once each, 4 d, and read once more where a gradient is
+/// clipped.
 template <class Model>
 struct ReplayKernel {
   using Real = typename Model::Number;
 
   Model model;
+  double statistics_decay;
   Values<Real> values;
   const RunAt* runs;
   const KernelRecipe* recipes;
@@ -149,7 +172,7 @@ struct ReplayKernel {
   GRADRACE_HD void update(const Block& block, const RunAt& run, std::uint32_t number,
                           std::uint32_t worker, const KernelUpdate& update,
                           std::uint64_t first_use) const {
-    const std::uint32_t d = model.parameters;
+    const std::uint32_t d = values.parameters, learnt = values.learnt;
     Real* const g = work + worker * work_stride;
     Real* const step = g + d;
     const KernelRule rule = rules[run.first_rule + update.rule];
@@ -168,17 +191,22 @@ struct ReplayKernel {
       if (factors != nullptr && block.thread() == 0) factors[first_use + i] = factor;
       double weight = factor * use.weight;
       rate += weight;
+      const Real carried = static_cast<Real>(weight);  // share of the statistics
       if (recipe.clip > 0) weight *= clip_factor(block, recipe.clip, g);
       const Real share = static_cast<Real>(weight);
-      each(block, d, [=](std::uint32_t j) { step[j] += share * g[j]; });
+      each(block, learnt, [=](std::uint32_t j) { step[j] += share * g[j]; });
+      each(block, d - learnt,
+           [=](std::uint32_t j) { step[learnt + j] += carried * g[learnt + j]; });
       block.sync();  // g is free again
     }
-    move(block, rule, base, rate, least, step, values.at(run, number, update.out), d);
+    const StateAt<Real> out = values.at(run, number, update.out);
+    move(block, rule, base, rate, least, step, out, learnt);
+    if (learnt < d) merge(block, rule, statistics_decay, base, rate, least, step, out, learnt, d);
   }
 
   template <class Block>
   GRADRACE_HD double clip_factor(const Block& block, double clip, const Real* g) const {
-    const double norm = std::sqrt(sum(block, model.parameters, [=](std::uint32_t j) {
+    const double norm = std::sqrt(sum(block, values.learnt, [=](std::uint32_t j) {
       return static_cast<double>(g[j]) * static_cast<double>(g[j]);
     }));
     return norm > clip ? clip / norm : 1;
@@ -187,7 +215,7 @@ struct ReplayKernel {
   template <class Block>
   GRADRACE_HD double distance_factor(const Block& block, double distance, const Real* base,
                                      const Real* at) const {
-    const double squared = sum(block, model.parameters, [=](std::uint32_t j) {
+    const double squared = sum(block, values.learnt, [=](std::uint32_t j) {
       const double difference = static_cast<double>(base[j] - at[j]);
       return difference * difference;
     });

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "sim/host_device.h"
+#include "models/kernels/block.h"
 
 namespace gradrace::kernels {
 
@@ -50,6 +50,15 @@ struct UnitRows {
     return units[std::uint64_t{i} * width + k];
   }
 };
+
+/// to [n, features] = those of n rows.
+template <class Block, class X, class Real>
+GRADRACE_HD void write_down(const Block& block, const X& x, std::uint32_t n, std::uint32_t features,
+                            Real* to) {
+  each(block, n * features,
+       [&](std::uint32_t number) { to[number] = x(number / features, number % features); });
+  block.sync();
+}
 
 /// Calls f with the rows of those numbers, as what they are kept as.
 template <class Real, class Function>

@@ -5,6 +5,7 @@
 #include "models/resnet.h"
 #include "sim/random.h"
 #include "tests/models/checks.h"
+#include "tests/models/emulated_blocks.h"
 
 namespace gradrace {
 
@@ -83,6 +84,22 @@ TEST_CASE("augmentation: a gradient is that of the images moved, an evaluation o
   CHECK(g != gradient(*plain, w, name));
   gradient(*moved, w, {1, 0, 2, 4, 20});
   CHECK(gradient(*moved, w, name) == g);
+}
+
+TEST_CASE("augmentation: a block of threads makes the same bits") {
+  const ImageShape images{2, 5, 3};
+  const MinibatchName name{9, 2, 1, 3, 50};
+  const auto features = static_cast<std::uint32_t>(images.numbers());
+  const RowMajor<double> x = numbered(name.size, images);
+  RowMajor<double> wanted = x;
+  augment(name, images, wanted);
+  for (const std::uint32_t threads : {1u, 7u}) {
+    RowMajor<double> found = RowMajor<double>::Constant(x.rows(), x.cols(), -1);
+    for (std::uint32_t thread = 0; thread < threads; ++thread)
+      kernels::augment(EmulatedBlock(thread, threads, nullptr, nullptr), name, {2, 5, 3},
+                       kernels::UnitRows<double>{x.data(), features}, found.data());
+    CHECK(found == wanted);
+  }
 }
 
 }  // namespace gradrace

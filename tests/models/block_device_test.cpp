@@ -13,6 +13,7 @@
 #include "models/logistic.h"
 #include "models/mlp.h"
 #include "models/quadratic.h"
+#include "models/resnet.h"
 #include "models/softmax.h"
 #include "tests/models/checks.h"
 #include "tests/models/emulated_blocks.h"
@@ -55,6 +56,7 @@ class StartedAt final : public Model<Real> {
       : model_(std::move(model)), start_(std::move(start)) {}
 
   std::size_t parameters() const override { return model_->parameters(); }
+  Statistics statistics() const override { return model_->statistics(); }
   void initialise(std::uint64_t, std::uint32_t replica, std::span<Real> w) override {
     for (std::size_t i = 0; i < w.size(); ++i)
       w[i] = static_cast<Real>(start_[i] * (1 + 0.1 * replica));
@@ -127,6 +129,26 @@ CnnConfig cnn(std::vector<std::uint64_t> channels, std::uint32_t kernel,
   return config;
 }
 
+CnnConfig augmented(CnnConfig config) {
+  config.augment = true;
+  return config;
+}
+
+CnnConfig cifar10_full() {
+  CnnConfig config;
+  config.net = "cifar10-full";
+  return config;
+}
+
+ResnetConfig resnet(std::uint32_t width, bool augment) {
+  ResnetConfig config;
+  config.depth = 8;
+  config.width = width;
+  config.statistics_decay = 0.6;
+  config.augment = augment;
+  return config;
+}
+
 Subject quadratic(std::uint64_t dimensions, double noise) {
   QuadraticConfig config;
   config.dimensions = dimensions;
@@ -145,6 +167,12 @@ std::vector<Subject> subjects() {
       made(R"({"kind": "synthetic-regression", "rows": 75, "test_rows": 41, "features": 13})");
   const auto images = synthetic(
       R"("rows": 75, "test_rows": 41, "features": 198, "height": 9, "width": 11, "classes": 5)");
+  const auto odd = synthetic(
+      R"("rows": 19, "test_rows": 7, "features": 63, "height": 9, "width": 7, "classes": 5)");
+  const auto few = synthetic(
+      R"("rows": 9, "test_rows": 3, "features": 99, "height": 11, "width": 9, "classes": 5)");
+  const auto square = synthetic(
+      R"("rows": 40, "test_rows": 9, "features": 192, "height": 8, "width": 8, "classes": 3)");
   const auto relu = mlp({7}, "relu"), tanh = mlp({70, 6}, "tanh");
   const auto small = cnn({3}, 4, {}, "relu"), deep = cnn({3, 4}, 2, {6}, "tanh");
   return {
@@ -161,10 +189,27 @@ std::vector<Subject> subjects() {
               "epoch"),
       subject("cnn, relu", images, small, make_cnn<float>, make_cnn<double>, "epoch"),
       subject("cnn, tanh, bytes", as_bytes(*images), deep, make_cnn<float>, make_cnn<double>),
+      subject("cnn, relu, augmented", images, augmented(small), make_cnn<float>, make_cnn<double>,
+              "epoch"),
+      subject("cnn, tanh, bytes, augmented", as_bytes(*images), augmented(deep), make_cnn<float>,
+              make_cnn<double>),
+      subject("cnn, cifar10-full, odd", few, cifar10_full(), make_cnn<float>, make_cnn<double>),
+      subject("resnet, odd, bytes, augmented", as_bytes(*odd), resnet(3, true), make_resnet<float>,
+              make_resnet<double>),
+      subject("resnet", square, resnet(4, false), make_resnet<float>, make_resnet<double>, "epoch"),
   };
 }
 
-/// One gradient of the device: an update of so great a weight that where it starts is nothing.
+/// The net of CIFAR-10 on images of its size, of which a device that is emulated does few.
+Subject full_size() {
+  const auto images = synthetic(
+      R"("rows": 9, "test_rows": 2, "features": 3072, "height": 32, "width": 32, "classes": 10)");
+  return subject("cnn, cifar10-full", as_bytes(*images), cifar10_full(), make_cnn<float>,
+                 make_cnn<double>);
+}
+
+/// One gradient of the device: an update of so great a weight that where it starts is nothing; of
+/// statistics it leaves statistics.decay.
 Vector gradient_on(const Subject& subject, const Place& place, const Vector& at,
                    std::uint32_t learner, std::uint32_t draw, std::uint32_t minibatch) {
   const double weight = std::ldexp(1.0, place.float64 ? 40 : 20);
@@ -180,30 +225,36 @@ Vector gradient_on(const Subject& subject, const Place& place, const Vector& at,
   Results results;
   device->replay({&wave, 1}, {&results, 1});
   Vector g = device->parameters(0);
-  for (std::size_t i = 0; i < g.size(); ++i) g[i] = (at[i] - g[i]) / weight;
+  const auto [count, decay] = subject.exact()->statistics();
+  const std::size_t learnt = g.size() - count;
+  for (std::size_t i = 0; i < learnt; ++i) g[i] = (at[i] - g[i]) / weight;
+  for (std::size_t i = learnt; i < g.size(); ++i) g[i] = (g[i] - decay * at[i]) / (1 - decay);
   return g;
+}
+
+void check_gradient(const Place& place, const Subject& subject, double scale,
+                    std::uint32_t minibatch) {
+  CAPTURE(subject.name);
+  CAPTURE(scale);
+  CAPTURE(minibatch);
+  const auto exact = subject.exact();
+  Vector w = some_point(exact->parameters(), scale);
+  for (double& s : carried(std::span(w), exact->statistics())) s = 1;
+  for (double& x : w) x = static_cast<double>(static_cast<float>(x));  // as float32 has them
+  const Vector wanted = gradient(*exact, w, {7, 0, 3, 2, minibatch});
+  const Vector found = gradient_on(subject, place, w, 3, 2, minibatch);
+  // Logits exceed 50 with the greatest scale.
+  const double tolerance = scale > 1 ? 10 * place.tolerance() : place.tolerance();
+  CHECK(distance(wanted, found) <= tolerance * norm(wanted));
 }
 
 void check_gradients(const Place& place) {
   CAPTURE(place.name);
-  for (const Subject& subject : subjects()) {
-    CAPTURE(subject.name);
-    const auto exact = subject.exact();
-    for (const double scale : {0.0, 0.3, 30.0}) {
-      for (const std::uint32_t minibatch : {1u, 5u, 33u}) {
-        CAPTURE(scale);
-        CAPTURE(minibatch);
-        // As float32 has them.
-        Vector w = some_point(exact->parameters(), scale);
-        for (double& x : w) x = static_cast<double>(static_cast<float>(x));
-        const Vector wanted = gradient(*exact, w, {7, 0, 3, 2, minibatch});
-        const Vector found = gradient_on(subject, place, w, 3, 2, minibatch);
-        // Logits exceed 50 with the greatest scale.
-        const double tolerance = scale > 1 ? 10 * place.tolerance() : place.tolerance();
-        CHECK(distance(wanted, found) <= tolerance * norm(wanted));
-      }
-    }
-  }
+  for (const Subject& subject : subjects())
+    for (const double scale : {0.0, 0.3, 30.0})
+      for (const std::uint32_t minibatch : {1u, 5u, 33u})
+        check_gradient(place, subject, scale, minibatch);
+  check_gradient(place, full_size(), 0.3, 2);
 }
 
 const Rule rules[] = {
@@ -273,7 +324,7 @@ void check_updates(const Place& place) {
   reference.float64 = true;
   for (const Subject& subject : subjects()) {
     CAPTURE(subject.name);
-    Vector start = some_point(subject.exact()->parameters());
+    Vector start = some_value(*subject.exact());
     for (double& x : start) x = static_cast<double>(static_cast<float>(x));
     const auto tested = subject.on(place, start), exact = subject.on(reference, start);
     for (std::size_t rule = 0; rule < std::size(rules); ++rule) {
@@ -342,14 +393,21 @@ std::vector<RunRecord> run_cohort(const Point& point, Device& device, std::uint3
   return records_of(std::move(runs), device);
 }
 
+const char* const small_resnet = R"({"kind": "resnet", "depth": 8, "width": 2, "minibatch": 6,
+  "l2": 0.001, "augment": true, "statistics_decay": 0.8,
+  "dataset": {"kind": "synthetic", "rows": 60, "test_rows": 20, "classes": 3, "separation": 8,
+              "features": 70, "height": 7, "width": 5}})";
+const std::vector<std::string> some_protocols = {
+    R"({"kind": "async"})", R"({"kind": "k-sync", "k": 3})", R"({"kind": "k-async", "k": 3})"};
+
 /// Equal to the CPU's run: the schedule is, and losses to the tolerance.
-void check_runs(const Place& place, const char* rest, double tolerance) {
+void check_runs(const Place& place, const char* model, const std::vector<std::string>& protocols,
+                const std::string& rest, double tolerance) {
   Place reference = cpu();
   reference.float64 = true;
-  for (const auto& protocol : every_protocol()) {
+  for (const auto& protocol : protocols) {
     CAPTURE(protocol);
-    const Point point =
-        point_of(protocol, softmax, std::string(rest) + R"(, "stop": {"updates": 60})");
+    const Point point = point_of(protocol, model, rest + R"(, "stop": {"updates": 60})");
     const auto exact = device_on(reference, *point.model), tested = device_on(place, *point.model);
     const RunRecord wanted = run_cohort(point, *exact, 0, 1, 4096).front();
     const RunRecord found = run_cohort(point, *tested, 0, 1, 4096).front();
@@ -381,11 +439,11 @@ void check_equal(const RunRecord& a, const RunRecord& b) {
 }
 
 /// A run's numbers depend neither on its cohort nor on where its segments end.
-void check_equal_bits(const Place& place, const char* rest) {
-  for (const auto& protocol : every_protocol()) {
+void check_equal_bits(const Place& place, const char* model,
+                      const std::vector<std::string>& protocols, const std::string& rest) {
+  for (const auto& protocol : protocols) {
     CAPTURE(protocol);
-    const Point point =
-        point_of(protocol, softmax, std::string(rest) + R"(, "stop": {"updates": 60})");
+    const Point point = point_of(protocol, model, rest + R"(, "stop": {"updates": 60})");
     const auto device = device_on(place, *point.model);
     std::vector<RunRecord> alone;
     for (std::uint32_t r = 0; r < 5; ++r)
@@ -440,14 +498,21 @@ TEST_CASE("blocks: updates by every rule conform, with one thread") {
 }
 
 TEST_CASE("blocks: runs of every protocol conform, with one thread") {
-  check_runs(emulated(1), plain, 1e-4);
-  check_runs(emulated(1, true), plain, 1e-11);
-  check_runs(emulated(1, true), everything, 1e-9);
+  check_runs(emulated(1), softmax, every_protocol(), plain, 1e-4);
+  check_runs(emulated(1, true), softmax, every_protocol(), plain, 1e-11);
+  check_runs(emulated(1, true), softmax, every_protocol(), everything, 1e-9);
+}
+
+TEST_CASE("blocks: runs with statistics and augmented images conform, with one thread") {
+  check_runs(emulated(1), small_resnet, some_protocols, plain, 1e-4);
+  check_runs(emulated(1, true), small_resnet, some_protocols, plain, 1e-11);
+  check_runs(emulated(1, true), small_resnet, some_protocols, everything, 1e-9);
 }
 
 TEST_CASE("blocks: equal bits for any cohort and any segment limit") {
-  check_equal_bits(emulated(1), plain);
-  check_equal_bits(emulated(1), everything);
+  check_equal_bits(emulated(1), softmax, every_protocol(), plain);
+  check_equal_bits(emulated(1), softmax, every_protocol(), everything);
+  check_equal_bits(emulated(1), small_resnet, {some_protocols.back()}, everything);
   check_mixed_points(emulated(1));
 }
 
@@ -456,7 +521,7 @@ TEST_CASE("blocks: gradients conform, with three threads") { check_gradients(emu
 TEST_CASE("blocks: equal bits for any number of threads") {
   for (const Subject& subject : subjects()) {
     CAPTURE(subject.name);
-    const Vector start = some_point(subject.exact()->parameters());
+    const Vector start = some_value(*subject.exact());
     const auto one = subject.on(emulated(1), start), three = subject.on(emulated(3), start);
     for (const Rule& rule : {rules[0], rules[std::size(rules) - 1]}) {
       const Replayed a = replay_updates(*one, rule, 0.1), b = replay_updates(*three, rule, 0.1);
@@ -519,6 +584,18 @@ TEST_CASE("blocks: threads draw the rows of a minibatch together") {
   }
 }
 
+TEST_CASE("blocks: a model that only the CPU has is refused") {
+  class OfTheCpu final : public Model<float> {
+   public:
+    std::size_t parameters() const override { return 1; }
+    void initialise(std::uint64_t, std::uint32_t, std::span<float>) override {}
+    void gradient(std::span<const float>, const MinibatchName&, std::span<float>) override {}
+    void evaluate(std::span<const float* const>, std::span<Evaluation>) override {}
+  };
+  CHECK_THROWS_WITH(make_block_device<float>(std::make_unique<OfTheCpu>(), EmulatedBlocks(1), {}),
+                    "emulated: only the CPU computes this model; use --device cpu");
+}
+
 TEST_CASE("blocks: a device without the memory for one run says so") {
   DeviceOptions options;
   options.learners = 1'000'000;
@@ -547,15 +624,18 @@ TEST_CASE("cuda: updates by every rule conform") {
 
 TEST_CASE("cuda: runs of every protocol conform") {
   GRADRACE_NEEDS_CUDA();
-  check_runs(cuda(), plain, 1e-4);
-  check_runs(cuda(true), plain, 1e-11);
-  check_runs(cuda(true), everything, 1e-9);
+  check_runs(cuda(), softmax, every_protocol(), plain, 1e-4);
+  check_runs(cuda(true), softmax, every_protocol(), plain, 1e-11);
+  check_runs(cuda(true), softmax, every_protocol(), everything, 1e-9);
+  check_runs(cuda(), small_resnet, some_protocols, plain, 1e-4);
+  check_runs(cuda(true), small_resnet, some_protocols, everything, 1e-9);
 }
 
 TEST_CASE("cuda: equal bits for any cohort and any segment limit") {
   GRADRACE_NEEDS_CUDA();
-  check_equal_bits(cuda(), plain);
-  check_equal_bits(cuda(), everything);
+  check_equal_bits(cuda(), softmax, every_protocol(), plain);
+  check_equal_bits(cuda(), softmax, every_protocol(), everything);
+  check_equal_bits(cuda(), small_resnet, {some_protocols.back()}, everything);
   check_mixed_points(cuda());
 }
 
