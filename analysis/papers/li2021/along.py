@@ -103,7 +103,7 @@ def race_figure(curves):
         "time (minibatches of a learner)",
         "test accuracy",
         log_x=True,
-        note=f"{TASK}. ASP's rate falls at 160, BSP's at 1,120. ASP leads BSP up to 25 and from 170 on.",
+        note=f"{TASK}. ASP's rate falls at 160, BSP's at 1,120. ASP leads BSP up to 25 and from 160 to its end.",
     )
     figure.series = arms(curves)
     return figure
