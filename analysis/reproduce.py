@@ -20,6 +20,7 @@ SOURCES = {
     "mnist": "MNIST's four IDX files, gzip or not, are at https://yann.lecun.com/exdb/mnist and its "
     "mirrors",
     "cifar10": "the binary version of CIFAR-10 is at https://www.cs.toronto.edu/~kriz/cifar.html",
+    "digits": "optdigits.tra and optdigits.tes are at https://archive.ics.uci.edu/dataset/80",
     "libsvm": "the data sets of LIBSVM are at https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets",
 }
 

@@ -44,6 +44,10 @@ NOT_MODELLED = (
 )
 NEEDS_A_GPU = (
     of_paper("dutta2021", "22.CNN-on-CIFAR-10")
+    | of_paper(
+        "li2021", "A1.setup1-resnet32", "A1.setup2-resnet50", "A3.setup3-resnet32",
+        "A8.setup1-resnet32-momentum", "S3.scenario1-resnet32",
+    )
     | of_paper("pan2017", "5.cnn", "9.cnn", "11.cnn", "12.cnn")
     | of_paper("zhang2016", "5.cnn")
 )
@@ -51,6 +55,10 @@ NEEDS_A_GPU = (
 NEEDS_DATA = (
     of_paper("dutta2018", "14.fig8", "15.fig9", "16.fig10", "17.fig11", "18.fig12")
     | of_paper("dutta2021", "22.mnist", "22.grey_cifar10")
+    | of_paper(
+        "li2021", "A1.digits", "A2.digits", "A4.orders", "A5.digits", "A6.behind_and_ahead",
+        "A7.at_the_switch", "A8.momentum", "A9.rates", "S3.detours",
+    )
     | of_paper("pan2017", "9.fig8_mnist", "10.fig8_mnist", "11.fig2", "11.ramp")
     | of_paper("zhang2016", "5.fig3_softmax", "6.fig3_softmax", "5.fig3_perceptron", "10.trade_off")
 )

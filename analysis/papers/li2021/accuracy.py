@@ -1,0 +1,254 @@
+"""Accuracy at the end against the share of the work done in BSP, and the order of the protocols:
+A1, A2, A4 and A5."""
+
+import json
+
+import numpy as np
+from claims import above, holds, is_above, paired_difference
+from figures import PLOTTED, SIMULATED, Figure, Series
+from outputs import band_of, means
+from papers.li2021.trained import TASKS, accuracies, arm_of, of_first, spread, told
+from replicas import jackknife
+
+# Share of the work done in BSP: accuracy in the released logs.
+LOGS = {
+    1: {
+        0: 0.8918,
+        0.02: 0.9037,
+        0.04: 0.9127,
+        0.05: 0.9174,
+        0.0625: 0.9102,
+        0.1: 0.9142,
+        0.15: 0.9118,
+        0.2: 0.9119,
+        0.25: 0.9187,
+        0.5: 0.9202,
+        0.75: 0.9168,
+        1: 0.9188,
+    },
+    2: {0: 0.7085, 0.0625: 0.7325, 0.125: 0.7460, 0.25: 0.7505, 0.5: 0.7425, 1: 0.7462},
+}
+SWITCH = {1: 0.0625, 2: 0.125}  # of Sync-Switch
+KNEE = {1: 0.05, 2: 0.125}
+ORDERS = "setup1_which_order_learns_best"
+ORDER = ("BSP", "BSP 50 %, ASP", "ASP 25 %, BSP", "ASP 50 %, BSP", "ASP")
+ORDER_LOGS = (0.9188, 0.9221, 0.9064, 0.8914, 0.8918)
+SOURCE = "released logs (ordering)"
+
+
+def by_share(outputs, setup):
+    """{share of the work done in BSP: accuracies}, {share: times}."""
+    scenario = f"setup{setup}_how_early_may_it_switch"
+    samples = accuracies(outputs, scenario, share_of)
+    times = outputs.samples(scenario, share_of, "sim_time")
+    if setup == 1:  # its ASP is among the orders
+        replicas = len(samples[1].values)
+        samples[0.0] = of_first(accuracies(outputs, ORDERS, arm_of)["ASP"], replicas)
+        times[0.0] = of_first(outputs.samples(ORDERS, arm_of, "sim_time")["ASP"], replicas)
+    return dict(sorted(samples.items())), dict(sorted(times.items()))
+
+
+def share_of(row):
+    """Of the work that is done in BSP."""
+    if "protocol.phases.0.end.work" in row:
+        return float(row["protocol.phases.0.end.work"])
+    first = json.loads(row["sweep.protocol"])["phases"][0]
+    whole = 1.0 if first["protocol"]["kind"] == "sync" else 0.0
+    return first["end"]["work"] if "end" in first else whole
+
+
+def digits(outputs):
+    return shares(outputs, 1)
+
+
+def clusters(outputs):
+    return shares(outputs, 2)
+
+
+def shares(outputs, setup):
+    """A1, A2 and A5 of a setup."""
+    task = TASKS[setup]
+    samples, times = by_share(outputs, setup)
+    figures = [gap_figure(setup, samples), time_figure(setup, samples, times)]
+    claims = [
+        *ends(setup, task, samples),
+        varies(setup, task, samples),
+        *knee(setup, task, samples, times),
+    ]
+    return figures, claims
+
+
+def gap_figure(setup, samples):
+    figure = Figure(
+        f"knee_{setup}",
+        f"Setup {setup}: accuracy less that of BSP",
+        "share of the work done in BSP",
+        "accuracy less that of BSP",
+        note=f"Simulated: {TASKS[setup]}, whose BSP ends at {samples[1].mean:.3f}; band: 95 %, paired. "
+        f"As plotted: the network itself, whose BSP ends at {LOGS[setup][1]:g}.",
+    )
+    found = [paired_difference(one, samples[1]) for one in samples.values()]
+    logged = [accuracy - LOGS[setup][1] for accuracy in LOGS[setup].values()]
+    name = f"setup {setup}"
+    figure.series = [
+        Series(name, SIMULATED, list(samples), means(found), band_of(found)),
+        Series(name, PLOTTED, list(LOGS[setup]), logged),
+    ]
+    return figure
+
+
+def time_figure(setup, samples, times):
+    """Accuracy against the time of the whole run."""
+    figure = Figure(
+        f"accuracy_time_{setup}",
+        f"Setup {setup} in small: accuracy at the end against the time of a run",
+        "time over that of BSP",
+        "test accuracy",
+        note=f"{TASKS[setup]}. A point for each share of the work that is done in BSP.",
+    )
+    xs = [times[share].mean / times[1].mean for share in samples]
+    for name, part in (("ASP", [0]), ("Sync-Switch", range(1, len(xs) - 1)), ("BSP", [len(xs) - 1])):
+        found = [list(samples.values())[i] for i in part]
+        figure.series.append(
+            Series(name, SIMULATED, [xs[i] for i in part], means(found), band_of(found))
+        )
+    return figure
+
+
+def ends(setup, task, samples):
+    """A1."""
+    switch = SWITCH[setup]
+    name = f"switch at {100 * switch:g} %"
+    bsp, asp, hybrid = samples[1], samples[0], samples[switch]
+    gap = paired_difference(bsp, hybrid)
+    yield holds(
+        f"A1.setup-{setup}.as-BSP",
+        "figures (0.0014 and 0.0002)",
+        f"{task}: accuracy of BSP less that of the {name}",
+        f"within one standard deviation of BSP's runs, {spread(bsp):.2g}",
+        abs(gap.mean) <= spread(bsp),
+        f"{gap} ({bsp} and {hybrid})",
+    )
+    gap = paired_difference(hybrid, asp)
+    yield above(
+        f"A1.setup-{setup}.above-ASP",
+        "figures (+0.026 and +0.038; ordering)",
+        f"{task}: accuracy of the {name} less that of ASP",
+        gap,
+        told=f"{gap} ({hybrid} and {asp})",
+    )
+
+
+def log_ratio_of_spreads(one, other):
+    return float(np.log(np.std(one, ddof=1) / np.std(other, ddof=1)))
+
+
+def varies(setup, task, samples):
+    """A2. The error of the ratio is that of leaving out one replica after another, as ASP's
+    accuracies are far from normal."""
+    ratio = jackknife(log_ratio_of_spreads, list(samples[0].values), list(samples[1].values))
+    spreads = {share: spread(one) for share, one in samples.items()}
+    return holds(
+        f"A2.setup-{setup}",
+        "figures (ASP 0.0083 and 0.0271, BSP 0.0046 and 0.0045)",
+        f"{task}: the standard deviation over runs is largest for ASP, and the logarithm of its ratio to "
+        "that of BSP above 0",
+        "largest; by more than 3 standard errors",
+        max(spreads, key=spreads.get) == 0 and is_above(ratio, 3),
+        f"{', '.join(f'{100 * share:g} %: {sd:.2g}' for share, sd in spreads.items())}; {ratio}",
+    )
+
+
+def knee(setup, task, samples, times):
+    """A5."""
+    at, bsp, asp = KNEE[setup], samples[1], samples[0]
+    lost = paired_difference(bsp, asp).mean
+    regained = 1 - paired_difference(bsp, samples[at]).mean / lost
+    yield holds(
+        f"A5.setup-{setup}.steep",
+        SOURCE,
+        f"{task}: the first {100 * at:g} % of BSP regain most of what ASP loses",
+        "> 3/4",
+        regained > 0.75,
+        f"{regained:.3f} of {lost:.4f}",
+    )
+    rest = {share: one for share, one in samples.items() if at <= share < 1}
+    far = {share: paired_difference(bsp, one).mean / spread(one) for share, one in rest.items()}
+    worst = max(far, key=lambda share: abs(far[share]))
+    yield holds(
+        f"A5.setup-{setup}.flat",
+        SOURCE,
+        f"{task}: from {100 * at:g} % on the accuracy is BSP's",
+        "within one standard deviation of the share's runs",
+        abs(far[worst]) <= 1,
+        f"worst of {len(far)}: {far[worst]:.2f} of it at {100 * worst:g} %",
+    )
+    line = {share: share + (1 - share) * times[0].mean / times[1].mean for share in times}
+    off = max(abs(times[share].mean / times[1].mean - line[share]) for share in times)
+    yield holds(
+        f"A5.setup-{setup}.time",
+        "section 3.2 (premise of the search)",
+        f"{task}: time over BSP's rises in a straight line with the share",
+        "within 0.02",
+        off <= 0.02,
+        f"off by {off:.2g} at most",
+    )
+
+
+def orders(outputs):
+    """A4."""
+    found = accuracies(outputs, ORDERS, arm_of)
+    bsp, first, quarter, half, asp = (found[name] for name in ORDER)
+    task = TASKS[1]
+    gap = paired_difference(bsp, first)
+    claims = [
+        holds(
+            "A4.BSP-first",
+            "released logs (0.9221)",
+            f"{task}: BSP first for half of the work ends as BSP does",
+            "within 0.005",
+            abs(gap.mean) <= 0.005,
+            str(gap),
+        ),
+        above(
+            "A4.ASP-first",
+            "released logs (0.027 lower; ordering)",
+            f"{task}: ASP first for half of the work ends below BSP: by",
+            paired_difference(bsp, half),
+        ),
+        holds(
+            "A4.as-ASP",
+            "released logs (0.8914 and 0.8918)",
+            f"{task}: and no better than ASP alone: above it",
+            "not by more than 4 standard errors",
+            not is_above(paired_difference(half, asp)),
+            str(paired_difference(half, asp)),
+        ),
+        holds(
+            "A4.between",
+            "released logs (0.9064; ordering)",
+            f"{task}: ASP first for a quarter ends in between: above ASP, and below BSP, by",
+            "> 0 by more than 3 standard errors",
+            is_above(paired_difference(quarter, asp), 3) and is_above(paired_difference(bsp, quarter), 3),
+            f"{paired_difference(quarter, asp)} and {paired_difference(bsp, quarter)}",
+        ),
+    ]
+    return [order_figure(found)], claims
+
+
+def order_figure(found):
+    figure = Figure(
+        "orders",
+        "Accuracy at the end by order, less that of BSP",
+        "",
+        "accuracy less that of BSP",
+        ticks=list(ORDER),
+        note=f"Simulated: {TASKS[1]}: {told(found)}. As plotted: ResNet32.",
+    )
+    gaps = [paired_difference(found[name], found["BSP"]) for name in ORDER]
+    places = list(range(len(ORDER)))
+    figure.series = [
+        Series("order", SIMULATED, places, means(gaps), band_of(gaps)),
+        Series("order", PLOTTED, places, [accuracy - ORDER_LOGS[0] for accuracy in ORDER_LOGS]),
+    ]
+    return figure

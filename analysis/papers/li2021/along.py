@@ -1,0 +1,189 @@
+"""Accuracy and loss along the way: A6 and A7."""
+
+import numpy as np
+from claims import above, holds, is_above, nearest_to_0, paired_difference, sample
+from figures import PLOTTED, Figure, Series, curve_series
+from papers.li2021.setups import accuracies as logged_curves
+from papers.li2021.trained import TASKS, arm_of
+from replicas import first_at, jackknife, mean_at, mean_curve
+
+SCENARIO = "setup1_what_happens_at_the_switch"
+TASK = TASKS[1]
+SHARES = {0.05: "BSP 5 %, ASP", 0.1: "BSP 10 %, ASP", 0.25: "BSP 25 %, ASP"}
+DECAY = 0.5  # share of the work after which the rate falls
+AFTER = 0.1  # what counts as right after a switch, a share of the work
+LEVEL = 0.91
+
+
+def along(outputs, x, y):
+    """{arm: curves}; gradients become shares of the work, errors accuracies."""
+    found = outputs.curves(SCENARIO, arm_of, x, y)
+    place = (lambda at: at / at[-1]) if x == "gradients" else (lambda at: at)
+    value = (lambda error: 1 - error) if y == "test_error" else (lambda loss: loss)
+    return {name: [(place(at), value(one)) for at, one in curves] for name, curves in found.items()}
+
+
+def behind_and_ahead(outputs):
+    """A6."""
+    by_work, by_time = (along(outputs, x, "test_error") for x in ("gradients", "time"))
+    places = [0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4]
+    gaps = [
+        paired_difference(mean_at(by_work["BSP"], at), mean_at(by_work["ASP"], at)) for at in places
+    ]
+    x, bsp = mean_curve(by_work["BSP"])
+    asp = np.interp(x, *mean_curve(by_work["ASP"]))
+    before = (x >= 0.02) & (x < DECAY)
+    sooner = jackknife(lead, by_time["BSP"], by_time["ASP"])
+    claims = [
+        holds(
+            "A6.everywhere",
+            "released logs (from 0.02 on)",
+            f"{TASK}: at equal work, 0.02 to 0.5, BSP's mean accuracy is above ASP's",
+            "at every evaluation",
+            bool((bsp > asp)[before].all()),
+            f"at {int((bsp > asp)[before].sum())} of {int(before.sum())}, least by "
+            f"{(bsp - asp)[before].min():.3g}",
+        ),
+        holds(
+            "A6.equal-work",
+            "released logs (0.84 and 0.50 at 0.1)",
+            f"{TASK}: at 0.05, 0.1, 0.15, 0.2, 0.25, 0.3 and 0.4 of the work, by",
+            "> 0 by more than 3 standard errors",
+            all(is_above(gap, 3) for gap in gaps),
+            f"{gaps[1]} at 0.1; nearest to breaking it: {nearest_to_0(gaps, 3)}",
+        ),
+        above(
+            "A6.equal-time",
+            "released logs (1,327 and 809 s to 0.85, which ASP reaches at half of the work)",
+            f"{TASK}: the mean curves' times to an accuracy of {LEVEL:g}, which ASP reaches just after its "
+            "rate falls: BSP's less ASP's",
+            sooner,
+            errors=3,
+            told=f"{sooner}; {reached(by_time['BSP']):.4g} and {reached(by_time['ASP']):.4g}",
+        ),
+    ]
+    return [work_figure(by_work), race_figure(by_time)], claims
+
+
+def reached(curves):
+    """When the mean accuracy comes to the level."""
+    time, accuracy = mean_curve(curves)
+    return first_at(time, -accuracy, -LEVEL)
+
+
+def lead(bsp, asp):
+    return reached(bsp) - reached(asp)
+
+
+def arms(curves):
+    return [curve_series(name, curves[name]) for name in ("BSP", "ASP", *SHARES.values())]
+
+
+def work_figure(curves):
+    figure = Figure(
+        "accuracy_work",
+        "Setup 1 in small: test accuracy against work",
+        "share of the work",
+        "test accuracy",
+        marks=[DECAY, 0.75],
+        note=f"Simulated: {TASK}. As plotted: ResNet32, mean of the released runs. Dotted: the rate falls "
+        "to a tenth.",
+    )
+    logged = logged_curves(1)
+    names = {"BSP": "BSP", "ASP": "ASP", "Sync-Switch": SHARES[0.05]}
+    figure.series = arms(curves)
+    figure.series += [Series(arm, PLOTTED, *map(list, logged[name])) for name, arm in names.items()]
+    return figure
+
+
+def race_figure(curves):
+    figure = Figure(
+        "accuracy_time",
+        "Setup 1 in small: test accuracy against time",
+        "time (minibatches of a learner)",
+        "test accuracy",
+        log_x=True,
+        note=f"{TASK}. ASP's rate falls at 160, BSP's at 1,120. ASP leads BSP up to 25 and from 160 to its end.",
+    )
+    figure.series = arms(curves)
+    return figure
+
+
+def before(curves, share):
+    """Of each run: the value at the switch; until then it is BSP's run of the same seed."""
+    return sample([np.interp(share, x, y) for x, y in curves["BSP"]])
+
+
+def right_after(curves, name, share):
+    """Of each run: the mean over what is right after the switch."""
+    return sample([y[(x > share) & (x <= share + AFTER)].mean() for x, y in curves[name]])
+
+
+def at_the_switch(outputs):
+    """A7."""
+    losses = along(outputs, "gradients", "loss")
+    accuracies = along(outputs, "gradients", "test_error")
+    claims = []
+    for share, name in SHARES.items():
+        id = f"{100 * share:g}"
+        loss, accuracy = before(losses, share), before(accuracies, share)
+        rise = paired_difference(right_after(losses, name, share), loss)
+        fall = paired_difference(accuracy, right_after(accuracies, name, share))
+        claims += [
+            above(
+                f"A7.loss-{id}",
+                "released logs (5 %: 0.7 to 1.1-1.5, 10 %: 0.15 to 0.5-0.7)",
+                f"{TASK}, switch at {id} %: mean loss over the next tenth of the work less that before",
+                rise,
+                errors=3,
+                told=f"{rise}; from {loss.mean:.2g} to {top(losses[name], share):.2g} at most",
+            ),
+            above(
+                f"A7.dip-{id}",
+                "released logs (10 %: 0.837 to 0.760, 25 %: 0.873 to 0.823)",
+                f"{TASK}, switch at {id} %: test accuracy before less its mean over that tenth",
+                fall,
+                errors=3,
+                told=f"{fall}, of {accuracy.mean:.3f}",
+            ),
+            closes(accuracies, share, name),
+        ]
+    return [loss_figure(losses)], claims
+
+
+def top(curves, share):
+    """The highest of the mean curve before the rate falls."""
+    x, y = mean_curve(curves)
+    return y[(x > share) & (x < DECAY)].max()
+
+
+def closes(curves, share, name):
+    """The gap to BSP at the end, and its mean right after the switch."""
+    gaps = [
+        (x, np.interp(x, *bsp) - y) for (x, y), bsp in zip(curves[name], curves["BSP"], strict=True)
+    ]
+    then = np.mean([y[(x > share) & (x <= share + AFTER)].mean() for x, y in gaps])
+    end = np.mean([y[-1] for _, y in gaps])
+    return holds(
+        f"A7.closes-{100 * share:g}",
+        "released logs",
+        f"{TASK}, switch at {100 * share:g} %: BSP's lead at equal work, right after the switch and at "
+        "the end",
+        "at the end less than a tenth",
+        abs(end) < 0.1 * then,
+        f"{then:.3g} and {end:.2g}",
+    )
+
+
+def loss_figure(curves):
+    figure = Figure(
+        "loss_work",
+        "Setup 1 in small: training loss against work",
+        "share of the work",
+        "training loss",
+        marks=[*SHARES, DECAY],
+        log_y=True,
+        note=f"{TASK}. Dotted: the switches, and where the rate falls to a tenth.",
+    )
+    figure.series = arms(curves)
+    return figure

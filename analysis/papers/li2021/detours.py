@@ -1,0 +1,69 @@
+"""What the online policies cost in accuracy: S3."""
+
+import json
+
+from claims import above, holds, paired_difference
+from figures import PLOTTED, SIMULATED, Figure, Series
+from outputs import band_of, means
+from papers.li2021.trained import accuracies, spread
+
+SCENARIO = "scenario1_what_do_policies_cost_in_accuracy"
+TASK = (
+    "scenario 1 on setup 1 in small, a perceptron of 128 units on 8 x 8 digits in place of ResNet32 on "
+    "CIFAR-10"
+)
+# Accuracy in the figure.
+PAPER = {"baseline": 0.9153, "greedy": 0.8948, "elastic": 0.9162}
+
+
+def policy(row):
+    if not json.loads(row["cluster.windows"]):
+        return "no straggler"
+    phase = json.loads(row["sweep.protocol"])["phases"][0]
+    return phase.get("stragglers", {"kind": "baseline"})["kind"]
+
+
+def detours(outputs):
+    found = accuracies(outputs, SCENARIO, policy)
+    clean, gap = found["no straggler"], paired_difference(found["baseline"], found["greedy"])
+    claims = [
+        above(
+            "S3.greedy",
+            "figures (0.0205; ordering)",
+            f"{TASK}: accuracy of the baseline less that of greedy",
+            gap,
+            errors=3,
+            told=f"{gap} ({found['baseline']} and {found['greedy']})",
+        )
+    ]
+    claims += [
+        holds(
+            f"S3.{name}",
+            "figures",
+            f"{TASK}: accuracy of {name} less that of Sync-Switch without stragglers",
+            f"within one standard deviation of its runs, {spread(clean):.2g}",
+            abs(paired_difference(found[name], clean).mean) <= spread(clean),
+            str(paired_difference(found[name], clean)),
+        )
+        for name in ("baseline", "elastic")
+    ]
+    return [figure(found)], claims
+
+
+def figure(found):
+    drawn = Figure(
+        "detours",
+        "Scenario 1: accuracy at the end, less that of the baseline",
+        "",
+        "accuracy less that of the baseline",
+        ticks=list(PAPER),
+        note=f"Simulated: {TASK}. As plotted: ResNet32.",
+    )
+    gaps = [paired_difference(found[name], found["baseline"]) for name in PAPER]
+    logged = [accuracy - PAPER["baseline"] for accuracy in PAPER.values()]
+    places = list(range(len(PAPER)))
+    drawn.series = [
+        Series("policy", SIMULATED, places, means(gaps), band_of(gaps)),
+        Series("policy", PLOTTED, places, logged),
+    ]
+    return drawn

@@ -1,0 +1,163 @@
+"""Who diverges on 8 and 16 learners, and at which rates: A3."""
+
+import math
+from collections import defaultdict
+
+from claims import chance, holds, paired_difference, sample
+from figures import SIMULATED, THEORY, Figure, Series, curve_series
+from papers.li2021.trained import arm_of
+from results import number
+
+SCENARIO = "setup3_who_diverges"
+TASK = "a quadratic in place of ResNet32 on CIFAR-10, eta h = 0.011, momentum 0.9"
+ARMS = ("BSP", "BSP 50 %, ASP", "BSP 25 %, ASP", "ASP")
+SOURCE = "setup 3"
+# Momentum: {staleness: largest stable rate}, our numerics.
+LIMITS = {
+    0.9: {0: 3.80, 1: 0.100, 3: 0.035, 7: 0.0158, 15: 0.0080, 31: 0.0042},
+    0.0: {0: 2.0, 1: 1.0, 3: 0.445, 7: 0.209, 15: 0.102, 31: 0.050},
+}
+MARGIN = 0.05
+MOST = 1e6  # loss that is drawn
+
+
+def divergence(outputs):
+    key = lambda row: (int(row["cluster.learners"]), arm_of(row))
+    statuses, times = defaultdict(set), defaultdict(list)
+    rows = outputs.runs(SCENARIO)
+    for row in rows:
+        statuses[key(row)].add(row["status"])
+        times[key(row)].append(number(row["sim_time"]))
+    losses = outputs.samples(SCENARIO, key, "final_loss")
+    curves = outputs.curves(SCENARIO, key, "time", "loss")
+    fails = {arm: statuses[16, arm] == {"diverged"} for arm in ARMS}
+    lost = {arm: sample(times[16, arm]) for arm in ARMS}
+    begin = {arm: share * lost["BSP"].mean for arm, share in (("BSP 25 %, ASP", 0.25), ("ASP", 0))}
+    hybrid, bsp = losses[16, "BSP 50 %, ASP"], losses[16, "BSP"]
+    claims = [
+        holds(
+            "A3.ASP",
+            f"{SOURCE} (Fail)",
+            f"{TASK}, 16 learners: ASP's status is diverged, with the time at which it was seen",
+            "in every run, before half of ASP's time",
+            fails["ASP"] and max(times[16, "ASP"]) < 0.5 * sample(times[8, "ASP"]).mean,
+            told(statuses[16, "ASP"], lost["ASP"]),
+        ),
+        holds(
+            "A3.switch-25",
+            f"{SOURCE} (memory: fails)",
+            f"{TASK}, 16 learners: so is that of the switch at 25 %, after the switch",
+            "in every run, later than a quarter of BSP's time",
+            fails["BSP 25 %, ASP"] and min(times[16, "BSP 25 %, ASP"]) > begin["BSP 25 %, ASP"],
+            f"{told(statuses[16, 'BSP 25 %, ASP'], lost['BSP 25 %, ASP'])}; a quarter is "
+            f"{begin['BSP 25 %, ASP']:.5g}",
+        ),
+        holds(
+            "A3.switch-50",
+            f"{SOURCE} (0.922 and 0.923)",
+            f"{TASK}, 16 learners: the switch at 50 %, where the rate falls, finishes; its loss is BSP's",
+            "in every run; within 4 standard errors",
+            statuses[16, "BSP 50 %, ASP"] == {"finished"} and is_level(hybrid, bsp),
+            f"{', '.join(statuses[16, 'BSP 50 %, ASP'])}; {hybrid} and {bsp}",
+        ),
+        holds(
+            "A3.8-learners",
+            "setup 1",
+            f"{TASK}, 8 learners: all of BSP, both switches and ASP finish at BSP's loss",
+            "in every run; within 4 standard errors",
+            all(
+                statuses[8, arm] == {"finished"} and is_level(losses[8, arm], losses[8, "BSP"])
+                for arm in ARMS
+            ),
+            ", ".join(f"{arm}: {losses[8, arm]}" for arm in ARMS),
+        ),
+        holds(
+            "A3.set",
+            "the program",
+            f"{TASK}: runs that diverge keep no other from its end, nor the set from ending with status 0",
+            f"{len(rows)} runs, finished or diverged",
+            len({len(of) for of in times.values()}) == 1
+            and len(times) == 2 * len(ARMS)
+            and set().union(*statuses.values()) == {"finished", "diverged"},
+            ", ".join(f"{sum(row['status'] == one for row in rows)} {one}" for one in told_statuses(rows)),
+        ),
+    ]
+    return [loss_figure(curves, learners) for learners in (8, 16)], claims
+
+
+def told_statuses(rows):
+    return sorted({row["status"] for row in rows})
+
+
+def told(statuses, time):
+    return f"{', '.join(sorted(statuses))} at {time} s"
+
+
+def is_level(one, other):
+    gap = paired_difference(one, other)
+    return math.isfinite(gap.mean) and abs(gap.mean) <= chance(gap, 4)
+
+
+def loss_figure(curves, learners):
+    figure = Figure(
+        f"divergence_{learners}",
+        f"Setup 3: loss against time, {learners} learners",
+        "time (s)",
+        "loss",
+        log_y=True,
+        note=f"{TASK}. Curves are cut off above {MOST:g}.",
+    )
+    for arm in ARMS:
+        inside = [(x[y < MOST], y[y < MOST]) for x, y in curves[learners, arm]]
+        figure.series.append(curve_series(arm, inside))
+    return figure
+
+
+def limits(outputs):
+    """The rates that the quadratic bears, whose 0.011 lies between two of them."""
+    scenario = "how_large_a_rate_is_stable"
+    key = lambda row: (
+        float(row["optimiser.momentum"]),
+        int(row["cluster.learners"]) - 1,
+        float(row["learning_rate.eta"]),
+    )
+    grown = {
+        where: not loss.mean < 0.5 for where, loss in outputs.samples(scenario, key, "final_loss").items()
+    }
+    wrong = [
+        f"momentum {momentum:g}, staleness {staleness}, rate {eta:g}"
+        for (momentum, staleness, eta), grows in grown.items()
+        if grows != (eta > LIMITS[momentum][staleness])
+    ]
+    claim = holds(
+        "A3.limits",
+        "our numerics",
+        "a quadratic of curvature 1, staleness 0, 1, 3, 7, 15 and 31, with and without momentum 0.9: "
+        f"the loss falls {100 * MARGIN:g} % below the largest stable rate and grows {100 * MARGIN:g} % "
+        "above it",
+        f"{2 * sum(map(len, LIMITS.values()))} of {2 * sum(map(len, LIMITS.values()))}",
+        not wrong and len(grown) == 2 * sum(map(len, LIMITS.values())),
+        f"{len(grown) - len(wrong)} of {len(grown)}" + (f", not at {'; '.join(wrong)}" if wrong else ""),
+    )
+    return [limits_figure(grown)], [claim]
+
+
+def limits_figure(grown):
+    figure = Figure(
+        "limits",
+        "The largest stable rate against staleness",
+        "1 + staleness",
+        "rate times curvature",
+        log_x=True,
+        log_y=True,
+        note="Simulated: the highest rate found to be stable; the one 10 % above it is not.",
+    )
+    for momentum, limit in LIMITS.items():
+        name = f"momentum {momentum:g}"
+        stable = {1 + tau: eta for (m, tau, eta), grows in grown.items() if m == momentum and not grows}
+        figure.series += [
+            Series(name, THEORY, [1 + tau for tau in limit], list(limit.values())),
+            Series(name, SIMULATED, list(stable), list(stable.values())),
+        ]
+    figure.series.append(Series("eta h = 0.011", THEORY, [1, 32], [0.011, 0.011]))
+    return figure

@@ -1,0 +1,126 @@
+"""Momentum after the switch: A8."""
+
+import json
+
+from claims import above, holds, is_above, paired_difference
+from figures import PLOTTED, SIMULATED, Figure, Series, curve_series
+from outputs import band_of, means
+from papers.li2021.trained import TASKS, accuracies
+from replicas import mean_at
+
+SCENARIO = "setup1_which_momentum_after_the_switch"
+TASK = f"{TASKS[1]}, switch at 10 %"
+# As `momentum` of the second phase has it; mean accuracy in the released logs.
+UNCHANGED, TWO_STAGE, LINEAR = "unchanged", "two-stage", "linear"
+NON_LINEAR, FIXED, ZERO = "non-linear", "scaled", "zero"
+LOGS = {
+    UNCHANGED: 0.9142,
+    TWO_STAGE: 0.9116,
+    LINEAR: 0.9051,
+    NON_LINEAR: 0.8970,
+    FIXED: 0.892,
+    ZERO: 0.869,
+}
+VARIANTS = {
+    (): UNCHANGED,
+    (0,): ZERO,
+    (0.1125,): FIXED,
+    (0.1125, 0.9): TWO_STAGE,
+    (0.1125, 0.225, 0.45, 0.9): NON_LINEAR,
+}
+RIGHT_AFTER = 0.131  # share of the work; the switch is at 0.1
+TIE = 0.005
+
+
+def variant(row):
+    momenta = json.loads(row["sweep.protocol"])["phases"][1].get("momentum", [])
+    return VARIANTS.get(tuple(momenta), LINEAR)
+
+
+def momentum(outputs):
+    final = accuracies(outputs, SCENARIO, variant)
+    found = outputs.curves(SCENARIO, variant, "gradients", "test_error")
+    curves = {name: [(x / x[-1], 1 - y) for x, y in of] for name, of in found.items()}
+    claims = [*at_the_end(final), *after_the_switch(curves)]
+    return [curves_figure(curves), final_figure(final)], claims
+
+
+def at_the_end(final):
+    for high, low in ((UNCHANGED, LINEAR), (LINEAR, NON_LINEAR), (FIXED, ZERO)):
+        gap = paired_difference(final[high], final[low])
+        yield above(
+            f"A8.{high}-{low}".replace(" ", "-"),
+            f"released logs ({LOGS[high]:g} and {LOGS[low]:g}; ordering)",
+            f"{TASK}: final accuracy, {high} less {low}",
+            gap,
+            errors=3,
+            told=f"{gap} ({final[high]} and {final[low]})",
+        )
+    for one, other in ((NON_LINEAR, FIXED), (UNCHANGED, TWO_STAGE)):
+        gap = paired_difference(final[one], final[other])
+        yield holds(
+            f"A8.{one}-{other}".replace(" ", "-"),
+            f"released logs ({LOGS[one]:g} and {LOGS[other]:g})",
+            f"{TASK}: final accuracies of {one} and {other}, the difference",
+            f"within {TIE:g}",
+            abs(gap.mean) <= TIE,
+            str(gap),
+        )
+
+
+def after_the_switch(curves):
+    then = {name: mean_at(of, RIGHT_AFTER) for name, of in curves.items()}
+    others = {name: one for name, one in then.items() if name != UNCHANGED}
+    gaps = [paired_difference(one, then[UNCHANGED]) for one in others.values()]
+    values = ", ".join(f"{name}: {one}" for name, one in then.items())
+    yield holds(
+        "A8.after",
+        "released logs (0.85 to 0.89 against 0.69 to 0.79)",
+        f"{TASK}: at 13.1 % of the work unchanged momentum has the lowest accuracy, by",
+        "> 0 by more than 4 standard errors",
+        all(is_above(gap) for gap in gaps),
+        values,
+    )
+    reverse = [then[name].mean for name in (UNCHANGED, LINEAR, NON_LINEAR, FIXED, ZERO)]
+    falls = max(low - high for low, high in zip(reverse, reverse[1:]))
+    yield holds(
+        "A8.reverse",
+        "released logs (ordering)",
+        f"{TASK}: there the order is the reverse of the final one: unchanged, linear, non-linear, "
+        "scaled, zero, but for ties",
+        "no fall by more than 0.002",
+        falls <= 0.002,
+        f"nearest to breaking it: {-falls:+.2g}",
+    )
+
+
+def curves_figure(curves):
+    figure = Figure(
+        "momentum",
+        "Setup 1 in small: test accuracy by momentum after the switch",
+        "share of the work",
+        "test accuracy",
+        marks=[0.1, 0.5],
+        note=f"{TASK}. Dotted: the switch, and where the rate falls to a tenth.",
+    )
+    figure.series = [curve_series(name, curves[name]) for name in LOGS]
+    return figure
+
+
+def final_figure(final):
+    figure = Figure(
+        "momentum_final",
+        "Accuracy at the end by momentum after the switch",
+        "",
+        "accuracy less that of unchanged momentum",
+        ticks=list(LOGS),
+        note=f"Simulated: {TASK}. As plotted: ResNet32.",
+    )
+    gaps = [paired_difference(final[name], final[UNCHANGED]) for name in LOGS]
+    logged = [accuracy - LOGS[UNCHANGED] for accuracy in LOGS.values()]
+    places = list(range(len(LOGS)))
+    figure.series = [
+        Series("momentum", SIMULATED, places, means(gaps), band_of(gaps)),
+        Series("momentum", PLOTTED, places, logged),
+    ]
+    return figure
