@@ -209,6 +209,6 @@ def table(searches):
         rows,
         "Times are simulated; the cost is that of the path that was found. The paper's cell for setup 1 "
         "with 5 and 5 runs is remembered as 12.71 and 15.79. Setup 1's success hangs on its last step: "
-        "3.125 % stands for runs at 2 %; with those at 4 % among them success falls to about 39 %, by the "
-        "logs. Five of its accuracies are made. Setup 3, of which one run diverged, has none.",
+        "3.125 % stands for runs at 2 %; with those at 4 % among them success falls to about 39 % "
+        "(bootstrap of the released runs). Five of its accuracies are made. Setup 3, of which one run diverged, has none.",
     )  # fmt: skip
