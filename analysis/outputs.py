@@ -126,8 +126,8 @@ class Outputs:
         return dict(found)
 
     def search(self, scenario):
-        """search.json of a scenario in the folder search/, with rows of costs.csv as `costs`; raises
-        Missing."""
+        """search.json of a scenario in the folder search/, with rows of costs.csv, if there is one, as
+        `costs`; raises Missing."""
         name = f"search/{scenario}"
         self.asked.append(name)
         if name in self.skipped:
@@ -135,7 +135,8 @@ class Outputs:
         path = self.folder / name / "search.json"
         if not path.is_file():
             raise Missing(name, f"{self.folder / name} holds no search")
-        costs = read_records(path.with_name("costs.csv"))
+        costs = path.with_name("costs.csv")
+        costs = read_records(costs) if costs.is_file() else []
         return json.loads(path.read_text(encoding="utf-8")) | {"costs": costs}
 
     def trace(self, scenario):

@@ -113,6 +113,16 @@ static bool has_rows(const std::filesystem::path& path, std::uint64_t runs) {
   return lines == runs + 1;
 }
 
+/// Keys of two scenarios whose values differ.
+static std::string differing_keys(const Json& one, const Json& other) {
+  std::string keys;
+  for (const auto& [key, value] : other.items()) {
+    if (one.is_object() && one.contains(key) && one[key] == value) continue;
+    keys += (keys.empty() ? "" : ", ") + key;
+  }
+  return keys;
+}
+
 bool holds_results(const std::filesystem::path& folder, const Scenario& scenario) {
   const auto path = folder / "manifest.json";
   std::ifstream file(path);
@@ -127,10 +137,12 @@ bool holds_results(const std::filesystem::path& folder, const Scenario& scenario
       manifest["scenario"] == Json::parse(scenario.resolved)) {
     return true;
   }
-  throw UsageError(
-      folder.string() +
-      ": holds results of another scenario, form or program; remove it to run this one again, use "
-      "--force to run all again, or --out DIR for another folder");
+  const std::string keys =
+      is_manifest ? differing_keys(manifest["scenario"], Json::parse(scenario.resolved)) : "";
+  throw UsageError(folder.string() + ": holds results of another scenario, form or program" +
+                   (keys.empty() ? "" : " (another value of " + keys + ")") +
+                   "; remove it to run this one again, use --force to run all again, or --out DIR "
+                   "for another folder");
 }
 
 }  // namespace gradrace

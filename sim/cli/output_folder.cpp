@@ -17,7 +17,7 @@ constexpr const char* manifest = "manifest.json";
 constexpr std::array result_files{manifest,        "runs.csv",     "curve.csv",  "updates.csv",
                                   "staleness.csv", "learners.csv", "theory.csv", "trace.json",
                                   "fit.csv",       "fit.json",     "sample.csv", "quantiles.csv",
-                                  "search.csv",    "search.json"};
+                                  "search.csv",    "search.json",  "costs.csv"};
 
 /// What the plots of a folder are called.
 constexpr std::array plot_names{"error_time", "loss_time", "error_updates", "staleness",

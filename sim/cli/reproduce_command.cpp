@@ -166,7 +166,10 @@ int search_scenario(const fs::path& file, const fs::path& out, const ReproduceOp
   search.quiet = options.quiet;
   search.report = false;
   const fs::path table = fs::path(file).replace_extension(".csv");
-  if (fs::exists(table)) search.accuracies = table;
+  if (fs::exists(table)) {
+    search.accuracies = table;
+    search.as_tabled = true;
+  }
   return search_command(search);
 }
 

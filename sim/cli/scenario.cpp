@@ -191,7 +191,7 @@ void apply(Document& document, const ScenarioChanges& changes) {
 }
 
 /// " sync work=0.25" of {"protocol": {"kind": "sync"}, "end": {"work": 0.25}}; the objects of a
-/// list with " then" between them.
+/// list with " then" between them, " momentum=[0.1,0.9]" of other lists.
 std::string values_text(const Json& object) {
   std::string text;
   for (const auto& [key, value] : object.items()) {
@@ -202,7 +202,9 @@ std::string values_text(const Json& object) {
               (value.is_string() ? value.get<std::string>() : value.dump());
     } else if (!value.empty() && value.front().is_object()) {
       for (const auto& item : value)
-        text += (item == value.front() ? "" : " then") + values_text(item);
+        text += (&item == &value.front() ? "" : " then") + values_text(item);
+    } else {
+      text += " " + key + "=" + value.dump();
     }
   }
   return text;

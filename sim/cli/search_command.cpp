@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -22,6 +23,7 @@ using Json = nlohmann::ordered_json;
 using Sets = std::vector<ScenarioChanges::Set>;
 
 constexpr std::uint32_t resampled_searches = 4000;
+constexpr double first_share = 0.5;  // that a search tries
 
 struct Interrupted {};
 
@@ -49,6 +51,11 @@ void check_runs(const Scenario& scenario, bool trains) {
   }
 }
 
+/// Whether a policy of the first phase needs a phase after it.
+bool leads_on(const Json& phase) {
+  return phase.contains("stragglers") && phase["stragglers"].value("kind", "") == "greedy";
+}
+
 /// The first phase of two, without its end, which is what the search looks for.
 Json first_phase(const Scenario& scenario) {
   const Json protocol = Json::parse(scenario.resolved).at("protocol");
@@ -73,7 +80,8 @@ struct Accuracies {
   std::map<double, std::vector<double>> of_share = {};  // NaN for an empty cell: it diverged
 };
 
-Accuracies read_accuracies(const std::filesystem::path& file) {
+Accuracies read_accuracies(const SearchOptions& options) {
+  const std::filesystem::path& file = options.accuracies;
   Accuracies accuracies;
   if (file.empty()) return accuracies;
   try {
@@ -91,6 +99,11 @@ Accuracies read_accuracies(const std::filesystem::path& file) {
                          ": allowed: a share above 0, up to 1, and an accuracy of 0 to 1, which "
                          "is empty for a run that diverged");
       }
+      if (diverged && share == 1 && !options.target) {
+        throw UsageError("--accuracies: " + file.string() + ":" + std::to_string(table.lines[i]) +
+                         ": a run of the first protocol alone diverged, so that there is no "
+                         "accuracy to reach; allowed: --target");
+      }
       accuracies.of_share[share].push_back(accuracy);
     }
   } catch (const TraceError& error) {
@@ -107,14 +120,44 @@ class SettingRunner {
       : first_phase_(first_phase(scenario)),
         options_(options),
         out_(std::move(out)),
-        known_(read_accuracies(options.accuracies)) {
-    if (trains() || options.rule.first_runs == 0 || known_.of_share.contains(1)) return;
-    throw UsageError("--accuracies: " + options.accuracies.string() +
-                     ": has no runs of the first protocol alone, of share 1; allowed: --target");
+        known_(read_accuracies(options)) {
+    if (trains()) return;
+    const std::string table = "--accuracies: " + options.accuracies.string();
+    if (options.rule.first_runs > 0 && !known_.of_share.contains(1)) {
+      throw UsageError(table +
+                       ": has no runs of the first protocol alone, of share 1; allowed: --target");
+    }
+    if (!known_.of_share.contains(first_share)) {
+      throw UsageError(table + ": has no runs of share 0.5, which a search tries first");
+    }
   }
 
   /// Of the table of accuracies; empty where there is none.
   const std::string& table() const { return known_.hash; }
+
+  /// What the search may spend.
+  SearchRule rule() const {
+    SearchRule rule = options_.rule;
+    if (options_.as_tabled) {
+      rule.settings = static_cast<std::uint32_t>(known_.of_share.size() - known_.of_share.count(1));
+    }
+    return rule;
+  }
+
+  /// Shares of the table below 1 that the search did not come to.
+  std::vector<double> unused(const std::vector<SettingRuns>& settings) const {
+    std::vector<double> shares;
+    for (const auto& [share, accuracies] : known_.of_share) {
+      const bool is_used = std::any_of(
+          settings.begin(), settings.end(),
+          [share = share](const SettingRuns& setting) { return setting.share == share; });
+      if (share < 1 && !is_used) shares.push_back(share);
+    }
+    return shares;
+  }
+
+  /// Whether the first protocol alone goes without the policy that its phase has.
+  bool drops_policy() const { return leads_on(first_phase_); }
 
   /// None where the table of accuracies has no such runs.
   std::optional<SettingRuns> switched_at(double share) const {
@@ -129,8 +172,10 @@ class SettingRunner {
 
   /// Trained where the target is to be found so, else for its time.
   SettingRuns first_alone() const {
-    const Sets alone{{"protocol.phases", Json::array({first_phase_}).dump(),
-                      "search (the first protocol alone)"}};
+    Json phase = first_phase_;
+    if (drops_policy()) phase.erase("stragglers");
+    const Sets alone{
+        {"protocol.phases", Json::array({phase}).dump(), "search (the first protocol alone)"}};
     if (trains() && options_.rule.first_runs > 0) {
       return run(1, "first-protocol", options_.rule.first_runs, alone);
     }
@@ -230,9 +275,22 @@ std::vector<SearchRule> cheaper_rules(SearchRule rule) {
   return rules;
 }
 
+/// Shares of which a single run shows no spread.
+std::vector<double> single_runs(const Search& search) {
+  std::vector<double> shares;
+  if (search.first.accuracies.size() == 1) shares.push_back(1);
+  for (const auto& setting : search.settings) {
+    if (setting.accuracies.size() == 1) shares.push_back(setting.share);
+  }
+  return shares;
+}
+
 Search search_for(const Scenario& scenario, const SearchOptions& options,
                   const SettingRunner& runner) {
-  Search search{options.rule, 0, runner.first_alone(), {}, {}, {}, 0, 0, runner.table(), {}, {}};
+  Search search{.rule = runner.rule(),
+                .first = runner.first_alone(),
+                .table = runner.table(),
+                .drops_policy = runner.drops_policy()};
   search.target = target_of(search.first, options);
   const auto accuracy = [&](double share) -> std::optional<double> {
     auto setting = runner.switched_at(share);
@@ -243,6 +301,8 @@ Search search_for(const Scenario& scenario, const SearchOptions& options,
     return mean(search.settings.emplace_back(std::move(*setting)).accuracies);
   };
   search.found = find_switch_point(search.rule, search.target, accuracy);
+  search.single = single_runs(search);
+  search.unused = runner.unused(search.settings);
   const double first_time = mean(search.first.times);
   std::vector<double> times;
   SearchedRuns runs{search.first.accuracies, {}};
@@ -257,7 +317,7 @@ Search search_for(const Scenario& scenario, const SearchOptions& options,
                            scenario.first().seed);
   };
   search.cost = search_cost(search.rule, times, chosen);
-  if (search.rule.runs == 1) return search;
+  if (!search.single.empty() || search.lacking) return search;
   search.searches = resampled_searches;
   search.successes = successes(search.rule);
   for (const SearchRule& rule : cheaper_rules(search.rule)) {

@@ -117,8 +117,17 @@ struct Success {
   }
 };
 
+std::string shares_text(const std::vector<double>& shares) {
+  std::string text;
+  for (const double share : shares) text += (text.empty() ? "" : ", ") + percent(share);
+  return text;
+}
+
 std::string success_text(const Search& search) {
-  if (search.searches == 0) return "not known: a single run of each setting shows no spread\n";
+  if (!search.single.empty()) {
+    return "not known: a single run of " + shares_text(search.single) + " shows no spread\n";
+  }
+  if (search.lacking) return "not known: the search was cut short\n";
   const Success success(search.searches, search.successes);
   return short_number(100 * success.share, 3) + " % of " + std::to_string(search.searches) +
          " searches with runs drawn anew from these end there too (95 % interval " +
@@ -166,6 +175,15 @@ std::string findings(const Search& search) {
   text += "  success: " + success_text(search);
   if (search.lacking) {
     text += "  ended:   the table has no runs of " + percent(*search.lacking) + "\n";
+  }
+  if (!search.unused.empty()) {
+    text += "  unused:  the table's runs of " + shares_text(search.unused) +
+            ", which the search did not come to\n";
+  }
+  if (search.drops_policy) {
+    text +=
+        "  alone:   the first protocol went without its greedy policy, which has no phase to "
+        "go over to\n";
   }
   const std::string unclear = unclear_shares(search);
   if (!unclear.empty()) {
@@ -230,6 +248,7 @@ std::string search_json(const Search& search, const Scenario& scenario) {
                   {"switch_point", search.found.share},  // 1: none
                   {"cost", search.cost.trainings},
                   {"recurrences", search.cost.recurrences},  // null: never
+                  {"unused", search.unused},
                   {"searches", search.searches},
                   {"success", success.share},  // null: not known
                   {"success_95", {success.low, success.high}}};
@@ -239,9 +258,10 @@ std::string search_json(const Search& search, const Scenario& scenario) {
 std::string search_report(const Search& search, const Scenario& scenario) {
   const Point& point = scenario.first();
   return "\n" + point.name + (point.title.empty() ? "" : ": " + point.title) + " (" +
-         count_text(search.settings.size(), "setting") + " x " +
-         count_text(search.rule.runs, "run") + ")\n\n" + table(search) + "\n" + findings(search) +
-         cheaper_table(search);
+         count_text(search.settings.size(), "setting") +
+         (search.table.empty() ? " x " + count_text(search.rule.runs, "run")
+                               : std::string(", runs of a table")) +
+         ")\n\n" + table(search) + "\n" + findings(search) + cheaper_table(search);
 }
 
 }  // namespace gradrace

@@ -27,15 +27,18 @@ struct CheaperSearch {
 /// A search that is done.
 struct Search {
   SearchRule rule;
-  double target;      // accuracy
+  double target = 0;  // accuracy
   SettingRuns first;  // the first protocol alone
-  std::vector<SettingRuns> settings;
-  SwitchPoint found;
-  SearchCost cost;
-  std::uint32_t searches, successes;   // by bootstrap; 0 where a single run shows no spread
-  std::string table;                   // hash of a table of runs; empty: they were trained
-  std::vector<CheaperSearch> cheaper;  // with as many runs of a setting at the most; or empty
-  std::optional<double> lacking;       // the share that a table of runs does not have
+  std::vector<SettingRuns> settings = {};
+  SwitchPoint found = {};
+  SearchCost cost = {};
+  std::uint32_t searches = 0, successes = 0;  // by bootstrap; 0: not known
+  std::string table;                          // hash of a table of runs; empty: they were trained
+  std::vector<CheaperSearch> cheaper = {};  // with as many runs of a setting at the most; or empty
+  std::optional<double> lacking = {};       // the share that ended the search: the table lacks it
+  std::vector<double> single = {};          // shares of which a single run shows no spread
+  std::vector<double> unused = {};          // shares of a table that the search did not come to
+  bool drops_policy = false;  // the first protocol alone goes without its greedy policy
 };
 
 /// search.csv: a row a setting, the first protocol alone before them.

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import unittest
 
 from program import SIX, SMALL, ProgramTest, changed, rows
@@ -85,6 +86,16 @@ class Output(ProgramTest):
         told, _ = self.call("run", self.write(scenario), "--out", "out")
         for label in ("sync ", "k-sync k=3 ", "switch async until updates=5 then sync "):
             self.assertIn(f"\n  {label} ", told)
+
+    def test_labels_tell_momenta_apart(self):
+        last = {"protocol": SIX[0], "momentum_every": 5}
+        switches = [
+            {"kind": "switch", "phases": [{"protocol": SIX[0], "end": {"updates": 5}}, {**last, "momentum": one}]}
+            for one in ([0.1, 0.9], [0.5, 0.9])
+        ]
+        told, _ = self.call("run", self.write(changed(SMALL, sweep={"protocol": switches})), "--out", "out")
+        for momentum in ("[0.1,0.9]", "[0.5,0.9]"):
+            self.assertRegex(told, rf"\n  switch sync until updates=5 then sync .*momentum={re.escape(momentum)}")
 
     def test_labels_leave_out_what_all_swept_objects_share(self):
         data = SMALL["model"]

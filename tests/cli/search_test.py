@@ -175,20 +175,24 @@ class MadeElsewhere(SearchTest):
         return told, json.loads(path.read_text()) if path.exists() else None
 
     def test_the_path_is_that_of_the_table_and_ends_where_it_does(self):
-        table = "1,0.9,here\n1,0.94,there\n0.5,0.9,\n0.25,0.88,\n0.25,,diverged\n"
+        table = "1,0.9,here\n1,0.94,there\n0.75,0.9,\n0.5,0.9,\n0.5,0.91,\n0.25,0.88,\n0.25,,diverged\n"
         (told, _), found = self.found(table, "--runs", "3")
         self.assertEqual([(one["share"], one["verdict"]) for one in found["path"]], [(0.5, "pass"), (0.25, "fail")])
         self.assertEqual((found["switch_point"], found["first_runs"]), (0.5, 5))
         self.assertRegex(found["accuracies"], "^[0-9a-f]{16}$")
         self.assertAlmostEqual(found["target"], 0.92)
         self.assertIn("the table has no runs of 37.5 %", told)
+        self.assertIn("(2 settings, runs of a table)", told)
+        self.assertIn("success: not known: the search was cut short", told)
+        self.assertIn("unused:  the table's runs of 75 %", told)
+        self.assertEqual((found["searches"], found["success"], found["unused"]), (0, None, [0.75]))
         times = [float(row["relative_time"]) for row in rows(self.folder / "out/search.csv")]
         self.assertAlmostEqual(found["cost"], 5 + 3 * sum(times[1:]), delta=1e-9)
         for row in rows(self.folder / "out/share-0.5/runs.csv"):
             self.assertEqual((row["gradients_applied"], row["final_test_error"]), ("3200", ""))
 
     def test_fewer_runs_cost_less_and_succeed_less_often(self):
-        table = "1,0.9,\n" + "".join(f"0.5,{0.84 + 0.01 * run},\n" for run in range(6))
+        table = "1,0.9,\n1,0.9,\n" + "".join(f"0.5,{0.84 + 0.01 * run},\n" for run in range(6))
         _, found = self.found(table, "--runs", "3", "--settings", "1")
         costs = rows(self.folder / "out/costs.csv")
         self.assertEqual(
@@ -204,17 +208,43 @@ class MadeElsewhere(SearchTest):
         self.assertLess(abs(float(costs[-1]["success"]) - 5 / 6), 4 * math.sqrt(5 / 36 / 4000))
         self.assertGreater(float(costs[-3]["success"]), float(costs[-1]["success"]))
 
+    def test_a_single_run_in_the_table_shows_no_spread(self):
+        for table, share in (("1,0.9,\n1,0.92,\n0.5,0.9,\n", "50 %"), ("1,0.9,\n0.5,0.9,\n0.5,0.92,\n", "100 %")):
+            with self.subTest(table):
+                (told, _), found = self.found(table, "--settings", "1", "--force")
+                self.assertIn(f"success: not known: a single run of {share} shows no spread", told)
+                self.assertEqual((found["searches"], found["success"]), (0, None))
+                self.assertFalse((self.folder / "out/costs.csv").exists())
+        table = "1,0.9,\n1,0.92,\n0.5,0.9,\n0.5,0.92,\n"
+        self.found(table, "--settings", "1", "--force")
+        self.assertTrue((self.folder / "out/costs.csv").exists())
+        self.found(table + "0.25,0.9,\n", "--settings", "2", "--force")
+        self.assertFalse((self.folder / "out/costs.csv").exists())
+
     def test_a_table_that_does_not_do(self):
         for table, words in {
             "1,0.9,\n0.5,1.9,\n": "runs.csv:3: allowed: a share above 0",
             "1,0.9,\n0,0.9,\n": "runs.csv:3: allowed: a share above 0",
             "0.5,0.9,\n": "no runs of the first protocol alone, of share 1; allowed: --target",
+            "1,0.9,\n0.25,0.9,\n": "runs.csv: has no runs of share 0.5, which a search tries first",
+            "1,0.9,\n1,,\n0.5,0.9,\n": "runs.csv:3: a run of the first protocol alone diverged",
         }.items():
             with self.subTest(table):
                 (_, told), found = self.found(table, status=2)
                 self.assertIn(words, told)
                 self.assertIsNone(found)
         self.found("0.5,0.9,\n", "--target", "0.9", "--settings", "1")
+
+
+class Greedy(SearchTest):
+    def test_the_first_protocol_alone_goes_without_a_policy_that_leads_on(self):
+        first, last = JOB["protocol"]["phases"]
+        job = with_phases({**first, "stragglers": {"kind": "greedy"}}, last)
+        told, _ = self.search("--settings", "1", "--runs", "2", "--first-runs", "2", scenario=job)
+        self.assertIn("alone:   the first protocol went without its greedy policy", told)
+        of = lambda name: json.loads((self.folder / "out" / name / "manifest.json").read_text())["scenario"]
+        self.assertNotIn("stragglers", of("first-protocol")["protocol"]["phases"][0])
+        self.assertEqual(of("share-0.5")["protocol"]["phases"][0]["stragglers"]["kind"], "greedy")
 
 
 class Kept(SearchTest):
@@ -247,7 +277,7 @@ class Kept(SearchTest):
         self.search("--settings", "1", "--runs", "2")
         before = self.files()
         _, told = self.search("--settings", "1", "--runs", "2", "--seed", "2", status=2)
-        self.assertIn("another scenario, form or program; remove it", told)
+        self.assertIn("another scenario, form or program (another value of seed); remove it", told)
         self.assertEqual(before, self.files())
         self.search("--settings", "1", "--runs", "2", "--seed", "2", "--force")
         self.assertNotEqual(before, self.files())

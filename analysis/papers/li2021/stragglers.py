@@ -5,16 +5,20 @@ import json
 from claims import (
     Sample,
     Tolerance,
+    above,
     disagrees,
     holds,
-    is_above,
     near,
+    nearest_to_0,
     ordered,
     paired_difference,
     paired_ratio,
+    ratio,
+    skipped,
 )
 from figures import PLOTTED, SIMULATED, Figure, Series, side_by_side
 from outputs import band_of, means
+from papers.li2021.setups import ALL, seconds
 
 LOGS, BARS = "released logs", "figure of stragglers"
 POLICIES = ("baseline", "greedy", "elastic")
@@ -29,6 +33,7 @@ BAR_TIMES = {(1, "baseline"): 1, (1, "greedy"): 0.9821, (1, "elastic"): 0.9771,
 # Mean seconds of the runs behind them; of scenario 2's baseline one has its 240 s gap taken off.
 LOG_TIMES = {(1, "baseline"): 2085, (1, "greedy"): 2126, (1, "elastic"): 2072,
              (2, "baseline"): 2225, (2, "elastic"): 2054}  # fmt: skip
+DEFAULT = "elastic, default detector"  # in scenario 2
 DETECTOR = (
     "The detector, of which the paper does not say the constants: one window of 5 minibatches whose "
     "throughput is below the mean by one standard deviation and by 30 % makes a straggler, and one "
@@ -71,8 +76,9 @@ def latency(outputs):
     claims = [
         near(
             f"S1.{name}-{1000 * late:g}",
-            LOGS,
-            f"setup 1, {name}, {INJECTED[late]} all the time: time over that without",
+            f"{LOGS} (fit)",
+            f"setup 1, {name}, {INJECTED[late]} all the time: time over that without; the delays were "
+            "fitted to it",
             value,
             slow[name][late],
             Tolerance(relative=0.05),
@@ -94,8 +100,8 @@ def latency(outputs):
 
 
 def policy_of(row):
-    protocol = json.loads(row["sweep.protocol"])
-    return protocol["phases"][0].get("stragglers", {}).get("kind", "baseline")
+    policy = json.loads(row["sweep.protocol"])["phases"][0].get("stragglers", {"kind": "baseline"})
+    return policy["kind"] if policy.get("windows", 1) == 1 else DEFAULT
 
 
 def savings(outputs):
@@ -103,12 +109,13 @@ def savings(outputs):
     times = {}
     for number in (1, 2):
         found = outputs.samples(f"scenario{number}_what_do_policies_save", policy_of, "sim_time")
-        times |= {(number, policy): found[policy] for policy in POLICIES}
+        times |= {(number, policy): one for policy, one in found.items()}
     over = {
         (number, policy): paired_ratio(one, times[number, "baseline"])
         for (number, policy), one in times.items()
     }
-    claims = [*mild(over), *moderate(over), *across(times), used_up(times)]
+    alone = seconds(outputs, 1)[ALL[1].run_share]
+    claims = [*mild(over), faster(times), *moderate(over, times, alone), *across(times), used_up(times)]
     return [bars(over)], claims
 
 
@@ -139,7 +146,6 @@ def mild(over):
     steps = 100 / (1.27 + 0.16)
     most = steps * 0.16 / LOG_TIMES[1, "baseline"]
     for policy in ("greedy", "elastic"):
-        found = over[1, policy]
         yield disagrees(
             f"S2.1.{policy}",
             BARS,
@@ -151,16 +157,6 @@ def mild(over):
             BAR_TIMES[1, policy],
             Tolerance(absolute=0.005),
         )
-        least = Sample(found.mean - (1 - 11.2 / 2000), found.error, found.freedom)
-        gain = Sample(1 - found.mean, found.error, found.freedom)
-        yield holds(
-            f"S2.1.{policy}-saves",
-            "derived",
-            f"scenario 1, {policy}: time over that of the baseline, which loses 11.2 s of 2,000",
-            "less than 1 by 4 standard errors, more than 0.9944",
-            is_above(gain) and least.mean > 0,
-            str(found),
-        )
     yield near(
         "S2.1.elastic-logs",
         LOGS,
@@ -171,17 +167,46 @@ def mild(over):
     )
 
 
-def moderate(over):
-    found = over[2, "elastic"]
+def faster(times):
+    gaps = {
+        policy: paired_difference(times[1, "baseline"], times[1, policy])
+        for policy in ("greedy", "elastic")
+    }
+    return above(
+        "S2.1.faster",
+        "figure of stragglers, in kind",
+        "scenario 1: seconds that greedy and elastic save (greedy's released runs take longer than the "
+        "baseline's)",
+        nearest_to_0(list(gaps.values())),
+        told=", ".join(f"{policy} {gap}" for policy, gap in gaps.items()),
+    )
+
+
+def moderate(over, times, alone):
+    """alone: times without stragglers."""
+    found, default = (inverse(over[2, policy]) for policy in ("elastic", DEFAULT))
+    lost, late = alone.mean - times[2, "elastic"].mean, times[2, "baseline"].mean - alone.mean
     logged = LOG_TIMES[2, "baseline"] / LOG_TIMES[2, "elastic"]
-    speed_up = Sample(1 / found.mean, found.error / found.mean**2, found.freedom)
-    yield near(
+    yield holds(
         "S2.2.elastic",
+        f"{LOGS} without gaps, {BARS}",
+        f"scenario 2: speed-up of elastic over the baseline. The latency costs the baseline {late:.0f} s, "
+        f"of which elastic loses {-lost:.0f}: 5 until it is seen, the rest since a step of 6 learners "
+        "still waits for the slowest of them and does 6 minibatches. The logs have 178 s (their steps "
+        "under latency are 1.79 times as long, here 1.755 times) and 400 steps of elastic as long "
+        "as those of 8 learners without latency, as if no step did fewer minibatches",
+        "1.08 to 1.11",
+        1.08 <= found.mean <= 1.11,
+        f"{found}; with the program's default detector {default}",
+    )
+    yield near(
+        "S2.2.latency",
         LOGS,
-        "scenario 2: speed-up of elastic over the baseline, in the released runs without gaps",
+        "scenario 2: time of the baseline over that without stragglers, which a policy that lost "
+        "nothing would save; the logs' elastic, whose steps take as long as without, saves",
         logged,
-        speed_up,
-        Tolerance(relative=0.02),
+        ratio(times[2, "baseline"], alone),
+        Tolerance(relative=0.01),
     )
     yield disagrees(
         "S2.2-bar",
@@ -192,6 +217,10 @@ def moderate(over):
         1 / BAR_TIMES[2, "elastic"],
         Tolerance(relative=0.02),
     )
+
+
+def inverse(one):
+    return Sample(1 / one.mean, one.error / one.mean**2, one.freedom)
 
 
 def across(times):
@@ -218,13 +247,11 @@ def across(times):
 
 def used_up(times):
     gain = paired_difference(times[1, "baseline"], times[1, "greedy"])
-    share = 100 * 19 / times[1, "baseline"].mean
-    return holds(
+    share = 100 * gain.mean / times[1, "baseline"].mean
+    return skipped(
         "S5.gain",
-        "derived",
-        f"scenario 1: two switches more, of 19 s each ({share:.2g} % of the job), use up what greedy "
-        "saves",
-        "less than 38 s",
-        gain.mean < 38,
-        f"{gain} s",
+        BARS,
+        "scenario 1: two switches more, of 19 s each, use up the 1.8 % that greedy saves",
+        f"the 1.8 % are not reproduced (S2.1.greedy): greedy saves {gain} s here, {share:.2g} %, so "
+        "that any switch of more than half of it uses it up",
     )

@@ -2,14 +2,15 @@
 times."""
 
 import numpy as np
-from claims import Tolerance, holds, near, sample
+from claims import Tolerance, holds, near, sample, skipped
 from figures import PLOTTED, SIMULATED, THEORY, Figure, Series, side_by_side
 from outputs import band_of, digitised, means
 from papers.li2021.setups import ALL, LOGS, SETUPS, accuracies, scenario_of, share_of, shares_of
 
-# The highest accuracy of the logs' table that the mean curve of Sync-Switch reaches, and the
-# speed-up over BSP to the target.
-TARGETS = {1: (0.91, 4.0), 2: (0.74, 1.6), 3: (0.91, 1.1)}
+# The highest accuracy of the logs' table that the mean curve of Sync-Switch reaches.
+TARGETS = {1: 0.91, 2: 0.74, 3: 0.91}
+# What the paper's speed-ups to BSP's converged accuracy come to.
+TOLD = "4.0, 1.6 and 1.1"
 PROTOCOLS = ("BSP", "ASP", "Sync-Switch")
 HOW = (
     "mean accuracies of the released runs against work, on simulated times (the task is not trained "
@@ -21,19 +22,12 @@ def time_to_accuracy(outputs):
     clocks = {setup: clocks_of(outputs, setup) for setup in SETUPS}
     speed_ups = {}
     claims = []
-    for setup, (target, wanted) in TARGETS.items():
-        reached = {name: seconds_to(setup, name, target, clocks[setup]) for name in accuracies(setup)}
-        speed_ups[setup] = sample(reached["BSP"].values / reached["Sync-Switch"].values)
-        claims.append(
-            near(
-                f"T6.setup-{setup}",
-                LOGS,
-                f"setup {setup}, {HOW}: time of BSP to {target} over that of Sync-Switch",
-                wanted,
-                speed_ups[setup],
-                Tolerance(relative=0.05),
-            )
-        )
+    for row in digitised("li2021", "times_to_accuracy"):
+        setup, target = int(row["setup"]), float(row["accuracy"])
+        found = speed_up(setup, target, clocks[setup])
+        if target == TARGETS[setup]:
+            speed_ups[setup] = found
+        claims.append(to_accuracy(setup, target, float(row["BSP"]) / float(row["Sync-Switch"]), found))
     claims += [in_order(speed_ups), asp_never()]
     return [*(curves_figure(setup, clocks[setup]) for setup in SETUPS), bars(clocks)], claims
 
@@ -63,12 +57,37 @@ def seconds_to(setup, protocol, target, clocks):
     return sample([np.interp(work, *clock) if np.isfinite(work) else np.nan for clock in clocks[protocol]])
 
 
+def speed_up(setup, target, clocks):
+    """Time of BSP over that of Sync-Switch."""
+    bsp, hybrid = (seconds_to(setup, name, target, clocks) for name in ("BSP", "Sync-Switch"))
+    return sample(bsp.values / hybrid.values)
+
+
+def to_accuracy(setup, target, wanted, found):
+    """Against the row of the logs' table that is for the same accuracy."""
+    told = (
+        f"setup {setup}, {HOW}: time of BSP to {target:g} over that of Sync-Switch. Here when their mean "
+        "reaches it, in the logs the mean over the runs that do, each at one of its evaluations"
+    )
+    where = f"T6.setup-{setup}-{target:g}"
+    if np.isfinite(found.mean):
+        return near(where, LOGS, told, wanted, found, Tolerance(relative=0.05))
+    most = max(accuracies(setup)["Sync-Switch"][1])
+    return skipped(
+        where,
+        LOGS,
+        f"setup {setup}: time of BSP to {target:g} over that of Sync-Switch, {wanted:.3g} in the logs",
+        f"the mean of Sync-Switch's runs does not get beyond {most:g}; some of the runs do",
+    )
+
+
 def in_order(speed_ups):
     found = [speed_ups[setup].mean for setup in SETUPS]
     return holds(
         "T6.order",
         LOGS,
-        f"{HOW}: speed-ups to those accuracies",
+        f"{HOW}: speed-ups to {', '.join(f'{one:g}' for one in TARGETS.values())}, the highest accuracies "
+        f"that the means reach; the paper's, to that of BSP, are about {TOLD}",
         "setup 1 > setup 2 > setup 3 > 1",
         found[0] > found[1] > found[2] > 1,
         ", ".join(f"{one:.4g}" for one in found),
@@ -82,8 +101,8 @@ def asp_never():
         LOGS,
         "setups 1 and 2: the mean accuracy of ASP's released runs is below those accuracies at all "
         "times, so that it has no time (setup 3: it diverges)",
-        ", ".join(f"below {TARGETS[setup][0]}" for setup in most),
-        all(value < TARGETS[setup][0] for setup, value in most.items()),
+        ", ".join(f"below {TARGETS[setup]}" for setup in most),
+        all(value < TARGETS[setup] for setup, value in most.items()),
         ", ".join(f"at most {value}" for value in most.values()),
     )
 
@@ -95,13 +114,13 @@ def curves_figure(setup, clocks):
         "time (seconds)",
         "test accuracy",
         note="Mean accuracies of the released runs against work, on simulated times; the line is the "
-        "accuracy of T6.",
+        "accuracy of T6.order.",
     )
     for name in PROTOCOLS:
         work, accuracy = accuracies(setup).get(name, ([], []))  # ASP diverges in setup 3
         times = np.mean([np.interp(work, *clock) for clock in clocks[name]], axis=0)
         figure.series.append(Series(name, SIMULATED, list(times), accuracy, None, True))
-    end, target = max(figure.series[0].x), TARGETS[setup][0]
+    end, target = max(figure.series[0].x), TARGETS[setup]
     figure.series.append(Series("target", THEORY, [0, end], [target, target]))
     return figure
 

@@ -1,9 +1,10 @@
 """How long a run is that begins in BSP: items T1, T3 to T5."""
 
-from claims import Tolerance, all_near, disagrees, holds, near, ratio, scaled
+import numpy as np
+from claims import Tolerance, all_near, disagrees, holds, near, ratio, sample, scaled
 from figures import PLOTTED, SIMULATED, THEORY, Figure, Series, side_by_side
 from outputs import band_of, means
-from papers.li2021.setups import ALL, BARS, LOGS, SETUPS, seconds, shares_of
+from papers.li2021.setups import ALL, BARS, LOGS, SETUPS, scenario_of, seconds, share_of, shares_of
 
 # Where the paper switches, the range of the speed-up.
 SPEED_UPS = {1: (4.8, 5.3), 2: (1.6, 1.75), 3: (1.8, 1.95)}
@@ -17,7 +18,7 @@ def times(outputs):
     claims = []
     for setup, found in runs.items():
         claims += [throughput(setup, found), *shares(setup, found), speed_up(setup, found)]
-    claims += [speed_up_at_5(runs[1]), announced_share(), *over_asp(runs), headline()]
+    claims += [speed_up_at_5(outputs, runs[1]), announced_share(), *over_asp(runs), headline()]
     return [bars(runs), shares_figure(runs)], claims
 
 
@@ -112,9 +113,21 @@ def speed_up(setup, found):
     )
 
 
-def speed_up_at_5(found):
-    words = "setup 1: speed-up of the switch at 5 %, which the runs behind the paper's bar make"
-    return near("T4.setup-1-at-5", BARS, words, 5.13, ratio(found[1.0], found[0.05]), NEAR)
+def speed_up_at_5(outputs, found):
+    """Of the runs behind the paper's bar, over their base: BSP's logs end at step 7,901 of 8,000."""
+    curves = outputs.curves(scenario_of(1), share_of, "gradients", "time")[1.0]
+    base = sample([np.interp(8 * 7901, work, time) for work, time in curves])
+    measured, whole = ratio(base, found[0.05]), ratio(found[1.0], found[0.05])
+    low, high = SPEED_UPS[1]
+    return holds(
+        "T4.setup-1-at-5",
+        BARS,
+        "setup 1: speed-up of the switch at 5 %, which the runs behind the paper's bar make, over what "
+        "the authors divide by, BSP until step 7,901 of 8,000 (10,532 s in the logs): 5.13X",
+        f"{low} to {high}",
+        low <= measured.mean <= high,
+        f"{measured}; over all of BSP, {found[1.0].mean:,.0f} s: {whole}",
+    )
 
 
 def announced_share():
