@@ -163,7 +163,7 @@ class BlockDevice final : public Device {
     for (const Rule& rule : tape.rules) {
       const RmsProp rmsprop = rule.rmsprop.value_or(RmsProp{.decay = -1, .epsilon = 0});
       rules_.push_back({rule.momentum, rule.ema, rule.distance, rmsprop.decay, rmsprop.epsilon,
-                        rule.nesterov, rule.from_rest});
+                        rule.nesterov, rule.of_gradients, rule.from_rest});
       run.velocity = run.velocity || rule.momentum != 0;
       run.mean_square = run.mean_square || rule.rmsprop;
       run.average = run.average || rule.ema != 0;

@@ -40,19 +40,33 @@ void rescale(const State<Real>& base, const RmsProp& rule, double rate, std::spa
   }
 }
 
+/// Nothing can be divided by it.
 template <class Real>
-void descend(const State<Real>& base, const Rule& rule, std::span<const Real> step,
+bool vanishes(double rate) {
+  return !(rate >= std::numeric_limits<Real>::min());
+}
+
+template <class Real>
+void descend(const State<Real>& base, const Rule& rule, double rate, std::span<const Real> step,
              State<Real>& out) {
   if (base.velocity.empty()) {
     for (std::size_t j = 0; j < step.size(); ++j) out.w[j] = base.w[j] - step[j];
     return;
   }
+  if (rule.of_gradients && vanishes<Real>(rate)) {
+    out.velocity = base.velocity;
+    out.w = base.w;
+    return;
+  }
   const Real momentum = static_cast<Real>(rule.momentum);
   const Real kept = rule.from_rest ? Real(0) : momentum;
+  const Real of_step = static_cast<Real>(rule.of_gradients ? 1 / rate : 1);
+  const Real scale = static_cast<Real>(rule.of_gradients ? rate : 1);
   for (std::size_t j = 0; j < step.size(); ++j) {
-    const Real velocity = kept * base.velocity[j] + step[j];
+    const Real change = of_step * step[j];
+    const Real velocity = kept * base.velocity[j] + change;
     out.velocity[j] = velocity;
-    out.w[j] = base.w[j] - (rule.nesterov ? momentum * velocity + step[j] : velocity);
+    out.w[j] = base.w[j] - scale * (rule.nesterov ? momentum * velocity + change : velocity);
   }
 }
 
@@ -110,14 +124,14 @@ void apply_rule(const State<Real>& base, const Rule& rule, const Statistics& sta
   out.velocity.resize(base.velocity.size());
   out.mean_square.resize(base.mean_square.size());
   out.average.resize(base.average.size());
-  const bool vanishing = !(rate >= std::numeric_limits<Real>::min());
+  const bool vanishing = vanishes<Real>(rate);
   const std::span<Real> learning = learnt(step, statistics);
   if (rule.rmsprop && !vanishing) {
     rescale(base, *rule.rmsprop, rate, learning, out);
   } else if (!base.mean_square.empty()) {
     out.mean_square = base.mean_square;
   }
-  descend<Real>(base, rule, learning, out);
+  descend<Real>(base, rule, rate, learning, out);
   if (vanishing)
     std::ranges::copy(carried<const Real>(base.w, statistics),
                       carried<Real>(out.w, statistics).begin());

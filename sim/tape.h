@@ -83,12 +83,18 @@ struct RmsProp {
 /// What acts once per update: v' = momentum v + sum of weight g;  w' = w - v', or with Nesterov's
 /// look-ahead w' = w - (momentum v' + sum of weight g).
 ///
+/// Of gradients: v' = momentum v + g,  w' = w - rate v', or w' = w - rate (momentum v' + g), where
+/// rate is the sum of weights and g the mean of the gradients by them; an update whose weights
+/// vanish leaves v and w.  The same at one rate; where the rate changes, what v has carried on
+/// changes with it.
+///
 /// From rest: with v = 0.  With a distance the weight of a gradient computed at w_at is first
 /// multiplied by min(1, distance / ||w - w_at||^2).  With ema, a' = ema a + (1 - ema) w' from a =
 /// w_0 is evaluated in place of w'.
 struct Rule {
   double momentum = 0;
   bool nesterov = false;
+  bool of_gradients = false;
   bool from_rest = false;
   std::optional<RmsProp> rmsprop = {};
   double ema = 0;       // 0: w' itself

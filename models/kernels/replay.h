@@ -11,7 +11,7 @@ namespace gradrace::kernels {
 struct KernelRule {
   double momentum, ema, distance;
   double decay, epsilon;  // of rmsprop; decay < 0: none
-  bool nesterov, from_rest;
+  bool nesterov, of_gradients, from_rest;
 };
 
 /// Lowering's use and step, and tape's recipe.
@@ -80,11 +80,14 @@ template <class Real, class Block>
 GRADRACE_HD void move(const Block& block, const KernelRule& rule, const StateAt<Real>& base,
                       double rate, double least, const Real* step, const StateAt<Real>& out,
                       std::uint32_t learnt) {
-  const bool rescaled = rule.decay >= 0 && rate >= least;
+  const bool vanishing = !(rate >= least), still = rule.of_gradients && vanishing;
+  const bool rescaled = rule.decay >= 0 && !vanishing;
   const Real decay = static_cast<Real>(rule.decay), epsilon = static_cast<Real>(rule.epsilon);
   const Real per_rate = rescaled ? static_cast<Real>(1 / rate) : Real{0};
   const Real momentum = static_cast<Real>(rule.momentum);
-  const Real kept = rule.from_rest ? Real{0} : momentum;
+  const Real kept = still ? Real{1} : rule.from_rest ? Real{0} : momentum;
+  const Real of_step = static_cast<Real>(still ? 0 : rule.of_gradients ? 1 / rate : 1);
+  const Real scale = static_cast<Real>(still ? 0 : rule.of_gradients ? rate : 1);
   const Real share = static_cast<Real>(1 - rule.ema);
   each(block, learnt, [&](std::uint32_t j) {
     Real change = step[j];
@@ -98,9 +101,10 @@ GRADRACE_HD void move(const Block& block, const KernelRule& rule, const StateAt<
       out.mean_square[j] = s;
     }
     if (out.velocity != nullptr) {
+      change *= of_step;
       const Real velocity = kept * base.velocity[j] + change;
       out.velocity[j] = velocity;
-      change = rule.nesterov ? momentum * velocity + change : velocity;
+      change = scale * (rule.nesterov ? momentum * velocity + change : velocity);
     }
     const Real w = base.w[j] - change;
     out.w[j] = w;

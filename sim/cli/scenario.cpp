@@ -31,12 +31,20 @@ void visit_rmsprop(Fields& fields, std::optional<RmsProp>& rmsprop) {
   fields.close();
 }
 
+constexpr std::string_view momenta[] = {"steps", "gradients"};
+
 void visit_optimiser(Fields& fields, Point& point) {
   if (!fields.open("optimiser", Need::defaulted, "what is done with gradients besides averaging"))
     return;
   std::optional<double> clip;
   fields.real("momentum", point.rule.momentum, Need::defaulted, from_below(0, 1),
               "v' = momentum v + eta g, w' = w - v'");
+  std::string of = "steps";
+  fields.choice(
+      "momentum_of", of, momenta, Need::defaulted,
+      "gradients: v' = momentum v + g, w' = w - eta v', as TensorFlow and PyTorch have it; "
+      "then what is carried on follows the learning rate when that changes");
+  point.rule.of_gradients = of == "gradients";
   fields.flag("nesterov", point.rule.nesterov, Need::defaulted,
               "look ahead: w' = w - (momentum v' + eta g)");
   fields.real("clip", clip, positive(),

@@ -262,6 +262,8 @@ const Rule rules[] = {
     {.momentum = 0.9},
     {.momentum = 0.9, .nesterov = true},
     {.momentum = 0.9, .nesterov = true, .from_rest = true},
+    {.momentum = 0.9, .of_gradients = true},
+    {.momentum = 0.9, .nesterov = true, .of_gradients = true, .distance = 1e-3},
     {.rmsprop = RmsProp{}},
     {.ema = 0.9},
     {.distance = 1e-3},

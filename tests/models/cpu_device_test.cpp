@@ -96,8 +96,10 @@ class DirectLoop : public Observer {
         mean_square_[i] = decay * mean_square_[i] + (1 - decay) * g * g;
         step[i] = rates / k * g / std::sqrt(mean_square_[i] + epsilon);
       }
-      velocity_[i] = rule.momentum * velocity_[i] + step[i];
-      w_[i] -= rule.nesterov ? rule.momentum * velocity_[i] + step[i] : velocity_[i];
+      const double rate = rule.of_gradients ? rates / k : 1;
+      velocity_[i] = rule.momentum * velocity_[i] + step[i] / rate;
+      w_[i] -=
+          rate * (rule.nesterov ? rule.momentum * velocity_[i] + step[i] / rate : velocity_[i]);
       average_[i] = rule.ema * average_[i] + (1 - rule.ema) * w_[i];
     }
     applied_ += update.gradients.size();
@@ -150,6 +152,8 @@ const char* const optimisers[] = {
     R"({"momentum": 0})",
     R"({"momentum": 0.9})",
     R"({"momentum": 0.9, "nesterov": true})",
+    R"({"momentum": 0.9, "momentum_of": "gradients"})",
+    R"({"momentum": 0.9, "momentum_of": "gradients", "nesterov": true})",
     R"({"clip": 0.3})",
     R"({"ema": 0.95})",
     R"({"rmsprop": {}})",
