@@ -61,7 +61,7 @@ void read_momenta(Fields& fields, Phase& phase) {
   constexpr std::array<std::string_view, 2> velocities{"keep", "reset"};
   fields.reals("momentum", phase.momenta, Need::none, from_below(0, 1),
                "in place of optimiser.momentum; of a list one after another, the last to the end");
-  if (fields.has("momentum") && phase.momenta.empty())
+  if (fields.good() && fields.has("momentum") && phase.momenta.empty())
     fields.complain("momentum", "must hold at least one number, got none");
   std::optional<std::uint64_t> every;
   fields.integer("momentum_every", every, at_least(1),
@@ -90,6 +90,14 @@ void read_stragglers(Fields& fields, Phase& phase, bool last) {
 }
 
 }  // namespace
+
+bool Phase::ends_with(const Phase& before) const {
+  const auto met = [](double end, double earlier) {
+    return earlier < Ends::never && end <= earlier;
+  };
+  return met(ends.gradients, before.ends.gradients) || met(ends.epochs, before.ends.epochs) ||
+         met(ends.updates, before.ends.updates) || met(ends.time, before.ends.time);
+}
 
 std::vector<Change> Phase::changes() const {
   std::vector<Change> result(std::max<std::size_t>(1, momenta.size()), change);

@@ -39,6 +39,9 @@ struct Phase {
   StragglerPolicyProduct stragglers;  // null: they are nothing special
   Ends ends;
 
+  /// Whether it would be over as soon as `before`, whose end is of the same kind, is.
+  bool ends_with(const Phase& before) const;
+
   bool from_rest() const { return velocity == "reset"; }
 
   /// What it follows: the changes for each of its momenta, before them that of a first update from

@@ -316,6 +316,12 @@ MakeProtocol read(Fields& fields, const Setting& setting) {
   for (std::size_t i = 0; i < count; ++i) {
     fields.open_item(i);
     phases.push_back(read_phase(fields, setting, i + 1 == count));
+    if (fields.good() && i > 0 && phases[i].ends_with(phases[i - 1])) {
+      fields.complain("end",
+                      "is met as soon as that of the phase before: ends count from the start "
+                      "of the run",
+                      "a later one");
+    }
     fields.close();
   }
   if (count > 0) fields.close();

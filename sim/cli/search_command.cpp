@@ -262,13 +262,13 @@ double target_of(const SettingRuns& first, const SearchOptions& options) {
   return target;
 }
 
-/// With as many runs of a setting or fewer, of a new job, whose target takes as many of the first
-/// protocol, and of one that recurs.
+/// With as many runs of a setting or fewer, above 10 by halves, of a new job, whose target takes as
+/// many of the first protocol, and of one that recurs.
 std::vector<SearchRule> cheaper_rules(SearchRule rule) {
   std::vector<SearchRule> rules;
   for (const bool is_new : {true, false}) {
     if (is_new && rule.first_runs == 0) continue;
-    for (std::uint32_t runs = rule.runs; runs > 0; --runs) {
+    for (std::uint32_t runs = rule.runs; runs > 0; runs = runs > 10 ? runs / 2 : runs - 1) {
       rules.push_back({rule.beta, rule.settings, runs, is_new ? runs : 0});
     }
   }

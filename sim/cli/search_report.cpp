@@ -132,8 +132,11 @@ std::string success_text(const Search& search) {
   return short_number(100 * success.share, 3) + " % of " + std::to_string(search.searches) +
          " searches with runs drawn anew from these end there too (95 % interval " +
          short_number(100 * success.low, 3) + " to " + short_number(100 * success.high, 3) +
-         " %,\n           as if these runs were all there are: " +
-         count_text(search.rule.runs, "run") + " a setting tell little of others)\n";
+         " %,\n           as if these runs were all there are" +
+         (search.rule.runs < 20
+              ? ": " + count_text(search.rule.runs, "run") + " a setting tell little of others"
+              : "") +
+         ")\n";
 }
 
 std::string pays_after(const SearchCost& cost) {

@@ -329,7 +329,7 @@ class Refused(SearchTest):
         sync, last = JOB["protocol"]["phases"]
         others = {
             "of a protocol of two phases": changed(JOB, protocol={"kind": "async"}),
-            "of a protocol of two phases, ": with_phases(sync, sync, last),
+            "of a protocol of two phases, ": with_phases(sync, {**sync, "end": {"work": 0.95}}, last),
             "has another end": with_phases({**sync, "end": {"updates": 10}}, last),
             "this one has another end": with_phases({**sync, "end": {"work": 0.5, "updates": 10}}, last),
             "takes a single point": changed(JOB, sweep={"cluster.learners": [2, 4]}),

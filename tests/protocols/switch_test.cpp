@@ -229,6 +229,19 @@ TEST_CASE("switch: momenta follow each other by the gradients of the phase, work
     CHECK(w(curve[i]) == doctest::Approx(by_hand[i]).epsilon(1e-12));
 }
 
+TEST_CASE("switch: momentum of gradients follows the rate at a switch, worked by hand") {
+  const auto curve = descent(R"({"kind": "switch", "phases": [
+      {"protocol": {"kind": "async"}, "end": {"updates": 2}},
+      {"protocol": {"kind": "async"}, "learning_rate": {"kind": "constant", "eta": 0.01}}]})",
+                             R"("stop": {"updates": 3},
+                                "optimiser": {"momentum": 0.5, "momentum_of": "gradients"})");
+  REQUIRE(curve.size() == 4);
+  // v = 1, 0.5 + 0.9, 0.7 + 0.76; w = 1 - 0.1, 0.9 - 0.14, 0.76 - 0.0146: of steps it were 0.6824.
+  const double by_hand[] = {1, 0.9, 0.76, 0.7454};
+  for (std::size_t i = 0; i < 4; ++i)
+    CHECK(w(curve[i]) == doctest::Approx(by_hand[i]).epsilon(1e-12));
+}
+
 TEST_CASE("switch: a phase can begin from rest, worked by hand") {
   const auto after = [](const std::string& optimiser, const std::string& velocity) {
     return descent(R"({"kind": "switch", "phases": [
