@@ -47,8 +47,8 @@ NOT_MODELLED = (
 NEEDS_A_GPU = (
     of_paper("dutta2021", "22.CNN-on-CIFAR-10")
     | of_paper(
-        "li2021", "A1.setup1-resnet32", "A1.setup2-resnet50", "A3.setup3-resnet32",
-        "A8.setup1-resnet32-momentum", "S3.scenario1-resnet32",
+        "li2021", "A1.resnet-1", "A1.resnet-1.above-ASP", "A1.resnet-2", "A1.resnet-2.above-ASP",
+        "A3.resnet", "A4.resnet", "A8.resnet", "S3.resnet",
     )
     | of_paper("pan2017", "5.cnn", "9.cnn", "11.cnn", "12.cnn")
     | of_paper("zhang2016", "5.cnn")
