@@ -34,6 +34,10 @@ FAIL_ON_DATA = of_paper(
     "10.mnist-106-10", "10.mnist-106-12", "10.mnist-106-15", "10.mnist-212-8.5", "10.mnist-212-10",
     "10.mnist-212-12", "10.mnist-212-15", "10.mnist-margin-8.5", "10.mnist-margin-10",
     "10.mnist-margin-12", "10.mnist-margin-15", "11.mild-15",
+) | of_paper(
+    "li2021", "A1.setup-1.as-BSP", "A4.between", "A5.setup-1.flat", "A6.at-its-end",
+    "A6.equal-time-0.5", "A6.equal-time-0.7", "A6.equal-time-0.85", "A6.equal-time-0.88",
+    "S3.elastic", "S3.elastic-above-greedy", "S3.greedy",
 )  # fmt: skip
 KNOWN_TO_FAIL = FAIL | FAIL_ON_DATA if HAS_DATA else FAIL
 
@@ -47,8 +51,8 @@ NOT_MODELLED = (
 NEEDS_A_GPU = (
     of_paper("dutta2021", "22.CNN-on-CIFAR-10")
     | of_paper(
-        "li2021", "A1.setup1-resnet32", "A1.setup2-resnet50", "A3.setup3-resnet32",
-        "A8.setup1-resnet32-momentum", "S3.scenario1-resnet32",
+        "li2021", "A1.resnet-1", "A1.resnet-1.above-ASP", "A1.resnet-2", "A1.resnet-2.above-ASP",
+        "A3.resnet", "A4.resnet", "A8.resnet", "S3.resnet",
     )
     | of_paper("pan2017", "5.cnn", "9.cnn", "11.cnn", "12.cnn")
     | of_paper("zhang2016", "5.cnn")

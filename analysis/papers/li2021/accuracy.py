@@ -162,24 +162,24 @@ def varies(setup, task, samples):
 def knee(setup, task, samples, times):
     """A5."""
     at, bsp, asp = KNEE[setup], samples[1], samples[0]
-    lost = paired_difference(bsp, asp).mean
-    regained = 1 - paired_difference(bsp, samples[at]).mean / lost
+    lost = paired_difference(bsp, asp)
+    regained = 1 - paired_difference(bsp, samples[at]).mean / lost.mean
     yield holds(
         f"A5.setup-{setup}.steep",
         SOURCE,
         f"{task}: the first {100 * at:g} % of BSP regain most of what ASP loses",
-        "> 3/4",
-        regained > 0.75,
-        f"{regained:.3f} of {lost:.4f}",
+        "> 3/4, of what is > 0 by more than 4 standard errors",
+        is_above(lost) and regained > 0.75,
+        f"{regained:.3f} of {lost}",
     )
     rest = {share: one for share, one in samples.items() if at <= share < 1}
-    far = {share: paired_difference(bsp, one).mean / spread(one) for share, one in rest.items()}
+    far = {share: paired_difference(bsp, one).mean / spread(bsp) for share, one in rest.items()}
     worst = max(far, key=lambda share: abs(far[share]))
     yield holds(
         f"A5.setup-{setup}.flat",
         SOURCE,
         f"{task}: from {100 * at:g} % on the accuracy is BSP's",
-        "within one standard deviation of the share's runs",
+        f"within one standard deviation of BSP's runs, {spread(bsp):.2g}",
         abs(far[worst]) <= 1,
         f"worst of {len(far)}: {far[worst]:.2f} of it at {100 * worst:g} %",
     )

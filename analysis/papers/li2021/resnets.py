@@ -14,37 +14,39 @@ NETS = {
     3: "ResNet32 on CIFAR-10, 16 learners",
 }
 LOSS = {1: 0.026, 2: 0.038}  # of ASP's accuracy, in the figures
+# {scenario: {id: what is judged}}
+ROWS = {
+    "gpu/setup1_resnet32": {
+        "A1.resnet-1": f"{NETS[1]}: accuracy of BSP less that of Sync-Switch",
+        "A1.resnet-1.above-ASP": f"{NETS[1]}: accuracy of Sync-Switch less that of ASP",
+        "A4.resnet": f"{NETS[1]}: ASP first for half of the work ends below BSP: by",
+    },
+    "gpu/setup2_resnet50": {
+        "A1.resnet-2": f"{NETS[2]}: accuracy of BSP less that of Sync-Switch",
+        "A1.resnet-2.above-ASP": f"{NETS[2]}: accuracy of Sync-Switch less that of ASP",
+    },
+    "gpu/setup3_resnet32": {
+        "A3.resnet": f"{NETS[3]}: BSP and the switch at 50 % finish, ASP and the switch at 25 % diverge",
+    },
+    "gpu/setup1_resnet32_momentum": {
+        "A8.resnet": f"{NETS[1]}, switch at 10 %: final accuracy, momentum unchanged less zero",
+    },
+    "gpu/scenario1_resnet32": {
+        "S3.resnet": f"{NETS[1]}, scenario 1: accuracy of the baseline less that of greedy",
+    },
+}
+CLAIMS = {id: claim for rows in ROWS.values() for id, claim in rows.items()}
 
 
 def resnets(outputs):
-    parts = {
-        "A1": [lambda o: levels(o, 1), lambda o: levels(o, 2)],
-        "A3": [fails],
-        "A8": [momenta],
-        "S3": [policies],
-    }
     claims = []
-    for item, functions in parts.items():
-        for function in functions:
-            try:
-                claims += function(outputs)
-            except Missing as reason:
-                claims.append(left_out(item, reason))
+    for judge in (lambda o: levels(o, 1), lambda o: levels(o, 2), fails, momenta, policies):
+        try:
+            claims += judge(outputs)
+        except Missing as missing:
+            rows = ROWS[missing.scenario].items()
+            claims += [skipped(id, "figures", claim, str(missing)) for id, claim in rows]
     return [], claims
-
-
-def left_out(item, missing):
-    place = missing.scenario.removeprefix("gpu/")
-    return skipped(f"{item}.{place}".replace("_", "-"), "figures", WORDS[place], str(missing))
-
-
-WORDS = {
-    "setup1_resnet32": f"{NETS[1]}: BSP and Sync-Switch above ASP, knee at 5 %, BSP first",
-    "setup2_resnet50": f"{NETS[2]}: BSP and Sync-Switch above ASP, knee at 12.5 %",
-    "setup3_resnet32": f"{NETS[3]}: ASP and the switch at 25 % diverge, that at 50 % is BSP",
-    "setup1_resnet32_momentum": f"{NETS[1]}: unchanged momentum ends highest, zero lowest",
-    "scenario1_resnet32": f"{NETS[1]}, scenario 1: greedy loses accuracy, elastic does not",
-}
 
 
 def levels(outputs, setup):
@@ -53,35 +55,30 @@ def levels(outputs, setup):
     by_arm = accuracies(outputs, scenario, arm_of)
     switch = f"BSP {100 * SWITCH[setup]:g} %, ASP"
     bsp, hybrid, asp = (by_arm[name] for name in ("BSP", switch, "ASP"))
+    id = f"A1.resnet-{setup}"
+    gap = paired_difference(bsp, hybrid)
     yield holds(
-        f"A1.resnet-{setup}",
+        id,
         "figures",
-        f"{NETS[setup]}: accuracy of BSP less that of Sync-Switch",
+        CLAIMS[id],
         f"within one standard deviation of BSP's runs, {spread(bsp):.2g}",
-        abs(paired_difference(bsp, hybrid).mean) <= spread(bsp),
-        f"{bsp} and {hybrid}",
+        abs(gap.mean) <= spread(bsp),
+        f"{gap} ({bsp} and {hybrid})",
     )
-    yield above(
-        f"A1.resnet-{setup}.above-ASP",
-        f"figures ({LOSS[setup]:g}; ordering)",
-        f"{NETS[setup]}: accuracy of Sync-Switch less that of ASP",
-        paired_difference(hybrid, asp),
-        errors=3,
-    )
+    source = f"figures ({LOSS[setup]:g}; ordering)"
+    yield exceeds(f"{id}.above-ASP", source, hybrid, asp)
     if setup == 1:
-        yield above(
-            "A4.resnet",
-            "released logs (0.027 lower; ordering)",
-            f"{NETS[setup]}: ASP first for half of the work ends below BSP: by",
-            paired_difference(bsp, by_arm["ASP 50 %, BSP"]),
-            errors=3,
-        )
+        source = "released logs (0.027 lower; ordering)"
+        yield exceeds("A4.resnet", source, bsp, by_arm["ASP 50 %, BSP"])
+
+
+def exceeds(id, source, one, other):
+    return above(id, source, CLAIMS[id], paired_difference(one, other), errors=3)
 
 
 def fails(outputs):
-    scenario = "gpu/setup3_resnet32"
     statuses = {}
-    for row in outputs.runs(scenario):
+    for row in outputs.runs("gpu/setup3_resnet32"):
         statuses.setdefault(arm_of(row), set()).add(row["status"])
     wanted = {
         "BSP": {"finished"},
@@ -89,33 +86,18 @@ def fails(outputs):
         "BSP 25 %, ASP": {"diverged"},
         "ASP": {"diverged"},
     }
+    told = "; ".join(f"{arm}: {', '.join(sorted(of))}" for arm, of in statuses.items())
     yield holds(
-        "A3.resnet",
-        "setup 3",
-        WORDS["setup3_resnet32"],
-        f"{wanted}",
-        statuses == wanted,
-        f"{statuses}",
+        "A3.resnet", "setup 3", CLAIMS["A3.resnet"], "in every run", statuses == wanted, told
     )
 
 
 def momenta(outputs):
     final = accuracies(outputs, "gpu/setup1_resnet32_momentum", variant)
-    yield above(
-        "A8.resnet",
-        "released logs (0.045; ordering)",
-        f"{NETS[1]}, switch at 10 %: final accuracy, momentum unchanged less zero",
-        paired_difference(final[UNCHANGED], final[ZERO]),
-        errors=3,
-    )
+    yield exceeds("A8.resnet", "released logs (0.045; ordering)", final[UNCHANGED], final[ZERO])
 
 
 def policies(outputs):
     found = accuracies(outputs, "gpu/scenario1_resnet32", policy)
-    yield above(
-        "S3.resnet",
-        "figures (0.0205; ordering)",
-        f"{NETS[1]}, scenario 1: accuracy of the baseline less that of greedy",
-        paired_difference(found["baseline"], found["greedy"]),
-        errors=3,
-    )
+    source = "figures (0.0205; ordering)"
+    yield exceeds("S3.resnet", source, found["baseline"], found["greedy"])
