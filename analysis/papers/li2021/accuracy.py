@@ -7,7 +7,7 @@ import numpy as np
 from claims import above, holds, is_above, paired_difference
 from figures import PLOTTED, SIMULATED, Figure, Series
 from outputs import band_of, means
-from papers.li2021.trained import TASKS, accuracies, arm_of, of_first, spread, told
+from papers.li2021.trained import TASKS, accuracies, arm_of, gaps_figure, of_first, spread, told
 from replicas import jackknife
 
 # Share of the work done in BSP: accuracy in the released logs.
@@ -31,8 +31,13 @@ LOGS = {
 SWITCH = {1: 0.0625, 2: 0.125}  # of Sync-Switch
 KNEE = {1: 0.05, 2: 0.125}
 ORDERS = "setup1_which_order_learns_best"
-ORDER = ("BSP", "BSP 50 %, ASP", "ASP 25 %, BSP", "ASP 50 %, BSP", "ASP")
-ORDER_LOGS = (0.9188, 0.9221, 0.9064, 0.8914, 0.8918)
+ORDER = {
+    "BSP": 0.9188,
+    "BSP 50 %, ASP": 0.9221,
+    "ASP 25 %, BSP": 0.9064,
+    "ASP 50 %, BSP": 0.8914,
+    "ASP": 0.8918,
+}
 SOURCE = "released logs (ordering)"
 
 
@@ -233,22 +238,14 @@ def orders(outputs):
             f"{paired_difference(quarter, asp)} and {paired_difference(bsp, quarter)}",
         ),
     ]
-    return [order_figure(found)], claims
-
-
-def order_figure(found):
-    figure = Figure(
-        "orders",
-        "Accuracy at the end by order, less that of BSP",
-        "",
-        "accuracy less that of BSP",
-        ticks=list(ORDER),
-        note=f"Simulated: {TASKS[1]}: {told(found)}. As plotted: ResNet32.",
-    )
-    gaps = [paired_difference(found[name], found["BSP"]) for name in ORDER]
-    places = list(range(len(ORDER)))
-    figure.series = [
-        Series("order", SIMULATED, places, means(gaps), band_of(gaps)),
-        Series("order", PLOTTED, places, [accuracy - ORDER_LOGS[0] for accuracy in ORDER_LOGS]),
-    ]
-    return figure
+    return [
+        gaps_figure(
+            "orders",
+            "Accuracy at the end by order, less that of BSP",
+            found,
+            ORDER,
+            label="order",
+            first="BSP",
+            task=f"{TASKS[1]}: {told(found)}",
+        )
+    ], claims

@@ -3,9 +3,7 @@
 import json
 
 from claims import above, chance, holds, paired_difference
-from figures import PLOTTED, SIMULATED, Figure, Series
-from outputs import band_of, means
-from papers.li2021.trained import accuracies
+from papers.li2021.trained import accuracies, gaps_figure
 
 SCENARIO = "scenario1_what_do_policies_cost_in_accuracy"
 TASK = (
@@ -44,7 +42,15 @@ def detours(outputs):
         ),
         *(keeps(name, found[name], clean, gap.mean / 2) for name in ("baseline", "elastic")),
     ]
-    return [figure(found)], claims
+    return [gaps_figure(
+        "detours",
+        "Scenario 1: accuracy at the end, less that of the baseline",
+        found,
+        PAPER,
+        label="policy",
+        first="the baseline",
+        task=TASK,
+    )], claims
 
 
 def keeps(name, one, clean, bound):
@@ -57,22 +63,3 @@ def keeps(name, one, clean, bound):
         abs(gap.mean) + chance(gap, 3) <= bound,
         str(gap),
     )
-
-
-def figure(found):
-    drawn = Figure(
-        "detours",
-        "Scenario 1: accuracy at the end, less that of the baseline",
-        "",
-        "accuracy less that of the baseline",
-        ticks=list(PAPER),
-        note=f"Simulated: {TASK}. As plotted: ResNet32.",
-    )
-    gaps = [paired_difference(found[name], found["baseline"]) for name in PAPER]
-    logged = [accuracy - PAPER["baseline"] for accuracy in PAPER.values()]
-    places = list(range(len(PAPER)))
-    drawn.series = [
-        Series("policy", SIMULATED, places, means(gaps), band_of(gaps)),
-        Series("policy", PLOTTED, places, logged),
-    ]
-    return drawn

@@ -3,9 +3,8 @@
 import json
 
 from claims import above, holds, is_above, nearest_to_0, paired_difference
-from figures import PLOTTED, SIMULATED, Figure, Series, curve_series
-from outputs import band_of, means
-from papers.li2021.trained import TASKS, accuracies
+from figures import Figure, curve_series
+from papers.li2021.trained import TASKS, accuracies, gaps_figure
 from replicas import mean_at
 
 SCENARIO = "setup1_which_momentum_after_the_switch"
@@ -42,7 +41,15 @@ def momentum(outputs):
     found = outputs.curves(SCENARIO, variant, "gradients", "test_error")
     curves = {name: [(x / x[-1], 1 - y) for x, y in of] for name, of in found.items()}
     claims = [*at_the_end(final), *after_the_switch(curves)]
-    return [curves_figure(curves), final_figure(final)], claims
+    return [curves_figure(curves), gaps_figure(
+        "momentum_final",
+        "Accuracy at the end by momentum after the switch",
+        final,
+        LOGS,
+        label="momentum",
+        first="unchanged momentum",
+        task=TASK,
+    )], claims
 
 
 def at_the_end(final):
@@ -92,23 +99,4 @@ def curves_figure(curves):
         note=f"{TASK}. Dotted: the switch, and where the rate falls to a tenth.",
     )
     figure.series = [curve_series(name, curves[name]) for name in LOGS]
-    return figure
-
-
-def final_figure(final):
-    figure = Figure(
-        "momentum_final",
-        "Accuracy at the end by momentum after the switch",
-        "",
-        "accuracy less that of unchanged momentum",
-        ticks=list(LOGS),
-        note=f"Simulated: {TASK}. As plotted: ResNet32.",
-    )
-    gaps = [paired_difference(final[name], final[UNCHANGED]) for name in LOGS]
-    logged = [accuracy - LOGS[UNCHANGED] for accuracy in LOGS.values()]
-    places = list(range(len(LOGS)))
-    figure.series = [
-        Series("momentum", SIMULATED, places, means(gaps), band_of(gaps)),
-        Series("momentum", PLOTTED, places, logged),
-    ]
     return figure

@@ -2,7 +2,9 @@
 
 import json
 
-from claims import sample
+from claims import paired_difference, sample
+from figures import PLOTTED, SIMULATED, Figure, Series
+from outputs import band_of, means
 
 TASKS = {
     1: "setup 1, a perceptron of 64 units on 8 x 8 digits in place of ResNet32 on CIFAR-10",
@@ -39,3 +41,26 @@ def spread(one):
 
 def told(samples):
     return ", ".join(f"{name}: {one}" for name, one in samples.items())
+
+
+def gaps_figure(name, title, found, logs, *, label, first, task):
+    """Accuracies at the end less that of the first of logs {arm: accuracy of ResNet32}.
+
+    found: {arm: Sample}; label: of the points; first: that arm in words; task: for the note.
+    """
+    figure = Figure(
+        name,
+        title,
+        "",
+        f"accuracy less that of {first}",
+        ticks=list(logs),
+        note=f"Simulated: {task}. As plotted: ResNet32.",
+    )
+    reference, *_ = logs
+    gaps = [paired_difference(found[arm], found[reference]) for arm in logs]
+    places = list(range(len(logs)))
+    figure.series = [
+        Series(label, SIMULATED, places, means(gaps), band_of(gaps)),
+        Series(label, PLOTTED, places, [accuracy - logs[reference] for accuracy in logs.values()]),
+    ]
+    return figure
