@@ -27,17 +27,13 @@ def of_paper(paper, *ids):
 
 # What gradrace does not reproduce: the page says why.
 FAIL = of_paper("pan2017", "8.best-free", "8.best-null-steps", "8.crowds") | of_paper(
-    "li2021", "S2.2.elastic", "T6.setup-1-0.88", "T6.setup-1-0.91", "T6.setup-2-0.6"
+    "li2021", "A4.between", "S2.2.elastic", "T6.setup-1-0.88", "T6.setup-1-0.91", "T6.setup-2-0.6"
 )
 FAIL_ON_DATA = of_paper(
     "pan2017", "9.mnist-53", "9.mnist-106", "10.mnist-53-10", "10.mnist-106-8.5",
     "10.mnist-106-10", "10.mnist-106-12", "10.mnist-106-15", "10.mnist-212-8.5", "10.mnist-212-10",
     "10.mnist-212-12", "10.mnist-212-15", "10.mnist-margin-8.5", "10.mnist-margin-10",
     "10.mnist-margin-12", "10.mnist-margin-15", "11.mild-15",
-) | of_paper(
-    "li2021", "A1.setup-1.as-BSP", "A4.between", "A5.setup-1.flat", "A6.at-its-end",
-    "A6.equal-time-0.5", "A6.equal-time-0.7", "A6.equal-time-0.85", "A6.equal-time-0.88",
-    "S3.elastic", "S3.elastic-above-greedy", "S3.greedy",
 )  # fmt: skip
 KNOWN_TO_FAIL = FAIL | FAIL_ON_DATA if HAS_DATA else FAIL
 
@@ -61,10 +57,7 @@ NEEDS_A_GPU = (
 NEEDS_DATA = (
     of_paper("dutta2018", "14.fig8", "15.fig9", "16.fig10", "17.fig11", "18.fig12")
     | of_paper("dutta2021", "22.mnist", "22.grey_cifar10")
-    | of_paper(
-        "li2021", "A1.digits", "A2.digits", "A4.orders", "A5.digits", "A6.behind_and_ahead",
-        "A7.at_the_switch", "A8.momentum", "A9.rates", "S3.detours",
-    )
+    | of_paper("li2021", "A8.momentum")
     | of_paper("pan2017", "9.fig8_mnist", "10.fig8_mnist", "11.fig2", "11.ramp")
     | of_paper("zhang2016", "5.fig3_softmax", "6.fig3_softmax", "5.fig3_perceptron", "10.trade_off")
 )

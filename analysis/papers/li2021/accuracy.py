@@ -62,11 +62,11 @@ def share_of(row):
     return first["end"]["work"] if "end" in first else whole
 
 
-def digits(outputs):
+def shares_1(outputs):
     return shares(outputs, 1)
 
 
-def clusters(outputs):
+def shares_2(outputs):
     return shares(outputs, 2)
 
 

@@ -8,6 +8,7 @@ from figures import Figure, curve_series
 from papers.li2021.trained import TASKS
 
 SCENARIO = "setup1_must_the_rate_follow_the_minibatch"
+ETA = 0.043  # of a minibatch of 16
 SWITCH = 200  # updates
 AFTER = 50  # updates over which the loss is compared
 MOST = 10  # loss that is drawn
@@ -20,8 +21,8 @@ def arm(row):
     first, then = json.loads(row["sweep.protocol"])["phases"]
     kind = then["protocol"]["kind"]
     part = SAMPLES[kind] * then.get("minibatch", 16) / 128
-    eta = then["learning_rate"]["eta"] if "learning_rate" in then else 0.0145
-    return round(1 / part), kind == "async", bool(np.isclose(SAMPLES[kind] * eta, 0.116 * part))
+    eta = then["learning_rate"]["eta"] if "learning_rate" in then else ETA
+    return round(1 / part), kind == "async", bool(np.isclose(SAMPLES[kind] * eta, 8 * ETA * part))
 
 
 def name_of(key):
@@ -90,7 +91,7 @@ def figure(curves):
         "training loss",
         marks=[SWITCH],
         log_y=True,
-        note=f"{TASK}. BSP at 0.116, then the rest. Curves are cut off above {MOST:g}.",
+        note=f"{TASK}. BSP at {8 * ETA:g}, then the rest. Curves are cut off above {MOST:g}.",
     )
     for key, of in curves.items():
         shown = [(x[seen], y[seen]) for x, y in of for seen in [(x >= SWITCH - AFTER) & (y < MOST)]]

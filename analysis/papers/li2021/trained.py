@@ -7,7 +7,7 @@ from figures import PLOTTED, SIMULATED, Figure, Series
 from outputs import band_of, means
 
 TASKS = {
-    1: "setup 1, a perceptron of 64 units on 8 x 8 digits in place of ResNet32 on CIFAR-10",
+    1: "setup 1, a perceptron of three layers on ten clusters in place of ResNet32 on CIFAR-10",
     2: "setup 2, a perceptron of three layers on ten clusters in place of ResNet50 on CIFAR-100",
 }
 NAMES = {"sync": "BSP", "async": "ASP"}
