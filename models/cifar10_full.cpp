@@ -15,8 +15,8 @@ namespace {
 template <class Real>
 class Cifar10Full final : public Supervised<Real> {
  public:
-  Cifar10Full(const SupervisedConfig& config, std::optional<std::uint64_t> train_rows)
-      : Supervised<Real>(config, cross_entropy<Real>(), train_rows, block_rows),
+  Cifar10Full(const SupervisedConfig& config, const EvaluatedRows& rows)
+      : Supervised<Real>(config, cross_entropy<Real>(), rows, block_rows),
         first_(this->images("cnn"), {.outputs = 32, .kernel = 5, .padding = 2}, 0),
         first_pooling_(Pool::greatest, first_.output()),
         first_normalisation_(first_pooling_.output()),
@@ -107,13 +107,13 @@ class Cifar10Full final : public Supervised<Real> {
 
 template <class Real>
 std::unique_ptr<Model<Real>> make_cifar10_full(const SupervisedConfig& config,
-                                               std::optional<std::uint64_t> train_rows) {
-  return std::make_unique<Cifar10Full<Real>>(config, train_rows);
+                                               const EvaluatedRows& rows) {
+  return std::make_unique<Cifar10Full<Real>>(config, rows);
 }
 
 template std::unique_ptr<Model<float>> make_cifar10_full(const SupervisedConfig&,
-                                                         std::optional<std::uint64_t>);
+                                                         const EvaluatedRows&);
 template std::unique_ptr<Model<double>> make_cifar10_full(const SupervisedConfig&,
-                                                          std::optional<std::uint64_t>);
+                                                          const EvaluatedRows&);
 
 }  // namespace gradrace

@@ -12,6 +12,6 @@ namespace gradrace {
 /// Parameters as those of the other net.
 template <class Real>
 std::unique_ptr<Model<Real>> make_cifar10_full(const SupervisedConfig& config,
-                                               std::optional<std::uint64_t> train_rows);
+                                               const EvaluatedRows& rows);
 
 }  // namespace gradrace

@@ -37,8 +37,8 @@ constexpr Page page{
 template <class Real>
 class Cnn final : public Supervised<Real> {
  public:
-  Cnn(const CnnConfig& config, std::optional<std::uint64_t> train_rows)
-      : Supervised<Real>(config, cross_entropy<Real>(), train_rows, block_rows),
+  Cnn(const CnnConfig& config, const EvaluatedRows& rows)
+      : Supervised<Real>(config, cross_entropy<Real>(), rows, block_rows),
         f_(activation_named(config.activation)),
         convolutions_(convolutions(config, this->images("cnn"))),
         maps_(convolutions_.size()),
@@ -138,14 +138,13 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_cnn(const CnnConfig& config,
-                                      std::optional<std::uint64_t> train_rows) {
-  if (config.net == "cifar10-full") return make_cifar10_full<Real>(config, train_rows);
-  return std::make_unique<Cnn<Real>>(config, train_rows);
+std::unique_ptr<Model<Real>> make_cnn(const CnnConfig& config, const EvaluatedRows& rows) {
+  if (config.net == "cifar10-full") return make_cifar10_full<Real>(config, rows);
+  return std::make_unique<Cnn<Real>>(config, rows);
 }
 
-template std::unique_ptr<Model<float>> make_cnn(const CnnConfig&, std::optional<std::uint64_t>);
-template std::unique_ptr<Model<double>> make_cnn(const CnnConfig&, std::optional<std::uint64_t>);
+template std::unique_ptr<Model<float>> make_cnn(const CnnConfig&, const EvaluatedRows&);
+template std::unique_ptr<Model<double>> make_cnn(const CnnConfig&, const EvaluatedRows&);
 
 extern const ModelEntry cnn_entry{page, read};
 

@@ -21,7 +21,6 @@ struct CnnConfig : SupervisedConfig {
 };
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_cnn(const CnnConfig& config,
-                                      std::optional<std::uint64_t> train_rows);
+std::unique_ptr<Model<Real>> make_cnn(const CnnConfig& config, const EvaluatedRows& rows);
 
 }  // namespace gradrace

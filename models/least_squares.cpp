@@ -27,14 +27,14 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
 
 template <class Real>
 std::unique_ptr<Model<Real>> make_least_squares(const LeastSquaresConfig& config,
-                                                std::optional<std::uint64_t> train_rows) {
-  return make_linear(config, half_square<Real>(), 0, train_rows);
+                                                const EvaluatedRows& rows) {
+  return make_linear(config, half_square<Real>(), 0, rows);
 }
 
 template std::unique_ptr<Model<float>> make_least_squares(const LeastSquaresConfig&,
-                                                          std::optional<std::uint64_t>);
+                                                          const EvaluatedRows&);
 template std::unique_ptr<Model<double>> make_least_squares(const LeastSquaresConfig&,
-                                                           std::optional<std::uint64_t>);
+                                                           const EvaluatedRows&);
 
 extern const ModelEntry least_squares_entry{page, read};
 

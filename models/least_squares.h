@@ -14,6 +14,6 @@ struct LeastSquaresConfig : SupervisedConfig {
 
 template <class Real>
 std::unique_ptr<Model<Real>> make_least_squares(const LeastSquaresConfig& config,
-                                                std::optional<std::uint64_t> train_rows);
+                                                const EvaluatedRows& rows);
 
 }  // namespace gradrace

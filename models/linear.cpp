@@ -14,8 +14,8 @@ template <class Real>
 class Linear final : public Supervised<Real> {
  public:
   Linear(const SupervisedConfig& config, std::unique_ptr<Loss<Real>> loss, double init_sd,
-         std::optional<std::uint64_t> train_rows)
-      : Supervised<Real>(config, std::move(loss), train_rows),
+         const EvaluatedRows& rows)
+      : Supervised<Real>(config, std::move(loss), rows),
         layer_{this->data().features, this->outputs()},
         init_sd_(init_sd) {}
 
@@ -52,15 +52,15 @@ class Linear final : public Supervised<Real> {
 template <class Real>
 std::unique_ptr<Model<Real>> make_linear(const SupervisedConfig& config,
                                          std::unique_ptr<Loss<Real>> loss, double init_sd,
-                                         std::optional<std::uint64_t> train_rows) {
-  return std::make_unique<Linear<Real>>(config, std::move(loss), init_sd, train_rows);
+                                         const EvaluatedRows& rows) {
+  return std::make_unique<Linear<Real>>(config, std::move(loss), init_sd, rows);
 }
 
 template std::unique_ptr<Model<float>> make_linear(const SupervisedConfig&,
                                                    std::unique_ptr<Loss<float>>, double,
-                                                   std::optional<std::uint64_t>);
+                                                   const EvaluatedRows&);
 template std::unique_ptr<Model<double>> make_linear(const SupervisedConfig&,
                                                     std::unique_ptr<Loss<double>>, double,
-                                                    std::optional<std::uint64_t>);
+                                                    const EvaluatedRows&);
 
 }  // namespace gradrace

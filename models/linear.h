@@ -13,6 +13,6 @@ namespace gradrace {
 template <class Real>
 std::unique_ptr<Model<Real>> make_linear(const SupervisedConfig& config,
                                          std::unique_ptr<Loss<Real>> loss, double init_sd,
-                                         std::optional<std::uint64_t> train_rows);
+                                         const EvaluatedRows& rows);
 
 }  // namespace gradrace

@@ -26,14 +26,12 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
 
 template <class Real>
 std::unique_ptr<Model<Real>> make_logistic(const LogisticConfig& config,
-                                           std::optional<std::uint64_t> train_rows) {
-  return make_linear(config, logistic_loss<Real>(), 0, train_rows);
+                                           const EvaluatedRows& rows) {
+  return make_linear(config, logistic_loss<Real>(), 0, rows);
 }
 
-template std::unique_ptr<Model<float>> make_logistic(const LogisticConfig&,
-                                                     std::optional<std::uint64_t>);
-template std::unique_ptr<Model<double>> make_logistic(const LogisticConfig&,
-                                                      std::optional<std::uint64_t>);
+template std::unique_ptr<Model<float>> make_logistic(const LogisticConfig&, const EvaluatedRows&);
+template std::unique_ptr<Model<double>> make_logistic(const LogisticConfig&, const EvaluatedRows&);
 
 extern const ModelEntry logistic_entry{page, read};
 

@@ -11,7 +11,6 @@ namespace gradrace {
 struct LogisticConfig : SupervisedConfig {};
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_logistic(const LogisticConfig& config,
-                                           std::optional<std::uint64_t> train_rows);
+std::unique_ptr<Model<Real>> make_logistic(const LogisticConfig& config, const EvaluatedRows& rows);
 
 }  // namespace gradrace

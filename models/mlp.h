@@ -18,7 +18,6 @@ struct MlpConfig : SupervisedConfig {
 };
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_mlp(const MlpConfig& config,
-                                      std::optional<std::uint64_t> train_rows);
+std::unique_ptr<Model<Real>> make_mlp(const MlpConfig& config, const EvaluatedRows& rows);
 
 }  // namespace gradrace

@@ -46,13 +46,18 @@ class Model {
   virtual Blueprint blueprint() const { return NoBlueprint{}; }
 };
 
+/// How many rows an evaluation looks at, the first of a fixed shuffle; all where it does not say.
+struct EvaluatedRows {
+  std::optional<std::uint64_t> train = {}, test = {};
+};
+
 /// What a device needs to know beside the model.
 struct DeviceOptions {
-  std::string device = "auto";                   // auto, cpu or cuda; auto is cpu so far
-  std::optional<std::uint64_t> train_rows = {};  // evaluate the training loss on so many rows only
-  std::uint32_t learners = 1;                    // P of its runs
-  std::uint32_t minibatch = 1;                   // the greatest of its runs
-  unsigned devices = 1;                          // made beside it, itself included
+  std::string device = "auto";  // auto, cpu or cuda; auto is cpu so far
+  EvaluatedRows rows = {};
+  std::uint32_t learners = 1;   // P of its runs
+  std::uint32_t minibatch = 1;  // the greatest of its runs
+  unsigned devices = 1;         // made beside it, itself included
 };
 
 struct QuadraticConfig;
@@ -77,11 +82,9 @@ class ModelSpec {
   /// Its definition where it is a quadratic, of which theory knows more; else null.
   virtual const QuadraticConfig* quadratic() const { return nullptr; }
 
-  /// Its definition on the CPU; train_rows as in DeviceOptions.  Reads the data.
-  virtual std::unique_ptr<Model<float>> make_float32(
-      std::optional<std::uint64_t> train_rows) const = 0;
-  virtual std::unique_ptr<Model<double>> make_float64(
-      std::optional<std::uint64_t> train_rows) const = 0;
+  /// Its definition on the CPU; Reads the data.
+  virtual std::unique_ptr<Model<float>> make_float32(const EvaluatedRows& rows) const = 0;
+  virtual std::unique_ptr<Model<double>> make_float64(const EvaluatedRows& rows) const = 0;
   /// float32 or float64.
   virtual const std::string& precision() const = 0;
 

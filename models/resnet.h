@@ -18,7 +18,6 @@ struct ResnetConfig : SupervisedConfig {
 };
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_resnet(const ResnetConfig& config,
-                                         std::optional<std::uint64_t> train_rows);
+std::unique_ptr<Model<Real>> make_resnet(const ResnetConfig& config, const EvaluatedRows& rows);
 
 }  // namespace gradrace

@@ -28,15 +28,12 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_softmax(const SoftmaxConfig& config,
-                                          std::optional<std::uint64_t> train_rows) {
-  return make_linear(config, cross_entropy<Real>(), config.init_sd, train_rows);
+std::unique_ptr<Model<Real>> make_softmax(const SoftmaxConfig& config, const EvaluatedRows& rows) {
+  return make_linear(config, cross_entropy<Real>(), config.init_sd, rows);
 }
 
-template std::unique_ptr<Model<float>> make_softmax(const SoftmaxConfig&,
-                                                    std::optional<std::uint64_t>);
-template std::unique_ptr<Model<double>> make_softmax(const SoftmaxConfig&,
-                                                     std::optional<std::uint64_t>);
+template std::unique_ptr<Model<float>> make_softmax(const SoftmaxConfig&, const EvaluatedRows&);
+template std::unique_ptr<Model<double>> make_softmax(const SoftmaxConfig&, const EvaluatedRows&);
 
 extern const ModelEntry softmax_entry{page, read};
 

@@ -14,10 +14,8 @@ struct SoftmaxConfig : SupervisedConfig {
   double init_sd = 0;  // of W and b at the start
 };
 
-/// Reads the data.  train_rows: the training loss is that of the first so many rows of a fixed
-/// shuffle.
+/// Reads the data.
 template <class Real>
-std::unique_ptr<Model<Real>> make_softmax(const SoftmaxConfig& config,
-                                          std::optional<std::uint64_t> train_rows);
+std::unique_ptr<Model<Real>> make_softmax(const SoftmaxConfig& config, const EvaluatedRows& rows);
 
 }  // namespace gradrace

@@ -30,11 +30,9 @@ void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, Data
 /// The keys that models of images have beside those.
 void visit_images(Fields& fields, SupervisedConfig& config);
 
-/// Makes the model; reads the data.  train_rows: the training loss is that of the first so many
-/// rows of a fixed shuffle.
+/// Makes the model; reads the data.
 template <class Real, class Config>
-using MakeModel = std::unique_ptr<Model<Real>> (*)(const Config& config,
-                                                   std::optional<std::uint64_t> train_rows);
+using MakeModel = std::unique_ptr<Model<Real>> (*)(const Config& config, const EvaluatedRows& rows);
 
 /// The specification of a model of a data set; Config is a SupervisedConfig with more keys.
 template <class Config>
@@ -49,13 +47,11 @@ class SupervisedSpec final : public ModelSpec {
   bool has_test_error() const override { return Config::classifies; }
   std::string data_hash() const override { return config_.dataset()->hash; }
 
-  std::unique_ptr<Model<float>> make_float32(
-      std::optional<std::uint64_t> train_rows) const override {
-    return make_float32_(config_, train_rows);
+  std::unique_ptr<Model<float>> make_float32(const EvaluatedRows& rows) const override {
+    return make_float32_(config_, rows);
   }
-  std::unique_ptr<Model<double>> make_float64(
-      std::optional<std::uint64_t> train_rows) const override {
-    return make_float64_(config_, train_rows);
+  std::unique_ptr<Model<double>> make_float64(const EvaluatedRows& rows) const override {
+    return make_float64_(config_, rows);
   }
   const std::string& precision() const override { return config_.precision; }
 

@@ -24,6 +24,18 @@ void fix_blocking() {
   }();
 }
 
+/// The first `wanted` of `count` rows in a shuffle that is always the same; all in their order
+/// where it takes no fewer.
+std::vector<std::uint32_t> first_rows(std::uint64_t count, std::optional<std::uint64_t> wanted,
+                                      Purpose purpose) {
+  std::vector<std::uint32_t> rows(std::min(count, wanted.value_or(count)));
+  std::iota(rows.begin(), rows.end(), 0u);
+  if (rows.size() == count) return rows;
+  const Permutation order({0, 0, purpose, 0, 0}, static_cast<std::uint32_t>(count));
+  for (std::uint32_t& row : rows) row = order(row);
+  return rows;
+}
+
 template <class Real>
 using ConstVector = Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>>;
 
@@ -36,24 +48,16 @@ ConstVector<Real> weights(const Dense& layer, const Real* w) {
 
 template <class Real>
 Supervised<Real>::Supervised(const SupervisedConfig& config, std::unique_ptr<Loss<Real>> loss,
-                             std::optional<std::uint64_t> train_rows, std::size_t block_rows)
+                             const EvaluatedRows& rows, std::size_t block_rows)
     : data_(config.dataset()),
       loss_(std::move(loss)),
       sampling_(config.sampling == "epoch" ? Sampling::epoch : Sampling::iid),
       augment_(config.augment),
       l2_(config.l2),
       block_rows_(block_rows),
-      train_rows_(data_->train.count),
-      test_rows_(data_->test.count) {
+      train_rows_(first_rows(data_->train.count, rows.train, Purpose::train_rows)),
+      test_rows_(first_rows(data_->test.count, rows.test, Purpose::test_rows)) {
   fix_blocking();
-  std::iota(train_rows_.begin(), train_rows_.end(), 0u);
-  std::iota(test_rows_.begin(), test_rows_.end(), 0u);
-  if (train_rows && *train_rows < train_rows_.size()) {
-    const Permutation order({0, 0, Purpose::train_rows, 0, 0},
-                            static_cast<std::uint32_t>(data_->train.count));
-    train_rows_.resize(*train_rows);
-    for (std::uint32_t& row : train_rows_) row = order(row);
-  }
 }
 
 template <class Real>

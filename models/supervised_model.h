@@ -28,7 +28,7 @@ class Supervised : public Model<Real> {
   /// block_rows: rows of one product in an evaluation; what is computed of them stays in the L2
   /// cache while every value is tried.
   Supervised(const SupervisedConfig& config, std::unique_ptr<Loss<Real>> loss,
-             std::optional<std::uint64_t> train_rows, std::size_t block_rows = 256);
+             const EvaluatedRows& rows, std::size_t block_rows = 256);
 
   std::size_t parameters() const final { return layers().back().end() + this->statistics().count; }
   void gradient(std::span<const Real> w, const MinibatchName& name, std::span<Real> g) final;

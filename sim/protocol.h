@@ -19,7 +19,7 @@ struct Arrival {
   std::uint32_t learner;
   std::uint32_t version;  // number of updates in the model that it was computed at
   GradientId gradient;
-  double computed;  // how long its learner computed it
+  double computed = 0;  // how long its learner computed it
 };
 
 /// What a protocol knows of the parameter server and may order it to do, at one instant of

@@ -43,7 +43,7 @@ RunRecord run_timing(const Race& race, std::uint32_t replica, Observer* observer
 
 RunRecord run_training(const Point& point, std::uint32_t replica, Observer* observer) {
   const Race race = point.race();
-  const auto device = point.model->make_device({point.device, point.train_rows});
+  const auto device = point.model->make_device({point.device, point.rows});
   Run run(race, replica, true, observer);
   drive({&run, 1}, device.get(), [] { return true; });
   return run.record();

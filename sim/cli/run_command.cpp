@@ -97,7 +97,7 @@ class ScenarioRuns {
     const Point& at = scenario_.points[static_cast<std::size_t>(first)];
     if (!at.with_model()) return nullptr;
     DeviceOptions options{
-        .device = at.device, .train_rows = at.train_rows, .devices = static_cast<unsigned>(jobs_)};
+        .device = at.device, .rows = at.rows, .devices = static_cast<unsigned>(jobs_)};
     for (std::size_t point = 0; point < races_.size(); ++point) {
       if (groups_[point] != group) continue;
       options.learners = std::max(options.learners, races_[point].learners);

@@ -117,8 +117,10 @@ bool visit_record(Fields& fields, Point& point, bool model_read) {
   fields.integer("every_updates", every.every_updates, at_least(1),
                  "evaluate after so many updates");
   fields.real("every_epochs", every.every_epochs, positive(), "evaluate after so many epochs");
-  fields.integer("train_rows", point.train_rows, at_least(1),
+  fields.integer("train_rows", point.rows.train, at_least(1),
                  "training loss on so many rows of a fixed shuffle (default: all)");
+  fields.integer("test_rows", point.rows.test, at_least(1),
+                 "test loss and test error, likewise (default: all)");
   fields.flag("details", point.record_details, Need::defaulted,
               "write curve.csv, staleness.csv and learners.csv, besides runs.csv");
   fields.flag("updates", point.record_updates, Need::defaulted, "write updates.csv");
@@ -274,7 +276,8 @@ std::string device_text(const Point& point, const Json& resolved) {
   Json model = resolved.at("model");
   model.erase("minibatch");
   const std::uint64_t all = 0;
-  return Json{point.device, point.train_rows.value_or(all), model}.dump();
+  return Json{point.device, point.rows.train.value_or(all), point.rows.test.value_or(all), model}
+      .dump();
 }
 
 }  // namespace

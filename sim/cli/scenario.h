@@ -34,7 +34,7 @@ struct Point {
   LearningRateProduct learning_rate;
   Stop stop;
   EvaluationSchedule evaluations;
-  std::optional<std::uint64_t> train_rows;
+  EvaluatedRows rows;
   bool record_details = true, record_updates = false, record_trace = false;
   std::optional<std::uint64_t> trace_updates;
   std::vector<double> target_loss, target_test_error;

@@ -94,8 +94,8 @@ Subject subject(std::string name, std::shared_ptr<const Dataset> data, Config co
   config.dataset = [data] { return data; };
   config.sampling = sampling;
   config.l2 = l2;
-  return {std::move(name), [=] { return make_float32(config, 31); },
-          [=] { return make_float64(config, 31); }};
+  return {std::move(name), [=] { return make_float32(config, {.train = 31, .test = 23}); },
+          [=] { return make_float64(config, {.train = 31, .test = 23}); }};
 }
 
 /// The data set as bytes, with every seventh row all zero.

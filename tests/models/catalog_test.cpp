@@ -67,8 +67,8 @@ TEST_CASE("models: a device is made, and one that is not there is refused") {
         read_model(R"({"kind": "quadratic", "precision": ")" + precision + "\"}", shelf);
     for (const auto& reading : {softmax, quadratic}) {
       CHECK(reading.product->make_device({}) != nullptr);
-      CHECK(reading.product->make_device({.device = "cpu", .train_rows = 5}) != nullptr);
-      const DeviceOptions cuda{.device = "cuda", .train_rows = 5};
+      CHECK(reading.product->make_device({.device = "cpu", .rows = {.train = 5}}) != nullptr);
+      const DeviceOptions cuda{.device = "cuda", .rows = {.train = 5}};
       if (no_cuda_device().empty())
         CHECK(reading.product->make_device(cuda) != nullptr);
       else

@@ -59,7 +59,7 @@ static double descend(const std::shared_ptr<const Dataset>& data, double l2, Mak
   auto config = on<Config>(data);
   config.sampling = "epoch";
   config.l2 = l2;
-  const auto model = make(config, std::nullopt);
+  const auto model = make(config, EvaluatedRows());
   w.assign(model->parameters(), 0);
   Vector g;
   for (int step = 0; step < 5000; ++step) {

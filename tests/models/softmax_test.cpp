@@ -177,7 +177,7 @@ TEST_CASE("softmax: the start is zero, or normal and named by seed and replica")
   check_start_is_named(*model, w);
 }
 
-TEST_CASE("softmax: train_rows is the loss on the first rows of one fixed shuffle") {
+TEST_CASE("softmax: train_rows and test_rows are the first rows of fixed shuffles") {
   const auto data = small();
   SoftmaxConfig config = on<SoftmaxConfig>(data);
   config.l2 = 0.1;
@@ -187,12 +187,26 @@ TEST_CASE("softmax: train_rows is the loss on the first rows of one fixed shuffl
     std::vector<std::uint32_t> rows;
     for (std::uint32_t i = 0; i < n; ++i) rows.push_back(shuffle(i));
     const double expected = Reference(*data, rows, w, 0.1).loss;
-    CHECK(std::abs(evaluate(*make_softmax<double>(config, n), w).loss / expected - 1) <= 1e-13);
+    CHECK(std::abs(evaluate(*make_softmax<double>(config, {.train = n}), w).loss / expected - 1) <=
+          1e-13);
+  }
+  Dataset tested = *data;
+  tested.train = tested.test;
+  const Permutation test_shuffle({0, 0, Purpose::test_rows, 0, 0}, 41);
+  for (const std::uint32_t n : {1u, 17u, 40u}) {
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t i = 0; i < n; ++i) rows.push_back(test_shuffle(i));
+    const double expected = Reference(tested, rows, w, 0.1).loss;
+    const Evaluation at = evaluate(*make_softmax<double>(config, {.test = n}), w);
+    CHECK(std::abs(at.test_loss / expected - 1) <= 1e-13);
+    CHECK(std::abs(std::round(n * at.test_error) - n * at.test_error) <= 1e-9);
   }
   const Evaluation all = evaluate(*make_softmax<double>(config, {}), w);
-  CHECK(evaluate(*make_softmax<double>(config, 60), w).loss == all.loss);
-  CHECK(evaluate(*make_softmax<double>(config, 1000), w).loss == all.loss);
-  CHECK(evaluate(*make_softmax<double>(config, 17), w).test_loss == all.test_loss);
+  CHECK(evaluate(*make_softmax<double>(config, {.test = 41}), w).test_loss == all.test_loss);
+  CHECK(evaluate(*make_softmax<double>(config, {.test = 17}), w).loss == all.loss);
+  CHECK(evaluate(*make_softmax<double>(config, {.train = 60}), w).loss == all.loss);
+  CHECK(evaluate(*make_softmax<double>(config, {.train = 1000}), w).loss == all.loss);
+  CHECK(evaluate(*make_softmax<double>(config, {.train = 17}), w).test_loss == all.test_loss);
 }
 
 TEST_CASE("softmax: plain SGD on optdigits gives the known accuracy and loss") {
