@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace gradrace {
 
 namespace {
 
 constexpr std::array<std::string_view, 3> fates{"cancel", "drop", "use"};
+
+/// Not above what it stands for, as 0.07 * 100 is above 7: work done is compared with it.
+double share_of(double work, double share) {
+  return share * work * (1 - 4 * std::numeric_limits<double>::epsilon());
+}
 
 Phase::Ends read_ends(Fields& fields, const WorkBudget& budget, bool last) {
   Phase::Ends ends;
@@ -33,8 +39,9 @@ Phase::Ends read_ends(Fields& fields, const WorkBudget& budget, bool last) {
   if (fields.good() && (loss || ends.policy) != interval.has_value()) {
     fields.complain("", "loss and policy need interval, and interval needs one of them");
   }
-  if (work && budget.gradients) ends.gradients = *work * static_cast<double>(*budget.gradients);
-  if (work && budget.epochs) ends.epochs = *work * *budget.epochs;
+  if (work && budget.gradients)
+    ends.gradients = share_of(static_cast<double>(*budget.gradients), *work);
+  if (work && budget.epochs) ends.epochs = share_of(*budget.epochs, *work);
   if (time) ends.time = *time;
   if (updates) ends.updates = static_cast<double>(*updates);
   if (loss) ends.loss = *loss;

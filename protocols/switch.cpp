@@ -122,9 +122,10 @@ class Switch final : public Protocol, private Server {
   Theory theory(const Distribution&, std::uint32_t) const override { return {}; }
 
  private:
-  /// From now on its ends count.
+  /// From now on its ends count, and its momenta and checkpoints.
   void begin(std::size_t phase) {
     home_ = phase;
+    made_[phase] = {};
     judged_over_ = false;
     elsewhere_ = {};
     const Phase& next = phases_[phase];
@@ -307,7 +308,7 @@ class Switch final : public Protocol, private Server {
   struct Made {
     std::uint64_t updates = 0, gradients = 0;
   };
-  std::vector<Made> made_;  // [phase], in the place of others too
+  std::vector<Made> made_;  // [phase], since its begin; before that in the place of others
 };
 
 MakeProtocol read(Fields& fields, const Setting& setting) {

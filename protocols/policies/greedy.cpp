@@ -8,7 +8,8 @@ constexpr Page page{
     .name = "greedy",
     .definition =
         "While a learner is a straggler the next phase's protocol runs, as that phase has it; "
-        "then this phase goes on, its momenta and checkpoints where they were. What is done in "
+        "then this phase goes on, its momenta and checkpoints where they were. Those of the next "
+        "phase begin anew when its own turn comes. What is done in "
         "between counts towards neither `work` nor `updates` of its end, so that it does all of "
         "its own work, unless the run is over first; losses are not looked at meanwhile, and once "
         "`time` is up the next phase has begun for good. Minibatches that are cancelled are not "

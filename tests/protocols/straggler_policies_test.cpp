@@ -42,6 +42,15 @@ class Shares : public Observer {
   std::uint64_t alone = 0, together = 0;
 };
 
+/// The plans that gradients are dispatched under, each until the next other one.
+class Plans : public Observer {
+ public:
+  void on_dispatch(const GradientFacts& gradient, double) override {
+    if (seen.empty() || seen.back() != gradient.plan) seen.push_back(gradient.plan);
+  }
+  std::vector<std::uint16_t> seen;
+};
+
 /// What became of each learner's minibatches.
 class Ledger : public Observer {
  public:
@@ -183,6 +192,22 @@ TEST_CASE("greedy: async while a learner is slow, and sync's own updates end its
                              "13 arrive 0@8",
                              "13 update 9: 0@8+0",
                              "13 dispatch 0@9"});
+}
+
+TEST_CASE("greedy: the next phase's momenta begin anew when its own turn comes") {
+  const Race race = point_from(R"({
+      "cluster": {"learners": 4, "runtime": {"distribution": "deterministic", "value": 1},
+                  "windows": [{"start": 4, "length": 10, "factor": 3, "learners": [0]}]},
+      "protocol": {"kind": "switch", "phases": [
+        {"protocol": {"kind": "sync"}, "end": {"work": 0.5},
+         "stragglers": {"kind": "greedy", "window": 1, "windows": 1, "deviations": 0.5}},
+        {"protocol": {"kind": "async"}, "momentum": [0.1, 0.2, 0.9], "momentum_every": 8}]},
+      "stop": {"gradients": 400}})")
+                        .race();
+  Plans plans;
+  run_timing(race, 0, &plans);
+  // 1: sync; 2, 3, 4: async by its momenta, in the place of sync and then in its own.
+  CHECK(plans.seen == std::vector<std::uint16_t>{1, 2, 3, 4, 1, 2, 3, 4});
 }
 
 TEST_CASE("elastic: the others go on, and who is no longer slow takes part again") {

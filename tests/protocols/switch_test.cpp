@@ -180,6 +180,10 @@ TEST_CASE("switch: ends by work, time and updates come with the first update tha
   CHECK(k_from(R"({"time": 3})", R"({"updates": 9})") == 3);
   CHECK(k_from(R"({"work": 0.25})", R"({"gradients": 20})") == 5);
   CHECK(k_from(R"({"work": 0.25, "updates": 2})", R"({"gradients": 20})") == 2);
+  for (int percent = 1; percent < 100; ++percent) {  // 0.07 * 100 is above 7
+    const std::string share = (percent < 10 ? "0.0" : "0.") + std::to_string(percent);
+    CHECK(k_from(R"({"work": )" + share + "}", R"({"gradients": 100})") == percent);
+  }
 }
 
 TEST_CASE("switch: ends by loss and by plateau, looked at every interval") {
