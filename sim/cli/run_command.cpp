@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -9,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <thread>
 
 #include "sim/cli/commands.h"
@@ -32,6 +35,9 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 /// The second one ends the program at once.
 extern "C" void on_signal(int signal) {
   interrupted = true;
+  constexpr std::string_view told =
+      "\ninterrupted: ending what is under way; again ends it at once\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, told.data(), told.size());
   std::signal(signal, SIG_DFL);
 }
 

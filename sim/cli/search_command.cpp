@@ -51,6 +51,23 @@ void check_runs(const Scenario& scenario, bool trains) {
   }
 }
 
+/// Each setting halves what the next one differs by from one that was tried.
+void check_settings(const Scenario& scenario, std::uint32_t settings) {
+  const Point& point = scenario.first();
+  const Stop& stop = point.stop;
+  const double work = stop.gradients
+                          ? static_cast<double>(*stop.gradients)
+                          : *stop.epochs * static_cast<double>(point.model->training_rows()) /
+                                point.model->minibatch();
+  const int most = std::max(1, std::ilogb(work));
+  if (settings > static_cast<std::uint32_t>(most)) {
+    refuse(scenario, "--settings " + std::to_string(settings) + ": of " + number_text(work) +
+                         " gradients the last settings would differ by less than one; allowed: 1 "
+                         "to " +
+                         std::to_string(most));
+  }
+}
+
 /// Whether a policy of the first phase needs a phase after it.
 bool leads_on(const Json& phase) {
   return phase.contains("stragglers") && phase["stragglers"].value("kind", "") == "greedy";
@@ -332,6 +349,7 @@ Search search_for(const Scenario& scenario, const SearchOptions& options,
 int search_command(const SearchOptions& options) {
   const Scenario scenario = read_scenario(options.file, options.changes);
   check_runs(scenario, options.accuracies.empty());
+  if (!options.as_tabled) check_settings(scenario, options.rule.settings);
   const std::filesystem::path out =
       options.out.empty() ? "out/search-" + scenario.first().name : options.out.string();
   const SettingRunner runner(scenario, options, out);

@@ -349,6 +349,10 @@ class Refused(SearchTest):
         self.assertIn("--target must be 0 to 1, got 1.5", self.refused(JOB, "--target", "1.5"))
         for option in ("--runs", "--first-runs", "--settings", "--jobs"):
             self.assertIn(f"{option} must be >= 1, got 0", self.refused(JOB, option, "0"))
+        told = self.refused(JOB, "--settings", "12")
+        self.assertIn("of 3200 gradients the last settings would differ by less than one", told)
+        self.assertIn("allowed: 1 to 11", told)
+        self.assertIn("allowed: 1 to 4", self.refused(changed(JOB, stop={"epochs": 0.25})))
         self.assertIn("one scenario file", self.refused(JOB, "other.json"))
         self.assertIn("replicas", self.refused(JOB, "--replicas", "3"))
         adaptive = {"protocol": {"kind": "adasync", "k0": 1, "interval": 10}, "end": {"work": 0.5}}
