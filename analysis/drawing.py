@@ -4,7 +4,7 @@ import textwrap
 
 import numpy as np
 import style
-from figures import PLOTTED, THEORY, Table
+from figures import LEVEL, PLOTTED, THEORY, Table
 
 MARKS = "osD^*hpvXP"
 HEIGHT = 4.2
@@ -12,7 +12,7 @@ HEIGHT = 4.2
 
 def draw_series(axes, series, colour, mark):
     looks = {"color": colour, "label": series.name}
-    if series.kind == THEORY:
+    if series.kind in (THEORY, LEVEL):
         axes.plot(series.x, series.y, "--", linewidth=1.3, **looks)
     elif series.kind == PLOTTED:
         axes.plot(series.x, series.y, "x", markersize=6, markeredgewidth=1.4, zorder=3, **looks)

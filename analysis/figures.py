@@ -7,11 +7,12 @@ import numpy as np
 from bands import band, linear
 
 THEORY, SIMULATED, PLOTTED = "theory", "simulated", "as plotted"
+LEVEL = "level"  # to compare with
 
 
 @dataclass
 class Series:
-    """One curve. Theory is a line; simulation is points (or a line, where it is a `curve`) with a
+    """One curve. Theory is a line, and so is a level; simulation is points (or a line, where it is a `curve`) with a
     95 % band; what the paper plots is marks. Series of one group are toggled together."""
 
     group: str
@@ -24,7 +25,7 @@ class Series:
 
     @property
     def name(self):
-        return f"{self.group}, {self.kind}"
+        return self.group if self.kind == LEVEL else f"{self.group}, {self.kind}"
 
 
 @dataclass

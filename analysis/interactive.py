@@ -1,10 +1,11 @@
 """Figures for the page: plotly's, which a reader hovers, zooms and picks protocols from."""
 
 import math
+from dataclasses import replace
 
 import plotly.graph_objects as go
 import style
-from figures import PLOTTED, THEORY
+from figures import LEVEL, PLOTTED, THEORY
 
 MARKS = (
     "circle-open square-open diamond-open triangle-up-open star-open hexagon-open pentagon-open"
@@ -43,10 +44,18 @@ def band_trace(series, colour):
     )
 
 
+def without_start(series):
+    """A curve without its points at x = 0, from which a logarithmic axis draws a level line."""
+    band = series.band or [0.0] * len(series.x)
+    places = [place for place in zip(series.x, series.y, band) if place[0] != 0]
+    x, y, half = map(list, zip(*places)) if places else ([], [], [])
+    return replace(series, x=x, y=y, band=half if series.band else None)
+
+
 def series_traces(series, colour, mark):
     looks = {"name": series.name, "legendgroup": series.group}
     looks |= {"x": numbers(series.x), "y": numbers(series.y)}
-    if series.kind == THEORY:
+    if series.kind in (THEORY, LEVEL):
         return [go.Scatter(mode="lines", line={"color": colour, "dash": "dash"}, **looks)]
     if series.kind == PLOTTED:
         shape = {"color": colour, "symbol": "x-thin", "size": 9, "line": {"width": 2, "color": colour}}
@@ -114,6 +123,8 @@ def plotly_figure(figure):
     for one in figure.series:
         i = groups.index(one.group)
         colour = style.MORE_COLOURS[i % len(style.MORE_COLOURS)]
+        if one.is_curve and figure.may_be_log("x"):
+            one = without_start(one)
         traces += series_traces(one, colour, MARKS[i % len(MARKS)])
     drawn = go.Figure(traces)
     drawn.update_layout(

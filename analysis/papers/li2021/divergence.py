@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from claims import chance, holds, paired_ratio, sample
-from figures import SIMULATED, THEORY, Figure, Series, curve_series
+from figures import LEVEL, SIMULATED, THEORY, Figure, Series, curve_series
 from papers.li2021.trained import arm_of
 from replicas import late
 from results import number
@@ -160,5 +160,5 @@ def limits_figure(grown):
             Series(name, THEORY, [1 + tau for tau in limit], list(limit.values())),
             Series(name, SIMULATED, list(stable), list(stable.values())),
         ]
-    figure.series.append(Series("eta h = 0.011", THEORY, [1, 32], [0.011, 0.011]))
+    figure.series.append(Series("eta h = 0.011", LEVEL, [1, 32], [0.011, 0.011]))
     return figure

@@ -61,8 +61,8 @@ def levels(outputs, setup):
         id,
         "figures",
         CLAIMS[id],
-        f"within one standard deviation of BSP's runs, {spread(bsp):.2g}",
-        abs(gap.mean) <= spread(bsp),
+        f"within one standard deviation of BSP's runs, {spread(bsp, data_sets=1):.2g}",
+        abs(gap.mean) <= spread(bsp, data_sets=1),
         f"{gap} ({bsp} and {hybrid})",
     )
     source = f"figures ({LOSS[setup]:g}; ordering)"

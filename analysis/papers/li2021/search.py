@@ -2,7 +2,7 @@
 of the released runs and simulated times."""
 
 from claims import Sample, Tolerance, all_near, holds, near
-from figures import PLOTTED, THEORY, Figure, Series, Table
+from figures import LEVEL, PLOTTED, Figure, Series, Table
 from papers.li2021.setups import SETUPS
 
 LOGS = "released logs"
@@ -107,8 +107,8 @@ def path_figure(searches):
         ys = [trial["accuracy"] - found["target"] for trial in trials]
         figure.series.append(Series(f"setup {setup}", PLOTTED, [trial["share"] for trial in trials], ys))
     figure.series += [
-        Series("BSP", THEORY, [0.03, 1], [0, 0]),
-        Series("BSP - beta", THEORY, [0.03, 1], [-beta, -beta]),
+        Series("BSP", LEVEL, [0.03, 1], [0, 0]),
+        Series("BSP - beta", LEVEL, [0.03, 1], [-beta, -beta]),
     ]
     return figure
 

@@ -6,6 +6,7 @@ from claims import (
     Sample,
     Tolerance,
     above,
+    chance,
     disagrees,
     holds,
     near,
@@ -14,7 +15,6 @@ from claims import (
     paired_difference,
     paired_ratio,
     ratio,
-    skipped,
 )
 from figures import PLOTTED, SIMULATED, Figure, Series, side_by_side
 from outputs import band_of, means
@@ -163,7 +163,7 @@ def mild(over):
         "scenario 1, elastic: time over that of the baseline, in the runs behind the bar",
         LOG_TIMES[1, "elastic"] / LOG_TIMES[1, "baseline"],
         over[1, "elastic"],
-        Tolerance(absolute=0.005),
+        Tolerance(absolute=0.002),
     )
 
 
@@ -248,10 +248,12 @@ def across(times):
 def used_up(times):
     gain = paired_difference(times[1, "baseline"], times[1, "greedy"])
     share = 100 * gain.mean / times[1, "baseline"].mean
-    return skipped(
+    return holds(
         "S5.gain",
         BARS,
-        "scenario 1: two switches more, of 19 s each, use up the 1.8 % that greedy saves",
-        f"the 1.8 % are not reproduced (S2.1.greedy): greedy saves {gain} s here, {share:.2g} %, so "
-        "that any switch of more than half of it uses it up",
+        "scenario 1: two switches more, of 19 s each, use up what greedy saves (the 1.8 % of the bars, "
+        "which are 37 s, are not reproduced: S2.1.greedy)",
+        "at most 38 s, by 3 standard errors",
+        gain.mean + chance(gain, 3) <= 38,
+        f"{gain} s, {share:.2g} %",
     )

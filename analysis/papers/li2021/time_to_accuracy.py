@@ -3,7 +3,7 @@ times."""
 
 import numpy as np
 from claims import Tolerance, holds, near, sample, skipped
-from figures import PLOTTED, SIMULATED, THEORY, Figure, Series, side_by_side
+from figures import LEVEL, PLOTTED, SIMULATED, Figure, Series, side_by_side
 from outputs import band_of, digitised, means
 from papers.li2021.setups import ALL, LOGS, SETUPS, accuracies, scenario_of, share_of, shares_of
 
@@ -121,7 +121,7 @@ def curves_figure(setup, clocks):
         times = np.mean([np.interp(work, *clock) for clock in clocks[name]], axis=0)
         figure.series.append(Series(name, SIMULATED, list(times), accuracy, None, True))
     end, target = max(figure.series[0].x), TARGETS[setup]
-    figure.series.append(Series("target", THEORY, [0, end], [target, target]))
+    figure.series.append(Series("target", LEVEL, [0, end], [target, target]))
     return figure
 
 

@@ -2,14 +2,16 @@
 
 import json
 
+import numpy as np
 from claims import paired_difference, sample
 from figures import PLOTTED, SIMULATED, Figure, Series
 from outputs import band_of, means
 
 TASKS = {
-    1: "setup 1, a perceptron of three layers on ten clusters in place of ResNet32 on CIFAR-10",
-    2: "setup 2, a perceptron of three layers on ten clusters in place of ResNet50 on CIFAR-100",
+    1: "setup 1, a perceptron of three layers on clusters, five sets of data, in place of ResNet32 on CIFAR-10",
+    2: "setup 2, a perceptron of three layers on clusters, five sets of data, in place of ResNet50 on CIFAR-100",
 }
+DATA_SETS = 5  # of the clusters, in every scenario that trains on them
 NAMES = {"sync": "BSP", "async": "ASP"}
 
 
@@ -29,14 +31,16 @@ def accuracies(outputs, scenario, key):
     return {name: sample(1 - one.values) for name, one in errors.items()}
 
 
-def of_first(one, replicas):
-    """The Sample of the first so many replicas."""
-    return sample(one.values[:replicas])
+def within(one, data_sets=DATA_SETS):
+    """Values, data set after data set, less the mean of their own."""
+    values = np.reshape(one.values, (data_sets, -1))
+    return (values - values.mean(axis=1, keepdims=True)).ravel()
 
 
-def spread(one):
-    """The standard deviation over replicas."""
-    return float(one.values.std(ddof=1))
+def spread(one, data_sets=DATA_SETS):
+    """The standard deviation over the runs on a data set."""
+    apart = within(one, data_sets)
+    return float(np.sqrt((apart**2).sum() / (len(apart) - data_sets)))
 
 
 def told(samples):
