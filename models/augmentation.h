@@ -6,9 +6,9 @@
 
 namespace gradrace {
 
-/// Four zeros on every side of an image, of which its own size is cut out anywhere, and every other
-/// image is mirrored left to right.  Source: Lee et al., Deeply-Supervised Nets, AISTATS 2015, as
-/// He et al., CVPR 2016, sec. 4.2 have it.
+/// Four zeros on every side of an image, of which its own size is cut out anywhere, and half of
+/// the images, by chance, are mirrored left to right.  Source: Lee et al., Deeply-Supervised Nets,
+/// AISTATS 2015, as He et al., CVPR 2016, sec. 4.2 have it.
 ///
 /// Image i of the minibatch begins at row floor(9 u_{2 i} / 2^32) and column floor(9 u_{2 i + 1} /
 /// 2^32) of the padded one, u the words of the stream (seed, replica, crop, learner, draw); it is

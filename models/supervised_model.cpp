@@ -63,8 +63,10 @@ Supervised<Real>::Supervised(const SupervisedConfig& config, std::unique_ptr<Los
 template <class Real>
 const ImageShape& Supervised<Real>::images(std::string_view model) const {
   if (!data_->image)
-    throw std::runtime_error(std::string(model) +
-                             " needs images, and the rows of the data set are none");
+    throw std::runtime_error(
+        std::string(model) +
+        " needs images, and the rows of this data set have no height and width; "
+        "allowed: cifar10, digits, idx, synthetic with height and width");
   return *data_->image;
 }
 

@@ -18,7 +18,7 @@ constexpr Page page{
     "Alpaydin, Kaynak, UCI Machine Learning Repository, 1998, doi:10.24432/C50P49",
     R"({"kind": "digits", "path": "../data/digits"})"};
 
-constexpr std::size_t features = 64, classes = 10;
+constexpr std::size_t side = 8, features = side * side, classes = 10;
 constexpr unsigned most = 16;
 
 Rows read_rows(const fs::path& file) {
@@ -41,6 +41,7 @@ Dataset load(const fs::path& folder) {
   dataset.features = features;
   dataset.classes = classes;
   dataset.byte_scale = 1.0f / most;
+  dataset.image = ImageShape{1, side, side};
   dataset.train = read_rows(folder / "optdigits.tra");
   dataset.test = read_rows(folder / "optdigits.tes");
   return dataset;

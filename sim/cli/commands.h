@@ -17,7 +17,7 @@ struct RunOptions {
   std::filesystem::path out;  // empty: out/<name>
   unsigned jobs = 0;          // 0: the number of cores
   bool force = false, plot = false, quiet = false;
-  bool report = true;  // the closing table, unless quiet, and where the results are
+  bool report = true;  // say at the end what is where, with the table unless quiet
 };
 
 struct ReproduceOptions {

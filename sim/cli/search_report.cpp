@@ -179,6 +179,10 @@ std::string findings(const Search& search) {
   if (search.lacking) {
     text += "  ended:   the table has no runs of " + percent(*search.lacking) + "\n";
   }
+  if (!search.found.path.empty() && search.found.path.back().passed && !search.lacking) {
+    text += "  ended:   with the last of " + std::to_string(search.found.path.size()) +
+            " settings, which passed: an earlier switch may do too; more --settings would tell\n";
+  }
   if (!search.unused.empty()) {
     text += "  unused:  the table's runs of " + shares_text(search.unused) +
             ", which the search did not come to\n";

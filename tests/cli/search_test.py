@@ -105,6 +105,7 @@ class Found(SearchTest):
         self.assertLess(high - low, 0.04)
         for words in ("100 %", "37.5 %", "(4 diverged)", "at 50 % of the work", f"{cost:.4g} trainings", "95 % interval"):
             self.assertIn(words, told)
+        self.assertNotIn("ended:", told)
 
     def test_settings_differ_in_the_end_of_the_first_phase_alone(self):
         self.search("--settings", "2", "--runs", "2", "--first-runs", "1")
@@ -149,6 +150,7 @@ class Found(SearchTest):
         self.assertEqual((found["searches"], found["success"], found["success_95"]), (0, None, [None, None]))
         self.assertIn("success: not known", told)
         self.assertIn("unclear: 50 %", told)
+        self.assertIn("ended:   with the last of 1 settings, which passed: an earlier switch may do too", told)
 
     def test_the_same_files_for_any_number_of_jobs(self):
         self.search("--settings", "2", "--jobs", "1", out="one")
@@ -300,6 +302,7 @@ class Kept(SearchTest):
         _, told = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, told)
         self.assertIn("the same call goes on where it was", told)
+        self.assertNotIn("nothing is kept", told)
         self.assertFalse((self.folder / "out/search.csv").exists())
         before = self.written()
         self.call("search", path, *words, "--out", "out")
