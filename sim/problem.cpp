@@ -13,6 +13,7 @@ std::string Problem::text() const {
   result += ": error: ";
   if (!path.empty()) result += path + ": ";
   result += what;
+  if (!meaning.empty()) result += "; it is: " + meaning;
   if (!allowed.empty()) result += "\n    allowed: " + allowed;
   if (!suggestion.empty()) result += "\n    did you mean \"" + suggestion + "\"?";
   return result;

@@ -12,13 +12,14 @@ struct Problem {
   std::string origin;    // "scenarios/bad.json", or "--set protocol.k=9"
   std::size_t line = 0;  // from 1; 0 where the origin has no lines
   std::size_t column = 0;
-  std::string path;        // dotted: "protocol.k", "parts[0].mean"; empty for the whole file
-  std::string what;        // "must be >= 1, got 0"
-  std::string allowed;     // empty, or what would be right
-  std::string suggestion;  // empty, or the nearest right name
+  std::string path;          // dotted: "protocol.k", "parts[0].mean"; empty for the whole file
+  std::string what;          // "must be >= 1, got 0"
+  std::string meaning = {};  // empty, or what the key is for
+  std::string allowed;       // empty, or what would be right
+  std::string suggestion;    // empty, or the nearest right name
 
-  /// origin:line:column: error: path: what, then a line each for `allowed` and `did you mean
-  /// "..."?`, both indented.
+  /// origin:line:column: error: path: what; it is: meaning, then a line each for `allowed` and
+  /// `did you mean "..."?`, both indented.
   std::string text() const;
 };
 

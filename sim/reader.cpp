@@ -78,11 +78,12 @@ struct Reader::State {
   std::string pointer(std::string_view key) { return child_pointer(top().pointer, key); }
 
   void note(std::string_view pointer, std::string what, std::string allowed = {},
-            std::string_view suggestion = {}) {
+            std::string_view suggestion = {}, std::string_view meaning = {}) {
     if (!root_is_object && !problems.empty()) return;
     auto problem = document.problem(pointer, std::move(what));
     problem.allowed = std::move(allowed);
     problem.suggestion = suggestion;
+    problem.meaning = meaning;
     problems.push_back(std::move(problem));
   }
 
@@ -96,7 +97,7 @@ struct Reader::State {
     }
     const bool is_no_object = top().found != nullptr && !top().found->is_object();
     if (need == Need::required && !is_no_object)
-      note(pointer(key), "required key is missing", std::string(meaning));
+      note(pointer(key), "required key is missing", {}, {}, meaning);
     return nullptr;
   }
 

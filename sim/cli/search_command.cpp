@@ -113,7 +113,8 @@ Accuracies read_accuracies(const SearchOptions& options) {
       if (!parse_number(row[shares], share) || !(share > 0 && share <= 1) ||
           (!diverged && !(parse_number(row[values], accuracy) && accuracy >= 0 && accuracy <= 1))) {
         throw UsageError("--accuracies: " + file.string() + ":" + std::to_string(table.lines[i]) +
-                         ": allowed: a share above 0, up to 1, and an accuracy of 0 to 1, which "
+                         ": got share \"" + row[shares] + "\", accuracy \"" + row[values] +
+                         "\"; allowed: a share above 0, up to 1, and an accuracy of 0 to 1, which "
                          "is empty for a run that diverged");
       }
       if (diverged && share == 1 && !options.target) {

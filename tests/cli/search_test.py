@@ -225,8 +225,8 @@ class MadeElsewhere(SearchTest):
 
     def test_a_table_that_does_not_do(self):
         for table, words in {
-            "1,0.9,\n0.5,1.9,\n": "runs.csv:3: allowed: a share above 0",
-            "1,0.9,\n0,0.9,\n": "runs.csv:3: allowed: a share above 0",
+            "1,0.9,\n0.5,1.9,\n": 'runs.csv:3: got share "0.5", accuracy "1.9"; allowed: a share above 0',
+            "1,0.9,\n0,0.9,\n": 'runs.csv:3: got share "0", accuracy "0.9"; allowed: a share above 0',
             "0.5,0.9,\n": "no runs of the first protocol alone, of share 1; allowed: --target",
             "1,0.9,\n0.25,0.9,\n": "runs.csv: has no runs of share 0.5, which a search tries first",
             "1,0.9,\n1,,\n0.5,0.9,\n": "runs.csv:3: a run of the first protocol alone diverged",

@@ -55,6 +55,8 @@ TEST_CASE("document: a problem is written as compilers do") {
              .allowed = "",
              .suggestion = ""};
   CHECK(problem.text() == "--set k=9: error: wrong");
+  problem.meaning = "what is wanted";
+  CHECK(problem.text() == "--set k=9: error: wrong; it is: what is wanted");
 }
 
 TEST_CASE(

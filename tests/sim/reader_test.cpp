@@ -234,10 +234,8 @@ TEST_CASE(
                       CHECK(learners == 8);
                     }) ==
         "a.json:1:1: error: mean: required key is missing\n"
-        "a.json:1:1: error: stop: required key is missing\n"
-        "    allowed: when to end\n"
-        "a.json:2:2: error: cluster.learners: required key is missing\n"
-        "    allowed: number of learners");
+        "a.json:1:1: error: stop: required key is missing; it is: when to end\n"
+        "a.json:2:2: error: cluster.learners: required key is missing; it is: number of learners");
 }
 
 TEST_CASE("reader: unknown keys are told with those that are known and the nearest of them") {
@@ -474,8 +472,7 @@ TEST_CASE("reader: problems in kinds have the index in their path, all of them a
         "    allowed: constant, twice, sum\n"
         "a.json:6:4: error: number.parts[4].kind: expected a string, got 7\n"
         "    allowed: constant, twice, sum\n"
-        "a.json:7:3: error: number.parts[5].of: required key is missing\n"
-        "    allowed: what is doubled\n"
+        "a.json:7:3: error: number.parts[5].of: required key is missing; it is: what is doubled\n"
         "a.json:7:21: error: number.parts[5].off: unknown key\n"
         "    allowed: kind, of\n"
         "    did you mean \"of\"?");
@@ -483,7 +480,7 @@ TEST_CASE("reader: problems in kinds have the index in their path, all of them a
 
 TEST_CASE("reader: a kind that is missing or none is one problem") {
   CHECK(number_problems("{}") ==
-        "a.json:1:1: error: number: required key is missing\n    allowed: the result");
+        "a.json:1:1: error: number: required key is missing; it is: the result");
   CHECK(number_problems("{\"number\": 3}") ==
         "a.json:1:2: error: number: expected an object, got 3");
   CHECK(number_problems("{\"number\": {\"kind\": \"sum\", \"parts\": {}}}") ==
@@ -585,8 +582,7 @@ TEST_CASE("reader: problems in a list have the index in their path, an item that
         "    allowed: start, factor, number\n"
         "    did you mean \"factor\"?\n"
         "a.json:3:3: error: windows[1]: expected an object, got 5\n"
-        "a.json:4:3: error: windows[2].start: required key is missing\n"
-        "    allowed: when it begins\n"
+        "a.json:4:3: error: windows[2].start: required key is missing; it is: when it begins\n"
         "a.json:6:47: error: windows[4].number.value: must be > 0, got 0");
   CHECK(problems_of("{\"windows\": {\"start\": 1}}", read) ==
         "a.json:1:2: error: windows: expected an array, got {\"start\":1}");
@@ -604,7 +600,7 @@ TEST_CASE("reader: an absent list has no items, nor has an empty one") {
   CHECK(read("{}", Need::defaulted) == R"({"windows":[]})");
   CHECK(read(R"({"windows": []})", Need::required) == R"({"windows":[]})");
   CHECK(read("{}", Need::required) ==
-        "a.json:1:1: error: windows: required key is missing\n    allowed: when");
+        "a.json:1:1: error: windows: required key is missing; it is: when");
 }
 
 TEST_CASE("reader: problems of values that were set are told where they came from") {
