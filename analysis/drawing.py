@@ -70,14 +70,12 @@ def draw(figure):
     axes = canvas.subplots()
     axes.set_title(textwrap.fill(figure.title, 65), loc="left")
     groups = figure.groups()
-    if figure.log_x:
-        axes.set_xscale("log", nonpositive="mask")  # else a start at 0 is a level line
-    else:
-        axes.locator_params("x", steps=[1, 2, 5, 10])
-    if figure.log_y:
-        axes.set_yscale("log")
-    else:
-        axes.locator_params("y", steps=[1, 2, 5, 10])
+    # A start at x = 0 would be a level line; a band that reaches below 0 goes down to the edge.
+    for axis, is_log, below in (("x", figure.log_x, "mask"), ("y", figure.log_y, "clip")):
+        if is_log:
+            getattr(axes, f"set_{axis}scale")("log", nonpositive=below)
+        else:
+            axes.locator_params(axis, steps=[1, 2, 5, 10])
     for one in figure.series:
         i = groups.index(one.group)
         colour = style.MORE_COLOURS[i % len(style.MORE_COLOURS)]

@@ -12,8 +12,8 @@ LEVEL = "level"  # to compare with
 
 @dataclass
 class Series:
-    """One curve. Theory is a line, and so is a level; simulation is points (or a line, where it is a `curve`) with a
-    95 % band; what the paper plots is marks. Series of one group are toggled together."""
+    """One curve. Theory and a level are lines; simulation is points (or a line, where it is a `curve`)
+    with a 95 % band; what the paper plots is marks. Series of one group are toggled together."""
 
     group: str
     kind: str

@@ -195,9 +195,10 @@ def write_page(path, paper, judged, origins, command, quick):
 {said}
 {missing_html(judged.missing)}
 <h2 id="figures">Figures</h2>
-<p class="note">Dashed lines: {THEORY}, or a level to compare with. Open marks and full lines: {SIMULATED}, with 95 % bands over
-replicas; bars are simulated too. Crosses: the paper's values, {PLOTTED} or in its authors' logs. A click in a legend takes a protocol away and
-brings it back; a double click leaves it alone.</p>
+<p class="note">Dashed lines: {THEORY}, or a level to compare with. Open marks and full lines:
+{SIMULATED}, with 95 % bands over replicas; bars are simulated too. Crosses: the paper's values,
+{PLOTTED} or in its authors' logs. A click in a legend takes a protocol away and brings it back; a
+double click leaves it alone.</p>
 <nav class="note">{links}</nav>
 {figures_html(judged)}
 <h2 id="claims">Claims</h2>

@@ -82,7 +82,7 @@ class ModelSpec {
   /// Its definition where it is a quadratic, of which theory knows more; else null.
   virtual const QuadraticConfig* quadratic() const { return nullptr; }
 
-  /// Its definition on the CPU; Reads the data.
+  /// Its definition on the CPU.  Reads the data.
   virtual std::unique_ptr<Model<float>> make_float32(const EvaluatedRows& rows) const = 0;
   virtual std::unique_ptr<Model<double>> make_float64(const EvaluatedRows& rows) const = 0;
   /// float32 or float64.

@@ -51,7 +51,6 @@ Problem problem_at(const Place& place, const std::string& origin, std::string pa
           .column = place.column,
           .path = std::move(path),
           .what = std::move(what),
-          .meaning = {},
           .allowed = {},
           .suggestion = {}};
 }

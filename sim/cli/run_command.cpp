@@ -255,10 +255,10 @@ int run_command(const RunOptions& options) {
   for (std::size_t i = 0; i < scenarios.size() && !interrupted; ++i) {
     if (run_scenario(scenarios[i], *folders[i], options)) done.push_back(folders[i]->path());
   }
-  if (interrupted && !options.report) return 130;
   if (interrupted) {
-    std::cerr << (done.empty() ? "interrupted before a run had finished: nothing is kept\n"
-                               : "interrupted: the runs that had finished are kept\n");
+    if (options.report)
+      std::cerr << (done.empty() ? "interrupted before a run had finished: nothing is kept\n"
+                                 : "interrupted: the runs that had finished are kept\n");
     return 130;
   }
   std::signal(SIGINT, SIG_DFL);

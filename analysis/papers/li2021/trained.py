@@ -8,8 +8,8 @@ from figures import PLOTTED, SIMULATED, Figure, Series
 from outputs import band_of, means
 
 TASKS = {
-    1: "setup 1, a perceptron of three layers on clusters, five sets of data, in place of ResNet32 on CIFAR-10",
-    2: "setup 2, a perceptron of three layers on clusters, five sets of data, in place of ResNet50 on CIFAR-100",
+    setup: f"setup {setup}, a perceptron of three layers on clusters, five sets of data, in place of {net}"
+    for setup, net in ((1, "ResNet32 on CIFAR-10"), (2, "ResNet50 on CIFAR-100"))
 }
 DATA_SETS = 5  # of the clusters, in every scenario that trains on them
 NAMES = {"sync": "BSP", "async": "ASP"}
