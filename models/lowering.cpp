@@ -34,6 +34,12 @@ Slot Lowering::last() const {
   return values_.back().slot;
 }
 
+std::vector<Slot> Lowering::kept() const {
+  std::vector<Slot> slots;
+  for (const Value& value : values_) slots.push_back(value.slot);
+  return slots;
+}
+
 /// A place for every value that the segment writes.
 void Lowering::add_values(const Segment& segment) {
   for (const Op& op : segment.ops) {

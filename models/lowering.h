@@ -62,6 +62,9 @@ class Lowering {
   /// Where the last value of the program before stands after it.
   Slot last() const;
 
+  /// Where the values stand that a later program may name.
+  std::vector<Slot> kept() const;
+
   /// So many evaluations are made at once, at the most.
   static constexpr std::size_t most_at_once = 16;
 

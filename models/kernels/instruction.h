@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+namespace gradrace::kernels {
+
+/// What a device does that keeps one state of a run at hand and moves it in place, so that a
+/// gradient is computed as long as the value that it is computed at is still there.  What waits for
+/// the update is then the gradient's factors: of each layer what it looks at and the derivative by
+/// what it gives.
+struct Instruction {
+  enum class Kind : std::uint8_t {
+    load,    // the state = what is in the slot
+    factor,  // of use `first`, at the state, into its place
+    update,  // the state is moved by uses [first, first + count), in that order
+    store,   // what is in the slot = the state
+  };
+  Kind kind;
+  std::uint16_t rule;  // of an update: index into Tape::rules
+  std::uint32_t slot;
+  std::uint32_t first, count;
+
+  friend bool operator==(const Instruction&, const Instruction&) = default;
+};
+
+}  // namespace gradrace::kernels
