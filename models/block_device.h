@@ -11,12 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include "models/kernels/replay.h"
+#include "models/block_evaluation.h"
+#include "models/in_place_replay.h"
 #include "models/lowering.h"
 #include "models/model.h"
 #include "models/optimiser.h"
 #include "models/replay_results.h"
 #include "models/resident.h"
+#include "models/snapshot_replay.h"
+#include "models/value_pages.h"
 #include "sim/check.h"
 
 namespace gradrace {
@@ -32,6 +35,7 @@ namespace gradrace {
 ///                                     other with the same worker < workers
 ///     wait()                          until all of these are done, which happen in their order
 ///     blocks()                        that can be at work at the same time
+///     shared_memory()                 of a block at the most, in bytes
 ///     free_memory(), name(), kernel_seconds()
 template <class Resident, class Launcher>
 class BlockDevice final : public Device {
@@ -46,6 +50,7 @@ class BlockDevice final : public Device {
       : launcher_(std::move(launcher)),
         model_(std::move(model)),
         resident_(blueprint),
+        in_place_network_(resident_.in_place(launcher_.shared_memory())),
         learnt_(model_->parameters() - model_->statistics().count),
         evaluators_(evaluators_for(options)),
         cohort_(cohort_for(options)) {}
@@ -56,20 +61,22 @@ class BlockDevice final : public Device {
 
   void start(std::span<const Tape> tapes) override {
     runs_.clear();
-    recipes_.clear(), rules_.clear(), runs_at_.clear();
+    runs_at_.host.clear(), recipes_.host.clear(), rules_.host.clear();
     std::uint32_t minibatch = 1;
-    std::size_t numbers = 0;  // of a state
+    std::size_t beside = 0;  // w, in a state
     for (const Tape& tape : tapes) {
-      runs_.push_back({Lowering(), RateFactors(tape)});
-      add_run(tape);
-      const kernels::RunAt& run = runs_at_.back();
-      numbers = std::max(
-          numbers, (1 + run.average) * parameters() + (run.velocity + run.mean_square) * learnt_);
+      runs_.push_back({.in_place = in_place_network_ && InPlace::can_replay(tape),
+                       .lowering = Lowering(),
+                       .rate_factors = RateFactors(tape)});
+      const kernels::RunAt& run = add_run(tape);
+      beside =
+          std::max(beside, run.average * parameters() + (run.velocity + run.mean_square) * learnt_);
       for (const Recipe& recipe : tape.recipes) minibatch = std::max(minibatch, recipe.minibatch);
     }
-    upload(runs_at_, runs_on_), upload(recipes_, recipes_on_), upload(rules_, rules_on_);
-    make_work(minibatch);
-    make_values(numbers);
+    runs_at_.send(launcher_), recipes_.send(launcher_), rules_.send(launcher_);
+    snapshots_.start(launcher_, resident_.kernel(), parameters(), runs_.size(), minibatch);
+    in_place_.start(launcher_, runs_.size(), beside, minibatch);
+    values_.start(launcher_, runs_.size(), parameters() + beside);
     for (std::size_t i = 0; i < tapes.size(); ++i) initialise(tapes[i], i);
     launcher_.wait();
   }
@@ -78,9 +85,8 @@ class BlockDevice final : public Device {
     GRADRACE_CHECK(wave.size() == runs_.size() && results.size() == runs_.size(),
                    "a wave has one segment for each run of the cohort");
     lower(wave);
-    grow_values();
     send();
-    for (std::size_t stage = 0; stage < stages_.size(); ++stage) launch(stage);
+    for (std::size_t stage = 0; stage < stages_; ++stage) launch(stage);
     fetch(wave);
     launcher_.wait();
     answer(wave, results);
@@ -88,58 +94,60 @@ class BlockDevice final : public Device {
 
   std::vector<double> parameters(std::size_t run) override {
     finals_.resize(parameters());
-    launcher_.copy_out(place(run, runs_[run].lowering.last()), parameters(), finals_.data());
+    launcher_.copy_out(values_.place(run, runs_[run].lowering.last()), parameters(),
+                       finals_.data());
     launcher_.wait();
     return {finals_.begin(), finals_.end()};
   }
 
  private:
+  using InPlace = InPlaceReplay<Real, Launcher>;
   template <class T>
   using Memory = typename Launcher::template Memory<T>;
   template <class T>
   using Staging = typename Launcher::template Staging<T>;
 
-  static constexpr std::uint32_t page_slots = kernels::Values<Real>::page_slots;
-  static constexpr std::size_t most_parts = std::size_t{1} << 20;  // of evaluations at once
-
   struct RunOnHost {
+    bool in_place;
     Lowering lowering;
     RateFactors rate_factors;
     const Program* program = nullptr;       // of the wave; null: the run is over
-    std::uint64_t first_use = 0;            // in the wave's
     std::vector<std::size_t> answers = {};  // the stage of each evaluation
-  };
-
-  /// What is done between two evaluations of any run.
-  struct Stage {
-    std::size_t first_evaluated = 0, evaluated = 0;  // after the updates
-    bool updates = false;
   };
 
   // ---- a cohort
 
   std::size_t parameters() const { return model_->parameters(); }
 
+  std::uint64_t evaluation_work() const {
+    const std::uint64_t numbers =
+        in_place_network_ ? in_place_network_->work(1) : resident_.kernel().work(1);
+    return std::max<std::uint64_t>(1, numbers * sizeof(Real));
+  }
+
   /// Blocks that evaluate at the same time, with at most a quarter of the memory.
   std::uint32_t evaluators_for(const DeviceOptions& options) const {
-    const std::uint64_t one = std::max<std::uint64_t>(1, resident_.kernel().work(1) * sizeof(Real));
-    const std::uint64_t fitting = launcher_.free_memory() / 4 / one;
+    const std::uint64_t fitting = launcher_.free_memory() / 4 / evaluation_work();
     const std::uint64_t most = std::min<std::uint64_t>(launcher_.blocks(), fitting);
     return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, most / options.devices));
   }
 
   /// So many runs fit for sure: states with all that a rule may need, one for each learner and for
-  /// each evaluation that waits, and work memory.
+  /// each evaluation that waits, what waits for updates, and work memory.
   std::size_t cohort_for(const DeviceOptions& options) const {
     const std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
     if (parameters() > most / 4 || resident_.kernel().work(options.minibatch) > most)
       throw std::runtime_error(launcher_.name() + ": the model or its minibatch is too large: " +
                                std::to_string(parameters()) + " parameters, " +
                                std::to_string(options.minibatch) + " samples");
-    const std::size_t slots = options.learners + Lowering::most_at_once + 2 + page_slots;
-    const std::uint64_t run =
-        (4 * parameters() * slots + work_of(options.minibatch)) * sizeof(Real);
-    const std::uint64_t evaluation = evaluators_ * resident_.kernel().work(1) * sizeof(Real);
+    const std::size_t slots = options.learners + Lowering::most_at_once + 2 + Values::page_slots;
+    std::uint64_t run = (4 * parameters() * slots +
+                         Snapshots::work_of(resident_.kernel(), parameters(), options.minibatch)) *
+                        sizeof(Real);
+    if (in_place_network_)
+      run += options.learners * InPlace::place_bytes(*in_place_network_, options.minibatch) +
+             3 * parameters() * sizeof(Real);
+    const std::uint64_t evaluation = evaluators_ * evaluation_work();
     const std::uint64_t free = launcher_.free_memory() / options.devices / 10 * 9;
     if (free < evaluation + run)
       throw std::runtime_error(launcher_.name() + ": a run with " +
@@ -151,54 +159,26 @@ class BlockDevice final : public Device {
 
   static constexpr std::size_t most_runs = 4096;
 
-  void add_run(const Tape& tape) {
+  const kernels::RunAt& add_run(const Tape& tape) {
     kernels::RunAt run{.seed = tape.seed,
                        .replica = tape.replica,
-                       .first_recipe = static_cast<std::uint32_t>(recipes_.size()),
-                       .first_rule = static_cast<std::uint32_t>(rules_.size()),
+                       .first_recipe = static_cast<std::uint32_t>(recipes_.host.size()),
+                       .first_rule = static_cast<std::uint32_t>(rules_.host.size()),
                        .velocity = false,
                        .mean_square = false,
                        .average = false};
-    for (const Recipe& recipe : tape.recipes) recipes_.push_back({recipe.minibatch, recipe.clip});
+    for (const Recipe& recipe : tape.recipes)
+      recipes_.host.push_back({recipe.minibatch, recipe.clip});
     for (const Rule& rule : tape.rules) {
       const RmsProp rmsprop = rule.rmsprop.value_or(RmsProp{.decay = -1, .epsilon = 0});
-      rules_.push_back({rule.momentum, rule.ema, rule.distance, rmsprop.decay, rmsprop.epsilon,
-                        rule.nesterov, rule.of_gradients, rule.from_rest});
+      rules_.host.push_back({rule.momentum, rule.ema, rule.distance, rmsprop.decay, rmsprop.epsilon,
+                             rule.nesterov, rule.of_gradients, rule.from_rest});
       run.velocity = run.velocity || rule.momentum != 0;
       run.mean_square = run.mean_square || rule.rmsprop;
       run.average = run.average || rule.ema != 0;
     }
-    runs_at_.push_back(run);
-  }
-
-  void make_work(std::uint32_t minibatch) {
-    const Kernel& kernel = resident_.kernel();
-    workers_ = static_cast<std::uint32_t>(std::min(runs_.size(), launcher_.blocks()));
-    work_stride_ = work_of(minibatch);
-    rows_stride_ = Kernel::work_rows(minibatch);
-    reserve(work_, std::max(workers_ * work_stride_, evaluators_ * kernel.work(1)));
-    reserve(work_rows_, std::size_t{workers_} * rows_stride_);
-  }
-
-  /// Numbers that a block needs for a run: g, step and the model's.
-  std::uint64_t work_of(std::uint32_t minibatch) const {
-    return 2 * parameters() + resident_.kernel().work(minibatch);
-  }
-
-  /// Slots for the values 0; the pages of another shape are given back.
-  void make_values(std::size_t stride) {
-    if (stride != stride_ || runs_.size() != page_runs_) pages_.clear();
-    stride_ = stride;
-    page_runs_ = runs_.size();
-    if (pages_.empty()) add_page();
-  }
-
-  void add_page() {
-    pages_.emplace_back(runs_.size() * page_slots * stride_);
-    page_table_.clear();
-    for (const auto& page : pages_) page_table_.push_back(page.data());
-    upload(page_table_, page_table_on_);
-    launcher_.wait();
+    runs_at_.host.push_back(run);
+    return runs_at_.host.back();
   }
 
   void initialise(const Tape& tape, std::size_t number) {
@@ -209,126 +189,71 @@ class BlockDevice final : public Device {
     initial_.clear();
     for (const auto* part : {&initial.w, &initial.velocity, &initial.mean_square, &initial.average})
       initial_.insert(initial_.end(), part->begin(), part->end());
-    launcher_.copy_in(initial_.data(), initial_.size(), place(number, 0));
+    launcher_.copy_in(initial_.data(), initial_.size(), values_.place(number, 0));
     launcher_.wait();
-  }
-
-  Real* place(std::size_t run, Slot slot) const {
-    return pages_[slot / page_slots].data() + (run * page_slots + slot % page_slots) * stride_;
   }
 
   // ---- a wave
 
   void lower(std::span<const Segment* const> wave) {
-    uses_.clear(), updates_.clear(), stages_.clear(), stretches_.clear();
-    for (auto& evaluated : evaluated_of_) evaluated.clear();
-    for (std::size_t i = 0; i < wave.size(); ++i) {
+    snapshots_.clear(), in_place_.clear(), evaluation_.clear();
+    stages_ = 0;
+    for (std::uint32_t i = 0; i < wave.size(); ++i) {
       RunOnHost& run = runs_[i];
       run.program = wave[i] ? &run.lowering.lower(*wave[i]) : nullptr;
       run.answers.clear();
-      run.first_use = uses_.size();
-      if (run.program) add_program(static_cast<std::uint32_t>(i), run);
-    }
-    evaluated_.clear();
-    for (std::size_t stage = 0; stage < stages_.size(); ++stage) {
-      stages_[stage].first_evaluated = evaluated_.size();
-      stages_[stage].evaluated = evaluated_of_[stage].size();
-      evaluated_.insert(evaluated_.end(), evaluated_of_[stage].begin(), evaluated_of_[stage].end());
+      if (!run.program) continue;
+      if (run.in_place)
+        in_place_.add(i, *run.program, run.lowering);
+      else
+        snapshots_.add(i, *run.program);
+      add_evaluations(i);
     }
   }
 
-  /// Cuts the program into the stages.
-  void add_program(std::uint32_t number, RunOnHost& run) {
-    for (const SlotUse& use : run.program->uses)
-      uses_.push_back({use.at, use.learner, use.draw, use.recipe, use.weight});
+  void add_evaluations(std::uint32_t number) {
+    RunOnHost& run = runs_[number];
     std::size_t stage = 0;
-    std::uint64_t first = updates_.size();
     for (const Step& step : run.program->steps) {
-      if (step.kind == Step::Kind::update) {
-        updates_.push_back({step.out, step.base, step.rule, step.first, step.count});
-        continue;
-      }
-      end_stretch(number, run, stage, first);
+      if (step.kind != Step::Kind::evaluate) continue;
       for (std::uint32_t i = step.first; i < step.first + step.count; ++i) {
-        evaluated_of_[stage].push_back({number, run.program->evaluated[i].at});
+        evaluation_.add(stage, number, run.program->evaluated[i].at);
         run.answers.push_back(stage);
       }
-      first = updates_.size();
       ++stage;
     }
-    if (updates_.size() > first) end_stretch(number, run, stage, first);
-  }
-
-  void end_stretch(std::uint32_t number, const RunOnHost& run, std::size_t stage,
-                   std::uint64_t first) {
-    if (stage == stages_.size()) {
-      stages_.emplace_back();
-      stretches_.resize(stages_.size() * runs_.size(), {});
-      if (evaluated_of_.size() < stages_.size()) evaluated_of_.emplace_back();
-    }
-    const std::uint64_t count = updates_.size() - first;
-    stretches_[stage * runs_.size() + number] = {run.first_use, first, count};
-    stages_[stage].updates = stages_[stage].updates || count > 0;
-  }
-
-  void grow_values() {
-    Slot slots = 0;
-    for (const RunOnHost& run : runs_) slots = std::max(slots, run.lowering.slots());
-    while (pages_.size() * page_slots < slots) add_page();
+    stages_ = std::max(stages_, stage + 1);
   }
 
   void send() {
-    upload(uses_, uses_on_), upload(updates_, updates_on_), upload(stretches_, stretches_on_);
-    upload(evaluated_, evaluated_on_);
-    reserve(sums_on_, evaluated_.size());
-    if (factors_wanted()) reserve(factors_on_, uses_.size());
+    Slot slots = 0;
+    for (const RunOnHost& run : runs_) slots = std::max(slots, run.lowering.slots());
+    values_.grow(launcher_, slots);
+    snapshots_.send(launcher_, factors_wanted());
+    if (in_place_network_) in_place_.send(launcher_, *in_place_network_);
+    evaluation_.send(launcher_);
   }
 
   bool factors_wanted() const {
     return std::ranges::any_of(runs_, [](const auto& run) { return run.rate_factors.wanted(); });
   }
 
-  kernels::Values<Real> values() const {
-    return {page_table_on_.data(), stride_, static_cast<std::uint32_t>(parameters()),
-            static_cast<std::uint32_t>(learnt_)};
-  }
-
   void launch(std::size_t stage) {
-    if (stages_[stage].updates) {
-      launcher_.launch(
-          kernels::ReplayKernel<Kernel>{
-              resident_.kernel(), model_->statistics().decay, values(), runs_on_.data(),
-              recipes_on_.data(), rules_on_.data(), stretches_on_.data() + stage * runs_.size(),
-              uses_on_.data(), updates_on_.data(), factors_wanted() ? factors_on_.data() : nullptr,
-              static_cast<double>(std::numeric_limits<Real>::min()), work_.data(),
-              work_rows_.data(), work_stride_, rows_stride_},
-          static_cast<std::uint32_t>(runs_.size()), workers_);
+    const kernels::Cohort<Real> cohort{values_.view(parameters(), learnt_), runs_at_.data(),
+                                       recipes_.data(), rules_.data(),
+                                       static_cast<double>(std::numeric_limits<Real>::min())};
+    snapshots_.launch(launcher_, stage, resident_.kernel(), model_->statistics().decay, cohort);
+    if (in_place_network_) {
+      in_place_.launch(launcher_, stage, *in_place_network_, cohort);
+      evaluation_.launch(launcher_, stage, *in_place_network_, cohort, evaluators_);
+    } else {
+      evaluation_.launch(launcher_, stage, resident_.kernel(), cohort, evaluators_);
     }
-    const std::size_t parts = resident_.kernel().parts();
-    const std::size_t together = std::max<std::size_t>(1, most_parts / parts);
-    for (std::size_t done = 0; done < stages_[stage].evaluated; done += together) {
-      evaluate(stages_[stage].first_evaluated + done,
-               std::min(together, stages_[stage].evaluated - done));
-    }
-  }
-
-  void evaluate(std::size_t first, std::size_t count) {
-    const Kernel& kernel = resident_.kernel();
-    const auto values_count = static_cast<std::uint32_t>(count);
-    reserve(parts_on_, count * kernel.parts());
-    launcher_.launch(
-        kernels::EvaluationKernel<Kernel>{kernel, values(), runs_on_.data(),
-                                          evaluated_on_.data() + first, values_count,
-                                          parts_on_.data(), work_.data(), kernel.work(1)},
-        values_count * kernel.parts(), evaluators_);
-    launcher_.launch(
-        kernels::EvaluationSumKernel<Kernel>{kernel, parts_on_.data(), sums_on_.data() + first},
-        values_count, evaluators_);
   }
 
   void fetch(std::span<const Segment* const> wave) {
-    download(sums_on_, evaluated_.size(), sums_);
-    if (factors_wanted()) download(factors_on_, uses_.size(), factors_);
+    evaluation_.fetch(launcher_);
+    snapshots_.fetch(launcher_);
     const auto over = [&](std::size_t i) { return wave[i] && wave[i]->end != End::limit; };
     std::size_t count = 0;
     for (std::size_t i = 0; i < wave.size(); ++i) count += over(i);
@@ -336,16 +261,13 @@ class BlockDevice final : public Device {
     Real* to = finals_.data();
     for (std::size_t i = 0; i < wave.size(); ++i) {
       if (!over(i)) continue;
-      launcher_.copy_out(place(i, runs_[i].lowering.last()), parameters(), to);
+      launcher_.copy_out(values_.place(i, runs_[i].lowering.last()), parameters(), to);
       to += parameters();
     }
   }
 
   void answer(std::span<const Segment* const> wave, std::span<Results> results) {
-    // Where the next answer of a run stands among those of each stage.
-    std::vector<std::size_t> next(stages_.size());
-    for (std::size_t stage = 0; stage < stages_.size(); ++stage)
-      next[stage] = stages_[stage].first_evaluated;
+    std::vector<std::size_t> next(stages_, 0);  // answer of each stage
     std::span<const Real> finals(finals_);
     for (std::size_t i = 0; i < wave.size(); ++i) {
       if (!wave[i]) continue;
@@ -353,84 +275,37 @@ class BlockDevice final : public Device {
       Results& result = results[i] = {};
       result.gradients_computed = run.program->uses.size();
       for (const std::size_t stage : run.answers)
-        result.evaluations.push_back(resident_.evaluation(sums_[next[stage]++]));
-      if (run.rate_factors.wanted()) {
-        run.rate_factors.add(
-            *run.program,
-            std::span<const double>(factors_).subspan(run.first_use, run.program->uses.size()),
-            result);
-      }
+        result.evaluations.push_back(resident_.evaluation(evaluation_.sums(stage, next[stage]++)));
+      if (run.rate_factors.wanted())
+        run.rate_factors.add(*run.program, snapshots_.factors(i, *run.program), result);
       if (wave[i]->end == End::limit) continue;
       result.hash = hash_of(finals.first(parameters()));
       finals = finals.subspan(parameters());
     }
   }
 
-  // ---- memory
-
-  template <class T>
-  void reserve(Memory<T>& memory, std::size_t count) {
-    if (memory.size() >= count) return;
-    launcher_.wait();  // somebody may still use it
-    const std::size_t size = std::max(count, memory.size() + memory.size() / 2);
-    memory = {};
-    memory = Memory<T>(size);
-  }
-
-  template <class T>
-  void upload(const Staging<T>& from, Memory<T>& to) {
-    reserve(to, from.size());
-    launcher_.copy_in(from.data(), from.size(), to.data());
-  }
-
-  template <class T>
-  void download(const Memory<T>& from, std::size_t count, Staging<T>& to) {
-    to.resize(count);
-    launcher_.copy_out(from.data(), count, to.data());
-  }
+  using Values = kernels::Values<Real>;
+  using Snapshots = SnapshotReplay<Kernel, Launcher>;
 
   Launcher launcher_;
   std::unique_ptr<Model<Real>> model_;
   Resident resident_;
-  std::size_t learnt_;  // of the parameters
+  const kernels::InPlaceNetwork<Real>* in_place_network_;  // null: no run is replayed in place
+  std::size_t learnt_;                                     // of the parameters
   std::uint32_t evaluators_;
   std::size_t cohort_;
 
   std::vector<RunOnHost> runs_;
-  Staging<kernels::RunAt> runs_at_;
-  Staging<kernels::KernelRecipe> recipes_;
-  Staging<kernels::KernelRule> rules_;
-  Memory<kernels::RunAt> runs_on_;
-  Memory<kernels::KernelRecipe> recipes_on_;
-  Memory<kernels::KernelRule> rules_on_;
-
-  std::size_t stride_ = 0, page_runs_ = 0;
-  std::vector<Memory<Real>> pages_;
-  Staging<Real*> page_table_;
-  Memory<Real*> page_table_on_;
+  Mirror<kernels::RunAt, Launcher> runs_at_;
+  Mirror<kernels::KernelRecipe, Launcher> recipes_;
+  Mirror<kernels::KernelRule, Launcher> rules_;
+  ValuePages<Real, Launcher> values_;
   Staging<Real> initial_;
 
-  std::uint32_t workers_ = 0, rows_stride_ = 0;
-  std::uint64_t work_stride_ = 0;
-  Memory<Real> work_;  // of the blocks that replay, then of those that evaluate
-  Memory<std::uint32_t> work_rows_;
-
-  // Of the wave.
-  std::vector<Stage> stages_;
-  std::vector<std::vector<kernels::Evaluated>> evaluated_of_;  // [stage]
-  Staging<kernels::KernelUse> uses_;
-  Staging<kernels::KernelUpdate> updates_;
-  Staging<kernels::Stretch> stretches_;  // [stage, run]
-  Staging<kernels::Evaluated> evaluated_;
-  Memory<kernels::KernelUse> uses_on_;
-  Memory<kernels::KernelUpdate> updates_on_;
-  Memory<kernels::Stretch> stretches_on_;
-  Memory<kernels::Evaluated> evaluated_on_;
-  Memory<kernels::EvaluationPart> parts_on_;
-  Memory<kernels::EvaluationSums> sums_on_;
-  Memory<double> factors_on_;
-  Staging<kernels::EvaluationSums> sums_;
-  Staging<double> factors_;
+  std::size_t stages_ = 0;  // of the wave
+  Snapshots snapshots_;
+  InPlace in_place_;
+  BlockEvaluation<Real, Launcher> evaluation_;
   Staging<Real> finals_;  // parameters of the runs whose segment is not cut by a limit
 };
 

@@ -8,10 +8,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "models/blueprint.h"
+#include "models/kernels/in_place_network.h"
 #include "models/kernels/quadratic.h"
 #include "models/work_layout.h"
 #include "sim/evaluation.h"
@@ -34,7 +36,9 @@ class ResidentDataset {
   }
 
   explicit ResidentDataset(std::shared_ptr<const Dataset> data)
-      : data_(std::move(data)), train_(data_->train), test_(data_->test) {}
+      : data_(std::move(data)),
+        train_(data_->train, data_->features),
+        test_(data_->test, data_->features) {}
 
   kernels::Split train() const { return view(train_, data_->train); }
   kernels::Split test() const { return view(test_, data_->test); }
@@ -44,13 +48,31 @@ class ResidentDataset {
   using Memory = typename Launcher::template Memory<T>;
 
   struct Copy {
-    explicit Copy(const Rows& rows)
-        : bytes(rows.bytes), floats(rows.floats), classes(rows.classes), targets(rows.targets) {}
+    Copy(const Rows& rows, std::size_t features)
+        : bytes(padded(rows.bytes, features)),
+          floats(padded(rows.floats, features)),
+          classes(rows.classes),
+          targets(rows.targets) {}
     Memory<std::uint8_t> bytes;
     Memory<float> floats;
     Memory<std::uint8_t> classes;
     Memory<float> targets;
   };
+
+  static std::size_t stride_of(std::size_t features) { return (features + 3) / 4 * 4; }
+
+  template <class T>
+  static std::vector<T> padded(const std::vector<T>& rows, std::size_t features) {
+    const std::size_t stride = stride_of(features);
+    if (stride == features) return rows;
+    std::vector<T> result;
+    result.reserve(rows.size() / features * stride);
+    for (auto row = rows.begin(); row != rows.end(); row += static_cast<std::ptrdiff_t>(features)) {
+      result.insert(result.end(), row, row + static_cast<std::ptrdiff_t>(features));
+      result.insert(result.end(), stride - features, T{0});
+    }
+    return result;
+  }
 
   kernels::Split view(const Copy& copy, const Rows& rows) const {
     return {copy.bytes.data(),
@@ -59,6 +81,7 @@ class ResidentDataset {
             copy.targets.data(),
             static_cast<std::uint32_t>(rows.count),
             static_cast<std::uint32_t>(data_->features),
+            static_cast<std::uint32_t>(stride_of(data_->features)),
             data_->byte_scale};
   }
 
@@ -105,9 +128,16 @@ class ResidentNetwork {
     kernel.test = data_->test();
     kernel.train_rows = {train_rows_.data(), static_cast<std::uint32_t>(train_rows_.size())};
     kernel.test_rows = {test_rows_.data(), static_cast<std::uint32_t>(test_rows_.size())};
+    if constexpr (plain) make_in_place(blueprint);
   }
 
   const Kernel& kernel() const { return kernel_; }
+
+  /// Where it is one whose weights fit into so much memory of a block; else null.
+  const kernels::InPlaceNetwork<Real>* in_place(std::size_t shared_memory) const {
+    const bool fits = in_place_ && in_place_->shared_numbers() * sizeof(Real) <= shared_memory;
+    return fits ? &*in_place_ : nullptr;
+  }
 
   Evaluation evaluation(const kernels::EvaluationSums& sums) const {
     return {
@@ -122,6 +152,34 @@ class ResidentNetwork {
   template <class T>
   using Memory = typename Launcher::template Memory<T>;
 
+  void make_in_place(const NetworkBlueprint& blueprint) {
+    const bool dense = std::ranges::all_of(blueprint.layers, [](const auto& layer) {
+      return layer.kind == kernels::LayerKind::dense;
+    });
+    if (!dense || blueprint.l2 > 0) return;
+    std::vector<kernels::InPlaceLayer> layers;
+    kernels::InPlaceNetwork<Real> network{kernel_, nullptr, 0, 0};
+    for (const kernels::Layer& layer : blueprint.layers) {
+      const bool last = layers.size() + 1 == blueprint.layers.size();
+      const std::uint32_t stride = kernels::output_stride(layer.outputs);
+      layers.push_back(
+          {.outputs = layer.outputs,
+           .inputs = layer.depth,
+           .depth = layers.empty() ? kernels::in_fours(layer.depth) : layers.back().stride,
+           .stride = stride,
+           .first = layer.first,
+           .weights = network.weights,
+           .y = network.per_row,
+           .delta = network.per_row + (last ? 0 : stride),
+           .f = layer.f});
+      network.weights += layer.outputs * layers.back().row();
+      network.per_row += (last ? 1 : 2) * stride;
+    }
+    in_place_layers_ = Memory<kernels::InPlaceLayer>(layers);
+    network.layers = in_place_layers_.data();
+    in_place_ = network;
+  }
+
   static kernels::Images images(const ImageShape& shape) {
     return {static_cast<std::uint32_t>(shape.channels), static_cast<std::uint32_t>(shape.height),
             static_cast<std::uint32_t>(shape.width)};
@@ -133,6 +191,8 @@ class ResidentNetwork {
   double train_count_, test_count_;
   bool wrong_counts_;
   Kernel kernel_{};
+  Memory<kernels::InPlaceLayer> in_place_layers_;
+  std::optional<kernels::InPlaceNetwork<Real>> in_place_;
 };
 
 /// A quadratic in the memory of a device.
@@ -149,6 +209,7 @@ class ResidentQuadratic {
   }
 
   const Kernel& kernel() const { return kernel_; }
+  const kernels::InPlaceNetwork<Real>* in_place(std::size_t) const { return nullptr; }
 
   Evaluation evaluation(const kernels::EvaluationSums& sums) const {
     return {.loss = sums.train_loss};

@@ -35,6 +35,9 @@ struct RowList {
   static constexpr std::uint32_t together = 64;  // in one part
 
   GRADRACE_HD std::uint32_t parts() const { return (count + together - 1) / together; }
+  GRADRACE_HD std::uint32_t of_part(std::uint32_t part) const {
+    return count - part * together < together ? count - part * together : together;
+  }
 };
 
 /// A model of a data set: layers one after the other, each of which looks at what the one before
@@ -62,6 +65,7 @@ struct Network {
   std::uint32_t written, losses, per_row;
 
   static constexpr std::uint32_t threads = 256;
+  static std::size_t shared_numbers() { return scratch_numbers; }
 
   /// Numbers of work memory for a gradient of m rows or a part of an evaluation.
   std::uint64_t work(std::uint32_t m) const {
@@ -74,11 +78,7 @@ struct Network {
   template <class Block>
   GRADRACE_HD void gradient(const Block& block, const Real* w, const MinibatchName& name,
                             Real* work, std::uint32_t* rows, Real* g) const {
-    if (sampling == Sampling::iid)
-      draw_iid(name, train.count, rows, block.thread(), block.threads());
-    else
-      draw_epoch(name, train.count, rows, block.thread(), block.threads());
-    block.sync();
+    draw(block, name, rows);
     const auto learn_from = [&](const auto& x) { learn(block, w, x, rows, name.size, work, g); };
     if constexpr (plain) {
       with_rows<Real>(train, rows, learn_from);
@@ -122,6 +122,53 @@ struct Network {
     };
   }
 
+  /// rows [m]: those of a minibatch.
+  template <class Block>
+  GRADRACE_HD void draw(const Block& block, const MinibatchName& name, std::uint32_t* rows) const {
+    if (sampling == Sampling::iid)
+      draw_iid(name, train.count, rows, block.thread(), block.threads());
+    else
+      draw_epoch(name, train.count, rows, block.thread(), block.threads());
+    block.sync();
+  }
+
+  GRADRACE_HD Labels labels_of(const Split& split, const std::uint32_t* numbers) const {
+    return {loss, split.classes, split.targets, numbers, layers[depth - 1].outputs};
+  }
+
+  /// Loss and errors of n rows with those scores [n, stride], written by thread 0; of_rows [2 n] is
+  /// work memory.
+  template <class Block>
+  GRADRACE_HD void add_up_rows(const Block& block, const Split& split, const std::uint32_t* numbers,
+                               std::uint32_t n, const Real* scores, std::uint32_t stride,
+                               Real* of_rows, EvaluationPart* result) const {
+    const Labels labels = labels_of(split, numbers);
+    auto* const losses_of = reinterpret_cast<RowLoss<Real>*>(of_rows);
+    each(block, n,
+         [&](std::uint32_t i) { losses_of[i] = row_loss(labels, i, scores + i * stride); });
+    block.sync();
+    const double total =
+        sum(block, n, [=](std::uint32_t i) { return static_cast<double>(losses_of[i].loss); });
+    const double wrong =
+        sum(block, n, [=](std::uint32_t i) { return static_cast<double>(losses_of[i].wrong); });
+    if (block.thread() == 0) *result = {total, wrong};
+  }
+
+  /// The regulariser; no number where a parameter is none or not finite.
+  template <class Block>
+  GRADRACE_HD void evaluate_parameters(const Block& block, const Real* w,
+                                       EvaluationPart* result) const {
+    double total =
+        sum(block, parameters, [=](std::uint32_t j) { return static_cast<double>(w[j] - w[j]); });
+    for (std::uint32_t l = 0; l2 > 0 && l < depth; ++l) {
+      const Real* const W = w + layers[l].first;
+      total += l2 * sum(block, layers[l].weights(), [=](std::uint32_t j) {
+                 return static_cast<double>(W[j]) * static_cast<double>(W[j]);
+               });
+    }
+    if (block.thread() == 0) *result = {total, 0};
+  }
+
  private:
   GRADRACE_HD Real* y(std::uint32_t layer, Real* work, std::uint32_t n) const {
     return work + std::uint64_t{layers[layer].y} * n;
@@ -135,10 +182,6 @@ struct Network {
   GRADRACE_HD UnitRows<Real> map(std::uint32_t layer, Real* work, std::uint32_t n) const {
     return {y(layer, work, n), layers[layer].units()};
   }
-  GRADRACE_HD Labels labels_of(const Split& split, const std::uint32_t* numbers) const {
-    return {loss, split.classes, split.targets, numbers, layers[depth - 1].outputs};
-  }
-
   /// The gradient at the minibatch x of n rows.
   template <class Block, class X>
   GRADRACE_HD void learn(const Block& block, const Real* w, const X& x, const std::uint32_t* rows,
@@ -292,10 +335,8 @@ struct Network {
   GRADRACE_HD void evaluate_rows(const Block& block, const Real* w, const Split& split,
                                  const RowList& list, std::uint32_t part, Real* work,
                                  EvaluationPart* result) const {
-    const std::uint32_t first = part * RowList::together;
-    const std::uint32_t n =
-        list.count - first < RowList::together ? list.count - first : RowList::together;
-    const std::uint32_t* const numbers = list.numbers + first;
+    const std::uint32_t n = list.of_part(part);
+    const std::uint32_t* const numbers = list.numbers + part * RowList::together;
     if constexpr (plain) {
       with_rows<Real>(split, numbers,
                       [&](const auto& x) { forward(block, w, x, n, work, nullptr); });
@@ -305,32 +346,8 @@ struct Network {
                       [&](const auto& x) { write_down(block, x, n, split.features, to); });
       forward(block, w, UnitRows<Real>{to, split.features}, n, work, nullptr);
     }
-    const Real* const scores = y(depth - 1, work, n);
-    const Labels labels = labels_of(split, numbers);
-    auto* const of_rows = reinterpret_cast<RowLoss<Real>*>(work + std::uint64_t{losses} * n);
-    each(block, n,
-         [&](std::uint32_t i) { of_rows[i] = row_loss(labels, i, scores + i * labels.scores); });
-    block.sync();
-    const double total =
-        sum(block, n, [=](std::uint32_t i) { return static_cast<double>(of_rows[i].loss); });
-    const double wrong =
-        sum(block, n, [=](std::uint32_t i) { return static_cast<double>(of_rows[i].wrong); });
-    if (block.thread() == 0) *result = {total, wrong};
-  }
-
-  /// The regulariser; no number where a parameter is none or not finite.
-  template <class Block>
-  GRADRACE_HD void evaluate_parameters(const Block& block, const Real* w,
-                                       EvaluationPart* result) const {
-    double total =
-        sum(block, parameters, [=](std::uint32_t j) { return static_cast<double>(w[j] - w[j]); });
-    for (std::uint32_t l = 0; l2 > 0 && l < depth; ++l) {
-      const Real* const W = w + layers[l].first;
-      total += l2 * sum(block, layers[l].weights(), [=](std::uint32_t j) {
-                 return static_cast<double>(W[j]) * static_cast<double>(W[j]);
-               });
-    }
-    if (block.thread() == 0) *result = {total, 0};
+    add_up_rows(block, split, numbers, n, y(depth - 1, work, n), layers[depth - 1].outputs,
+                work + std::uint64_t{losses} * n, result);
   }
 };
 

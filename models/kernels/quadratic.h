@@ -18,6 +18,7 @@ struct Quadratic {
   const Ziggurat* ziggurat;
 
   static constexpr std::uint32_t threads = 32;
+  static std::size_t shared_numbers() { return scratch_numbers; }
 
   static std::uint64_t work(std::uint32_t) { return 0; }
   static std::uint32_t work_rows(std::uint32_t) { return 0; }

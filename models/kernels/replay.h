@@ -68,50 +68,70 @@ struct Values {
   }
 };
 
-/// The updates of one run that a launch makes, in order.
+/// The runs of a cohort and where their values are.
+template <class Real>
+struct Cohort {
+  Values<Real> values;
+  const RunAt* runs;
+  const KernelRecipe* recipes;
+  const KernelRule* rules;
+  double least;  // smallest normal number of Real
+};
+
+/// What a launch does for one run: updates or instructions, in order.
 struct Stretch {
+  std::uint32_t run;
   std::uint64_t first_use;  // of the run, in the wave's
   std::uint64_t first, count;
 };
 
-/// What is learnt of out: base moved by the rule, as apply_rule() does it; `rate` is the sum of
-/// weights, step the sum of weight g.  least: the smallest normal number of Real.
-template <class Real, class Block>
-GRADRACE_HD void move(const Block& block, const KernelRule& rule, const StateAt<Real>& base,
-                      double rate, double least, const Real* step, const StateAt<Real>& out,
-                      std::uint32_t learnt) {
-  const bool vanishing = !(rate >= least), still = rule.of_gradients && vanishing;
-  const bool rescaled = rule.decay >= 0 && !vanishing;
-  const Real decay = static_cast<Real>(rule.decay), epsilon = static_cast<Real>(rule.epsilon);
-  const Real per_rate = rescaled ? static_cast<Real>(1 / rate) : Real{0};
-  const Real momentum = static_cast<Real>(rule.momentum);
-  const Real kept = still ? Real{1} : rule.from_rest ? Real{0} : momentum;
-  const Real of_step = static_cast<Real>(still ? 0 : rule.of_gradients ? 1 / rate : 1);
-  const Real scale = static_cast<Real>(still ? 0 : rule.of_gradients ? rate : 1);
-  const Real share = static_cast<Real>(1 - rule.ema);
-  each(block, learnt, [&](std::uint32_t j) {
-    Real change = step[j];
+/// One learnt number moved by a rule, as apply_rule() does it; `rate` is the sum of weights.
+/// least: the smallest normal number of Real.
+template <class Real>
+class Move {
+ public:
+  GRADRACE_HD Move(const KernelRule& rule, double rate, double least)
+      : rescaled_(rule.decay >= 0 && rate >= least),
+        nesterov_(rule.nesterov),
+        decay_(static_cast<Real>(rule.decay)),
+        epsilon_(static_cast<Real>(rule.epsilon)),
+        momentum_(static_cast<Real>(rule.momentum)),
+        share_(static_cast<Real>(1 - rule.ema)) {
+    const bool still = rule.of_gradients && !(rate >= least);
+    per_rate_ = rescaled_ ? static_cast<Real>(1 / rate) : Real{0};
+    kept_ = still ? Real{1} : rule.from_rest ? Real{0} : momentum_;
+    of_step_ = static_cast<Real>(still ? 0 : rule.of_gradients ? 1 / rate : 1);
+    scale_ = static_cast<Real>(still ? 0 : rule.of_gradients ? rate : 1);
+  }
+
+  /// Number j of out, and w of it, from base; `change` is the sum of weight g.
+  GRADRACE_HD Real operator()(std::uint32_t j, Real change, Real w, const StateAt<Real>& base,
+                              const StateAt<Real>& out) const {
     if (out.mean_square != nullptr) {
       Real s = base.mean_square[j];
-      if (rescaled) {
-        const Real g = change * per_rate;
-        s = decay * s + (1 - decay) * g * g;
-        change /= std::sqrt(s + epsilon);
+      if (rescaled_) {
+        const Real g = change * per_rate_;
+        s = decay_ * s + (1 - decay_) * g * g;
+        change /= std::sqrt(s + epsilon_);
       }
       out.mean_square[j] = s;
     }
     if (out.velocity != nullptr) {
-      change *= of_step;
-      const Real velocity = kept * base.velocity[j] + change;
+      change *= of_step_;
+      const Real velocity = kept_ * base.velocity[j] + change;
       out.velocity[j] = velocity;
-      change = scale * (rule.nesterov ? momentum * velocity + change : velocity);
+      change = scale_ * (nesterov_ ? momentum_ * velocity + change : velocity);
     }
-    const Real w = base.w[j] - change;
-    out.w[j] = w;
-    if (out.average != nullptr) out.average[j] = base.average[j] + share * (w - base.average[j]);
-  });
-  block.sync();
-}
+    w -= change;
+    if (out.average != nullptr) out.average[j] = base.average[j] + share_ * (w - base.average[j]);
+    return w;
+  }
+
+ private:
+  bool rescaled_, nesterov_;
+  Real decay_, epsilon_, momentum_, share_;
+  Real per_rate_, kept_, of_step_, scale_;
+};
 
 /// The statistics of out, likewise, which stand from `learnt` on.
 template <class Real, class Block>
@@ -132,7 +152,8 @@ GRADRACE_HD void merge(const Block& block, const KernelRule& rule, double statis
   block.sync();
 }
 
-/// Replays a stretch of each run, a block for each run from its first update to its last.
+/// Replays a stretch of each run, a block for each run from its first update to its last; a
+/// gradient is computed when it is used, at a value that is still in its slot.
 ///
 /// What an update with one gradient must move, in numbers of Real, d parameters and m rows of f
 /// features, beside what layers of maps write (see theirs): w is read twice (the way to the scores;
@@ -145,15 +166,11 @@ struct ReplayKernel {
 
   Model model;
   double statistics_decay;
-  Values<Real> values;
-  const RunAt* runs;
-  const KernelRecipe* recipes;
-  const KernelRule* rules;
-  const Stretch* stretches;  // [runs]
+  Cohort<Real> cohort;
+  const Stretch* stretches;
   const KernelUse* uses;
   const KernelUpdate* updates;
   double* factors;  // [uses]: what a distance left of the weights; null: nobody asks
-  double least;     // smallest normal number of Real
   // Of each worker: g, step and the model's.
   Real* work;
   std::uint32_t* rows;
@@ -161,14 +178,15 @@ struct ReplayKernel {
   std::uint32_t rows_stride;
 
   static constexpr std::uint32_t threads = Model::threads;
+  std::size_t shared_numbers() const { return scratch_numbers; }
 
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number,
                               std::uint32_t worker) const {
-    const RunAt run = runs[number];
     const Stretch stretch = stretches[number];
+    const RunAt run = cohort.runs[stretch.run];
     for (std::uint64_t i = 0; i < stretch.count; ++i)
-      update(block, run, number, worker, updates[stretch.first + i], stretch.first_use);
+      update(block, run, stretch.run, worker, updates[stretch.first + i], stretch.first_use);
   }
 
  private:
@@ -176,16 +194,17 @@ struct ReplayKernel {
   GRADRACE_HD void update(const Block& block, const RunAt& run, std::uint32_t number,
                           std::uint32_t worker, const KernelUpdate& update,
                           std::uint64_t first_use) const {
+    const Values<Real>& values = cohort.values;
     const std::uint32_t d = values.parameters, learnt = values.learnt;
     Real* const g = work + worker * work_stride;
     Real* const step = g + d;
-    const KernelRule rule = rules[run.first_rule + update.rule];
+    const KernelRule rule = cohort.rules[run.first_rule + update.rule];
     const StateAt<Real> base = values.at(run, number, update.base);
     each(block, d, [=](std::uint32_t j) { step[j] = 0; });
     double rate = 0;
     for (std::uint32_t i = update.first; i < update.first + update.count; ++i) {
       const KernelUse use = uses[first_use + i];
-      const KernelRecipe recipe = recipes[run.first_recipe + use.recipe];
+      const KernelRecipe recipe = cohort.recipes[run.first_recipe + use.recipe];
       const Real* const at = values.at(run, number, use.at).w;
       model.gradient(block, at,
                      MinibatchName{run.seed, run.replica, use.learner, use.draw, recipe.minibatch},
@@ -204,13 +223,17 @@ struct ReplayKernel {
       block.sync();  // g is free again
     }
     const StateAt<Real> out = values.at(run, number, update.out);
-    move(block, rule, base, rate, least, step, out, learnt);
-    if (learnt < d) merge(block, rule, statistics_decay, base, rate, least, step, out, learnt, d);
+    const Move<Real> move(rule, rate, cohort.least);
+    each(block, learnt,
+         [&](std::uint32_t j) { out.w[j] = move(j, step[j], base.w[j], base, out); });
+    block.sync();
+    if (learnt < d)
+      merge(block, rule, statistics_decay, base, rate, cohort.least, step, out, learnt, d);
   }
 
   template <class Block>
   GRADRACE_HD double clip_factor(const Block& block, double clip, const Real* g) const {
-    const double norm = std::sqrt(sum(block, values.learnt, [=](std::uint32_t j) {
+    const double norm = std::sqrt(sum(block, cohort.values.learnt, [=](std::uint32_t j) {
       return static_cast<double>(g[j]) * static_cast<double>(g[j]);
     }));
     return norm > clip ? clip / norm : 1;
@@ -219,7 +242,7 @@ struct ReplayKernel {
   template <class Block>
   GRADRACE_HD double distance_factor(const Block& block, double distance, const Real* base,
                                      const Real* at) const {
-    const double squared = sum(block, values.learnt, [=](std::uint32_t j) {
+    const double squared = sum(block, cohort.values.learnt, [=](std::uint32_t j) {
       const double difference = static_cast<double>(base[j] - at[j]);
       return difference * difference;
     });
@@ -240,8 +263,7 @@ struct EvaluationKernel {
   using Real = typename Model::Number;
 
   Model model;
-  Values<Real> values;
-  const RunAt* runs;
+  Cohort<Real> cohort;
   const Evaluated* evaluated;  // [count]
   std::uint32_t count;
   EvaluationPart* parts;  // [count, model.parts()]
@@ -249,13 +271,14 @@ struct EvaluationKernel {
   std::uint64_t work_stride;
 
   static constexpr std::uint32_t threads = Model::threads;
+  std::size_t shared_numbers() const { return model.shared_numbers(); }
 
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number,
                               std::uint32_t worker) const {
     const std::uint32_t value = number % count, part = number / count;
     const Evaluated what = evaluated[value];
-    const StateAt<Real> state = values.at(runs[what.run], what.run, what.slot);
+    const StateAt<Real> state = cohort.values.at(cohort.runs[what.run], what.run, what.slot);
     model.evaluate(block, state.evaluated(), part, work + worker * work_stride,
                    parts + std::uint64_t{value} * model.parts() + part);
   }
@@ -271,6 +294,7 @@ struct EvaluationSumKernel {
   EvaluationSums* sums;         // [values]
 
   static constexpr std::uint32_t threads = Model::threads;
+  std::size_t shared_numbers() const { return scratch_numbers; }
 
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t value, std::uint32_t) const {

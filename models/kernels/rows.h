@@ -8,11 +8,12 @@ namespace gradrace::kernels {
 
 /// Rows of a data set in a device's memory.
 struct Split {
-  const std::uint8_t* bytes;    // [count, features], or null
+  const std::uint8_t* bytes;    // [count, stride], or null
   const float* floats;          // likewise
   const std::uint8_t* classes;  // [count], or null
   const float* targets;         // [count], or null
   std::uint32_t count, features;
+  std::uint32_t stride;  // a multiple of 4; zeros after the features
   float byte_scale;
 };
 
@@ -21,11 +22,11 @@ template <class Real>
 struct ByteRows {
   const std::uint8_t* bytes;
   const std::uint32_t* numbers;
-  std::uint32_t features;
+  std::uint32_t stride;
   Real scale;
 
   GRADRACE_HD Real operator()(std::uint32_t i, std::uint32_t k) const {
-    return static_cast<Real>(bytes[std::uint64_t{numbers[i]} * features + k]) * scale;
+    return static_cast<Real>(bytes[std::uint64_t{numbers[i]} * stride + k]) * scale;
   }
 };
 
@@ -33,10 +34,10 @@ template <class Real>
 struct FloatRows {
   const float* floats;
   const std::uint32_t* numbers;
-  std::uint32_t features;
+  std::uint32_t stride;
 
   GRADRACE_HD Real operator()(std::uint32_t i, std::uint32_t k) const {
-    return static_cast<Real>(floats[std::uint64_t{numbers[i]} * features + k]);
+    return static_cast<Real>(floats[std::uint64_t{numbers[i]} * stride + k]);
   }
 };
 
@@ -64,9 +65,9 @@ GRADRACE_HD void write_down(const Block& block, const X& x, std::uint32_t n, std
 template <class Real, class Function>
 GRADRACE_HD void with_rows(const Split& split, const std::uint32_t* numbers, const Function& f) {
   if (split.bytes != nullptr)
-    f(ByteRows<Real>{split.bytes, numbers, split.features, static_cast<Real>(split.byte_scale)});
+    f(ByteRows<Real>{split.bytes, numbers, split.stride, static_cast<Real>(split.byte_scale)});
   else
-    f(FloatRows<Real>{split.floats, numbers, split.features});
+    f(FloatRows<Real>{split.floats, numbers, split.stride});
 }
 
 }  // namespace gradrace::kernels

@@ -36,12 +36,16 @@ struct Place {
 
 Place cpu() { return {"cpu", false, make_cpu_device<float>, make_cpu_device<double>}; }
 
-Place emulated(std::uint32_t threads, bool float64 = false) {
+Place emulated(std::uint32_t threads, bool float64 = false,
+               std::size_t shared_memory = EmulatedBlocks::most_shared_memory) {
   const auto make = [=](auto model) {
-    return make_block_device(std::move(model), EmulatedBlocks(threads), {});
+    return make_block_device(std::move(model), EmulatedBlocks(threads, shared_memory), {});
   };
   return {"emulated, " + std::to_string(threads) + " threads", float64, make, make};
 }
+
+/// Whose weights do not fit into a block's memory.
+Place without_shared_memory(bool float64 = false) { return emulated(1, float64, 0); }
 
 Place cuda(bool float64 = false) {
   const auto make = [](auto model) { return make_cuda_device(std::move(model), {}); };
@@ -184,6 +188,16 @@ std::vector<Subject> subjects() {
       subject("softmax", classes, SoftmaxConfig{}, make_softmax<float>, make_softmax<double>),
       subject("softmax, bytes", as_bytes(*wide), SoftmaxConfig{}, make_softmax<float>,
               make_softmax<double>, "epoch", 0),
+      subject("softmax, in place", classes, SoftmaxConfig{}, make_softmax<float>,
+              make_softmax<double>, "iid", 0),
+      subject("logistic, in place", two, LogisticConfig{}, make_logistic<float>,
+              make_logistic<double>, "iid", 0),
+      subject("least-squares, in place", targets, LeastSquaresConfig{}, make_least_squares<float>,
+              make_least_squares<double>, "epoch", 0),
+      subject("mlp, relu, in place", classes, mlp({17, 3}, "relu"), make_mlp<float>,
+              make_mlp<double>, "iid", 0),
+      subject("mlp, tanh, bytes, in place", as_bytes(*wide), mlp({9, 12, 5}, "tanh"),
+              make_mlp<float>, make_mlp<double>, "epoch", 0),
       subject("mlp, relu", classes, relu, make_mlp<float>, make_mlp<double>),
       subject("mlp, tanh, bytes", as_bytes(*wide), tanh, make_mlp<float>, make_mlp<double>,
               "epoch"),
@@ -377,11 +391,18 @@ Point point_of(const std::string& protocol, const std::string& model, const std:
 
 const char* const softmax = R"({"kind": "softmax", "minibatch": 30, "l2": 0.01, "init_sd": 0.01,
   "dataset": {"kind": "synthetic", "rows": 300, "test_rows": 100}})";
+// Without a regulariser weights stay in the blocks.
+const char* const in_place = R"({"kind": "mlp", "widths": [6], "activation": "tanh",
+  "minibatch": 30, "dataset": {"kind": "synthetic", "rows": 300, "test_rows": 100}})";
+const char* const in_place_minibatch = R"({"kind": "mlp", "widths": [6], "activation": "tanh",
+  "minibatch": 7, "dataset": {"kind": "synthetic", "rows": 300, "test_rows": 100}})";
 const char* const small_minibatch = R"({"kind": "softmax", "minibatch": 7, "l2": 0.01,
   "init_sd": 0.01, "dataset": {"kind": "synthetic", "rows": 300, "test_rows": 100}})";
 const char* const plain = R"("learning_rate": {"kind": "constant", "eta": 0.05})";
 const char* const everything = R"("learning_rate": {"kind": "distance", "c": 1e-3, "eta_max": 0.05},
   "optimiser": {"momentum": 0.9, "clip": 0.5, "ema": 0.9, "rmsprop": {}})";
+const char* const carrying = R"("learning_rate": {"kind": "constant", "eta": 0.02},
+  "optimiser": {"momentum": 0.9, "nesterov": true, "ema": 0.9, "rmsprop": {}})";
 
 std::unique_ptr<Device> device_on(const Place& place, const ModelSpec& model) {
   if (place.float64) return place.make_float64(model.make_float64({}));
@@ -468,12 +489,12 @@ void check_equal_bits(const Place& place, const char* model,
 }
 
 /// Nor on the points of the others: protocols, minibatches and rules differ.
-void check_mixed_points(const Place& place) {
+void check_mixed_points(const Place& place, const char* one, const char* other) {
   std::vector<Race> races;
   ModelProduct model;
-  for (const char* const rest : {plain, everything}) {
+  for (const char* const rest : {plain, everything, carrying}) {
     for (const auto& protocol : every_protocol()) {
-      const Point point = point_of(protocol, races.size() % 3 == 0 ? softmax : small_minibatch,
+      const Point point = point_of(protocol, races.size() % 3 == 0 ? one : other,
                                    std::string(rest) + R"(, "stop": {"updates": 60})");
       races.push_back(point.race());
       model = point.model;
@@ -501,6 +522,7 @@ TEST_CASE("blocks: the CPU in float32 conforms to float64") {
 TEST_CASE("blocks: gradients conform, with one thread") {
   check_gradients(emulated(1));
   check_gradients(emulated(1, true));
+  check_gradients(without_shared_memory());
 }
 
 TEST_CASE("blocks: updates by every rule conform, with one thread") {
@@ -512,6 +534,9 @@ TEST_CASE("blocks: runs of every protocol conform, with one thread") {
   check_runs(emulated(1), softmax, every_protocol(), plain, 1e-4);
   check_runs(emulated(1, true), softmax, every_protocol(), plain, 1e-11);
   check_runs(emulated(1, true), softmax, every_protocol(), everything, 1e-9);
+  check_runs(emulated(1), in_place, every_protocol(), plain, 1e-4);
+  check_runs(emulated(1, true), in_place, every_protocol(), plain, 1e-11);
+  check_runs(emulated(1, true), in_place, every_protocol(), carrying, 1e-9);
 }
 
 TEST_CASE("blocks: runs with statistics and augmented images conform, with one thread") {
@@ -523,8 +548,11 @@ TEST_CASE("blocks: runs with statistics and augmented images conform, with one t
 TEST_CASE("blocks: equal bits for any cohort and any segment limit") {
   check_equal_bits(emulated(1), softmax, every_protocol(), plain);
   check_equal_bits(emulated(1), softmax, every_protocol(), everything);
+  check_equal_bits(emulated(1), in_place, every_protocol(), plain);
+  check_equal_bits(emulated(1), in_place, every_protocol(), carrying);
   check_equal_bits(emulated(1), small_resnet, {some_protocols.back()}, everything);
-  check_mixed_points(emulated(1));
+  check_mixed_points(emulated(1), softmax, small_minibatch);
+  check_mixed_points(emulated(1), in_place, in_place_minibatch);
 }
 
 TEST_CASE("blocks: gradients conform, with three threads") { check_gradients(emulated(3)); }
@@ -638,6 +666,8 @@ TEST_CASE("cuda: runs of every protocol conform") {
   check_runs(cuda(), softmax, every_protocol(), plain, 1e-4);
   check_runs(cuda(true), softmax, every_protocol(), plain, 1e-11);
   check_runs(cuda(true), softmax, every_protocol(), everything, 1e-9);
+  check_runs(cuda(), in_place, every_protocol(), plain, 1e-4);
+  check_runs(cuda(true), in_place, every_protocol(), carrying, 1e-9);
   check_runs(cuda(), small_resnet, some_protocols, plain, 1e-4);
   check_runs(cuda(true), small_resnet, some_protocols, everything, 1e-9);
 }
@@ -646,8 +676,11 @@ TEST_CASE("cuda: equal bits for any cohort and any segment limit") {
   GRADRACE_NEEDS_CUDA();
   check_equal_bits(cuda(), softmax, every_protocol(), plain);
   check_equal_bits(cuda(), softmax, every_protocol(), everything);
+  check_equal_bits(cuda(), in_place, every_protocol(), plain);
+  check_equal_bits(cuda(), in_place, every_protocol(), carrying);
   check_equal_bits(cuda(), small_resnet, {some_protocols.back()}, everything);
-  check_mixed_points(cuda());
+  check_mixed_points(cuda(), softmax, small_minibatch);
+  check_mixed_points(cuda(), in_place, in_place_minibatch);
 }
 
 }  // namespace gradrace

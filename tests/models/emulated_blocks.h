@@ -41,7 +41,10 @@ class EmulatedBlock {
 /// after the other.
 class EmulatedBlocks {
  public:
-  explicit EmulatedBlocks(std::uint32_t threads) : threads_(threads) {}
+  static constexpr std::size_t most_shared_memory = 96 << 10;  // of a block, in bytes
+
+  explicit EmulatedBlocks(std::uint32_t threads, std::size_t shared_memory = most_shared_memory)
+      : threads_(threads), shared_memory_(shared_memory) {}
 
   /// What nobody has written is no number.
   template <class T>
@@ -81,7 +84,8 @@ class EmulatedBlocks {
 
   template <class Kernel>
   void launch(const Kernel& kernel, std::uint32_t count, std::uint32_t workers) {
-    std::vector<std::byte> scratch(kernels::scratch_numbers * sizeof(double), std::byte{0xff});
+    std::vector<std::byte> scratch(kernel.shared_numbers() * sizeof(typename Kernel::Real),
+                                   std::byte{0xff});
     std::barrier<> barrier(threads_);
     const auto work = [&](std::uint32_t thread) {
       const EmulatedBlock block(thread, threads_, threads_ > 1 ? &barrier : nullptr,
@@ -97,12 +101,14 @@ class EmulatedBlocks {
   }
 
   std::size_t blocks() const { return 3; }
+  std::size_t shared_memory() const { return shared_memory_; }
   std::uint64_t free_memory() const { return std::uint64_t{1} << 33; }
   std::string name() const { return "emulated"; }
   std::optional<double> kernel_seconds() const { return {}; }
 
  private:
   std::uint32_t threads_;
+  std::size_t shared_memory_;
 };
 
 }  // namespace gradrace

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace gradrace {
+
+/// The device's memory of that size at least; what was in it is lost where it grows.
+template <class Memory, class Launcher>
+void reserve(Launcher& launcher, Memory& memory, std::size_t count) {
+  if (memory.size() >= count) return;
+  launcher.wait();  // somebody may still use it
+  const std::size_t size = std::max(count, memory.size() + memory.size() / 2);
+  memory = {};
+  memory = Memory(size);
+}
+
+/// A list on the host that goes to the device, or one that comes from there.
+template <class T, class Launcher>
+struct Mirror {
+  typename Launcher::template Staging<T> host;
+  typename Launcher::template Memory<T> device;
+
+  void send(Launcher& launcher) {
+    reserve(launcher, device, host.size());
+    launcher.copy_in(host.data(), host.size(), device.data());
+  }
+  void fetch(Launcher& launcher, std::size_t count) {
+    host.resize(count);
+    launcher.copy_out(device.data(), count, host.data());
+  }
+  T* data() const { return device.data(); }
+};
+
+}  // namespace gradrace
