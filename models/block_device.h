@@ -75,7 +75,8 @@ class BlockDevice final : public Device {
     }
     runs_at_.send(launcher_), recipes_.send(launcher_), rules_.send(launcher_);
     snapshots_.start(launcher_, resident_.kernel(), parameters(), runs_.size(), minibatch);
-    in_place_.start(launcher_, runs_.size(), beside, minibatch);
+    in_place_.start(launcher_, runs_.size(), beside, minibatch,
+                    in_place_network_ && in_place_network_->of.l2 > 0);
     values_.start(launcher_, runs_.size(), parameters() + beside);
     for (std::size_t i = 0; i < tapes.size(); ++i) initialise(tapes[i], i);
     launcher_.wait();

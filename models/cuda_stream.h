@@ -35,7 +35,8 @@ class CudaBlock {
 };
 
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads) run_blocks(Kernel kernel, std::uint32_t count) {
+__global__ void __launch_bounds__(Kernel::threads, 512 / Kernel::threads)
+    run_blocks(Kernel kernel, std::uint32_t count) {
   const CudaBlock block;
   for (std::uint32_t i = blockIdx.x; i < count; i += gridDim.x) {
     kernel(block, i, blockIdx.x);

@@ -4,10 +4,11 @@
 
 namespace gradrace {
 
-const InPlaceProgram& InPlace::lower(const Program& program, const Lowering& lowering) {
-  trace(program, lowering);
+const InPlaceProgram& InPlace::lower(const Program& program, const Lowering& lowering, bool keep) {
   in_place_.instructions.clear(), in_place_.stages.clear();
   in_place_.places.assign(program.uses.size(), 0);
+  in_place_.at.assign(program.uses.size(), kernels::FactoredUse::moved);
+  trace(program, lowering, keep);
   begin_stage();
   compute_old(program);
   for (std::uint32_t s = 0; s < program.steps.size(); ++s) {
@@ -22,33 +23,42 @@ const InPlaceProgram& InPlace::lower(const Program& program, const Lowering& low
 
 /// Finds out where each gradient is computed, and which values somebody looks for in their slots:
 /// evaluations, later programs, and updates before which another state was at hand.
-void InPlace::trace(const Program& program, const Lowering& lowering) {
+void InPlace::trace(const Program& program, const Lowering& lowering, bool keep) {
   writers_.assign(lowering.slots(), before);
   values_.assign(program.steps.size(), {});
   old_.resize(lowering.slots());
   for (const Slot slot : old_slots_) old_[slot] = {};
   old_slots_.clear();
   std::uint32_t at_hand = before;
-  const auto store = [&](Slot slot) {
-    if (writers_[slot] != before) values_[writers_[slot]].stored = true;
-  };
   for (std::uint32_t s = 0; s < program.steps.size(); ++s) {
     const Step& step = program.steps[s];
     if (step.kind == Step::Kind::evaluate) {
       for (std::uint32_t i = step.first; i < step.first + step.count; ++i)
-        store(program.evaluated[i].at);
+        want_stored(program.evaluated[i].at);
       at_hand = before;
       continue;
     }
-    for (std::uint32_t i = step.first; i < step.first + step.count; ++i) {
-      const Slot at = program.uses[i].at;
-      if (writers_[at] == before && old_[at].uses.empty()) old_slots_.push_back(at);
-      (writers_[at] == before ? old_[at] : values_[writers_[at]]).uses.push_back(i);
-    }
-    if (at_hand == before || writers_[step.base] != at_hand) store(step.base);
+    trace_uses(program, step, keep);
+    if (at_hand == before || writers_[step.base] != at_hand) want_stored(step.base);
     at_hand = writers_[step.out] = s;
   }
-  for (const Slot slot : lowering.kept()) store(slot);
+  for (const Slot slot : lowering.kept()) want_stored(slot);
+}
+
+void InPlace::trace_uses(const Program& program, const Step& step, bool keep) {
+  for (std::uint32_t i = step.first; i < step.first + step.count; ++i) {
+    const Slot at = program.uses[i].at;
+    const bool old = writers_[at] == before;
+    if (old && old_[at].uses.empty()) old_slots_.push_back(at);
+    (old ? old_[at] : values_[writers_[at]]).uses.push_back(i);
+    if (!keep || at == step.base) continue;  // a slot holds one value at a time
+    in_place_.at[i] = at;
+    want_stored(at);
+  }
+}
+
+void InPlace::want_stored(Slot slot) {
+  if (writers_[slot] != before) values_[writers_[slot]].stored = true;
 }
 
 void InPlace::begin_stage() {

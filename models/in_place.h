@@ -17,13 +17,15 @@ struct InPlaceProgram {
   std::vector<Instruction> instructions;
   std::vector<std::size_t> stages;
   std::vector<std::uint32_t> places;  // [uses]: of each one's factors; free after its update
+  std::vector<Slot> at;               // [uses]: where the value of an older gradient is kept
 };
 
 /// Turns the programs of one run into such ones.
 class InPlace {
  public:
-  /// Of the lowering's last program.  It stays until the next call.
-  const InPlaceProgram& lower(const Program& program, const Lowering& lowering);
+  /// Of the lowering's last program.  It stays until the next call.  keep: an update looks at the
+  /// values at which its gradients were computed; those that it does not move itself are stored.
+  const InPlaceProgram& lower(const Program& program, const Lowering& lowering, bool keep = false);
 
   /// Places that were ever used are less than this.
   std::uint32_t places() const { return places_; }
@@ -37,10 +39,12 @@ class InPlace {
     std::vector<std::uint32_t> uses = {};  // computed at it
   };
 
-  void trace(const Program& program, const Lowering& lowering);
+  void trace(const Program& program, const Lowering& lowering, bool keep);
+  void trace_uses(const Program& program, const Step& step, bool keep);
   void begin_stage();
   void compute_old(const Program& program);
   void compute(const Value& value);
+  void want_stored(Slot slot);
   void update(const Step& step, const Value& out);
   void load(Slot slot);
 

@@ -29,8 +29,11 @@ class InPlaceReplay {
   }
 
   /// beside: what the states have beside w, in numbers.
-  void start(Launcher& launcher, std::size_t runs, std::size_t beside, std::uint32_t minibatch) {
+  /// keep: updates look at the parameters at which gradients were computed.
+  void start(Launcher& launcher, std::size_t runs, std::size_t beside, std::uint32_t minibatch,
+             bool keep) {
     runs_.assign(runs, {});
+    keep_ = keep;
     workers_ = static_cast<std::uint32_t>(std::min(runs, launcher.blocks()));
     minibatch_ = minibatch;
     work_stride_ = beside;
@@ -40,11 +43,12 @@ class InPlaceReplay {
   void clear() { uses_.host.clear(), instructions_.host.clear(), stretches_.clear(); }
 
   void add(std::uint32_t run, const Program& program, const Lowering& lowering) {
-    const InPlaceProgram& in_place = runs_[run].lower(program, lowering);
+    const InPlaceProgram& in_place = runs_[run].lower(program, lowering, keep_);
     const std::uint64_t first_use = uses_.host.size(), before = instructions_.host.size();
     for (std::size_t u = 0; u < program.uses.size(); ++u) {
       const SlotUse& use = program.uses[u];
-      uses_.host.push_back({in_place.places[u], use.learner, use.draw, use.recipe, use.weight});
+      uses_.host.push_back(
+          {in_place.places[u], in_place.at[u], use.learner, use.draw, use.recipe, use.weight});
     }
     instructions_.host.insert(instructions_.host.end(), in_place.instructions.begin(),
                               in_place.instructions.end());
@@ -79,6 +83,7 @@ class InPlaceReplay {
   using Memory = typename Launcher::template Memory<T>;
 
   std::vector<InPlace> runs_;
+  bool keep_ = false;
   std::uint32_t workers_ = 0, minibatch_ = 1, places_ = 0;
   std::uint64_t work_stride_ = 0;
   Memory<Real> work_, factors_;

@@ -156,7 +156,7 @@ class ResidentNetwork {
     const bool dense = std::ranges::all_of(blueprint.layers, [](const auto& layer) {
       return layer.kind == kernels::LayerKind::dense;
     });
-    if (!dense || blueprint.l2 > 0) return;
+    if (!dense) return;
     std::vector<kernels::InPlaceLayer> layers;
     kernels::InPlaceNetwork<Real> network{kernel_, nullptr, 0, 0};
     for (const kernels::Layer& layer : blueprint.layers) {

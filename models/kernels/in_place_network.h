@@ -34,11 +34,10 @@ struct InPlaceLayer {
   }
 };
 
-/// A network of dense layers without a regulariser, of a block that keeps the weights W in its
-/// shared memory.
+/// A network of dense layers, of a block that keeps the weights W in its shared memory.
 ///
 /// A gradient's factors, of n rows: of each layer y (of the last one its delta instead) and delta,
-/// the derivative of the loss by what f is applied to.
+/// the derivative of the loss by what f is applied to, times the gradient's weight.
 template <class Real>
 struct InPlaceNetwork {
   using Number = Real;
@@ -89,34 +88,38 @@ struct InPlaceNetwork {
     block.sync();
   }
 
-  /// The factors of a minibatch's gradient at W, and its rows [m].
+  /// The factors of weight times a minibatch's gradient at W, and its rows [m].
   template <class Block>
-  GRADRACE_HD void factor(const Block& block, const MinibatchName& name, std::uint32_t* rows,
-                          Real* factors) const {
+  GRADRACE_HD void factor(const Block& block, const MinibatchName& name, Real weight,
+                          std::uint32_t* rows, Real* factors) const {
     const std::uint32_t n = name.size, last = of.depth - 1;
     of.draw(block, name, rows);
     with_fours<Real>(of.train, rows, [&](const auto& x) { forward(block, x, n, factors); });
     Real* const scores = delta(last, factors, n);
     const std::uint32_t stride = layers[last].stride;
     const Labels labels = of.labels_of(of.train, rows);
-    each(block, n, [&](std::uint32_t i) { differentiate(labels, i, n, scores + i * stride); });
+    each(block, n, [&](std::uint32_t i) {
+      differentiate(labels, i, n, scores + i * stride);
+      for (std::uint32_t c = 0; c < labels.scores; ++c) scores[i * stride + c] *= weight;
+    });
     block.sync();
     for (std::uint32_t l = last; l > 0; --l) propagate(block, l, n, factors);
   }
 
-  /// For each parameter: moved(number, its place in W, the sum over the uses of weight g), where
-  /// use(u) has rows, factors, n and weight.
+  /// Moves W by the sum over the uses of weight g, number by number: w = moved(its number among the
+  /// parameters, that sum, w); where `plain`, that is w - sum.  use(u) has rows, factors, n, weight
+  /// and, where the loss has a regulariser, the parameters `at` which it was computed; null: W.
   template <class Block, class Use, class Moved>
-  GRADRACE_HD void apply(const Block& block, std::uint32_t uses, const Use& use,
+  GRADRACE_HD void apply(const Block& block, std::uint32_t uses, const Use& use, bool plain,
                          const Moved& moved) const {
     for (std::uint32_t l = 0; l < of.depth; ++l) {
       const std::uint32_t together = outputs_together(layers[l].outputs);
       if (together == 4)
-        apply_layer<4>(block, l, uses, use, moved);
+        apply_layer<4>(block, l, uses, use, plain, moved);
       else if (together == 10)
-        apply_layer<10>(block, l, uses, use, moved);
+        apply_layer<10>(block, l, uses, use, plain, moved);
       else
-        apply_layer<8>(block, l, uses, use, moved);
+        apply_layer<8>(block, l, uses, use, plain, moved);
     }
     block.sync();
   }
@@ -175,15 +178,15 @@ struct InPlaceNetwork {
                                  Real* factors) const {
     const InPlaceLayer layer = layers[l];
     const Real* const W = weights_of(block) + layer.weights;
-    for (std::uint32_t first = 0; first < n; first += RowList::together) {
+    const std::uint32_t at_once = inner_rows(layer.outputs);
+    for (std::uint32_t first = 0; first < n; first += at_once) {
       Real* const to = y(l, factors, n) + first * layer.stride;
       inner_tiles<Real, 4, together>(
-          block, n - first < RowList::together ? n - first : RowList::together, layer.outputs,
-          layer.depth, [&](std::uint32_t i, std::uint32_t k) { return x(first + i, k); },
+          block, n - first < at_once ? n - first : at_once, layer.outputs, layer.depth,
+          [&](std::uint32_t i, std::uint32_t k) { return x(first + i, k); },
           Fours<Real>{W, layer.row()},
           [&](std::uint32_t i, std::uint32_t o, Real z) {
-            to[i * layer.stride + o] =
-                activated(layer.f, fused(x.scale, z, W[o * layer.row() + layer.depth]));
+            to[i * layer.stride + o] = activated(layer.f, z + W[o * layer.row() + layer.depth]);
             if (o + 1 < layer.outputs) return;
             for (std::uint32_t k = o + 1; k < layer.stride; ++k) to[i * layer.stride + k] = 0;
           });
@@ -238,51 +241,90 @@ struct InPlaceNetwork {
   /// A thread makes `together` outputs of four inputs, or their b.
   template <std::uint32_t together, class Block, class Use, class Moved>
   GRADRACE_HD void apply_layer(const Block& block, std::uint32_t l, std::uint32_t uses,
-                               const Use& use, const Moved& moved) const {
+                               const Use& use, bool plain, const Moved& moved) const {
     const InPlaceLayer layer = layers[l];
     const std::uint32_t high = (layer.outputs + together - 1) / together;
     const std::uint32_t wide = layer.depth / 4 + 1;
+    Real* const W = weights_of(block) + layer.weights;
     each(block, high * wide, [&](std::uint32_t item) {
       const std::uint32_t first = item / wide * together, k = item % wide * 4;
       Real step[together][4] = {};
-      for (std::uint32_t u = 0; u < uses; ++u) add_tile(l, use(u), first, k, step);
-      GRADRACE_UNROLL
-      for (std::uint32_t o = 0; o < together; ++o) {
-        GRADRACE_UNROLL
-        for (std::uint32_t q = 0; q < 4; ++q) {
-          if (first + o >= layer.outputs) continue;
-          const std::uint32_t place = layer.weights + (first + o) * layer.row() + k + q;
-          if (k + q < layer.inputs)
-            moved(layer.first + (first + o) * layer.inputs + k + q, place, step[o][q]);
-          else if (k + q == layer.depth)
-            moved(layer.first + layer.outputs * layer.inputs + first + o, place, step[o][q]);
-        }
-      }
+      for (std::uint32_t u = 0; u < uses; ++u) add_tile(l, W, use(u), first, k, step);
+      if (plain)
+        subtract(layer, W, first, k, step);
+      else
+        move_tile(block, layer, W, first, k, step, moved);
     });
   }
 
+  /// The zeros beside the parameters stay such.
+  template <std::uint32_t together>
+  GRADRACE_HD void subtract(const InPlaceLayer& layer, Real* W, std::uint32_t first,
+                            std::uint32_t k, const Real (&step)[together][4]) const {
+    GRADRACE_UNROLL
+    for (std::uint32_t o = 0; o < together; ++o) {
+      if (first + o >= layer.outputs) continue;
+      auto& to = *reinterpret_cast<Four<Real>*>(W + (first + o) * layer.row() + k);
+      Four<Real> w = to;
+      GRADRACE_UNROLL
+      for (std::uint32_t q = 0; q < 4; ++q) w.at[q] -= step[o][q];
+      to = w;
+    }
+  }
+
+  /// Rules are long: one number after the other, from memory, so that their code is there once.
+  template <std::uint32_t together, class Block, class Moved>
+  GRADRACE_HD void move_tile(const Block& block, const InPlaceLayer& layer, Real* W,
+                             std::uint32_t first, std::uint32_t k, const Real (&step)[together][4],
+                             const Moved& moved) const {
+    static_assert(4 * together * threads <= scratch_numbers);
+    Real* const own = block.template scratch<Real>() + block.thread();
+    GRADRACE_UNROLL
+    for (std::uint32_t i = 0; i < 4 * together; ++i) own[i * threads] = step[i / 4][i % 4];
+    for (std::uint32_t i = 0; i < 4 * together; ++i) {
+      const std::uint32_t o = first + i / 4, input = k + i % 4;
+      if (o >= layer.outputs) return;
+      if (input >= layer.inputs && input != layer.depth) continue;
+      const std::uint32_t number =
+          layer.first +
+          (input == layer.depth ? layer.outputs * layer.inputs + o : o * layer.inputs + input);
+      Real& w = W[o * layer.row() + input];
+      w = moved(number, own[i * threads], w);
+    }
+  }
+
   template <std::uint32_t together, class OneUse>
-  GRADRACE_HD void add_tile(std::uint32_t l, const OneUse& use, std::uint32_t first,
+  GRADRACE_HD void add_tile(std::uint32_t l, const Real* W, const OneUse& use, std::uint32_t first,
                             std::uint32_t k, Real (&step)[together][4]) const {
     const InPlaceLayer layer = layers[l];
     const Fours<Real> dz{delta(l, use.factors, use.n), layer.stride};
-    Real g[together][4] = {};
-    Real scale = use.weight;
     if (k == layer.depth) {
       const auto one = [](std::uint32_t, std::uint32_t) { return Four<Real>{{1, 0, 0, 0}}; };
-      outer_tile(use.n, first, k, dz, one, g);
+      outer_tile(use.n, first, k, dz, one, step);
     } else if (l > 0) {
-      outer_tile(use.n, first, k, dz, Fours<Real>{y(l - 1, use.factors, use.n), layer.depth}, g);
+      outer_tile(use.n, first, k, dz, Fours<Real>{y(l - 1, use.factors, use.n), layer.depth}, step);
     } else {
-      with_fours<Real>(of.train, use.rows, [&](const auto& x) {
-        outer_tile(use.n, first, k, dz, x, g);
-        scale *= x.scale;
-      });
+      with_fours<Real>(of.train, use.rows,
+                       [&](const auto& x) { outer_tile(use.n, first, k, dz, x, step); });
     }
+    if (of.l2 > 0) add_decay(layer, W, use, first, k, step);
+  }
+
+  /// The regulariser's part, which only weights have.
+  template <std::uint32_t together, class OneUse>
+  GRADRACE_HD void add_decay(const InPlaceLayer& layer, const Real* W, const OneUse& use,
+                             std::uint32_t first, std::uint32_t k,
+                             Real (&step)[together][4]) const {
+    const Real decay = use.weight * static_cast<Real>(2 * of.l2);
     GRADRACE_UNROLL
     for (std::uint32_t o = 0; o < together; ++o) {
       GRADRACE_UNROLL
-      for (std::uint32_t q = 0; q < 4; ++q) step[o][q] = fused(scale, g[o][q], step[o][q]);
+      for (std::uint32_t q = 0; q < 4; ++q) {
+        if (first + o >= layer.outputs || k + q >= layer.inputs) continue;
+        const Real w = use.at != nullptr ? use.at[layer.first + (first + o) * layer.inputs + k + q]
+                                         : W[(first + o) * layer.row() + k + q];
+        step[o][q] = fused(decay, w, step[o][q]);
+      }
     }
   }
 

@@ -6,12 +6,6 @@
 
 namespace gradrace::kernels {
 
-/// A use whose gradient's factors are in that place.
-struct FactoredUse {
-  std::uint32_t place, learner, draw, recipe;
-  double weight;
-};
-
 /// Interprets a stretch of each run, a block for each run, with its weights in shared memory.
 ///
 /// What an update with one gradient must do, of d parameters and m rows of f features of a network
@@ -73,6 +67,7 @@ struct InPlaceReplayKernel {
   struct OneUse {
     const std::uint32_t* rows;
     Real* factors;
+    const Real* at;  // null: W
     std::uint32_t n;
     Real weight;
   };
@@ -111,7 +106,8 @@ struct InPlaceReplayKernel {
                           const FactoredUse& use) const {
     const MinibatchName name{run.seed, run.replica, use.learner, use.draw,
                              cohort.recipes[run.first_recipe + use.recipe].minibatch};
-    network.factor(block, name, rows_of(number, use.place), factors_of(number, use.place));
+    network.factor(block, name, static_cast<Real>(use.weight), rows_of(number, use.place),
+                   factors_of(number, use.place));
   }
 
   template <class Block>
@@ -121,18 +117,19 @@ struct InPlaceReplayKernel {
     double rate = 0;
     for (std::uint32_t u = 0; u < what.count; ++u) rate += of_update[u].weight;
     const Move<Real> move(cohort.rules[run.first_rule + what.rule], rate, cohort.least);
-    Real* const W = network.weights_of(block);
+    const bool plain = !run.velocity && !run.mean_square && !run.average;
     network.apply(
         block, what.count,
         [&](std::uint32_t u) {
           const FactoredUse& use = of_update[u];
+          const bool kept = use.at != FactoredUse::moved;
           return OneUse{rows_of(number, use.place), factors_of(number, use.place),
+                        kept ? cohort.values.at(run, number, use.at).w : nullptr,
                         cohort.recipes[run.first_recipe + use.recipe].minibatch,
                         static_cast<Real>(use.weight)};
         },
-        [&](std::uint32_t j, std::uint32_t place, Real step) {
-          W[place] = move(j, step, W[place], at_hand, at_hand);
-        });
+        plain,
+        [&](std::uint32_t j, Real step, Real w) { return move(j, step, w, at_hand, at_hand); });
   }
 };
 

@@ -23,4 +23,14 @@ struct Instruction {
   friend bool operator==(const Instruction&, const Instruction&) = default;
 };
 
+/// A use whose gradient's factors are in that place.
+struct FactoredUse {
+  std::uint32_t place;
+  std::uint32_t at;  // the slot of the value that it was computed at; moved: the one it moves
+  std::uint32_t learner, draw, recipe;
+  double weight;
+
+  static constexpr std::uint32_t moved = ~std::uint32_t{0};
+};
+
 }  // namespace gradrace::kernels

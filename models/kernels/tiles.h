@@ -12,10 +12,13 @@ namespace gradrace::kernels {
 
 #ifdef __CUDA_ARCH__
 #define GRADRACE_UNROLL _Pragma("unroll")
+#define GRADRACE_UNROLL_BY_4 _Pragma("unroll 4")
 #elif defined(__CUDACC__)
 #define GRADRACE_UNROLL
+#define GRADRACE_UNROLL_BY_4
 #else
 #define GRADRACE_UNROLL _Pragma("GCC unroll 16")
+#define GRADRACE_UNROLL_BY_4
 #endif
 
 GRADRACE_HD constexpr std::uint32_t in_fours(std::uint32_t n) { return (n + 3) / 4 * 4; }
@@ -25,7 +28,11 @@ struct alignas(16) Four {
   Real at[4];
 };
 
-/// Rows of bytes, not yet multiplied by their scale.
+/// A multiplication and an addition with one rounding, in whichever kernel it is.
+GRADRACE_HD inline float fused(float a, float b, float c) { return std::fma(a, b, c); }
+GRADRACE_HD inline double fused(double a, double b, double c) { return std::fma(a, b, c); }
+
+/// Rows of bytes.
 template <class Real>
 struct ByteFours {
   const std::uint8_t* bytes;
@@ -41,10 +48,13 @@ struct ByteFours {
   }
 
  private:
-  /// The last bits of 2^23 stand for ones: quicker on a GPU than its conversion of integers.
-  GRADRACE_HD static Real number(std::uint32_t byte) {
-    if constexpr (sizeof(Real) == 4) return std::bit_cast<float>(0x4B000000u | byte) - 8388608.0f;
-    return static_cast<Real>(byte);
+  /// byte x scale, rounded once.  The last bits of 2^23 stand for ones: quicker on a GPU than its
+  /// conversion of integers.
+  GRADRACE_HD Real number(std::uint32_t byte) const {
+    if constexpr (sizeof(Real) == 4)
+      return fused(std::bit_cast<float>(0x4B000000u | byte), scale, -8388608.0f * scale);
+    else
+      return static_cast<Real>(byte) * scale;
   }
 };
 
@@ -54,7 +64,6 @@ struct FloatFours {
   const float* floats;
   const std::uint32_t* numbers;
   std::uint32_t stride;
-  static constexpr Real scale = 1;
 
   GRADRACE_HD Four<Real> operator()(std::uint32_t i, std::uint32_t k) const {
     const auto& four =
@@ -68,7 +77,6 @@ template <class Real>
 struct Fours {
   const Real* numbers;
   std::uint32_t stride;
-  static constexpr Real scale = 1;
 
   GRADRACE_HD Four<Real> operator()(std::uint32_t i, std::uint32_t k) const {
     return *reinterpret_cast<const Four<Real>*>(numbers + std::uint64_t{i} * stride + k);
@@ -84,10 +92,6 @@ GRADRACE_HD void with_fours(const Split& split, const std::uint32_t* numbers, co
     f(FloatFours<Real>{split.floats, numbers, split.stride});
 }
 
-/// A multiplication and an addition with one rounding, in whichever kernel it is.
-GRADRACE_HD inline float fused(float a, float b, float c) { return std::fma(a, b, c); }
-GRADRACE_HD inline double fused(double a, double b, double c) { return std::fma(a, b, c); }
-
 /// Into how many slices the sums of so many tiles are cut, each of `depth` terms: a power of two.
 GRADRACE_HD constexpr std::uint32_t tile_slices(std::uint32_t tiles, std::uint32_t sums,
                                                 std::uint32_t depth) {
@@ -99,7 +103,7 @@ GRADRACE_HD constexpr std::uint32_t tile_slices(std::uint32_t tiles, std::uint32
 }
 
 /// store(m, n, the sum of a(m, k) b(n, k) over k < depth) for each m < rows and n < columns; a
-/// thread makes down x across of them.  depth: a multiple of 4.
+/// thread makes down x across of them.  depth: a multiple of 4; rows <= inner_rows(columns).
 ///
 /// For each four k a thread reads down + across fours, and multiplies 4 down across times.
 template <class Real, std::uint32_t down, std::uint32_t across, class Block, class A, class B,
@@ -134,22 +138,23 @@ GRADRACE_HD void inner_tiles(const Block& block, std::uint32_t rows, std::uint32
       GRADRACE_UNROLL
       for (std::uint32_t j = 0; j < across; ++j) {
         const std::uint32_t m = first_m + i, n = first_n + j;
-        if (m >= rows || n >= columns) continue;
-        if (slices > 1)
-          parts[(m * columns + n) * (slices + 1) + slice] = sums[i][j];
-        else
-          store(m, n, sums[i][j]);
+        if (m < rows && n < columns) parts[(m * columns + n) * (slices + 1) + slice] = sums[i][j];
       }
     }
   });
   block.sync();
-  if (slices == 1) return;
   each(block, rows * columns, [&](std::uint32_t i) {
     Real total = 0;
     for (std::uint32_t slice = 0; slice < slices; ++slice) total += parts[i * (slices + 1) + slice];
     store(i / columns, i % columns, total);
   });
   block.sync();
+}
+
+/// So many rows at once at the most, so that their sums have room in the scratch memory.
+GRADRACE_HD constexpr std::uint32_t inner_rows(std::uint32_t columns) {
+  const std::uint32_t fitting = scratch_numbers / 2 / columns;
+  return fitting < 64 ? fitting : 64;
 }
 
 /// sums[n][q] += the sum of a(i, first_n + n) b(i, k + q) over i < terms: across x 4 numbers of one
@@ -159,6 +164,7 @@ GRADRACE_HD void inner_tiles(const Block& block, std::uint32_t rows, std::uint32
 template <class Real, std::uint32_t across, class A, class B>
 GRADRACE_HD void outer_tile(std::uint32_t terms, std::uint32_t first_n, std::uint32_t k, const A& a,
                             const B& b, Real (&sums)[across][4]) {
+  GRADRACE_UNROLL_BY_4
   for (std::uint32_t i = 0; i < terms; ++i) {
     const Four<Real> right = b(i, k);
     GRADRACE_UNROLL

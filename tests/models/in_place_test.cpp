@@ -29,8 +29,8 @@ Instruction update(std::uint32_t first, std::uint32_t count) {
 /// done must be what the tape means.
 class Interpreter {
  public:
-  explicit Interpreter(const Race& race, std::uint32_t limit)
-      : plane_(race, 0, true, nullptr, limit) {}
+  Interpreter(const Race& race, std::uint32_t limit, bool keep = false)
+      : plane_(race, 0, true, nullptr, limit), keep_(keep) {}
 
   void run() {
     for (End end = End::limit; end != End::finished;) {
@@ -38,7 +38,7 @@ class Interpreter {
       end = segment.end;
       for (const Gradient& gradient : segment.gradients) at_of_.push_back(gradient.at);
       const Program& program = lowering_.lower(segment);
-      replay(segment, program, in_place_.lower(program, lowering_));
+      replay(segment, program, in_place_.lower(program, lowering_, keep_));
     }
   }
 
@@ -95,6 +95,9 @@ class Interpreter {
         for (std::uint32_t use = what.first; use < what.first + what.count; ++use) {
           REQUIRE(factors_.at(in_place.places[use]) == use);
           factors_.erase(in_place.places[use]);
+          const Slot at = in_place.at[use];
+          const ValueId found = at == kernels::FactoredUse::moved ? at_hand_ : slots_[at];
+          if (keep_) REQUIRE(found == at_of_[segment.uses[use].gradient]);
         }
         REQUIRE(at_hand_ + 1 == *next);  // all protocols so far have one chain
         at_hand_ = *next++;
@@ -107,6 +110,7 @@ class Interpreter {
   }
 
   TimingPlane plane_;
+  bool keep_;
   Lowering lowering_;
   InPlace in_place_;
   std::vector<ValueId> at_of_;                      // [gradient]
@@ -159,19 +163,23 @@ TEST_CASE("in_place: instructions are what the tape means, for every protocol an
       CAPTURE(limit);
       Race race = race_of(8, protocol, R"({"updates": 2000})");
       race.evaluations.every_time = 0.7;
-      Interpreter interpreter(race, limit);
-      interpreter.run();
-      CHECK(interpreter.updates() == 2000);
+      for (const bool keep : {false, true}) {
+        Interpreter interpreter(race, limit, keep);
+        interpreter.run();
+        CHECK(interpreter.updates() == 2000);
+      }
     }
   }
 }
 
 TEST_CASE("in_place: a long stage of async loads once, and needs a place for each learner") {
   const Race race = race_of(8, R"({"kind": "async"})", R"({"updates": 4000})");
-  Interpreter interpreter(race, 1'000'000);
-  interpreter.run();
-  CHECK(interpreter.loads() == 1);
-  CHECK(interpreter.places() == 8);
+  for (const bool keep : {false, true}) {
+    Interpreter interpreter(race, 1'000'000, keep);
+    interpreter.run();
+    CHECK(interpreter.loads() == 1);
+    CHECK(interpreter.places() == 8);
+  }
 }
 
 }  // namespace gradrace
