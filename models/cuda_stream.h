@@ -6,11 +6,14 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "models/batched_product.h"
+#include "models/cublas.h"
 #include "models/kernels/block.h"
 
 namespace gradrace {
@@ -139,15 +142,26 @@ class CudaStream {
   template <class Kernel>
   void launch(const Kernel& kernel, std::uint32_t count, std::uint32_t workers) {
     if (count == 0) return;
-    if (!timed_) check(cudaEventRecord(events_[0].get(), stream_.get()), "an event");
-    timed_ = true;
+    begin_timed();
     const std::size_t shared = kernel.shared_numbers() * sizeof(typename Kernel::Real);
     check(cudaFuncSetAttribute(run_blocks<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(shared)),
           "shared memory of a kernel");
     run_blocks<<<std::min(count, workers), Kernel::threads, shared, stream_.get()>>>(kernel, count);
     check(cudaGetLastError(), "launch of a kernel");
-    check(cudaEventRecord(events_[1].get(), stream_.get()), "an event");
+    end_timed();
+  }
+
+  template <class Real>
+  void multiply(const BatchedProduct<Real>& product,
+                cublasComputeType_t compute = full_precision<Real>) {
+    if (!products_) {
+      workspace_ = Memory<std::byte>(CublasHandle::workspace_bytes);
+      products_.emplace(stream_.get(), workspace_.data());
+    }
+    begin_timed();
+    products_->multiply(product, compute);
+    end_timed();
   }
 
   void wait() {
@@ -181,10 +195,18 @@ class CudaStream {
     void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
   };
 
+  void begin_timed() {
+    if (!timed_) check(cudaEventRecord(events_[0].get(), stream_.get()), "an event");
+    timed_ = true;
+  }
+  void end_timed() { check(cudaEventRecord(events_[1].get(), stream_.get()), "an event"); }
+
   std::string name_;
   std::size_t processors_ = 1, shared_memory_ = 0;
   std::unique_ptr<std::remove_pointer_t<cudaStream_t>, DestroyStream> stream_;
   std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent> events_[2];  // first, last
+  Memory<std::byte> workspace_;
+  std::optional<CublasHandle> products_;
   bool timed_ = false;
   double kernel_seconds_ = 0;
 };

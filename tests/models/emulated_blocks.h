@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "models/batched_product.h"
 #include "models/block_device.h"
 
 namespace gradrace {
@@ -100,6 +101,25 @@ class EmulatedBlocks {
     work(0);
   }
 
+  /// Number by number, so that a sum has one order wherever its factors are.  Into how many parts
+  /// it is cut depends on the count, as a library's algorithm may.
+  template <class Real>
+  void multiply(const BatchedProduct<Real>& product) {
+    const std::uint32_t parts = 1 + product.count % 7;
+    for (std::uint32_t number = 0; number < product.count; ++number) {
+      const auto a = matrix(product.a, number), b = matrix(product.b, number);
+      for (std::size_t i = 0; i < product.rows; ++i) {
+        for (std::size_t j = 0; j < product.columns; ++j) {
+          Real sum = 0;
+          for (std::uint32_t part = 0; part < parts; ++part)
+            for (std::size_t k = part; k < product.depth; k += parts) sum += a(i, k) * b(k, j);
+          Real& c = product.c[number][i * product.c_stride + j];
+          c = product.alpha * sum + (product.beta == 0 ? 0 : product.beta * c);
+        }
+      }
+    }
+  }
+
   std::size_t blocks() const { return 3; }
   std::size_t shared_memory() const { return shared_memory_; }
   std::uint64_t free_memory() const { return std::uint64_t{1} << 33; }
@@ -107,6 +127,13 @@ class EmulatedBlocks {
   std::optional<double> kernel_seconds() const { return {}; }
 
  private:
+  template <class Real>
+  static auto matrix(const BatchedFactors<Real>& of, std::uint32_t number) {
+    return [of, from = of.at[number]](std::size_t i, std::size_t j) {
+      return of.transposed ? from[j * of.stride + i] : from[i * of.stride + j];
+    };
+  }
+
   std::uint32_t threads_;
   std::size_t shared_memory_;
 };
