@@ -20,6 +20,7 @@
 #include "models/resident.h"
 #include "models/snapshot_replay.h"
 #include "models/value_pages.h"
+#include "models/wave_replay.h"
 #include "sim/check.h"
 
 namespace gradrace {
@@ -33,6 +34,7 @@ namespace gradrace {
 ///     copy_in(from, count, to), copy_out(from, count, to)
 ///     launch(kernel, count, workers)  kernel(block, i, worker) for each i < count, one after the
 ///                                     other with the same worker < workers
+///     multiply(product)               a BatchedProduct
 ///     wait()                          until all of these are done, which happen in their order
 ///     blocks()                        that can be at work at the same time
 ///     shared_memory()                 of a block at the most, in bytes
@@ -51,6 +53,7 @@ class BlockDevice final : public Device {
         model_(std::move(model)),
         resident_(blueprint),
         in_place_network_(resident_.in_place(launcher_.shared_memory())),
+        wave_network_(in_place_network_ ? nullptr : resident_.unregularised()),
         learnt_(model_->parameters() - model_->statistics().count),
         evaluators_(evaluators_for(options)),
         cohort_(cohort_for(options)) {}
@@ -65,7 +68,7 @@ class BlockDevice final : public Device {
     std::uint32_t minibatch = 1;
     std::size_t beside = 0;  // w, in a state
     for (const Tape& tape : tapes) {
-      runs_.push_back({.in_place = in_place_network_ && InPlace::can_replay(tape),
+      runs_.push_back({.from_factors = InPlace::can_replay(tape),
                        .lowering = Lowering(),
                        .rate_factors = RateFactors(tape)});
       const kernels::RunAt& run = add_run(tape);
@@ -75,8 +78,11 @@ class BlockDevice final : public Device {
     }
     runs_at_.send(launcher_), recipes_.send(launcher_), rules_.send(launcher_);
     snapshots_.start(launcher_, resident_.kernel(), parameters(), runs_.size(), minibatch);
-    in_place_.start(launcher_, runs_.size(), beside, minibatch,
-                    in_place_network_ && in_place_network_->of.l2 > 0);
+    if (in_place_network_)
+      in_place_.start(launcher_, runs_.size(), beside, minibatch, in_place_network_->of.l2 > 0);
+    if (wave_network_)
+      waves_.start(launcher_, resident_.dense_layers(), runs_.size(), parameters(), beside,
+                   minibatch);
     values_.start(launcher_, runs_.size(), parameters() + beside);
     for (std::size_t i = 0; i < tapes.size(); ++i) initialise(tapes[i], i);
     launcher_.wait();
@@ -103,13 +109,14 @@ class BlockDevice final : public Device {
 
  private:
   using InPlace = InPlaceReplay<Real, Launcher>;
+  using Waves = WaveReplay<Real, Launcher>;
   template <class T>
   using Memory = typename Launcher::template Memory<T>;
   template <class T>
   using Staging = typename Launcher::template Staging<T>;
 
   struct RunOnHost {
-    bool in_place;
+    bool from_factors;  // its gradients can be had
     Lowering lowering;
     RateFactors rate_factors;
     const Program* program = nullptr;       // of the wave; null: the run is over
@@ -148,6 +155,9 @@ class BlockDevice final : public Device {
     if (in_place_network_)
       run += options.learners * InPlace::place_bytes(*in_place_network_, options.minibatch) +
              3 * parameters() * sizeof(Real);
+    if (wave_network_)
+      run += options.learners * Waves::place_bytes(*wave_network_, options.minibatch) +
+             Waves::run_numbers(parameters()) * sizeof(Real);
     const std::uint64_t evaluation = evaluators_ * evaluation_work();
     const std::uint64_t free = launcher_.free_memory() / options.devices / 10 * 9;
     if (free < evaluation + run)
@@ -197,19 +207,26 @@ class BlockDevice final : public Device {
   // ---- a wave
 
   void lower(std::span<const Segment* const> wave) {
-    snapshots_.clear(), in_place_.clear(), evaluation_.clear();
+    snapshots_.clear(), in_place_.clear(), waves_.clear(), evaluation_.clear();
     stages_ = 0;
     for (std::uint32_t i = 0; i < wave.size(); ++i) {
       RunOnHost& run = runs_[i];
       run.program = wave[i] ? &run.lowering.lower(*wave[i]) : nullptr;
       run.answers.clear();
       if (!run.program) continue;
-      if (run.in_place)
+      if (run.from_factors && in_place_network_)
         in_place_.add(i, *run.program, run.lowering);
+      else if (run.from_factors && wave_network_)
+        waves_.add(i, runs_at_.host[i], recipes_of(i), *run.program, run.lowering);
       else
         snapshots_.add(i, *run.program);
       add_evaluations(i);
     }
+  }
+
+  std::span<const kernels::KernelRecipe> recipes_of(std::size_t run) const {
+    return std::span<const kernels::KernelRecipe>(recipes_.host)
+        .subspan(runs_at_.host[run].first_recipe);
   }
 
   void add_evaluations(std::uint32_t number) {
@@ -232,6 +249,7 @@ class BlockDevice final : public Device {
     values_.grow(launcher_, slots);
     snapshots_.send(launcher_, factors_wanted());
     if (in_place_network_) in_place_.send(launcher_, *in_place_network_);
+    if (wave_network_) waves_.send(launcher_, *wave_network_);
     evaluation_.send(launcher_);
   }
 
@@ -244,6 +262,7 @@ class BlockDevice final : public Device {
                                        recipes_.data(), rules_.data(),
                                        static_cast<double>(std::numeric_limits<Real>::min())};
     snapshots_.launch(launcher_, stage, resident_.kernel(), model_->statistics().decay, cohort);
+    if (wave_network_) waves_.launch(launcher_, stage, *wave_network_, cohort);
     if (in_place_network_) {
       in_place_.launch(launcher_, stage, *in_place_network_, cohort);
       evaluation_.launch(launcher_, stage, *in_place_network_, cohort, evaluators_);
@@ -291,8 +310,10 @@ class BlockDevice final : public Device {
   Launcher launcher_;
   std::unique_ptr<Model<Real>> model_;
   Resident resident_;
-  const kernels::InPlaceNetwork<Real>* in_place_network_;  // null: no run is replayed in place
-  std::size_t learnt_;                                     // of the parameters
+  // Null: no run is replayed like that.
+  const kernels::InPlaceNetwork<Real>* in_place_network_;
+  const kernels::InPlaceNetwork<Real>* wave_network_;
+  std::size_t learnt_;  // of the parameters
   std::uint32_t evaluators_;
   std::size_t cohort_;
 
@@ -306,6 +327,7 @@ class BlockDevice final : public Device {
   std::size_t stages_ = 0;  // of the wave
   Snapshots snapshots_;
   InPlace in_place_;
+  Waves waves_;
   BlockEvaluation<Real, Launcher> evaluation_;
   Staging<Real> finals_;  // parameters of the runs whose segment is not cut by a limit
 };

@@ -128,15 +128,21 @@ class ResidentNetwork {
     kernel.test = data_->test();
     kernel.train_rows = {train_rows_.data(), static_cast<std::uint32_t>(train_rows_.size())};
     kernel.test_rows = {test_rows_.data(), static_cast<std::uint32_t>(test_rows_.size())};
-    if constexpr (plain) make_in_place(blueprint);
+    if constexpr (plain) make_dense(blueprint);
   }
 
   const Kernel& kernel() const { return kernel_; }
 
-  /// Where it is one whose weights fit into so much memory of a block; else null.
+  /// Where it is one of dense layers without a regulariser; else null.
+  const kernels::InPlaceNetwork<Real>* unregularised() const {
+    return dense_ && kernel_.l2 == 0 ? &*dense_ : nullptr;
+  }
+  std::span<const kernels::InPlaceLayer> dense_layers() const { return dense_layers_; }
+
+  /// Where it is one of dense layers whose weights fit into so much memory of a block; else null.
   const kernels::InPlaceNetwork<Real>* in_place(std::size_t shared_memory) const {
-    const bool fits = in_place_ && in_place_->shared_numbers() * sizeof(Real) <= shared_memory;
-    return fits ? &*in_place_ : nullptr;
+    const bool fits = dense_ && dense_->shared_numbers() * sizeof(Real) <= shared_memory;
+    return fits ? &*dense_ : nullptr;
   }
 
   Evaluation evaluation(const kernels::EvaluationSums& sums) const {
@@ -152,12 +158,12 @@ class ResidentNetwork {
   template <class T>
   using Memory = typename Launcher::template Memory<T>;
 
-  void make_in_place(const NetworkBlueprint& blueprint) {
+  void make_dense(const NetworkBlueprint& blueprint) {
     const bool dense = std::ranges::all_of(blueprint.layers, [](const auto& layer) {
       return layer.kind == kernels::LayerKind::dense;
     });
     if (!dense) return;
-    std::vector<kernels::InPlaceLayer> layers;
+    auto& layers = dense_layers_;
     kernels::InPlaceNetwork<Real> network{kernel_, nullptr, 0, 0};
     for (const kernels::Layer& layer : blueprint.layers) {
       const bool last = layers.size() + 1 == blueprint.layers.size();
@@ -175,9 +181,9 @@ class ResidentNetwork {
       network.weights += layer.outputs * layers.back().row();
       network.per_row += (last ? 1 : 2) * stride;
     }
-    in_place_layers_ = Memory<kernels::InPlaceLayer>(layers);
-    network.layers = in_place_layers_.data();
-    in_place_ = network;
+    dense_on_device_ = Memory<kernels::InPlaceLayer>(layers);
+    network.layers = dense_on_device_.data();
+    dense_ = network;
   }
 
   static kernels::Images images(const ImageShape& shape) {
@@ -191,8 +197,9 @@ class ResidentNetwork {
   double train_count_, test_count_;
   bool wrong_counts_;
   Kernel kernel_{};
-  Memory<kernels::InPlaceLayer> in_place_layers_;
-  std::optional<kernels::InPlaceNetwork<Real>> in_place_;
+  std::vector<kernels::InPlaceLayer> dense_layers_;
+  Memory<kernels::InPlaceLayer> dense_on_device_;
+  std::optional<kernels::InPlaceNetwork<Real>> dense_;
 };
 
 /// A quadratic in the memory of a device.
@@ -209,6 +216,8 @@ class ResidentQuadratic {
   }
 
   const Kernel& kernel() const { return kernel_; }
+  const kernels::InPlaceNetwork<Real>* unregularised() const { return nullptr; }
+  std::span<const kernels::InPlaceLayer> dense_layers() const { return {}; }
   const kernels::InPlaceNetwork<Real>* in_place(std::size_t) const { return nullptr; }
 
   Evaluation evaluation(const kernels::EvaluationSums& sums) const {

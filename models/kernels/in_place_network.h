@@ -53,6 +53,14 @@ struct InPlaceNetwork {
   /// Numbers of work memory for a part of an evaluation.
   std::uint64_t work(std::uint32_t) const { return std::uint64_t{per_row + 2} * RowList::together; }
 
+  /// Of the factors of n rows; of the last layer both are one.
+  GRADRACE_HD Real* y(std::uint32_t l, Real* factors, std::uint32_t n) const {
+    return factors + std::uint64_t{layers[l].y} * n;
+  }
+  GRADRACE_HD Real* delta(std::uint32_t l, Real* factors, std::uint32_t n) const {
+    return factors + std::uint64_t{layers[l].delta} * n;
+  }
+
   template <class Block>
   GRADRACE_HD Real* weights_of(const Block& block) const {
     return block.template scratch<Real>() + scratch_numbers;
@@ -145,14 +153,6 @@ struct InPlaceNetwork {
   }
 
  private:
-  /// Of the last layer both are one.
-  GRADRACE_HD Real* y(std::uint32_t l, Real* factors, std::uint32_t n) const {
-    return factors + std::uint64_t{layers[l].y} * n;
-  }
-  GRADRACE_HD Real* delta(std::uint32_t l, Real* factors, std::uint32_t n) const {
-    return factors + std::uint64_t{layers[l].delta} * n;
-  }
-
   template <class Block, class X>
   GRADRACE_HD void forward(const Block& block, const X& x, std::uint32_t n, Real* factors) const {
     forward_layer(block, 0, x, n, factors);

@@ -44,6 +44,8 @@ struct RunAt {
   std::uint32_t replica;
   std::uint32_t first_recipe, first_rule;  // in the cohort's
   bool velocity, mean_square, average;     // which parts its states have
+
+  GRADRACE_HD bool only_w() const { return !velocity && !mean_square && !average; }
 };
 
 /// Every value of a cohort: slots of `stride` numbers in pages of so many slots of every run.
@@ -57,14 +59,24 @@ struct Values {
   std::uint32_t learnt;      // without the statistics, of which velocity and mean_square have none
 
   GRADRACE_HD StateAt<Real> at(const RunAt& run, std::uint32_t number, std::uint32_t slot) const {
-    Real* next = pages[slot / page_slots] +
-                 (std::uint64_t{number} * page_slots + slot % page_slots) * stride;
+    return parts(run, pages[slot / page_slots] +
+                          (std::uint64_t{number} * page_slots + slot % page_slots) * stride);
+  }
+
+  /// Of a state of the run that begins there.
+  GRADRACE_HD StateAt<Real> parts(const RunAt& run, Real* next) const {
     StateAt<Real> state{next, nullptr, nullptr, nullptr};
     next += parameters;
     if (run.velocity) state.velocity = next, next += learnt;
     if (run.mean_square) state.mean_square = next, next += learnt;
     if (run.average) state.average = next;
     return state;
+  }
+
+  /// Of such a state.
+  GRADRACE_HD std::uint64_t numbers(const RunAt& run) const {
+    return std::uint64_t{parameters} * (1 + run.average) +
+           std::uint64_t{learnt} * (run.velocity + run.mean_square);
   }
 };
 

@@ -44,8 +44,10 @@ Place emulated(std::uint32_t threads, bool float64 = false,
   return {"emulated, " + std::to_string(threads) + " threads", float64, make, make};
 }
 
-/// Whose weights do not fit into a block's memory.
-Place without_shared_memory(bool float64 = false) { return emulated(1, float64, 0); }
+/// Where weights do not fit into a block's memory: dense layers are multiplied in waves.
+Place in_waves(bool float64 = false, std::uint32_t threads = 1) {
+  return emulated(threads, float64, 0);
+}
 
 Place cuda(bool float64 = false) {
   const auto make = [](auto model) { return make_cuda_device(std::move(model), {}); };
@@ -512,6 +514,25 @@ void check_mixed_points(const Place& place, const char* one, const char* other) 
   }
 }
 
+/// Two places that differ by nothing but how many threads their blocks have.
+void check_threads(const Place& some, const Place& others) {
+  for (const Subject& subject : subjects()) {
+    CAPTURE(subject.name);
+    const Vector start = some_value(*subject.exact());
+    const auto one = subject.on(some, start), three = subject.on(others, start);
+    for (const Rule& rule : {rules[0], rules[std::size(rules) - 1]}) {
+      const Replayed a = replay_updates(*one, rule, 0.1), b = replay_updates(*three, rule, 0.1);
+      REQUIRE(a.w == b.w);
+      for (std::size_t s = 0; s < 2; ++s) {
+        REQUIRE(a.results[s].hash == b.results[s].hash);
+        REQUIRE(a.results[s].rate_factors == b.results[s].rate_factors);
+        for (std::size_t i = 0; i < a.results[s].evaluations.size(); ++i)
+          REQUIRE(a.results[s].evaluations[i].loss == b.results[s].evaluations[i].loss);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("blocks: the CPU in float32 conforms to float64") {
@@ -522,12 +543,15 @@ TEST_CASE("blocks: the CPU in float32 conforms to float64") {
 TEST_CASE("blocks: gradients conform, with one thread") {
   check_gradients(emulated(1));
   check_gradients(emulated(1, true));
-  check_gradients(without_shared_memory());
+  check_gradients(in_waves());
+  check_gradients(in_waves(true));
 }
 
 TEST_CASE("blocks: updates by every rule conform, with one thread") {
   check_updates(emulated(1));
   check_updates(emulated(1, true));
+  check_updates(in_waves());
+  check_updates(in_waves(true));
 }
 
 TEST_CASE("blocks: runs of every protocol conform, with one thread") {
@@ -537,6 +561,9 @@ TEST_CASE("blocks: runs of every protocol conform, with one thread") {
   check_runs(emulated(1), in_place, every_protocol(), plain, 1e-4);
   check_runs(emulated(1, true), in_place, every_protocol(), plain, 1e-11);
   check_runs(emulated(1, true), in_place, every_protocol(), carrying, 1e-9);
+  check_runs(in_waves(), in_place, every_protocol(), plain, 1e-4);
+  check_runs(in_waves(true), in_place, every_protocol(), plain, 1e-11);
+  check_runs(in_waves(true), in_place, every_protocol(), carrying, 1e-9);
 }
 
 TEST_CASE("blocks: runs with statistics and augmented images conform, with one thread") {
@@ -551,28 +578,21 @@ TEST_CASE("blocks: equal bits for any cohort and any segment limit") {
   check_equal_bits(emulated(1), in_place, every_protocol(), plain);
   check_equal_bits(emulated(1), in_place, every_protocol(), carrying);
   check_equal_bits(emulated(1), small_resnet, {some_protocols.back()}, everything);
+  check_equal_bits(in_waves(), in_place, every_protocol(), plain);
+  check_equal_bits(in_waves(), in_place, every_protocol(), carrying);
   check_mixed_points(emulated(1), softmax, small_minibatch);
   check_mixed_points(emulated(1), in_place, in_place_minibatch);
+  check_mixed_points(in_waves(), in_place, in_place_minibatch);
 }
 
-TEST_CASE("blocks: gradients conform, with three threads") { check_gradients(emulated(3)); }
+TEST_CASE("blocks: gradients conform, with three threads") {
+  check_gradients(emulated(3));
+  check_gradients(in_waves(false, 3));
+}
 
 TEST_CASE("blocks: equal bits for any number of threads") {
-  for (const Subject& subject : subjects()) {
-    CAPTURE(subject.name);
-    const Vector start = some_value(*subject.exact());
-    const auto one = subject.on(emulated(1), start), three = subject.on(emulated(3), start);
-    for (const Rule& rule : {rules[0], rules[std::size(rules) - 1]}) {
-      const Replayed a = replay_updates(*one, rule, 0.1), b = replay_updates(*three, rule, 0.1);
-      REQUIRE(a.w == b.w);
-      for (std::size_t s = 0; s < 2; ++s) {
-        REQUIRE(a.results[s].hash == b.results[s].hash);
-        REQUIRE(a.results[s].rate_factors == b.results[s].rate_factors);
-        for (std::size_t i = 0; i < a.results[s].evaluations.size(); ++i)
-          REQUIRE(a.results[s].evaluations[i].loss == b.results[s].evaluations[i].loss);
-      }
-    }
-  }
+  check_threads(emulated(1), emulated(3));
+  check_threads(in_waves(), in_waves(false, 3));
 }
 
 TEST_CASE("blocks: a run that is lost is recorded up to the evaluation that shows it") {

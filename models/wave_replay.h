@@ -1,0 +1,304 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "models/batched_product.h"
+#include "models/in_place.h"
+#include "models/kernels/wave_replay.h"
+#include "models/staged.h"
+
+namespace gradrace {
+
+/// The updates of runs of dense layers whose weights do not fit into a block's shared memory: all
+/// runs go side by side, in rounds, and the products of a round are made together.
+///
+/// In a round each run loads a state, computes gradients at it, makes an update and stores it, or
+/// leaves some of that out.  Gradients of equal minibatches are computed together, and so are the
+/// uses that are the u-th of their updates.
+///
+/// Products are made `together` at a time, and the last call is filled up with nobody's: a library
+/// may choose its algorithm by how many there are.  Then all that a call depends on is the network
+/// and the run's own minibatch, and a run's bits depend neither on its cohort nor on where segments
+/// end.
+///
+/// What an update with one gradient must do, of d parameters and m rows of f features: 3 m d
+/// multiplications with additions, m d less for the first layer, whose inputs need no derivative.
+/// It must move, in numbers of Real: w is read for the scores, for the derivatives but of the first
+/// layer, and read and written by the update, 4 d at the most; where a state has more than w, 4 d
+/// more for the step, and 2 d for each other part.  Rows are read as they are kept, written down,
+/// and read twice, 3 m f.  Of all other products a call has at most together - 1 too many.
+template <class Real, class Launcher>
+class WaveReplay {
+ public:
+  using Network = kernels::InPlaceNetwork<Real>;
+
+  static constexpr std::uint32_t together = 64;
+
+  /// Bytes of one gradient that waits for its update, and of what products look up.
+  static std::uint64_t place_bytes(const Network& network, std::uint32_t minibatch) {
+    return minibatch *
+               (kernels::Wave<Real>::per_row(network) * sizeof(Real) + sizeof(std::uint32_t)) +
+           3 * network.of.depth * sizeof(Real*);
+  }
+
+  /// Numbers of a run's state at hand and its step.
+  static std::uint64_t run_numbers(std::uint64_t parameters) { return 5 * (parameters + 3); }
+
+  /// layers: the network's, on the host; numbers: of a state, w and `beside`.
+  void start(Launcher& launcher, std::span<const kernels::InPlaceLayer> layers, std::size_t runs,
+             std::size_t parameters, std::size_t beside, std::uint32_t minibatch) {
+    layers_ = layers;
+    runs_.assign(runs, {});
+    minibatch_ = minibatch;
+    state_stride_ = (parameters + beside + 3) / 4 * 4;
+    step_stride_ = (parameters + 3) / 4 * 4;
+    const std::size_t steps = beside > 0 ? (runs + 1) * step_stride_ : 0;
+    reserve(launcher, states_, (runs + 1) * state_stride_);
+    reserve(launcher, steps_, steps);
+    clear(launcher, states_.data(), state_stride_);
+    clear(launcher, steps_.data(), steps);
+  }
+
+  void clear() {
+    loads_.clear(), stores_.clear(), factors_.clear(), uses_.clear(), moves_.clear();
+    for (auto& stage : rounds_) stage.clear();
+    rounds_made_ = factor_lists_ = use_lists_ = 0;
+  }
+
+  /// run: number `number` of the cohort; recipes: its own.
+  void add(std::uint32_t number, const kernels::RunAt& run,
+           std::span<const kernels::KernelRecipe> recipes, const Program& program,
+           const Lowering& lowering) {
+    const InPlaceProgram& in_place = runs_[number].lower(program, lowering);
+    places_ = std::max(places_, runs_[number].places());
+    for (std::size_t stage = 0; stage < in_place.stages.size(); ++stage) {
+      const std::size_t last = stage + 1 < in_place.stages.size() ? in_place.stages[stage + 1]
+                                                                  : in_place.instructions.size();
+      std::size_t round = 0;
+      for (std::size_t i = in_place.stages[stage]; i < last; ++i) {
+        const Instruction& what = in_place.instructions[i];
+        if (i > in_place.stages[stage]) round += begins_round(in_place.instructions[i - 1], what);
+        add(number, run, recipes, program, in_place, what, round_of(stage, round));
+      }
+    }
+  }
+
+  void send(Launcher& launcher, const Network& network) {
+    loads_.send(launcher), stores_.send(launcher), factors_.send(launcher);
+    uses_.send(launcher), moves_.send(launcher);
+    const std::size_t gradients = runs_.size() * places_;
+    const std::size_t place = minibatch_ * kernels::Wave<Real>::per_row(network);
+    reserve(launcher, rows_, gradients * minibatch_);
+    reserve(launcher, numbers_, (gradients + 1) * place);
+    reserve(launcher, pointers_, 3 * layers_.size() * jobs_);
+    clear(launcher, numbers_.data(), place);
+  }
+
+  void launch(Launcher& launcher, std::size_t stage, const Network& network,
+              const kernels::Cohort<Real>& cohort) {
+    if (stage >= rounds_.size()) return;
+    const kernels::Wave<Real> wave{network,       cohort,       states_.data(),   steps_.data(),
+                                   state_stride_, step_stride_, rows_.data(),     numbers_.data(),
+                                   places_,       minibatch_,   pointers_.data(), jobs_};
+    for (const Round& round : rounds_[stage]) {
+      copy(launcher, wave, loads_, round.number, false);
+      for (const auto& [minibatch, list] : round.factors) factor(launcher, wave, list, minibatch);
+      for (const auto& [use, list] : round.uses) add_up(launcher, wave, list, use.second);
+      move(launcher, wave, round.number);
+      copy(launcher, wave, stores_, round.number, true);
+    }
+  }
+
+ private:
+  template <class T>
+  using Memory = typename Launcher::template Memory<T>;
+  template <class Job>
+  using Jobs = Staged<Job, Launcher>;
+
+  struct Round {
+    std::size_t number;                                 // in loads, moves and stores
+    std::map<std::uint32_t, std::size_t> factors = {};  // minibatch: its list
+    std::map<std::pair<std::size_t, std::uint32_t>, std::size_t> uses = {};  // position, minibatch
+  };
+
+  /// Kinds are numbered in the order that they have in a round.
+  static bool begins_round(const Instruction& before, const Instruction& what) {
+    using Kind = Instruction::Kind;
+    return what.kind < before.kind ||
+           (what.kind == before.kind && (what.kind == Kind::load || what.kind == Kind::update));
+  }
+
+  Round& round_of(std::size_t stage, std::size_t round) {
+    if (rounds_.size() <= stage) rounds_.resize(stage + 1);
+    if (rounds_[stage].size() <= round) rounds_[stage].push_back({rounds_made_++});
+    return rounds_[stage][round];
+  }
+
+  void add(std::uint32_t number, const kernels::RunAt& run,
+           std::span<const kernels::KernelRecipe> recipes, const Program& program,
+           const InPlaceProgram& in_place, const Instruction& what, Round& round) {
+    const auto minibatch_of = [&](std::size_t use) {
+      return recipes[program.uses[use].recipe].minibatch;
+    };
+    switch (what.kind) {
+      case Instruction::Kind::load:
+        return loads_.add(round.number, {number, what.slot});
+      case Instruction::Kind::store:
+        return stores_.add(round.number, {number, what.slot});
+      case Instruction::Kind::factor: {
+        const SlotUse& use = program.uses[what.first];
+        add_job(factors_, round.factors, minibatch_of(what.first), factor_lists_,
+                {number, in_place.places[what.first], use.learner, use.draw});
+        return;
+      }
+      case Instruction::Kind::update: {
+        double rate = 0;
+        for (std::size_t u = 0; u < what.count; ++u) {
+          const std::size_t use = what.first + u;
+          const double weight = program.uses[use].weight;
+          add_job(uses_, round.uses, std::pair{u, minibatch_of(use)}, use_lists_,
+                  {number, in_place.places[use], weight});
+          rate += weight;
+        }
+        if (!run.only_w()) moves_.add(round.number, {number, what.rule, rate});
+      }
+    }
+  }
+
+  /// To the list of that key, which is made where there is none.
+  template <class Job, class Lists>
+  void add_job(Jobs<Job>& jobs, Lists& lists, const typename Lists::key_type& key,
+               std::size_t& made, const Job& job) {
+    const auto [list, fresh] = lists.try_emplace(key, made);
+    made += fresh;
+    jobs.add(list->second, job);
+    jobs_ = std::max(jobs_, filled_up(jobs.count(list->second)));
+  }
+
+  static std::uint32_t filled_up(std::uint32_t count) {
+    return (count + together - 1) / together * together;
+  }
+
+  // ---- what the device does
+
+  static std::uint32_t chunks(std::uint64_t numbers) {
+    return static_cast<std::uint32_t>((numbers + kernels::wave_chunk - 1) / kernels::wave_chunk);
+  }
+
+  template <class Kernel>
+  static void launch_all(Launcher& launcher, const Kernel& kernel, std::uint32_t count) {
+    launcher.launch(kernel, count, count);
+  }
+
+  static void clear(Launcher& launcher, Real* numbers, std::size_t count) {
+    launch_all(launcher, kernels::WaveClearKernel<Real>{numbers, count}, chunks(count));
+  }
+
+  void copy(Launcher& launcher, const kernels::Wave<Real>& wave, const Jobs<kernels::CopyJob>& jobs,
+            std::size_t round, bool to_slot) const {
+    if (jobs.count(round) == 0) return;
+    const std::uint32_t each = chunks(state_stride_);
+    launch_all(launcher, kernels::WaveCopyKernel<Real>{{wave}, jobs.data(round), each, to_slot},
+               jobs.count(round) * each);
+  }
+
+  /// The gradients' factors at the states at hand, layer by layer, and back again.
+  void factor(Launcher& launcher, const kernels::Wave<Real>& wave, std::size_t list,
+              std::uint32_t n) const {
+    const kernels::FactorJob* const jobs = factors_.data(list);
+    const std::uint32_t count = factors_.count(list), all = filled_up(count);
+    launch_all(launcher, kernels::WaveDrawKernel<Real>{{wave}, jobs, count, n}, all);
+    const auto depth = static_cast<std::uint32_t>(layers_.size());
+    for (std::uint32_t l = 0; l < depth; ++l) {
+      const kernels::InPlaceLayer& layer = layers_[l];
+      Real** const y = l + 1 < depth ? wave.to_inputs(l + 1) : wave.to_deltas(l);
+      multiply(launcher, all,
+               {n,
+                layer.outputs,
+                layer.inputs,
+                1,
+                {wave.to_inputs(l), layer.depth},
+                {wave.to_weights(l), layer.inputs, true},
+                0,
+                y,
+                layer.stride,
+                together});
+      launch_all(launcher, kernels::WaveActivationKernel<Real>{{wave}, jobs, n, l}, count);
+    }
+    for (std::uint32_t l = depth - 1; l > 0; --l) {
+      const kernels::InPlaceLayer& layer = layers_[l];
+      multiply(launcher, all,
+               {n,
+                layer.inputs,
+                layer.outputs,
+                1,
+                {wave.to_deltas(l), layer.stride},
+                {wave.to_weights(l), layer.inputs},
+                0,
+                wave.to_deltas(l - 1),
+                layer.depth,
+                together});
+      launch_all(launcher, kernels::WaveSlopeKernel<Real>{{wave}, jobs, n, l - 1}, count);
+    }
+  }
+
+  /// w or the step, less weight g.
+  void add_up(Launcher& launcher, const kernels::Wave<Real>& wave, std::size_t list,
+              std::uint32_t n) const {
+    const std::uint32_t count = uses_.count(list), all = filled_up(count);
+    launch_all(launcher, kernels::WaveWeighKernel<Real>{{wave}, uses_.data(list), count, n}, all);
+    for (std::uint32_t l = 0; l < layers_.size(); ++l) {
+      const kernels::InPlaceLayer& layer = layers_[l];
+      multiply(launcher, all,
+               {layer.outputs,
+                layer.inputs,
+                n,
+                -1,
+                {wave.to_deltas(l), layer.stride, true},
+                {wave.to_inputs(l), layer.depth},
+                1,
+                wave.to_weights(l),
+                layer.inputs,
+                together});
+    }
+  }
+
+  void move(Launcher& launcher, const kernels::Wave<Real>& wave, std::size_t round) const {
+    if (moves_.count(round) == 0) return;
+    const std::uint32_t each = chunks(step_stride_);
+    launch_all(launcher, kernels::WaveMoveKernel<Real>{{wave}, moves_.data(round), each},
+               moves_.count(round) * each);
+  }
+
+  /// So many of those products, in calls of equal size.
+  static void multiply(Launcher& launcher, std::uint32_t count, BatchedProduct<Real> product) {
+    for (std::uint32_t done = 0; done < count; done += together) {
+      launcher.multiply(product);
+      product.a.at += together, product.b.at += together, product.c += together;
+    }
+  }
+
+  std::span<const kernels::InPlaceLayer> layers_;
+  std::vector<InPlace> runs_;
+  std::uint32_t minibatch_ = 1, places_ = 0, jobs_ = 0;
+  std::uint64_t state_stride_ = 0, step_stride_ = 0;
+  Memory<Real> states_, steps_, numbers_;
+  Memory<std::uint32_t> rows_;
+  Memory<Real*> pointers_;
+
+  // Of the wave.
+  std::vector<std::vector<Round>> rounds_;  // of each stage
+  std::size_t rounds_made_ = 0, factor_lists_ = 0, use_lists_ = 0;
+  Jobs<kernels::CopyJob> loads_, stores_;  // of each round
+  Jobs<kernels::MoveJob> moves_;
+  Jobs<kernels::FactorJob> factors_;  // of each list
+  Jobs<kernels::UseJob> uses_;
+};
+
+}  // namespace gradrace
