@@ -36,6 +36,7 @@ namespace gradrace {
 ///                                     other with the same worker < workers
 ///     multiply(product)               a BatchedProduct
 ///     wait()                          until all of these are done, which happen in their order
+///     rows_together                   so many rows are evaluated at once by products
 ///     blocks()                        that can be at work at the same time
 ///     shared_memory()                 of a block at the most, in bytes
 ///     free_memory(), name(), kernel_seconds()
@@ -80,9 +81,11 @@ class BlockDevice final : public Device {
     snapshots_.start(launcher_, resident_.kernel(), parameters(), runs_.size(), minibatch);
     if (in_place_network_)
       in_place_.start(launcher_, runs_.size(), beside, minibatch, in_place_network_->of.l2 > 0);
-    if (wave_network_)
+    if (wave_network_) {
       waves_.start(launcher_, resident_.dense_layers(), runs_.size(), parameters(), beside,
                    minibatch);
+      wave_evaluation_.start(resident_.dense_layers());
+    }
     values_.start(launcher_, runs_.size(), parameters() + beside);
     for (std::size_t i = 0; i < tapes.size(); ++i) initialise(tapes[i], i);
     launcher_.wait();
@@ -158,7 +161,9 @@ class BlockDevice final : public Device {
     if (wave_network_)
       run += options.learners * Waves::place_bytes(*wave_network_, options.minibatch) +
              Waves::run_numbers(parameters()) * sizeof(Real);
-    const std::uint64_t evaluation = evaluators_ * evaluation_work();
+    const std::uint64_t evaluation = wave_network_
+                                         ? WaveEvaluation<Real, Launcher>::bytes(*wave_network_)
+                                         : evaluators_ * evaluation_work();
     const std::uint64_t free = launcher_.free_memory() / options.devices / 10 * 9;
     if (free < evaluation + run)
       throw std::runtime_error(launcher_.name() + ": a run with " +
@@ -262,8 +267,10 @@ class BlockDevice final : public Device {
                                        recipes_.data(), rules_.data(),
                                        static_cast<double>(std::numeric_limits<Real>::min())};
     snapshots_.launch(launcher_, stage, resident_.kernel(), model_->statistics().decay, cohort);
-    if (wave_network_) waves_.launch(launcher_, stage, *wave_network_, cohort);
-    if (in_place_network_) {
+    if (wave_network_) {
+      waves_.launch(launcher_, stage, *wave_network_, cohort);
+      evaluation_.launch(launcher_, stage, *wave_network_, cohort, wave_evaluation_);
+    } else if (in_place_network_) {
       in_place_.launch(launcher_, stage, *in_place_network_, cohort);
       evaluation_.launch(launcher_, stage, *in_place_network_, cohort, evaluators_);
     } else {
@@ -329,6 +336,7 @@ class BlockDevice final : public Device {
   InPlace in_place_;
   Waves waves_;
   BlockEvaluation<Real, Launcher> evaluation_;
+  WaveEvaluation<Real, Launcher> wave_evaluation_;
   Staging<Real> finals_;  // parameters of the runs whose segment is not cut by a limit
 };
 

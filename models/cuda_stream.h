@@ -122,6 +122,9 @@ class CudaStream {
     std::unique_ptr<T, Free> data_;
   };
 
+  /// With 128 outputs, tiles of 64 x 128 for a hundred multiprocessors.
+  static constexpr std::uint32_t rows_together = 8192;
+
   template <class T>
   using Staging = std::vector<T, PinnedAllocator<T>>;
 

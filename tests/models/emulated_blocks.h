@@ -70,6 +70,8 @@ class EmulatedBlocks {
     std::unique_ptr<T, Free> data_;
   };
 
+  static constexpr std::uint32_t rows_together = 128;  // fewer than a test's data sets have
+
   template <class T>
   using Staging = std::vector<T>;
 
