@@ -76,16 +76,17 @@ class WaveEvaluation {
                 const kernels::RowStretch& stretch, std::uint32_t value) const {
     for (std::uint32_t l = 0; l < layers_.size(); ++l) {
       const kernels::InPlaceLayer& layer = layers_[l];
-      launcher.multiply(BatchedProduct<Real>{stretch.count,
-                                             layer.outputs,
-                                             layer.inputs,
-                                             1,
-                                             {evaluation.to_inputs(l), layer.depth},
-                                             {evaluation.to_weights(l, value), layer.inputs, true},
-                                             0,
-                                             evaluation.to_inputs(l + 1),
-                                             layer.stride,
-                                             1});
+      launcher.multiply(
+          BatchedProduct<Real>{.rows = stretch.count,
+                               .columns = layer.outputs,
+                               .depth = layer.inputs,
+                               .alpha = 1,
+                               .a = {evaluation.to_inputs(l), layer.depth},
+                               .b = {evaluation.to_weights(l, value), layer.inputs, true},
+                               .beta = 0,
+                               .c = evaluation.to_inputs(l + 1),
+                               .c_stride = layer.stride,
+                               .count = 1});
       launcher.launch(kernels::WaveUnitsKernel<Real>{{evaluation}, stretch, value, l},
                       stretch.parts(), stretch.parts());
     }

@@ -28,11 +28,12 @@ namespace gradrace {
 /// end.
 ///
 /// What an update with one gradient must do, of d parameters and m rows of f features: 3 m d
-/// multiplications with additions, m d less for the first layer, whose inputs need no derivative.
-/// It must move, in numbers of Real: w is read for the scores, for the derivatives but of the first
-/// layer, and read and written by the update, 4 d at the most; where a state has more than w, 4 d
-/// more for the step, and 2 d for each other part.  Rows are read as they are kept, written down,
-/// and read twice, 3 m f.  Of all other products a call has at most together - 1 too many.
+/// multiplications with additions, but for the first layer 2, whose inputs need no derivative.  In
+/// numbers of Real: w is read for the scores, for the derivatives but of the first layer, and read
+/// and written by the update, 4 d at the most; where a state has more than w, 4 d more for the step
+/// and 2 d for each other part.  Rows are read as they are kept, written down, and read twice,
+/// 3 m f.  An mlp 784-128-10 of float32 with m = 32: 6.6 million multiplications, 1.6 MB.  What a
+/// last call is filled up with costs as many multiplications, and hardly memory: all of it is one.
 template <class Real, class Launcher>
 class WaveReplay {
  public:
@@ -219,31 +220,31 @@ class WaveReplay {
       const kernels::InPlaceLayer& layer = layers_[l];
       Real** const y = l + 1 < depth ? wave.to_inputs(l + 1) : wave.to_deltas(l);
       multiply(launcher, all,
-               {n,
-                layer.outputs,
-                layer.inputs,
-                1,
-                {wave.to_inputs(l), layer.depth},
-                {wave.to_weights(l), layer.inputs, true},
-                0,
-                y,
-                layer.stride,
-                together});
+               {.rows = n,
+                .columns = layer.outputs,
+                .depth = layer.inputs,
+                .alpha = 1,
+                .a = {wave.to_inputs(l), layer.depth},
+                .b = {wave.to_weights(l), layer.inputs, true},
+                .beta = 0,
+                .c = y,
+                .c_stride = layer.stride,
+                .count = together});
       launch_all(launcher, kernels::WaveActivationKernel<Real>{{wave}, jobs, n, l}, count);
     }
     for (std::uint32_t l = depth - 1; l > 0; --l) {
       const kernels::InPlaceLayer& layer = layers_[l];
       multiply(launcher, all,
-               {n,
-                layer.inputs,
-                layer.outputs,
-                1,
-                {wave.to_deltas(l), layer.stride},
-                {wave.to_weights(l), layer.inputs},
-                0,
-                wave.to_deltas(l - 1),
-                layer.depth,
-                together});
+               {.rows = n,
+                .columns = layer.inputs,
+                .depth = layer.outputs,
+                .alpha = 1,
+                .a = {wave.to_deltas(l), layer.stride},
+                .b = {wave.to_weights(l), layer.inputs},
+                .beta = 0,
+                .c = wave.to_deltas(l - 1),
+                .c_stride = layer.depth,
+                .count = together});
       launch_all(launcher, kernels::WaveSlopeKernel<Real>{{wave}, jobs, n, l - 1}, count);
     }
   }
@@ -256,16 +257,16 @@ class WaveReplay {
     for (std::uint32_t l = 0; l < layers_.size(); ++l) {
       const kernels::InPlaceLayer& layer = layers_[l];
       multiply(launcher, all,
-               {layer.outputs,
-                layer.inputs,
-                n,
-                -1,
-                {wave.to_deltas(l), layer.stride, true},
-                {wave.to_inputs(l), layer.depth},
-                1,
-                wave.to_weights(l),
-                layer.inputs,
-                together});
+               {.rows = layer.outputs,
+                .columns = layer.inputs,
+                .depth = n,
+                .alpha = -1,
+                .a = {wave.to_deltas(l), layer.stride, true},
+                .b = {wave.to_inputs(l), layer.depth},
+                .beta = 1,
+                .c = wave.to_weights(l),
+                .c_stride = layer.inputs,
+                .count = together});
     }
   }
 
