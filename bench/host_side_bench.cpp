@@ -1,6 +1,8 @@
 #include <benchmark/benchmark.h>
 
-#include <cstring>
+#include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "models/block_device.h"
 #include "models/softmax.h"
@@ -13,6 +15,10 @@ namespace {
 /// A Launcher of BlockDevice that computes nothing: what is left is the host's part.
 class NoBlocks {
  public:
+  explicit NoBlocks(std::size_t shared_memory) : shared_memory_(shared_memory) {}
+
+  static constexpr std::uint32_t rows_together = 8192;
+
   template <class T>
   class Memory {
    public:
@@ -38,14 +44,15 @@ class NoBlocks {
   }
   template <class Kernel>
   void launch(const Kernel&, std::uint32_t, std::uint32_t) {}
+  template <class Real>
+  void multiply(const BatchedProduct<Real>&) {}
+  void multiply_with(Products) {}
   void wait() {}
   std::size_t blocks() const { return 1056; }
   std::size_t shared_memory() const { return shared_memory_; }
   std::uint64_t free_memory() const { return std::uint64_t{1} << 33; }
   std::string name() const { return "none"; }
   std::optional<double> kernel_seconds() const { return {}; }
-
-  explicit NoBlocks(std::size_t shared_memory) : shared_memory_(shared_memory) {}
 
  private:
   std::size_t shared_memory_;

@@ -26,7 +26,9 @@
 namespace gradrace {
 
 /// Replays a cohort with a block of threads for each run, side by side.  The numbers of a run are
-/// made by models/kernels; where the blocks are is the Launcher's business:
+/// made by models/kernels; where the blocks are is the Launcher's business.  A kernel says of its
+/// blocks how many threads they have, at_once how many of them a multiprocessor should hold at
+/// least, and shared_numbers() of Real they share:
 ///
 ///     Memory<T>                       numbers on the device: made from a vector, which is copied,
 ///                                     or of a size; data(), size()
@@ -37,6 +39,7 @@ namespace gradrace {
 ///     multiply(product)               a BatchedProduct
 ///     wait()                          until all of these are done, which happen in their order
 ///     rows_together                   so many rows are evaluated at once by products
+///     multiply_with(products)         what is left of float32 numbers when multiply() multiplies
 ///     blocks()                        that can be at work at the same time
 ///     shared_memory()                 of a block at the most, in bytes
 ///     free_memory(), name(), kernel_seconds()
@@ -57,7 +60,14 @@ class BlockDevice final : public Device {
         wave_network_(in_place_network_ ? nullptr : resident_.unregularised()),
         learnt_(model_->parameters() - model_->statistics().count),
         evaluators_(evaluators_for(options)),
-        cohort_(cohort_for(options)) {}
+        cohort_(cohort_for(options)) {
+    if (options.products == Products::float32) return;
+    if (!wave_network_)
+      throw std::runtime_error(launcher_.name() +
+                               ": precision tf32 and bf16 are of networks of dense layers without "
+                               "l2 that are too large for a block's memory; use float32");
+    launcher_.multiply_with(options.products);
+  }
 
   std::size_t cohort() const override { return cohort_; }
   std::string name() const override { return launcher_.name(); }
@@ -69,16 +79,18 @@ class BlockDevice final : public Device {
     std::uint32_t minibatch = 1;
     std::size_t beside = 0;  // w, in a state
     for (const Tape& tape : tapes) {
-      runs_.push_back({.from_factors = InPlace::can_replay(tape),
-                       .lowering = Lowering(),
-                       .rate_factors = RateFactors(tape)});
+      runs_.push_back(
+          {.from_factors = (in_place_network_ || wave_network_) && InPlaceRuns::can_replay(tape),
+           .lowering = Lowering(),
+           .rate_factors = RateFactors(tape)});
       const kernels::RunAt& run = add_run(tape);
       beside =
           std::max(beside, run.average * parameters() + (run.velocity + run.mean_square) * learnt_);
       for (const Recipe& recipe : tape.recipes) minibatch = std::max(minibatch, recipe.minibatch);
     }
     runs_at_.send(launcher_), recipes_.send(launcher_), rules_.send(launcher_);
-    snapshots_.start(launcher_, resident_.kernel(), parameters(), runs_.size(), minibatch);
+    if (!std::ranges::all_of(runs_, &RunOnHost::from_factors))
+      snapshots_.start(launcher_, resident_.kernel(), parameters(), runs_.size(), minibatch);
     if (in_place_network_)
       in_place_.start(launcher_, runs_.size(), beside, minibatch, in_place_network_->of.l2 > 0);
     if (wave_network_) {
@@ -111,7 +123,7 @@ class BlockDevice final : public Device {
   }
 
  private:
-  using InPlace = InPlaceReplay<Real, Launcher>;
+  using InPlaceRuns = InPlaceReplay<Real, Launcher>;
   using Waves = WaveReplay<Real, Launcher>;
   template <class T>
   using Memory = typename Launcher::template Memory<T>;
@@ -143,8 +155,9 @@ class BlockDevice final : public Device {
     return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, most / options.devices));
   }
 
-  /// So many runs fit for sure: states with all that a rule may need, one for each learner and for
-  /// each evaluation that waits, what waits for updates, and work memory.
+  /// So many runs fit: states with all that a rule may need, one for each learner and for each
+  /// evaluation that waits, a gradient of each learner that waits for its update, and work memory.
+  /// Protocols that let more gradients wait (K > P) may need more, and then say so as they run.
   std::size_t cohort_for(const DeviceOptions& options) const {
     const std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
     if (parameters() > most / 4 || resident_.kernel().work(options.minibatch) > most)
@@ -156,7 +169,7 @@ class BlockDevice final : public Device {
                          Snapshots::work_of(resident_.kernel(), parameters(), options.minibatch)) *
                         sizeof(Real);
     if (in_place_network_)
-      run += options.learners * InPlace::place_bytes(*in_place_network_, options.minibatch) +
+      run += options.learners * InPlaceRuns::place_bytes(*in_place_network_, options.minibatch) +
              3 * parameters() * sizeof(Real);
     if (wave_network_)
       run += options.learners * Waves::place_bytes(*wave_network_, options.minibatch) +
@@ -221,7 +234,7 @@ class BlockDevice final : public Device {
       if (!run.program) continue;
       if (run.from_factors && in_place_network_)
         in_place_.add(i, *run.program, run.lowering);
-      else if (run.from_factors && wave_network_)
+      else if (run.from_factors)
         waves_.add(i, runs_at_.host[i], recipes_of(i), *run.program, run.lowering);
       else
         snapshots_.add(i, *run.program);
@@ -333,7 +346,7 @@ class BlockDevice final : public Device {
 
   std::size_t stages_ = 0;  // of the wave
   Snapshots snapshots_;
-  InPlace in_place_;
+  InPlaceRuns in_place_;
   Waves waves_;
   BlockEvaluation<Real, Launcher> evaluation_;
   WaveEvaluation<Real, Launcher> wave_evaluation_;

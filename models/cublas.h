@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "models/batched_product.h"
+#include "models/model.h"
 
 namespace gradrace {
 
@@ -67,10 +68,10 @@ class CublasLibrary {
   void* library_;  // stays open
 };
 
-/// How numbers are multiplied where nothing is said of it: as what they are.
-template <class Real>
-constexpr cublasComputeType_t full_precision =
-    std::is_same_v<Real, double> ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F;
+inline cublasComputeType_t compute_type(Products products) {
+  if (products == Products::tf32) return CUBLAS_COMPUTE_32F_FAST_TF32;
+  return products == Products::bf16 ? CUBLAS_COMPUTE_32F_FAST_16BF : CUBLAS_COMPUTE_32F;
+}
 
 /// Products on a stream.
 class CublasHandle {

@@ -3,12 +3,12 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <cstring>
+#include <cstdint>
 #include <memory>
-#include <new>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -38,7 +38,7 @@ class CudaBlock {
 };
 
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads, 512 / Kernel::threads)
+__global__ void __launch_bounds__(Kernel::threads, Kernel::at_once)
     run_blocks(Kernel kernel, std::uint32_t count) {
   const CudaBlock block;
   for (std::uint32_t i = blockIdx.x; i < count; i += gridDim.x) {
@@ -147,23 +147,25 @@ class CudaStream {
     if (count == 0) return;
     begin_timed();
     const std::size_t shared = kernel.shared_numbers() * sizeof(typename Kernel::Real);
+    // The most that it may ever ask for: the attribute is the function's, which streams share.
     check(cudaFuncSetAttribute(run_blocks<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(shared)),
+                               static_cast<int>(shared_memory_)),
           "shared memory of a kernel");
     run_blocks<<<std::min(count, workers), Kernel::threads, shared, stream_.get()>>>(kernel, count);
     check(cudaGetLastError(), "launch of a kernel");
     end_timed();
   }
 
+  void multiply_with(Products products) { compute_ = compute_type(products); }
+
   template <class Real>
-  void multiply(const BatchedProduct<Real>& product,
-                cublasComputeType_t compute = full_precision<Real>) {
+  void multiply(const BatchedProduct<Real>& product) {
     if (!products_) {
       workspace_ = Memory<std::byte>(CublasHandle::workspace_bytes);
       products_.emplace(stream_.get(), workspace_.data());
     }
     begin_timed();
-    products_->multiply(product, compute);
+    products_->multiply(product, std::is_same_v<Real, double> ? CUBLAS_COMPUTE_64F : compute_);
     end_timed();
   }
 
@@ -210,6 +212,7 @@ class CudaStream {
   std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent> events_[2];  // first, last
   Memory<std::byte> workspace_;
   std::optional<CublasHandle> products_;
+  cublasComputeType_t compute_ = CUBLAS_COMPUTE_32F;
   bool timed_ = false;
   double kernel_seconds_ = 0;
 };

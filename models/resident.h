@@ -49,8 +49,8 @@ class ResidentDataset {
 
   struct Copy {
     Copy(const Rows& rows, std::size_t features)
-        : bytes(padded(rows.bytes, features)),
-          floats(padded(rows.floats, features)),
+        : bytes(copied(rows.bytes, features)),
+          floats(copied(rows.floats, features)),
           classes(rows.classes),
           targets(rows.targets) {}
     Memory<std::uint8_t> bytes;
@@ -59,19 +59,22 @@ class ResidentDataset {
     Memory<float> targets;
   };
 
-  static std::size_t stride_of(std::size_t features) { return (features + 3) / 4 * 4; }
+  static std::uint32_t stride_of(std::size_t features) {
+    return kernels::in_fours(static_cast<std::uint32_t>(features));
+  }
 
+  /// Rows filled up to the stride.
   template <class T>
-  static std::vector<T> padded(const std::vector<T>& rows, std::size_t features) {
+  static Memory<T> copied(const std::vector<T>& rows, std::size_t features) {
     const std::size_t stride = stride_of(features);
-    if (stride == features) return rows;
+    if (stride == features) return Memory<T>(rows);
     std::vector<T> result;
     result.reserve(rows.size() / features * stride);
     for (auto row = rows.begin(); row != rows.end(); row += static_cast<std::ptrdiff_t>(features)) {
       result.insert(result.end(), row, row + static_cast<std::ptrdiff_t>(features));
       result.insert(result.end(), stride - features, T{0});
     }
-    return result;
+    return Memory<T>(result);
   }
 
   kernels::Split view(const Copy& copy, const Rows& rows) const {
@@ -81,7 +84,7 @@ class ResidentDataset {
             copy.targets.data(),
             static_cast<std::uint32_t>(rows.count),
             static_cast<std::uint32_t>(data_->features),
-            static_cast<std::uint32_t>(stride_of(data_->features)),
+            stride_of(data_->features),
             data_->byte_scale};
   }
 
@@ -141,7 +144,10 @@ class ResidentNetwork {
 
   /// Where it is one of dense layers whose weights fit into so much memory of a block; else null.
   const kernels::InPlaceNetwork<Real>* in_place(std::size_t shared_memory) const {
-    const bool fits = dense_ && dense_->shared_numbers() * sizeof(Real) <= shared_memory;
+    const bool fits = dense_ && dense_->shared_numbers() * sizeof(Real) <= shared_memory &&
+                      std::ranges::all_of(dense_layers_, [](const auto& layer) {
+                        return kernels::inner_rows(layer.outputs) > 0;
+                      });
     return fits ? &*dense_ : nullptr;
   }
 

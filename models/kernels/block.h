@@ -12,7 +12,8 @@
 ///     thread()           number of this thread, below
 ///     threads()          how many there are
 ///     sync()             waits until every thread is here; then all see what any wrote before
-///     scratch<Number>()  memory shared by its threads, for scratch_numbers of Number
+///     scratch<Number>()  memory shared by its threads, for scratch_numbers of Number; behind them
+///                        for what else the kernel's shared_numbers() ask for
 ///
 /// All threads of a block call a function of this folder together, with the same arguments, and
 /// each function ends with sync().  What is computed does not depend on how many threads there are:

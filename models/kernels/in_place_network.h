@@ -48,6 +48,7 @@ struct InPlaceNetwork {
   std::uint32_t per_row;       // numbers of a row's factors
 
   static constexpr std::uint32_t threads = 128;
+  static constexpr std::uint32_t at_once = sizeof(Real) == 4 ? 4 : 2;
   std::size_t shared_numbers() const { return scratch_numbers + weights; }
 
   /// Numbers of work memory for a part of an evaluation.
@@ -178,11 +179,11 @@ struct InPlaceNetwork {
                                  Real* factors) const {
     const InPlaceLayer layer = layers[l];
     const Real* const W = weights_of(block) + layer.weights;
-    const std::uint32_t at_once = inner_rows(layer.outputs);
-    for (std::uint32_t first = 0; first < n; first += at_once) {
+    const std::uint32_t chunk = inner_rows(layer.outputs);
+    for (std::uint32_t first = 0; first < n; first += chunk) {
       Real* const to = y(l, factors, n) + first * layer.stride;
       inner_tiles<Real, 4, together>(
-          block, n - first < at_once ? n - first : at_once, layer.outputs, layer.depth,
+          block, n - first < chunk ? n - first : chunk, layer.outputs, layer.depth,
           [&](std::uint32_t i, std::uint32_t k) { return x(first + i, k); },
           Fours<Real>{W, layer.row()},
           [&](std::uint32_t i, std::uint32_t o, Real z) {
@@ -257,7 +258,7 @@ struct InPlaceNetwork {
     });
   }
 
-  /// The zeros beside the parameters stay such.
+  /// The zeros beside the weights stay such.
   template <std::uint32_t together>
   GRADRACE_HD void subtract(const InPlaceLayer& layer, Real* W, std::uint32_t first,
                             std::uint32_t k, const Real (&step)[together][4]) const {
@@ -267,7 +268,8 @@ struct InPlaceNetwork {
       auto& to = *reinterpret_cast<Four<Real>*>(W + (first + o) * layer.row() + k);
       Four<Real> w = to;
       GRADRACE_UNROLL
-      for (std::uint32_t q = 0; q < 4; ++q) w.at[q] -= step[o][q];
+      for (std::uint32_t q = 0; q < 4; ++q)
+        if (k + q < layer.inputs || k == layer.depth) w.at[q] -= step[o][q];
       to = w;
     }
   }

@@ -31,7 +31,7 @@ struct InPlaceReplayKernel {
   Real* factors;
   std::uint32_t places, minibatch;  // at the most
 
-  static constexpr std::uint32_t threads = Network::threads;
+  static constexpr std::uint32_t threads = Network::threads, at_once = Network::at_once;
   std::size_t shared_numbers() const { return network.shared_numbers(); }
 
   template <class Block>

@@ -64,7 +64,7 @@ struct Network {
   Images images;
   std::uint32_t written, losses, per_row;
 
-  static constexpr std::uint32_t threads = 256;
+  static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return scratch_numbers; }
 
   /// Numbers of work memory for a gradient of m rows or a part of an evaluation.

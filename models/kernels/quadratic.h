@@ -17,7 +17,7 @@ struct Quadratic {
   double noise;
   const Ziggurat* ziggurat;
 
-  static constexpr std::uint32_t threads = 32;
+  static constexpr std::uint32_t threads = 32, at_once = 1;
   static std::size_t shared_numbers() { return scratch_numbers; }
 
   static std::uint64_t work(std::uint32_t) { return 0; }

@@ -189,7 +189,7 @@ struct ReplayKernel {
   std::uint64_t work_stride;
   std::uint32_t rows_stride;
 
-  static constexpr std::uint32_t threads = Model::threads;
+  static constexpr std::uint32_t threads = Model::threads, at_once = Model::at_once;
   std::size_t shared_numbers() const { return scratch_numbers; }
 
   template <class Block>
@@ -282,7 +282,7 @@ struct EvaluationKernel {
   Real* work;             // of each worker
   std::uint64_t work_stride;
 
-  static constexpr std::uint32_t threads = Model::threads;
+  static constexpr std::uint32_t threads = Model::threads, at_once = Model::at_once;
   std::size_t shared_numbers() const { return model.shared_numbers(); }
 
   template <class Block>
@@ -305,7 +305,7 @@ struct EvaluationSumKernel {
   const EvaluationPart* parts;  // [values, model.parts()]
   EvaluationSums* sums;         // [values]
 
-  static constexpr std::uint32_t threads = Model::threads;
+  static constexpr std::uint32_t threads = Model::threads, at_once = Model::at_once;
   std::size_t shared_numbers() const { return scratch_numbers; }
 
   template <class Block>

@@ -51,7 +51,7 @@ struct WaveEvaluationKernel {
 
   WaveEvaluation<Real> evaluation;
 
-  static constexpr std::uint32_t threads = 256;
+  static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return scratch_numbers; }
 };
 

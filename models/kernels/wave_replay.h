@@ -113,7 +113,7 @@ struct WaveKernel {
 
   Wave<Real> wave;
 
-  static constexpr std::uint32_t threads = 256;
+  static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return 0; }
 };
 
@@ -125,7 +125,7 @@ struct WaveClearKernel {
   Real* numbers;
   std::uint64_t count;
 
-  static constexpr std::uint32_t threads = 256;
+  static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return 0; }
 
   template <class Block>

@@ -37,9 +37,12 @@ struct Place {
 Place cpu() { return {"cpu", false, make_cpu_device<float>, make_cpu_device<double>}; }
 
 Place emulated(std::uint32_t threads, bool float64 = false,
-               std::size_t shared_memory = EmulatedBlocks::most_shared_memory) {
+               std::size_t shared_memory = EmulatedBlocks::most_shared_memory,
+               Products products = Products::float32) {
   const auto make = [=](auto model) {
-    return make_block_device(std::move(model), EmulatedBlocks(threads, shared_memory), {});
+    DeviceOptions options;
+    options.products = products;
+    return make_block_device(std::move(model), EmulatedBlocks(threads, shared_memory), options);
   };
   return {"emulated, " + std::to_string(threads) + " threads", float64, make, make};
 }
@@ -190,19 +193,21 @@ std::vector<Subject> subjects() {
       subject("softmax", classes, SoftmaxConfig{}, make_softmax<float>, make_softmax<double>),
       subject("softmax, bytes", as_bytes(*wide), SoftmaxConfig{}, make_softmax<float>,
               make_softmax<double>, "epoch", 0),
-      subject("softmax, in place", classes, SoftmaxConfig{}, make_softmax<float>,
+      subject("softmax, no regulariser", classes, SoftmaxConfig{}, make_softmax<float>,
               make_softmax<double>, "iid", 0),
-      subject("logistic, in place", two, LogisticConfig{}, make_logistic<float>,
+      subject("logistic, no regulariser", two, LogisticConfig{}, make_logistic<float>,
               make_logistic<double>, "iid", 0),
-      subject("least-squares, in place", targets, LeastSquaresConfig{}, make_least_squares<float>,
-              make_least_squares<double>, "epoch", 0),
-      subject("mlp, relu, in place", classes, mlp({17, 3}, "relu"), make_mlp<float>,
+      subject("least-squares, no regulariser", targets, LeastSquaresConfig{},
+              make_least_squares<float>, make_least_squares<double>, "epoch", 0),
+      subject("mlp, relu, no regulariser", classes, mlp({60, 3}, "relu"), make_mlp<float>,
               make_mlp<double>, "iid", 0),
-      subject("mlp, tanh, bytes, in place", as_bytes(*wide), mlp({9, 12, 5}, "tanh"),
+      subject("mlp, tanh, bytes, no regulariser", as_bytes(*wide), mlp({9, 12, 5}, "tanh"),
               make_mlp<float>, make_mlp<double>, "epoch", 0),
       subject("mlp, relu", classes, relu, make_mlp<float>, make_mlp<double>),
       subject("mlp, tanh, bytes", as_bytes(*wide), tanh, make_mlp<float>, make_mlp<double>,
               "epoch"),
+      subject("mlp, too large for a block", as_bytes(*wide), mlp({190}, "relu"), make_mlp<float>,
+              make_mlp<double>, "iid", 0),
       subject("cnn, relu", images, small, make_cnn<float>, make_cnn<double>, "epoch"),
       subject("cnn, tanh, bytes", as_bytes(*images), deep, make_cnn<float>, make_cnn<double>),
       subject("cnn, relu, augmented", images, augmented(small), make_cnn<float>, make_cnn<double>,
@@ -279,6 +284,8 @@ void check_gradients(const Place& place) {
     for (const double scale : {0.0, 0.3, 30.0})
       for (const std::uint32_t minibatch : {1u, 5u, 33u})
         check_gradient(place, subject, scale, minibatch);
+  for (const Subject& subject : subjects())
+    if (subject.name == "mlp, relu, no regulariser") check_gradient(place, subject, 0.3, 131);
   check_gradient(place, full_size(), 0.3, 2);
 }
 
@@ -393,11 +400,14 @@ Point point_of(const std::string& protocol, const std::string& model, const std:
 
 const char* const softmax = R"({"kind": "softmax", "minibatch": 30, "l2": 0.01, "init_sd": 0.01,
   "dataset": {"kind": "synthetic", "rows": 300, "test_rows": 100}})";
-// Without a regulariser weights stay in the blocks.
+// Weights stay in the blocks.
 const char* const in_place = R"({"kind": "mlp", "widths": [6], "activation": "tanh",
   "minibatch": 30, "dataset": {"kind": "synthetic", "rows": 300, "test_rows": 100}})";
 const char* const in_place_minibatch = R"({"kind": "mlp", "widths": [6], "activation": "tanh",
   "minibatch": 7, "dataset": {"kind": "synthetic", "rows": 300, "test_rows": 100}})";
+// Nor do they fit into the memory of a block of any GPU.
+const char* const in_waves_anywhere = R"({"kind": "mlp", "widths": [200], "minibatch": 30,
+  "dataset": {"kind": "synthetic", "features": 300, "rows": 300, "test_rows": 100}})";
 const char* const small_minibatch = R"({"kind": "softmax", "minibatch": 7, "l2": 0.01,
   "init_sd": 0.01, "dataset": {"kind": "synthetic", "rows": 300, "test_rows": 100}})";
 const char* const plain = R"("learning_rate": {"kind": "constant", "eta": 0.05})";
@@ -643,6 +653,28 @@ TEST_CASE("blocks: threads draw the rows of a minibatch together") {
   }
 }
 
+TEST_CASE("blocks: products of matrix units are as far off as their fractions are short") {
+  const auto rows = synthetic(R"("rows": 75, "test_rows": 67, "features": 333, "classes": 10)");
+  const Subject large =
+      subject("mlp", rows, mlp({190}, "tanh"), make_mlp<float>, make_mlp<double>, "iid", 0);
+  const auto exact = large.exact();
+  const Vector w = some_point(exact->parameters(), 0.05);
+  const Vector wanted = gradient(*exact, w, {7, 0, 3, 2, 33});
+  const auto error = [&](Products products) {
+    const Place place = emulated(1, false, 0, products);
+    return distance(wanted, gradient_on(large, place, w, 3, 2, 33)) / norm(wanted);
+  };
+  const double tf32 = error(Products::tf32), bf16 = error(Products::bf16);
+  MESSAGE("tf32 ", tf32, ", bf16 ", bf16);
+  CHECK(error(Products::float32) < 1e-5);
+  CHECK(tf32 > 1e-4);  // half a unit of the last of 10 bits is 4.9e-4
+  CHECK(tf32 < 1e-3);
+  CHECK(bf16 > 1e-3);  // 3.9e-3
+  CHECK(bf16 < 1e-2);
+  CHECK_THROWS_WITH(large.on(emulated(1, false, 1 << 30, Products::tf32), w),
+                    doctest::Contains("too large for a block's memory; use float32"));
+}
+
 TEST_CASE("blocks: a model that only the CPU has is refused") {
   class OfTheCpu final : public Model<float> {
    public:
@@ -688,6 +720,8 @@ TEST_CASE("cuda: runs of every protocol conform") {
   check_runs(cuda(true), softmax, every_protocol(), everything, 1e-9);
   check_runs(cuda(), in_place, every_protocol(), plain, 1e-4);
   check_runs(cuda(true), in_place, every_protocol(), carrying, 1e-9);
+  check_runs(cuda(), in_waves_anywhere, every_protocol(), plain, 1e-4);
+  check_runs(cuda(true), in_waves_anywhere, every_protocol(), carrying, 1e-9);
   check_runs(cuda(), small_resnet, some_protocols, plain, 1e-4);
   check_runs(cuda(true), small_resnet, some_protocols, everything, 1e-9);
 }
@@ -698,6 +732,8 @@ TEST_CASE("cuda: equal bits for any cohort and any segment limit") {
   check_equal_bits(cuda(), softmax, every_protocol(), everything);
   check_equal_bits(cuda(), in_place, every_protocol(), plain);
   check_equal_bits(cuda(), in_place, every_protocol(), carrying);
+  check_equal_bits(cuda(), in_waves_anywhere, every_protocol(), plain);
+  check_equal_bits(cuda(), in_waves_anywhere, every_protocol(), carrying);
   check_equal_bits(cuda(), small_resnet, {some_protocols.back()}, everything);
   check_mixed_points(cuda(), softmax, small_minibatch);
   check_mixed_points(cuda(), in_place, in_place_minibatch);

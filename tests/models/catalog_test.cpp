@@ -77,6 +77,19 @@ TEST_CASE("models: a device is made, and one that is not there is refused") {
   }
 }
 
+TEST_CASE("models: what only matrix units have is refused on the CPU") {
+  DataShelf shelf(".", {});
+  for (const std::string precision : {"tf32", "bf16"}) {
+    const auto softmax =
+        read_model(R"({"kind": "softmax", "dataset": {"kind": "synthetic"}, "precision": ")" +
+                       precision + "\"}",
+                   shelf);
+    CHECK_THROWS_WITH(
+        softmax.product->make_device({}),
+        ("precision " + precision + " is of a GPU's matrix units; use --device cuda").c_str());
+  }
+}
+
 TEST_CASE("models: bad values are refused at their keys") {
   DataShelf shelf(".", {});
   const std::pair<const char*, const char*> cases[] = {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <barrier>
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -42,7 +44,7 @@ class EmulatedBlock {
 /// after the other.
 class EmulatedBlocks {
  public:
-  static constexpr std::size_t most_shared_memory = 96 << 10;  // of a block, in bytes
+  static constexpr std::size_t most_shared_memory = 227 << 10;  // of a block, in bytes
 
   explicit EmulatedBlocks(std::uint32_t threads, std::size_t shared_memory = most_shared_memory)
       : threads_(threads), shared_memory_(shared_memory) {}
@@ -103,6 +105,8 @@ class EmulatedBlocks {
     work(0);
   }
 
+  void multiply_with(Products products) { products_ = products; }
+
   /// Number by number, so that a sum has one order wherever its factors are.  Into how many parts
   /// it is cut depends on the count, as a library's algorithm may.
   template <class Real>
@@ -114,7 +118,8 @@ class EmulatedBlocks {
         for (std::size_t j = 0; j < product.columns; ++j) {
           Real sum = 0;
           for (std::uint32_t part = 0; part < parts; ++part)
-            for (std::size_t k = part; k < product.depth; k += parts) sum += a(i, k) * b(k, j);
+            for (std::size_t k = part; k < product.depth; k += parts)
+              sum += rounded(a(i, k)) * rounded(b(k, j));
           Real& c = product.c[number][i * product.c_stride + j];
           c = product.alpha * sum + (product.beta == 0 ? 0 : product.beta * c);
         }
@@ -129,6 +134,15 @@ class EmulatedBlocks {
   std::optional<double> kernel_seconds() const { return {}; }
 
  private:
+  /// To the nearest float32 with so short a fraction.
+  float rounded(float x) const {
+    const int left_out = 23 - static_cast<int>(products_);
+    if (left_out == 0 || !std::isfinite(x)) return x;
+    const std::uint32_t half = (std::uint32_t{1} << left_out) / 2;
+    return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + half) >> left_out << left_out);
+  }
+  static double rounded(double x) { return x; }
+
   template <class Real>
   static auto matrix(const BatchedFactors<Real>& of, std::uint32_t number) {
     return [of, from = of.at[number]](std::size_t i, std::size_t j) {
@@ -138,6 +152,7 @@ class EmulatedBlocks {
 
   std::uint32_t threads_;
   std::size_t shared_memory_;
+  Products products_ = Products::float32;
 };
 
 }  // namespace gradrace
