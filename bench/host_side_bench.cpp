@@ -17,7 +17,8 @@ class NoBlocks {
  public:
   explicit NoBlocks(std::size_t shared_memory) : shared_memory_(shared_memory) {}
 
-  static constexpr std::uint32_t rows_together = 8192;
+  static constexpr std::uint64_t pass_bytes = std::uint64_t{1} << 30;
+  static constexpr std::uint64_t patch_numbers = std::uint64_t{1} << 26;
 
   template <class T>
   class Memory {

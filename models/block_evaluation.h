@@ -6,7 +6,6 @@
 
 #include "models/kernels/replay.h"
 #include "models/staged.h"
-#include "models/wave_evaluation.h"
 
 namespace gradrace {
 
@@ -29,20 +28,30 @@ class BlockEvaluation {
   template <class Model>
   void launch(Launcher& launcher, std::size_t stage, const Model& model,
               const kernels::Cohort<Real>& cohort, std::uint32_t blocks) {
-    reserve(launcher, work_, blocks * model.work(1));
-    launch(launcher, stage, model, [&](const kernels::Evaluated* evaluated, std::uint32_t count) {
-      launcher.launch(kernels::EvaluationKernel<Model>{model, cohort, evaluated, count,
-                                                       parts_.data(), work_.data(), model.work(1)},
-                      count * model.parts(), blocks);
-    });
+    reserve(launcher, work_, blocks * model.work());
+    launch(launcher, stage, model,
+           [&](const kernels::Evaluated* evaluated, std::uint32_t count,
+               kernels::EvaluationPart* parts) {
+             launcher.launch(kernels::EvaluationKernel<Model>{model, cohort, evaluated, count,
+                                                              parts, work_.data(), model.work()},
+                             count * model.parts(), blocks);
+           });
   }
 
-  /// With products.
-  void launch(Launcher& launcher, std::size_t stage, const kernels::InPlaceNetwork<Real>& network,
-              const kernels::Cohort<Real>& cohort, WaveEvaluation<Real, Launcher>& products) {
-    launch(launcher, stage, network, [&](const kernels::Evaluated* evaluated, std::uint32_t count) {
-      products.launch(launcher, network, cohort, evaluated, count, parts_.data());
-    });
+  /// evaluate(values, count, parts): makes the parts [count, model.parts()] of those values.
+  template <class Model, class Evaluate>
+  void launch(Launcher& launcher, std::size_t stage, const Model& model, const Evaluate& evaluate) {
+    const std::size_t all = evaluated_.count(stage);
+    const std::size_t together = std::max<std::size_t>(1, most_parts / model.parts());
+    for (std::size_t done = 0; done < all; done += together) {
+      const auto count = static_cast<std::uint32_t>(std::min(together, all - done));
+      reserve(launcher, parts_, count * model.parts());
+      evaluate(evaluated_.data(stage) + done, count, parts_.data());
+      launcher.launch(
+          kernels::EvaluationSumKernel<Model>{model, parts_.data(),
+                                              sums_.data() + evaluated_.begin(stage) + done},
+          count, count);
+    }
   }
 
   void fetch(Launcher& launcher) { sums_.fetch(launcher, evaluated_.size()); }
@@ -54,22 +63,6 @@ class BlockEvaluation {
 
  private:
   static constexpr std::size_t most_parts = std::size_t{1} << 20;  // at once
-
-  /// evaluate(values, count): makes their parts.
-  template <class Model, class Evaluate>
-  void launch(Launcher& launcher, std::size_t stage, const Model& model, const Evaluate& evaluate) {
-    const std::size_t all = evaluated_.count(stage);
-    const std::size_t together = std::max<std::size_t>(1, most_parts / model.parts());
-    for (std::size_t done = 0; done < all; done += together) {
-      const auto count = static_cast<std::uint32_t>(std::min(together, all - done));
-      reserve(launcher, parts_, count * model.parts());
-      evaluate(evaluated_.data(stage) + done, count);
-      launcher.launch(
-          kernels::EvaluationSumKernel<Model>{model, parts_.data(),
-                                              sums_.data() + evaluated_.begin(stage) + done},
-          count, count);
-    }
-  }
 
   Staged<kernels::Evaluated, Launcher> evaluated_;
   typename Launcher::template Memory<Real> work_;

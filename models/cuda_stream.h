@@ -122,8 +122,8 @@ class CudaStream {
     std::unique_ptr<T, Free> data_;
   };
 
-  /// With 128 outputs, tiles of 64 x 128 for a hundred multiprocessors.
-  static constexpr std::uint32_t rows_together = 8192;
+  static constexpr std::uint64_t pass_bytes = std::uint64_t{1} << 30;
+  static constexpr std::uint64_t patch_numbers = std::uint64_t{1} << 26;
 
   template <class T>
   using Staging = std::vector<T, PinnedAllocator<T>>;

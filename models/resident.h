@@ -92,57 +92,45 @@ class ResidentDataset {
   Copy train_, test_;
 };
 
-/// As kernels::Network has it.
-inline bool is_plain(const NetworkBlueprint& network) {
-  return !network.augments && std::ranges::all_of(network.layers, [](const auto& layer) {
-    return layer.kind == kernels::LayerKind::dense || layer.kind == kernels::LayerKind::convolution;
-  });
-}
-
-/// A network in the memory of a device; plain as is_plain() says.
-template <class Real, class Launcher, bool plain>
+/// A network in the memory of a device.
+template <class Real, class Launcher>
 class ResidentNetwork {
  public:
-  using Kernel = kernels::Network<Real, plain>;
-
   explicit ResidentNetwork(const NetworkBlueprint& blueprint)
       : data_(ResidentDataset<Launcher>::of(blueprint.data)),
+        layers_(blueprint.layers),
+        per_row_(lay_out(layers_)),
+        layers_on_device_(layers_),
         train_rows_(blueprint.train_rows),
         test_rows_(blueprint.test_rows),
         train_count_(static_cast<double>(blueprint.train_rows.size())),
         test_count_(static_cast<double>(blueprint.test_rows.size())),
         wrong_counts_(blueprint.loss != kernels::LossKind::half_square) {
-    std::vector<kernels::Layer> layers = blueprint.layers;
-    Kernel& kernel = kernel_;
-    kernel.written = lay_out(layers);
-    kernel.augments = blueprint.augments;
-    if (kernel.augments) kernel.images = images(*blueprint.data->image);
-    const auto features = static_cast<std::uint32_t>(blueprint.data->features);
-    kernel.losses = kernel.written + (plain ? 0 : features);
-    kernel.per_row = kernel.losses + 2;
-    layers_ = Memory<kernels::Layer>(layers);
-    kernel.layers = layers_.data();
-    kernel.depth = static_cast<std::uint32_t>(layers.size());
-    kernel.parameters = blueprint.parameters;
-    kernel.loss = blueprint.loss;
-    kernel.sampling = blueprint.sampling;
-    kernel.l2 = blueprint.l2;
-    kernel.train = data_->train();
-    kernel.test = data_->test();
-    kernel.train_rows = {train_rows_.data(), static_cast<std::uint32_t>(train_rows_.size())};
-    kernel.test_rows = {test_rows_.data(), static_cast<std::uint32_t>(test_rows_.size())};
-    if constexpr (plain) make_dense(blueprint);
+    network_.layers = layers_on_device_.data();
+    network_.depth = static_cast<std::uint32_t>(layers_.size());
+    network_.parameters = blueprint.parameters;
+    network_.loss = blueprint.loss;
+    network_.sampling = blueprint.sampling;
+    network_.l2 = blueprint.l2;
+    network_.train = data_->train();
+    network_.test = data_->test();
+    network_.train_rows = {train_rows_.data(), static_cast<std::uint32_t>(train_rows_.size())};
+    network_.test_rows = {test_rows_.data(), static_cast<std::uint32_t>(test_rows_.size())};
+    network_.augments = blueprint.augments;
+    if (network_.augments) network_.images = images(*blueprint.data->image);
+    make_dense();
   }
 
-  const Kernel& kernel() const { return kernel_; }
+  const kernels::Network<Real>& network() const { return network_; }
+  /// Laid out, in the host's memory; per_row: the numbers that a row's take.
+  std::span<const kernels::Layer> layers() const { return layers_; }
+  std::uint32_t per_row() const { return per_row_; }
 
-  /// Where it is one of dense layers without a regulariser; else null.
-  const kernels::InPlaceNetwork<Real>* unregularised() const {
-    return dense_ && kernel_.l2 == 0 ? &*dense_ : nullptr;
-  }
+  /// Where every layer is dense; else null.
+  const kernels::InPlaceNetwork<Real>* dense() const { return dense_ ? &*dense_ : nullptr; }
   std::span<const kernels::InPlaceLayer> dense_layers() const { return dense_layers_; }
 
-  /// Where it is one of dense layers whose weights fit into so much memory of a block; else null.
+  /// Where its weights fit into so much memory of a block, too.
   const kernels::InPlaceNetwork<Real>* in_place(std::size_t shared_memory) const {
     const bool fits = dense_ && dense_->shared_numbers() * sizeof(Real) <= shared_memory &&
                       std::ranges::all_of(dense_layers_, [](const auto& layer) {
@@ -164,15 +152,14 @@ class ResidentNetwork {
   template <class T>
   using Memory = typename Launcher::template Memory<T>;
 
-  void make_dense(const NetworkBlueprint& blueprint) {
-    const bool dense = std::ranges::all_of(blueprint.layers, [](const auto& layer) {
-      return layer.kind == kernels::LayerKind::dense;
-    });
+  void make_dense() {
+    const bool dense = std::ranges::all_of(
+        layers_, [](const auto& layer) { return layer.kind == kernels::LayerKind::dense; });
     if (!dense) return;
     auto& layers = dense_layers_;
-    kernels::InPlaceNetwork<Real> network{kernel_, nullptr, 0, 0};
-    for (const kernels::Layer& layer : blueprint.layers) {
-      const bool last = layers.size() + 1 == blueprint.layers.size();
+    kernels::InPlaceNetwork<Real> network{network_, nullptr, 0, 0};
+    for (const kernels::Layer& layer : layers_) {
+      const bool last = layers.size() + 1 == layers_.size();
       const std::uint32_t stride = kernels::output_stride(layer.outputs);
       layers.push_back(
           {.outputs = layer.outputs,
@@ -198,11 +185,13 @@ class ResidentNetwork {
   }
 
   std::shared_ptr<const ResidentDataset<Launcher>> data_;
-  Memory<kernels::Layer> layers_;
+  std::vector<kernels::Layer> layers_;
+  std::uint32_t per_row_;
+  Memory<kernels::Layer> layers_on_device_;
   Memory<std::uint32_t> train_rows_, test_rows_;
   double train_count_, test_count_;
   bool wrong_counts_;
-  Kernel kernel_{};
+  kernels::Network<Real> network_{};
   std::vector<kernels::InPlaceLayer> dense_layers_;
   Memory<kernels::InPlaceLayer> dense_on_device_;
   std::optional<kernels::InPlaceNetwork<Real>> dense_;
@@ -212,19 +201,14 @@ class ResidentNetwork {
 template <class Real, class Launcher>
 class ResidentQuadratic {
  public:
-  using Kernel = kernels::Quadratic<Real>;
-
   explicit ResidentQuadratic(const QuadraticBlueprint& blueprint)
       : curvatures_(blueprint.curvatures), ziggurat_(std::vector{ziggurat()}) {
-    kernel_ = {static_cast<std::uint32_t>(blueprint.dimensions), curvatures_.data(),
-               static_cast<std::uint32_t>(blueprint.curvatures.size()), blueprint.noise,
-               ziggurat_.data()};
+    quadratic_ = {static_cast<std::uint32_t>(blueprint.dimensions), curvatures_.data(),
+                  static_cast<std::uint32_t>(blueprint.curvatures.size()), blueprint.noise,
+                  ziggurat_.data()};
   }
 
-  const Kernel& kernel() const { return kernel_; }
-  const kernels::InPlaceNetwork<Real>* unregularised() const { return nullptr; }
-  std::span<const kernels::InPlaceLayer> dense_layers() const { return {}; }
-  const kernels::InPlaceNetwork<Real>* in_place(std::size_t) const { return nullptr; }
+  const kernels::Quadratic<Real>& quadratic() const { return quadratic_; }
 
   Evaluation evaluation(const kernels::EvaluationSums& sums) const {
     return {.loss = sums.train_loss};
@@ -246,7 +230,7 @@ class ResidentQuadratic {
 
   Memory<double> curvatures_;
   Memory<kernels::Ziggurat> ziggurat_;
-  Kernel kernel_{};
+  kernels::Quadratic<Real> quadratic_{};
 };
 
 }  // namespace gradrace

@@ -188,23 +188,19 @@ class WaveReplay {
 
   // ---- what the device does
 
-  static std::uint32_t chunks(std::uint64_t numbers) {
-    return static_cast<std::uint32_t>((numbers + kernels::wave_chunk - 1) / kernels::wave_chunk);
-  }
-
   template <class Kernel>
   static void launch_all(Launcher& launcher, const Kernel& kernel, std::uint32_t count) {
     launcher.launch(kernel, count, count);
   }
 
   static void clear(Launcher& launcher, Real* numbers, std::size_t count) {
-    launch_all(launcher, kernels::WaveClearKernel<Real>{numbers, count}, chunks(count));
+    launch_all(launcher, kernels::ClearKernel<Real>{numbers, count}, kernels::chunks(count));
   }
 
   void copy(Launcher& launcher, const kernels::Wave<Real>& wave, const Jobs<kernels::CopyJob>& jobs,
             std::size_t round, bool to_slot) const {
     if (jobs.count(round) == 0) return;
-    const std::uint32_t each = chunks(state_stride_);
+    const std::uint32_t each = kernels::chunks(state_stride_);
     launch_all(launcher, kernels::WaveCopyKernel<Real>{{wave}, jobs.data(round), each, to_slot},
                jobs.count(round) * each);
   }
@@ -272,7 +268,7 @@ class WaveReplay {
 
   void move(Launcher& launcher, const kernels::Wave<Real>& wave, std::size_t round) const {
     if (moves_.count(round) == 0) return;
-    const std::uint32_t each = chunks(step_stride_);
+    const std::uint32_t each = kernels::chunks(step_stride_);
     launch_all(launcher, kernels::WaveMoveKernel<Real>{{wave}, moves_.data(round), each},
                moves_.count(round) * each);
   }

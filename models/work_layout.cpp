@@ -75,6 +75,11 @@ std::uint32_t lay_out(std::span<kernels::Layer> layers) {
   for (const std::uint32_t width : shelf.widths()) begins.push_back(next), next += width;
   for (std::size_t l = 0; l < layers.size(); ++l)
     layers[l].by_y = places[l] ? begins[*places[l]] : layers[l].y;
+  layers[0].x = next;
+  for (std::size_t l = 1; l < layers.size(); ++l) {
+    const Layer& before = layers[layers[l].kind == LayerKind::shortcut ? layers[l].from : l - 1];
+    layers[l].x = before.y, layers[l].by_x = before.by_y, layers[l].before = before.f;
+  }
   return next;
 }
 

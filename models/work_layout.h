@@ -9,7 +9,7 @@ namespace gradrace {
 
 /// Gives the layers of a network their places in the work memory: what each gives and keeps, and
 /// the derivatives, which share the places of those that are no longer needed.  Returns the numbers
-/// of a row.
+/// of a row, behind which is what the first one looks at.
 ///
 /// A shortcut stands in the place of the map before it.  The derivative by the scores stands in
 /// theirs.

@@ -37,26 +37,23 @@ struct Images {
   GRADRACE_HD std::uint32_t numbers() const { return channels * height * width; }
 };
 
-/// to [n, numbers of an image] = the minibatch x of that name, augmented.  Each number of x is read
-/// once and each of `to` written once; the streams are looked at once for each row of pixels.
-template <class Real, class Block, class X>
-GRADRACE_HD void augment(const Block& block, const MinibatchName& name, const Images& images,
-                         const X& x, Real* to) {
-  const std::uint32_t rows = images.channels * images.height;  // of pixels, in an image
-  each(block, name.size * rows, [&](std::uint32_t number) {
-    const std::uint32_t image = number / rows, row = number % rows;
-    const Cut cut(name, image);
-    const std::uint32_t i = row % images.height + cut.top;  // in the padded image
-    for (std::uint32_t j = 0; j < images.width; ++j) {
-      const std::uint32_t column = (cut.mirrored ? images.width - 1 - j : j) + cut.left;
-      const bool inside = i >= Cut::padding && i - Cut::padding < images.height &&
-                          column >= Cut::padding && column - Cut::padding < images.width;
-      const std::uint32_t from =
-          (row - row % images.height + i - Cut::padding) * images.width + column - Cut::padding;
-      to[number * images.width + j] = inside ? x(image, from) : Real{0};
-    }
-  });
-  block.sync();
+/// Row of pixels `number` of the minibatch x of that name, augmented, at its place in to [n,
+/// numbers of an image].
+template <class Real, class X>
+GRADRACE_HD void augment_row(const MinibatchName& name, const Images& images, const X& x,
+                             std::uint32_t number, Real* to) {
+  const std::uint32_t rows = images.channels * images.height;  // in an image
+  const std::uint32_t image = number / rows, row = number % rows;
+  const Cut cut(name, image);
+  const std::uint32_t i = row % images.height + cut.top;  // in the padded image
+  for (std::uint32_t j = 0; j < images.width; ++j) {
+    const std::uint32_t column = (cut.mirrored ? images.width - 1 - j : j) + cut.left;
+    const bool inside = i >= Cut::padding && i - Cut::padding < images.height &&
+                        column >= Cut::padding && column - Cut::padding < images.width;
+    const std::uint32_t from =
+        (row - row % images.height + i - Cut::padding) * images.width + column - Cut::padding;
+    to[number * images.width + j] = inside ? x(image, from) : Real{0};
+  }
 }
 
 }  // namespace gradrace::kernels

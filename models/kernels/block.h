@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "sim/host_device.h"
@@ -32,5 +33,40 @@ template <class Block, class Function>
 GRADRACE_HD void each(const Block& block, std::uint32_t n, const Function& f) {
   for (std::uint32_t i = block.thread(); i < n; i += block.threads()) f(i);
 }
+
+/// Where many blocks share what is to be done, each does so much of it.
+constexpr std::uint32_t chunk_numbers = 8192;
+
+GRADRACE_HD constexpr std::uint32_t chunks(std::uint64_t n) {
+  return static_cast<std::uint32_t>((n + chunk_numbers - 1) / chunk_numbers);
+}
+
+/// f(j) for the j < n of that chunk; does not sync.
+template <class Block, class Function>
+GRADRACE_HD void each_of_chunk(const Block& block, std::uint32_t chunk, std::uint64_t n,
+                               const Function& f) {
+  const std::uint64_t first = std::uint64_t{chunk} * chunk_numbers;
+  if (first >= n) return;
+  const std::uint64_t left = n - first;
+  each(block, left < chunk_numbers ? static_cast<std::uint32_t>(left) : chunk_numbers,
+       [&](std::uint32_t j) { f(first + j); });
+}
+
+/// numbers [count] = 0, a block for each chunk.
+template <class Number>
+struct ClearKernel {
+  using Real = Number;
+
+  Number* numbers;
+  std::uint64_t count;
+
+  static constexpr std::uint32_t threads = 256, at_once = 1;
+  static std::size_t shared_numbers() { return 0; }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t chunk, std::uint32_t) const {
+    each_of_chunk(block, chunk, count, [&](std::uint64_t j) { numbers[j] = 0; });
+  }
+};
 
 }  // namespace gradrace::kernels

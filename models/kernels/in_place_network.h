@@ -42,7 +42,7 @@ template <class Real>
 struct InPlaceNetwork {
   using Number = Real;
 
-  Network<Real, true> of;      // the rest
+  Network<Real> of;            // the rest
   const InPlaceLayer* layers;  // [of.depth]
   std::uint32_t weights;       // numbers of W
   std::uint32_t per_row;       // numbers of a row's factors
@@ -52,7 +52,7 @@ struct InPlaceNetwork {
   std::size_t shared_numbers() const { return scratch_numbers + weights; }
 
   /// Numbers of work memory for a part of an evaluation.
-  std::uint64_t work(std::uint32_t) const { return std::uint64_t{per_row + 2} * RowList::together; }
+  std::uint64_t work() const { return std::uint64_t{per_row + 2} * RowList::together; }
 
   /// Of the factors of n rows; of the last layer both are one.
   GRADRACE_HD Real* y(std::uint32_t l, Real* factors, std::uint32_t n) const {

@@ -38,9 +38,11 @@ struct Layer {
   std::uint32_t kernel = 0, padding = 0, stride = 0;  // of windows
   std::uint32_t statistics = 0;  // of a batch normalisation: mean [outputs], variance [outputs]
   std::uint32_t from = 0;        // of a shortcut: the layer whose maps it adds
-  // Where things of a row begin in the work memory, in numbers: what the layer gives, what else its
-  // way back needs, and the derivative by what f is applied to.
-  std::uint32_t y = 0, kept = 0, by_y = 0;
+  // Where things of a row begin in the work memory, in numbers: what the layer looks at (a
+  // shortcut: what it adds), what it gives, what else its way back needs, the derivative by what f
+  // is applied to, and the one by what the layer before applies its f to, `before`.
+  std::uint32_t x = 0, y = 0, kept = 0, by_y = 0, by_x = 0;
+  Function before = Function::identity;
   bool adds = false;  // on the way back, to what a shortcut has left there
 
   GRADRACE_HD std::uint32_t weights() const { return outputs * depth; }

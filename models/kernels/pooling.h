@@ -1,7 +1,6 @@
 #pragma once
 
-#include "models/kernels/layer.h"
-#include "models/kernels/sums.h"
+#include "models/kernels/pass.h"
 
 namespace gradrace::kernels {
 
@@ -22,22 +21,23 @@ struct Window {
   }
 };
 
-/// y [n, units] = f(the greatest, or the mean, of each window of x), as Pooling has it; winners, as
-/// y: which of a window's kernel^2 was the greatest.
+/// y [n, units] = f(the greatest, or the mean, of each window of x), as Pooling has it; kept, as y:
+/// which of a window's kernel^2 was the greatest.
 ///
 /// At least: x read, y written and as many winners; on the way back dz and winners read, dx
 /// written.
-template <class Real, class Block, class X>
-GRADRACE_HD void pooling_forward(const Block& block, const Layer& layer, const X& x,
-                                 std::uint32_t n, Real* y, Real* winners) {
-  const bool mean = layer.kind == LayerKind::mean_pooling;
-  each(block, n * layer.units(), [&](std::uint32_t number) {
-    const Pixel at(layer, number);
-    const Window window(layer, at);
-    Real total = 0, best = x(at.row, window.first), winner = 0;
+struct PoolingForward {
+  template <class Real>
+  GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
+    const Layer& layer = at.layer;
+    const bool mean = layer.kind == LayerKind::mean_pooling;
+    const Pixel pixel(layer, number);
+    const Window window(layer, pixel);
+    const Real* const x = at.x + pixel.row * layer.inputs() + window.first;
+    Real total = 0, best = x[0], winner = 0;
     for (std::uint32_t k = 0; k < window.rows; ++k) {
       for (std::uint32_t l = 0; l < window.columns; ++l) {
-        const Real value = x(at.row, window.first + k * layer.width + l);
+        const Real value = x[k * layer.width + l];
         total += value;
         if (!(value > best || value != value)) continue;  // what is no number stays so
         best = value;
@@ -45,39 +45,40 @@ GRADRACE_HD void pooling_forward(const Block& block, const Layer& layer, const X
       }
     }
     const Real share = 1 / static_cast<Real>(window.rows * window.columns);
-    y[number] = activated(layer.f, mean ? total * share : best);
-    if (!mean) winners[number] = winner;
-  });
-  block.sync();
-}
+    at.y[number] = activated(layer.f, mean ? total * share : best);
+    if (!mean) at.kept[number] = winner;
+  }
+};
 
-/// store(i, k, the derivative by x(i, k)), added up from every window that has it.
-template <class Real, class Block, class Store>
-GRADRACE_HD void pooling_propagate(const Block& block, const Layer& layer, const Real* dz,
-                                   const Real* winners, std::uint32_t n, const Store& store) {
-  const bool mean = layer.kind == LayerKind::mean_pooling;
-  const auto first = [&](std::uint32_t i) {  // window that reaches to i
-    return i < layer.kernel ? 0 : (i - layer.kernel) / layer.stride + 1;
-  };
-  each(block, n * layer.inputs(), [&](std::uint32_t number) {
-    const InputPixel at(layer, number);
+/// From every window that has the pixel.
+struct PoolingPropagate {
+  template <class Real>
+  GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
+    const Layer& layer = at.layer;
+    const bool mean = layer.kind == LayerKind::mean_pooling;
+    const auto first = [&](std::uint32_t i) {  // window that reaches to i
+      return i < layer.kernel ? 0 : (i - layer.kernel) / layer.stride + 1;
+    };
+    const InputPixel pixel(layer, number);
     Real total = 0;
-    for (std::uint32_t i = first(at.i); i < layer.out_height && layer.stride * i <= at.i; ++i) {
-      for (std::uint32_t j = first(at.j); j < layer.out_width && layer.stride * j <= at.j; ++j) {
+    for (std::uint32_t i = first(pixel.i); i < layer.out_height && layer.stride * i <= pixel.i;
+         ++i) {
+      for (std::uint32_t j = first(pixel.j); j < layer.out_width && layer.stride * j <= pixel.j;
+           ++j) {
         const std::uint32_t from =
-            ((at.row * layer.outputs + at.channel) * layer.out_height + i) * layer.out_width + j;
+            ((pixel.row * layer.outputs + pixel.channel) * layer.out_height + i) * layer.out_width +
+            j;
         const std::uint32_t place =
-            (at.i - layer.stride * i) * layer.kernel + at.j - layer.stride * j;
+            (pixel.i - layer.stride * i) * layer.kernel + pixel.j - layer.stride * j;
         if (mean)
-          total += dz[from] / static_cast<Real>(Window::length(layer, layer.height, i) *
-                                                Window::length(layer, layer.width, j));
-        else if (static_cast<std::uint32_t>(winners[from]) == place)
-          total += dz[from];
+          total += at.by_y[from] / static_cast<Real>(Window::length(layer, layer.height, i) *
+                                                     Window::length(layer, layer.width, j));
+        else if (static_cast<std::uint32_t>(at.kept[from]) == place)
+          total += at.by_y[from];
       }
     }
-    store(at.row, at.number, total);
-  });
-  block.sync();
-}
+    at.store(number, total);
+  }
+};
 
 }  // namespace gradrace::kernels

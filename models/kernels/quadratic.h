@@ -20,12 +20,11 @@ struct Quadratic {
   static constexpr std::uint32_t threads = 32, at_once = 1;
   static std::size_t shared_numbers() { return scratch_numbers; }
 
-  static std::uint64_t work(std::uint32_t) { return 0; }
-  static std::uint32_t work_rows(std::uint32_t) { return 0; }
+  static std::uint64_t work() { return 0; }
 
   template <class Block>
-  GRADRACE_HD void gradient(const Block& block, const Real* w, const MinibatchName& name, Real*,
-                            std::uint32_t*, Real* g) const {
+  GRADRACE_HD void gradient(const Block& block, const Real* w, const MinibatchName& name,
+                            Real* g) const {
     each(block, parameters,
          [&](std::uint32_t i) { g[i] = static_cast<Real>(curvatures[i % length]) * w[i]; });
     block.sync();

@@ -164,33 +164,92 @@ GRADRACE_HD void merge(const Block& block, const KernelRule& rule, double statis
   block.sync();
 }
 
+/// What is left of the weight of a gradient that long.
+template <class Block, class Real>
+GRADRACE_HD double clip_factor(const Block& block, double clip, std::uint32_t learnt,
+                               const Real* g) {
+  const double norm = std::sqrt(sum(block, learnt, [=](std::uint32_t j) {
+    return static_cast<double>(g[j]) * static_cast<double>(g[j]);
+  }));
+  return norm > clip ? clip / norm : 1;
+}
+
+/// What is left of it where it was computed so far away.
+template <class Block, class Real>
+GRADRACE_HD double distance_factor(const Block& block, double distance, std::uint32_t learnt,
+                                   const Real* base, const Real* at) {
+  const double squared = sum(block, learnt, [=](std::uint32_t j) {
+    const double difference = static_cast<double>(base[j] - at[j]);
+    return difference * difference;
+  });
+  const double factor = distance / squared;
+  return factor < 1 ? factor : 1;
+}
+
+/// A gradient that enters an update of a run.
+template <class Real>
+struct UseAt {
+  KernelRecipe recipe;
+  double weight;
+  const Real* w;   // at which it was computed
+  const Real* g;   // [parameters]
+  double* factor;  // what a distance leaves of the weight goes there; null: nobody asks
+};
+
+/// step [parameters] += its weight times it.  Returns the weight.
+template <class Block, class Real>
+GRADRACE_HD double add_use(const Block& block, const Values<Real>& values, const KernelRule& rule,
+                           const Real* base, const UseAt<Real>& use, Real* step) {
+  const std::uint32_t d = values.parameters, learnt = values.learnt;
+  const Real* const g = use.g;
+  const double factor =
+      rule.distance > 0 ? distance_factor(block, rule.distance, learnt, base, use.w) : 1;
+  if (use.factor != nullptr && block.thread() == 0) *use.factor = factor;
+  const double weight = factor * use.weight;
+  const double clipped =
+      use.recipe.clip > 0 ? weight * clip_factor(block, use.recipe.clip, learnt, g) : weight;
+  const Real share = static_cast<Real>(clipped);
+  each(block, learnt, [=](std::uint32_t j) { step[j] += share * g[j]; });
+  const Real carried = static_cast<Real>(weight);  // share of the statistics
+  each(block, d - learnt, [=](std::uint32_t j) { step[learnt + j] += carried * g[learnt + j]; });
+  block.sync();
+  return weight;
+}
+
+/// out = base moved by the step of uses whose weights' sum is `rate`.
+template <class Block, class Real>
+GRADRACE_HD void move_state(const Block& block, const Cohort<Real>& cohort, const KernelRule& rule,
+                            double statistics_decay, double rate, const StateAt<Real>& base,
+                            const Real* step, const StateAt<Real>& out) {
+  const std::uint32_t d = cohort.values.parameters, learnt = cohort.values.learnt;
+  const Move<Real> move(rule, rate, cohort.least);
+  each(block, learnt, [&](std::uint32_t j) { out.w[j] = move(j, step[j], base.w[j], base, out); });
+  block.sync();
+  if (learnt < d)
+    merge(block, rule, statistics_decay, base, rate, cohort.least, step, out, learnt, d);
+}
+
 /// Replays a stretch of each run, a block for each run from its first update to its last; a
 /// gradient is computed when it is used, at a value that is still in its slot.
 ///
-/// What an update with one gradient must move, in numbers of Real, d parameters and m rows of f
-/// features, beside what layers of maps write (see theirs): w is read twice (the way to the scores;
-/// the base) and written once, 3 d; the rows are read twice, 2 m f bytes or floats.  Beside it
-/// stand g and the step, written and read once each, 4 d, and read once more where a gradient is
-/// clipped.
+/// What an update with one gradient must move, in numbers of Real, d parameters: w is read twice
+/// (for the gradient; the base) and written once, 3 d.  Beside it stand g and the step, written and
+/// read once each, 4 d, and read once more where a gradient is clipped.
 template <class Model>
 struct ReplayKernel {
   using Real = typename Model::Number;
 
   Model model;
-  double statistics_decay;
   Cohort<Real> cohort;
   const Stretch* stretches;
   const KernelUse* uses;
   const KernelUpdate* updates;
   double* factors;  // [uses]: what a distance left of the weights; null: nobody asks
-  // Of each worker: g, step and the model's.
-  Real* work;
-  std::uint32_t* rows;
+  Real* work;       // of each worker: g, step
   std::uint64_t work_stride;
-  std::uint32_t rows_stride;
 
   static constexpr std::uint32_t threads = Model::threads, at_once = Model::at_once;
-  std::size_t shared_numbers() const { return scratch_numbers; }
+  static std::size_t shared_numbers() { return scratch_numbers; }
 
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number,
@@ -207,59 +266,25 @@ struct ReplayKernel {
                           std::uint32_t worker, const KernelUpdate& update,
                           std::uint64_t first_use) const {
     const Values<Real>& values = cohort.values;
-    const std::uint32_t d = values.parameters, learnt = values.learnt;
     Real* const g = work + worker * work_stride;
-    Real* const step = g + d;
+    Real* const step = g + values.parameters;
     const KernelRule rule = cohort.rules[run.first_rule + update.rule];
     const StateAt<Real> base = values.at(run, number, update.base);
-    each(block, d, [=](std::uint32_t j) { step[j] = 0; });
+    each(block, values.parameters, [=](std::uint32_t j) { step[j] = 0; });
     double rate = 0;
-    for (std::uint32_t i = update.first; i < update.first + update.count; ++i) {
-      const KernelUse use = uses[first_use + i];
+    for (std::uint64_t i = first_use + update.first; i < first_use + update.first + update.count;
+         ++i) {
+      const KernelUse use = uses[i];
       const KernelRecipe recipe = cohort.recipes[run.first_recipe + use.recipe];
       const Real* const at = values.at(run, number, use.at).w;
       model.gradient(block, at,
                      MinibatchName{run.seed, run.replica, use.learner, use.draw, recipe.minibatch},
-                     step + d, rows + std::uint64_t{worker} * rows_stride, g);
-      const double factor =
-          rule.distance > 0 ? distance_factor(block, rule.distance, base.w, at) : 1;
-      if (factors != nullptr && block.thread() == 0) factors[first_use + i] = factor;
-      double weight = factor * use.weight;
-      rate += weight;
-      const Real carried = static_cast<Real>(weight);  // share of the statistics
-      if (recipe.clip > 0) weight *= clip_factor(block, recipe.clip, g);
-      const Real share = static_cast<Real>(weight);
-      each(block, learnt, [=](std::uint32_t j) { step[j] += share * g[j]; });
-      each(block, d - learnt,
-           [=](std::uint32_t j) { step[learnt + j] += carried * g[learnt + j]; });
-      block.sync();  // g is free again
+                     g);
+      rate +=
+          add_use(block, values, rule, base.w,
+                  {recipe, use.weight, at, g, factors != nullptr ? factors + i : nullptr}, step);
     }
-    const StateAt<Real> out = values.at(run, number, update.out);
-    const Move<Real> move(rule, rate, cohort.least);
-    each(block, learnt,
-         [&](std::uint32_t j) { out.w[j] = move(j, step[j], base.w[j], base, out); });
-    block.sync();
-    if (learnt < d)
-      merge(block, rule, statistics_decay, base, rate, cohort.least, step, out, learnt, d);
-  }
-
-  template <class Block>
-  GRADRACE_HD double clip_factor(const Block& block, double clip, const Real* g) const {
-    const double norm = std::sqrt(sum(block, cohort.values.learnt, [=](std::uint32_t j) {
-      return static_cast<double>(g[j]) * static_cast<double>(g[j]);
-    }));
-    return norm > clip ? clip / norm : 1;
-  }
-
-  template <class Block>
-  GRADRACE_HD double distance_factor(const Block& block, double distance, const Real* base,
-                                     const Real* at) const {
-    const double squared = sum(block, cohort.values.learnt, [=](std::uint32_t j) {
-      const double difference = static_cast<double>(base[j] - at[j]);
-      return difference * difference;
-    });
-    const double factor = distance / squared;
-    return factor < 1 ? factor : 1;
+    move_state(block, cohort, rule, 0.0, rate, base, step, values.at(run, number, update.out));
   }
 };
 

@@ -41,26 +41,6 @@ struct FloatRows {
   }
 };
 
-/// What a layer made of them, beside each other.
-template <class Real>
-struct UnitRows {
-  const Real* units;
-  std::uint32_t width;
-
-  GRADRACE_HD Real operator()(std::uint32_t i, std::uint32_t k) const {
-    return units[std::uint64_t{i} * width + k];
-  }
-};
-
-/// to [n, features] = those of n rows.
-template <class Block, class X, class Real>
-GRADRACE_HD void write_down(const Block& block, const X& x, std::uint32_t n, std::uint32_t features,
-                            Real* to) {
-  each(block, n * features,
-       [&](std::uint32_t number) { to[number] = x(number / features, number % features); });
-  block.sync();
-}
-
 /// Calls f with the rows of those numbers, as what they are kept as.
 template <class Real, class Function>
 GRADRACE_HD void with_rows(const Split& split, const std::uint32_t* numbers, const Function& f) {

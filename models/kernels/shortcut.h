@@ -1,7 +1,6 @@
 #pragma once
 
-#include "models/kernels/layer.h"
-#include "models/kernels/sums.h"
+#include "models/kernels/pass.h"
 
 namespace gradrace::kernels {
 
@@ -11,33 +10,32 @@ namespace gradrace::kernels {
 ///
 /// At least: x and y read, y written; on the way back dz read, and what is there of the derivative
 /// by x read and written.
-template <class Real, class Block, class X>
-GRADRACE_HD void shortcut_forward(const Block& block, const Layer& layer, const X& x,
-                                  std::uint32_t n, Real* y) {
-  each(block, n * layer.units(), [&](std::uint32_t number) {
-    const Pixel at(layer, number);
+struct ShortcutForward {
+  template <class Real>
+  GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
+    const Layer& layer = at.layer;
+    const Pixel pixel(layer, number);
     const std::uint32_t from =
-        (at.channel * layer.height + layer.stride * at.i) * layer.width + layer.stride * at.j;
-    y[number] =
-        activated(layer.f, at.channel < layer.channels ? y[number] + x(at.row, from) : y[number]);
-  });
-  block.sync();
-}
+        ((pixel.row * layer.channels + pixel.channel) * layer.height + layer.stride * pixel.i) *
+            layer.width +
+        layer.stride * pixel.j;
+    const Real y = at.y[number];
+    at.y[number] = activated(layer.f, pixel.channel < layer.channels ? y + at.x[from] : y);
+  }
+};
 
-/// store(i, k, the derivative by x(i, k)).
-template <class Real, class Block, class Store>
-GRADRACE_HD void shortcut_propagate(const Block& block, const Layer& layer, const Real* dz,
-                                    std::uint32_t n, const Store& store) {
-  each(block, n * layer.inputs(), [&](std::uint32_t number) {
-    const InputPixel at(layer, number);
-    const bool added = at.i % layer.stride == 0 && at.j % layer.stride == 0;
+struct ShortcutPropagate {
+  template <class Real>
+  GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
+    const Layer& layer = at.layer;
+    const InputPixel pixel(layer, number);
+    const bool added = pixel.i % layer.stride == 0 && pixel.j % layer.stride == 0;
     const std::uint32_t to =
-        ((at.row * layer.outputs + at.channel) * layer.out_height + at.i / layer.stride) *
+        ((pixel.row * layer.outputs + pixel.channel) * layer.out_height + pixel.i / layer.stride) *
             layer.out_width +
-        at.j / layer.stride;
-    store(at.row, at.number, added ? dz[to] : Real{0});
-  });
-  block.sync();
-}
+        pixel.j / layer.stride;
+    at.store(number, added ? at.by_y[to] : Real{0});
+  }
+};
 
 }  // namespace gradrace::kernels

@@ -27,20 +27,6 @@ struct CopyJob {
   std::uint32_t run, slot;
 };
 
-/// Blocks that move whole states do so many numbers each.
-constexpr std::uint32_t wave_chunk = 8192;
-
-/// f(j) for the j < n of that chunk.
-template <class Block, class Function>
-GRADRACE_HD void each_of_chunk(const Block& block, std::uint32_t chunk, std::uint64_t n,
-                               const Function& f) {
-  const std::uint64_t first = std::uint64_t{chunk} * wave_chunk;
-  if (first >= n) return;
-  const std::uint64_t left = n - first;
-  each(block, left < wave_chunk ? static_cast<std::uint32_t>(left) : wave_chunk,
-       [&](std::uint32_t j) { f(first + j); });
-}
-
 /// What the runs of a wave have side by side in a device's memory: each a state at hand, and places
 /// for gradients that wait for their updates.  A gradient's factors are those of InPlaceNetwork,
 /// then the rows x [n, features] as numbers.
@@ -115,23 +101,6 @@ struct WaveKernel {
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return 0; }
-};
-
-/// numbers [count] = 0, a block for each chunk.
-template <class Number>
-struct WaveClearKernel {
-  using Real = Number;
-
-  Real* numbers;
-  std::uint64_t count;
-
-  static constexpr std::uint32_t threads = 256, at_once = 1;
-  static std::size_t shared_numbers() { return 0; }
-
-  template <class Block>
-  GRADRACE_HD void operator()(const Block& block, std::uint32_t chunk, std::uint32_t) const {
-    each_of_chunk(block, chunk, count, [&](std::uint64_t j) { numbers[j] = 0; });
-  }
 };
 
 /// States at hand from slots, or the other way; a block for each chunk of each.

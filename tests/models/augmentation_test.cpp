@@ -2,10 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include "models/kernels/augmentation.h"
 #include "models/resnet.h"
 #include "sim/random.h"
 #include "tests/models/checks.h"
-#include "tests/models/emulated_blocks.h"
 
 namespace gradrace {
 
@@ -86,20 +86,18 @@ TEST_CASE("augmentation: a gradient is that of the images moved, an evaluation o
   CHECK(gradient(*moved, w, name) == g);
 }
 
-TEST_CASE("augmentation: a block of threads makes the same bits") {
+TEST_CASE("augmentation: rows of pixels made one by one have the same bits") {
   const ImageShape images{2, 5, 3};
   const MinibatchName name{9, 2, 1, 3, 50};
-  const auto features = static_cast<std::uint32_t>(images.numbers());
   const RowMajor<double> x = numbered(name.size, images);
   RowMajor<double> wanted = x;
   augment(name, images, wanted);
-  for (const std::uint32_t threads : {1u, 7u}) {
-    RowMajor<double> found = RowMajor<double>::Constant(x.rows(), x.cols(), -1);
-    for (std::uint32_t thread = 0; thread < threads; ++thread)
-      kernels::augment(EmulatedBlock(thread, threads, nullptr, nullptr), name, {2, 5, 3},
-                       kernels::UnitRows<double>{x.data(), features}, found.data());
-    CHECK(found == wanted);
-  }
+  RowMajor<double> found = RowMajor<double>::Constant(x.rows(), x.cols(), -1);
+  for (std::uint32_t number = name.size * 2 * 5; number-- > 0;)
+    kernels::augment_row(
+        name, {2, 5, 3}, [&](std::uint32_t i, std::uint32_t k) { return x(i, k); }, number,
+        found.data());
+  CHECK(found == wanted);
 }
 
 }  // namespace gradrace

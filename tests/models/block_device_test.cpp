@@ -409,7 +409,7 @@ TEST_CASE("blocks: the noise is what Boost draws from the same words") {
   Stream words = stream(name);
   boost::random::normal_distribution<double> wanted;
   const ResidentQuadratic<double, EmulatedBlocks> resident({1, {1.0}, 1.0});
-  kernels::Normal normal(*resident.kernel().ziggurat, name);
+  kernels::Normal normal(*resident.quadratic().ziggurat, name);
   std::uint64_t tails = 0;  // beyond 3.4426, where the last layer begins
   for (int i = 0; i < 1'000'000; ++i) {
     const double x = normal.next();
