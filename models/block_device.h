@@ -31,10 +31,13 @@ namespace gradrace {
 ///     Memory<T>                       numbers on the device: made from a vector, which is copied,
 ///                                     or of a size; data(), size()
 ///     Staging<T>                      a vector on the host from and to which copies are quick
-///     copy_in(from, count, to), copy_out(from, count, to)
+///     copy_in(from, count, to), copy_out(from, count, to), copy_within(from, count, to)
 ///     launch(kernel, count, workers)  kernel(block, i, worker) for each i < count, one after the
 ///                                     other with the same worker < workers
 ///     multiply(product)               a BatchedProduct
+///     repeat(key, body)               what body() launches and multiplies; where the key is one of
+///                                     before, that is the same, number by number
+///     forget()                        that keys were ever named
 ///     wait()                          until all of these are done, which happen in their order
 ///     pass_bytes, patch_numbers       what a pass of a network may have of work memory, and of
 ///                                     patches, where it need not have more
@@ -62,6 +65,7 @@ class BlockDevice final : public Device {
   std::optional<double> kernel_seconds() const override { return launcher_.kernel_seconds(); }
 
   void start(std::span<const Tape> tapes) override {
+    launcher_.forget();
     runs_.clear();
     runs_at_.host.clear(), recipes_.host.clear(), rules_.host.clear();
     std::uint32_t minibatch = 1;

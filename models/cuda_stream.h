@@ -14,14 +14,11 @@
 
 #include "models/batched_product.h"
 #include "models/cublas.h"
+#include "models/cuda_check.h"
+#include "models/cuda_graphs.h"
 #include "models/kernels/block.h"
 
 namespace gradrace {
-
-inline void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess)
-    throw std::runtime_error(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
-}
 
 /// See models/kernels/block.h.
 class CudaBlock {
@@ -123,7 +120,8 @@ class CudaStream {
   };
 
   static constexpr std::uint64_t pass_bytes = std::uint64_t{1} << 30;
-  static constexpr std::uint64_t patch_numbers = std::uint64_t{1} << 26;
+  // Of float32 they stay in a second cache of 50 MB.
+  static constexpr std::uint64_t patch_numbers = std::uint64_t{1} << 23;
 
   template <class T>
   using Staging = std::vector<T, PinnedAllocator<T>>;
@@ -131,6 +129,7 @@ class CudaStream {
   template <class T>
   void copy_in(const T* from, std::size_t count, T* to) {
     if (count == 0) return;
+    end_timed();
     check(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyHostToDevice, stream_.get()),
           "a copy to the device");
   }
@@ -138,8 +137,17 @@ class CudaStream {
   template <class T>
   void copy_out(const T* from, std::size_t count, T* to) {
     if (count == 0) return;
+    end_timed();
     check(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToHost, stream_.get()),
           "a copy from the device");
+  }
+
+  template <class T>
+  void copy_within(const T* from, std::size_t count, T* to) {
+    if (count == 0) return;
+    begin_timed();
+    check(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToDevice, stream_.get()),
+          "a copy on the device");
   }
 
   template <class Kernel>
@@ -148,12 +156,12 @@ class CudaStream {
     begin_timed();
     const std::size_t shared = kernel.shared_numbers() * sizeof(typename Kernel::Real);
     // The most that it may ever ask for: the attribute is the function's, which streams share.
-    check(cudaFuncSetAttribute(run_blocks<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(shared_memory_)),
-          "shared memory of a kernel");
+    if (shared > unasked_shared_memory)
+      check(cudaFuncSetAttribute(run_blocks<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(shared_memory_)),
+            "shared memory of a kernel");
     run_blocks<<<std::min(count, workers), Kernel::threads, shared, stream_.get()>>>(kernel, count);
     check(cudaGetLastError(), "launch of a kernel");
-    end_timed();
   }
 
   void multiply_with(Products products) { compute_ = compute_type(products); }
@@ -166,10 +174,17 @@ class CudaStream {
     }
     begin_timed();
     products_->multiply(product, std::is_same_v<Real, double> ? CUBLAS_COMPUTE_64F : compute_);
-    end_timed();
   }
 
+  template <class Body>
+  void repeat(const CudaGraphs::Key& key, const Body& body) {
+    begin_timed();
+    graphs_.repeat(stream_.get(), key, body);
+  }
+  void forget() { graphs_.forget(); }
+
   void wait() {
+    end_timed();
     check(cudaStreamSynchronize(stream_.get()), "work of the device");
     if (!timed_) return;
     float milliseconds = 0;
@@ -200,11 +215,17 @@ class CudaStream {
     void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
   };
 
+  static constexpr std::size_t unasked_shared_memory = 48 << 10;
+
+  /// What a time is from and to: the first work of the device's own after a wait, and the last.
   void begin_timed() {
     if (!timed_) check(cudaEventRecord(events_[0].get(), stream_.get()), "an event");
-    timed_ = true;
+    timed_ = working_ = true;
   }
-  void end_timed() { check(cudaEventRecord(events_[1].get(), stream_.get()), "an event"); }
+  void end_timed() {
+    if (working_) check(cudaEventRecord(events_[1].get(), stream_.get()), "an event");
+    working_ = false;
+  }
 
   std::string name_;
   std::size_t processors_ = 1, shared_memory_ = 0;
@@ -212,8 +233,9 @@ class CudaStream {
   std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent> events_[2];  // first, last
   Memory<std::byte> workspace_;
   std::optional<CublasHandle> products_;
+  CudaGraphs graphs_;
   cublasComputeType_t compute_ = CUBLAS_COMPUTE_32F;
-  bool timed_ = false;
+  bool timed_ = false, working_ = false;
   double kernel_seconds_ = 0;
 };
 

@@ -53,13 +53,13 @@ class GradientReplay {
         continue;
       }
       Round& round = round_of(stage, number++);
-      const std::uint32_t update = updates_.count(round.number);
-      updates_.add(round.number, {run, step.out, step.base, step.rule});
+      const kernels::UpdateJob update{run, step.out, step.base, step.rule};
+      updates_.add(round.number, update);
       for (std::uint32_t u = step.first; u < step.first + step.count; ++u) {
         const std::uint32_t n = recipes[program.uses[u].recipe].minibatch;
         const auto [list, fresh] = round.gradients.try_emplace(n, lists_);
         lists_ += fresh;
-        gradients_.add(list->second, {run, update, first_use + u});
+        gradients_.add(list->second, {update, first_use + u});
       }
     }
   }
@@ -78,14 +78,13 @@ class GradientReplay {
     for (const Round& round : rounds_[stage]) {
       for (const auto& [n, list] : round.gradients) {
         const auto of_round = pass.begin(launcher, network, n);
+        reserve(launcher, made_, of_round.together * parameters_);
+        reserve(launcher, at_hand_, of_round.together);
         for (std::uint32_t done = 0; done < gradients_.count(list); done += of_round.together) {
-          const kernels::GradientJob* const jobs = gradients_.data(list) + done;
           const std::uint32_t count = std::min(of_round.together, gradients_.count(list) - done);
-          differentiate(launcher, pass, of_round, cohort, jobs, count);
-          launcher.launch(kernels::AddKernel<Real>{cohort, jobs, count, updates_.data(round.number),
-                                                   uses_.data(), made_.data(), steps,
-                                                   with_factors_ ? factors_.data() : nullptr},
-                          count, count);
+          launcher.copy_within(gradients_.data(list) + done, count, at_hand_.data());
+          launcher.repeat({n, count, with_factors_},
+                          [&] { add_up(launcher, pass, of_round, cohort, count, steps); });
         }
       }
       const std::uint32_t count = updates_.count(round.number);
@@ -125,11 +124,11 @@ class GradientReplay {
     launcher.launch(kernels::ClearKernel<T>{memory.data(), memory.size()}, blocks, blocks);
   }
 
-  /// The gradients of those jobs.
-  void differentiate(Launcher& launcher, const Pass& through, const kernels::Pass<Real>& pass,
-                     const kernels::Cohort<Real>& cohort, const kernels::GradientJob* jobs,
-                     std::uint32_t count) {
-    reserve(launcher, made_, pass.together * parameters_);
+  /// Of the jobs at hand.
+  void add_up(Launcher& launcher, const Pass& through, const kernels::Pass<Real>& pass,
+              const kernels::Cohort<Real>& cohort, std::uint32_t count,
+              const kernels::Steps<Real>& steps) {
+    const kernels::GradientJob* const jobs = at_hand_.data();
     launcher.launch(
         kernels::GradientBeginKernel<Real>{pass, cohort, jobs, count, uses_.data(), made_.data()},
         pass.together, pass.together);
@@ -143,11 +142,15 @@ class GradientReplay {
     through.forward(launcher, pass, count, true);
     launcher.launch(kernels::DifferentiateKernel<Real>{pass}, count, count);
     through.backward(launcher, pass, count);
+    launcher.launch(kernels::AddKernel<Real>{cohort, jobs, count, uses_.data(), made_.data(), steps,
+                                             with_factors_ ? factors_.data() : nullptr},
+                    count, count);
   }
 
   std::size_t parameters_ = 0;
   Memory<Real> steps_, made_;
   Memory<double> rates_;
+  Memory<kernels::GradientJob> at_hand_;
 
   // Of the wave.
   std::vector<std::uint64_t> first_use_;  // [run]

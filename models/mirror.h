@@ -10,6 +10,7 @@ template <class Memory, class Launcher>
 void reserve(Launcher& launcher, Memory& memory, std::size_t count) {
   if (memory.size() >= count) return;
   launcher.wait();  // somebody may still use it
+  launcher.forget();
   const std::size_t size = std::max(count, memory.size() + memory.size() / 2);
   memory = {};
   memory = Memory(size);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -33,6 +34,12 @@ class Staged {
   std::size_t size() const { return all_.host.size(); }
   std::uint32_t count(std::size_t stage) const {
     return stage < lists_.size() ? static_cast<std::uint32_t>(lists_[stage].size()) : 0;
+  }
+  /// Of a stage, at the most.
+  std::size_t most() const {
+    std::size_t most = 0;
+    for (const auto& list : lists_) most = std::max(most, list.size());
+    return most;
   }
   /// Where a stage's items begin among all.
   std::size_t begin(std::size_t stage) const { return begins_[stage]; }

@@ -99,6 +99,11 @@ class WaveReplay {
     reserve(launcher, numbers_, (gradients + 1) * place);
     reserve(launcher, pointers_, 3 * layers_.size() * jobs_);
     clear(launcher, numbers_.data(), place);
+    reserve(launcher, loads_at_hand_, loads_.most());
+    reserve(launcher, stores_at_hand_, stores_.most());
+    reserve(launcher, moves_at_hand_, moves_.most());
+    reserve(launcher, factors_at_hand_, most(factors_, &Round::factors));
+    reserve(launcher, uses_at_hand_, most(uses_, &Round::uses));
   }
 
   void launch(Launcher& launcher, std::size_t stage, const Network& network,
@@ -108,11 +113,8 @@ class WaveReplay {
                                    state_stride_, step_stride_, rows_.data(),     numbers_.data(),
                                    places_,       minibatch_,   pointers_.data(), jobs_};
     for (const Round& round : rounds_[stage]) {
-      copy(launcher, wave, loads_, round.number, false);
-      for (const auto& [minibatch, list] : round.factors) factor(launcher, wave, list, minibatch);
-      for (const auto& [use, list] : round.uses) add_up(launcher, wave, list, use.second);
-      move(launcher, wave, round.number);
-      copy(launcher, wave, stores_, round.number, true);
+      const AtHand lists = take(launcher, round);
+      launcher.repeat(lists.key, [&] { launch(launcher, wave, lists); });
     }
   }
 
@@ -127,6 +129,76 @@ class WaveReplay {
     std::map<std::uint32_t, std::size_t> factors = {};  // minibatch: its list
     std::map<std::pair<std::size_t, std::uint32_t>, std::size_t> uses = {};  // position, minibatch
   };
+
+  /// Some jobs at hand.
+  template <class Job>
+  struct List {
+    const Job* jobs;
+    std::uint32_t count;
+    std::uint32_t minibatch = 0;
+  };
+
+  /// The lists of a round, where those of every round are; key: their lengths and what else the
+  /// launches of a round depend on.
+  struct AtHand {
+    List<kernels::CopyJob> loads, stores;
+    std::vector<List<kernels::FactorJob>> factors;
+    std::vector<List<kernels::UseJob>> uses;
+    List<kernels::MoveJob> moves;
+    std::vector<std::uint32_t> key;
+  };
+
+  /// Jobs of a round, in those lists of it, at the most.
+  template <class Job, class Lists>
+  std::size_t most(const Jobs<Job>& jobs, Lists Round::*lists) const {
+    std::size_t most = 0;
+    for (const auto& stage : rounds_) {
+      for (const Round& round : stage) {
+        std::size_t of_round = 0;
+        for (const auto& [of, list] : round.*lists) of_round += jobs.count(list);
+        most = std::max(most, of_round);
+      }
+    }
+    return most;
+  }
+
+  /// Brings the lists of a round to where they are at hand.
+  AtHand take(Launcher& launcher, const Round& round) {
+    AtHand at_hand;
+    at_hand.loads = take(launcher, loads_, round.number, loads_at_hand_, 0);
+    at_hand.stores = take(launcher, stores_, round.number, stores_at_hand_, 0);
+    at_hand.moves = take(launcher, moves_, round.number, moves_at_hand_, 0);
+    at_hand.key = {places_,
+                   jobs_,
+                   at_hand.loads.count,
+                   at_hand.stores.count,
+                   at_hand.moves.count,
+                   static_cast<std::uint32_t>(round.factors.size())};
+    const auto take_all = [&](const auto& lists, const auto& jobs, auto& memory, auto& to,
+                              const auto& minibatch_of) {
+      std::size_t taken = 0;
+      for (const auto& [of, list] : lists) {
+        to.push_back(take(launcher, jobs, list, memory, taken));
+        to.back().minibatch = minibatch_of(of);
+        taken += to.back().count;
+        at_hand.key.insert(at_hand.key.end(), {to.back().minibatch, to.back().count});
+      }
+    };
+    take_all(round.factors, factors_, factors_at_hand_, at_hand.factors,
+             [](std::uint32_t minibatch) { return minibatch; });
+    take_all(round.uses, uses_, uses_at_hand_, at_hand.uses,
+             [](const auto& use) { return use.second; });
+    return at_hand;
+  }
+
+  template <class Job>
+  static List<Job> take(Launcher& launcher, const Jobs<Job>& jobs, std::size_t list,
+                        Memory<Job>& memory, std::size_t at) {
+    const std::uint32_t count = jobs.count(list);
+    if (count == 0) return {nullptr, 0};
+    launcher.copy_within(jobs.data(list), count, memory.data() + at);
+    return {memory.data() + at, count};
+  }
 
   /// Kinds are numbered in the order that they have in a round.
   static bool begins_round(const Instruction& before, const Instruction& what) {
@@ -188,6 +260,14 @@ class WaveReplay {
 
   // ---- what the device does
 
+  void launch(Launcher& launcher, const kernels::Wave<Real>& wave, const AtHand& lists) const {
+    copy(launcher, wave, lists.loads, false);
+    for (const auto& list : lists.factors) factor(launcher, wave, list);
+    for (const auto& list : lists.uses) add_up(launcher, wave, list);
+    move(launcher, wave, lists.moves);
+    copy(launcher, wave, lists.stores, true);
+  }
+
   template <class Kernel>
   static void launch_all(Launcher& launcher, const Kernel& kernel, std::uint32_t count) {
     launcher.launch(kernel, count, count);
@@ -197,19 +277,19 @@ class WaveReplay {
     launch_all(launcher, kernels::ClearKernel<Real>{numbers, count}, kernels::chunks(count));
   }
 
-  void copy(Launcher& launcher, const kernels::Wave<Real>& wave, const Jobs<kernels::CopyJob>& jobs,
-            std::size_t round, bool to_slot) const {
-    if (jobs.count(round) == 0) return;
+  void copy(Launcher& launcher, const kernels::Wave<Real>& wave, const List<kernels::CopyJob>& list,
+            bool to_slot) const {
+    if (list.count == 0) return;
     const std::uint32_t each = kernels::chunks(state_stride_);
-    launch_all(launcher, kernels::WaveCopyKernel<Real>{{wave}, jobs.data(round), each, to_slot},
-               jobs.count(round) * each);
+    launch_all(launcher, kernels::WaveCopyKernel<Real>{{wave}, list.jobs, each, to_slot},
+               list.count * each);
   }
 
   /// The gradients' factors at the states at hand, layer by layer, and back again.
-  void factor(Launcher& launcher, const kernels::Wave<Real>& wave, std::size_t list,
-              std::uint32_t n) const {
-    const kernels::FactorJob* const jobs = factors_.data(list);
-    const std::uint32_t count = factors_.count(list), all = filled_up(count);
+  void factor(Launcher& launcher, const kernels::Wave<Real>& wave,
+              const List<kernels::FactorJob>& list) const {
+    const kernels::FactorJob* const jobs = list.jobs;
+    const std::uint32_t count = list.count, all = filled_up(count), n = list.minibatch;
     launch_all(launcher, kernels::WaveDrawKernel<Real>{{wave}, jobs, count, n}, all);
     const auto depth = static_cast<std::uint32_t>(layers_.size());
     for (std::uint32_t l = 0; l < depth; ++l) {
@@ -246,10 +326,10 @@ class WaveReplay {
   }
 
   /// w or the step, less weight g.
-  void add_up(Launcher& launcher, const kernels::Wave<Real>& wave, std::size_t list,
-              std::uint32_t n) const {
-    const std::uint32_t count = uses_.count(list), all = filled_up(count);
-    launch_all(launcher, kernels::WaveWeighKernel<Real>{{wave}, uses_.data(list), count, n}, all);
+  void add_up(Launcher& launcher, const kernels::Wave<Real>& wave,
+              const List<kernels::UseJob>& list) const {
+    const std::uint32_t count = list.count, all = filled_up(count), n = list.minibatch;
+    launch_all(launcher, kernels::WaveWeighKernel<Real>{{wave}, list.jobs, count, n}, all);
     for (std::uint32_t l = 0; l < layers_.size(); ++l) {
       const kernels::InPlaceLayer& layer = layers_[l];
       multiply(launcher, all,
@@ -266,11 +346,11 @@ class WaveReplay {
     }
   }
 
-  void move(Launcher& launcher, const kernels::Wave<Real>& wave, std::size_t round) const {
-    if (moves_.count(round) == 0) return;
+  void move(Launcher& launcher, const kernels::Wave<Real>& wave,
+            const List<kernels::MoveJob>& list) const {
+    if (list.count == 0) return;
     const std::uint32_t each = kernels::chunks(step_stride_);
-    launch_all(launcher, kernels::WaveMoveKernel<Real>{{wave}, moves_.data(round), each},
-               moves_.count(round) * each);
+    launch_all(launcher, kernels::WaveMoveKernel<Real>{{wave}, list.jobs, each}, list.count * each);
   }
 
   /// So many of those products, in calls of equal size.
@@ -296,6 +376,12 @@ class WaveReplay {
   Jobs<kernels::MoveJob> moves_;
   Jobs<kernels::FactorJob> factors_;  // of each list
   Jobs<kernels::UseJob> uses_;
+
+  // Of the round that is launched.
+  Memory<kernels::CopyJob> loads_at_hand_, stores_at_hand_;
+  Memory<kernels::MoveJob> moves_at_hand_;
+  Memory<kernels::FactorJob> factors_at_hand_;
+  Memory<kernels::UseJob> uses_at_hand_;
 };
 
 }  // namespace gradrace

@@ -6,16 +6,15 @@
 /// Updates of a network's runs by gradients that a pass has made.
 namespace gradrace::kernels {
 
-/// A gradient of an update; a job of a pass.
-struct GradientJob {
-  std::uint32_t run;
-  std::uint32_t update;  // of the round
-  std::uint64_t use;     // of the wave
-};
-
 /// An update of a run.
 struct UpdateJob {
   std::uint32_t run, out, base, rule;
+};
+
+/// A gradient of an update; a job of a pass.
+struct GradientJob {
+  UpdateJob update;
+  std::uint64_t use;  // of the wave
 };
 
 /// Draws the rows of minibatches, and says where they are looked at and where their gradients go; a
@@ -38,11 +37,11 @@ struct GradientBeginKernel {
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
     if (number >= count) return pass.fill_up(block, number);
     const GradientJob job = jobs[number];
-    const RunAt run = cohort.runs[job.run];
+    const RunAt run = cohort.runs[job.update.run];
     const KernelUse use = uses[job.use];
     pass.network.draw(block, {run.seed, run.replica, use.learner, use.draw, pass.n},
                       pass.rows(number));
-    pass.begin(block, number, cohort.values.at(run, job.run, use.at).w,
+    pass.begin(block, number, cohort.values.at(run, job.update.run, use.at).w,
                gradients + std::uint64_t{number} * cohort.values.parameters);
   }
 };
@@ -67,7 +66,7 @@ struct AugmentKernel {
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
     const std::uint32_t job = number / blocks(), first = number % blocks() * together;
-    const RunAt run = runs[jobs[job].run];
+    const RunAt run = runs[jobs[job].update.run];
     const KernelUse use = uses[jobs[job].use];
     const MinibatchName name{run.seed, run.replica, use.learner, use.draw, pass.n};
     const std::uint32_t left = rows() - first;
@@ -115,7 +114,6 @@ struct AddKernel {
   Cohort<Real> cohort;
   const GradientJob* jobs;  // [count], those of a run beside each other
   std::uint32_t count;
-  const UpdateJob* updates;
   const KernelUse* uses;
   const Real* gradients;
   Steps<Real> to;
@@ -126,15 +124,15 @@ struct AddKernel {
 
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
-    const std::uint32_t of = jobs[number].run;
-    if (number > 0 && jobs[number - 1].run == of) return;
+    const UpdateJob update = jobs[number].update;
+    const std::uint32_t of = update.run;
+    if (number > 0 && jobs[number - 1].update.run == of) return;
     const RunAt run = cohort.runs[of];
     const Values<Real>& values = cohort.values;
-    const UpdateJob update = updates[jobs[number].update];
     const KernelRule rule = cohort.rules[run.first_rule + update.rule];
     double rate = to.rates[of];
     block.sync();
-    for (std::uint32_t i = number; i < count && jobs[i].run == of; ++i) {
+    for (std::uint32_t i = number; i < count && jobs[i].update.run == of; ++i) {
       const KernelUse use = uses[jobs[i].use];
       rate +=
           add_use(block, values, rule, values.at(run, of, update.base).w,

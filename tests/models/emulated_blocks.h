@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -86,10 +88,53 @@ class EmulatedBlocks {
   void copy_out(const T* from, std::size_t count, T* to) {
     std::copy_n(from, count, to);
   }
+  template <class T>
+  void copy_within(const T* from, std::size_t count, T* to) {
+    std::copy_n(from, count, to);
+  }
   void wait() {}
+
+  /// What comes again is remembered, and done as it was the second time.
+  template <class Body>
+  void repeat(const std::vector<std::uint32_t>& key, const Body& body) {
+    const auto [work, fresh] = repeated_.try_emplace(key);
+    if (fresh) return body();
+    if (work->second.empty()) {
+      recorded_ = &work->second;
+      body();
+      recorded_ = nullptr;
+    }
+    for (const auto& of_it : work->second) of_it(*this);
+  }
+  void forget() { repeated_.clear(); }
 
   template <class Kernel>
   void launch(const Kernel& kernel, std::uint32_t count, std::uint32_t workers) {
+    if (recorded_ != nullptr)
+      recorded_->push_back([=](auto& self) { self.run(kernel, count, workers); });
+    else
+      run(kernel, count, workers);
+  }
+
+  template <class Real>
+  void multiply(const BatchedProduct<Real>& product) {
+    if (recorded_ != nullptr)
+      recorded_->push_back([=](auto& self) { self.make(product); });
+    else
+      make(product);
+  }
+
+  void multiply_with(Products products) { products_ = products; }
+
+  std::size_t blocks() const { return 3; }
+  std::size_t shared_memory() const { return shared_memory_; }
+  std::uint64_t free_memory() const { return std::uint64_t{1} << 33; }
+  std::string name() const { return "emulated"; }
+  std::optional<double> kernel_seconds() const { return {}; }
+
+ private:
+  template <class Kernel>
+  void run(const Kernel& kernel, std::uint32_t count, std::uint32_t workers) {
     std::vector<std::byte> scratch(kernel.shared_numbers() * sizeof(typename Kernel::Real),
                                    std::byte{0xff});
     std::barrier<> barrier(threads_);
@@ -106,12 +151,10 @@ class EmulatedBlocks {
     work(0);
   }
 
-  void multiply_with(Products products) { products_ = products; }
-
   /// Number by number, so that a sum has one order wherever its factors are.  Into how many parts
   /// it is cut depends on the count, as a library's algorithm may.
   template <class Real>
-  void multiply(const BatchedProduct<Real>& product) {
+  void make(const BatchedProduct<Real>& product) {
     const std::uint32_t parts = 1 + product.count % 7;
     for (std::uint32_t number = 0; number < product.count; ++number) {
       if (number > 0 && product.c[number] == product.c[number - 1]) continue;  // nobody's
@@ -129,13 +172,6 @@ class EmulatedBlocks {
     }
   }
 
-  std::size_t blocks() const { return 3; }
-  std::size_t shared_memory() const { return shared_memory_; }
-  std::uint64_t free_memory() const { return std::uint64_t{1} << 33; }
-  std::string name() const { return "emulated"; }
-  std::optional<double> kernel_seconds() const { return {}; }
-
- private:
   /// To the nearest float32 with so short a fraction.
   float rounded(float x) const {
     const int left_out = 23 - static_cast<int>(products_);
@@ -155,6 +191,9 @@ class EmulatedBlocks {
   std::uint32_t threads_;
   std::size_t shared_memory_;
   Products products_ = Products::float32;
+  using Work = std::vector<std::function<void(EmulatedBlocks&)>>;
+  std::map<std::vector<std::uint32_t>, Work> repeated_;
+  Work* recorded_ = nullptr;
 };
 
 }  // namespace gradrace
