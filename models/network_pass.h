@@ -267,7 +267,7 @@ class NetworkPass {
     const Pass& pass = jobs.pass;
     each_strip(jobs, [&](const kernels::Strip& strip) {
       const std::uint32_t columns = columns_of(layer, strip.rows);
-      jobs.template each<kernels::Patches>(layer.depth * columns, strip);
+      jobs.template each<kernels::Patches>(layer.channels * columns, strip);
       jobs.multiply(layer.outputs, columns, layer.depth, {pass.to_weights(l), layer.depth},
                     {pass.to_patches(), columns}, pass.to_maps());
       if (layer.kind == Kind::convolution)
@@ -283,7 +283,7 @@ class NetworkPass {
     if (layer.bias) jobs.template add_up<kernels::BiasSums>();
     each_strip(jobs, [&](const kernels::Strip& strip) {
       const std::uint32_t columns = columns_of(layer, strip.rows);
-      jobs.template each<kernels::Patches>(layer.depth * columns, strip);
+      jobs.template each<kernels::Patches>(layer.channels * columns, strip);
       if (layer.kind == Kind::convolution)
         jobs.template each<kernels::PooledMapsPropagate>(layer.outputs * columns, strip);
       else

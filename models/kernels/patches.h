@@ -24,27 +24,34 @@ struct Windows {
       padding = layer.padding;
   }
   GRADRACE_HD std::uint32_t count() const { return height * width; }
+
+  /// Which of `of` windows beside each other begins there, counted from the edge that is filled up;
+  /// what is no window is at least `of`.
+  GRADRACE_HD std::uint32_t at(std::uint32_t begin, std::uint32_t of) const {
+    if (stride == 1) return begin;
+    return begin % stride == 0 ? begin / stride : of;
+  }
 };
 
-/// Number `number` of patches; zero beside the image.
+/// What one channel gives to the patches of a window: kernel^2 of their numbers, zero beside the
+/// image.  number: of channels [channels, rows windows].
 struct Patches {
   template <class Real>
   GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
     const Layer& layer = at.layer;
     const Windows windows(layer);
     const std::uint32_t columns = at.strip.rows * windows.count();
-    const std::uint32_t k = number / columns, p = number % columns, window = p % windows.count();
+    const std::uint32_t channel = number / columns, p = number % columns;
+    const std::uint32_t row = at.strip.first + p / windows.count(), window = p % windows.count();
+    const Real* const map = at.x + (row * layer.channels + channel) * layer.height * layer.width;
     // Above and left of the image the numbers wrap around, and are great.
-    const std::uint32_t i =
-        window / windows.width * windows.stride + k / layer.kernel % layer.kernel - windows.padding;
-    const std::uint32_t j =
-        window % windows.width * windows.stride + k % layer.kernel - windows.padding;
-    const std::uint32_t row = at.strip.first + p / windows.count();
-    const std::uint32_t channel = k / (layer.kernel * layer.kernel);
-    at.patches[number] =
-        i < layer.height && j < layer.width
-            ? at.x[((row * layer.channels + channel) * layer.height + i) * layer.width + j]
-            : Real{0};
+    const std::uint32_t top = window / windows.width * windows.stride - windows.padding;
+    const std::uint32_t left = window % windows.width * windows.stride - windows.padding;
+    Real* to = at.patches + std::uint64_t{channel} * layer.kernel * layer.kernel * columns + p;
+    for (std::uint32_t i = top; i != top + layer.kernel; ++i) {
+      for (std::uint32_t j = left; j != left + layer.kernel; ++j, to += columns)
+        *to = i < layer.height && j < layer.width ? map[i * layer.width + j] : Real{0};
+    }
   }
 };
 
@@ -57,16 +64,16 @@ struct PatchesPropagate {
     const Windows windows(layer);
     const std::uint32_t columns = at.strip.rows * windows.count();
     const InputPixel pixel(layer, number);
+    const Real* from = at.patches +
+                       std::uint64_t{pixel.channel} * layer.kernel * layer.kernel * columns +
+                       pixel.row * windows.count();
     Real total = 0;
     for (std::uint32_t k = 0; k < layer.kernel; ++k) {
-      const std::uint32_t i = pixel.i + windows.padding - k;  // below zero it wraps around
-      if (i % windows.stride != 0 || i / windows.stride >= windows.height) continue;
-      for (std::uint32_t l = 0; l < layer.kernel; ++l) {
-        const std::uint32_t j = pixel.j + windows.padding - l;
-        if (j % windows.stride != 0 || j / windows.stride >= windows.width) continue;
-        const std::uint32_t of_w = (pixel.channel * layer.kernel + k) * layer.kernel + l;
-        const std::uint32_t window = i / windows.stride * windows.width + j / windows.stride;
-        total += at.patches[of_w * columns + pixel.row * windows.count() + window];
+      // Below zero they wrap around.
+      const std::uint32_t i = windows.at(pixel.i + windows.padding - k, windows.height);
+      for (std::uint32_t l = 0; l < layer.kernel; ++l, from += columns) {
+        const std::uint32_t j = windows.at(pixel.j + windows.padding - l, windows.width);
+        if (i < windows.height && j < windows.width) total += from[i * windows.width + j];
       }
     }
     at.store(at.strip.first * layer.inputs() + number, total);

@@ -227,6 +227,12 @@ const char* const small_resnet = R"({"kind": "resnet", "depth": 8, "width": 2, "
   "l2": 0.001, "augment": true, "statistics_decay": 0.8,
   "dataset": {"kind": "synthetic", "rows": 60, "test_rows": 20, "classes": 3, "separation": 8,
               "features": 70, "height": 7, "width": 5}})";
+const char* const small_cnn = R"({"kind": "cnn", "channels": [3], "kernel": 2, "minibatch": 9,
+  "l2": 0.001, "dataset": {"kind": "synthetic", "rows": 60, "test_rows": 20, "classes": 3,
+                           "separation": 8, "features": 30, "height": 5, "width": 6}})";
+const char* const cnn_minibatch = R"({"kind": "cnn", "channels": [3], "kernel": 2, "minibatch": 4,
+  "l2": 0.001, "dataset": {"kind": "synthetic", "rows": 60, "test_rows": 20, "classes": 3,
+                           "separation": 8, "features": 30, "height": 5, "width": 6}})";
 const std::vector<std::string> some_protocols = {
     R"({"kind": "async"})", R"({"kind": "k-sync", "k": 3})", R"({"kind": "k-async", "k": 3})"};
 
@@ -360,6 +366,8 @@ TEST_CASE("blocks: runs of every protocol conform, with one thread") {
   check_runs(in_waves(), in_place, every_protocol(), plain, 1e-4);
   check_runs(in_waves(true), in_place, every_protocol(), plain, 1e-11);
   check_runs(in_waves(true), in_place, every_protocol(), carrying, 1e-9);
+  check_runs(emulated(1), small_cnn, every_protocol(), plain, 1e-4);
+  check_runs(emulated(1, true), small_cnn, every_protocol(), everything, 1e-9);
 }
 
 TEST_CASE("blocks: runs with statistics and augmented images conform, with one thread") {
@@ -378,7 +386,9 @@ TEST_CASE("blocks: equal bits for any cohort and any segment limit") {
   check_equal_bits(in_waves(), in_place, every_protocol(), carrying);
   check_mixed_points(emulated(1), softmax, small_minibatch);
   check_mixed_points(emulated(1), in_place, in_place_minibatch);
+  check_equal_bits(emulated(1), small_cnn, every_protocol(), plain);
   check_mixed_points(in_waves(), in_place, in_place_minibatch);
+  check_mixed_points(emulated(1), small_cnn, cnn_minibatch);
 }
 
 TEST_CASE("blocks: gradients conform, with three threads") {
@@ -506,6 +516,8 @@ TEST_CASE("cuda: runs of every protocol conform") {
   check_runs(cuda(true), in_place, every_protocol(), carrying, 1e-9);
   check_runs(cuda(), in_waves_anywhere, every_protocol(), plain, 1e-4);
   check_runs(cuda(true), in_waves_anywhere, every_protocol(), carrying, 1e-9);
+  check_runs(cuda(), small_cnn, every_protocol(), plain, 1e-4);
+  check_runs(cuda(true), small_cnn, every_protocol(), everything, 1e-9);
   check_runs(cuda(), small_resnet, some_protocols, plain, 1e-4);
   check_runs(cuda(true), small_resnet, some_protocols, everything, 1e-9);
 }
@@ -518,9 +530,11 @@ TEST_CASE("cuda: equal bits for any cohort and any segment limit") {
   check_equal_bits(cuda(), in_place, every_protocol(), carrying);
   check_equal_bits(cuda(), in_waves_anywhere, every_protocol(), plain);
   check_equal_bits(cuda(), in_waves_anywhere, every_protocol(), carrying);
+  check_equal_bits(cuda(), small_cnn, every_protocol(), plain);
   check_equal_bits(cuda(), small_resnet, {some_protocols.back()}, everything);
   check_mixed_points(cuda(), softmax, small_minibatch);
   check_mixed_points(cuda(), in_place, in_place_minibatch);
+  check_mixed_points(cuda(), small_cnn, cnn_minibatch);
 }
 
 }  // namespace gradrace

@@ -158,16 +158,17 @@ class EmulatedBlocks {
     const std::uint32_t parts = 1 + product.count % 7;
     for (std::uint32_t number = 0; number < product.count; ++number) {
       if (number > 0 && product.c[number] == product.c[number - 1]) continue;  // nobody's
-      const auto a = matrix(product.a, number), b = matrix(product.b, number);
+      const auto a = matrix(product.a, number, product.rows, product.depth);
+      const auto b = matrix(product.b, number, product.depth, product.columns);
       for (std::size_t i = 0; i < product.rows; ++i) {
-        for (std::size_t j = 0; j < product.columns; ++j) {
-          Real sum = 0;
-          for (std::uint32_t part = 0; part < parts; ++part)
-            for (std::size_t k = part; k < product.depth; k += parts)
-              sum += rounded(a(i, k)) * rounded(b(k, j));
-          Real& c = product.c[number][i * product.c_stride + j];
-          c = product.alpha * sum + (product.beta == 0 ? 0 : product.beta * c);
-        }
+        std::vector<Real> sums(product.columns, 0);
+        for (std::uint32_t part = 0; part < parts; ++part)
+          for (std::size_t k = part; k < product.depth; k += parts)
+            for (std::size_t j = 0; j < product.columns; ++j)
+              sums[j] += a[i * product.depth + k] * b[k * product.columns + j];
+        Real* const c = product.c[number] + i * product.c_stride;
+        for (std::size_t j = 0; j < product.columns; ++j)
+          c[j] = product.alpha * sums[j] + (product.beta == 0 ? 0 : product.beta * c[j]);
       }
     }
   }
@@ -181,11 +182,17 @@ class EmulatedBlocks {
   }
   static double rounded(double x) { return x; }
 
+  /// op of those factors, row after row.
   template <class Real>
-  static auto matrix(const BatchedFactors<Real>& of, std::uint32_t number) {
-    return [of, from = of.at[number]](std::size_t i, std::size_t j) {
-      return of.transposed ? from[j * of.stride + i] : from[i * of.stride + j];
-    };
+  std::vector<Real> matrix(const BatchedFactors<Real>& of, std::uint32_t number, std::size_t rows,
+                           std::size_t columns) const {
+    const Real* const from = of.at[number];
+    std::vector<Real> result(rows * columns);
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < columns; ++j)
+        result[i * columns + j] =
+            rounded(of.transposed ? from[j * of.stride + i] : from[i * of.stride + j]);
+    return result;
   }
 
   std::uint32_t threads_;
