@@ -38,7 +38,7 @@ conform)
   ;;
 measure)
   log roofs python3 "$root/bench/peers/roofs.py"
-  for model in softmax mlp; do
+  for model in softmax mlp cnn; do
     for repeat in 1 2 3; do
       log "$model-$repeat" "$gradrace" run "$root/bench/peers/$model.json" --device cuda \
         --data "$(dirname "$mnist")" --force --out "$out/$model"
