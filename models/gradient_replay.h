@@ -29,9 +29,8 @@ class GradientReplay {
     first_use_.assign(runs, 0);
     parameters_ = parameters;
     reserve(launcher, steps_, runs * parameters);
-    reserve(launcher, rates_, runs);
-    clear(launcher, steps_);
-    clear(launcher, rates_);
+    const std::uint32_t blocks = kernels::chunks(steps_.size());
+    launcher.launch(kernels::ClearKernel<Real>{steps_.data(), steps_.size()}, blocks, blocks);
   }
 
   void clear() {
@@ -53,7 +52,8 @@ class GradientReplay {
         continue;
       }
       Round& round = round_of(stage, number++);
-      const kernels::UpdateJob update{run, step.out, step.base, step.rule};
+      const kernels::UpdateJob update{
+          run, step.out, step.base, step.rule, first_use + step.first, step.count};
       updates_.add(round.number, update);
       for (std::uint32_t u = step.first; u < step.first + step.count; ++u) {
         const std::uint32_t n = recipes[program.uses[u].recipe].minibatch;
@@ -68,13 +68,13 @@ class GradientReplay {
   void send(Launcher& launcher, bool with_factors) {
     with_factors_ = with_factors;
     uses_.send(launcher), updates_.send(launcher), gradients_.send(launcher);
+    reserve(launcher, weights_, uses_.host.size());
     if (with_factors) reserve(launcher, factors_.device, uses_.host.size());
   }
 
   void launch(Launcher& launcher, std::size_t stage, const kernels::Network<Real>& network,
               double statistics_decay, const kernels::Cohort<Real>& cohort, Pass& pass) {
     if (stage >= rounds_.size()) return;
-    const kernels::Steps<Real> steps{steps_.data(), rates_.data()};
     for (const Round& round : rounds_[stage]) {
       for (const auto& [n, list] : round.gradients) {
         const auto of_round = pass.begin(launcher, network, n);
@@ -84,13 +84,13 @@ class GradientReplay {
           const std::uint32_t count = std::min(of_round.together, gradients_.count(list) - done);
           launcher.copy_within(gradients_.data(list) + done, count, at_hand_.data());
           launcher.repeat({n, count, with_factors_},
-                          [&] { add_up(launcher, pass, of_round, cohort, count, steps); });
+                          [&] { add_up(launcher, pass, of_round, cohort, count); });
         }
       }
-      const std::uint32_t count = updates_.count(round.number);
-      launcher.launch(
-          kernels::MoveKernel<Real>{cohort, updates_.data(round.number), steps, statistics_decay},
-          count, count);
+      const kernels::MoveKernel<Real> move{cohort, updates_.data(round.number), weights_.data(),
+                                           steps_.data(), statistics_decay};
+      const std::uint32_t blocks = updates_.count(round.number) * move.blocks();
+      launcher.launch(move, blocks, blocks);
     }
   }
 
@@ -118,16 +118,9 @@ class GradientReplay {
     return rounds_[stage][number];
   }
 
-  template <class T>
-  static void clear(Launcher& launcher, const Memory<T>& memory) {
-    const std::uint32_t blocks = kernels::chunks(memory.size());
-    launcher.launch(kernels::ClearKernel<T>{memory.data(), memory.size()}, blocks, blocks);
-  }
-
   /// Of the jobs at hand.
   void add_up(Launcher& launcher, const Pass& through, const kernels::Pass<Real>& pass,
-              const kernels::Cohort<Real>& cohort, std::uint32_t count,
-              const kernels::Steps<Real>& steps) {
+              const kernels::Cohort<Real>& cohort, std::uint32_t count) {
     const kernels::GradientJob* const jobs = at_hand_.data();
     launcher.launch(
         kernels::GradientBeginKernel<Real>{pass, cohort, jobs, count, uses_.data(), made_.data()},
@@ -142,15 +135,19 @@ class GradientReplay {
     through.forward(launcher, pass, count, true);
     launcher.launch(kernels::DifferentiateKernel<Real>{pass}, count, count);
     through.backward(launcher, pass, count);
-    launcher.launch(kernels::AddKernel<Real>{cohort, jobs, count, uses_.data(), made_.data(), steps,
-                                             with_factors_ ? factors_.data() : nullptr},
-                    count, count);
+    launcher.launch(
+        kernels::WeighKernel<Real>{cohort, jobs, uses_.data(), made_.data(), weights_.data(),
+                                   with_factors_ ? factors_.data() : nullptr},
+        count, count);
+    const kernels::AddKernel<Real> add{cohort.values,   jobs,         count,
+                                       weights_.data(), made_.data(), steps_.data()};
+    launcher.launch(add, count * add.blocks(), count * add.blocks());
   }
 
   std::size_t parameters_ = 0;
   Memory<Real> steps_, made_;
-  Memory<double> rates_;
   Memory<kernels::GradientJob> at_hand_;
+  Memory<kernels::UseWeight> weights_;
 
   // Of the wave.
   std::vector<std::uint64_t> first_use_;  // [run]

@@ -6,9 +6,11 @@
 /// Updates of a network's runs by gradients that a pass has made.
 namespace gradrace::kernels {
 
-/// An update of a run.
+/// An update of a run; uses: of the wave, [first, first + count).
 struct UpdateJob {
   std::uint32_t run, out, base, rule;
+  std::uint64_t first;
+  std::uint32_t count;
 };
 
 /// A gradient of an update; a job of a pass.
@@ -98,77 +100,106 @@ struct DifferentiateKernel {
   }
 };
 
-/// What updates of runs have beside slots.
-template <class Real>
-struct Steps {
-  Real* steps;    // [runs, parameters]: the sum of weight g; zeros between updates
-  double* rates;  // [runs]: the sum of weights; likewise
-};
-
-/// Adds the gradients of a pass to the steps of their runs, each run's in their order; a block for
-/// each job, of which the first of each run does the work.
+/// The weights of the gradients of a pass; a block for each.
 template <class Number>
-struct AddKernel {
+struct WeighKernel {
   using Real = Number;
 
   Cohort<Real> cohort;
-  const GradientJob* jobs;  // [count], those of a run beside each other
-  std::uint32_t count;
+  const GradientJob* jobs;
   const KernelUse* uses;
   const Real* gradients;
-  Steps<Real> to;
-  double* factors;  // [uses]; null: nobody asks
+  UseWeight* weights;  // [uses]
+  double* factors;     // likewise; null: nobody asks
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return scratch_numbers; }
 
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
-    const UpdateJob update = jobs[number].update;
-    const std::uint32_t of = update.run;
-    if (number > 0 && jobs[number - 1].update.run == of) return;
-    const RunAt run = cohort.runs[of];
+    const GradientJob job = jobs[number];
+    const UpdateJob& update = job.update;
+    const RunAt run = cohort.runs[update.run];
     const Values<Real>& values = cohort.values;
-    const KernelRule rule = cohort.rules[run.first_rule + update.rule];
-    double rate = to.rates[of];
-    block.sync();
-    for (std::uint32_t i = number; i < count && jobs[i].update.run == of; ++i) {
-      const KernelUse use = uses[jobs[i].use];
-      rate +=
-          add_use(block, values, rule, values.at(run, of, update.base).w,
-                  {cohort.recipes[run.first_recipe + use.recipe], use.weight,
-                   values.at(run, of, use.at).w, gradients + std::uint64_t{i} * values.parameters,
-                   factors != nullptr ? factors + jobs[i].use : nullptr},
-                  to.steps + std::uint64_t{of} * values.parameters);
-    }
-    if (block.thread() == 0) to.rates[of] = rate;
+    const KernelUse use = uses[job.use];
+    const UseWeight weight = weigh_use(block, values, cohort.rules[run.first_rule + update.rule],
+                                       values.at(run, update.run, update.base).w,
+                                       {cohort.recipes[run.first_recipe + use.recipe], use.weight,
+                                        values.at(run, update.run, use.at).w,
+                                        gradients + std::uint64_t{number} * values.parameters,
+                                        factors != nullptr ? factors + job.use : nullptr});
+    if (block.thread() == 0) weights[job.use] = weight;
   }
 };
 
-/// Moves states by their steps, which become zeros; a block for each.
+/// Adds the gradients of a pass to the steps of their runs, each run's in their order; a block for
+/// each chunk of each job, of which those of each run's first job do the work.
+template <class Number>
+struct AddKernel {
+  using Real = Number;
+
+  Values<Real> values;
+  const GradientJob* jobs;  // [count], those of a run beside each other
+  std::uint32_t count;
+  const UseWeight* weights;  // [uses]
+  const Real* gradients;
+  Real* steps;  // [runs, parameters]: the sum of weight g; zeros between updates
+
+  static constexpr std::uint32_t threads = 256, at_once = 1;
+  static std::size_t shared_numbers() { return 0; }
+  GRADRACE_HD std::uint32_t blocks() const { return chunks(values.parameters); }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const std::uint32_t first = number / blocks();
+    const UpdateJob update = jobs[first].update;
+    if (first > 0 && jobs[first - 1].update.run == update.run) return;
+    std::uint32_t last = first;
+    while (last < count && jobs[last].update.run == update.run) ++last;
+    Real* const step = steps + std::uint64_t{update.run} * values.parameters;
+    each_of_chunk(block, number % blocks(), values.parameters, [&](std::uint64_t at) {
+      const auto j = static_cast<std::uint32_t>(at);
+      Real sum = step[j];
+      for (std::uint32_t i = first; i < last; ++i)
+        sum += weights[jobs[i].use].template of<Real>(j, values.learnt) *
+               gradients[std::uint64_t{i} * values.parameters + j];
+      step[j] = sum;
+    });
+  }
+};
+
+/// Moves states by their steps, which become zeros; a block for each chunk of each.
 template <class Number>
 struct MoveKernel {
   using Real = Number;
 
   Cohort<Real> cohort;
   const UpdateJob* updates;
-  Steps<Real> by;
+  const UseWeight* weights;  // [uses]
+  Real* steps;               // [runs, parameters]
   double statistics_decay;
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return 0; }
+  GRADRACE_HD std::uint32_t blocks() const { return chunks(cohort.values.parameters); }
 
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
-    const UpdateJob update = updates[number];
+    const UpdateJob update = updates[number / blocks()];
     const RunAt run = cohort.runs[update.run];
     const Values<Real>& values = cohort.values;
-    Real* const step = by.steps + std::uint64_t{update.run} * values.parameters;
-    move_state(block, cohort, cohort.rules[run.first_rule + update.rule], statistics_decay,
-               by.rates[update.run], values.at(run, update.run, update.base), step,
-               values.at(run, update.run, update.out));
-    each(block, values.parameters, [=](std::uint32_t j) { step[j] = 0; });
-    if (block.thread() == 0) by.rates[update.run] = 0;
+    Real* const step = steps + std::uint64_t{update.run} * values.parameters;
+    double rate = 0;
+    for (std::uint64_t use = update.first; use < update.first + update.count; ++use)
+      rate += weights[use].carried;
+    const StateMove<Real> move(cohort, cohort.rules[run.first_rule + update.rule], statistics_decay,
+                               rate, values.at(run, update.run, update.base),
+                               values.at(run, update.run, update.out));
+    each_of_chunk(block, number % blocks(), values.parameters, [&](std::uint64_t at) {
+      const auto j = static_cast<std::uint32_t>(at);
+      move(j, step[j]);
+      step[j] = 0;
+    });
   }
 };
 

@@ -145,24 +145,50 @@ class Move {
   Real per_rate_, kept_, of_step_, scale_;
 };
 
-/// The statistics of out, likewise, which stand from `learnt` on.
-template <class Real, class Block>
-GRADRACE_HD void merge(const Block& block, const KernelRule& rule, double statistics_decay,
-                       const StateAt<Real>& base, double rate, double least, const Real* step,
-                       const StateAt<Real>& out, std::uint32_t learnt, std::uint32_t parameters) {
-  const bool vanishing = !(rate >= least);
-  const Real decay = static_cast<Real>(statistics_decay);
-  const Real per_rate = static_cast<Real>(1 / rate);
-  const Real share = static_cast<Real>(1 - rule.ema);
-  each(block, parameters - learnt, [&](std::uint32_t i) {
-    const std::uint32_t j = learnt + i;
-    Real w = base.w[j];
-    if (!vanishing) w = decay * w + (1 - decay) * (step[j] * per_rate);
-    out.w[j] = w;
-    if (out.average != nullptr) out.average[j] = base.average[j] + share * (w - base.average[j]);
-  });
-  block.sync();
-}
+/// One number of the running statistics, likewise.
+template <class Real>
+class Merge {
+ public:
+  GRADRACE_HD Merge(const KernelRule& rule, double statistics_decay, double rate, double least)
+      : vanishing_(!(rate >= least)),
+        decay_(static_cast<Real>(statistics_decay)),
+        per_rate_(static_cast<Real>(1 / rate)),
+        share_(static_cast<Real>(1 - rule.ema)) {}
+
+  GRADRACE_HD Real operator()(std::uint32_t j, Real change, Real w, const StateAt<Real>& base,
+                              const StateAt<Real>& out) const {
+    if (!vanishing_) w = decay_ * w + (1 - decay_) * (change * per_rate_);
+    if (out.average != nullptr) out.average[j] = base.average[j] + share_ * (w - base.average[j]);
+    return w;
+  }
+
+ private:
+  bool vanishing_;
+  Real decay_, per_rate_, share_;
+};
+
+/// A state moved number by number: out = base moved by uses whose weights' sum is `rate`.
+template <class Real>
+struct StateMove {
+  Move<Real> learnt;
+  Merge<Real> carried;
+  std::uint32_t first_carried;
+  StateAt<Real> base, out;
+
+  GRADRACE_HD StateMove(const Cohort<Real>& cohort, const KernelRule& rule, double statistics_decay,
+                        double rate, const StateAt<Real>& from, const StateAt<Real>& to)
+      : learnt(rule, rate, cohort.least),
+        carried(rule, statistics_decay, rate, cohort.least),
+        first_carried(cohort.values.learnt),
+        base(from),
+        out(to) {}
+
+  /// change: number j of the sum of weight g.
+  GRADRACE_HD void operator()(std::uint32_t j, Real change) const {
+    out.w[j] = j < first_carried ? learnt(j, change, base.w[j], base, out)
+                                 : carried(j, change, base.w[j], base, out);
+  }
+};
 
 /// What is left of the weight of a gradient that long.
 template <class Block, class Real>
@@ -196,37 +222,27 @@ struct UseAt {
   double* factor;  // what a distance leaves of the weight goes there; null: nobody asks
 };
 
-/// step [parameters] += its weight times it.  Returns the weight.
+/// By what its numbers are multiplied: those of parameters, and the statistics that it carries,
+/// which a clipped gradient has whole.
+struct UseWeight {
+  double learnt, carried;
+
+  template <class Real>
+  GRADRACE_HD Real of(std::uint32_t j, std::uint32_t first_carried) const {
+    return static_cast<Real>(j < first_carried ? learnt : carried);
+  }
+};
+
 template <class Block, class Real>
-GRADRACE_HD double add_use(const Block& block, const Values<Real>& values, const KernelRule& rule,
-                           const Real* base, const UseAt<Real>& use, Real* step) {
-  const std::uint32_t d = values.parameters, learnt = values.learnt;
-  const Real* const g = use.g;
+GRADRACE_HD UseWeight weigh_use(const Block& block, const Values<Real>& values,
+                                const KernelRule& rule, const Real* base, const UseAt<Real>& use) {
+  const std::uint32_t learnt = values.learnt;
   const double factor =
       rule.distance > 0 ? distance_factor(block, rule.distance, learnt, base, use.w) : 1;
   if (use.factor != nullptr && block.thread() == 0) *use.factor = factor;
   const double weight = factor * use.weight;
-  const double clipped =
-      use.recipe.clip > 0 ? weight * clip_factor(block, use.recipe.clip, learnt, g) : weight;
-  const Real share = static_cast<Real>(clipped);
-  each(block, learnt, [=](std::uint32_t j) { step[j] += share * g[j]; });
-  const Real carried = static_cast<Real>(weight);  // share of the statistics
-  each(block, d - learnt, [=](std::uint32_t j) { step[learnt + j] += carried * g[learnt + j]; });
-  block.sync();
-  return weight;
-}
-
-/// out = base moved by the step of uses whose weights' sum is `rate`.
-template <class Block, class Real>
-GRADRACE_HD void move_state(const Block& block, const Cohort<Real>& cohort, const KernelRule& rule,
-                            double statistics_decay, double rate, const StateAt<Real>& base,
-                            const Real* step, const StateAt<Real>& out) {
-  const std::uint32_t d = cohort.values.parameters, learnt = cohort.values.learnt;
-  const Move<Real> move(rule, rate, cohort.least);
-  each(block, learnt, [&](std::uint32_t j) { out.w[j] = move(j, step[j], base.w[j], base, out); });
-  block.sync();
-  if (learnt < d)
-    merge(block, rule, statistics_decay, base, rate, cohort.least, step, out, learnt, d);
+  const double clip = use.recipe.clip;
+  return {clip > 0 ? weight * clip_factor(block, clip, learnt, use.g) : weight, weight};
 }
 
 /// Replays a stretch of each run, a block for each run from its first update to its last; a
@@ -280,11 +296,17 @@ struct ReplayKernel {
       model.gradient(block, at,
                      MinibatchName{run.seed, run.replica, use.learner, use.draw, recipe.minibatch},
                      g);
-      rate +=
-          add_use(block, values, rule, base.w,
-                  {recipe, use.weight, at, g, factors != nullptr ? factors + i : nullptr}, step);
+      const UseWeight weight =
+          weigh_use(block, values, rule, base.w,
+                    {recipe, use.weight, at, g, factors != nullptr ? factors + i : nullptr});
+      each(block, values.parameters,
+           [=](std::uint32_t j) { step[j] += weight.template of<Real>(j, values.learnt) * g[j]; });
+      block.sync();  // g is free again
+      rate += weight.carried;
     }
-    move_state(block, cohort, rule, 0.0, rate, base, step, values.at(run, number, update.out));
+    const StateMove<Real> move(cohort, rule, 0.0, rate, base, values.at(run, number, update.out));
+    each(block, values.parameters, [&](std::uint32_t j) { move(j, step[j]); });
+    block.sync();
   }
 };
 

@@ -92,12 +92,12 @@ const Rule rules[] = {
      .distance = 1e-3},
 };
 
-/// Some updates, one of three gradients, one of none, some stale, one by another rule and with
-/// another recipe, and evaluations; in two segments.
+/// Some updates, one of three gradients by another rule, the last two with another recipe, one of
+/// none, some stale, and evaluations; in two segments.
 std::vector<Segment> some_updates() {
   Segment first, second;
   first.gradients = {{0, 0, 0, 0, Fate::used}, {0, 1, 0, 0, Fate::used}, {0, 2, 0, 0, Fate::open},
-                     {1, 0, 1, 0, Fate::used}, {1, 1, 1, 0, Fate::dead}, {1, 3, 0, 0, Fate::used}};
+                     {1, 0, 1, 1, Fate::used}, {1, 1, 1, 0, Fate::dead}, {1, 3, 0, 1, Fate::used}};
   first.uses = {{0, 0, 0.01}, {1, 1, 0.02}, {3, 0, 0.03}, {5, 0, 0.01}};
   first.ops = {{Op::Kind::evaluate, 0, 0, 0, 0, 0},
                {Op::Kind::update, 0, 1, 0, 0, 1},
