@@ -32,8 +32,8 @@ log machine nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,cloc
 case $stage in
 conform)
   log conform "$tests" -tc='cuda:*' -d
-  for tool in memcheck racecheck; do
-    log $tool timeout 240 compute-sanitizer --tool $tool --error-exitcode 9 "$tests" -tc='cuda:*'
+  for tool in memcheck racecheck synccheck initcheck; do
+    log $tool timeout 100 compute-sanitizer --tool $tool --error-exitcode 9 "$tests" -tc='cuda: gradients*'
   done
   ;;
 measure)

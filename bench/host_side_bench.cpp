@@ -17,6 +17,7 @@ class NoBlocks {
  public:
   explicit NoBlocks(std::size_t shared_memory) : shared_memory_(shared_memory) {}
 
+  static constexpr std::uint64_t library_bytes = 0;
   static constexpr std::uint64_t pass_bytes = std::uint64_t{1} << 30;
   static constexpr std::uint64_t patch_numbers = std::uint64_t{1} << 23;
 

@@ -24,6 +24,7 @@ struct BatchedProduct {
   Real* const* c;  // [count]
   std::uint32_t c_stride;
   std::uint32_t count;
+  bool aligned;  // each matrix begins at a multiple of 16 bytes
 };
 
 }  // namespace gradrace

@@ -39,6 +39,7 @@ namespace gradrace {
 ///                                     before, that is the same, number by number
 ///     forget()                        that keys were ever named
 ///     wait()                          until all of these are done, which happen in their order
+///     library_bytes                   what multiply() needs beside its numbers
 ///     pass_bytes, patch_numbers       what a pass of a network may have of work memory, and of
 ///                                     patches, where it need not have more
 ///     multiply_with(products)         what is left of float32 numbers when multiply() multiplies
@@ -73,14 +74,14 @@ class BlockDevice final : public Device {
     for (const Tape& tape : tapes) {
       runs_.push_back({.lowering = Lowering(), .rate_factors = RateFactors(tape)});
       const kernels::RunAt& run = add_run(tape);
-      beside =
-          std::max(beside, run.average * parameters() + (run.velocity + run.mean_square) * learnt_);
+      beside = std::max(beside, run.average * kernels::in_fours(parameters()) +
+                                    (run.velocity + run.mean_square) * kernels::in_fours(learnt_));
       for (const Recipe& recipe : tape.recipes) minibatch = std::max(minibatch, recipe.minibatch);
     }
     runs_at_.send(launcher_), recipes_.send(launcher_), rules_.send(launcher_);
     replay_.start(launcher_, tapes,
                   {runs_.size(), parameters(), beside, minibatch, model_->statistics().decay});
-    values_.start(launcher_, runs_.size(), parameters() + beside);
+    values_.start(launcher_, runs_.size(), kernels::in_fours(parameters()) + beside);
     for (std::size_t i = 0; i < tapes.size(); ++i) initialise(tapes[i], i);
     launcher_.wait();
   }
@@ -121,6 +122,7 @@ class BlockDevice final : public Device {
 
   /// So many runs fit: states with all that a rule may need, one for each learner and for each
   /// evaluation that waits, and what a replay has of its own.
+  /// A tenth of the memory is left for lists.
   /// Protocols that let more gradients wait (K > P) may need more, and then say so as they run.
   std::size_t cohort_for(const DeviceOptions& options) const {
     const std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
@@ -135,8 +137,9 @@ class BlockDevice final : public Device {
     if (free < shared + run)
       throw std::runtime_error(launcher_.name() + ": a run with " +
                                std::to_string(options.learners) + " learners needs up to " +
-                               std::to_string((shared + run) >> 20) + " MiB of memory, and " +
-                               std::to_string(free >> 20) + " MiB are free");
+                               std::to_string((shared + run) >> 20) +
+                               " MiB of memory, and each of " + std::to_string(options.devices) +
+                               " jobs may have " + std::to_string(free >> 20) + " MiB; see --jobs");
     return std::clamp<std::uint64_t>((free - shared) / run, 1, most_runs);
   }
 
@@ -170,8 +173,11 @@ class BlockDevice final : public Device {
     model_->initialise(tape.seed, tape.replica, initial.w);
     complete<Real>(initial, tape.rules, model_->statistics());
     initial_.clear();
-    for (const auto* part : {&initial.w, &initial.velocity, &initial.mean_square, &initial.average})
+    for (const auto* part :
+         {&initial.w, &initial.velocity, &initial.mean_square, &initial.average}) {
       initial_.insert(initial_.end(), part->begin(), part->end());
+      initial_.resize(kernels::in_fours(initial_.size()));
+    }
     launcher_.copy_in(initial_.data(), initial_.size(), values_.place(number, 0));
     launcher_.wait();
   }

@@ -6,11 +6,13 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
 #include "models/batched_product.h"
+#include "models/cuda_check.h"
 #include "models/model.h"
 
 namespace gradrace {
@@ -82,6 +84,7 @@ class CublasHandle {
   /// The workspace is this handle's as long as it lives: with that products have the same bits
   /// however many streams there are.
   CublasHandle(cudaStream_t stream, void* workspace) : library_(CublasLibrary::opened()) {
+    const std::unique_lock lock(cuda_captures());
     cublasHandle_t handle = nullptr;
     library_.check(library_.create(&handle), "a handle of libcublas");
     handle_.reset(handle);
@@ -108,7 +111,10 @@ class CublasHandle {
 
  private:
   struct Destroy {
-    void operator()(cublasHandle_t handle) const { CublasLibrary::opened().destroy(handle); }
+    void operator()(cublasHandle_t handle) const {
+      const std::unique_lock lock(cuda_captures());  // it waits for the device
+      CublasLibrary::opened().destroy(handle);
+    }
   };
 
   template <class Real>

@@ -11,7 +11,7 @@ namespace gradrace {
 /// Why there is no CUDA device here; empty if there is one.
 std::string no_cuda_device();
 
-/// Replays tapes on the first CUDA device, a block of threads for each run.
+/// Replays tapes on the first CUDA device, as BlockDevice does.
 template <class Real>
 std::unique_ptr<Device> make_cuda_device(std::unique_ptr<Model<Real>> model,
                                          const DeviceOptions& options);

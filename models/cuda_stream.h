@@ -119,6 +119,8 @@ class CudaStream {
     std::unique_ptr<T, Free> data_;
   };
 
+  /// Of a library of products: its workspace, and some for itself.
+  static constexpr std::uint64_t library_bytes = CublasHandle::workspace_bytes + (32 << 20);
   static constexpr std::uint64_t pass_bytes = std::uint64_t{1} << 30;
   // Of float32 they stay in a second cache of 50 MB.
   static constexpr std::uint64_t patch_numbers = std::uint64_t{1} << 23;
@@ -173,7 +175,9 @@ class CudaStream {
       products_.emplace(stream_.get(), workspace_.data());
     }
     begin_timed();
-    products_->multiply(product, std::is_same_v<Real, double> ? CUBLAS_COMPUTE_64F : compute_);
+    // Matrix units want factors that are aligned.
+    const cublasComputeType_t compute = product.aligned ? compute_ : CUBLAS_COMPUTE_32F;
+    products_->multiply(product, std::is_same_v<Real, double> ? CUBLAS_COMPUTE_64F : compute);
   }
 
   template <class Body>

@@ -10,6 +10,7 @@
 #include "models/kernels/gradient_replay.h"
 #include "models/network_pass.h"
 #include "models/staged.h"
+#include "models/use_list.h"
 
 namespace gradrace {
 
@@ -25,16 +26,16 @@ class GradientReplay {
  public:
   using Pass = NetworkPass<Real, Launcher>;
 
-  void start(Launcher& launcher, std::size_t runs, std::size_t parameters) {
-    first_use_.assign(runs, 0);
-    parameters_ = parameters;
+  void start(Launcher& launcher, std::size_t runs, std::size_t parameters, const Pass& pass) {
+    uses_.start(runs);
+    reserve(launcher, made_, pass.together(1) * kernels::in_fours(parameters));
+    reserve(launcher, at_hand_, pass.together(1));
     reserve(launcher, steps_, runs * parameters);
-    const std::uint32_t blocks = kernels::chunks(steps_.size());
-    launcher.launch(kernels::ClearKernel<Real>{steps_.data(), steps_.size()}, blocks, blocks);
+    gradrace::clear(launcher, steps_.data(), steps_.size());
   }
 
   void clear() {
-    uses_.host.clear(), updates_.clear(), gradients_.clear();
+    uses_.clear(), updates_.clear(), gradients_.clear();
     for (auto& stage : rounds_) stage.clear();
     rounds_made_ = lists_ = 0;
   }
@@ -42,9 +43,7 @@ class GradientReplay {
   /// run: number of the cohort's; recipes: its own.
   void add(std::uint32_t run, std::span<const kernels::KernelRecipe> recipes,
            const Program& program) {
-    const std::uint64_t first_use = first_use_[run] = uses_.host.size();
-    for (const SlotUse& use : program.uses)
-      uses_.host.push_back({use.at, use.learner, use.draw, use.recipe, use.weight});
+    const std::uint64_t first_use = uses_.add(run, program);
     std::size_t stage = 0, number = 0;
     for (const Step& step : program.steps) {
       if (step.kind == Step::Kind::evaluate) {
@@ -66,10 +65,8 @@ class GradientReplay {
 
   /// with_factors: what a distance leaves of weights is asked for.
   void send(Launcher& launcher, bool with_factors) {
-    with_factors_ = with_factors;
-    uses_.send(launcher), updates_.send(launcher), gradients_.send(launcher);
-    reserve(launcher, weights_, uses_.host.size());
-    if (with_factors) reserve(launcher, factors_.device, uses_.host.size());
+    uses_.send(launcher, with_factors), updates_.send(launcher), gradients_.send(launcher);
+    reserve(launcher, weights_, uses_.size());
   }
 
   void launch(Launcher& launcher, std::size_t stage, const kernels::Network<Real>& network,
@@ -78,12 +75,10 @@ class GradientReplay {
     for (const Round& round : rounds_[stage]) {
       for (const auto& [n, list] : round.gradients) {
         const auto of_round = pass.begin(launcher, network, n);
-        reserve(launcher, made_, of_round.together * parameters_);
-        reserve(launcher, at_hand_, of_round.together);
         for (std::uint32_t done = 0; done < gradients_.count(list); done += of_round.together) {
           const std::uint32_t count = std::min(of_round.together, gradients_.count(list) - done);
           launcher.copy_within(gradients_.data(list) + done, count, at_hand_.data());
-          launcher.repeat({n, count, with_factors_},
+          launcher.repeat({repeated_gradients, n, count, uses_.with_factors()},
                           [&] { add_up(launcher, pass, of_round, cohort, count); });
         }
       }
@@ -94,13 +89,11 @@ class GradientReplay {
     }
   }
 
-  void fetch(Launcher& launcher) {
-    if (with_factors_) factors_.fetch(launcher, uses_.host.size());
-  }
+  void fetch(Launcher& launcher) { uses_.fetch(launcher); }
 
   /// What the distances left of the weights of a run's uses, after a fetch with them.
   std::span<const double> factors(std::size_t run, const Program& program) const {
-    return std::span<const double>(factors_.host).subspan(first_use_[run], program.uses.size());
+    return uses_.factors(run, program);
   }
 
  private:
@@ -135,29 +128,24 @@ class GradientReplay {
     through.forward(launcher, pass, count, true);
     launcher.launch(kernels::DifferentiateKernel<Real>{pass}, count, count);
     through.backward(launcher, pass, count);
-    launcher.launch(
-        kernels::WeighKernel<Real>{cohort, jobs, uses_.data(), made_.data(), weights_.data(),
-                                   with_factors_ ? factors_.data() : nullptr},
-        count, count);
-    const kernels::AddKernel<Real> add{cohort.values,   jobs,         count,
-                                       weights_.data(), made_.data(), steps_.data()};
+    launcher.launch(kernels::WeighKernel<Real>{cohort, jobs, uses_.data(), pass.g, weights_.data(),
+                                               uses_.factors()},
+                    count, count);
+    const kernels::AddKernel<Real> add{cohort.values,   jobs,   count,
+                                       weights_.data(), pass.g, steps_.data()};
     launcher.launch(add, count * add.blocks(), count * add.blocks());
   }
 
-  std::size_t parameters_ = 0;
   Memory<Real> steps_, made_;
   Memory<kernels::GradientJob> at_hand_;
   Memory<kernels::UseWeight> weights_;
 
   // Of the wave.
-  std::vector<std::uint64_t> first_use_;  // [run]
-  Mirror<kernels::KernelUse, Launcher> uses_;
+  UseList<Launcher> uses_;
   std::vector<std::vector<Round>> rounds_;  // of each stage
   std::size_t rounds_made_ = 0, lists_ = 0;
   Staged<kernels::UpdateJob, Launcher> updates_;      // of each round
   Staged<kernels::GradientJob, Launcher> gradients_;  // of each list
-  Mirror<double, Launcher> factors_;
-  bool with_factors_ = false;
 };
 
 }  // namespace gradrace

@@ -2,8 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+
+#include "models/kernels/block.h"
 
 namespace gradrace {
+
+/// What repeated work is of: a key begins with it.
+enum Repeated : std::uint32_t { repeated_gradients, repeated_round };
 
 /// The device's memory of that size at least; what was in it is lost where it grows.
 template <class Memory, class Launcher>
@@ -14,6 +20,13 @@ void reserve(Launcher& launcher, Memory& memory, std::size_t count) {
   const std::size_t size = std::max(count, memory.size() + memory.size() / 2);
   memory = {};
   memory = Memory(size);
+}
+
+/// numbers [count] = 0.
+template <class Real, class Launcher>
+void clear(Launcher& launcher, Real* numbers, std::uint64_t count) {
+  const std::uint32_t blocks = kernels::chunks(count);
+  launcher.launch(kernels::ClearKernel<Real>{numbers, count}, blocks, blocks);
 }
 
 /// A list on the host that goes to the device, or one that comes from there.

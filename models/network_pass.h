@@ -57,23 +57,32 @@ class NetworkPass {
     const Sizes sizes = sizes_of(n);
     return sizes.work + sizes.patches + sizes.maps;
   }
-  /// Likewise for as many as go together.
-  std::uint64_t bytes(std::uint32_t n) const {
-    return (together(n) + 1) * numbers(n) * sizeof(Real);
+
+  /// Of memory, for what goes together of minibatches of up to n rows.
+  std::uint64_t bytes(const Network& network, std::uint32_t n) const {
+    const Room room = room_for(n);
+    return (room.work + room.patches + room.maps + nobodys(network)) * sizeof(Real) +
+           room.rows * sizeof(std::uint32_t);
   }
 
-  /// Room for minibatches of n rows; those of other sizes are lost.
+  /// Makes that room.
+  void make_room(Launcher& launcher, const Network& network, std::uint32_t n) {
+    const Room room = room_for(n);
+    const std::uint32_t most = together(1);
+    reserve(launcher, numbers_, room.rows);
+    reserve(launcher, w_, most);
+    reserve(launcher, g_, most);
+    reserve(launcher, pointers_, (5 * layers_.size() + 2) * most);
+    reserve(launcher, work_, room.work);
+    reserve(launcher, patches_, room.patches);
+    reserve(launcher, maps_, room.maps);
+    reserve(launcher, nobody_, nobodys(network));
+    begun_ = 0;
+  }
+
+  /// Minibatches of n rows, for which there is room; those of other sizes are lost.
   Pass begin(Launcher& launcher, const Network& network, std::uint32_t n) {
     const Sizes sizes = sizes_of(n);
-    const std::uint32_t places = sizes.together + 1;
-    reserve(launcher, numbers_, std::size_t{sizes.together} * n);
-    reserve(launcher, w_, sizes.together);
-    reserve(launcher, g_, sizes.together);
-    reserve(launcher, pointers_, (5 * layers_.size() + 2) * sizes.together);
-    reserve(launcher, work_, places * sizes.work);
-    reserve(launcher, patches_, places * sizes.patches);
-    reserve(launcher, maps_, places * sizes.maps);
-    reserve(launcher, nobody_, 2 * std::size_t{network.parameters});
     const Pass pass{network,         sizes.together,  n,
                     numbers_.data(), w_.data(),       g_.data(),
                     work_.data(),    patches_.data(), maps_.data(),
@@ -197,25 +206,44 @@ class NetworkPass {
                                              .beta = static_cast<Real>(plus),
                                              .c = c,
                                              .c_stride = columns,
-                                             .count = pass.together});
+                                             .count = pass.together,
+                                             .aligned = layer.first % 4 == 0});
     }
   };
 
   static std::uint32_t units(const Jobs& jobs) { return jobs.pass.n * jobs.layer.units(); }
 
-  static void clear(Launcher& launcher, Real* numbers, std::uint64_t count) {
-    launcher.launch(kernels::ClearKernel<Real>{numbers, count}, kernels::chunks(count),
-                    kernels::chunks(count));
+  /// Numbers of all jobs, and of nobody.
+  struct Room {
+    std::uint64_t rows = 0, work = 0, patches = 0, maps = 0;
+  };
+
+  /// The most that minibatches of up to n rows need; fewer rows may need more, as more go together.
+  Room room_for(std::uint32_t n) const {
+    Room room;
+    for (std::uint32_t m = 1; m <= n; ++m) {
+      const Sizes sizes = sizes_of(m);
+      const std::uint64_t places = sizes.together + 1;
+      room.rows = std::max(room.rows, std::uint64_t{sizes.together} * m);
+      room.work = std::max(room.work, places * sizes.work);
+      room.patches = std::max(room.patches, places * sizes.patches);
+      room.maps = std::max(room.maps, places * sizes.maps);
+    }
+    return room;
+  }
+  static std::uint64_t nobodys(const Network& network) {
+    return 2 * kernels::in_fours(std::uint64_t{network.parameters});
   }
 
   Sizes sizes_of(std::uint32_t n) const {
-    Sizes sizes{together(n), per_row_ * n, 0, 0};
+    Sizes sizes{together(n), kernels::in_fours(per_row_ * n), 0, 0};
     for (const kernels::Layer& layer : layers_) {
       if (layer.depth == 0) continue;
       const bool dense = layer.kind == Kind::dense;
       const std::uint64_t columns = dense ? n : columns_of(layer, strip_of(layer, n));
-      sizes.patches = std::max(sizes.patches, columns * layer.depth);
-      if (!dense) sizes.maps = std::max(sizes.maps, columns * layer.outputs);
+      sizes.patches = std::max(sizes.patches, kernels::in_fours(columns * layer.depth));
+      if (dense) continue;
+      sizes.maps = std::max(sizes.maps, kernels::in_fours(columns * layer.outputs));
     }
     return sizes;
   }
@@ -255,7 +283,7 @@ class NetworkPass {
     const Pass& pass = jobs.pass;
     jobs.multiply(layer.outputs, layer.depth, pass.n, {pass.to_by_y(l), layer.outputs, true},
                   {pass.to_x(l), layer.depth}, pass.to_gradients(l));
-    jobs.template add_up<kernels::BiasSums>();
+    jobs.template each<kernels::DenseBias>(layer.outputs);
     if (l == 0) return;
     jobs.multiply(pass.n, layer.depth, layer.outputs, {pass.to_by_y(l), layer.outputs},
                   {pass.to_weights(l), layer.depth}, pass.to_patches());

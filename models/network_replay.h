@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "models/block_evaluation.h"
@@ -56,11 +57,10 @@ class NetworkReplay {
   /// Of all together.
   std::uint64_t shared_bytes(const DeviceOptions& options) const {
     const std::uint64_t of_blocks = in_place_network_ ? evaluators_ * evaluation_bytes() : 0;
-    const std::uint32_t n = options.minibatch;
-    const std::uint64_t of_pass =
-        std::max(pass_.bytes(n), pass_.bytes(kernels::RowList::together)) +
-        std::uint64_t{pass_.together(n)} * resident_.network().parameters * sizeof(Real);
-    return of_blocks + of_pass;
+    const std::uint64_t d = resident_.network().parameters;
+    const std::uint64_t of_pass = pass_.bytes(resident_.network(), most_rows(options.minibatch)) +
+                                  pass_.together(1) * kernels::in_fours(d) * sizeof(Real);
+    return of_blocks + of_pass + Launcher::library_bytes;
   }
 
   std::uint64_t numbers_of_a_gradient(const DeviceOptions& options) const {
@@ -73,8 +73,10 @@ class NetworkReplay {
     for (const Tape& tape : tapes)
       from_factors_.push_back((in_place_network_ || wave_network_) &&
                               InPlaceRuns::can_replay(tape));
-    if (!std::ranges::all_of(from_factors_, std::identity()))
-      gradients_.start(launcher, shape.runs, shape.parameters);
+    const bool by_gradients = std::ranges::find(from_factors_, false) != from_factors_.end();
+    if (by_gradients) gradients_.start(launcher, shape.runs, shape.parameters, pass_);
+    if (by_gradients || !in_place_network_)
+      pass_.make_room(launcher, resident_.network(), most_rows(by_gradients ? shape.minibatch : 1));
     if (in_place_network_)
       in_place_.start(launcher, shape.runs, shape.beside, shape.minibatch,
                       in_place_network_->of.l2 > 0);
@@ -134,6 +136,11 @@ class NetworkReplay {
  private:
   using InPlaceRuns = InPlaceReplay<Real, Launcher>;
   using Waves = WaveReplay<Real, Launcher>;
+
+  /// Of a pass, whether it is of minibatches or of an evaluation.
+  static std::uint32_t most_rows(std::uint32_t minibatch) {
+    return std::max(minibatch, kernels::RowList::together);
+  }
 
   /// Of a block that evaluates.
   std::uint64_t evaluation_bytes() const { return in_place_network_->work() * sizeof(Real); }

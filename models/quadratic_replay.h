@@ -11,6 +11,7 @@
 #include "models/lowering.h"
 #include "models/replay_shape.h"
 #include "models/resident.h"
+#include "models/use_list.h"
 
 namespace gradrace {
 
@@ -36,16 +37,14 @@ class QuadraticReplay {
   void start(Launcher& launcher, std::span<const Tape>, const ReplayShape& shape) {
     workers_ = std::min(static_cast<std::uint32_t>(shape.runs), blocks_);
     reserve(launcher, work_, workers_ * work_numbers());
-    first_use_.assign(shape.runs, 0);
+    uses_.start(shape.runs);
   }
 
-  void clear() { uses_.host.clear(), updates_.host.clear(), stretches_.clear(); }
+  void clear() { uses_.clear(), updates_.host.clear(), stretches_.clear(); }
 
   void add(std::uint32_t run, const kernels::RunAt&, std::span<const kernels::KernelRecipe>,
            const Program& program, const Lowering&) {
-    const std::uint64_t first_use = first_use_[run] = uses_.host.size();
-    for (const SlotUse& use : program.uses)
-      uses_.host.push_back({use.at, use.learner, use.draw, use.recipe, use.weight});
+    const std::uint64_t first_use = uses_.add(run, program);
     std::size_t stage = 0;
     std::uint64_t first = updates_.host.size();
     const auto end_stage = [&] {
@@ -64,9 +63,7 @@ class QuadraticReplay {
   }
 
   void send(Launcher& launcher, bool with_factors) {
-    with_factors_ = with_factors;
-    uses_.send(launcher), updates_.send(launcher), stretches_.send(launcher);
-    if (with_factors) reserve(launcher, factors_.device, uses_.host.size());
+    uses_.send(launcher, with_factors), updates_.send(launcher), stretches_.send(launcher);
   }
 
   void launch(Launcher& launcher, std::size_t stage, const kernels::Cohort<Real>& cohort) {
@@ -74,7 +71,7 @@ class QuadraticReplay {
     launcher.launch(
         kernels::ReplayKernel<kernels::Quadratic<Real>>{
             resident_.quadratic(), cohort, stretches_.data(stage), uses_.data(), updates_.data(),
-            with_factors_ ? factors_.data() : nullptr, work_.data(), work_numbers()},
+            uses_.factors(), work_.data(), work_numbers()},
         stretches_.count(stage), workers_);
   }
 
@@ -83,12 +80,10 @@ class QuadraticReplay {
     evaluation.launch(launcher, stage, resident_.quadratic(), cohort, blocks_);
   }
 
-  void fetch(Launcher& launcher) {
-    if (with_factors_) factors_.fetch(launcher, uses_.host.size());
-  }
+  void fetch(Launcher& launcher) { uses_.fetch(launcher); }
 
   std::span<const double> factors(std::size_t run, const Program& program) const {
-    return std::span<const double>(factors_.host).subspan(first_use_[run], program.uses.size());
+    return uses_.factors(run, program);
   }
 
   Evaluation evaluation(const kernels::EvaluationSums& sums) const {
@@ -104,12 +99,9 @@ class QuadraticReplay {
   typename Launcher::template Memory<Real> work_;
 
   // Of the wave.
-  std::vector<std::uint64_t> first_use_;  // [run]
-  Mirror<kernels::KernelUse, Launcher> uses_;
+  UseList<Launcher> uses_;
   Mirror<kernels::KernelUpdate, Launcher> updates_;
   Staged<kernels::Stretch, Launcher> stretches_;
-  Mirror<double, Launcher> factors_;
-  bool with_factors_ = false;
 };
 
 }  // namespace gradrace

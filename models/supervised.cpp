@@ -13,9 +13,10 @@ void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, Data
               "factor of " + std::string(norm) + "; a weight decay of lambda is l2 = lambda / 2");
   fields.choice("sampling", config.sampling, samplings, Need::defaulted,
                 "rows with replacement, or each once in a learner's epoch");
-  fields.choice("precision", config.precision, precisions, Need::defaulted,
-                "of all numbers; float64 is for checking; tf32 and bf16: float32, but what a GPU's "
-                "matrix units multiply has 10 or 7 bits, for networks too large for a block's memory");
+  fields.choice(
+      "precision", config.precision, precisions, Need::defaulted,
+      "of all numbers; float64 is for checking; tf32 and bf16: float32, but what a GPU's "
+      "matrix units multiply has 10 or 7 bits, for networks too large for a block's memory");
 }
 
 void visit_images(Fields& fields, SupervisedConfig& config) {

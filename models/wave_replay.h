@@ -57,13 +57,13 @@ class WaveReplay {
     layers_ = layers;
     runs_.assign(runs, {});
     minibatch_ = minibatch;
-    state_stride_ = (parameters + beside + 3) / 4 * 4;
-    step_stride_ = (parameters + 3) / 4 * 4;
+    state_stride_ = kernels::in_fours(parameters) + beside;
+    step_stride_ = kernels::in_fours(parameters);
     const std::size_t steps = beside > 0 ? (runs + 1) * step_stride_ : 0;
     reserve(launcher, states_, (runs + 1) * state_stride_);
     reserve(launcher, steps_, steps);
-    clear(launcher, states_.data(), state_stride_);
-    clear(launcher, steps_.data(), steps);
+    gradrace::clear(launcher, states_.data(), state_stride_);
+    gradrace::clear(launcher, steps_.data(), steps);
   }
 
   void clear() {
@@ -98,7 +98,7 @@ class WaveReplay {
     reserve(launcher, rows_, gradients * minibatch_);
     reserve(launcher, numbers_, (gradients + 1) * place);
     reserve(launcher, pointers_, 3 * layers_.size() * jobs_);
-    clear(launcher, numbers_.data(), place);
+    gradrace::clear(launcher, numbers_.data(), place);
     reserve(launcher, loads_at_hand_, loads_.most());
     reserve(launcher, stores_at_hand_, stores_.most());
     reserve(launcher, moves_at_hand_, moves_.most());
@@ -168,7 +168,8 @@ class WaveReplay {
     at_hand.loads = take(launcher, loads_, round.number, loads_at_hand_, 0);
     at_hand.stores = take(launcher, stores_, round.number, stores_at_hand_, 0);
     at_hand.moves = take(launcher, moves_, round.number, moves_at_hand_, 0);
-    at_hand.key = {places_,
+    at_hand.key = {repeated_round,
+                   places_,
                    jobs_,
                    at_hand.loads.count,
                    at_hand.stores.count,
@@ -273,10 +274,6 @@ class WaveReplay {
     launcher.launch(kernel, count, count);
   }
 
-  static void clear(Launcher& launcher, Real* numbers, std::size_t count) {
-    launch_all(launcher, kernels::ClearKernel<Real>{numbers, count}, kernels::chunks(count));
-  }
-
   void copy(Launcher& launcher, const kernels::Wave<Real>& wave, const List<kernels::CopyJob>& list,
             bool to_slot) const {
     if (list.count == 0) return;
@@ -305,7 +302,8 @@ class WaveReplay {
                 .beta = 0,
                 .c = y,
                 .c_stride = layer.stride,
-                .count = together});
+                .count = together,
+                .aligned = layer.first % 4 == 0});
       launch_all(launcher, kernels::WaveActivationKernel<Real>{{wave}, jobs, n, l}, count);
     }
     for (std::uint32_t l = depth - 1; l > 0; --l) {
@@ -320,7 +318,8 @@ class WaveReplay {
                 .beta = 0,
                 .c = wave.to_deltas(l - 1),
                 .c_stride = layer.depth,
-                .count = together});
+                .count = together,
+                .aligned = layer.first % 4 == 0});
       launch_all(launcher, kernels::WaveSlopeKernel<Real>{{wave}, jobs, n, l - 1}, count);
     }
   }
@@ -342,7 +341,8 @@ class WaveReplay {
                 .beta = 1,
                 .c = wave.to_weights(l),
                 .c_stride = layer.inputs,
-                .count = together});
+                .count = together,
+                .aligned = layer.first % 4 == 0});
     }
   }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "models/kernels/block.h"
 #include "sim/check.h"
 
 namespace gradrace {
@@ -65,14 +66,16 @@ std::uint32_t lay_out(std::span<kernels::Layer> layers) {
   for (std::size_t l = 0; l < layers.size(); ++l) {
     const bool in_place = layers[l].kind == LayerKind::shortcut;
     layers[l].y = in_place ? layers[l - 1].y : next;
-    if (!in_place) next += layers[l].units();
+    const std::uint32_t units = kernels::in_fours(layers[l].units());
+    if (!in_place) next += units;
     layers[l].kept = next;
-    if (keeps(layers[l].kind)) next += layers[l].units();
+    if (keeps(layers[l].kind)) next += units;
   }
   Shelf shelf;
   const auto places = put_derivatives(layers, shelf);
   std::vector<std::uint32_t> begins;
-  for (const std::uint32_t width : shelf.widths()) begins.push_back(next), next += width;
+  for (const std::uint32_t width : shelf.widths())
+    begins.push_back(next), next += kernels::in_fours(width);
   for (std::size_t l = 0; l < layers.size(); ++l)
     layers[l].by_y = places[l] ? begins[*places[l]] : layers[l].y;
   layers[0].x = next;

@@ -29,13 +29,6 @@ struct Normalised {
   }
 };
 
-/// Where pixel p % pixels of row p / pixels of a channel stands.
-GRADRACE_HD inline std::uint32_t of_channel(const Layer& layer, std::uint32_t channel,
-                                            std::uint32_t p) {
-  const std::uint32_t pixels = layer.pixels();
-  return (p / pixels * layer.outputs + channel) * pixels + p % pixels;
-}
-
 /// The statistics of the minibatch, at their places in g.
 ///
 /// x is read twice; then, with what follows, once more for y, and on the way back twice for dx, dz
@@ -43,24 +36,22 @@ GRADRACE_HD inline std::uint32_t of_channel(const Layer& layer, std::uint32_t ch
 struct BatchStatistics {
   template <class Block, class Real>
   GRADRACE_HD void operator()(const Block& block, const LayerAt<Real>& at,
-                              const Channels& channels) const {
+                              std::uint32_t channel) const {
     const Layer& layer = at.layer;
-    const std::uint32_t terms = at.n * layer.pixels();
-    const Real count = static_cast<Real>(terms);
-    Real* const mean = at.g + layer.statistics + channels.first;
-    Real* const variance = mean + layer.outputs;
-    const auto x = [&](std::uint32_t c, std::uint32_t p) {
-      return at.x[of_channel(layer, channels.first + c, p)];
+    const std::uint32_t count = at.n * layer.pixels();
+    const auto x = [&](std::uint32_t p) {
+      return static_cast<double>(at.x[of_channel(layer, channel, p)]);
     };
-    sums<Real>(block, channels.count, terms, x,
-               [&](std::uint32_t c, Real sum) { mean[c] = sum / count; });
-    sums<Real>(
-        block, channels.count, terms,
-        [&](std::uint32_t c, std::uint32_t p) {
-          const Real difference = x(c, p) - mean[c];
-          return difference * difference;
-        },
-        [&](std::uint32_t c, Real sum) { variance[c] = sum / count; });
+    const double mean = sum(block, count, x) / count;
+    const double variance = sum(block, count,
+                                [&](std::uint32_t p) {
+                                  const double difference = x(p) - mean;
+                                  return difference * difference;
+                                }) /
+                            count;
+    if (block.thread() > 0) return;
+    at.g[layer.statistics + channel] = static_cast<Real>(mean);
+    at.g[layer.statistics + layer.outputs + channel] = static_cast<Real>(variance);
   }
 };
 
@@ -81,23 +72,20 @@ struct BatchNormalisationForward {
 struct BatchNormalisationSums {
   template <class Block, class Real>
   GRADRACE_HD void operator()(const Block& block, const LayerAt<Real>& at,
-                              const Channels& channels) const {
+                              std::uint32_t channel) const {
     const Layer& layer = at.layer;
-    const std::uint32_t terms = at.n * layer.pixels(), first = channels.first;
-    Real* const db = at.g + layer.first;
-    Real* const dgamma = db + layer.outputs;
+    const std::uint32_t count = at.n * layer.pixels();
     const Normalised<Real> u(at);
-    sums<Real>(
-        block, channels.count, terms,
-        [&](std::uint32_t c, std::uint32_t p) { return at.by_y[of_channel(layer, first + c, p)]; },
-        [&](std::uint32_t c, Real sum) { db[first + c] = sum; });
-    sums<Real>(
-        block, channels.count, terms,
-        [&](std::uint32_t c, std::uint32_t p) {
-          const std::uint32_t number = of_channel(layer, first + c, p);
-          return at.by_y[number] * u(number, first + c);
-        },
-        [&](std::uint32_t c, Real sum) { dgamma[first + c] = sum; });
+    const auto by_y = [&](std::uint32_t number) { return static_cast<double>(at.by_y[number]); };
+    const double db =
+        sum(block, count, [&](std::uint32_t p) { return by_y(of_channel(layer, channel, p)); });
+    const double dgamma = sum(block, count, [&](std::uint32_t p) {
+      const std::uint32_t number = of_channel(layer, channel, p);
+      return by_y(number) * static_cast<double>(u(number, channel));
+    });
+    if (block.thread() > 0) return;
+    at.g[layer.first + channel] = static_cast<Real>(db);
+    at.g[layer.first + layer.outputs + channel] = static_cast<Real>(dgamma);
   }
 };
 

@@ -34,8 +34,14 @@ GRADRACE_HD void each(const Block& block, std::uint32_t n, const Function& f) {
   for (std::uint32_t i = block.thread(); i < n; i += block.threads()) f(i);
 }
 
+/// What stands in fours is read so, and begins where the products of matrix units may begin.
+template <class Count>
+GRADRACE_HD constexpr Count in_fours(Count n) {
+  return (n + 3) / 4 * 4;
+}
+
 /// Where many blocks share what is to be done, each does so much of it.
-constexpr std::uint32_t chunk_numbers = 8192;
+constexpr std::uint32_t chunk_numbers = 1024;
 
 GRADRACE_HD constexpr std::uint32_t chunks(std::uint64_t n) {
   return static_cast<std::uint32_t>((n + chunk_numbers - 1) / chunk_numbers);

@@ -14,6 +14,16 @@ struct DenseUnits {
   }
 };
 
+/// Number `number` of b's part of g.
+struct DenseBias {
+  template <class Real>
+  GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
+    Real total = 0;
+    for (std::uint32_t i = 0; i < at.n; ++i) total += at.by_y[i * at.layer.outputs + number];
+    at.g[at.layer.first + at.layer.weights() + number] = total;
+  }
+};
+
 struct DensePropagate {
   template <class Real>
   GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {

@@ -30,7 +30,7 @@ struct GradientBeginKernel {
   const GradientJob* jobs;  // [count]
   std::uint32_t count;
   const KernelUse* uses;
-  Real* gradients;  // [together, parameters]
+  Real* gradients;  // [together]: each in fours
 
   static constexpr std::uint32_t threads = 128, at_once = 1;
   static std::size_t shared_numbers() { return 0; }
@@ -44,7 +44,7 @@ struct GradientBeginKernel {
     pass.network.draw(block, {run.seed, run.replica, use.learner, use.draw, pass.n},
                       pass.rows(number));
     pass.begin(block, number, cohort.values.at(run, job.update.run, use.at).w,
-               gradients + std::uint64_t{number} * cohort.values.parameters);
+               gradients + std::uint64_t{number} * in_fours(cohort.values.parameters));
   }
 };
 
@@ -108,9 +108,9 @@ struct WeighKernel {
   Cohort<Real> cohort;
   const GradientJob* jobs;
   const KernelUse* uses;
-  const Real* gradients;
-  UseWeight* weights;  // [uses]
-  double* factors;     // likewise; null: nobody asks
+  Real* const* gradients;  // [jobs]
+  UseWeight* weights;      // [uses]
+  double* factors;         // likewise; null: nobody asks
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return scratch_numbers; }
@@ -125,14 +125,14 @@ struct WeighKernel {
     const UseWeight weight = weigh_use(block, values, cohort.rules[run.first_rule + update.rule],
                                        values.at(run, update.run, update.base).w,
                                        {cohort.recipes[run.first_recipe + use.recipe], use.weight,
-                                        values.at(run, update.run, use.at).w,
-                                        gradients + std::uint64_t{number} * values.parameters,
+                                        values.at(run, update.run, use.at).w, gradients[number],
                                         factors != nullptr ? factors + job.use : nullptr});
     if (block.thread() == 0) weights[job.use] = weight;
   }
 };
 
-/// Adds the gradients of a pass to the steps of their runs, each run's in their order; a block for
+/// Adds the gradients of a pass to the steps of their runs, each run's of a minibatch's size in the
+/// order of its uses; a block for
 /// each chunk of each job, of which those of each run's first job do the work.
 template <class Number>
 struct AddKernel {
@@ -142,8 +142,8 @@ struct AddKernel {
   const GradientJob* jobs;  // [count], those of a run beside each other
   std::uint32_t count;
   const UseWeight* weights;  // [uses]
-  const Real* gradients;
-  Real* steps;  // [runs, parameters]: the sum of weight g; zeros between updates
+  Real* const* gradients;    // [count]
+  Real* steps;               // [runs, parameters]: the sum of weight g; zeros between updates
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return 0; }
@@ -161,8 +161,7 @@ struct AddKernel {
       const auto j = static_cast<std::uint32_t>(at);
       Real sum = step[j];
       for (std::uint32_t i = first; i < last; ++i)
-        sum += weights[jobs[i].use].template of<Real>(j, values.learnt) *
-               gradients[std::uint64_t{i} * values.parameters + j];
+        sum += weights[jobs[i].use].template of<Real>(j, values.learnt) * gradients[i][j];
       step[j] = sum;
     });
   }

@@ -117,7 +117,6 @@ struct InPlaceReplayKernel {
     double rate = 0;
     for (std::uint32_t u = 0; u < what.count; ++u) rate += of_update[u].weight;
     const Move<Real> move(cohort.rules[run.first_rule + what.rule], rate, cohort.least);
-    const bool plain = !run.velocity && !run.mean_square && !run.average;
     network.apply(
         block, what.count,
         [&](std::uint32_t u) {
@@ -128,7 +127,7 @@ struct InPlaceReplayKernel {
                         cohort.recipes[run.first_recipe + use.recipe].minibatch,
                         static_cast<Real>(use.weight)};
         },
-        plain,
+        run.only_w(),
         [&](std::uint32_t j, Real step, Real w) { return move(j, step, w, at_hand, at_hand); });
   }
 };

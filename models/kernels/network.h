@@ -51,7 +51,6 @@ struct Network {
   Images images;
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
-  static std::size_t shared_numbers() { return scratch_numbers; }
 
   /// Of both lists of rows, and of the parameters.
   GRADRACE_HD std::uint32_t parts() const { return train_rows.parts() + test_rows.parts() + 1; }

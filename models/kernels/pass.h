@@ -48,7 +48,7 @@ struct Pass {
   Real** g;                     // likewise; null in an evaluation
   Real *work, *patches, *maps;  // of each job, then nobody's
   std::uint64_t work_stride, patches_stride, maps_stride;
-  Real* nobody;     // [2 parameters]: w and g
+  Real* nobody;     // w, in fours, and g
   Real** pointers;  // [5 depth + 2, together]: to what products multiply
 
   // Of layer l, of each job.
@@ -94,7 +94,7 @@ struct Pass {
   /// There is no job i.
   template <class Block>
   GRADRACE_HD void fill_up(const Block& block, std::uint32_t i) const {
-    point(block, i, together, nobody, nobody + network.parameters);
+    point(block, i, together, nobody, nobody + in_fours(network.parameters));
   }
 
  private:
@@ -173,14 +173,8 @@ struct EachKernel {
   }
 };
 
-/// Channels whose sums over rows and pixels one block makes.
-struct Channels {
-  std::uint32_t first, count;
-
-  static constexpr std::uint32_t together = 8;
-};
-
-/// What is added up for every channel that a layer gives: Sums{}(block, at, channels).
+/// What is added up for every channel that a layer gives, a block for each: Sums{}(block, at,
+/// channel).
 template <class Number, class Sums>
 struct SumsKernel {
   using Real = Number;
@@ -189,35 +183,34 @@ struct SumsKernel {
   Layer layer;
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
-  static std::size_t shared_numbers() { return scratch_numbers; }
+  static std::size_t shared_numbers() { return lanes * sizeof(double) / sizeof(Real); }
   /// Of a job.
-  GRADRACE_HD std::uint32_t blocks() const {
-    return (layer.outputs + Channels::together - 1) / Channels::together;
-  }
+  GRADRACE_HD std::uint32_t blocks() const { return layer.outputs; }
 
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
-    const std::uint32_t first = number % blocks() * Channels::together;
-    const std::uint32_t left = layer.outputs - first;
-    Sums{}(block, pass.at(layer, number / blocks(), {}),
-           Channels{first, left < Channels::together ? left : Channels::together});
+    Sums{}(block, pass.at(layer, number / blocks(), {}), number % blocks());
   }
 };
+
+/// Where pixel p % pixels of row p / pixels of a channel stands among those that a layer gives.
+GRADRACE_HD inline std::uint32_t of_channel(const Layer& layer, std::uint32_t channel,
+                                            std::uint32_t p) {
+  const std::uint32_t pixels = layer.pixels();
+  return (p / pixels * layer.outputs + channel) * pixels + p % pixels;
+}
 
 /// b's part of g, the sums of by_y over rows and pixels.
 struct BiasSums {
   template <class Block, class Real>
   GRADRACE_HD void operator()(const Block& block, const LayerAt<Real>& at,
-                              const Channels& channels) const {
+                              std::uint32_t channel) const {
     const Layer& layer = at.layer;
-    const std::uint32_t pixels = layer.pixels();
-    Real* const db = at.g + layer.first + layer.weights();
-    sums<Real>(
-        block, channels.count, at.n * pixels,
-        [&](std::uint32_t c, std::uint32_t p) {
-          return at.by_y[(p / pixels * layer.outputs + channels.first + c) * pixels + p % pixels];
-        },
-        [&](std::uint32_t c, Real sum) { db[channels.first + c] = sum; });
+    const double total = sum(block, at.n * layer.pixels(), [&](std::uint32_t p) {
+      return static_cast<double>(at.by_y[of_channel(layer, channel, p)]);
+    });
+    if (block.thread() == 0)
+      at.g[layer.first + layer.weights() + channel] = static_cast<Real>(total);
   }
 };
 

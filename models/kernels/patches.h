@@ -6,10 +6,8 @@
 /// of a strip's rows, written down as columns of numbers, are its patches [depth, rows windows].
 /// Then maps [outputs, rows windows] = W patches, dW = dmaps patches^T and dpatches = W^T dmaps.
 ///
-/// What patches cost beside the products, of s windows a row: n depth s numbers written and read
-/// twice by a gradient, read once more by its second product, and n depth s written and read by
-/// the third.  A number of W enters n s multiplications, so that of o outputs one number of the
-/// patches enters o.
+/// What patches cost beside the products, of s windows a row: n depth s numbers are written and read
+/// three times by a gradient, for the maps, for dW and as dpatches.
 namespace gradrace::kernels {
 
 /// Of a convolution of that kind.  One that pools has four for each pixel that it gives.

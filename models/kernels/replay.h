@@ -63,20 +63,20 @@ struct Values {
                           (std::uint64_t{number} * page_slots + slot % page_slots) * stride);
   }
 
-  /// Of a state of the run that begins there.
+  /// Of a state of the run that begins there; each part is filled up to fours.
   GRADRACE_HD StateAt<Real> parts(const RunAt& run, Real* next) const {
     StateAt<Real> state{next, nullptr, nullptr, nullptr};
-    next += parameters;
-    if (run.velocity) state.velocity = next, next += learnt;
-    if (run.mean_square) state.mean_square = next, next += learnt;
+    next += in_fours(parameters);
+    if (run.velocity) state.velocity = next, next += in_fours(learnt);
+    if (run.mean_square) state.mean_square = next, next += in_fours(learnt);
     if (run.average) state.average = next;
     return state;
   }
 
   /// Of such a state.
   GRADRACE_HD std::uint64_t numbers(const RunAt& run) const {
-    return std::uint64_t{parameters} * (1 + run.average) +
-           std::uint64_t{learnt} * (run.velocity + run.mean_square);
+    return in_fours(std::uint64_t{parameters}) * (1 + run.average) +
+           in_fours(std::uint64_t{learnt}) * (run.velocity + run.mean_square);
   }
 };
 

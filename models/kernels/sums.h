@@ -23,40 +23,4 @@ GRADRACE_HD double sum(const Block& block, std::uint32_t n, const Term& term) {
   return result;
 }
 
-/// Into how many slices sums of `depth` terms are cut, where there are `sums` of them: a power of
-/// two.  The parts of one sum stand beside each other in the scratch memory, with a number between
-/// those of two so that threads meet in few banks.
-GRADRACE_HD constexpr std::uint32_t slices_of(std::uint32_t sums, std::uint32_t depth) {
-  std::uint32_t slices = 1;
-  while (slices < 32 && (2 * slices + 1) * sums <= scratch_numbers && sums * slices < lanes &&
-         16 * slices <= depth)
-    slices *= 2;
-  return slices;
-}
-
-/// store(i, the sum of term(i, k) over k < depth) for each i < n.
-template <class Real, class Block, class Term, class Store>
-GRADRACE_HD void sums(const Block& block, std::uint32_t n, std::uint32_t depth, const Term& term,
-                      const Store& store) {
-  const std::uint32_t slices = slices_of(n, depth);
-  Real* const parts = block.template scratch<Real>();
-  each(block, n * slices, [&](std::uint32_t item) {
-    const std::uint32_t i = item / slices;
-    Real part = 0;
-    for (std::uint32_t k = item % slices; k < depth; k += slices) part += term(i, k);
-    if (slices > 1)
-      parts[i * (slices + 1) + item % slices] = part;
-    else
-      store(i, part);
-  });
-  block.sync();
-  if (slices == 1) return;
-  each(block, n, [&](std::uint32_t i) {
-    Real total = 0;
-    for (std::uint32_t slice = 0; slice < slices; ++slice) total += parts[i * (slices + 1) + slice];
-    store(i, total);
-  });
-  block.sync();
-}
-
 }  // namespace gradrace::kernels

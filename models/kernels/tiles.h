@@ -21,8 +21,6 @@ namespace gradrace::kernels {
 #define GRADRACE_UNROLL_BY_4
 #endif
 
-GRADRACE_HD constexpr std::uint32_t in_fours(std::uint32_t n) { return (n + 3) / 4 * 4; }
-
 template <class Real>
 struct alignas(16) Four {
   Real at[4];

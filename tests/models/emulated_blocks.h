@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,6 +17,7 @@
 
 #include "models/batched_product.h"
 #include "models/block_device.h"
+#include "sim/check.h"
 
 namespace gradrace {
 
@@ -74,6 +76,7 @@ class EmulatedBlocks {
     std::unique_ptr<T, Free> data_;
   };
 
+  static constexpr std::uint64_t library_bytes = 0;
   // So little that tests have passes of many sizes, and strips.
   static constexpr std::uint64_t pass_bytes = 1 << 16, patch_numbers = 1 << 14;
 
@@ -143,7 +146,7 @@ class EmulatedBlocks {
                                 scratch.data());
       for (std::uint32_t i = 0; i < count; ++i) {
         kernel(block, i, i % workers);
-        block.sync();
+        if (!scratch.empty()) block.sync();  // the next one has the same
       }
     };
     std::vector<std::jthread> others;
@@ -158,6 +161,10 @@ class EmulatedBlocks {
     const std::uint32_t parts = 1 + product.count % 7;
     for (std::uint32_t number = 0; number < product.count; ++number) {
       if (number > 0 && product.c[number] == product.c[number - 1]) continue;  // nobody's
+      for (const Real* at : std::initializer_list<const Real*>{
+               product.a.at[number], product.b.at[number], product.c[number]})
+        GRADRACE_CHECK(!product.aligned || std::bit_cast<std::uintptr_t>(at) % 16 == 0,
+                       "matrices are aligned that are said to be");
       const auto a = matrix(product.a, number, product.rows, product.depth);
       const auto b = matrix(product.b, number, product.depth, product.columns);
       for (std::size_t i = 0; i < product.rows; ++i) {
