@@ -81,6 +81,7 @@ class ScenarioRuns {
         if (group != group_of(batch.front())) {
           note(device.get());
           group = group_of(batch.front());
+          device.reset();  // its memory is the next one's
           device = make_device(*group);
         }
         if (device) take_more(batch, device->cohort());
