@@ -84,8 +84,7 @@ class GradientReplay {
       }
       const kernels::MoveKernel<Real> move{cohort, updates_.data(round.number), weights_.data(),
                                            steps_.data(), statistics_decay};
-      const std::uint32_t blocks = updates_.count(round.number) * move.blocks();
-      launcher.launch(move, blocks, blocks);
+      launch_all(launcher, move, updates_.count(round.number) * move.blocks());
     }
   }
 
@@ -115,25 +114,27 @@ class GradientReplay {
   void add_up(Launcher& launcher, const Pass& through, const kernels::Pass<Real>& pass,
               const kernels::Cohort<Real>& cohort, std::uint32_t count) {
     const kernels::GradientJob* const jobs = at_hand_.data();
-    launcher.launch(
+    launch_all(
+        launcher,
         kernels::GradientBeginKernel<Real>{pass, cohort, jobs, count, uses_.data(), made_.data()},
-        pass.together, pass.together);
+        pass.together);
     if (pass.network.augments) {
       const kernels::AugmentKernel<Real> kernel{pass, cohort.runs, jobs, uses_.data()};
-      launcher.launch(kernel, count * kernel.blocks(), count * kernel.blocks());
+      launch_all(launcher, kernel, count * kernel.blocks());
     } else {
       const kernels::RowsKernel<Real> kernel{pass, pass.network.train};
-      launcher.launch(kernel, count * kernel.blocks(), count * kernel.blocks());
+      launch_all(launcher, kernel, count * kernel.blocks());
     }
     through.forward(launcher, pass, count, true);
-    launcher.launch(kernels::DifferentiateKernel<Real>{pass}, count, count);
+    launch_all(launcher, kernels::DifferentiateKernel<Real>{pass}, count);
     through.backward(launcher, pass, count);
-    launcher.launch(kernels::WeighKernel<Real>{cohort, jobs, uses_.data(), pass.g, weights_.data(),
-                                               uses_.factors()},
-                    count, count);
+    launch_all(launcher,
+               kernels::WeighKernel<Real>{cohort, jobs, uses_.data(), pass.g, weights_.data(),
+                                          uses_.factors()},
+               count);
     const kernels::AddKernel<Real> add{cohort.values,   jobs,   count,
                                        weights_.data(), pass.g, steps_.data()};
-    launcher.launch(add, count * add.blocks(), count * add.blocks());
+    launch_all(launcher, add, count * add.blocks());
   }
 
   Memory<Real> steps_, made_;

@@ -22,11 +22,16 @@ void reserve(Launcher& launcher, Memory& memory, std::size_t count) {
   memory = Memory(size);
 }
 
+/// Every one of so many blocks at once.
+template <class Launcher, class Kernel>
+void launch_all(Launcher& launcher, const Kernel& kernel, std::uint32_t count) {
+  launcher.launch(kernel, count, count);
+}
+
 /// numbers [count] = 0.
 template <class Real, class Launcher>
 void clear(Launcher& launcher, Real* numbers, std::uint64_t count) {
-  const std::uint32_t blocks = kernels::chunks(count);
-  launcher.launch(kernels::ClearKernel<Real>{numbers, count}, blocks, blocks);
+  launch_all(launcher, kernels::ClearKernel<Real>{numbers, count}, kernels::chunks(count));
 }
 
 /// A list on the host that goes to the device, or one that comes from there.

@@ -22,12 +22,11 @@ void evaluate_by_pass(Launcher& launcher, const kernels::Network<Real>& network,
     for (std::uint32_t done = 0; done < all; done += pass.together) {
       const std::uint32_t at_once = std::min(pass.together, all - done);
       const kernels::EvaluationPass<Real> of_jobs{pass, jobs, done, at_once};
-      launcher.launch(kernels::EvaluationBeginKernel<Real>{of_jobs, cohort}, pass.together,
-                      pass.together);
+      launch_all(launcher, kernels::EvaluationBeginKernel<Real>{of_jobs, cohort}, pass.together);
       const kernels::RowsKernel<Real> rows{pass, split};
-      launcher.launch(rows, at_once * rows.blocks(), at_once * rows.blocks());
+      launch_all(launcher, rows, at_once * rows.blocks());
       through.forward(launcher, pass, at_once, false);
-      launcher.launch(kernels::EvaluationLossKernel<Real>{of_jobs, split, parts}, at_once, at_once);
+      launch_all(launcher, kernels::EvaluationLossKernel<Real>{of_jobs, split, parts}, at_once);
     }
   };
   const auto all = [&](const kernels::Split& split, const kernels::RowList& list,
@@ -37,8 +36,8 @@ void evaluate_by_pass(Launcher& launcher, const kernels::Network<Real>& network,
     some(split, {evaluated, count, list, 0, first_part}, full * count, kernels::RowList::together);
     some(split, {evaluated, count, list, full, first_part + full}, rest > 0 ? count : 0, rest);
   };
-  launcher.launch(kernels::EvaluationParametersKernel<Real>{network, cohort, evaluated, parts},
-                  count, count);
+  launch_all(launcher, kernels::EvaluationParametersKernel<Real>{network, cohort, evaluated, parts},
+             count);
   all(network.train, network.train_rows, 0);
   all(network.test, network.test_rows, network.train_rows.parts());
 }

@@ -186,12 +186,12 @@ class NetworkPass {
     template <class Each>
     void each(std::uint32_t numbers, const kernels::Strip& strip = {}) const {
       const kernels::EachKernel<Real, Each> kernel{pass, layer, strip, numbers};
-      launcher.launch(kernel, count * kernel.blocks(), count * kernel.blocks());
+      launch_all(launcher, kernel, count * kernel.blocks());
     }
     template <class Sums>
     void add_up() const {
       const kernels::SumsKernel<Real, Sums> kernel{pass, layer};
-      launcher.launch(kernel, count * kernel.blocks(), count * kernel.blocks());
+      launch_all(launcher, kernel, count * kernel.blocks());
     }
     /// C = A B, or plus what was there.
     void multiply(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,

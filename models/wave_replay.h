@@ -269,11 +269,6 @@ class WaveReplay {
     copy(launcher, wave, lists.stores, true);
   }
 
-  template <class Kernel>
-  static void launch_all(Launcher& launcher, const Kernel& kernel, std::uint32_t count) {
-    launcher.launch(kernel, count, count);
-  }
-
   void copy(Launcher& launcher, const kernels::Wave<Real>& wave, const List<kernels::CopyJob>& list,
             bool to_slot) const {
     if (list.count == 0) return;
