@@ -2,7 +2,7 @@
 
 #include <boost/random/exponential_distribution.hpp>
 
-#include "sim/event_queue.h"
+#include "sim/engine/event_queue.h"
 #include "sim/random.h"
 
 namespace gradrace {

@@ -1,6 +1,6 @@
 #include <benchmark/benchmark.h>
 
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
 
 namespace gradrace {
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <vector>
 
-#include "models/block_device.h"
+#include "models/gpu/block_device.h"
 #include "models/softmax.h"
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
 
 namespace gradrace {
 

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "distributions/persistence.h"
+#include "distributions/cluster/persistence.h"
 #include "sim/catalog.h"
 #include "sim/distribution.h"
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "distributions/trace.h"
+#include "distributions/fit/trace.h"
 #include "sim/distribution.h"
 
 namespace gradrace {

@@ -5,10 +5,10 @@
 #include <variant>
 #include <vector>
 
-#include "models/dataset.h"
-#include "models/kernels/layer.h"
-#include "models/kernels/loss.h"
-#include "models/minibatch.h"
+#include "models/datasets/dataset.h"
+#include "models/layers/kernels/layer.h"
+#include "models/layers/kernels/loss.h"
+#include "models/sampling/minibatch.h"
 
 namespace gradrace {
 

@@ -2,10 +2,10 @@
 
 #include <vector>
 
-#include "models/activation.h"
-#include "models/padded_convolution.h"
-#include "models/pooling.h"
-#include "models/response_normalisation.h"
+#include "models/layers/activation.h"
+#include "models/layers/padded_convolution.h"
+#include "models/layers/pooling.h"
+#include "models/layers/response_normalisation.h"
 #include "models/supervised_model.h"
 #include "sim/random.h"
 

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "models/cifar10_full.h"
-#include "models/convolution.h"
-#include "models/dense_layers.h"
+#include "models/layers/convolution.h"
+#include "models/layers/dense_layers.h"
 #include "models/supervised_model.h"
 #include "sim/random.h"
 

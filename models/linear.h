@@ -3,7 +3,7 @@
 #include <memory>
 #include <optional>
 
-#include "models/loss.h"
+#include "models/layers/loss.h"
 #include "models/supervised.h"
 
 namespace gradrace {

@@ -2,7 +2,7 @@
 
 #include <string_view>
 
-#include "models/dense_layers.h"
+#include "models/layers/dense_layers.h"
 #include "models/supervised_model.h"
 #include "sim/random.h"
 

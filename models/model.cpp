@@ -3,8 +3,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "models/cpu_device.h"
-#include "models/cuda_device.h"
+#include "models/cpu/cpu_device.h"
+#include "models/gpu/cuda/cuda_device.h"
 
 namespace gradrace {
 

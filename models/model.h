@@ -9,9 +9,9 @@
 #include <string>
 
 #include "models/blueprint.h"
-#include "models/dataset.h"
-#include "models/minibatch.h"
-#include "models/statistics.h"
+#include "models/datasets/dataset.h"
+#include "models/optimiser/statistics.h"
+#include "models/sampling/minibatch.h"
 #include "sim/catalog.h"
 #include "sim/device.h"
 

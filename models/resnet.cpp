@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "models/activation.h"
-#include "models/batch_normalisation.h"
-#include "models/padded_convolution.h"
+#include "models/layers/activation.h"
+#include "models/layers/batch_normalisation.h"
+#include "models/layers/padded_convolution.h"
 #include "models/supervised_model.h"
 #include "sim/random.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "models/dataset.h"
+#include "models/datasets/dataset.h"
 #include "models/model.h"
 
 namespace gradrace {

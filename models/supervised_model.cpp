@@ -7,8 +7,8 @@
 #include <string>
 #include <utility>
 
-#include "models/augmentation.h"
-#include "models/permutation.h"
+#include "models/sampling/augmentation.h"
+#include "models/sampling/permutation.h"
 #include "sim/random.h"
 
 namespace gradrace {

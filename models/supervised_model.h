@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "models/batch.h"
-#include "models/dense.h"
-#include "models/loss.h"
-#include "models/minibatch.h"
+#include "models/layers/dense.h"
+#include "models/layers/loss.h"
+#include "models/sampling/batch.h"
+#include "models/sampling/minibatch.h"
 #include "models/supervised.h"
 
 namespace gradrace {

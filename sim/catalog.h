@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/fields.h"
+#include "sim/reading/fields.h"
 
 namespace gradrace {
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "tests/skip.h"
+#include "tests/support/skip.h"
 
 namespace gradrace {
 

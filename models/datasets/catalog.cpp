@@ -1,4 +1,4 @@
-#include "models/dataset.h"
+#include "models/datasets/dataset.h"
 
 namespace gradrace {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "models/dataset.h"
-#include "models/packed_file.h"
-#include "sim/reference.h"
+#include "models/datasets/dataset.h"
+#include "models/datasets/packed_file.h"
+#include "sim/reading/reference.h"
 
 namespace gradrace {
 namespace {

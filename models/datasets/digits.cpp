@@ -2,8 +2,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "models/dataset.h"
-#include "models/text_line.h"
+#include "models/datasets/dataset.h"
+#include "models/datasets/text_line.h"
 
 namespace gradrace {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "models/dataset.h"
-#include "models/packed_file.h"
+#include "models/datasets/dataset.h"
+#include "models/datasets/packed_file.h"
 
 namespace gradrace {
 namespace {
@@ -17,7 +17,8 @@ constexpr Page page{
     "idx",
     "Images and labels in the IDX format of MNIST: a folder with train-images-idx3-ubyte, "
     "train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, each plain or "
-    ".gz. A feature is a pixel / 255; the classes are 0 to the greatest label of the training rows.",
+    ".gz. A feature is a pixel / 255; the classes are 0 to the greatest label of the training "
+    "rows.",
     "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998",
     R"({"kind": "idx", "path": "../data/mnist"})"};
 

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "models/dataset.h"
-#include "models/labelled_rows.h"
-#include "models/text_line.h"
+#include "models/datasets/dataset.h"
+#include "models/datasets/labelled_rows.h"
+#include "models/datasets/text_line.h"
 
 namespace gradrace {
 namespace {

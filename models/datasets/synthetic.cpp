@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/dataset.h"
+#include "models/datasets/dataset.h"
 #include "sim/random.h"
 
 namespace gradrace {

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "models/dataset.h"
+#include "models/datasets/dataset.h"
 #include "sim/random.h"
-#include "sim/reference.h"
+#include "sim/reading/reference.h"
 
 namespace gradrace {
 namespace {

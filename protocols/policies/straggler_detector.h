@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/fields.h"
+#include "sim/reading/fields.h"
 
 namespace gradrace {
 

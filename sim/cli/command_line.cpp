@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "sim/cli/csv.h"
+#include "sim/cli/results/csv.h"
 #include "sim/cli/usage_error.h"
 
 namespace gradrace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/cli/scenario.h"
+#include "sim/cli/scenario/scenario.h"
 
 namespace gradrace {
 

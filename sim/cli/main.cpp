@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "sim/cli/command_line.h"
-#include "sim/cli/commands.h"
-#include "sim/cli/manifest.h"
+#include "sim/cli/commands/commands.h"
+#include "sim/cli/results/manifest.h"
 #include "sim/cli/usage_error.h"
-#include "sim/document.h"
-#include "sim/edit_distance.h"
+#include "sim/reading/document.h"
+#include "sim/reading/edit_distance.h"
 
 namespace gradrace {
 

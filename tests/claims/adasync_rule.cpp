@@ -1,4 +1,4 @@
-#include "tests/protocols/adasync_rule.h"
+#include "tests/support/adasync_rule.h"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "sim/cli/csv.h"
+#include "sim/cli/results/csv.h"
 #include "tests/claims/claim.h"
 
 using namespace gradrace;

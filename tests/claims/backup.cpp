@@ -10,8 +10,8 @@
 #include "tests/claims/serial.h"
 #include "tests/claims/steps.h"
 #include "tests/claims/stragglers.h"
-#include "tests/protocols/checks.h"
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
+#include "tests/support/schedule.h"
 
 using namespace gradrace;
 

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "sim/cli/csv.h"
+#include "sim/cli/results/csv.h"
 #include "tests/claims/claim.h"
 #include "tests/claims/delayed.h"
 #include "tests/claims/replicas.h"
 #include "tests/claims/steps.h"
 #include "tests/claims/stragglers.h"
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
 
 using namespace gradrace;
 

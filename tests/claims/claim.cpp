@@ -10,8 +10,8 @@
 #include <set>
 #include <sstream>
 
-#include "sim/cli/csv.h"
-#include "tests/skip.h"
+#include "sim/cli/results/csv.h"
+#include "tests/support/skip.h"
 
 namespace gradrace {
 

@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-#include "sim/cli/csv.h"
+#include "sim/cli/results/csv.h"
 #include "tests/claims/claim.h"
 #include "tests/claims/delayed.h"
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "sim/cli/csv.h"
-#include "tests/race_text.h"
+#include "sim/cli/results/csv.h"
+#include "tests/support/race_text.h"
 
 namespace gradrace {
 

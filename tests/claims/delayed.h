@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sim/run.h"
+#include "sim/engine/run.h"
 
 namespace gradrace {
 

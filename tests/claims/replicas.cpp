@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "sim/check.h"
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
 
 namespace gradrace {
 

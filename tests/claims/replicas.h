@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/cli/scenario.h"
-#include "sim/run.h"
-#include "tests/mean.h"
+#include "sim/cli/scenario/scenario.h"
+#include "sim/engine/run.h"
+#include "tests/support/mean.h"
 
 namespace gradrace {
 

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <vector>
 
-#include "models/minibatch.h"
+#include "models/sampling/minibatch.h"
 #include "models/softmax.h"
-#include "tests/models/reading.h"
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
+#include "tests/support/reading.h"
 
 namespace gradrace {
 

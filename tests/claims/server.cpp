@@ -7,7 +7,7 @@
 #include "tests/claims/claim.h"
 #include "tests/claims/steps.h"
 #include "tests/claims/stragglers.h"
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
 
 using namespace gradrace;
 

@@ -7,8 +7,8 @@
 
 #include "tests/claims/claim.h"
 #include "tests/claims/serial.h"
-#include "tests/protocols/checks.h"
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
+#include "tests/support/schedule.h"
 
 using namespace gradrace;
 

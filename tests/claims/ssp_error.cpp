@@ -4,10 +4,10 @@
 #include <cmath>
 #include <string>
 
-#include "sim/cli/csv.h"
+#include "sim/cli/results/csv.h"
 #include "tests/claims/claim.h"
 #include "tests/claims/replicas.h"
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
 
 using namespace gradrace;
 

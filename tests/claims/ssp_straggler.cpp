@@ -4,8 +4,8 @@
 #include <string>
 
 #include "tests/claims/claim.h"
-#include "tests/race_text.h"
-#include "tests/ssp_reads.h"
+#include "tests/support/race_text.h"
+#include "tests/support/ssp_reads.h"
 
 using namespace gradrace;
 

@@ -8,8 +8,8 @@
 
 #include "protocols/catalog.h"
 #include "tests/claims/claim.h"
-#include "tests/protocols/checks.h"
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
+#include "tests/support/schedule.h"
 
 using namespace gradrace;
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "sim/observer.h"
-#include "tests/mean.h"
+#include "tests/support/mean.h"
 
 namespace gradrace {
 

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <vector>
 
-#include "sim/cli/csv.h"
+#include "sim/cli/results/csv.h"
 #include "tests/claims/claim.h"
-#include "tests/mean.h"
-#include "tests/race_text.h"
+#include "tests/support/mean.h"
+#include "tests/support/race_text.h"
 
 using namespace gradrace;
 

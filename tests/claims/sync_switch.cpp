@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tests/claims/claim.h"
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
 
 using namespace gradrace;
 

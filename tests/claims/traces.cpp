@@ -5,11 +5,11 @@
 #include <numeric>
 #include <vector>
 
-#include "distributions/fit.h"
-#include "distributions/structure.h"
+#include "distributions/fit/fit.h"
+#include "distributions/fit/structure.h"
 #include "tests/claims/claim.h"
-#include "tests/race_text.h"
-#include "tests/skip.h"
+#include "tests/support/race_text.h"
+#include "tests/support/skip.h"
 
 using namespace gradrace;
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "tests/claims/claim.h"
-#include "tests/mean.h"
-#include "tests/race_text.h"
-#include "tests/skip.h"
+#include "tests/support/mean.h"
+#include "tests/support/race_text.h"
+#include "tests/support/skip.h"
 
 using namespace gradrace;
 

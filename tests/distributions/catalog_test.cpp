@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/distributions/laws.h"
+#include "tests/support/laws.h"
 
 namespace gradrace {
 namespace {

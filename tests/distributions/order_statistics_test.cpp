@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/distributions/laws.h"
+#include "tests/support/laws.h"
 
 namespace gradrace {
 namespace {

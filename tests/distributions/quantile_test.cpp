@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "distributions/breaks.h"
-#include "tests/distributions/laws.h"
+#include "tests/support/laws.h"
 
 namespace gradrace {
 namespace {

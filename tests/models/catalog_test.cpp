@@ -2,8 +2,8 @@
 
 #include <set>
 
-#include "models/cuda_device.h"
-#include "tests/models/reading.h"
+#include "models/gpu/cuda/cuda_device.h"
+#include "tests/support/reading.h"
 
 namespace gradrace {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "models/cnn.h"
-#include "tests/models/checks.h"
-#include "tests/models/reading.h"
+#include "tests/support/model_checks.h"
+#include "tests/support/reading.h"
 
 namespace gradrace {
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "models/mlp.h"
-#include "tests/models/checks.h"
+#include "tests/support/model_checks.h"
 
 namespace gradrace {
 

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "sim/cli/error_curve.h"
-#include "tests/mean.h"
-#include "tests/race_text.h"
+#include "sim/cli/results/error_curve.h"
+#include "tests/support/mean.h"
+#include "tests/support/race_text.h"
 
 using namespace gradrace;
 

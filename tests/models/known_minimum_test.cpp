@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
 
 namespace gradrace {
 

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "tests/models/checks.h"
+#include "tests/support/model_checks.h"
 
 namespace gradrace {
 

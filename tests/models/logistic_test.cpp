@@ -3,9 +3,9 @@
 #include <doctest/doctest.h>
 
 #include "models/softmax.h"
-#include "tests/models/checks.h"
-#include "tests/models/reading.h"
-#include "tests/skip.h"
+#include "tests/support/model_checks.h"
+#include "tests/support/reading.h"
+#include "tests/support/skip.h"
 
 namespace gradrace {
 

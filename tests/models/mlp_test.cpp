@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "models/minibatch.h"
+#include "models/sampling/minibatch.h"
 #include "models/softmax.h"
-#include "tests/models/checks.h"
-#include "tests/models/reading.h"
-#include "tests/skip.h"
+#include "tests/support/model_checks.h"
+#include "tests/support/reading.h"
+#include "tests/support/skip.h"
 
 namespace gradrace {
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "tests/models/checks.h"
+#include "tests/support/model_checks.h"
 
 namespace gradrace {
 

@@ -7,11 +7,11 @@
 #include <limits>
 #include <vector>
 
-#include "models/minibatch.h"
-#include "models/permutation.h"
-#include "tests/models/checks.h"
-#include "tests/models/reading.h"
-#include "tests/skip.h"
+#include "models/sampling/minibatch.h"
+#include "models/sampling/permutation.h"
+#include "tests/support/model_checks.h"
+#include "tests/support/reading.h"
+#include "tests/support/skip.h"
 
 namespace gradrace {
 

@@ -10,7 +10,7 @@
 #include "models/mlp.h"
 #include "models/resnet.h"
 #include "models/softmax.h"
-#include "tests/models/checks.h"
+#include "tests/support/model_checks.h"
 
 namespace gradrace {
 

@@ -4,9 +4,9 @@
 #include <map>
 #include <set>
 
-#include "sim/problem.h"
-#include "tests/protocols/adasync_rule.h"
-#include "tests/race_text.h"
+#include "sim/reading/problem.h"
+#include "tests/support/adasync_rule.h"
+#include "tests/support/race_text.h"
 
 using namespace gradrace;
 

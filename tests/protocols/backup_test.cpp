@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "distributions/order_statistics.h"
-#include "tests/protocols/checks.h"
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
+#include "tests/support/schedule.h"
 
 using namespace gradrace;
 

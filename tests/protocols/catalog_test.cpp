@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
 
 using namespace gradrace;
 

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "tests/protocols/checks.h"
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
+#include "tests/support/schedule.h"
 
 using namespace gradrace;
 

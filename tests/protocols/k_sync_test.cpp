@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "tests/protocols/checks.h"
+#include "tests/support/schedule.h"
 
 using namespace gradrace;
 

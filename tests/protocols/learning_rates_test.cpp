@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
 
 using namespace gradrace;
 

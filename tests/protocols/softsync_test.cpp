@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "tests/protocols/checks.h"
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
+#include "tests/support/schedule.h"
 
 using namespace gradrace;
 

@@ -2,9 +2,9 @@
 
 #include <limits>
 
-#include "tests/protocols/checks.h"
-#include "tests/race_text.h"
-#include "tests/ssp_reads.h"
+#include "tests/support/race_text.h"
+#include "tests/support/schedule.h"
+#include "tests/support/ssp_reads.h"
 
 using namespace gradrace;
 

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "protocols/policies/straggler_detector.h"
-#include "sim/cli/recorders.h"
+#include "sim/cli/results/recorders.h"
 #include "sim/random.h"
-#include "tests/protocols/checks.h"
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
+#include "tests/support/schedule.h"
 
 using namespace gradrace;
 

@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "protocols/switch_policy.h"
-#include "tests/protocols/checks.h"
-#include "tests/race_text.h"
+#include "tests/support/race_text.h"
+#include "tests/support/schedule.h"
 
 using namespace gradrace;
 

@@ -1,9 +1,9 @@
 """Fig 10: K-async and K-batch-async on MNIST."""
 
-from claims import Tolerance, disagrees, near, paired_difference, paired_ratio
-from figures import PLOTTED, Figure, Series, curve_series
+from reproduce.claims import Tolerance, disagrees, near, paired_difference, paired_ratio
+from reproduce.figures import PLOTTED, Figure, Series, curve_series
 from papers.laws import theorem_2
-from replicas import mean_at
+from reproduce.replicas import mean_at
 
 
 def fig10(outputs):

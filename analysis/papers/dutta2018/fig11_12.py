@@ -1,11 +1,11 @@
 """Figs 11 and 12: K-sync with small and large K on MNIST, against iterations and against time."""
 
 import numpy as np
-from claims import Sample, Tolerance, disagrees, holds, near, paired_difference, sample
-from figures import Figure, curve_series, plotted_series
-from outputs import digitised
+from reproduce.claims import Sample, Tolerance, disagrees, holds, near, paired_difference, sample
+from reproduce.figures import Figure, curve_series, plotted_series
+from reproduce.outputs import digitised
 from papers.laws import harmonic
-from replicas import smoothed
+from reproduce.replicas import smoothed
 
 KS_SYNC = {"2": "K = 2", "4": "K = 4", "8": "K = 8"}
 

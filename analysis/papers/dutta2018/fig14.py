@@ -1,8 +1,8 @@
 """Fig 14, its clock: what larger minibatches take."""
 
-from claims import Tolerance, near
-from figures import PLOTTED, SIMULATED, THEORY, Figure, Series
-from outputs import band_of, means
+from reproduce.claims import Tolerance, near
+from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
+from reproduce.outputs import band_of, means
 from papers.laws import harmonic
 
 

@@ -3,8 +3,8 @@
 from collections import defaultdict
 from itertools import pairwise
 
-from claims import holds
-from figures import Bar, Figure
+from reproduce.claims import holds
+from reproduce.figures import Bar, Figure
 
 
 def timelines(outputs):

@@ -1,7 +1,7 @@
 """Fig 5: how much faster async updates than sync, in the long run and, as plotted, from cold
 starts."""
 
-from claims import (
+from reproduce.claims import (
     Tolerance,
     above,
     all_near,
@@ -12,8 +12,8 @@ from claims import (
     paired_difference,
     paired_ratio,
 )
-from figures import PLOTTED, SIMULATED, THEORY, Figure, Series
-from outputs import band_of, digitised, law_of, means
+from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
+from reproduce.outputs import band_of, digitised, law_of, means
 from papers.laws import LAWS, NAME, speedup
 
 SHOWN = LAWS[:3]

@@ -2,9 +2,9 @@
 starts."""
 
 import numpy as np
-from claims import LONG_RUN, Tolerance, all_near, disagrees, holds, sample, scaled
-from figures import PLOTTED, SIMULATED, THEORY, Figure, Series
-from outputs import band_of, digitised, means, update_of
+from reproduce.claims import LONG_RUN, Tolerance, all_near, disagrees, holds, sample, scaled
+from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
+from reproduce.outputs import band_of, digitised, means, update_of
 from papers.laws import MEAN, NAME, order_statistic
 
 SIDES = ("pareto", "shifted-exponential")

@@ -1,9 +1,9 @@
 """Fig 7: bounds on the error against time, and errors that lie below them."""
 
 import numpy as np
-from bands import band, linear
-from claims import Sample, Tolerance, near, ordered
-from figures import PLOTTED, THEORY, Figure, Series, curve_series
+from plots.bands import band, linear
+from reproduce.claims import Sample, Tolerance, near, ordered
+from reproduce.figures import PLOTTED, THEORY, Figure, Series, curve_series
 
 CLOSED = "Fig 7 (closed form, no run)"
 BOUNDS = {"sync": "Lemma 2", "async": "Theorem 3"}

@@ -1,8 +1,8 @@
 """Fig 8: sync, K-batch-async and async on MNIST."""
 
-from claims import Tolerance, holds, near, ratio, sample
-from figures import Figure, curve_series, plotted_series
-from outputs import digitised
+from reproduce.claims import Tolerance, holds, near, ratio, sample
+from reproduce.figures import Figure, curve_series, plotted_series
+from reproduce.outputs import digitised
 
 FIG8 = {"sync": 1358.9, "k-batch-async": 250.0, "async": 62.5}
 

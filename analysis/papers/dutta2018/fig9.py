@@ -3,9 +3,9 @@
 import json
 
 import numpy as np
-from claims import Tolerance, all_near, holds, near, sample
-from figures import PLOTTED, SIMULATED, Figure, Series
-from outputs import digitised
+from reproduce.claims import Tolerance, all_near, holds, near, sample
+from reproduce.figures import PLOTTED, SIMULATED, Figure, Series
+from reproduce.outputs import digitised
 
 RATES = {"distance": "variable rate", "constant": "fixed rate"}
 

@@ -1,8 +1,8 @@
 """A quadratic with noise: floors of the error, and Lemma 2's bound on it."""
 
 import numpy as np
-from bands import band, linear
-from claims import (
+from plots.bands import band, linear
+from reproduce.claims import (
     Sample,
     Tolerance,
     above,
@@ -14,8 +14,8 @@ from claims import (
     paired_ratio,
     ratio,
 )
-from figures import SIMULATED, THEORY, Figure, Series
-from replicas import late
+from reproduce.figures import SIMULATED, THEORY, Figure, Series
+from reproduce.replicas import late
 
 
 def quadratic_key(row):

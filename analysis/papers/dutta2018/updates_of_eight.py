@@ -1,9 +1,9 @@
 """What an update takes of eight learners, and how stale it is: items 1 to 7 and 10."""
 
 import numpy as np
-from claims import LONG_RUN, Tolerance, all_near, holds, near, ordered, paired_difference, paired_ratio
-from figures import SIMULATED, THEORY, Figure, Series
-from outputs import band_of, means, update_of
+from reproduce.claims import LONG_RUN, Tolerance, all_near, holds, near, ordered, paired_difference, paired_ratio
+from reproduce.figures import SIMULATED, THEORY, Figure, Series
+from reproduce.outputs import band_of, means, update_of
 from papers.laws import LAWS, MEAN, NAME, harmonic, order_statistic, theorem_2
 
 KS = range(1, 9)

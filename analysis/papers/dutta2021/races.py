@@ -3,10 +3,10 @@
 import json
 
 import numpy as np
-from claims import above, holds, ordered, paired_difference, sample, skipped
-from figures import Figure, curve_series
-from outputs import Missing
-from replicas import first_at, late, mean_curve
+from reproduce.claims import above, holds, ordered, paired_difference, sample, skipped
+from reproduce.figures import Figure, curve_series
+from reproduce.outputs import Missing
+from reproduce.replicas import first_at, late, mean_curve
 
 SUMMARIES = "JSAIT 2021 (ordering, from summaries)"
 KS = (2, 4, 8)

@@ -3,9 +3,9 @@
 import json
 
 import numpy as np
-from claims import LONG_RUN, Sample, Tolerance, all_near, holds, is_above, near, ordered, sample
-from figures import THEORY, Figure, Series, curve_series
-from replicas import first_recorded, late
+from reproduce.claims import LONG_RUN, Sample, Tolerance, all_near, holds, is_above, near, ordered, sample
+from reproduce.figures import THEORY, Figure, Series, curve_series
+from reproduce.replicas import first_recorded, late
 
 SCENARIO = "does_a_growing_k_beat_every_fixed_k"
 SOURCE = "derived: the recursion on mean times"

@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-from claims import Sample, Tolerance, all_near, holds
-from figures import SIMULATED, THEORY, Figure, Series
+from reproduce.claims import Sample, Tolerance, all_near, holds
+from reproduce.figures import SIMULATED, THEORY, Figure, Series
 
 LEARNERS = 8
 SLOW, BATCH = ("k-sync", "k-async"), ("k-batch-sync", "k-batch-async")

@@ -3,7 +3,7 @@
 import math
 from itertools import pairwise
 
-from claims import (
+from reproduce.claims import (
     Sample,
     holds,
     is_above,
@@ -13,9 +13,9 @@ from claims import (
     rising,
     sample,
 )
-from figures import SIMULATED, Figure, Series, curve_series
-from outputs import band_of, means
-from replicas import first_recorded
+from reproduce.figures import SIMULATED, Figure, Series, curve_series
+from reproduce.outputs import band_of, means
+from reproduce.replicas import first_recorded
 
 SCENARIO = "which_bound_is_best"
 TARGET = 0.005

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from claims import (
+from reproduce.claims import (
     LONG_RUN,
     Sample,
     Tolerance,
@@ -15,8 +15,8 @@ from claims import (
     sample,
     scaled,
 )
-from figures import SIMULATED, THEORY, Figure, Series
-from outputs import band_of, law_of, means
+from reproduce.figures import SIMULATED, THEORY, Figure, Series
+from reproduce.outputs import band_of, law_of, means
 from papers.laws import harmonic, normal_maximum
 
 LEARNERS = 32

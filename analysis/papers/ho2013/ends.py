@@ -2,7 +2,7 @@
 
 import json
 
-from claims import Tolerance, all_near, holds, Sample
+from reproduce.claims import Tolerance, all_near, holds, Sample
 
 
 def ends(outputs):

@@ -7,9 +7,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
-from claims import Sample, Tolerance, all_near, holds, skipped
-from figures import SIMULATED, THEORY, Figure, Series
-from outputs import law_of
+from reproduce.claims import Sample, Tolerance, all_near, holds, skipped
+from reproduce.figures import SIMULATED, THEORY, Figure, Series
+from reproduce.outputs import law_of
 from papers.ho2013.clocks import LAWS, LEARNERS, TABLE
 
 ROUNDING = 2e-3  # of the timeline's times, whose unit is a millionth

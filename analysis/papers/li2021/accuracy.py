@@ -4,11 +4,11 @@ A1, A2, A4 and A5."""
 import json
 
 import numpy as np
-from claims import above, chance, holds, is_above, paired_difference
-from figures import PLOTTED, SIMULATED, Figure, Series
-from outputs import band_of, means
+from reproduce.claims import above, chance, holds, is_above, paired_difference
+from reproduce.figures import PLOTTED, SIMULATED, Figure, Series
+from reproduce.outputs import band_of, means
 from papers.li2021.trained import TASKS, accuracies, arm_of, gaps_figure, spread, told, within
-from replicas import jackknife
+from reproduce.replicas import jackknife
 
 # Share of the work done in BSP: accuracy in the released logs.
 LOGS = {

@@ -1,12 +1,12 @@
 """Accuracy and loss along the way: A6 and A7."""
 
 import numpy as np
-from claims import above, holds, is_above, nearest_to_0, paired_difference, sample
-from figures import PLOTTED, Figure, Series, curve_series
+from reproduce.claims import above, holds, is_above, nearest_to_0, paired_difference, sample
+from reproduce.figures import PLOTTED, Figure, Series, curve_series
 from papers.li2021.setups import ALL
 from papers.li2021.setups import accuracies as logged_curves
 from papers.li2021.trained import TASKS, arm_of, spread
-from replicas import first_at, jackknife, mean_at, mean_curve
+from reproduce.replicas import first_at, jackknife, mean_at, mean_curve
 
 SCENARIO = "setup1_what_happens_at_the_switch"
 TASK = TASKS[1]

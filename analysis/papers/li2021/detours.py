@@ -2,7 +2,7 @@
 
 import json
 
-from claims import above, chance, holds, paired_difference
+from reproduce.claims import above, chance, holds, paired_difference
 from papers.li2021.trained import TASKS, accuracies, gaps_figure
 
 SCENARIO = "scenario1_what_do_policies_cost_in_accuracy"

@@ -2,11 +2,11 @@
 
 from collections import defaultdict
 
-from claims import chance, holds, paired_ratio, sample
-from figures import LEVEL, SIMULATED, THEORY, Figure, Series, curve_series
+from reproduce.claims import chance, holds, paired_ratio, sample
+from reproduce.figures import LEVEL, SIMULATED, THEORY, Figure, Series, curve_series
 from papers.li2021.trained import arm_of
-from replicas import late
-from results import number
+from reproduce.replicas import late
+from plots.results import number
 
 SCENARIO = "setup3_who_diverges"
 TASK = "a quadratic in place of ResNet32 on CIFAR-10, eta h = 0.011, momentum 0.9"

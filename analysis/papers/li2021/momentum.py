@@ -2,10 +2,10 @@
 
 import json
 
-from claims import above, holds, is_above, nearest_to_0, paired_difference
-from figures import Figure, curve_series
+from reproduce.claims import above, holds, is_above, nearest_to_0, paired_difference
+from reproduce.figures import Figure, curve_series
 from papers.li2021.trained import accuracies, gaps_figure
-from replicas import mean_at
+from reproduce.replicas import mean_at
 
 SCENARIO = "setup1_which_momentum_after_the_switch"
 TASK = (

@@ -1,7 +1,7 @@
 """What the switch costs: items O1 and O2."""
 
-from claims import Sample, Tolerance, holds, near, ordered, paired_difference, skipped
-from figures import Table
+from reproduce.claims import Sample, Tolerance, holds, near, ordered, paired_difference, skipped
+from reproduce.figures import Table
 from papers.li2021.setups import SETUPS
 
 LOGS = "released logs"

@@ -3,8 +3,8 @@
 import json
 
 import numpy as np
-from claims import holds
-from figures import SIMULATED, Figure, Series
+from reproduce.claims import holds
+from reproduce.figures import SIMULATED, Figure, Series
 from papers.li2021.stragglers import DETECTOR, LOGS, POLICIES, policy_of
 
 

@@ -3,8 +3,8 @@
 import json
 
 import numpy as np
-from claims import chance, holds, paired_difference, paired_ratio, rising, sample
-from figures import Figure, curve_series
+from reproduce.claims import chance, holds, paired_difference, paired_ratio, rising, sample
+from reproduce.figures import Figure, curve_series
 from papers.li2021.trained import TASKS
 
 SCENARIO = "setup1_must_the_rate_follow_the_minibatch"

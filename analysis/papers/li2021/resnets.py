@@ -1,8 +1,8 @@
 """The networks themselves, where they were run: residual networks on CIFAR-10: A1, A3, A4, A8 and
 S3."""
 
-from claims import above, holds, paired_difference, skipped
-from outputs import Missing
+from reproduce.claims import above, holds, paired_difference, skipped
+from reproduce.outputs import Missing
 from papers.li2021.accuracy import SWITCH
 from papers.li2021.detours import policy
 from papers.li2021.momentum import UNCHANGED, ZERO, variant

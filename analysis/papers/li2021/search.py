@@ -1,8 +1,8 @@
 """The binary search for the switch point: items B1 to B4, by `gradrace search` with the accuracies
 of the released runs and simulated times."""
 
-from claims import Sample, Tolerance, all_near, holds, near
-from figures import LEVEL, PLOTTED, Figure, Series, Table
+from reproduce.claims import Sample, Tolerance, all_near, holds, near
+from reproduce.figures import LEVEL, PLOTTED, Figure, Series, Table
 from papers.li2021.setups import SETUPS
 
 LOGS = "released logs"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from outputs import digitised
+from reproduce.outputs import digitised
 
 LOGS, BARS = "released logs", "figures of normalised time"
 SETUPS = (1, 2, 3)

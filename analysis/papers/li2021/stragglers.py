@@ -2,7 +2,7 @@
 
 import json
 
-from claims import (
+from reproduce.claims import (
     Sample,
     Tolerance,
     above,
@@ -16,8 +16,8 @@ from claims import (
     paired_ratio,
     ratio,
 )
-from figures import PLOTTED, SIMULATED, Figure, Series, side_by_side
-from outputs import band_of, means
+from reproduce.figures import PLOTTED, SIMULATED, Figure, Series, side_by_side
+from reproduce.outputs import band_of, means
 from papers.li2021.setups import ALL, seconds
 
 LOGS, BARS = "released logs", "figure of stragglers"

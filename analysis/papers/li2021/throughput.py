@@ -1,9 +1,9 @@
 """Images a second, and how much times vary: items T2, T7 and T8."""
 
 import numpy as np
-from claims import Tolerance, holds, near, sample, skipped
-from figures import PLOTTED, SIMULATED, Figure, Series
-from outputs import band_of, means
+from reproduce.claims import Tolerance, holds, near, sample, skipped
+from reproduce.figures import PLOTTED, SIMULATED, Figure, Series
+from reproduce.outputs import band_of, means
 from papers.li2021.setups import ALL, IMAGES, LOGS, SETUPS, seconds
 
 WORKERS = (4, 8, 16)

@@ -2,9 +2,9 @@
 times."""
 
 import numpy as np
-from claims import Tolerance, holds, near, sample, skipped
-from figures import LEVEL, PLOTTED, SIMULATED, Figure, Series, side_by_side
-from outputs import band_of, digitised, means
+from reproduce.claims import Tolerance, holds, near, sample, skipped
+from reproduce.figures import LEVEL, PLOTTED, SIMULATED, Figure, Series, side_by_side
+from reproduce.outputs import band_of, digitised, means
 from papers.li2021.setups import ALL, LOGS, SETUPS, accuracies, scenario_of, share_of, shares_of
 
 # The highest accuracy of the logs' table that the mean curve of Sync-Switch reaches.

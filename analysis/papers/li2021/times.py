@@ -1,9 +1,9 @@
 """How long a run is that begins in BSP: items T1, T3 to T5."""
 
 import numpy as np
-from claims import Tolerance, all_near, disagrees, holds, near, ratio, sample, scaled
-from figures import PLOTTED, SIMULATED, THEORY, Figure, Series, side_by_side
-from outputs import band_of, means
+from reproduce.claims import Tolerance, all_near, disagrees, holds, near, ratio, sample, scaled
+from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series, side_by_side
+from reproduce.outputs import band_of, means
 from papers.li2021.setups import ALL, BARS, LOGS, SETUPS, scenario_of, seconds, share_of, shares_of
 
 # Where the paper switches, the range of the speed-up.

@@ -3,9 +3,9 @@
 import json
 
 import numpy as np
-from claims import paired_difference, sample
-from figures import PLOTTED, SIMULATED, Figure, Series
-from outputs import band_of, means
+from reproduce.claims import paired_difference, sample
+from reproduce.figures import PLOTTED, SIMULATED, Figure, Series
+from reproduce.outputs import band_of, means
 
 TASKS = {
     setup: f"setup {setup}, a perceptron of three layers on clusters, five sets of data, in place of {net}"

@@ -3,9 +3,9 @@
 import json
 
 import numpy as np
-from claims import Sample, Tolerance, holds, near, sample
-from figures import PLOTTED, SIMULATED, Figure, Series
-from outputs import band_of, means
+from reproduce.claims import Sample, Tolerance, holds, near, sample
+from reproduce.figures import PLOTTED, SIMULATED, Figure, Series
+from reproduce.outputs import band_of, means
 
 SOURCE = "TensorFlow, OSDI 2016, Fig 8 (from summaries)"
 BACKUPS = range(9)

@@ -2,11 +2,11 @@
 
 from itertools import pairwise
 
-from claims import holds, ratio, skipped
-from outputs import Missing, least
+from reproduce.claims import holds, ratio, skipped
+from reproduce.outputs import Missing, least
 from papers.pan2017.fig2 import ERRORS, delay_and_rate
 from papers.pan2017.fig8 import MACHINES
-from replicas import first_at, late, mean_curve
+from reproduce.replicas import first_at, late, mean_curve
 
 TARGET = 0.35  # test error on CIFAR-10
 

@@ -4,7 +4,7 @@ import math
 from itertools import pairwise
 
 import numpy as np
-from claims import (
+from reproduce.claims import (
     Tolerance,
     above,
     all_near,
@@ -15,9 +15,9 @@ from claims import (
     ratio,
     times,
 )
-from figures import PLOTTED, SIMULATED, THEORY, Figure, Series
-from outputs import band_of, least, means
-from replicas import late
+from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
+from reproduce.outputs import band_of, least, means
+from reproduce.replicas import late
 
 DELAYS = (0, 5, 15, 20, 50)
 ERRORS = {0: 0.36, 20: 0.47, 50: 0.79}  # test errors of the text, in percent

@@ -1,9 +1,9 @@
 """Figs 3 and 4: when the k-th of 100 gradients is there."""
 
 import numpy as np
-from claims import Tolerance, all_near, holds, near, sample
-from figures import PLOTTED, SIMULATED, THEORY, Figure, Series
-from outputs import band_of, means
+from reproduce.claims import Tolerance, all_near, holds, near, sample
+from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
+from reproduce.outputs import band_of, means
 from papers.pan2017 import latencies
 from papers.pan2017.latencies import WORKERS
 

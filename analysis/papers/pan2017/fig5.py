@@ -1,7 +1,7 @@
 """Fig 5: how many updates of N gradients until it converges."""
 
-from claims import holds
-from figures import PLOTTED, SIMULATED, THEORY, Figure, Series
+from reproduce.claims import holds
+from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
 from papers.pan2017.latencies import ITERATIONS, iterations
 from papers.pan2017.stand_in import NAME, TARGET, place_of
 

@@ -1,8 +1,8 @@
 """Fig 6: how many of 100 machines should be backups, as the paper estimates it."""
 
-from claims import Sample, holds, sample, times
-from figures import SIMULATED, THEORY, Figure, Series
-from outputs import band_of, means
+from reproduce.claims import Sample, holds, sample, times
+from reproduce.figures import SIMULATED, THEORY, Figure, Series
+from reproduce.outputs import band_of, means
 from papers.pan2017 import latencies
 from papers.pan2017.fig3_4 import arrivals
 from papers.pan2017.latencies import iterations, iterations_on_a_line

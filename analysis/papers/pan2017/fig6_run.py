@@ -4,9 +4,9 @@ import json
 import math
 from itertools import pairwise
 
-from claims import Sample, Tolerance, all_near, holds, near, ratio, scaled
-from figures import SIMULATED, THEORY, Figure, Series
-from outputs import band_of, means
+from reproduce.claims import Sample, Tolerance, all_near, holds, near, ratio, scaled
+from reproduce.figures import SIMULATED, THEORY, Figure, Series
+from reproduce.outputs import band_of, means
 from papers.pan2017 import latencies
 from papers.pan2017.fig6 import BEST, best_of, hours
 

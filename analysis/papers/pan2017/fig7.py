@@ -2,10 +2,10 @@
 
 import math
 
-from claims import above, holds, ordered, paired_difference
-from figures import Figure, curve_series
+from reproduce.claims import above, holds, ordered, paired_difference
+from reproduce.figures import Figure, curve_series
 from papers.pan2017.stand_in import place_of
-from replicas import late
+from reproduce.replicas import late
 
 NAME = "stand-in: quadratic, curvatures 1 and 0.04, N = 100, b = 6, rate that falls with the data"
 FACTORS = {0.00125: "x 1/4", 0.0025: "x 1/2", 0.005: "x 1", 0.01: "x 2"}

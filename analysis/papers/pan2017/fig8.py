@@ -1,11 +1,11 @@
 """Fig 8: sync with and without backups, and async, on three numbers of machines."""
 
 import numpy as np
-from claims import Sample, above, difference, holds, paired_difference, scaled
-from figures import SIMULATED, Figure, Series, curve_series
-from outputs import band_of, means
+from reproduce.claims import Sample, above, difference, holds, paired_difference, scaled
+from reproduce.figures import SIMULATED, Figure, Series, curve_series
+from reproduce.outputs import band_of, means
 from papers.pan2017.stand_in import NAME, TARGET, place_of
-from replicas import late, mean_curve
+from reproduce.replicas import late, mean_curve
 
 # Machines: gradients of an update with backups.
 MACHINES = {53: 50, 106: 100, 212: 200}

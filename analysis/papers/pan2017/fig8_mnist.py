@@ -1,9 +1,9 @@
 """Fig 8 on MNIST: sync with and without backups, and async, on three numbers of machines."""
 
 import numpy as np
-from claims import Sample, above, difference, holds, is_above, rising
+from reproduce.claims import Sample, above, difference, holds, is_above, rising
 from papers.pan2017.fig8 import MACHINES, Race, curves_figure, panels
-from replicas import first_at, jackknife, mean_curve
+from reproduce.replicas import first_at, jackknife, mean_curve
 
 NAME = "stand-in: mlp of 32 on MNIST"
 TARGETS = (0.085, 0.10, 0.12, 0.15)

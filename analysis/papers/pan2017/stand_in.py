@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-from claims import skipped
-from outputs import Missing
-from replicas import first_at, mean_curve
+from reproduce.claims import skipped
+from reproduce.outputs import Missing
+from reproduce.replicas import first_at, mean_curve
 
 NAME = "stand-in: quadratic, curvatures 1 and 0.1, momentum 0.5"
 # The loss that counts as converged: 1.55 times the 0.004 that small steps settle at.

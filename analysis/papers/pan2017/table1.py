@@ -1,6 +1,6 @@
 """Table 1: how stale async's gradients are."""
 
-from claims import Tolerance, near, skipped
+from reproduce.claims import Tolerance, near, skipped
 
 WORKERS = 40
 

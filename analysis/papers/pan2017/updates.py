@@ -4,8 +4,8 @@ import json
 from collections import Counter, defaultdict
 
 import numpy as np
-from claims import Tolerance, all_near, holds, near, skipped
-from replicas import mean_at
+from reproduce.claims import Tolerance, all_near, holds, near, skipped
+from reproduce.replicas import mean_at
 
 SCENARIO = "what_enters_an_update"
 PAPER = "section 3, Algorithms 3 and 4"

@@ -3,8 +3,8 @@
 import json
 from collections import Counter, defaultdict
 
-from claims import Tolerance, all_near, holds
-from outputs import law_of
+from reproduce.claims import Tolerance, all_near, holds
+from reproduce.outputs import law_of
 
 LEARNERS = 30
 

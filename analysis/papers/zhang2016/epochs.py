@@ -1,6 +1,6 @@
 """What updates that take time do to lambda-softsync: item 9."""
 
-from claims import (
+from reproduce.claims import (
     Sample,
     Tolerance,
     holds,
@@ -11,8 +11,8 @@ from claims import (
     paired_ratio,
     scaled,
 )
-from figures import SIMULATED, Figure, Series
-from outputs import band_of, means
+from reproduce.figures import SIMULATED, Figure, Series
+from reproduce.outputs import band_of, means
 
 ROWS = 50_000  # of CIFAR-10's training set
 SERVER = 0.0018

@@ -2,9 +2,9 @@
 
 import json
 
-from claims import Tolerance, against_one_run, all_near, holds, near, sample
-from figures import SIMULATED, Figure, Series
-from outputs import band_of, means
+from reproduce.claims import Tolerance, against_one_run, all_near, holds, near, sample
+from reproduce.figures import SIMULATED, Figure, Series
+from reproduce.outputs import band_of, means
 
 PAPER = "Fig 1"
 TABLE = "an independent simulation"

@@ -1,8 +1,8 @@
 """Fig 2: speed-up against the number of learners: item 8."""
 
-from claims import LONG_RUN, all_near, holds, ordered, paired_difference, paired_ratio
-from figures import PLOTTED, SIMULATED, THEORY, Figure, Series
-from outputs import band_of, means
+from reproduce.claims import LONG_RUN, all_near, holds, ordered, paired_difference, paired_ratio
+from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
+from reproduce.outputs import band_of, means
 from papers.laws import normal_maximum
 
 NAMES = {"hardsync": "SSGD (hardsync)", "softsync": "ASGD (1-softsync)"}

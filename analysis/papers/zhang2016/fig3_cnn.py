@@ -1,7 +1,7 @@
 """Fig 3 in full, where it was run: a CNN on CIFAR-10: item 5."""
 
-from claims import holds, skipped
-from outputs import Missing
+from reproduce.claims import holds, skipped
+from reproduce.outputs import Missing
 from papers.zhang2016.fig3_mnist import CHANCE, key, panels, spread, told
 
 TASK = "CNN on CIFAR-10, 140 epochs, lambda = 30, mu = 4"

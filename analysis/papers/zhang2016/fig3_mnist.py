@@ -3,8 +3,8 @@
 import json
 
 import numpy as np
-from claims import holds, is_above, ordered, paired_difference, times
-from figures import Figure, curve_series
+from reproduce.claims import holds, is_above, ordered, paired_difference, times
+from reproduce.figures import Figure, curve_series
 
 NS = (1, 2, 6, 15, 30)
 NAMES = ("hardsync", *(f"n = {n}" for n in NS))

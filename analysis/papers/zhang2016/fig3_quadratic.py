@@ -3,10 +3,10 @@
 import json
 
 import numpy as np
-from bands import band, linear
-from claims import Tolerance, all_near, holds, near, paired_difference, paired_ratio, rising
-from figures import SIMULATED, THEORY, Figure, Series, curve_series
-from replicas import late, mean_at
+from plots.bands import band, linear
+from reproduce.claims import Tolerance, all_near, holds, near, paired_difference, paired_ratio, rising
+from reproduce.figures import SIMULATED, THEORY, Figure, Series, curve_series
+from reproduce.replicas import late, mean_at
 
 ETA, MOMENTUM, DIMENSIONS, START = 0.012, 0.9, 25, 1.0
 PAPER = "Figs 3 and 4 (ordering)"

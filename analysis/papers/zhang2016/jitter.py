@@ -3,7 +3,7 @@
 import json
 from itertools import pairwise
 
-from claims import (
+from reproduce.claims import (
     LONG_RUN,
     Sample,
     all_near,
@@ -13,8 +13,8 @@ from claims import (
     paired_difference,
     paired_ratio,
 )
-from figures import SIMULATED, THEORY, Figure, Series
-from outputs import band_of, means
+from reproduce.figures import SIMULATED, THEORY, Figure, Series
+from reproduce.outputs import band_of, means
 from papers.laws import harmonic, normal_maximum
 from papers.zhang2016.fig1 import law_name
 

@@ -2,8 +2,8 @@
 
 import json
 
-from claims import holds, is_above, ordered, paired_difference, skipped, times
-from replicas import late
+from reproduce.claims import holds, is_above, ordered, paired_difference, skipped, times
+from reproduce.replicas import late
 
 COMPANION = "Gupta et al., ICDM 2016 (Rudra-adv*; ordering, from memory)"
 TASK = "lambda = 30, an update takes the server 0.02 of a minibatch"

@@ -1,8 +1,8 @@
 """Learners against minibatches: item 10."""
 
-from claims import holds
-from figures import SIMULATED, Figure, Series
-from outputs import band_of, means
+from reproduce.claims import holds
+from reproduce.figures import SIMULATED, Figure, Series
+from reproduce.outputs import band_of, means
 
 COMPANION = "Gupta et al., ICDM 2016 (ordering, from memory)"
 TASK = "softmax on MNIST in place of the CNN, 1 epoch, alpha0 / tau"

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/dataset.h"
-#include "tests/models/reading.h"
-#include "tests/skip.h"
-#include "tests/temporary_folder.h"
+#include "models/datasets/dataset.h"
+#include "tests/support/reading.h"
+#include "tests/support/skip.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gradrace {
 

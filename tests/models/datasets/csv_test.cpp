@@ -1,9 +1,9 @@
 #include <doctest/doctest.h>
 
-#include "models/dataset.h"
-#include "tests/models/checks.h"
-#include "tests/models/reading.h"
-#include "tests/temporary_folder.h"
+#include "models/datasets/dataset.h"
+#include "tests/support/model_checks.h"
+#include "tests/support/reading.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gradrace {
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "models/dataset.h"
-#include "tests/models/checks.h"
-#include "tests/models/reading.h"
-#include "tests/skip.h"
-#include "tests/temporary_folder.h"
+#include "models/datasets/dataset.h"
+#include "tests/support/model_checks.h"
+#include "tests/support/reading.h"
+#include "tests/support/skip.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gradrace {
 

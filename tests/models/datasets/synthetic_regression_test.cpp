@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "models/dataset.h"
-#include "tests/models/checks.h"
+#include "models/datasets/dataset.h"
+#include "tests/support/model_checks.h"
 
 namespace gradrace {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <vector>
 
-#include "models/dataset.h"
+#include "models/datasets/dataset.h"
 #include "models/softmax.h"
-#include "tests/models/reading.h"
+#include "tests/support/reading.h"
 
 namespace gradrace {
 

@@ -1,0 +1,139 @@
+"""Error and loss against simulated time and against updates."""
+
+import textwrap
+
+import numpy as np
+from plots import style
+from plots.bands import band, linear, step
+from matplotlib.ticker import LogLocator, NullFormatter
+
+AXES = {"time": "simulated time (unit of the runtime)", "update": "updates"}
+VALUES = {"test_error": "test error", "loss": "training loss"}
+# Replicas are evaluated at the same times but, their runtimes being random, never at the same
+# updates, where steps would make a saw of the mean.
+INTERPOLATE = {"time": step, "update": linear}
+DIVERGED = "diverged"
+
+
+def curve(run, x, y):
+    """The finite evaluations of a run as arrays, None where there are none."""
+    at, value = np.array(run.curve[x]), np.array(run.curve[y])
+    finite = np.isfinite(at) & np.isfinite(value)
+    return (at[finite], value[finite]) if finite.any() else None
+
+
+def has_values(results, y):
+    """Is there anything of column y to draw?"""
+    return any(
+        curve(run, "time", y) for point in results.points.values() for run in point.runs.values()
+    )
+
+
+def is_watched(results):
+    """Was any run evaluated between its start and its end?"""
+    return any(
+        len(run.curve["time"]) > 2
+        for point in results.points.values()
+        for run in point.runs.values()
+    )
+
+
+def kept_curves(point, x, y):
+    """The curves of the replicas that did not diverge; where all did, as far as they are finite."""
+    runs = list(point.runs.values())
+    kept = [run for run in runs if run.status != DIVERGED] or runs
+    found = [curve(run, x, y) for run in kept]
+    return [one for one in found if one is not None]
+
+
+def legend_label(point):
+    """The point's label, and how many of its runs diverged (not in the mean, unless all did)."""
+    diverged = sum(run.status == DIVERGED for run in point.runs.values())
+    note = f"\n({diverged} of {len(point.runs)} diverged)" if diverged else ""
+    return textwrap.fill(point.label, 30) + note
+
+
+def draw_point(axes, index, point, x, y):
+    """Draws mean and band of a point: solid while all its replicas run, faint where some have
+    ended. Returns the Band, None where there is nothing finite to draw."""
+    looks = style.line_style(index)
+    curves = kept_curves(point, x, y)
+    if not curves:
+        axes.plot([], [], label=legend_label(point), **looks)
+        return None
+    found = band(curves, INTERPOLATE[x])
+    whole = found.running == len(curves)
+    tail = np.maximum.accumulate(~whole) | np.append(~whole[1:], False)
+    axes.plot(found.x[whole], found.mean[whole], label=legend_label(point), linewidth=1.6, **looks)
+    axes.plot(found.x[tail], found.mean[tail], alpha=0.35, linewidth=1.2, **looks)
+    low, high = found.mean - found.error, found.mean + found.error
+    for part, alpha in ((whole, 0.2), (tail, 0.07)):
+        axes.fill_between(
+            found.x, low, high, where=part, color=looks["color"], alpha=alpha, linewidth=0
+        )
+    return found
+
+
+def draw_theory(axes, results, x):
+    """Draws what theory says of the points' losses: thin lines, black and dashed where exact, else
+    dotted in the point's colour; one entry in the legend for each kind."""
+    kinds = {}
+    for index, point in enumerate(results.points.values()):
+        for (basis, source), curve in point.theory.items():
+            looks = {"color": style.line_style(index)["color"], "linestyle": ":"}
+            if basis == "exact":
+                looks = {"color": style.BLACK, "linestyle": (0, (4, 3))}
+            axes.plot(curve[x], curve["loss"], linewidth=0.9, label="_theory", **looks)
+            kinds[f"theory: {source} ({basis})"] = looks["linestyle"]
+    for label, dashes in kinds.items():
+        label += "\nat the mean times of updates" if x == "time" else ""
+        axes.plot([], [], label=label, linewidth=0.9, color=style.BLACK, linestyle=dashes)
+
+
+def set_scale(axes, bands):
+    """A logarithmic axis where the means span more than a factor of 5 (and none is 0), within the
+    means' reach."""
+    means = np.concatenate([one.mean for one in bands])
+    low, high = means.min(), means.max()
+    if low > 0 and high > 5 * low:
+        top = max(np.nanmax(np.append(one.mean + one.error, one.mean)) for one in bands)
+        axes.set_yscale("log", nonpositive="clip")
+        axes.set_ylim(low / 1.3, top * 1.2)
+        if high < 1000 * low:
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def legend_title(results, bands):
+    """Says what line and band are."""
+    replicas = max(len(point.runs) for point in results.points.values())
+    if replicas == 1:
+        return "one run each"
+    words = f"mean of {replicas} replicas,\nband \u00b1 1 standard error"
+    some_ended = any(one.running.min() < one.running.max() for one in bands)
+    return words + ",\nfaint: some have ended" if some_ended else words
+
+
+def draw_curves(results, x, y):
+    """The figure of column y against column x of curve.csv, one line for each point."""
+    figure = style.new_figure(results, max(4.8, 1.2 + 0.22 * len(results.points)))
+    axes = figure.add_subplot()
+    drawn = [draw_point(axes, i, point, x, y) for i, point in enumerate(results.points.values())]
+    bands = [one for one in drawn if one is not None]
+    if y == "loss":
+        draw_theory(axes, results, x)
+    if bands:
+        set_scale(axes, bands)
+    axes.set_xlabel(AXES[x])
+    axes.set_ylabel(VALUES[y])
+    axes.set_xlim(left=0)
+    axes.legend(
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.01),
+        title=legend_title(results, bands),
+        alignment="left",
+        frameon=False,
+        handlelength=2.6,
+    )
+    return figure

@@ -1,0 +1,237 @@
+"""How well families of runtime laws fit measured times, and how these differ between learners and
+persist: from the output folder of gradrace fit."""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from plots import style
+from plots.results import ResultsError, read_records
+
+SHOWN_FAMILIES = 3
+MOST_LEARNERS = 24
+MOST_LAGS = 40
+
+
+@dataclass
+class Fit:
+    """An output folder: the title, what fit.json says, the families with the lowest AIC first, their
+    quantiles (p and x), and by learner the times and the times over the learner's mean."""
+
+    title: str
+    facts: dict
+    families: list
+    quantiles: dict
+    times: dict
+    evened: dict
+
+    @property
+    def fitted_times(self):
+        """What the families were fitted to."""
+        return np.concatenate(list((self.evened if self.facts["evened"] else self.times).values()))
+
+
+def by_key(rows, key, *columns):
+    """{key: one array for each column}, in the order of the rows."""
+    found = {}
+    for row in rows:
+        for values, column in zip(found.setdefault(row[key], [[] for _ in columns]), columns):
+            values.append(float(row[column]))
+    return {name: [np.array(values) for values in lists] for name, lists in found.items()}
+
+
+def read_fit(folder):
+    """Everything the plots need of the output folder of a fit; raises ResultsError."""
+    folder = Path(folder)
+    try:
+        facts = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
+        families = [row["family"] for row in read_records(folder / "fit.csv")]
+        quantiles = by_key(read_records(folder / "quantiles.csv"), "family", "p", "quantile")
+        sample = by_key(read_records(folder / "sample.csv"), "learner", "time", "evened")
+        title = f"{Path(facts['file']).name}: {facts['words'].split(';')[0]}"
+        return Fit(
+            title,
+            facts,
+            families,
+            quantiles,
+            {name: times for name, (times, _) in sample.items()},
+            {name: evened for name, (_, evened) in sample.items()},
+        )
+    except (ValueError, KeyError) as problem:
+        raise ResultsError(
+            f"{folder}: cannot be read: {type(problem).__name__}: {problem}"
+        ) from problem
+
+
+def density(p, x):
+    """Middles and heights of the density between the quantiles x of p, where they rise."""
+    rising = np.diff(x) > 0
+    middle = (x[1:] + x[:-1]) / 2
+    return middle[rising], (np.diff(p)[rising] / np.diff(x)[rising])
+
+
+def shown_range(times):
+    """The ends of an axis that holds nearly all times, far ones not."""
+    low, high = np.quantile(times, [0.002, 0.998])
+    margin = 0.15 * (high - low)
+    return max(0, low - margin), high + margin
+
+
+def draw_densities(axes, fit):
+    """A histogram of the times and the densities of the best families."""
+    times = fit.fitted_times
+    low, high = shown_range(times)
+    inside = times[(times >= low) & (times <= high)]
+    bins = min(60, max(10, round(2 * len(inside) ** (1 / 3))))
+    heights, edges = np.histogram(inside, bins, (low, high))
+    heights = heights / len(times) / np.diff(edges)
+    axes.stairs(heights, edges, fill=True, color=style.GREY, label="measured")
+    for i, family in enumerate(fit.families[:SHOWN_FAMILIES]):
+        axes.plot(*density(*fit.quantiles[family]), label=family, **family_style(i))
+    axes.set_xlim(low, high)
+    axes.set_ylim(0, 1.35 * heights.max())
+    beyond = 1 - len(inside) / len(times)
+    note = f"\n({100 * beyond:.2g} % lie beyond)" if beyond else ""
+    axes.set_xlabel(times_label(fit) + note)
+    axes.set_ylabel("density")
+    axes.legend(frameon=False)
+
+
+def times_label(fit):
+    """What the fitted times are."""
+    made = ", learners' means made equal" if fit.facts["evened"] else ""
+    return f"{fit.facts['column']}{made}"
+
+
+def family_style(index):
+    """Curves that lie on each other are told apart by their dashes too."""
+    return {"color": style.COLOURS[index], "linestyle": style.LINES[index], "linewidth": 1.6}
+
+
+def draw_quantiles(axes, fit):
+    """Quantiles of the best families against those of the times: on the diagonal where they fit."""
+    times = fit.fitted_times
+    ends = []
+    for i, family in enumerate(fit.families[:SHOWN_FAMILIES]):
+        p, x = fit.quantiles[family]
+        measured = np.quantile(times, p, method="inverted_cdf")
+        axes.plot(x, measured, label=family, **family_style(i))
+        ends += [x.min(), x.max(), measured.min(), measured.max()]
+    low, high = min(ends), max(ends)
+    axes.axline((low, low), slope=1, color=style.BLACK, linewidth=0.8, zorder=1)
+    margin = 0.03 * (high - low)
+    axes.set(xlim=(low - margin, high + margin), ylim=(low - margin, high + margin))
+    axes.set_xlabel("quantile of the family")
+    axes.set_ylabel("quantile as measured")
+    axes.legend(frameon=False, loc="upper left")
+
+
+def draw_fit(fit):
+    """The figure of the families."""
+    figure = style.new_figure(fit, 4.3)
+    left, right = figure.subplots(1, 2)
+    draw_densities(left, fit)
+    draw_quantiles(right, fit)
+    return figure
+
+
+def autocorrelation(series, lags):
+    """Of several series about 1, together: lags 0 to `lags`."""
+    whole = sum(((x - 1) ** 2).sum() for x in series)
+    return np.array(
+        [
+            sum(((x[lag:] - 1) * (x[: len(x) - lag] - 1)).sum() for x in series) / whole
+            for lag in range(lags + 1)
+        ]
+    )
+
+
+def fitted_autocorrelation(facts, lags):
+    """What the printed cluster's persistence gives, None where it has none: Cov / mean^2 is
+    exp(sd^2 correlation^lag) - 1."""
+    persistence = facts["cluster"].get("persistence")
+    if not persistence:
+        return None
+    lag = np.arange(lags + 1)
+    covariance = np.expm1(persistence["sd"] ** 2 * persistence["correlation"] ** lag)
+    variation = facts["variation_within" if facts["evened"] else "variation"]
+    covariance[0] = variation**2
+    return covariance / variation**2
+
+
+def draw_series(axes, fit):
+    """The times of each learner, in their order."""
+    for i, (name, times) in enumerate(list(fit.times.items())[:MOST_LEARNERS]):
+        axes.plot(times, linewidth=0.8, label=name or "times", **style.line_style(i))
+    axes.set_xlabel("row of the learner")
+    axes.set_ylabel(fit.facts["column"])
+    axes.margins(x=0.01)
+    if 1 < len(fit.times) <= 12:
+        axes.legend(
+            title=fit.facts["learner_column"],
+            loc="upper left",
+            bbox_to_anchor=(1, 1.03),
+            frameon=False,
+            handlelength=1.5,
+        )
+
+
+def draw_autocorrelation(axes, fit):
+    """Of each learner (thin), of all (thick) and of the fitted law (dashed), against the lag."""
+    series = [times / times.mean() for times in fit.times.values()]
+    varying = [x for x in series if np.ptp(x) > 0]
+    lags = max(1, min([MOST_LAGS, *(len(x) // 3 for x in varying)]))
+    for x in varying[:MOST_LEARNERS] if len(varying) > 1 else []:
+        axes.plot(autocorrelation([x], lags), color=style.GREY, linewidth=0.7)
+    if varying:
+        axes.plot(autocorrelation(varying, lags), color=style.BLUE, linewidth=2, label="measured")
+    fitted = fitted_autocorrelation(fit.facts, lags)
+    if fitted is not None:
+        axes.plot(fitted, color=style.VERMILION, linestyle="--", linewidth=1.6, label="fitted")
+    chance = 2 / math.sqrt(sum(len(x) for x in series))
+    axes.axhspan(-chance, chance, color=style.BLACK, alpha=0.12, linewidth=0)
+    axes.set_xlabel("lag (rows); thin: each learner, band: chance")
+    axes.set_ylabel("autocorrelation")
+    axes.set_xlim(0, lags)
+    axes.legend(frameon=False)
+
+
+def draw_learners(axes, fit):
+    """Quartiles and far times of each learner."""
+    shown = dict(list(fit.times.items())[:MOST_LEARNERS])
+    names = [name or "all" for name in shown]
+    axes.boxplot(
+        list(shown.values()),
+        tick_labels=names,
+        widths=0.6,
+        flierprops={"markersize": 2, "markeredgecolor": style.GREY},
+        medianprops={"color": style.VERMILION},
+    )
+    axes.set_xlabel(fit.facts["learner_column"] or "one learner")
+    axes.set_ylabel(fit.facts["column"])
+    axes.grid(axis="x", visible=False)
+
+
+def draw_persistence(fit):
+    """The figure of the learners: their times in order, how these hang together, how they differ."""
+    figure = style.new_figure(fit, 6.4)
+    panels = figure.subplot_mosaic([["series", "series"], ["autocorrelation", "learners"]])
+    draw_series(panels["series"], fit)
+    draw_autocorrelation(panels["autocorrelation"], fit)
+    draw_learners(panels["learners"], fit)
+    return figure
+
+
+def draw_folder(folder):
+    """The figures of a fit's output folder by name, and what they leave out."""
+    fit = read_fit(folder)
+    more = len(fit.times) > MOST_LEARNERS
+    notes = [f"{len(fit.times)} learners: the first {MOST_LEARNERS} are shown"] if more else []
+    figures = {"persistence": draw_persistence(fit)}
+    if fit.families:
+        figures = {"fit": draw_fit(fit), **figures}
+    else:
+        notes.append("a learner's times do not vary: plot of the families left out")
+    return figures, notes

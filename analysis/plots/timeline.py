@@ -1,0 +1,153 @@
+"""The first updates as a timeline: what each learner computed, what became of it, and when the
+server updated."""
+
+import textwrap
+from collections import defaultdict
+
+from plots import style
+
+MICROSECONDS = 1e6
+MOST_POINTS = 6
+MOST_LEARNERS = 32
+MOST_LINES = 40  # update lines in front of the bars; more of them go behind
+UPDATES = 5
+
+BEYOND = "past the recording"
+BEYOND_LOOKS = {"facecolor": "0.95", "hatch": "xx", "edgecolor": "0.85", "linewidth": 0}
+
+# fate in the trace: (words of the legend, colour, hatch)
+FATES = {
+    "used": ("used in an update", style.SKY, None),
+    "waiting": ("delivered, not yet used", style.BLUE, None),
+    "dropped": ("dropped on arrival", style.ORANGE, "...."),
+    "cancelled": ("cancelled", style.VERMILION, "////"),
+    "lost": ("lost with its learner", style.PURPLE, "xxxx"),
+    "in flight": ("in flight at the end", style.GREY, None),
+}
+
+
+def gradients(events):
+    """{point: {(learner, fate): [(start, duration)]}}, in units of simulated time."""
+    found = defaultdict(lambda: defaultdict(list))
+    for event in events:
+        if event["ph"] == "X" and event["cat"] == "gradient":
+            span = (event["ts"] / MICROSECONDS, event["dur"] / MICROSECONDS)
+            found[event["pid"]][event["tid"] - 1, event["args"]["fate"]].append(span)
+    return found
+
+
+def update_times(events):
+    """{point: [times of its updates]}: version w3 begins with update 3."""
+    found = defaultdict(list)
+    for event in events:
+        if event["ph"] == "X" and event["cat"] == "version" and event["name"] != "w0":
+            found[event["pid"]].append(event["ts"] / MICROSECONDS)
+    return {point: sorted(times) for point, times in found.items()}
+
+
+def recorded_until(events):
+    """{point: where its trace ends}: at the run's end, or before where only its start was kept."""
+    found = defaultdict(float)
+    for event in events:
+        if event["ph"] == "X":
+            end = (event["ts"] + event["dur"]) / MICROSECONDS
+            found[event["pid"]] = max(found[event["pid"]], end)
+    return found
+
+
+def window(bars, updates, points):
+    """The end of the common time axis: by then every point has made UPDATES updates, or all of its
+    own."""
+    ends = [updates[p][min(UPDATES, len(updates[p])) - 1] for p in points if p in updates]
+    if ends:
+        return 1.03 * max(ends)
+    return max(
+        start + length for p in points for spans in bars[p].values() for start, length in spans
+    )
+
+
+def learners_of(bars):
+    """How many learners a point has in the trace."""
+    return 1 + max(learner for learner, _ in bars)
+
+
+def draw_panel(axes, bars, updates, last, end):
+    """Draws one point up to the time end, shaded where its trace (to the time last) says nothing;
+    returns the fates that are to be seen."""
+    seen = set()
+    if last < end:
+        seen.add(BEYOND)
+        axes.axvspan(last, end, **BEYOND_LOOKS)
+    for (learner, fate), spans in bars.items():
+        spans = [span for span in spans if span[0] < end]
+        if spans and learner < MOST_LEARNERS:
+            seen.add(fate)
+            _, colour, hatch = FATES[fate]
+            axes.broken_barh(
+                spans,
+                (learner - 0.4, 0.8),
+                facecolor=colour,
+                hatch=hatch,
+                edgecolor="white",
+                linewidth=0.6,
+            )
+    times = [time for time in updates if time <= end]
+    looks = (
+        {"linewidth": 1.1, "zorder": 3}
+        if len(times) <= MOST_LINES
+        else {"linewidth": 0.6, "zorder": 0.5}
+    )
+    axes.vlines(times, 0, 1, transform=axes.get_xaxis_transform(), color=style.BLACK, **looks)
+    return seen
+
+
+def label_panel(axes, label, learners, updates):
+    """Title and learner axis of a panel."""
+    shown = min(learners, MOST_LEARNERS)
+    axes.set_title(
+        textwrap.shorten(f"{label}: {updates} updates shown", 100, placeholder="..."),
+        loc="left",
+        fontsize=9.5,
+    )
+    axes.set_ylim(shown - 0.4, -0.6)
+    axes.set_yticks(range(0, shown, 1 if shown <= 8 else 4))
+    axes.set_ylabel("learner" if shown == learners else f"learner (of {learners})", fontsize=9)
+    axes.grid(visible=False)
+
+
+def draw_legend(figure, seen):
+    """The legend of the fates to be seen and of the update lines, under the panels."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles = [
+        Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=words)
+        for fate, (words, colour, hatch) in FATES.items()
+        if fate in seen
+    ]
+    if BEYOND in seen:
+        handles.append(Patch(label=BEYOND, **BEYOND_LOOKS))
+    handles.append(Line2D([], [], color=style.BLACK, linewidth=1.1, label="update"))
+    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4), frameon=False)
+
+
+def draw_timeline(results):
+    """The figure, None where there is no trace or nothing in it."""
+    bars = gradients(results.trace or [])
+    points = [point for point in results.points if bars.get(point)][:MOST_POINTS]
+    if not points:
+        return None
+    updates, last = update_times(results.trace), recorded_until(results.trace)
+    end = window(bars, updates, points)
+    learners = [learners_of(bars[p]) for p in points]
+    heights = [0.55 + 0.11 * min(max(n, 6), MOST_LEARNERS) for n in learners]
+    figure = style.new_figure(results, 1.2 + sum(heights))
+    panels = figure.subplots(len(points), 1, sharex=True, squeeze=False, height_ratios=heights).flat
+    seen = set()
+    for axes, p, n in zip(panels, points, learners):
+        seen |= draw_panel(axes, bars[p], updates.get(p, []), last[p], end)
+        label_panel(axes, results.points[p].label, n, sum(t <= end for t in updates.get(p, [])))
+        axes.set_xlim(0, end)
+    axes.set_xlabel("simulated time (unit of the runtime)")
+    draw_legend(figure, seen)
+    return figure

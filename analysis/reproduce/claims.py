@@ -1,0 +1,258 @@
+"""Claims of a paper against what was measured: verdicts, and the table of them."""
+
+import csv
+import io
+import math
+from dataclasses import astuple, dataclass, field, fields
+from itertools import pairwise
+
+import numpy as np
+from reproduce.student import standard_errors
+from plots.whole import write_whole
+
+PASS, FAIL, SKIPPED, INCONSISTENT = "pass", "fail", "skipped", "paper-inconsistent"
+
+
+@dataclass
+class Claim:
+    """A row of claims.csv."""
+
+    id: str
+    source: str
+    claim: str
+    expected: str
+    tolerance: str
+    measured: str
+    verdict: str
+
+
+@dataclass
+class Sample:
+    """A mean over replicas, its standard error (0 where it has none), the degrees of freedom that
+    error is estimated with, and the values of the replicas where they are known."""
+
+    mean: float
+    error: float = 0.0
+    freedom: float = math.inf
+    values: np.ndarray | None = field(default=None, repr=False, compare=False)
+
+    def __str__(self):
+        return f"{self.mean:.5g}" + (f" (se {self.error:.2g})" if self.error > 0 else "")
+
+
+def sample(values):
+    """The Sample of one value a replica."""
+    values = np.asarray(values, float)
+    if len(values) == 1:
+        return Sample(float(values[0]), values=values)
+    error = values.std(ddof=1) / math.sqrt(len(values))
+    return Sample(float(values.mean()), float(error), len(values) - 1, values)
+
+
+def freedom_of_sum(*parts):
+    """Welch and Satterthwaite's degrees of freedom; parts: (standard error, its freedom)."""
+    fourth = sum(error**4 / freedom for error, freedom in parts)
+    return sum(error**2 for error, _ in parts) ** 2 / fourth if fourth > 0 else math.inf
+
+
+def ratio(one, other):
+    """The Sample of the quotient of two independent ones."""
+    mean = one.mean / other.mean
+    parts = [(abs(mean) * part.error / abs(part.mean), part.freedom) for part in (one, other)]
+    return Sample(mean, math.hypot(*(error for error, _ in parts)), freedom_of_sum(*parts))
+
+
+def difference(one, other):
+    """The Sample of the difference of two independent ones."""
+    parts = [(part.error, part.freedom) for part in (one, other)]
+    error = math.hypot(one.error, other.error)
+    return Sample(one.mean - other.mean, error, freedom_of_sum(*parts))
+
+
+def paired_difference(one, other):
+    """The Sample of the difference of two whose replicas share their seeds."""
+    assert len(one.values) == len(other.values)
+    return sample(one.values - other.values)
+
+
+def paired_ratio(one, other):
+    """The Sample of the quotient of the means of two whose replicas share their seeds; its error,
+    and the values of the replicas, are those of one - quotient x other."""
+    assert len(one.values) == len(other.values)
+    mean = one.mean / other.mean
+    return sample(mean + (one.values - mean * other.values) / other.mean)
+
+
+def scaled(samples, factor):
+    """{key: Sample}, each times a number."""
+    return {key: times(one, factor) for key, one in samples.items()}
+
+
+def times(one, factor):
+    """The Sample times a number."""
+    values = None if one.values is None else factor * one.values
+    return Sample(factor * one.mean, abs(factor) * one.error, one.freedom, values)
+
+
+def against_one_run(one, unit):
+    """A mean of replicas for comparison with a single run of the same size that is rounded to
+    multiples of `unit`: its error is that of their difference."""
+    error = math.hypot(one.error * math.sqrt(one.freedom + 2), unit / math.sqrt(12))
+    return Sample(one.mean, error, one.freedom)
+
+
+def chance(one, errors):
+    """How far the mean of a Sample comes from what it estimates as seldom as a normal variable does
+    by so many standard errors: few replicas tell little of their own error."""
+    return standard_errors(errors, one.freedom) * one.error if one.error else 0.0
+
+
+@dataclass
+class Tolerance:
+    """How far a measured value may lie: the largest of these."""
+
+    relative: float = 0.0
+    absolute: float = 0.0
+    errors: float = 0.0  # standard errors, by Student's t
+    most: float = math.inf  # those at most, relative: one wild replica makes them as large as its harm
+
+    def bound(self, expected, measured):
+        by_chance = chance(measured, self.errors)
+        if by_chance:
+            by_chance = min(by_chance, self.most * abs(expected))
+        return max(self.relative * abs(expected), self.absolute, by_chance)
+
+    def __str__(self):
+        words = []
+        if self.relative:
+            words.append(f"{100 * self.relative:g} %")
+        if self.absolute:
+            words.append(f"{self.absolute:g}")
+        if self.errors:
+            most = f" (at most {100 * self.most:g} %)" if math.isfinite(self.most) else ""
+            words.append(f"{self.errors:g} standard errors{most}")
+        return " or ".join(words)
+
+
+# For means over long runs.
+LONG_RUN = Tolerance(relative=0.01, errors=4, most=0.1)
+
+
+def verdict(is_met):
+    return PASS if is_met else FAIL
+
+
+def in_units(distance, bound):
+    """distance / bound; infinite for what is no number and for any distance where nothing is
+    tolerated."""
+    if math.isnan(distance) or math.isnan(bound):
+        return math.inf
+    if bound > 0:
+        return distance / bound if math.isfinite(distance) else distance
+    return math.copysign(math.inf, distance) if distance else 0.0
+
+
+def excess(expected, measured, tolerance):
+    """Distance in units of what is tolerated; infinite for what is no number."""
+    return in_units(abs(measured.mean - expected), tolerance.bound(expected, measured))
+
+
+def near(id, source, claim, expected, measured, tolerance):
+    """The measured Sample is the expected number."""
+    met = excess(expected, measured, tolerance) <= 1
+    return Claim(id, source, claim, f"{expected:.5g}", str(tolerance), str(measured), verdict(met))
+
+
+def all_near(id, source, claim, values, tolerance):
+    """Every one of values (place, expected, Sample) is near; tells the worst."""
+    assert values, id
+    far = [excess(expected, measured, tolerance) for _, expected, measured in values]
+    place, expected, measured = values[int(np.argmax(far))]
+    told = f"worst of {len(values)}: {measured} for {expected:.5g} at {place}"
+    wanted = " ".join(f"{value:.4g}" for _, value, _ in values)
+    return Claim(id, source, claim, wanted, str(tolerance), told, verdict(max(far) <= 1))
+
+
+def holds(id, source, claim, expected, is_met, measured, tolerance=""):
+    """What is expected, in words, is so."""
+    return Claim(id, source, claim, expected, tolerance, measured, verdict(is_met))
+
+
+def ordered(id, source, claim, values, errors=4, gap=difference):
+    """low <= high, up to so many standard errors of their gap (difference or paired_difference), for
+    every one of values (place, low, high)."""
+    assert values, id
+
+    def beyond(low, high):
+        over = gap(low, high)
+        rounding = 1e-12 * abs(high.mean)
+        return in_units(over.mean, max(chance(over, errors), rounding))
+
+    far = [beyond(low, high) for _, low, high in values]
+    place, low, high = values[int(np.argmax(far))]
+    told = f"nearest to breaking it of {len(values)}: {low} and {high} at {place}"
+    tolerance = f"{errors:g} standard errors" if errors else ""
+    expected = f"<=, but for {tolerance}" if errors else "<="
+    return Claim(id, source, claim, expected, tolerance, told, verdict(max(far) <= 1))
+
+
+def is_above(gap, errors=4):
+    """A Sample is above 0 by more than so many standard errors."""
+    return gap.mean > chance(gap, errors)
+
+
+def above(id, source, claim, gap, errors=4, told=""):
+    """A Sample is above 0 by more than so many standard errors."""
+    expected = f"> 0 by more than {errors:g} standard errors"
+    return holds(id, source, claim, expected, is_above(gap, errors), told or str(gap))
+
+
+def rising(id, source, claim, samples, errors=4, gap=difference):
+    """Each Sample is above the one before by more than so many standard errors of their gap."""
+    gaps = [gap(high, low) for low, high in pairwise(samples)]
+    assert gaps, id
+    told = f"{', '.join(map(str, samples))}; nearest to breaking it: by {nearest_to_0(gaps, errors)}"
+    expected = f"each time by more than {errors:g} standard errors"
+    return holds(id, source, claim, expected, all(is_above(one, errors) for one in gaps), told)
+
+
+def nearest_to_0(gaps, errors=4):
+    """The Sample that is least above 0."""
+    return min(gaps, key=lambda one: in_units(one.mean, chance(one, errors)))
+
+
+def disagrees(id, source, claim, expected, theirs, tolerance):
+    """What the paper shows, against what follows from the paper itself."""
+    agrees = excess(expected, Sample(theirs), tolerance) <= 1
+    told = f"{theirs:.5g} in the paper"
+    return Claim(
+        id,
+        source,
+        claim,
+        f"{expected:.5g}",
+        str(tolerance),
+        told,
+        PASS if agrees else INCONSISTENT,
+    )
+
+
+def skipped(id, source, claim, reason):
+    """A claim that was not looked at, and why."""
+    return Claim(id, source, claim, "", "", reason, SKIPPED)
+
+
+def count(claims):
+    """{verdict: how many}, in a fixed order."""
+    return {
+        name: sum(claim.verdict == name for claim in claims)
+        for name in (PASS, FAIL, SKIPPED, INCONSISTENT)
+    }
+
+
+def write_claims(claims, path):
+    """claims.csv."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow([column.name for column in fields(Claim)])
+    table.writerows(astuple(claim) for claim in claims)
+    write_whole(path, text.getvalue())

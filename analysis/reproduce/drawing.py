@@ -1,0 +1,104 @@
+"""Figures for papers and slides: PNG files, drawn by matplotlib."""
+
+import textwrap
+
+import numpy as np
+from plots import style
+from reproduce.figures import LEVEL, PLOTTED, THEORY, Table
+
+MARKS = "osD^*hpvXP"
+HEIGHT = 4.2
+
+
+def draw_series(axes, series, colour, mark):
+    looks = {"color": colour, "label": series.name}
+    if series.kind in (THEORY, LEVEL):
+        axes.plot(series.x, series.y, "--", linewidth=1.3, **looks)
+    elif series.kind == PLOTTED:
+        axes.plot(series.x, series.y, "x", markersize=6, markeredgewidth=1.4, zorder=3, **looks)
+    elif series.is_curve:
+        axes.plot(series.x, series.y, linewidth=1.3, **looks)
+        if series.band is not None:
+            y, band = np.asarray(series.y, float), np.asarray(series.band, float)
+            axes.fill_between(series.x, y - band, y + band, color=colour, alpha=0.18, linewidth=0)
+    elif series.width:
+        looks["alpha"] = style.BAR_ALPHA
+        axes.bar(series.x, series.y, series.width, yerr=series.band, capsize=2, **looks)
+    else:
+        axes.errorbar(
+            series.x, series.y, series.band, fmt=mark, markersize=5, markerfacecolor="none",
+            markeredgewidth=1.2, elinewidth=1, **looks,
+        )  # fmt: skip
+
+
+def draw_bars(axes, bars):
+    rows = list(dict.fromkeys(bar.row for bar in bars))
+    kinds = sorted({bar.kind for bar in bars})
+    colours = {kind: style.COLOURS[i % len(style.COLOURS)] for i, kind in enumerate(kinds)}
+    widest = max(bar.end for bar in bars)
+    for kind in kinds:
+        mine = [bar for bar in bars if bar.kind == kind]
+        places = [rows.index(bar.row) for bar in mine]
+        lengths, starts = [bar.end - bar.start for bar in mine], [bar.start for bar in mine]
+        axes.barh(
+            places, lengths, left=starts, height=0.8, color=colours[kind], edgecolor="white",
+            linewidth=0.8, label=kind,
+        )  # fmt: skip
+    for bar in bars:
+        if bar.end - bar.start > 0.04 * widest:
+            place = (bar.start + bar.end) / 2, rows.index(bar.row)
+            axes.text(*place, bar.label, color="white", fontsize=7, ha="center", va="center")
+    axes.set_yticks(range(len(rows)), rows, fontsize=8)
+    axes.invert_yaxis()
+    axes.grid(False, axis="y")
+
+
+def add_legend(canvas, axes, names):
+    """In the order of the names; matplotlib would put points last."""
+    handles, labels = axes.get_legend_handles_labels()
+    if names:
+        found = dict(zip(labels, handles))
+        handles, labels = [found[name] for name in names], names
+    canvas.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=8)
+
+
+def draw(figure):
+    """A matplotlib figure with what this one shows."""
+    from matplotlib.figure import Figure
+
+    canvas = Figure(figsize=(style.WIDTH, HEIGHT), layout="constrained")
+    axes = canvas.subplots()
+    axes.set_title(textwrap.fill(figure.title, 65), loc="left")
+    groups = figure.groups()
+    # A start at x = 0 would be a level line; a band that reaches below 0 goes down to the edge.
+    for axis, is_log, below in (("x", figure.log_x, "mask"), ("y", figure.log_y, "clip")):
+        if is_log:
+            getattr(axes, f"set_{axis}scale")("log", nonpositive=below)
+        else:
+            axes.locator_params(axis, steps=[1, 2, 5, 10])
+    for one in figure.series:
+        i = groups.index(one.group)
+        colour = style.MORE_COLOURS[i % len(style.MORE_COLOURS)]
+        draw_series(axes, one, colour, MARKS[i % len(MARKS)])
+    if figure.bars:
+        draw_bars(axes, figure.bars)
+    if figure.ticks:
+        size = 10 if len(figure.ticks) < 8 else 7
+        axes.set_xticks(range(len(figure.ticks)), figure.ticks, fontsize=size)
+        axes.grid(False, axis="x")
+    for place in figure.marks:
+        axes.axvline(place, color=style.GREY, linestyle=":")
+    axes.set(xlabel=figure.x_label, ylabel=figure.y_label)
+    add_legend(canvas, axes, [one.name for one in figure.series])
+    return canvas
+
+
+def draw_figures(figures, folder):
+    """FOLDER/<name>.png of each that is no table; what else of the kind was there goes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for stale in folder.glob("*.png"):
+        stale.unlink()
+    for figure in figures:
+        if isinstance(figure, Table):
+            continue
+        style.save(draw(figure), folder / figure.name, endings=("png",))

@@ -1,0 +1,164 @@
+"""Figures for the page: plotly's, which a reader hovers, zooms and picks protocols from."""
+
+import math
+from dataclasses import replace
+
+import plotly.graph_objects as go
+from plots import style
+from reproduce.figures import LEVEL, PLOTTED, THEORY
+
+MARKS = (
+    "circle-open square-open diamond-open triangle-up-open star-open hexagon-open pentagon-open"
+    " triangle-down-open hourglass-open bowtie-open"
+).split()
+HEIGHT = 460
+SCALES = ("linear", "log")
+
+
+def faint(colour):
+    """The colour of a band."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, 0.18)"
+
+
+def numbers(values):
+    """Plain floats; what is no number is left out of the line."""
+    return [float(v) if math.isfinite(v) else None for v in values]
+
+
+def band_trace(series, colour):
+    """Under a curve: its 95 % band, where it has one."""
+    places = [place for place in zip(series.x, series.y, series.band) if math.isfinite(sum(place))]
+    x = [x for x, _, _ in places]
+    low, high = [y - b for _, y, b in places], [y + b for _, y, b in places]
+    return go.Scatter(
+        x=numbers([*x, *reversed(x)]),
+        y=numbers([*high, *reversed(low)]),
+        mode="lines",
+        fill="toself",
+        fillcolor=faint(colour),
+        line={"width": 0},
+        hoverinfo="skip",
+        showlegend=False,
+        legendgroup=series.group,
+    )
+
+
+def without_start(series):
+    """A curve without its points at x = 0, from which a logarithmic axis draws a level line."""
+    band = series.band or [0.0] * len(series.x)
+    places = [place for place in zip(series.x, series.y, band) if place[0] != 0]
+    x, y, half = map(list, zip(*places)) if places else ([], [], [])
+    return replace(series, x=x, y=y, band=half if series.band else None)
+
+
+def series_traces(series, colour, mark):
+    looks = {"name": series.name, "legendgroup": series.group}
+    looks |= {"x": numbers(series.x), "y": numbers(series.y)}
+    if series.kind in (THEORY, LEVEL):
+        return [go.Scatter(mode="lines", line={"color": colour, "dash": "dash"}, **looks)]
+    if series.kind == PLOTTED:
+        shape = {"color": colour, "symbol": "x-thin", "size": 9, "line": {"width": 2, "color": colour}}
+        return [go.Scatter(mode="markers", marker=shape, **looks)]
+    if series.is_curve:
+        below = [band_trace(series, colour)] if series.band else []
+        return [*below, go.Scatter(mode="lines", line={"color": colour}, **looks)]
+    error = {"array": numbers(series.band), "color": colour} if series.band else None
+    if series.width:
+        shape = {"color": colour, "opacity": style.BAR_ALPHA}
+        return [go.Bar(width=series.width, marker=shape, error_y=error, **looks)]
+    shape = {"color": colour, "symbol": mark, "size": 8, "line": {"width": 1.6}}
+    return [go.Scatter(mode="markers", marker=shape, error_y=error, **looks)]
+
+
+def bar_traces(bars):
+    kinds = list(dict.fromkeys(bar.kind for bar in bars))
+    colours = {kind: style.COLOURS[i % len(style.COLOURS)] for i, kind in enumerate(sorted(kinds))}
+    return [
+        go.Bar(
+            orientation="h",
+            name=kind,
+            x=[bar.end - bar.start for bar in bars if bar.kind == kind],
+            base=[bar.start for bar in bars if bar.kind == kind],
+            y=[bar.row for bar in bars if bar.kind == kind],
+            text=[bar.label for bar in bars if bar.kind == kind],
+            textposition="inside",
+            insidetextanchor="middle",
+            textangle=0,
+            marker={"color": colours[kind], "line": {"color": "white", "width": 1}},
+        )
+        for kind in kinds
+    ]
+
+
+def axis_looks(is_log):
+    """Whole labels, and few of them where they are powers."""
+    return {"type": "log" if is_log else "linear", "nticks": 4 if is_log else 0}
+
+
+def scale_menu(axis, is_log, left):
+    """Buttons for a linear and a logarithmic axis, so many pixels from the left."""
+    buttons = []
+    for scale in SCALES:
+        looks = axis_looks(scale == "log") | {"autorange": True}
+        changes = {f"{axis}axis.{key}": value for key, value in looks.items()}
+        buttons.append({"label": f"{axis} {scale}", "method": "relayout", "args": [changes]})
+    return {
+        "type": "buttons",
+        "direction": "left",
+        "active": SCALES.index("log" if is_log else "linear"),
+        "x": 0,
+        "y": 1,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "font": {"size": 11},
+        "pad": {"l": left, "b": 6, "t": 0, "r": 0},
+        "buttons": buttons,
+    }
+
+
+def plotly_figure(figure):
+    groups = figure.groups()
+    traces = bar_traces(figure.bars)
+    for one in figure.series:
+        i = groups.index(one.group)
+        colour = style.MORE_COLOURS[i % len(style.MORE_COLOURS)]
+        if one.is_curve and figure.may_be_log("x"):
+            one = without_start(one)
+        traces += series_traces(one, colour, MARKS[i % len(MARKS)])
+    drawn = go.Figure(traces)
+    drawn.update_layout(
+        template="plotly_white",
+        height=HEIGHT,
+        margin={"t": 40, "r": 10, "b": 50, "l": 80},
+        hovermode="closest",
+        barmode="overlay",
+        font={"color": "#222222"},
+        legend={"groupclick": "togglegroup", "font": {"size": 11}, "tracegroupgap": 6},
+        uniformtext={"minsize": 9, "mode": "hide"},
+    )
+    drawn.update_xaxes(title={"text": figure.x_label}, tickformat=",~g", **axis_looks(figure.log_x))
+    if figure.bars:
+        drawn.update_yaxes(type="category", autorange="reversed", title={"text": figure.y_label})
+        return drawn
+    drawn.update_yaxes(title={"text": figure.y_label}, tickformat=",~g", **axis_looks(figure.log_y))
+    starts = {"x": figure.log_x, "y": figure.log_y}
+    if figure.ticks:
+        places = list(range(len(figure.ticks)))
+        drawn.update_xaxes(tickvals=places, ticktext=figure.ticks, showgrid=False, zeroline=False)
+    menus = [
+        scale_menu(axis, starts[axis], 120 * place)
+        for place, axis in enumerate(axis for axis in "xy" if figure.may_be_log(axis))
+    ]
+    drawn.update_layout(updatemenus=menus)
+    for place in figure.marks:
+        drawn.add_vline(place, line={"color": style.GREY, "dash": "dot"})
+    return drawn
+
+
+def plotly_html(figure):
+    """The element that shows it, named as the figure."""
+    config = {"displaylogo": False, "responsive": True}
+    return plotly_figure(figure).to_html(
+        full_html=False, include_plotlyjs=False, div_id=figure.name, config=config
+    )

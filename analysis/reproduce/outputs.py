@@ -1,0 +1,175 @@
+"""The output folders of a paper's scenarios, as the reproduction of its figures reads them."""
+
+import csv
+import json
+import math
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+from reproduce.claims import sample
+from plots.results import number, read_records
+
+PAPERS = Path(__file__).resolve().parents[1] / "papers"
+
+
+class Missing(Exception):
+    """A scenario that was not run, and why."""
+
+    def __init__(self, scenario, reason):
+        super().__init__(reason)
+        self.scenario = scenario
+
+
+class Outputs:
+    """The folders under `folder`; skipped.json names those that were not run. `asked` gathers the
+    scenarios that were looked at."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        path = self.folder / "skipped.json"
+        self.skipped = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        self.asked = []
+
+    def place(self, scenario):
+        """The folder of its results; raises Missing."""
+        if scenario not in self.asked:
+            self.asked.append(scenario)
+        if scenario in self.skipped:
+            raise Missing(scenario, self.skipped[scenario])
+        if not (self.folder / scenario / "runs.csv").is_file():
+            raise Missing(scenario, f"{self.folder / scenario} holds no runs")
+        return self.folder / scenario
+
+    def runs(self, scenario):
+        """Rows of runs.csv; raises Missing."""
+        return read_records(self.place(scenario) / "runs.csv")
+
+    def samples(self, scenario, key, column):
+        """{key(row): the Sample of a column of runs.csv over the replicas}."""
+        values = defaultdict(list)
+        for row in self.runs(scenario):
+            values[key(row)].append(number(row[column]))
+        return {where: sample(column) for where, column in values.items()}
+
+    def curves(self, scenario, key, x, y):
+        """{key(row of runs.csv): [(x, y) arrays, one a replica]} of columns of curve.csv."""
+        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        found = defaultdict(lambda: ([], []))
+        for row in read_records(self.place(scenario) / "curve.csv"):
+            xs, ys = found[int(row["point"]), int(row["replica"])]
+            xs.append(number(row[x]))
+            ys.append(number(row[y]))
+        curves = defaultdict(list)
+        for (point, _), (xs, ys) in sorted(found.items()):
+            curves[keys[point]].append((np.array(xs), np.array(ys)))
+        return dict(curves)
+
+    def theory(self, scenario, key):
+        """{(key(row of runs.csv), source): (times, losses)} of theory.csv."""
+        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        found = defaultdict(lambda: ([], []))
+        for row in read_records(self.place(scenario) / "theory.csv"):
+            if row["loss"]:
+                times, losses = found[keys[int(row["point"])], row["source"]]
+                times.append(number(row["time"]))
+                losses.append(number(row["loss"]))
+        return {where: (np.array(x), np.array(y)) for where, (x, y) in found.items()}
+
+    def log_curves(self, scenario, key, x):
+        """{key(row of runs.csv): [(x, ln loss)]}: what papers call the log loss."""
+        curves = self.curves(scenario, key, x, "loss")
+        return {name: [(at, np.log(loss)) for at, loss in found] for name, found in curves.items()}
+
+    def staleness(self, scenario, key):
+        """{key(row of runs.csv): [{staleness: gradients}, one a replica]}."""
+        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        found = defaultdict(dict)
+        for row in read_records(self.place(scenario) / "staleness.csv"):
+            found[int(row["point"]), int(row["replica"])][int(row["staleness"])] = int(row["count"])
+        counts = defaultdict(list)
+        for (point, _), one in sorted(found.items()):
+            counts[keys[point]].append(one)
+        return dict(counts)
+
+    def fresh_fractions(self, scenario, key):
+        """{key(row of runs.csv): the Sample of the share of gradients of staleness 0}."""
+        return {
+            where: sample([one.get(0, 0) / sum(one.values()) for one in counts])
+            for where, counts in self.staleness(scenario, key).items()
+        }
+
+    def learners(self, scenario, key):
+        """{key(row of runs.csv): [rows of learners.csv, a list a replica]}."""
+        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        found = defaultdict(list)
+        for row in read_records(self.place(scenario) / "learners.csv"):
+            found[int(row["point"]), int(row["replica"])].append(row)
+        rows = defaultdict(list)
+        for (point, _), one in sorted(found.items()):
+            rows[keys[point]].append(one)
+        return dict(rows)
+
+    def updates(self, scenario, key, column):
+        """{key(row of runs.csv): [a column of updates.csv as an array, one a replica]}."""
+        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        path = self.place(scenario) / "updates.csv"
+        with open(path, encoding="utf-8") as file:
+            header = file.readline().strip().split(",")
+        columns = [header.index(name) for name in ("point", "replica", column)]
+        table = np.loadtxt(path, delimiter=",", skiprows=1, usecols=columns)
+        found = defaultdict(list)
+        for point in sorted(keys):
+            of_point = table[table[:, 0] == point]
+            for replica in np.unique(of_point[:, 1]):
+                found[keys[point]].append(of_point[of_point[:, 1] == replica, 2])
+        return dict(found)
+
+    def search(self, scenario):
+        """search.json of a scenario in the folder search/, with rows of costs.csv, if there is one, as
+        `costs`; raises Missing."""
+        name = f"search/{scenario}"
+        self.asked.append(name)
+        if name in self.skipped:
+            raise Missing(name, self.skipped[name])
+        path = self.folder / name / "search.json"
+        if not path.is_file():
+            raise Missing(name, f"{self.folder / name} holds no search")
+        costs = path.with_name("costs.csv")
+        costs = read_records(costs) if costs.is_file() else []
+        return json.loads(path.read_text(encoding="utf-8")) | {"costs": costs}
+
+    def trace(self, scenario):
+        """Events of trace.json."""
+        path = self.place(scenario) / "trace.json"
+        return json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+
+
+def digitised(paper, table):
+    """Rows of a table of values plotted in the paper; its first lines say where they come from."""
+    with open(PAPERS / paper / f"{table}.csv", newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+def law_of(row):
+    """The kind of the swept distribution."""
+    return json.loads(row["cluster.runtime"])["distribution"]
+
+
+def update_of(row):
+    """What decides the time of an update: law, protocol and K."""
+    return law_of(row), row["protocol"], int(row["k"])
+
+
+def band_of(samples):
+    """Half the 95 % band of each Sample."""
+    return [1.96 * one.error for one in samples]
+
+
+def least(samples):
+    """The Sample of least mean; one that is no number never is."""
+    return min(samples, key=lambda one: math.inf if math.isnan(one.mean) else one.mean)
+
+
+def means(samples):
+    return [one.mean for one in samples]

@@ -1,0 +1,148 @@
+"""Draws the figures of a paper from the output folders of its scenarios and judges its claims:
+reproduce.py PAPER DIR writes DIR/index.html, DIR/claims.csv and DIR/figures/*.png; 1 if a claim
+fails. --list PAPER... prints their titles; --index PAGE FOLDER... writes a page that links theirs."""
+
+import argparse
+import importlib
+import re
+import sys
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from reproduce.claims import FAIL, count, skipped, write_claims
+from reproduce.outputs import Missing, Outputs
+
+# Where people get the data sets, by the name of their folder.
+SOURCES = {
+    "mnist": "MNIST's four IDX files, gzip or not, are at https://yann.lecun.com/exdb/mnist and its "
+    "mirrors",
+    "cifar10": "the binary version of CIFAR-10 is at https://www.cs.toronto.edu/~kriz/cifar.html",
+    "digits": "optdigits.tra and optdigits.tes are at https://archive.ics.uci.edu/dataset/80",
+    "libsvm": "the data sets of LIBSVM are at https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets",
+}
+
+
+@dataclass
+class Judged:
+    """What became of a paper."""
+
+    figures: list = field(default_factory=list)
+    claims: list = field(default_factory=list)
+    missing: dict = field(default_factory=dict)  # {scenario or experiment: why it is left out}
+    sources: dict = field(default_factory=dict)  # {figure: scenarios}
+    figures_of: dict = field(default_factory=dict)  # {claim's id: figures}
+    is_broken: bool = False  # an experiment could not be judged
+
+
+def paper_named(name):
+    return importlib.import_module(f"papers.{name}")
+
+
+def item_of(claim):
+    """The name of the checklist item."""
+    return claim.id.split(".")[0]
+
+
+def where_from(reason):
+    """The reason, and where to get what is missing."""
+    hints = [hint for name, hint in SOURCES.items() if re.search(rf'["/]{name}\b', reason)]
+    return "; ".join([reason] + hints)
+
+
+def judge_experiment(experiment, outputs, judged):
+    """Adds its figures and claims; raises Missing."""
+    outputs.asked = []
+    drawn, found = experiment(outputs)
+    names = [figure.name for figure in drawn]
+    judged.sources |= {name: list(outputs.asked) for name in names}
+    judged.figures_of |= {claim.id: names for claim in found}
+    judged.figures += drawn
+    judged.claims += found
+
+
+def judge(paper, outputs):
+    """All experiments of the paper; one that fails does not lose the others."""
+    judged = Judged()
+    judged.missing = {name: where_from(reason) for name, reason in outputs.skipped.items()}
+    for experiment, items in paper.EXPERIMENTS:
+        try:
+            judge_experiment(experiment, outputs, judged)
+            continue
+        except Missing as missing:
+            place, told = missing.scenario, where_from(str(missing))
+        except Exception as error:
+            traceback.print_exc()
+            judged.is_broken = True
+            place = experiment.__name__
+            told = f"could not be judged: {type(error).__name__}: {error}"
+        judged.missing[place] = told
+        judged.claims += [
+            skipped(f"{item}.{experiment.__name__}", "checklist", paper.ABOUT[item], told)
+            for item in items
+        ]
+    covered = {item_of(claim) for claim in judged.claims}
+    for item, words in paper.ABOUT.items():
+        if str(item) not in covered:
+            reason = "not yet part of reproduce"
+            judged.claims.append(skipped(str(item), "checklist", words, reason))
+    checklist = list(map(str, paper.ABOUT))
+    judged.claims.sort(key=lambda claim: checklist.index(item_of(claim)))
+    return judged
+
+
+def reproduce(name, folder, quick):
+    """Writes the paper's files; the exit status."""
+    from reproduce.drawing import draw_figures  # --list should not wait for these
+    from reproduce.origins import read_origins
+    from reproduce.page import write_page
+
+    paper = paper_named(name)
+    judged = judge(paper, Outputs(folder))
+    command = f"gradrace reproduce {name}" + (" --quick" if quick else "")
+    write_claims(judged.claims, folder / "claims.csv")
+    draw_figures(judged.figures, folder / "figures")
+    write_page(folder / "index.html", paper, judged, read_origins(folder), command, quick)
+    counts = count(judged.claims)
+    for claim in judged.claims:
+        if claim.verdict == FAIL:
+            print(f"fails: {claim.id}: {claim.claim}: {claim.measured}, expected {claim.expected}")
+    print(f"claims of {name}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items()))
+    print(f"page: {folder / 'index.html'}")
+    return exit_status(judged)
+
+
+def exit_status(judged):
+    """1 if a claim fails or an experiment could not be judged."""
+    return 1 if count(judged.claims)[FAIL] or judged.is_broken else 0
+
+
+def print_titles(names):
+    width = max(map(len, names))
+    for name in names:
+        print(f"  {name.ljust(width)}  {paper_named(name).TITLE}")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="reproduce.py", description=__doc__)
+    parser.add_argument("words", metavar="PAPER|DIR", nargs="+")
+    parser.add_argument("--quick", action="store_true", help="the folders are those of quick forms")
+    parser.add_argument("--list", action="store_true", help="print the titles of papers")
+    parser.add_argument("--index", action="store_true", help="write a page of several papers")
+    arguments = parser.parse_args()
+    first, *others = arguments.words
+    if arguments.list:
+        return print_titles(arguments.words)
+    if arguments.index:
+        from reproduce.overview import write_overview
+
+        titles = {name: paper_named(name.removesuffix("-quick")).TITLE for name in others}
+        return write_overview(Path(first), titles)
+    return reproduce(first, Path(*others), arguments.quick)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

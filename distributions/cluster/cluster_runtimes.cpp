@@ -1,0 +1,138 @@
+#include "distributions/cluster/cluster_runtimes.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "distributions/laws/mixture.h"
+#include "distributions/laws/shifted.h"
+
+namespace gradrace {
+
+namespace {
+
+/// The times of one run.
+class Composition final : public Runtimes {
+ public:
+  Composition(std::shared_ptr<const ClusterRuntimes> cluster, std::uint32_t learners,
+              std::uint64_t seed, std::uint32_t replica)
+      : cluster_(std::move(cluster)),
+        states_(cluster_->persistence ? learners : 0),
+        seed_(seed),
+        replica_(replica) {}
+
+  double duration(std::uint32_t learner, std::uint32_t draw, double begin,
+                  std::uint32_t samples) override {
+    const ClusterRuntimes& cluster = *cluster_;
+    double time = random_part(learner, draw);
+    if (cluster.rate) time += samples / *cluster.rate;
+    if (cluster.persistence) time *= persistent_factor(learner, draw);
+    time /= cluster.speeds[learner % cluster.speeds.size()];
+    return time_through(cluster.windows, learner, begin, time);
+  }
+
+ private:
+  struct State {
+    double value = 0;
+    std::uint32_t draws = 0;  // it has been through
+  };
+
+  StreamName name(Purpose purpose, std::uint32_t learner, std::uint32_t draw) const {
+    return {seed_, replica_, purpose, learner, draw};
+  }
+
+  double random_part(std::uint32_t learner, std::uint32_t draw) const {
+    const ClusterRuntimes& cluster = *cluster_;
+    if (cluster.outliers) {
+      const auto outlier = draw_outlier(*cluster.outliers, name(Purpose::outlier, learner, draw));
+      if (outlier) return *outlier;
+    }
+    return cluster.laws[learner % cluster.laws.size()]->draw(name(Purpose::runtime, learner, draw));
+  }
+
+  double persistent_factor(std::uint32_t learner, std::uint32_t draw) {
+    const Persistence& persistence = *cluster_->persistence;
+    State& state = states_[learner];
+    for (; state.draws <= draw; ++state.draws) {
+      Stream words = stream(name(Purpose::persistence, learner, state.draws));
+      state.value =
+          state.draws == 0 ? persistence.first(words) : persistence.next(state.value, words);
+    }
+    return persistence.factor(state.value);
+  }
+
+  const std::shared_ptr<const ClusterRuntimes> cluster_;
+  std::vector<State> states_;  // of the learners
+  const std::uint64_t seed_;
+  const std::uint32_t replica_;
+};
+
+/// Whether the learners that there are have one of the values, the same for all.
+template <class Value>
+bool have_one(const std::vector<Value>& values, std::uint32_t learners) {
+  const auto end = values.begin() + std::min<std::ptrdiff_t>(learners, std::ssize(values));
+  return !values.empty() &&
+         std::all_of(values.begin(), end, [&](const Value& x) { return x == values.front(); });
+}
+
+bool are_independent_draws(const ClusterRuntimes& cluster) {
+  return cluster.laws.size() == 1 && !cluster.laws.front()->has_memory() &&
+         cluster.speeds == std::vector<double>{1} && !cluster.rate && !cluster.persistence &&
+         !cluster.outliers && cluster.windows.empty();
+}
+
+}  // namespace
+
+DistributionProduct ClusterRuntimes::common_law(std::uint32_t learners,
+                                                std::uint32_t samples) const {
+  if (!have_one(laws, learners) || !have_one(speeds, learners)) return nullptr;
+  if (laws.front()->has_memory() || persistence || !windows.empty()) return nullptr;
+  DistributionProduct law = laws.front();
+  if (outliers) {
+    if (!outliers->probability || outliers->most || outliers->runtime->has_memory()) return nullptr;
+    law = make_mixture({1 - *outliers->probability, *outliers->probability},
+                       {law, outliers->runtime});
+  }
+  if (!rate && speeds.front() == 1) return law;
+  return shifted(law, rate ? samples / *rate : 0, speeds.front());
+}
+
+void visit_cluster_runtimes(Fields& fields, ClusterRuntimes& cluster, std::uint32_t learners) {
+  constexpr std::string_view law_meaning =
+      "law of the time X of one minibatch; its unit is the unit of all times";
+  DistributionProduct law;
+  read_kind(fields, "runtime", distribution_catalog(), law, Need::none, law_meaning);
+  read_kinds(fields, "runtimes", distribution_catalog(), cluster.laws, Need::none,
+             "in place of runtime: learner l draws from runtimes[l mod length]");
+  if (fields.has("runtime") && fields.has("runtimes")) {
+    fields.complain("runtimes", "stands in place of runtime; one of them is too much");
+  } else if (!fields.has("runtime") && !fields.has("runtimes")) {
+    fields.complain("runtime", "required key is missing",
+                    std::string(law_meaning) + "; or runtimes, a list of laws");
+  } else if (!fields.has("runtime") && cluster.laws.empty() && fields.good()) {
+    fields.complain("runtimes", "must be at least one");
+  }
+  if (law) cluster.laws = {law};
+  if (fields.open("outliers", Need::none, "rare minibatches whose X is drawn from another law")) {
+    visit_outliers(fields, cluster.outliers.emplace());
+    fields.close();
+  }
+  fields.real("rate", cluster.rate, at_least(1e-9),
+              "samples per unit of time: a minibatch of m takes m / rate + X");
+  read_kind(fields, "persistence", persistence_catalog(), cluster.persistence, Need::none,
+            "what a learner's times remember: a factor on m / rate + X");
+  fields.reals("speeds", cluster.speeds, Need::none, between(1e-9, 1e9),
+               "the times of learner l are divided by speeds[l mod length] (default: 1)");
+  if (cluster.speeds.empty()) fields.complain("speeds", "must be at least one");
+  cluster.windows = read_windows(fields, learners);
+}
+
+MakeRuntimes make_cluster_runtimes(std::shared_ptr<const ClusterRuntimes> cluster,
+                                   std::uint32_t learners) {
+  if (are_independent_draws(*cluster)) return {};
+  return [cluster, learners](std::uint64_t seed, std::uint32_t replica) {
+    return std::make_unique<Composition>(cluster, learners, seed, replica);
+  };
+}
+
+}  // namespace gradrace

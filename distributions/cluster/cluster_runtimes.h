@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "distributions/catalog.h"
+#include "distributions/cluster/outliers.h"
+#include "distributions/cluster/persistence.h"
+#include "distributions/cluster/windows.h"
+#include "sim/runtimes.h"
+
+namespace gradrace {
+
+/// How long the minibatches of a cluster take.  The time of a learner's minibatch of m samples is
+///
+///     (X + m / rate) * persistence / speed,  and longer inside windows,
+///
+/// X a draw of the learner's law, or of the outliers' law in its place.
+struct ClusterRuntimes {
+  std::vector<DistributionProduct> laws;  // learner l draws from laws[l mod size]
+  std::vector<double> speeds{1};          // learner l has speeds[l mod size]
+  std::optional<double> rate;             // samples per unit of time; no such part without one
+  PersistenceProduct persistence;         // null: times do not remember
+  std::optional<Outliers> outliers;
+  std::vector<Window> windows;
+
+  /// The law of all minibatches of so many samples if they are independent draws of one law, with
+  /// outliers of fixed probability and no cap among them; else null.
+  DistributionProduct common_law(std::uint32_t learners, std::uint32_t samples) const;
+};
+
+/// Visits the fields of `cluster` that are about the times of minibatches.
+void visit_cluster_runtimes(Fields& fields, ClusterRuntimes& cluster, std::uint32_t learners);
+
+/// Empty where minibatches are independent draws of laws[0] and nothing else.
+MakeRuntimes make_cluster_runtimes(std::shared_ptr<const ClusterRuntimes> cluster,
+                                   std::uint32_t learners);
+
+}  // namespace gradrace

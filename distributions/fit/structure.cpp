@@ -1,0 +1,127 @@
+#include "distributions/fit/structure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <span>
+
+namespace gradrace {
+namespace {
+
+constexpr std::size_t lags = 5;
+
+double mean_of(std::span<const double> x) {
+  return std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(x.size());
+}
+
+/// sum (x_i / mean - 1) (x_{i+lag} / mean - 1)
+double products(std::span<const double> x, double mean, std::size_t lag) {
+  double sum = 0;
+  for (std::size_t i = 0; i + lag < x.size(); ++i)
+    sum += (x[i] / mean - 1) * (x[i + lag] / mean - 1);
+  return sum;
+}
+
+/// Slope of the straight line of least squares through log y at the lags 1, 2, ... as far as y is
+/// positive; 0 where that is one place.
+double log_slope(std::span<const double> y) {
+  double n = 0, x_sum = 0, xx_sum = 0, y_sum = 0, xy_sum = 0;
+  for (std::size_t lag = 1; lag < y.size() && y[lag] > 0; ++lag) {
+    const double x = static_cast<double>(lag), log_y = std::log(y[lag]);
+    n += 1, x_sum += x, xx_sum += x * x, y_sum += log_y, xy_sum += x * log_y;
+  }
+  return n > 1 ? (n * xy_sum - x_sum * y_sum) / (n * xx_sum - x_sum * x_sum) : 0;
+}
+
+}  // namespace
+
+bool Structure::uneven() const {
+  return share_between >= std::max(uneven_share, 3 * share_by_chance);
+}
+
+bool Structure::persistent() const {
+  return pooled[1] >= std::max(persistent_lag1, 4 / std::sqrt(n));
+}
+
+bool Structure::alternating() const {
+  return -pooled[1] >= std::max(persistent_lag1, 4 / std::sqrt(n));
+}
+
+Structure structure_of(const Trace& trace) {
+  Structure result{};
+  double sum = 0, squares = 0, between = 0;
+  result.n = static_cast<double>(trace.size());
+  for (const auto& times : trace.series) sum += std::accumulate(times.begin(), times.end(), 0.0);
+  result.mean = sum / result.n;
+  std::vector<double> covariance(lags + 1);
+  for (const auto& times : trace.series) {
+    const double mean = mean_of(times), count = static_cast<double>(times.size());
+    result.learner_means.push_back(mean);
+    squares += std::accumulate(times.begin(), times.end(), 0.0, [&](double so_far, double x) {
+      return so_far + (x - result.mean) * (x - result.mean);
+    });
+    between += count * (mean - result.mean) * (mean - result.mean);
+    const double own = products(times, mean, 0);
+    result.lag1.push_back(own > 1e-20 * count ? products(times, mean, 1) / own
+                                              : std::numeric_limits<double>::quiet_NaN());
+    for (std::size_t lag = 0; lag <= lags; ++lag) {
+      covariance[lag] += products(times, mean, lag) / result.n;
+    }
+  }
+  result.variation = std::sqrt(squares / result.n) / result.mean;
+  result.share_between = between / squares;
+  result.variation_within = std::sqrt(covariance[0]);
+  for (const double c : covariance) {
+    result.pooled.push_back(covariance[0] > 0 ? c / covariance[0] : 0);
+  }
+  const double r = std::clamp(result.pooled[1], 0.0, 1.0);
+  const double by_chance = (static_cast<double>(trace.series.size()) - 1) / (result.n - 1);
+  result.share_by_chance = std::min(1.0, by_chance * (1 + r) / std::max(1 - r, 1e-9));
+  return result;
+}
+
+Verdict verdict_of(const Structure& structure) {
+  const bool dependent = structure.persistent() || structure.alternating();
+  if (structure.uneven() && (structure.share_between >= Structure::half || !dependent))
+    return Verdict::heterogeneous;
+  if (!dependent) return Verdict::independent;
+  return structure.persistent() ? Verdict::persistent : Verdict::alternating;
+}
+
+std::vector<double> speeds_of(const Structure& structure) {
+  std::vector<double> speeds;
+  for (const double mean : structure.learner_means) speeds.push_back(structure.mean / mean);
+  return speeds;
+}
+
+std::vector<double> evened_times(const Trace& trace, const Structure& structure) {
+  const auto speeds = speeds_of(structure);
+  std::vector<double> times;
+  for (std::size_t learner = 0; learner < trace.series.size(); ++learner) {
+    for (const double x : trace.series[learner]) times.push_back(x * speeds[learner]);
+  }
+  return times;
+}
+
+PersistentLaw persistent_law(const Structure& structure, bool evened) {
+  const double variation = evened ? structure.variation_within : structure.variation;
+  const double variance = variation * variation;
+  if (structure.alternating()) {
+    const double all = std::log1p(variance);
+    const double first = std::log1p(std::max(variance * structure.pooled[1], std::expm1(-all)));
+    return {structure.mean, 0, first / all, std::sqrt(all)};
+  }
+  std::vector<double> log_covariance;  // of a: log(1 + Cov / mean^2)
+  for (const double r : structure.pooled) log_covariance.push_back(std::log1p(variance * r));
+  const double all = log_covariance[0], first = log_covariance[1];
+  const double correlation = std::exp(log_slope(log_covariance));
+  const double persisting = first / correlation;
+  if (correlation >= 1 || persisting >= all) {
+    return {structure.mean, 0, first / all, std::sqrt(all)};
+  }
+  const double rest = std::expm1(all - persisting);  // (1 + variance) / exp(persisting) - 1
+  return {structure.mean, std::sqrt(rest), correlation, std::sqrt(persisting)};
+}
+
+}  // namespace gradrace

@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <array>
+#include <boost/random/generate_canonical.hpp>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "distributions/breaks.h"
+#include "distributions/catalog.h"
+#include "distributions/cluster/ageing.h"
+#include "distributions/measured.h"
+#include "distributions/order_statistics.h"
+#include "sim/check.h"
+
+namespace gradrace {
+namespace {
+
+constexpr Page page{
+    .name = "empirical",
+    .definition =
+        "Measured times, one a row of a CSV file.  bootstrap: a draw is any of them.  block, "
+        "replay: learner l keeps to the times of the file's learner l mod their number, ascending; "
+        "without learner_column all rows are one learner's.  block: so many successive draws are "
+        "successive times, from a random one on; the first follows the last.  replay: the n-th "
+        "draw is the n-th time, in every replica the same; it starts again when they run out, and "
+        "says so.  Where draws depend on each other, theory has no iteration time.",
+    .source =
+        "bootstrap: Efron, Annals of Statistics 7(1), 1979; block: Politis and Romano's circular "
+        "block bootstrap, 1992",
+    .example = R"({"distribution": "empirical", "path": "times.csv", "column": "time"})",
+};
+
+using SharedTrace = std::shared_ptr<const Trace>;
+
+/// Reads the trace, but once where the points of a sweep share it.
+SharedTrace shared_trace(const std::filesystem::path& file, const std::string& column,
+                         const std::string& learner_column) {
+  static std::mutex mutex;
+  static std::map<std::array<std::string, 3>, std::weak_ptr<const Trace>> known;
+  const std::lock_guard lock(mutex);
+  auto& slot = known[{file.string(), column, learner_column}];
+  if (const auto trace = slot.lock()) return trace;
+  const auto trace = std::make_shared<Trace>(trace_of(read_table(file), column, learner_column));
+  slot = trace;
+  return trace;
+}
+
+enum class Mode { bootstrap, block, replay };
+
+class Empirical final : public Distribution, public HasBreaks, public Measured {
+ public:
+  struct Config {
+    Location location;
+    std::string column, learner_column, mode = "bootstrap";
+    std::uint32_t block = 20;
+    double scale = 1;
+    SharedTrace trace;
+  };
+
+  static void visit(Fields& fields, Config& config) {
+    constexpr std::string_view modes[] = {"bootstrap", "block", "replay"};
+    fields.path("path", config.location, Need::required, "CSV file with a line of column names");
+    fields.text("column", config.column, Need::required, "name of the column of times, all > 0");
+    fields.text("learner_column", config.learner_column, Need::none,
+                "name of the column that says whose time it is (default: all are one learner's)");
+    fields.choice("mode", config.mode, modes, Need::defaulted, "how times are drawn");
+    fields.integer("block", config.block, Need::defaulted, at_least(1),
+                   "successive times in a block of that mode");
+    fields.real("scale", config.scale, Need::defaulted, positive(), "factor on every time");
+    if (fields.good()) read(fields, config);
+  }
+
+  explicit Empirical(const Config& config)
+      : trace_(config.trace),
+        mode_(config.mode == "replay"  ? Mode::replay
+              : config.mode == "block" ? Mode::block
+                                       : Mode::bootstrap),
+        block_(config.block),
+        scale_(config.scale) {
+    for (const auto& times : trace_->series)
+      sorted_.insert(sorted_.end(), times.begin(), times.end());
+    for (double& time : sorted_) time *= scale_;
+    std::sort(sorted_.begin(), sorted_.end());
+    for (const double time : sorted_) mean_ += time / size();
+  }
+
+  double sample(Stream& words) const override { return sorted_[pick(words, sorted_.size())]; }
+
+  double draw(const StreamName& name) const override {
+    const auto& times = series(name.learner);
+    if (mode_ == Mode::replay) return scale_ * times[name.draw % times.size()];
+    if (mode_ == Mode::bootstrap) return Distribution::draw(name);
+    StreamName block = name;
+    block.draw = name.draw / block_;
+    Stream words = stream(block);
+    return scale_ * times[(pick(words, times.size()) + name.draw % block_) % times.size()];
+  }
+  bool has_memory() const override { return mode_ != Mode::bootstrap; }
+
+  double mean() const override { return mean_; }
+  double variance() const override {
+    double sum = 0;
+    for (const double time : sorted_) sum += (time - mean_) * (time - mean_);
+    return sum / size();
+  }
+  double survival(double x) const override {
+    return static_cast<double>(sorted_.end() -
+                               std::upper_bound(sorted_.begin(), sorted_.end(), x)) /
+           size();
+  }
+
+  /// The smallest time that at least p of all do not exceed, a rounding error of p forgiven.
+  double quantile(double p) const override {
+    const double count = std::ceil((p - std::numeric_limits<double>::epsilon()) * size());
+    return sorted_[static_cast<std::size_t>(std::max(count, 1.0)) - 1];
+  }
+
+  /// x_1 + sum of (x_{i+1} - x_i) P(X_{k:n} > x_i), x the sorted times: no term is negative.
+  double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
+    GRADRACE_CHECK(1 <= k && k <= n, "an order statistic has 1 <= k <= n");
+    double sum = sorted_.front();
+    for (std::size_t i = 0; i + 1 < sorted_.size(); ++i) {
+      if (sorted_[i] == sorted_[i + 1]) continue;
+      const double above = static_cast<double>(sorted_.size() - 1 - i) / size();
+      sum += (sorted_[i + 1] - sorted_[i]) * at_least_k_of_n(n - k + 1, n, above);
+    }
+    return sum;
+  }
+
+  Ageing ageing() const override { return ageing_on_grid(*this); }
+  std::vector<double> breaks() const override {
+    std::vector<double> breaks;
+    std::unique_copy(sorted_.begin(), sorted_.end(), std::back_inserter(breaks));
+    return breaks;
+  }
+  std::vector<SharedTrace> traces() const override { return {trace_}; }
+  std::size_t period(std::uint32_t learner) const override {
+    return mode_ == Mode::replay ? series(learner).size() : 0;
+  }
+
+ private:
+  static void read(Fields& fields, Config& config) {
+    const auto& [name, found, looked_at] = config.location;
+    if (!std::filesystem::is_regular_file(found)) {
+      return fields.complain("path", "no file \"" + name + "\"", "looked at " + looked_at);
+    }
+    try {
+      config.trace = shared_trace(found, config.column, config.learner_column);
+    } catch (const TraceError& error) {
+      return fields.complain(error.key, error.what(), error.allowed);
+    }
+    if (config.mode != "block") return;
+    for (std::size_t learner = 0; learner < config.trace->series.size(); ++learner) {
+      const std::size_t rows = config.trace->series[learner].size();
+      if (config.block <= rows) continue;
+      const std::string& whose = config.trace->learners[learner];
+      return fields.complain("block",
+                             "is longer than the " + std::to_string(rows) + " times" +
+                                 (whose.empty() ? "" : " of learner " + whose),
+                             "1 to " + std::to_string(rows));
+    }
+  }
+
+  static std::size_t pick(Stream& words, std::size_t count) {
+    const double u = boost::random::generate_canonical<double, 53>(words);
+    return static_cast<std::size_t>(u * static_cast<double>(count));
+  }
+
+  const std::vector<double>& series(std::uint32_t learner) const {
+    return trace_->series[learner % trace_->series.size()];
+  }
+  double size() const { return static_cast<double>(sorted_.size()); }
+
+  SharedTrace trace_;
+  Mode mode_;
+  std::uint32_t block_;
+  double scale_;
+  std::vector<double> sorted_;  // all times, scaled
+  double mean_ = 0;
+};
+
+}  // namespace
+
+extern const DistributionEntry empirical_entry{page, read_distribution<Empirical>};
+
+}  // namespace gradrace

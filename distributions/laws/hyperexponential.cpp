@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <boost/random/exponential_distribution.hpp>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+#include "distributions/catalog.h"
+#include "distributions/laws/weights.h"
+#include "distributions/order_statistics.h"
+#include "distributions/quantile.h"
+
+namespace gradrace {
+namespace {
+
+constexpr Page page{
+    .name = "hyperexponential",
+    .definition =
+        "Exponential with mean means[i], i drawn with probabilities[i]: P(X > x) = sum of "
+        "probabilities[i] exp(-x / means[i]).  A new one is shorter than a used one.",
+    .source = "the hyperexponential law; Dutta et al., AISTATS 2018, after Definition 3",
+    .example =
+        R"({"distribution": "hyperexponential", "probabilities": [0.9, 0.1], "means": [0.5, 5.5]})",
+};
+
+class Hyperexponential final : public Distribution {
+ public:
+  struct Config {
+    std::vector<double> probabilities;
+    std::vector<double> means;
+  };
+
+  static void visit(Fields& fields, Config& config) {
+    fields.reals("probabilities", config.probabilities, Need::required,
+                 {.low = 0, .high = 1, .low_allowed = false}, "of the parts; their sum is 1");
+    fields.reals("means", config.means, Need::required, positive(), "of the parts");
+    if (!fields.good()) return;
+    const auto& p = config.probabilities;
+    if (p.size() != config.means.size()) {
+      fields.complain("means", "must be as many as probabilities");
+    }
+    if (!(std::abs(std::accumulate(p.begin(), p.end(), 0.0) - 1) <= 1e-9)) {
+      fields.complain("probabilities", "must sum to 1");
+    }
+  }
+
+  explicit Hyperexponential(const Config& config)
+      : probabilities_(config.probabilities), means_(config.means) {
+    const auto ends = std::minmax_element(means_.begin(), means_.end());
+    shortest_ = *ends.first;
+    longest_ = *ends.second;
+  }
+
+  double sample(Stream& words) const override {
+    const std::size_t i = probabilities_.draw(words);
+    return means_[i] * boost::random::exponential_distribution<double>()(words);
+  }
+  double mean() const override {
+    double sum = 0;
+    for (std::size_t i = 0; i < means_.size(); ++i) sum += probabilities_[i] * means_[i];
+    return sum;
+  }
+
+  /// Mean of the parts' variances plus variance of the parts' means.
+  double variance() const override {
+    const double m = mean();
+    double sum = 0;
+    for (std::size_t i = 0; i < means_.size(); ++i) {
+      const double off = means_[i] - m;
+      sum += probabilities_[i] * (means_[i] * means_[i] + off * off);
+    }
+    return sum;
+  }
+  double survival(double x) const override {
+    if (x <= 0) return 1;
+    double sum = 0;
+    for (std::size_t i = 0; i < means_.size(); ++i) {
+      sum += probabilities_[i] * std::exp(-x / means_[i]);
+    }
+    return std::min(1.0, sum);
+  }
+  double quantile(double p) const override {
+    const double unit = -std::log1p(-p);
+    if (unit == 0) return 0;
+    return quantile_between(*this, p, shortest_ * unit, longest_ * unit);
+  }
+  double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
+    return integrate_order_statistic(*this, k, n);
+  }
+  Ageing ageing() const override {
+    return shortest_ == longest_ ? Ageing::memoryless : Ageing::new_shorter;
+  }
+
+ private:
+  Weights probabilities_;
+  std::vector<double> means_;
+  double shortest_, longest_;
+};
+
+}  // namespace
+
+extern const DistributionEntry hyperexponential_entry{page, read_distribution<Hyperexponential>};
+
+}  // namespace gradrace

@@ -1,0 +1,144 @@
+#include "distributions/laws/mixture.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "distributions/breaks.h"
+#include "distributions/catalog.h"
+#include "distributions/cluster/ageing.h"
+#include "distributions/laws/weights.h"
+#include "distributions/measured.h"
+#include "distributions/order_statistics.h"
+#include "distributions/quantile.h"
+
+namespace gradrace {
+namespace {
+
+constexpr Page page{
+    .name = "mixture",
+    .definition =
+        "A draw from parts[i], i drawn with probability weights[i] / sum of weights.  A "
+        "part is any distribution, a mixture too.",
+    .source = "the finite mixture; P(X > x) is the weighted mean of the parts'",
+    .example = R"({"distribution": "mixture", "weights": [0.9, 0.1], "parts": [
+  {"distribution": "normal", "mean": 1.0, "sd": 0.1},
+  {"distribution": "shifted-exponential", "shift": 1.0, "mean": 4.0}]})",
+};
+
+/// Probabilities at whose quantiles a part's step from 1 to 0 is framed.
+constexpr double frame[] = {1e-9, 1e-6, 1e-3, 0.05, 0.5, 0.95, 1 - 1e-3, 1 - 1e-6, 1 - 1e-9};
+
+class Mixture final : public Distribution, public HasBreaks, public Measured {
+ public:
+  struct Config {
+    std::vector<double> weights;
+    std::vector<DistributionProduct> parts;
+  };
+
+  static void visit(Fields& fields, Config& config) {
+    fields.reals("weights", config.weights, Need::required, positive(),
+                 "of the parts, divided by their sum");
+    read_kinds(fields, "parts", distribution_catalog(), config.parts, Need::required,
+               "the distributions mixed");
+    if (!fields.good()) return;
+    if (config.parts.empty()) fields.complain("parts", "must be at least one");
+    if (config.parts.size() != config.weights.size()) {
+      fields.complain("weights", "must be as many as parts");
+    }
+    if (std::any_of(config.parts.begin(), config.parts.end(),
+                    [](const auto& part) { return part->has_memory(); })) {
+      fields.complain("parts", "must each be drawn independently",
+                      "of an empirical part: mode bootstrap");
+    }
+  }
+
+  explicit Mixture(const Config& config) : weights_(config.weights), parts_(config.parts) {
+    for (const auto& part : parts_) {
+      const auto more = breaks_of(*part);
+      breaks_.insert(breaks_.end(), more.begin(), more.end());
+      for (const double p : frame) breaks_.push_back(part->quantile(p));
+    }
+    std::sort(breaks_.begin(), breaks_.end());
+    breaks_.erase(std::unique(breaks_.begin(), breaks_.end()), breaks_.end());
+  }
+
+  double sample(Stream& words) const override {
+    return parts_[weights_.draw(words)]->sample(words);
+  }
+  double mean() const override {
+    return weighted([](const Distribution& part) { return part.mean(); });
+  }
+
+  /// Mean of the parts' variances plus variance of the parts' means.
+  double variance() const override {
+    const double m = mean();
+    return weighted([m](const Distribution& part) {
+      const double off = part.mean() - m;
+      return part.variance() + off * off;
+    });
+  }
+  double survival(double x) const override {
+    return std::min(1.0, weighted([x](const Distribution& part) { return part.survival(x); }));
+  }
+  double quantile(double p) const override {
+    std::vector<double> quantiles;
+    for (const auto& part : parts_) quantiles.push_back(part->quantile(p));
+    const auto ends = std::minmax_element(quantiles.begin(), quantiles.end());
+    if (p == 0 || *ends.first == *ends.second) return *ends.first;
+    return quantile_between(*this, p, *ends.first, *ends.second);
+  }
+  double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
+    return integrate_order_statistic(*this, k, n);
+  }
+
+  /// Memoryless parts are exponential laws: with one mean, the mixture is that law; with several,
+  /// it is hyperexponential.  All others: from the survival function.
+  Ageing ageing() const override {
+    const bool all_exponential = std::all_of(parts_.begin(), parts_.end(), [](const auto& part) {
+      return part->ageing() == Ageing::memoryless;
+    });
+    if (!all_exponential) return ageing_on_grid(*this);
+    const bool one_mean = std::all_of(parts_.begin(), parts_.end(), [&](const auto& part) {
+      return part->mean() == parts_.front()->mean();
+    });
+    return one_mean ? Ageing::memoryless : Ageing::new_shorter;
+  }
+  std::vector<double> breaks() const override { return breaks_; }
+  std::vector<std::shared_ptr<const Trace>> traces() const override {
+    std::vector<std::shared_ptr<const Trace>> all;
+    for (const auto& part : parts_) {
+      const auto* measured = as_measured(*part);
+      if (measured == nullptr) continue;
+      const auto traces = measured->traces();
+      all.insert(all.end(), traces.begin(), traces.end());
+    }
+    return all;
+  }
+
+ private:
+  template <class Value>
+  double weighted(Value value) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < parts_.size(); ++i) sum += weights_[i] * value(*parts_[i]);
+    return sum;
+  }
+
+  Weights weights_;
+  std::vector<DistributionProduct> parts_;
+  std::vector<double> breaks_;
+};
+
+}  // namespace
+
+DistributionProduct make_mixture(std::vector<double> weights,
+                                 std::vector<DistributionProduct> parts) {
+  return std::make_shared<Mixture>(Mixture::Config{std::move(weights), std::move(parts)});
+}
+
+extern const DistributionEntry mixture_entry{page, read_distribution<Mixture>};
+
+}  // namespace gradrace

@@ -1,0 +1,104 @@
+#include "models/datasets/dataset.h"
+
+#include <limits>
+#include <span>
+#include <utility>
+
+#include "sim/check.h"
+#include "sim/hash.h"
+
+namespace gradrace {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void add_bytes(Hash& hash, std::span<const std::uint8_t> bytes) {
+  for (const std::uint8_t byte : bytes) hash.add(byte);
+}
+
+/// As 8 bytes, the lowest first.
+void add_number(Hash& hash, std::uint64_t number) {
+  for (int i = 0; i < 8; ++i) hash.add(static_cast<std::uint8_t>(number >> (8 * i)));
+}
+
+void add_floats(Hash& hash, const std::vector<float>& floats) {
+  add_bytes(hash,
+            {reinterpret_cast<const std::uint8_t*>(floats.data()), floats.size() * sizeof(float)});
+}
+
+void add_rows(Hash& hash, const Rows& rows) {
+  add_number(hash, rows.count);
+  add_bytes(hash, rows.bytes);
+  add_floats(hash, rows.floats);
+  add_bytes(hash, rows.classes);
+  add_floats(hash, rows.targets);
+}
+
+std::string content_hash(const Dataset& dataset) {
+  Hash hash;
+  add_number(hash, dataset.features);
+  add_number(hash, dataset.classes);
+  add_bytes(hash, {reinterpret_cast<const std::uint8_t*>(&dataset.byte_scale), sizeof(float)});
+  add_rows(hash, dataset.train);
+  add_rows(hash, dataset.test);
+  return hash.hex();
+}
+
+void check_rows(const Dataset& dataset, const Rows& rows) {
+  GRADRACE_CHECK(rows.count > 0 && rows.count <= std::numeric_limits<std::uint32_t>::max(),
+                 "a data set has 1 to 2^32 - 1 rows");
+  const std::size_t numbers = rows.count * dataset.features;
+  const bool classified = dataset.classes > 0;
+  GRADRACE_CHECK(rows.classes.size() == (classified ? rows.count : 0) &&
+                     rows.targets.size() == (classified ? 0 : rows.count),
+                 "each row has a class or each a target");
+  GRADRACE_CHECK((rows.bytes.size() == numbers && rows.floats.empty()) ||
+                     (rows.floats.size() == numbers && rows.bytes.empty()),
+                 "features are bytes or floats");
+  for (const std::uint8_t c : rows.classes)
+    GRADRACE_CHECK(c < dataset.classes, "classes are counted from 0");
+}
+
+void check(const Dataset& dataset) {
+  check_rows(dataset, dataset.train);
+  check_rows(dataset, dataset.test);
+  const auto& image = dataset.image;
+  GRADRACE_CHECK(!image || image->numbers() == dataset.features,
+                 "an image has as many numbers as a row");
+}
+
+}  // namespace
+
+std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
+                                              const std::function<Dataset()>& load) {
+  const std::lock_guard lock(mutex_);
+  auto& slot = shelf_[name];
+  if (slot) return slot;
+  auto dataset = std::make_shared<Dataset>(load());
+  check(*dataset);
+  dataset->hash = content_hash(*dataset);
+  return slot = std::move(dataset);
+}
+
+LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::string& name,
+                                std::string_view meaning,
+                                const std::function<Dataset(const fs::path& folder)>& load) {
+  Location location;
+  fields.path("path", location, Need::required, meaning);
+  if (!fields.good()) return {};
+  const std::string missing = "no folder \"" + location.name + "\"";
+  const std::string looked = "looked at " + location.looked_at;
+  const bool is_there = fs::is_directory(location.found);
+  if (!is_there) shelf.note_missing(missing + ": " + looked);
+  if (!is_there && shelf.data_needed()) {
+    fields.complain("path", missing, looked);
+    return {};
+  }
+  return [&shelf, name, folder = location.found, missing, looked, load] {
+    if (folder.empty()) throw MissingData(missing + ": " + looked);
+    return shelf.get(name + " " + folder.string(), [&] { return load(folder); });
+  };
+}
+
+}  // namespace gradrace

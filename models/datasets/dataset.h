@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/catalog.h"
+#include "sim/reading/locator.h"
+
+namespace gradrace {
+
+/// Rows of one split: features, and a class or a target.  Small integers stay bytes; what is not is
+/// float.
+struct Rows {
+  std::size_t count = 0;
+  std::vector<std::uint8_t> bytes;    // [count, features], or empty
+  std::vector<float> floats;          // [count, features], or empty
+  std::vector<std::uint8_t> classes;  // [count], or empty
+  std::vector<float> targets = {};    // [count], or empty
+};
+
+/// Features that are images: [channels, height, width] of each row, the width beside itself.
+struct ImageShape {
+  std::size_t channels = 0, height = 0, width = 0;
+
+  std::size_t numbers() const { return channels * height * width; }
+};
+
+/// A task of classification or regression, immutable and shared by every run that uses it.
+struct Dataset {
+  std::size_t features = 0;
+  std::size_t classes = 0;  // 0: the rows have targets
+  float byte_scale = 1;     // a feature is its byte times this
+  std::optional<ImageShape> image = {};
+  Rows train, test;
+  std::string hash;  // of the content, hexadecimal
+};
+
+/// A folder or a file of a data set is not there.
+class MissingData : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Keeps data: where they are found, and what has been read already.
+class DataShelf {
+ public:
+  DataShelf(std::filesystem::path scenario_folder, std::filesystem::path data_folder)
+      : locator_(std::move(scenario_folder), std::move(data_folder)) {}
+
+  /// For the reader of the scenario.
+  const Locator& locator() const { return locator_; }
+
+  /// Without need (a timing-only run), a place that is not there is no error until its data are
+  /// read.
+  void need_data(bool need) { data_needed_ = need; }
+  bool data_needed() const { return data_needed_ && !missing_tolerated_; }
+
+  /// Then a place that is not there is never an error until its data are read.
+  void tolerate_missing() { missing_tolerated_ = true; }
+  /// Places that the scenario needs and that are not there, as the error would say it.
+  const std::set<std::string>& missing() const { return missing_; }
+  void note_missing(const std::string& what) {
+    if (data_needed_) missing_.insert(what);
+  }
+
+  /// The data set of that name, made by `load` at the first call.  Safe from several threads.
+  std::shared_ptr<const Dataset> get(const std::string& name, const std::function<Dataset()>& load);
+
+ private:
+  Locator locator_;
+  bool data_needed_ = true, missing_tolerated_ = false;
+  std::set<std::string> missing_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const Dataset>> shelf_;
+};
+
+/// Reads or makes the data set when it is first needed.
+using LoadDataset = std::function<std::shared_ptr<const Dataset>()>;
+using DatasetEntry = Entry<LoadDataset, DataShelf&>;
+using DatasetCatalog = Catalog<LoadDataset, DataShelf&>;
+
+const DatasetCatalog& dataset_catalog();
+
+/// Reads the key `path` of a data set that is a folder of files, complains where it is not there,
+/// and leaves the reading to `load`.  `name`: of the data set among those of the folder.
+LoadDataset read_dataset_folder(
+    Fields& fields, DataShelf& shelf, const std::string& name, std::string_view meaning,
+    const std::function<Dataset(const std::filesystem::path& folder)>& load);
+
+}  // namespace gradrace

@@ -1,0 +1,167 @@
+#include "models/datasets/labelled_rows.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "models/sampling/permutation.h"
+#include "sim/random.h"
+#include "sim/reading/reference.h"
+
+namespace gradrace {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr std::size_t most_classes = 256;
+
+[[noreturn]] void defect(const fs::path& file, const std::string& what) {
+  throw std::runtime_error(file.string() + ": " + what);
+}
+
+[[noreturn]] void not_there(const Location& place) {
+  throw MissingData("no file \"" + place.name + "\": looked at " + place.looked_at);
+}
+
+/// Complains of a file that is not there, or notes it where it may lack.
+void check_file(Fields& fields, DataShelf& shelf, std::string_view key, const Location& place) {
+  if (fs::is_regular_file(place.found)) return;
+  const std::string missing = "no file \"" + place.name + "\"";
+  const std::string looked = "looked at " + place.looked_at;
+  shelf.note_missing(missing + ": " + looked);
+  if (shelf.data_needed()) fields.complain(key, missing, looked);
+}
+
+/// The rows of those numbers.
+LabelledRows selected(const LabelledRows& from, const std::vector<std::uint32_t>& rows) {
+  LabelledRows result{from.file, from.names, from.features, {}, {}, {}};
+  for (const std::uint32_t i : rows) {
+    const auto begin = from.x.begin() + static_cast<std::ptrdiff_t>(i * from.features);
+    result.x.insert(result.x.end(), begin, begin + static_cast<std::ptrdiff_t>(from.features));
+    result.labels.push_back(from.labels[i]);
+    result.lines.push_back(from.lines[i]);
+  }
+  return result;
+}
+
+/// Takes the test rows out of the rows.
+LabelledRows hold_out(LabelledRows& rows, std::uint64_t count) {
+  const std::size_t n = rows.labels.size();
+  if (count >= n)
+    defect(rows.file, "has " + std::to_string(n) + " rows, and test_rows are " +
+                          std::to_string(count) + ": none is left for training");
+  const Permutation order({0, 0, Purpose::dataset, 0, 0}, static_cast<std::uint32_t>(n));
+  std::vector<std::uint32_t> test, train;
+  std::vector<bool> held(n);
+  for (std::uint32_t i = 0; i < count; ++i) test.push_back(order(i)), held[test.back()] = true;
+  for (std::uint32_t i = 0; i < n; ++i)
+    if (!held[i]) train.push_back(i);
+  LabelledRows result = selected(rows, test);
+  rows = selected(rows, train);
+  return result;
+}
+
+/// The different labels, ascending.
+std::vector<double> classes_of(const LabelledRows& rows) {
+  std::vector<double> classes = rows.labels;
+  std::sort(classes.begin(), classes.end());
+  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
+  if (classes.size() > most_classes)
+    defect(rows.file, "has " + std::to_string(classes.size()) + " different labels, and " +
+                          std::to_string(most_classes) +
+                          " classes are the most; targets are read with \"regression\": true");
+  if (classes.size() < 2)
+    defect(rows.file, "has training rows of one label only, " + number_text(classes[0]));
+  return classes;
+}
+
+Rows rows_of(LabelledRows from, const std::vector<double>& classes) {
+  Rows rows;
+  rows.count = from.labels.size();
+  rows.floats = std::move(from.x);
+  for (std::size_t i = 0; i < rows.count; ++i) {
+    const double label = from.labels[i];
+    if (classes.empty()) {
+      rows.targets.push_back(static_cast<float>(label));
+      continue;
+    }
+    const auto found = std::lower_bound(classes.begin(), classes.end(), label);
+    if (found == classes.end() || *found != label)
+      throw std::runtime_error(from.file.string() + ":" + std::to_string(from.lines[i]) +
+                               ": label " + number_text(label) + " is none of the training rows");
+    rows.classes.push_back(static_cast<std::uint8_t>(found - classes.begin()));
+  }
+  return rows;
+}
+
+/// The rows with zeros for the features that only other rows name.
+void widen(LabelledRows& rows, std::size_t features) {
+  if (rows.features == features) return;
+  check_size(rows, features);
+  std::vector<float> x(rows.labels.size() * features);
+  for (std::size_t i = 0; i < rows.labels.size(); ++i)
+    std::copy_n(rows.x.data() + i * rows.features, rows.features, x.data() + i * features);
+  rows.x = std::move(x);
+  rows.features = features;
+}
+
+}  // namespace
+
+void check_size(const LabelledRows& rows, std::size_t features) {
+  const std::size_t count = rows.labels.size();
+  if (count > 0 && features > most_numbers / count)
+    defect(rows.file, std::to_string(count) + " rows of " + std::to_string(features) +
+                          " features are more than " + std::to_string(most_numbers) +
+                          " numbers, which is the most");
+}
+
+void visit(Fields& fields, LabelledFiles& files, DataShelf& shelf) {
+  fields.path("path", files.path, Need::required, "file of the training rows, plain or .gz");
+  fields.path("test_path", files.test_path, Need::none, "file of the test rows");
+  fields.integer("test_rows", files.test_rows, between(1, 4294967294),
+                 "without test_path: rows of `path` that a fixed shuffle takes for the test");
+  fields.flag("regression", files.regression, Need::defaulted,
+              "labels are real targets, not classes");
+  if (!fields.good()) return;
+  if (fields.has("test_path") == files.test_rows.has_value())
+    fields.complain(fields.has("test_path") ? "test_rows" : "",
+                    "the test rows come from a file or are held out", "test_path or test_rows");
+  check_file(fields, shelf, "path", files.path);
+  if (fields.has("test_path")) check_file(fields, shelf, "test_path", files.test_path);
+}
+
+LoadDataset read_labelled_files(DataShelf& shelf, const std::string& name,
+                                const LabelledFiles& files,
+                                const std::function<LabelledRows(const fs::path& file)>& read) {
+  const auto load = [files, read] {
+    LabelledRows train = read(files.path.found);
+    if (train.labels.empty()) defect(train.file, "has no rows");
+    LabelledRows test =
+        files.test_rows ? hold_out(train, *files.test_rows) : read(files.test_path.found);
+    if (test.labels.empty()) defect(test.file, "has no rows");
+    if (test.names != train.names)
+      defect(test.file, "has other columns than " + train.file.string());
+    Dataset dataset;
+    dataset.features = std::max(train.features, test.features);
+    widen(train, dataset.features);
+    widen(test, dataset.features);
+    std::vector<double> classes;
+    if (!files.regression) classes = classes_of(train);
+    dataset.classes = classes.size();
+    dataset.train = rows_of(std::move(train), classes);
+    dataset.test = rows_of(std::move(test), classes);
+    return dataset;
+  };
+  const std::string whole =
+      name + " " + files.path.found.string() + " " +
+      (files.test_rows ? std::to_string(*files.test_rows) : files.test_path.found.string()) +
+      (files.regression ? " regression" : "");
+  return [&shelf, whole, files, load] {
+    if (files.path.found.empty()) not_there(files.path);
+    if (!files.test_rows && files.test_path.found.empty()) not_there(files.test_path);
+    return shelf.get(whole, load);
+  };
+}
+
+}  // namespace gradrace

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/datasets/dataset.h"
+
+namespace gradrace {
+
+/// The rows of one file, each with a number that says its class or is its target.
+struct LabelledRows {
+  std::filesystem::path file;
+  std::vector<std::string> names;  // of the columns, or empty
+  std::size_t features = 0;
+  std::vector<float> x;            // [count, features]
+  std::vector<double> labels;      // [count]
+  std::vector<std::size_t> lines;  // [count], where they stand, from 1
+};
+
+/// Rows are kept dense: so many numbers (4 GB) are the most of a file.
+constexpr std::size_t most_numbers = 1'000'000'000;
+
+/// std::runtime_error where rows of so many features are more numbers than that.
+void check_size(const LabelledRows& rows, std::size_t features);
+
+/// The keys that data sets of one file or two have: `path`, `test_path` or `test_rows`, and
+/// `regression`.
+struct LabelledFiles {
+  Location path, test_path;
+  std::optional<std::uint64_t> test_rows;
+  bool regression = false;
+};
+
+void visit(Fields& fields, LabelledFiles& files, DataShelf& shelf);
+
+/// The data set of such files when it is first needed.  read(file) gives the rows of one; `name` is
+/// that of the data set among those of the files.
+///
+/// The classes are the different labels of the training rows, in ascending order; with
+/// `regression` labels are targets.  Without test_path the test rows are the first of a fixed
+/// shuffle of the file, and the others, in the file's order, the training rows.
+LoadDataset read_labelled_files(
+    DataShelf& shelf, const std::string& name, const LabelledFiles& files,
+    const std::function<LabelledRows(const std::filesystem::path& file)>& read);
+
+}  // namespace gradrace

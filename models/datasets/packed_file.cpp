@@ -1,0 +1,37 @@
+#include "models/datasets/packed_file.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace gradrace {
+
+[[noreturn]] static void defect(const std::filesystem::path& file, const std::string& what) {
+  throw std::runtime_error(file.string() + ": cannot be " + what);
+}
+
+std::vector<std::uint8_t> read_packed(const std::filesystem::path& file) {
+  const std::unique_ptr<gzFile_s, int (*)(gzFile)> handle(gzopen(file.c_str(), "rb"), gzclose);
+  if (!handle) defect(file, "opened");
+  gzbuffer(handle.get(), 1 << 17);
+  std::vector<std::uint8_t> content(1 << 20);
+  std::size_t size = 0;
+  while (true) {
+    const auto room = static_cast<unsigned>(std::min<std::size_t>(content.size() - size, 1 << 30));
+    const int got = gzread(handle.get(), content.data() + size, room);
+    int status = Z_OK;
+    const char* message = gzerror(handle.get(), &status);
+    if (got < 0 || (status != Z_OK && status != Z_STREAM_END))
+      defect(file, "read: " + std::string(status == Z_ERRNO ? "I/O error" : message));
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+    if (size == content.size()) content.resize(2 * size);
+  }
+  content.resize(size);
+  return content;
+}
+
+}  // namespace gradrace

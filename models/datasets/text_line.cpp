@@ -1,0 +1,79 @@
+#include "models/datasets/text_line.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <stdexcept>
+#include <system_error>
+#include <vector>
+
+#include "models/datasets/packed_file.h"
+
+namespace gradrace {
+
+std::uint64_t TextLine::integer(std::uint64_t least, std::uint64_t greatest) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+  if (error != std::errc{} || value < least || value > greatest)
+    unexpected("an integer from " + std::to_string(least) + " to " + std::to_string(greatest));
+  rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+  return value;
+}
+
+double TextLine::real() {
+  const bool plus = rest_.starts_with('+') && !rest_.starts_with("+-");
+  const char* const begin = rest_.data() + (plus ? 1 : 0);
+  double value = 0;
+  const auto [end, error] = std::from_chars(begin, rest_.data() + rest_.size(), value);
+  if (error != std::errc{} || !std::isfinite(value)) unexpected("a finite number");
+  rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+  return value;
+}
+
+std::string_view TextLine::cell() {
+  const std::string_view cell = rest_.substr(0, rest_.find(','));
+  rest_.remove_prefix(cell.size());
+  return cell;
+}
+
+void TextLine::spaces() {
+  while (skip(' ') || skip('\t')) continue;
+}
+
+bool TextLine::skip(char c) {
+  const bool found = rest_.starts_with(c);
+  if (found) rest_.remove_prefix(1);
+  return found;
+}
+
+void TextLine::comma() {
+  if (!skip(',')) unexpected("a comma");
+}
+
+void TextLine::end(const std::string& after) const {
+  if (!at_end()) unexpected("the end of the line after " + after);
+}
+
+void TextLine::unexpected(const std::string& expected) const {
+  const std::string found =
+      at_end() ? "the end of the line" : "\"" + std::string(rest_.substr(0, 20)) + "\"";
+  defect("expected " + expected + ", found " + found);
+}
+
+void TextLine::defect(const std::string& what) const {
+  throw std::runtime_error(file_.string() + ":" + std::to_string(number_) + ": " + what);
+}
+
+void each_line(const std::filesystem::path& file, const std::function<void(TextLine&)>& take) {
+  const std::vector<std::uint8_t> content = read_packed(file);
+  std::string_view rest(reinterpret_cast<const char*>(content.data()), content.size());
+  for (std::size_t number = 1; !rest.empty(); ++number) {
+    std::string_view text = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(text.size() + 1, rest.size()));
+    if (text.ends_with('\r')) text.remove_suffix(1);
+    TextLine line(file, number, text);
+    take(line);
+  }
+}
+
+}  // namespace gradrace

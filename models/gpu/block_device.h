@@ -1,0 +1,307 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/gpu/block_evaluation.h"
+#include "models/gpu/network_replay.h"
+#include "models/gpu/quadratic_replay.h"
+#include "models/gpu/value_pages.h"
+#include "models/model.h"
+#include "models/optimiser/optimiser.h"
+#include "models/replay/lowering.h"
+#include "models/replay/replay_results.h"
+#include "sim/check.h"
+
+namespace gradrace {
+
+/// Replays a cohort with blocks of threads, its runs side by side: a NetworkReplay or another like
+/// it.  The numbers are made by models/kernels; where the blocks are is the Launcher's business.  A
+/// kernel says of its blocks how many threads they have, at_once how many of them a multiprocessor
+/// should hold at least, and shared_numbers() of Real they share:
+///
+///     Memory<T>                       numbers on the device: made from a vector, which is copied,
+///                                     or of a size; data(), size()
+///     Staging<T>                      a vector on the host from and to which copies are quick
+///     copy_in(from, count, to), copy_out(from, count, to), copy_within(from, count, to)
+///     launch(kernel, count, workers)  kernel(block, i, worker) for each i < count, one after the
+///                                     other with the same worker < workers
+///     multiply(product)               a BatchedProduct
+///     repeat(key, body)               what body() launches and multiplies; where the key is one of
+///                                     before, that is the same, number by number
+///     forget()                        that keys were ever named
+///     wait()                          until all of these are done, which happen in their order
+///     library_bytes                   what multiply() needs beside its numbers
+///     pass_bytes, patch_numbers       what a pass of a network may have of work memory, and of
+///                                     patches, where it need not have more
+///     multiply_with(products)         what is left of float32 numbers when multiply() multiplies
+///     blocks()                        that can be at work at the same time
+///     shared_memory()                 of a block at the most, in bytes
+///     free_memory(), name(), kernel_seconds()
+template <class Replay, class Launcher>
+class BlockDevice final : public Device {
+ public:
+  using Real = typename Replay::Number;
+
+  /// `blueprint` is the model's.  std::runtime_error where the device has no memory for one run.
+  template <class SomeBlueprint>
+  BlockDevice(std::unique_ptr<Model<Real>> model, const SomeBlueprint& blueprint, Launcher launcher,
+              const DeviceOptions& options)
+      : launcher_(std::move(launcher)),
+        model_(std::move(model)),
+        replay_(blueprint, launcher_, options),
+        learnt_(model_->parameters() - model_->statistics().count),
+        cohort_(cohort_for(options)) {}
+
+  std::size_t cohort() const override { return cohort_; }
+  std::string name() const override { return launcher_.name(); }
+  std::optional<double> kernel_seconds() const override { return launcher_.kernel_seconds(); }
+
+  void start(std::span<const Tape> tapes) override {
+    launcher_.forget();
+    runs_.clear();
+    runs_at_.host.clear(), recipes_.host.clear(), rules_.host.clear();
+    std::uint32_t minibatch = 1;
+    std::size_t beside = 0;  // w, in a state
+    for (const Tape& tape : tapes) {
+      runs_.push_back({.lowering = Lowering(), .rate_factors = RateFactors(tape)});
+      const kernels::RunAt& run = add_run(tape);
+      beside = std::max(beside, run.average * kernels::in_fours(parameters()) +
+                                    (run.velocity + run.mean_square) * kernels::in_fours(learnt_));
+      for (const Recipe& recipe : tape.recipes) minibatch = std::max(minibatch, recipe.minibatch);
+    }
+    runs_at_.send(launcher_), recipes_.send(launcher_), rules_.send(launcher_);
+    replay_.start(launcher_, tapes,
+                  {runs_.size(), parameters(), beside, minibatch, model_->statistics().decay});
+    values_.start(launcher_, runs_.size(), kernels::in_fours(parameters()) + beside);
+    for (std::size_t i = 0; i < tapes.size(); ++i) initialise(tapes[i], i);
+    launcher_.wait();
+  }
+
+  void replay(std::span<const Segment* const> wave, std::span<Results> results) override {
+    GRADRACE_CHECK(wave.size() == runs_.size() && results.size() == runs_.size(),
+                   "a wave has one segment for each run of the cohort");
+    lower(wave);
+    send();
+    for (std::size_t stage = 0; stage < stages_; ++stage) launch(stage);
+    fetch(wave);
+    launcher_.wait();
+    answer(wave, results);
+  }
+
+  std::vector<double> parameters(std::size_t run) override {
+    finals_.resize(parameters());
+    launcher_.copy_out(values_.place(run, runs_[run].lowering.last()), parameters(),
+                       finals_.data());
+    launcher_.wait();
+    return {finals_.begin(), finals_.end()};
+  }
+
+ private:
+  template <class T>
+  using Staging = typename Launcher::template Staging<T>;
+
+  struct RunOnHost {
+    Lowering lowering;
+    RateFactors rate_factors;
+    const Program* program = nullptr;       // of the wave; null: the run is over
+    std::vector<std::size_t> answers = {};  // the stage of each evaluation
+  };
+
+  // ---- a cohort
+
+  std::size_t parameters() const { return model_->parameters(); }
+
+  /// So many runs fit: states with all that a rule may need, one for each learner and for each
+  /// evaluation that waits, and what a replay has of its own.
+  /// A tenth of the memory is left for lists.
+  /// Protocols that let more gradients wait (K > P) may need more, and then say so as they run.
+  std::size_t cohort_for(const DeviceOptions& options) const {
+    const std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+    if (parameters() > most / 4 || replay_.numbers_of_a_gradient(options) > most)
+      throw std::runtime_error(launcher_.name() + ": the model or its minibatch is too large: " +
+                               std::to_string(parameters()) + " parameters, " +
+                               std::to_string(options.minibatch) + " samples");
+    const std::size_t slots = options.learners + Lowering::most_at_once + 2 + Values::page_slots;
+    const std::uint64_t run = 4 * parameters() * slots * sizeof(Real) + replay_.run_bytes(options);
+    const std::uint64_t shared = replay_.shared_bytes(options);
+    const std::uint64_t free = launcher_.free_memory() / options.devices / 10 * 9;
+    if (free < shared + run)
+      throw std::runtime_error(launcher_.name() + ": a run with " +
+                               std::to_string(options.learners) + " learners needs up to " +
+                               std::to_string((shared + run) >> 20) +
+                               " MiB of memory, and each of " + std::to_string(options.devices) +
+                               " jobs may have " + std::to_string(free >> 20) + " MiB; see --jobs");
+    return std::clamp<std::uint64_t>((free - shared) / run, 1, most_runs);
+  }
+
+  static constexpr std::size_t most_runs = 4096;
+
+  const kernels::RunAt& add_run(const Tape& tape) {
+    kernels::RunAt run{.seed = tape.seed,
+                       .replica = tape.replica,
+                       .first_recipe = static_cast<std::uint32_t>(recipes_.host.size()),
+                       .first_rule = static_cast<std::uint32_t>(rules_.host.size()),
+                       .velocity = false,
+                       .mean_square = false,
+                       .average = false};
+    for (const Recipe& recipe : tape.recipes)
+      recipes_.host.push_back({recipe.minibatch, recipe.clip});
+    for (const Rule& rule : tape.rules) {
+      const RmsProp rmsprop = rule.rmsprop.value_or(RmsProp{.decay = -1, .epsilon = 0});
+      rules_.host.push_back({rule.momentum, rule.ema, rule.distance, rmsprop.decay, rmsprop.epsilon,
+                             rule.nesterov, rule.of_gradients, rule.from_rest});
+      run.velocity = run.velocity || rule.momentum != 0;
+      run.mean_square = run.mean_square || rule.rmsprop;
+      run.average = run.average || rule.ema != 0;
+    }
+    runs_at_.host.push_back(run);
+    return runs_at_.host.back();
+  }
+
+  void initialise(const Tape& tape, std::size_t number) {
+    State<Real> initial;
+    initial.w.resize(parameters());
+    model_->initialise(tape.seed, tape.replica, initial.w);
+    complete<Real>(initial, tape.rules, model_->statistics());
+    initial_.clear();
+    for (const auto* part :
+         {&initial.w, &initial.velocity, &initial.mean_square, &initial.average}) {
+      initial_.insert(initial_.end(), part->begin(), part->end());
+      initial_.resize(kernels::in_fours(initial_.size()));
+    }
+    launcher_.copy_in(initial_.data(), initial_.size(), values_.place(number, 0));
+    launcher_.wait();
+  }
+
+  // ---- a wave
+
+  void lower(std::span<const Segment* const> wave) {
+    replay_.clear(), evaluation_.clear();
+    stages_ = 0;
+    for (std::uint32_t i = 0; i < wave.size(); ++i) {
+      RunOnHost& run = runs_[i];
+      run.program = wave[i] ? &run.lowering.lower(*wave[i]) : nullptr;
+      run.answers.clear();
+      if (!run.program) continue;
+      replay_.add(i, runs_at_.host[i], recipes_of(i), *run.program, run.lowering);
+      add_evaluations(i);
+    }
+  }
+
+  std::span<const kernels::KernelRecipe> recipes_of(std::size_t run) const {
+    return std::span<const kernels::KernelRecipe>(recipes_.host)
+        .subspan(runs_at_.host[run].first_recipe);
+  }
+
+  void add_evaluations(std::uint32_t number) {
+    RunOnHost& run = runs_[number];
+    std::size_t stage = 0;
+    for (const Step& step : run.program->steps) {
+      if (step.kind != Step::Kind::evaluate) continue;
+      for (std::uint32_t i = step.first; i < step.first + step.count; ++i) {
+        evaluation_.add(stage, number, run.program->evaluated[i].at);
+        run.answers.push_back(stage);
+      }
+      ++stage;
+    }
+    stages_ = std::max(stages_, stage + 1);
+  }
+
+  void send() {
+    Slot slots = 0;
+    for (const RunOnHost& run : runs_) slots = std::max(slots, run.lowering.slots());
+    values_.grow(launcher_, slots);
+    replay_.send(launcher_, factors_wanted());
+    evaluation_.send(launcher_);
+  }
+
+  bool factors_wanted() const {
+    return std::ranges::any_of(runs_, [](const auto& run) { return run.rate_factors.wanted(); });
+  }
+
+  void launch(std::size_t stage) {
+    const kernels::Cohort<Real> cohort{values_.view(parameters(), learnt_), runs_at_.data(),
+                                       recipes_.data(), rules_.data(),
+                                       static_cast<double>(std::numeric_limits<Real>::min())};
+    replay_.launch(launcher_, stage, cohort);
+    replay_.evaluate(launcher_, stage, cohort, evaluation_);
+  }
+
+  void fetch(std::span<const Segment* const> wave) {
+    evaluation_.fetch(launcher_);
+    replay_.fetch(launcher_);
+    const auto over = [&](std::size_t i) { return wave[i] && wave[i]->end != End::limit; };
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < wave.size(); ++i) count += over(i);
+    finals_.resize(count * parameters());
+    Real* to = finals_.data();
+    for (std::size_t i = 0; i < wave.size(); ++i) {
+      if (!over(i)) continue;
+      launcher_.copy_out(values_.place(i, runs_[i].lowering.last()), parameters(), to);
+      to += parameters();
+    }
+  }
+
+  void answer(std::span<const Segment* const> wave, std::span<Results> results) {
+    std::vector<std::size_t> next(stages_, 0);  // answer of each stage
+    std::span<const Real> finals(finals_);
+    for (std::size_t i = 0; i < wave.size(); ++i) {
+      if (!wave[i]) continue;
+      RunOnHost& run = runs_[i];
+      Results& result = results[i] = {};
+      result.gradients_computed = run.program->uses.size();
+      for (const std::size_t stage : run.answers)
+        result.evaluations.push_back(replay_.evaluation(evaluation_.sums(stage, next[stage]++)));
+      if (run.rate_factors.wanted())
+        run.rate_factors.add(*run.program, replay_.factors(i, *run.program), result);
+      if (wave[i]->end == End::limit) continue;
+      result.hash = hash_of(finals.first(parameters()));
+      finals = finals.subspan(parameters());
+    }
+  }
+
+  using Values = kernels::Values<Real>;
+
+  Launcher launcher_;
+  std::unique_ptr<Model<Real>> model_;
+  Replay replay_;
+  std::size_t learnt_;  // of the parameters
+  std::size_t cohort_;
+
+  std::vector<RunOnHost> runs_;
+  Mirror<kernels::RunAt, Launcher> runs_at_;
+  Mirror<kernels::KernelRecipe, Launcher> recipes_;
+  Mirror<kernels::KernelRule, Launcher> rules_;
+  ValuePages<Real, Launcher> values_;
+  Staging<Real> initial_;
+
+  std::size_t stages_ = 0;  // of the wave
+  BlockEvaluation<Real, Launcher> evaluation_;
+  Staging<Real> finals_;  // parameters of the runs whose segment is not cut by a limit
+};
+
+/// The device of that model with those blocks.
+template <class Real, class Launcher>
+std::unique_ptr<Device> make_block_device(std::unique_ptr<Model<Real>> model, Launcher launcher,
+                                          const DeviceOptions& options) {
+  const Blueprint blueprint = model->blueprint();
+  if (std::holds_alternative<NoBlueprint>(blueprint))
+    throw std::runtime_error(launcher.name() +
+                             ": only the CPU computes this model; use --device cpu");
+  if (const auto* network = std::get_if<NetworkBlueprint>(&blueprint))
+    return std::make_unique<BlockDevice<NetworkReplay<Real, Launcher>, Launcher>>(
+        std::move(model), *network, std::move(launcher), options);
+  return std::make_unique<BlockDevice<QuadraticReplay<Real, Launcher>, Launcher>>(
+      std::move(model), std::get<QuadraticBlueprint>(blueprint), std::move(launcher), options);
+}
+
+}  // namespace gradrace

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <stdexcept>
+#include <type_traits>
+#include <vector>
+
+#include "models/gpu/cuda/cuda_check.h"
+
+namespace gradrace {
+
+/// Work of a stream that comes again and again, as graphs: one launch for all of it.
+class CudaGraphs {
+ public:
+  using Key = std::vector<std::uint32_t>;
+
+  /// Does what body() asks the stream for.  For equal keys that must be the same, number by number,
+  /// and no memory may be asked for when it comes again.  The first time it is done as it is, since
+  /// libraries set themselves up; then it is captured, and where that fails done as it is again.
+  template <class Body>
+  void repeat(cudaStream_t stream, const Key& key, const Body& body) {
+    if (known_.size() >= most && !known_.contains(key)) {
+      check(cudaStreamSynchronize(stream), "work of the device");  // of the graphs
+      known_.clear();
+    }
+    const auto [known, fresh] = known_.try_emplace(key);
+    if (!fresh && !known->second) known->second = captured(stream, body);
+    if (!known->second) return body();
+    check(cudaGraphLaunch(known->second.get(), stream), "launch of a graph");
+  }
+
+  /// What the work looks at is no longer where it was.
+  void forget() { known_.clear(); }
+
+ private:
+  struct Destroy {
+    void operator()(cudaGraphExec_t graph) const { cudaGraphExecDestroy(graph); }
+  };
+  using Executable = std::unique_ptr<std::remove_pointer_t<cudaGraphExec_t>, Destroy>;
+
+  struct DestroyGraph {
+    void operator()(cudaGraph_t graph) const { cudaGraphDestroy(graph); }
+  };
+
+  static constexpr std::size_t most = 64;
+
+  /// Null where somebody has disturbed it: to capture does nothing yet, so that nothing is lost.
+  template <class Body>
+  static Executable captured(cudaStream_t stream, const Body& body) {
+    const std::shared_lock lock(cuda_captures());
+    // Other threads may ask for memory meanwhile.
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture of a graph");
+    bool asked = true;
+    try {
+      body();
+    } catch (const std::runtime_error&) {
+      asked = false;
+    }
+    cudaGraph_t made = nullptr;
+    const bool ended = cudaStreamEndCapture(stream, &made) == cudaSuccess;
+    const std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, DestroyGraph> graph(made);
+    cudaGraphExec_t executable = nullptr;
+    if (asked && ended && cudaGraphInstantiate(&executable, made, 0) != cudaSuccess)
+      executable = nullptr;
+    cudaGetLastError();  // is not the next launch's
+    return Executable(executable);
+  }
+
+  std::map<Key, Executable> known_;  // null: no graph yet
+};
+
+}  // namespace gradrace

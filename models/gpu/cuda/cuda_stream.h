@@ -1,0 +1,246 @@
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "models/gpu/batched_product.h"
+#include "models/gpu/cuda/cublas.h"
+#include "models/gpu/cuda/cuda_check.h"
+#include "models/gpu/cuda/cuda_graphs.h"
+#include "models/gpu/kernels/block.h"
+
+namespace gradrace {
+
+/// See models/gpu/kernels/block.h.
+class CudaBlock {
+ public:
+  __device__ std::uint32_t thread() const { return threadIdx.x; }
+  __device__ std::uint32_t threads() const { return blockDim.x; }
+  __device__ void sync() const { __syncthreads(); }
+
+  template <class Number>
+  __device__ Number* scratch() const {
+    extern __shared__ __align__(16) unsigned char shared[];
+    return reinterpret_cast<Number*>(shared);
+  }
+};
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::threads, Kernel::at_once)
+    run_blocks(Kernel kernel, std::uint32_t count) {
+  const CudaBlock block;
+  for (std::uint32_t i = blockIdx.x; i < count; i += gridDim.x) {
+    kernel(block, i, blockIdx.x);
+    block.sync();
+  }
+}
+
+/// Memory of the host that the device reads and writes by itself.
+template <class T>
+struct PinnedAllocator {
+  using value_type = T;
+
+  PinnedAllocator() = default;
+  template <class U>
+  PinnedAllocator(const PinnedAllocator<U>&) {}  // NOLINT(google-explicit-constructor)
+
+  T* allocate(std::size_t count) {
+    void* memory = nullptr;
+    check(cudaMallocHost(&memory, count * sizeof(T)), "pinned memory of the host");
+    return static_cast<T*>(memory);
+  }
+  void deallocate(T* memory, std::size_t) { cudaFreeHost(memory); }
+};
+
+template <class T, class U>
+bool operator==(const PinnedAllocator<T>&, const PinnedAllocator<U>&) {
+  return true;
+}
+
+/// The Launcher of a stream of its own, so that several devices work side by side and the timing
+/// planes of one's runs meanwhile those of another's.
+class CudaStream {
+ public:
+  CudaStream() {
+    cudaDeviceProp properties;
+    check(cudaGetDeviceProperties(&properties, 0), "properties of the device");
+    name_ = properties.name;
+    processors_ = static_cast<std::size_t>(properties.multiProcessorCount);
+    shared_memory_ = properties.sharedMemPerBlockOptin;
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "a stream");
+    stream_.reset(stream);
+    for (auto& event : events_) {
+      cudaEvent_t made = nullptr;
+      check(cudaEventCreate(&made), "an event");
+      event.reset(made);
+    }
+  }
+
+  template <class T>
+  class Memory {
+   public:
+    Memory() = default;
+    explicit Memory(std::size_t size) : size_(size) {
+      if (size == 0) return;
+      void* memory = nullptr;
+      const cudaError_t error = cudaMalloc(&memory, size * sizeof(T));
+      if (error == cudaErrorMemoryAllocation)
+        throw std::runtime_error("CUDA: no memory left on the device for " +
+                                 std::to_string((size * sizeof(T)) >> 20) +
+                                 " MiB more; fewer replicas or --jobs 1 may do");
+      check(error, "memory of the device");
+      data_.reset(static_cast<T*>(memory));
+    }
+    explicit Memory(const std::vector<T>& from) : Memory(from.size()) {
+      if (from.empty()) return;
+      check(cudaMemcpy(data_.get(), from.data(), size_ * sizeof(T), cudaMemcpyHostToDevice),
+            "a copy to the device");
+      // The copy may return before the last of it is there, and other streams do not wait for it.
+      check(cudaStreamSynchronize(nullptr), "a copy to the device");
+    }
+    T* data() const { return data_.get(); }
+    std::size_t size() const { return size_; }
+
+   private:
+    struct Free {
+      void operator()(T* memory) const { cudaFree(const_cast<std::remove_const_t<T>*>(memory)); }
+    };
+    std::size_t size_ = 0;
+    std::unique_ptr<T, Free> data_;
+  };
+
+  /// Of a library of products: its workspace, and some for itself.
+  static constexpr std::uint64_t library_bytes = CublasHandle::workspace_bytes + (32 << 20);
+  static constexpr std::uint64_t pass_bytes = std::uint64_t{1} << 30;
+  // Of float32 they stay in a second cache of 50 MB.
+  static constexpr std::uint64_t patch_numbers = std::uint64_t{1} << 23;
+
+  template <class T>
+  using Staging = std::vector<T, PinnedAllocator<T>>;
+
+  template <class T>
+  void copy_in(const T* from, std::size_t count, T* to) {
+    if (count == 0) return;
+    end_timed();
+    check(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyHostToDevice, stream_.get()),
+          "a copy to the device");
+  }
+
+  template <class T>
+  void copy_out(const T* from, std::size_t count, T* to) {
+    if (count == 0) return;
+    end_timed();
+    check(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToHost, stream_.get()),
+          "a copy from the device");
+  }
+
+  template <class T>
+  void copy_within(const T* from, std::size_t count, T* to) {
+    if (count == 0) return;
+    begin_timed();
+    check(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyDeviceToDevice, stream_.get()),
+          "a copy on the device");
+  }
+
+  template <class Kernel>
+  void launch(const Kernel& kernel, std::uint32_t count, std::uint32_t workers) {
+    if (count == 0) return;
+    begin_timed();
+    const std::size_t shared = kernel.shared_numbers() * sizeof(typename Kernel::Real);
+    // The most that it may ever ask for: the attribute is the function's, which streams share.
+    if (shared > unasked_shared_memory)
+      check(cudaFuncSetAttribute(run_blocks<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(shared_memory_)),
+            "shared memory of a kernel");
+    run_blocks<<<std::min(count, workers), Kernel::threads, shared, stream_.get()>>>(kernel, count);
+    check(cudaGetLastError(), "launch of a kernel");
+  }
+
+  void multiply_with(Products products) { compute_ = compute_type(products); }
+
+  template <class Real>
+  void multiply(const BatchedProduct<Real>& product) {
+    if (!products_) {
+      workspace_ = Memory<std::byte>(CublasHandle::workspace_bytes);
+      products_.emplace(stream_.get(), workspace_.data());
+    }
+    begin_timed();
+    // Matrix units want factors that are aligned.
+    const cublasComputeType_t compute = product.aligned ? compute_ : CUBLAS_COMPUTE_32F;
+    products_->multiply(product, std::is_same_v<Real, double> ? CUBLAS_COMPUTE_64F : compute);
+  }
+
+  template <class Body>
+  void repeat(const CudaGraphs::Key& key, const Body& body) {
+    begin_timed();
+    graphs_.repeat(stream_.get(), key, body);
+  }
+  void forget() { graphs_.forget(); }
+
+  void wait() {
+    end_timed();
+    check(cudaStreamSynchronize(stream_.get()), "work of the device");
+    if (!timed_) return;
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, events_[0].get(), events_[1].get()), "a time");
+    kernel_seconds_ += milliseconds / 1000;
+    timed_ = false;
+  }
+
+  /// Eight blocks of 256 threads are the most that a multiprocessor of 2,048 holds.
+  std::size_t blocks() const { return 8 * processors_; }
+
+  std::size_t shared_memory() const { return shared_memory_; }
+
+  std::uint64_t free_memory() const {
+    std::size_t free = 0, all = 0;
+    check(cudaMemGetInfo(&free, &all), "free memory of the device");
+    return free;
+  }
+
+  std::string name() const { return name_; }
+  std::optional<double> kernel_seconds() const { return kernel_seconds_; }
+
+ private:
+  struct DestroyStream {
+    void operator()(cudaStream_t stream) const { cudaStreamDestroy(stream); }
+  };
+  struct DestroyEvent {
+    void operator()(cudaEvent_t event) const { cudaEventDestroy(event); }
+  };
+
+  static constexpr std::size_t unasked_shared_memory = 48 << 10;
+
+  /// What a time is from and to: the first work of the device's own after a wait, and the last.
+  void begin_timed() {
+    if (!timed_) check(cudaEventRecord(events_[0].get(), stream_.get()), "an event");
+    timed_ = working_ = true;
+  }
+  void end_timed() {
+    if (working_) check(cudaEventRecord(events_[1].get(), stream_.get()), "an event");
+    working_ = false;
+  }
+
+  std::string name_;
+  std::size_t processors_ = 1, shared_memory_ = 0;
+  std::unique_ptr<std::remove_pointer_t<cudaStream_t>, DestroyStream> stream_;
+  std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent> events_[2];  // first, last
+  Memory<std::byte> workspace_;
+  std::optional<CublasHandle> products_;
+  CudaGraphs graphs_;
+  cublasComputeType_t compute_ = CUBLAS_COMPUTE_32F;
+  bool timed_ = false, working_ = false;
+  double kernel_seconds_ = 0;
+};
+
+}  // namespace gradrace

@@ -1,0 +1,205 @@
+#pragma once
+
+#include "models/gpu/kernels/pass.h"
+#include "models/gpu/kernels/replay.h"
+
+/// Updates of a network's runs by gradients that a pass has made.
+namespace gradrace::kernels {
+
+/// An update of a run; uses: of the wave, [first, first + count).
+struct UpdateJob {
+  std::uint32_t run, out, base, rule;
+  std::uint64_t first;
+  std::uint32_t count;
+};
+
+/// A gradient of an update; a job of a pass.
+struct GradientJob {
+  UpdateJob update;
+  std::uint64_t use;  // of the wave
+};
+
+/// Draws the rows of minibatches, and says where they are looked at and where their gradients go; a
+/// block for each job, and for each of nobody's.
+template <class Number>
+struct GradientBeginKernel {
+  using Real = Number;
+
+  Pass<Real> pass;
+  Cohort<Real> cohort;
+  const GradientJob* jobs;  // [count]
+  std::uint32_t count;
+  const KernelUse* uses;
+  Real* gradients;  // [together]: each in fours
+
+  static constexpr std::uint32_t threads = 128, at_once = 1;
+  static std::size_t shared_numbers() { return 0; }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    if (number >= count) return pass.fill_up(block, number);
+    const GradientJob job = jobs[number];
+    const RunAt run = cohort.runs[job.update.run];
+    const KernelUse use = uses[job.use];
+    pass.network.draw(block, {run.seed, run.replica, use.learner, use.draw, pass.n},
+                      pass.rows(number));
+    pass.begin(block, number, cohort.values.at(run, job.update.run, use.at).w,
+               gradients + std::uint64_t{number} * in_fours(cohort.values.parameters));
+  }
+};
+
+/// x, the augmented images of minibatches; a block for so many rows of pixels of each job.
+template <class Number>
+struct AugmentKernel {
+  using Real = Number;
+
+  Pass<Real> pass;
+  const RunAt* runs;
+  const GradientJob* jobs;
+  const KernelUse* uses;
+
+  static constexpr std::uint32_t threads = 256, at_once = 1, together = 256;
+  static std::size_t shared_numbers() { return 0; }
+  GRADRACE_HD std::uint32_t rows() const {
+    return pass.n * pass.network.images.channels * pass.network.images.height;
+  }
+  GRADRACE_HD std::uint32_t blocks() const { return (rows() + together - 1) / together; }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const std::uint32_t job = number / blocks(), first = number % blocks() * together;
+    const RunAt run = runs[jobs[job].update.run];
+    const KernelUse use = uses[jobs[job].use];
+    const MinibatchName name{run.seed, run.replica, use.learner, use.draw, pass.n};
+    const std::uint32_t left = rows() - first;
+    with_rows<Real>(pass.network.train, pass.rows(job), [&](const auto& x) {
+      each(block, left < together ? left : together, [&](std::uint32_t i) {
+        augment_row(name, pass.network.images, x, first + i, pass.x(job));
+      });
+    });
+  }
+};
+
+/// Scores become the derivatives by them; a block for each job.
+template <class Number>
+struct DifferentiateKernel {
+  using Real = Number;
+
+  Pass<Real> pass;
+
+  static constexpr std::uint32_t threads = 128, at_once = 1;
+  static std::size_t shared_numbers() { return 0; }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t job, std::uint32_t) const {
+    const Network<Real>& network = pass.network;
+    const Labels labels = network.labels_of(network.train, pass.rows(job));
+    Real* const scores = pass.scores(job);
+    each(block, pass.n,
+         [&](std::uint32_t i) { differentiate(labels, i, pass.n, scores + i * labels.scores); });
+  }
+};
+
+/// The weights of the gradients of a pass; a block for each.
+template <class Number>
+struct WeighKernel {
+  using Real = Number;
+
+  Cohort<Real> cohort;
+  const GradientJob* jobs;
+  const KernelUse* uses;
+  Real* const* gradients;  // [jobs]
+  UseWeight* weights;      // [uses]
+  double* factors;         // likewise; null: nobody asks
+
+  static constexpr std::uint32_t threads = 256, at_once = 1;
+  static std::size_t shared_numbers() { return scratch_numbers; }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const GradientJob job = jobs[number];
+    const UpdateJob& update = job.update;
+    const RunAt run = cohort.runs[update.run];
+    const Values<Real>& values = cohort.values;
+    const KernelUse use = uses[job.use];
+    const UseWeight weight = weigh_use(block, values, cohort.rules[run.first_rule + update.rule],
+                                       values.at(run, update.run, update.base).w,
+                                       {cohort.recipes[run.first_recipe + use.recipe], use.weight,
+                                        values.at(run, update.run, use.at).w, gradients[number],
+                                        factors != nullptr ? factors + job.use : nullptr});
+    if (block.thread() == 0) weights[job.use] = weight;
+  }
+};
+
+/// Adds the gradients of a pass to the steps of their runs, each run's of a minibatch's size in the
+/// order of its uses; a block for
+/// each chunk of each job, of which those of each run's first job do the work.
+template <class Number>
+struct AddKernel {
+  using Real = Number;
+
+  Values<Real> values;
+  const GradientJob* jobs;  // [count], those of a run beside each other
+  std::uint32_t count;
+  const UseWeight* weights;  // [uses]
+  Real* const* gradients;    // [count]
+  Real* steps;               // [runs, parameters]: the sum of weight g; zeros between updates
+
+  static constexpr std::uint32_t threads = 256, at_once = 1;
+  static std::size_t shared_numbers() { return 0; }
+  GRADRACE_HD std::uint32_t blocks() const { return chunks(values.parameters); }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const std::uint32_t first = number / blocks();
+    const UpdateJob update = jobs[first].update;
+    if (first > 0 && jobs[first - 1].update.run == update.run) return;
+    std::uint32_t last = first;
+    while (last < count && jobs[last].update.run == update.run) ++last;
+    Real* const step = steps + std::uint64_t{update.run} * values.parameters;
+    each_of_chunk(block, number % blocks(), values.parameters, [&](std::uint64_t at) {
+      const auto j = static_cast<std::uint32_t>(at);
+      Real sum = step[j];
+      for (std::uint32_t i = first; i < last; ++i)
+        sum += weights[jobs[i].use].template of<Real>(j, values.learnt) * gradients[i][j];
+      step[j] = sum;
+    });
+  }
+};
+
+/// Moves states by their steps, which become zeros; a block for each chunk of each.
+template <class Number>
+struct MoveKernel {
+  using Real = Number;
+
+  Cohort<Real> cohort;
+  const UpdateJob* updates;
+  const UseWeight* weights;  // [uses]
+  Real* steps;               // [runs, parameters]
+  double statistics_decay;
+
+  static constexpr std::uint32_t threads = 256, at_once = 1;
+  static std::size_t shared_numbers() { return 0; }
+  GRADRACE_HD std::uint32_t blocks() const { return chunks(cohort.values.parameters); }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const UpdateJob update = updates[number / blocks()];
+    const RunAt run = cohort.runs[update.run];
+    const Values<Real>& values = cohort.values;
+    Real* const step = steps + std::uint64_t{update.run} * values.parameters;
+    double rate = 0;
+    for (std::uint64_t use = update.first; use < update.first + update.count; ++use)
+      rate += weights[use].carried;
+    const StateMove<Real> move(cohort, cohort.rules[run.first_rule + update.rule], statistics_decay,
+                               rate, values.at(run, update.run, update.base),
+                               values.at(run, update.run, update.out));
+    each_of_chunk(block, number % blocks(), values.parameters, [&](std::uint64_t at) {
+      const auto j = static_cast<std::uint32_t>(at);
+      move(j, step[j]);
+      step[j] = 0;
+    });
+  }
+};
+
+}  // namespace gradrace::kernels

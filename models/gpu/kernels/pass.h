@@ -1,0 +1,225 @@
+#pragma once
+
+#include "models/gpu/kernels/network.h"
+
+namespace gradrace::kernels {
+
+/// Some of a minibatch's rows, whose patches are written down together.
+struct Strip {
+  std::uint32_t first, rows;
+};
+
+/// What a layer makes of the n rows of one job of a pass.  Where strips are spoken of, they are
+/// those that patches and maps are of.
+template <class Real>
+struct LayerAt {
+  const Layer& layer;
+  Strip strip;
+  std::uint32_t n;
+  Real decay;             // of weights: 2 l2
+  const Real* w;          // [parameters]
+  Real* g;                // likewise; null: no gradient is asked for
+  const Real* x;          // [n, inputs]
+  Real *y, *kept, *by_y;  // [n, units]
+  Real* by_x;             // [n, inputs]
+  Real *patches, *maps;   // what the products of a convolution look at
+
+  GRADRACE_HD const Real* W() const { return w + layer.first; }
+  GRADRACE_HD const Real* b() const { return W() + layer.weights(); }
+
+  /// The derivative by number `at` of x, which is less that of the function that gave x.
+  GRADRACE_HD void store(std::uint32_t at, Real d) const {
+    const Real share = d * slope(layer.before, x[at]);
+    by_x[at] = layer.adds ? by_x[at] + share : share;
+  }
+};
+
+/// Minibatches of n rows that go through a network together, each with parameters of its own: the
+/// jobs of a pass.
+///
+/// The place behind the last job's is nobody's.  It is looked at by the products that fill up a
+/// call, is zeros, and stays so.
+template <class Real>
+struct Pass {
+  Network<Real> network;
+  std::uint32_t together, n;    // jobs at the most, rows of each
+  std::uint32_t* numbers;       // [together, n]: of each job's rows
+  const Real** w;               // [together]
+  Real** g;                     // likewise; null in an evaluation
+  Real *work, *patches, *maps;  // of each job, then nobody's
+  std::uint64_t work_stride, patches_stride, maps_stride;
+  Real* nobody;     // w, in fours, and g
+  Real** pointers;  // [5 depth + 2, together]: to what products multiply
+
+  // Of layer l, of each job.
+  GRADRACE_HD Real** to_weights(std::uint32_t l) const { return list(5 * l); }
+  GRADRACE_HD Real** to_gradients(std::uint32_t l) const { return list(5 * l + 1); }
+  GRADRACE_HD Real** to_x(std::uint32_t l) const { return list(5 * l + 2); }
+  GRADRACE_HD Real** to_y(std::uint32_t l) const { return list(5 * l + 3); }
+  GRADRACE_HD Real** to_by_y(std::uint32_t l) const { return list(5 * l + 4); }
+  GRADRACE_HD Real** to_patches() const { return list(5 * network.depth); }
+  GRADRACE_HD Real** to_maps() const { return list(5 * network.depth + 1); }
+
+  GRADRACE_HD LayerAt<Real> at(const Layer& layer, std::uint32_t job, const Strip& strip) const {
+    return {layer,
+            strip,
+            n,
+            static_cast<Real>(2 * network.l2),
+            w[job],
+            g[job],
+            place(job, layer.x),
+            place(job, layer.y),
+            place(job, layer.kept),
+            place(job, layer.by_y),
+            place(job, layer.by_x),
+            patches + job * patches_stride,
+            maps + job * maps_stride};
+  }
+  GRADRACE_HD std::uint32_t* rows(std::uint32_t job) const { return numbers + job * n; }
+  /// What the first layer looks at, [n, features].
+  GRADRACE_HD Real* x(std::uint32_t job) const { return place(job, network.layers[0].x); }
+  /// Behind it, [2 n], for an evaluation.
+  GRADRACE_HD Real* of_rows(std::uint32_t job) const { return x(job) + n * network.train.features; }
+  /// [n, outputs of the last layer].
+  GRADRACE_HD Real* scores(std::uint32_t job) const {
+    return place(job, network.layers[network.depth - 1].y);
+  }
+
+  /// Job i has those parameters and that place for its gradient, which may be null.
+  template <class Block>
+  GRADRACE_HD void begin(const Block& block, std::uint32_t i, const Real* of_w, Real* of_g) const {
+    if (block.thread() == 0) w[i] = of_w, g[i] = of_g;
+    point(block, i, i, of_w, of_g);
+  }
+  /// There is no job i.
+  template <class Block>
+  GRADRACE_HD void fill_up(const Block& block, std::uint32_t i) const {
+    point(block, i, together, nobody, nobody + in_fours(network.parameters));
+  }
+
+ private:
+  GRADRACE_HD Real** list(std::uint32_t number) const {
+    return pointers + std::uint64_t{number} * together;
+  }
+  GRADRACE_HD Real* place(std::uint32_t job, std::uint32_t of_row) const {
+    return work + job * work_stride + std::uint64_t{of_row} * n;
+  }
+
+  template <class Block>
+  GRADRACE_HD void point(const Block& block, std::uint32_t i, std::uint32_t job, const Real* of_w,
+                         Real* of_g) const {
+    each(block, network.depth, [&](std::uint32_t l) {
+      const Layer& layer = network.layers[l];
+      to_weights(l)[i] = const_cast<Real*>(of_w) + layer.first;  // products only read them
+      to_gradients(l)[i] = of_g != nullptr ? of_g + layer.first : nullptr;
+      to_x(l)[i] = place(job, layer.x);
+      to_y(l)[i] = place(job, layer.y);
+      to_by_y(l)[i] = place(job, layer.by_y);
+      if (l > 0) return;
+      to_patches()[i] = patches + job * patches_stride;
+      to_maps()[i] = maps + job * maps_stride;
+    });
+    block.sync();
+  }
+};
+
+/// x, the rows of those numbers; a block for each chunk of each job.
+template <class Number>
+struct RowsKernel {
+  using Real = Number;
+
+  Pass<Real> pass;
+  Split split;
+
+  static constexpr std::uint32_t threads = 256, at_once = 1;
+  static std::size_t shared_numbers() { return 0; }
+  GRADRACE_HD std::uint32_t blocks() const {
+    return chunks(std::uint64_t{pass.n} * split.features);
+  }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const std::uint32_t job = number / blocks();
+    Real* const to = pass.x(job);
+    with_rows<Real>(split, pass.rows(job), [&](const auto& x) {
+      each_of_chunk(block, number % blocks(), pass.n * split.features, [&](std::uint64_t j) {
+        const auto at = static_cast<std::uint32_t>(j);
+        to[at] = x(at / split.features, at % split.features);
+      });
+    });
+  }
+};
+
+/// What is done with every number of a layer, of `numbers` of each job: Each{}(at, number).
+template <class Number, class Each>
+struct EachKernel {
+  using Real = Number;
+
+  Pass<Real> pass;
+  Layer layer;
+  Strip strip;
+  std::uint32_t numbers;
+
+  static constexpr std::uint32_t threads = 256, at_once = 1;
+  static std::size_t shared_numbers() { return 0; }
+  /// Of a job.
+  GRADRACE_HD std::uint32_t blocks() const { return chunks(numbers); }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const LayerAt<Real> at = pass.at(layer, number / blocks(), strip);
+    each_of_chunk(block, number % blocks(), numbers,
+                  [&](std::uint64_t j) { Each{}(at, static_cast<std::uint32_t>(j)); });
+  }
+};
+
+/// What is added up for every channel that a layer gives, a block for each: Sums{}(block, at,
+/// channel).
+template <class Number, class Sums>
+struct SumsKernel {
+  using Real = Number;
+
+  Pass<Real> pass;
+  Layer layer;
+
+  static constexpr std::uint32_t threads = 256, at_once = 1;
+  static std::size_t shared_numbers() { return lanes * sizeof(double) / sizeof(Real); }
+  /// Of a job.
+  GRADRACE_HD std::uint32_t blocks() const { return layer.outputs; }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    Sums{}(block, pass.at(layer, number / blocks(), {}), number % blocks());
+  }
+};
+
+/// Where pixel p % pixels of row p / pixels of a channel stands among those that a layer gives.
+GRADRACE_HD inline std::uint32_t of_channel(const Layer& layer, std::uint32_t channel,
+                                            std::uint32_t p) {
+  const std::uint32_t pixels = layer.pixels();
+  return (p / pixels * layer.outputs + channel) * pixels + p % pixels;
+}
+
+/// b's part of g, the sums of by_y over rows and pixels.
+struct BiasSums {
+  template <class Block, class Real>
+  GRADRACE_HD void operator()(const Block& block, const LayerAt<Real>& at,
+                              std::uint32_t channel) const {
+    const Layer& layer = at.layer;
+    const double total = sum(block, at.n * layer.pixels(), [&](std::uint32_t p) {
+      return static_cast<double>(at.by_y[of_channel(layer, channel, p)]);
+    });
+    if (block.thread() == 0)
+      at.g[layer.first + layer.weights() + channel] = static_cast<Real>(total);
+  }
+};
+
+/// The regulariser's part of number `number` of W's part of g.
+struct Decay {
+  template <class Real>
+  GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
+    at.g[at.layer.first + number] += at.decay * at.W()[number];
+  }
+};
+
+}  // namespace gradrace::kernels

@@ -1,0 +1,365 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+#include "models/gpu/kernels/network.h"
+
+namespace gradrace::kernels {
+
+/// Tape's rule, without what only a host understands.
+struct KernelRule {
+  double momentum, ema, distance;
+  double decay, epsilon;  // of rmsprop; decay < 0: none
+  bool nesterov, of_gradients, from_rest;
+};
+
+/// Lowering's use and step, and tape's recipe.
+struct KernelUse {
+  std::uint32_t at, learner, draw, recipe;
+  double weight;
+};
+
+struct KernelUpdate {
+  std::uint32_t out, base, rule;
+  std::uint32_t first, count;  // of the run's uses
+};
+
+struct KernelRecipe {
+  std::uint32_t minibatch;
+  double clip;  // 0: none
+};
+
+/// Where a value is.  What no rule of the run needs is null.
+template <class Real>
+struct StateAt {
+  Real *w, *velocity, *mean_square, *average;
+
+  GRADRACE_HD const Real* evaluated() const { return average != nullptr ? average : w; }
+};
+
+/// One run on the device.
+struct RunAt {
+  std::uint64_t seed;
+  std::uint32_t replica;
+  std::uint32_t first_recipe, first_rule;  // in the cohort's
+  bool velocity, mean_square, average;     // which parts its states have
+
+  GRADRACE_HD bool only_w() const { return !velocity && !mean_square && !average; }
+};
+
+/// Every value of a cohort: slots of `stride` numbers in pages of so many slots of every run.
+template <class Real>
+struct Values {
+  static constexpr std::uint32_t page_slots = 4;
+
+  Real* const* pages;
+  std::uint64_t stride;
+  std::uint32_t parameters;  // d
+  std::uint32_t learnt;      // without the statistics, of which velocity and mean_square have none
+
+  GRADRACE_HD StateAt<Real> at(const RunAt& run, std::uint32_t number, std::uint32_t slot) const {
+    return parts(run, pages[slot / page_slots] +
+                          (std::uint64_t{number} * page_slots + slot % page_slots) * stride);
+  }
+
+  /// Of a state of the run that begins there; each part is filled up to fours.
+  GRADRACE_HD StateAt<Real> parts(const RunAt& run, Real* next) const {
+    StateAt<Real> state{next, nullptr, nullptr, nullptr};
+    next += in_fours(parameters);
+    if (run.velocity) state.velocity = next, next += in_fours(learnt);
+    if (run.mean_square) state.mean_square = next, next += in_fours(learnt);
+    if (run.average) state.average = next;
+    return state;
+  }
+
+  /// Of such a state.
+  GRADRACE_HD std::uint64_t numbers(const RunAt& run) const {
+    return in_fours(std::uint64_t{parameters}) * (1 + run.average) +
+           in_fours(std::uint64_t{learnt}) * (run.velocity + run.mean_square);
+  }
+};
+
+/// The runs of a cohort and where their values are.
+template <class Real>
+struct Cohort {
+  Values<Real> values;
+  const RunAt* runs;
+  const KernelRecipe* recipes;
+  const KernelRule* rules;
+  double least;  // smallest normal number of Real
+};
+
+/// What a launch does for one run: updates or instructions, in order.
+struct Stretch {
+  std::uint32_t run;
+  std::uint64_t first_use;  // of the run, in the wave's
+  std::uint64_t first, count;
+};
+
+/// One learnt number moved by a rule, as apply_rule() does it; `rate` is the sum of weights.
+/// least: the smallest normal number of Real.
+template <class Real>
+class Move {
+ public:
+  GRADRACE_HD Move(const KernelRule& rule, double rate, double least)
+      : rescaled_(rule.decay >= 0 && rate >= least),
+        nesterov_(rule.nesterov),
+        decay_(static_cast<Real>(rule.decay)),
+        epsilon_(static_cast<Real>(rule.epsilon)),
+        momentum_(static_cast<Real>(rule.momentum)),
+        share_(static_cast<Real>(1 - rule.ema)) {
+    const bool still = rule.of_gradients && !(rate >= least);
+    per_rate_ = rescaled_ ? static_cast<Real>(1 / rate) : Real{0};
+    kept_ = still ? Real{1} : rule.from_rest ? Real{0} : momentum_;
+    of_step_ = static_cast<Real>(still ? 0 : rule.of_gradients ? 1 / rate : 1);
+    scale_ = static_cast<Real>(still ? 0 : rule.of_gradients ? rate : 1);
+  }
+
+  /// Number j of out, and w of it, from base; `change` is the sum of weight g.
+  GRADRACE_HD Real operator()(std::uint32_t j, Real change, Real w, const StateAt<Real>& base,
+                              const StateAt<Real>& out) const {
+    if (out.mean_square != nullptr) {
+      Real s = base.mean_square[j];
+      if (rescaled_) {
+        const Real g = change * per_rate_;
+        s = decay_ * s + (1 - decay_) * g * g;
+        change /= std::sqrt(s + epsilon_);
+      }
+      out.mean_square[j] = s;
+    }
+    if (out.velocity != nullptr) {
+      change *= of_step_;
+      const Real velocity = kept_ * base.velocity[j] + change;
+      out.velocity[j] = velocity;
+      change = scale_ * (nesterov_ ? momentum_ * velocity + change : velocity);
+    }
+    w -= change;
+    if (out.average != nullptr) out.average[j] = base.average[j] + share_ * (w - base.average[j]);
+    return w;
+  }
+
+ private:
+  bool rescaled_, nesterov_;
+  Real decay_, epsilon_, momentum_, share_;
+  Real per_rate_, kept_, of_step_, scale_;
+};
+
+/// One number of the running statistics, likewise.
+template <class Real>
+class Merge {
+ public:
+  GRADRACE_HD Merge(const KernelRule& rule, double statistics_decay, double rate, double least)
+      : vanishing_(!(rate >= least)),
+        decay_(static_cast<Real>(statistics_decay)),
+        per_rate_(static_cast<Real>(1 / rate)),
+        share_(static_cast<Real>(1 - rule.ema)) {}
+
+  GRADRACE_HD Real operator()(std::uint32_t j, Real change, Real w, const StateAt<Real>& base,
+                              const StateAt<Real>& out) const {
+    if (!vanishing_) w = decay_ * w + (1 - decay_) * (change * per_rate_);
+    if (out.average != nullptr) out.average[j] = base.average[j] + share_ * (w - base.average[j]);
+    return w;
+  }
+
+ private:
+  bool vanishing_;
+  Real decay_, per_rate_, share_;
+};
+
+/// A state moved number by number: out = base moved by uses whose weights' sum is `rate`.
+template <class Real>
+struct StateMove {
+  Move<Real> learnt;
+  Merge<Real> carried;
+  std::uint32_t first_carried;
+  StateAt<Real> base, out;
+
+  GRADRACE_HD StateMove(const Cohort<Real>& cohort, const KernelRule& rule, double statistics_decay,
+                        double rate, const StateAt<Real>& from, const StateAt<Real>& to)
+      : learnt(rule, rate, cohort.least),
+        carried(rule, statistics_decay, rate, cohort.least),
+        first_carried(cohort.values.learnt),
+        base(from),
+        out(to) {}
+
+  /// change: number j of the sum of weight g.
+  GRADRACE_HD void operator()(std::uint32_t j, Real change) const {
+    out.w[j] = j < first_carried ? learnt(j, change, base.w[j], base, out)
+                                 : carried(j, change, base.w[j], base, out);
+  }
+};
+
+/// What is left of the weight of a gradient that long.
+template <class Block, class Real>
+GRADRACE_HD double clip_factor(const Block& block, double clip, std::uint32_t learnt,
+                               const Real* g) {
+  const double norm = std::sqrt(sum(block, learnt, [=](std::uint32_t j) {
+    return static_cast<double>(g[j]) * static_cast<double>(g[j]);
+  }));
+  return norm > clip ? clip / norm : 1;
+}
+
+/// What is left of it where it was computed so far away.
+template <class Block, class Real>
+GRADRACE_HD double distance_factor(const Block& block, double distance, std::uint32_t learnt,
+                                   const Real* base, const Real* at) {
+  const double squared = sum(block, learnt, [=](std::uint32_t j) {
+    const double difference = static_cast<double>(base[j] - at[j]);
+    return difference * difference;
+  });
+  const double factor = distance / squared;
+  return factor < 1 ? factor : 1;
+}
+
+/// A gradient that enters an update of a run.
+template <class Real>
+struct UseAt {
+  KernelRecipe recipe;
+  double weight;
+  const Real* w;   // at which it was computed
+  const Real* g;   // [parameters]
+  double* factor;  // what a distance leaves of the weight goes there; null: nobody asks
+};
+
+/// By what its numbers are multiplied: those of parameters, and the statistics that it carries,
+/// which a clipped gradient has whole.
+struct UseWeight {
+  double learnt, carried;
+
+  template <class Real>
+  GRADRACE_HD Real of(std::uint32_t j, std::uint32_t first_carried) const {
+    return static_cast<Real>(j < first_carried ? learnt : carried);
+  }
+};
+
+template <class Block, class Real>
+GRADRACE_HD UseWeight weigh_use(const Block& block, const Values<Real>& values,
+                                const KernelRule& rule, const Real* base, const UseAt<Real>& use) {
+  const std::uint32_t learnt = values.learnt;
+  const double factor =
+      rule.distance > 0 ? distance_factor(block, rule.distance, learnt, base, use.w) : 1;
+  if (use.factor != nullptr && block.thread() == 0) *use.factor = factor;
+  const double weight = factor * use.weight;
+  const double clip = use.recipe.clip;
+  return {clip > 0 ? weight * clip_factor(block, clip, learnt, use.g) : weight, weight};
+}
+
+/// Replays a stretch of each run, a block for each run from its first update to its last; a
+/// gradient is computed when it is used, at a value that is still in its slot.
+///
+/// What an update with one gradient must move, in numbers of Real, d parameters: w is read twice
+/// (for the gradient; the base) and written once, 3 d.  Beside it stand g and the step, written and
+/// read once each, 4 d, and read once more where a gradient is clipped.
+template <class Model>
+struct ReplayKernel {
+  using Real = typename Model::Number;
+
+  Model model;
+  Cohort<Real> cohort;
+  const Stretch* stretches;
+  const KernelUse* uses;
+  const KernelUpdate* updates;
+  double* factors;  // [uses]: what a distance left of the weights; null: nobody asks
+  Real* work;       // of each worker: g, step
+  std::uint64_t work_stride;
+
+  static constexpr std::uint32_t threads = Model::threads, at_once = Model::at_once;
+  static std::size_t shared_numbers() { return scratch_numbers; }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number,
+                              std::uint32_t worker) const {
+    const Stretch stretch = stretches[number];
+    const RunAt run = cohort.runs[stretch.run];
+    for (std::uint64_t i = 0; i < stretch.count; ++i)
+      update(block, run, stretch.run, worker, updates[stretch.first + i], stretch.first_use);
+  }
+
+ private:
+  template <class Block>
+  GRADRACE_HD void update(const Block& block, const RunAt& run, std::uint32_t number,
+                          std::uint32_t worker, const KernelUpdate& update,
+                          std::uint64_t first_use) const {
+    const Values<Real>& values = cohort.values;
+    Real* const g = work + worker * work_stride;
+    Real* const step = g + values.parameters;
+    const KernelRule rule = cohort.rules[run.first_rule + update.rule];
+    const StateAt<Real> base = values.at(run, number, update.base);
+    each(block, values.parameters, [=](std::uint32_t j) { step[j] = 0; });
+    double rate = 0;
+    for (std::uint64_t i = first_use + update.first; i < first_use + update.first + update.count;
+         ++i) {
+      const KernelUse use = uses[i];
+      const KernelRecipe recipe = cohort.recipes[run.first_recipe + use.recipe];
+      const Real* const at = values.at(run, number, use.at).w;
+      model.gradient(block, at,
+                     MinibatchName{run.seed, run.replica, use.learner, use.draw, recipe.minibatch},
+                     g);
+      const UseWeight weight =
+          weigh_use(block, values, rule, base.w,
+                    {recipe, use.weight, at, g, factors != nullptr ? factors + i : nullptr});
+      each(block, values.parameters,
+           [=](std::uint32_t j) { step[j] += weight.template of<Real>(j, values.learnt) * g[j]; });
+      block.sync();  // g is free again
+      rate += weight.carried;
+    }
+    const StateMove<Real> move(cohort, rule, 0.0, rate, base, values.at(run, number, update.out));
+    each(block, values.parameters, [&](std::uint32_t j) { move(j, step[j]); });
+    block.sync();
+  }
+};
+
+/// A value to be evaluated.
+struct Evaluated {
+  std::uint32_t run, slot;
+};
+
+/// Evaluates values, a block for each part of each.  Blocks beside each other look at the same
+/// rows.
+template <class Model>
+struct EvaluationKernel {
+  using Real = typename Model::Number;
+
+  Model model;
+  Cohort<Real> cohort;
+  const Evaluated* evaluated;  // [count]
+  std::uint32_t count;
+  EvaluationPart* parts;  // [count, model.parts()]
+  Real* work;             // of each worker
+  std::uint64_t work_stride;
+
+  static constexpr std::uint32_t threads = Model::threads, at_once = Model::at_once;
+  std::size_t shared_numbers() const { return model.shared_numbers(); }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number,
+                              std::uint32_t worker) const {
+    const std::uint32_t value = number % count, part = number / count;
+    const Evaluated what = evaluated[value];
+    const StateAt<Real> state = cohort.values.at(cohort.runs[what.run], what.run, what.slot);
+    model.evaluate(block, state.evaluated(), part, work + worker * work_stride,
+                   parts + std::uint64_t{value} * model.parts() + part);
+  }
+};
+
+/// Adds up the parts of values, a block for each.
+template <class Model>
+struct EvaluationSumKernel {
+  using Real = typename Model::Number;
+
+  Model model;
+  const EvaluationPart* parts;  // [values, model.parts()]
+  EvaluationSums* sums;         // [values]
+
+  static constexpr std::uint32_t threads = Model::threads, at_once = Model::at_once;
+  std::size_t shared_numbers() const { return scratch_numbers; }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t value, std::uint32_t) const {
+    const EvaluationSums result = model.add_up(block, parts + std::uint64_t{value} * model.parts());
+    if (block.thread() == 0) sums[value] = result;
+  }
+};
+
+}  // namespace gradrace::kernels

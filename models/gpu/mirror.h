@@ -1,0 +1,54 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "models/gpu/kernels/block.h"
+
+namespace gradrace {
+
+/// What repeated work is of: a key begins with it.
+enum Repeated : std::uint32_t { repeated_gradients, repeated_round };
+
+/// The device's memory of that size at least; what was in it is lost where it grows.
+template <class Memory, class Launcher>
+void reserve(Launcher& launcher, Memory& memory, std::size_t count) {
+  if (memory.size() >= count) return;
+  launcher.wait();  // somebody may still use it
+  launcher.forget();
+  const std::size_t size = std::max(count, memory.size() + memory.size() / 2);
+  memory = {};
+  memory = Memory(size);
+}
+
+/// Every one of so many blocks at once.
+template <class Launcher, class Kernel>
+void launch_all(Launcher& launcher, const Kernel& kernel, std::uint32_t count) {
+  launcher.launch(kernel, count, count);
+}
+
+/// numbers [count] = 0.
+template <class Real, class Launcher>
+void clear(Launcher& launcher, Real* numbers, std::uint64_t count) {
+  launch_all(launcher, kernels::ClearKernel<Real>{numbers, count}, kernels::chunks(count));
+}
+
+/// A list on the host that goes to the device, or one that comes from there.
+template <class T, class Launcher>
+struct Mirror {
+  typename Launcher::template Staging<T> host;
+  typename Launcher::template Memory<T> device;
+
+  void send(Launcher& launcher) {
+    reserve(launcher, device, host.size());
+    launcher.copy_in(host.data(), host.size(), device.data());
+  }
+  void fetch(Launcher& launcher, std::size_t count) {
+    host.resize(count);
+    launcher.copy_out(device.data(), count, host.data());
+  }
+  T* data() const { return device.data(); }
+};
+
+}  // namespace gradrace

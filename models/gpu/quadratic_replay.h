@@ -1,0 +1,107 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "models/gpu/block_evaluation.h"
+#include "models/gpu/replay_shape.h"
+#include "models/gpu/resident.h"
+#include "models/gpu/use_list.h"
+#include "models/replay/lowering.h"
+
+namespace gradrace {
+
+/// A Replay of BlockDevice: a block for each run of a quadratic, whose gradients are computed when
+/// they are used, at values in their slots.
+template <class Real, class Launcher>
+class QuadraticReplay {
+ public:
+  using Number = Real;
+
+  QuadraticReplay(const QuadraticBlueprint& blueprint, Launcher& launcher,
+                  const DeviceOptions& options)
+      : resident_(blueprint), blocks_(static_cast<std::uint32_t>(launcher.blocks())) {
+    if (options.products != Products::float32)
+      throw std::runtime_error(launcher.name() +
+                               ": a quadratic has no products; use precision float32");
+  }
+
+  std::uint64_t run_bytes(const DeviceOptions&) const { return work_numbers() * sizeof(Real); }
+  static std::uint64_t shared_bytes(const DeviceOptions&) { return 0; }
+  static std::uint64_t numbers_of_a_gradient(const DeviceOptions&) { return 0; }
+
+  void start(Launcher& launcher, std::span<const Tape>, const ReplayShape& shape) {
+    workers_ = std::min(static_cast<std::uint32_t>(shape.runs), blocks_);
+    reserve(launcher, work_, workers_ * work_numbers());
+    uses_.start(shape.runs);
+  }
+
+  void clear() { uses_.clear(), updates_.host.clear(), stretches_.clear(); }
+
+  void add(std::uint32_t run, const kernels::RunAt&, std::span<const kernels::KernelRecipe>,
+           const Program& program, const Lowering&) {
+    const std::uint64_t first_use = uses_.add(run, program);
+    std::size_t stage = 0;
+    std::uint64_t first = updates_.host.size();
+    const auto end_stage = [&] {
+      const std::uint64_t count = updates_.host.size() - first;
+      if (count > 0) stretches_.add(stage, {run, first_use, first, count});
+      first += count;
+      ++stage;
+    };
+    for (const Step& step : program.steps) {
+      if (step.kind == Step::Kind::evaluate)
+        end_stage();
+      else
+        updates_.host.push_back({step.out, step.base, step.rule, step.first, step.count});
+    }
+    end_stage();
+  }
+
+  void send(Launcher& launcher, bool with_factors) {
+    uses_.send(launcher, with_factors), updates_.send(launcher), stretches_.send(launcher);
+  }
+
+  void launch(Launcher& launcher, std::size_t stage, const kernels::Cohort<Real>& cohort) {
+    if (stretches_.count(stage) == 0) return;
+    launcher.launch(
+        kernels::ReplayKernel<kernels::Quadratic<Real>>{
+            resident_.quadratic(), cohort, stretches_.data(stage), uses_.data(), updates_.data(),
+            uses_.factors(), work_.data(), work_numbers()},
+        stretches_.count(stage), workers_);
+  }
+
+  void evaluate(Launcher& launcher, std::size_t stage, const kernels::Cohort<Real>& cohort,
+                BlockEvaluation<Real, Launcher>& evaluation) {
+    evaluation.launch(launcher, stage, resident_.quadratic(), cohort, blocks_);
+  }
+
+  void fetch(Launcher& launcher) { uses_.fetch(launcher); }
+
+  std::span<const double> factors(std::size_t run, const Program& program) const {
+    return uses_.factors(run, program);
+  }
+
+  Evaluation evaluation(const kernels::EvaluationSums& sums) const {
+    return resident_.evaluation(sums);
+  }
+
+ private:
+  /// Of a block: g and the step.
+  std::uint64_t work_numbers() const { return 2 * std::uint64_t{resident_.quadratic().parameters}; }
+
+  ResidentQuadratic<Real, Launcher> resident_;
+  std::uint32_t blocks_, workers_ = 0;
+  typename Launcher::template Memory<Real> work_;
+
+  // Of the wave.
+  UseList<Launcher> uses_;
+  Mirror<kernels::KernelUpdate, Launcher> updates_;
+  Staged<kernels::Stretch, Launcher> stretches_;
+};
+
+}  // namespace gradrace

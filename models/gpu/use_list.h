@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/gpu/kernels/replay.h"
+#include "models/gpu/mirror.h"
+#include "models/replay/lowering.h"
+
+namespace gradrace {
+
+/// The uses of a wave, run by run, and what distances leave of their weights.
+template <class Launcher>
+class UseList {
+ public:
+  void start(std::size_t runs) { first_.assign(runs, 0); }
+  void clear() { uses_.host.clear(); }
+
+  /// Returns the number of the run's first use.
+  std::uint64_t add(std::uint32_t run, const Program& program) {
+    first_[run] = uses_.host.size();
+    for (const SlotUse& use : program.uses)
+      uses_.host.push_back({use.at, use.learner, use.draw, use.recipe, use.weight});
+    return first_[run];
+  }
+
+  /// with_factors: what is left of weights is asked for.
+  void send(Launcher& launcher, bool with_factors) {
+    with_factors_ = with_factors;
+    uses_.send(launcher);
+    if (with_factors) reserve(launcher, factors_.device, size());
+  }
+  void fetch(Launcher& launcher) {
+    if (with_factors_) factors_.fetch(launcher, size());
+  }
+
+  std::size_t size() const { return uses_.host.size(); }
+  bool with_factors() const { return with_factors_; }
+
+  // On the device, of every use; factors: null where nobody asks.
+  const kernels::KernelUse* data() const { return uses_.data(); }
+  double* factors() const { return with_factors_ ? factors_.data() : nullptr; }
+
+  /// Those of a run, after a fetch.
+  std::span<const double> factors(std::size_t run, const Program& program) const {
+    return std::span<const double>(factors_.host).subspan(first_[run], program.uses.size());
+  }
+
+ private:
+  std::vector<std::uint64_t> first_;  // [run]
+  Mirror<kernels::KernelUse, Launcher> uses_;
+  Mirror<double, Launcher> factors_;
+  bool with_factors_ = false;
+};
+
+}  // namespace gradrace

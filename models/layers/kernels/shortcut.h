@@ -1,0 +1,41 @@
+#pragma once
+
+#include "models/gpu/kernels/pass.h"
+
+namespace gradrace::kernels {
+
+/// y [n, units], which is the map before it, becomes f(y + x): every stride-th row and column of an
+/// earlier layer's maps, and nothing for the channels that it has not (He et al., CVPR 2016, option
+/// A).  The derivative by y is that by the map before it.
+///
+/// At least: x and y read, y written; on the way back dz read, and what is there of the derivative
+/// by x read and written.
+struct ShortcutForward {
+  template <class Real>
+  GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
+    const Layer& layer = at.layer;
+    const Pixel pixel(layer, number);
+    const std::uint32_t from =
+        ((pixel.row * layer.channels + pixel.channel) * layer.height + layer.stride * pixel.i) *
+            layer.width +
+        layer.stride * pixel.j;
+    const Real y = at.y[number];
+    at.y[number] = activated(layer.f, pixel.channel < layer.channels ? y + at.x[from] : y);
+  }
+};
+
+struct ShortcutPropagate {
+  template <class Real>
+  GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
+    const Layer& layer = at.layer;
+    const InputPixel pixel(layer, number);
+    const bool added = pixel.i % layer.stride == 0 && pixel.j % layer.stride == 0;
+    const std::uint32_t to =
+        ((pixel.row * layer.outputs + pixel.channel) * layer.out_height + pixel.i / layer.stride) *
+            layer.out_width +
+        pixel.j / layer.stride;
+    at.store(number, added ? at.by_y[to] : Real{0});
+  }
+};
+
+}  // namespace gradrace::kernels

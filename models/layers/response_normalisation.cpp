@@ -1,0 +1,55 @@
+#include "models/layers/response_normalisation.h"
+
+#include <algorithm>
+
+#include "models/gpu/kernel_layer.h"
+
+namespace gradrace {
+
+template <class Real>
+kernels::Layer ResponseNormalisation<Real>::kernel_layer() const {
+  return gradrace::kernel_layer(kernels::LayerKind::response_normalisation, images_, images_,
+                                kernels::Function::identity);
+}
+
+template <class Real>
+void ResponseNormalisation<Real>::forward(const Units<Real>& x, Units<Real>& y) {
+  terms_ = x.array().square();
+  sum_around(terms_, sums_);
+  s_ = 1 + static_cast<Real>(alpha / 9) * sums_.array();
+  power_ = s_.array().pow(static_cast<Real>(-beta));
+  y = x.array() * power_.array();
+}
+
+template <class Real>
+void ResponseNormalisation<Real>::backward(const Units<Real>& x, const Units<Real>& dy,
+                                           Units<Real>& dx) {
+  terms_ = dy.array() * x.array() * power_.array() / s_.array();
+  sum_around(terms_, sums_);
+  dx = dy.array() * power_.array() -
+       static_cast<Real>(2 * beta * alpha / 9) * x.array() * sums_.array();
+}
+
+template <class Real>
+void ResponseNormalisation<Real>::sum_around(const Units<Real>& q, Units<Real>& sums) const {
+  const auto n = static_cast<std::size_t>(q.rows());
+  const auto [channels, height, width] = images_;
+  sums.setZero(q.rows(), q.cols());
+  for (std::size_t c = 0; c < channels; ++c) {
+    for (std::size_t i = 0; i < height; ++i) {
+      for (std::size_t k = i > 0 ? i - 1 : 0; k < std::min(i + 2, height); ++k) {
+        // A row of pixels with that of its left, its own and its right neighbours.
+        Real* const to = sums.data() + (c * height + i) * width * n;
+        const Real* const from = q.data() + (c * height + k) * width * n;
+        for (std::size_t r = n; r < width * n; ++r) to[r] += from[r - n];
+        for (std::size_t r = 0; r < width * n; ++r) to[r] += from[r];
+        for (std::size_t r = n; r < width * n; ++r) to[r - n] += from[r];
+      }
+    }
+  }
+}
+
+template class ResponseNormalisation<float>;
+template class ResponseNormalisation<double>;
+
+}  // namespace gradrace

@@ -1,0 +1,267 @@
+#include "sim/cli/commands/fit_report.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "sim/cli/results/count_text.h"
+#include "sim/cli/results/csv.h"
+#include "sim/cli/results/table.h"
+
+namespace gradrace {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string percent(double share) { return short_number(100 * share, share < 0.1 ? 1 : 2) + " %"; }
+
+/// JSON on one line, a blank after each comma and colon.
+std::string on_one_line(const Json& value) {
+  if (value.is_number_float()) return number_text(value.get<double>());
+  if (value.is_primitive()) return value.dump();
+  std::string items;
+  for (const auto& [key, item] : value.items()) {
+    items += items.empty() ? "" : ", ";
+    items += (value.is_object() ? Json(key).dump() + ": " : "") + on_one_line(item);
+  }
+  return value.is_object() ? "{" + items + "}" : "[" + items + "]";
+}
+
+/// A key of a scenario with an object that has a line for each of its keys.
+std::string pasted(const std::string& key, const Json& object) {
+  std::string text;
+  for (const auto& [name, value] : object.items()) {
+    text += std::string(text.empty() ? "" : ",") + "\n    \"" + name + "\": " + on_one_line(value);
+  }
+  return "  \"" + key + "\": {" + text + "\n  }\n";
+}
+
+std::string known_number(double value, int digits) {
+  return std::isnan(value) ? "-" : short_number(value, digits);
+}
+
+/// "mu 6.09, sigma 0.0693"
+std::string parameters_text(const Fit& fit) {
+  const Json law = Json::parse(fit.json);
+  std::string text;
+  for (const auto& [key, value] : law.items()) {
+    if (value.is_string()) continue;
+    text += (text.empty() ? "" : ", ") + key;
+    if (value.is_number()) text += " " + short_number(value.get<double>());
+    if (!value.is_array()) continue;
+    for (const auto& number : value) text += " " + short_number(number.get<double>());
+  }
+  return text;
+}
+
+std::vector<double> sorted_without_nan(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return std::isnan(value); });
+  std::sort(values.begin(), values.end());
+  return values;
+}
+
+/// Smallest, median and greatest; NaN of nothing.
+std::array<double, 3> spread_of(const std::vector<double>& values) {
+  const auto sorted = sorted_without_nan(values);
+  if (sorted.empty()) return {NAN, NAN, NAN};
+  const std::size_t n = sorted.size();
+  return {sorted.front(), (sorted[(n - 1) / 2] + sorted[n / 2]) / 2, sorted.back()};
+}
+
+double sd_over_mean(const std::vector<double>& times, double mean) {
+  double squares = 0;
+  for (const double x : times) squares += (x - mean) * (x - mean);
+  return std::sqrt(squares / static_cast<double>(times.size())) / mean;
+}
+
+std::string learners_table(const TraceFit& fit) {
+  std::vector<std::vector<std::string>> rows{{"learner", "times", "mean", "sd / mean", "lag-1"}};
+  for (std::size_t i = 0; i < fit.trace.series.size(); ++i) {
+    const auto& times = fit.trace.series[i];
+    const double mean = fit.structure.learner_means[i], lag1 = fit.structure.lag1[i];
+    rows.push_back({fit.trace.learners[i], std::to_string(times.size()), short_number(mean),
+                    short_number(sd_over_mean(times, mean), 2), known_number(lag1, 2)});
+  }
+  return aligned(rows);
+}
+
+std::string families_table(const TraceFit& fit) {
+  std::vector<std::vector<std::string>> rows{
+      {"family", "AIC", "log-likelihood", "KS", "KS rank", "parameters", "method"}};
+  for (const auto& family : fit.fits.fits) {
+    rows.push_back({family.family, known_number(family.aic, 6),
+                    known_number(family.log_likelihood, 6), short_number(family.kolmogorov, 2),
+                    std::to_string(family.kolmogorov_rank), parameters_text(family),
+                    family.method});
+  }
+  return aligned(rows);
+}
+
+/// A line for each reason.
+std::string left_out_text(const TraceFit& fit) {
+  std::vector<std::pair<std::string, std::string>> reasons;  // why, families
+  for (const auto& [family, why] : fit.fits.left_out) {
+    const auto known = std::find_if(reasons.begin(), reasons.end(),
+                                    [&](const auto& reason) { return reason.first == why; });
+    if (known == reasons.end()) {
+      reasons.emplace_back(why, family);
+    } else {
+      known->second += ", " + family;
+    }
+  }
+  std::string text;
+  for (const auto& [why, families] : reasons) text += "  left out: " + families + ": " + why + "\n";
+  return text;
+}
+
+std::string verdict_text(const TraceFit& fit) {
+  const Structure& s = fit.structure;
+  const std::string between = percent(s.share_between) + " of the variance lies between learners";
+  const std::string lag1 =
+      "lag-1 autocorrelation " + short_number(s.pooled[1], 2) + " within a learner";
+  switch (fit.verdict) {
+    case Verdict::heterogeneous:
+      return "static heterogeneity: some learners are slower for good; " + between +
+             (s.persistent()    ? "; what is left persists too (" + lag1 + ") but is less"
+              : s.alternating() ? "; what is left alternates (" + lag1 + ") but is less"
+                                : "");
+    case Verdict::persistent:
+      return "persistence: a slow learner stays slow for a while; " + lag1 +
+             (s.uneven() ? "; some are slower for good too (" + between + ")" : "");
+    case Verdict::alternating:
+      return "alternation: a slow minibatch is followed by a fast one; " + lag1 +
+             (s.uneven() ? "; some are slower for good too (" + between + ")" : "");
+    case Verdict::independent:
+      return "independent and identically distributed, as far as these times tell; " + lag1 +
+             (s.learner_means.size() > 1 ? ", " + between : "");
+  }
+  return {};
+}
+
+std::string heading(const TraceFit& fit) {
+  const auto& [time, learner, time_why, learner_why] = fit.columns;
+  const auto why = [](const std::string& text) { return text.empty() ? "" : " (" + text + ")"; };
+  return fit.trace.file.string() + ": " + count_text(fit.trace.size(), "time") + " of " +
+         count_text(fit.trace.series.size(), "learner") + "\n  times: column " + time +
+         why(time_why) + "; learners: " +
+         (learner.empty() ? "no column, all times are one learner's" : "column " + learner) +
+         why(learner_why) + "\n  mean " + short_number(fit.structure.mean) +
+         ", standard deviation " + short_number(fit.structure.variation, 3) + " of the mean\n";
+}
+
+std::string families_text(const TraceFit& fit) {
+  if (fit.fits.fits.empty()) return "  a learner's times do not vary: no family is fitted\n";
+  std::string text = families_table(fit) + left_out_text(fit) + "  fitted to " +
+                     (fit.evened ? "the times over their learner's mean, times the mean of all\n"
+                                 : "all times as they are\n");
+  if (fit.structure.persistent() || fit.structure.alternating()) {
+    text += "  AIC takes times for independent; these are not, so its differences are too large\n";
+  }
+  return text;
+}
+
+std::string structure_text(const TraceFit& fit) {
+  const Structure& s = fit.structure;
+  const bool several = s.learner_means.size() > 1;
+  std::string text;
+  if (several) {
+    text += "  variance between learners: " + percent(s.share_between) + " (by chance " +
+            percent(s.share_by_chance) + ")\n";
+  }
+  text += "  lag-1 autocorrelation, from row to row: " + short_number(s.pooled[1], 2);
+  if (const auto spread = spread_of(s.lag1); several && !std::isnan(spread[0])) {
+    text += " pooled; of a learner " + short_number(spread[0], 2) + " to " +
+            short_number(spread[2], 2) + ", median " + short_number(spread[1], 2);
+  }
+  return text + "\n  rule: static heterogeneity where " + percent(Structure::half) +
+         " of the variance or more lies between learners;\n  else persistence where the pooled "
+         "autocorrelation is " +
+         short_number(Structure::persistent_lag1) + " or more, alternation where it is -" +
+         short_number(Structure::persistent_lag1) + " or less;\n  else static heterogeneity from " +
+         percent(Structure::uneven_share) +
+         " on; all only beyond chance: three times that share, 4 / sqrt(times)\n";
+}
+
+}  // namespace
+
+std::string fit_report(const TraceFit& fit) {
+  constexpr std::size_t most_learners = 20;
+  const std::size_t learners = fit.trace.series.size();
+  std::string text = "\n" + heading(fit) + "\n";
+  if (learners > 1 && learners <= most_learners) text += learners_table(fit) + "\n";
+  text += families_text(fit) + "\n" + structure_text(fit) + "\n  " + verdict_text(fit) + "\n\n";
+  const char* number = fit.columns.learner.empty() ? " (write as many learners as there are)" : "";
+  return text + "as fitted" + number + ":\n" + pasted("cluster", fitted_cluster(fit)) +
+         "as measured" + number + ":\n" + pasted("cluster", replaying_cluster(fit));
+}
+
+std::string fit_csv(const TraceFit& fit) {
+  Csv csv;
+  csv.row(std::string_view("family"), std::string_view("parameters"),
+          std::string_view("log_likelihood"), std::string_view("aic"), std::string_view("ks"),
+          std::string_view("ks_rank"), std::string_view("method"));
+  for (const auto& family : fit.fits.fits) {
+    csv.row(family.family, family.json, family.log_likelihood, family.aic, family.kolmogorov,
+            family.kolmogorov_rank, family.method);
+  }
+  return csv.text();
+}
+
+std::string fit_json(const TraceFit& fit) {
+  const Structure& s = fit.structure;
+  const auto [least, median, most] = spread_of(s.lag1);
+  Json left_out = Json::object();
+  for (const auto& [family, why] : fit.fits.left_out) left_out[family] = why;
+  const char* names[] = {"independent", "static heterogeneity", "persistence", "alternation"};
+  Json json{{"file", std::filesystem::absolute(fit.trace.file).lexically_normal().string()},
+            {"hash", fit.trace.hash},
+            {"column", fit.columns.time},
+            {"learner_column", fit.columns.learner},
+            {"times", fit.trace.size()},
+            {"learners", fit.trace.learners},
+            {"mean", s.mean},
+            {"variation", s.variation},
+            {"variation_within", s.variation_within},
+            {"share_between", s.share_between},
+            {"share_by_chance", s.share_by_chance},
+            {"lag1", {{"min", least}, {"median", median}, {"max", most}, {"pooled", s.pooled[1]}}},
+            {"verdict", names[static_cast<std::size_t>(fit.verdict)]},
+            {"words", verdict_text(fit)},
+            {"evened", fit.evened},
+            {"left_out", left_out},
+            {"cluster", fitted_cluster(fit)},
+            {"replay", replaying_cluster(fit)}};
+  return json.dump(2) + "\n";
+}
+
+std::string sample_csv(const TraceFit& fit) {
+  const auto speeds = speeds_of(fit.structure);
+  Csv csv;
+  csv.row(std::string_view("learner"), std::string_view("draw"), std::string_view("time"),
+          std::string_view("evened"));
+  for (std::size_t learner = 0; learner < fit.trace.series.size(); ++learner) {
+    const auto& times = fit.trace.series[learner];
+    for (std::size_t draw = 0; draw < times.size(); ++draw) {
+      csv.row(fit.trace.learners[learner], draw, times[draw], times[draw] * speeds[learner]);
+    }
+  }
+  return csv.text();
+}
+
+std::string quantiles_csv(const TraceFit& fit) {
+  constexpr int most = 400;
+  Csv csv;
+  csv.row(std::string_view("family"), std::string_view("p"), std::string_view("quantile"));
+  for (const auto& family : fit.fits.fits) {
+    for (int i = 0; i < most; ++i) {
+      const double p = (i + 0.5) / most;
+      csv.row(family.family, p, family.law->quantile(p));
+    }
+  }
+  return csv.text();
+}
+
+}  // namespace gradrace

@@ -1,0 +1,301 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "models/datasets/dataset.h"
+#include "sim/cli/commands/commands.h"
+#include "sim/cli/python.h"
+#include "sim/cli/results/manifest.h"
+#include "sim/cli/usage_error.h"
+#include "sim/reading/document.h"
+
+namespace gradrace {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+enum class Fate { ran, kept, skipped, failed };
+
+/// A scenario of a paper, and what becomes of it.
+struct Experiment {
+  std::string name;  // of its file, and of its output folder
+  fs::path file;
+  bool is_search = false;  // for the switch point, in place of a run
+  Fate fate = Fate::ran;
+  std::string reason = {};  // why it was skipped, how it failed
+  double seconds = 0;
+};
+
+struct Paper {
+  std::string name;
+  fs::path out;
+  std::vector<Experiment> experiments;
+};
+
+fs::path papers_folder() { return home() / "scenarios" / "papers"; }
+
+std::vector<fs::path> sorted_entries(const fs::path& folder) {
+  if (!fs::is_directory(folder)) return {};
+  std::vector<fs::path> entries{fs::directory_iterator(folder), fs::directory_iterator()};
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+std::vector<std::string> known_papers() {
+  std::vector<std::string> known;
+  for (const auto& folder : sorted_entries(papers_folder())) known.push_back(folder.filename());
+  return known;
+}
+
+/// What draws a paper's figures; throws UsageError where it is not there.
+void check_package(const std::string& paper) {
+  const fs::path package = home() / "analysis" / "papers" / paper;
+  if (fs::exists(package / "__init__.py") || fs::exists(package.string() + ".py")) return;
+  throw UsageError("reproduce: " + paper + ": there is no package " + package.string());
+}
+
+std::vector<std::string> papers_of(const std::vector<std::string>& words) {
+  const std::vector<std::string> known = known_papers();
+  if (std::find(words.begin(), words.end(), "all") != words.end()) return known;
+  for (const auto& word : words) {
+    if (std::find(known.begin(), known.end(), word) != known.end()) {
+      check_package(word);
+      continue;
+    }
+    std::string message = "reproduce: there is no paper \"" + word + "\"; allowed: all";
+    for (const auto& paper : known) message += ", " + paper;
+    throw UsageError(message);
+  }
+  return words;
+}
+
+/// What the scenario's data lack; empty when they are all there.
+std::string missing_data(const Scenario& scenario) {
+  std::string missing;
+  for (const auto& what : scenario.shelf->missing()) {
+    missing += (missing.empty() ? "" : "; ") + what;
+  }
+  return missing;
+}
+
+/// Throws UsageError where results of something else are in the way.
+Experiment planned(const fs::path& file, const fs::path& out, const ReproduceOptions& options) {
+  Experiment experiment{.name = file.stem(), .file = file};
+  ScenarioChanges changes = options.changes;
+  changes.data_may_lack = true;
+  try {
+    const Scenario scenario = read_scenario(file, changes);
+    experiment.reason = missing_data(scenario);
+    if (!experiment.reason.empty()) {
+      experiment.fate = Fate::skipped;
+      return experiment;
+    }
+    if (!options.force && holds_results(out / file.stem(), scenario)) {
+      experiment.fate = Fate::kept;
+    }
+  } catch (const ScenarioError& error) {
+    experiment.fate = Fate::failed;
+    experiment.reason = error.what();
+  }
+  return experiment;
+}
+
+/// Throws UsageError where the folder is none, or is that of a run.
+void check_out(const fs::path& out) {
+  if (fs::exists(out) && !fs::is_directory(out))
+    throw UsageError("--out: " + out.string() + ": is a file, not a folder");
+  if (fs::exists(out / "manifest.json"))
+    throw UsageError("--out: " + out.string() +
+                     ": holds the results of a run; name another folder");
+}
+
+Paper planned(const std::string& name, const fs::path& out, const ReproduceOptions& options) {
+  Paper paper{name, out, {}};
+  for (const auto& file : sorted_entries(papers_folder() / name)) {
+    if (file.extension() == ".json") paper.experiments.push_back(planned(file, paper.out, options));
+  }
+  for (const auto& file : sorted_entries(papers_folder() / name / "search")) {
+    if (file.extension() != ".json") continue;
+    paper.experiments.push_back(
+        {.name = "search/" + file.stem().string(), .file = file, .is_search = true});
+  }
+  for (const auto& file : sorted_entries(papers_folder() / name / "gpu")) {
+    paper.experiments.push_back(
+        {.name = "gpu/" + file.stem().string(),
+         .file = file,
+         .fate = Fate::skipped,
+         .reason = "takes a GPU, and the CUDA device has not yet run on one"});
+  }
+  return paper;
+}
+
+int run_scenario(const fs::path& file, const fs::path& out, const ReproduceOptions& options) {
+  RunOptions run;
+  run.files = {file};
+  run.changes = options.changes;
+  run.out = out;
+  run.jobs = options.jobs;
+  run.force = true;  // what is there is unfinished
+  run.quiet = options.quiet;
+  run.report = false;
+  return run_command(run);
+}
+
+/// With the table of the file's own name beside it, where there is one.
+int search_scenario(const fs::path& file, const fs::path& out, const ReproduceOptions& options) {
+  SearchOptions search;
+  search.file = file;
+  search.changes = options.changes;
+  search.out = out;
+  search.jobs = options.jobs;
+  search.force = options.force;
+  search.quiet = options.quiet;
+  search.report = false;
+  const fs::path table = fs::path(file).replace_extension(".csv");
+  if (fs::exists(table)) {
+    search.accuracies = table;
+    search.as_tabled = true;
+  }
+  return search_command(search);
+}
+
+/// False when interrupted.
+bool run(Experiment& experiment, const fs::path& out, const ReproduceOptions& options) {
+  const Stopwatch watch;
+  const auto command = experiment.is_search ? search_scenario : run_scenario;
+  try {
+    if (command(experiment.file, out / experiment.name, options) != 0) return false;
+  } catch (const MissingData& error) {
+    experiment.fate = Fate::skipped;
+    experiment.reason = error.what();
+  } catch (const std::exception& error) {
+    experiment.fate = Fate::failed;
+    experiment.reason = error.what();
+  }
+  experiment.seconds = watch.seconds();
+  return true;
+}
+
+/// {scenario: reason} of what has no results; the analysis reads it.
+void write_skipped(const Paper& paper) {
+  nlohmann::ordered_json skipped = nlohmann::ordered_json::object();
+  for (const auto& [name, file, is_search, fate, reason, seconds] : paper.experiments) {
+    if (fate == Fate::skipped) skipped[name] = reason;
+    if (fate == Fate::failed) skipped[name] = "its run failed: " + reason;
+  }
+  fs::create_directories(paper.out);
+  std::ofstream file(paper.out / "skipped.json");
+  if (!(file << skipped.dump(2) << std::endl)) {
+    throw std::runtime_error((paper.out / "skipped.json").string() + ": cannot be written");
+  }
+}
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%8.1f s", seconds);
+  return text;
+}
+
+std::string time_text(const Experiment& experiment) {
+  switch (experiment.fate) {
+    case Fate::ran:
+      return seconds_text(experiment.seconds);
+    case Fate::kept:
+      return "      kept";
+    case Fate::skipped:
+      return "   skipped";
+    case Fate::failed:
+      return "    failed";
+  }
+  return {};
+}
+
+/// A line for each scenario: the time it took, or what became of it.
+void print_times(const std::vector<Paper>& papers, double seconds) {
+  std::cout << "\nTimes\n";
+  for (const auto& paper : papers) {
+    for (const auto& experiment : paper.experiments) {
+      std::cout << time_text(experiment) << "  " << paper.name << ' ' << experiment.name << '\n';
+    }
+  }
+  std::cout << seconds_text(seconds) << "  in all\n";
+}
+
+/// Runs what is to be run; 130 when interrupted, 1 when something fails.
+int reproduce(Paper& paper, const ReproduceOptions& options) {
+  bool failed = false;
+  for (auto& experiment : paper.experiments) {
+    if (experiment.fate == Fate::ran && !run(experiment, paper.out, options)) return 130;
+    const bool is_failed = experiment.fate == Fate::failed;
+    if (is_failed || experiment.fate == Fate::skipped) {
+      (is_failed ? std::cerr : std::cout) << (is_failed ? "failed: " : "skipped: ")
+                                          << experiment.name << ": " << experiment.reason << '\n';
+    }
+    failed |= is_failed;
+  }
+  write_skipped(paper);
+  std::vector<std::string> words{paper.name, paper.out.string()};
+  if (options.changes.quick) words.push_back("--quick");
+  const int status = run_python("reproduce/reproduce.py", std::move(words));
+  return failed ? 1 : status;
+}
+
+int print_papers() {
+  std::vector<std::string> words = known_papers();
+  for (const auto& paper : words) check_package(paper);
+  words.insert(words.begin(), "--list");
+  const int status = run_python("reproduce/reproduce.py", std::move(words));
+  std::cout << "\nall: every one of them; gradrace reproduce --help says more\n";
+  return status;
+}
+
+}  // namespace
+
+int reproduce_command(const ReproduceOptions& options) {
+  if (options.papers.empty()) return print_papers();
+  const auto names = papers_of(options.papers);
+  check_python();
+  const Stopwatch watch;
+  const bool is_one = names.size() == 1 && options.papers != std::vector<std::string>{"all"};
+  const bool is_usual = options.out.empty();
+  const fs::path out = is_usual ? fs::path("out") : options.out;
+  const std::string form = is_usual && options.changes.quick ? "-quick" : "";
+  check_out(out);
+  std::vector<Paper> papers;
+  for (const auto& name : names) {
+    papers.push_back(planned(name, is_one && !is_usual ? out : out / (name + form), options));
+  }
+  int worst = 0;
+  for (auto& paper : papers) {
+    const int status = reproduce(paper, options);
+    if (status == 130) {
+      std::cerr << "the same call goes on: it keeps the scenarios that are whole\n";
+      return status;
+    }
+    worst = std::max(worst, status);
+  }
+  if (!is_one) {
+    const fs::path page = out / (is_usual ? "papers" + form + ".html" : "index.html");
+    std::vector<std::string> words{"--index", page.string()};
+    for (const auto& paper : papers) words.push_back(paper.out.filename());
+    worst = std::max(worst, run_python("reproduce/reproduce.py", std::move(words)));
+  }
+  print_times(papers, watch.seconds());
+  return worst;
+}
+
+}  // namespace gradrace

@@ -1,0 +1,271 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <deque>
+#include <exception>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <thread>
+
+#include "sim/cli/commands/commands.h"
+#include "sim/cli/results/error_curve.h"
+#include "sim/cli/results/manifest.h"
+#include "sim/cli/results/output_folder.h"
+#include "sim/cli/results/progress.h"
+#include "sim/cli/results/results_writer.h"
+#include "sim/cli/results/table.h"
+#include "sim/cli/usage_error.h"
+#include "sim/engine/run.h"
+#include "sim/reading/document.h"
+
+namespace gradrace {
+
+namespace {
+
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+/// The second one ends the program at once.
+extern "C" void on_signal(int signal) {
+  interrupted = true;
+  constexpr std::string_view told =
+      "\ninterrupted: ending what is under way; again ends it at once\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, told.data(), told.size());
+  std::signal(signal, SIG_DFL);
+}
+
+/// All runs of one scenario, over threads.
+class ScenarioRuns {
+ public:
+  ScenarioRuns(const Scenario& scenario, ResultsWriter& writer, Progress& progress, unsigned jobs)
+      : scenario_(scenario),
+        writer_(writer),
+        progress_(progress),
+        runs_(scenario.points.size() * scenario.first().replicas),
+        jobs_(std::min<std::size_t>(jobs, runs_)) {
+    std::map<std::string, std::size_t> groups;
+    for (const auto& point : scenario.points) {
+      races_.push_back(point.race());
+      groups_.push_back(groups.emplace(point.device_text, groups.size()).first->second);
+    }
+  }
+
+  void run() {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < jobs_; ++i) threads.emplace_back([this] { work(); });
+    threads.clear();
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  /// What the gradients were computed with.
+  DeviceFacts device_facts() const { return facts_; }
+
+ private:
+  /// Runs that a thread takes at once, of points of one group.
+  using Batch = std::vector<std::size_t>;
+
+  void work() {
+    std::unique_ptr<Device> device;
+    std::optional<std::size_t> group;  // that the device is for
+    try {
+      while (!stopping()) {
+        Batch batch = take();
+        if (batch.empty()) break;
+        if (group != group_of(batch.front())) {
+          note(device.get());
+          group = group_of(batch.front());
+          device.reset();  // its memory is the next one's
+          device = make_device(*group);
+        }
+        if (device) take_more(batch, device->cohort());
+        race(batch, device.get());
+      }
+      note(device.get());
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+      failed_ = true;
+    }
+  }
+
+  std::size_t point_of(std::size_t run) const { return run / scenario_.first().replicas; }
+  std::size_t group_of(std::size_t run) const { return groups_[point_of(run)]; }
+
+  /// For the greatest of the group's points.
+  std::unique_ptr<Device> make_device(std::size_t group) const {
+    const auto first = std::ranges::find(groups_, group) - groups_.begin();
+    const Point& at = scenario_.points[static_cast<std::size_t>(first)];
+    if (!at.with_model()) return nullptr;
+    DeviceOptions options{
+        .device = at.device, .rows = at.rows, .devices = static_cast<unsigned>(jobs_)};
+    for (std::size_t point = 0; point < races_.size(); ++point) {
+      if (groups_[point] != group) continue;
+      options.learners = std::max(options.learners, races_[point].learners);
+      for (const Plan& plan : races_[point].plans)
+        options.minibatch = std::max(options.minibatch, plan.recipe.minibatch);
+    }
+    return at.model->make_device(options);
+  }
+
+  /// The next run, if there is one.
+  Batch take() {
+    const std::lock_guard lock(mutex_);
+    return next_ < runs_ ? Batch{next_++} : Batch{};
+  }
+
+  /// Further runs of its group, until the cohort is full or the thread has its share of all runs.
+  void take_more(Batch& batch, std::size_t cohort) {
+    const std::size_t wanted = std::min(cohort, (runs_ + jobs_ - 1) / jobs_);
+    const std::lock_guard lock(mutex_);
+    while (batch.size() < wanted && next_ < runs_ && group_of(next_) == group_of(batch.front()))
+      batch.push_back(next_++);
+    facts_.cohort = std::max(facts_.cohort, batch.size());
+  }
+
+  void note(const Device* device) {
+    if (device == nullptr) return;
+    const std::lock_guard lock(mutex_);
+    facts_.name = device->name();
+    facts_.threads = jobs_;
+    if (const auto seconds = device->kernel_seconds())
+      facts_.kernel_seconds = facts_.kernel_seconds.value_or(0) + *seconds;
+  }
+
+  void race(const Batch& batch, Device* device) {
+    std::deque<RunRecorders> recorders;
+    std::vector<Run> runs;
+    for (const std::size_t run : batch) {
+      const std::size_t point = point_of(run);
+      const auto replica = static_cast<std::uint32_t>(run % scenario_.first().replicas);
+      recorders.emplace_back(scenario_, point, replica);
+      runs.emplace_back(races_[point], replica, device != nullptr, recorders.back().observer());
+    }
+    std::vector<std::uint64_t> reported(runs.size());
+    const auto report = [&] {
+      for (std::size_t i = 0; i < runs.size(); ++i) {
+        const std::uint64_t applied = runs[i].applied();
+        progress_.report(batch[i], runs[i].progress(), applied - reported[i]);
+        reported[i] = applied;
+      }
+      return !stopping();
+    };
+    drive(runs, device, report);
+    report();
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      if (!runs[i].over()) continue;
+      RunRecord record = runs[i].record();
+      const std::lock_guard lock(mutex_);
+      facts_.gradients += record.gradients_computed;
+      writer_.add(batch[i], std::move(record), recorders[i]);
+    }
+  }
+
+  bool stopping() const { return interrupted || failed_; }
+
+  const Scenario& scenario_;
+  ResultsWriter& writer_;
+  Progress& progress_;
+  const std::size_t runs_, jobs_;
+  std::vector<Race> races_;          // [point]
+  std::vector<std::size_t> groups_;  // [point]; those of a group share a device
+  std::size_t next_ = 0;             // run
+  DeviceFacts facts_;
+  std::atomic<bool> failed_ = false;
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+std::filesystem::path folder_of(const Scenario& scenario, const RunOptions& options) {
+  if (options.out.empty()) return std::filesystem::path("out") / scenario.first().name;
+  return options.files.size() > 1 ? options.out / scenario.first().name : options.out;
+}
+
+/// False if it was interrupted before a run had finished: then nothing is kept.
+bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptions& options) {
+  std::vector<Theory> theories;
+  for (const auto& point : scenario.points) {
+    theories.push_back(point.theory());
+  }
+  const std::string curves = error_curve_rows(scenario);
+  if (!curves.empty()) folder.append("theory.csv", std::string(error_curve_header) + "\n" + curves);
+  const std::size_t count = scenario.points.size() * scenario.first().replicas;
+  const unsigned jobs =
+      options.jobs > 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
+  ResultsWriter writer(scenario, theories, folder);
+  double elapsed = 0;
+  DeviceFacts device;
+  {
+    Progress progress(scenario.first().name, count, options.quiet);
+    ScenarioRuns runs(scenario, writer, progress, jobs);
+    runs.run();
+    elapsed = progress.elapsed();
+    device = runs.device_facts();
+  }
+  writer.finish();
+  const auto& summaries = writer.summaries();
+  const auto finished = static_cast<std::size_t>(
+      std::count_if(summaries.begin(), summaries.end(),
+                    [](const RunSummary& run) { return run.status != Status::interrupted; }));
+  if (finished == 0) return false;
+  folder.append("manifest.json",
+                manifest_text(scenario, {count, finished, jobs, elapsed, device, writer.notes()}));
+  folder.publish();
+  if (!options.report) return true;
+  if (!options.quiet) {
+    std::cout << closing_table(scenario, theories, summaries, elapsed);
+    if (!device.name.empty()) std::cout << device_text(device, elapsed) << '\n';
+    for (const auto& note : writer.notes()) std::cout << "note: " << note << '\n';
+  }
+  std::cout << "results: " << (folder.path() / "").string() << '\n';
+  return true;
+}
+
+}  // namespace
+
+int run_command(const RunOptions& options) {
+  std::vector<Scenario> scenarios;
+  std::vector<Problem> problems;
+  for (const auto& file : options.files) {
+    try {
+      scenarios.push_back(read_scenario(file, options.changes));
+    } catch (const ScenarioError& error) {
+      problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+    }
+  }
+  if (!problems.empty()) throw ScenarioError(problems);
+
+  std::vector<std::unique_ptr<OutputFolder>> folders;
+  std::set<std::filesystem::path> places;
+  for (const auto& scenario : scenarios) {
+    if (!places.insert(folder_of(scenario, options)).second) {
+      throw UsageError(scenario.file.string() + ": another scenario of this call is named \"" +
+                       scenario.first().name + "\" too; give one of them another name");
+    }
+    folders.push_back(std::make_unique<OutputFolder>(folder_of(scenario, options), options.force));
+  }
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  std::vector<std::filesystem::path> done;
+  for (std::size_t i = 0; i < scenarios.size() && !interrupted; ++i) {
+    if (run_scenario(scenarios[i], *folders[i], options)) done.push_back(folders[i]->path());
+  }
+  if (interrupted) {
+    if (options.report)
+      std::cerr << (done.empty() ? "interrupted before a run had finished: nothing is kept\n"
+                                 : "interrupted: the runs that had finished are kept\n");
+    return 130;
+  }
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  std::cout << std::flush;
+  return options.plot ? plot_command(done) : 0;
+}
+
+}  // namespace gradrace

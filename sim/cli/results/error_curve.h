@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cli/scenario/scenario.h"
+
+namespace gradrace {
+
+/// What theory says of a point over simulated time: after updates[i] updates, which are made at
+/// times[i] in the mean, its loss is values[i] in the mean, or that bounds it; likewise the mean of
+/// |grad F|^2 over all updates so far.
+///
+/// The number of updates made by a given time is random, so that the mean loss at a time is a
+/// little above this curve's where the curve bends.
+struct ErrorCurve {
+  enum class Of { loss, squared_gradient };
+  Of of;
+  Basis basis;
+  std::string source;
+  std::vector<std::uint64_t> updates;
+  std::vector<double> times, values;
+};
+
+/// Those of plain SGD on a quadratic whose iteration time is known.  Of the loss: the exact one and
+/// Lemma 2's bound where all gradients are fresh, the exact one of one learning rate where they are
+/// stale by exponential runtimes, Theorem 3's bound where the scenario assumes a gamma, Theorem 4's
+/// of async with the distance rule, with every eta_j at its ceiling.  Of |grad F|^2: Theorem 5's
+/// bound, if stale with a gamma.  At the multiples of record.every_time, or else at a hundred
+/// places.  None where the limits of `stop` do not say how far, or say further than 1e7 updates
+/// times curvatures.
+std::vector<ErrorCurve> error_curves(const Point& point);
+
+/// The exact loss that a long run of plain SGD at one learning rate settles at, on a quadratic.
+std::optional<double> error_floor(const Point& point);
+
+/// Lemma 2's bound of it or, with a gamma, Theorem 3's.
+std::optional<double> error_floor_bound(const Point& point);
+
+/// The largest learning rate, one for all updates and after its scale, at which a quadratic is
+/// stable.  Exact where all gradients are fresh, are stale by exponential runtimes (the second
+/// moments; no momentum) or are all of one staleness; else approximate: as if all had the mean
+/// staleness.
+std::optional<Estimate> stable_eta(const Point& point);
+
+/// The largest learning rate of Lemma 2 or, with a gamma, of Theorem 3, on a quadratic.
+std::optional<double> largest_bounded_eta(const Point& point);
+
+/// The curves of all points as CSV.
+constexpr const char* error_curve_header =
+    "point,time,loss,basis,source,update,mean_squared_gradient";
+std::string error_curve_rows(const Scenario& scenario);
+
+}  // namespace gradrace

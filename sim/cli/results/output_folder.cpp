@@ -1,0 +1,91 @@
+#include "sim/cli/results/output_folder.h"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+#include "sim/cli/usage_error.h"
+
+namespace gradrace {
+
+namespace {
+
+/// The first to go and the last to come: where it is, the others are whole.
+constexpr const char* manifest = "manifest.json";
+
+constexpr std::array result_files{manifest,        "runs.csv",     "curve.csv",  "updates.csv",
+                                  "staleness.csv", "learners.csv", "theory.csv", "trace.json",
+                                  "fit.csv",       "fit.json",     "sample.csv", "quantiles.csv",
+                                  "search.csv",    "search.json",  "costs.csv"};
+
+/// What the plots of a folder are called.
+constexpr std::array plot_names{"error_time", "loss_time", "error_updates", "staleness",
+                                "timeline",   "fit",       "persistence"};
+
+}  // namespace
+
+OutputFolder::OutputFolder(std::filesystem::path folder, bool overwrite)
+    : folder_(std::move(folder)), aside_(folder_ / ".unfinished") {
+  for (const auto* file : result_files) {
+    if (!std::filesystem::exists(folder_ / file)) continue;
+    held_results_ = true;
+    if (!overwrite) {
+      throw UsageError(folder_.string() + ": holds results already (" + file +
+                       "); use --force to overwrite them, or --out DIR for another folder");
+    }
+  }
+  std::error_code error;
+  std::filesystem::remove_all(aside_, error);
+  std::filesystem::create_directories(aside_, error);
+  if (error) throw std::runtime_error(aside_.string() + ": cannot be made: " + error.message());
+}
+
+OutputFolder::~OutputFolder() {
+  files_.clear();
+  std::error_code ignored;
+  std::filesystem::remove_all(aside_, ignored);
+  std::filesystem::remove(folder_, ignored);  // if nothing came into it
+}
+
+void OutputFolder::append(const std::string& file, const std::string& text) {
+  auto [found, is_new] = files_.try_emplace(file);
+  std::ofstream& stream = found->second;
+  if (is_new) stream.open(aside_ / file, std::ios::binary);
+  stream << text;
+  if (!stream) {
+    throw std::runtime_error((aside_ / file).string() +
+                             ": cannot be written: " + std::strerror(errno));
+  }
+}
+
+void OutputFolder::publish() {
+  for (auto& [file, stream] : files_) {
+    stream.close();
+    if (!stream) {
+      throw std::runtime_error((aside_ / file).string() +
+                               ": cannot be written: " + std::strerror(errno));
+    }
+  }
+  for (const auto* file : result_files) std::filesystem::remove(folder_ / file);
+  if (held_results_) remove_plots();
+  const auto place = [this](const std::string& file) {
+    std::filesystem::rename(aside_ / file, folder_ / file);
+  };
+  for (const auto& [file, stream] : files_) {
+    if (file != manifest) place(file);
+  }
+  if (files_.contains(manifest)) place(manifest);
+}
+
+void OutputFolder::remove_plots() {
+  for (const auto* name : plot_names) {
+    for (const auto* ending : {".png", ".svg"}) {
+      std::filesystem::remove(folder_ / "plots" / (std::string(name) + ending));
+    }
+  }
+  std::error_code ignored;
+  std::filesystem::remove(folder_ / "plots", ignored);  // if nothing else is in it
+}
+
+}  // namespace gradrace

@@ -1,0 +1,104 @@
+#include "sim/cli/results/recorders.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace gradrace {
+
+void UpdatesRecorder::on_update(const UpdateFacts& update) {
+  rows_.row(point_, replica_, update.update, update.time, update.iteration_time,
+            update.gradients.size(), update.mean_staleness, update.max_staleness,
+            update.learning_rate);
+}
+
+TraceRecorder::TraceRecorder(std::size_t point, std::string label, std::uint32_t learners,
+                             std::optional<std::uint64_t> updates)
+    : point_(point), label_(std::move(label)), learners_(learners), updates_(updates) {}
+
+void TraceRecorder::on_start() {
+  slices_.clear();
+  waiting_.clear();
+  versions_ = {0.0};
+  end_ = 0;
+}
+
+void TraceRecorder::add(const GradientFacts& gradient, double begin, double end, const char* fate) {
+  if (!open() && begin >= versions_.back()) return;
+  const bool cut = !open() && end > versions_.back();
+  slices_.push_back({gradient, begin, cut ? versions_.back() : end, cut ? "in flight" : fate, 0});
+  end_ = std::max(end_, slices_.back().end);
+}
+
+void TraceRecorder::on_end(const GradientFacts& gradient, double begin, double time,
+                           Ending ending) {
+  if (open() && ending == Ending::accepted) waiting_[gradient.gradient] = slices_.size();
+  constexpr const char* fates[] = {"waiting", "dropped", "cancelled", "lost"};
+  add(gradient, begin, time, fates[static_cast<std::size_t>(ending)]);
+}
+
+void TraceRecorder::on_update(const UpdateFacts& update) {
+  if (!open()) return;
+  for (const auto& gradient : update.gradients) {
+    const auto found = waiting_.find(gradient.gradient);
+    Slice& slice = slices_[found->second];
+    slice.fate = "used";
+    slice.staleness = static_cast<std::uint32_t>(update.update - 1) - gradient.version;
+    waiting_.erase(found);
+  }
+  versions_.push_back(update.time);
+  end_ = std::max(end_, update.time);
+}
+
+void TraceRecorder::on_in_flight(const GradientFacts& gradient, double begin, double time) {
+  add(gradient, begin, time, "in flight");
+}
+
+void TraceRecorder::on_finish(double time) {
+  if (open()) end_ = time;
+}
+
+std::string TraceRecorder::events() const {
+  std::string text;
+  char line[320];
+  const auto nanoseconds = [](double time) { return std::llround(time * 1e9); };
+  const auto name_track = [&](const char* what, std::size_t tid, const std::string& name) {
+    text += text.empty() ? "" : ",\n";
+    text += nlohmann::ordered_json{{"name", what},  {"ph", "M"},  {"ts", 0},
+                                   {"pid", point_}, {"tid", tid}, {"args", {{"name", name}}}}
+                .dump();
+  };
+  const auto slice = [&](const std::string& name, const char* category, double begin, double end,
+                         std::size_t tid, const std::string& arguments) {
+    const long long from = nanoseconds(begin), length = nanoseconds(end) - from;
+    std::snprintf(
+        line, sizeof line,
+        ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%lld.%03lld,\"dur\":%lld.%03lld,"
+        "\"pid\":%zu,\"tid\":%zu,\"args\":{%s}}",
+        name.c_str(), category, from / 1000, from % 1000, length / 1000, length % 1000, point_, tid,
+        arguments.c_str());
+    text += line;
+  };
+  name_track("process_name", 0, label_);
+  name_track("thread_name", 0, "server");
+  for (std::uint32_t learner = 0; learner < learners_; ++learner) {
+    name_track("thread_name", learner + 1, "learner " + std::to_string(learner));
+  }
+  for (std::size_t version = 0; version < versions_.size(); ++version) {
+    const double end = version + 1 < versions_.size() ? versions_[version + 1] : end_;
+    slice("w" + std::to_string(version), "version", versions_[version], end, 0,
+          "\"version\":" + std::to_string(version));
+  }
+  for (const auto& [gradient, begin, end, fate, staleness] : slices_) {
+    std::string arguments = "\"version\":" + std::to_string(gradient.version) +
+                            ",\"draw\":" + std::to_string(gradient.draw) + ",\"fate\":\"" + fate +
+                            "\"";
+    if (std::string(fate) == "used") arguments += ",\"staleness\":" + std::to_string(staleness);
+    slice("at w" + std::to_string(gradient.version), "gradient", begin, end, gradient.learner + 1,
+          arguments);
+  }
+  return text;
+}
+
+}  // namespace gradrace

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cli/results/csv.h"
+#include "sim/cli/results/output_folder.h"
+#include "sim/cli/results/recorders.h"
+#include "sim/cli/results/replay_notes.h"
+#include "sim/cli/scenario/scenario.h"
+#include "sim/engine/run.h"
+
+namespace gradrace {
+
+/// The recorders that a scenario wants of one run.
+struct RunRecorders {
+  RunRecorders(const Scenario& scenario, std::size_t point, std::uint32_t replica);
+
+  Observer* observer() { return observers.empty() ? nullptr : &observers; }
+
+  std::optional<UpdatesRecorder> updates;
+  std::optional<TraceRecorder> trace;
+  Observers observers;
+};
+
+/// What the closing table needs of one finished run; NaN where not applicable.
+struct RunSummary {
+  Status status = Status::interrupted;
+  double iteration_time, staleness, loss, test_error;
+  std::vector<double> target_times;  // NaN: not reached; in the order of target_columns()
+};
+
+/// time_to_loss_<x> and time_to_error_<x> of a point, in order.
+std::vector<std::string> target_columns(const Point& point);
+
+/// The column of a swept path: the path itself, but `sweep.protocol` where whole protocols are
+/// swept, since `protocol` is the column of its name.
+std::string swept_column(const std::string& path);
+
+/// Writes the CSV files and the trace of a scenario's runs into an output folder: runs in the order
+/// of their numbers (point x replicas + replica), in whatever order they finish.
+class ResultsWriter {
+ public:
+  /// theories: one for each point.
+  ResultsWriter(const Scenario& scenario, std::vector<Theory> theories, OutputFolder& folder);
+
+  /// A run is done.  Not safe from several threads at once.
+  void add(std::size_t run, RunRecord record, const RunRecorders& recorders);
+
+  /// All runs that will come have come.
+  void finish();
+
+  const std::vector<RunSummary>& summaries() const { return summaries_; }
+  /// What the user should know of the runs added.
+  std::vector<std::string> notes() const { return replays_.texts(); }
+
+ private:
+  struct Texts {
+    std::map<std::string, std::string> files;
+  };
+
+  void write(const Texts& texts);
+  std::string runs_row(std::size_t run, const RunRecord& record, const RunSummary& summary) const;
+  RunSummary summarise(const Point& point, const RunRecord& record) const;
+
+  const Scenario& scenario_;
+  const std::vector<Theory> theories_;
+  OutputFolder& folder_;
+  std::size_t next_ = 0;
+  std::map<std::size_t, Texts> early_;  // finished before a run of a lower number
+  bool traced_ = false;
+  std::vector<RunSummary> summaries_;
+  ReplayNotes replays_;
+};
+
+/// "exact", "upper", "lower", "approximate".
+const char* basis_name(Basis basis);
+
+/// Two cells: the value and its basis, empty where it is not known.
+void add_estimate(Csv& csv, const std::optional<Estimate>& estimate);
+
+}  // namespace gradrace

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/cli/results/results_writer.h"
+#include "sim/cli/scenario/scenario.h"
+
+namespace gradrace {
+
+/// Of so many digits at the most.
+std::string short_number(double value, int digits = 4);
+
+/// Lines of cells, each column as wide as its widest cell.
+std::string aligned(const std::vector<std::vector<std::string>>& rows);
+
+/// The table that a run ends with: a line for each point, mean and standard deviation over its
+/// replicas.
+std::string closing_table(const Scenario& scenario, const std::vector<Theory>& theories,
+                          const std::vector<RunSummary>& summaries, double elapsed);
+
+}  // namespace gradrace

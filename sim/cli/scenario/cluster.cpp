@@ -1,0 +1,118 @@
+#include "sim/cli/scenario/cluster.h"
+
+#include "distributions/measured.h"
+#include "sim/cli/results/csv.h"
+
+namespace gradrace {
+
+namespace {
+
+/// `time` of a transfer alone on the link.
+void check_transfer(Fields& fields, double time) {
+  constexpr double least = 1e-12, most = 1e12;
+  if (time >= least && time <= most) return;
+  fields.complain("bandwidth",
+                  "makes a transfer of model_bytes take " + number_text(time) + " units of time",
+                  number_text(least) + " to " + number_text(most));
+}
+
+void visit_network(Fields& fields, std::optional<Network>& network) {
+  if (!fields.open("network", Need::none, "the way between server and learners (default: no time)"))
+    return;
+  Network read;
+  read_kind(fields, "pull", distribution_catalog(), read.pull, Need::none,
+            "law of the time that the model takes to a learner, besides its transfer");
+  read_kind(fields, "push", distribution_catalog(), read.push, Need::none,
+            "law of the time that a gradient takes to the server, besides its transfer");
+  fields.real(
+      "bandwidth", read.bandwidth, positive(),
+      "of the server's link, each way, shared by the transfers under way; bytes per unit of "
+      "time (default: no limit)");
+  fields.real("model_bytes", read.model_bytes, Need::none, positive(),
+              "size of the model, and of a gradient");
+  if (fields.has("bandwidth") != fields.has("model_bytes")) {
+    fields.complain(fields.has("bandwidth") ? "bandwidth" : "model_bytes",
+                    "says nothing without the other of the two", "bandwidth and model_bytes");
+  } else if (fields.good() && read.bandwidth) {
+    check_transfer(fields, read.model_bytes / *read.bandwidth);
+  }
+  network = read;
+  fields.close();
+}
+
+void visit_server(Fields& fields, std::optional<ServerTimes>& server) {
+  if (!fields.open("server", Need::none,
+                   "what the server's work takes; it does one thing at a time, in the order of "
+                   "arrival (default: no time)")) {
+    return;
+  }
+  ServerTimes read;
+  fields.real("per_gradient", read.per_gradient, Need::defaulted, at_least(0),
+              "time to take a gradient up, also one that is dropped then");
+  fields.real("per_update", read.per_update, Need::defaulted, at_least(0),
+              "time to make an update, which counts from its beginning; models that are pulled "
+              "after it leave when it is done");
+  server = read;
+  fields.close();
+}
+
+void visit_failures(Fields& fields, std::optional<Failures>& failures) {
+  if (!fields.open("failures", Need::none,
+                   "each learner fails and comes back; what it pulls, computes or pushes is lost, "
+                   "and it begins again when it is back")) {
+    return;
+  }
+  Failures read;
+  read_kind(fields, "up", distribution_catalog(), read.up, Need::required,
+            "law of the time from its start or return to its failure");
+  read_kind(fields, "down", distribution_catalog(), read.down, Need::required,
+            "law of the time from its failure to its return");
+  if (read.up && !(read.up->mean() > 0)) {
+    fields.complain("up", "lasts no time, so that nothing would ever be computed",
+                    "a law with mean > 0");
+  }
+  failures = read;
+  fields.close();
+}
+
+}  // namespace
+
+std::vector<DistributionProduct> Cluster::laws_of(std::uint32_t learner) const {
+  std::vector<DistributionProduct> laws{runtimes.laws[learner % runtimes.laws.size()]};
+  if (runtimes.outliers) laws.push_back(runtimes.outliers->runtime);
+  if (transit.network) laws.insert(laws.end(), {transit.network->pull, transit.network->push});
+  std::erase(laws, nullptr);
+  return laws;
+}
+
+std::vector<std::shared_ptr<const Trace>> Cluster::traces() const {
+  std::vector<DistributionProduct> laws = laws_of(0);
+  laws.insert(laws.end(), runtimes.laws.begin(), runtimes.laws.end());
+  if (runtimes.outliers) laws.push_back(runtimes.outliers->probability_law);
+  if (transit.failures) laws.insert(laws.end(), {transit.failures->up, transit.failures->down});
+  std::vector<std::shared_ptr<const Trace>> all;
+  for (const auto& law : laws) {
+    const auto* measured = law ? as_measured(*law) : nullptr;
+    if (measured == nullptr) continue;
+    const auto traces = measured->traces();
+    all.insert(all.end(), traces.begin(), traces.end());
+  }
+  return all;
+}
+
+void visit_cluster(Fields& fields, Cluster& cluster) {
+  if (!fields.open("cluster", Need::required,
+                   "the machines; a minibatch of m samples takes (m / rate + X) * persistence / "
+                   "speed, longer inside windows")) {
+    return;
+  }
+  fields.integer("learners", cluster.learners, Need::required, between(1, 1 << 24),
+                 "P: number of learners");
+  visit_cluster_runtimes(fields, cluster.runtimes, cluster.learners);
+  visit_network(fields, cluster.transit.network);
+  visit_server(fields, cluster.transit.server);
+  visit_failures(fields, cluster.transit.failures);
+  fields.close();
+}
+
+}  // namespace gradrace

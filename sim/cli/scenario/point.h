@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "models/model.h"
+#include "sim/cli/scenario/cluster.h"
+#include "sim/engine/race.h"
+
+namespace gradrace {
+
+/// One point of a scenario: every key of the file, read and checked.
+struct Point {
+  // What the file says.
+  std::string name, title, notes;
+  std::uint64_t seed = 1;
+  std::uint32_t replicas = 1;
+  std::string device = "auto";
+  bool timing_only = false;
+  Cluster cluster;
+  ModelProduct model;  // null: there is none
+  Recipe recipe;       // but for the model's minibatch
+  Rule rule;
+  std::string protocol_name;  // "k-async"
+  std::string label;          // its short name among the others: "k-async k=4", "async learners=16"
+  MakeProtocol make_protocol;
+  LearningRateProduct learning_rate;
+  Stop stop;
+  EvaluationSchedule evaluations;
+  EvaluatedRows rows;
+  bool record_details = true, record_updates = false, record_trace = false;
+  std::optional<std::uint64_t> trace_updates;
+  std::vector<double> target_loss, target_test_error;
+  std::optional<double> gamma;  // assumed, for bounds of the error
+
+  /// The values of the swept paths at this point, as they stand in CSV.
+  std::vector<std::string> swept;
+
+  /// Equal for points whose runs one device can replay side by side: the model but for its
+  /// minibatch, the rows that it is evaluated on, the device.
+  std::string device_text;
+
+  bool with_model() const { return model && !timing_only; }
+
+  /// The law of the time of every minibatch where those are independent draws of one, else null.
+  DistributionProduct common_law() const;
+
+  /// What the timing plane is told.  Reads the data where epochs are counted.
+  Race race() const;
+
+  /// What theory says of it.  It knows iteration times only where there is a common law and nothing
+  /// else takes time, staleness too where it is always 0.
+  Theory theory() const;
+
+ private:
+  std::vector<Plan> plans() const;
+};
+
+}  // namespace gradrace

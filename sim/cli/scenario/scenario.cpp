@@ -1,0 +1,362 @@
+#include "sim/cli/scenario/scenario.h"
+
+#include <array>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "protocols/catalog.h"
+#include "sim/cli/scenario/sweep.h"
+#include "sim/cli/usage_error.h"
+#include "sim/reading/document.h"
+#include "sim/reading/json_places.h"
+#include "sim/reading/reader.h"
+
+namespace gradrace {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 3> devices{"auto", "cpu", "cuda"};
+
+void visit_rmsprop(Fields& fields, std::optional<RmsProp>& rmsprop) {
+  if (!fields.open("rmsprop", Need::none,
+                   "g / sqrt(s' + epsilon) in place of g, as in TensorFlow and Chen et al., 2016"))
+    return;
+  RmsProp& rule = rmsprop.emplace();
+  fields.real("decay", rule.decay, Need::defaulted, from_below(0, 1),
+              "s' = decay s + (1 - decay) g^2 from s = 1, g the mean by learning rates");
+  fields.real("epsilon", rule.epsilon, Need::defaulted, positive(), "added to s'");
+  fields.close();
+}
+
+constexpr std::string_view momenta[] = {"steps", "gradients"};
+
+void visit_optimiser(Fields& fields, Point& point) {
+  if (!fields.open("optimiser", Need::defaulted, "what is done with gradients besides averaging"))
+    return;
+  std::optional<double> clip;
+  fields.real("momentum", point.rule.momentum, Need::defaulted, from_below(0, 1),
+              "v' = momentum v + eta g, w' = w - v'");
+  std::string of = "steps";
+  fields.choice(
+      "momentum_of", of, momenta, Need::defaulted,
+      "gradients: v' = momentum v + g, w' = w - eta v', as TensorFlow and PyTorch have it; "
+      "then what is carried on follows the learning rate when that changes");
+  point.rule.of_gradients = of == "gradients";
+  fields.flag("nesterov", point.rule.nesterov, Need::defaulted,
+              "look ahead: w' = w - (momentum v' + eta g)");
+  fields.real("clip", clip, positive(),
+              "its learner scales each gradient down to this L2 norm at most, before it is sent "
+              "(Pascanu et al., ICML 2013)");
+  fields.real("ema", point.rule.ema, Need::defaulted, from_below(0, 1),
+              "what is evaluated is a' = ema a + (1 - ema) w', once per update from a = w_0 "
+              "(Chen et al., 2016); training goes on from w'");
+  visit_rmsprop(fields, point.rule.rmsprop);
+  if (point.rule.nesterov && point.rule.momentum == 0) {
+    fields.complain("nesterov", "looks ahead along a momentum, and there is none", "momentum > 0");
+  }
+  point.recipe.clip = clip.value_or(0);
+  fields.close();
+}
+
+constexpr auto evaluations_beside =
+    "record.every_time, record.every_updates or record.every_epochs beside it";
+
+bool evaluated(const EvaluationSchedule& every) {
+  return every.every_time || every.every_updates || every.every_epochs;
+}
+
+/// `model_read`: whether the model is as the file says, so that complaints about its lack are no
+/// echo of its own.
+void visit_stop(Fields& fields, Point& point, bool model_read, bool record_read) {
+  if (!fields.open("stop", Need::required, "limits; the first that is met ends a run")) return;
+  Stop& stop = point.stop;
+  fields.real("time", stop.time, positive(), "simulated time");
+  fields.integer("updates", stop.updates, at_least(1), "updates made");
+  fields.integer("gradients", stop.gradients, at_least(1), "gradients applied");
+  fields.real("epochs", stop.epochs, positive(), "samples applied over the training set's size");
+  fields.real("loss", stop.loss, anything(), "training objective at an evaluation, or less");
+  fields.real("test_error", stop.test_error, between(0, 1), "test error at an evaluation, or less");
+  const bool has_dataset = point.model && point.model->has_dataset();
+  const bool judged = stop.loss || stop.test_error;
+  const bool limited = stop.time || stop.updates || stop.gradients || stop.epochs;
+  constexpr auto limits = "time, updates, gradients, epochs, loss, test_error";
+  if (fields.good() && !judged && !limited) fields.complain("", "needs at least one limit", limits);
+  const auto& every = point.evaluations;
+  if (record_read && judged && !evaluated(every)) {
+    fields.complain("", "loss and test_error are judged at evaluations, and none are asked for",
+                    evaluations_beside);
+  }
+  constexpr double most_evaluations = 1e7;
+  if (stop.time && every.every_time && *stop.time / *every.every_time > most_evaluations) {
+    fields.complain("time", "makes more than 10000000 evaluations with this record.every_time",
+                    "a larger record.every_time");
+  }
+  if (!model_read) return fields.close();
+  if (judged && !limited && !point.with_model()) {
+    fields.complain("", "nothing but the model could end this run, and it is timing-only",
+                    "time, updates or gradients beside it");
+  }
+  if (stop.epochs && !has_dataset) {
+    fields.complain("epochs", "needs a model with a data set", "time, updates, gradients");
+  }
+  if (stop.test_error && point.model && !point.model->has_test_error()) {
+    fields.complain("test_error", "needs a model of a data set with classes", "loss");
+  }
+  fields.close();
+}
+
+/// Whether it was read without an error.
+bool visit_record(Fields& fields, Point& point, bool model_read) {
+  if (!fields.open("record", Need::defaulted, "what is written besides the ends of the runs"))
+    return false;
+  EvaluationSchedule& every = point.evaluations;
+  fields.real("every_time", every.every_time, positive(), "evaluate at multiples of this time");
+  fields.integer("every_updates", every.every_updates, at_least(1),
+                 "evaluate after so many updates");
+  fields.real("every_epochs", every.every_epochs, positive(), "evaluate after so many epochs");
+  fields.integer("train_rows", point.rows.train, at_least(1),
+                 "training loss on so many rows of a fixed shuffle (default: all)");
+  fields.integer("test_rows", point.rows.test, at_least(1),
+                 "test loss and test error, likewise (default: all)");
+  fields.flag("details", point.record_details, Need::defaulted,
+              "write curve.csv, staleness.csv and learners.csv, besides runs.csv");
+  fields.flag("updates", point.record_updates, Need::defaulted, "write updates.csv");
+  fields.flag("trace", point.record_trace, Need::defaulted,
+              "write trace.json, replica 0 of each point");
+  fields.integer("trace_updates", point.trace_updates, at_least(1),
+                 "the trace ends after so many updates (default: the whole run)");
+  if (point.trace_updates && !point.record_trace) {
+    fields.complain("trace_updates", "says where the trace ends, and there is none", "trace: true");
+  }
+  if (model_read && every.every_epochs && !(point.model && point.model->has_dataset())) {
+    fields.complain("every_epochs", "needs a model with a data set", "every_time, every_updates");
+  }
+  const bool sound = fields.good();
+  fields.close();
+  return sound;
+}
+
+void visit_targets(Fields& fields, Point& point, bool record_read) {
+  if (!fields.open("targets", Need::none, "levels whose times are wanted")) return;
+  fields.reals("loss", point.target_loss, Need::none, anything(),
+               "adds time_to_loss_<x> to runs.csv: the time of the first evaluation at x or less");
+  fields.reals("test_error", point.target_test_error, Need::none, between(0, 1),
+               "adds time_to_error_<x>, likewise");
+  const auto& every = point.evaluations;
+  const bool wanted = !point.target_loss.empty() || !point.target_test_error.empty();
+  if (record_read && wanted && point.with_model() && !evaluated(every)) {
+    fields.complain("", "times to targets are those of evaluations, and none are asked for",
+                    evaluations_beside);
+  }
+  fields.close();
+}
+
+void visit_theory(Fields& fields, Point& point) {
+  if (!fields.open("theory", Need::none, "what bounds of the error assume")) return;
+  fields.real("gamma", point.gamma, between(0, 1),
+              "of stale gradients: E|grad F(w_j) - grad F(w_tau)|^2 <= gamma E|grad F(w_j)|^2, for "
+              "Theorems 3 and 5 of Dutta et al., 2018");
+  fields.close();
+}
+
+void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read) {
+  const Setting setting{point.cluster.learners, point.common_law(), budget};
+  read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(),
+                                          point.make_protocol, Need::required,
+                                          "how learners are synchronised", setting);
+  if (!point.make_protocol || !model_read || point.with_model()) return;
+  if (point.make_protocol()->needs_evaluations()) {
+    fields.complain("protocol", "decides by the loss, and this run is timing-only",
+                    "a model, and no --timing-only");
+  }
+}
+
+/// The values of "quick" keep their places.
+void apply_quick(Document& document) {
+  const auto found = document.root().find("quick");
+  if (found == document.root().end()) return;
+  std::vector<std::string> paths;
+  for (const auto& [path, value] : found->items()) paths.push_back(path);
+  for (const auto& path : paths) document.set(path, child_pointer("/quick", path));
+}
+
+void check_quick(const Document& document) {
+  const auto found = document.root().find("quick");
+  if (found == document.root().end() || found->is_object()) return;
+  throw ScenarioError(
+      {document.problem("/quick", "expected an object: dotted path -> value with --quick")});
+}
+
+void apply(Document& document, const ScenarioChanges& changes) {
+  check_quick(document);
+  if (changes.quick) apply_quick(document);
+  for (const auto& set : changes.sets) {
+    Json value = Json::parse(set.value, nullptr, false);
+    if (value.is_discarded()) value = set.value;
+    document.set(set.path, value, set.origin);
+  }
+}
+
+/// " sync work=0.25" of {"protocol": {"kind": "sync"}, "end": {"work": 0.25}}; the objects of a
+/// list with " then" between them, " momentum=[0.1,0.9]" of other lists.
+std::string values_text(const Json& object) {
+  std::string text;
+  for (const auto& [key, value] : object.items()) {
+    if (value.is_object()) {
+      text += (key == "end" ? " until" : "") + values_text(value);
+    } else if (value.is_primitive()) {
+      text += " " + (key == "kind" ? "" : key + "=") +
+              (value.is_string() ? value.get<std::string>() : value.dump());
+    } else if (!value.empty() && value.front().is_object()) {
+      for (const auto& item : value)
+        text += (&item == &value.front() ? "" : " then") + values_text(item);
+    } else {
+      text += " " + key + "=" + value.dump();
+    }
+  }
+  return text;
+}
+
+/// "k-async", and "k-async k=4": what the file says, without defaults.
+void name_protocol(Point& point, const Json& protocol) {
+  point.protocol_name = protocol.at("kind").get<std::string>();
+  point.label = values_text(protocol).substr(1);
+}
+
+bool is_object(const std::string& value) { return value.starts_with('{'); }
+
+/// What all values of a swept path have in common; empty where one of them is no
+/// object.
+Json shared_part(const std::vector<Point>& points, std::size_t path) {
+  Json shared = Json::object();
+  std::set<std::string> seen;
+  for (const auto& point : points) {
+    const std::string& value = point.swept[path];
+    if (!is_object(value)) return Json::object();
+    if (!seen.insert(value).second) continue;
+    const Json object = Json::parse(value);
+    if (seen.size() == 1) shared = object;
+    for (auto part = shared.begin(); part != shared.end();) {
+      const auto found = object.find(part.key());
+      const bool same = found != object.end() && *found == *part;
+      part = same ? std::next(part) : shared.erase(part);
+    }
+  }
+  return shared;
+}
+
+/// " staleness eta=0.1" of a swept object, " learners=16" of a plain value.
+std::string swept_label(const std::string& path, const std::string& value, const Json& shared) {
+  if (!is_object(value)) return " " + path.substr(path.find('.') + 1) + "=" + value;
+  std::string label;
+  const Json object = Json::parse(value);
+  for (const auto& [key, part] : object.items()) {
+    const bool chooses = key == "kind" || key == "distribution";
+    if (!chooses && shared.contains(key)) continue;
+    label += " " + (chooses ? part.get<std::string>() : key + "=" + part.dump());
+  }
+  return label;
+}
+
+/// The protocol and what else is swept.
+void name_points(Scenario& scenario) {
+  for (std::size_t i = 0; i < scenario.swept_paths.size(); ++i) {
+    const std::string& path = scenario.swept_paths[i];
+    if (path.substr(0, path.find('.')) == "protocol") continue;
+    const Json shared = shared_part(scenario.points, i);
+    for (auto& point : scenario.points) point.label += swept_label(path, point.swept[i], shared);
+  }
+}
+
+std::string device_text(const Point& point, const Json& resolved) {
+  if (!point.with_model()) return {};
+  Json model = resolved.at("model");
+  model.erase("minibatch");
+  const std::uint64_t all = 0;
+  return Json{point.device, point.rows.train.value_or(all), point.rows.test.value_or(all), model}
+      .dump();
+}
+
+}  // namespace
+
+void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
+  fields.text("name", point.name, Need::defaulted,
+              "names the output folder (default: the file's name)");
+  if (point.name.empty() || point.name.find('/') != std::string::npos || point.name == "." ||
+      point.name == "..") {
+    fields.complain("name", "names a folder, so it is no path, got \"" + point.name + "\"");
+  }
+  fields.text("title", point.title, Need::defaulted, "the question asked; printed and drawn");
+  fields.text("notes", point.notes, Need::defaulted, "free text");
+  fields.integer("seed", point.seed, Need::defaulted, between(0, 9007199254740992.0),
+                 "of every random number");
+  fields.integer("replicas", point.replicas, Need::defaulted, between(1, (1 << 24) - 1),
+                 "runs of each point, with other luck");
+  fields.choice("device", point.device, devices, Need::defaulted, "where gradients are computed");
+  fields.flag("timing_only", point.timing_only, Need::defaulted, "leave the model out");
+  visit_cluster(fields, point.cluster);
+  shelf.need_data(!point.timing_only);
+  const bool sound_before = fields.good();
+  read_kind<ModelProduct, DataShelf&>(fields, "model", model_catalog(), point.model, Need::none,
+                                      "what is trained; without it the run is timing-only", shelf);
+  const bool model_read = point.model || !sound_before || fields.good();
+  if (model_read && !point.model && point.cluster.runtimes.rate) {
+    fields.complain("cluster",
+                    "rate counts samples, and only a model says how many a minibatch has",
+                    "a model beside it, which timing_only leaves untrained");
+  }
+  visit_optimiser(fields, point);
+  const bool record_read = visit_record(fields, point, model_read);
+  visit_stop(fields, point, model_read, record_read);
+  const WorkBudget budget{point.stop.epochs, point.stop.gradients,
+                          !model_read || (point.model && point.model->has_dataset())};
+  visit_protocol(fields, point, budget, model_read);
+  read_kind<LearningRateProduct, const WorkBudget&>(
+      fields, "learning_rate", learning_rate_catalog(), point.learning_rate,
+      point.with_model() ? Need::required : Need::none, "schedule of the learning rate", budget);
+  visit_targets(fields, point, record_read);
+  visit_theory(fields, point);
+}
+
+Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes) {
+  if (!std::filesystem::is_regular_file(file)) {
+    throw UsageError(file.string() + ": there is no such file");
+  }
+  Document base = Document::read(file);
+  apply(base, changes);
+  const auto shelf = std::make_shared<DataShelf>(std::filesystem::absolute(file).parent_path(),
+                                                 changes.data_folder);
+  if (changes.data_may_lack) shelf->tolerate_missing();
+  const Sweep sweep(base, shelf->locator());
+  std::vector<Problem> problems = sweep.problems();
+  Scenario scenario{file, sweep.paths(), {}, {}, shelf};
+  for (std::size_t number = 0; number < sweep.points(); ++number) {
+    Point point;
+    point.name = file.stem().string();
+    const Document document = sweep.document(number, point.swept);
+    Reader reader(document, shelf->locator());
+    reader.pass("$schema");
+    reader.pass("sweep");
+    reader.pass("quick");
+    visit_scenario(reader, point, *shelf);
+    auto found = reader.finish();
+    if (!sweep.problems().empty()) {  // a path that was refused would have set what is missing
+      std::erase_if(
+          found, [](const Problem& problem) { return problem.what == "required key is missing"; });
+    }
+    problems.insert(problems.end(), found.begin(), found.end());
+    if (!problems.empty()) continue;
+    name_protocol(point, document.root().at("protocol"));
+    point.device_text = device_text(point, reader.resolved());
+    if (number == 0) scenario.resolved = sweep.resolved(reader.resolved()).dump(2);
+    scenario.points.push_back(std::move(point));
+  }
+  if (!problems.empty()) throw ScenarioError(std::move(problems));
+  name_points(scenario);
+  return scenario;
+}
+
+}  // namespace gradrace

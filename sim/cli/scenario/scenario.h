@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/cli/scenario/point.h"
+#include "sim/reading/fields.h"
+
+namespace gradrace {
+
+/// A scenario file with the changes of the command line.
+struct Scenario {
+  std::filesystem::path file;
+  std::vector<std::string> swept_paths;
+  std::vector<Point> points;  // first swept path slowest
+  std::string resolved;       // JSON text: a scenario that gives the same results, paths absolute
+
+  std::shared_ptr<DataShelf> shelf;  // where the models find their data
+
+  const Point& first() const { return points.front(); }
+};
+
+/// What the command line changes.
+struct ScenarioChanges {
+  struct Set {
+    std::string path;    // dotted
+    std::string value;   // JSON; what is no JSON is a string
+    std::string origin;  // for messages: "--set protocol.k=9"
+  };
+  bool quick = false;  // the scenario's own "quick", before the sets
+  std::vector<Set> sets;
+  std::filesystem::path data_folder;
+  bool data_may_lack = false;  // until they are read; the shelf knows which
+};
+
+/// Reads and checks a whole scenario; reads no data.  Throws ScenarioError with every problem.
+Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes);
+
+/// The one list of a scenario's keys.
+void visit_scenario(Fields& fields, Point& point, DataShelf& shelf);
+
+}  // namespace gradrace

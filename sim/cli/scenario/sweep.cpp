@@ -1,0 +1,182 @@
+#include "sim/cli/scenario/sweep.h"
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "sim/reading/json_places.h"
+
+namespace gradrace {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t most_points = 1'000'000;
+constexpr std::array<std::string_view, 6> sweepable{"cluster",  "model", "optimiser",
+                                                    "protocol", "stop",  "learning_rate"};
+
+void make_absolute(Json& value, const Locator& locator) {
+  if (!value.is_string()) return;
+  const auto found = locator.find(value.get<std::string>()).found;
+  if (!found.empty()) value = found.string();
+}
+
+/// Every value of a key `path`, also where a sweep lists values for a path that ends so.
+void make_paths_absolute(Json& value, const Locator& locator) {
+  if (!value.is_structured()) return;
+  for (const auto& [key, child] : value.items()) {
+    const bool names_path = value.is_object() && (key == "path" || key.ends_with(".path"));
+    if (names_path && child.is_array()) {
+      for (auto& path : child) make_absolute(path, locator);
+    } else if (names_path) {
+      make_absolute(child, locator);
+    } else {
+      make_paths_absolute(child, locator);
+    }
+  }
+}
+
+std::string csv_value(const std::string& path, Json value, const Locator& locator) {
+  Json named = {{path, std::move(value)}};
+  make_paths_absolute(named, locator);
+  value = named[path];
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+Json::json_pointer pointer_of(std::string dotted) {
+  std::replace(dotted.begin(), dotted.end(), '.', '/');
+  return Json::json_pointer("/" + dotted);
+}
+
+}  // namespace
+
+Sweep::Sweep(const Document& base, const Locator& locator) : base_(base), locator_(locator) {
+  const auto found = base.root().find("sweep");
+  if (found == base.root().end()) return;
+  if (!found->is_object()) complain("/sweep", "expected an object of lists");
+  const Json lists = found->is_object() ? *found : Json::object();
+  for (const auto& [key, value] : lists.items()) {
+    if (key != "zip") {
+      add_axis("/sweep", {{key, value}}, false);
+    } else if (value.is_object() && !value.empty()) {
+      add_axis("/sweep/zip", value, true);
+    } else {
+      complain("/sweep/zip", "expected an object of lists");
+    }
+  }
+  std::size_t count = 1;
+  for (const auto& axis : axes_) {
+    count *= axis.length;
+    if (count <= most_points) continue;
+    complain("/sweep", "makes more than " + std::to_string(most_points) + " points");
+    axes_.clear();
+    return;
+  }
+}
+
+void Sweep::add_axis(const std::string& where, const Json& lists, bool zip) {
+  Axis axis;
+  for (const auto& [path, list] : lists.items()) {
+    const std::string pointer = child_pointer(where, path);
+    if (!allowed(path, pointer, axis)) continue;
+    if (!list.is_array() || list.empty()) {
+      complain(pointer, "expected a list of values, got " + list.dump());
+    } else if (zip && !axis.paths.empty() && list.size() != axis.length) {
+      complain(pointer, "lists walk in parallel, so they are equally long: expected " +
+                            std::to_string(axis.length) + " values, got " +
+                            std::to_string(list.size()));
+    } else {
+      axis.length = list.size();
+      axis.paths.push_back(path);
+      axis.pointers.push_back(pointer);
+    }
+  }
+  if (!axis.paths.empty()) axes_.push_back(std::move(axis));
+}
+
+/// A path may go on where an earlier one ends (protocol, then protocol.k), but not set again what
+/// is set.
+bool Sweep::is_set_already(const std::string& path, const Axis& axis) const {
+  std::vector<std::string> earlier_paths = paths();
+  earlier_paths.insert(earlier_paths.end(), axis.paths.begin(), axis.paths.end());
+  for (const auto& earlier : earlier_paths) {
+    if (earlier == path || earlier.starts_with(path + ".")) return true;
+  }
+  return false;
+}
+
+bool Sweep::allowed(const std::string& path, const std::string& pointer, const Axis& axis) {
+  if (is_set_already(path, axis)) {
+    complain(
+        pointer,
+        "sets again what an earlier path of the sweep sets; a whole part comes before its keys");
+    return false;
+  }
+  const std::string section = path.substr(0, path.find('.'));
+  if (std::find(sweepable.begin(), sweepable.end(), section) != sweepable.end()) return true;
+  Problem problem = base_.problem(pointer, "this cannot be swept");
+  for (const auto name : sweepable) {
+    problem.allowed += (problem.allowed.empty() ? "paths in " : ", ") + std::string(name);
+  }
+  if (section == "seed") problem.allowed += "; for several seeds use replicas";
+  problems_.push_back(std::move(problem));
+  return false;
+}
+
+void Sweep::complain(const std::string& pointer, std::string what) {
+  problems_.push_back(base_.problem(pointer, std::move(what)));
+}
+
+std::size_t Sweep::points() const {
+  std::size_t count = 1;
+  for (const auto& axis : axes_) count *= axis.length;
+  return count;
+}
+
+std::vector<std::string> Sweep::paths() const {
+  std::vector<std::string> result;
+  for (const auto& axis : axes_) result.insert(result.end(), axis.paths.begin(), axis.paths.end());
+  return result;
+}
+
+Document Sweep::document(std::size_t number, std::vector<std::string>& values) const {
+  Document document = base_;
+  std::size_t slower = points();
+  for (const auto& axis : axes_) {
+    slower /= axis.length;
+    const std::string item = "/" + std::to_string(number / slower % axis.length);
+    for (std::size_t i = 0; i < axis.paths.size(); ++i) {
+      const std::string pointer = axis.pointers[i] + item;
+      values.push_back(
+          csv_value(axis.paths[i], base_.root().at(Json::json_pointer(pointer)), locator_));
+      document.set(axis.paths[i], pointer);
+    }
+  }
+  return document;
+}
+
+Json Sweep::resolved(const Json& first) const {
+  Json result = first;
+  for (const auto& path : paths()) {
+    const auto last = path.rfind('.');
+    const std::string leaf = path.substr(last == std::string::npos ? 0 : last + 1);
+    const bool chooses = leaf == "kind" || leaf == "distribution";
+    const auto place =
+        pointer_of(chooses && last != std::string::npos ? path.substr(0, last) : path);
+    if (base_.root().contains(place)) {
+      result[place] = base_.root().at(place);
+    } else if (const auto parent = place.parent_pointer();
+               result.contains(parent) && result.at(parent).is_object()) {
+      result.at(parent).erase(place.back());
+    }
+  }
+  if (const auto sweep = base_.root().find("sweep"); sweep != base_.root().end()) {
+    result["sweep"] = *sweep;
+  }
+  result.erase("$schema");
+  make_paths_absolute(result, locator_);
+  return result;
+}
+
+}  // namespace gradrace

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/distribution.h"
+#include "sim/engine/transit.h"
+#include "sim/learning_rate.h"
+#include "sim/protocol.h"
+#include "sim/runtimes.h"
+#include "sim/tape.h"
+
+namespace gradrace {
+
+/// The first limit that is met ends a run.
+struct Stop {
+  std::optional<double> time;
+  std::optional<std::uint64_t> updates;
+  std::optional<std::uint64_t> gradients;    // applied
+  std::optional<double> epochs;              // applied samples over the training set's size
+  std::optional<double> loss, test_error;    // at an evaluation, or less
+  std::optional<std::uint64_t> evaluations;  // used to run up to a known evaluation again
+};
+
+/// When the model is evaluated, besides the start and the end of the run.
+struct EvaluationSchedule {
+  std::optional<double> every_time;
+  std::optional<std::uint64_t> every_updates;
+  std::optional<double> every_epochs;
+};
+
+/// How gradients are made and applied while it is in force.
+struct Plan {
+  std::shared_ptr<const LearningRate> learning_rate;  // null without a model
+  Recipe recipe;
+  Rule rule;
+};
+
+/// What the timing plane must know of one race; the same for all its replicas.
+struct Race {
+  std::uint64_t seed = 1;
+  std::uint32_t learners = 1;  // P
+  std::shared_ptr<const Distribution> runtime;
+  MakeRuntimes make_runtimes;  // empty: independent draws of `runtime`, which has no memory
+  TransitFacts transit;
+  MakeProtocol make_protocol;
+  std::vector<Plan> plans{1};       // the scenario's, then one for each of the protocol's changes
+  std::uint64_t training_rows = 0;  // 0 without a training set
+  Stop stop;
+  EvaluationSchedule evaluations;
+};
+
+}  // namespace gradrace

@@ -1,0 +1,113 @@
+#include "sim/engine/run.h"
+
+#include <cmath>
+#include <utility>
+
+#include "sim/check.h"
+
+namespace gradrace {
+
+Run::Run(const Race& race, std::uint32_t replica, bool with_model, Observer* observer,
+         std::uint32_t segment_limit)
+    : race_(race),
+      replica_(replica),
+      with_model_(with_model),
+      observer_(observer),
+      segment_limit_(segment_limit),
+      plane_(std::make_unique<TimingPlane>(race, replica, with_model, observer, segment_limit)) {}
+
+const Segment* Run::advance() {
+  if (over_) return nullptr;
+  const Segment& segment = plane_->next_segment();
+  last_end_ = segment.end;
+  if (!with_model_) {
+    for (const auto& point : plane_->evaluations()) record_.curve.push_back({point, {}});
+    if (last_end_ == End::finished) {
+      over_ = true;
+      record_.status = Status::finished;
+    }
+  }
+  return &segment;
+}
+
+void Run::take(const Results& results) {
+  const auto& points = plane_->evaluations();
+  GRADRACE_CHECK(results.evaluations.size() == points.size(),
+                 "the device answers every evaluation once");
+  record_.gradients_computed += results.gradients_computed;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    record_.curve.push_back({points[i], results.evaluations[i]});
+    if (!results.rate_factors.empty()) {
+      record_.curve.back().point.learning_rate *= results.rate_factors[i];
+    }
+    if (!std::isfinite(results.evaluations[i].loss)) return end_as_diverged();
+  }
+  if (!points.empty()) plane_->tell(results.evaluations.back());
+  const bool judged = last_end_ == End::verdict || last_end_ == End::feedback;
+  const bool reached = judged && verdict(results.evaluations.back());
+  if (last_end_ != End::finished && !reached) return;
+  over_ = true;
+  record_.status = Status::finished;
+  record_.hash = results.hash;
+  if (reached) plane_->stop();
+}
+
+bool Run::verdict(const Evaluation& evaluation) const {
+  const Stop& stop = race_.stop;
+  return (stop.loss && evaluation.loss <= *stop.loss) ||
+         (stop.test_error && evaluation.test_error <= *stop.test_error);
+}
+
+/// The timing plane has run on past the evaluation that showed the divergence: it is cheap to run
+/// it again up to there, so that every record ends at that moment.
+void Run::end_as_diverged() {
+  over_ = true;
+  record_.status = Status::diverged;
+  Race again = race_;
+  again.stop.evaluations = record_.curve.size();
+  TimingPlane plane(again, replica_, false, observer_, segment_limit_);
+  for (std::size_t made = 0; plane.next_segment().end != End::finished;) {
+    made += plane.evaluations().size();
+    if (made > 0) plane.tell(record_.curve[made - 1].evaluation);
+  }
+  record_.totals = plane.totals();
+  record_.staleness_counts = plane.staleness_counts();
+  record_.learners = plane.learner_totals();
+  plane_.reset();
+}
+
+RunRecord Run::record() {
+  if (plane_) {
+    record_.totals = plane_->totals();
+    record_.staleness_counts = plane_->staleness_counts();
+    record_.learners = plane_->learner_totals();
+  }
+  return std::move(record_);
+}
+
+void drive(std::span<Run> cohort, Device* device, const std::function<bool()>& go_on) {
+  std::vector<Tape> tapes;
+  for (const auto& run : cohort) {
+    Tape tape{run.race().seed, run.replica(), {}, {}};
+    for (const auto& plan : run.race().plans) {
+      tape.recipes.push_back(plan.recipe);
+      tape.rules.push_back(plan.rule);
+    }
+    tapes.push_back(std::move(tape));
+  }
+  if (device) device->start(tapes);
+  std::vector<const Segment*> wave(cohort.size());
+  std::vector<Results> results(cohort.size());
+  bool live = true;
+  while (live && go_on()) {
+    live = false;
+    for (std::size_t i = 0; i < cohort.size(); ++i) wave[i] = cohort[i].advance();
+    if (device) device->replay(wave, results);
+    for (std::size_t i = 0; i < cohort.size(); ++i) {
+      if (device && wave[i]) cohort[i].take(results[i]);
+      live = live || !cohort[i].over();
+    }
+  }
+}
+
+}  // namespace gradrace

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "sim/device.h"
+#include "sim/engine/race.h"
+#include "sim/engine/timing_plane.h"
+#include "sim/observer.h"
+
+namespace gradrace {
+
+enum class Status : std::uint8_t { finished, diverged, interrupted };
+
+/// One row of the error curve.
+struct CurvePoint {
+  EvaluationPoint point;
+  Evaluation evaluation;  // NaN in a timing-only run
+};
+
+/// What is kept of one run.
+struct RunRecord {
+  Status status = Status::interrupted;
+  Totals totals;
+  std::vector<CurvePoint> curve;
+  std::vector<std::uint64_t> staleness_counts;  // [staleness] over applied gradients
+  std::vector<LearnerTotals> learners;
+  std::uint64_t gradients_computed = 0;  // forward passes
+  std::uint64_t hash = 0;  // of the final parameters; 0 in a timing-only or diverged run
+};
+
+/// One run of a race: its timing plane, and what comes back from the device.
+class Run {
+ public:
+  /// The observer may be null; it and the race must outlive the run.
+  Run(const Race& race, std::uint32_t replica, bool with_model, Observer* observer,
+      std::uint32_t segment_limit = TimingPlane::default_limit);
+
+  /// The next segment; null when the run is over.
+  const Segment* advance();
+
+  /// What the device found in the segment that advance() gave last; not called in a timing-only
+  /// run.
+  void take(const Results& results);
+
+  double progress() const { return over_ ? 1.0 : plane_->progress(); }
+  bool over() const { return over_; }
+  /// Gradients applied so far.
+  std::uint64_t applied() const {
+    return plane_ ? plane_->totals().applied : record_.totals.applied;
+  }
+  std::uint32_t replica() const { return replica_; }
+  const Race& race() const { return race_; }
+
+  /// To be called once, when the run is over or abandoned.
+  RunRecord record();
+
+ private:
+  bool verdict(const Evaluation& evaluation) const;
+  void end_as_diverged();
+
+  const Race& race_;
+  const std::uint32_t replica_;
+  const bool with_model_;
+  Observer* const observer_;
+  const std::uint32_t segment_limit_;
+  std::unique_ptr<TimingPlane> plane_;
+  End last_end_ = End::limit;
+  bool over_ = false;
+  RunRecord record_;
+};
+
+/// Runs a cohort to its end: every live run gives a segment, the device replays them as one wave,
+/// and so on.  Without a device the runs are timing-only.  `go_on` is asked after each wave; false
+/// leaves the rest as Status::interrupted.
+void drive(std::span<Run> cohort, Device* device, const std::function<bool()>& go_on);
+
+}  // namespace gradrace

@@ -1,0 +1,194 @@
+#include "sim/engine/transit.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "sim/check.h"
+
+namespace gradrace {
+
+using Kind = Transit::Happening::Kind;
+
+Transit::Transit(const TransitFacts& facts, std::uint32_t learners, std::uint64_t seed,
+                 std::uint32_t replica, EventQueue& queue, std::uint32_t first_slot,
+                 Runtime runtime)
+    : facts_(facts),
+      times_(facts.server.value_or(ServerTimes{})),
+      seed_(seed),
+      replica_(replica),
+      queue_(queue),
+      first_slot_(first_slot),
+      runtime_(std::move(runtime)),
+      ways_(learners),
+      waiting_(learners) {
+  if (!facts.network || !facts.network->bandwidth) return;
+  for (auto* link : {&outgoing_, &incoming_}) {
+    link->emplace(*facts.network->bandwidth, facts.network->model_bytes, learners);
+  }
+}
+
+std::uint32_t Transit::slots(const TransitFacts& facts, std::uint32_t learners) {
+  return machines + (facts.failures ? learners : 0);
+}
+
+void Transit::start() {
+  if (!facts_.failures) return;
+  for (std::uint32_t learner = 0; learner < ways_.size(); ++learner) schedule_change(learner, 0);
+}
+
+Transit::Happening Transit::on_event(std::uint32_t event, double now) {
+  if (event < ways_.size()) {
+    const Place place = ways_[event].place;
+    queue_.remove(event);
+    if (place == Place::leaving) {
+      pull(event, now);
+      return {Kind::passage};
+    }
+    if (!incoming_) return reach_server(event, now);
+    ways_[event].place = Place::incoming;
+    incoming_->enter(event, now);
+    schedule(*incoming_, incoming);
+    return {Kind::passage};
+  }
+  if (event == slot(outgoing)) {
+    travel(outgoing_->pop(now), now);
+    schedule(*outgoing_, outgoing);
+    return {Kind::passage};
+  }
+  if (event == slot(incoming)) {
+    const std::uint32_t learner = incoming_->pop(now);
+    schedule(*incoming_, incoming);
+    return reach_server(learner, now);
+  }
+  if (event == slot(server)) {
+    const std::uint32_t learner = waiting_.front();
+    GRADRACE_CHECK(ways_[learner].place == Place::queued, "a gradient arrives that is elsewhere");
+    waiting_.pop_front();
+    receiving_ = false;
+    queue_.remove(event);
+    return {Kind::arrival, learner};
+  }
+  return change(event - slot(machines), now);
+}
+
+void Transit::depart(std::uint32_t learner, std::uint32_t draw, double now) {
+  Way& way = ways_[learner];
+  way.draw = draw;
+  const double departure = std::max(now, free_at_);
+  if (outgoing_ && departure > now) {
+    way.place = Place::leaving;
+    queue_.schedule(learner, departure, EventClass::arrival);
+  } else {
+    pull(learner, departure);
+  }
+}
+
+void Transit::pull(std::uint32_t learner, double from) {
+  if (!outgoing_) return travel(learner, from);
+  ways_[learner].place = Place::outgoing;
+  outgoing_->enter(learner, from);
+  schedule(*outgoing_, outgoing);
+}
+
+void Transit::travel(std::uint32_t learner, double from) {
+  Way& way = ways_[learner];
+  const auto latency = [&](const std::shared_ptr<const Distribution>& law, Purpose purpose) {
+    return law ? law->draw({seed_, replica_, purpose, learner, way.draw}) : 0;
+  };
+  const Network none, &network = facts_.network ? *facts_.network : none;
+  way.place = Place::away;
+  way.begin = from + latency(network.pull, Purpose::pull);
+  way.runtime = runtime_(learner, way.begin);
+  queue_.schedule(learner, way.begin + way.runtime + latency(network.push, Purpose::push),
+                  EventClass::arrival);
+}
+
+Transit::Happening Transit::reach_server(std::uint32_t learner, double now) {
+  ways_[learner].place = Place::queued;
+  changes_ = 0;
+  if (times_.per_gradient == 0 && waiting_.empty() && free_at_ <= now) {
+    return {Kind::arrival, learner};
+  }
+  waiting_.push_back(learner);
+  take_next(now);
+  return {Kind::passage};
+}
+
+void Transit::take_next(double now) {
+  if (receiving_ || waiting_.empty()) return;
+  receiving_ = true;
+  free_at_ = std::max(now, free_at_) + times_.per_gradient;
+  queue_.schedule(slot(server), free_at_, EventClass::arrival);
+}
+
+void Transit::pause(double now, double length) {
+  GRADRACE_CHECK(!receiving_, "the server is made busy while it takes a gradient up");
+  free_at_ = std::max(now, free_at_) + length;
+}
+
+bool Transit::postpone(std::uint32_t learner) {
+  Way& way = ways_[learner];
+  GRADRACE_CHECK(!way.due, "a learner computes one minibatch at a time");
+  way.due = way.down;
+  return way.down;
+}
+
+double Transit::end(std::uint32_t learner, double now) {
+  Way& way = ways_[learner];
+  const double computed =
+      way.place < Place::away ? 0 : std::clamp(now - way.begin, 0.0, way.runtime);
+  if (way.place == Place::outgoing) {
+    outgoing_->remove(learner, now);
+    schedule(*outgoing_, outgoing);
+  } else if (way.place == Place::incoming) {
+    incoming_->remove(learner, now);
+    schedule(*incoming_, incoming);
+  }
+  way.place = Place::nowhere;
+  return computed;
+}
+
+void Transit::clear_roads() {
+  GRADRACE_CHECK(!receiving_, "all is cancelled while the server takes a gradient up");
+  if (outgoing_) {
+    outgoing_->clear();
+    incoming_->clear();
+  }
+  waiting_.clear();
+}
+
+Transit::Happening Transit::change(std::uint32_t learner, double now) {
+  Way& way = ways_[learner];
+  if (++changes_ > 1'000'000 + 1'000 * ways_.size()) {
+    throw std::runtime_error(
+        "learners failed " + std::to_string(changes_ / 2) +
+        " times in a row and no gradient arrived: cluster.failures.up is too short for "
+        "cluster.runtime, or the protocol waits for nobody");
+  }
+  way.down = !way.down;
+  schedule_change(learner, now);
+  if (!way.down) return {std::exchange(way.due, false) ? Kind::start : Kind::passage, learner};
+  if (way.place == Place::nowhere || way.place == Place::queued) return {Kind::passage};
+  way.due = true;
+  return {Kind::loss, learner};
+}
+
+void Transit::schedule_change(std::uint32_t learner, double now) {
+  Way& way = ways_[learner];
+  const auto& law = way.down ? facts_.failures->down : facts_.failures->up;
+  const double length = law->draw({seed_, replica_, Purpose::failure, learner, way.changes++});
+  queue_.schedule(slot(machines) + learner, now + length, EventClass::arrival);
+}
+
+void Transit::schedule(const SharedLink& link, Slot what) {
+  const double end = link.next_end();
+  if (end < std::numeric_limits<double>::infinity()) {
+    queue_.schedule(slot(what), end, EventClass::arrival);
+  } else {
+    queue_.remove(slot(what));
+  }
+}
+
+}  // namespace gradrace

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <boost/circular_buffer.hpp>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "sim/distribution.h"
+#include "sim/engine/event_queue.h"
+#include "sim/engine/shared_link.h"
+#include "sim/random.h"
+
+namespace gradrace {
+
+/// The way between the server and a learner.  A model that is pulled passes the server's outgoing
+/// link and takes the time `pull` more; a gradient takes the time `push` and passes the incoming
+/// link.
+struct Network {
+  std::shared_ptr<const Distribution> pull, push;  // null: no time
+  std::optional<double> bandwidth;  // of each of the two links, bytes per unit of time
+  double model_bytes = 0;
+};
+
+/// What the server's work takes.  It does one thing at a time: gradients queue for it in the order
+/// of their arrival, and models leave when what was ordered before is done.
+struct ServerTimes {
+  double per_gradient = 0, per_update = 0;
+};
+
+/// Learners that fail and come back: they are up and down in turns, for times drawn from these
+/// laws. What a learner pulls, computes or pushes when it fails is lost; when it is back it begins
+/// again, at the version of then.
+struct Failures {
+  std::shared_ptr<const Distribution> up, down;
+};
+
+struct TransitFacts {
+  std::optional<Network> network;
+  std::optional<ServerTimes> server;
+  std::optional<Failures> failures;
+
+  bool any() const { return network || server || failures; }
+};
+
+/// Where the gradients of one run are between dispatch and arrival, where that takes more than
+/// computing.
+class Transit {
+ public:
+  /// What an event is for the timing plane.
+  struct Happening {
+    enum class Kind : std::uint8_t {
+      passage,  // nothing
+      arrival,  // the server takes up the learner's gradient
+      loss,     // the learner fails and its gradient with it
+      start,    // the learner is back and begins a minibatch that is due
+    };
+    Kind kind;
+    std::uint32_t learner = 0;
+  };
+
+  /// Time of the learner's last dispatched minibatch if its computation begins then.
+  using Runtime = std::function<double(std::uint32_t learner, double begin)>;
+
+  /// Events of a learner's gradient have its slot, the others those from `first_slot` on.
+  Transit(const TransitFacts& facts, std::uint32_t learners, std::uint64_t seed,
+          std::uint32_t replica, EventQueue& queue, std::uint32_t first_slot, Runtime runtime);
+
+  /// Slots that it needs besides the learners'.
+  static std::uint32_t slots(const TransitFacts& facts, std::uint32_t learners);
+
+  /// The time of the first failures is drawn.
+  void start();
+
+  Happening on_event(std::uint32_t slot, double now);
+
+  /// The learner's draw-th minibatch is dispatched.
+  void depart(std::uint32_t learner, std::uint32_t draw, double now);
+  /// True if the learner is down: its next minibatch is due when it is back.
+  bool postpone(std::uint32_t learner);
+  /// Whether a minibatch is due when the learner is back.
+  bool is_due(std::uint32_t learner) const { return !ways_.empty() && ways_[learner].due; }
+  void call_off(std::uint32_t learner) { ways_[learner].due = false; }
+
+  /// The learner's gradient has ended: how long it was computed.
+  double end(std::uint32_t learner, double now);
+  /// All will end.
+  void clear_roads();
+
+  /// The server makes an update.
+  void on_update(double now) { pause(now, times_.per_update); }
+  /// The server is busy for so long, from when it is done with what was ordered before.
+  void pause(double now, double length);
+  /// The server has done what it had to do with a gradient.
+  void take_next(double now);
+
+ private:
+  enum class Place : std::uint8_t { nowhere, leaving, outgoing, away, incoming, queued };
+  struct Way {
+    double begin = 0, runtime = 0;  // of the computation, once away
+    std::uint32_t draw = 0;
+    std::uint32_t changes = 0;  // from up to down and back
+    Place place = Place::nowhere;
+    bool down = false, due = false;
+  };
+
+  enum Slot : std::uint32_t { server, outgoing, incoming, machines };  // then the learners
+  std::uint32_t slot(std::uint32_t what) const { return first_slot_ + what; }
+
+  void pull(std::uint32_t learner, double from);
+  void travel(std::uint32_t learner, double from);
+  Happening reach_server(std::uint32_t learner, double now);
+  void receive(double now);
+  Happening change(std::uint32_t learner, double now);
+  void schedule_change(std::uint32_t learner, double now);
+  void schedule(const SharedLink& link, Slot what);
+
+  const TransitFacts& facts_;
+  const ServerTimes times_;
+  const std::uint64_t seed_;
+  const std::uint32_t replica_;
+  EventQueue& queue_;
+  const std::uint32_t first_slot_;
+  const Runtime runtime_;
+  std::vector<Way> ways_;  // of the learners
+  std::optional<SharedLink> outgoing_, incoming_;
+  boost::circular_buffer<std::uint32_t> waiting_;  // whose gradients the server has not taken up
+  std::uint64_t changes_ = 0;  // from up to down and back since a gradient reached the server
+  double free_at_ = 0;         // when the server has done all that it has begun
+  bool receiving_ = false;     // the first of waiting_
+};
+
+}  // namespace gradrace

@@ -1,0 +1,43 @@
+#include "sim/reading/edit_distance.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace gradrace {
+
+static char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before_last, last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), 0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const bool same = small(a[i - 1]) == small(b[j - 1]);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (same ? 0 : 1)});
+      const bool swapped = i > 1 && j > 1 && small(a[i - 1]) == small(b[j - 2]) &&
+                           small(a[i - 2]) == small(b[j - 1]);
+      if (swapped) row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+    before_last = last;
+    std::swap(last, row);
+  }
+  return last.back();
+}
+
+std::string_view nearest_name(std::string_view word, std::span<const std::string_view> names) {
+  std::string_view nearest;
+  std::size_t least = 3;
+  for (const auto name : names) {
+    const std::size_t longer = std::max(word.size(), name.size());
+    if (longer - std::min(word.size(), name.size()) >= least) continue;
+    const std::size_t distance = edit_distance(word, name);
+    if (distance >= least || 2 * distance > longer) continue;
+    least = distance;
+    nearest = name;
+  }
+  return nearest;
+}
+
+}  // namespace gradrace

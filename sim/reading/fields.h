@@ -1,0 +1,139 @@
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/reading/locator.h"
+
+namespace gradrace {
+
+/// Whether a key must stand in the file.  `defaulted`: the value that the variable has is the
+/// default.  `none`: without the key there is no value.
+enum class Need { required, defaulted, none };
+
+/// What a number may be.
+struct Range {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  bool low_allowed = true;
+  bool high_allowed = true;
+  std::string_view high_name = {};  // the key that `high` comes from, if it comes from one
+};
+
+inline Range anything() { return {}; }
+inline Range positive() { return {.low = 0, .low_allowed = false}; }
+inline Range at_least(double low) { return {.low = low}; }
+inline Range greater_than(double low) { return {.low = low, .low_allowed = false}; }
+inline Range between(double low, double high, std::string_view high_name = {}) {
+  return {.low = low, .high = high, .high_name = high_name};
+}
+/// low <= x < high
+inline Range from_below(double low, double high) {
+  return {.low = low, .high = high, .high_allowed = false};
+}
+
+/// Names to choose from, and the key that chooses.
+struct Kinds {
+  std::string_view catalog;        // "distributions"
+  std::string_view discriminator;  // "distribution"
+  std::span<const std::string_view> names;
+};
+
+/// The one list of a config's keys, walked by whoever needs it: the reader (JSON to struct, every
+/// check, and the resolved JSON with defaults filled in) and the reference (keys, defaults, ranges
+/// and meanings for `list` and `schema`).
+///
+/// A config is a plain struct; one function visits its fields in order.  Numbers that break their
+/// range, keys that are missing, unknown or of the wrong type are noted as errors and the walk goes
+/// on, so that one run shows all of them.
+class Fields {
+ public:
+  virtual ~Fields() = default;
+
+  virtual void real(std::string_view key, double& value, Need need, Range range,
+                    std::string_view meaning) = 0;
+  virtual void integer(std::string_view key, std::uint64_t& value, Need need, Range range,
+                       std::string_view meaning) = 0;
+  virtual void flag(std::string_view key, bool& value, Need need, std::string_view meaning) = 0;
+  virtual void text(std::string_view key, std::string& value, Need need,
+                    std::string_view meaning) = 0;
+  /// The name of a file or folder.  That it is there is for the kind to check.
+  virtual void path(std::string_view key, Location& location, Need need,
+                    std::string_view meaning) = 0;
+  /// One of a few words.
+  virtual void choice(std::string_view key, std::string& value,
+                      std::span<const std::string_view> allowed, Need need,
+                      std::string_view meaning) = 0;
+  /// An array of numbers; a single number is read as an array of one.
+  virtual void reals(std::string_view key, std::vector<double>& values, Need need, Range range,
+                     std::string_view meaning) = 0;
+
+  /// A number that may be absent.
+  void real(std::string_view key, std::optional<double>& value, Range range,
+            std::string_view meaning) {
+    double number = std::numeric_limits<double>::quiet_NaN();
+    real(key, number, Need::none, range, meaning);
+    if (number == number) value = number;
+  }
+  void integer(std::string_view key, std::optional<std::uint64_t>& value, Range range,
+               std::string_view meaning) {
+    constexpr auto absent = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t number = absent;
+    integer(key, number, Need::none, range, meaning);
+    if (number != absent) value = number;
+  }
+  void integer(std::string_view key, std::uint32_t& value, Need need, Range range,
+               std::string_view meaning) {
+    constexpr double most = std::numeric_limits<std::uint32_t>::max();
+    if (range.high > most) range.high = most;
+    std::uint64_t number = value;
+    integer(key, number, need, range, meaning);
+    value = static_cast<std::uint32_t>(number);
+  }
+  /// An array of whole numbers; a single one is read as an array of one.
+  void integers(std::string_view key, std::vector<std::uint64_t>& values, Need need, Range range,
+                std::string_view meaning) {
+    std::vector<double> numbers(values.begin(), values.end());
+    reals(key, numbers, need, range, meaning);
+    for (const double x : numbers) {
+      if (x != std::floor(x)) return complain(key, "must be whole numbers");
+    }
+    values.assign(numbers.begin(), numbers.end());
+  }
+
+  /// A nested object.  True: its fields come next, then close().
+  virtual bool open(std::string_view key, Need need, std::string_view meaning) = 0;
+  /// A nested object whose discriminator chooses one of the names; see read_kind().
+  virtual std::optional<std::size_t> open_kind(std::string_view key, const Kinds& kinds, Need need,
+                                               std::string_view meaning) = 0;
+  /// An array of those; its length, and close() if that is not 0; see read_kinds().
+  virtual std::size_t open_kinds(std::string_view key, const Kinds& kinds, Need need,
+                                 std::string_view meaning) = 0;
+  virtual std::optional<std::size_t> next_kind(std::size_t index) = 0;
+  /// An array of plain objects; its length, and close() if that is not 0.  For each index in turn
+  /// open_item(), the item's fields, close().
+  virtual std::size_t open_list(std::string_view key, Need need, std::string_view meaning) = 0;
+  virtual void open_item(std::size_t index) = 0;
+  /// Ends the object or array opened last.
+  virtual void close() = 0;
+
+  /// A complaint that no single range can express, at a key of the open object; `allowed` may be
+  /// empty.
+  virtual void complain(std::string_view key, std::string what, std::string allowed = {}) = 0;
+
+  /// True if the open object has the key.  Always false for the reference.
+  virtual bool has(std::string_view key) const = 0;
+
+  /// True when the open object was read without an error so far: make the product.  Always false
+  /// for the reference.
+  virtual bool good() const = 0;
+};
+
+}  // namespace gradrace

@@ -1,0 +1,46 @@
+#include "sim/reading/problem.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+namespace gradrace {
+
+std::string Problem::text() const {
+  std::string result = origin;
+  if (line > 0) result += ":" + std::to_string(line) + ":" + std::to_string(column);
+  result += ": error: ";
+  if (!path.empty()) result += path + ": ";
+  result += what;
+  if (!meaning.empty()) result += "; it is: " + meaning;
+  if (!allowed.empty()) result += "\n    allowed: " + allowed;
+  if (!suggestion.empty()) result += "\n    did you mean \"" + suggestion + "\"?";
+  return result;
+}
+
+void sort_by_place(std::vector<Problem>& problems) {
+  const auto place = [](const Problem& p) {
+    return std::make_tuple(p.line == 0, std::string_view(p.origin), p.line, p.column);
+  };
+  std::stable_sort(problems.begin(), problems.end(),
+                   [&](const Problem& a, const Problem& b) { return place(a) < place(b); });
+  std::set<std::string> seen;
+  std::erase_if(problems, [&](const Problem& p) { return !seen.insert(p.text()).second; });
+}
+
+static std::string texts(const std::vector<Problem>& problems) {
+  std::string result;
+  for (const auto& problem : problems) result += (result.empty() ? "" : "\n") + problem.text();
+  return result;
+}
+
+static std::vector<Problem> sorted(std::vector<Problem> problems) {
+  sort_by_place(problems);
+  return problems;
+}
+
+ScenarioError::ScenarioError(std::vector<Problem> problems)
+    : std::runtime_error(texts(sorted(problems))), problems_(sorted(std::move(problems))) {}
+
+}  // namespace gradrace

@@ -1,0 +1,395 @@
+#include "sim/reading/reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "sim/check.h"
+#include "sim/reading/edit_distance.h"
+#include "sim/reading/json_places.h"
+#include "sim/reading/reference.h"
+
+namespace gradrace {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+/// An object or array that is open, the root first.
+struct Open {
+  const ordered_json* found;  // null if it is absent: then every key is
+  std::string pointer;        // where it stands
+  ordered_json* resolved;     // what is written down of it
+  std::size_t problems_before;
+  std::vector<std::string> known = {};  // keys visited or passed
+  Kinds kinds = {};                     // of an array's items
+};
+
+/// The first 40 characters of the value's compact JSON.
+std::string shown(const ordered_json& value) {
+  const std::string text = value.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
+  std::size_t characters = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool starts_one = (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80;
+    if (starts_one && ++characters > 40) return text.substr(0, i) + "...";
+  }
+  return text;
+}
+
+std::string got(const ordered_json& value) { return ", got " + shown(value); }
+
+bool within(double x, const Range& range) {
+  const bool above = range.low_allowed ? x >= range.low : x > range.low;
+  const bool below = range.high_allowed ? x <= range.high : x < range.high;
+  return above && below;
+}
+
+/// ">= 1", "1 to 8 (cluster.learners)"
+std::string allowed_range(const Range& range, double x) {
+  std::string high = number_text(range.high);
+  if (!range.high_name.empty()) high += " (" + std::string(range.high_name) + ")";
+  const bool too_high = range.high_allowed ? !(x <= range.high) : !(x < range.high);
+  const std::string text = range_text(range, high);
+  return too_high && text.find(high) == std::string::npos ? "<= " + high : text;
+}
+
+std::string joined(std::span<const std::string_view> names) {
+  std::string result;
+  for (const auto name : names) result.append(result.empty() ? "" : ", ").append(name);
+  return result;
+}
+
+/// A default as the resolved document shows it.
+ordered_json whole_if_possible(double value) { return ordered_json::parse(number_text(value)); }
+
+}  // namespace
+
+struct Reader::State {
+  const Document& document;
+  const Locator locator;
+  ordered_json resolved = ordered_json::object();
+  std::vector<Problem> problems = {};
+  std::vector<Open> open = {};
+  bool root_is_object = true;
+
+  Open& top() { return open.back(); }
+
+  std::string pointer(std::string_view key) { return child_pointer(top().pointer, key); }
+
+  void note(std::string_view pointer, std::string what, std::string allowed = {},
+            std::string_view suggestion = {}, std::string_view meaning = {}) {
+    if (!root_is_object && !problems.empty()) return;
+    auto problem = document.problem(pointer, std::move(what));
+    problem.allowed = std::move(allowed);
+    problem.suggestion = suggestion;
+    problem.meaning = meaning;
+    problems.push_back(std::move(problem));
+  }
+
+  /// The value of a key of the open object; null if there is none, which is noted if there must be
+  /// one.
+  const ordered_json* find(std::string_view key, Need need, std::string_view meaning) {
+    top().known.emplace_back(key);
+    if (top().found != nullptr) {
+      const auto value = top().found->find(std::string(key));
+      if (value != top().found->end()) return &*value;
+    }
+    const bool is_no_object = top().found != nullptr && !top().found->is_object();
+    if (need == Need::required && !is_no_object)
+      note(pointer(key), "required key is missing", {}, {}, meaning);
+    return nullptr;
+  }
+
+  void write(std::string_view key, ordered_json value) {
+    (*top().resolved)[std::string(key)] = std::move(value);
+  }
+
+  void push(const ordered_json* found, std::string pointer, ordered_json* slot) {
+    open.push_back({found, std::move(pointer), slot, problems.size()});
+  }
+
+  std::optional<double> real(const ordered_json& value, const std::string& pointer,
+                             const Range& range) {
+    if (!value.is_number()) {
+      note(pointer, "expected a number" + got(value));
+      return {};
+    }
+    const auto x = value.get<double>();
+    if (!std::isfinite(x)) {
+      note(pointer, "must be finite" + got(value));
+    } else if (!within(x, range)) {
+      note(pointer, "must be " + allowed_range(range, x) + got(value));
+    } else {
+      return x;
+    }
+    return {};
+  }
+
+  std::optional<std::uint64_t> integer(const ordered_json& value, const std::string& pointer,
+                                       Range range) {
+    if (range.low < 0) range.low = 0, range.low_allowed = true;
+    if (!value.is_number()) {
+      note(pointer, "expected a whole number" + got(value));
+      return {};
+    }
+    const auto x = value.get<double>();
+    if (!(x == std::floor(x))) {
+      note(pointer, "must be a whole number" + got(value));
+    } else if (!within(x, range)) {
+      note(pointer, "must be " + allowed_range(range, x) + got(value));
+    } else if (value.is_number_float() && !(x < 0x1p64)) {
+      note(pointer, "must be a whole number below 2^64" + got(value));
+    } else if (value.is_number_float()) {
+      return static_cast<std::uint64_t>(x);
+    } else {
+      return value.get<std::uint64_t>();
+    }
+    return {};
+  }
+
+  bool is_object(const ordered_json& value, const std::string& pointer) {
+    if (value.is_object()) return true;
+    note(pointer, "expected an object" + got(value));
+    return false;
+  }
+
+  /// The index of the word among the names, an error if it is not there.
+  std::optional<std::size_t> choose(const ordered_json& word, const std::string& pointer,
+                                    std::span<const std::string_view> names) {
+    if (!word.is_string()) {
+      note(pointer, "expected a string" + got(word), joined(names));
+      return {};
+    }
+    const auto& text = word.get_ref<const std::string&>();
+    const auto name = std::find(names.begin(), names.end(), text);
+    if (name != names.end()) return static_cast<std::size_t>(name - names.begin());
+    note(pointer, "unknown value " + shown(word), joined(names), nearest_name(text, names));
+    return {};
+  }
+
+  /// Opens the object if its discriminator names a kind.
+  std::optional<std::size_t> open_kind(const ordered_json& value, const std::string& pointer,
+                                       const Kinds& kinds, ordered_json* slot) {
+    if (!is_object(value, pointer)) return {};
+    const std::string discriminator(kinds.discriminator);
+    const std::string word_pointer = child_pointer(pointer, discriminator);
+    const auto word = value.find(discriminator);
+    if (word == value.end()) {
+      note(word_pointer, "required key is missing", joined(kinds.names));
+      return {};
+    }
+    const auto chosen = choose(*word, word_pointer, kinds.names);
+    if (!chosen) return {};
+    push(&value, pointer, slot);
+    top().known.push_back(discriminator);
+    write(discriminator, *word);
+    return chosen;
+  }
+
+  void refuse_unknown_keys() {
+    const Open& object = top();
+    if (object.found == nullptr || !object.found->is_object()) return;
+    const std::vector<std::string_view> known(object.known.begin(), object.known.end());
+    for (const auto& [key, value] : object.found->items())
+      if (std::find(known.begin(), known.end(), key) == known.end())
+        note(pointer(key), "unknown key", joined(known), nearest_name(key, known));
+  }
+
+  /// Adds an empty value to the resolved document.
+  ordered_json* add(std::string_view key, ordered_json empty) {
+    auto& slot = (*top().resolved)[std::string(key)];
+    slot = std::move(empty);
+    return &slot;
+  }
+};
+
+Reader::Reader(const Document& document, Locator locator)
+    : state_(std::make_unique<State>(document, std::move(locator))) {
+  const auto& root = document.root();
+  state_->root_is_object = root.is_object();
+  state_->push(root.is_object() ? &root : nullptr, "", &state_->resolved);
+  state_->is_object(root, "");
+}
+
+Reader::~Reader() = default;
+
+void Reader::real(std::string_view key, double& value, Need need, Range range,
+                  std::string_view meaning) {
+  if (const auto* found = state_->find(key, need, meaning)) {
+    if (const auto number = state_->real(*found, state_->pointer(key), range)) {
+      value = *number;
+      state_->write(key, *found);
+    }
+  } else if (need == Need::defaulted && std::isfinite(value)) {
+    state_->write(key, whole_if_possible(value));
+  }
+}
+
+void Reader::integer(std::string_view key, std::uint64_t& value, Need need, Range range,
+                     std::string_view meaning) {
+  if (const auto* found = state_->find(key, need, meaning)) {
+    if (const auto number = state_->integer(*found, state_->pointer(key), range)) {
+      value = *number;
+      state_->write(key, *number);
+    }
+  } else if (need == Need::defaulted) {
+    state_->write(key, value);
+  }
+}
+
+void Reader::flag(std::string_view key, bool& value, Need need, std::string_view meaning) {
+  if (const auto* found = state_->find(key, need, meaning)) {
+    if (!found->is_boolean())
+      return state_->note(state_->pointer(key), "expected true or false" + got(*found));
+    value = found->get<bool>();
+  } else if (need != Need::defaulted) {
+    return;
+  }
+  state_->write(key, value);
+}
+
+void Reader::text(std::string_view key, std::string& value, Need need, std::string_view meaning) {
+  if (const auto* found = state_->find(key, need, meaning)) {
+    if (!found->is_string())
+      return state_->note(state_->pointer(key), "expected a string" + got(*found));
+    value = found->get<std::string>();
+  } else if (need != Need::defaulted) {
+    return;
+  }
+  state_->write(key, value);
+}
+
+void Reader::path(std::string_view key, Location& location, Need need, std::string_view meaning) {
+  text(key, location.name, need, meaning);
+  location = state_->locator.find(location.name);
+}
+
+void Reader::choice(std::string_view key, std::string& value,
+                    std::span<const std::string_view> allowed, Need need,
+                    std::string_view meaning) {
+  if (const auto* found = state_->find(key, need, meaning)) {
+    const auto chosen = state_->choose(*found, state_->pointer(key), allowed);
+    if (!chosen) return;
+    value = allowed[*chosen];
+  } else if (need != Need::defaulted) {
+    return;
+  }
+  state_->write(key, value);
+}
+
+void Reader::reals(std::string_view key, std::vector<double>& values, Need need, Range range,
+                   std::string_view meaning) {
+  const auto* found = state_->find(key, need, meaning);
+  if (found == nullptr) {
+    if (need != Need::defaulted) return;
+    auto* items = state_->add(key, ordered_json::array());
+    for (const double value : values) items->push_back(whole_if_possible(value));
+    return;
+  }
+  const std::string pointer = state_->pointer(key);
+  if (!found->is_array() && !found->is_number())
+    return state_->note(pointer, "expected a number or an array of numbers" + got(*found));
+  std::vector<double> numbers;
+  if (found->is_number()) {
+    if (const auto number = state_->real(*found, pointer, range)) numbers.push_back(*number);
+    if (numbers.empty()) return;
+  } else {
+    for (std::size_t i = 0; i < found->size(); ++i)
+      if (const auto number =
+              state_->real((*found)[i], child_pointer(pointer, std::to_string(i)), range))
+        numbers.push_back(*number);
+    if (numbers.size() != found->size()) return;
+  }
+  values = std::move(numbers);
+  state_->write(key, *found);
+}
+
+bool Reader::open(std::string_view key, Need need, std::string_view meaning) {
+  const auto* found = state_->find(key, need, meaning);
+  const std::string pointer = state_->pointer(key);
+  if (found == nullptr && need != Need::defaulted) return false;
+  if (found != nullptr && !state_->is_object(*found, pointer)) return false;
+  state_->push(found, pointer, state_->add(key, ordered_json::object()));
+  return true;
+}
+
+std::optional<std::size_t> Reader::open_kind(std::string_view key, const Kinds& kinds, Need need,
+                                             std::string_view meaning) {
+  const auto* found = state_->find(key, need, meaning);
+  if (found == nullptr) return {};
+  return state_->open_kind(*found, state_->pointer(key), kinds,
+                           state_->add(key, ordered_json::object()));
+}
+
+std::size_t Reader::open_list(std::string_view key, Need need, std::string_view meaning) {
+  const auto* found = state_->find(key, need, meaning);
+  if (found == nullptr && need != Need::defaulted) return 0;
+  const std::string pointer = state_->pointer(key);
+  if (found != nullptr && !found->is_array()) {
+    state_->note(pointer, "expected an array" + got(*found));
+    return 0;
+  }
+  auto* items = state_->add(key, ordered_json::array());
+  if (found == nullptr || found->empty()) return 0;
+  state_->push(found, pointer, items);
+  return found->size();
+}
+
+void Reader::open_item(std::size_t index) {
+  const Open& array = state_->top();
+  const ordered_json& item = (*array.found)[index];
+  const std::string pointer = child_pointer(array.pointer, std::to_string(index));
+  array.resolved->push_back(ordered_json::object());
+  state_->push(&item, pointer, &array.resolved->back());
+  state_->is_object(item, pointer);
+}
+
+std::size_t Reader::open_kinds(std::string_view key, const Kinds& kinds, Need need,
+                               std::string_view meaning) {
+  const std::size_t length = open_list(key, need, meaning);
+  if (length > 0) state_->top().kinds = kinds;
+  return length;
+}
+
+std::optional<std::size_t> Reader::next_kind(std::size_t index) {
+  const Open& array = state_->top();
+  const std::string pointer = child_pointer(array.pointer, std::to_string(index));
+  array.resolved->push_back(ordered_json::object());
+  return state_->open_kind((*array.found)[index], pointer, array.kinds, &array.resolved->back());
+}
+
+void Reader::close() {
+  GRADRACE_CHECK(state_->open.size() > 1, "nothing is open but the root");
+  state_->refuse_unknown_keys();
+  state_->open.pop_back();
+}
+
+void Reader::complain(std::string_view key, std::string what, std::string allowed) {
+  state_->note(key.empty() ? state_->top().pointer : state_->pointer(key), std::move(what),
+               std::move(allowed));
+}
+
+bool Reader::good() const { return state_->problems.size() == state_->top().problems_before; }
+
+void Reader::pass(std::string_view key) {
+  if (const auto* found = state_->find(key, Need::none, "")) state_->write(key, *found);
+}
+
+bool Reader::has(std::string_view key) const {
+  const auto* found = state_->top().found;
+  return found != nullptr && found->contains(std::string(key));
+}
+
+std::vector<Problem> Reader::finish() {
+  GRADRACE_CHECK(state_->open.size() == 1, "an object was not closed");
+  state_->refuse_unknown_keys();
+  auto problems = state_->document.problems();
+  problems.insert(problems.end(), state_->problems.begin(), state_->problems.end());
+  sort_by_place(problems);
+  return problems;
+}
+
+const ordered_json& Reader::resolved() const { return state_->resolved; }
+
+}  // namespace gradrace

@@ -1,0 +1,549 @@
+"""Tests of the plots on fabricated output folders, against numpy and against the input."""
+
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+ANALYSIS = Path(__file__).resolve().parents[3] / "analysis"
+sys.path.insert(0, str(ANALYSIS))
+
+import fabricate
+from plots import fit
+import numpy as np
+from plots import plot
+from plots import style
+from plots.bands import band, linear, step
+from plots.curves import draw_curves, legend_label
+from plots.results import ResultsError, labels, read_results
+from plots.staleness import draw_staleness, mean, shares
+from plots.timeline import FATES, draw_timeline
+
+KS = [1, 2, 4, 8]
+
+
+class Folder(unittest.TestCase):
+    """A test with an empty output folder of its own."""
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = Path(holder.name) / "race"
+        self.folder.mkdir()
+
+
+def solid_line(figure, label):
+    """The line of a figure's only axes that has the label."""
+    return next(line for line in figure.axes[0].lines if line.get_label() == label)
+
+
+def values_at(curve, point, time, column="test_error"):
+    """One value for each replica of a point at a time at which it was evaluated."""
+    return [row[column] for row in curve if row["point"] == point and row["time"] == time]
+
+
+class Bands(unittest.TestCase):
+    def test_step_holds_the_last_evaluation_and_ends_with_the_run(self):
+        x, y = np.array([0.0, 2.0, 5.0]), np.array([9.0, 4.0, 1.0])
+        found = step(x, y, np.array([-1.0, 0.0, 1.9, 2.0, 4.9, 5.0, 5.1]))
+        np.testing.assert_array_equal(found, [np.nan, 9, 9, 4, 4, 1, np.nan])
+
+    def test_linear_meets_the_later_of_two_evaluations_at_one_update(self):
+        found = linear(
+            np.array([0.0, 4.0, 4.0]), np.array([8.0, 6.0, 2.0]), np.array([0.0, 1.0, 4.0, 5.0])
+        )
+        np.testing.assert_array_equal(found, [8, 6.5, 2, np.nan])
+
+    def test_mean_and_standard_error_are_those_of_the_replicas_still_running(self):
+        curves = [
+            (np.array([0.0, 1.0, 2.0]), np.array([3.0, 2.0, 1.0])),
+            (np.array([0.0, 1.0]), np.array([5.0, 6.0])),
+        ]
+        found = band(curves)
+        np.testing.assert_array_equal(found.x, [0, 1, 2])
+        np.testing.assert_array_equal(found.mean, [4, 4, 1])
+        np.testing.assert_array_equal(found.running, [2, 2, 1])
+        np.testing.assert_allclose(found.error[:2], [1, 2], rtol=1e-15)
+        self.assertTrue(np.isnan(found.error[2]))
+
+    def test_grid_of_a_long_curve_is_bounded_and_keeps_its_ends(self):
+        x = np.arange(5000.0)
+        found = band([(x, x), (x, x + 2)])
+        self.assertEqual(len(found.x), 1000)
+        self.assertEqual((found.x[0], found.x[-1]), (0, 4999))
+        np.testing.assert_array_equal(found.mean, np.floor(found.x) + 1)
+
+
+class Curves(Folder):
+    def test_plotted_mean_is_the_mean_over_replicas(self):
+        _, curve = fabricate.race(self.folder, KS)
+        figure = draw_curves(read_results(self.folder), "time", "test_error")
+        line = solid_line(figure, "k-async, k = 1")
+        x, y = line.get_data()
+        np.testing.assert_array_equal(x, np.arange(0, 41, 2))
+        for time in (0.0, 10.0, 40.0):
+            values = values_at(curve, 0, time)
+            self.assertEqual(len(values), 5)
+            np.testing.assert_allclose(y[x == time], np.mean(values), rtol=1e-14)
+
+    def test_plotted_band_is_one_standard_error(self):
+        _, curve = fabricate.race(self.folder, [4])
+        figure = draw_curves(read_results(self.folder), "time", "test_error")
+        values = values_at(curve, 0, 10.0)
+        error = np.std(values, ddof=1) / np.sqrt(5)
+        corners = figure.axes[0].collections[0].get_paths()[0].vertices
+        reached = sorted(set(corners[corners[:, 0] == 10.0, 1]))
+        np.testing.assert_allclose(
+            reached, [np.mean(values) - error, np.mean(values) + error], rtol=1e-13
+        )
+
+    def test_solid_line_stops_where_the_first_replica_ends_and_a_faint_one_goes_on(self):
+        _, curve = fabricate.race(self.folder, KS)
+        figure = draw_curves(read_results(self.folder), "time", "test_error")
+        line = solid_line(figure, "k-async, k = 4")
+        faint = figure.axes[0].lines[figure.axes[0].lines.index(line) + 1]
+        self.assertEqual(line.get_xdata()[-1], 20)
+        self.assertEqual((faint.get_xdata()[0], faint.get_xdata()[-1]), (20, 40))
+        self.assertLess(faint.get_alpha(), 0.5)
+        np.testing.assert_allclose(faint.get_ydata()[-1], values_at(curve, 2, 40.0), rtol=1e-14)
+
+    def test_theory_is_drawn_beside_the_loss_and_named_once(self):
+        fabricate.race(self.folder, KS)
+        places = {p: [(2.0 * i, 1 / (p + i), 8 * i) for i in range(1, 4)] for p in (1, 2)}
+        fabricate.theory(
+            self.folder,
+            {
+                (1, "exact", "moments"): places[1],
+                (2, "exact", "moments"): places[2],
+                (2, "upper", "Lemma 2"): places[1],
+            },
+        )
+        results = read_results(self.folder)
+        for x, column in (("time", 0), ("update", 2)):
+            axes = draw_curves(results, x, "loss").axes[0]
+            lines = [line for line in axes.lines if line.get_label() == "_theory"]
+            for line, p in zip(lines, (1, 2, 1), strict=True):
+                np.testing.assert_array_equal(line.get_xdata(), [at[column] for at in places[p]])
+                np.testing.assert_array_equal(line.get_ydata(), [at[1] for at in places[p]])
+                self.assertLess(line.get_linewidth(), 1)
+            named = [text.get_text() for text in axes.get_legend().get_texts()]
+            told = [text.split("\n")[0] for text in named if text.startswith("theory")]
+            self.assertEqual(told, ["theory: moments (exact)", "theory: Lemma 2 (upper)"])
+        axes = draw_curves(results, "time", "test_error").axes[0]
+        self.assertNotIn("_theory", [line.get_label() for line in axes.lines])
+
+    def test_diverged_runs_are_counted_in_the_legend_and_not_in_the_mean(self):
+        _, curve = fabricate.race(self.folder, KS)
+        results = read_results(self.folder)
+        figure = draw_curves(results, "time", "test_error")
+        label = "k-async, k = 2\n(1 of 5 diverged)"
+        self.assertEqual(legend_label(results.points[1]), label)
+        x, y = solid_line(figure, label).get_data()
+        kept = [
+            row["test_error"]
+            for row in curve
+            if (row["point"], row["time"]) == (1, 4.0) and row["replica"] > 0
+        ]
+        self.assertEqual(len(kept), 4)
+        np.testing.assert_allclose(y[x == 4.0], np.mean(kept), rtol=1e-14)
+
+    def test_updates_are_joined_by_straight_lines(self):
+        runs = [
+            {"point": 0, "replica": r, "protocol": "sync", "k": 2, "status": "finished"}
+            for r in (0, 1)
+        ]
+        fabricate.write_runs(self.folder, runs)
+        seen = {0: ((0, 8), (4, 4), (8, 2)), 1: ((0, 8), (2, 5), (8, 2))}
+        rows = [
+            {"point": 0, "replica": r, "time": i, "update": j, "loss": y}
+            for r, evaluations in seen.items()
+            for i, (j, y) in enumerate(evaluations)
+        ]
+        fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, rows)
+        x, y = solid_line(
+            draw_curves(read_results(self.folder), "update", "loss"), "sync"
+        ).get_data()
+        np.testing.assert_array_equal(x, [0, 2, 4, 8])
+        np.testing.assert_array_equal(y, [8, (6 + 5) / 2, (4 + 4) / 2, 2])
+
+    def test_a_summary_draws_nothing_and_says_so(self):
+        fabricate.race(self.folder, KS)
+        (self.folder / "curve.csv").unlink()
+        figures, notes = plot.run_figures(self.folder)
+        self.assertEqual(figures, {})
+        self.assertIn("record.details", notes[0])
+
+    def test_legend_lies_inside_the_figure_and_clear_of_title_and_axes(self):
+        fabricate.race(self.folder, range(1, 13))
+        fabricate.write_manifest(self.folder, "A title of many words that needs two lines. " * 3)
+        figure = draw_curves(read_results(self.folder), "time", "test_error")
+        figure.draw_without_rendering()
+        legend = figure.axes[0].get_legend().get_window_extent()
+        inside = figure.bbox
+        self.assertTrue(inside.x0 <= legend.x0 and legend.x1 <= inside.x1)
+        self.assertTrue(inside.y0 <= legend.y0 and legend.y1 <= inside.y1)
+        self.assertFalse(legend.overlaps(figure._suptitle.get_window_extent()))
+        self.assertFalse(legend.overlaps(figure.axes[0].get_window_extent()))
+
+    def test_axis_is_logarithmic_past_a_factor_of_five_only(self):
+        for lowest, scale in ((0.19, "log"), (0.21, "linear"), (0.0, "linear")):
+            fabricate.write_runs(
+                self.folder,
+                [{"point": 0, "replica": 0, "protocol": "sync", "k": 2, "status": "finished"}],
+            )
+            rows = [
+                {"point": 0, "replica": 0, "time": t, "update": t, "loss": y}
+                for t, y in ((0, 1), (1, 0.5), (2, lowest))
+            ]
+            fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, rows)
+            figure = draw_curves(read_results(self.folder), "time", "loss")
+            self.assertEqual(figure.axes[0].get_yscale(), scale, lowest)
+            figure.draw_without_rendering()
+            minor = figure.axes[0].yaxis.get_minorticklabels()
+            self.assertEqual({label.get_text() for label in minor} - {""}, set())
+
+    def test_twelve_points_have_twelve_looks(self):
+        self.assertEqual(len({tuple(style.line_style(i).values()) for i in range(12)}), 12)
+
+
+class Labels(unittest.TestCase):
+    def test_constant_swept_values_are_not_told(self):
+        facts = {
+            p: ("k-async", k, {"protocol.k": k, "cluster.learners": "8"})
+            for p, k in enumerate("14")
+        }
+        self.assertEqual(labels(facts), {0: "k-async, k = 1", 1: "k-async, k = 4"})
+
+    def test_swept_objects_give_protocol_and_k(self):
+        facts = {
+            0: ("sync", "8", {"protocol": {"kind": "sync"}}),
+            1: ("k-sync", "4", {"protocol": {"kind": "k-sync", "k": 4}}),
+        }
+        self.assertEqual(labels(facts), {0: "sync", 1: "k-sync, k = 4"})
+
+    def test_what_all_swept_objects_share_is_left_out(self):
+        data = {"dataset": {"kind": "synthetic"}, "minibatch": 8}
+        facts = {
+            0: ("sync", "", {"model": {"kind": "softmax", **data}}),
+            1: ("sync", "", {"model": {"kind": "mlp", **data, "widths": [4]}}),
+            2: ("sync", "", {"model": {"kind": "mlp", **data, "widths": [8]}}),
+        }
+        told = {0: "sync, softmax", 1: "sync, mlp, widths = [4]", 2: "sync, mlp, widths = [8]"}
+        self.assertEqual(labels(facts), told)
+
+    def test_objects_are_spelt_out_where_labels_would_be_equal(self):
+        facts = {
+            p: ("ssp", "1", {"protocol": {"kind": "ssp", "bound": b}}) for p, b in enumerate((0, 3))
+        }
+        self.assertEqual(labels(facts), {0: "ssp, bound = 0", 1: "ssp, bound = 3"})
+
+    def test_equal_points_are_told_apart_by_number(self):
+        facts = {p: ("sync", "8", {}) for p in range(2)}
+        self.assertEqual(labels(facts), {0: "sync (point 0)", 1: "sync (point 1)"})
+
+    def test_phases_are_spelt_out_one_after_another(self):
+        def switch(first, second):
+            phases = [{"protocol": {"kind": first}, "end": {"time": 2}}, {"protocol": {"kind": second}}]
+            return ("switch", "", {"protocol": {"kind": "switch", "phases": phases}})
+
+        facts = {0: switch("sync", "async"), 1: switch("async", "sync")}
+        self.assertEqual(
+            labels(facts),
+            {0: "switch, sync, until time = 2 then async", 1: "switch, async, until time = 2 then sync"},
+        )
+
+
+class Reading(Folder):
+    def test_a_swept_protocol_does_not_hide_the_protocol_column(self):
+        swept = ['{"kind":"k-sync","k":3}', '{"kind":"sync"}']
+        rows = [
+            {
+                "point": p,
+                "replica": 0,
+                "protocol": name,
+                "k": 3 + p,
+                "status": "updates",
+                "swept": [swept[p]],
+            }
+            for p, name in enumerate(("k-sync", "sync"))
+        ]
+        fabricate.write_runs(self.folder, rows, ["protocol"])
+        told = [point.label for point in read_results(self.folder).points.values()]
+        self.assertEqual(told, ["k-sync, k = 3", "sync"])
+
+    def test_a_folder_without_runs_is_refused(self):
+        with self.assertRaisesRegex(ResultsError, "no runs.csv there"):
+            read_results(self.folder)
+
+    def test_a_damaged_number_is_refused_with_its_folder(self):
+        fabricate.race(self.folder, [1])
+        text = (self.folder / "curve.csv").read_text().replace("4.0,", "4..0,")
+        (self.folder / "curve.csv").write_text(text)
+        with self.assertRaisesRegex(ResultsError, "race: cannot be read.*4..0"):
+            read_results(self.folder)
+
+
+class Staleness(Folder):
+    COUNTS = {(0, 0): {0: 5, 1: 2}, (0, 1): {0: 1, 3: 2}}
+
+    def test_bars_are_shares_over_all_replicas_and_the_line_is_the_mean(self):
+        fabricate.race(self.folder, [4])
+        fabricate.staleness(self.folder, self.COUNTS)
+        axes = draw_staleness(read_results(self.folder)).axes[0]
+        np.testing.assert_allclose(
+            [bar.get_height() for bar in axes.patches], [0.6, 0.2, 0, 0.2], rtol=1e-15
+        )
+        np.testing.assert_allclose(
+            [bar.get_x() + bar.get_width() / 2 for bar in axes.patches], range(4), atol=1e-12
+        )
+        np.testing.assert_allclose(axes.lines[0].get_xdata(), [0.8, 0.8], rtol=1e-15)
+
+    def test_wide_bars_hold_whole_ranges(self):
+        counts = {tau: 1 for tau in range(10)}
+        np.testing.assert_allclose(shares(counts, 4, 3), [0.4, 0.4, 0.2], rtol=1e-15)
+        self.assertEqual(mean(counts), 4.5)
+
+    def test_what_lies_past_the_axis_is_told(self):
+        fabricate.race(self.folder, [4])
+        fabricate.staleness(self.folder, {(0, 0): {0: 998, 5000: 2}})
+        axes = draw_staleness(read_results(self.folder)).axes[0]
+        self.assertEqual(axes.get_title(), "k-async, k = 4\nmean 10, 0.2 % beyond 0")
+
+
+class Timeline(Folder):
+    def draw(self, events):
+        row = {"replica": 0, "protocol": "k-sync", "learners": 3, "k": 2, "status": "finished"}
+        points = sorted({event["pid"] for event in events})
+        rows = [row | {"point": p, "swept": [2 + p]} for p in points]
+        fabricate.write_runs(self.folder, rows, ["protocol.k"])
+        fabricate.trace(self.folder, events)
+        return draw_timeline(read_results(self.folder))
+
+    def test_bars_and_lines_stand_where_the_trace_says(self):
+        events = [
+            fabricate.version(0, 0, 0, 2),
+            fabricate.version(0, 1, 2, 3),
+            fabricate.gradient(0, 0, 0, 0, 1.5, "used"),
+            fabricate.gradient(0, 1, 0, 0, 2, "used"),
+            fabricate.gradient(0, 2, 0, 0, 2, "cancelled"),
+            fabricate.gradient(0, 2, 1, 2, 3, "in flight"),
+        ]
+        axes = self.draw(events).axes[0]
+        bars, lines = axes.collections[:-1], axes.collections[-1]
+        self.assertEqual([segment[0][0] for segment in lines.get_segments()], [2])
+        spans = {}
+        for bar in bars:
+            box = bar.get_paths()[0].get_extents()
+            spans[round((box.y0 + box.y1) / 2), box.x0, box.x1] = style.matplotlib.colors.to_hex(
+                bar.get_facecolor()[0]
+            )
+        used, cancelled = FATES["used"][1].lower(), FATES["cancelled"][1].lower()
+        self.assertEqual(
+            spans,
+            {
+                (0, 0, 1.5): used,
+                (1, 0, 2): used,
+                (2, 0, 2): cancelled,
+                (2, 2, 3): FATES["in flight"][1].lower(),
+            },
+        )
+
+    def test_axis_ends_just_after_the_fifth_update(self):
+        events = [fabricate.version(0, i, i, i + 1) for i in range(20)]
+        events += [fabricate.gradient(0, 0, i, i, i + 1, "used") for i in range(20)]
+        axes = self.draw(events).axes[0]
+        self.assertAlmostEqual(axes.get_xlim()[1], 5.15)
+        self.assertEqual(axes.get_title(loc="left"), "k-sync, k = 2: 5 updates shown")
+
+    def test_time_past_the_end_of_a_trace_is_shaded(self):
+        events = [fabricate.version(0, i, i, i + 1) for i in range(4)]
+        events.append(fabricate.gradient(0, 0, 0, 0, 4, "used"))
+        self.assertEqual(len(self.draw(events).axes[0].patches), 0)
+        (shade,) = self.draw(events + self.slow_point()).axes[0].patches
+        self.assertEqual((shade.get_x(), shade.get_x() + shade.get_width()), (4, 1.03 * 10))
+
+    @staticmethod
+    def slow_point():
+        """A second point whose only update comes at 10."""
+        return [
+            fabricate.version(1, 0, 0, 10),
+            fabricate.version(1, 1, 10, 11),
+            fabricate.gradient(1, 0, 0, 0, 10, "used"),
+        ]
+
+    def test_every_fate_has_looks_of_its_own(self):
+        fates = {"used", "waiting", "dropped", "cancelled", "lost", "in flight"}
+        self.assertEqual(set(FATES), fates)
+        self.assertEqual(len({colour for _, colour, _ in FATES.values()}), len(fates))
+
+
+class Fits(Folder):
+    def setUp(self):
+        super().setUp()
+        rng = np.random.default_rng(1)
+        self.series = {str(l): list((1 + l) * rng.uniform(1, 9, 200)) for l in range(2)}
+
+    def read(self, **keys):
+        fabricate.fit(self.folder, self.series, **keys)
+        return fit.read_fit(self.folder)
+
+    def test_title_is_the_file_and_the_verdict(self):
+        self.assertEqual(self.read().title, "times.csv: persistence: a slow learner stays slow")
+
+    def test_histogram_and_densities_are_those_of_the_fitted_times(self):
+        for evened in (False, True):
+            axes = fit.draw_fit(self.read(evened=evened)).axes[0]
+            heights, edges, _ = axes.patches[0].get_data()
+            times = np.concatenate([np.array(x) for x in self.series.values()])
+            if evened:
+                each = [np.array(x) / np.mean(x) for x in self.series.values()]
+                times = np.concatenate(each) * times.mean()
+            share = np.mean((times >= edges[0]) & (times <= edges[-1]))
+            self.assertAlmostEqual(float((heights * np.diff(edges)).sum()), share, delta=1e-12)
+            counts, _ = np.histogram(times, edges)
+            np.testing.assert_allclose(heights, counts / 400 / np.diff(edges), rtol=1e-12)
+            # The fabricated law is uniform on 0 to 10.
+            np.testing.assert_allclose(axes.lines[0].get_ydata(), 0.1, rtol=1e-9)
+
+    def test_quantiles_stand_against_those_measured(self):
+        results = self.read()
+        axes = fit.draw_fit(results).axes[1]
+        x, y = axes.lines[0].get_data()
+        np.testing.assert_allclose(x, (np.arange(100) + 0.5) / 10)
+        times = np.sort(results.fitted_times)
+        for i, p in ((0, 0.005), (49, 0.495), (99, 0.995)):
+            self.assertEqual(y[i], times[int(np.ceil(p * 400)) - 1])
+
+    def test_autocorrelation_is_that_of_the_series_about_their_means(self):
+        lags = 3
+        x = np.array([1.0, 3.0, 2.0, 6.0]) / 3
+        known = [1, ((1 - 3) * 0 + 0 * -1 + -1 * 3) / 14, ((1 - 3) * -1 + 0 * 3) / 14, -2 * 3 / 14]
+        np.testing.assert_allclose(fit.autocorrelation([x], lags), known, rtol=1e-12)
+        np.testing.assert_allclose(fit.autocorrelation([x, x], lags), known, rtol=1e-12)
+
+    def test_fitted_autocorrelation_is_that_of_the_clusters_law(self):
+        persistence = {"kind": "ar1", "correlation": 0.8, "sd": 0.3}
+        results = self.read(persistence=persistence, evened=True)
+        found = fit.fitted_autocorrelation(results.facts, 2)
+        known = [1, np.expm1(0.09 * 0.8) / 0.16, np.expm1(0.09 * 0.64) / 0.16]
+        np.testing.assert_allclose(found, known, rtol=1e-12)
+        axes = fit.draw_persistence(results).axes[1]
+        self.assertIn("fitted", [line.get_label() for line in axes.lines])
+        axes = fit.draw_persistence(self.read()).axes[1]
+        self.assertNotIn("fitted", [line.get_label() for line in axes.lines])
+
+    def test_each_learner_has_a_line_and_a_box(self):
+        figure = fit.draw_persistence(self.read())
+        series, _, boxes = figure.axes
+        for line, (name, times) in zip(series.lines, self.series.items()):
+            self.assertEqual(line.get_label(), name)
+            np.testing.assert_allclose(line.get_ydata(), times)
+        labels = [label.get_text() for label in boxes.get_xticklabels()]
+        self.assertEqual(labels, ["0", "1"])
+
+    def test_one_learner_constant_ones_and_many_are_drawn(self):
+        for series in (
+            {"": self.series["0"]},
+            {**self.series, "2": [4.0] * 50},
+            {str(l): self.series["0"] for l in range(30)},
+        ):
+            fabricate.fit(self.folder, series)
+            paths, notes = plot.draw_folder(self.folder)
+            self.assertEqual({path.stem for path in paths}, {"fit", "persistence"})
+            many = ["30 learners: the first 24 are shown"]
+            self.assertEqual(notes, many if len(series) == 30 else [])
+
+    def test_learners_that_never_vary_have_no_family(self):
+        fabricate.fit(self.folder, {"0": [1.0] * 9, "1": [2.0] * 9}, families=())
+        paths, notes = plot.draw_folder(self.folder)
+        self.assertEqual({path.stem for path in paths}, {"persistence"})
+        told = "a learner's times do not vary: plot of the families left out"
+        self.assertEqual(notes, [told])
+
+    def test_a_damaged_folder_is_refused(self):
+        self.read()
+        (self.folder / "fit.json").write_text("{}")
+        with self.assertRaisesRegex(ResultsError, "race: cannot be read: KeyError"):
+            fit.read_fit(self.folder)
+
+
+class CommandLine(Folder):
+    def run_plot(self, *folders):
+        """Exit status and output of plot.py, as the program runs it."""
+        command = [sys.executable, os.fspath(ANALYSIS / "plots/plot.py"), *map(os.fspath, folders)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    def draw_here(self):
+        with contextlib.redirect_stdout(io.StringIO()):
+            return plot.draw_folder(self.folder)
+
+    def test_writes_every_plot_and_names_it(self):
+        fabricate.race(self.folder, KS)
+        fabricate.staleness(self.folder, {(p, 0): {p: 10} for p in range(4)})
+        fabricate.trace(
+            self.folder, [fabricate.version(0, 1, 1, 2), fabricate.gradient(0, 0, 0, 0, 1, "used")]
+        )
+        status, told, problems = self.run_plot(self.folder)
+        names = ("error_time", "error_updates", "loss_time", "staleness", "timeline")
+        wanted = [
+            self.folder / "plots" / f"{name}.{ending}"
+            for name in names
+            for ending in ("png", "svg")
+        ]
+        self.assertEqual((status, problems), (0, ""))
+        self.assertEqual(
+            told, f"plots: {self.folder}/plots/ ({', '.join(names)}; .png and .svg)\n"
+        )
+        self.assertEqual(sorted((self.folder / "plots").iterdir()), sorted(wanted))
+        for path in wanted:
+            start = path.read_bytes()[:8]
+            self.assertEqual(start, b"\x89PNG\r\n\x1a\n" if path.suffix == ".png" else b"<?xml ve")
+
+    def test_pictures_are_the_same_bytes_each_time(self):
+        fabricate.race(self.folder, KS)
+        first = [path.read_bytes() for path in self.draw_here()[0]]
+        self.assertEqual(first, [path.read_bytes() for path in self.draw_here()[0]])
+
+    def test_timing_only_leaves_the_error_plots_out_and_says_so(self):
+        fabricate.write_runs(
+            self.folder,
+            [{"point": 0, "replica": 0, "protocol": "sync", "k": 4, "status": "updates"}],
+        )
+        fabricate.staleness(self.folder, {(0, 0): {0: 40}})
+        paths, notes = self.draw_here()
+        self.assertEqual([path.name for path in paths], ["staleness.png", "staleness.svg"])
+        self.assertEqual(
+            notes, ["no losses or errors recorded (timing only): error plots left out"]
+        )
+
+    def test_says_how_many_points_a_plot_leaves_out(self):
+        fabricate.race(self.folder, range(1, 27), replicas=1)
+        fabricate.staleness(self.folder, {(p, 0): {0: 1} for p in range(26)})
+        self.assertEqual(self.draw_here()[1], ["26 points: staleness shows the first 24"])
+
+    def test_loss_stands_in_for_a_missing_test_error(self):
+        fabricate.race(self.folder, [1])
+        text = (self.folder / "curve.csv").read_text().replace("test_error", "other")
+        (self.folder / "curve.csv").write_text(text.replace("test_loss", "test_error"))
+        results = read_results(self.folder)
+        self.assertEqual(
+            plot.curve_plots(results),
+            [("error_time", "time", "loss"), ("error_updates", "update", "loss")],
+        )
+
+    def test_a_folder_without_runs_ends_with_1_and_the_others_are_drawn(self):
+        fabricate.race(self.folder, [1])
+        status, told, problems = self.run_plot(self.folder.parent, self.folder)
+        self.assertEqual(status, 1)
+        self.assertIn("no runs.csv there", problems)
+        self.assertIn("error_time", told)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,400 @@
+"""Tests of the verdicts, the closed forms behind them, and what becomes of experiments not run."""
+
+import contextlib
+import io
+import math
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from types import SimpleNamespace
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "analysis"))
+
+import numpy as np
+from reproduce.claims import (
+    LONG_RUN,
+    Claim,
+    Sample,
+    Tolerance,
+    above,
+    against_one_run,
+    all_near,
+    count,
+    difference,
+    disagrees,
+    near,
+    ordered,
+    paired_difference,
+    paired_ratio,
+    ratio,
+    rising,
+    sample,
+    write_claims,
+)
+from reproduce.figures import SIMULATED, Series
+from reproduce.interactive import band_trace
+from reproduce.outputs import Outputs, least
+from papers import dutta2018, dutta2021, ho2013, li2021, pan2017, zhang2016
+from papers.dutta2018.fig6 import authors_times
+from papers.dutta2018.floors import async_floor, lemma_2, sync_floor
+from papers.dutta2021.rule import QUADRATIC, ROOT, wanted
+from papers.ho2013.reads import reads_of
+from papers.laws import normal_maximum, order_statistic, speedup
+from papers.pan2017 import latencies
+from papers.pan2017.fig2 import delayed_floor
+from papers.zhang2016.fig3_mnist import spread
+from papers.zhang2016.fig3_quadratic import floor_of_serial, heavy_ball
+from reproduce.replicas import (
+    first_at,
+    first_recorded,
+    jackknife,
+    late,
+    late_mean,
+    mean_at,
+    mean_curve,
+    smoothed,
+)
+from reproduce.reproduce import Judged, exit_status, item_of, judge, where_from
+from plots.results import read_records
+from reproduce.student import standard_errors, tail
+
+
+def verdict(expected, mean, error=0.0, **tolerance):
+    return near("1", "", "", expected, Sample(mean, error), Tolerance(**tolerance)).verdict
+
+
+class Verdicts(unittest.TestCase):
+    def test_near_takes_the_largest_tolerance_and_not_more(self):
+        self.assertEqual(verdict(100, 100.9, relative=0.01), "pass")
+        self.assertEqual(verdict(100, 101.1, relative=0.01), "fail")
+        self.assertEqual(verdict(100, 98.9, relative=0.01), "fail")
+        self.assertEqual(verdict(100, 101.1, 0.5, relative=0.01, errors=4), "pass")
+        self.assertEqual(verdict(100, 102.1, 0.5, relative=0.01, errors=4), "fail")
+        self.assertEqual(verdict(0, 0.05, relative=0.01, absolute=0.1), "pass")
+        self.assertEqual(verdict(0, 0), "pass")
+        self.assertEqual(verdict(0, 1e-9), "fail")
+        self.assertEqual(verdict(1, math.nan, absolute=10), "fail")
+
+    def test_all_near_fails_by_its_worst_and_tells_it(self):
+        values = [("a", 1.0, Sample(1.0)), ("b", 1.0, Sample(1.5)), ("c", 1.0, Sample(1.2))]
+        claim = all_near("1", "", "", values, Tolerance(relative=0.3))
+        self.assertEqual(claim.verdict, "fail")
+        self.assertIn("1.5 for 1 at b", claim.measured)
+        self.assertEqual(all_near("1", "", "", values, Tolerance(relative=0.5)).verdict, "pass")
+
+    def test_ordered_allows_for_chance_only(self):
+        far = [("a", Sample(2, 0.1), Sample(1, 0.1))]
+        self.assertEqual(ordered("1", "", "", far).verdict, "fail")
+        self.assertEqual(ordered("1", "", "", [("a", Sample(1.1, 0.1), Sample(1, 0))]).verdict, "pass")
+        self.assertEqual(ordered("1", "", "", [("a", Sample(1.1), Sample(1))]).verdict, "fail")
+        self.assertEqual(ordered("1", "", "", [("a", Sample(1), Sample(1))]).verdict, "pass")
+
+    def test_what_is_no_number_is_in_no_order(self):
+        good, bad = ("a", Sample(1, 0.1), Sample(2, 0.1)), ("b", Sample(math.nan), Sample(1, 0.1))
+        for values in ([good, bad], [bad, good], [("c", Sample(1, 0.1), Sample(math.nan))]):
+            self.assertEqual(ordered("1", "", "", values).verdict, "fail")
+        self.assertEqual(ordered("1", "", "", [("a", Sample(0), Sample(0))]).verdict, "pass")
+        self.assertEqual(ordered("1", "", "", [("a", Sample(1e-9), Sample(0))]).verdict, "fail")
+        self.assertEqual(ordered("1", "", "", [("a", Sample(1), Sample(math.inf))]).verdict, "pass")
+        values = [("a", 1, Sample(1)), ("b", 1, Sample(math.nan))]
+        self.assertEqual(all_near("1", "", "", values, Tolerance(absolute=1)).verdict, "fail")
+        self.assertEqual(least([Sample(math.nan), Sample(2), Sample(1)]).mean, 1)
+
+    def test_few_replicas_tell_little_of_their_error(self):
+        known = {(3, 1): 235.80, (3, 9): 4.0943, (4, 2): 125.64, (4, 9): 6.9986, (4, 29): 4.6705}
+        for (errors, freedom), expected in known.items():
+            self.assertAlmostEqual(standard_errors(errors, freedom) / expected, 1, delta=1e-4)
+        self.assertEqual(standard_errors(4, math.inf), 4)
+        self.assertAlmostEqual(tail(2.2621572, 9), 0.025, places=6)
+        self.assertEqual(near("1", "", "", 0, Sample(0.6, 0.1, 9), Tolerance(errors=4)).verdict, "pass")
+        self.assertEqual(near("1", "", "", 0, Sample(0.6, 0.1), Tolerance(errors=4)).verdict, "fail")
+        self.assertEqual(above("1", "", "", Sample(0.6, 0.1, 9)).verdict, "fail")
+        self.assertEqual(above("1", "", "", Sample(0.6, 0.1)).verdict, "pass")
+        self.assertEqual(above("1", "", "", Sample(math.nan, 0.1)).verdict, "fail")
+
+    def test_rising_takes_every_step(self):
+        steps = [Sample(1, 0.1), Sample(2, 0.1), Sample(2.5, 0.1)]
+        self.assertEqual(rising("1", "", "", steps).verdict, "fail")
+        self.assertEqual(rising("1", "", "", steps, errors=3).verdict, "pass")
+        self.assertIn("by 0.5", rising("1", "", "", steps).measured)
+        self.assertEqual(rising("1", "", "", [Sample(1), Sample(math.nan)]).verdict, "fail")
+
+    def test_a_wild_replica_does_not_excuse_itself(self):
+        wild = sample([4.0] * 9 + [90.0])
+        self.assertEqual(near("1", "", "", 4, wild, Tolerance(errors=4)).verdict, "pass")
+        self.assertEqual(near("1", "", "", 4, wild, Tolerance(errors=4, most=0.1)).verdict, "fail")
+        self.assertEqual(near("1", "", "", 4, wild, LONG_RUN).verdict, "fail")
+
+    def test_a_paper_that_contradicts_itself_is_called_so(self):
+        self.assertEqual(disagrees("1", "", "", 1, 1.2, Tolerance(relative=0.1)).verdict, "paper-inconsistent")
+        self.assertEqual(disagrees("1", "", "", 1, 1.05, Tolerance(relative=0.1)).verdict, "pass")
+
+    def test_samples_and_their_ratio(self):
+        found = sample([1.0, 2.0, 3.0])
+        self.assertEqual((found.mean, found.error), (2.0, 1 / math.sqrt(3)))
+        self.assertEqual(sample([5.0]).error, 0)
+        quotient = ratio(Sample(6, 0.6), Sample(2, 0.1))
+        self.assertAlmostEqual(quotient.mean, 3)
+        self.assertAlmostEqual(quotient.error, 3 * math.hypot(0.1, 0.05))
+        gap = difference(Sample(6, 0.3, 9), Sample(2, 0.4, 9))
+        self.assertEqual((gap.mean, gap.error), (4, 0.5))
+        self.assertAlmostEqual(gap.freedom, 9 * 0.5**4 / (0.3**4 + 0.4**4))
+
+    def test_replicas_of_the_same_seeds_are_paired(self):
+        one, other = sample([1.0, 2.0, 3.0]), sample([2.0, 4.0, 6.3])
+        gap = paired_difference(other, one)
+        self.assertAlmostEqual(gap.mean, 2.1)
+        self.assertAlmostEqual(gap.error, np.std([1, 2, 3.3], ddof=1) / math.sqrt(3))
+        self.assertEqual(gap.freedom, 2)
+        self.assertAlmostEqual(paired_ratio(other, one).mean, 2.05)
+        self.assertLess(paired_ratio(other, one).error, ratio(other, one).error / 10)
+        self.assertAlmostEqual(paired_ratio(sample([2.0, 4.0, 6.0]), one).error, 0)
+
+    def test_the_table_can_be_read_back(self):
+        claims = [near("1", "a, b", 'with "quotes"', 1, Sample(1), Tolerance())]
+        with tempfile.TemporaryDirectory() as folder:
+            write_claims(claims, Path(folder) / "claims.csv")
+            row = read_records(Path(folder) / "claims.csv")[0]
+            self.assertEqual([path.name for path in Path(folder).iterdir()], ["claims.csv"])
+        self.assertEqual((row["source"], row["claim"], row["verdict"]), ("a, b", 'with "quotes"', "pass"))
+        self.assertEqual(count(claims)["pass"], 1)
+
+
+class AgainstTables(unittest.TestCase):
+    def test_a_single_run_has_the_deviation_of_one_replica(self):
+        ten = Sample(5.0, 0.1, 9)  # a deviation of 0.1 sqrt(10) = 0.316 a run
+        found = against_one_run(ten, 0)
+        self.assertAlmostEqual(found.error, math.hypot(0.1, 0.1 * math.sqrt(10)))
+        rounded = against_one_run(Sample(5.0, 0.0, 9), 0.6)
+        self.assertAlmostEqual(rounded.error, 0.6 / math.sqrt(12))
+
+
+class Curves(unittest.TestCase):
+    """Numbers taken from curves."""
+
+    RAMP = (np.array([0.0, 1, 2, 3, 4]), np.array([8.0, 4, 2, 1, 3]))
+
+    def test_the_end_of_a_curve_is_its_last_share(self):
+        self.assertEqual(late_mean(self.RAMP), 2)  # x > 2
+        self.assertEqual(late_mean(self.RAMP, 0.25), 3)
+        self.assertEqual(late_mean(self.RAMP, 0.8), 2.5)
+        self.assertEqual(late([self.RAMP, (self.RAMP[0], 2 * self.RAMP[1])]).mean, 3)
+
+    def test_where_a_curve_first_comes_down_to_a_level(self):
+        self.assertEqual(first_at(*self.RAMP, 3), 1.5)
+        self.assertEqual(first_at(*self.RAMP, 2), 2)
+        self.assertEqual(first_at(*self.RAMP, 9), 0)
+        self.assertEqual(first_at(*self.RAMP, 0.5), math.inf)
+        self.assertEqual(first_recorded(*self.RAMP, 3), 2)
+        self.assertEqual(first_recorded(*self.RAMP, 0.5), math.inf)
+
+    def test_smoothing_averages_over_its_width(self):
+        grid = np.arange(5.0)
+        found = smoothed([(grid, np.array([0.0, 0, 6, 0, 0]))], grid, 2)
+        self.assertEqual(list(found), [0, 2, 2, 2, 0])
+
+    def test_means_are_taken_where_all_replicas_run(self):
+        x, mean = mean_curve([self.RAMP, (self.RAMP[0][:3], self.RAMP[1][:3] + 2)])
+        self.assertEqual((list(x), list(mean)), ([0, 1, 2], [9, 5, 3]))
+        self.assertEqual(mean_at([self.RAMP], 0.5).mean, 6)
+
+    def test_the_jackknife_of_a_mean_is_its_standard_error(self):
+        values = [1.0, 2.0, 4.0, 4.5]
+        found = jackknife(lambda one: float(np.mean(one)), values)
+        self.assertAlmostEqual(found.mean, sample(values).mean)
+        self.assertAlmostEqual(found.error, sample(values).error)
+        self.assertEqual(found.freedom, 3)
+        self.assertEqual(jackknife(lambda one: math.inf, values).error, 0)
+        self.assertEqual(jackknife(lambda one: math.inf if len(one) > 3 else 1.0, values).error, math.inf)
+
+
+class Reads(unittest.TestCase):
+    """Learner, version, staleness, start, end: two of 32 learners make four updates."""
+
+    ROWS = np.array(
+        [(0, 3, 0, 3, 4), (1, 0, 1, 0, 2), (0, 0, 0, 0, 1), (0, 1, 1, 1, 3)], float
+    )
+
+    def test_what_reads_contain_by_hand(self):
+        found = reads_of(self.ROWS)
+        self.assertEqual(list(found.clock), [0, 0, 1, 2])
+        self.assertEqual([list(row[:3]) for row in found.ahead[2:]], [[0, -1, -1], [0, -1, -2]])
+        self.assertEqual((found.missing(), found.extra(), found.most()), (23, 0, 61))
+        self.assertEqual((found.not_own(), found.untimely), (0, 0))
+
+    def test_a_read_of_an_old_version_is_seen(self):
+        rows = self.ROWS.copy()
+        rows[0, 1:3] = 2, 1
+        found = reads_of(rows)
+        self.assertEqual((found.not_own(), found.untimely), (1, 1))
+
+
+class ClosedForms(unittest.TestCase):
+    def test_the_longest_of_normal_times_is_that_of_draws(self):
+        draws = np.random.default_rng(1).normal(1, 0.3, (200_000, 32))
+        draws = draws[(draws > 0).all(axis=1)].max(axis=1)
+        self.assertAlmostEqual(normal_maximum(1, 0.3, 32), draws.mean(), delta=0.002)
+        self.assertAlmostEqual(normal_maximum(1, 0.01, 1), 1, delta=1e-6)
+
+    def test_the_heavy_balls_loss_settles_at_its_floor(self):
+        losses = heavy_ball(2000, 30)
+        self.assertAlmostEqual(losses[-1] / floor_of_serial(30), 1, delta=1e-9)
+        self.assertAlmostEqual(losses[1], (1 - 0.012) ** 2 + 0.012**2 / 60, delta=1e-12)
+
+    def test_the_spread_is_that_of_the_farthest(self):
+        found = {("step", name): Sample(0.1) for name in ("hardsync", *(f"n = {n}" for n in (1, 2, 6, 15, 30)))}
+        found["step", "n = 6"] = Sample(0.15)
+        self.assertAlmostEqual(spread(found, "step"), 0.05)
+        found["step", "n = 30"] = Sample(math.nan)
+        self.assertFalse(spread(found, "step") <= 1)
+
+    def test_order_statistics_are_those_of_draws(self):
+        draws = np.random.default_rng(1).random((200_000, 8))
+        for law, values in (("exponential", -np.log(draws)), ("pareto", draws**-0.5)):
+            means = np.sort(values, axis=1).mean(axis=0)
+            for k in range(1, 7):  # the sum of the highest Paretos converges slowly
+                self.assertAlmostEqual(means[k - 1] / order_statistic(law, k, 8), 1, delta=0.006)
+
+    def test_speedups_are_those_of_the_literature(self):
+        table = {"exponential": 71.95, "shifted-exponential": 45.98, "pareto": 79.76}
+        for law, value in table.items():
+            self.assertAlmostEqual(speedup(law, 20), value, delta=0.006)
+
+    def test_the_authors_estimator_bends_up_at_the_end(self):
+        found = authors_times("shifted-exponential", 2000)
+        self.assertGreater(found[20].mean - found[19].mean, 3 * (found[11].mean - found[10].mean))
+        self.assertAlmostEqual(found[1].mean, 276, delta=8)
+
+    def test_lemma_2_by_hand(self):
+        # eta = 0.1, K = 2: floor 0.1 / 4 = 0.025, then 0.025 + 0.9^t (1 - 0.025).
+        expected = [1, 0.025 + 0.9 * 0.975, 0.025 + 0.81 * 0.975]
+        for found, wanted in zip(lemma_2(0.1, 2, [0, 1, 2]), expected):
+            self.assertAlmostEqual(found, wanted)
+        self.assertAlmostEqual(lemma_2(0.1, 2, [10_000])[0], 0.025)
+
+    def test_the_async_floor_is_that_of_a_simulation(self):
+        rng = np.random.default_rng(1)
+        eta, learners, runs = 0.05, 8, 4000
+        w, read = np.zeros(runs), np.zeros((runs, learners))
+        every, late = np.arange(runs), []
+        for update in range(600):
+            who = rng.integers(learners, size=runs)
+            w = w - eta * (read[every, who] + rng.standard_normal(runs))
+            read[every, who] = w
+            if update >= 200:
+                late.append((w**2 / 2).mean())
+        self.assertAlmostEqual(np.mean(late) / async_floor(eta), 1, delta=0.02)
+        self.assertAlmostEqual(async_floor(eta, 1), sync_floor(eta, 1))
+
+    def test_the_rules_of_k_are_those_of_the_tables(self):
+        for k0, table in QUADRATIC.items():
+            for r, k in table.items():
+                self.assertAlmostEqual(wanted("k-sync", k0, r), k, delta=0.006)
+            self.assertAlmostEqual(wanted("k-async", k0, 1), k0)
+            self.assertLess(wanted("k-sync", k0, 1e12), 8)
+        for k0, table in ROOT.items():
+            for r, k in table.items():
+                self.assertAlmostEqual(wanted("k-batch-sync", k0, r), k)
+
+
+class Latencies(unittest.TestCase):
+    def test_the_law_of_arrivals_is_that_of_draws(self):
+        random = np.random.default_rng(1)
+        steps = 20_000
+        crowds = latencies.CROWDS
+        badness = random.gamma(crowds["shape"], crowds["scale"], (steps, 1))
+        normal = random.normal(latencies.MEAN, latencies.DEVIATION, (steps, 100))
+        pareto = np.minimum(latencies.LONGEST, 2 * random.random((steps, 100)) ** -0.5)
+        times = np.sort(np.where(random.random((steps, 100)) < badness, pareto, normal), axis=1)
+        law = latencies.straggling_in_crowds()
+        self.assertAlmostEqual(law.sum(), 1, places=6)
+        for k in (1, 50, 95, 98, 99, 100):
+            drawn = sample(times[:, k - 1])
+            self.assertLess(abs(latencies.mean_arrival(k, law) - drawn.mean), 4 * drawn.error)
+            early = sample(times[:, k - 1] < 1.9)
+            self.assertLess(abs(latencies.within(k, law, 1.9) - early.mean), 4 * early.error + 1e-6)
+
+    def test_the_floor_of_delayed_gradients_is_that_of_fresh_ones_at_0(self):
+        self.assertAlmostEqual(delayed_floor(0.1, 0), 0.1 / (2 * (2 - 0.1)))
+        # w_(t+1) = w_t - a w_(t-1) + a noise, an autoregression of second order.
+        a = 0.1
+        expected = a**2 / 2 * (1 + a) / ((1 - a) * ((1 + a) ** 2 - 1))
+        self.assertAlmostEqual(delayed_floor(a, 1), expected)
+
+
+def fine(outputs):
+    return [], [near("1.fine", "", "", 1, Sample(1), Tolerance())]
+
+
+def lacking(outputs):
+    return outputs.runs("race")
+
+
+def broken(outputs):
+    return {}["nowhere"]
+
+
+def paper(*experiments):
+    """One of a single item, which all of them judge."""
+    return SimpleNamespace(ABOUT={1: "an item"}, EXPERIMENTS=[(one, [1]) for one in experiments])
+
+
+class Experiments(unittest.TestCase):
+    def test_what_was_not_run_is_skipped_and_no_item_is_left_out(self):
+        with tempfile.TemporaryDirectory() as folder:
+            judged = judge(dutta2018, Outputs(folder))
+        claims = judged.claims
+        self.assertEqual(judged.figures, [])
+        self.assertEqual({item_of(claim) for claim in claims}, set(map(str, range(1, 20))))
+        self.assertEqual({claim.verdict for claim in claims}, {"skipped"})
+        self.assertEqual(len(judged.missing), len(dutta2018.EXPERIMENTS))
+        self.assertFalse(judged.is_broken)
+
+    def test_an_experiment_left_out_is_said_though_others_judge_its_item(self):
+        with tempfile.TemporaryDirectory() as folder:
+            judged = judge(paper(fine, lacking), Outputs(folder))
+        self.assertEqual([claim.id for claim in judged.claims], ["1.fine", "1.lacking"])
+        self.assertEqual(judged.claims[1].verdict, "skipped")
+        self.assertEqual(list(judged.missing), ["race"])
+
+    def test_an_experiment_that_breaks_does_not_lose_the_others(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stderr(io.StringIO()) as told:
+            judged = judge(paper(broken, fine), Outputs(folder))
+        self.assertTrue(judged.is_broken)
+        self.assertEqual([claim.verdict for claim in judged.claims], ["skipped", "pass"])
+        self.assertEqual(judged.missing, {"broken": "could not be judged: KeyError: 'nowhere'"})
+        self.assertIn("Traceback", told.getvalue())
+        self.assertEqual(exit_status(judged), 1)
+
+    def test_a_claim_that_fails_ends_with_1(self):
+        status = lambda *verdicts: exit_status(
+            Judged(claims=[Claim("1", "", "", "", "", "", one) for one in verdicts])
+        )
+        self.assertEqual(status("pass", "fail"), 1)
+        self.assertEqual(status("pass", "skipped", "paper-inconsistent"), 0)
+
+    def test_what_lacks_data_is_said_with_where_to_get_it(self):
+        for reason in ('no folder "mnist": looked at x', "/data/mnist: holds no train-labels"):
+            self.assertRegex(where_from(reason), "; MNIST's.*https://")
+        self.assertEqual(where_from("takes a GPU"), "takes a GPU")
+
+    def test_no_item_of_a_paper_is_left_out(self):
+        for package in (dutta2021, ho2013, li2021, pan2017, zhang2016):
+            with self.subTest(package.__name__), tempfile.TemporaryDirectory() as folder:
+                judged = judge(package, Outputs(folder))
+                self.assertFalse(judged.is_broken)
+                items = list(dict.fromkeys(item_of(claim) for claim in judged.claims))
+                self.assertEqual(items, list(map(str, package.ABOUT)))
+                self.assertEqual({claim.verdict for claim in judged.claims}, {"skipped"})
+
+    def test_a_band_is_drawn_around_its_curve(self):
+        series = Series("a", SIMULATED, [0, 1], [2.0, 3.0], [0.5, 0.25], True)
+        drawn = band_trace(series, "#0072B2")
+        self.assertEqual(list(drawn.x), [0, 1, 1, 0])
+        self.assertEqual(list(drawn.y), [2.5, 3.25, 2.75, 1.5])
+
+
+if __name__ == "__main__":
+    unittest.main()

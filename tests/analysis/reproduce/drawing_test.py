@@ -1,0 +1,56 @@
+"""The figures beside the page of a paper."""
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "analysis"))
+
+import numpy as np
+from reproduce.drawing import draw, draw_figures
+from made_up import bars, cells, columns, curves, points
+from matplotlib.image import imread
+
+
+class Drawings(unittest.TestCase):
+    def test_they_show_what_the_figure_holds(self):
+        axes = draw(points()).axes[0]
+        self.assertEqual((axes.get_xlabel(), axes.get_ylabel(), axes.get_yscale()), ("K", "time", "log"))
+        theory = next(line for line in axes.lines if line.get_label() == "k = 2, theory")
+        np.testing.assert_array_equal(theory.get_ydata(), [20, 200, 6000])
+        low, high = axes.containers[1].lines[2][0].get_segments()[2][:, 1]
+        self.assertEqual((low, high), (5997, 6003))
+
+    def test_the_legend_is_in_the_order_of_the_series(self):
+        canvas = draw(points())
+        told = [text.get_text() for text in canvas.legends[0].get_texts()]
+        self.assertEqual(told, [series.name for series in points().series])
+
+    def test_bars_lie_where_they_should(self):
+        axes = draw(bars()).axes[0]
+        places = {(bar.get_x(), bar.get_width()) for bar in axes.patches}
+        self.assertEqual(places, {(0, 1), (0.5, 1.5)})
+        self.assertEqual([text.get_text() for text in axes.get_yticklabels()], ["learner 1", "learner 2"])
+
+    def test_columns_stand_side_by_side_over_their_words(self):
+        axes = draw(columns()).axes[0]
+        self.assertEqual([text.get_text() for text in axes.get_xticklabels()], ["setup 1", "setup 2"])
+        places = sorted((bar.get_x(), bar.get_x() + bar.get_width(), bar.get_height()) for bar in axes.patches)
+        self.assertEqual([height for *_, height in places], [1, 2, 2, 4])
+        for (_, end, _), (begin, *_) in zip(places, places[1:]):
+            self.assertLess(end, begin)
+        np.testing.assert_allclose([places[0][0] + places[1][1], places[2][0] + places[3][1]], [0, 2], atol=1e-9)
+
+    def test_each_is_a_file_and_no_other_stays(self):
+        with tempfile.TemporaryDirectory() as holder:
+            folder = Path(holder) / "figures"
+            draw_figures([points(), bars()], folder)
+            draw_figures([points(), curves(), cells()], folder)
+            self.assertEqual(sorted(path.name for path in folder.iterdir()), ["curves.png", "points.png"])
+            self.assertGreater(imread(folder / "points.png").std(), 0.05)
+
+
+if __name__ == "__main__":
+    unittest.main()

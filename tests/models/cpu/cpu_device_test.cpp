@@ -1,0 +1,404 @@
+#include "models/cpu/cpu_device.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "models/quadratic.h"
+#include "tests/support/race_text.h"
+
+using namespace gradrace;
+
+namespace {
+
+const char* const softmax = R"({"kind": "softmax", "minibatch": 30, "l2": 0.01, "init_sd": 0.01,
+  "dataset": {"kind": "synthetic", "rows": 300, "test_rows": 100}})";
+
+std::string scenario(const std::string& protocol, const std::string& model, const std::string& rest,
+                     const std::string& eta = "0.05", unsigned learners = 8) {
+  return R"({"cluster": {"learners": )" + std::to_string(learners) +
+         R"(, "runtime": {"distribution": "exponential", "mean": 1}}, "protocol": )" + protocol +
+         R"(, "model": )" + model + R"(, "learning_rate": {"kind": "constant", "eta": )" + eta +
+         "}, " + rest + "}";
+}
+
+std::vector<RunRecord> run_cohort(const Point& point, std::uint32_t replicas, std::uint32_t cohort,
+                                  std::uint32_t limit) {
+  const Race race = point.race();
+  const auto device = point.model->make_device({});
+  std::vector<RunRecord> records;
+  for (std::uint32_t first = 0; first < replicas; first += cohort) {
+    std::vector<Run> runs;
+    for (std::uint32_t r = first; r < std::min(first + cohort, replicas); ++r)
+      runs.emplace_back(race, r, true, nullptr, limit);
+    drive(runs, device.get(), [] { return true; });
+    for (auto& run : runs) records.push_back(run.record());
+  }
+  return records;
+}
+
+RunRecord run_one(const Point& point, std::uint32_t limit = TimingPlane::default_limit) {
+  return std::move(run_cohort(point, 1, 1, limit).front());
+}
+
+/// What the loop below knows of a gradient that it applies, and the learning rate of that.
+struct Applied {
+  std::uint64_t applied;  // gradients, before this update
+  std::uint32_t staleness;
+  double squared_distance;  // between the parameters moved and those it was computed at
+};
+using Rate = double (*)(const Applied& use);
+
+/// The loop that users write by hand: computes every gradient at its dispatch, at the parameters of
+/// that moment, keeps it, and applies it with its rate.
+class DirectLoop : public Observer {
+ public:
+  DirectLoop(const Race& race, const QuadraticConfig& model, Rate rate)
+      : race_(race),
+        rate_(rate),
+        model_(make_quadratic<double>(model)),
+        w_(model.dimensions, model.start),
+        velocity_(w_.size(), 0.0),
+        mean_square_(w_.size(), 1.0),
+        average_(w_) {}
+
+  void on_dispatch(const GradientFacts& gradient, double) override {
+    const Recipe& recipe = race_.plans[0].recipe;
+    std::vector<double> g(w_.size());
+    model_->gradient(w_, {race_.seed, 0, gradient.learner, gradient.draw, recipe.minibatch}, g);
+    const double norm = std::sqrt(std::inner_product(g.begin(), g.end(), g.begin(), 0.0));
+    if (recipe.clip > 0 && norm > recipe.clip) {
+      for (double& x : g) x *= recipe.clip / norm;
+    }
+    gradients_[gradient.gradient] = {std::move(g), w_, updates_};
+  }
+  void on_update(const UpdateFacts& update) override {
+    const double k = static_cast<double>(update.gradients.size());
+    std::vector<double> step(w_.size(), 0.0);
+    double rates = 0;
+    for (const auto& facts : update.gradients) {
+      const auto& [g, at, version] = gradients_.at(facts.gradient);
+      double squared_distance = 0;
+      for (std::size_t i = 0; i < w_.size(); ++i)
+        squared_distance += (w_[i] - at[i]) * (w_[i] - at[i]);
+      const double rate = rate_({applied_, updates_ - version, squared_distance});
+      rates += rate;
+      for (std::size_t i = 0; i < w_.size(); ++i) step[i] += rate / k * g[i];
+    }
+    rate_sum_ += rates;
+    const Rule& rule = race_.plans[0].rule;
+    for (std::size_t i = 0; i < w_.size(); ++i) {
+      if (rule.rmsprop) {
+        const auto [decay, epsilon] = *rule.rmsprop;
+        const double g = step[i] / (rates / k);
+        mean_square_[i] = decay * mean_square_[i] + (1 - decay) * g * g;
+        step[i] = rates / k * g / std::sqrt(mean_square_[i] + epsilon);
+      }
+      const double rate = rule.of_gradients ? rates / k : 1;
+      velocity_[i] = rule.momentum * velocity_[i] + step[i] / rate;
+      w_[i] -=
+          rate * (rule.nesterov ? rule.momentum * velocity_[i] + step[i] / rate : velocity_[i]);
+      average_[i] = rule.ema * average_[i] + (1 - rule.ema) * w_[i];
+    }
+    applied_ += update.gradients.size();
+    ++updates_;
+  }
+  double loss() {
+    Evaluation result;
+    const double* value = average_.data();  // w itself without ema
+    model_->evaluate({&value, 1}, {&result, 1});
+    return result.loss;
+  }
+  double mean_rate() const { return rate_sum_ / static_cast<double>(applied_); }
+
+ private:
+  struct Dispatched {
+    std::vector<double> g, at;
+    std::uint32_t version;
+  };
+  const Race& race_;
+  const Rate rate_;
+  std::unique_ptr<Model<double>> model_;
+  std::vector<double> w_, velocity_, mean_square_, average_;
+  std::uint64_t applied_ = 0;
+  std::uint32_t updates_ = 0;
+  double rate_sum_ = 0;
+  std::map<GradientId, Dispatched> gradients_;
+};
+
+/// A scenario's learning rate, and the same by hand.
+struct RateCase {
+  const char* json;
+  Rate rate;
+};
+const RateCase rate_cases[] = {
+    {R"({"kind": "step", "eta": 0.02, "factor": 0.1, "at": [200], "unit": "gradients"})",
+     [](const Applied& use) { return use.applied < 200 ? 0.02 : 0.002; }},
+    {R"({"kind": "staleness", "eta": 0.02})",
+     [](const Applied& use) { return use.staleness == 0 ? 0.02 : 0.02 / use.staleness; }},
+    {R"({"kind": "staleness-exponential", "eta": 0.02, "rho": 0.8})",
+     [](const Applied& use) { return 0.02 * std::pow(0.8, use.staleness); }},
+    {R"({"kind": "distance", "c": 2e-5, "eta_max": 0.02})",
+     [](const Applied& use) { return std::fmin(2e-5 / use.squared_distance, 0.02); }},
+    {R"({"kind": "staleness", "schedule": {"kind": "distance", "c": 2e-5, "eta_max": 0.02}})",
+     [](const Applied& use) {
+       return std::fmin(2e-5 / use.squared_distance, 0.02) / std::fmax(1, use.staleness);
+     }},
+};
+
+const char* const optimisers[] = {
+    R"({"momentum": 0})",
+    R"({"momentum": 0.9})",
+    R"({"momentum": 0.9, "nesterov": true})",
+    R"({"momentum": 0.9, "momentum_of": "gradients"})",
+    R"({"momentum": 0.9, "momentum_of": "gradients", "nesterov": true})",
+    R"({"clip": 0.3})",
+    R"({"ema": 0.95})",
+    R"({"rmsprop": {}})",
+    R"({"momentum": 0.9, "nesterov": true, "clip": 0.3, "ema": 0.9,
+        "rmsprop": {"decay": 0.8, "epsilon": 0.01}})",
+};
+
+}  // namespace
+
+TEST_CASE(
+    "cpu_device: the replay of every protocol equals a direct loop that computes gradients at "
+    "dispatch") {
+  QuadraticConfig model;
+  model.dimensions = 3;
+  model.curvatures = {1, 0.3, 2};
+  model.noise = 0.5;
+  model.minibatch = 4;
+  auto protocols = every_protocol();
+  protocols.push_back(R"({"kind": "k-async", "k": 2})");
+  protocols.push_back(R"({"kind": "k-batch-async", "k": 2})");
+  for (const auto& protocol : protocols) {
+    for (const auto& [learning_rate, rate] : rate_cases) {
+      for (const std::string optimiser : optimisers) {
+        CAPTURE(protocol);
+        CAPTURE(std::string(learning_rate));
+        CAPTURE(optimiser);
+        const Point point = point_from(
+            R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}}, "protocol": )" +
+            protocol +
+            R"(, "model": {"kind": "quadratic", "dimensions": 3, "curvatures": [1, 0.3, 2], "noise": 0.5, "minibatch": 4,
+                         "precision": "float64"},
+              "learning_rate": )" +
+            learning_rate + R"(, "stop": {"updates": 300}, "optimiser": )" + optimiser + "}");
+        const Race race = point.race();
+        const auto device = point.model->make_device({});
+        for (const std::uint32_t limit : {1u, 4096u}) {
+          DirectLoop direct(race, model, rate);
+          Run run(race, 0, true, &direct, limit);
+          drive({&run, 1}, device.get(), [] { return true; });
+          const double loss = run.record().curve.back().evaluation.loss;
+          CHECK(std::abs(loss - direct.loss()) <= 1e-11 * direct.loss());
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("cpu_device: with `distance` the learning rate of an evaluation is the mean applied") {
+  QuadraticConfig model;
+  model.dimensions = 3;
+  for (const std::string protocol : {R"({"kind": "async"})", R"({"kind": "k-async", "k": 2})",
+                                     R"({"kind": "k-sync", "k": 2})"}) {
+    CAPTURE(protocol);
+    const Point point = point_from(
+        R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}}, "protocol": )" +
+        protocol + R"(, "model": {"kind": "quadratic", "dimensions": 3, "precision": "float64"},
+         "learning_rate": {"kind": "distance", "c": 2e-5, "eta_max": 0.02}, "stop": {"updates": 300}, "record": {"every_updates": 100}})");
+    const Race race = point.race();
+    DirectLoop direct(race, model, [](const Applied& use) {
+      return std::fmin(2e-5 / use.squared_distance, 0.02);
+    });
+    run_timing(race, 0, &direct);
+    for (const std::uint32_t limit : {1u, 4096u}) {
+      const auto curve = run_one(point, limit).curve;
+      CHECK(curve.front().point.learning_rate == 0.02);  // nothing was applied yet
+      REQUIRE(curve.size() == 4);
+      double measured = 0;  // as many gradients between any two
+      for (std::size_t i = 1; i < 4; ++i) measured += curve[i].point.learning_rate / 3;
+      CHECK(std::abs(measured - direct.mean_rate()) <= 1e-12 * direct.mean_rate());
+      if (protocol.find("async") == std::string::npos) {
+        CHECK(curve.back().point.learning_rate == 0.02);
+      } else {
+        CHECK(measured > 0.002);
+        CHECK(measured < 0.018);
+      }
+    }
+  }
+}
+
+/// One learner, F = c w^2 / 2 in each of d dimensions from w = 1, c = 1, no noise: the components
+/// of what is evaluated are all the same, after each update.
+static void check_path(const std::string& optimiser, const std::string& learning_rate,
+                       unsigned dimensions, const std::vector<double>& expected) {
+  const Point point = point_from(
+      R"({"cluster": {"learners": 1, "runtime": {"distribution": "exponential", "mean": 1}},
+          "protocol": {"kind": "async"}, "record": {"every_updates": 1}, "optimiser": )" +
+      optimiser + R"(, "learning_rate": )" + learning_rate +
+      R"(, "model": {"kind": "quadratic", "noise": 0, "precision": "float64", "dimensions": )" +
+      std::to_string(dimensions) + R"(}, "stop": {"updates": )" +
+      std::to_string(expected.size() - 1) + "}}");
+  const RunRecord record = run_one(point);
+  CAPTURE(optimiser);
+  REQUIRE(record.curve.size() == expected.size());
+  for (std::size_t j = 0; j < expected.size(); ++j) {
+    const double loss = dimensions * 0.5 * expected[j] * expected[j];
+    CHECK(std::abs(record.curve[j].evaluation.loss - loss) <= 1e-14 * dimensions);
+  }
+}
+
+const char* const eta = R"({"kind": "constant", "eta": 0.1})";
+
+TEST_CASE(
+    "cpu_device: momentum without noise follows the recursion v' = 0.5 v + 0.1 w, w' = w - v'") {
+  check_path(R"({"momentum": 0.5})", eta, 1, {1, 0.9, 0.76, 0.614, 0.4796});  // by hand
+}
+
+TEST_CASE("cpu_device: ema evaluates a' = 0.5 a + 0.5 w' and trains on from w'") {
+  check_path(R"({"ema": 0.5})", eta, 1, {1, 0.95, 0.88, 0.8045, 0.7303});  // w: 0.9^j
+}
+
+TEST_CASE("cpu_device: clip shortens the whole gradient, not its components, and no shorter one") {
+  // Four components: the gradient's norm is 2 w.  Down to w = 0.5 every step is 0.1 / 2.
+  check_path(R"({"clip": 1})", eta, 4,
+             {1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.405});
+}
+
+TEST_CASE("cpu_device: rmsprop follows TensorFlow's recursion, also with momentum") {
+  // g = w; s' = 0.8 s + 0.2 g^2 from 1; step = 0.1 g / sqrt(s' + 0.05); in decimals of 40 digits.
+  const std::string rmsprop = R"("rmsprop": {"decay": 0.8, "epsilon": 0.05})";
+  check_path(
+      "{" + rmsprop + "}", eta, 1,
+      {1, 0.90240999270514668, 0.81274409356553906, 0.72946368406493740, 0.65162949877874721});
+  check_path(
+      R"({"momentum": 0.5, )" + rmsprop + "}", eta, 1,
+      {1, 0.90240999270514668, 0.76394908991811240, 0.61579805267701095, 0.47435100186226913});
+  check_path(
+      R"({"momentum": 0.5, "nesterov": true, )" + rmsprop + "}", eta, 1,
+      {1, 0.85361498905772002, 0.70090110025520556, 0.55679075030274685, 0.42795901033917087});
+}
+
+TEST_CASE("cpu_device: rmsprop is left alone by an update of no rate, as a warm-up begins") {
+  std::vector<double> expected{1, 1};
+  double w = 1, s = 1;
+  for (const double rate : {0.05, 0.1, 0.1}) {
+    s = 0.9 * s + 0.1 * w * w;
+    w -= rate * w / std::sqrt(s + 1e-8);
+    expected.push_back(w);
+  }
+  check_path(R"({"rmsprop": {}})",
+             R"({"kind": "constant", "eta": 0.1, "warm_up": {"length": 2, "unit": "gradients"}})",
+             1, expected);
+}
+
+static void check_equal_bits(const std::string& learning_rate, const std::string& optimiser) {
+  for (const auto& protocol : every_protocol()) {
+    CAPTURE(protocol);
+    const Point point = point_from(
+        R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
+            "stop": {"updates": 120}, "record": {"every_time": 3}, "protocol": )" +
+        protocol + R"(, "model": )" + softmax + R"(, "learning_rate": )" + learning_rate +
+        R"(, "optimiser": )" + optimiser + "}");
+    const auto reference = run_cohort(point, 3, 1, 1'000'000);
+    CHECK(reference[0].hash != reference[1].hash);
+    for (const auto& [cohort, limit] :
+         {std::pair{1u, 1u}, {1u, 17u}, {3u, 1u}, {2u, 64u}, {3u, 4096u}}) {
+      const auto records = run_cohort(point, 3, cohort, limit);
+      for (std::size_t r = 0; r < 3; ++r) {
+        REQUIRE(records[r].hash == reference[r].hash);
+        REQUIRE(records[r].curve.size() == reference[r].curve.size());
+        for (std::size_t i = 0; i < records[r].curve.size(); ++i) {
+          REQUIRE(records[r].curve[i].evaluation.loss == reference[r].curve[i].evaluation.loss);
+          REQUIRE(records[r].curve[i].evaluation.test_loss ==
+                  reference[r].curve[i].evaluation.test_loss);
+          const double rates[] = {records[r].curve[i].point.learning_rate,
+                                  reference[r].curve[i].point.learning_rate};
+          REQUIRE((rates[0] == rates[1] || (std::isnan(rates[0]) && std::isnan(rates[1]))));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("cpu_device: equal bits for any segment limit and any cohort, with minibatches of 30") {
+  check_equal_bits(R"({"kind": "constant", "eta": 0.05})", "{}");
+}
+
+TEST_CASE(
+    "cpu_device: equal bits for any segment limit and any cohort, with all that acts at once") {
+  check_equal_bits(R"({"kind": "distance", "c": 1e-3, "eta_max": 0.01})",
+                   R"({"momentum": 0.9, "clip": 0.5, "ema": 0.9, "rmsprop": {}})");
+}
+
+TEST_CASE(
+    "cpu_device: at most 1.01 forward passes for each gradient used, whatever the segment limit") {
+  for (const auto& protocol : every_protocol()) {
+    for (const std::uint32_t limit : {1u, 50u, 4096u}) {
+      for (const unsigned learners : {8u, 100u}) {
+        CAPTURE(protocol);
+        CAPTURE(limit);
+        const Point point = point_from(scenario(protocol, R"({"kind": "quadratic"})",
+                                                R"("stop": {"updates": 1000})", "0.01", learners));
+        const RunRecord record = run_one(point, limit);
+        CHECK(record.totals.applied > 0);
+        CHECK(static_cast<double>(record.gradients_computed) <=
+              1.01 * static_cast<double>(record.totals.applied));
+      }
+    }
+  }
+}
+
+TEST_CASE("cpu_device: a verdict ends the run at its evaluation, whatever the segment limit") {
+  const Point point = point_from(
+      scenario(R"({"kind": "k-async", "k": 4})", R"({"kind": "quadratic", "noise": 0})",
+               R"("stop": {"loss": 0.1, "updates": 100000}, "record": {"every_updates": 7})"));
+  for (const std::uint32_t limit : {1u, 64u, 1'000'000u}) {
+    const RunRecord record = run_one(point, limit);
+    CHECK(record.status == Status::finished);
+    REQUIRE(record.curve.size() > 2);
+    CHECK(record.curve.back().evaluation.loss <= 0.1);
+    CHECK(record.curve[record.curve.size() - 2].evaluation.loss > 0.1);
+    CHECK(record.totals.updates == record.curve.back().point.update);
+    CHECK(record.totals.updates % 7 == 0);
+    CHECK(record.hash != 0);
+  }
+}
+
+TEST_CASE(
+    "cpu_device: a diverged run is recorded up to the evaluation that shows it, whatever the "
+    "segment limit") {
+  // |1 - eta c| = 4 at eta = 5: float32 overflows after some 64 updates of fresh gradients.
+  const Point point =
+      point_from(scenario(R"({"kind": "k-sync", "k": 3})", R"({"kind": "quadratic", "noise": 0})",
+                          R"("stop": {"updates": 5000}, "record": {"every_updates": 10})", "5"));
+  const RunRecord reference = run_one(point, 1);
+  CHECK(reference.status == Status::diverged);
+  CHECK(reference.totals.updates == 70);
+  CHECK_FALSE(std::isfinite(reference.curve.back().evaluation.loss));
+  for (const std::uint32_t limit : {100u, 1'000'000u}) {
+    const RunRecord record = run_one(point, limit);
+    CHECK(record.status == Status::diverged);
+    CHECK(record.totals.updates == reference.totals.updates);
+    CHECK(record.totals.time == reference.totals.time);
+    CHECK(record.totals.cancelled == reference.totals.cancelled);
+    CHECK(record.staleness_counts == reference.staleness_counts);
+    CHECK(record.curve.size() == reference.curve.size());
+  }
+}
+
+TEST_CASE("cpu_device: a run that is lost at its start ends there") {
+  const Point point =
+      point_from(scenario(R"({"kind": "async"})", R"({"kind": "quadratic", "start": 1e39})",
+                          R"("stop": {"updates": 50})"));
+  const RunRecord record = run_one(point);
+  CHECK(record.status == Status::diverged);
+  CHECK(record.curve.size() == 1);
+  CHECK(record.totals.time == 0);
+  CHECK(record.totals.updates == 0);
+}

@@ -1,0 +1,134 @@
+"""The quick forms of all papers: which claims hold, which fail and are known to, which are left out,
+how long it takes, and whether their pages work in a browser.
+
+With GRADRACE_DATA it covers the figures on data too; without, they are skipped."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from program import IS_RELEASE, PROGRAM, ROOT, rows, skip
+
+sys.dont_write_bytecode = True
+from browser import NAMES, Browser, find_browser
+
+PAPERS = ["dutta2018", "dutta2021", "ho2013", "li2021", "pan2017", "zhang2016"]
+HAS_DATA = bool(os.environ.get("GRADRACE_DATA"))
+
+
+def of_paper(paper, *ids):
+    return {f"{paper}: {id}" for id in ids}
+
+
+# What gradrace does not reproduce: the page says why.
+FAIL = of_paper("pan2017", "8.best-free", "8.best-null-steps", "8.crowds") | of_paper(
+    "li2021", "A4.between", "S2.1.elastic-logs", "S2.2.elastic", "T6.setup-1-0.88",
+    "T6.setup-1-0.91", "T6.setup-2-0.6",
+)  # fmt: skip
+FAIL_ON_DATA = of_paper(
+    "pan2017", "9.mnist-53", "9.mnist-106", "10.mnist-53-10", "10.mnist-106-8.5",
+    "10.mnist-106-10", "10.mnist-106-12", "10.mnist-106-15", "10.mnist-212-8.5", "10.mnist-212-10",
+    "10.mnist-212-12", "10.mnist-212-15", "10.mnist-margin-8.5", "10.mnist-margin-10",
+    "10.mnist-margin-12", "10.mnist-margin-15", "11.mild-15",
+)  # fmt: skip
+KNOWN_TO_FAIL = FAIL | FAIL_ON_DATA if HAS_DATA else FAIL
+
+# What no run shows.
+NOT_MODELLED = (
+    of_paper("ho2013", "7.lazy")
+    | of_paper("li2021", "T6.setup-1-0.919", "T7.setup-3", "O1.table")
+    | of_paper("pan2017", "1.serial", "13.layers")
+    | of_paper("zhang2016", "11.threads")
+)
+NEEDS_A_GPU = (
+    of_paper("dutta2021", "22.CNN-on-CIFAR-10")
+    | of_paper(
+        "li2021", "A1.resnet-1", "A1.resnet-1.above-ASP", "A1.resnet-2", "A1.resnet-2.above-ASP",
+        "A3.resnet", "A4.resnet", "A8.resnet", "S3.resnet",
+    )
+    | of_paper("pan2017", "5.cnn", "9.cnn", "11.cnn", "12.cnn")
+    | of_paper("zhang2016", "5.cnn")
+)
+# Experiments on data, as they are skipped.
+NEEDS_DATA = (
+    of_paper("dutta2018", "14.fig8", "15.fig9", "16.fig10", "17.fig11", "18.fig12")
+    | of_paper("dutta2021", "22.mnist", "22.grey_cifar10")
+    | of_paper("li2021", "A8.momentum")
+    | of_paper("pan2017", "9.fig8_mnist", "10.fig8_mnist", "11.fig2", "11.ramp")
+    | of_paper("zhang2016", "5.fig3_softmax", "6.fig3_softmax", "5.fig3_perceptron", "10.trade_off")
+)
+
+
+class Papers(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        held = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+        cls.addClassCleanup(held.cleanup)
+        cls.out = pathlib.Path(held.name) / "out"
+        begin = time.monotonic()
+        cls.done = subprocess.run(
+            [PROGRAM, "reproduce", "all", "--quick", "--quiet", "--out", cls.out],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        cls.seconds = time.monotonic() - begin
+        cls.told = cls.done.stdout + cls.done.stderr
+        cls.claims = {paper: rows(cls.out / paper / "claims.csv") for paper in PAPERS}
+
+    def ids(self, verdict):
+        return {
+            f"{paper}: {row['id']}"
+            for paper, table in self.claims.items()
+            for row in table
+            if row["verdict"] == verdict
+        }
+
+    def test_those_claims_fail_that_are_known_to(self):
+        failed = self.ids("fail")
+        self.assertEqual(failed, KNOWN_TO_FAIL, self.told)
+        self.assertEqual(self.done.returncode, 1 if failed else 0, self.told)
+
+    def test_nothing_is_broken(self):
+        for paper, table in self.claims.items():
+            for row in table:
+                for words in ("could not be judged", "its run failed", "not yet part", "holds no runs"):
+                    self.assertNotIn(words, row["measured"], f"{paper}: {row['id']}\n{self.told}")
+        self.assertNotIn("Traceback", self.told)
+
+    def test_no_claim_is_skipped_but_those_that_must_be(self):
+        left_out = NOT_MODELLED if HAS_DATA else NOT_MODELLED | NEEDS_DATA
+        self.assertEqual(self.ids("skipped") - NEEDS_A_GPU, left_out, self.told)
+
+    def test_the_pages_open_in_a_browser_without_an_error_and_load_nothing(self):
+        if not find_browser():
+            self.skipTest(f"no browser: {', '.join(NAMES)}")
+        browser = Browser(self.out.parent / "profile")
+        self.addCleanup(browser.close)
+        for paper in PAPERS:
+            with self.subTest(paper):
+                page = self.out / paper / "index.html"
+                browser.errors.clear()
+                browser.requests.clear()
+                browser.open(page)
+                browser.wait_for(
+                    "document.querySelectorAll('.plotly-graph-div').length > 0 &&"
+                    " [...document.querySelectorAll('.plotly-graph-div')]"
+                    ".every(one => one.querySelector('.main-svg'))"
+                )
+                self.assertEqual(browser.errors, [])
+                others = [url for url in browser.requests if not url.startswith(("data:", "blob:"))]
+                self.assertEqual(others, [page.resolve().as_uri()])
+
+    def test_it_takes_less_than_ten_minutes(self):
+        self.assertLess(self.seconds, 600)
+
+
+if __name__ == "__main__":
+    if not IS_RELEASE:
+        skip("the papers take a release build")
+    if not (ROOT / ".venv/bin/python").is_file():
+        skip("setup.sh made no Python environment for the plots")
+    unittest.main()

@@ -1,0 +1,256 @@
+"""Commands, options, errors and exit statuses."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+import unittest
+import unittest.mock
+
+from program import PROGRAM, ROOT, SMALL, ProgramTest, changed, rows
+
+INVALID = ROOT / "tests/sim/cli/invalid"
+
+
+class BadScenarios(ProgramTest):
+    """tests/sim/cli/invalid/NAME.json is refused with the words of NAME.expected."""
+
+    def test_each_is_refused_with_its_messages(self):
+        files = sorted(INVALID.glob("*.json"))
+        self.assertGreater(len(files), 10)
+        # A new kind does not change what is expected.
+        lists = {}
+        for catalog in ("protocols", "distributions", "learning-rates", "persistence", "models"):
+            lines = self.call("list", catalog)[0].splitlines()[1:]
+            names = [line.split()[0] for line in lines if re.match("  [a-z]", line) and "every one" not in line]
+            lists[", ".join(names)] = f"<{catalog}>"
+        for file in files:
+            with self.subTest(file.name):
+                # GRADRACE_DATA would add a place where data are looked for.
+                _, told = self.call("validate", file.name, status=2, folder=INVALID, GRADRACE_DATA="")
+                expected = file.with_suffix(".expected").read_text()
+                told = told.replace(os.fspath(INVALID), "HERE")
+                for names, catalog in lists.items():
+                    told = told.replace(names, catalog)
+                self.assertEqual(told, expected)
+
+    def test_all_errors_of_several_files_at_once(self):
+        _, told = self.call("validate", "k_above_learners.json", "syntax.json", status=2, folder=INVALID)
+        self.assertIn("k_above_learners.json:3:35", told)
+        self.assertIn("syntax.json:3:3", told)
+
+    def test_a_bad_scenario_makes_no_folder(self):
+        self.call("run", INVALID / "syntax.json", "--out", "out", status=2)
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_a_change_on_the_command_line_is_named_as_the_origin(self):
+        path = self.write(changed(SMALL, sweep=None, protocol={"kind": "k-sync", "k": 2}))
+        _, told = self.call("run", path, "--set", "protocol.k=9", "--replicas", "0", status=2)
+        self.assertIn("--set protocol.k=9: error: protocol.k: must be 1 to 4 (cluster.learners), got 9", told)
+        self.assertIn("--replicas 0: error: replicas: must be 1 to 16777215, got 0", told)
+
+    def test_a_file_that_is_not_there_is_a_clear_error(self):
+        _, told = self.call("run", "nowhere.json", status=2)
+        self.assertIn("nowhere.json", told)
+
+
+class Usage(ProgramTest):
+    def test_help_shows_commands_and_examples(self):
+        told, _ = self.call("--help")
+        for command in ("run", "reproduce", "search", "fit", "theory", "validate", "list", "schema", "signature", "plot"):
+            self.assertIn(f"  {command} ", told)
+            detail, _ = self.call(command, "--help")
+            self.assertIn(f"gradrace {command}", detail)
+        self.assertIn("--set PATH=VALUE", self.call("run", "--help")[0])
+
+    def test_wrong_words_end_with_2_and_say_what_is_right(self):
+        self.assertIn('did you mean "validate"?', self.call("validat", status=2)[1])
+        self.assertIn("needs a scenario file", self.call("run", status=2)[1])
+        self.assertIn("--frobnicate", self.call("run", "x.json", "--frobnicate", status=2)[1])
+        self.assertIn("PATH=VALUE", self.call("run", "x.json", "--set", "seed", status=2)[1])
+        self.assertIn("protocols, distributions", self.call("list", "colours", status=2)[1])
+        self.assertIn('did you mean "k-async"?', self.call("list", "k-asnc", status=2)[1])
+        self.call(status=2)
+
+    def test_jobs_is_a_number_from_1(self):
+        for jobs in ("0", "-1", "many"):
+            self.assertIn("jobs", self.call("run", "x.json", "--jobs", jobs, status=2)[1])
+
+    def test_a_name_is_no_path(self):
+        for name in ("../escape", "a/b", "..", ""):
+            _, told = self.call("run", self.write(changed(SMALL, name=name)), status=2)
+            self.assertIn("name: names a folder", told)
+
+    def test_timing_only_needs_no_data(self):
+        model = {"kind": "softmax", "dataset": {"kind": "idx", "path": "nowhere"}}
+        path = self.write(changed(SMALL, model=model))
+        self.assertIn("no folder", self.call("run", path, status=2, GRADRACE_DATA="")[1])
+        self.call("run", path, "--timing-only", "--quiet", GRADRACE_DATA="")
+        _, told = self.call("run", path, "--timing-only", "--set", "stop.epochs=1", "--force", status=1, GRADRACE_DATA="")
+        self.assertIn("no folder", told)
+
+    def test_the_cluster_of_the_readme_runs(self):
+        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        block = text.split("```json\n")[1].split("```")[0]
+        cluster = json.loads("{" + block + "}")["cluster"]
+        self.call("run", self.write(changed(SMALL, cluster=cluster)), "--quiet")
+
+    def test_version_names_a_revision(self):
+        self.assertRegex(self.call("--version")[0], r"^gradrace \d+\.\d+\.\d+ \(revision \w+(, dirty)?\)\n$")
+
+    def test_list_shows_every_kind_and_the_page_of_one(self):
+        told, _ = self.call("list")
+        for name in ("k-batch-async", "two-point", "markov", "softmax", "idx", "constant"):
+            self.assertIn(f"  {name} ", told)
+        self.assertNotIn("exponential", self.call("list", "protocols")[0])
+        rates, _ = self.call("list", "learning-rates")
+        self.assertEqual(rates.count("warm_up"), 1)
+        self.assertIn("  every one          scale (none|linear|sqrt, default none), warm_up (length (> 0)", rates)
+        page, _ = self.call("list", "k-async")
+        self.assertIn("Dutta", page)
+        self.assertLessEqual(max(map(len, self.call("list")[0].splitlines())), 100)
+        self.assertIn('{"kind": "k-async", "k": 4}', page)
+
+    def test_list_shows_the_keys_that_are_of_no_kind(self):
+        told, _ = self.call("list", "scenario")
+        for key in ("cluster", "optimiser", "record", "stop", "targets"):
+            self.assertIn(f"  {key} ", told)
+        self.assertIn(told, self.call("list")[0])
+        page, _ = self.call("list", "optimiser")
+        for key in (
+            "    momentum (>= 0 and < 1, default 0): ",
+            "    nesterov (default false): ",
+            "    clip (> 0, optional): ",
+            "    ema (>= 0 and < 1, default 0): ",
+            "    rmsprop (decay (>= 0 and < 1, default 0.9), epsilon (> 0, default 1e-08), optional): ",
+            "      decay (>= 0 and < 1, default 0.9): ",
+        ):
+            self.assertIn(key, page)
+        self.assertIn('did you mean "optimiser"?', self.call("list", "optimizer", status=2)[1])
+
+    def test_results_are_not_overwritten_without_force(self):
+        path = self.write(SMALL)
+        self.call("run", path, "--quiet", "--out", "out")
+        before = (self.folder / "out/runs.csv").read_bytes()
+        self.assertIn("--force", self.call("run", path, "--quiet", "--out", "out", "--seed", "2", status=2)[1])
+        self.assertEqual(before, (self.folder / "out/runs.csv").read_bytes())
+        (self.folder / "out/plots").mkdir()
+        (self.folder / "out/plots/error_time.png").write_text("of the first run")
+        self.call("run", path, "--quiet", "--out", "out", "--seed", "2", "--force")
+        self.assertFalse((self.folder / "out/plots").exists())
+        self.assertNotEqual(before, (self.folder / "out/runs.csv").read_bytes())
+
+    def test_files_of_the_users_own_are_left_alone(self):
+        (self.folder / "out/plots").mkdir(parents=True)
+        (self.folder / "out/plots/thesis.txt").write_text("mine")
+        for words in ([], ["--force"]):
+            self.call("run", self.write(SMALL), "--quiet", "--out", "out", *words)
+            self.assertEqual((self.folder / "out/plots/thesis.txt").read_text(), "mine")
+
+    def test_several_files_get_a_folder_each(self):
+        one, two = self.write(changed(SMALL, name=None), "one.json"), self.write(changed(SMALL, name=None), "two.json")
+        self.call("run", one, two, "--quiet", "--out", "all")
+        for name in ("one", "two"):
+            self.assertTrue((self.folder / "all" / name / "runs.csv").is_file())
+        same = self.write(changed(SMALL, name="one"), "three.json")
+        self.assertIn("named", self.call("run", one, same, "--out", "more", status=2)[1])
+
+    def test_the_table_shows_points_and_where_things_are(self):
+        told, _ = self.call("run", self.write(SMALL))
+        for word in ("k-batch-async k=3", "iteration time", "theory", "staleness", "final test error", "results: out/small/"):
+            self.assertIn(word, told)
+
+    def test_the_table_names_a_swept_object_by_its_kind_and_keys(self):
+        rates = [{"kind": "constant", "eta": 0.1}, {"kind": "staleness", "schedule": {"kind": "constant", "eta": 0.1}}]
+        sweep = {"learning_rate": rates, "cluster.runtime": [{"distribution": "exponential", "mean": m} for m in (2, 3)]}
+        told, _ = self.call("run", self.write(changed(SMALL, protocol={"kind": "k-sync", "k": 2}, sweep=sweep)))
+        self.assertIn("  k-sync k=2 constant eta=0.1 exponential mean=2  ", told)
+        self.assertIn('  k-sync k=2 staleness schedule={"kind":"constant","eta":0.1} exponential mean=2  ', told)
+
+    def test_a_device_that_is_not_there_ends_with_1(self):
+        with unittest.mock.patch.dict(os.environ, CUDA_VISIBLE_DEVICES=""):  # hides those that are
+            _, told = self.call("run", self.write(SMALL), "--device", "cuda", status=1)
+        self.assertIn("CUDA device", told)
+        self.assertIn("use --device cpu", told)
+
+    def test_a_folder_that_cannot_be_written_ends_with_1(self):
+        (self.folder / "file").write_text("")
+        _, told = self.call("run", self.write(SMALL), "--out", "file/out", status=1)
+        self.assertIn("file/out", told)
+
+    def test_an_interrupt_keeps_the_runs_that_had_finished(self):
+        scenario = changed(
+            SMALL, replicas=1000, sweep=None, protocol={"kind": "async"}, stop={"updates": 20000}, record={},
+        )
+        process = subprocess.Popen(
+            [PROGRAM, "run", self.write(scenario), "--out", "out", "--quiet"],
+            cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        time.sleep(3)
+        self.assertIsNone(process.poll(), "the run ended before it was interrupted")
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, told)
+        table = rows(self.folder / "out/runs.csv")
+        self.assertTrue(0 < len(table) < 1000)
+        self.assertTrue(all(row["status"] == "finished" for row in table))
+        manifest = json.loads((self.folder / "out/manifest.json").read_text())
+        self.assertEqual(manifest["runs_finished"], len(table))
+
+
+    def test_an_interrupt_before_any_run_has_finished_leaves_nothing(self):
+        scenario = changed(SMALL, replicas=1, sweep=None, protocol={"kind": "async"}, stop={"updates": 10**9})
+        for words in ([], ["--timing-only"]):
+            process = subprocess.Popen(
+                [PROGRAM, "run", self.write(scenario), "--out", "out", "--quiet", *words],
+                cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            )
+            time.sleep(1)
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=30)
+            self.assertEqual(process.returncode, 130, told)
+            self.assertIn("nothing is kept", told)
+            self.assertFalse((self.folder / "out").exists())
+
+
+class Schema(ProgramTest):
+    def test_the_schema_beside_the_scenarios_is_the_programs(self):
+        committed = (ROOT / "scenarios/schema.json").read_text()
+        self.assertEqual(self.call("schema")[0], committed)
+
+    def test_the_schema_is_draft_7_and_names_every_kind(self):
+        schema = json.loads(self.call("schema")[0])
+        self.assertEqual(schema["$schema"], "http://json-schema.org/draft-07/schema#")
+        kinds = [one["properties"]["kind"]["const"] for one in schema["definitions"]["protocols"]["oneOf"]]
+        self.assertEqual(len(kinds), len(set(kinds)))
+        self.assertIn("k-batch-async", kinds)
+        self.assertFalse(schema["additionalProperties"])
+
+    def test_every_scenario_of_the_project_is_fine(self):
+        files = sorted((ROOT / "scenarios").rglob("*.json"))
+        files = [file for file in files if file.name != "schema.json"]
+        for data in ("mnist", "cifar10", "digits"):  # empty ones: nothing is read
+            (self.folder / data).mkdir()
+        # The places of these are checked where the data are.
+        files = [file for file in files if '"path": "../data/' not in file.read_text()]
+        for words in ((), ("--quick",)):
+            self.call("validate", *files, "--data", self.folder, *words)
+
+
+class Signature(ProgramTest):
+    def test_the_signature_is_of_integers_and_the_same_each_time(self):
+        first, second = self.call("signature")[0], self.call("signature")[0]
+        self.assertEqual(first, second)
+        self.assertRegex(first, r"(?m)^signature +[0-9a-f]{16}$")
+
+    def test_the_schedules_are_those_of_the_last_change_of_behaviour(self):
+        known = (ROOT / "tests/sim/cli/signature.expected").read_text().splitlines()
+        told = self.call("signature")[0].splitlines()
+        self.assertEqual([line for line in known if line not in told], [])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,39 @@
+#include "sim/engine/shared_link.h"
+
+#include <doctest/doctest.h>
+
+using namespace gradrace;
+
+TEST_CASE("shared_link: transfers under way share it equally, worked by hand") {
+  SharedLink link(2, 6, 4);  // 3 units of time for one alone
+  CHECK(link.next_end() == std::numeric_limits<double>::infinity());
+  link.enter(7, 10);
+  CHECK(link.next_end() == 13);
+  link.enter(5, 11);  // 7 has 4 bytes left, at 1 a unit of time from now on
+  CHECK(link.next_end() == 15);
+  link.enter(6, 13);  // 7 has 2 left, 5 has 4, at 2/3
+  CHECK(link.next_end() == doctest::Approx(16));
+  CHECK(link.pop(16) == 7);
+  CHECK(link.next_end() == doctest::Approx(18));  // 5 has 2 left, 6 has 4
+  CHECK(link.pop(18) == 5);
+  CHECK(link.next_end() == doctest::Approx(19));  // 6 has 2 left, all for itself
+  CHECK(link.pop(19) == 6);
+  CHECK(link.next_end() == std::numeric_limits<double>::infinity());
+  link.enter(1, 100);
+  CHECK(link.next_end() == 103);
+}
+
+TEST_CASE("shared_link: who gives up leaves its share to the others") {
+  SharedLink link(2, 6, 4);
+  for (const std::uint32_t learner : {1, 2, 3}) link.enter(learner, 0);
+  link.remove(2, 3);  // each has 4 left
+  CHECK(link.next_end() == doctest::Approx(7));
+  link.remove(9, 4);  // is not there
+  CHECK(link.next_end() == doctest::Approx(7));
+  CHECK(link.pop(7) == 1);
+  CHECK(link.pop(7) == 3);
+  link.enter(4, 8);
+  link.clear();
+  link.enter(5, 9);
+  CHECK(link.next_end() == 12);
+}

@@ -1,0 +1,270 @@
+#include "sim/engine/transit.h"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/support/iteration_time.h"
+#include "tests/support/race_text.h"
+
+using namespace gradrace;
+
+namespace {
+
+const std::string one = R"({"distribution": "deterministic", "value": 1})";
+const std::string exponential = R"({"distribution": "exponential", "mean": 1})";
+
+std::string always(const std::string& value) {
+  return R"({"distribution": "deterministic", "value": )" + value + "}";
+}
+
+Race race_on(std::uint32_t learners, const std::string& runtime, const std::string& cluster,
+             const std::string& protocol, const std::string& stop) {
+  return point_from(R"({"cluster": {"learners": )" + std::to_string(learners) + ", " + runtime +
+                    ", " + cluster + R"(}, "model": {"kind": "quadratic"},
+                    "learning_rate": {"kind": "constant", "eta": 0.1}, "protocol": )" +
+                    protocol + R"(, "stop": )" + stop + "}")
+      .race();
+}
+
+/// Time between departures in a closed network of one station without queues and of stations whose
+/// customers share them (any laws with these means), by mean value analysis (Reiser and Lavenberg,
+/// J. ACM 1980).
+double mean_value_analysis(int customers, double think, const std::vector<double>& services) {
+  std::vector<double> queue(services.size());
+  double between = 0;
+  for (int n = 1; n <= customers; ++n) {
+    double round = think;
+    for (std::size_t i = 0; i < services.size(); ++i) round += services[i] * (1 + queue[i]);
+    between = round / n;
+    for (std::size_t i = 0; i < services.size(); ++i) {
+      queue[i] = services[i] * (1 + queue[i]) / between;
+    }
+  }
+  return between;
+}
+
+const std::string everything =
+    R"("network": {"pull": {"distribution": "gamma", "shape": 2, "scale": 0.02},
+                   "push": {"distribution": "exponential", "mean": 0.05},
+                   "bandwidth": 100, "model_bytes": 3},
+       "server": {"per_gradient": 0.01, "per_update": 0.02},
+       "failures": {"up": {"distribution": "exponential", "mean": 20},
+                    "down": {"distribution": "uniform", "low": 0, "high": 4}})";
+
+class Losses : public Observer {
+ public:
+  void on_end(const GradientFacts& gradient, double begin, double time, Ending ending) override {
+    REQUIRE(time >= begin);
+    if (ending == Ending::lost) lost.insert(gradient.gradient);
+  }
+  void on_update(const UpdateFacts& update) override {
+    for (const auto& gradient : update.gradients) {
+      REQUIRE_FALSE(lost.contains(gradient.gradient));
+    }
+  }
+  std::set<GradientId> lost;
+};
+
+/// Whose gradients made the updates.
+class Origins : public Observer {
+ public:
+  void on_update(const UpdateFacts& update) override {
+    for (const auto& gradient : update.gradients) learners.push_back(gradient.learner);
+  }
+  std::vector<std::uint32_t> learners;
+};
+
+}  // namespace
+
+TEST_CASE("transit: a synchronous step, worked by hand") {
+  const std::string network = R"("network": {"pull": )" + always("0.25") + R"(, "push": )" +
+                              always("0.5") + R"(, "bandwidth": 4, "model_bytes": 2},
+      "server": {"per_gradient": 0.125, "per_update": 3})";
+  const RunRecord record = run_timing(
+      race_on(4, R"("runtime": )" + one, network, R"({"kind": "sync"})", R"({"updates": 50})"));
+  // Four transfers of 2 bytes at once take 4 * 2 / 4, each way; the gradients then queue.
+  const double step = 2 + 0.25 + 1 + 0.5 + 2 + 4 * 0.125;
+  CHECK(record.totals.time == step + 49 * (3 + step));
+  for (const auto& learner : record.learners) CHECK(learner.busy == 50);
+}
+
+TEST_CASE("transit: two learners at a serial server, worked by hand") {
+  // A push takes a quarter.  Learner 0 has its first gradient taken up from 1.25 to 2.25; the
+  // update takes 1, so it leaves at 3.25, and learner 1, there since 1.75, is served from 3.25 on.
+  const RunRecord record =
+      run_timing(race_on(2, R"("runtimes": [)" + one + ", " + always("1.5") + "]",
+                         R"("network": {"push": )" + always("0.25") +
+                             R"(}, "server": {"per_gradient": 1, "per_update": 1})",
+                         R"({"kind": "async"})", R"({"updates": 3})"));
+  // 2.25, 4.25; learner 0 left at 3.25, is back at 4.5 and waits until 5.25.
+  CHECK(record.totals.time == 6.25);
+  CHECK(record.totals.staleness_sum == 0 + 1 + 1);
+}
+
+TEST_CASE("transit: gradients are taken up in the order of their arrival") {
+  Origins seen;
+  run_timing(
+      race_on(3, R"("runtimes": [)" + one + ", " + always("1.5") + ", " + always("1.75") + "]",
+              R"("server": {"per_gradient": 1})", R"({"kind": "async"})", R"({"updates": 6})"),
+      0, &seen);
+  CHECK(seen.learners == std::vector<std::uint32_t>{0, 1, 2, 0, 1, 2});
+}
+
+TEST_CASE("transit: a minibatch begins when its model is there") {
+  // The window is over when the model arrives, at 2.
+  const RunRecord record = run_timing(
+      race_on(1, R"("runtime": )" + one,
+              R"("windows": [{"start": 0, "length": 1, "factor": 10}], "network": {"pull": )" +
+                  always("2") + "}",
+              R"({"kind": "sync"})", R"({"updates": 1})"));
+  CHECK(record.totals.time == 3);
+}
+
+TEST_CASE("transit: interrupted transfers free the link") {
+  // Models reach both at 2 (2 bytes shared at 1).  Learner 0 pushes from 3 on, alone until 3.5,
+  // then shares: it ends at 4.5, and learner 1's transfer is cancelled half way.
+  const RunRecord record =
+      run_timing(race_on(2, R"("runtimes": [)" + one + ", " + always("1.5") + "]",
+                         R"("network": {"bandwidth": 1, "model_bytes": 1})",
+                         R"({"kind": "k-sync", "k": 1})", R"({"updates": 10})"));
+  CHECK(record.totals.time == 45);
+  CHECK(record.totals.cancelled == 10);
+  CHECK(record.learners[1].wasted == 15);
+}
+
+TEST_CASE("transit: a lost minibatch begins again at the version of then, worked by hand") {
+  // Up for 2.5, down for 1: learner 0 (runtime 1) delivers at 1 and 2, fails at 2.5, is back at
+  // 3.5, delivers at 4.5 and 5.5, fails at 6.  Learner 1 (runtime 2) delivers at 2, is lost at 2.5,
+  // begins at 3.5 and delivers at 5.5.
+  const Race race = race_on(2, R"("runtimes": [)" + one + ", " + always("2") + "]",
+                            R"("failures": {"up": )" + always("2.5") + R"(, "down": )" + one + "}",
+                            R"({"kind": "async"})", R"({"time": 6.25})");
+  Losses seen;
+  const RunRecord record = run_timing(race, 0, &seen);
+  CHECK(record.totals.updates == 6);
+  // The second gradient of learner 0 at the same instant as learner 1's first; then both read w3.
+  CHECK(record.totals.staleness_sum == 0 + 0 + 2 + 0 + 1 + 1);
+  CHECK(seen.lost.size() == 4);
+  CHECK(record.learners[0].busy == 2 + 0.5 + 2 + 0.5);
+  CHECK(record.learners[0].wasted == 1);
+}
+
+TEST_CASE("transit: a learner that is down begins when it is back") {
+  // sync, up 1.5 and down 1: the second minibatch is lost half way, then the third ...
+  const RunRecord record = run_timing(
+      race_on(1, R"("runtime": )" + one,
+              R"("failures": {"up": )" + always("1.25") + R"(, "down": )" + always("0.75") + "}",
+              R"({"kind": "sync"})", R"({"updates": 3})"));
+  CHECK(record.totals.time == 5);  // 1, lost at 1.25, from 2 to 3, lost at 3.25, from 4 to 5
+  CHECK(record.totals.lost == 2);
+}
+
+TEST_CASE("transit: a cluster that never finishes a minibatch says so") {
+  const Race race = race_on(2, R"("runtime": )" + one,
+                            R"("failures": {"up": )" + always("0.5") + R"(, "down": )" + one + "}",
+                            R"({"kind": "sync"})", R"({"updates": 1})");
+  CHECK_THROWS_WITH(run_timing(race), doctest::Contains("no gradient arrived"));
+}
+
+// Both links are shared and the rest are delays, so the network is of product form.
+TEST_CASE("transit: links agree with mean value analysis") {
+  for (const double bandwidth : {40.0, 10.0}) {
+    CAPTURE(bandwidth);
+    const Race race =
+        race_on(8, R"("runtime": )" + exponential,
+                R"("network": {"pull": {"distribution": "uniform", "low": 0, "high": 0.2},
+                               "push": {"distribution": "exponential", "mean": 0.1},
+                               "model_bytes": 1, "bandwidth": )" +
+                    std::to_string(bandwidth) + "}",
+                R"({"kind": "async"})", R"({"updates": 20000})");
+    check_iteration_time(race, mean_value_analysis(8, 1.2, {1 / bandwidth, 1 / bandwidth}));
+  }
+}
+
+// Two learners, a server that takes D for each gradient: after a service the other waits with
+// probability p = 1 - exp(-D), else the next arrival takes half a unit of time.
+TEST_CASE("transit: a serial server agrees with its queue's closed form") {
+  const Race race = race_on(2, R"("runtime": )" + exponential,
+                            R"("server": {"per_gradient": 0.2, "per_update": 0.3})",
+                            R"({"kind": "async"})", R"({"updates": 20000})");
+  check_iteration_time(race, 0.5 + std::exp(-0.5) / 2);
+}
+
+TEST_CASE("transit: a saturated server makes updates at its own pace") {
+  const RunRecord record = run_timing(race_on(
+      64, R"("runtime": )" + exponential, R"("server": {"per_gradient": 0.05, "per_update": 0.05})",
+      R"({"kind": "async"})", R"({"updates": 20000})"));
+  CHECK(iteration_time(record) == doctest::Approx(0.1).epsilon(0.001));
+}
+
+// A minibatch of length x survives with probability exp(-x / U); after a failure it begins again.
+TEST_CASE("transit: failures stretch a minibatch as the formula says") {
+  const Race race = race_on(4, R"("runtime": )" + one,
+                            R"("failures": {"up": {"distribution": "exponential", "mean": 3},
+                              "down": {"distribution": "gamma", "shape": 2, "scale": 0.25}})",
+                            R"({"kind": "async"})", R"({"updates": 40000})");
+  check_iteration_time(race, (3 + 0.5) * (std::exp(1.0 / 3) - 1) / 4);
+}
+
+TEST_CASE("transit: every protocol runs on it, and its books add up") {
+  for (const auto& protocol : every_protocol()) {
+    CAPTURE(protocol);
+    const Race race =
+        race_on(6, R"("runtime": )" + exponential, everything, protocol, R"({"updates": 3000})");
+    Losses seen;
+    const RunRecord record = run_timing(race, 0, &seen);
+    CHECK(record.totals.updates == 3000);
+    CHECK(record.totals.lost == seen.lost.size());
+    CHECK(record.totals.lost > 20);
+    for (const auto& learner : record.learners) {
+      CHECK(6.0 * learner.gradients > 0.8 * static_cast<double>(record.totals.applied));
+      CHECK(learner.busy < 0.95 * record.totals.time);
+      CHECK(learner.wasted <= learner.busy);
+    }
+  }
+}
+
+TEST_CASE("transit: a run is the same to the last bit wherever its segments end") {
+  const auto bits = [](double x) { return std::bit_cast<std::uint64_t>(x); };
+  for (const auto& protocol : every_protocol()) {
+    CAPTURE(protocol);
+    const Race race =
+        race_on(6, R"("runtime": )" + exponential, everything, protocol, R"({"updates": 500})");
+    TimingPlane short_ones(race, 3, true, nullptr, 1), long_ones(race, 3, true, nullptr);
+    while (short_ones.next_segment().end != End::finished) {
+    }
+    while (long_ones.next_segment().end != End::finished) {
+    }
+    CHECK(bits(short_ones.totals().time) == bits(long_ones.totals().time));
+    CHECK(short_ones.totals().staleness_sum == long_ones.totals().staleness_sum);
+  }
+}
+
+TEST_CASE("transit: the synchronous family stays fresh") {
+  for (const std::string protocol :
+       {R"({"kind": "sync"})", R"({"kind": "k-sync", "k": 4})",
+        R"({"kind": "k-batch-sync", "k": 4})", R"({"kind": "backup", "k": 4})"}) {
+    CAPTURE(protocol);
+    const RunRecord record = run_timing(
+        race_on(6, R"("runtime": )" + exponential, everything, protocol, R"({"updates": 3000})"));
+    CHECK(record.totals.staleness_sum == 0);
+  }
+}
+
+TEST_CASE("transit: what costs nothing changes nothing") {
+  for (const auto& protocol : every_protocol()) {
+    CAPTURE(protocol);
+    const RunRecord plain = run_timing(race_of(6, protocol, R"({"updates": 500})"));
+    const RunRecord record = run_timing(race_on(6, R"("runtime": )" + exponential,
+                                                R"("network": {}, "server": {"per_update": 0})",
+                                                protocol, R"({"updates": 500})"));
+    CHECK(record.totals.time == plain.totals.time);
+    CHECK(record.totals.staleness_sum == plain.totals.staleness_sum);
+    CHECK(record.learners[0].busy == doctest::Approx(plain.learners[0].busy));
+  }
+}

@@ -1,0 +1,69 @@
+"""A made-up paper: all kinds of figures and of verdicts."""
+
+from reproduce.claims import Sample, Tolerance, disagrees, near, skipped
+from reproduce.figures import PLOTTED, SIMULATED, THEORY, Bar, Figure, Series, Table, side_by_side
+from reproduce.reproduce import Judged
+
+GROUPS = [f"k = {k}" for k in range(1, 10)]
+
+
+def points():
+    """Theory, simulation and plotted values of nine groups, on a logarithmic axis."""
+    figure = Figure("points", "Times & <orders>", "K", "time", log_y=True, note="A note.")
+    for k, name in enumerate(GROUPS, 1):
+        x, y = [1, 2, 3], [10.0 * k, 100.0 * k, 3000.0 * k]
+        figure.series += [
+            Series(name, THEORY, x, y),
+            Series(name, SIMULATED, x, y, [1.0, 2.0, 3.0]),
+            Series(name, PLOTTED, [2], [90.0 * k]),
+        ]
+    return figure
+
+
+def curves():
+    """Values below 0, which no logarithmic axis shows."""
+    figure = Figure("curves", "Curves", "time", "ln loss", marks=[1.5])
+    for shift, name in enumerate(("sync", "async")):
+        x, y = [0.0, 1.0, 2.0], [1.0 - shift, -0.5, float("nan")]
+        figure.series.append(Series(name, SIMULATED, x, y, [0.1, 0.1, 0.0], True))
+    return figure
+
+
+def bars():
+    times = [Bar("learner 1", 0, 1, "used", "w0"), Bar("learner 2", 0.5, 2, "cancelled", "w1")]
+    return Figure("bars", "Bars", "time", "learner", bars=times)
+
+
+def columns():
+    """Bars of two groups over two words, what is plotted beside them."""
+    figure = Figure("columns", "Columns", "", "time", ticks=["setup 1", "setup 2"])
+    places, width = side_by_side(("sync", "async"))
+    for height, (name, shift) in enumerate(places.items(), 1):
+        xs = [shift, 1 + shift]
+        figure.series += [
+            Series(name, SIMULATED, xs, [height, 2 * height], [0.1, 0.2], width=width),
+            Series(name, PLOTTED, xs[:1], [height + 0.5]),
+        ]
+    return figure
+
+
+def cells():
+    return Table("cells", "Cells", ["a <head>", "b"], [["1 < 2", "x"], ["3", "y"]])
+
+
+def judged():
+    """What is made of it."""
+    figures = [points(), curves(), bars(), columns(), cells()]
+    claims = [
+        near("1.passes", "Fig 1", "a < b", 1, Sample(1), Tolerance(relative=0.1)),
+        near("2.fails", "Fig 2", "it fails", 1, Sample(2), Tolerance(relative=0.1)),
+        skipped("3.skipped", "Fig 3", "left out", "no data"),
+        disagrees("4.theirs", "Fig 4", "theirs", 1, 2, Tolerance(relative=0.1)),
+    ]
+    return Judged(
+        figures,
+        claims,
+        {"gpu/race": "takes a GPU"},
+        {figure.name: ["race"] for figure in figures},
+        {"1.passes": ["points", "curves"]},
+    )
