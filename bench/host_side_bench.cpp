@@ -17,7 +17,6 @@ class NoBlocks {
  public:
   explicit NoBlocks(std::size_t shared_memory) : shared_memory_(shared_memory) {}
 
-  static constexpr std::uint64_t library_bytes = 0;
   static constexpr std::uint64_t pass_bytes = std::uint64_t{1} << 30;
   static constexpr std::uint64_t patch_numbers = std::uint64_t{1} << 23;
 
@@ -51,9 +50,6 @@ class NoBlocks {
   void forget() {}
   template <class Kernel>
   void launch(const Kernel&, std::uint32_t, std::uint32_t) {}
-  template <class Real>
-  void multiply(const BatchedProduct<Real>&) {}
-  void multiply_with(Products) {}
   void wait() {}
   std::size_t blocks() const { return 1056; }
   std::size_t shared_memory() const { return shared_memory_; }
@@ -66,7 +62,7 @@ class NoBlocks {
 };
 
 /// How runs are replayed.
-enum Way { in_place, in_waves, by_gradients };
+enum Way { in_place, by_gradients };
 
 /// Timing plane, lowering and lists of 64 runs, P = 8, whose gradients nobody computes; items are
 /// gradients.
@@ -92,11 +88,9 @@ void BM_HostSide(benchmark::State& state, const char* protocol, Way way) {
 constexpr const char* async = R"({"kind": "async"})";
 constexpr const char* k_sync = R"({"kind": "k-sync", "k": 4})";
 BENCHMARK_CAPTURE(BM_HostSide, async_in_place, async, in_place)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_HostSide, async_in_waves, async, in_waves)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_HostSide, async_by_gradients, async, by_gradients)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_HostSide, k_sync_in_place, k_sync, in_place)->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_HostSide, k_sync_in_waves, k_sync, in_waves)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_HostSide, k_sync_by_gradients, k_sync, by_gradients)
     ->Unit(benchmark::kMillisecond);
 

@@ -15,17 +15,7 @@ static std::unique_ptr<Device> make_chosen(std::unique_ptr<Model<Real>> model,
   return make_cpu_device(std::move(model));
 }
 
-static Products products_of(const std::string& precision) {
-  if (precision == "tf32") return Products::tf32;
-  return precision == "bf16" ? Products::bf16 : Products::float32;
-}
-
-std::unique_ptr<Device> ModelSpec::make_device(const DeviceOptions& asked) const {
-  DeviceOptions options = asked;
-  options.products = products_of(precision());
-  if (options.products != Products::float32 && options.device != "cuda")
-    throw std::runtime_error("precision " + precision() +
-                             " is of a GPU's matrix units; use --device cuda");
+std::unique_ptr<Device> ModelSpec::make_device(const DeviceOptions& options) const {
   if (options.device == "cuda" && !no_cuda_device().empty())
     throw std::runtime_error("cuda: " + no_cuda_device() + "; use --device cpu");
   if (precision() == "float64") return make_chosen(make_float64(options.rows), options);

@@ -4,7 +4,7 @@ namespace gradrace {
 
 void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, DataShelf& shelf) {
   constexpr std::string_view samplings[] = {"iid", "epoch"};
-  constexpr std::string_view precisions[] = {"float32", "float64", "tf32", "bf16"};
+  constexpr std::string_view precisions[] = {"float32", "float64"};
   read_kind<LoadDataset, DataShelf&>(fields, "dataset", dataset_catalog(), config.dataset,
                                      Need::required, "what is learnt", shelf);
   fields.integer("minibatch", config.minibatch, Need::defaulted, at_least(1),
@@ -13,10 +13,8 @@ void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, Data
               "factor of " + std::string(norm) + "; a weight decay of lambda is l2 = lambda / 2");
   fields.choice("sampling", config.sampling, samplings, Need::defaulted,
                 "rows with replacement, or each once in a learner's epoch");
-  fields.choice(
-      "precision", config.precision, precisions, Need::defaulted,
-      "of all numbers; float64 is for checking; tf32 and bf16: float32, but what a GPU's "
-      "matrix units multiply has 10 or 7 bits, for networks too large for a block's memory");
+  fields.choice("precision", config.precision, precisions, Need::defaulted,
+                "of all numbers; float64 is for checking");
 }
 
 void visit_images(Fields& fields, SupervisedConfig& config) {

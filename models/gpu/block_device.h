@@ -34,15 +34,12 @@ namespace gradrace {
 ///     copy_in(from, count, to), copy_out(from, count, to), copy_within(from, count, to)
 ///     launch(kernel, count, workers)  kernel(block, i, worker) for each i < count, one after the
 ///                                     other with the same worker < workers
-///     multiply(product)               a BatchedProduct
-///     repeat(key, body)               what body() launches and multiplies; where the key is one of
-///                                     before, that is the same, number by number
-///     forget()                        that keys were ever named
+///     repeat(key, body)               does what body() launches, which may be captured: equal keys
+///                                     must launch identical work
+///     forget()                        drops all captures
 ///     wait()                          until all of these are done, which happen in their order
-///     library_bytes                   what multiply() needs beside its numbers
 ///     pass_bytes, patch_numbers       what a pass of a network may have of work memory, and of
 ///                                     patches, where it need not have more
-///     multiply_with(products)         what is left of float32 numbers when multiply() multiplies
 ///     blocks()                        that can be at work at the same time
 ///     shared_memory()                 of a block at the most, in bytes
 ///     free_memory(), name(), kernel_seconds()
@@ -192,7 +189,7 @@ class BlockDevice final : public Device {
       run.program = wave[i] ? &run.lowering.lower(*wave[i]) : nullptr;
       run.answers.clear();
       if (!run.program) continue;
-      replay_.add(i, runs_at_.host[i], recipes_of(i), *run.program, run.lowering);
+      replay_.add(i, recipes_of(i), *run.program, run.lowering);
       add_evaluations(i);
     }
   }

@@ -70,15 +70,15 @@ class GradientReplay {
   }
 
   void launch(Launcher& launcher, std::size_t stage, const kernels::Network<Real>& network,
-              double statistics_decay, const kernels::Cohort<Real>& cohort, Pass& pass) {
+              double statistics_decay, const kernels::Cohort<Real>& cohort, const Pass& pass) {
     if (stage >= rounds_.size()) return;
     for (const Round& round : rounds_[stage]) {
       for (const auto& [n, list] : round.gradients) {
-        const auto of_round = pass.begin(launcher, network, n);
+        const auto of_round = pass.of_rows(network, n);
         for (std::uint32_t done = 0; done < gradients_.count(list); done += of_round.together) {
           const std::uint32_t count = std::min(of_round.together, gradients_.count(list) - done);
           launcher.copy_within(gradients_.data(list) + done, count, at_hand_.data());
-          launcher.repeat({repeated_gradients, n, count, uses_.with_factors()},
+          launcher.repeat({n, count, uses_.with_factors()},
                           [&] { add_up(launcher, pass, of_round, cohort, count); });
         }
       }
@@ -114,10 +114,9 @@ class GradientReplay {
   void add_up(Launcher& launcher, const Pass& through, const kernels::Pass<Real>& pass,
               const kernels::Cohort<Real>& cohort, std::uint32_t count) {
     const kernels::GradientJob* const jobs = at_hand_.data();
-    launch_all(
-        launcher,
-        kernels::GradientBeginKernel<Real>{pass, cohort, jobs, count, uses_.data(), made_.data()},
-        pass.together);
+    launch_all(launcher,
+               kernels::GradientBeginKernel<Real>{pass, cohort, jobs, uses_.data(), made_.data()},
+               count);
     if (pass.network.augments) {
       const kernels::AugmentKernel<Real> kernel{pass, cohort.runs, jobs, uses_.data()};
       launch_all(launcher, kernel, count * kernel.blocks());

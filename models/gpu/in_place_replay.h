@@ -7,7 +7,9 @@
 
 #include "models/gpu/in_place.h"
 #include "models/gpu/kernels/in_place_replay.h"
+#include "models/gpu/replay_shape.h"
 #include "models/gpu/staged.h"
+#include "models/model.h"
 
 namespace gradrace {
 
@@ -17,33 +19,39 @@ class InPlaceReplay {
  public:
   using Network = kernels::InPlaceNetwork<Real>;
 
+  /// network: null where its weights do not fit; then no run may be added.
+  explicit InPlaceReplay(const Network* network) : network_(network) {}
+
+  const Network* network() const { return network_; }
+
   /// Whether gradients of such a run can be had from their factors alone.
-  static bool can_replay(const Tape& tape) {
-    return std::ranges::all_of(tape.recipes, [](const auto& recipe) { return recipe.clip == 0; }) &&
+  bool can_replay(const Tape& tape) const {
+    return network_ != nullptr &&
+           std::ranges::all_of(tape.recipes, [](const auto& recipe) { return recipe.clip == 0; }) &&
            std::ranges::all_of(tape.rules, [](const auto& rule) { return rule.distance == 0; });
   }
 
-  /// Bytes of one gradient that waits for its update.
-  static std::uint64_t place_bytes(const Network& network, std::uint32_t minibatch) {
-    return std::uint64_t{minibatch} * (network.per_row * sizeof(Real) + sizeof(std::uint32_t));
+  /// Of one run: the gradients that wait for their updates, and what a state has beside w.
+  std::uint64_t run_bytes(const DeviceOptions& options) const {
+    if (network_ == nullptr) return 0;
+    const std::uint64_t row = network_->per_row * sizeof(Real) + sizeof(std::uint32_t);
+    return std::uint64_t{options.learners} * options.minibatch * row +
+           3 * std::uint64_t{network_->of.parameters} * sizeof(Real);
   }
 
-  /// beside: what the states have beside w, in numbers.
-  /// keep: updates look at the parameters at which gradients were computed.
-  void start(Launcher& launcher, std::size_t runs, std::size_t beside, std::uint32_t minibatch,
-             bool keep) {
-    runs_.assign(runs, {});
-    keep_ = keep;
-    workers_ = static_cast<std::uint32_t>(std::min(runs, launcher.blocks()));
-    minibatch_ = minibatch;
-    work_stride_ = beside;
-    reserve(launcher, work_, workers_ * work_stride_);
+  void start(Launcher& launcher, const ReplayShape& shape) {
+    runs_.assign(shape.runs, {});
+    workers_ = static_cast<std::uint32_t>(std::min(shape.runs, launcher.blocks()));
+    minibatch_ = shape.minibatch;
+    work_stride_ = shape.beside;
+    if (network_ != nullptr) reserve(launcher, work_, workers_ * work_stride_);
   }
 
   void clear() { uses_.host.clear(), instructions_.host.clear(), stretches_.clear(); }
 
   void add(std::uint32_t run, const Program& program, const Lowering& lowering) {
-    const InPlaceProgram& in_place = runs_[run].lower(program, lowering, keep_);
+    const bool keep = network_->of.l2 > 0;
+    const InPlaceProgram& in_place = runs_[run].lower(program, lowering, keep);
     const std::uint64_t first_use = uses_.host.size(), before = instructions_.host.size();
     for (std::size_t u = 0; u < program.uses.size(); ++u) {
       const SlotUse& use = program.uses[u];
@@ -61,18 +69,18 @@ class InPlaceReplay {
     places_ = std::max(places_, runs_[run].places());
   }
 
-  void send(Launcher& launcher, const Network& network) {
+  void send(Launcher& launcher) {
+    if (network_ == nullptr) return;
     uses_.send(launcher), instructions_.send(launcher), stretches_.send(launcher);
     const std::size_t gradients = runs_.size() * places_;
     reserve(launcher, rows_, gradients * minibatch_);
-    reserve(launcher, factors_, gradients * minibatch_ * network.per_row);
+    reserve(launcher, factors_, gradients * minibatch_ * network_->per_row);
   }
 
-  void launch(Launcher& launcher, std::size_t stage, const Network& network,
-              const kernels::Cohort<Real>& cohort) {
+  void launch(Launcher& launcher, std::size_t stage, const kernels::Cohort<Real>& cohort) {
     if (stretches_.count(stage) == 0) return;
     launcher.launch(
-        kernels::InPlaceReplayKernel<Real>{network, cohort, stretches_.data(stage), uses_.data(),
+        kernels::InPlaceReplayKernel<Real>{*network_, cohort, stretches_.data(stage), uses_.data(),
                                            instructions_.data(), work_.data(), work_stride_,
                                            rows_.data(), factors_.data(), places_, minibatch_},
         stretches_.count(stage), workers_);
@@ -82,8 +90,8 @@ class InPlaceReplay {
   template <class T>
   using Memory = typename Launcher::template Memory<T>;
 
+  const Network* network_;
   std::vector<InPlace> runs_;
-  bool keep_ = false;
   std::uint32_t workers_ = 0, minibatch_ = 1, places_ = 0;
   std::uint64_t work_stride_ = 0;
   Memory<Real> work_, factors_;

@@ -8,9 +8,6 @@
 
 namespace gradrace {
 
-/// What repeated work is of: a key begins with it.
-enum Repeated : std::uint32_t { repeated_gradients, repeated_round };
-
 /// The device's memory of that size at least; what was in it is lost where it grows.
 template <class Memory, class Launcher>
 void reserve(Launcher& launcher, Memory& memory, std::size_t count) {

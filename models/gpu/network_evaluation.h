@@ -14,15 +14,15 @@ template <class Real, class Launcher>
 void evaluate_by_pass(Launcher& launcher, const kernels::Network<Real>& network,
                       const kernels::Cohort<Real>& cohort, const kernels::Evaluated* evaluated,
                       std::uint32_t count, kernels::EvaluationPart* parts,
-                      NetworkPass<Real, Launcher>& through) {
+                      const NetworkPass<Real, Launcher>& through) {
   const auto some = [&](const kernels::Split& split, const kernels::EvaluationJobs& jobs,
                         std::uint32_t all, std::uint32_t n) {
     if (all == 0) return;
-    const auto pass = through.begin(launcher, network, n);
+    const auto pass = through.of_rows(network, n);
     for (std::uint32_t done = 0; done < all; done += pass.together) {
       const std::uint32_t at_once = std::min(pass.together, all - done);
-      const kernels::EvaluationPass<Real> of_jobs{pass, jobs, done, at_once};
-      launch_all(launcher, kernels::EvaluationBeginKernel<Real>{of_jobs, cohort}, pass.together);
+      const kernels::EvaluationPass<Real> of_jobs{pass, jobs, done};
+      launch_all(launcher, kernels::EvaluationBeginKernel<Real>{of_jobs, cohort}, at_once);
       const kernels::RowsKernel<Real> rows{pass, split};
       launch_all(launcher, rows, at_once * rows.blocks());
       through.forward(launcher, pass, at_once, false);

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "models/gpu/batched_product.h"
+#include "models/gpu/kernels/product.h"
 #include "models/gpu/mirror.h"
 #include "models/layers/kernels/batch_normalisation.h"
 #include "models/layers/kernels/convolution.h"
@@ -22,10 +21,8 @@ namespace gradrace {
 /// Takes minibatches through a network and back, layer by layer, many at a time: each layer is some
 /// launches and products for all of them.
 ///
-/// How many there are at a time, and into which strips convolutions cut their rows, follows from
-/// the network and the size of a minibatch alone, and every product is made for so many, filled up
-/// with nobody's: a library may choose its algorithm by how many there are.  So what becomes of a
-/// minibatch does not depend on those beside it.
+/// What becomes of a minibatch does not depend on those beside it: sums are cut into parts by the
+/// sizes of the network and of the minibatch alone.
 ///
 /// What a gradient must do, of n rows: a layer of W [outputs, depth] that looks at s windows a row
 /// (dense: one) multiplies n s outputs depth times forward and twice as often back, but the first
@@ -42,14 +39,13 @@ class NetworkPass {
   void start(std::span<const kernels::Layer> layers, std::uint32_t per_row,
              std::uint32_t features) {
     layers_ = layers;
-    begun_ = 0;
     per_row_ = std::uint64_t{per_row} + features + 2;
   }
 
-  /// Minibatches of n rows that go together at the most: a power of two.
+  /// Minibatches of n rows that go together at most.
   std::uint32_t together(std::uint32_t n) const {
     const std::uint64_t fitting = Launcher::pass_bytes / (per_row_ * n * sizeof(Real));
-    return std::bit_floor(static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fitting, 1, 64)));
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fitting, 1, 64));
   }
 
   /// Of memory, for one minibatch of n rows.
@@ -59,14 +55,14 @@ class NetworkPass {
   }
 
   /// Of memory, for what goes together of minibatches of up to n rows.
-  std::uint64_t bytes(const Network& network, std::uint32_t n) const {
+  std::uint64_t bytes(std::uint32_t n) const {
     const Room room = room_for(n);
-    return (room.work + room.patches + room.maps + nobodys(network)) * sizeof(Real) +
+    return (room.work + room.patches + room.maps) * sizeof(Real) +
            room.rows * sizeof(std::uint32_t);
   }
 
   /// Makes that room.
-  void make_room(Launcher& launcher, const Network& network, std::uint32_t n) {
+  void make_room(Launcher& launcher, std::uint32_t n) {
     const Room room = room_for(n);
     const std::uint32_t most = together(1);
     reserve(launcher, numbers_, room.rows);
@@ -76,25 +72,16 @@ class NetworkPass {
     reserve(launcher, work_, room.work);
     reserve(launcher, patches_, room.patches);
     reserve(launcher, maps_, room.maps);
-    reserve(launcher, nobody_, nobodys(network));
-    begun_ = 0;
   }
 
-  /// Minibatches of n rows, for which there is room; those of other sizes are lost.
-  Pass begin(Launcher& launcher, const Network& network, std::uint32_t n) {
+  /// Of minibatches of n rows, for which there is room; passes of other sizes are lost.
+  Pass of_rows(const Network& network, std::uint32_t n) const {
     const Sizes sizes = sizes_of(n);
-    const Pass pass{network,         sizes.together,  n,
-                    numbers_.data(), w_.data(),       g_.data(),
-                    work_.data(),    patches_.data(), maps_.data(),
-                    sizes.work,      sizes.patches,   sizes.maps,
-                    nobody_.data(),  pointers_.data()};
-    if (n == begun_) return pass;
-    begun_ = n;
-    clear(launcher, nobody_.data(), nobody_.size());
-    clear(launcher, work_.data() + sizes.together * sizes.work, sizes.work);
-    clear(launcher, patches_.data() + sizes.together * sizes.patches, sizes.patches);
-    clear(launcher, maps_.data() + sizes.together * sizes.maps, sizes.maps);
-    return pass;
+    return {network,         sizes.together,  n,
+            numbers_.data(), w_.data(),       g_.data(),
+            work_.data(),    patches_.data(), maps_.data(),
+            sizes.work,      sizes.patches,   sizes.maps,
+            pointers_.data()};
   }
 
   /// From the rows to the scores of the first `count` jobs.  learning: batch normalisations take
@@ -193,27 +180,18 @@ class NetworkPass {
       const kernels::SumsKernel<Real, Sums> kernel{pass, layer};
       launch_all(launcher, kernel, count * kernel.blocks());
     }
-    /// C = A B, or plus what was there.
+    /// C = A B, or added to what was there.
     void multiply(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
-                  const BatchedFactors<Real>& a, const BatchedFactors<Real>& b, Real** c,
-                  bool plus = false) const {
-      launcher.multiply(BatchedProduct<Real>{.rows = rows,
-                                             .columns = columns,
-                                             .depth = depth,
-                                             .alpha = 1,
-                                             .a = a,
-                                             .b = b,
-                                             .beta = static_cast<Real>(plus),
-                                             .c = c,
-                                             .c_stride = columns,
-                                             .count = pass.together,
-                                             .aligned = layer.first % 4 == 0});
+                  const kernels::Matrices<Real>& a, const kernels::Matrices<Real>& b, Real** c,
+                  bool added = false) const {
+      const kernels::ProductKernel<Real> kernel{rows, columns, depth, a, b, c, columns, added};
+      launch_all(launcher, kernel, count * kernel.blocks());
     }
   };
 
   static std::uint32_t units(const Jobs& jobs) { return jobs.pass.n * jobs.layer.units(); }
 
-  /// Numbers of all jobs, and of nobody.
+  /// Numbers of all jobs.
   struct Room {
     std::uint64_t rows = 0, work = 0, patches = 0, maps = 0;
   };
@@ -223,16 +201,13 @@ class NetworkPass {
     Room room;
     for (std::uint32_t m = 1; m <= n; ++m) {
       const Sizes sizes = sizes_of(m);
-      const std::uint64_t places = sizes.together + 1;
-      room.rows = std::max(room.rows, std::uint64_t{sizes.together} * m);
-      room.work = std::max(room.work, places * sizes.work);
-      room.patches = std::max(room.patches, places * sizes.patches);
-      room.maps = std::max(room.maps, places * sizes.maps);
+      const std::uint64_t jobs = sizes.together;
+      room.rows = std::max(room.rows, jobs * m);
+      room.work = std::max(room.work, jobs * sizes.work);
+      room.patches = std::max(room.patches, jobs * sizes.patches);
+      room.maps = std::max(room.maps, jobs * sizes.maps);
     }
     return room;
-  }
-  static std::uint64_t nobodys(const Network& network) {
-    return 2 * kernels::in_fours(std::uint64_t{network.parameters});
   }
 
   Sizes sizes_of(std::uint32_t n) const {
@@ -327,11 +302,10 @@ class NetworkPass {
 
   std::span<const kernels::Layer> layers_;
   std::uint64_t per_row_ = 0;  // numbers of work memory
-  std::uint32_t begun_ = 0;    // n
   Memory<std::uint32_t> numbers_;
   Memory<const Real*> w_;
   Memory<Real*> g_, pointers_;
-  Memory<Real> work_, patches_, maps_, nobody_;
+  Memory<Real> work_, patches_, maps_;
 };
 
 }  // namespace gradrace

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
 #include "models/gpu/block_evaluation.h"
@@ -22,13 +21,8 @@ class QuadraticReplay {
  public:
   using Number = Real;
 
-  QuadraticReplay(const QuadraticBlueprint& blueprint, Launcher& launcher,
-                  const DeviceOptions& options)
-      : resident_(blueprint), blocks_(static_cast<std::uint32_t>(launcher.blocks())) {
-    if (options.products != Products::float32)
-      throw std::runtime_error(launcher.name() +
-                               ": a quadratic has no products; use precision float32");
-  }
+  QuadraticReplay(const QuadraticBlueprint& blueprint, Launcher& launcher, const DeviceOptions&)
+      : resident_(blueprint), blocks_(static_cast<std::uint32_t>(launcher.blocks())) {}
 
   std::uint64_t run_bytes(const DeviceOptions&) const { return work_numbers() * sizeof(Real); }
   static std::uint64_t shared_bytes(const DeviceOptions&) { return 0; }
@@ -42,8 +36,8 @@ class QuadraticReplay {
 
   void clear() { uses_.clear(), updates_.host.clear(), stretches_.clear(); }
 
-  void add(std::uint32_t run, const kernels::RunAt&, std::span<const kernels::KernelRecipe>,
-           const Program& program, const Lowering&) {
+  void add(std::uint32_t run, std::span<const kernels::KernelRecipe>, const Program& program,
+           const Lowering&) {
     const std::uint64_t first_use = uses_.add(run, program);
     std::size_t stage = 0;
     std::uint64_t first = updates_.host.size();

@@ -126,14 +126,10 @@ class ResidentNetwork {
   std::span<const kernels::Layer> layers() const { return layers_; }
   std::uint32_t per_row() const { return per_row_; }
 
-  /// Where every layer is dense; else null.
-  const kernels::InPlaceNetwork<Real>* dense() const { return dense_ ? &*dense_ : nullptr; }
-  std::span<const kernels::InPlaceLayer> dense_layers() const { return dense_layers_; }
-
-  /// Where its weights fit into so much memory of a block, too.
+  /// Null unless every layer is dense and the weights fit into so much memory of a block.
   const kernels::InPlaceNetwork<Real>* in_place(std::size_t shared_memory) const {
     const bool fits = dense_ && dense_->shared_numbers() * sizeof(Real) <= shared_memory &&
-                      std::ranges::all_of(dense_layers_, [](const auto& layer) {
+                      std::ranges::all_of(layers_, [](const auto& layer) {
                         return kernels::inner_rows(layer.outputs) > 0;
                       });
     return fits ? &*dense_ : nullptr;
@@ -156,7 +152,7 @@ class ResidentNetwork {
     const bool dense = std::ranges::all_of(
         layers_, [](const auto& layer) { return layer.kind == kernels::LayerKind::dense; });
     if (!dense) return;
-    auto& layers = dense_layers_;
+    std::vector<kernels::InPlaceLayer> layers;
     kernels::InPlaceNetwork<Real> network{network_, nullptr, 0, 0};
     for (const kernels::Layer& layer : layers_) {
       const bool last = layers.size() + 1 == layers_.size();
@@ -192,7 +188,6 @@ class ResidentNetwork {
   double train_count_, test_count_;
   bool wrong_counts_;
   kernels::Network<Real> network_{};
-  std::vector<kernels::InPlaceLayer> dense_layers_;
   Memory<kernels::InPlaceLayer> dense_on_device_;
   std::optional<kernels::InPlaceNetwork<Real>> dense_;
 };

@@ -77,19 +77,6 @@ TEST_CASE("models: a device is made, and one that is not there is refused") {
   }
 }
 
-TEST_CASE("models: what only matrix units have is refused on the CPU") {
-  DataShelf shelf(".", {});
-  for (const std::string precision : {"tf32", "bf16"}) {
-    const auto softmax =
-        read_model(R"({"kind": "softmax", "dataset": {"kind": "synthetic"}, "precision": ")" +
-                       precision + "\"}",
-                   shelf);
-    CHECK_THROWS_WITH(
-        softmax.product->make_device({}),
-        ("precision " + precision + " is of a GPU's matrix units; use --device cuda").c_str());
-  }
-}
-
 TEST_CASE("models: bad values are refused at their keys") {
   DataShelf shelf(".", {});
   const std::pair<const char*, const char*> cases[] = {
@@ -114,6 +101,8 @@ TEST_CASE("models: bad values are refused at their keys") {
       {R"({"kind": "resnet", "dataset": {"kind": "synthetic"}, "statistics_decay": 1})",
        "it.statistics_decay"},
       {R"({"kind": "quadratic", "precision": "float16"})", "it.precision"},
+      {R"({"kind": "softmax", "dataset": {"kind": "synthetic"}, "precision": "bf16"})",
+       "it.precision"},
       {R"({"kind": "quadratic", "dimensions": 0})", "it.dimensions"},
       {R"({"kind": "quadratic", "noise": -1})", "it.noise"},
       {R"({"kind": "quadratic", "curvatures": [0]})", "it.curvatures"},

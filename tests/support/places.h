@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "models/cpu/cpu_device.h"
+#include "models/gpu/block_device.h"
 #include "models/gpu/cuda/cuda_device.h"
 #include "tests/support/emulated_blocks.h"
 
@@ -24,18 +25,15 @@ struct Place {
 inline Place cpu() { return {"cpu", false, make_cpu_device<float>, make_cpu_device<double>}; }
 
 inline Place emulated(std::uint32_t threads, bool float64 = false,
-                      std::size_t shared_memory = EmulatedBlocks::most_shared_memory,
-                      Products products = Products::float32) {
+                      std::size_t shared_memory = EmulatedBlocks::most_shared_memory) {
   const auto make = [=](auto model) {
-    DeviceOptions options;
-    options.products = products;
-    return make_block_device(std::move(model), EmulatedBlocks(threads, shared_memory), options);
+    return make_block_device(std::move(model), EmulatedBlocks(threads, shared_memory), {});
   };
   return {"emulated, " + std::to_string(threads) + " threads", float64, make, make};
 }
 
-/// Where weights do not fit into a block's memory: dense layers are multiplied in waves.
-inline Place in_waves(bool float64 = false, std::uint32_t threads = 1) {
+/// Where no weights fit into a block's memory: all networks go by gradients.
+inline Place by_gradients(bool float64 = false, std::uint32_t threads = 1) {
   return emulated(threads, float64, 0);
 }
 

@@ -178,10 +178,4 @@ Subject full_size() {
                  make_cnn<double>);
 }
 
-Subject wide_tanh() {
-  const auto rows = synthetic(R"("rows": 75, "test_rows": 67, "features": 333, "classes": 10)");
-  return subject("mlp, tanh", rows, mlp({190}, "tanh"), make_mlp<float>, make_mlp<double>, "iid",
-                 0);
-}
-
 }  // namespace gradrace

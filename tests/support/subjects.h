@@ -28,7 +28,4 @@ std::vector<Subject> subjects();
 /// The net of CIFAR-10 on images of its size, of which a device that is emulated does few.
 Subject full_size();
 
-/// Too large for a block, without kinks.
-Subject wide_tanh();
-
 }  // namespace gradrace

@@ -2,7 +2,6 @@
 
 #include <cuda_runtime.h>
 
-#include <shared_mutex>
 #include <stdexcept>
 #include <string>
 
@@ -12,12 +11,6 @@ namespace gradrace {
 inline void check(cudaError_t error, const char* what) {
   if (error != cudaSuccess)
     throw std::runtime_error(std::string("CUDA: ") + what + ": " + cudaGetErrorString(error));
-}
-
-/// Shared by streams that are captured; what waits for a whole device must hold it alone.
-inline std::shared_mutex& cuda_captures() {
-  static std::shared_mutex mutex;
-  return mutex;
 }
 
 }  // namespace gradrace

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <shared_mutex>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
@@ -19,9 +18,9 @@ class CudaGraphs {
  public:
   using Key = std::vector<std::uint32_t>;
 
-  /// Does what body() asks the stream for.  For equal keys that must be the same, number by number,
-  /// and no memory may be asked for when it comes again.  The first time it is done as it is, since
-  /// libraries set themselves up; then it is captured, and where that fails done as it is again.
+  /// Does what body() launches on the stream.  Equal keys must launch identical work and allocate
+  /// nothing.  The first time it runs as it is, since kernels are loaded then; the second time it
+  /// is captured, and where that fails it runs as it is again.
   template <class Body>
   void repeat(cudaStream_t stream, const Key& key, const Body& body) {
     if (known_.size() >= most && !known_.contains(key)) {
@@ -52,7 +51,6 @@ class CudaGraphs {
   /// Null where somebody has disturbed it: to capture does nothing yet, so that nothing is lost.
   template <class Body>
   static Executable captured(cudaStream_t stream, const Body& body) {
-    const std::shared_lock lock(cuda_captures());
     // Other threads may ask for memory meanwhile.
     check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture of a graph");
     bool asked = true;

@@ -12,8 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "models/gpu/batched_product.h"
-#include "models/gpu/cuda/cublas.h"
 #include "models/gpu/cuda/cuda_check.h"
 #include "models/gpu/cuda/cuda_graphs.h"
 #include "models/gpu/kernels/block.h"
@@ -23,6 +21,8 @@ namespace gradrace {
 /// See models/gpu/kernels/block.h.
 class CudaBlock {
  public:
+  static constexpr bool has_all_threads = true;
+
   __device__ std::uint32_t thread() const { return threadIdx.x; }
   __device__ std::uint32_t threads() const { return blockDim.x; }
   __device__ void sync() const { __syncthreads(); }
@@ -119,8 +119,6 @@ class CudaStream {
     std::unique_ptr<T, Free> data_;
   };
 
-  /// Of a library of products: its workspace, and some for itself.
-  static constexpr std::uint64_t library_bytes = CublasHandle::workspace_bytes + (32 << 20);
   static constexpr std::uint64_t pass_bytes = std::uint64_t{1} << 30;
   // Of float32 they stay in a second cache of 50 MB.
   static constexpr std::uint64_t patch_numbers = std::uint64_t{1} << 23;
@@ -164,20 +162,6 @@ class CudaStream {
             "shared memory of a kernel");
     run_blocks<<<std::min(count, workers), Kernel::threads, shared, stream_.get()>>>(kernel, count);
     check(cudaGetLastError(), "launch of a kernel");
-  }
-
-  void multiply_with(Products products) { compute_ = compute_type(products); }
-
-  template <class Real>
-  void multiply(const BatchedProduct<Real>& product) {
-    if (!products_) {
-      workspace_ = Memory<std::byte>(CublasHandle::workspace_bytes);
-      products_.emplace(stream_.get(), workspace_.data());
-    }
-    begin_timed();
-    // Matrix units want factors that are aligned.
-    const cublasComputeType_t compute = product.aligned ? compute_ : CUBLAS_COMPUTE_32F;
-    products_->multiply(product, std::is_same_v<Real, double> ? CUBLAS_COMPUTE_64F : compute);
   }
 
   template <class Body>
@@ -235,10 +219,7 @@ class CudaStream {
   std::size_t processors_ = 1, shared_memory_ = 0;
   std::unique_ptr<std::remove_pointer_t<cudaStream_t>, DestroyStream> stream_;
   std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent> events_[2];  // first, last
-  Memory<std::byte> workspace_;
-  std::optional<CublasHandle> products_;
   CudaGraphs graphs_;
-  cublasComputeType_t compute_ = CUBLAS_COMPUTE_32F;
   bool timed_ = false, working_ = false;
   double kernel_seconds_ = 0;
 };

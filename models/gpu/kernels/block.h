@@ -12,6 +12,7 @@
 ///
 ///     thread()           number of this thread, below
 ///     threads()          how many there are
+///     has_all_threads    whether they are as many as the kernel names; else any number
 ///     sync()             waits until every thread is here; then all see what any wrote before
 ///     scratch<Number>()  memory shared by its threads, for scratch_numbers of Number; behind them
 ///                        for what else the kernel's shared_numbers() ask for
@@ -34,7 +35,7 @@ GRADRACE_HD void each(const Block& block, std::uint32_t n, const Function& f) {
   for (std::uint32_t i = block.thread(); i < n; i += block.threads()) f(i);
 }
 
-/// What stands in fours is read so, and begins where the products of matrix units may begin.
+/// n rounded up to a multiple of four, for numbers that are read four at once.
 template <class Count>
 GRADRACE_HD constexpr Count in_fours(Count n) {
   return (n + 3) / 4 * 4;

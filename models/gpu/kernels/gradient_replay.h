@@ -19,25 +19,22 @@ struct GradientJob {
   std::uint64_t use;  // of the wave
 };
 
-/// Draws the rows of minibatches, and says where they are looked at and where their gradients go; a
-/// block for each job, and for each of nobody's.
+/// Draws the rows of minibatches and sets the pointers of their jobs; a block for each job.
 template <class Number>
 struct GradientBeginKernel {
   using Real = Number;
 
   Pass<Real> pass;
   Cohort<Real> cohort;
-  const GradientJob* jobs;  // [count]
-  std::uint32_t count;
+  const GradientJob* jobs;
   const KernelUse* uses;
-  Real* gradients;  // [together]: each in fours
+  Real* gradients;  // [jobs]: each in fours
 
   static constexpr std::uint32_t threads = 128, at_once = 1;
   static std::size_t shared_numbers() { return 0; }
 
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
-    if (number >= count) return pass.fill_up(block, number);
     const GradientJob job = jobs[number];
     const RunAt run = cohort.runs[job.update.run];
     const KernelUse use = uses[job.use];

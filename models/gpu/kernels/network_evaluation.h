@@ -23,7 +23,7 @@ struct EvaluationPass {
 
   Pass<Real> pass;
   EvaluationJobs jobs;
-  std::uint32_t done, count;  // before them, and of them
+  std::uint32_t done;  // jobs before them
 
   GRADRACE_HD std::uint32_t value(std::uint32_t job) const { return (done + job) % jobs.values; }
   GRADRACE_HD std::uint32_t part(std::uint32_t job) const { return (done + job) / jobs.values; }
@@ -31,17 +31,16 @@ struct EvaluationPass {
   static constexpr std::uint32_t threads = 128, at_once = 1;
 };
 
-/// Says which rows and parameters they have; a block for each job, and for each of nobody's.
+/// Says which rows and parameters they have; a block for each job.
 template <class Real>
 struct EvaluationBeginKernel : EvaluationPass<Real> {
-  using EvaluationPass<Real>::pass, EvaluationPass<Real>::jobs, EvaluationPass<Real>::count;
+  using EvaluationPass<Real>::pass, EvaluationPass<Real>::jobs;
   Cohort<Real> cohort;
 
   static std::size_t shared_numbers() { return 0; }
 
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
-    if (number >= count) return pass.fill_up(block, number);
     const RowList& list = jobs.list;
     const std::uint32_t* const from =
         list.numbers + (jobs.first + this->part(number)) * RowList::together;

@@ -36,19 +36,15 @@ struct LayerAt {
 
 /// Minibatches of n rows that go through a network together, each with parameters of its own: the
 /// jobs of a pass.
-///
-/// The place behind the last job's is nobody's.  It is looked at by the products that fill up a
-/// call, is zeros, and stays so.
 template <class Real>
 struct Pass {
   Network<Real> network;
-  std::uint32_t together, n;    // jobs at the most, rows of each
+  std::uint32_t together, n;    // jobs at most, rows of each
   std::uint32_t* numbers;       // [together, n]: of each job's rows
   const Real** w;               // [together]
   Real** g;                     // likewise; null in an evaluation
-  Real *work, *patches, *maps;  // of each job, then nobody's
+  Real *work, *patches, *maps;  // of each job
   std::uint64_t work_stride, patches_stride, maps_stride;
-  Real* nobody;     // w, in fours, and g
   Real** pointers;  // [5 depth + 2, together]: to what products multiply
 
   // Of layer l, of each job.
@@ -89,12 +85,18 @@ struct Pass {
   template <class Block>
   GRADRACE_HD void begin(const Block& block, std::uint32_t i, const Real* of_w, Real* of_g) const {
     if (block.thread() == 0) w[i] = of_w, g[i] = of_g;
-    point(block, i, i, of_w, of_g);
-  }
-  /// There is no job i.
-  template <class Block>
-  GRADRACE_HD void fill_up(const Block& block, std::uint32_t i) const {
-    point(block, i, together, nobody, nobody + in_fours(network.parameters));
+    each(block, network.depth, [&](std::uint32_t l) {
+      const Layer& layer = network.layers[l];
+      to_weights(l)[i] = const_cast<Real*>(of_w) + layer.first;  // products only read them
+      to_gradients(l)[i] = of_g != nullptr ? of_g + layer.first : nullptr;
+      to_x(l)[i] = place(i, layer.x);
+      to_y(l)[i] = place(i, layer.y);
+      to_by_y(l)[i] = place(i, layer.by_y);
+      if (l > 0) return;
+      to_patches()[i] = patches + i * patches_stride;
+      to_maps()[i] = maps + i * maps_stride;
+    });
+    block.sync();
   }
 
  private:
@@ -103,23 +105,6 @@ struct Pass {
   }
   GRADRACE_HD Real* place(std::uint32_t job, std::uint32_t of_row) const {
     return work + job * work_stride + std::uint64_t{of_row} * n;
-  }
-
-  template <class Block>
-  GRADRACE_HD void point(const Block& block, std::uint32_t i, std::uint32_t job, const Real* of_w,
-                         Real* of_g) const {
-    each(block, network.depth, [&](std::uint32_t l) {
-      const Layer& layer = network.layers[l];
-      to_weights(l)[i] = const_cast<Real*>(of_w) + layer.first;  // products only read them
-      to_gradients(l)[i] = of_g != nullptr ? of_g + layer.first : nullptr;
-      to_x(l)[i] = place(job, layer.x);
-      to_y(l)[i] = place(job, layer.y);
-      to_by_y(l)[i] = place(job, layer.by_y);
-      if (l > 0) return;
-      to_patches()[i] = patches + job * patches_stride;
-      to_maps()[i] = maps + job * maps_stride;
-    });
-    block.sync();
   }
 };
 

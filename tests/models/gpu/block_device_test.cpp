@@ -191,8 +191,8 @@ const char* const in_place = R"({"kind": "mlp", "widths": [6], "activation": "ta
   "minibatch": 30, "dataset": {"kind": "synthetic", "rows": 300, "test_rows": 100}})";
 const char* const in_place_minibatch = R"({"kind": "mlp", "widths": [6], "activation": "tanh",
   "minibatch": 7, "dataset": {"kind": "synthetic", "rows": 300, "test_rows": 100}})";
-// Nor do they fit into the memory of a block of any GPU.
-const char* const in_waves_anywhere = R"({"kind": "mlp", "widths": [200], "minibatch": 30,
+// They fit into no GPU's block.
+const char* const too_large_anywhere = R"({"kind": "mlp", "widths": [200], "minibatch": 30,
   "dataset": {"kind": "synthetic", "features": 300, "rows": 300, "test_rows": 100}})";
 const char* const small_minibatch = R"({"kind": "softmax", "minibatch": 7, "l2": 0.01,
   "init_sd": 0.01, "dataset": {"kind": "synthetic", "rows": 300, "test_rows": 100}})";
@@ -345,15 +345,15 @@ TEST_CASE("blocks: the CPU in float32 conforms to float64") {
 TEST_CASE("blocks: gradients conform, with one thread") {
   check_gradients(emulated(1));
   check_gradients(emulated(1, true));
-  check_gradients(in_waves());
-  check_gradients(in_waves(true));
+  check_gradients(by_gradients());
+  check_gradients(by_gradients(true));
 }
 
 TEST_CASE("blocks: updates by every rule conform, with one thread") {
   check_updates(emulated(1));
   check_updates(emulated(1, true));
-  check_updates(in_waves());
-  check_updates(in_waves(true));
+  check_updates(by_gradients());
+  check_updates(by_gradients(true));
 }
 
 TEST_CASE("blocks: runs of every protocol conform, with one thread") {
@@ -363,9 +363,9 @@ TEST_CASE("blocks: runs of every protocol conform, with one thread") {
   check_runs(emulated(1), in_place, every_protocol(), plain, 1e-4);
   check_runs(emulated(1, true), in_place, every_protocol(), plain, 1e-11);
   check_runs(emulated(1, true), in_place, every_protocol(), carrying, 1e-9);
-  check_runs(in_waves(), in_place, every_protocol(), plain, 1e-4);
-  check_runs(in_waves(true), in_place, every_protocol(), plain, 1e-11);
-  check_runs(in_waves(true), in_place, every_protocol(), carrying, 1e-9);
+  check_runs(by_gradients(), in_place, every_protocol(), plain, 1e-4);
+  check_runs(by_gradients(true), in_place, every_protocol(), plain, 1e-11);
+  check_runs(by_gradients(true), in_place, every_protocol(), carrying, 1e-9);
   check_runs(emulated(1), small_cnn, every_protocol(), plain, 1e-4);
   check_runs(emulated(1, true), small_cnn, every_protocol(), everything, 1e-9);
 }
@@ -382,23 +382,23 @@ TEST_CASE("blocks: equal bits for any cohort and any segment limit") {
   check_equal_bits(emulated(1), in_place, every_protocol(), plain);
   check_equal_bits(emulated(1), in_place, every_protocol(), carrying);
   check_equal_bits(emulated(1), small_resnet, {some_protocols.back()}, everything);
-  check_equal_bits(in_waves(), in_place, every_protocol(), plain);
-  check_equal_bits(in_waves(), in_place, every_protocol(), carrying);
+  check_equal_bits(by_gradients(), in_place, every_protocol(), plain);
+  check_equal_bits(by_gradients(), in_place, every_protocol(), carrying);
   check_mixed_points(emulated(1), softmax, small_minibatch);
   check_mixed_points(emulated(1), in_place, in_place_minibatch);
   check_equal_bits(emulated(1), small_cnn, every_protocol(), plain);
-  check_mixed_points(in_waves(), in_place, in_place_minibatch);
+  check_mixed_points(by_gradients(), in_place, in_place_minibatch);
   check_mixed_points(emulated(1), small_cnn, cnn_minibatch);
 }
 
 TEST_CASE("blocks: gradients conform, with three threads") {
-  for (const Place& place : {emulated(3), in_waves(false, 3)})
+  for (const Place& place : {emulated(3), by_gradients(false, 3)})
     for (const Subject& subject : subjects()) check_gradient(place, subject, 0.3, 33);
 }
 
 TEST_CASE("blocks: equal bits for any number of threads") {
   check_threads(emulated(1), emulated(3));
-  check_threads(in_waves(), in_waves(false, 3));
+  check_threads(by_gradients(), by_gradients(false, 3));
 }
 
 TEST_CASE("blocks: a run that is lost is recorded up to the evaluation that shows it") {
@@ -449,26 +449,6 @@ TEST_CASE("blocks: threads draw the rows of a minibatch together") {
   }
 }
 
-TEST_CASE("blocks: products of matrix units are as far off as their fractions are short") {
-  const Subject large = wide_tanh();
-  const auto exact = large.exact();
-  const Vector w = some_point(exact->parameters(), 0.05);
-  const Vector wanted = gradient(*exact, w, {7, 0, 3, 2, 33});
-  const auto error = [&](Products products) {
-    const Place place = emulated(1, false, 0, products);
-    return distance(wanted, gradient_on(large, place, w, 3, 2, 33)) / norm(wanted);
-  };
-  const double tf32 = error(Products::tf32), bf16 = error(Products::bf16);
-  MESSAGE("tf32 ", tf32, ", bf16 ", bf16);
-  CHECK(error(Products::float32) < 1e-5);
-  CHECK(tf32 > 1e-4);  // half a unit of the last of 10 bits is 4.9e-4
-  CHECK(tf32 < 1e-3);
-  CHECK(bf16 > 1e-3);  // 3.9e-3
-  CHECK(bf16 < 1e-2);
-  CHECK_THROWS_WITH(large.on(emulated(1, false, 1 << 30, Products::tf32), w),
-                    doctest::Contains("too large for a block's memory; use float32"));
-}
-
 TEST_CASE("blocks: a model that only the CPU has is refused") {
   class OfTheCpu final : public Model<float> {
    public:
@@ -514,8 +494,8 @@ TEST_CASE("cuda: runs of every protocol conform") {
   check_runs(cuda(true), softmax, every_protocol(), everything, 1e-9);
   check_runs(cuda(), in_place, every_protocol(), plain, 1e-4);
   check_runs(cuda(true), in_place, every_protocol(), carrying, 1e-9);
-  check_runs(cuda(), in_waves_anywhere, every_protocol(), plain, 1e-4);
-  check_runs(cuda(true), in_waves_anywhere, every_protocol(), carrying, 1e-9);
+  check_runs(cuda(), too_large_anywhere, every_protocol(), plain, 1e-4);
+  check_runs(cuda(true), too_large_anywhere, every_protocol(), carrying, 1e-9);
   check_runs(cuda(), small_cnn, every_protocol(), plain, 1e-4);
   check_runs(cuda(true), small_cnn, every_protocol(), everything, 1e-9);
   check_runs(cuda(), small_resnet, some_protocols, plain, 1e-4);
@@ -528,8 +508,8 @@ TEST_CASE("cuda: equal bits for any cohort and any segment limit") {
   check_equal_bits(cuda(), softmax, every_protocol(), everything);
   check_equal_bits(cuda(), in_place, every_protocol(), plain);
   check_equal_bits(cuda(), in_place, every_protocol(), carrying);
-  check_equal_bits(cuda(), in_waves_anywhere, every_protocol(), plain);
-  check_equal_bits(cuda(), in_waves_anywhere, every_protocol(), carrying);
+  check_equal_bits(cuda(), too_large_anywhere, every_protocol(), plain);
+  check_equal_bits(cuda(), too_large_anywhere, every_protocol(), carrying);
   check_equal_bits(cuda(), small_cnn, every_protocol(), plain);
   check_equal_bits(cuda(), small_resnet, {some_protocols.back()}, everything);
   check_mixed_points(cuda(), softmax, small_minibatch);
