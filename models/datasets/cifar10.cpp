@@ -161,7 +161,7 @@ LoadDataset read(Fields& fields, DataShelf& shelf) {
   const std::string name = std::string("cifar10 ") + (config.grey ? "grey " : "") +
                            config.test_file +
                            (config.rows ? " " + std::to_string(*config.rows) : "") + " " +
-                           number_text(config.divisor) + " " + config.subtract;
+                           json_number(config.divisor) + " " + config.subtract;
   return read_dataset_folder(fields, shelf, name, "folder of the six files",
                              [config](const fs::path& folder) { return load(folder, config); });
 }

@@ -72,7 +72,7 @@ std::vector<double> classes_of(const LabelledRows& rows) {
                           std::to_string(most_classes) +
                           " classes are the most; targets are read with \"regression\": true");
   if (classes.size() < 2)
-    defect(rows.file, "has training rows of one label only, " + number_text(classes[0]));
+    defect(rows.file, "has training rows of one label only, " + json_number(classes[0]));
   return classes;
 }
 
@@ -89,7 +89,7 @@ Rows rows_of(LabelledRows from, const std::vector<double>& classes) {
     const auto found = std::lower_bound(classes.begin(), classes.end(), label);
     if (found == classes.end() || *found != label)
       throw std::runtime_error(from.file.string() + ":" + std::to_string(from.lines[i]) +
-                               ": label " + number_text(label) + " is none of the training rows");
+                               ": label " + json_number(label) + " is none of the training rows");
     rows.classes.push_back(static_cast<std::uint8_t>(found - classes.begin()));
   }
   return rows;

@@ -76,7 +76,7 @@ Dataset make(const Config& config) {
 }
 
 std::string name(const Config& config) {
-  std::string result = "synthetic-regression " + number_text(config.noise);
+  std::string result = "synthetic-regression " + json_number(config.noise);
   for (const std::uint64_t number :
        {config.seed, std::uint64_t{config.rows}, std::uint64_t{config.test_rows},
         std::uint64_t{config.features}})

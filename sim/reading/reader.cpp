@@ -47,7 +47,7 @@ bool within(double x, const Range& range) {
 
 /// ">= 1", "1 to 8 (cluster.learners)"
 std::string allowed_range(const Range& range, double x) {
-  std::string high = number_text(range.high);
+  std::string high = json_number(range.high);
   if (!range.high_name.empty()) high += " (" + std::string(range.high_name) + ")";
   const bool too_high = range.high_allowed ? !(x <= range.high) : !(x < range.high);
   const std::string text = range_text(range, high);
@@ -61,7 +61,7 @@ std::string joined(std::span<const std::string_view> names) {
 }
 
 /// A default as the resolved document shows it.
-ordered_json whole_if_possible(double value) { return ordered_json::parse(number_text(value)); }
+ordered_json whole_if_possible(double value) { return ordered_json::parse(json_number(value)); }
 
 }  // namespace
 

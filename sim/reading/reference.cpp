@@ -51,10 +51,10 @@ ordered_json number_schema(std::string_view type, Range range) {
   ordered_json schema = {{"type", type}};
   if (std::isfinite(range.low))
     schema[range.low_allowed ? "minimum" : "exclusiveMinimum"] =
-        ordered_json::parse(number_text(range.low));
+        ordered_json::parse(json_number(range.low));
   if (std::isfinite(range.high) && range.high_name.empty())
     schema[range.high_allowed ? "maximum" : "exclusiveMaximum"] =
-        ordered_json::parse(number_text(range.high));
+        ordered_json::parse(json_number(range.high));
   return schema;
 }
 
@@ -104,7 +104,7 @@ ordered_json field_schema(const FieldPage& field) {
 
 }  // namespace
 
-std::string number_text(double value) {
+std::string json_number(double value) {
   char text[40];
   const bool whole = value == std::floor(value) && std::abs(value) < 1e15;
   const auto end = whole ? std::to_chars(text, text + sizeof text, static_cast<std::int64_t>(value))
@@ -116,11 +116,11 @@ std::string range_text(const Range& range, std::string_view high) {
   const bool has_low = std::isfinite(range.low);
   const bool has_high =
       std::isfinite(range.high) && (range.high != largest_32_bit || !range.high_name.empty());
-  const std::string low_text = (range.low_allowed ? ">= " : "> ") + number_text(range.low);
-  const std::string high_number = high.empty() ? number_text(range.high) : std::string(high);
+  const std::string low_text = (range.low_allowed ? ">= " : "> ") + json_number(range.low);
+  const std::string high_number = high.empty() ? json_number(range.high) : std::string(high);
   const std::string high_text = (range.high_allowed ? "<= " : "< ") + high_number;
   if (has_low && has_high && range.low_allowed && range.high_allowed)
-    return number_text(range.low) + " to " + high_number;
+    return json_number(range.low) + " to " + high_number;
   if (has_low && has_high) return low_text + " and " + high_text;
   if (has_low) return low_text;
   return has_high ? high_text : "";
@@ -137,7 +137,7 @@ void Reference::real(std::string_view key, double& value, Need need, Range range
                      std::string_view meaning) {
   auto& page = add(key, Type::real, need, meaning);
   page.range = range;
-  if (need == Need::defaulted && std::isfinite(value)) page.default_value = number_text(value);
+  if (need == Need::defaulted && std::isfinite(value)) page.default_value = json_number(value);
 }
 
 void Reference::integer(std::string_view key, std::uint64_t& value, Need need, Range range,
@@ -177,7 +177,7 @@ void Reference::reals(std::string_view key, std::vector<double>& values, Need ne
   page.range = range;
   if (need != Need::defaulted) return;
   auto items = ordered_json::array();
-  for (const double value : values) items.push_back(ordered_json::parse(number_text(value)));
+  for (const double value : values) items.push_back(ordered_json::parse(json_number(value)));
   page.default_value = items.dump();
 }
 

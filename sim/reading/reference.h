@@ -64,7 +64,7 @@ class Reference : public Fields {
 };
 
 /// A number as JSON, whole ones without a fraction: "0", "0.1", "1e-05".
-std::string number_text(double value);
+std::string json_number(double value);
 
 /// "> 0", ">= 1", "1 to 8"; empty if anything is allowed.  `high`: what to write for the upper end,
 /// else the number.  The largest 32-bit number is no upper end: it only says how the value is kept.

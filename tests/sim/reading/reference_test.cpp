@@ -136,13 +136,13 @@ TEST_CASE("reference: the parameters of a kind fit a line") {
 }
 
 TEST_CASE("reference: numbers are written as JSON, whole ones without a fraction") {
-  CHECK(number_text(0) == "0");
-  CHECK(number_text(-3) == "-3");
-  CHECK(number_text(100000) == "100000");
-  CHECK(number_text(0.1) == "0.1");
-  CHECK(number_text(1e-5) == "1e-05");
-  CHECK(number_text(1e300) == "1e+300");
-  CHECK(ordered_json::parse(number_text(1.0 / 3)) == 1.0 / 3);
+  CHECK(json_number(0) == "0");
+  CHECK(json_number(-3) == "-3");
+  CHECK(json_number(100000) == "100000");
+  CHECK(json_number(0.1) == "0.1");
+  CHECK(json_number(1e-5) == "1e-05");
+  CHECK(json_number(1e300) == "1e+300");
+  CHECK(ordered_json::parse(json_number(1.0 / 3)) == 1.0 / 3);
 }
 
 TEST_CASE("reference: a range reads as a sentence would say it") {
