@@ -4,6 +4,7 @@
 
 #include "sim/cli/results/csv.h"
 #include "sim/cli/usage_error.h"
+#include "sim/reading/characters.h"
 
 namespace gradrace {
 
@@ -36,6 +37,20 @@ Words words_of(const Values& values, const std::string& name) {
   return values.count(name) != 0 ? values[name].as<Words>() : Words{};
 }
 
+/// A word that names a file or folder.
+static std::filesystem::path as_path(const std::string& where, const std::string& word) {
+  const std::string control = control_character(word);
+  if (control.empty()) return word;
+  throw UsageError(where + ": names a file or folder, and has " + control + ", got \"" + word +
+                   "\"");
+}
+
+std::filesystem::path path_of(std::string_view command, const Values& values,
+                              const std::string& name) {
+  if (values.count(name) == 0) return {};
+  return as_path(std::string(command) + ": --" + name, values[name].as<std::string>());
+}
+
 std::vector<std::filesystem::path> paths_of(std::string_view command, const Values& values,
                                             const std::string& name) {
   const Words words = words_of(values, name);
@@ -46,7 +61,9 @@ std::vector<std::filesystem::path> paths_of(std::string_view command, const Valu
                                         : "scenario file") +
                      "; see gradrace " + std::string(command) + " --help");
   }
-  return {words.begin(), words.end()};
+  std::vector<std::filesystem::path> paths;
+  for (const auto& word : words) paths.push_back(as_path(std::string(command), word));
+  return paths;
 }
 
 void add_change_options(Syntax& syntax) {
@@ -67,12 +84,12 @@ void add_scenario_options(Syntax& syntax) {
       ("timing-only", "leave the model out: times and staleness, no gradients");
 }
 
-static std::filesystem::path data_folder_of(const Values& values) {
+static std::filesystem::path data_folder_of(std::string_view command, const Values& values) {
   if (values.count("data") == 0) {
     const char* environment = std::getenv("GRADRACE_DATA");
-    return environment != nullptr ? environment : "";
+    return as_path("GRADRACE_DATA", environment != nullptr ? environment : "");
   }
-  const std::filesystem::path folder = values["data"].as<std::string>();
+  const std::filesystem::path folder = path_of(command, values, "data");
   if (!std::filesystem::is_directory(folder))
     throw UsageError("--data: there is no folder " + folder.string());
   return folder;
@@ -85,6 +102,7 @@ ScenarioChanges changes_of(std::string_view command, const Values& values) {
     if (equals == std::string::npos || equals == 0) {
       throw UsageError(std::string(command) + ": --set takes PATH=VALUE, got \"" + set + "\"");
     }
+    if (!is_utf8(set)) throw UsageError(std::string(command) + ": --set " + set + ": is not UTF-8");
     changes.sets.push_back({set.substr(0, equals), set.substr(equals + 1), "--set " + set});
   }
   for (const char* key : {"seed", "replicas", "device"}) {
@@ -95,7 +113,7 @@ ScenarioChanges changes_of(std::string_view command, const Values& values) {
   changes.quick = values.count("quick") != 0;
   if (values.count("timing-only") != 0)
     changes.sets.push_back({"timing_only", "true", "--timing-only"});
-  changes.data_folder = data_folder_of(values);
+  changes.data_folder = data_folder_of(command, values);
   return changes;
 }
 

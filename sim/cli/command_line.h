@@ -26,6 +26,10 @@ Values parse(std::string_view command, const Words& words, Syntax& syntax);
 /// What stands there; empty where it is not given.
 Words words_of(const Values& values, const std::string& name);
 
+/// A file or folder; empty where it is not given.
+std::filesystem::path path_of(std::string_view command, const Values& values,
+                              const std::string& name);
+
 /// At least one.
 std::vector<std::filesystem::path> paths_of(std::string_view command, const Values& values,
                                             const std::string& name);

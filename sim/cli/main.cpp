@@ -8,6 +8,7 @@
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/usage_error.h"
+#include "sim/reading/characters.h"
 #include "sim/reading/document.h"
 #include "sim/reading/edit_distance.h"
 
@@ -50,7 +51,7 @@ int run(const Words& words) {
   RunOptions options;
   options.files = paths_of("run", values, "file");
   options.changes = changes_of("run", values);
-  if (values.count("out") != 0) options.out = values["out"].as<std::string>();
+  options.out = path_of("run", values, "out");
   options.jobs = jobs_of("run", values);
   options.force = values.count("force") != 0;
   options.plot = values.count("plot") != 0;
@@ -67,7 +68,7 @@ int reproduce(const Words& words) {
       ("data", po::value<std::string>()->value_name("DIR"),                                       //
        "where data sets are looked for (else GRADRACE_DATA); figures that lack theirs are left "  //
        "out, and said so")                                                                        //
-      ("quick", "fewer replicas and shorter runs: minutes at the most")                           //
+      ("quick", "fewer replicas and shorter runs: at most minutes")                               //
       ("replicas", po::value<std::string>()->value_name("N"),                                     //
        "of every scenario that is run, in place of its own")                                      //
       ("device", po::value<std::string>()->value_name("D"),                                       //
@@ -80,7 +81,7 @@ int reproduce(const Words& words) {
   ReproduceOptions options;
   options.papers = words_of(values, "paper");
   options.changes = changes_of("reproduce", values);
-  if (values.count("out") != 0) options.out = values["out"].as<std::string>();
+  options.out = path_of("reproduce", values, "out");
   options.jobs = jobs_of("reproduce", values);
   options.force = values.count("force") != 0;
   options.quiet = values.count("quiet") != 0;
@@ -129,8 +130,8 @@ int search(const Words& words) {
   options.changes = changes_of("search", values);
   options.rule = search_rule_of(values);
   if (values.count("target") != 0) options.target = fraction_of("search", values, "target");
-  if (values.count("accuracies") != 0) options.accuracies = values["accuracies"].as<std::string>();
-  if (values.count("out") != 0) options.out = values["out"].as<std::string>();
+  options.accuracies = path_of("search", values, "accuracies");
+  options.out = path_of("search", values, "out");
   options.jobs = jobs_of("search", values);
   options.force = values.count("force") != 0;
   options.quiet = values.count("quiet") != 0;
@@ -156,7 +157,7 @@ int fit(const Words& words) {
   options.trace = traces.front();
   if (values.count("column") != 0) options.column = values["column"].as<std::string>();
   if (values.count("learner") != 0) options.learner = values["learner"].as<std::string>();
-  if (values.count("out") != 0) options.out = values["out"].as<std::string>();
+  options.out = path_of("fit", values, "out");
   options.force = values.count("force") != 0;
   options.plot = values.count("plot") != 0;
   return fit_command(options);
@@ -188,7 +189,7 @@ int list(const Words& words) {
   const auto values = parse("list", words, syntax);
   if (help_wanted("list", values, syntax)) return 0;
   const Words names = words_of(values, "name");
-  if (names.size() > 1) throw UsageError("list: takes one name at the most");
+  if (names.size() > 1) throw UsageError("list: takes at most one name");
   return list_command(names.empty() ? "" : names.front());
 }
 
@@ -366,13 +367,13 @@ int main(int argc, char** argv) {
     std::cerr << error.what() << '\n';
     return 2;
   } catch (const gradrace::UsageError& error) {
-    std::cerr << "gradrace: " << error.what() << '\n';
+    std::cerr << "gradrace: " << gradrace::printable(error.what()) << '\n';
     return 2;
   } catch (const std::bad_alloc&) {
     std::cerr << "gradrace: out of memory\n";
     return 1;
   } catch (const std::exception& error) {
-    std::cerr << "gradrace: " << error.what() << '\n';
+    std::cerr << "gradrace: " << gradrace::printable(error.what()) << '\n';
     return 1;
   }
 }

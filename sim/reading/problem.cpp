@@ -5,17 +5,19 @@
 #include <string_view>
 #include <tuple>
 
+#include "sim/reading/characters.h"
+
 namespace gradrace {
 
 std::string Problem::text() const {
-  std::string result = origin;
+  std::string result = printable(origin);
   if (line > 0) result += ":" + std::to_string(line) + ":" + std::to_string(column);
   result += ": error: ";
-  if (!path.empty()) result += path + ": ";
-  result += what;
+  if (!path.empty()) result += printable(path) + ": ";
+  result += printable(what);
   if (!meaning.empty()) result += "; it is: " + meaning;
-  if (!allowed.empty()) result += "\n    allowed: " + allowed;
-  if (!suggestion.empty()) result += "\n    did you mean \"" + suggestion + "\"?";
+  if (!allowed.empty()) result += "\n    allowed: " + printable(allowed);
+  if (!suggestion.empty()) result += "\n    did you mean \"" + printable(suggestion) + "\"?";
   return result;
 }
 

@@ -19,7 +19,7 @@ struct Problem {
   std::string suggestion;    // empty, or the nearest right name
 
   /// origin:line:column: error: path: what; it is: meaning, then a line each for `allowed` and
-  /// `did you mean "..."?`, both indented.
+  /// `did you mean "..."?`, both indented; printable().
   std::string text() const;
 };
 

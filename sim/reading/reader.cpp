@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/check.h"
+#include "sim/reading/characters.h"
 #include "sim/reading/edit_distance.h"
 #include "sim/reading/json_places.h"
 #include "sim/reading/reference.h"
@@ -262,6 +263,9 @@ void Reader::text(std::string_view key, std::string& value, Need need, std::stri
 
 void Reader::path(std::string_view key, Location& location, Need need, std::string_view meaning) {
   text(key, location.name, need, meaning);
+  const std::string control = control_character(location.name);
+  if (!control.empty())
+    return complain(key, "names a file or folder, and has " + control, "no control characters");
   location = state_->locator.find(location.name);
 }
 

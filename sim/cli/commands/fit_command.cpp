@@ -4,6 +4,7 @@
 #include "sim/cli/commands/fit_report.h"
 #include "sim/cli/results/output_folder.h"
 #include "sim/cli/usage_error.h"
+#include "sim/reading/characters.h"
 
 namespace gradrace {
 
@@ -39,7 +40,7 @@ int fit_command(const FitOptions& options) {
   folder.append("sample.csv", sample_csv(fit));
   folder.append("quantiles.csv", quantiles_csv(fit));
   folder.publish();
-  std::cout << fit_report(fit) << "results: " << (folder.path() / "").string() << '\n'
+  std::cout << fit_report(fit) << "results: " << printable((folder.path() / "").string()) << '\n'
             << std::flush;
   return options.plot ? plot_command({folder.path()}) : 0;
 }

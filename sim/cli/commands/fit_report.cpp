@@ -9,6 +9,7 @@
 #include "sim/cli/results/count_text.h"
 #include "sim/cli/results/csv.h"
 #include "sim/cli/results/table.h"
+#include "sim/reading/characters.h"
 
 namespace gradrace {
 
@@ -34,7 +35,8 @@ std::string on_one_line(const Json& value) {
 std::string pasted(const std::string& key, const Json& object) {
   std::string text;
   for (const auto& [name, value] : object.items()) {
-    text += std::string(text.empty() ? "" : ",") + "\n    \"" + name + "\": " + on_one_line(value);
+    text += std::string(text.empty() ? "" : ",") + "\n    \"" + name +
+            "\": " + printable(on_one_line(value));
   }
   return "  \"" + key + "\": {" + text + "\n  }\n";
 }
@@ -144,10 +146,11 @@ std::string verdict_text(const TraceFit& fit) {
 std::string heading(const TraceFit& fit) {
   const auto& [time, learner, time_why, learner_why] = fit.columns;
   const auto why = [](const std::string& text) { return text.empty() ? "" : " (" + text + ")"; };
-  return fit.trace.file.string() + ": " + count_text(fit.trace.size(), "time") + " of " +
-         count_text(fit.trace.series.size(), "learner") + "\n  times: column " + time +
+  return printable(fit.trace.file.string()) + ": " + count_text(fit.trace.size(), "time") + " of " +
+         count_text(fit.trace.series.size(), "learner") + "\n  times: column " + printable(time) +
          why(time_why) + "; learners: " +
-         (learner.empty() ? "no column, all times are one learner's" : "column " + learner) +
+         (learner.empty() ? "no column, all times are one learner's"
+                          : "column " + printable(learner)) +
          why(learner_why) + "\n  mean " + short_number(fit.structure.mean) +
          ", standard deviation " + short_number(fit.structure.variation, 3) + " of the mean\n";
 }

@@ -10,6 +10,7 @@
 #include "sim/cli/python.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/usage_error.h"
+#include "sim/reading/characters.h"
 #include "sim/reading/document.h"
 
 namespace gradrace {
@@ -242,8 +243,9 @@ int reproduce(Paper& paper, const ReproduceOptions& options) {
     if (experiment.fate == Fate::ran && !run(experiment, paper.out, options)) return 130;
     const bool is_failed = experiment.fate == Fate::failed;
     if (is_failed || experiment.fate == Fate::skipped) {
-      (is_failed ? std::cerr : std::cout) << (is_failed ? "failed: " : "skipped: ")
-                                          << experiment.name << ": " << experiment.reason << '\n';
+      (is_failed ? std::cerr : std::cout)
+          << (is_failed ? "failed: " : "skipped: ") << experiment.name << ": "
+          << printable(experiment.reason) << '\n';
     }
     failed |= is_failed;
   }

@@ -23,6 +23,7 @@
 #include "sim/cli/results/table.h"
 #include "sim/cli/usage_error.h"
 #include "sim/engine/run.h"
+#include "sim/reading/characters.h"
 #include "sim/reading/document.h"
 
 namespace gradrace {
@@ -221,9 +222,9 @@ bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptio
   if (!options.quiet) {
     std::cout << closing_table(scenario, theories, summaries, elapsed);
     if (!device.name.empty()) std::cout << device_text(device, elapsed) << '\n';
-    for (const auto& note : writer.notes()) std::cout << "note: " << note << '\n';
+    for (const auto& note : writer.notes()) std::cout << "note: " << printable(note) << '\n';
   }
-  std::cout << "results: " << (folder.path() / "").string() << '\n';
+  std::cout << "results: " << printable((folder.path() / "").string()) << '\n';
   return true;
 }
 

@@ -14,6 +14,7 @@
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/results/output_folder.h"
 #include "sim/cli/usage_error.h"
+#include "sim/reading/characters.h"
 
 namespace gradrace {
 
@@ -366,7 +367,7 @@ int search_command(const SearchOptions& options) {
     folder.publish();
     if (!options.report) return 0;
     if (!options.quiet) std::cout << search_report(search, scenario);
-    std::cout << "results: " << (folder.path() / "").string() << '\n' << std::flush;
+    std::cout << "results: " << printable((folder.path() / "").string()) << '\n' << std::flush;
   } catch (const Interrupted&) {
     std::cerr << "the same call goes on where it was\n";
     return 130;

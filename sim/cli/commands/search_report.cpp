@@ -264,8 +264,7 @@ std::string search_json(const Search& search, const Scenario& scenario) {
 
 std::string search_report(const Search& search, const Scenario& scenario) {
   const Point& point = scenario.first();
-  return "\n" + point.name + (point.title.empty() ? "" : ": " + point.title) + " (" +
-         count_text(search.settings.size(), "setting") +
+  return "\n" + named_title(point) + " (" + count_text(search.settings.size(), "setting") +
          (search.table.empty() ? " x " + count_text(search.rule.runs, "run")
                                : std::string(", runs of a table")) +
          ")\n\n" + table(search) + "\n" + findings(search) + cheaper_table(search);

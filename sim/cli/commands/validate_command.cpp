@@ -2,6 +2,7 @@
 
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/results/count_text.h"
+#include "sim/reading/characters.h"
 #include "sim/reading/document.h"
 
 namespace gradrace {
@@ -12,8 +13,9 @@ int validate_command(const std::vector<std::filesystem::path>& files,
   for (const auto& file : files) {
     try {
       const Scenario scenario = read_scenario(file, changes);
-      std::cout << file.string() << ": fine: " << count_text(scenario.points.size(), "point")
-                << " x " << count_text(scenario.first().replicas, "replica") << '\n';
+      std::cout << printable(file.string())
+                << ": fine: " << count_text(scenario.points.size(), "point") << " x "
+                << count_text(scenario.first().replicas, "replica") << '\n';
     } catch (const ScenarioError& error) {
       problems.insert(problems.end(), error.problems().begin(), error.problems().end());
     }

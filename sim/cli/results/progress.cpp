@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "sim/cli/results/count_text.h"
+#include "sim/reading/characters.h"
 
 namespace gradrace {
 
@@ -27,7 +28,7 @@ std::string duration(double seconds) {
 }  // namespace
 
 Progress::Progress(std::string name, std::size_t runs, bool quiet)
-    : name_(std::move(name)),
+    : name_(printable(name)),
       quiet_(quiet),
       terminal_(isatty(STDERR_FILENO) != 0),
       done_(runs, 0.0) {

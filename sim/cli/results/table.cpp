@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "sim/cli/results/count_text.h"
+#include "sim/reading/characters.h"
 
 namespace gradrace {
 
@@ -66,10 +67,13 @@ bool any(const std::vector<RunSummary>& summaries, double (*value)(const RunSumm
 
 }  // namespace
 
-std::string aligned(const std::vector<Row>& rows) {
+std::string aligned(std::vector<Row> rows) {
   std::vector<std::size_t> widths(rows.front().size());
-  for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  for (auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      row[i] = printable(row[i]);
+      widths[i] = std::max(widths[i], width(row[i]));
+    }
   }
   std::string text;
   for (const auto& row : rows) {
@@ -81,6 +85,10 @@ std::string aligned(const std::vector<Row>& rows) {
     text += line + '\n';
   }
   return text;
+}
+
+std::string named_title(const Point& point) {
+  return printable(point.name + (point.title.empty() ? "" : ": " + point.title));
 }
 
 std::string short_number(double value, int digits) {
@@ -135,8 +143,7 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
   std::snprintf(seconds, sizeof seconds, ", %.1f s)\n\n", elapsed);
   const std::string heading = " (" + count_text(scenario.points.size(), "point") + " x " +
                               count_text(replicas, "replica") + seconds;
-  return "\n" + first.name + (first.title.empty() ? "" : ": " + first.title) + heading +
-         aligned(rows) +
+  return "\n" + named_title(first) + heading + aligned(rows) +
          "\n  mean ± standard deviation over replicas; times in the unit of the runtime "
          "distribution\n";
 }

@@ -8,11 +8,14 @@
 
 namespace gradrace {
 
-/// Of so many digits at the most.
+/// Of at most so many digits.
 std::string short_number(double value, int digits = 4);
 
 /// Lines of cells, each column as wide as its widest cell.
-std::string aligned(const std::vector<std::vector<std::string>>& rows);
+std::string aligned(std::vector<std::vector<std::string>> rows);
+
+/// "name: title", or the name alone.
+std::string named_title(const Point& point);
 
 /// The table that a run ends with: a line for each point, mean and standard deviation over its
 /// replicas.

@@ -8,6 +8,7 @@
 #include "protocols/catalog.h"
 #include "sim/cli/scenario/sweep.h"
 #include "sim/cli/usage_error.h"
+#include "sim/reading/characters.h"
 #include "sim/reading/document.h"
 #include "sim/reading/json_places.h"
 #include "sim/reading/reader.h"
@@ -280,15 +281,24 @@ std::string device_text(const Point& point, const Json& resolved) {
       .dump();
 }
 
+/// What it is not to be; empty for a name that is fine.
+std::string folder_name_fault(const std::string& name) {
+  constexpr std::size_t longest = 200;  // bytes; file systems allow 255, and search puts more to it
+  if (name.empty() || name.find('/') != std::string::npos || name == "." || name == "..")
+    return "is no path";
+  if (!is_utf8(name)) return "is UTF-8";
+  const std::string control = control_character(name);
+  if (!control.empty()) return "has no control characters (" + control + ")";
+  return name.size() > longest ? "has at most " + std::to_string(longest) + " bytes" : "";
+}
+
 }  // namespace
 
 void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   fields.text("name", point.name, Need::defaulted,
               "names the output folder (default: the file's name)");
-  if (point.name.empty() || point.name.find('/') != std::string::npos || point.name == "." ||
-      point.name == "..") {
-    fields.complain("name", "names a folder, so it is no path, got \"" + point.name + "\"");
-  }
+  if (const std::string fault = folder_name_fault(point.name); !fault.empty())
+    fields.complain("name", "names a folder, so it " + fault + ", got \"" + point.name + "\"");
   fields.text("title", point.title, Need::defaulted, "the question asked; printed and drawn");
   fields.text("notes", point.notes, Need::defaulted, "free text");
   fields.integer("seed", point.seed, Need::defaulted, between(0, 9007199254740992.0),
