@@ -3,11 +3,13 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <list>
 #include <nlohmann/json.hpp>
 
 #include "models/datasets/dataset.h"
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/python.h"
+#include "sim/cli/results/folder_lock.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/characters.h"
@@ -278,8 +280,11 @@ int reproduce_command(const ReproduceOptions& options) {
   const std::string form = is_usual && options.changes.quick ? "-quick" : "";
   check_out(out);
   std::vector<Paper> papers;
+  std::list<FolderLock> locks;
   for (const auto& name : names) {
-    papers.push_back(planned(name, is_one && !is_usual ? out : out / (name + form), options));
+    const fs::path folder = is_one && !is_usual ? out : out / (name + form);
+    locks.emplace_back(folder);
+    papers.push_back(planned(name, folder, options));
   }
   int worst = 0;
   for (auto& paper : papers) {

@@ -358,9 +358,9 @@ int search_command(const SearchOptions& options) {
   if (!options.force && std::filesystem::exists(out / "manifest.json")) {
     throw UsageError(out.string() + ": holds results of runs; use --out DIR for another folder");
   }
+  OutputFolder folder(out, true);
   try {
     const Search search = search_for(scenario, options, runner);
-    OutputFolder folder(out, true);
     folder.append("search.csv", search_csv(search));
     if (!search.cheaper.empty()) folder.append("costs.csv", costs_csv(search));
     folder.append("search.json", search_json(search, scenario));

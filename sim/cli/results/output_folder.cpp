@@ -23,29 +23,31 @@ constexpr std::array result_files{manifest,        "runs.csv",     "curve.csv", 
 constexpr std::array plot_names{"error_time", "loss_time", "error_updates", "staleness",
                                 "timeline",   "fit",       "persistence"};
 
+/// Whether it does; UsageError if it may not.
+bool holds_result_files(const std::filesystem::path& folder, bool allowed) {
+  for (const auto* file : result_files) {
+    if (!std::filesystem::exists(folder / file)) continue;
+    if (allowed) return true;
+    throw UsageError(folder.string() + ": holds results already (" + file +
+                     "); use --force to overwrite them, or --out DIR for another folder");
+  }
+  return false;
+}
+
 }  // namespace
 
 OutputFolder::OutputFolder(std::filesystem::path folder, bool overwrite)
-    : folder_(std::move(folder)), aside_(folder_ / ".unfinished") {
-  for (const auto* file : result_files) {
-    if (!std::filesystem::exists(folder_ / file)) continue;
-    held_results_ = true;
-    if (!overwrite) {
-      throw UsageError(folder_.string() + ": holds results already (" + file +
-                       "); use --force to overwrite them, or --out DIR for another folder");
-    }
-  }
-  std::error_code error;
-  std::filesystem::remove_all(aside_, error);
-  std::filesystem::create_directories(aside_, error);
-  if (error) throw std::runtime_error(aside_.string() + ": cannot be made: " + error.message());
+    : folder_(std::move(folder)),
+      held_results_(holds_result_files(folder_, overwrite)),
+      lock_(folder_) {
+  // Another process may have ended before it was locked, or have been killed.
+  held_results_ = holds_result_files(folder_, overwrite);
+  remove_unfinished();
 }
 
 OutputFolder::~OutputFolder() {
   files_.clear();
-  std::error_code ignored;
-  std::filesystem::remove_all(aside_, ignored);
-  std::filesystem::remove(folder_, ignored);  // if nothing came into it
+  remove_unfinished();
 }
 
 void OutputFolder::append(const std::string& file, const std::string& text) {
@@ -78,7 +80,13 @@ void OutputFolder::publish() {
   if (files_.contains(manifest)) place(manifest);
 }
 
+void OutputFolder::remove_unfinished() {
+  std::error_code ignored;
+  for (const auto* file : result_files) std::filesystem::remove(aside_ / file, ignored);
+}
+
 void OutputFolder::remove_plots() {
+  if (std::filesystem::is_symlink(folder_ / "plots")) return;  // what it leads to is the user's
   for (const auto* name : plot_names) {
     for (const auto* ending : {".png", ".svg"}) {
       std::filesystem::remove(folder_ / "plots" / (std::string(name) + ending));

@@ -5,14 +5,17 @@
 #include <map>
 #include <string>
 
+#include "sim/cli/results/folder_lock.h"
+
 namespace gradrace {
 
-/// The files of one scenario's results.  They are written aside, in a hidden folder beside their
-/// places, and moved there by publish(): a file appears whole or not at all, and what was there
-/// stays until then.
+/// The files of one scenario's results, in a folder that is locked.  They are written aside, in a
+/// hidden folder beside their places, and moved there by publish(): a file appears whole or not at
+/// all, and what was there stays until then.
 class OutputFolder {
  public:
-  /// Throws UsageError when the folder holds results and `overwrite` is false.
+  /// Throws UsageError when the folder holds results and `overwrite` is false, or when another
+  /// process has it.
   OutputFolder(std::filesystem::path folder, bool overwrite);
   ~OutputFolder();
 
@@ -25,10 +28,13 @@ class OutputFolder {
   void publish();
 
  private:
+  void remove_unfinished();
   void remove_plots();
 
-  std::filesystem::path folder_, aside_;
-  bool held_results_ = false;
+  const std::filesystem::path folder_;
+  bool held_results_;
+  const FolderLock lock_;
+  const std::filesystem::path& aside_ = lock_.aside();
   std::map<std::string, std::ofstream> files_;
 };
 

@@ -1,0 +1,119 @@
+#include "sim/cli/results/folder_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include "sim/cli/usage_error.h"
+#include "sim/reading/characters.h"
+
+namespace gradrace {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* unfinished = ".unfinished";
+constexpr int tries = 100;  // of a folder that others make and remove
+
+[[noreturn]] void fail(const fs::path& path, int error) {
+  throw std::runtime_error(path.string() +
+                           ": cannot be made: " + std::generic_category().message(error));
+}
+
+/// Where no folder of that name is where a scenario's results go.
+void refuse_unfinished(const fs::path& folder) {
+  const fs::path last = folder.has_filename() ? folder.filename() : folder.parent_path().filename();
+  if (last == unfinished)
+    throw UsageError(folder.string() + ": is where unfinished results are; use another name");
+}
+
+/// Process, host, time and command.
+std::string own_word() {
+  std::array<char, 256> host{}, time{};
+  ::gethostname(host.data(), host.size() - 1);
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  std::strftime(time.data(), time.size(), "%F %T UTC", ::gmtime_r(&now, &utc));
+  std::string command;
+  std::ifstream words("/proc/self/cmdline");
+  for (std::string word; std::getline(words, word, '\0');) command += " " + word;
+  return "process " + std::to_string(::getpid()) + " on " + host.data() + " since " + time.data() +
+         ":" + command;
+}
+
+std::string holder(int descriptor) {
+  std::array<char, 1000> word{};
+  const auto length = ::pread(descriptor, word.data(), word.size(), 0);
+  return length > 0 ? std::string(word.data(), static_cast<std::size_t>(length)) : "not yet told";
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const fs::path& folder)
+    : folder_(folder), aside_(folder / unfinished), file_(aside_ / "lock") {
+  refuse_unfinished(folder);
+  for (int i = 0; !try_to_lock(); ++i) {
+    if (i == tries) fail(file_, ENOENT);
+  }
+  leave_word();
+}
+
+FolderLock::~FolderLock() {
+  std::error_code ignored;
+  fs::remove(file_, ignored);
+  ::close(descriptor_);
+  fs::remove(aside_, ignored);
+  if (made_) fs::remove(folder_, ignored);
+}
+
+bool FolderLock::try_to_lock() {
+  std::error_code error;
+  made_ |= fs::create_directories(folder_, error);
+  if (!error) fs::create_directory(aside_, error);
+  if (error == std::errc::no_such_file_or_directory) return false;
+  if (error) fail(aside_, error.value());
+  if (fs::is_symlink(aside_)) fail(aside_, EEXIST);
+  descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (descriptor_ < 0 && errno == ENOENT) return false;
+  if (descriptor_ < 0) fail(file_, errno);
+  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) {
+      const std::string other = holder(descriptor_);
+      ::close(descriptor_);
+      throw UsageError(folder_.string() + ": another call of gradrace writes there (" + other +
+                       "); wait for its end, or use --out DIR for another folder");
+    }
+    std::cerr << "gradrace: note: " << printable(folder_.string())
+              << ": this file system has no locks (" << std::generic_category().message(errno)
+              << "); see to it that no other call writes there\n";
+    return true;
+  }
+  struct stat locked {
+  }, there{};
+  if (::fstat(descriptor_, &locked) == 0 && ::stat(file_.c_str(), &there) == 0 &&
+      locked.st_ino == there.st_ino)
+    return true;
+  ::close(descriptor_);
+  return false;
+}
+
+void FolderLock::leave_word() const {
+  const std::string word = own_word();
+  // On a full disk the lock holds, and what is written next fails.
+  [[maybe_unused]] const bool left =
+      ::ftruncate(descriptor_, 0) == 0 && ::pwrite(descriptor_, word.data(), word.size(), 0) > 0;
+}
+
+}  // namespace gradrace
