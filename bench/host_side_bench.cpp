@@ -75,8 +75,8 @@ void BM_HostSide(benchmark::State& state, const char* protocol, Way way) {
           "stop": {"gradients": 8000}, "protocol": )" +
       std::string(protocol) + (way == by_gradients ? R"(, "optimiser": {"clip": 1}})" : "}"));
   const Race race = point.race();
-  const auto device = make_block_device(point.model->make_float32({}),
-                                        NoBlocks(way == in_place ? 200 << 10 : 0), {});
+  const auto device =
+      make_block_device(point.model->make_float32(), NoBlocks(way == in_place ? 200 << 10 : 0), {});
   for (auto _ : state) {
     std::vector<Run> cohort;
     for (std::uint32_t r = 0; r < runs; ++r) cohort.emplace_back(race, r, true, nullptr);

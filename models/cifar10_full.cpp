@@ -15,8 +15,8 @@ namespace {
 template <class Real>
 class Cifar10Full final : public Supervised<Real> {
  public:
-  Cifar10Full(const SupervisedConfig& config, const EvaluatedRows& rows)
-      : Supervised<Real>(config, cross_entropy<Real>(), rows, block_rows),
+  explicit Cifar10Full(const SupervisedConfig& config)
+      : Supervised<Real>(config, cross_entropy<Real>(), block_rows),
         first_(this->images("cnn"), {.outputs = 32, .kernel = 5, .padding = 2}, 0),
         first_pooling_(Pool::greatest, first_.output()),
         first_normalisation_(first_pooling_.output()),
@@ -106,14 +106,11 @@ class Cifar10Full final : public Supervised<Real> {
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_cifar10_full(const SupervisedConfig& config,
-                                               const EvaluatedRows& rows) {
-  return std::make_unique<Cifar10Full<Real>>(config, rows);
+std::unique_ptr<Model<Real>> make_cifar10_full(const SupervisedConfig& config) {
+  return std::make_unique<Cifar10Full<Real>>(config);
 }
 
-template std::unique_ptr<Model<float>> make_cifar10_full(const SupervisedConfig&,
-                                                         const EvaluatedRows&);
-template std::unique_ptr<Model<double>> make_cifar10_full(const SupervisedConfig&,
-                                                          const EvaluatedRows&);
+template std::unique_ptr<Model<float>> make_cifar10_full(const SupervisedConfig&);
+template std::unique_ptr<Model<double>> make_cifar10_full(const SupervisedConfig&);
 
 }  // namespace gradrace

@@ -11,7 +11,6 @@ namespace gradrace {
 /// Caffe's "CIFAR10 full", the net `cifar10-full` of the model cnn; see the page in cnn.cpp.
 /// Parameters as those of the other net.
 template <class Real>
-std::unique_ptr<Model<Real>> make_cifar10_full(const SupervisedConfig& config,
-                                               const EvaluatedRows& rows);
+std::unique_ptr<Model<Real>> make_cifar10_full(const SupervisedConfig& config);
 
 }  // namespace gradrace

@@ -37,8 +37,8 @@ constexpr Page page{
 template <class Real>
 class Cnn final : public Supervised<Real> {
  public:
-  Cnn(const CnnConfig& config, const EvaluatedRows& rows)
-      : Supervised<Real>(config, cross_entropy<Real>(), rows, block_rows),
+  explicit Cnn(const CnnConfig& config)
+      : Supervised<Real>(config, cross_entropy<Real>(), block_rows),
         f_(activation_named(config.activation)),
         convolutions_(convolutions(config, this->images("cnn"))),
         maps_(convolutions_.size()),
@@ -138,13 +138,13 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_cnn(const CnnConfig& config, const EvaluatedRows& rows) {
-  if (config.net == "cifar10-full") return make_cifar10_full<Real>(config, rows);
-  return std::make_unique<Cnn<Real>>(config, rows);
+std::unique_ptr<Model<Real>> make_cnn(const CnnConfig& config) {
+  if (config.net == "cifar10-full") return make_cifar10_full<Real>(config);
+  return std::make_unique<Cnn<Real>>(config);
 }
 
-template std::unique_ptr<Model<float>> make_cnn(const CnnConfig&, const EvaluatedRows&);
-template std::unique_ptr<Model<double>> make_cnn(const CnnConfig&, const EvaluatedRows&);
+template std::unique_ptr<Model<float>> make_cnn(const CnnConfig&);
+template std::unique_ptr<Model<double>> make_cnn(const CnnConfig&);
 
 extern const ModelEntry cnn_entry{page, read};
 

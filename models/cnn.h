@@ -21,6 +21,6 @@ struct CnnConfig : SupervisedConfig {
 };
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_cnn(const CnnConfig& config, const EvaluatedRows& rows);
+std::unique_ptr<Model<Real>> make_cnn(const CnnConfig& config);
 
 }  // namespace gradrace

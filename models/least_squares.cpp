@@ -26,15 +26,12 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_least_squares(const LeastSquaresConfig& config,
-                                                const EvaluatedRows& rows) {
-  return make_linear(config, half_square<Real>(), 0, rows);
+std::unique_ptr<Model<Real>> make_least_squares(const LeastSquaresConfig& config) {
+  return make_linear(config, half_square<Real>(), 0);
 }
 
-template std::unique_ptr<Model<float>> make_least_squares(const LeastSquaresConfig&,
-                                                          const EvaluatedRows&);
-template std::unique_ptr<Model<double>> make_least_squares(const LeastSquaresConfig&,
-                                                           const EvaluatedRows&);
+template std::unique_ptr<Model<float>> make_least_squares(const LeastSquaresConfig&);
+template std::unique_ptr<Model<double>> make_least_squares(const LeastSquaresConfig&);
 
 extern const ModelEntry least_squares_entry{page, read};
 

@@ -13,7 +13,6 @@ struct LeastSquaresConfig : SupervisedConfig {
 };
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_least_squares(const LeastSquaresConfig& config,
-                                                const EvaluatedRows& rows);
+std::unique_ptr<Model<Real>> make_least_squares(const LeastSquaresConfig& config);
 
 }  // namespace gradrace

@@ -13,9 +13,8 @@ namespace {
 template <class Real>
 class Linear final : public Supervised<Real> {
  public:
-  Linear(const SupervisedConfig& config, std::unique_ptr<Loss<Real>> loss, double init_sd,
-         const EvaluatedRows& rows)
-      : Supervised<Real>(config, std::move(loss), rows),
+  Linear(const SupervisedConfig& config, std::unique_ptr<Loss<Real>> loss, double init_sd)
+      : Supervised<Real>(config, std::move(loss)),
         layer_{this->data().features, this->outputs()},
         init_sd_(init_sd) {}
 
@@ -51,16 +50,13 @@ class Linear final : public Supervised<Real> {
 
 template <class Real>
 std::unique_ptr<Model<Real>> make_linear(const SupervisedConfig& config,
-                                         std::unique_ptr<Loss<Real>> loss, double init_sd,
-                                         const EvaluatedRows& rows) {
-  return std::make_unique<Linear<Real>>(config, std::move(loss), init_sd, rows);
+                                         std::unique_ptr<Loss<Real>> loss, double init_sd) {
+  return std::make_unique<Linear<Real>>(config, std::move(loss), init_sd);
 }
 
 template std::unique_ptr<Model<float>> make_linear(const SupervisedConfig&,
-                                                   std::unique_ptr<Loss<float>>, double,
-                                                   const EvaluatedRows&);
+                                                   std::unique_ptr<Loss<float>>, double);
 template std::unique_ptr<Model<double>> make_linear(const SupervisedConfig&,
-                                                    std::unique_ptr<Loss<double>>, double,
-                                                    const EvaluatedRows&);
+                                                    std::unique_ptr<Loss<double>>, double);
 
 }  // namespace gradrace

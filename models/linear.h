@@ -12,7 +12,6 @@ namespace gradrace {
 /// as N(0, init_sd^2), one after the other from the stream initial_weights.
 template <class Real>
 std::unique_ptr<Model<Real>> make_linear(const SupervisedConfig& config,
-                                         std::unique_ptr<Loss<Real>> loss, double init_sd,
-                                         const EvaluatedRows& rows);
+                                         std::unique_ptr<Loss<Real>> loss, double init_sd);
 
 }  // namespace gradrace

@@ -25,13 +25,12 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_logistic(const LogisticConfig& config,
-                                           const EvaluatedRows& rows) {
-  return make_linear(config, logistic_loss<Real>(), 0, rows);
+std::unique_ptr<Model<Real>> make_logistic(const LogisticConfig& config) {
+  return make_linear(config, logistic_loss<Real>(), 0);
 }
 
-template std::unique_ptr<Model<float>> make_logistic(const LogisticConfig&, const EvaluatedRows&);
-template std::unique_ptr<Model<double>> make_logistic(const LogisticConfig&, const EvaluatedRows&);
+template std::unique_ptr<Model<float>> make_logistic(const LogisticConfig&);
+template std::unique_ptr<Model<double>> make_logistic(const LogisticConfig&);
 
 extern const ModelEntry logistic_entry{page, read};
 

@@ -11,6 +11,6 @@ namespace gradrace {
 struct LogisticConfig : SupervisedConfig {};
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_logistic(const LogisticConfig& config, const EvaluatedRows& rows);
+std::unique_ptr<Model<Real>> make_logistic(const LogisticConfig& config);
 
 }  // namespace gradrace

@@ -24,8 +24,8 @@ constexpr Page page{
 template <class Real>
 class Mlp final : public Supervised<Real> {
  public:
-  Mlp(const MlpConfig& config, const EvaluatedRows& rows)
-      : Supervised<Real>(config, cross_entropy<Real>(), rows),
+  explicit Mlp(const MlpConfig& config)
+      : Supervised<Real>(config, cross_entropy<Real>()),
         network_(this->data().features, config.widths, this->outputs(),
                  activation_named(config.activation)) {}
 
@@ -68,12 +68,12 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_mlp(const MlpConfig& config, const EvaluatedRows& rows) {
-  return std::make_unique<Mlp<Real>>(config, rows);
+std::unique_ptr<Model<Real>> make_mlp(const MlpConfig& config) {
+  return std::make_unique<Mlp<Real>>(config);
 }
 
-template std::unique_ptr<Model<float>> make_mlp(const MlpConfig&, const EvaluatedRows&);
-template std::unique_ptr<Model<double>> make_mlp(const MlpConfig&, const EvaluatedRows&);
+template std::unique_ptr<Model<float>> make_mlp(const MlpConfig&);
+template std::unique_ptr<Model<double>> make_mlp(const MlpConfig&);
 
 extern const ModelEntry mlp_entry{page, read};
 

@@ -18,6 +18,6 @@ struct MlpConfig : SupervisedConfig {
 };
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_mlp(const MlpConfig& config, const EvaluatedRows& rows);
+std::unique_ptr<Model<Real>> make_mlp(const MlpConfig& config);
 
 }  // namespace gradrace

@@ -11,6 +11,7 @@ namespace gradrace {
 template <class Real>
 static std::unique_ptr<Device> make_chosen(std::unique_ptr<Model<Real>> model,
                                            const DeviceOptions& options) {
+  model->look_at(options.rows);
   if (options.device == "cuda") return make_cuda_device(std::move(model), options);
   return make_cpu_device(std::move(model));
 }
@@ -18,8 +19,8 @@ static std::unique_ptr<Device> make_chosen(std::unique_ptr<Model<Real>> model,
 std::unique_ptr<Device> ModelSpec::make_device(const DeviceOptions& options) const {
   if (options.device == "cuda" && !no_cuda_device().empty())
     throw std::runtime_error("cuda: " + no_cuda_device() + "; use --device cpu");
-  if (precision() == "float64") return make_chosen(make_float64(options.rows), options);
-  return make_chosen(make_float32(options.rows), options);
+  if (precision() == "float64") return make_chosen(make_float64(), options);
+  return make_chosen(make_float32(), options);
 }
 
 }  // namespace gradrace

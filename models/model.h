@@ -17,6 +17,11 @@
 
 namespace gradrace {
 
+/// Rows used by an evaluation: the first so many of a fixed shuffle; all if unset.
+struct EvaluatedRows {
+  std::optional<std::uint64_t> train = {}, test = {};
+};
+
 /// The definition of a model's numbers, on the CPU, for Real = float or double.
 ///
 /// One instance belongs to one thread and keeps its scratch memory.  What a call gives depends on
@@ -39,16 +44,14 @@ class Model {
   /// at the places of the statistics, those of the minibatch.
   virtual void gradient(std::span<const Real> w, const MinibatchName& name, std::span<Real> g) = 0;
 
+  /// Evaluations use those rows from now on; a new model's use all.
+  virtual void look_at(const EvaluatedRows&) {}
+
   /// Loss and errors at each of the values [d].
   virtual void evaluate(std::span<const Real* const> values, std::span<Evaluation> results) = 0;
 
   /// The same numbers, for a device that computes them in its own way.
   virtual Blueprint blueprint() const { return NoBlueprint{}; }
-};
-
-/// How many rows an evaluation looks at, the first of a fixed shuffle; all where it does not say.
-struct EvaluatedRows {
-  std::optional<std::uint64_t> train = {}, test = {};
 };
 
 /// What is left of float32 numbers when a GPU's matrix units multiply them: bits of the fraction.
@@ -88,8 +91,8 @@ class ModelSpec {
   virtual const QuadraticConfig* quadratic() const { return nullptr; }
 
   /// Its definition on the CPU.  Reads the data.
-  virtual std::unique_ptr<Model<float>> make_float32(const EvaluatedRows& rows) const = 0;
-  virtual std::unique_ptr<Model<double>> make_float64(const EvaluatedRows& rows) const = 0;
+  virtual std::unique_ptr<Model<float>> make_float32() const = 0;
+  virtual std::unique_ptr<Model<double>> make_float64() const = 0;
   /// float32, float64, tf32 or bf16.
   virtual const std::string& precision() const = 0;
 

@@ -93,10 +93,10 @@ class QuadraticSpec final : public ModelSpec {
 
   const QuadraticConfig* quadratic() const override { return &config_; }
 
-  std::unique_ptr<Model<float>> make_float32(const EvaluatedRows&) const override {
+  std::unique_ptr<Model<float>> make_float32() const override {
     return make_quadratic<float>(config_);
   }
-  std::unique_ptr<Model<double>> make_float64(const EvaluatedRows&) const override {
+  std::unique_ptr<Model<double>> make_float64() const override {
     return make_quadratic<double>(config_);
   }
   const std::string& precision() const override { return config_.precision; }

@@ -169,8 +169,8 @@ class Block {
 template <class Real>
 class Resnet final : public Supervised<Real> {
  public:
-  Resnet(const ResnetConfig& config, const EvaluatedRows& rows)
-      : Supervised<Real>(config, cross_entropy<Real>(), rows, block_rows),
+  explicit Resnet(const ResnetConfig& config)
+      : Supervised<Real>(config, cross_entropy<Real>(), block_rows),
         decay_(config.statistics_decay),
         first_(this->images("resnet"), config.width, 1, 0, 0) {
     const Normalised<Real>* last = &first_;
@@ -304,12 +304,12 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_resnet(const ResnetConfig& config, const EvaluatedRows& rows) {
-  return std::make_unique<Resnet<Real>>(config, rows);
+std::unique_ptr<Model<Real>> make_resnet(const ResnetConfig& config) {
+  return std::make_unique<Resnet<Real>>(config);
 }
 
-template std::unique_ptr<Model<float>> make_resnet(const ResnetConfig&, const EvaluatedRows&);
-template std::unique_ptr<Model<double>> make_resnet(const ResnetConfig&, const EvaluatedRows&);
+template std::unique_ptr<Model<float>> make_resnet(const ResnetConfig&);
+template std::unique_ptr<Model<double>> make_resnet(const ResnetConfig&);
 
 extern const ModelEntry resnet_entry{page, read};
 

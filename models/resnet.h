@@ -18,6 +18,6 @@ struct ResnetConfig : SupervisedConfig {
 };
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_resnet(const ResnetConfig& config, const EvaluatedRows& rows);
+std::unique_ptr<Model<Real>> make_resnet(const ResnetConfig& config);
 
 }  // namespace gradrace

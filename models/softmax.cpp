@@ -28,12 +28,12 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Model<Real>> make_softmax(const SoftmaxConfig& config, const EvaluatedRows& rows) {
-  return make_linear(config, cross_entropy<Real>(), config.init_sd, rows);
+std::unique_ptr<Model<Real>> make_softmax(const SoftmaxConfig& config) {
+  return make_linear(config, cross_entropy<Real>(), config.init_sd);
 }
 
-template std::unique_ptr<Model<float>> make_softmax(const SoftmaxConfig&, const EvaluatedRows&);
-template std::unique_ptr<Model<double>> make_softmax(const SoftmaxConfig&, const EvaluatedRows&);
+template std::unique_ptr<Model<float>> make_softmax(const SoftmaxConfig&);
+template std::unique_ptr<Model<double>> make_softmax(const SoftmaxConfig&);
 
 extern const ModelEntry softmax_entry{page, read};
 

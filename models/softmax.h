@@ -16,6 +16,6 @@ struct SoftmaxConfig : SupervisedConfig {
 
 /// Reads the data.
 template <class Real>
-std::unique_ptr<Model<Real>> make_softmax(const SoftmaxConfig& config, const EvaluatedRows& rows);
+std::unique_ptr<Model<Real>> make_softmax(const SoftmaxConfig& config);
 
 }  // namespace gradrace

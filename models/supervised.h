@@ -32,7 +32,7 @@ void visit_images(Fields& fields, SupervisedConfig& config);
 
 /// Makes the model; reads the data.
 template <class Real, class Config>
-using MakeModel = std::unique_ptr<Model<Real>> (*)(const Config& config, const EvaluatedRows& rows);
+using MakeModel = std::unique_ptr<Model<Real>> (*)(const Config& config);
 
 /// The specification of a model of a data set; Config is a SupervisedConfig with more keys.
 template <class Config>
@@ -47,12 +47,8 @@ class SupervisedSpec final : public ModelSpec {
   bool has_test_error() const override { return Config::classifies; }
   std::string data_hash() const override { return config_.dataset()->hash; }
 
-  std::unique_ptr<Model<float>> make_float32(const EvaluatedRows& rows) const override {
-    return make_float32_(config_, rows);
-  }
-  std::unique_ptr<Model<double>> make_float64(const EvaluatedRows& rows) const override {
-    return make_float64_(config_, rows);
-  }
+  std::unique_ptr<Model<float>> make_float32() const override { return make_float32_(config_); }
+  std::unique_ptr<Model<double>> make_float64() const override { return make_float64_(config_); }
   const std::string& precision() const override { return config_.precision; }
 
  private:

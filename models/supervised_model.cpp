@@ -48,16 +48,21 @@ ConstVector<Real> weights(const Dense& layer, const Real* w) {
 
 template <class Real>
 Supervised<Real>::Supervised(const SupervisedConfig& config, std::unique_ptr<Loss<Real>> loss,
-                             const EvaluatedRows& rows, std::size_t block_rows)
+                             std::size_t block_rows)
     : data_(config.dataset()),
       loss_(std::move(loss)),
       sampling_(config.sampling == "epoch" ? Sampling::epoch : Sampling::iid),
       augment_(config.augment),
       l2_(config.l2),
-      block_rows_(block_rows),
-      train_rows_(first_rows(data_->train.count, rows.train, Purpose::train_rows)),
-      test_rows_(first_rows(data_->test.count, rows.test, Purpose::test_rows)) {
+      block_rows_(block_rows) {
   fix_blocking();
+  look_at({});
+}
+
+template <class Real>
+void Supervised<Real>::look_at(const EvaluatedRows& rows) {
+  train_rows_ = first_rows(data_->train.count, rows.train, Purpose::train_rows);
+  test_rows_ = first_rows(data_->test.count, rows.test, Purpose::test_rows);
 }
 
 template <class Real>

@@ -28,10 +28,11 @@ class Supervised : public Model<Real> {
   /// block_rows: rows of one product in an evaluation; what is computed of them stays in the L2
   /// cache while every value is tried.
   Supervised(const SupervisedConfig& config, std::unique_ptr<Loss<Real>> loss,
-             const EvaluatedRows& rows, std::size_t block_rows = 256);
+             std::size_t block_rows = 256);
 
   std::size_t parameters() const final { return layers().back().end() + this->statistics().count; }
   void gradient(std::span<const Real> w, const MinibatchName& name, std::span<Real> g) final;
+  void look_at(const EvaluatedRows& rows) final;
   void evaluate(std::span<const Real* const> values, std::span<Evaluation> results) final;
   Blueprint blueprint() const final;
 

@@ -35,8 +35,8 @@ Subject subject(std::string name, const std::string& data, Config config,
     return all;
   };
   return {std::move(name),
-          [=](std::uint32_t rows, double l2) { return make_float64(with(rows, l2), {}); },
-          [=](std::uint32_t rows, double l2) { return make_float32(with(rows, l2), {}); }};
+          [=](std::uint32_t rows, double l2) { return make_float64(with(rows, l2)); },
+          [=](std::uint32_t rows, double l2) { return make_float32(with(rows, l2)); }};
 }
 
 /// No size is a multiple of a block.

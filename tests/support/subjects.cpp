@@ -47,8 +47,12 @@ Subject subject(std::string name, std::shared_ptr<const Dataset> data, Config co
   config.dataset = [data] { return data; };
   config.sampling = sampling;
   config.l2 = l2;
-  return {std::move(name), [=] { return make_float32(config, {.train = 31, .test = 23}); },
-          [=] { return make_float64(config, {.train = 31, .test = 23}); }};
+  const auto of_some_rows = [](auto model) {
+    model->look_at({.train = 31, .test = 23});
+    return model;
+  };
+  return {std::move(name), [=] { return of_some_rows(make_float32(config)); },
+          [=] { return of_some_rows(make_float64(config)); }};
 }
 
 /// The data set as bytes, with every seventh row all zero.

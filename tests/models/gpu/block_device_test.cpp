@@ -203,8 +203,8 @@ const char* const carrying = R"("learning_rate": {"kind": "constant", "eta": 0.0
   "optimiser": {"momentum": 0.9, "nesterov": true, "ema": 0.9, "rmsprop": {}})";
 
 std::unique_ptr<Device> device_on(const Place& place, const ModelSpec& model) {
-  if (place.float64) return place.make_float64(model.make_float64({}));
-  return place.make_float32(model.make_float32({}));
+  if (place.float64) return place.make_float64(model.make_float64());
+  return place.make_float32(model.make_float32());
 }
 
 std::vector<RunRecord> records_of(std::vector<Run> runs, Device& device) {
