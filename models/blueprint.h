@@ -16,7 +16,7 @@ namespace gradrace {
 struct NetworkBlueprint {
   std::uint32_t parameters;
   std::vector<kernels::Layer> layers;  // but for their places in the work memory
-  kernels::LossKind loss;
+  LossKind loss;
   Sampling sampling;
   double l2;
   bool augments;  // the images of a minibatch

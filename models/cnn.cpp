@@ -1,13 +1,12 @@
 #include "models/cnn.h"
 
 #include <string_view>
-#include <utility>
 
-#include "models/cifar10_full.h"
 #include "models/layers/convolution.h"
-#include "models/layers/dense_layers.h"
-#include "models/supervised_model.h"
-#include "sim/random.h"
+#include "models/layers/dense.h"
+#include "models/layers/padded_convolution.h"
+#include "models/layers/pooling.h"
+#include "models/layers/response_normalisation.h"
 
 namespace gradrace {
 namespace {
@@ -34,80 +33,36 @@ constexpr Page page{
     R"({"kind": "cnn", "dataset": {"kind": "synthetic", "features": 144, "height": 12, "width": 12},
         "channels": [4, 8], "kernel": 3, "dense": [32]})"};
 
-template <class Real>
-class Cnn final : public Supervised<Real> {
- public:
-  explicit Cnn(const CnnConfig& config)
-      : Supervised<Real>(config, cross_entropy<Real>(), block_rows),
-        f_(activation_named(config.activation)),
-        convolutions_(convolutions(config, this->images("cnn"))),
-        maps_(convolutions_.size()),
-        by_maps_(convolutions_.size()),
-        network_(convolutions_.back().output().numbers(), config.dense, this->outputs(), f_,
-                 convolutions_.back().layer().end()) {
-    for (const auto& convolution : convolutions_) layers_.push_back(convolution.layer());
-    layers_.insert(layers_.end(), network_.layers().begin(), network_.layers().end());
+NetworkSpec lenet(const CnnConfig& config, const ImageShape& images, std::size_t outputs) {
+  NetworkSpec network(images);
+  const Activation f = activation_named(config.activation);
+  const std::size_t area = std::size_t{config.kernel} * config.kernel;
+  for (const std::uint64_t channels : config.channels) {
+    const double sd = initial_sd(f, network.output().channels * area, channels * area);
+    network.add(convolution(network.output(), channels, config.kernel, sd), f);
   }
+  add_dense_layers(network, config.dense, f, outputs);
+  return network;
+}
 
-  void initialise(std::uint64_t seed, std::uint32_t replica, std::span<Real> w) override {
-    Stream words = stream({seed, replica, Purpose::initial_weights, 0, 0});
-    for (const auto& convolution : convolutions_) {
-      const Dense& layer = convolution.layer();
-      layer.initialise(initial_sd(f_, layer.inputs, convolution.fan_out()), words, w.data());
-    }
-    network_.initialise(words, w.data());
-  }
-
- private:
-  static constexpr std::size_t block_rows = 32;
-
-  static std::vector<Convolution<Real>> convolutions(const CnnConfig& config, ImageShape images) {
-    std::vector<Convolution<Real>> result;
-    for (const std::uint64_t channels : config.channels) {
-      const std::size_t first = result.empty() ? 0 : result.back().layer().end();
-      result.emplace_back(images, channels, config.kernel, first);
-      images = result.back().output();
-    }
-    return result;
-  }
-
-  std::span<const Dense> layers() const override { return layers_; }
-
-  std::vector<kernels::Layer> kernel_layers() const override {
-    std::vector<kernels::Layer> layers;
-    for (const auto& convolution : convolutions_)
-      layers.push_back(convolution.kernel_layer(kernel_function(f_)));
-    network_.add_kernel_layers(layers);
-    return layers;
-  }
-
-  void forward(const Real* w, const Batch<Real>& batch, Units<Real>& scores) override {
-    images_ = batch.x;
-    for (std::size_t l = 0; l < convolutions_.size(); ++l) {
-      convolutions_[l].forward(w, before(l), maps_[l]);
-      activate(f_, maps_[l]);
-    }
-    network_.forward(w, maps_.back(), scores);
-  }
-
-  void backward(const Real* w, const Batch<Real>&, const Units<Real>& by_scores, Real* g) override {
-    network_.backward(w, maps_.back(), by_scores, g, &by_maps_.back());
-    for (std::size_t l = convolutions_.size(); l-- > 0;) {
-      times_slope(f_, maps_[l], by_maps_[l]);
-      convolutions_[l].backward(w, before(l), by_maps_[l], g, l > 0 ? &by_maps_[l - 1] : nullptr);
-    }
-  }
-
-  /// What convolution l looks at.
-  const Units<Real>& before(std::size_t l) const { return l == 0 ? images_ : maps_[l - 1]; }
-
-  Activation f_;
-  std::vector<Convolution<Real>> convolutions_;
-  Units<Real> images_;                       // [n, features]
-  std::vector<Units<Real>> maps_, by_maps_;  // after each convolution
-  DenseLayers<Real> network_;
-  std::vector<Dense> layers_;
-};
+NetworkSpec cifar10_full(const ImageShape& images, std::size_t outputs) {
+  NetworkSpec network(images);
+  const auto convolve = [&](std::size_t channels, double sd, Activation f) {
+    network.add(
+        padded_convolution(network.output(), {.outputs = channels, .kernel = 5, .padding = 2}, sd),
+        f);
+  };
+  convolve(32, 1e-4, Activation::identity);
+  network.add(greatest_pooling(network.output()), Activation::relu);
+  network.add(response_normalisation(network.output()));
+  convolve(32, 1e-2, Activation::relu);
+  network.add(mean_pooling(network.output()));
+  network.add(response_normalisation(network.output()));
+  convolve(64, 1e-2, Activation::relu);
+  network.add(mean_pooling(network.output()));
+  network.add(dense(network.output(), outputs, 1e-2));
+  return network;
+}
 
 void visit_lenet(Fields& fields, CnnConfig& config) {
   fields.integers("channels", config.channels, Need::defaulted, between(1, 1e4),
@@ -132,19 +87,21 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
     fields.complain("channels", "must hold at least one number, got none");
     return nullptr;
   }
-  return std::make_shared<SupervisedSpec<CnnConfig>>(config, make_cnn<float>, make_cnn<double>);
+  return make_cnn(config);
 }
 
 }  // namespace
 
-template <class Real>
-std::unique_ptr<Model<Real>> make_cnn(const CnnConfig& config) {
-  if (config.net == "cifar10-full") return make_cifar10_full<Real>(config);
-  return std::make_unique<Cnn<Real>>(config);
+ModelProduct make_cnn(const CnnConfig& config) {
+  return make_supervised(
+      config, LossKind::cross_entropy,
+      [config](const Dataset& data, std::size_t outputs) {
+        const ImageShape& images = images_of(data, "cnn");
+        return config.net == "cifar10-full" ? cifar10_full(images, outputs)
+                                            : lenet(config, images, outputs);
+      },
+      image_block_rows);
 }
-
-template std::unique_ptr<Model<float>> make_cnn(const CnnConfig&);
-template std::unique_ptr<Model<double>> make_cnn(const CnnConfig&);
 
 extern const ModelEntry cnn_entry{page, read};
 

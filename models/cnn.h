@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +18,6 @@ struct CnnConfig : SupervisedConfig {
   std::string activation = "relu";                // or tanh
 };
 
-template <class Real>
-std::unique_ptr<Model<Real>> make_cnn(const CnnConfig& config);
+ModelProduct make_cnn(const CnnConfig& config);
 
 }  // namespace gradrace

@@ -19,19 +19,14 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
   LeastSquaresConfig config;
   visit(fields, config, "||w||^2", shelf);
   if (!fields.good()) return nullptr;
-  return std::make_shared<SupervisedSpec<LeastSquaresConfig>>(config, make_least_squares<float>,
-                                                              make_least_squares<double>);
+  return make_least_squares(config);
 }
 
 }  // namespace
 
-template <class Real>
-std::unique_ptr<Model<Real>> make_least_squares(const LeastSquaresConfig& config) {
-  return make_linear(config, half_square<Real>(), 0);
+ModelProduct make_least_squares(const LeastSquaresConfig& config) {
+  return make_linear(config, LossKind::half_square, 0);
 }
-
-template std::unique_ptr<Model<float>> make_least_squares(const LeastSquaresConfig&);
-template std::unique_ptr<Model<double>> make_least_squares(const LeastSquaresConfig&);
 
 extern const ModelEntry least_squares_entry{page, read};
 

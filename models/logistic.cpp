@@ -18,19 +18,14 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
   LogisticConfig config;
   visit(fields, config, "||w||^2", shelf);
   if (!fields.good()) return nullptr;
-  return std::make_shared<SupervisedSpec<LogisticConfig>>(config, make_logistic<float>,
-                                                          make_logistic<double>);
+  return make_logistic(config);
 }
 
 }  // namespace
 
-template <class Real>
-std::unique_ptr<Model<Real>> make_logistic(const LogisticConfig& config) {
-  return make_linear(config, logistic_loss<Real>(), 0);
+ModelProduct make_logistic(const LogisticConfig& config) {
+  return make_linear(config, LossKind::logistic, 0);
 }
-
-template std::unique_ptr<Model<float>> make_logistic(const LogisticConfig&);
-template std::unique_ptr<Model<double>> make_logistic(const LogisticConfig&);
 
 extern const ModelEntry logistic_entry{page, read};
 

@@ -1,10 +1,6 @@
 #include "models/mlp.h"
 
-#include <string_view>
-
-#include "models/layers/dense_layers.h"
-#include "models/supervised_model.h"
-#include "sim/random.h"
+#include "models/layers/dense.h"
 
 namespace gradrace {
 namespace {
@@ -21,40 +17,6 @@ constexpr Page page{
     "10; Glorot, Bengio, AISTATS 2010, eq. 12",
     R"({"kind": "mlp", "dataset": {"kind": "synthetic"}, "widths": [64, 32], "activation": "tanh"})"};
 
-template <class Real>
-class Mlp final : public Supervised<Real> {
- public:
-  explicit Mlp(const MlpConfig& config)
-      : Supervised<Real>(config, cross_entropy<Real>()),
-        network_(this->data().features, config.widths, this->outputs(),
-                 activation_named(config.activation)) {}
-
-  void initialise(std::uint64_t seed, std::uint32_t replica, std::span<Real> w) override {
-    Stream words = stream({seed, replica, Purpose::initial_weights, 0, 0});
-    network_.initialise(words, w.data());
-  }
-
- private:
-  std::span<const Dense> layers() const override { return network_.layers(); }
-
-  std::vector<kernels::Layer> kernel_layers() const override {
-    std::vector<kernels::Layer> layers;
-    network_.add_kernel_layers(layers);
-    return layers;
-  }
-
-  void forward(const Real* w, const Batch<Real>& batch, Units<Real>& scores) override {
-    network_.forward(w, batch.x, scores);
-  }
-
-  void backward(const Real* w, const Batch<Real>& batch, const Units<Real>& by_scores,
-                Real* g) override {
-    network_.backward(w, batch.x, by_scores, g);
-  }
-
-  DenseLayers<Real> network_;
-};
-
 ModelProduct read(Fields& fields, DataShelf& shelf) {
   MlpConfig config;
   visit(fields, config, "sum ||W||_F^2", shelf);
@@ -62,18 +24,19 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
                   "units of each hidden layer; [] for none");
   visit_activation(fields, config.activation, "f of the hidden layers");
   if (!fields.good()) return nullptr;
-  return std::make_shared<SupervisedSpec<MlpConfig>>(config, make_mlp<float>, make_mlp<double>);
+  return make_mlp(config);
 }
 
 }  // namespace
 
-template <class Real>
-std::unique_ptr<Model<Real>> make_mlp(const MlpConfig& config) {
-  return std::make_unique<Mlp<Real>>(config);
+ModelProduct make_mlp(const MlpConfig& config) {
+  return make_supervised(
+      config, LossKind::cross_entropy, [config](const Dataset& data, std::size_t outputs) {
+        NetworkSpec network({data.features, 1, 1});
+        add_dense_layers(network, config.widths, activation_named(config.activation), outputs);
+        return network;
+      });
 }
-
-template std::unique_ptr<Model<float>> make_mlp(const MlpConfig&);
-template std::unique_ptr<Model<double>> make_mlp(const MlpConfig&);
 
 extern const ModelEntry mlp_entry{page, read};
 

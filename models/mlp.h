@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +15,6 @@ struct MlpConfig : SupervisedConfig {
   std::string activation = "relu";    // or tanh
 };
 
-template <class Real>
-std::unique_ptr<Model<Real>> make_mlp(const MlpConfig& config);
+ModelProduct make_mlp(const MlpConfig& config);
 
 }  // namespace gradrace

@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
-#include <optional>
 
 #include "models/supervised.h"
 
@@ -17,7 +15,6 @@ struct ResnetConfig : SupervisedConfig {
   double statistics_decay = 0.9;  // of an update
 };
 
-template <class Real>
-std::unique_ptr<Model<Real>> make_resnet(const ResnetConfig& config);
+ModelProduct make_resnet(const ResnetConfig& config);
 
 }  // namespace gradrace

@@ -21,19 +21,14 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
   fields.real("init_sd", config.init_sd, Need::defaulted, at_least(0),
               "W and b start as N(0, init_sd^2); 0: at zero");
   if (!fields.good()) return nullptr;
-  return std::make_shared<SupervisedSpec<SoftmaxConfig>>(config, make_softmax<float>,
-                                                         make_softmax<double>);
+  return make_softmax(config);
 }
 
 }  // namespace
 
-template <class Real>
-std::unique_ptr<Model<Real>> make_softmax(const SoftmaxConfig& config) {
-  return make_linear(config, cross_entropy<Real>(), config.init_sd);
+ModelProduct make_softmax(const SoftmaxConfig& config) {
+  return make_linear(config, LossKind::cross_entropy, config.init_sd);
 }
-
-template std::unique_ptr<Model<float>> make_softmax(const SoftmaxConfig&);
-template std::unique_ptr<Model<double>> make_softmax(const SoftmaxConfig&);
 
 extern const ModelEntry softmax_entry{page, read};
 

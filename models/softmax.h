@@ -1,9 +1,5 @@
 #pragma once
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-
 #include "models/supervised.h"
 
 namespace gradrace {
@@ -14,8 +10,6 @@ struct SoftmaxConfig : SupervisedConfig {
   double init_sd = 0;  // of W and b at the start
 };
 
-/// Reads the data.
-template <class Real>
-std::unique_ptr<Model<Real>> make_softmax(const SoftmaxConfig& config);
+ModelProduct make_softmax(const SoftmaxConfig& config);
 
 }  // namespace gradrace

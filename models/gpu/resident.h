@@ -105,7 +105,7 @@ class ResidentNetwork {
         test_rows_(blueprint.test_rows),
         train_count_(static_cast<double>(blueprint.train_rows.size())),
         test_count_(static_cast<double>(blueprint.test_rows.size())),
-        wrong_counts_(blueprint.loss != kernels::LossKind::half_square) {
+        wrong_counts_(blueprint.loss != LossKind::half_square) {
     network_.layers = layers_on_device_.data();
     network_.depth = static_cast<std::uint32_t>(layers_.size());
     network_.parameters = blueprint.parameters;

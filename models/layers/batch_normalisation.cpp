@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
-#include "models/gpu/kernel_layer.h"
+#include "models/layers/cpu_layer.h"
+#include "models/layers/kernels/batch_normalisation.h"
 
 namespace gradrace {
+namespace {
 
 /// A channel's pixels of all images are beside each other.
 template <class Real>
@@ -14,78 +17,90 @@ template <class Real>
 using ConstChannels = Eigen::Map<const Eigen::Array<Real, Eigen::Dynamic, Eigen::Dynamic>>;
 
 template <class Real>
-static Real per_deviation(Real variance) {
-  return 1 / std::sqrt(variance + static_cast<Real>(BatchNormalisation<Real>::epsilon));
+Real per_deviation(Real variance) {
+  return 1 / std::sqrt(variance + static_cast<Real>(kernels::batch_epsilon));
 }
 
 template <class Real>
-kernels::Layer BatchNormalisation<Real>::kernel_layer(kernels::Function f,
-                                                      std::size_t learnt) const {
-  auto layer = gradrace::kernel_layer(kernels::LayerKind::batch_normalisation, images_, images_, f);
-  layer.first = static_cast<std::uint32_t>(first_);
-  layer.statistics = static_cast<std::uint32_t>(learnt + first_statistic_);
-  return layer;
-}
+class BatchNormalisation final : public CpuLayer<Real> {
+ public:
+  explicit BatchNormalisation(const LayerSpec& spec)
+      : CpuLayer<Real>(spec),
+        channels_(spec.kernel.channels),
+        mean_(spec.kernel.channels),
+        variance_(spec.kernel.channels) {}
 
-template <class Real>
-void BatchNormalisation<Real>::initialise(Real* w, Real* s) const {
-  const std::size_t c = images_.channels;
-  std::fill_n(std::fill_n(w + first_, c, Real(0)), c, Real(1));
-  std::fill_n(std::fill_n(s + first_statistic_, c, Real(0)), c, Real(1));
-}
-
-template <class Real>
-void BatchNormalisation<Real>::forward(const Real* w, const Real* s, const Units<Real>& x,
-                                       Units<Real>& y) const {
-  const Real *b = w + first_, *gamma = b + channels();
-  const Real *mean = s + first_statistic_, *variance = mean + channels();
-  y.resize(x.rows(), x.cols());
-  const ConstChannels<Real> from(x.data(), pixels(x), channels());
-  Channels<Real> to(y.data(), pixels(x), channels());
-  for (Eigen::Index c = 0; c < channels(); ++c) {
-    const Real factor = gamma[c] * per_deviation(variance[c]);
-    to.col(c) = (from.col(c) - mean[c]) * factor + b[c];
+  /// b = 0, gamma = 1; mean 0, variance 1.
+  void initialise(Stream&, Real* w) const override {
+    for (Real* const part : {this->b(w), w + this->spec_.kernel.statistics})
+      std::fill_n(std::fill_n(part, channels_, Real{0}), channels_, Real{1});
   }
-}
 
-template <class Real>
-void BatchNormalisation<Real>::learn(const Real* w, Units<Real>& x, Units<Real>& y) {
-  const Real *b = w + first_, *gamma = b + channels();
-  y.resize(x.rows(), x.cols());
-  mean_.resize(images_.channels);
-  variance_.resize(images_.channels);
-  Channels<Real> u(x.data(), pixels(x), channels()), to(y.data(), pixels(x), channels());
-  for (Eigen::Index c = 0; c < channels(); ++c) {
+  void forward(const Real* w, const Units<Real>& x, Units<Real>& y) override {
+    const Real *b = this->b(w), *gamma = b + channels_;
+    const Real *mean = w + this->spec_.kernel.statistics, *variance = mean + channels_;
+    y.resize(x.rows(), x.cols());
+    const ConstChannels<Real> from(x.data(), pixels(x), channels_);
+    Channels<Real> to(y.data(), pixels(x), channels_);
+    for (Eigen::Index c = 0; c < channels_; ++c) {
+      const Real factor = gamma[c] * per_deviation(variance[c]);
+      to.col(c) = (from.col(c) - mean[c]) * factor + b[c];
+    }
+  }
+
+  void learn(const Real* w, const Units<Real>& x, Units<Real>& y) override {
+    const Real *b = this->b(w), *gamma = b + channels_;
+    y.resize(x.rows(), x.cols());
+    const ConstChannels<Real> from(x.data(), pixels(x), channels_);
+    Channels<Real> to(y.data(), pixels(x), channels_);
+    for (Eigen::Index c = 0; c < channels_; ++c) {
+      const auto at = static_cast<std::size_t>(c);
+      mean_[at] = from.col(c).mean();
+      variance_[at] = (from.col(c) - mean_[at]).square().mean();
+      to.col(c) = u(from, c) * gamma[c] + b[c];
+    }
+  }
+
+  void backward(const Real* w, const Units<Real>& x, const Units<Real>& dy, Real* g,
+                Units<Real>* dx) override {
+    const Real* const gamma = this->b(w) + channels_;
+    Real *const db = this->b(g), *const dgamma = db + channels_;
+    dx->resize(dy.rows(), dy.cols());
+    const ConstChannels<Real> own(x.data(), pixels(x), channels_),
+        from(dy.data(), pixels(x), channels_);
+    Channels<Real> to(dx->data(), pixels(x), channels_);
+    const Real share = 1 / static_cast<Real>(pixels(x));
+    for (Eigen::Index c = 0; c < channels_; ++c) {
+      db[c] = from.col(c).sum();
+      dgamma[c] = (from.col(c) * u(own, c)).sum();
+      const Real factor = gamma[c] * per_deviation(variance_[static_cast<std::size_t>(c)]);
+      to.col(c) = factor * (from.col(c) - share * db[c] - (share * dgamma[c]) * u(own, c));
+    }
+    std::copy(variance_.begin(), variance_.end(),
+              std::copy(mean_.begin(), mean_.end(), g + this->spec_.kernel.statistics));
+  }
+
+ private:
+  /// Of a channel, in all rows.
+  Eigen::Index pixels(const Units<Real>& x) const { return x.size() / channels_; }
+
+  /// Of channel c of x, with mean and variance of the batch.
+  auto u(const ConstChannels<Real>& x, Eigen::Index c) const {
     const auto at = static_cast<std::size_t>(c);
-    mean_[at] = u.col(c).mean();
-    u.col(c) -= mean_[at];
-    variance_[at] = u.col(c).square().mean();
-    u.col(c) *= per_deviation(variance_[at]);
-    to.col(c) = u.col(c) * gamma[c] + b[c];
+    return (x.col(c) - mean_[at]) * per_deviation(variance_[at]);
   }
-}
 
-template <class Real>
-void BatchNormalisation<Real>::backward(const Real* w, const Units<Real>& u, const Units<Real>& dy,
-                                        Real* g, Real* s, Units<Real>& dx) const {
-  const Real* const gamma = w + first_ + channels();
-  Real *const db = g + first_, *const dgamma = db + channels();
-  dx.resize(dy.rows(), dy.cols());
-  const ConstChannels<Real> own(u.data(), pixels(u), channels()),
-      from(dy.data(), pixels(u), channels());
-  Channels<Real> to(dx.data(), pixels(u), channels());
-  const Real share = 1 / static_cast<Real>(pixels(u));
-  for (Eigen::Index c = 0; c < channels(); ++c) {
-    db[c] = from.col(c).sum();
-    dgamma[c] = (from.col(c) * own.col(c)).sum();
-    const Real factor = gamma[c] * per_deviation(variance_[static_cast<std::size_t>(c)]);
-    to.col(c) = factor * (from.col(c) - share * db[c] - (share * dgamma[c]) * own.col(c));
-  }
-  std::copy(variance_.begin(), variance_.end(),
-            std::copy(mean_.begin(), mean_.end(), s + first_statistic_));
-}
+  Eigen::Index channels_;
+  std::vector<Real> mean_, variance_;  // of the batch
+};
 
-template class BatchNormalisation<float>;
-template class BatchNormalisation<double>;
+}  // namespace
+
+LayerSpec batch_normalisation(const ImageShape& images, double decay) {
+  return computed_by<BatchNormalisation>(
+      {kernel_layer(kernels::LayerKind::batch_normalisation, images, images),
+       2 * images.channels,
+       {2 * images.channels, decay}});
+}
 
 }  // namespace gradrace

@@ -1,51 +1,66 @@
 #include "models/layers/convolution.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
+
+#include "models/layers/cpu_layer.h"
 
 namespace gradrace {
-
-static ImageShape pooled(const ImageShape& images, std::size_t outputs, std::size_t kernel) {
-  const std::size_t least = kernel + 1;
-  if (images.height < least || images.width < least)
-    throw std::runtime_error("a convolution with kernel " + std::to_string(kernel) +
-                             " and pooling needs images of " + std::to_string(least) + " x " +
-                             std::to_string(least) + " or more, and gets " +
-                             std::to_string(images.height) + " x " + std::to_string(images.width));
-  return {outputs, (images.height - kernel + 1) / 2, (images.width - kernel + 1) / 2};
-}
+namespace {
 
 template <class Real>
-Convolution<Real>::Convolution(const ImageShape& images, std::size_t outputs, std::size_t kernel,
-                               std::size_t first)
-    : images_(images),
-      output_(pooled(images, outputs, kernel)),
-      kernel_(kernel),
-      width_(images.width - kernel + 1),
-      layer_{images.channels * kernel * kernel, outputs, first} {}
+class Convolution final : public CpuLayer<Real> {
+ public:
+  explicit Convolution(const LayerSpec& spec)
+      : CpuLayer<Real>(spec),
+        kernel_(spec.kernel.kernel),
+        width_(this->images_.width - kernel_ + 1) {}
 
-template <class Real>
-kernels::Layer Convolution<Real>::kernel_layer(kernels::Function f) const {
-  auto layer = layer_.kernel_layer(kernels::LayerKind::convolution, images_, output_, f);
-  layer.kernel = static_cast<std::uint32_t>(kernel_);
-  return layer;
-}
+  void forward(const Real* w, const Units<Real>& x, Units<Real>& y) override;
+  void backward(const Real* w, const Units<Real>& x, const Units<Real>& dy, Real* g,
+                Units<Real>* dx) override;
+
+ private:
+  /// patches_ = what z's rows 2 i and 2 i + 1 are made of.
+  void gather(const Units<Real>& x, std::size_t i);
+  void pool(std::size_t i, Units<Real>& y);
+  void unpool(std::size_t i, const Units<Real>& dy);
+  /// dx += by_patches_, back at their places.
+  void scatter(std::size_t i, Units<Real>& dx) const;
+
+  /// Calls copy(column of the patches, row of z, numbers) for each piece of the images that is
+  /// beside itself in both: `numbers` points at its place in the images [n, width of z].
+  template <class Images, class Copy>
+  void each_piece(Images* images, std::size_t i, const Copy& copy) const;
+
+  std::size_t kernel_, width_;  // width_: of z
+
+  // For two rows of z: pixel by pixel, and n numbers of each.
+  std::size_t n_ = 0;
+  Units<Real> patches_, by_patches_;  // [2 width n, channels kernel^2]
+  Units<Real> z_, dz_;                // [2 width n, outputs]
+  RowMajor<Real> dW_;
+  std::vector<std::uint8_t> winners_;  // as y: which of the four was the greatest
+};
 
 template <class Real>
 void Convolution<Real>::forward(const Real* w, const Units<Real>& x, Units<Real>& y) {
   n_ = static_cast<std::size_t>(x.rows());
-  const std::size_t pixels = output_.height * output_.width;
-  y.resize(x.rows(), static_cast<Eigen::Index>(layer_.outputs * pixels));
+  const std::size_t pixels = this->output_.height * this->output_.width;
+  y.resize(x.rows(), static_cast<Eigen::Index>(this->output_.numbers()));
   winners_.resize(static_cast<std::size_t>(y.size()));
-  z_.resize(static_cast<Eigen::Index>(2 * width_ * n_), static_cast<Eigen::Index>(layer_.outputs));
-  for (std::size_t i = 0; i < output_.height; ++i) {
+  z_.resize(static_cast<Eigen::Index>(2 * width_ * n_),
+            static_cast<Eigen::Index>(this->output_.channels));
+  for (std::size_t i = 0; i < this->output_.height; ++i) {
     gather(x, i);
-    z_.noalias() = patches_ * layer_.W(w).transpose();
+    z_.noalias() = patches_ * this->W(w).transpose();
     pool(i, y);
   }
-  const Real* b = w + layer_.first + layer_.weights();
-  for (std::size_t o = 0; o < layer_.outputs; ++o)
+  const Real* const b = this->b(w);
+  for (std::size_t o = 0; o < this->output_.channels; ++o)
     y.middleCols(static_cast<Eigen::Index>(o * pixels), static_cast<Eigen::Index>(pixels))
         .array() += b[o];
 }
@@ -53,11 +68,11 @@ void Convolution<Real>::forward(const Real* w, const Units<Real>& x, Units<Real>
 template <class Real>
 void Convolution<Real>::backward(const Real* w, const Units<Real>& x, const Units<Real>& dy,
                                  Real* g, Units<Real>* dx) {
-  const auto W = layer_.W(w);
+  const auto W = this->W(w);
   dW_.setZero(W.rows(), W.cols());
   dz_.resize(z_.rows(), z_.cols());
   if (dx != nullptr) dx->setZero(x.rows(), x.cols());
-  for (std::size_t i = 0; i < output_.height; ++i) {
+  for (std::size_t i = 0; i < this->output_.height; ++i) {
     gather(x, i);
     unpool(i, dy);
     dW_.noalias() += dz_.transpose() * patches_;
@@ -65,8 +80,9 @@ void Convolution<Real>::backward(const Real* w, const Units<Real>& x, const Unit
     by_patches_.noalias() = dz_ * W;
     scatter(i, *dx);
   }
-  Real* const to = std::copy_n(dW_.data(), layer_.weights(), g + layer_.first);
-  const auto pixels = static_cast<Eigen::Index>(output_.height * output_.width);
+  Real* const to =
+      std::copy_n(dW_.data(), this->spec_.kernel.weights(), g + this->spec_.kernel.first);
+  const auto pixels = static_cast<Eigen::Index>(this->output_.height * this->output_.width);
   for (Eigen::Index o = 0; o < W.rows(); ++o) to[o] = dy.middleCols(o * pixels, pixels).sum();
 }
 
@@ -74,11 +90,12 @@ template <class Real>
 template <class Images, class Copy>
 void Convolution<Real>::each_piece(Images* images, std::size_t i, const Copy& copy) const {
   Eigen::Index column = 0;
-  for (std::size_t c = 0; c < images_.channels; ++c) {
+  for (std::size_t c = 0; c < this->images_.channels; ++c) {
     for (std::size_t k = 0; k < kernel_; ++k) {
       for (std::size_t l = 0; l < kernel_; ++l, ++column) {
         for (std::size_t row : {0, 1}) {
-          const std::size_t pixel = (c * images_.height + 2 * i + row + k) * images_.width + l;
+          const std::size_t pixel =
+              (c * this->images_.height + 2 * i + row + k) * this->images_.width + l;
           copy(column, row * width_ * n_, images + pixel * n_);
         }
       }
@@ -88,8 +105,7 @@ void Convolution<Real>::each_piece(Images* images, std::size_t i, const Copy& co
 
 template <class Real>
 void Convolution<Real>::gather(const Units<Real>& x, std::size_t i) {
-  patches_.resize(static_cast<Eigen::Index>(2 * width_ * n_),
-                  static_cast<Eigen::Index>(layer_.inputs));
+  patches_.resize(static_cast<Eigen::Index>(2 * width_ * n_), this->spec_.kernel.depth);
   each_piece(x.data(), i, [&](Eigen::Index column, std::size_t first, const Real* numbers) {
     std::copy_n(numbers, width_ * n_, patches_.col(column).data() + first);
   });
@@ -103,20 +119,20 @@ void Convolution<Real>::scatter(std::size_t i, Units<Real>& dx) const {
   });
 }
 
-/// Greater, or no number: what is none stays so.
+/// Greater, or NaN, which propagates.
 template <class Real>
-static bool beats(Real a, Real b) {
+bool beats(Real a, Real b) {
   return (a > b) | (a != a);
 }
 
 template <class Real>
 void Convolution<Real>::pool(std::size_t i, Units<Real>& y) {
-  for (std::size_t o = 0; o < layer_.outputs; ++o) {
+  for (std::size_t o = 0; o < this->output_.channels; ++o) {
     const Real* const z = z_.col(static_cast<Eigen::Index>(o)).data();
-    for (std::size_t j = 0; j < output_.width; ++j) {
+    for (std::size_t j = 0; j < this->output_.width; ++j) {
       const Real* const upper = z + 2 * j * n_;
       const Real* const lower = upper + width_ * n_;
-      const std::size_t first = ((o * output_.height + i) * output_.width + j) * n_;
+      const std::size_t first = ((o * this->output_.height + i) * this->output_.width + j) * n_;
       Real* const to = y.data() + first;
       std::uint8_t* const winner = winners_.data() + first;
       for (std::size_t r = 0; r < n_; ++r) {
@@ -138,10 +154,10 @@ void Convolution<Real>::pool(std::size_t i, Units<Real>& y) {
 template <class Real>
 void Convolution<Real>::unpool(std::size_t i, const Units<Real>& dy) {
   dz_.setZero();
-  for (std::size_t o = 0; o < layer_.outputs; ++o) {
+  for (std::size_t o = 0; o < this->output_.channels; ++o) {
     Real* const dz = dz_.col(static_cast<Eigen::Index>(o)).data();
-    for (std::size_t j = 0; j < output_.width; ++j) {
-      const std::size_t first = ((o * output_.height + i) * output_.width + j) * n_;
+    for (std::size_t j = 0; j < this->output_.width; ++j) {
+      const std::size_t first = ((o * this->output_.height + i) * this->output_.width + j) * n_;
       const Real* const from = dy.data() + first;
       const std::uint8_t* const winner = winners_.data() + first;
       for (std::size_t r = 0; r < n_; ++r) {
@@ -152,7 +168,25 @@ void Convolution<Real>::unpool(std::size_t i, const Units<Real>& dy) {
   }
 }
 
-template class Convolution<float>;
-template class Convolution<double>;
+ImageShape pooled(const ImageShape& images, std::size_t outputs, std::size_t kernel) {
+  const std::size_t least = kernel + 1;
+  if (images.height < least || images.width < least)
+    throw std::runtime_error("a convolution with kernel " + std::to_string(kernel) +
+                             " and pooling needs images of " + std::to_string(least) + " x " +
+                             std::to_string(least) + " or more, and gets " +
+                             std::to_string(images.height) + " x " + std::to_string(images.width));
+  return {outputs, (images.height - kernel + 1) / 2, (images.width - kernel + 1) / 2};
+}
+
+}  // namespace
+
+LayerSpec convolution(const ImageShape& images, std::size_t outputs, std::size_t kernel,
+                      double sd) {
+  kernels::Layer layer =
+      kernel_layer(kernels::LayerKind::convolution, images, pooled(images, outputs, kernel));
+  layer.kernel = static_cast<std::uint32_t>(kernel);
+  layer.depth = layer.channels * layer.kernel * layer.kernel;
+  return computed_by<Convolution>({layer, outputs * (layer.depth + 1), {}, sd});
+}
 
 }  // namespace gradrace

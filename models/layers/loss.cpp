@@ -37,8 +37,6 @@ class CrossEntropy final : public Loss<Real> {
     s *= 1 / static_cast<Real>(s.rows());
   }
 
-  kernels::LossKind kind() const override { return kernels::LossKind::cross_entropy; }
-
  private:
   static Eigen::Index own(const Batch<Real>& batch, Eigen::Index i) {
     return batch.classes[static_cast<std::size_t>(i)];
@@ -102,8 +100,6 @@ class Logistic final : public Loss<Real> {
     s *= 1 / static_cast<Real>(s.rows());
   }
 
-  kernels::LossKind kind() const override { return kernels::LossKind::logistic; }
-
  private:
   static bool is_one(const Batch<Real>& batch, Eigen::Index i) {
     return batch.classes[static_cast<std::size_t>(i)] == 1;
@@ -133,8 +129,6 @@ class HalfSquare final : public Loss<Real> {
     s *= 1 / static_cast<Real>(s.rows());
   }
 
-  kernels::LossKind kind() const override { return kernels::LossKind::half_square; }
-
  private:
   static Real target(const Batch<Real>& batch, Eigen::Index i) {
     return batch.targets[static_cast<std::size_t>(i)];
@@ -144,25 +138,13 @@ class HalfSquare final : public Loss<Real> {
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Loss<Real>> cross_entropy() {
-  return std::make_unique<CrossEntropy<Real>>();
-}
-
-template <class Real>
-std::unique_ptr<Loss<Real>> logistic_loss() {
-  return std::make_unique<Logistic<Real>>();
-}
-
-template <class Real>
-std::unique_ptr<Loss<Real>> half_square() {
+std::unique_ptr<Loss<Real>> make_loss(LossKind kind) {
+  if (kind == LossKind::cross_entropy) return std::make_unique<CrossEntropy<Real>>();
+  if (kind == LossKind::logistic) return std::make_unique<Logistic<Real>>();
   return std::make_unique<HalfSquare<Real>>();
 }
 
-template std::unique_ptr<Loss<float>> cross_entropy();
-template std::unique_ptr<Loss<double>> cross_entropy();
-template std::unique_ptr<Loss<float>> logistic_loss();
-template std::unique_ptr<Loss<double>> logistic_loss();
-template std::unique_ptr<Loss<float>> half_square();
-template std::unique_ptr<Loss<double>> half_square();
+template std::unique_ptr<Loss<float>> make_loss(LossKind);
+template std::unique_ptr<Loss<double>> make_loss(LossKind);
 
 }  // namespace gradrace

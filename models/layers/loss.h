@@ -30,22 +30,16 @@ class Loss {
 
   /// s becomes the derivative of the mean loss by s.
   virtual void differentiate(const Batch<Real>& batch, Units<Real>& s) = 0;
-
-  virtual kernels::LossKind kind() const = 0;
 };
 
-/// -ln p(class | x), p(c | x) = exp(s_c) / sum_k exp(s_k).  The answer is the class of the greatest
-/// score, the lowest class winning ties.
+/// cross_entropy: -ln p(class | x), p(c | x) = exp(s_c) / sum_k exp(s_k).  The answer is the class
+/// of the greatest score, the lowest class winning ties.
+///
+/// logistic: ln(1 + exp(-y s)), y = 1 for class 1 of two and -1 for class 0.  The answer is class 1
+/// where s > 0.
+///
+/// half_square: (s - target)^2 / 2.
 template <class Real>
-std::unique_ptr<Loss<Real>> cross_entropy();
-
-/// ln(1 + exp(-y s)), y = 1 for class 1 of two and -1 for class 0.  The answer is class 1 where s >
-/// 0.
-template <class Real>
-std::unique_ptr<Loss<Real>> logistic_loss();
-
-/// (s - target)^2 / 2.
-template <class Real>
-std::unique_ptr<Loss<Real>> half_square();
+std::unique_ptr<Loss<Real>> make_loss(LossKind kind);
 
 }  // namespace gradrace

@@ -1,47 +1,47 @@
 #include "models/layers/pooling.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
-#include "models/gpu/kernel_layer.h"
+#include "models/layers/cpu_layer.h"
 
 namespace gradrace {
+namespace {
+
+constexpr std::size_t width = 3, step = 2;
 
 template <class Real>
-static std::size_t pooled(std::size_t length) {
-  constexpr std::size_t width = Pooling<Real>::width, step = Pooling<Real>::step;
-  return (std::max(length, width) - width + step - 1) / step + 1;
-}
+class Pooling final : public CpuLayer<Real> {
+ public:
+  explicit Pooling(const LayerSpec& spec)
+      : CpuLayer<Real>(spec), mean_(spec.kernel.kind == kernels::LayerKind::mean_pooling) {}
 
-template <class Real>
-Pooling<Real>::Pooling(Pool kind, const ImageShape& images)
-    : kind_(kind),
-      images_(images),
-      output_{images.channels, pooled<Real>(images.height), pooled<Real>(images.width)} {
-  if (images.height < step || images.width < step)
-    throw std::runtime_error("pooling 3 wide needs images of 2 x 2 or more, and gets " +
-                             std::to_string(images.height) + " x " + std::to_string(images.width));
-}
+  void forward(const Real*, const Units<Real>& x, Units<Real>& y) override;
+  void backward(const Real*, const Units<Real>& x, const Units<Real>& dy, Real*,
+                Units<Real>* dx) override;
 
-template <class Real>
-kernels::Layer Pooling<Real>::kernel_layer(kernels::Function f) const {
-  const auto kind = kind_ == Pool::greatest ? kernels::LayerKind::greatest_pooling
-                                            : kernels::LayerKind::mean_pooling;
-  kernels::Layer layer = gradrace::kernel_layer(kind, images_, output_, f);
-  layer.kernel = width;
-  layer.stride = step;
-  return layer;
-}
+ private:
+  /// Calls use(number of y, numbers of x, how many of them) for each window; a number stands for
+  /// all rows.
+  template <class Use>
+  void each_window(const Use& use) const;
+
+  bool mean_;
+  std::vector<std::uint8_t> winners_;  // as y: which of the window's pixels was the greatest
+};
 
 template <class Real>
 template <class Use>
 void Pooling<Real>::each_window(const Use& use) const {
-  const auto [channels, height, columns] = images_;
+  const auto [channels, height, columns] = this->images_;
   std::size_t number = 0, pixels[width * width];
   for (std::size_t c = 0; c < channels; ++c) {
-    for (std::size_t i = 0; i < output_.height; ++i) {
-      for (std::size_t j = 0; j < output_.width; ++j, ++number) {
+    for (std::size_t i = 0; i < this->output_.height; ++i) {
+      for (std::size_t j = 0; j < this->output_.width; ++j, ++number) {
         std::size_t count = 0;
         for (std::size_t k = step * i; k < std::min(step * i + width, height); ++k)
           for (std::size_t l = step * j; l < std::min(step * j + width, columns); ++l)
@@ -52,24 +52,24 @@ void Pooling<Real>::each_window(const Use& use) const {
   }
 }
 
-/// Greater, or no number: what is none stays so.
+/// Greater, or NaN, which propagates.
 template <class Real>
-static bool beats(Real a, Real b) {
+bool beats(Real a, Real b) {
   return (a > b) | (a != a);
 }
 
 template <class Real>
-void Pooling<Real>::forward(const Units<Real>& x, Units<Real>& y) {
+void Pooling<Real>::forward(const Real*, const Units<Real>& x, Units<Real>& y) {
   const auto n = static_cast<std::size_t>(x.rows());
-  const std::size_t numbers = output_.channels * output_.height * output_.width;
+  const std::size_t numbers = this->output_.numbers();
   y.resize(x.rows(), static_cast<Eigen::Index>(numbers));
-  if (kind_ == Pool::greatest) winners_.assign(n * numbers, 0);
+  if (!mean_) winners_.assign(n * numbers, 0);
   each_window([&](std::size_t number, const std::size_t* pixels, std::size_t count) {
     Real* const to = y.data() + number * n;
     std::copy_n(x.data() + pixels[0] * n, n, to);
     for (std::size_t k = 1; k < count; ++k) {
       const Real* const from = x.data() + pixels[k] * n;
-      if (kind_ == Pool::mean) {
+      if (mean_) {
         for (std::size_t r = 0; r < n; ++r) to[r] += from[r];
         continue;
       }
@@ -80,33 +80,55 @@ void Pooling<Real>::forward(const Units<Real>& x, Units<Real>& y) {
         winner[r] = better ? static_cast<std::uint8_t>(k) : winner[r];
       }
     }
-    if (kind_ == Pool::greatest) return;
+    if (!mean_) return;
     const Real share = 1 / static_cast<Real>(count);
     for (std::size_t r = 0; r < n; ++r) to[r] *= share;
   });
 }
 
 template <class Real>
-void Pooling<Real>::backward(const Units<Real>& dy, Units<Real>& dx) const {
+void Pooling<Real>::backward(const Real*, const Units<Real>& x, const Units<Real>& dy, Real*,
+                             Units<Real>* dx) {
   const auto n = static_cast<std::size_t>(dy.rows());
-  dx.setZero(dy.rows(),
-             static_cast<Eigen::Index>(images_.channels * images_.height * images_.width));
+  dx->setZero(x.rows(), x.cols());
   each_window([&](std::size_t number, const std::size_t* pixels, std::size_t count) {
     const Real* const from = dy.data() + number * n;
-    if (kind_ == Pool::greatest) {
+    if (!mean_) {
       const std::uint8_t* const winner = winners_.data() + number * n;
-      for (std::size_t r = 0; r < n; ++r) dx.data()[pixels[winner[r]] * n + r] += from[r];
+      for (std::size_t r = 0; r < n; ++r) dx->data()[pixels[winner[r]] * n + r] += from[r];
       return;
     }
     const Real share = 1 / static_cast<Real>(count);
     for (std::size_t k = 0; k < count; ++k) {
-      Real* const to = dx.data() + pixels[k] * n;
+      Real* const to = dx->data() + pixels[k] * n;
       for (std::size_t r = 0; r < n; ++r) to[r] += share * from[r];
     }
   });
 }
 
-template class Pooling<float>;
-template class Pooling<double>;
+std::size_t pooled(std::size_t length) {
+  return (std::max(length, width) - width + step - 1) / step + 1;
+}
+
+LayerSpec pooling(kernels::LayerKind kind, const ImageShape& images) {
+  if (images.height < step || images.width < step)
+    throw std::runtime_error("pooling 3 wide needs images of 2 x 2 or more, and gets " +
+                             std::to_string(images.height) + " x " + std::to_string(images.width));
+  kernels::Layer layer =
+      kernel_layer(kind, images, {images.channels, pooled(images.height), pooled(images.width)});
+  layer.kernel = width;
+  layer.stride = step;
+  return computed_by<Pooling>({layer});
+}
+
+}  // namespace
+
+LayerSpec greatest_pooling(const ImageShape& images) {
+  return pooling(kernels::LayerKind::greatest_pooling, images);
+}
+
+LayerSpec mean_pooling(const ImageShape& images) {
+  return pooling(kernels::LayerKind::mean_pooling, images);
+}
 
 }  // namespace gradrace

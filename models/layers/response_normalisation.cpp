@@ -1,19 +1,34 @@
 #include "models/layers/response_normalisation.h"
 
 #include <algorithm>
+#include <cstddef>
 
-#include "models/gpu/kernel_layer.h"
+#include "models/layers/cpu_layer.h"
+#include "models/layers/kernels/response_normalisation.h"
 
 namespace gradrace {
+namespace {
+
+constexpr double alpha = kernels::response_alpha, beta = kernels::response_beta;
 
 template <class Real>
-kernels::Layer ResponseNormalisation<Real>::kernel_layer() const {
-  return gradrace::kernel_layer(kernels::LayerKind::response_normalisation, images_, images_,
-                                kernels::Function::identity);
-}
+class ResponseNormalisation final : public CpuLayer<Real> {
+ public:
+  using CpuLayer<Real>::CpuLayer;
+
+  void forward(const Real*, const Units<Real>& x, Units<Real>& y) override;
+  void backward(const Real*, const Units<Real>& x, const Units<Real>& dy, Real*,
+                Units<Real>* dx) override;
+
+ private:
+  /// sums = those of the 3 x 3 around each pixel of q.
+  void sum_around(const Units<Real>& q, Units<Real>& sums) const;
+
+  Units<Real> s_, power_, terms_, sums_;  // as x; power_ = s^-beta
+};
 
 template <class Real>
-void ResponseNormalisation<Real>::forward(const Units<Real>& x, Units<Real>& y) {
+void ResponseNormalisation<Real>::forward(const Real*, const Units<Real>& x, Units<Real>& y) {
   terms_ = x.array().square();
   sum_around(terms_, sums_);
   s_ = 1 + static_cast<Real>(alpha / 9) * sums_.array();
@@ -22,18 +37,18 @@ void ResponseNormalisation<Real>::forward(const Units<Real>& x, Units<Real>& y) 
 }
 
 template <class Real>
-void ResponseNormalisation<Real>::backward(const Units<Real>& x, const Units<Real>& dy,
-                                           Units<Real>& dx) {
+void ResponseNormalisation<Real>::backward(const Real*, const Units<Real>& x, const Units<Real>& dy,
+                                           Real*, Units<Real>* dx) {
   terms_ = dy.array() * x.array() * power_.array() / s_.array();
   sum_around(terms_, sums_);
-  dx = dy.array() * power_.array() -
-       static_cast<Real>(2 * beta * alpha / 9) * x.array() * sums_.array();
+  *dx = dy.array() * power_.array() -
+        static_cast<Real>(2 * beta * alpha / 9) * x.array() * sums_.array();
 }
 
 template <class Real>
 void ResponseNormalisation<Real>::sum_around(const Units<Real>& q, Units<Real>& sums) const {
   const auto n = static_cast<std::size_t>(q.rows());
-  const auto [channels, height, width] = images_;
+  const auto [channels, height, width] = this->images_;
   sums.setZero(q.rows(), q.cols());
   for (std::size_t c = 0; c < channels; ++c) {
     for (std::size_t i = 0; i < height; ++i) {
@@ -49,7 +64,11 @@ void ResponseNormalisation<Real>::sum_around(const Units<Real>& q, Units<Real>& 
   }
 }
 
-template class ResponseNormalisation<float>;
-template class ResponseNormalisation<double>;
+}  // namespace
+
+LayerSpec response_normalisation(const ImageShape& images) {
+  return computed_by<ResponseNormalisation>(
+      {kernel_layer(kernels::LayerKind::response_normalisation, images, images)});
+}
 
 }  // namespace gradrace

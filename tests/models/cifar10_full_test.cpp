@@ -1,5 +1,3 @@
-#include "models/cifar10_full.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -24,7 +22,7 @@ static std::shared_ptr<const Dataset> images(std::size_t channels, std::size_t s
 }
 
 TEST_CASE("cifar10-full: 89,578 parameters, on the scale that Caffe starts them with") {
-  const auto model = make_cnn<double>(full(images(3, 32)));
+  const auto model = make_cnn(full(images(3, 32)))->make_float64();
   CHECK(model->parameters() == 89578);
   Vector w(model->parameters(), 7.0);
   model->initialise(1, 0, w);
@@ -130,19 +128,19 @@ static double naive_loss(const Dataset& data, const Vector& w) {
 TEST_CASE("cifar10-full: the loss is that of the layers in plain loops") {
   for (const auto& [channels, side] : {std::pair<std::size_t, std::size_t>{1, 8}, {2, 11}}) {
     const auto data = images(channels, side);
-    const auto model = make_cnn<double>(full(data));
+    const auto model = make_cnn(full(data))->make_float64();
     const Vector w = some_point(model->parameters(), 0.2);
     const double expected = naive_loss(*data, w);
     CHECK(std::abs(evaluate(*model, w).loss / expected - 1) <= 1e-12);
     const std::vector<float> w32(w.begin(), w.end());
-    const auto fast = make_cnn<float>(full(data));
+    const auto fast = make_cnn(full(data))->make_float32();
     CHECK(std::abs(evaluate(*fast, w32).loss / expected - 1) <= 1e-4);
   }
 }
 
 TEST_CASE("cifar10-full: the gradient along many directions against central differences") {
   for (const double scale : {0.02, 0.2}) {
-    const auto model = make_cnn<double>(full(images(3, 8)));
+    const auto model = make_cnn(full(images(3, 8)))->make_float64();
     const std::size_t d = model->parameters();
     const Vector w = some_point(d, scale);
     const Vector g = gradient(*model, w, {1, 0, 0, 0, 5});
@@ -178,11 +176,11 @@ TEST_CASE("cifar10-full: it has none of lenet's keys") {
 }
 
 TEST_CASE("cifar10-full: what it cannot look at is refused") {
-  CHECK_THROWS_WITH_AS(make_cnn<float>(full(synthetic(R"("rows": 5)"))),
+  CHECK_THROWS_WITH_AS(make_cnn(full(synthetic(R"("rows": 5)")))->make_float32(),
                        "cnn needs images, and the rows of this data set have no height and width; "
                        "allowed: cifar10, digits, idx, synthetic with height and width",
                        std::runtime_error);
-  CHECK_THROWS_WITH_AS(make_cnn<float>(full(images(1, 7))),
+  CHECK_THROWS_WITH_AS(make_cnn(full(images(1, 7)))->make_float32(),
                        "pooling 3 wide needs images of 2 x 2 or more, and gets 1 x 1",
                        std::runtime_error);
 }

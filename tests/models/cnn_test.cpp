@@ -111,13 +111,13 @@ TEST_CASE("cnn: the loss is that of a convolution in plain loops") {
         synthetic(std::string(R"("rows": 35, "test_rows": 3, "classes": 5, )") + c.images);
     for (const char* activation : {"relu", "tanh"}) {
       const CnnConfig config = net(data, c.channels, c.kernel, c.dense, activation);
-      const auto model = make_cnn<double>(config);
+      const auto model = make_cnn(config)->make_float64();
       const Vector w = some_point(model->parameters(), 0.4);
       const double expected = naive_loss(*data, config, w);
       CAPTURE(c.images);
       CHECK(std::abs(evaluate(*model, w).loss / expected - 1) <= 1e-13);
       const std::vector<float> w32(w.begin(), w.end());
-      CHECK(std::abs(evaluate(*make_cnn<float>(config), w32).loss / expected - 1) <= 1e-5);
+      CHECK(std::abs(evaluate(*make_cnn(config)->make_float32(), w32).loss / expected - 1) <= 1e-5);
     }
   }
 }
@@ -133,9 +133,10 @@ TEST_CASE("cnn: LeNet's sizes") {
   };
   // 28 to 24, 12, 8, 4: 16 x 4 x 4 = 256 inputs of the dense layers.
   const std::size_t dense = 120 * 257 + 84 * 121 + 10 * 85;
-  CHECK(make_cnn<float>(on<CnnConfig>(images(1, 28)))->parameters() == 6 * 26 + 16 * 151 + dense);
+  CHECK(make_cnn(on<CnnConfig>(images(1, 28)))->make_float32()->parameters() ==
+        6 * 26 + 16 * 151 + dense);
   // 32 to 28, 14, 10, 5: 400 inputs, from three channels.
-  CHECK(make_cnn<float>(on<CnnConfig>(images(3, 32)))->parameters() ==
+  CHECK(make_cnn(on<CnnConfig>(images(3, 32)))->make_float32()->parameters() ==
         6 * 76 + 16 * 151 + dense + 120 * 144);
 }
 
@@ -147,7 +148,7 @@ TEST_CASE("cnn: of equal numbers the first in reading order takes the gradient")
   data->classes = 2;
   data->image = {1, 3, 3};
   data->train = data->test = {1, {}, {1, 2, 3, 4, 5, 6, 7, 8, 9}, {1}};
-  const auto model = make_cnn<double>(net(data, {1}, 2, {}));
+  const auto model = make_cnn(net(data, {1}, 2, {}))->make_float64();
   // W = 0, b = 1: z is 0 four times, y = 1; scores 1 and 0, so that dy = p_0 (1) + ... as below.
   const Vector w{0, 0, 0, 0, 1, 1, 0, 0, 0};
   const Vector g = gradient(*model, w, {1, 0, 0, 0, 1});
@@ -164,7 +165,7 @@ TEST_CASE("cnn: a place that is no number is not hidden by pooling") {
   for (std::size_t place = 0; place < 4; ++place) {
     data->train = data->test = {1, {}, {1, 1, 1, 1}, {1}};
     data->train.floats[place] = std::numeric_limits<float>::quiet_NaN();
-    const auto model = make_cnn<float>(net(data, {1}, 1, {}));
+    const auto model = make_cnn(net(data, {1}, 1, {}))->make_float32();
     CHECK(!std::isfinite(evaluate(*model, {1, 0, 1, 0, 0, 0}).loss));
     CHECK(std::isfinite(evaluate(*model, {1, 0, 1, 0, 0, 0}).test_loss));
   }
@@ -173,7 +174,7 @@ TEST_CASE("cnn: a place that is no number is not hidden by pooling") {
 TEST_CASE("cnn: weights start with the variance of their fans") {
   const auto data = synthetic(R"("rows": 5, "features": 768, "height": 16, "width": 16)");
   for (const bool relu : {true, false}) {
-    const auto model = make_cnn<double>(net(data, {40}, 5, {30}, relu ? "relu" : "tanh"));
+    const auto model = make_cnn(net(data, {40}, 5, {30}, relu ? "relu" : "tanh"))->make_float64();
     Vector w(model->parameters(), 7.0);
     model->initialise(1, 0, w);
     const struct {
@@ -211,7 +212,7 @@ TEST_CASE("cnn: it learns where a bar is, not how the image lies") {
   }
   auto config = net(data, {4}, 3, {});
   config.sampling = "epoch";
-  const auto model = make_cnn<double>(config);
+  const auto model = make_cnn(config)->make_float64();
   Vector w(model->parameters());
   model->initialise(1, 0, w);
   for (int step = 0; step < 1000; ++step) {
@@ -223,17 +224,18 @@ TEST_CASE("cnn: it learns where a bar is, not how the image lies") {
 }
 
 TEST_CASE("cnn: data without images, and images that are too small, are refused") {
-  CHECK_THROWS_WITH_AS(make_cnn<float>(on<CnnConfig>(synthetic(R"("rows": 5)"))),
+  CHECK_THROWS_WITH_AS(make_cnn(on<CnnConfig>(synthetic(R"("rows": 5)")))->make_float32(),
                        "cnn needs images, and the rows of this data set have no height and width; "
                        "allowed: cifar10, digits, idx, synthetic with height and width",
                        std::runtime_error);
   const auto data = synthetic(R"("rows": 5, "features": 108, "height": 12, "width": 9)");
-  CHECK(make_cnn<float>(net(data, {2}, 8, {}))->parameters() == 2 * 65 + 10 * (2 * 2 * 1 + 1));
-  CHECK_THROWS_WITH_AS(make_cnn<float>(net(data, {2}, 9, {})),
+  CHECK(make_cnn(net(data, {2}, 8, {}))->make_float32()->parameters() ==
+        2 * 65 + 10 * (2 * 2 * 1 + 1));
+  CHECK_THROWS_WITH_AS(make_cnn(net(data, {2}, 9, {}))->make_float32(),
                        "a convolution with kernel 9 and pooling needs images of 10 x 10 or more, "
                        "and gets 12 x 9",
                        std::runtime_error);
-  CHECK_THROWS_WITH_AS(make_cnn<float>(net(data, {2, 2}, 4, {})),
+  CHECK_THROWS_WITH_AS(make_cnn(net(data, {2, 2}, 4, {}))->make_float32(),
                        "a convolution with kernel 4 and pooling needs images of 5 x 5 or more, "
                        "and gets 4 x 3",
                        std::runtime_error);

@@ -71,7 +71,7 @@ TEST_CASE("least-squares: loss and gradient are those of the normal equations") 
   const auto data = regression();
   for (const double l2 : {0.0, 0.2}) {
     const NormalEquations normal(*data, l2);
-    const auto model = make_least_squares<double>(whole(data, l2));
+    const auto model = make_least_squares(whole(data, l2))->make_float64();
     const Vector w = some_point(5);
     CHECK(std::abs(evaluate(*model, w).loss / normal.loss(w) - 1) <= 1e-13);
     Vector g = normal.times_A(w);
@@ -85,7 +85,7 @@ TEST_CASE("least-squares: gradient descent with 1 / L reaches the known minimum"
   for (const double l2 : {0.0, 0.2}) {
     const NormalEquations normal(*data, l2);
     const Vector expected = solve(normal.A, normal.y);
-    const auto model = make_least_squares<double>(whole(data, l2));
+    const auto model = make_least_squares(whole(data, l2))->make_float64();
     const double eta = 1 / normal.smoothness();
     Vector w(5, 3.0);
     for (int step = 0; step < 2000; ++step) {
@@ -100,7 +100,7 @@ TEST_CASE("least-squares: gradient descent with 1 / L reaches the known minimum"
 TEST_CASE("least-squares: the step 2 / L is the edge of stability") {
   const auto data = regression();
   const double L = NormalEquations(*data, 0.1).smoothness();
-  const auto model = make_least_squares<double>(whole(data, 0.1));
+  const auto model = make_least_squares(whole(data, 0.1))->make_float64();
   for (const bool stable : {true, false}) {
     const double eta = (stable ? 1.99 : 2.01) / L;
     Vector w(5, 3.0);
@@ -115,12 +115,12 @@ TEST_CASE("least-squares: the step 2 / L is the edge of stability") {
 }
 
 TEST_CASE("least-squares: there is no test error, and classes are no targets") {
-  const auto model = make_least_squares<double>(whole(regression(), 0));
+  const auto model = make_least_squares(whole(regression(), 0))->make_float64();
   const Evaluation at = evaluate(*model, some_point(5));
   CHECK(std::isfinite(at.test_loss));
   CHECK(std::isnan(at.test_error));
   const auto classes = synthetic(R"("rows": 9)");
-  CHECK_THROWS_WITH_AS(make_least_squares<float>(on<LeastSquaresConfig>(classes)),
+  CHECK_THROWS_WITH_AS(make_least_squares(on<LeastSquaresConfig>(classes))->make_float32(),
                        "the model needs targets, and the data set has classes", std::runtime_error);
 }
 

@@ -59,7 +59,7 @@ static double descend(const std::shared_ptr<const Dataset>& data, double l2, Mak
   auto config = on<Config>(data);
   config.sampling = "epoch";
   config.l2 = l2;
-  const auto model = make(config);
+  const auto model = make(config)->make_float64();
   w.assign(model->parameters(), 0);
   Vector g;
   for (int step = 0; step < 5000; ++step) {
@@ -75,7 +75,7 @@ TEST_CASE("logistic: gradient descent reaches the minimum that Newton's method f
   for (const double l2 : {0.01, 0.3}) {
     Vector expected, w;
     const double least = newton(*data, l2, expected);
-    const double loss = descend<LogisticConfig>(data, l2, make_logistic<double>, w);
+    const double loss = descend<LogisticConfig>(data, l2, make_logistic, w);
     CHECK(std::abs(loss / least - 1) <= 1e-13);
     CHECK(distance(expected, w) <= 1e-11);
   }
@@ -87,7 +87,7 @@ TEST_CASE("logistic: softmax of two classes is logistic with half the regularise
   for (const double l2 : {0.02, 0.4}) {
     Vector expected, W;
     const double least = newton(*data, l2 / 2, expected);
-    const double loss = descend<SoftmaxConfig>(data, l2, make_softmax<double>, W);
+    const double loss = descend<SoftmaxConfig>(data, l2, make_softmax, W);
     CHECK(std::abs(loss / least - 1) <= 1e-13);
     const Vector w{W[3] - W[0], W[4] - W[1], W[5] - W[2], W[7] - W[6]};
     CHECK(distance(expected, w) <= 1e-11);
@@ -106,7 +106,7 @@ TEST_CASE("logistic: the minimum on a9a is the known one") {
                        .product;
   config.sampling = "epoch";
   config.l2 = 0.01;
-  const auto model = make_logistic<double>(config);
+  const auto model = make_logistic(config)->make_float64();
   // Nesterov's method for smoothness 1.84 and strong convexity 0.0034 at the minimum.
   const double eta = 1 / 1.84,
                momentum = (1 - std::sqrt(0.0034 * eta)) / (1 + std::sqrt(0.0034 * eta));
@@ -130,7 +130,7 @@ TEST_CASE("logistic: losses and errors by hand, a score of 0 says class 0") {
   auto data = one_row(2, 1);
   // w = 1, b = -1: scores 1, 1, 0, 0, -2.
   data->test = {5, {}, {2, 2, 1, 1, -1}, {1, 0, 1, 0, 0}};
-  const auto model = make_logistic<double>(on<LogisticConfig>(data));
+  const auto model = make_logistic(on<LogisticConfig>(data))->make_float64();
   const Evaluation at = evaluate(*model, {1, -1});
   CHECK(at.loss == doctest::Approx(std::log(1 + std::exp(-1.0))).epsilon(1e-15));
   const double sum = std::log(1 + std::exp(-1.0)) + std::log(1 + std::exp(1.0)) +
@@ -141,7 +141,7 @@ TEST_CASE("logistic: losses and errors by hand, a score of 0 says class 0") {
 
 TEST_CASE("logistic: great scores neither overflow nor lose the loss") {
   for (const std::uint8_t c : {0, 1}) {
-    const auto model = make_logistic<float>(on<LogisticConfig>(one_row(1, c)));
+    const auto model = make_logistic(on<LogisticConfig>(one_row(1, c)))->make_float32();
     const float right = c == 1 ? 1000 : -1000;
     CHECK(evaluate(*model, {right, 0}).loss == 0);
     CHECK(evaluate(*model, {-right, 0}).loss == 1000);
@@ -155,14 +155,14 @@ TEST_CASE("logistic: great scores neither overflow nor lose the loss") {
 
 TEST_CASE("logistic: other data than of two classes are refused") {
   const auto three = synthetic(R"("rows": 9, "classes": 3)");
-  CHECK_THROWS_WITH_AS(make_logistic<float>(on<LogisticConfig>(three)),
+  CHECK_THROWS_WITH_AS(make_logistic(on<LogisticConfig>(three))->make_float32(),
                        "the model needs two classes, and the data set has 3 classes",
                        std::runtime_error);
   const auto targets = made(R"({"kind": "synthetic-regression", "rows": 9})");
-  CHECK_THROWS_WITH_AS(make_logistic<float>(on<LogisticConfig>(targets)),
+  CHECK_THROWS_WITH_AS(make_logistic(on<LogisticConfig>(targets))->make_float32(),
                        "the model needs two classes, and the data set has targets",
                        std::runtime_error);
-  CHECK_THROWS_WITH_AS(make_softmax<float>(on<SoftmaxConfig>(targets)),
+  CHECK_THROWS_WITH_AS(make_softmax(on<SoftmaxConfig>(targets))->make_float32(),
                        "the model needs classes, and the data set has targets", std::runtime_error);
 }
 

@@ -29,8 +29,8 @@ TEST_CASE("mlp: without hidden layers it is softmax, bit for bit") {
   auto plain = on<SoftmaxConfig>(data);
   auto config = net(data, {}, "relu");
   plain.l2 = config.l2 = 0.01;
-  const auto softmax = make_softmax<float>(plain);
-  const auto mlp = make_mlp<float>(config);
+  const auto softmax = make_softmax(plain)->make_float32();
+  const auto mlp = make_mlp(config)->make_float32();
   REQUIRE(mlp->parameters() == softmax->parameters());
   const Vector point = some_point(softmax->parameters());
   const std::vector<float> w(point.begin(), point.end());
@@ -86,7 +86,7 @@ TEST_CASE("mlp: a minibatch's gradient and the loss are the definition, row by r
   for (const bool relu : {true, false}) {
     for (const std::vector<std::uint64_t>& widths :
          {std::vector<std::uint64_t>{1}, {7}, {9, 4}, {3, 11, 6}}) {
-      const auto model = make_mlp<double>(net(data, widths, relu ? "relu" : "tanh"));
+      const auto model = make_mlp(net(data, widths, relu ? "relu" : "tanh"))->make_float64();
       std::vector<std::size_t> sizes(widths.begin(), widths.end());
       sizes.insert(sizes.begin(), 13);
       sizes.push_back(5);
@@ -117,7 +117,7 @@ TEST_CASE("mlp: a minibatch's gradient and the loss are the definition, row by r
 TEST_CASE("mlp: weights start with the variance of He or Glorot, layer after layer, biases at 0") {
   const auto data = synthetic(R"("rows": 10, "features": 100)");
   for (const bool relu : {true, false}) {
-    const auto model = make_mlp<double>(net(data, {80, 60}, relu ? "relu" : "tanh"));
+    const auto model = make_mlp(net(data, {80, 60}, relu ? "relu" : "tanh"))->make_float64();
     Vector w(model->parameters(), 7.0);
     model->initialise(1, 0, w);
     std::size_t at = 0;
@@ -142,7 +142,7 @@ TEST_CASE("mlp: a hidden unit that is no number is not hidden by relu") {
   data->features = 2;
   data->classes = 2;
   data->train = data->test = {1, {}, {2, 2}, {1}};
-  const auto model = make_mlp<float>(net(data, {1}, "relu"));
+  const auto model = make_mlp(net(data, {1}, "relu"))->make_float32();
   // All finite, but z = inf - inf.
   CHECK(!std::isfinite(evaluate(*model, {3e38f, -3e38f, 0, 1, 0, 0, 0}).loss));
   CHECK(evaluate(*model, {-3e38f, -3e38f, 0, 1, 0, 0, 0}).loss == doctest::Approx(std::log(2.0)));
@@ -157,7 +157,7 @@ TEST_CASE("mlp: it learns what softmax cannot, exclusive or") {
   for (const char* activation : {"relu", "tanh"}) {
     auto config = net(data, {8}, activation);
     config.sampling = "epoch";
-    const auto model = make_mlp<double>(config);
+    const auto model = make_mlp(config)->make_float64();
     Vector w(model->parameters());
     model->initialise(1, 0, w);
     for (int step = 0; step < 3000; ++step) {

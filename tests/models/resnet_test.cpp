@@ -151,8 +151,10 @@ const Case cases[] = {{6, 8, 2, 1, 5, 4}, {3, 8, 3, 2, 8, 8}, {35, 14, 2, 3, 4, 
 
 TEST_CASE("resnet: parameters to learn, and statistics, are those of the literature") {
   const auto count = [](std::uint32_t depth) {
-    const auto model = make_resnet<float>(
-        net(synthetic(R"("rows": 5, "features": 3072, "height": 32, "width": 32)"), depth, 16));
+    const auto model =
+        make_resnet(
+            net(synthetic(R"("rows": 5, "features": 3072, "height": 32, "width": 32)"), depth, 16))
+            ->make_float32();
     return std::pair(model->parameters() - model->statistics().count, model->statistics().count);
   };
   // 0.27 M, 0.46 M and 0.85 M in He et al., table 6.
@@ -165,7 +167,7 @@ TEST_CASE("resnet: losses and a batch's statistics are those of plain loops") {
   for (const auto& [rows, depth, width, channels, height, columns] : cases) {
     const auto data = images(rows, channels, height, columns);
     const ResnetConfig config = net(data, depth, width);
-    const auto model = make_resnet<double>(config);
+    const auto model = make_resnet(config)->make_float64();
     const std::size_t learnt = model->parameters() - model->statistics().count;
     Vector w = some_value(*model, 0.5);
     CAPTURE(depth);
@@ -190,7 +192,7 @@ TEST_CASE("resnet: the gradient of a batch's own loss against central difference
     for (const double l2 : {0.0, 0.1}) {
       ResnetConfig config = net(images(rows, channels, height, columns), depth, width);
       config.l2 = l2;
-      const auto model = make_resnet<double>(config);
+      const auto model = make_resnet(config)->make_float64();
       const std::size_t learnt = model->parameters() - model->statistics().count;
       const Vector w = some_value(*model, 0.5, 2 + rows);
       // That of plain loops is its loss with the statistics of the gradient.
@@ -218,7 +220,7 @@ TEST_CASE("resnet: the gradient of a batch's own loss against central difference
 }
 
 TEST_CASE("resnet: a gradient does not depend on the statistics that its value carries") {
-  const auto model = make_resnet<float>(net(images(20, 1, 6, 6), 8, 4));
+  const auto model = make_resnet(net(images(20, 1, 6, 6), 8, 4))->make_float32();
   const Vector point = some_value(*model);
   std::vector<float> w(point.begin(), point.end());
   const auto g = gradient(*model, w, {1, 0, 0, 0, 7});
@@ -228,7 +230,7 @@ TEST_CASE("resnet: a gradient does not depend on the statistics that its value c
 }
 
 TEST_CASE("resnet: it starts with the variance of its inputs, and with statistics 0 and 1") {
-  const auto model = make_resnet<double>(net(images(5, 3, 8, 8), 8, 16));
+  const auto model = make_resnet(net(images(5, 3, 8, 8), 8, 16))->make_float64();
   Vector w(model->parameters(), 7.0);
   model->initialise(1, 0, w);
   check_start_is_named(*model, w);

@@ -52,7 +52,7 @@ struct Reference {
 /// The model, whose evaluations use those rows.
 static std::unique_ptr<Model<double>> looking_at(const EvaluatedRows& rows,
                                                  const SoftmaxConfig& config) {
-  auto model = make_softmax<double>(config);
+  auto model = make_softmax(config)->make_float64();
   model->look_at(rows);
   return model;
 }
@@ -64,7 +64,7 @@ TEST_CASE("softmax: a minibatch's gradient is the definition over its rows") {
       SoftmaxConfig config = on<SoftmaxConfig>(data);
       config.sampling = sampling;
       config.l2 = 0.05;
-      const auto model = make_softmax<double>(config);
+      const auto model = make_softmax(config)->make_float64();
       const Vector w = some_point(model->parameters());
       const MinibatchName name{3, 2, 1, 4, m};
       std::vector<std::uint32_t> rows(m);
@@ -85,7 +85,7 @@ TEST_CASE("softmax: the loss is the definition over all rows, bytes or floats") 
   for (const auto& data : {std::shared_ptr<const Dataset>(bytes), small()}) {
     SoftmaxConfig config = on<SoftmaxConfig>(data);
     config.l2 = 0.2;
-    const auto model = make_softmax<double>(config);
+    const auto model = make_softmax(config)->make_float64();
     const Vector w = some_point(model->parameters());
     std::vector<std::uint32_t> rows;
     for (std::uint32_t i = 0; i < data->train.count; ++i) rows.push_back(i);
@@ -97,11 +97,11 @@ TEST_CASE("softmax: the loss is the definition over all rows, bytes or floats") 
 TEST_CASE("softmax: iid gradients are unbiased too") {
   // 4,000 minibatches of 4; squared distance of their mean to the full gradient against its
   // expectation V / 4000, V = summed variance; its relative sd is below sqrt 2, bound 1 + 4 sqrt 2.
-  const auto model = make_softmax<double>(on<SoftmaxConfig>(small()));
+  const auto model = make_softmax(on<SoftmaxConfig>(small()))->make_float64();
   SoftmaxConfig walking = on<SoftmaxConfig>(small());
   walking.sampling = "epoch";
   const Vector w = some_point(model->parameters());
-  const Vector full = gradient(*make_softmax<double>(walking), w, {1, 0, 0, 0, 60});
+  const Vector full = gradient(*make_softmax(walking)->make_float64(), w, {1, 0, 0, 0, 60});
   Vector mean(w.size());
   double variance = 0;
   for (std::uint32_t draw = 0; draw < 4000; ++draw) {
@@ -121,7 +121,7 @@ TEST_CASE("softmax: gradient descent reaches the one minimum of a convex problem
   std::vector<Vector> minima;
   for (const double init_sd : {0.0, 1.0}) {
     config.init_sd = init_sd;
-    const auto model = make_softmax<double>(config);
+    const auto model = make_softmax(config)->make_float64();
     Vector w(model->parameters()), g;
     model->initialise(1, 0, w);
     // The common part of b is free; it stays what it was at the start.
@@ -144,7 +144,7 @@ TEST_CASE("softmax: test error by hand, ties to the lowest class") {
   data->train = {1, {}, {1}, {0}};
   // W = (0, 1, -1), b = 0: x > 0 says class 1, x < 0 class 2, x = 0 is a tie that class 0 wins.
   data->test = {5, {}, {2, 2, -1, 0, 0}, {1, 0, 2, 0, 1}};
-  const auto model = make_softmax<double>(on<SoftmaxConfig>(data));
+  const auto model = make_softmax(on<SoftmaxConfig>(data))->make_float64();
   const Evaluation at = evaluate(*model, {0, 1, -1, 0, 0, 0});
   CHECK(at.test_error == 2.0 / 5);
   const double at_2 = std::log(1 + std::exp(2.0) + std::exp(-2.0)),
@@ -161,7 +161,7 @@ TEST_CASE("softmax: great scores neither overflow nor lose the loss") {
   data->classes = 2;
   data->train = {1, {}, {1}, {1}};
   data->test = {1, {}, {1}, {1}};
-  const auto model = make_softmax<float>(on<SoftmaxConfig>(data));
+  const auto model = make_softmax(on<SoftmaxConfig>(data))->make_float32();
   CHECK(evaluate(*model, {1000, 0, 0, 0}).loss == 1000);
   CHECK(evaluate(*model, {0, 1000, 0, 0}).loss == 0);
   CHECK(evaluate(*model, {0, 0, 1e30f, 1e30f}).loss == doctest::Approx(std::log(2.0)));
@@ -170,10 +170,10 @@ TEST_CASE("softmax: great scores neither overflow nor lose the loss") {
 TEST_CASE("softmax: the start is zero, or normal and named by seed and replica") {
   SoftmaxConfig config = on<SoftmaxConfig>(synthetic(R"("rows": 10, "features": 999)"));
   Vector w(10000, 7.0);
-  make_softmax<double>(config)->initialise(1, 0, w);
+  make_softmax(config)->make_float64()->initialise(1, 0, w);
   CHECK(w == Vector(10000));
   config.init_sd = 0.5;
-  const auto model = make_softmax<double>(config);
+  const auto model = make_softmax(config)->make_float64();
   REQUIRE(model->parameters() == 10000);
   model->initialise(1, 0, w);
   // 10,000 normals of sd 1/2; bounds 4 sd.
@@ -208,7 +208,7 @@ TEST_CASE("softmax: train_rows and test_rows are the first rows of fixed shuffle
     CHECK(std::abs(at.test_loss / expected - 1) <= 1e-13);
     CHECK(std::abs(std::round(n * at.test_error) - n * at.test_error) <= 1e-9);
   }
-  const Evaluation all = evaluate(*make_softmax<double>(config), w);
+  const Evaluation all = evaluate(*make_softmax(config)->make_float64(), w);
   CHECK(evaluate(*looking_at({.test = 41}, config), w).test_loss == all.test_loss);
   CHECK(evaluate(*looking_at({.test = 17}, config), w).loss == all.loss);
   CHECK(evaluate(*looking_at({.train = 60}, config), w).loss == all.loss);
@@ -224,7 +224,7 @@ TEST_CASE("softmax: plain SGD on optdigits gives the known accuracy and loss") {
   SoftmaxConfig config;
   config.dataset = read_dataset(R"({"kind": "digits", "path": "digits"})", shelf).product;
   config.sampling = "epoch";
-  const auto model = make_softmax<float>(config);
+  const auto model = make_softmax(config)->make_float32();
   double loss = 0, test_loss = 0, accuracy = 0;
   for (std::uint64_t seed = 1; seed <= 3; ++seed) {
     std::vector<float> w(model->parameters()), g(w.size());

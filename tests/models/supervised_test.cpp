@@ -25,7 +25,7 @@ struct Subject {
 
 template <class Config>
 Subject subject(std::string name, const std::string& data, Config config,
-                MakeModel<float, Config> make_float32, MakeModel<double, Config> make_float64) {
+                ModelProduct (*make)(const Config&)) {
   const auto with = [=](std::uint32_t rows, double l2) {
     Config all = config;
     const auto dataset = made("{" + data + ", \"rows\": " + std::to_string(rows) + "}");
@@ -35,8 +35,8 @@ Subject subject(std::string name, const std::string& data, Config config,
     return all;
   };
   return {std::move(name),
-          [=](std::uint32_t rows, double l2) { return make_float64(with(rows, l2)); },
-          [=](std::uint32_t rows, double l2) { return make_float32(with(rows, l2)); }};
+          [=](std::uint32_t rows, double l2) { return make(with(rows, l2))->make_float64(); },
+          [=](std::uint32_t rows, double l2) { return make(with(rows, l2))->make_float32(); }};
 }
 
 /// No size is a multiple of a block.
@@ -64,16 +64,15 @@ std::vector<Subject> subjects() {
   residual.depth = 8;
   residual.width = 3;
   return {
-      subject("softmax", classes, SoftmaxConfig{}, make_softmax<float>, make_softmax<double>),
-      subject("softmax, wide", wide, SoftmaxConfig{}, make_softmax<float>, make_softmax<double>),
-      subject("logistic", two, LogisticConfig{}, make_logistic<float>, make_logistic<double>),
-      subject("least-squares", targets, LeastSquaresConfig{}, make_least_squares<float>,
-              make_least_squares<double>),
-      subject("mlp, relu", classes, relu, make_mlp<float>, make_mlp<double>),
-      subject("mlp, tanh", classes, tanh, make_mlp<float>, make_mlp<double>),
-      subject("cnn, relu", images, small, make_cnn<float>, make_cnn<double>),
-      subject("cnn, tanh", images, deep, make_cnn<float>, make_cnn<double>),
-      subject("resnet", images, residual, make_resnet<float>, make_resnet<double>),
+      subject("softmax", classes, SoftmaxConfig{}, make_softmax),
+      subject("softmax, wide", wide, SoftmaxConfig{}, make_softmax),
+      subject("logistic", two, LogisticConfig{}, make_logistic),
+      subject("least-squares", targets, LeastSquaresConfig{}, make_least_squares),
+      subject("mlp, relu", classes, relu, make_mlp),
+      subject("mlp, tanh", classes, tanh, make_mlp),
+      subject("cnn, relu", images, small, make_cnn),
+      subject("cnn, tanh", images, deep, make_cnn),
+      subject("resnet", images, residual, make_resnet),
   };
 }
 

@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <functional>
+#include <memory>
 
+#include "models/layers/cpu_layer.h"
 #include "models/sampling/batch.h"
 
 namespace gradrace {
@@ -13,6 +15,14 @@ inline Units<double> some_images(Eigen::Index n, std::size_t numbers, double pha
   for (Eigen::Index i = 0; i < x.size(); ++i)
     x.data()[i] = std::sin(phase + 1.7 * static_cast<double>(i));
   return x;
+}
+
+/// The layer in float64, its parameters from `first` on and its statistics from `statistics` on.
+inline std::unique_ptr<CpuLayer<double>> computed(LayerSpec spec, std::uint32_t first = 0,
+                                                  std::uint32_t statistics = 0) {
+  spec.kernel.first = first;
+  spec.kernel.statistics = statistics;
+  return spec.make_float64(spec);
 }
 
 /// A number that depends on all of y, and its derivative by y.

@@ -42,17 +42,18 @@ class StartedAt final : public Model<Real> {
 
 template <class Config>
 Subject subject(std::string name, std::shared_ptr<const Dataset> data, Config config,
-                MakeModel<float, Config> make_float32, MakeModel<double, Config> make_float64,
-                const std::string& sampling = "iid", double l2 = 0.01) {
+                ModelProduct (*make)(const Config&), const std::string& sampling = "iid",
+                double l2 = 0.01) {
   config.dataset = [data] { return data; };
   config.sampling = sampling;
   config.l2 = l2;
+  const ModelProduct product = make(config);
   const auto of_some_rows = [](auto model) {
     model->look_at({.train = 31, .test = 23});
     return model;
   };
-  return {std::move(name), [=] { return of_some_rows(make_float32(config)); },
-          [=] { return of_some_rows(make_float64(config)); }};
+  return {std::move(name), [=] { return of_some_rows(product->make_float32()); },
+          [=] { return of_some_rows(product->make_float64()); }};
 }
 
 /// The data set as bytes, with every seventh row all zero.
@@ -140,46 +141,35 @@ std::vector<Subject> subjects() {
   const auto small = cnn({3}, 4, {}, "relu"), deep = cnn({3, 4}, 2, {6}, "tanh");
   return {
       quadratic(10, 0.5),
-      subject("least-squares", targets, LeastSquaresConfig{}, make_least_squares<float>,
-              make_least_squares<double>),
-      subject("logistic", two, LogisticConfig{}, make_logistic<float>, make_logistic<double>,
-              "epoch"),
-      subject("softmax", classes, SoftmaxConfig{}, make_softmax<float>, make_softmax<double>),
-      subject("softmax, bytes", as_bytes(*wide), SoftmaxConfig{}, make_softmax<float>,
-              make_softmax<double>, "epoch", 0),
-      subject("softmax, no regulariser", classes, SoftmaxConfig{}, make_softmax<float>,
-              make_softmax<double>, "iid", 0),
-      subject("logistic, no regulariser", two, LogisticConfig{}, make_logistic<float>,
-              make_logistic<double>, "iid", 0),
-      subject("least-squares, no regulariser", targets, LeastSquaresConfig{},
-              make_least_squares<float>, make_least_squares<double>, "epoch", 0),
-      subject("mlp, relu, no regulariser", classes, mlp({60, 3}, "relu"), make_mlp<float>,
-              make_mlp<double>, "iid", 0),
+      subject("least-squares", targets, LeastSquaresConfig{}, make_least_squares),
+      subject("logistic", two, LogisticConfig{}, make_logistic, "epoch"),
+      subject("softmax", classes, SoftmaxConfig{}, make_softmax),
+      subject("softmax, bytes", as_bytes(*wide), SoftmaxConfig{}, make_softmax, "epoch", 0),
+      subject("softmax, no regulariser", classes, SoftmaxConfig{}, make_softmax, "iid", 0),
+      subject("logistic, no regulariser", two, LogisticConfig{}, make_logistic, "iid", 0),
+      subject("least-squares, no regulariser", targets, LeastSquaresConfig{}, make_least_squares,
+              "epoch", 0),
+      subject("mlp, relu, no regulariser", classes, mlp({60, 3}, "relu"), make_mlp, "iid", 0),
       subject("mlp, tanh, bytes, no regulariser", as_bytes(*wide), mlp({9, 12, 5}, "tanh"),
-              make_mlp<float>, make_mlp<double>, "epoch", 0),
-      subject("mlp, relu", classes, relu, make_mlp<float>, make_mlp<double>),
-      subject("mlp, tanh, bytes", as_bytes(*wide), tanh, make_mlp<float>, make_mlp<double>,
-              "epoch"),
-      subject("mlp, too large for a block", as_bytes(*wide), mlp({190}, "relu"), make_mlp<float>,
-              make_mlp<double>, "iid", 0),
-      subject("cnn, relu", images, small, make_cnn<float>, make_cnn<double>, "epoch"),
-      subject("cnn, tanh, bytes", as_bytes(*images), deep, make_cnn<float>, make_cnn<double>),
-      subject("cnn, relu, augmented", images, augmented(small), make_cnn<float>, make_cnn<double>,
-              "epoch"),
-      subject("cnn, tanh, bytes, augmented", as_bytes(*images), augmented(deep), make_cnn<float>,
-              make_cnn<double>),
-      subject("cnn, cifar10-full, odd", few, cifar10_full(), make_cnn<float>, make_cnn<double>),
-      subject("resnet, odd, bytes, augmented", as_bytes(*odd), resnet(3, true), make_resnet<float>,
-              make_resnet<double>),
-      subject("resnet", square, resnet(4, false), make_resnet<float>, make_resnet<double>, "epoch"),
+              make_mlp, "epoch", 0),
+      subject("mlp, relu", classes, relu, make_mlp),
+      subject("mlp, tanh, bytes", as_bytes(*wide), tanh, make_mlp, "epoch"),
+      subject("mlp, too large for a block", as_bytes(*wide), mlp({190}, "relu"), make_mlp, "iid",
+              0),
+      subject("cnn, relu", images, small, make_cnn, "epoch"),
+      subject("cnn, tanh, bytes", as_bytes(*images), deep, make_cnn),
+      subject("cnn, relu, augmented", images, augmented(small), make_cnn, "epoch"),
+      subject("cnn, tanh, bytes, augmented", as_bytes(*images), augmented(deep), make_cnn),
+      subject("cnn, cifar10-full, odd", few, cifar10_full(), make_cnn),
+      subject("resnet, odd, bytes, augmented", as_bytes(*odd), resnet(3, true), make_resnet),
+      subject("resnet", square, resnet(4, false), make_resnet, "epoch"),
   };
 }
 
 Subject full_size() {
   const auto images = synthetic(
       R"("rows": 9, "test_rows": 2, "features": 3072, "height": 32, "width": 32, "classes": 10)");
-  return subject("cnn, cifar10-full", as_bytes(*images), cifar10_full(), make_cnn<float>,
-                 make_cnn<double>);
+  return subject("cnn, cifar10-full", as_bytes(*images), cifar10_full(), make_cnn);
 }
 
 }  // namespace gradrace

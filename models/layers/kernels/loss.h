@@ -4,10 +4,14 @@
 
 #include "models/gpu/kernels/rows.h"
 
-namespace gradrace::kernels {
+namespace gradrace {
 
 /// As models/layers/loss.h has them.
 enum class LossKind : std::uint8_t { cross_entropy, logistic, half_square };
+
+}  // namespace gradrace
+
+namespace gradrace::kernels {
 
 /// Loss and error of one row.
 template <class Real>

@@ -70,7 +70,7 @@ TEST_CASE("synthetic: with its defaults, softmax regression learns slowly to an 
   DataShelf shelf(".", {});
   SoftmaxConfig config;
   config.dataset = read_dataset(R"({"kind": "synthetic"})", shelf).product;
-  const auto model = make_softmax<float>(config);
+  const auto model = make_softmax(config)->make_float32();
   std::vector<float> w(model->parameters()), g(w.size());
   std::vector<Evaluation> at;
   for (std::uint32_t draw = 0; draw <= 1000; ++draw) {

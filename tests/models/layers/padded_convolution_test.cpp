@@ -9,10 +9,8 @@ namespace gradrace {
 
 namespace {
 
-using Shape = PaddedConvolution<double>::Shape;
-
 /// The definition in plain loops.
-Units<double> convolved(const ImageShape& in, const Shape& shape, const Vector& w,
+Units<double> convolved(const ImageShape& in, const PaddedConvolution& shape, const Vector& w,
                         std::size_t first, const Units<double>& x) {
   const auto [outputs, kernel, padding, stride, bias] = shape;
   const std::size_t height = (in.height + 2 * padding - kernel) / stride + 1;
@@ -48,7 +46,7 @@ Units<double> convolved(const ImageShape& in, const Shape& shape, const Vector& 
 
 struct Case {
   ImageShape images;
-  Shape shape;
+  PaddedConvolution shape;
   Eigen::Index n;
 };
 const Case cases[] = {
@@ -70,19 +68,20 @@ TEST_CASE("padded_convolution: it is the sum in plain loops, and its derivatives
     CAPTURE(images.width);
     CAPTURE(shape.kernel);
     CAPTURE(shape.stride);
-    const std::size_t first = 3;
-    PaddedConvolution<double> layer(images, shape, first);
-    const Vector w = some_point(layer.layer().end(), 0.4);
+    const std::uint32_t first = 3;
+    const LayerSpec spec = padded_convolution(images, shape, 0);
+    const auto layer = computed(spec, first);
+    const Vector w = some_point(first + spec.learnt + 2, 0.4);
     const Units<double> x = some_images(n, images.numbers());
     Units<double> y, dx;
-    layer.forward(w.data(), x, y);
+    layer->forward(w.data(), x, y);
     const Units<double> expected = convolved(images, shape, w, first, x);
-    REQUIRE(y.cols() == static_cast<Eigen::Index>(layer.output().numbers()));
+    REQUIRE(y.cols() == static_cast<Eigen::Index>(spec.output().numbers()));
     REQUIRE(y.cols() == expected.cols());
     CHECK((y - expected).norm() <= 1e-14 * expected.norm());
 
     Vector g(w.size(), 7.0);
-    layer.backward(w.data(), x, by_probe(y), g.data(), &dx);
+    layer->backward(w.data(), x, by_probe(y), g.data(), &dx);
     const auto by_x = [&](const Units<double>& at) {
       return convolved(images, shape, w, first, at);
     };
@@ -92,7 +91,7 @@ TEST_CASE("padded_convolution: it is the sum in plain loops, and its derivatives
     };
     const Eigen::Map<const Units<double>> point(w.data(), 1, static_cast<Eigen::Index>(w.size()));
     const Units<double> dw = differences(by_w, point);
-    const std::size_t end = first + layer.layer().weights() + (shape.bias ? shape.outputs : 0);
+    const std::size_t end = first + spec.learnt;
     for (std::size_t i = 0; i < w.size(); ++i) {
       if (i < first || i >= end)
         CHECK(g[i] == 7);  // another layer's
@@ -100,7 +99,7 @@ TEST_CASE("padded_convolution: it is the sum in plain loops, and its derivatives
         CHECK(std::abs(g[i] - dw(0, static_cast<Eigen::Index>(i))) <= 1e-8 * dw.norm());
     }
     Vector again(w.size(), 7.0);
-    layer.backward(w.data(), x, by_probe(y), again.data(), nullptr);
+    layer->backward(w.data(), x, by_probe(y), again.data(), nullptr);
     CHECK(again == g);
   }
 }
@@ -112,15 +111,15 @@ TEST_CASE("padded_convolution: a kernel of ones adds up what is around, zeros be
   Units<double> x(1, 9), y;
   x << 1, 2, 3, 4, 5, 6, 7, 8, 9;
   const Vector ones(9, 1.0);
-  PaddedConvolution<double> same({1, 3, 3},
-                                 {.outputs = 1, .kernel = 3, .padding = 1, .bias = false}, 0);
-  same.forward(ones.data(), x, y);
+  const auto same = computed(
+      padded_convolution({1, 3, 3}, {.outputs = 1, .kernel = 3, .padding = 1, .bias = false}, 0));
+  same->forward(ones.data(), x, y);
   Units<double> expected(1, 9);
   expected << 12, 21, 16, 27, 45, 33, 24, 39, 28;
   CHECK(y == expected);
-  PaddedConvolution<double> half(
-      {1, 3, 3}, {.outputs = 1, .kernel = 3, .padding = 1, .stride = 2, .bias = false}, 0);
-  half.forward(ones.data(), x, y);
+  const auto half = computed(padded_convolution(
+      {1, 3, 3}, {.outputs = 1, .kernel = 3, .padding = 1, .stride = 2, .bias = false}, 0));
+  half->forward(ones.data(), x, y);
   Units<double> corners(1, 4);
   corners << 12, 16, 24, 28;
   CHECK(y == corners);

@@ -72,9 +72,9 @@ TEST_CASE("augmentation: a gradient is that of the images moved, an evaluation o
   auto config = on<ResnetConfig>(data);
   config.depth = 8;
   config.width = 2;
-  const auto plain = make_resnet<float>(config);
+  const auto plain = make_resnet(config)->make_float32();
   config.augment = true;
-  const auto moved = make_resnet<float>(config);
+  const auto moved = make_resnet(config)->make_float32();
   const Vector point = some_value(*plain);
   const std::vector<float> w(point.begin(), point.end());
   CHECK(evaluate(*plain, w).loss == evaluate(*moved, w).loss);
