@@ -7,14 +7,7 @@
 
 #include "models/gpu/kernels/product.h"
 #include "models/gpu/mirror.h"
-#include "models/layers/kernels/batch_normalisation.h"
-#include "models/layers/kernels/convolution.h"
-#include "models/layers/kernels/dense.h"
-#include "models/layers/kernels/padded_convolution.h"
-#include "models/layers/kernels/pixel_mean.h"
-#include "models/layers/kernels/pooling.h"
-#include "models/layers/kernels/response_normalisation.h"
-#include "models/layers/kernels/shortcut.h"
+#include "models/layers/kernels/table.h"
 
 namespace gradrace {
 
@@ -87,72 +80,23 @@ class NetworkPass {
   /// From the rows to the scores of the first `count` jobs.  learning: batch normalisations take
   /// the statistics of the minibatch, which then stand in its gradient.
   void forward(Launcher& launcher, const Pass& pass, std::uint32_t count, bool learning) const {
-    for (std::uint32_t l = 0; l < layers_.size(); ++l) {
-      const Jobs jobs{launcher, pass, layers_[l], count};
-      switch (layers_[l].kind) {
-        case Kind::dense:
-          dense_forward(jobs, l);
-          break;
-        case Kind::convolution:
-        case Kind::padded_convolution:
-          convolution_forward(jobs, l);
-          break;
-        case Kind::batch_normalisation:
-          if (learning) jobs.template add_up<kernels::BatchStatistics>();
-          jobs.template each<kernels::BatchNormalisationForward>(units(jobs));
-          break;
-        case Kind::response_normalisation:
-          jobs.template each<kernels::ResponseNormalisationForward>(units(jobs));
-          break;
-        case Kind::shortcut:
-          jobs.template each<kernels::ShortcutForward>(units(jobs));
-          break;
-        case Kind::pixel_mean:
-          jobs.template each<kernels::PixelMeanForward>(units(jobs));
-          break;
-        case Kind::greatest_pooling:
-        case Kind::mean_pooling:
-          jobs.template each<kernels::PoolingForward>(units(jobs));
-      }
-    }
+    for (std::uint32_t l = 0; l < layers_.size(); ++l)
+      kernels::with_steps(layers_[l].kind, [&](auto steps) {
+        steps.forward(Jobs{launcher, pass, layers_[l], l, count}, learning);
+      });
   }
 
   /// From the derivatives by the scores, which stand in their places, to the gradients.
   void backward(Launcher& launcher, const Pass& pass, std::uint32_t count) const {
     for (auto l = static_cast<std::uint32_t>(layers_.size()); l-- > 0;) {
-      const Jobs jobs{launcher, pass, layers_[l], count};
-      switch (layers_[l].kind) {
-        case Kind::dense:
-          dense_backward(jobs, l);
-          break;
-        case Kind::convolution:
-        case Kind::padded_convolution:
-          convolution_backward(jobs, l);
-          break;
-        case Kind::batch_normalisation:
-          jobs.template add_up<kernels::BatchNormalisationSums>();
-          propagate<kernels::BatchNormalisationPropagate>(jobs, l);
-          break;
-        case Kind::response_normalisation:
-          propagate<kernels::ResponseNormalisationPropagate>(jobs, l);
-          break;
-        case Kind::shortcut:
-          propagate<kernels::ShortcutPropagate>(jobs, l);
-          break;
-        case Kind::pixel_mean:
-          propagate<kernels::PixelMeanPropagate>(jobs, l);
-          break;
-        case Kind::greatest_pooling:
-        case Kind::mean_pooling:
-          propagate<kernels::PoolingPropagate>(jobs, l);
-      }
+      const Jobs jobs{launcher, pass, layers_[l], l, count};
+      kernels::with_steps(layers_[l].kind, [&](auto steps) { steps.backward(jobs); });
       if (pass.network.l2 > 0 && layers_[l].depth > 0)
         jobs.template each<kernels::Decay>(layers_[l].weights());
     }
   }
 
  private:
-  using Kind = kernels::LayerKind;
   template <class T>
   using Memory = typename Launcher::template Memory<T>;
 
@@ -167,7 +111,10 @@ class NetworkPass {
     Launcher& launcher;
     const Pass& pass;
     const kernels::Layer& layer;
-    std::uint32_t count;
+    std::uint32_t number, count;  // of the layer, and of the jobs
+
+    /// Numbers that the layer gives.
+    std::uint32_t units() const { return pass.n * layer.units(); }
 
     /// With each number below `numbers` of each job.
     template <class Each>
@@ -175,10 +122,23 @@ class NetworkPass {
       const kernels::EachKernel<Real, Each> kernel{pass, layer, strip, numbers};
       launch_all(launcher, kernel, count * kernel.blocks());
     }
+    /// With a block for each of `blocks` sums of each job.
     template <class Sums>
-    void add_up() const {
-      const kernels::SumsKernel<Real, Sums> kernel{pass, layer};
-      launch_all(launcher, kernel, count * kernel.blocks());
+    void add_up(std::uint32_t blocks) const {
+      const kernels::SumsKernel<Real, Sums> kernel{pass, layer, blocks};
+      launch_all(launcher, kernel, count * blocks);
+    }
+    /// With each number that the layer looks at; not of the first, which looks at rows.
+    template <class Each>
+    void propagate() const {
+      if (number > 0) each<Each>(pass.n * layer.inputs());
+    }
+    /// Calls f with each strip of rows whose patches are written down together.
+    template <class Use>
+    void each_strip(const Use& use) const {
+      const std::uint32_t together = strip_of(layer, pass.n, pass.together);
+      for (std::uint32_t first = 0; first < pass.n; first += together)
+        use(kernels::Strip{first, std::min(together, pass.n - first)});
     }
     /// C = A B, or added to what was there.
     void multiply(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
@@ -188,8 +148,6 @@ class NetworkPass {
       launch_all(launcher, kernel, count * kernel.blocks());
     }
   };
-
-  static std::uint32_t units(const Jobs& jobs) { return jobs.pass.n * jobs.layer.units(); }
 
   /// Numbers of all jobs.
   struct Room {
@@ -214,8 +172,9 @@ class NetworkPass {
     Sizes sizes{together(n), kernels::in_fours(per_row_ * n), 0, 0};
     for (const kernels::Layer& layer : layers_) {
       if (layer.depth == 0) continue;
-      const bool dense = layer.kind == Kind::dense;
-      const std::uint64_t columns = dense ? n : columns_of(layer, strip_of(layer, n));
+      const bool dense = layer.kind == kernels::LayerKind::dense;
+      const std::uint64_t columns =
+          dense ? n : strip_of(layer, n, sizes.together) * kernels::Windows(layer).count();
       sizes.patches = std::max(sizes.patches, kernels::in_fours(columns * layer.depth));
       if (dense) continue;
       sizes.maps = std::max(sizes.maps, kernels::in_fours(columns * layer.outputs));
@@ -223,81 +182,11 @@ class NetworkPass {
     return sizes;
   }
 
-  /// Rows of a strip.
-  std::uint32_t strip_of(const kernels::Layer& layer, std::uint32_t n) const {
+  /// Rows of a strip of so many jobs of n rows.
+  static std::uint32_t strip_of(const kernels::Layer& layer, std::uint32_t n, std::uint32_t jobs) {
     const std::uint64_t row = std::uint64_t{layer.depth} * kernels::Windows(layer).count();
-    const std::uint64_t fitting = Launcher::patch_numbers / together(n) / row;
+    const std::uint64_t fitting = Launcher::patch_numbers / jobs / row;
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fitting, 1, n));
-  }
-  static std::uint32_t columns_of(const kernels::Layer& layer, std::uint32_t rows) {
-    return rows * kernels::Windows(layer).count();
-  }
-
-  template <class Function>
-  void each_strip(const Jobs& jobs, const Function& f) const {
-    const std::uint32_t n = jobs.pass.n, together = strip_of(jobs.layer, n);
-    for (std::uint32_t first = 0; first < n; first += together)
-      f(kernels::Strip{first, std::min(together, n - first)});
-  }
-
-  template <class Each>
-  static void propagate(const Jobs& jobs, std::uint32_t l) {
-    if (l > 0) jobs.template each<Each>(jobs.pass.n * jobs.layer.inputs());
-  }
-
-  static void dense_forward(const Jobs& jobs, std::uint32_t l) {
-    const kernels::Layer& layer = jobs.layer;
-    const Pass& pass = jobs.pass;
-    jobs.multiply(pass.n, layer.outputs, layer.depth, {pass.to_x(l), layer.depth},
-                  {pass.to_weights(l), layer.depth, true}, pass.to_y(l));
-    jobs.template each<kernels::DenseUnits>(units(jobs));
-  }
-
-  static void dense_backward(const Jobs& jobs, std::uint32_t l) {
-    const kernels::Layer& layer = jobs.layer;
-    const Pass& pass = jobs.pass;
-    jobs.multiply(layer.outputs, layer.depth, pass.n, {pass.to_by_y(l), layer.outputs, true},
-                  {pass.to_x(l), layer.depth}, pass.to_gradients(l));
-    jobs.template each<kernels::DenseBias>(layer.outputs);
-    if (l == 0) return;
-    jobs.multiply(pass.n, layer.depth, layer.outputs, {pass.to_by_y(l), layer.outputs},
-                  {pass.to_weights(l), layer.depth}, pass.to_patches());
-    propagate<kernels::DensePropagate>(jobs, l);
-  }
-
-  void convolution_forward(const Jobs& jobs, std::uint32_t l) const {
-    const kernels::Layer& layer = jobs.layer;
-    const Pass& pass = jobs.pass;
-    each_strip(jobs, [&](const kernels::Strip& strip) {
-      const std::uint32_t columns = columns_of(layer, strip.rows);
-      jobs.template each<kernels::Patches>(layer.channels * columns, strip);
-      jobs.multiply(layer.outputs, columns, layer.depth, {pass.to_weights(l), layer.depth},
-                    {pass.to_patches(), columns}, pass.to_maps());
-      if (layer.kind == Kind::convolution)
-        jobs.template each<kernels::PooledMaps>(strip.rows * layer.units(), strip);
-      else
-        jobs.template each<kernels::Maps>(strip.rows * layer.units(), strip);
-    });
-  }
-
-  void convolution_backward(const Jobs& jobs, std::uint32_t l) const {
-    const kernels::Layer& layer = jobs.layer;
-    const Pass& pass = jobs.pass;
-    if (layer.bias) jobs.template add_up<kernels::BiasSums>();
-    each_strip(jobs, [&](const kernels::Strip& strip) {
-      const std::uint32_t columns = columns_of(layer, strip.rows);
-      jobs.template each<kernels::Patches>(layer.channels * columns, strip);
-      if (layer.kind == Kind::convolution)
-        jobs.template each<kernels::PooledMapsPropagate>(layer.outputs * columns, strip);
-      else
-        jobs.template each<kernels::MapsPropagate>(layer.outputs * columns, strip);
-      jobs.multiply(layer.outputs, layer.depth, columns, {pass.to_maps(), columns},
-                    {pass.to_patches(), columns, true}, pass.to_gradients(l), strip.first > 0);
-      if (l == 0) return;
-      jobs.multiply(layer.depth, columns, layer.outputs, {pass.to_weights(l), layer.depth, true},
-                    {pass.to_maps(), columns}, pass.to_patches());
-      jobs.template each<kernels::PatchesPropagate>(strip.rows * layer.inputs(), strip);
-    });
   }
 
   std::span<const kernels::Layer> layers_;

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "models/gpu/kernels/block.h"
+#include "models/layers/kernels/table.h"
 #include "sim/check.h"
 
 namespace gradrace {
@@ -13,11 +13,6 @@ namespace {
 
 using kernels::Layer;
 using kernels::LayerKind;
-
-bool keeps(LayerKind kind) {
-  return kind == LayerKind::convolution || kind == LayerKind::greatest_pooling ||
-         kind == LayerKind::response_normalisation;
-}
 
 /// Places for derivatives, each as wide as the widest that ever stands there.
 class Shelf {
@@ -66,10 +61,10 @@ std::uint32_t lay_out(std::span<kernels::Layer> layers) {
   for (std::size_t l = 0; l < layers.size(); ++l) {
     const bool in_place = layers[l].kind == LayerKind::shortcut;
     layers[l].y = in_place ? layers[l - 1].y : next;
-    const std::uint32_t units = kernels::in_fours(layers[l].units());
-    if (!in_place) next += units;
+    if (!in_place) next += kernels::in_fours(layers[l].units());
     layers[l].kept = next;
-    if (keeps(layers[l].kind)) next += units;
+    kernels::with_steps(layers[l].kind,
+                        [&](auto steps) { next += kernels::in_fours(steps.kept(layers[l])); });
   }
   Shelf shelf;
   const auto places = put_derivatives(layers, shelf);

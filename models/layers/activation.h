@@ -10,8 +10,6 @@
 
 namespace gradrace {
 
-using Activation = kernels::Function;
-
 /// Key `activation`, read as text.
 inline void visit_activation(Fields& fields, std::string& activation, std::string_view meaning) {
   constexpr std::string_view kinds[] = {"relu", "tanh"};

@@ -23,7 +23,7 @@ struct InPlaceLayer {
   std::uint32_t first;     // of its parameters
   std::uint32_t weights;   // where its rows begin in shared memory
   std::uint32_t y, delta;  // where a row's outputs and their derivatives are among its factors
-  Function f;
+  Activation f;
 
   GRADRACE_HD std::uint32_t row() const { return depth + 4; }
   /// Where parameter j of the layer's stands in shared memory.
@@ -200,7 +200,7 @@ struct InPlaceNetwork {
                              Real* factors) const {
     constexpr std::uint32_t together = 4;  // rows
     const InPlaceLayer layer = layers[l];
-    const Function f = layers[l - 1].f;
+    const Activation f = layers[l - 1].f;
     const Fours<Real> W{weights_of(block) + layer.weights, layer.row()};
     const Fours<Real> dz{delta(l, factors, n), layer.stride};
     const Fours<Real> below{y(l - 1, factors, n), layer.depth};

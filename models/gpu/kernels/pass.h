@@ -158,23 +158,21 @@ struct EachKernel {
   }
 };
 
-/// What is added up for every channel that a layer gives, a block for each: Sums{}(block, at,
-/// channel).
+/// What is added up by `sums` blocks of each job: Sums{}(block, at, number of the sum).
 template <class Number, class Sums>
 struct SumsKernel {
   using Real = Number;
 
   Pass<Real> pass;
   Layer layer;
+  std::uint32_t sums;
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return lanes * sizeof(double) / sizeof(Real); }
-  /// Of a job.
-  GRADRACE_HD std::uint32_t blocks() const { return layer.outputs; }
 
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
-    Sums{}(block, pass.at(layer, number / blocks(), {}), number % blocks());
+    Sums{}(block, pass.at(layer, number / sums, {}), number % sums);
   }
 };
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "models/gpu/kernels/pass.h"
+#include "models/layers/kernels/steps.h"
 
 namespace gradrace::kernels {
 
@@ -103,6 +103,23 @@ struct BatchNormalisationPropagate {
     at.store(number, gamma[channel] * u.per_deviation(channel) *
                          (at.by_y[number] - share * db[channel] -
                           share * dgamma[channel] * u(number, channel)));
+  }
+};
+
+struct BatchNormalisationSteps {
+  static constexpr LayerKind kind = LayerKind::batch_normalisation;
+
+  static std::uint32_t kept(const Layer&) { return 0; }
+
+  template <class Jobs>
+  static void forward(const Jobs& jobs, bool learning) {
+    if (learning) jobs.template add_up<BatchStatistics>(jobs.layer.outputs);
+    jobs.template each<BatchNormalisationForward>(jobs.units());
+  }
+  template <class Jobs>
+  static void backward(const Jobs& jobs) {
+    jobs.template add_up<BatchNormalisationSums>(jobs.layer.outputs);
+    jobs.template propagate<BatchNormalisationPropagate>();
   }
 };
 

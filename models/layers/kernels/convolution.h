@@ -17,7 +17,7 @@ struct PooledMaps {
     Real best = z[0], winner = 0;
     for (std::uint32_t k = 1; k < 4; ++k) {
       const Real value = z[k / 2 * windows.width + k % 2];
-      if (!(value > best || value != value)) continue;  // what is no number stays so
+      if (!(value > best || value != value)) continue;  // NaN propagates
       best = value;
       winner = static_cast<Real>(k);
     }
@@ -43,5 +43,8 @@ struct PooledMapsPropagate {
     at.maps[number] = winner == i % 2 * 2 + j % 2 ? at.by_y[from] : Real{0};
   }
 };
+
+using PooledConvolutionSteps =
+    ConvolutionSteps<LayerKind::convolution, PooledMaps, PooledMapsPropagate, true>;
 
 }  // namespace gradrace::kernels

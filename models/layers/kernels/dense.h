@@ -1,6 +1,6 @@
 #pragma once
 
-#include "models/gpu/kernels/pass.h"
+#include "models/layers/kernels/steps.h"
 
 /// What a dense layer does beside products: y [n, outputs] = x W^T, dW = dz^T x, and patches
 /// [n, depth] = dz W.
@@ -28,6 +28,34 @@ struct DensePropagate {
   template <class Real>
   GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
     at.store(number, at.patches[number]);
+  }
+};
+
+struct DenseSteps {
+  static constexpr LayerKind kind = LayerKind::dense;
+
+  static std::uint32_t kept(const Layer&) { return 0; }
+
+  template <class Jobs>
+  static void forward(const Jobs& jobs, bool) {
+    const Layer& layer = jobs.layer;
+    const auto& pass = jobs.pass;
+    jobs.multiply(pass.n, layer.outputs, layer.depth, {pass.to_x(jobs.number), layer.depth},
+                  {pass.to_weights(jobs.number), layer.depth, true}, pass.to_y(jobs.number));
+    jobs.template each<DenseUnits>(jobs.units());
+  }
+  template <class Jobs>
+  static void backward(const Jobs& jobs) {
+    const Layer& layer = jobs.layer;
+    const auto& pass = jobs.pass;
+    jobs.multiply(layer.outputs, layer.depth, pass.n,
+                  {pass.to_by_y(jobs.number), layer.outputs, true},
+                  {pass.to_x(jobs.number), layer.depth}, pass.to_gradients(jobs.number));
+    jobs.template each<DenseBias>(layer.outputs);
+    if (jobs.number == 0) return;
+    jobs.multiply(pass.n, layer.depth, layer.outputs, {pass.to_by_y(jobs.number), layer.outputs},
+                  {pass.to_weights(jobs.number), layer.depth}, pass.to_patches());
+    jobs.template propagate<DensePropagate>();
   }
 };
 

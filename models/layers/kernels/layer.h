@@ -5,9 +5,13 @@
 
 #include "sim/host_device.h"
 
-namespace gradrace::kernels {
+namespace gradrace {
 
-enum class Function : std::uint8_t { identity, relu, tanh };
+enum class Activation : std::uint8_t { identity, relu, tanh };
+
+}  // namespace gradrace
+
+namespace gradrace::kernels {
 
 /// What a layer makes of the map before it; the file of that name has it.
 enum class LayerKind : std::uint8_t {
@@ -29,7 +33,7 @@ enum class LayerKind : std::uint8_t {
 /// normalisation b [outputs], then gamma [outputs].
 struct Layer {
   LayerKind kind = LayerKind::dense;
-  Function f = Function::identity;
+  Activation f = Activation::identity;
   bool bias = true;  // of a padded convolution: whether b is there
   std::uint32_t channels = 0, height = 1, width = 1;
   std::uint32_t outputs = 0, out_height = 1, out_width = 1;
@@ -38,12 +42,14 @@ struct Layer {
   std::uint32_t kernel = 0, padding = 0, stride = 0;  // of windows
   std::uint32_t statistics = 0;  // of a batch normalisation: mean [outputs], variance [outputs]
   std::uint32_t from = 0;        // of a shortcut: the layer whose maps it adds
-  // Where things of a row begin in the work memory, in numbers: what the layer looks at (a
-  // shortcut: what it adds), what it gives, what else its way back needs, the derivative by what f
-  // is applied to, and the one by what the layer before applies its f to, `before`.
-  std::uint32_t x = 0, y = 0, kept = 0, by_y = 0, by_x = 0;
-  Function before = Function::identity;
-  bool adds = false;  // on the way back, to what a shortcut has left there
+  // Where a row's numbers begin in the work memory.
+  std::uint32_t x = 0;                       // input; of a shortcut: what it adds
+  std::uint32_t y = 0;                       // output, after f
+  std::uint32_t kept = 0;                    // saved for the way back
+  std::uint32_t by_y = 0;                    // dL/dz, z before f
+  std::uint32_t by_x = 0;                    // dL/dz of the layer that gave x
+  Activation before = Activation::identity;  // of that layer
+  bool adds = false;                         // on the way back, to what a shortcut has left there
 
   GRADRACE_HD std::uint32_t weights() const { return outputs * depth; }
   GRADRACE_HD std::uint32_t pixels() const { return out_height * out_width; }
@@ -75,18 +81,18 @@ struct InputPixel {
         j(number % layer.width) {}
 };
 
-/// What is no number stays so.
+/// NaN propagates.
 template <class Real>
-GRADRACE_HD Real activated(Function f, Real z) {
-  if (f == Function::tanh) return std::tanh(z);
-  return f == Function::relu && z < 0 ? Real{0} : z;
+GRADRACE_HD Real activated(Activation f, Real z) {
+  if (f == Activation::tanh) return std::tanh(z);
+  return f == Activation::relu && z < 0 ? Real{0} : z;
 }
 
 /// f'(z), from y = f(z).
 template <class Real>
-GRADRACE_HD Real slope(Function f, Real y) {
-  if (f == Function::tanh) return 1 - y * y;
-  return f == Function::relu && !(y > 0) ? Real{0} : Real{1};
+GRADRACE_HD Real slope(Activation f, Real y) {
+  if (f == Activation::tanh) return 1 - y * y;
+  return f == Activation::relu && !(y > 0) ? Real{0} : Real{1};
 }
 
 }  // namespace gradrace::kernels

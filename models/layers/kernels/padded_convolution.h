@@ -30,4 +30,7 @@ struct MapsPropagate {
   }
 };
 
+using PaddedConvolutionSteps =
+    ConvolutionSteps<LayerKind::padded_convolution, Maps, MapsPropagate, false>;
+
 }  // namespace gradrace::kernels

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "models/gpu/kernels/pass.h"
+#include "models/layers/kernels/steps.h"
 
 /// Convolutions as products.  A window is what W lies on, out of x, to give one pixel; the windows
 /// of a strip's rows, written down as columns of numbers, are its patches [depth, rows windows].
@@ -23,8 +23,8 @@ struct Windows {
   }
   GRADRACE_HD std::uint32_t count() const { return height * width; }
 
-  /// Which of `of` windows beside each other begins there, counted from the edge that is filled up;
-  /// what is no window is at least `of`.
+  /// Which of `of` windows beside each other begins there, counted from the padded edge; at least
+  /// `of` where none does.
   GRADRACE_HD std::uint32_t at(std::uint32_t begin, std::uint32_t of) const {
     if (stride == 1) return begin;
     return begin % stride == 0 ? begin / stride : of;
@@ -75,6 +75,48 @@ struct PatchesPropagate {
       }
     }
     at.store(at.strip.first * layer.inputs() + number, total);
+  }
+};
+
+/// Strip by strip.  Maps: y from what W makes of a strip's patches; MapsPropagate: the way back;
+/// keeps: one for each number that it gives.
+template <LayerKind of, class Maps, class MapsPropagate, bool keeps>
+struct ConvolutionSteps {
+  static constexpr LayerKind kind = of;
+
+  static std::uint32_t kept(const Layer& layer) { return keeps ? layer.units() : 0; }
+
+  template <class Jobs>
+  static void forward(const Jobs& jobs, bool) {
+    const Layer& layer = jobs.layer;
+    const auto& pass = jobs.pass;
+    jobs.each_strip([&](const Strip& strip) {
+      const std::uint32_t columns = strip.rows * Windows(layer).count();
+      jobs.template each<Patches>(layer.channels * columns, strip);
+      jobs.multiply(layer.outputs, columns, layer.depth,
+                    {pass.to_weights(jobs.number), layer.depth}, {pass.to_patches(), columns},
+                    pass.to_maps());
+      jobs.template each<Maps>(strip.rows * layer.units(), strip);
+    });
+  }
+  template <class Jobs>
+  static void backward(const Jobs& jobs) {
+    const Layer& layer = jobs.layer;
+    const auto& pass = jobs.pass;
+    if (layer.bias) jobs.template add_up<BiasSums>(layer.outputs);
+    jobs.each_strip([&](const Strip& strip) {
+      const std::uint32_t columns = strip.rows * Windows(layer).count();
+      jobs.template each<Patches>(layer.channels * columns, strip);
+      jobs.template each<MapsPropagate>(layer.outputs * columns, strip);
+      jobs.multiply(layer.outputs, layer.depth, columns, {pass.to_maps(), columns},
+                    {pass.to_patches(), columns, true}, pass.to_gradients(jobs.number),
+                    strip.first > 0);
+      if (jobs.number == 0) return;
+      jobs.multiply(layer.depth, columns, layer.outputs,
+                    {pass.to_weights(jobs.number), layer.depth, true}, {pass.to_maps(), columns},
+                    pass.to_patches());
+      jobs.template each<PatchesPropagate>(strip.rows * layer.inputs(), strip);
+    });
   }
 };
 

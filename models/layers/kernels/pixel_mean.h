@@ -1,6 +1,6 @@
 #pragma once
 
-#include "models/gpu/kernels/pass.h"
+#include "models/layers/kernels/steps.h"
 
 namespace gradrace::kernels {
 
@@ -23,5 +23,7 @@ struct PixelMeanPropagate {
     at.store(number, at.by_y[number / size] / static_cast<Real>(size));
   }
 };
+
+using PixelMeanSteps = EachSteps<LayerKind::pixel_mean, PixelMeanForward, PixelMeanPropagate>;
 
 }  // namespace gradrace::kernels

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "models/gpu/kernels/pass.h"
+#include "models/layers/kernels/steps.h"
 
 namespace gradrace::kernels {
 
@@ -39,7 +39,7 @@ struct PoolingForward {
       for (std::uint32_t l = 0; l < window.columns; ++l) {
         const Real value = x[k * layer.width + l];
         total += value;
-        if (!(value > best || value != value)) continue;  // what is no number stays so
+        if (!(value > best || value != value)) continue;  // NaN propagates
         best = value;
         winner = static_cast<Real>(k * layer.kernel + l);
       }
@@ -80,5 +80,9 @@ struct PoolingPropagate {
     at.store(number, total);
   }
 };
+
+using GreatestPoolingSteps =
+    EachSteps<LayerKind::greatest_pooling, PoolingForward, PoolingPropagate, true>;
+using MeanPoolingSteps = EachSteps<LayerKind::mean_pooling, PoolingForward, PoolingPropagate>;
 
 }  // namespace gradrace::kernels

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "models/gpu/kernels/pass.h"
+#include "models/layers/kernels/steps.h"
 
 namespace gradrace::kernels {
 
@@ -47,5 +47,9 @@ struct ResponseNormalisationPropagate {
                                at.x[number] * total);
   }
 };
+
+using ResponseNormalisationSteps =
+    EachSteps<LayerKind::response_normalisation, ResponseNormalisationForward,
+              ResponseNormalisationPropagate, true>;
 
 }  // namespace gradrace::kernels

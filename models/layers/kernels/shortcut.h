@@ -1,6 +1,6 @@
 #pragma once
 
-#include "models/gpu/kernels/pass.h"
+#include "models/layers/kernels/steps.h"
 
 namespace gradrace::kernels {
 
@@ -37,5 +37,7 @@ struct ShortcutPropagate {
     at.store(number, added ? at.by_y[to] : Real{0});
   }
 };
+
+using ShortcutSteps = EachSteps<LayerKind::shortcut, ShortcutForward, ShortcutPropagate>;
 
 }  // namespace gradrace::kernels
