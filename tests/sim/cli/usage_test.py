@@ -92,11 +92,15 @@ class Usage(ProgramTest):
         _, told = self.call("run", path, "--timing-only", "--set", "stop.epochs=1", "--force", status=1, GRADRACE_DATA="")
         self.assertIn("no folder", told)
 
-    def test_the_cluster_of_the_readme_runs(self):
-        text = (ROOT / "README.md").read_text(encoding="utf-8")
-        block = text.split("```json\n")[1].split("```")[0]
-        cluster = json.loads("{" + block + "}")["cluster"]
-        self.call("run", self.write(changed(SMALL, cluster=cluster)), "--quiet")
+    def test_what_the_readmes_show_runs(self):
+        def block(readme, number):
+            text = (ROOT / readme).read_text(encoding="utf-8")
+            return text.split("```json\n")[number].split("```")[0]
+
+        self.call("run", self.write(json.loads(block("README.md", 1))), "--quiet", "--replicas", "1")
+        for readme, key in (("distributions/cluster/README.md", "cluster"), ("protocols/README.md", "protocol")):
+            part = json.loads("{" + block(readme, 1) + "}")
+            self.call("run", self.write(changed(SMALL, **{"protocol": {"kind": "sync"}, "stop": {"gradients": 400}, "sweep": {}, **part})), "--quiet", "--out", key)
 
     def test_version_names_a_revision(self):
         self.assertRegex(self.call("--version")[0], r"^gradrace \d+\.\d+\.\d+ \(revision \w+(, dirty)?\)\n$")
