@@ -198,8 +198,12 @@ void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, Data
               "factor of " + std::string(norm) + "; a weight decay of lambda is l2 = lambda / 2");
   fields.choice("sampling", config.sampling, samplings, Need::defaulted,
                 "rows with replacement, or each once in a learner's epoch");
+  if (fields.has("precision")) config.precision.clear();  // and stays so where it is refused
   fields.choice("precision", config.precision, precisions, Need::defaulted,
                 "of all numbers; float64 is for checking");
+  if (config.precision.empty())
+    fields.complain("precision",
+                    "no device multiplies shorter numbers, as tensor cores do with TF32 and bf16");
 }
 
 void visit_images(Fields& fields, SupervisedConfig& config) {
