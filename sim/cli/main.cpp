@@ -42,7 +42,7 @@ int run(const Words& words) {
   syntax.options.add_options()                                                               //
       ("out", po::value<std::string>()->value_name("DIR"),                                   //
        "output folder (default out/<name>; with several files DIR/<name>)")                  //
-      ("jobs", po::value<int>()->value_name("N"), "threads (default: the number of cores)")  //
+      ("jobs", po::value<int>()->value_name("N"), "threads (default: cores; CUDA runs/64)")  //
       ("force", "overwrite results that are there")                                          //
       ("plot", "draw the plots afterwards")                                                  //
       ("quiet", "no progress, no table");
@@ -73,7 +73,7 @@ int reproduce(const Words& words) {
        "of every scenario that is run, in place of its own")                                      //
       ("device", po::value<std::string>()->value_name("D"),                                       //
        "of every scenario: auto, cpu or cuda")                                                    //
-      ("jobs", po::value<int>()->value_name("N"), "threads (default: the number of cores)")       //
+      ("jobs", po::value<int>()->value_name("N"), "threads (default: cores; CUDA runs/64)")       //
       ("force", "run all again, results that are there too")                                      //
       ("quiet", "no progress");
   const auto values = parse("reproduce", words, syntax);
@@ -117,7 +117,7 @@ int search(const Words& words) {
        "CSV file of runs made elsewhere, columns share and accuracy: nothing is trained")    //
       ("out", po::value<std::string>()->value_name("DIR"),                                   //
        "output folder (default out/search-<name>)")                                          //
-      ("jobs", po::value<int>()->value_name("N"), "threads (default: the number of cores)")  //
+      ("jobs", po::value<int>()->value_name("N"), "threads (default: cores; CUDA runs/64)")  //
       ("force", "run all again, results that are there too")                                 //
       ("quiet", "no progress, no table");
   add_change_options(syntax);

@@ -15,7 +15,7 @@ struct RunOptions {
   std::vector<std::filesystem::path> files;
   ScenarioChanges changes;
   std::filesystem::path out;  // empty: out/<name>
-  unsigned jobs = 0;          // 0: the number of cores
+  unsigned jobs = 0;          // 0: default_jobs()
   bool force = false, plot = false, quiet = false;
   bool report = true;  // say at the end what is where, with the table unless quiet
 };
@@ -24,7 +24,7 @@ struct ReproduceOptions {
   std::vector<std::string> papers;  // folders of scenarios/papers, or "all"; none: lists them
   ScenarioChanges changes;
   std::filesystem::path out;  // empty: out/<paper>; of several papers DIR/<paper>
-  unsigned jobs = 0;          // 0: the number of cores
+  unsigned jobs = 0;          // 0: default_jobs()
   bool force = false, quiet = false;
 };
 
@@ -36,7 +36,7 @@ struct SearchOptions {
   std::filesystem::path accuracies;  // a table of runs made elsewhere; empty: runs are trained
   bool as_tabled = false;            // as many settings at the most as the table has
   std::filesystem::path out;         // empty: out/search-<name>
-  unsigned jobs = 0;                 // 0: the number of cores
+  unsigned jobs = 0;                 // 0: default_jobs()
   bool force = false, quiet = false;
   bool report = true;  // print the result
 };

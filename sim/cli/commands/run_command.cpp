@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "sim/cli/commands/commands.h"
+#include "sim/cli/commands/jobs.h"
 #include "sim/cli/results/error_curve.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/results/output_folder.h"
@@ -197,8 +198,11 @@ bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptio
   const std::string curves = error_curve_rows(scenario);
   if (!curves.empty()) folder.append("theory.csv", std::string(error_curve_header) + "\n" + curves);
   const std::size_t count = scenario.points.size() * scenario.first().replicas;
-  const unsigned jobs =
-      options.jobs > 0 ? options.jobs : std::max(1u, std::thread::hardware_concurrency());
+  const bool cuda = std::ranges::any_of(scenario.points, [](const Point& point) {
+    return point.with_model() && point.device == "cuda";
+  });
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  const unsigned jobs = options.jobs > 0 ? options.jobs : default_jobs(cuda, count, cores);
   ResultsWriter writer(scenario, theories, folder);
   double elapsed = 0;
   DeviceFacts device;
