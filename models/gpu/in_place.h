@@ -12,8 +12,8 @@ using Instruction = kernels::Instruction;
 
 /// A program for a device that moves one state of a run in place.
 struct InPlaceProgram {
-  /// Those of stage s, which ends where the program evaluates for the s-th time or ends, begin at
-  /// stages[s].  Each stage loads what it needs first, and stores what others need.
+  /// stages[s]: index of the first instruction of stage s; a stage ends at an evaluation.  Each
+  /// stage first loads what it needs, and stores what others need.
   std::vector<Instruction> instructions;
   std::vector<std::size_t> stages;
   std::vector<std::uint32_t> places;  // [uses]: of each one's factors; free after its update
@@ -23,8 +23,8 @@ struct InPlaceProgram {
 /// Turns the programs of one run into such ones.
 class InPlace {
  public:
-  /// Of the lowering's last program.  It stays until the next call.  keep: an update looks at the
-  /// values at which its gradients were computed; those that it does not move itself are stored.
+  /// Of the lowering's last program.  It stays until the next call.  keep: needed with l2, whose
+  /// term uses the parameters that the gradient was computed at.
   const InPlaceProgram& lower(const Program& program, const Lowering& lowering, bool keep = false);
 
   /// Places that were ever used are less than this.

@@ -8,18 +8,18 @@
 
 namespace gradrace {
 
-/// The device's memory of that size at least; what was in it is lost where it grows.
+/// Makes the memory at least that large.  Its content is lost when it grows.
 template <class Memory, class Launcher>
 void reserve(Launcher& launcher, Memory& memory, std::size_t count) {
   if (memory.size() >= count) return;
-  launcher.wait();  // somebody may still use it
+  launcher.wait();  // work in progress may use it
   launcher.forget();
   const std::size_t size = std::max(count, memory.size() + memory.size() / 2);
   memory = {};
   memory = Memory(size);
 }
 
-/// Every one of so many blocks at once.
+/// A block for each i < count, in any order.
 template <class Launcher, class Kernel>
 void launch_all(Launcher& launcher, const Kernel& kernel, std::uint32_t count) {
   launcher.launch(kernel, count, count);

@@ -5,10 +5,10 @@
 
 namespace gradrace {
 
-/// What a cohort has at the most.
+/// Upper bounds of a cohort.
 struct ReplayShape {
   std::size_t runs, parameters;
-  std::size_t beside;  // numbers that a state has beside w
+  std::size_t beside;  // numbers of a state beside w
   std::uint32_t minibatch;
   double statistics_decay;
 };

@@ -24,7 +24,7 @@ namespace gradrace {
 template <class Launcher>
 class ResidentDataset {
  public:
-  /// Copied at the first call, and kept as long as somebody holds it.  Safe from several threads.
+  /// Copied at the first call and kept as long as it is shared.  Safe from several threads.
   static std::shared_ptr<const ResidentDataset> of(std::shared_ptr<const Dataset> data) {
     static std::mutex mutex;
     static std::map<const Dataset*, std::weak_ptr<const ResidentDataset>> all;
@@ -63,7 +63,7 @@ class ResidentDataset {
     return kernels::in_fours(static_cast<std::uint32_t>(features));
   }
 
-  /// Rows filled up to the stride.
+  /// Rows padded with zeros to the stride.
   template <class T>
   static Memory<T> copied(const std::vector<T>& rows, std::size_t features) {
     const std::size_t stride = stride_of(features);

@@ -11,7 +11,7 @@
 
 namespace gradrace {
 
-/// The uses of a wave, run by run, and what distances leave of their weights.
+/// The uses of a wave, run by run, and the factors by which distances scale their weights.
 template <class Launcher>
 class UseList {
  public:
@@ -26,7 +26,7 @@ class UseList {
     return first_[run];
   }
 
-  /// with_factors: what is left of weights is asked for.
+  /// with_factors: the distance factors will be fetched.
   void send(Launcher& launcher, bool with_factors) {
     with_factors_ = with_factors;
     uses_.send(launcher);
@@ -39,7 +39,7 @@ class UseList {
   std::size_t size() const { return uses_.host.size(); }
   bool with_factors() const { return with_factors_; }
 
-  // On the device, of every use; factors: null where nobody asks.
+  // On the device, of every use; factors: null if they are not fetched.
   const kernels::KernelUse* data() const { return uses_.data(); }
   double* factors() const { return with_factors_ ? factors_.data() : nullptr; }
 

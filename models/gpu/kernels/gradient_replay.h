@@ -107,7 +107,7 @@ struct WeighKernel {
   const KernelUse* uses;
   Real* const* gradients;  // [jobs]
   UseWeight* weights;      // [uses]
-  double* factors;         // likewise; null: nobody asks
+  double* factors;         // [uses]: distance factors; null: not fetched
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return scratch_numbers; }
@@ -129,8 +129,8 @@ struct WeighKernel {
 };
 
 /// Adds the gradients of a pass to the steps of their runs, each run's of a minibatch's size in the
-/// order of its uses; a block for
-/// each chunk of each job, of which those of each run's first job do the work.
+/// order of its uses; a block for each chunk of each job, of which those of each run's first job do
+/// the work.
 template <class Number>
 struct AddKernel {
   using Real = Number;

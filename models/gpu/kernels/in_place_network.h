@@ -15,7 +15,7 @@ GRADRACE_HD constexpr std::uint32_t output_stride(std::uint32_t outputs) {
 }
 
 /// A dense layer whose weights are in a block's shared memory: each output's row there has its
-/// weights, filled up with zeros to `depth`, then its b and three zeros.
+/// weights, padded with zeros to `depth`, then its b and three zeros.
 struct InPlaceLayer {
   std::uint32_t outputs, inputs;
   std::uint32_t depth;     // of a row of weights, and of what it looks at: inputs, in fours
@@ -258,7 +258,7 @@ struct InPlaceNetwork {
     });
   }
 
-  /// The zeros beside the weights stay such.
+  /// Padding stays zero.
   template <std::uint32_t together>
   GRADRACE_HD void subtract(const InPlaceLayer& layer, Real* W, std::uint32_t first,
                             std::uint32_t k, const Real (&step)[together][4]) const {

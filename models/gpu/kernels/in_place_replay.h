@@ -8,11 +8,10 @@ namespace gradrace::kernels {
 
 /// Interprets a stretch of each run, a block for each run, with its weights in shared memory.
 ///
-/// What an update with one gradient must do, of d parameters and m rows of f features of a network
+/// Cost of an update with one gradient, of d parameters and m rows of f features of a network
 /// without hidden layers: 2 m d multiplications with additions, half of them for the factors; rows
 /// are read twice, 2 m f bytes or floats; the factors are written and read once.  W does not leave
-/// the block.  What a rule carries beside w stands in the work memory, and is read and written
-/// once.
+/// the block.  The parts of a state beside w are in the work memory, read and written once.
 template <class Number>
 struct InPlaceReplayKernel {
   using Real = Number;
@@ -23,13 +22,13 @@ struct InPlaceReplayKernel {
   const Stretch* stretches;
   const FactoredUse* uses;
   const Instruction* instructions;
-  // Of each worker: what a state has beside w.
+  // Of each worker: a state's parts beside w.
   Real* work;
   std::uint64_t work_stride;
   // Of each place of a run: a gradient's rows and factors.
   std::uint32_t* rows;
   Real* factors;
-  std::uint32_t places, minibatch;  // at the most
+  std::uint32_t places, minibatch;  // at most
 
   static constexpr std::uint32_t threads = Network::threads, at_once = Network::at_once;
   std::size_t shared_numbers() const { return network.shared_numbers(); }

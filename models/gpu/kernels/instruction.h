@@ -4,10 +4,10 @@
 
 namespace gradrace::kernels {
 
-/// What a device does that keeps one state of a run at hand and moves it in place, so that a
-/// gradient is computed as long as the value that it is computed at is still there.  What waits for
-/// the update is then the gradient's factors: of each layer what it looks at and the derivative by
-/// what it gives.
+/// An instruction of a device that keeps one state of a run at hand and moves it in place, so that
+/// a gradient is computed as long as the value that it is computed at is still there.  What waits
+/// for the update is then the gradient's factors: of each layer what it looks at and the derivative
+/// by what it gives.
 struct Instruction {
   enum class Kind : std::uint8_t {
     load,    // the state = what is in the slot

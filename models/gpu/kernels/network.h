@@ -11,7 +11,7 @@
 
 namespace gradrace::kernels {
 
-/// What a part of an evaluation adds up.
+/// Sums of one part of an evaluation.
 struct EvaluationPart {
   double loss, wrong;
 };
@@ -21,7 +21,7 @@ struct EvaluationSums {
   double train_loss, test_loss, test_wrong, penalty;
 };
 
-/// Rows that an evaluation looks at.
+/// Rows used by an evaluation.
 struct RowList {
   const std::uint32_t* numbers;  // [count]
   std::uint32_t count;
@@ -34,8 +34,8 @@ struct RowList {
   }
 };
 
-/// A model of a data set: layers one after the other, each of which looks at what the one before
-/// gives, as Supervised defines its numbers.  The first one has weights.
+/// A model of a data set: layers, each of which takes the output of the one before, as Supervised
+/// defines its numbers.  The first one has weights.
 template <class Real>
 struct Network {
   using Number = Real;
@@ -100,7 +100,7 @@ struct Network {
     if (block.thread() == 0) *result = {total, wrong};
   }
 
-  /// The regulariser; no number where a parameter is none or not finite.
+  /// The regulariser; NaN if a parameter is not finite.
   template <class Block>
   GRADRACE_HD void evaluate_parameters(const Block& block, const Real* w,
                                        EvaluationPart* result) const {

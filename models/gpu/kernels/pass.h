@@ -9,8 +9,7 @@ struct Strip {
   std::uint32_t first, rows;
 };
 
-/// What a layer makes of the n rows of one job of a pass.  Where strips are spoken of, they are
-/// those that patches and maps are of.
+/// The arrays of a layer, for the n rows of one job of a pass; patches and maps: of a strip's rows.
 template <class Real>
 struct LayerAt {
   const Layer& layer;
@@ -20,14 +19,14 @@ struct LayerAt {
   const Real* w;          // [parameters]
   Real* g;                // likewise; null: no gradient is asked for
   const Real* x;          // [n, inputs]
-  Real *y, *kept, *by_y;  // [n, units]
-  Real* by_x;             // [n, inputs]
-  Real *patches, *maps;   // what the products of a convolution look at
+  Real *y, *kept, *by_y;  // [n, units]; by_y: dL/dz
+  Real* by_x;             // [n, inputs]: dL/dz of the layer before
+  Real *patches, *maps;   // factors of a convolution's products
 
   GRADRACE_HD const Real* W() const { return w + layer.first; }
   GRADRACE_HD const Real* b() const { return W() + layer.weights(); }
 
-  /// The derivative by number `at` of x, which is less that of the function that gave x.
+  /// d = dL/dx[at]; by_x is by the argument of the function that gave x.
   GRADRACE_HD void store(std::uint32_t at, Real d) const {
     const Real share = d * slope(layer.before, x[at]);
     by_x[at] = layer.adds ? by_x[at] + share : share;
@@ -72,7 +71,7 @@ struct Pass {
             maps + job * maps_stride};
   }
   GRADRACE_HD std::uint32_t* rows(std::uint32_t job) const { return numbers + job * n; }
-  /// What the first layer looks at, [n, features].
+  /// Input of the first layer, [n, features].
   GRADRACE_HD Real* x(std::uint32_t job) const { return place(job, network.layers[0].x); }
   /// Behind it, [2 n], for an evaluation.
   GRADRACE_HD Real* of_rows(std::uint32_t job) const { return x(job) + n * network.train.features; }
@@ -135,7 +134,7 @@ struct RowsKernel {
   }
 };
 
-/// What is done with every number of a layer, of `numbers` of each job: Each{}(at, number).
+/// Each{}(at, number) for every number < numbers of every job.
 template <class Number, class Each>
 struct EachKernel {
   using Real = Number;
@@ -158,7 +157,7 @@ struct EachKernel {
   }
 };
 
-/// What is added up by `sums` blocks of each job: Sums{}(block, at, number of the sum).
+/// Sums{}(block, at, number) for each number < sums of every job, a block for each.
 template <class Number, class Sums>
 struct SumsKernel {
   using Real = Number;
@@ -176,7 +175,7 @@ struct SumsKernel {
   }
 };
 
-/// Where pixel p % pixels of row p / pixels of a channel stands among those that a layer gives.
+/// Index in y [n, units] of pixel p % pixels of row p / pixels of a channel.
 GRADRACE_HD inline std::uint32_t of_channel(const Layer& layer, std::uint32_t channel,
                                             std::uint32_t p) {
   const std::uint32_t pixels = layer.pixels();

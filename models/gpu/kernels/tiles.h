@@ -7,7 +7,7 @@
 #include "models/gpu/kernels/rows.h"
 
 /// Products of matrices whose rows are read four numbers at once, a tile of sums by each thread.
-/// Rows begin at multiples of four numbers and are filled up with zeros.
+/// Rows begin at multiples of four numbers and are padded with zeros.
 namespace gradrace::kernels {
 
 #ifdef __CUDA_ARCH__
@@ -70,7 +70,7 @@ struct FloatFours {
   }
 };
 
-/// Rows beside each other.
+/// Rows of an array, one after the other.
 template <class Real>
 struct Fours {
   const Real* numbers;
@@ -149,7 +149,7 @@ GRADRACE_HD void inner_tiles(const Block& block, std::uint32_t rows, std::uint32
   block.sync();
 }
 
-/// So many rows at once at the most, so that their sums have room in the scratch memory.
+/// Most rows at once, so that their sums fit into the scratch memory.
 GRADRACE_HD constexpr std::uint32_t inner_rows(std::uint32_t columns) {
   const std::uint32_t fitting = scratch_numbers / 2 / columns;
   return fitting < 64 ? fitting : 64;

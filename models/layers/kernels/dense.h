@@ -2,7 +2,7 @@
 
 #include "models/layers/kernels/steps.h"
 
-/// What a dense layer does beside products: y [n, outputs] = x W^T, dW = dz^T x, and patches
+/// A dense layer's kernels beside its products y [n, outputs] = x W^T, dW = dz^T x and patches
 /// [n, depth] = dz W.
 namespace gradrace::kernels {
 

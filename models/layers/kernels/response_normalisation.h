@@ -23,7 +23,7 @@ GRADRACE_HD Real sum_around(const Layer& layer, const InputPixel& pixel, const T
 /// kept: s.
 ///
 /// At least: x read, y and s written; on the way back x, y, s and dz read, dx written.  About 12
-/// operations and a power each way a number, of which 9 are read (from the caches but for one).
+/// operations and a power each way a number, of which 9 are read (8 of them from the caches).
 struct ResponseNormalisationForward {
   template <class Real>
   GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
