@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "models/blueprint.h"
 #include "models/datasets/dataset.h"
@@ -14,6 +15,7 @@
 #include "models/sampling/minibatch.h"
 #include "sim/catalog.h"
 #include "sim/device.h"
+#include "sim/tape.h"
 
 namespace gradrace {
 
@@ -54,18 +56,14 @@ class Model {
   virtual Blueprint blueprint() const { return NoBlueprint{}; }
 };
 
-/// What is left of float32 numbers when a GPU's matrix units multiply them: bits of the fraction.
-/// Sums are float32.
-enum class Products : std::uint8_t { float32 = 23, tf32 = 10, bf16 = 7 };
-
 /// What a device needs to know beside the model.
 struct DeviceOptions {
   std::string device = "auto";  // auto, cpu or cuda; auto is cpu so far
   EvaluatedRows rows = {};
-  std::uint32_t learners = 1;   // P of its runs
-  std::uint32_t minibatch = 1;  // the greatest of its runs
-  unsigned devices = 1;         // made beside it, itself included
-  Products products = Products::float32;
+  std::uint32_t learners = 1;    // P of its runs
+  std::uint32_t minibatch = 1;   // the greatest of its runs
+  unsigned devices = 1;          // made beside it, itself included
+  std::vector<Rule> rules = {};  // of its runs: what their states have beside the parameters
 };
 
 struct QuadraticConfig;
@@ -93,7 +91,7 @@ class ModelSpec {
   /// Its definition on the CPU.  Reads the data.
   virtual std::unique_ptr<Model<float>> make_float32() const = 0;
   virtual std::unique_ptr<Model<double>> make_float64() const = 0;
-  /// float32, float64, tf32 or bf16.
+  /// float32 or float64.
   virtual const std::string& precision() const = 0;
 
   /// A device of one's own, one for each thread.  Reads the data.  std::runtime_error where the

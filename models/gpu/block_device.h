@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "models/gpu/block_evaluation.h"
+#include "models/gpu/launcher.h"
 #include "models/gpu/network_replay.h"
 #include "models/gpu/quadratic_replay.h"
 #include "models/gpu/value_pages.h"
@@ -23,27 +25,35 @@
 
 namespace gradrace {
 
-/// Replays a cohort with blocks of threads, its runs side by side: a NetworkReplay or another like
-/// it.  The numbers are made by models/kernels; where the blocks are is the Launcher's business.  A
-/// kernel says of its blocks how many threads they have, at_once how many of them a multiprocessor
-/// should hold at least, and shared_numbers() of Real they share:
-///
-///     Memory<T>                       numbers on the device: made from a vector, which is copied,
-///                                     or of a size; data(), size()
-///     Staging<T>                      a vector on the host from and to which copies are quick
-///     copy_in(from, count, to), copy_out(from, count, to), copy_within(from, count, to)
-///     launch(kernel, count, workers)  kernel(block, i, worker) for each i < count, one after the
-///                                     other with the same worker < workers
-///     repeat(key, body)               does what body() launches, which may be captured: equal keys
-///                                     must launch identical work
-///     forget()                        drops all captures
-///     wait()                          until all of these are done, which happen in their order
-///     pass_bytes, patch_numbers       what a pass of a network may have of work memory, and of
-///                                     patches, where it need not have more
-///     blocks()                        that can be at work at the same time
-///     shared_memory()                 of a block at the most, in bytes
-///     free_memory(), name(), kernel_seconds()
+/// What replays the runs of a cohort side by side for a BlockDevice, and evaluates their values.
+/// What it needs of memory is said in bytes, of one run beside its values and of all together.  The
+/// programs of a wave are added one by one, sent to the device together, and launched
+/// stage by stage; a stage ends where any run evaluates.
+template <class T, class Launcher>
+concept BlockReplay = BlockLauncher<Launcher> &&
+    requires(T& replay, const T& same, Launcher& launcher, const DeviceOptions& options,
+             const ReplayShape& shape, std::span<const Tape> tapes, std::span<const Recipe> recipes,
+             const Program& program, const Lowering& lowering,
+             const kernels::Cohort<typename T::Number>& cohort,
+             BlockEvaluation<typename T::Number, Launcher>& evaluation,
+             const kernels::EvaluationSums& sums) {
+  { same.run_bytes(options, std::uint64_t{}) } -> std::same_as<std::uint64_t>;
+  { same.shared_bytes(options) } -> std::same_as<std::uint64_t>;
+  { same.numbers_of_a_gradient(options) } -> std::same_as<std::uint64_t>;
+  replay.start(launcher, tapes, shape);
+  replay.clear();
+  replay.add(std::uint32_t{}, recipes, program, lowering);
+  replay.send(launcher, bool{});
+  replay.launch(launcher, std::size_t{}, cohort);
+  replay.evaluate(launcher, std::size_t{}, cohort, evaluation);
+  replay.fetch(launcher);
+  { same.factors(std::size_t{}, program) } -> std::same_as<std::span<const double>>;
+  { same.evaluation(sums) } -> std::same_as<Evaluation>;
+};
+
+/// A device whose numbers blocks of threads compute, with the kernels of this folder.
 template <class Replay, class Launcher>
+requires BlockReplay<Replay, Launcher>
 class BlockDevice final : public Device {
  public:
   using Real = typename Replay::Number;
@@ -106,29 +116,41 @@ class BlockDevice final : public Device {
   template <class T>
   using Staging = typename Launcher::template Staging<T>;
 
+  using Ticket = typename BlockEvaluation<Real, Launcher>::Ticket;
+
   struct RunOnHost {
     Lowering lowering;
     RateFactors rate_factors;
-    const Program* program = nullptr;       // of the wave; null: the run is over
-    std::vector<std::size_t> answers = {};  // the stage of each evaluation
+    const Program* program = nullptr;  // of the wave; null: the run is over
+    std::vector<Ticket> answers = {};  // of its evaluations
   };
 
   // ---- a cohort
 
   std::size_t parameters() const { return model_->parameters(); }
 
-  /// So many runs fit: states with all that a rule may need, one for each learner and for each
-  /// evaluation that waits, and what a replay has of its own.
-  /// A tenth of the memory is left for lists.
-  /// Protocols that let more gradients wait (K > P) may need more, and then say so as they run.
+  /// Numbers of a state with all parts that a rule needs.
+  std::uint64_t state_numbers(const DeviceOptions& options) const {
+    State<Real> state;
+    state.w.resize(parameters());
+    complete<Real>(state, options.rules, model_->statistics());
+    return state.w.size() + state.velocity.size() + state.mean_square.size() + state.average.size();
+  }
+
+  /// How many runs fit into nine tenths of the memory; the rest is for lists.  A run has a state
+  /// for each learner's gradient and for each evaluation that waits, the two of an update, and a
+  /// page that is not full; beside them what its replay needs.  Where more gradients wait (K > P)
+  /// memory may run out during the run; the error says so.
   std::size_t cohort_for(const DeviceOptions& options) const {
     const std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
     if (parameters() > most / 4 || replay_.numbers_of_a_gradient(options) > most)
       throw std::runtime_error(launcher_.name() + ": the model or its minibatch is too large: " +
                                std::to_string(parameters()) + " parameters, " +
                                std::to_string(options.minibatch) + " samples");
-    const std::size_t slots = options.learners + Lowering::most_at_once + 2 + Values::page_slots;
-    const std::uint64_t run = 4 * parameters() * slots * sizeof(Real) + replay_.run_bytes(options);
+    const std::uint64_t state = state_numbers(options);
+    const std::uint64_t states = options.learners + Lowering::most_at_once + 2 + Values::page_slots;
+    const std::uint64_t run =
+        states * state * sizeof(Real) + replay_.run_bytes(options, state - parameters());
     const std::uint64_t shared = replay_.shared_bytes(options);
     const std::uint64_t free = launcher_.free_memory() / options.devices / 10 * 9;
     if (free < shared + run)
@@ -150,12 +172,9 @@ class BlockDevice final : public Device {
                        .velocity = false,
                        .mean_square = false,
                        .average = false};
-    for (const Recipe& recipe : tape.recipes)
-      recipes_.host.push_back({recipe.minibatch, recipe.clip});
+    recipes_.host.insert(recipes_.host.end(), tape.recipes.begin(), tape.recipes.end());
+    rules_.host.insert(rules_.host.end(), tape.rules.begin(), tape.rules.end());
     for (const Rule& rule : tape.rules) {
-      const RmsProp rmsprop = rule.rmsprop.value_or(RmsProp{.decay = -1, .epsilon = 0});
-      rules_.host.push_back({rule.momentum, rule.ema, rule.distance, rmsprop.decay, rmsprop.epsilon,
-                             rule.nesterov, rule.of_gradients, rule.from_rest});
       run.velocity = run.velocity || rule.momentum != 0;
       run.mean_square = run.mean_square || rule.rmsprop;
       run.average = run.average || rule.ema != 0;
@@ -194,9 +213,8 @@ class BlockDevice final : public Device {
     }
   }
 
-  std::span<const kernels::KernelRecipe> recipes_of(std::size_t run) const {
-    return std::span<const kernels::KernelRecipe>(recipes_.host)
-        .subspan(runs_at_.host[run].first_recipe);
+  std::span<const Recipe> recipes_of(std::size_t run) const {
+    return std::span<const Recipe>(recipes_.host).subspan(runs_at_.host[run].first_recipe);
   }
 
   void add_evaluations(std::uint32_t number) {
@@ -205,8 +223,7 @@ class BlockDevice final : public Device {
     for (const Step& step : run.program->steps) {
       if (step.kind != Step::Kind::evaluate) continue;
       for (std::uint32_t i = step.first; i < step.first + step.count; ++i) {
-        evaluation_.add(stage, number, run.program->evaluated[i].at);
-        run.answers.push_back(stage);
+        run.answers.push_back(evaluation_.add(stage, number, run.program->evaluated[i].at));
       }
       ++stage;
     }
@@ -249,15 +266,14 @@ class BlockDevice final : public Device {
   }
 
   void answer(std::span<const Segment* const> wave, std::span<Results> results) {
-    std::vector<std::size_t> next(stages_, 0);  // answer of each stage
     std::span<const Real> finals(finals_);
     for (std::size_t i = 0; i < wave.size(); ++i) {
       if (!wave[i]) continue;
       RunOnHost& run = runs_[i];
       Results& result = results[i] = {};
       result.gradients_computed = run.program->uses.size();
-      for (const std::size_t stage : run.answers)
-        result.evaluations.push_back(replay_.evaluation(evaluation_.sums(stage, next[stage]++)));
+      for (const Ticket& ticket : run.answers)
+        result.evaluations.push_back(replay_.evaluation(evaluation_.sums(ticket)));
       if (run.rate_factors.wanted())
         run.rate_factors.add(*run.program, replay_.factors(i, *run.program), result);
       if (wave[i]->end == End::limit) continue;
@@ -276,8 +292,8 @@ class BlockDevice final : public Device {
 
   std::vector<RunOnHost> runs_;
   Mirror<kernels::RunAt, Launcher> runs_at_;
-  Mirror<kernels::KernelRecipe, Launcher> recipes_;
-  Mirror<kernels::KernelRule, Launcher> rules_;
+  Mirror<Recipe, Launcher> recipes_;
+  Mirror<Rule, Launcher> rules_;
   ValuePages<Real, Launcher> values_;
   Staging<Real> initial_;
 

@@ -15,8 +15,13 @@ class BlockEvaluation {
  public:
   void clear() { evaluated_.clear(); }
 
-  void add(std::size_t stage, std::uint32_t run, std::uint32_t slot) {
-    evaluated_.add(stage, {run, slot});
+  /// Where the answer is to be found.
+  struct Ticket {
+    std::size_t stage, number;
+  };
+
+  Ticket add(std::size_t stage, std::uint32_t run, std::uint32_t slot) {
+    return {stage, evaluated_.add(stage, {run, slot})};
   }
 
   void send(Launcher& launcher) {
@@ -56,9 +61,9 @@ class BlockEvaluation {
 
   void fetch(Launcher& launcher) { sums_.fetch(launcher, evaluated_.size()); }
 
-  /// Of the i-th value that was added to the stage, after a fetch.
-  const kernels::EvaluationSums& sums(std::size_t stage, std::size_t i) const {
-    return sums_.host[evaluated_.begin(stage) + i];
+  /// After a fetch.
+  const kernels::EvaluationSums& sums(const Ticket& of) const {
+    return sums_.host[evaluated_.begin(of.stage) + of.number];
   }
 
  private:

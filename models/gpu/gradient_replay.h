@@ -18,7 +18,7 @@ namespace gradrace {
 /// side by side, an update of each in a round, and the gradients of a round go through the network
 /// together.
 ///
-/// What an update with one gradient moves beside the pass, in numbers of Real, d parameters: g is
+/// Memory traffic of an update with one gradient beside the pass, in numbers of Real: g is
 /// written by the pass; g and the step are read and the step written; the step and the base are
 /// read, the next w written and the step cleared: 8 d, for momentum and the like 2 d each.
 template <class Real, class Launcher>
@@ -41,8 +41,7 @@ class GradientReplay {
   }
 
   /// run: number of the cohort's; recipes: its own.
-  void add(std::uint32_t run, std::span<const kernels::KernelRecipe> recipes,
-           const Program& program) {
+  void add(std::uint32_t run, std::span<const Recipe> recipes, const Program& program) {
     const std::uint64_t first_use = uses_.add(run, program);
     std::size_t stage = 0, number = 0;
     for (const Step& step : program.steps) {
@@ -63,7 +62,7 @@ class GradientReplay {
     }
   }
 
-  /// with_factors: what a distance leaves of weights is asked for.
+  /// with_factors: the distance factors of the uses will be fetched.
   void send(Launcher& launcher, bool with_factors) {
     uses_.send(launcher, with_factors), updates_.send(launcher), gradients_.send(launcher);
     reserve(launcher, weights_, uses_.size());
@@ -90,7 +89,7 @@ class GradientReplay {
 
   void fetch(Launcher& launcher) { uses_.fetch(launcher); }
 
-  /// What the distances left of the weights of a run's uses, after a fetch with them.
+  /// The distance factors of a run's uses, after a fetch with them.
   std::span<const double> factors(std::size_t run, const Program& program) const {
     return uses_.factors(run, program);
   }

@@ -32,11 +32,11 @@ class InPlaceReplay {
   }
 
   /// Of one run: the gradients that wait for their updates, and what a state has beside w.
-  std::uint64_t run_bytes(const DeviceOptions& options) const {
+  std::uint64_t run_bytes(const DeviceOptions& options, std::uint64_t beside) const {
     if (network_ == nullptr) return 0;
     const std::uint64_t row = network_->per_row * sizeof(Real) + sizeof(std::uint32_t);
-    return std::uint64_t{options.learners} * options.minibatch * row +
-           3 * std::uint64_t{network_->of.parameters} * sizeof(Real);
+    const std::uint64_t waiting = std::uint64_t{options.learners} * options.minibatch * row;
+    return waiting * 3 / 2 + beside * sizeof(Real);  // reserve() takes half as much again
   }
 
   void start(Launcher& launcher, const ReplayShape& shape) {

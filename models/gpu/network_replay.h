@@ -30,9 +30,9 @@ class NetworkReplay {
     pass_.start(resident_.layers(), resident_.per_row(), resident_.network().train.features);
   }
 
-  /// Of one run, beside its values.
-  std::uint64_t run_bytes(const DeviceOptions& options) const {
-    return resident_.network().parameters * sizeof(Real) + in_place_.run_bytes(options);
+  /// Of one run, beside its values, whose states have `beside` numbers beside w.
+  std::uint64_t run_bytes(const DeviceOptions& options, std::uint64_t beside) const {
+    return resident_.network().parameters * sizeof(Real) + in_place_.run_bytes(options, beside);
   }
 
   /// Of all together.
@@ -58,8 +58,8 @@ class NetworkReplay {
 
   void clear() { in_place_.clear(), gradients_.clear(); }
 
-  void add(std::uint32_t number, std::span<const kernels::KernelRecipe> recipes,
-           const Program& program, const Lowering& lowering) {
+  void add(std::uint32_t number, std::span<const Recipe> recipes, const Program& program,
+           const Lowering& lowering) {
     if (runs_in_place_[number])
       in_place_.add(number, program, lowering);
     else

@@ -24,7 +24,9 @@ class QuadraticReplay {
   QuadraticReplay(const QuadraticBlueprint& blueprint, Launcher& launcher, const DeviceOptions&)
       : resident_(blueprint), blocks_(static_cast<std::uint32_t>(launcher.blocks())) {}
 
-  std::uint64_t run_bytes(const DeviceOptions&) const { return work_numbers() * sizeof(Real); }
+  std::uint64_t run_bytes(const DeviceOptions&, std::uint64_t) const {
+    return work_numbers() * sizeof(Real);
+  }
   static std::uint64_t shared_bytes(const DeviceOptions&) { return 0; }
   static std::uint64_t numbers_of_a_gradient(const DeviceOptions&) { return 0; }
 
@@ -36,8 +38,7 @@ class QuadraticReplay {
 
   void clear() { uses_.clear(), updates_.host.clear(), stretches_.clear(); }
 
-  void add(std::uint32_t run, std::span<const kernels::KernelRecipe>, const Program& program,
-           const Lowering&) {
+  void add(std::uint32_t run, std::span<const Recipe>, const Program& program, const Lowering&) {
     const std::uint64_t first_use = uses_.add(run, program);
     std::size_t stage = 0;
     std::uint64_t first = updates_.host.size();

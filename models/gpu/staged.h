@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -17,9 +16,11 @@ class Staged {
     for (auto& list : lists_) list.clear();
   }
 
-  void add(std::size_t stage, const T& item) {
+  /// Returns the item's number in its stage.
+  std::size_t add(std::size_t stage, const T& item) {
     if (lists_.size() <= stage) lists_.resize(stage + 1);
     lists_[stage].push_back(item);
+    return lists_[stage].size() - 1;
   }
 
   void send(Launcher& launcher) {
@@ -34,12 +35,6 @@ class Staged {
   std::size_t size() const { return all_.host.size(); }
   std::uint32_t count(std::size_t stage) const {
     return stage < lists_.size() ? static_cast<std::uint32_t>(lists_[stage].size()) : 0;
-  }
-  /// Of a stage, at the most.
-  std::size_t most() const {
-    std::size_t most = 0;
-    for (const auto& list : lists_) most = std::max(most, list.size());
-    return most;
   }
   /// Where a stage's items begin among all.
   std::size_t begin(std::size_t stage) const { return begins_[stage]; }

@@ -3,9 +3,11 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -13,7 +15,8 @@
 
 namespace gradrace {
 
-/// Work of a stream that comes again and again, as graphs: one launch for all of it.
+/// Work of a stream that is launched again and again, captured as graphs: one launch each.  With
+/// GRADRACE_CUDA_GRAPHS=0 in the environment nothing is captured.
 class CudaGraphs {
  public:
   using Key = std::vector<std::uint32_t>;
@@ -23,6 +26,7 @@ class CudaGraphs {
   /// is captured, and where that fails it runs as it is again.
   template <class Body>
   void repeat(cudaStream_t stream, const Key& key, const Body& body) {
+    if (off_) return body();
     if (known_.size() >= most && !known_.contains(key)) {
       check(cudaStreamSynchronize(stream), "work of the device");  // of the graphs
       known_.clear();
@@ -33,7 +37,7 @@ class CudaGraphs {
     check(cudaGraphLaunch(known->second.get(), stream), "launch of a graph");
   }
 
-  /// What the work looks at is no longer where it was.
+  /// Drops all graphs, since memory that they use has moved.
   void forget() { known_.clear(); }
 
  private:
@@ -48,7 +52,7 @@ class CudaGraphs {
 
   static constexpr std::size_t most = 64;
 
-  /// Null where somebody has disturbed it: to capture does nothing yet, so that nothing is lost.
+  /// Null where the capture failed: nothing has run yet.
   template <class Body>
   static Executable captured(cudaStream_t stream, const Body& body) {
     // Other threads may ask for memory meanwhile.
@@ -69,6 +73,12 @@ class CudaGraphs {
     return Executable(executable);
   }
 
+  static bool switched_off() {
+    const char* const asked = std::getenv("GRADRACE_CUDA_GRAPHS");
+    return asked != nullptr && std::string_view(asked) == "0";
+  }
+
+  const bool off_ = switched_off();
   std::map<Key, Executable> known_;  // null: no graph yet
 };
 

@@ -15,6 +15,7 @@
 #include "models/gpu/cuda/cuda_check.h"
 #include "models/gpu/cuda/cuda_graphs.h"
 #include "models/gpu/kernels/block.h"
+#include "models/gpu/launcher.h"
 
 namespace gradrace {
 
@@ -33,6 +34,8 @@ class CudaBlock {
     return reinterpret_cast<Number*>(shared);
   }
 };
+
+static_assert(kernels::ThreadBlock<CudaBlock>);
 
 template <class Kernel>
 __global__ void __launch_bounds__(Kernel::threads, Kernel::at_once)
@@ -66,8 +69,8 @@ bool operator==(const PinnedAllocator<T>&, const PinnedAllocator<U>&) {
   return true;
 }
 
-/// The Launcher of a stream of its own, so that several devices work side by side and the timing
-/// planes of one's runs meanwhile those of another's.
+/// A BlockLauncher with a stream of its own: several work side by side, and while one computes the
+/// host may schedule another's runs.
 class CudaStream {
  public:
   CudaStream() {
@@ -94,6 +97,7 @@ class CudaStream {
       if (size == 0) return;
       void* memory = nullptr;
       const cudaError_t error = cudaMalloc(&memory, size * sizeof(T));
+      if (error != cudaSuccess) cudaGetLastError();  // is not the next launch's
       if (error == cudaErrorMemoryAllocation)
         throw std::runtime_error("CUDA: no memory left on the device for " +
                                  std::to_string((size * sizeof(T)) >> 20) +
@@ -155,11 +159,7 @@ class CudaStream {
     if (count == 0) return;
     begin_timed();
     const std::size_t shared = kernel.shared_numbers() * sizeof(typename Kernel::Real);
-    // The most that it may ever ask for: the attribute is the function's, which streams share.
-    if (shared > unasked_shared_memory)
-      check(cudaFuncSetAttribute(run_blocks<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                 static_cast<int>(shared_memory_)),
-            "shared memory of a kernel");
+    if (shared > unasked_shared_memory) allow_shared_memory<Kernel>();
     run_blocks<<<std::min(count, workers), Kernel::threads, shared, stream_.get()>>>(kernel, count);
     check(cudaGetLastError(), "launch of a kernel");
   }
@@ -205,7 +205,23 @@ class CudaStream {
 
   static constexpr std::size_t unasked_shared_memory = 48 << 10;
 
-  /// What a time is from and to: the first work of the device's own after a wait, and the last.
+  /// Once for each kernel, and all that a block may have: the attributes are the function's, which
+  /// streams share.
+  template <class Kernel>
+  void allow_shared_memory() const {
+    static const bool allowed = [this] {
+      check(cudaFuncSetAttribute(run_blocks<Kernel>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(shared_memory_)),
+            "shared memory of a kernel");
+      check(cudaFuncSetAttribute(run_blocks<Kernel>, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                 cudaSharedmemCarveoutMaxShared),
+            "shared memory of a kernel");
+      return true;
+    }();
+    static_cast<void>(allowed);
+  }
+
+  // A measured time is from the first launch after a wait to the last.
   void begin_timed() {
     if (!timed_) check(cudaEventRecord(events_[0].get(), stream_.get()), "an event");
     timed_ = working_ = true;
@@ -223,5 +239,7 @@ class CudaStream {
   bool timed_ = false, working_ = false;
   double kernel_seconds_ = 0;
 };
+
+static_assert(BlockLauncher<CudaStream>);
 
 }  // namespace gradrace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
@@ -8,21 +9,30 @@
 /// Numbers computed by a block of threads that share a scratch memory: one source for a GPU's
 /// blocks and for those that tests make of the CPU's threads.
 ///
-/// A Block has
-///
-///     thread()           number of this thread, below
-///     threads()          how many there are
-///     has_all_threads    whether they are as many as the kernel names; else any number
-///     sync()             waits until every thread is here; then all see what any wrote before
-///     scratch<Number>()  memory shared by its threads, for scratch_numbers of Number; behind them
-///                        for what else the kernel's shared_numbers() ask for
-///
 /// All threads of a block call a function of this folder together, with the same arguments, and
 /// each function ends with sync().  What is computed does not depend on how many threads there are:
 /// sums are cut into parts by the sizes of things alone, and the parts are added in a fixed order.
 /// There are no atomics.
+///
+/// A kernel says how many threads its blocks have, how many blocks a multiprocessor should hold at
+/// least (at_once), and how many numbers of Real a block's threads share (shared_numbers()).
 namespace gradrace::kernels {
 
+///     thread()           number of this thread, below
+///     threads()          how many there are
+///     has_all_threads    whether they are as many as the kernel says; else any number
+///     sync()             waits until every thread is here; then all see what any wrote before
+///     scratch<Number>()  memory that the threads share, of shared_numbers()
+template <class T>
+concept ThreadBlock = requires(const T& block) {
+  { block.thread() } -> std::same_as<std::uint32_t>;
+  { block.threads() } -> std::same_as<std::uint32_t>;
+  { T::has_all_threads } -> std::convertible_to<bool>;
+  block.sync();
+  { block.template scratch<double>() } -> std::same_as<double*>;
+};
+
+/// Scratch memory that most kernels share, in numbers.
 /// Of at most 8 bytes: 48 KiB, the most of a GPU's block that need not ask for more.
 constexpr std::uint32_t scratch_numbers = 6144;
 

@@ -4,17 +4,11 @@
 #include <cstddef>
 
 #include "models/gpu/kernels/network.h"
+#include "sim/tape.h"
 
 namespace gradrace::kernels {
 
-/// Tape's rule, without what only a host understands.
-struct KernelRule {
-  double momentum, ema, distance;
-  double decay, epsilon;  // of rmsprop; decay < 0: none
-  bool nesterov, of_gradients, from_rest;
-};
-
-/// Lowering's use and step, and tape's recipe.
+/// Lowering's use and step.
 struct KernelUse {
   std::uint32_t at, learner, draw, recipe;
   double weight;
@@ -25,12 +19,7 @@ struct KernelUpdate {
   std::uint32_t first, count;  // of the run's uses
 };
 
-struct KernelRecipe {
-  std::uint32_t minibatch;
-  double clip;  // 0: none
-};
-
-/// Where a value is.  What no rule of the run needs is null.
+/// Where the parts of a state are; null: no rule of the run needs that part.
 template <class Real>
 struct StateAt {
   Real *w, *velocity, *mean_square, *average;
@@ -58,25 +47,16 @@ struct Values {
   std::uint32_t parameters;  // d
   std::uint32_t learnt;      // without the statistics, of which velocity and mean_square have none
 
+  /// Each part begins at a multiple of four numbers.
   GRADRACE_HD StateAt<Real> at(const RunAt& run, std::uint32_t number, std::uint32_t slot) const {
-    return parts(run, pages[slot / page_slots] +
-                          (std::uint64_t{number} * page_slots + slot % page_slots) * stride);
-  }
-
-  /// Of a state of the run that begins there; each part is filled up to fours.
-  GRADRACE_HD StateAt<Real> parts(const RunAt& run, Real* next) const {
+    Real* next = pages[slot / page_slots] +
+                 (std::uint64_t{number} * page_slots + slot % page_slots) * stride;
     StateAt<Real> state{next, nullptr, nullptr, nullptr};
     next += in_fours(parameters);
     if (run.velocity) state.velocity = next, next += in_fours(learnt);
     if (run.mean_square) state.mean_square = next, next += in_fours(learnt);
     if (run.average) state.average = next;
     return state;
-  }
-
-  /// Of such a state.
-  GRADRACE_HD std::uint64_t numbers(const RunAt& run) const {
-    return in_fours(std::uint64_t{parameters}) * (1 + run.average) +
-           in_fours(std::uint64_t{learnt}) * (run.velocity + run.mean_square);
   }
 };
 
@@ -85,15 +65,15 @@ template <class Real>
 struct Cohort {
   Values<Real> values;
   const RunAt* runs;
-  const KernelRecipe* recipes;
-  const KernelRule* rules;
+  const Recipe* recipes;
+  const Rule* rules;
   double least;  // smallest normal number of Real
 };
 
-/// What a launch does for one run: updates or instructions, in order.
+/// The updates or instructions of one run in a launch, in order.
 struct Stretch {
   std::uint32_t run;
-  std::uint64_t first_use;  // of the run, in the wave's
+  std::uint64_t first_use;  // index in the wave's list of the run's first
   std::uint64_t first, count;
 };
 
@@ -102,11 +82,11 @@ struct Stretch {
 template <class Real>
 class Move {
  public:
-  GRADRACE_HD Move(const KernelRule& rule, double rate, double least)
-      : rescaled_(rule.decay >= 0 && rate >= least),
+  GRADRACE_HD Move(const Rule& rule, double rate, double least)
+      : rescaled_(rule.rmsprop && rate >= least),
         nesterov_(rule.nesterov),
-        decay_(static_cast<Real>(rule.decay)),
-        epsilon_(static_cast<Real>(rule.epsilon)),
+        decay_(static_cast<Real>(rescaled_ ? rule.rmsprop->decay : 0)),
+        epsilon_(static_cast<Real>(rescaled_ ? rule.rmsprop->epsilon : 0)),
         momentum_(static_cast<Real>(rule.momentum)),
         share_(static_cast<Real>(1 - rule.ema)) {
     const bool still = rule.of_gradients && !(rate >= least);
@@ -149,7 +129,7 @@ class Move {
 template <class Real>
 class Merge {
  public:
-  GRADRACE_HD Merge(const KernelRule& rule, double statistics_decay, double rate, double least)
+  GRADRACE_HD Merge(const Rule& rule, double statistics_decay, double rate, double least)
       : vanishing_(!(rate >= least)),
         decay_(static_cast<Real>(statistics_decay)),
         per_rate_(static_cast<Real>(1 / rate)),
@@ -175,7 +155,7 @@ struct StateMove {
   std::uint32_t first_carried;
   StateAt<Real> base, out;
 
-  GRADRACE_HD StateMove(const Cohort<Real>& cohort, const KernelRule& rule, double statistics_decay,
+  GRADRACE_HD StateMove(const Cohort<Real>& cohort, const Rule& rule, double statistics_decay,
                         double rate, const StateAt<Real>& from, const StateAt<Real>& to)
       : learnt(rule, rate, cohort.least),
         carried(rule, statistics_decay, rate, cohort.least),
@@ -190,7 +170,7 @@ struct StateMove {
   }
 };
 
-/// What is left of the weight of a gradient that long.
+/// Factor that scales a gradient down to the norm `clip`.
 template <class Block, class Real>
 GRADRACE_HD double clip_factor(const Block& block, double clip, std::uint32_t learnt,
                                const Real* g) {
@@ -200,7 +180,7 @@ GRADRACE_HD double clip_factor(const Block& block, double clip, std::uint32_t le
   return norm > clip ? clip / norm : 1;
 }
 
-/// What is left of it where it was computed so far away.
+/// Factor of the weight of a gradient computed at `at` that moves base: Rule::distance.
 template <class Block, class Real>
 GRADRACE_HD double distance_factor(const Block& block, double distance, std::uint32_t learnt,
                                    const Real* base, const Real* at) {
@@ -215,15 +195,15 @@ GRADRACE_HD double distance_factor(const Block& block, double distance, std::uin
 /// A gradient that enters an update of a run.
 template <class Real>
 struct UseAt {
-  KernelRecipe recipe;
+  Recipe recipe;
   double weight;
   const Real* w;   // at which it was computed
   const Real* g;   // [parameters]
-  double* factor;  // what a distance leaves of the weight goes there; null: nobody asks
+  double* factor;  // gets the distance factor; null: not fetched
 };
 
-/// By what its numbers are multiplied: those of parameters, and the statistics that it carries,
-/// which a clipped gradient has whole.
+/// Factors of a gradient's numbers: of learnt parameters, and of the statistics that it carries,
+/// which clipping leaves alone.
 struct UseWeight {
   double learnt, carried;
 
@@ -234,8 +214,8 @@ struct UseWeight {
 };
 
 template <class Block, class Real>
-GRADRACE_HD UseWeight weigh_use(const Block& block, const Values<Real>& values,
-                                const KernelRule& rule, const Real* base, const UseAt<Real>& use) {
+GRADRACE_HD UseWeight weigh_use(const Block& block, const Values<Real>& values, const Rule& rule,
+                                const Real* base, const UseAt<Real>& use) {
   const std::uint32_t learnt = values.learnt;
   const double factor =
       rule.distance > 0 ? distance_factor(block, rule.distance, learnt, base, use.w) : 1;
@@ -248,9 +228,9 @@ GRADRACE_HD UseWeight weigh_use(const Block& block, const Values<Real>& values,
 /// Replays a stretch of each run, a block for each run from its first update to its last; a
 /// gradient is computed when it is used, at a value that is still in its slot.
 ///
-/// What an update with one gradient must move, in numbers of Real, d parameters: w is read twice
-/// (for the gradient; the base) and written once, 3 d.  Beside it stand g and the step, written and
-/// read once each, 4 d, and read once more where a gradient is clipped.
+/// Memory traffic of an update with one gradient, in numbers of Real, d parameters: w is read twice
+/// (for the gradient; the base) and written once, 3 d; g and the step are written and read once
+/// each, 4 d; g is read once more if it is clipped.
 template <class Model>
 struct ReplayKernel {
   using Real = typename Model::Number;
@@ -260,7 +240,7 @@ struct ReplayKernel {
   const Stretch* stretches;
   const KernelUse* uses;
   const KernelUpdate* updates;
-  double* factors;  // [uses]: what a distance left of the weights; null: nobody asks
+  double* factors;  // [uses]: distance factors; null: not fetched
   Real* work;       // of each worker: g, step
   std::uint64_t work_stride;
 
@@ -284,14 +264,14 @@ struct ReplayKernel {
     const Values<Real>& values = cohort.values;
     Real* const g = work + worker * work_stride;
     Real* const step = g + values.parameters;
-    const KernelRule rule = cohort.rules[run.first_rule + update.rule];
+    const Rule rule = cohort.rules[run.first_rule + update.rule];
     const StateAt<Real> base = values.at(run, number, update.base);
     each(block, values.parameters, [=](std::uint32_t j) { step[j] = 0; });
     double rate = 0;
     for (std::uint64_t i = first_use + update.first; i < first_use + update.first + update.count;
          ++i) {
       const KernelUse use = uses[i];
-      const KernelRecipe recipe = cohort.recipes[run.first_recipe + use.recipe];
+      const Recipe recipe = cohort.recipes[run.first_recipe + use.recipe];
       const Real* const at = values.at(run, number, use.at).w;
       model.gradient(block, at,
                      MinibatchName{run.seed, run.replica, use.learner, use.draw, recipe.minibatch},
@@ -315,8 +295,7 @@ struct Evaluated {
   std::uint32_t run, slot;
 };
 
-/// Evaluates values, a block for each part of each.  Blocks beside each other look at the same
-/// rows.
+/// Evaluates values, a block for each part of each.  Neighbouring blocks read the same rows.
 template <class Model>
 struct EvaluationKernel {
   using Real = typename Model::Number;

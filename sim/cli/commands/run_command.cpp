@@ -110,8 +110,10 @@ class ScenarioRuns {
     for (std::size_t point = 0; point < races_.size(); ++point) {
       if (groups_[point] != group) continue;
       options.learners = std::max(options.learners, races_[point].learners);
-      for (const Plan& plan : races_[point].plans)
+      for (const Plan& plan : races_[point].plans) {
         options.minibatch = std::max(options.minibatch, plan.recipe.minibatch);
+        options.rules.push_back(plan.rule);
+      }
     }
     return at.model->make_device(options);
   }

@@ -465,6 +465,9 @@ TEST_CASE("blocks: a device without the memory for one run says so") {
   DeviceOptions options;
   options.learners = 1'000'000;
   const Subject large = quadratic(1000, 0);
+  options.rules = {{}};  // 4 GB of 8
+  CHECK(make_block_device(large.fast(), EmulatedBlocks(1), options)->cohort() == 1);
+  options.rules = {{.momentum = 0.9}, {.ema = 0.9}};  // three parts of a state
   CHECK_THROWS_WITH(make_block_device(large.fast(), EmulatedBlocks(1), options),
                     doctest::Contains("a run with 1000000 learners needs up to"));
   options.learners = 8;
