@@ -10,9 +10,10 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
-#include "models/gpu/kernels/block.h"
+#include "models/gpu/launcher.h"
 
 namespace gradrace {
 
@@ -41,14 +42,23 @@ class EmulatedBlock {
   std::byte* scratch_;
 };
 
-/// A Launcher of BlockDevice whose device is the CPU: blocks are made of real threads, and one runs
-/// after the other.
+static_assert(kernels::ThreadBlock<EmulatedBlock>);
+
+/// When and how EmulatedBlocks does what it is asked for.
+enum class Execution {
+  at_call,       // block after block
+  at_wait,       // likewise, but as late as a device may: all of it in wait()
+  side_by_side,  // at the call, four blocks at a time
+};
+
+/// A BlockLauncher whose device is the CPU: blocks are made of real threads.
 class EmulatedBlocks {
  public:
   static constexpr std::size_t most_shared_memory = 227 << 10;  // of a block, in bytes
 
-  explicit EmulatedBlocks(std::uint32_t threads, std::size_t shared_memory = most_shared_memory)
-      : threads_(threads), shared_memory_(shared_memory) {}
+  explicit EmulatedBlocks(std::uint32_t threads, std::size_t shared_memory = most_shared_memory,
+                          Execution execution = Execution::at_call)
+      : threads_(threads), shared_memory_(shared_memory), execution_(execution) {}
 
   /// What was never written is NaN.
   template <class T>
@@ -81,39 +91,37 @@ class EmulatedBlocks {
 
   template <class T>
   void copy_in(const T* from, std::size_t count, T* to) {
-    std::copy_n(from, count, to);
+    begin([=](auto&) { std::copy_n(from, count, to); });
   }
   template <class T>
   void copy_out(const T* from, std::size_t count, T* to) {
-    std::copy_n(from, count, to);
+    copy_in(from, count, to);
   }
   template <class T>
   void copy_within(const T* from, std::size_t count, T* to) {
-    std::copy_n(from, count, to);
+    copy_in(from, count, to);
   }
-  void wait() {}
-
-  /// What comes again is remembered, and done as it was the second time.
-  template <class Body>
-  void repeat(const std::vector<std::uint32_t>& key, const Body& body) {
-    const auto [work, fresh] = repeated_.try_emplace(key);
-    if (fresh) return body();
-    if (work->second.empty()) {
-      recorded_ = &work->second;
-      body();
-      recorded_ = nullptr;
-    }
-    for (const auto& of_it : work->second) of_it(*this);
-  }
-  void forget() { repeated_.clear(); }
-
   template <class Kernel>
   void launch(const Kernel& kernel, std::uint32_t count, std::uint32_t workers) {
-    if (recorded_ != nullptr)
-      recorded_->push_back([=](auto& self) { self.run(kernel, count, workers); });
-    else
-      run(kernel, count, workers);
+    begin([=](auto& self) { self.run(kernel, count, workers); });
   }
+  void wait() {
+    for (const Work& work : std::exchange(pending_, {})) work(*this);
+  }
+
+  /// The second time the work of a key is recorded, and from then on it is done as it was then.
+  template <class Body>
+  void repeat(const std::vector<std::uint32_t>& key, const Body& body) {
+    const auto [recorded, fresh] = repeated_.try_emplace(key);
+    if (fresh) return body();
+    if (recorded->second.empty()) {
+      recording_ = &recorded->second;
+      body();
+      recording_ = nullptr;
+    }
+    for (const Work& work : recorded->second) begin(work);
+  }
+  void forget() { repeated_.clear(); }
 
   std::size_t blocks() const { return 3; }
   std::size_t shared_memory() const { return shared_memory_; }
@@ -122,8 +130,30 @@ class EmulatedBlocks {
   std::optional<double> kernel_seconds() const { return {}; }
 
  private:
+  using Work = std::function<void(EmulatedBlocks&)>;
+
+  void begin(const Work& work) {
+    if (recording_ != nullptr)
+      recording_->push_back(work);
+    else if (execution_ == Execution::at_wait)
+      pending_.push_back(work);
+    else
+      work(*this);
+  }
+
   template <class Kernel>
   void run(const Kernel& kernel, std::uint32_t count, std::uint32_t workers) {
+    const std::uint32_t lanes = execution_ == Execution::side_by_side ? std::min(workers, 4u) : 1;
+    std::vector<std::jthread> others;
+    for (std::uint32_t lane = 1; lane < lanes; ++lane)
+      others.emplace_back([&, lane] { run_lane(kernel, count, workers, lane, lanes); });
+    run_lane(kernel, count, workers, 0, lanes);
+  }
+
+  /// The blocks of every lanes-th worker.
+  template <class Kernel>
+  void run_lane(const Kernel& kernel, std::uint32_t count, std::uint32_t workers,
+                std::uint32_t lane, std::uint32_t lanes) {
     std::vector<std::byte> scratch(kernel.shared_numbers() * sizeof(typename Kernel::Real),
                                    std::byte{0xff});
     std::barrier<> barrier(threads_);
@@ -131,6 +161,7 @@ class EmulatedBlocks {
       const EmulatedBlock block(thread, threads_, threads_ > 1 ? &barrier : nullptr,
                                 scratch.data());
       for (std::uint32_t i = 0; i < count; ++i) {
+        if (i % workers % lanes != lane) continue;
         kernel(block, i, i % workers);
         if (!scratch.empty()) block.sync();  // the next one has the same
       }
@@ -142,9 +173,12 @@ class EmulatedBlocks {
 
   std::uint32_t threads_;
   std::size_t shared_memory_;
-  using Work = std::vector<std::function<void(EmulatedBlocks&)>>;
-  std::map<std::vector<std::uint32_t>, Work> repeated_;
-  Work* recorded_ = nullptr;
+  Execution execution_;
+  std::vector<Work> pending_;
+  std::map<std::vector<std::uint32_t>, std::vector<Work>> repeated_;
+  std::vector<Work>* recording_ = nullptr;
 };
+
+static_assert(BlockLauncher<EmulatedBlocks>);
 
 }  // namespace gradrace

@@ -25,9 +25,11 @@ struct Place {
 inline Place cpu() { return {"cpu", false, make_cpu_device<float>, make_cpu_device<double>}; }
 
 inline Place emulated(std::uint32_t threads, bool float64 = false,
-                      std::size_t shared_memory = EmulatedBlocks::most_shared_memory) {
+                      std::size_t shared_memory = EmulatedBlocks::most_shared_memory,
+                      Execution execution = Execution::at_call) {
   const auto make = [=](auto model) {
-    return make_block_device(std::move(model), EmulatedBlocks(threads, shared_memory), {});
+    return make_block_device(std::move(model), EmulatedBlocks(threads, shared_memory, execution),
+                             {});
   };
   return {"emulated, " + std::to_string(threads) + " threads", float64, make, make};
 }

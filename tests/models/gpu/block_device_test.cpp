@@ -335,7 +335,36 @@ void check_threads(const Place& some, const Place& others) {
   }
 }
 
+/// Small cohorts, replayed in every way, are what blocks one after the other make of them.
+void check_execution(std::uint32_t threads, Execution execution) {
+  struct Case {
+    const char* model;
+    const char* rest;
+    std::size_t shared_memory;
+  };
+  const std::size_t fits = EmulatedBlocks::most_shared_memory;
+  for (const Case& of : {Case{softmax, everything, fits}, Case{in_place, carrying, fits},
+                         Case{in_place, plain, 0}, Case{small_resnet, everything, fits}}) {
+    CAPTURE(of.model);
+    const Point point = point_of(R"({"kind": "k-async", "k": 3})", of.model,
+                                 std::string(of.rest) + R"(, "stop": {"updates": 6})");
+    const auto wanted = device_on(emulated(1, false, of.shared_memory), *point.model);
+    const auto tested =
+        device_on(emulated(threads, false, of.shared_memory, execution), *point.model);
+    const auto a = run_cohort(point, *wanted, 0, 5, 4), b = run_cohort(point, *tested, 0, 5, 4);
+    for (std::size_t r = 0; r < 5; ++r) check_equal(a[r], b[r]);
+  }
+}
+
 }  // namespace
+
+TEST_CASE("emulated: what a device does as late as it may has equal bits") {
+  check_execution(1, Execution::at_wait);
+}
+
+TEST_CASE("emulated: blocks of two threads side by side have equal bits") {
+  check_execution(2, Execution::side_by_side);
+}
 
 TEST_CASE("blocks: the CPU in float32 conforms to float64") {
   check_gradients(cpu());

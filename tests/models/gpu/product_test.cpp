@@ -63,10 +63,9 @@ struct Factors {
     return c;
   }
 
-  /// Number (row, column) of C as the kernel defines it.
-  Real sum(std::uint32_t i, std::uint32_t row, std::uint32_t column) const {
-    const Batch<Real> before(shape.rows, shape.columns, a.count, 3);
-    Real result = shape.added ? before(i, row, column) : Real{0};
+  /// Number (row, column) of C, which was `was`, as the kernel defines it.
+  Real sum(std::uint32_t i, std::uint32_t row, std::uint32_t column, Real was) const {
+    Real result = shape.added ? was : Real{0};
     for (std::uint32_t k = 0; k < shape.depth; ++k)
       result = std::fma(shape.a_transposed ? a(i, k, row) : a(i, row, k),
                         shape.b_transposed ? b(i, column, k) : b(i, k, column), result);
@@ -83,12 +82,15 @@ void check_sums(const Shape& shape, std::uint32_t threads) {
   CAPTURE(shape.b_transposed);
   CAPTURE(shape.added);
   Factors<Real> factors(shape, 2);
-  const Batch<Real> before(shape.rows, shape.columns, 2, 3), c = factors.product(threads, 0, 2);
-  std::vector<Real> wanted = before.numbers;  // between the rows nothing is written
+  const Batch<Real> c = factors.product(threads, 0, 2);
+  // Between the rows nothing is written.
+  std::vector<Real> wanted = Batch<Real>(shape.rows, shape.columns, 2, 3).numbers;
   for (std::uint32_t i = 0; i < 2; ++i)
     for (std::uint32_t row = 0; row < shape.rows; ++row)
-      for (std::uint32_t column = 0; column < shape.columns; ++column)
-        wanted[(i * shape.rows + row) * c.stride + column] = factors.sum(i, row, column);
+      for (std::uint32_t column = 0; column < shape.columns; ++column) {
+        Real& number = wanted[(i * shape.rows + row) * c.stride + column];
+        number = factors.sum(i, row, column, number);
+      }
   CHECK(c.numbers == wanted);
 }
 
