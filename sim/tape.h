@@ -13,7 +13,8 @@ namespace gradrace {
 using ValueId = std::uint32_t;     // dense in a run
 using GradientId = std::uint32_t;  // order of dispatch; dense in a run
 
-/// What is known of a gradient when its segment ends.
+/// What is known of a gradient when its segment ends: a later segment may use it, none will, or
+/// none ever does.
 enum class Fate : std::uint8_t { open, used, dead };
 
 /// The gradient of the learner's draw-th minibatch at a value.  Its id is Segment::first_gradient +
@@ -27,21 +28,34 @@ struct Gradient {
 };
 
 /// A gradient enters an update.  `weight` holds learning rate, schedule, staleness rule and the 1/K
-/// of the average.
+/// of the average.  A gradient may enter several.
 struct Use {
   GradientId gradient;
   std::uint32_t staleness;  // updates between the read of a version and this use
   double weight;
 };
 
-/// update: out = base moved by uses [first, first + count), in that order.  evaluate: loss and
-/// error at out = base.
+/// A value enters an average.  The weight is not 0.
+struct Term {
+  ValueId value;
+  double weight;
+};
+
+/// update: out = base moved by uses [first, first + count), in that order.
+///
+/// average: out = base, but its parameters, statistics included, are the sum of weight times those
+/// of terms [first, first + count); with `whole` everything that an optimiser keeps beside them is
+/// summed as well.  A number's sum is made in double, from the first term on, in the order of the
+/// terms, and rounded once.  Learners' terms stand in the order of the learners.
+///
+/// evaluate: loss and error at out = base.
 struct Op {
-  enum class Kind : std::uint8_t { update, evaluate };
+  enum class Kind : std::uint8_t { update, average, evaluate };
   Kind kind;
   std::uint16_t rule;  // index into Tape::rules
   ValueId out, base;
   std::uint32_t first, count;
+  bool whole = false;
 };
 
 /// Why a segment ended.
@@ -57,13 +71,18 @@ struct Segment {
   GradientId first_gradient = 0;
   std::vector<Gradient> gradients;  // dispatched in this segment
   std::vector<Use> uses;
+  std::vector<Term> terms;
   std::vector<Op> ops;
-  std::vector<GradientId> dead;  // gradients of earlier segments that died in this one
+  std::vector<GradientId> dead;  // open gradients of earlier segments that no segment will use
+  std::vector<GradientId> open;  // those that this one uses and a later one may use again
   std::vector<ValueId>
       live;  // values that later segments may name, apart from the `at` of open gradients
   End end = End::limit;
 
-  void clear() { gradients.clear(), uses.clear(), ops.clear(), dead.clear(), live.clear(); }
+  void clear() {
+    gradients.clear(), uses.clear(), terms.clear(), ops.clear();
+    dead.clear(), open.clear(), live.clear();
+  }
 };
 
 /// How a gradient is computed.

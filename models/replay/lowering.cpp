@@ -15,6 +15,7 @@ const Program& Lowering::lower(const Segment& segment) {
   count_references(segment);
   for (const GradientId id : segment.dead) release(find(take_open(id).at));
   for (const Op& op : segment.ops) {
+    GRADRACE_CHECK(op.kind != Op::Kind::average, "no device replays averages");
     if (op.kind == Op::Kind::update) {
       update(segment, op);
     } else {
