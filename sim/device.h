@@ -19,8 +19,8 @@ struct Results {
   /// gradients used since the evaluate before; 1 if none was used.
   std::vector<double> rate_factors;
   std::uint64_t gradients_computed = 0;  // forward passes made for this segment
-  std::uint64_t hash =
-      0;  // of the parameters of the last value written; set when the run is finished
+  /// Of the parameters of the segment's live values, in that order; set but where a limit cut it.
+  std::uint64_t hash = 0;
 };
 
 /// Where a model's numbers are computed: replays the tapes of a cohort of runs.
@@ -47,7 +47,7 @@ class Device {
   /// One wave.  results[i] is filled for wave[i].
   virtual void replay(std::span<const Segment* const> wave, std::span<Results> results) = 0;
 
-  /// Parameters of the last value that a run of the cohort has written, after a replay.
+  /// Parameters of the live values of a run of the cohort after a replay, one after the other.
   virtual std::vector<double> parameters(std::size_t run) = 0;
 };
 

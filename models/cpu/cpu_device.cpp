@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/cpu/state_sum.h"
 #include "models/optimiser/optimiser.h"
 #include "models/replay/lowering.h"
 #include "models/replay/replay_results.h"
@@ -19,14 +20,15 @@ struct Replay {
   Tape tape;
   Lowering lowering;
   RateFactors rate_factors;
-  std::vector<State<Real>> values;  // [slot]
+  std::vector<State<Real>> values;           // [slot]
+  std::vector<std::vector<Real>> gradients;  // [place][d]
 };
 
 template <class Real>
 class CpuDevice final : public Device {
  public:
-  explicit CpuDevice(std::unique_ptr<Model<Real>> model)
-      : model_(std::move(model)), gradient_(model_->parameters()), step_(model_->parameters()) {}
+  CpuDevice(std::unique_ptr<Model<Real>> model, Order order)
+      : model_(std::move(model)), order_(order), step_(model_->parameters()) {}
 
   std::string name() const override { return "cpu"; }
   std::size_t cohort() const override { return 1; }
@@ -36,8 +38,8 @@ class CpuDevice final : public Device {
     for (std::size_t i = 0; i < tapes.size(); ++i) {
       Replay<Real>& run = runs_[i];
       run.tape = tapes[i];
-      run.lowering = {};
       run.rate_factors = RateFactors(run.tape);
+      run.lowering = Lowering(order_, run.rate_factors.wanted());
       if (run.values.empty()) run.values.resize(1);
       State<Real>& initial = run.values.front();
       initial.w.resize(model_->parameters());
@@ -55,8 +57,12 @@ class CpuDevice final : public Device {
   }
 
   std::vector<double> parameters(std::size_t run) override {
-    const auto& w = runs_[run].values[runs_[run].lowering.last()].w;
-    return {w.begin(), w.end()};
+    std::vector<double> result;
+    for (const Slot slot : runs_[run].lowering.live()) {
+      const auto& w = runs_[run].values[slot].w;
+      result.insert(result.end(), w.begin(), w.end());
+    }
+    return result;
   }
 
  private:
@@ -64,16 +70,37 @@ class CpuDevice final : public Device {
     results = {};
     const Program& program = run.lowering.lower(segment);
     if (run.values.size() < run.lowering.slots()) run.values.resize(run.lowering.slots());
+    if (run.gradients.size() < run.lowering.places())
+      run.gradients.resize(run.lowering.places(), std::vector<Real>(model_->parameters()));
     factors_.assign(run.rate_factors.wanted() ? program.uses.size() : 0, 1);
     for (const Step& step : program.steps) {
-      if (step.kind == Step::Kind::update)
-        update(run, program, step);
-      else
-        evaluate(run, program, step, results);
+      switch (step.kind) {
+        case Step::Kind::compute:
+          compute(run, program.uses[step.first], step.base);
+          break;
+        case Step::Kind::update:
+          update(run, program, step);
+          break;
+        case Step::Kind::average:
+          average(run, program, step);
+          break;
+        case Step::Kind::evaluate:
+          evaluate(run, program, step, results);
+      }
     }
-    results.gradients_computed = program.uses.size();
+    results.gradients_computed = program.computed;
     run.rate_factors.add(program, factors_, results);
-    if (segment.end != End::limit) results.hash = hash_of<Real>(run.values[run.lowering.last()].w);
+    if (segment.end == End::limit) return;
+    Hash hash;
+    for (const Slot slot : run.lowering.live()) add_bits<Real>(hash, run.values[slot].w);
+    results.hash = hash.value();
+  }
+
+  void compute(Replay<Real>& run, const SlotUse& use, Slot at) {
+    model_->gradient(run.values[at].w,
+                     {run.tape.seed, run.tape.replica, use.learner, use.draw,
+                      run.tape.recipes[use.recipe].minibatch},
+                     run.gradients[use.place]);
   }
 
   void update(Replay<Real>& run, const Program& program, const Step& step) {
@@ -84,22 +111,20 @@ class CpuDevice final : public Device {
     double rate = 0;
     for (std::uint32_t i = step.first; i < step.first + step.count; ++i) {
       const SlotUse& use = program.uses[i];
-      const Recipe& recipe = run.tape.recipes[use.recipe];
-      const State<Real>& at = run.values[use.at];
-      model_->gradient(at.w,
-                       {run.tape.seed, run.tape.replica, use.learner, use.draw, recipe.minibatch},
-                       gradient_);
+      if (!use.computed) compute(run, use, use.at);
+      const double clip = run.tape.recipes[use.recipe].clip;
       double weight = use.weight;
       if (rule.distance > 0) {
         factors_[i] = distance_factor<Real>(rule.distance, learnt<const Real>(base.w, statistics),
-                                            learnt<const Real>(at.w, statistics));
+                                            learnt<const Real>(run.values[use.at].w, statistics));
         weight *= factors_[i];
       }
       rate += weight;
-      const auto g = learnt<const Real>(gradient_, statistics);
-      const double clipped = recipe.clip > 0 ? weight * clip_factor<Real>(recipe.clip, g) : weight;
+      const std::span<const Real> gradient = run.gradients[use.place];
+      const auto g = learnt(gradient, statistics);
+      const double clipped = clip > 0 ? weight * clip_factor<Real>(clip, g) : weight;
       add(clipped, g, learnt<Real>(step_, statistics));
-      add(weight, carried<const Real>(gradient_, statistics), carried<Real>(step_, statistics));
+      add(weight, carried(gradient, statistics), carried<Real>(step_, statistics));
     }
     apply_rule<Real>(base, rule, statistics, rate, step_, run.values[step.out]);
   }
@@ -107,6 +132,13 @@ class CpuDevice final : public Device {
   static void add(double weight, std::span<const Real> g, std::span<Real> sum) {
     const Real factor = static_cast<Real>(weight);
     for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += factor * g[j];
+  }
+
+  void average(Replay<Real>& run, const Program& program, const Step& step) {
+    std::vector<WeightedState<Real>> terms;
+    for (std::uint32_t i = step.first; i < step.first + step.count; ++i)
+      terms.push_back({&run.values[program.terms[i].at], program.terms[i].weight});
+    sum_states<Real>(run.values[step.base], terms, step.whole, run.values[step.out]);
   }
 
   void evaluate(Replay<Real>& run, const Program& program, const Step& step, Results& results) {
@@ -118,19 +150,20 @@ class CpuDevice final : public Device {
   }
 
   std::unique_ptr<Model<Real>> model_;
+  Order order_;
   std::vector<Replay<Real>> runs_;
-  std::vector<Real> gradient_, step_;  // [d]
-  std::vector<double> factors_;        // of the segment's uses, where a rule has a distance
+  std::vector<Real> step_;       // [d]
+  std::vector<double> factors_;  // of the segment's uses, where a rule has a distance
 };
 
 }  // namespace
 
 template <class Real>
-std::unique_ptr<Device> make_cpu_device(std::unique_ptr<Model<Real>> model) {
-  return std::make_unique<CpuDevice<Real>>(std::move(model));
+std::unique_ptr<Device> make_cpu_device(std::unique_ptr<Model<Real>> model, Order order) {
+  return std::make_unique<CpuDevice<Real>>(std::move(model), order);
 }
 
-template std::unique_ptr<Device> make_cpu_device<float>(std::unique_ptr<Model<float>>);
-template std::unique_ptr<Device> make_cpu_device<double>(std::unique_ptr<Model<double>>);
+template std::unique_ptr<Device> make_cpu_device<float>(std::unique_ptr<Model<float>>, Order);
+template std::unique_ptr<Device> make_cpu_device<double>(std::unique_ptr<Model<double>>, Order);
 
 }  // namespace gradrace

@@ -3,13 +3,16 @@
 #include <memory>
 
 #include "models/model.h"
+#include "models/replay/lowering.h"
 #include "sim/device.h"
 
 namespace gradrace {
 
 /// Replays tapes on the CPU, gradient by gradient, from snapshots of the values that are still
-/// needed.
+/// needed.  The order changes no number; the late one holds a single gradient unless one is used
+/// twice.
 template <class Real>
-std::unique_ptr<Device> make_cpu_device(std::unique_ptr<Model<Real>> model);
+std::unique_ptr<Device> make_cpu_device(std::unique_ptr<Model<Real>> model,
+                                        Order order = Order::late);
 
 }  // namespace gradrace

@@ -105,9 +105,7 @@ class BlockDevice final : public Device {
   }
 
   std::vector<double> parameters(std::size_t run) override {
-    finals_.resize(parameters());
-    launcher_.copy_out(values_.place(run, runs_[run].lowering.last()), parameters(),
-                       finals_.data());
+    fetch_live([&](std::size_t i) { return i == run; });
     launcher_.wait();
     return {finals_.begin(), finals_.end()};
   }
@@ -208,9 +206,19 @@ class BlockDevice final : public Device {
       run.program = wave[i] ? &run.lowering.lower(*wave[i]) : nullptr;
       run.answers.clear();
       if (!run.program) continue;
+      refuse(*run.program);
       replay_.add(i, recipes_of(i), *run.program, run.lowering);
       add_evaluations(i);
     }
+  }
+
+  /// What only the CPU replays.
+  void refuse(const Program& program) const {
+    const bool averages = !program.terms.empty(), reuses = program.computed < program.uses.size();
+    if (averages || reuses)
+      throw std::runtime_error(launcher_.name() + ": only the CPU replays " +
+                               (averages ? "averages of models" : "a gradient used twice") +
+                               "; use --device cpu");
   }
 
   std::span<const Recipe> recipes_of(std::size_t run) const {
@@ -253,14 +261,21 @@ class BlockDevice final : public Device {
   void fetch(std::span<const Segment* const> wave) {
     evaluation_.fetch(launcher_);
     replay_.fetch(launcher_);
-    const auto over = [&](std::size_t i) { return wave[i] && wave[i]->end != End::limit; };
-    std::size_t count = 0;
-    for (std::size_t i = 0; i < wave.size(); ++i) count += over(i);
-    finals_.resize(count * parameters());
+    fetch_live([&](std::size_t i) { return wave[i] && wave[i]->end != End::limit; });
+  }
+
+  /// The parameters of the live values of the runs wanted.
+  template <class Wanted>
+  void fetch_live(Wanted wanted) {
+    std::vector<const Real*> values;
+    for (std::size_t i = 0; i < runs_.size(); ++i) {
+      if (!wanted(i)) continue;
+      for (const Slot slot : runs_[i].lowering.live()) values.push_back(values_.place(i, slot));
+    }
+    finals_.resize(values.size() * parameters());
     Real* to = finals_.data();
-    for (std::size_t i = 0; i < wave.size(); ++i) {
-      if (!over(i)) continue;
-      launcher_.copy_out(values_.place(i, runs_[i].lowering.last()), parameters(), to);
+    for (const Real* const from : values) {
+      launcher_.copy_out(from, parameters(), to);
       to += parameters();
     }
   }
@@ -271,14 +286,17 @@ class BlockDevice final : public Device {
       if (!wave[i]) continue;
       RunOnHost& run = runs_[i];
       Results& result = results[i] = {};
-      result.gradients_computed = run.program->uses.size();
+      result.gradients_computed = run.program->computed;
       for (const Ticket& ticket : run.answers)
         result.evaluations.push_back(replay_.evaluation(evaluation_.sums(ticket)));
       if (run.rate_factors.wanted())
         run.rate_factors.add(*run.program, replay_.factors(i, *run.program), result);
       if (wave[i]->end == End::limit) continue;
-      result.hash = hash_of(finals.first(parameters()));
-      finals = finals.subspan(parameters());
+      const std::size_t live = run.lowering.live().size() * parameters();
+      Hash hash;
+      add_bits(hash, finals.first(live));
+      result.hash = hash.value();
+      finals = finals.subspan(live);
     }
   }
 
@@ -299,7 +317,7 @@ class BlockDevice final : public Device {
 
   std::size_t stages_ = 0;  // of the wave
   BlockEvaluation<Real, Launcher> evaluation_;
-  Staging<Real> finals_;  // parameters of the runs whose segment is not cut by a limit
+  Staging<Real> finals_;  // live parameters of the runs whose segment is not cut by a limit
 };
 
 /// The device of that model with those blocks.

@@ -1,38 +1,65 @@
 #include "models/replay/lowering.h"
 
 #include <algorithm>
+#include <span>
 
 #include "sim/check.h"
 
 namespace gradrace {
 
-Lowering::Lowering() : values_{{0, 1, 0}}, held_{0} {}
+namespace {
+
+/// The one of that id, or null.  all: by id, dense from `old` on.
+template <class T>
+T* find_in(std::vector<T>& all, std::size_t old, std::uint32_t id) {
+  std::size_t found;
+  if (old < all.size() && id >= all[old].id) {
+    found = old + (id - all[old].id);
+  } else {
+    const auto end = all.begin() + static_cast<std::ptrdiff_t>(old);
+    found = static_cast<std::size_t>(
+        std::lower_bound(all.begin(), end, id,
+                         [](const T& each, std::uint32_t wanted) { return each.id < wanted; }) -
+        all.begin());
+  }
+  return found < all.size() && all[found].id == id ? &all[found] : nullptr;
+}
+
+}  // namespace
+
+Lowering::Lowering(Order order, bool keep)
+    : order_(order), keep_(keep), values_{{0, 1, 0}}, held_{0}, slots_{{}, 1} {}
 
 const Program& Lowering::lower(const Segment& segment) {
   program_.clear();
-  carried_ = values_.size();
   add_values(segment);
+  add_gradients(segment);
   count_references(segment);
-  for (const GradientId id : segment.dead) release(find(take_open(id).at));
+  bury(segment);
+  if (order_ == Order::early) list_gradients(), compute_old(segment);
   for (const Op& op : segment.ops) {
-    GRADRACE_CHECK(op.kind != Op::Kind::average, "no device replays averages");
-    if (op.kind == Op::Kind::update) {
-      update(segment, op);
-    } else {
-      const auto uses = static_cast<std::uint32_t>(program_.uses.size());
-      program_.evaluated.push_back({written(op.base).slot, uses});
-      pending_.push_back(op.base);
-      if (pending_.size() == most_at_once) evaluate_pending();
+    switch (op.kind) {
+      case Op::Kind::update:
+        update(segment, op);
+        break;
+      case Op::Kind::average:
+        average(segment, op);
+        break;
+      case Op::Kind::evaluate:
+        evaluate(op);
     }
   }
   evaluate_pending();
+  GRADRACE_CHECK(program_.uses.size() == segment.uses.size(), "every use is of an update");
   carry_over(segment);
   return program_;
 }
 
-Slot Lowering::last() const {
-  GRADRACE_CHECK(values_.back().references > 0, "the last value of a segment may still be named");
-  return values_.back().slot;
+std::vector<Slot> Lowering::live() const {
+  std::vector<Slot> slots;
+  for (const ValueId id : held_)
+    slots.push_back(std::ranges::lower_bound(values_, id, {}, &Value::id)->slot);
+  return slots;
 }
 
 std::vector<Slot> Lowering::kept() const {
@@ -41,45 +68,118 @@ std::vector<Slot> Lowering::kept() const {
   return slots;
 }
 
-/// A place for every value that the segment writes.
+/// A record of every value that the segment writes.
 void Lowering::add_values(const Segment& segment) {
+  old_values_ = values_.size();
   for (const Op& op : segment.ops) {
-    if (op.kind != Op::Kind::update) continue;
-    GRADRACE_CHECK(op.out == values_.back().id + 1, "values are written in order");
-    values_.push_back({op.out, 0, none});
+    if (op.kind == Op::Kind::evaluate) continue;
+    GRADRACE_CHECK(op.out == last_ + 1, "values are written in order");
+    values_.push_back({++last_, 0});
   }
 }
 
+/// A record of every gradient, and how often the segment uses it.
+void Lowering::add_gradients(const Segment& segment) {
+  old_gradients_ = gradients_.size();
+  GradientId id = segment.first_gradient;
+  for (const Gradient& gradient : segment.gradients)
+    gradients_.push_back({id++, gradient, gradient.fate == Fate::open});
+  for (std::uint32_t i = 0; i < segment.uses.size(); ++i) {
+    const GradientId used = segment.uses[i].gradient;
+    Known& gradient = known(used);
+    if (used < segment.first_gradient) gradient.open = false;
+    if (gradient.uses++ == 0) gradient.first_use = i;
+  }
+  for (const GradientId again : segment.open) known(again).open = true;
+}
+
 void Lowering::count_references(const Segment& segment) {
-  for (const auto& gradient : segment.gradients) {
-    if (gradient.fate != Fate::dead) ++find(gradient.at).references;
+  for (std::size_t i = old_gradients_; i < gradients_.size(); ++i) {
+    const Known& gradient = gradients_[i];
+    const bool needed = gradient.uses > 0 || gradient.open;
+    GRADRACE_CHECK(needed == (gradient.gradient.fate != Fate::dead),
+                   "a gradient's fate says whether it is used");
+    if (needed) ++find(gradient.gradient.at).references;
   }
   for (const Op& op : segment.ops) ++find(op.base).references;
+  for (const Term& term : segment.terms) ++find(term.value).references;
   for (const ValueId id : segment.live) ++find(id).references;
   // What was live for this segment's sake is named by now.
   for (const ValueId id : held_) release(find(id));
 }
 
+/// Of gradients of earlier segments that died.
+void Lowering::bury(const Segment& segment) {
+  for (const GradientId id : segment.dead) {
+    Known& gradient = known(id);
+    GRADRACE_CHECK(gradient.open && gradient.uses == 0, "a gradient that dies was open");
+    gradient.open = false;
+    finish(gradient);
+  }
+}
+
+/// In an update of base.
+void Lowering::use(const Use& use, ValueId base) {
+  Known& gradient = known(use.gradient);
+  const Gradient& of = gradient.gradient;
+  const bool computed = gradient.computed;
+  Slot at = no_slot;
+  if (!computed || keep_) {
+    const Value& value = written(of.at);
+    if (of.at != base) want_stored(value);
+    at = value.slot;
+  }
+  if (!computed) compute(gradient);
+  program_.uses.push_back(
+      {at, gradient.place, computed, of.learner, of.draw, of.recipe, use.weight});
+  if (--gradient.uses == 0 && !gradient.open) finish(gradient);
+}
+
 void Lowering::update(const Segment& segment, const Op& op) {
   const auto first = static_cast<std::uint32_t>(program_.uses.size());
-  for (std::uint32_t i = op.first; i < op.first + op.count; ++i) {
-    const Use& use = segment.uses[i];
-    const Gradient gradient = use.gradient >= segment.first_gradient
-                                  ? segment.gradients[use.gradient - segment.first_gradient]
-                                  : take_open(use.gradient);
-    Value& at = written(gradient.at);
-    program_.uses.push_back(
-        {at.slot, gradient.learner, gradient.draw, gradient.recipe, use.weight});
-    release(at);
-  }
+  GRADRACE_CHECK(op.first == first, "uses stand in the order of their updates");
+  for (std::uint32_t i = first; i < first + op.count; ++i) use(segment.uses[i], op.base);
   // The gradients are added up before out is written, so it may stand where one was computed.
-  const Slot out = fresh_slot();
+  write(op, {Step::Kind::update, op.rule, slots_.take(), 0, first, op.count});
+}
+
+void Lowering::average(const Segment& segment, const Op& op) {
+  const auto first = static_cast<std::uint32_t>(program_.terms.size());
+  GRADRACE_CHECK(op.first == first && op.count > 0, "terms stand in the order of their averages");
+  const std::span terms = std::span(segment.terms).subspan(first, op.count);
+  for (const Term& term : terms) {
+    const Value& value = written(term.value);
+    want_stored(value);
+    program_.terms.push_back({value.slot, term.weight});
+  }
+  want_stored(written(op.base));
+  at_hand_ = none;
+  const Slot out = slots_.take();
+  for (const Term& term : terms) release(find(term.value));
+  write(op, {Step::Kind::average, op.rule, out, 0, first, op.count, op.whole});
+}
+
+void Lowering::write(const Op& op, Step step) {
   Value& base = written(op.base);
-  program_.steps.push_back({Step::Kind::update, op.rule, out, base.slot, first, op.count});
+  step.base = base.slot;
+  if (order_ == Order::early && step.kind == Step::Kind::update) bring(base), at_hand_ = op.out;
+  program_.steps.push_back(step);
   release(base);
-  Value& value = find(op.out);
-  value.slot = out;
-  if (value.references == 0) spare_.push_back(out);
+  Value& out = find(op.out);
+  out.slot = step.out;
+  out.writer = static_cast<std::uint32_t>(program_.steps.size()) - 1;
+  if (out.references == 0)
+    slots_.give_back(out.slot);
+  else
+    compute_at(out);
+}
+
+void Lowering::evaluate(const Op& op) {
+  const Value& value = written(op.base);
+  want_stored(value);
+  program_.evaluated.push_back({value.slot, static_cast<std::uint32_t>(program_.uses.size())});
+  pending_.push_back(op.base);
+  if (pending_.size() == most_at_once) evaluate_pending();
 }
 
 void Lowering::evaluate_pending() {
@@ -89,58 +189,106 @@ void Lowering::evaluate_pending() {
   program_.steps.push_back({Step::Kind::evaluate, 0, 0, 0, all - count, count});
   for (const ValueId id : pending_) release(find(id));
   pending_.clear();
+  at_hand_ = none;
 }
 
 /// Keeps what later segments may name.
 void Lowering::carry_over(const Segment& segment) {
-  std::erase_if(open_, [](const Open& open) { return open.done; });
-  for (std::size_t i = 0; i < segment.gradients.size(); ++i) {
-    if (segment.gradients[i].fate != Fate::open) continue;
-    open_.push_back(
-        {segment.first_gradient + static_cast<GradientId>(i), segment.gradients[i], false});
-  }
-  held_ = segment.live;
+  std::erase_if(gradients_, [](const Known& gradient) { return !gradient.open; });
   std::erase_if(values_, [](const Value& value) { return value.references == 0; });
+  for (Value& value : values_) {
+    want_stored(value);
+    value.writer = value.first = none;
+  }
+  for (Known& gradient : gradients_) gradient.first_use = gradient.next = none;
+  at_hand_ = none;
+  held_ = segment.live;
 }
 
-Gradient Lowering::take_open(GradientId id) {
-  const auto found =
-      std::lower_bound(open_.begin(), open_.end(), id,
-                       [](const Open& open, GradientId wanted) { return open.id < wanted; });
-  GRADRACE_CHECK(found != open_.end() && found->id == id && !found->done,
-                 "a gradient is used or dies once");
-  found->done = true;
-  return found->gradient;
+/// Its value must be there, and is released where it is not kept.
+void Lowering::compute(Known& gradient) {
+  gradient.place = places_.take();
+  gradient.computed = true;
+  ++program_.computed;
+  if (!keep_) release(find(gradient.gradient.at));
+}
+
+/// Frees what is held of a gradient that is not used any more.
+void Lowering::finish(const Known& gradient) {
+  if (gradient.computed) places_.give_back(gradient.place);
+  if (!gradient.computed || keep_) release(find(gradient.gradient.at));
+}
+
+Lowering::Known& Lowering::known(GradientId id) {
+  Known* const found = find_in(gradients_, old_gradients_, id);
+  GRADRACE_CHECK(found, "a gradient that is used or dies is open");
+  return *found;
 }
 
 Lowering::Value& Lowering::find(ValueId id) {
-  auto found = values_.begin();
-  if (carried_ < values_.size() && id >= values_[carried_].id) {
-    found += static_cast<std::ptrdiff_t>(carried_ + id - values_[carried_].id);
-  } else {
-    found = std::lower_bound(found, found + static_cast<std::ptrdiff_t>(carried_), id,
-                             [](const Value& value, ValueId wanted) { return value.id < wanted; });
-  }
-  GRADRACE_CHECK(found < values_.end() && found->id == id, "a value that is named is alive");
+  Value* const found = find_in(values_, old_values_, id);
+  GRADRACE_CHECK(found, "a value that is named is alive");
   return *found;
 }
 
 Lowering::Value& Lowering::written(ValueId id) {
   Value& value = find(id);
-  GRADRACE_CHECK(value.slot != none && value.references > 0, "a value that is named is alive");
+  GRADRACE_CHECK(value.slot != no_slot && value.references > 0, "a value that is named is alive");
   return value;
 }
 
 void Lowering::release(Value& value) {
-  GRADRACE_CHECK(value.references > 0, "a value is released once for each use");
-  if (--value.references == 0 && value.slot != none) spare_.push_back(value.slot);
+  GRADRACE_CHECK(value.references > 0, "a value is released once for each reference");
+  if (--value.references == 0 && value.slot != no_slot) slots_.give_back(value.slot);
 }
 
-Slot Lowering::fresh_slot() {
-  if (spare_.empty()) return slots_++;
-  const Slot slot = spare_.back();
-  spare_.pop_back();
-  return slot;
+std::uint32_t Lowering::Pool::take() {
+  if (spare.empty()) return count++;
+  const std::uint32_t number = spare.back();
+  spare.pop_back();
+  return number;
+}
+
+// ---- the early order
+
+/// Those to be computed, at their values, in the order of their ids.
+void Lowering::list_gradients() {
+  for (std::size_t i = gradients_.size(); i-- > 0;) {
+    Known& gradient = gradients_[i];
+    if (gradient.uses == 0 || gradient.computed) continue;
+    Value& at = find(gradient.gradient.at);
+    gradient.next = at.first;
+    at.first = static_cast<std::uint32_t>(i);
+  }
+}
+
+/// Gradients at values of earlier programs; last those at the one that is moved first.
+void Lowering::compute_old(const Segment& segment) {
+  const auto moved = std::ranges::find(segment.ops, Op::Kind::update, &Op::kind);
+  const ValueId last = moved == segment.ops.end() ? 0 : moved->base;
+  for (std::size_t i = 0; i < old_values_; ++i)
+    if (values_[i].id != last) compute_at(values_[i]);
+  for (std::size_t i = 0; i < old_values_; ++i)
+    if (values_[i].id == last) compute_at(values_[i]);
+}
+
+/// The gradients at a value of which a use is known.
+void Lowering::compute_at(const Value& value) {
+  for (std::uint32_t i = value.first; i != none; i = gradients_[i].next) {
+    bring(value);
+    program_.steps.push_back({Step::Kind::compute, 0, 0, value.slot, gradients_[i].first_use, 1});
+    compute(gradients_[i]);
+  }
+}
+
+/// The state moved becomes that value.
+void Lowering::bring(const Value& value) {
+  if (at_hand_ != value.id) want_stored(value);
+  at_hand_ = value.id;
+}
+
+void Lowering::want_stored(const Value& value) {
+  if (value.writer != none) program_.steps[value.writer].stored = true;
 }
 
 }  // namespace gradrace

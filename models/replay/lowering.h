@@ -8,99 +8,161 @@
 
 namespace gradrace {
 
-/// A place for one value on a device.  When nobody needs what it holds it is used again.
+/// Where a device keeps one value; used again when nothing needs what it holds.
 using Slot = std::uint32_t;
+inline constexpr Slot no_slot = ~Slot{0};
 
-/// The gradient of the learner's draw-th minibatch at the value in a slot, computed where it is
-/// used: a gradient is used once.
+/// When a gradient is computed.
+enum class Order : std::uint8_t {
+  late,   // when it is first used; values wait in their slots for that
+  early,  // as soon as its value is there and a use is known; gradients wait, so that a device can
+          // move one state along
+};
+
+/// The gradient of the learner's draw-th minibatch at the value in a slot enters an update.
 struct SlotUse {
-  Slot at;
+  Slot at;              // no_slot where the value is gone
+  std::uint32_t place;  // of the gradient among those that the device keeps; used again, too
+  bool computed;        // it is there already; else it is computed right here, before the next use
   std::uint32_t learner, draw;
   std::uint16_t recipe;  // index into Tape::recipes
   double weight;
 };
 
+/// The value in a slot enters an average.
+struct SlotTerm {
+  Slot at;
+  double weight;
+};
+
+/// compute (early order alone): the gradient of use `first`, at the value in base.
+///
 /// update: the value in out = that in base moved by uses [first, first + count), in that order; out
-/// is neither base nor any value that is still needed.  evaluate: loss and errors at the values in
-/// evaluated [first, first + count).
+/// is neither base nor any value that is still needed.
+///
+/// average: the value in out = that in base with terms [first, first + count) as Op::average says;
+/// out is none of them.
+///
+/// evaluate: loss and errors at the values in evaluated [first, first + count).
 struct Step {
-  enum class Kind : std::uint8_t { update, evaluate };
+  enum class Kind : std::uint8_t { compute, update, average, evaluate };
   Kind kind;
   std::uint16_t rule;  // index into Tape::rules
-  Slot out, base;      // of an update
+  Slot out, base;
   std::uint32_t first, count;
+  bool whole = false;   // of an average
+  bool stored = false;  // early order: out is looked for in its slot, not in the state moved alone
 };
 
 /// An evaluation that the tape asks for.
 struct SlotEvaluation {
   Slot at;
-  std::uint32_t uses;  // of the program that come before it
+  std::uint32_t uses;  // of the program that precede this evaluation
 };
 
 /// A segment of one run, as every device executes it.
 struct Program {
   std::vector<Step> steps;
-  std::vector<SlotUse> uses;
-  std::vector<SlotEvaluation> evaluated;  // in the order of the tape
+  std::vector<SlotUse> uses;  // in the order of the tape, as are the next two
+  std::vector<SlotTerm> terms;
+  std::vector<SlotEvaluation> evaluated;
+  std::uint64_t computed = 0;  // gradients; fewer than uses where one is used again
 
-  void clear() { steps.clear(), uses.clear(), evaluated.clear(); }
+  void clear() { steps.clear(), uses.clear(), terms.clear(), evaluated.clear(), computed = 0; }
 };
 
 /// Turns the segments of one run into programs: follows which values may still be named, and which
-/// gradients are open.  A gradient that is not used appears nowhere.
+/// gradients are open.  A gradient that is not used appears no_slot.  One that is used and stays
+/// open keeps its place; one that is open and not used yet keeps its value.
 class Lowering {
  public:
-  /// The initial value stands in slot 0.
-  Lowering();
+  /// The initial value stands in slot 0.  keep: a value stays until the last use of the gradients
+  /// computed at it, else until they are computed.
+  explicit Lowering(Order order = Order::late, bool keep = false);
 
   /// The next segment of the run; the program stays until the next call.
   const Program& lower(const Segment& segment);
 
-  /// Slots that were ever named are less than this.
-  Slot slots() const { return slots_; }
+  /// Slots and places that were ever named are less than these.
+  Slot slots() const { return slots_.count; }
+  std::uint32_t places() const { return places_.count; }
 
-  /// Where the last value of the program before stands after it.
-  Slot last() const;
+  /// Where Segment::live of the program before stand after it, in that order.
+  std::vector<Slot> live() const;
 
   /// Where the values stand that a later program may name.
   std::vector<Slot> kept() const;
 
-  /// So many evaluations are made at once, at the most.
+  /// At most so many evaluations are made at once.
   static constexpr std::size_t most_at_once = 16;
 
  private:
-  static constexpr Slot none = ~Slot{0};
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
 
   struct Value {
     ValueId id;
     std::uint32_t references;  // gradients and operations that still need it
-    Slot slot;
+    Slot slot = no_slot;
+    std::uint32_t writer = none;  // step of this program
+    std::uint32_t first = none;   // in gradients_, of those computed at it
   };
-  struct Open {
+  struct Known {
     GradientId id;
     Gradient gradient;
-    bool done;
+    bool open;  // a later segment may use it
+    bool computed = false;
+    std::uint32_t place = 0;
+    std::uint32_t uses = 0;          // of this segment, not made yet
+    std::uint32_t first_use = none;  // of this segment
+    std::uint32_t next = none;       // in gradients_, computed at the same value
+  };
+  /// Numbers that are given out and come back.
+  struct Pool {
+    std::vector<std::uint32_t> spare = {};  // the last one is used first: it may be in a cache
+    std::uint32_t count = 0;
+
+    std::uint32_t take();
+    void give_back(std::uint32_t number) { spare.push_back(number); }
   };
 
   void add_values(const Segment& segment);
+  void add_gradients(const Segment& segment);
   void count_references(const Segment& segment);
+  void bury(const Segment& segment);
+  void use(const Use& use, ValueId base);
   void update(const Segment& segment, const Op& op);
+  void average(const Segment& segment, const Op& op);
+  void write(const Op& op, Step step);
+  void evaluate(const Op& op);
   void evaluate_pending();
   void carry_over(const Segment& segment);
-  Gradient take_open(GradientId id);
+
+  void compute(Known& gradient);
+  void finish(const Known& gradient);
+  Known& known(GradientId id);
   Value& find(ValueId id);
   Value& written(ValueId id);
   void release(Value& value);
-  Slot fresh_slot();
 
+  // Of the early order.
+  void list_gradients();
+  void compute_old(const Segment& segment);
+  void compute_at(const Value& value);
+  void bring(const Value& value);
+  void want_stored(const Value& value);
+
+  Order order_;
+  bool keep_;
   Program program_;
-  std::vector<Value> values_;     // by id
-  std::vector<Open> open_;        // by id
-  std::vector<ValueId> held_;     // kept for the next segment's sake
-  std::vector<ValueId> pending_;  // evaluations of this segment not made yet
-  std::vector<Slot> spare_;       // the last one is used first: it may still be in a cache
-  std::size_t carried_ = 0;       // values from earlier segments
-  Slot slots_ = 1;
+  std::vector<Value> values_;      // by id
+  std::vector<Known> gradients_;   // by id
+  std::size_t old_values_ = 0;     // from earlier segments
+  std::size_t old_gradients_ = 0;  // likewise
+  std::vector<ValueId> held_;      // kept for the next segment's sake
+  std::vector<ValueId> pending_;   // evaluations of this segment not made yet
+  ValueId last_ = 0;               // written
+  ValueId at_hand_ = none;         // the state moved, in the early order
+  Pool slots_, places_;
 };
 
 }  // namespace gradrace

@@ -11,13 +11,11 @@
 
 namespace gradrace {
 
-/// Results::hash, of the numbers' bits.
+/// Adds the numbers' bits.
 template <class Real>
-std::uint64_t hash_of(std::span<const Real> w) {
+void add_bits(Hash& hash, std::span<const Real> w) {
   using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
-  Hash hash;
   for (const Real x : w) hash.add(std::bit_cast<Bits>(x));
-  return hash.value();
 }
 
 /// Results::rate_factors of one run, program by program.

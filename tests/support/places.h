@@ -22,7 +22,10 @@ struct Place {
   double tolerance() const { return float64 ? 1e-12 : 1e-5; }
 };
 
-inline Place cpu() { return {"cpu", false, make_cpu_device<float>, make_cpu_device<double>}; }
+inline Place cpu() {
+  const auto make = [](auto model) { return make_cpu_device(std::move(model)); };
+  return {"cpu", false, make, make};
+}
 
 inline Place emulated(std::uint32_t threads, bool float64 = false,
                       std::size_t shared_memory = EmulatedBlocks::most_shared_memory,

@@ -490,6 +490,32 @@ TEST_CASE("blocks: a model that only the CPU has is refused") {
                     "emulated: only the CPU computes this model; use --device cpu");
 }
 
+TEST_CASE("blocks: what only the CPU replays is refused") {
+  const Tape tape{7, 0, {{1, 0}}, {{}}};
+  const auto replay = [&](const Segment& segment) {
+    const auto device = make_block_device(quadratic(3, 0).fast(), EmulatedBlocks(1), {});
+    device->start({&tape, 1});
+    const Segment* const wave = &segment;
+    Results results;
+    device->replay({&wave, 1}, {&results, 1});
+  };
+  Segment averages;
+  averages.terms = {{0, 1}};
+  averages.ops = {{Op::Kind::average, 0, 1, 0, 0, 1}};
+  averages.live = {1};
+  CHECK_THROWS_WITH_AS(replay(averages),
+                       "emulated: only the CPU replays averages of models; use --device cpu",
+                       std::runtime_error);
+  Segment twice;
+  twice.gradients = {{0, 0, 0, 0, Fate::used}};
+  twice.uses = {{0, 0, 0.1}, {0, 1, 0.1}};
+  twice.ops = {{Op::Kind::update, 0, 1, 0, 0, 1}, {Op::Kind::update, 0, 2, 1, 1, 1}};
+  twice.live = {2};
+  CHECK_THROWS_WITH_AS(replay(twice),
+                       "emulated: only the CPU replays a gradient used twice; use --device cpu",
+                       std::runtime_error);
+}
+
 TEST_CASE("blocks: a device without the memory for one run says so") {
   DeviceOptions options;
   options.learners = 1'000'000;

@@ -153,7 +153,7 @@ TEST_CASE("in_place: a gradient is computed as soon as its value is there, and w
   // The value that is moved is loaded last.
   CHECK(second.instructions == std::vector<Instruction>{load(of_1), factor(0), load(of_2),
                                                         factor(1), update(0, 2),
-                                                        store(lowering.last())});
+                                                        store(lowering.live()[0])});
 }
 
 TEST_CASE("in_place: instructions are what the tape means, for every protocol and limit") {

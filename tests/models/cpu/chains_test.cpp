@@ -1,0 +1,261 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <vector>
+
+#include "models/cpu/cpu_device.h"
+#include "models/quadratic.h"
+#include "models/replay/replay_results.h"
+#include "models/softmax.h"
+#include "tests/support/model_checks.h"
+#include "tests/support/whole_tape.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr std::uint64_t seed = 5;
+constexpr std::uint32_t replica = 2;
+constexpr std::size_t limits[] = {1, 3, 4096};
+
+/// A model state of the loops below, which do at once what a tape says.
+template <class Real>
+struct Learner {
+  std::vector<Real> w, velocity, average;
+
+  explicit Learner(std::vector<Real> start) : w(start), velocity(w.size()), average(start) {}
+
+  void step(const std::vector<Real>& sum, double momentum, double ema) {
+    for (std::size_t j = 0; j < w.size(); ++j) {
+      velocity[j] = static_cast<Real>(momentum) * velocity[j] + sum[j];
+      w[j] -= velocity[j];
+      average[j] += static_cast<Real>(1 - ema) * (w[j] - average[j]);
+    }
+  }
+};
+
+template <class Real>
+std::vector<Real> start_of(Model<Real>& model) {
+  std::vector<Real> w(model.parameters());
+  model.initialise(seed, replica, w);
+  return w;
+}
+
+template <class Real>
+std::vector<Real> gradient_at(Model<Real>& model, const std::vector<Real>& w, std::uint32_t learner,
+                              std::uint32_t draw, std::uint32_t minibatch) {
+  std::vector<Real> g(w.size());
+  model.gradient(w, {seed, replica, learner, draw, minibatch}, g);
+  return g;
+}
+
+template <class Real>
+double loss_at(Model<Real>& model, const std::vector<Real>& w) {
+  const Real* const value = w.data();
+  Evaluation result;
+  model.evaluate({&value, 1}, {&result, 1});
+  return result.loss;
+}
+
+/// What a replay of the whole tape found: losses, and live values with their hash.
+struct Found {
+  std::vector<double> losses, parameters;
+  std::uint64_t hash = 0, computed = 0;
+};
+
+template <class Real>
+Found replay(std::unique_ptr<Model<Real>> model, Order order, const Rule& rule,
+             std::uint32_t minibatch, const std::vector<Segment>& segments, double clip = 0) {
+  const auto device = make_cpu_device(std::move(model), order);
+  const Tape tape{seed, replica, {{minibatch, clip}}, {rule}};
+  device->start({&tape, 1});
+  Found found;
+  for (const Segment& segment : segments) {
+    const Segment* const wave = &segment;
+    Results results;
+    device->replay({&wave, 1}, {&results, 1});
+    for (const Evaluation& each : results.evaluations) found.losses.push_back(each.loss);
+    found.computed += results.gradients_computed;
+    found.hash = results.hash;
+  }
+  found.parameters = device->parameters(0);
+  return found;
+}
+
+template <class Real>
+void check_equal(const Found& found, const std::vector<double>& losses,
+                 const std::vector<Learner<Real>>& learners) {
+  REQUIRE(found.losses == losses);
+  std::vector<double> parameters;
+  Hash hash;
+  for (const auto& learner : learners) {
+    parameters.insert(parameters.end(), learner.w.begin(), learner.w.end());
+    add_bits<Real>(hash, learner.w);
+  }
+  REQUIRE(found.parameters == parameters);
+  CHECK(found.hash == hash.value());
+}
+
+/// Each learner makes a step of its own and takes the mean of all that the weights say: row i of
+/// the mixing matrix makes its next state.
+template <class Real, class Make>
+void check_peers(const Make& make, std::uint32_t minibatch, double eta, const Rule& rule,
+                 bool whole, const std::vector<std::vector<double>>& mixing) {
+  CAPTURE(whole);
+  CAPTURE(sizeof(Real));
+  constexpr std::uint32_t steps = 12;
+  const auto P = static_cast<std::uint32_t>(mixing.size());
+
+  std::vector<double> losses;
+  const std::unique_ptr<Model<Real>> model = make();
+  std::vector<Learner<Real>> learners(P, Learner<Real>(start_of(*model)));
+  for (std::uint32_t n = 0; n < steps; ++n) {
+    for (std::uint32_t l = 0; l < P; ++l) {
+      std::vector<Real> step = gradient_at(*model, learners[l].w, l, n, minibatch);
+      for (Real& x : step) x *= static_cast<Real>(eta);
+      learners[l].step(step, rule.momentum, rule.ema);
+    }
+    losses.push_back(loss_at(*model, rule.ema > 0 ? learners[0].average : learners[0].w));
+    const std::vector<Learner<Real>> before = learners;
+    for (std::uint32_t l = 0; l < P; ++l) {
+      const auto mix = [&](auto part) {
+        for (std::size_t j = 0; j < (learners[l].*part).size(); ++j) {
+          double sum = mixing[l][0] * (before[0].*part)[j];
+          for (std::uint32_t i = 1; i < P; ++i) sum += mixing[l][i] * (before[i].*part)[j];
+          (learners[l].*part)[j] = static_cast<Real>(sum);
+        }
+      };
+      mix(&Learner<Real>::w);
+      if (whole) mix(&Learner<Real>::velocity), mix(&Learner<Real>::average);
+    }
+    losses.push_back(loss_at(*model, rule.ema > 0 ? learners[P - 1].average : learners[P - 1].w));
+  }
+
+  WholeTape tape;
+  std::vector<ValueId> values(P, 0);
+  for (std::uint32_t n = 0; n < steps; ++n) {
+    std::vector<GradientId> gradients;
+    for (std::uint32_t l = 0; l < P; ++l) gradients.push_back(tape.gradient(values[l], l, n));
+    std::vector<Term> terms;
+    for (std::uint32_t l = 0; l < P; ++l) {
+      values[l] = tape.update(values[l], {{gradients[l], 0, eta}});
+      terms.push_back({values[l], 0});
+    }
+    tape.evaluate(values[0]);
+    for (std::uint32_t l = 0; l < P; ++l) {
+      for (std::uint32_t i = 0; i < P; ++i) terms[i].weight = mixing[l][i];
+      values[l] = tape.average(values[l], terms, whole);
+    }
+    tape.evaluate(values[P - 1]);
+  }
+  for (const std::size_t limit : limits) {
+    for (const Order order : {Order::late, Order::early}) {
+      CAPTURE(limit);
+      const Found found = replay<Real>(make(), order, rule, minibatch, tape.cut(limit, values));
+      check_equal(found, losses, learners);
+      CHECK(found.computed == steps * P);
+    }
+  }
+}
+
+template <class Real>
+void check_peers_on_models(const std::vector<std::vector<double>>& mixing) {
+  SoftmaxConfig softmax =
+      on<SoftmaxConfig>(synthetic(R"("rows": 60, "test_rows": 41, "features": 13, "classes": 5)"));
+  softmax.init_sd = 0.01;
+  softmax.l2 = 0.01;
+  QuadraticConfig quadratic;
+  quadratic.dimensions = 700;  // more than what is summed at once
+  quadratic.curvatures = {1, 0.3, 2};
+  for (const bool whole : {false, true}) {
+    for (const Rule& rule : {Rule{}, Rule{.momentum = 0.9}, Rule{.momentum = 0.5, .ema = 0.8}}) {
+      check_peers<Real>([&] { return make_softmax<Real>(softmax, {}); }, 30, 0.1, rule, whole,
+                        mixing);
+      check_peers<Real>([&] { return make_quadratic<Real>(quadratic); }, 4, 0.05, rule, whole,
+                        mixing);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("chains: two learners that average every step are the direct loop, bit for bit") {
+  const std::vector<std::vector<double>> mean{{0.5, 0.5}, {0.5, 0.5}};
+  check_peers_on_models<float>(mean);
+  check_peers_on_models<double>(mean);
+}
+
+TEST_CASE("chains: terms are summed in double in their order, whoever's value comes of them") {
+  const std::vector<std::vector<double>> mixing{{0.6, 0.3, 0.1}, {0.2, 0.7, 0.1}, {0.3, 0.3, 0.4}};
+  check_peers_on_models<float>(mixing);
+  check_peers_on_models<double>(mixing);
+}
+
+/// Two chains; all gradients of the first are used by the second one again, some updates later.
+static void check_used_again(const Rule& rule, double clip) {
+  CAPTURE(rule.distance);
+  QuadraticConfig config;
+  config.dimensions = 3;
+  config.curvatures = {1, 0.3, 2};
+  config.noise = 0.5;
+  const auto model = make_quadratic<double>(config);
+  constexpr std::uint32_t steps = 20, lag = 4;
+
+  struct Made {
+    std::vector<double> g, at;
+  };
+  std::vector<Made> made;
+  const auto step = [&](Learner<double>& learner, std::initializer_list<Made> gradients) {
+    std::vector<double> sum(3, 0.0);
+    for (const auto& [g, at] : gradients) {
+      double norm = 0, distance = 0;
+      for (std::size_t j = 0; j < 3; ++j) norm += g[j] * g[j];
+      for (std::size_t j = 0; j < 3; ++j)
+        distance += (learner.w[j] - at[j]) * (learner.w[j] - at[j]);
+      double weight = 0.05;
+      if (rule.distance > 0) weight *= std::min(1.0, rule.distance / distance);
+      if (clip > 0 && std::sqrt(norm) > clip) weight *= clip / std::sqrt(norm);
+      for (std::size_t j = 0; j < 3; ++j) sum[j] += weight * g[j];
+    }
+    learner.step(sum, rule.momentum, 0);
+  };
+  std::vector<Learner<double>> learners(2, Learner<double>(start_of(*model)));
+  std::vector<double> losses;
+  WholeTape tape;
+  std::vector<ValueId> values{0, 0};
+  for (std::uint32_t n = 0; n < steps; ++n) {
+    made.push_back({gradient_at(*model, learners[0].w, 0, n, 1), learners[0].w});
+    const GradientId id = tape.gradient(values[0], 0, n);
+    tape.gradient(values[1], 1, n);  // is never used
+    step(learners[0], {made[n]});
+    values[0] = tape.update(values[0], {{id, 0, 0.05}});
+    if (n >= lag) {
+      // Twice in one update as well.
+      step(learners[1], {made[n - lag], made[n], made[n - lag]});
+      const GradientId old = 2 * (n - lag);
+      values[1] = tape.update(values[1], {{old, 0, 0.05}, {id, 0, 0.05}, {old, 0, 0.05}});
+    }
+    tape.evaluate(values[1]);
+    losses.push_back(loss_at(*model, learners[1].w));
+  }
+  for (const std::size_t limit : limits) {
+    for (const Order order : {Order::late, Order::early}) {
+      CAPTURE(limit);
+      const Found found = replay<double>(make_quadratic<double>(config), order, rule, 1,
+                                         tape.cut(limit, values), clip);
+      check_equal(found, losses, learners);
+      CHECK(found.computed == steps);  // once each
+    }
+  }
+}
+
+TEST_CASE("chains: a gradient used again is computed once, at its value of then") {
+  check_used_again({}, 0);
+  check_used_again({.momentum = 0.9}, 0);
+  check_used_again({}, 0.3);
+  check_used_again({.distance = 1e-3}, 0);
+}
+
+}  // namespace gradrace
