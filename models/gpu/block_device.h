@@ -33,7 +33,7 @@ template <class T, class Launcher>
 concept BlockReplay = BlockLauncher<Launcher> &&
     requires(T& replay, const T& same, Launcher& launcher, const DeviceOptions& options,
              const ReplayShape& shape, std::span<const Tape> tapes, std::span<const Recipe> recipes,
-             const Program& program, const Lowering& lowering,
+             const Tape& tape, const Program& program, const Lowering& lowering,
              const kernels::Cohort<typename T::Number>& cohort,
              BlockEvaluation<typename T::Number, Launcher>& evaluation,
              const kernels::EvaluationSums& sums) {
@@ -41,6 +41,7 @@ concept BlockReplay = BlockLauncher<Launcher> &&
   { same.shared_bytes(options) } -> std::same_as<std::uint64_t>;
   { same.numbers_of_a_gradient(options) } -> std::same_as<std::uint64_t>;
   replay.start(launcher, tapes, shape);
+  { same.lowering(tape) } -> std::same_as<Lowering>;
   replay.clear();
   replay.add(std::uint32_t{}, recipes, program, lowering);
   replay.send(launcher, bool{});
@@ -79,7 +80,7 @@ class BlockDevice final : public Device {
     std::uint32_t minibatch = 1;
     std::size_t beside = 0;  // w, in a state
     for (const Tape& tape : tapes) {
-      runs_.push_back({.lowering = Lowering(), .rate_factors = RateFactors(tape)});
+      runs_.push_back({.lowering = replay_.lowering(tape), .rate_factors = RateFactors(tape)});
       const kernels::RunAt& run = add_run(tape);
       beside = std::max(beside, run.average * kernels::in_fours(parameters()) +
                                     (run.velocity + run.mean_square) * kernels::in_fours(learnt_));

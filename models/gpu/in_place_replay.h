@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
-#include "models/gpu/in_place.h"
 #include "models/gpu/kernels/in_place_replay.h"
 #include "models/gpu/replay_shape.h"
 #include "models/gpu/staged.h"
 #include "models/model.h"
+#include "models/replay/lowering.h"
 
 namespace gradrace {
 
@@ -31,6 +30,10 @@ class InPlaceReplay {
            std::ranges::all_of(tape.rules, [](const auto& rule) { return rule.distance == 0; });
   }
 
+  /// The lowering of such a run: an update with l2 looks at the values at which its gradients were
+  /// computed.
+  Lowering lowering() const { return Lowering(Order::early, network_->of.l2 > 0); }
+
   /// Of one run: the gradients that wait for their updates, and what a state has beside w.
   std::uint64_t run_bytes(const DeviceOptions& options, std::uint64_t beside) const {
     if (network_ == nullptr) return 0;
@@ -40,39 +43,44 @@ class InPlaceReplay {
   }
 
   void start(Launcher& launcher, const ReplayShape& shape) {
-    runs_.assign(shape.runs, {});
+    runs_ = shape.runs;
     workers_ = static_cast<std::uint32_t>(std::min(shape.runs, launcher.blocks()));
     minibatch_ = shape.minibatch;
     work_stride_ = shape.beside;
     if (network_ != nullptr) reserve(launcher, work_, workers_ * work_stride_);
   }
 
-  void clear() { uses_.host.clear(), instructions_.host.clear(), stretches_.clear(); }
+  void clear() { uses_.host.clear(), steps_.host.clear(), stretches_.clear(); }
 
-  void add(std::uint32_t run, const Program& program, const Lowering& lowering) {
-    const bool keep = network_->of.l2 > 0;
-    const InPlaceProgram& in_place = runs_[run].lower(program, lowering, keep);
-    const std::uint64_t first_use = uses_.host.size(), before = instructions_.host.size();
-    for (std::size_t u = 0; u < program.uses.size(); ++u) {
-      const SlotUse& use = program.uses[u];
-      uses_.host.push_back(
-          {in_place.places[u], in_place.at[u], use.learner, use.draw, use.recipe, use.weight});
+  /// places: Lowering::places().
+  void add(std::uint32_t run, const Program& program, std::uint32_t places) {
+    const std::uint64_t first_use = uses_.host.size();
+    std::uint64_t first = steps_.host.size();
+    std::size_t stage = 0;
+    const auto end_stage = [&] {
+      const std::uint64_t count = steps_.host.size() - first;
+      if (count > 0) stretches_.add(stage, {run, first_use, first, count});
+      first += count;
+      ++stage;
+    };
+    for (const Step& step : program.steps) {
+      if (step.kind == Step::Kind::evaluate) {
+        end_stage();
+        continue;
+      }
+      const bool computes = step.kind == Step::Kind::compute;
+      steps_.host.push_back(
+          {computes, step.stored, step.rule, step.out, step.base, step.first, step.count});
+      if (!computes) add_uses(program, step);
     }
-    instructions_.host.insert(instructions_.host.end(), in_place.instructions.begin(),
-                              in_place.instructions.end());
-    for (std::size_t stage = 0; stage < in_place.stages.size(); ++stage) {
-      const std::size_t first = in_place.stages[stage];
-      const std::size_t last = stage + 1 < in_place.stages.size() ? in_place.stages[stage + 1]
-                                                                  : in_place.instructions.size();
-      if (first < last) stretches_.add(stage, {run, first_use, before + first, last - first});
-    }
-    places_ = std::max(places_, runs_[run].places());
+    end_stage();
+    places_ = std::max(places_, places);
   }
 
   void send(Launcher& launcher) {
     if (network_ == nullptr) return;
-    uses_.send(launcher), instructions_.send(launcher), stretches_.send(launcher);
-    const std::size_t gradients = runs_.size() * places_;
+    uses_.send(launcher), steps_.send(launcher), stretches_.send(launcher);
+    const std::size_t gradients = runs_ * places_;
     reserve(launcher, rows_, gradients * minibatch_);
     reserve(launcher, factors_, gradients * minibatch_ * network_->per_row);
   }
@@ -81,8 +89,8 @@ class InPlaceReplay {
     if (stretches_.count(stage) == 0) return;
     launcher.launch(
         kernels::InPlaceReplayKernel<Real>{*network_, cohort, stretches_.data(stage), uses_.data(),
-                                           instructions_.data(), work_.data(), work_stride_,
-                                           rows_.data(), factors_.data(), places_, minibatch_},
+                                           steps_.data(), work_.data(), work_stride_, rows_.data(),
+                                           factors_.data(), places_, minibatch_},
         stretches_.count(stage), workers_);
   }
 
@@ -90,8 +98,16 @@ class InPlaceReplay {
   template <class T>
   using Memory = typename Launcher::template Memory<T>;
 
+  void add_uses(const Program& program, const Step& update) {
+    for (std::uint32_t u = update.first; u < update.first + update.count; ++u) {
+      const SlotUse& use = program.uses[u];
+      const Slot at = use.at == update.base ? kernels::FactoredUse::moved : use.at;
+      uses_.host.push_back({use.place, at, use.learner, use.draw, use.recipe, use.weight});
+    }
+  }
+
   const Network* network_;
-  std::vector<InPlace> runs_;
+  std::size_t runs_ = 0;
   std::uint32_t workers_ = 0, minibatch_ = 1, places_ = 0;
   std::uint64_t work_stride_ = 0;
   Memory<Real> work_, factors_;
@@ -99,7 +115,7 @@ class InPlaceReplay {
 
   // Of the wave.
   Mirror<kernels::FactoredUse, Launcher> uses_;
-  Mirror<Instruction, Launcher> instructions_;
+  Mirror<kernels::InPlaceStep, Launcher> steps_;
   Staged<kernels::Stretch, Launcher> stretches_;
 };
 

@@ -56,12 +56,16 @@ class NetworkReplay {
     in_place_.start(launcher, shape);
   }
 
+  Lowering lowering(const Tape& tape) const {
+    return in_place_.can_replay(tape) ? in_place_.lowering() : Lowering();
+  }
+
   void clear() { in_place_.clear(), gradients_.clear(); }
 
   void add(std::uint32_t number, std::span<const Recipe> recipes, const Program& program,
            const Lowering& lowering) {
     if (runs_in_place_[number])
-      in_place_.add(number, program, lowering);
+      in_place_.add(number, program, lowering.places());
     else
       gradients_.add(number, recipes, program);
   }

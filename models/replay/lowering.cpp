@@ -62,12 +62,6 @@ std::vector<Slot> Lowering::live() const {
   return slots;
 }
 
-std::vector<Slot> Lowering::kept() const {
-  std::vector<Slot> slots;
-  for (const Value& value : values_) slots.push_back(value.slot);
-  return slots;
-}
-
 /// A record of every value that the segment writes.
 void Lowering::add_values(const Segment& segment) {
   old_values_ = values_.size();

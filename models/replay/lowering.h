@@ -51,7 +51,7 @@ struct Step {
   Slot out, base;
   std::uint32_t first, count;
   bool whole = false;   // of an average
-  bool stored = false;  // early order: out is looked for in its slot, not in the state moved alone
+  bool stored = false;  // early order: out is read from its slot later, not only moved along
 };
 
 /// An evaluation that the tape asks for.
@@ -72,7 +72,7 @@ struct Program {
 };
 
 /// Turns the segments of one run into programs: follows which values may still be named, and which
-/// gradients are open.  A gradient that is not used appears no_slot.  One that is used and stays
+/// gradients are open.  A gradient that is not used appears nowhere.  One that is used and stays
 /// open keeps its place; one that is open and not used yet keeps its value.
 class Lowering {
  public:
@@ -89,9 +89,6 @@ class Lowering {
 
   /// Where Segment::live of the program before stand after it, in that order.
   std::vector<Slot> live() const;
-
-  /// Where the values stand that a later program may name.
-  std::vector<Slot> kept() const;
 
   /// At most so many evaluations are made at once.
   static constexpr std::size_t most_at_once = 16;

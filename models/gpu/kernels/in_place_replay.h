@@ -1,12 +1,32 @@
 #pragma once
 
 #include "models/gpu/kernels/in_place_network.h"
-#include "models/gpu/kernels/instruction.h"
 #include "models/gpu/kernels/replay.h"
 
 namespace gradrace::kernels {
 
-/// Interprets a stretch of each run, a block for each run, with its weights in shared memory.
+/// A step of a Program of the early order, whose update moves one state of the run in place: where
+/// the state is not the value in base, that is loaded first.
+struct InPlaceStep {
+  bool computes;       // the factors of use `first` go to its place; else base is moved to out
+  bool stored;         // out goes to its slot as well
+  std::uint16_t rule;  // index into Tape::rules
+  std::uint32_t out, base;
+  std::uint32_t first, count;  // of the run's uses
+};
+
+/// A use whose gradient's factors are in that place: of each layer what it looks at and the
+/// derivative by what it gives.
+struct FactoredUse {
+  std::uint32_t place;
+  std::uint32_t at;  // the slot of the value that it was computed at; moved: not looked for there
+  std::uint32_t learner, draw, recipe;
+  double weight;
+
+  static constexpr std::uint32_t moved = ~std::uint32_t{0};
+};
+
+/// Does a stretch of each run, a block for each run, with its weights in shared memory.
 ///
 /// Cost of an update with one gradient, of d parameters and m rows of f features of a network
 /// without hidden layers: 2 m d multiplications with additions, half of them for the factors; rows
@@ -21,7 +41,7 @@ struct InPlaceReplayKernel {
   Cohort<Real> cohort;
   const Stretch* stretches;
   const FactoredUse* uses;
-  const Instruction* instructions;
+  const InPlaceStep* steps;
   // Of each worker: a state's parts beside w.
   Real* work;
   std::uint64_t work_stride;
@@ -38,27 +58,27 @@ struct InPlaceReplayKernel {
                               std::uint32_t worker) const {
     const Stretch stretch = stretches[number];
     const RunAt run = cohort.runs[stretch.run];
-    const StateAt<Real> at_hand = state_at_hand(run, worker);
+    const StateAt<Real> state = state_beside(run, worker);
+    std::uint32_t at_hand = FactoredUse::moved;  // the slot whose value the state is
     for (std::uint64_t i = stretch.first; i < stretch.first + stretch.count; ++i) {
-      const Instruction what = instructions[i];
-      const StateAt<Real> slot = cohort.values.at(run, stretch.run, what.slot);
-      const FactoredUse* const of_update = uses + stretch.first_use + what.first;
-      switch (what.kind) {
-        case Instruction::Kind::load:
-          network.load(block, slot.w);
-          copy(block, slot, at_hand);
-          break;
-        case Instruction::Kind::factor:
-          factor(block, run, stretch.run, *of_update);
-          break;
-        case Instruction::Kind::update:
-          update(block, run, stretch.run, what, of_update, at_hand);
-          break;
-        case Instruction::Kind::store:
-          network.store(block, slot.w);
-          copy(block, at_hand, slot);
-          break;
+      const InPlaceStep step = steps[i];
+      const FactoredUse* const of_step = uses + stretch.first_use + step.first;
+      if (at_hand != step.base) {
+        const StateAt<Real> base = cohort.values.at(run, stretch.run, step.base);
+        network.load(block, base.w);
+        copy(block, base, state);
+        at_hand = step.base;
       }
+      if (step.computes) {
+        factor(block, run, stretch.run, *of_step);
+        continue;
+      }
+      update(block, run, stretch.run, step, of_step, state);
+      at_hand = step.out;
+      if (!step.stored) continue;
+      const StateAt<Real> out = cohort.values.at(run, stretch.run, step.out);
+      network.store(block, out.w);
+      copy(block, state, out);
     }
   }
 
@@ -72,7 +92,7 @@ struct InPlaceReplayKernel {
   };
 
   /// w is in shared memory.
-  GRADRACE_HD StateAt<Real> state_at_hand(const RunAt& run, std::uint32_t worker) const {
+  GRADRACE_HD StateAt<Real> state_beside(const RunAt& run, std::uint32_t worker) const {
     const std::uint32_t d = cohort.values.parameters;
     StateAt<Real> state{nullptr, nullptr, nullptr, nullptr};
     Real* next = work + worker * work_stride;
@@ -111,13 +131,13 @@ struct InPlaceReplayKernel {
 
   template <class Block>
   GRADRACE_HD void update(const Block& block, const RunAt& run, std::uint32_t number,
-                          const Instruction& what, const FactoredUse* of_update,
-                          const StateAt<Real>& at_hand) const {
+                          const InPlaceStep& step, const FactoredUse* of_update,
+                          const StateAt<Real>& state) const {
     double rate = 0;
-    for (std::uint32_t u = 0; u < what.count; ++u) rate += of_update[u].weight;
-    const Move<Real> move(cohort.rules[run.first_rule + what.rule], rate, cohort.least);
+    for (std::uint32_t u = 0; u < step.count; ++u) rate += of_update[u].weight;
+    const Move<Real> move(cohort.rules[run.first_rule + step.rule], rate, cohort.least);
     network.apply(
-        block, what.count,
+        block, step.count,
         [&](std::uint32_t u) {
           const FactoredUse& use = of_update[u];
           const bool kept = use.at != FactoredUse::moved;
@@ -127,7 +147,7 @@ struct InPlaceReplayKernel {
                         static_cast<Real>(use.weight)};
         },
         run.only_w(),
-        [&](std::uint32_t j, Real step, Real w) { return move(j, step, w, at_hand, at_hand); });
+        [&](std::uint32_t j, Real change, Real w) { return move(j, change, w, state, state); });
   }
 };
 

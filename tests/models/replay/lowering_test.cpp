@@ -173,6 +173,20 @@ TEST_CASE("lowering: early, a gradient is computed before its value is moved, an
   CHECK(program.uses[2].place != program.uses[0].place);
   CHECK(program.uses[1].place == program.uses[0].place);
   CHECK(lowering.places() == 2);
+
+  segment.clear();
+  segment.first_gradient = 4;
+  segment.gradients = {{2, 0, 2, 0, Fate::used}};
+  segment.uses = {{4, 0, 1}, {2, 2, 1}};
+  segment.ops = {update_of(3, 2, 0, 2)};
+  segment.live = {3};
+  const Program& next = lowering.lower(segment);
+  REQUIRE(next.steps.size() == 3);
+  // The value that is moved is the last at which gradients are computed.
+  CHECK(is(next.steps[0], {Step::Kind::compute, 0, 0, 0, 1, 1}));
+  CHECK(is(next.steps[1], {Step::Kind::compute, 0, 0, of_2, 0, 1}));
+  CHECK(is(next.steps[2], {Step::Kind::update, 0, lowering.live()[0], of_2, 0, 2}));
+  CHECK(next.steps[2].stored);
 }
 
 namespace {
@@ -218,13 +232,14 @@ class Follower {
 
   const Lowering& lowering() const { return lowering_; }
   std::size_t computed() const { return computed_.size(); }
+  std::uint64_t loads() const { return loads_; }
 
  private:
   static constexpr std::uint32_t nothing = ~std::uint32_t{0};
 
   ValueId value_in(Slot slot) {
     if (!early_) return held_[slot];
-    if (at_hand_ != slot) state_ = held_[slot];
+    if (at_hand_ != slot) state_ = held_[slot], ++loads_;
     at_hand_ = slot;
     return state_;
   }
@@ -268,6 +283,7 @@ class Follower {
   std::set<GradientId> computed_;
   Slot at_hand_ = no_slot;  // whose value the state is
   ValueId state_ = nothing;
+  std::uint64_t loads_ = 0;  // of the state from a slot
 };
 
 /// Three chains whose states are updated by gradients of anybody, some old and some used before,
@@ -312,25 +328,41 @@ WholeTape random_tape(unsigned seed, std::vector<ValueId>& chains, std::size_t& 
 
 }  // namespace
 
+static Follower follow(const Race& race, std::uint32_t limit, Order order, bool keep) {
+  TimingPlane plane(race, 0, true, nullptr, limit);
+  Follower follower(order, keep);
+  for (End end = End::limit; end != End::finished;) {
+    const Segment& segment = plane.next_segment();
+    end = segment.end;
+    follower.follow(segment);
+  }
+  return follower;
+}
+
 TEST_CASE("lowering: a slot holds the value that the tape means, for every protocol and limit") {
   for (const auto& protocol : every_protocol()) {
     CAPTURE(protocol);
+    Race race = race_of(8, protocol, R"({"updates": 2000})");
+    race.evaluations.every_time = 0.7;
     for (const std::uint32_t limit : {1u, 50u, 4096u}) {
-      for (const Order order : {Order::late, Order::early}) {
-        Race race = race_of(8, protocol, R"({"updates": 2000})");
-        race.evaluations.every_time = 0.7;
-        TimingPlane plane(race, 0, true, nullptr, limit);
-        Follower follower(order, false);
-        for (End end = End::limit; end != End::finished;) {
-          const Segment& segment = plane.next_segment();
-          end = segment.end;
-          follower.follow(segment);
-        }
-        // A value for each learner, those that wait for their evaluation, and the two of an update.
-        CHECK(follower.lowering().slots() <= 8 + Lowering::most_at_once + 2);
-        if (order == Order::late) CHECK(follower.lowering().places() == 1);
+      for (const bool keep : {false, true}) {
+        const Follower late = follow(race, limit, Order::late, keep);
+        const Follower early = follow(race, limit, Order::early, keep);
+        // A value for each learner, those that wait for an evaluation, and the two of an update.
+        CHECK(late.lowering().slots() <= 8 + Lowering::most_at_once + 2);
+        CHECK(early.lowering().slots() <= 8 + Lowering::most_at_once + 2);
+        CHECK(late.lowering().places() == 1);
       }
     }
+  }
+}
+
+TEST_CASE("lowering: early, a long stage of async loads once and needs a place for each learner") {
+  const Race race = race_of(8, R"({"kind": "async"})", R"({"updates": 4000})");
+  for (const bool keep : {false, true}) {
+    const Follower follower = follow(race, 1'000'000, Order::early, keep);
+    CHECK(follower.loads() == 1);
+    CHECK(follower.lowering().places() == 8);
   }
 }
 
