@@ -35,8 +35,8 @@ double mean_of(const Sample& sample, Function f) {
 }
 
 /// The log-likelihood per time comes in the unit of the sample's mean.
-Estimate estimate(const Sample& sample, Estimate::Parameters parameters, int free,
-                  double log_likelihood, const char* method = likelihood) {
+FamilyEstimate estimate(const Sample& sample, FamilyEstimate::Parameters parameters, int free,
+                        double log_likelihood, const char* method = likelihood) {
   return {std::move(parameters),
           free,
           sample.n * (log_likelihood - std::log(sample.scale)),
@@ -44,19 +44,19 @@ Estimate estimate(const Sample& sample, Estimate::Parameters parameters, int fre
           {}};
 }
 
-Estimate refuse(std::string why) { return {{}, 0, 0, {}, std::move(why)}; }
+FamilyEstimate refuse(std::string why) { return {{}, 0, 0, {}, std::move(why)}; }
 
-Estimate fit_uniform(const Sample& sample) {
+FamilyEstimate fit_uniform(const Sample& sample) {
   const double low = sample.times.front(), high = sample.times.back();
   return estimate(sample, {{"low", {low * sample.scale}}, {"high", {high * sample.scale}}}, 2,
                   -std::log(high - low));
 }
 
-Estimate fit_exponential(const Sample& sample) {
+FamilyEstimate fit_exponential(const Sample& sample) {
   return estimate(sample, {{"mean", {sample.scale}}}, 1, -1);
 }
 
-Estimate fit_shifted_exponential(const Sample& sample) {
+FamilyEstimate fit_shifted_exponential(const Sample& sample) {
   const double shift = sample.times.front();
   return estimate(sample,
                   {{"shift", {shift * sample.scale}}, {"mean", {(1 - shift) * sample.scale}}}, 2,
@@ -64,7 +64,7 @@ Estimate fit_shifted_exponential(const Sample& sample) {
 }
 
 /// scale = the smallest, 1 / shape = mean of log(x / scale).
-Estimate fit_pareto(const Sample& sample) {
+FamilyEstimate fit_pareto(const Sample& sample) {
   const double log_scale = std::log(sample.times.front());
   const double shape = 1 / (sample.mean_log - log_scale);
   return estimate(sample, {{"scale", {sample.times.front() * sample.scale}}, {"shape", {shape}}}, 2,
@@ -72,7 +72,7 @@ Estimate fit_pareto(const Sample& sample) {
 }
 
 /// The shape k solves sum x^k log x / sum x^k - 1/k = mean log x, rising in k; scale^k = mean x^k.
-Estimate fit_weibull(const Sample& sample) {
+FamilyEstimate fit_weibull(const Sample& sample) {
   const double most = sample.times.back();
   const double mean_log = sample.mean_log - std::log(most);
   const auto excess = [&](double k) {
@@ -95,7 +95,7 @@ Estimate fit_weibull(const Sample& sample) {
 }
 
 /// The shape k solves log k - digamma(k) = log mean - mean log; scale = mean / k.
-Estimate fit_gamma(const Sample& sample) {
+FamilyEstimate fit_gamma(const Sample& sample) {
   const double s = -sample.mean_log;
   const double guess = (3 - s + std::sqrt((s - 3) * (s - 3) + 24 * s)) / (12 * s);
   constexpr double most = 1e9;
@@ -106,7 +106,7 @@ Estimate fit_gamma(const Sample& sample) {
                   (k - 1) * sample.mean_log - k + k * std::log(k) - std::lgamma(k));
 }
 
-Estimate fit_lognormal(const Sample& sample) {
+FamilyEstimate fit_lognormal(const Sample& sample) {
   const double sigma = std::sqrt(
       mean_of(sample, [&](double x) { return std::pow(std::log(x) - sample.mean_log, 2); }));
   return estimate(sample, {{"mu", {sample.mean_log + std::log(sample.scale)}}, {"sigma", {sigma}}},
@@ -125,7 +125,7 @@ Tail tail_from(double a) {
 
 /// An exponential family in x and x^2, so that mean and variance of the truncated law are those of
 /// the sample.  With a = -mean / sd before truncation, variance / mean^2 after it rises with a.
-Estimate fit_normal(const Sample& sample) {
+FamilyEstimate fit_normal(const Sample& sample) {
   const auto squared_variation = [](double a) {
     const double h = tail_from(a).hazard;
     return (1 + h * (a - h)) / ((h - a) * (h - a));
@@ -183,7 +183,7 @@ bool collapsed(const Sample& sample, const TwoParts& parts) {
 }
 
 /// From the law of equal mean and variance whose parts weigh the same: p m[0] = (1 - p) m[1].
-Estimate fit_hyperexponential(const Sample& sample) {
+FamilyEstimate fit_hyperexponential(const Sample& sample) {
   const double c2 = sample.variance;
   if (!(c2 > 1)) return refuse("varies more than an exponential law, and these times less");
   const double p = (1 + std::sqrt((c2 - 1) / (c2 + 1))) / 2;
@@ -208,17 +208,17 @@ Estimate fit_hyperexponential(const Sample& sample) {
 }
 
 /// For laws without a density.
-Estimate by_moments(Estimate::Parameters parameters, int free, const char* method) {
+FamilyEstimate by_moments(FamilyEstimate::Parameters parameters, int free, const char* method) {
   return {std::move(parameters), free, std::numeric_limits<double>::quiet_NaN(), method, {}};
 }
 
-Estimate fit_deterministic(const Sample& sample) {
+FamilyEstimate fit_deterministic(const Sample& sample) {
   return by_moments({{"value", {sample.scale}}}, 1, "moments: mean");
 }
 
 /// With skewness g, high has the probability p = (1 - g / sqrt(4 + g^2)) / 2, and high and low are
 /// sqrt((1 - p) / p) and sqrt(p / (1 - p)) standard deviations off the mean.
-Estimate fit_two_point(const Sample& sample) {
+FamilyEstimate fit_two_point(const Sample& sample) {
   const double sd = std::sqrt(sample.variance);
   const double skewness = mean_of(sample, [&](double x) { return std::pow((x - 1) / sd, 3); });
   const double p = (1 - skewness / std::sqrt(4 + skewness * skewness)) / 2;
@@ -228,7 +228,7 @@ Estimate fit_two_point(const Sample& sample) {
       "moments: mean, variance, skewness");
 }
 
-Estimate no_family(const Sample&) { return refuse("has no parameters of its own"); }
+FamilyEstimate no_family(const Sample&) { return refuse("has no parameters of its own"); }
 
 }  // namespace
 

@@ -8,7 +8,7 @@
 namespace gradrace {
 
 /// What a family's estimator makes of a sample.
-struct Estimate {
+struct FamilyEstimate {
   using Parameters = std::vector<std::pair<std::string, std::vector<double>>>;
   Parameters parameters;      // by key; a list where the key takes one
   int free_parameters = 0;    // that were estimated
@@ -31,7 +31,7 @@ struct Sample {
 /// The estimator of one family of the catalog.
 struct Estimator {
   std::string_view family;
-  Estimate (*estimate)(const Sample& sample);
+  FamilyEstimate (*estimate)(const Sample& sample);
 };
 
 /// In the order of the catalog.

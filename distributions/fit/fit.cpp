@@ -25,7 +25,8 @@ std::string list_json(const std::vector<double>& values, int digits) {
   return text + "]";
 }
 
-std::string law_json(std::string_view family, const Estimate::Parameters& parameters, int digits) {
+std::string law_json(std::string_view family, const FamilyEstimate::Parameters& parameters,
+                     int digits) {
   std::string text = "{\"distribution\": \"" + std::string(family) + "\"";
   for (const auto& [key, values] : parameters)
     text += ", \"" + key + "\": " + list_json(values, digits);
@@ -45,7 +46,7 @@ DistributionProduct read_law(const std::string& json, std::string& complaint) {
   return nullptr;
 }
 
-Estimate estimate_of(std::string_view family, const Sample& sample) {
+FamilyEstimate estimate_of(std::string_view family, const Sample& sample) {
   for (const auto& estimator : estimators()) {
     if (estimator.family == family) return estimator.estimate(sample);
   }
@@ -89,7 +90,7 @@ Fits fit_families(std::span<const double> times) {
   Fits result;
   for (const auto* entry : distribution_catalog().entries) {
     const std::string family(entry->page.name);
-    Estimate estimate = estimate_of(family, sample);
+    FamilyEstimate estimate = estimate_of(family, sample);
     const std::string json = law_json(family, estimate.parameters, digits);
     DistributionProduct law;
     if (estimate.refusal.empty()) law = read_law(json, estimate.refusal);

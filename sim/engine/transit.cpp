@@ -97,7 +97,7 @@ void Transit::travel(std::uint32_t learner, double from) {
   const auto latency = [&](const std::shared_ptr<const Distribution>& law, Purpose purpose) {
     return law ? law->draw({seed_, replica_, purpose, learner, way.draw}) : 0;
   };
-  const Network none, &network = facts_.network ? *facts_.network : none;
+  const ServerLinks none, &network = facts_.network ? *facts_.network : none;
   way.place = Place::away;
   way.begin = from + latency(network.pull, Purpose::pull);
   way.runtime = runtime_(learner, way.begin);

@@ -17,7 +17,7 @@ namespace gradrace {
 /// The way between the server and a learner.  A model that is pulled passes the server's outgoing
 /// link and takes the time `pull` more; a gradient takes the time `push` and passes the incoming
 /// link.
-struct Network {
+struct ServerLinks {
   std::shared_ptr<const Distribution> pull, push;  // null: no time
   std::optional<double> bandwidth;  // of each of the two links, bytes per unit of time
   double model_bytes = 0;
@@ -37,7 +37,7 @@ struct Failures {
 };
 
 struct TransitFacts {
-  std::optional<Network> network;
+  std::optional<ServerLinks> network;
   std::optional<ServerTimes> server;
   std::optional<Failures> failures;
 

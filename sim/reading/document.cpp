@@ -87,7 +87,7 @@ void Document::Content::put(std::string_view path, ordered_json value, const Pla
 }
 
 void Document::set(std::string_view path, const ordered_json& value, std::string origin) {
-  content_->put(path, value, {{"", Place{0, 0, std::move(origin)}}});
+  content_->put(path, value, {{"", JsonPlace{0, 0, std::move(origin)}}});
 }
 
 void Document::set(std::string_view path, std::string_view pointer_to_value) {

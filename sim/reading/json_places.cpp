@@ -34,7 +34,7 @@ void put_subtree(Places& places, const std::string& pointer, const Places& subtr
   for (const auto& [suffix, place] : subtree) places[pointer + suffix] = place;
 }
 
-Place place_of(const Places& places, std::string_view pointer) {
+JsonPlace place_of(const Places& places, std::string_view pointer) {
   GRADRACE_CHECK(pointer.empty() || pointer.front() == '/',
                  "no JSON pointer: " + std::string(pointer));
   while (true) {
@@ -44,7 +44,7 @@ Place place_of(const Places& places, std::string_view pointer) {
   }
 }
 
-Problem problem_at(const Place& place, const std::string& origin, std::string path,
+Problem problem_at(const JsonPlace& place, const std::string& origin, std::string path,
                    std::string what) {
   return {.origin = place.origin.empty() ? origin : place.origin,
           .line = place.line,

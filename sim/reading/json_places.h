@@ -13,14 +13,14 @@
 namespace gradrace {
 
 /// Where a value stands.  Without a line it came from outside the text.
-struct Place {
+struct JsonPlace {
   std::size_t line = 0;
   std::size_t column = 0;
   std::string origin = {};  // empty: the document's
 };
 
 /// By JSON pointer, so that what lies below a pointer p are the keys that start with p + "/".
-using Places = std::map<std::string, Place, std::less<>>;
+using Places = std::map<std::string, JsonPlace, std::less<>>;
 
 /// Those of the value at the pointer, with pointers that start there.
 Places subtree(const Places& places, std::string_view pointer);
@@ -29,10 +29,10 @@ void erase_subtree(Places& places, std::string_view pointer);
 void put_subtree(Places& places, const std::string& pointer, const Places& subtree);
 
 /// The place of the pointer, or of the nearest value above.
-Place place_of(const Places& places, std::string_view pointer);
+JsonPlace place_of(const Places& places, std::string_view pointer);
 
 /// `origin`: of a place that has none of its own.
-Problem problem_at(const Place& place, const std::string& origin, std::string path,
+Problem problem_at(const JsonPlace& place, const std::string& origin, std::string path,
                    std::string what);
 
 /// The pointer to a key of the object at `pointer`: escapes "~" and "/".

@@ -16,7 +16,7 @@ constexpr std::size_t deepest_nesting = 200;
 struct Token {
   std::size_t begin = 0;
   std::size_t end = 0;
-  Place place;
+  JsonPlace place;
 };
 
 /// Walks a text token by token and knows the line and column of each.  A column is a character, not
@@ -81,7 +81,7 @@ class Tokens {
 
   std::string_view text_;
   std::size_t at_ = 0;
-  Place place_{1, 1};
+  JsonPlace place_{1, 1};
 };
 
 /// Builds the JSON value from the events of the parser, each of which is one token of the text, and

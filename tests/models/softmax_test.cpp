@@ -20,6 +20,8 @@ static std::shared_ptr<const Dataset> small() {
   return synthetic(R"("rows": 60, "test_rows": 41, "features": 13, "classes": 5)");
 }
 
+namespace {
+
 /// The definition, row by row in plain loops: F and its gradient over the rows given.
 struct Reference {
   double loss = 0;
@@ -56,6 +58,8 @@ static std::unique_ptr<Model<double>> looking_at(const EvaluatedRows& rows,
   model->look_at(rows);
   return model;
 }
+
+}  // namespace
 
 TEST_CASE("softmax: a minibatch's gradient is the definition over its rows") {
   const auto data = small();

@@ -16,10 +16,10 @@ void check_transfer(Fields& fields, double time) {
                   number_text(least) + " to " + number_text(most));
 }
 
-void visit_network(Fields& fields, std::optional<Network>& network) {
+void visit_network(Fields& fields, std::optional<ServerLinks>& network) {
   if (!fields.open("network", Need::none, "the way between server and learners (default: no time)"))
     return;
-  Network read;
+  ServerLinks read;
   read_kind(fields, "pull", distribution_catalog(), read.pull, Need::none,
             "law of the time that the model takes to a learner, besides its transfer");
   read_kind(fields, "push", distribution_catalog(), read.push, Need::none,

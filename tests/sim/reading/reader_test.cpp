@@ -524,11 +524,15 @@ TEST_CASE("reader: absent kinds leave their products as they are") {
   CHECK(reader.resolved().dump() == R"({"d":[]})");
 }
 
+namespace {
+
 /// A window of time, and a list of them.
 struct Window {
   double start = -1, factor = 2;
   Number number;
 };
+
+}  // namespace
 
 static std::vector<Window> read_windows(Fields& fields, Need need) {
   std::vector<Window> windows(fields.open_list("windows", need, "when"));
