@@ -2,26 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "distributions/fit/estimators.h"
+#include "sim/message_text.h"
 #include "sim/reading/document.h"
 #include "sim/reading/reader.h"
 
 namespace gradrace {
 namespace {
 
-std::string number_json(double value, int digits) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*g", digits, value);
-  return text;
-}
-
 std::string list_json(const std::vector<double>& values, int digits) {
-  if (values.size() == 1) return number_json(values.front(), digits);
+  if (values.size() == 1) return short_number(values.front(), digits);
   std::string text;
   for (const double value : values)
-    text += (text.empty() ? "[" : ", ") + number_json(value, digits);
+    text += (text.empty() ? "[" : ", ") + short_number(value, digits);
   return text + "]";
 }
 

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "sim/cli/results/count_text.h"
 #include "sim/cli/results/csv.h"
 #include "sim/cli/results/table.h"
+#include "sim/message_text.h"
 #include "sim/reading/characters.h"
 
 namespace gradrace {
@@ -16,6 +16,59 @@ namespace gradrace {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+/// As a scenario has it.
+Json rounded(double value, int digits = 6) { return Json::parse(short_number(value, digits)); }
+
+Json lognormal(double mean, double variation) {
+  const double variance = std::log1p(variation * variation);
+  return {{"distribution", "lognormal"},
+          {"mu", rounded(std::log(mean) - variance / 2)},
+          {"sigma", rounded(std::sqrt(variance))}};
+}
+
+Json deterministic(double mean) {
+  return {{"distribution", "deterministic"}, {"value", rounded(mean)}};
+}
+
+Json rounded_law(const Fit& fit, double variation) {
+  Json law = Json::parse(fit.json);
+  for (auto& value : law) {
+    if (value.is_number()) value = rounded(value.get<double>(), digits_for(variation, 6));
+  }
+  return law;
+}
+
+/// The object of a scenario's key `cluster` that behaves as the trace by the verdict.
+Json fitted_cluster(const TraceFit& fit) {
+  Json cluster{{"learners", fit.trace.series.size()}};
+  if (fit.verdict == Verdict::persistent || fit.verdict == Verdict::alternating) {
+    const PersistentLaw law = persistent_law(fit.structure, fit.evened);
+    cluster["runtime"] =
+        law.variation > 0 ? lognormal(law.mean, law.variation) : deterministic(law.mean);
+    cluster["persistence"] = {
+        {"kind", "ar1"}, {"correlation", rounded(law.correlation)}, {"sd", rounded(law.sd)}};
+  } else {
+    cluster["runtime"] = fit.fits.fits.empty()
+                             ? deterministic(fit.structure.mean)
+                             : rounded_law(fit.fits.fits.front(), fit.variation());
+  }
+  if (fit.evened) {
+    cluster["speeds"] = Json::array();
+    for (const double speed : speeds_of(fit.structure)) cluster["speeds"].push_back(rounded(speed));
+  }
+  return cluster;
+}
+
+/// The one that replays it.
+Json replaying_cluster(const TraceFit& fit) {
+  Json runtime{{"distribution", "empirical"},
+               {"path", std::filesystem::absolute(fit.trace.file).lexically_normal().string()},
+               {"column", fit.columns.time}};
+  if (!fit.columns.learner.empty()) runtime["learner_column"] = fit.columns.learner;
+  runtime["mode"] = "replay";
+  return {{"learners", fit.trace.series.size()}, {"runtime", runtime}};
+}
 
 std::string percent(double share) { return short_number(100 * share, share < 0.1 ? 1 : 2) + " %"; }
 

@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "sim/cli/results/count_text.h"
 #include "sim/cli/results/csv.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/results/table.h"
+#include "sim/message_text.h"
 
 namespace gradrace {
 

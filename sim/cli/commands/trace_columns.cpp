@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "sim/cli/usage_error.h"
-
 namespace gradrace {
 
 namespace {
@@ -103,10 +101,11 @@ TraceColumns guess_columns(const Table& table, bool time_wanted) {
     columns.time = candidates.front();
     columns.time_why = "the only one of numbers that is no counter";
   } else {
-    throw UsageError(
-        "fit: " + table.file.string() + ": which column holds the times?  Say --column NAME; " +
-        (listed.empty() ? "none looks like measured numbers: " + defects + separator_hint(table)
-                        : "among " + listed));
+    throw TraceError(
+        "column",
+        table.file.string() + ": which column holds the times?  Say --column NAME; " +
+            (listed.empty() ? "none looks like measured numbers: " + defects + separator_hint(table)
+                            : "among " + listed));
   }
   return columns;
 }

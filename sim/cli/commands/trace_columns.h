@@ -17,7 +17,7 @@ struct TraceColumns {
 /// The column of times by the words in its name (of several, the longest word wins), else the only
 /// column of numbers that is no counter; the column of learners by its name.  Columns of whole
 /// numbers that never fall count rows, steps or devices.  Without `time_wanted` that is left
-/// empty.  Throws UsageError where nothing can be chosen.
+/// empty.  Throws TraceError where nothing can be chosen.
 TraceColumns guess_columns(const Table& table, bool time_wanted);
 
 }  // namespace gradrace

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "distributions/fit/fit.h"
 #include "distributions/fit/structure.h"
 #include "distributions/fit/trace.h"
@@ -17,14 +15,12 @@ struct TraceFit {
   Verdict verdict;
   bool evened;  // families are fitted to times over their learner's mean, times the mean of all
   Fits fits;    // none where these do not vary
+
+  /// Coefficient of variation of the times that families are fitted to.
+  double variation() const { return evened ? structure.variation_within : structure.variation; }
 };
 
-/// Throws UsageError for a trace that nothing can be said of.
+/// Throws TraceError for a trace that nothing can be said of.
 TraceFit fit_trace(const Table& table, const TraceColumns& columns);
-
-/// The object of a scenario's key `cluster` that behaves as the trace by the verdict; and the one
-/// that replays it.
-nlohmann::ordered_json fitted_cluster(const TraceFit& fit);
-nlohmann::ordered_json replaying_cluster(const TraceFit& fit);
 
 }  // namespace gradrace

@@ -1,7 +1,7 @@
 #include <iostream>
 
 #include "sim/cli/commands/commands.h"
-#include "sim/cli/results/count_text.h"
+#include "sim/message_text.h"
 #include "sim/reading/characters.h"
 #include "sim/reading/document.h"
 

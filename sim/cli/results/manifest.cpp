@@ -9,10 +9,10 @@
 #include <set>
 #include <thread>
 
-#include "sim/cli/results/count_text.h"
 #include "sim/cli/usage_error.h"
 #include "sim/cli/version.h"
 #include "sim/hash.h"
+#include "sim/message_text.h"
 
 namespace gradrace {
 

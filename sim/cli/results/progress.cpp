@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "sim/cli/results/count_text.h"
+#include "sim/message_text.h"
 #include "sim/reading/characters.h"
 
 namespace gradrace {

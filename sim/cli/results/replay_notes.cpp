@@ -3,7 +3,7 @@
 #include <set>
 
 #include "distributions/measured.h"
-#include "sim/cli/results/count_text.h"
+#include "sim/message_text.h"
 
 namespace gradrace {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "sim/cli/results/count_text.h"
+#include "sim/message_text.h"
 #include "sim/reading/characters.h"
 
 namespace gradrace {
@@ -89,12 +89,6 @@ std::string aligned(std::vector<Row> rows) {
 
 std::string named_title(const Point& point) {
   return printable(point.name + (point.title.empty() ? "" : ": " + point.title));
-}
-
-std::string short_number(double value, int digits) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*g", digits, value);
-  return text;
 }
 
 std::string closing_table(const Scenario& scenario, const std::vector<Theory>& theories,

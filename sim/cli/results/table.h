@@ -8,9 +8,6 @@
 
 namespace gradrace {
 
-/// Of at most so many digits.
-std::string short_number(double value, int digits = 4);
-
 /// Lines of cells, each column as wide as its widest cell.
 std::string aligned(std::vector<std::vector<std::string>> rows);
 
