@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/theory/switch_search.h"
+#include "sim/cli/commands/switch_search.h"
 #include "sim/cli/scenario/scenario.h"
 
 namespace gradrace {

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "sim/cli/commands/trace_fit.h"
+#include "distributions/fit/trace_fit.h"
 
 namespace gradrace {
 

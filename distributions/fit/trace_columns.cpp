@@ -1,4 +1,4 @@
-#include "sim/cli/commands/trace_columns.h"
+#include "distributions/fit/trace_columns.h"
 
 #include <algorithm>
 #include <cctype>

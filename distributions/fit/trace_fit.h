@@ -3,7 +3,7 @@
 #include "distributions/fit/fit.h"
 #include "distributions/fit/structure.h"
 #include "distributions/fit/trace.h"
-#include "sim/cli/commands/trace_columns.h"
+#include "distributions/fit/trace_columns.h"
 
 namespace gradrace {
 

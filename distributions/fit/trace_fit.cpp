@@ -1,4 +1,4 @@
-#include "sim/cli/commands/trace_fit.h"
+#include "distributions/fit/trace_fit.h"
 
 #include <algorithm>
 #include <cmath>

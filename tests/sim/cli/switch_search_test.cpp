@@ -1,4 +1,4 @@
-#include "analysis/theory/switch_search.h"
+#include "sim/cli/commands/switch_search.h"
 
 #include <doctest/doctest.h>
 
