@@ -35,10 +35,10 @@ int fit_command(const FitOptions& options) {
   OutputFolder folder(
       options.out.empty() ? "out/fit-" + options.trace.stem().string() : options.out.string(),
       options.force);
-  folder.append("fit.csv", fit_csv(fit));
+  folder.append("fit.csv", fit_csv.text(fit.fits.fits));
   folder.append("fit.json", fit_json(fit));
-  folder.append("sample.csv", sample_csv(fit));
-  folder.append("quantiles.csv", quantiles_csv(fit));
+  folder.append("sample.csv", sample_csv.text(measured_times(fit)));
+  folder.append("quantiles.csv", quantiles_csv.text(fitted_quantiles(fit)));
   folder.publish();
   std::cout << fit_report(fit) << "results: " << printable((folder.path() / "").string()) << '\n'
             << std::flush;

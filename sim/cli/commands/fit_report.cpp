@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "sim/cli/results/csv.h"
 #include "sim/cli/results/table.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
@@ -254,17 +253,31 @@ std::string fit_report(const TraceFit& fit) {
          "as measured" + number + ":\n" + pasted("cluster", replaying_cluster(fit));
 }
 
-std::string fit_csv(const TraceFit& fit) {
-  Csv csv;
-  csv.row(std::string_view("family"), std::string_view("parameters"),
-          std::string_view("log_likelihood"), std::string_view("aic"), std::string_view("ks"),
-          std::string_view("ks_rank"), std::string_view("method"));
-  for (const auto& family : fit.fits.fits) {
-    csv.row(family.family, family.json, family.log_likelihood, family.aic, family.kolmogorov,
-            family.kolmogorov_rank, family.method);
-  }
-  return csv.text();
-}
+const CsvFile<Fit> fit_csv{
+    "fit.csv",
+    "one family of laws fitted to times, the lowest AIC first",
+    {{"family", "", "as a scenario names it", &Fit::family},
+     {"parameters", "", "the law as a scenario has it", &Fit::json},
+     {"log_likelihood", "", "of independent draws", &Fit::log_likelihood},
+     {"aic", "", "2 (number of parameters) - 2 log_likelihood", &Fit::aic},
+     {"ks", "", "greatest distance of the distribution functions", &Fit::kolmogorov},
+     {"ks_rank", "", "1: the least ks of all", &Fit::kolmogorov_rank},
+     {"method", "", "of the estimator", &Fit::method}}};
+
+const CsvFile<MeasuredTime> sample_csv{
+    "sample.csv",
+    "one measured time",
+    {{"learner", "", "as the trace names it", &MeasuredTime::learner},
+     {"draw", "", "its number among the learner's, from 0", &MeasuredTime::draw},
+     {"time", "time", "as measured", &MeasuredTime::time},
+     {"evened", "time", "over the learner's mean, times the mean of all", &MeasuredTime::evened}}};
+
+const CsvFile<FittedQuantile> quantiles_csv{
+    "quantiles.csv",
+    "one of 400 quantiles of a fitted family",
+    {{"family", "", "as a scenario names it", &FittedQuantile::family},
+     {"p", "fraction", "of draws at or below it", &FittedQuantile::p},
+     {"quantile", "time", "of the law", &FittedQuantile::quantile}}};
 
 std::string fit_json(const TraceFit& fit) {
   const Structure& s = fit.structure;
@@ -293,31 +306,28 @@ std::string fit_json(const TraceFit& fit) {
   return json.dump(2) + "\n";
 }
 
-std::string sample_csv(const TraceFit& fit) {
+std::vector<MeasuredTime> measured_times(const TraceFit& fit) {
   const auto speeds = speeds_of(fit.structure);
-  Csv csv;
-  csv.row(std::string_view("learner"), std::string_view("draw"), std::string_view("time"),
-          std::string_view("evened"));
+  std::vector<MeasuredTime> rows;
   for (std::size_t learner = 0; learner < fit.trace.series.size(); ++learner) {
     const auto& times = fit.trace.series[learner];
-    for (std::size_t draw = 0; draw < times.size(); ++draw) {
-      csv.row(fit.trace.learners[learner], draw, times[draw], times[draw] * speeds[learner]);
-    }
+    for (std::size_t draw = 0; draw < times.size(); ++draw)
+      rows.push_back(
+          {fit.trace.learners[learner], draw, times[draw], times[draw] * speeds[learner]});
   }
-  return csv.text();
+  return rows;
 }
 
-std::string quantiles_csv(const TraceFit& fit) {
+std::vector<FittedQuantile> fitted_quantiles(const TraceFit& fit) {
   constexpr int most = 400;
-  Csv csv;
-  csv.row(std::string_view("family"), std::string_view("p"), std::string_view("quantile"));
+  std::vector<FittedQuantile> rows;
   for (const auto& family : fit.fits.fits) {
     for (int i = 0; i < most; ++i) {
       const double p = (i + 0.5) / most;
-      csv.row(family.family, p, family.law->quantile(p));
+      rows.push_back({family.family, p, family.law->quantile(p)});
     }
   }
-  return csv.text();
+  return rows;
 }
 
 }  // namespace gradrace

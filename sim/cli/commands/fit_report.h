@@ -1,18 +1,34 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "distributions/fit/trace_fit.h"
+#include "sim/cli/results/csv_file.h"
 
 namespace gradrace {
 
 /// What the command prints.
 std::string fit_report(const TraceFit& fit);
 
-/// fit.csv, fit.json, sample.csv and quantiles.csv: what analysis/plots/fit.py draws.
-std::string fit_csv(const TraceFit& fit);
+/// fit.json.
 std::string fit_json(const TraceFit& fit);
-std::string sample_csv(const TraceFit& fit);
-std::string quantiles_csv(const TraceFit& fit);
+
+/// What analysis/plots/fit.py draws besides.
+struct MeasuredTime {
+  std::string learner;
+  std::size_t draw;
+  double time, evened;
+};
+struct FittedQuantile {
+  std::string family;
+  double p, quantile;
+};
+std::vector<MeasuredTime> measured_times(const TraceFit& fit);
+std::vector<FittedQuantile> fitted_quantiles(const TraceFit& fit);
+
+extern const CsvFile<Fit> fit_csv;
+extern const CsvFile<MeasuredTime> sample_csv;
+extern const CsvFile<FittedQuantile> quantiles_csv;
 
 }  // namespace gradrace

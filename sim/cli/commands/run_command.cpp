@@ -16,12 +16,12 @@
 
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/commands/jobs.h"
-#include "sim/cli/results/error_curve.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/results/output_folder.h"
 #include "sim/cli/results/progress.h"
 #include "sim/cli/results/results_writer.h"
 #include "sim/cli/results/table.h"
+#include "sim/cli/results/theory_files.h"
 #include "sim/cli/usage_error.h"
 #include "sim/engine/run.h"
 #include "sim/reading/characters.h"
@@ -197,8 +197,8 @@ bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptio
   for (const auto& point : scenario.points) {
     theories.push_back(point.theory());
   }
-  const std::string curves = error_curve_rows(scenario);
-  if (!curves.empty()) folder.append("theory.csv", std::string(error_curve_header) + "\n" + curves);
+  const auto curves = error_curve_rows(scenario);
+  if (!curves.empty()) folder.append("theory.csv", theory_csv.text(curves));
   const std::size_t count = scenario.points.size() * scenario.first().replicas;
   const bool cuda = std::ranges::any_of(scenario.points, [](const Point& point) {
     return point.with_model() && point.device == "cuda";

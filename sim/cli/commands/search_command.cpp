@@ -361,8 +361,8 @@ int search_command(const SearchOptions& options) {
   OutputFolder folder(out, true);
   try {
     const Search search = search_for(scenario, options, runner);
-    folder.append("search.csv", search_csv(search));
-    if (!search.cheaper.empty()) folder.append("costs.csv", costs_csv(search));
+    folder.append("search.csv", settings_text(search));
+    if (!search.cheaper.empty()) folder.append("costs.csv", costs_text(search));
     folder.append("search.json", search_json(search, scenario));
     folder.publish();
     if (!options.report) return 0;

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "sim/cli/results/csv.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/results/table.h"
 #include "sim/message_text.h"
@@ -50,13 +49,6 @@ double relative_time(const Search& search, const SettingRuns& setting) {
 }
 
 const char* verdict(const Trial& trial) { return trial.passed ? "pass" : "fail"; }
-
-void add_row(Csv& csv, const Search& search, const SettingRuns& setting, const char* verdict) {
-  const Sample accuracy(setting.accuracies), time(setting.times);
-  csv.row(setting.share, setting.accuracies.size(), diverged(setting), accuracy.mean, accuracy.sd,
-          accuracy.margin, time.mean, time.sd, relative_time(search, setting),
-          std::string_view(verdict), setting.folder);
-}
 
 std::string percent(double share) { return number_text(100 * share) + " %"; }
 
@@ -202,33 +194,66 @@ std::string findings(const Search& search) {
 
 }  // namespace
 
-std::string search_csv(const Search& search) {
-  Csv csv;
-  for (const char* column : {"share", "runs", "diverged", "accuracy", "accuracy_sd", "accuracy_95",
-                             "time", "time_sd", "relative_time", "verdict", "folder"}) {
-    csv.cell(std::string_view(column));
-  }
-  csv.end_row();
-  add_row(csv, search, search.first, "target");
-  for (std::size_t i = 0; i < search.settings.size(); ++i) {
-    add_row(csv, search, search.settings[i], verdict(search.found.path[i]));
-  }
-  return csv.text();
+struct SettingRow {
+  double share;
+  std::size_t runs, diverged;
+  Sample accuracy, time;
+  double relative_time;
+  std::string verdict, folder;
+};
+
+struct CostRow : CheaperSearch, Success {};
+
+const CsvFile<SettingRow> search_csv{
+    "search.csv",
+    "one setting of a search, the first protocol alone before them",
+    {{"share", "fraction", "of the work under the first protocol", &SettingRow::share},
+     {"runs", "runs", "of the setting", &SettingRow::runs},
+     {"diverged", "runs", "of these", &SettingRow::diverged},
+     {"accuracy", "fraction", "1 - final test error, mean over runs",
+      [](auto& row) { return row.accuracy.mean; }},
+     {"accuracy_sd", "fraction", "its standard deviation over runs",
+      [](auto& row) { return row.accuracy.sd; }},
+     {"accuracy_95", "fraction", "half of the 95 % interval of its mean, by Student's t",
+      [](auto& row) { return row.accuracy.margin; }},
+     {"time", "time", "of a run, mean over runs", [](auto& row) { return row.time.mean; }},
+     {"time_sd", "time", "its standard deviation", [](auto& row) { return row.time.sd; }},
+     {"relative_time", "", "over that of the first protocol alone", &SettingRow::relative_time},
+     {"verdict", "", "target, pass or fail", &SettingRow::verdict},
+     {"folder", "", "of the results of its runs", &SettingRow::folder}}};
+
+const CsvFile<CostRow> costs_csv{
+    "costs.csv",
+    "one search with as many runs or fewer, of a new or of a recurring job",
+    {{"first_runs", "runs", "of the first protocol alone; 0: target known", &CostRow::first_runs},
+     {"runs", "runs", "of each setting", &CostRow::runs},
+     {"cost", "trainings", "with the first protocol alone, of as much time",
+      [](auto& row) { return row.cost.trainings; }},
+     {"recurrences", "jobs", "after which it has paid; inf: never",
+      [](auto& row) { return row.cost.recurrences; }},
+     {"success", "fraction", "of searches with runs drawn anew that end at the same share",
+      &CostRow::share},
+     {"success_low", "fraction", "lower end of its 95 % interval", &CostRow::low},
+     {"success_high", "fraction", "upper end of its 95 % interval", &CostRow::high}}};
+
+std::string settings_text(const Search& search) {
+  std::vector<SettingRow> rows;
+  const auto add = [&](const SettingRuns& setting, const char* verdict) {
+    rows.push_back({setting.share, setting.accuracies.size(), diverged(setting),
+                    Sample(setting.accuracies), Sample(setting.times),
+                    relative_time(search, setting), verdict, setting.folder});
+  };
+  add(search.first, "target");
+  for (std::size_t i = 0; i < search.settings.size(); ++i)
+    add(search.settings[i], verdict(search.found.path[i]));
+  return search_csv.text(rows);
 }
 
-std::string costs_csv(const Search& search) {
-  Csv csv;
-  for (const char* column :
-       {"first_runs", "runs", "cost", "recurrences", "success", "success_low", "success_high"}) {
-    csv.cell(std::string_view(column));
-  }
-  csv.end_row();
-  for (const auto& [first_runs, runs, cost, successes] : search.cheaper) {
-    const Success success(search.searches, successes);
-    csv.row(first_runs, runs, cost.trainings, cost.recurrences, success.share, success.low,
-            success.high);
-  }
-  return csv.text();
+std::string costs_text(const Search& search) {
+  std::vector<CostRow> rows;
+  for (const auto& cheaper : search.cheaper)
+    rows.push_back({cheaper, Success(search.searches, cheaper.successes)});
+  return costs_csv.text(rows);
 }
 
 std::string search_json(const Search& search, const Scenario& scenario) {

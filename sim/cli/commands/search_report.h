@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sim/cli/commands/switch_search.h"
+#include "sim/cli/results/csv_file.h"
 #include "sim/cli/scenario/scenario.h"
 
 namespace gradrace {
@@ -41,11 +42,14 @@ struct Search {
   bool drops_policy = false;  // the first protocol alone goes without its greedy policy
 };
 
-/// search.csv: a row a setting, the first protocol alone before them.
-std::string search_csv(const Search& search);
+struct SettingRow;
+struct CostRow;
+extern const CsvFile<SettingRow> search_csv;
+extern const CsvFile<CostRow> costs_csv;
 
-/// costs.csv: a row a search with as many runs or fewer, of a new and of a recurring job.
-std::string costs_csv(const Search& search);
+/// The text of search.csv, and of costs.csv.
+std::string settings_text(const Search& search);
+std::string costs_text(const Search& search);
 
 /// search.json: what was asked, what was found, and the resolved scenario.  Of equal runs it is
 /// the same text.

@@ -3,116 +3,87 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 
-#include "analysis/theory/quadratic_theory.h"
 #include "analysis/theory/stability.h"
 #include "analysis/theory/staleness_theory.h"
-#include "models/quadratic.h"
-#include "sim/cli/results/csv.h"
-#include "sim/cli/results/results_writer.h"
 
 namespace gradrace {
 
 namespace {
 
 constexpr double most_steps = 1e7;  // updates times curvatures
-constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
-NoisyQuadratic noisy(const QuadraticConfig& config) {
-  std::map<double, double> counts;
-  const std::uint64_t length = config.curvatures.size();
-  for (std::uint64_t i = 0; i < length; ++i) {
-    const std::uint64_t count = config.dimensions / length + (i < config.dimensions % length);
-    counts[config.curvatures[i]] += static_cast<double>(count);
-  }
-  NoisyQuadratic quadratic;
-  quadratic.start = config.start;
-  for (const auto& [curvature, count] : counts) quadratic.directions.push_back({curvature, count});
-  quadratic.variance =
-      config.noise * config.noise / config.minibatch / static_cast<double>(config.dimensions);
-  return quadratic;
+/// Whether w' = w - eta g, w' is what is evaluated, and K is the same in all updates.
+bool is_plain(const Descent& descent) {
+  const Rule& rule = descent.rule;
+  return !descent.adapts && rule.momentum == 0 && !rule.rmsprop && rule.ema == 0 &&
+         descent.clip == 0;
 }
 
-/// Whether w' = w - eta g, and w' is what is evaluated.
-bool plain_sgd(const Point& point) {
-  const Rule& rule = point.rule;
-  return rule.momentum == 0 && !rule.rmsprop && rule.ema == 0 && point.recipe.clip == 0;
+bool is_fresh(const Descent& descent) { return descent.theory.staleness == 0.0; }
+
+bool is_memoryless(const Descent& descent) {
+  return descent.law && descent.law->ageing() == Ageing::memoryless;
 }
 
-/// Plain SGD on a quadratic, K gradients an update.
-struct Descent {
-  NoisyQuadratic quadratic;
-  std::uint32_t k, minibatch;
-  Theory theory;
-  bool memoryless = false;
-  double p0 = 0;
-  std::optional<double> gamma = {};  // assumed
-
-  bool fresh() const { return theory.staleness == 0.0; }
-  bool stale() const { return !fresh() && memoryless && theory.reading != ReadOrder::other; }
-  /// 1 of fresh gradients; none of stale ones without a gamma, or where it is not above 0.
-  std::optional<double> gamma_prime() const {
-    if (fresh()) return 1;
-    const double value = gamma ? gradrace::gamma_prime(*gamma, p0) : 0;
-    return value > 0 ? std::optional(value) : std::nullopt;
-  }
-};
-
-std::optional<Descent> descent_of(const Point& point) {
-  if (!point.with_model() || !point.model->quadratic() || !plain_sgd(point)) return {};
-  const auto protocol = point.make_protocol();
-  if (protocol->needs_evaluations()) return {};  // K depends on the loss
-  Descent descent{noisy(*point.model->quadratic()), protocol->k(), point.model->minibatch(),
-                  point.theory()};
-  descent.gamma = point.gamma;
-  if (const auto law = point.common_law()) {
-    descent.memoryless = law->ageing() == Ageing::memoryless;
-    descent.p0 = least_fresh_probability(law->ageing(), descent.theory.reading, descent.k,
-                                         point.cluster.learners);
-  }
-  return descent;
+/// By exponential runtimes, which make what comes next independent of what was.
+bool is_stale(const Descent& descent) {
+  return !is_fresh(descent) && is_memoryless(descent) && descent.theory.reading != ReadOrder::other;
 }
 
-double eta_at(const Point& point, const Descent& descent, std::uint64_t update) {
+double p0(const Descent& descent) {
+  if (!descent.law) return 0;
+  return least_fresh_probability(descent.law->ageing(), descent.theory.reading, descent.k,
+                                 descent.learners);
+}
+
+/// 1 of fresh gradients; none of stale ones without a gamma, or where it is not above 0.
+std::optional<double> gamma_prime_of(const Descent& descent) {
+  if (is_fresh(descent)) return 1;
+  const double value = descent.gamma ? gamma_prime(*descent.gamma, p0(descent)) : 0;
+  return value > 0 ? std::optional(value) : std::nullopt;
+}
+
+double eta_at(const Descent& descent, std::uint64_t update) {
   const std::uint64_t gradients = update * descent.k;
-  return point.learning_rate->eta({gradients, gradients * descent.minibatch, 0}, 0, descent.k);
+  return descent.learning_rate->eta({gradients, gradients * descent.minibatch, 0}, 0, descent.k);
 }
 
 /// The learning rate of all gradients, where it is one but for the distance rule.
-std::optional<double> largest_eta_used(const Point& point, const Descent& descent) {
-  const LearningRate& rate = *point.learning_rate;
+std::optional<double> largest_eta_used(const Descent& descent) {
+  const LearningRate& rate = *descent.learning_rate;
   constexpr auto endless = std::numeric_limits<std::uint64_t>::max();
   const Work end{endless, endless, std::numeric_limits<double>::max()};
   const double eta = rate.eta({}, 0, descent.k);
   if (rate.eta(end, 0, descent.k) != eta) return {};
-  if (descent.fresh()) return eta;
+  if (is_fresh(descent)) return eta;
   const bool same = rate.eta({}, 2, descent.k) == eta && rate.eta({}, 1000, descent.k) == eta;
   return same ? std::optional(eta) : std::nullopt;
 }
 
-/// The learning rate of all gradients, where it is one.
-std::optional<double> one_eta(const Point& point, const Descent& descent) {
-  const bool ruled = !descent.fresh() && point.learning_rate->distance() > 0;
-  return ruled ? std::nullopt : largest_eta_used(point, descent);
+/// The learning rate of all gradients of plain SGD, where it is one.
+std::optional<double> one_eta(const Descent& descent) {
+  const bool ruled = !is_fresh(descent) && descent.learning_rate->distance() > 0;
+  return ruled || !is_plain(descent) ? std::nullopt : largest_eta_used(descent);
 }
 
-MemorylessRace race_of(const Point& point, const Descent& descent) {
-  return {descent.theory.reading, descent.k, point.cluster.learners};
+MemorylessRace race_of(const Descent& descent) {
+  return {descent.theory.reading, descent.k, descent.learners};
 }
 
 /// Where the curve is told: whole numbers of updates, ascending.  Empty without a limit that says
 /// how far.
-std::vector<std::uint64_t> places(const Point& point, double iteration_time, std::uint32_t k) {
+std::vector<std::uint64_t> places(const Descent& descent, double iteration_time) {
   double last = std::numeric_limits<double>::infinity();
-  const Stop& stop = point.stop;
+  const Stop& stop = descent.stop;
   if (stop.time) last = *stop.time / iteration_time;
   if (stop.updates) last = std::min(last, static_cast<double>(*stop.updates));
-  if (stop.gradients) last = std::min(last, std::ceil(static_cast<double>(*stop.gradients) / k));
+  if (stop.gradients)
+    last = std::min(last, std::ceil(static_cast<double>(*stop.gradients) / descent.k));
   if (!(last < most_steps)) return {};
   last = std::floor(last);
   constexpr double few = 100, most = 1000;
-  const auto& every = point.evaluations.every_time;
+  const auto& every = descent.every_time;
   const double step = every ? std::max(*every / iteration_time, last / most) : last / few;
   std::vector<std::uint64_t> updates{0};
   for (int i = 1; i * step <= last && step > 0; ++i) {
@@ -147,10 +118,10 @@ std::vector<double> gradient_bounds(const Descent& descent, double eta, double g
 }
 
 /// Theorem 4, every eta_j at its ceiling: that of one gradient an update and the distance rule.
-std::optional<ErrorStep> step_of_distance(const Point& point, const Descent& descent, double eta) {
-  const double distance = point.learning_rate->distance() * eta;
+std::optional<ErrorStep> step_of_distance(const Descent& descent, double eta) {
+  const double distance = descent.learning_rate->distance() * eta;
   if (distance == 0 || descent.k != 1) return {};
-  return distance_step(descent.quadratic.constants(), eta, descent.p0, distance);
+  return distance_step(descent.quadratic.constants(), eta, p0(descent), distance);
 }
 
 /// Of a value on that basis, told at a time on that one.  Losses fall: a time that is too late
@@ -162,12 +133,11 @@ Basis joined(Basis loss, Basis time) {
 
 }  // namespace
 
-std::vector<ErrorCurve> error_curves(const Point& point) {
-  const auto descent = descent_of(point);
-  if (!descent || !descent->theory.iteration_time) return {};
-  const auto [iteration_time, time_basis] = *descent->theory.iteration_time;
-  const auto updates = places(point, iteration_time, descent->k);
-  const auto curvatures = static_cast<double>(descent->quadratic.directions.size());
+std::vector<ErrorCurve> error_curves(const Descent& descent) {
+  if (!is_plain(descent) || !descent.theory.iteration_time) return {};
+  const auto [iteration_time, time_basis] = *descent.theory.iteration_time;
+  const auto updates = places(descent, iteration_time);
+  const auto curvatures = static_cast<double>(descent.quadratic.directions.size());
   if (updates.empty() || static_cast<double>(updates.back()) * curvatures > most_steps) return {};
 
   std::vector<ErrorCurve> curves;
@@ -179,89 +149,67 @@ std::vector<ErrorCurve> error_curves(const Point& point) {
       curve.times.push_back(static_cast<double>(update) * iteration_time);
     curves.push_back(std::move(curve));
   };
-  const ProblemConstants problem = descent->quadratic.constants();
-  if (descent->fresh()) {
-    const Rates eta = [&](std::uint64_t update) { return eta_at(point, *descent, update); };
-    add(Basis::exact, "second moments", fresh_losses(descent->quadratic, descent->k, eta, updates));
-    add(Basis::upper, "Lemma 2", fresh_bounds(problem, descent->k, eta, updates));
+  const ProblemConstants problem = descent.quadratic.constants();
+  if (is_fresh(descent)) {
+    const Rates eta = [&](std::uint64_t update) { return eta_at(descent, update); };
+    add(Basis::exact, "second moments", fresh_losses(descent.quadratic, descent.k, eta, updates));
+    add(Basis::upper, "Lemma 2", fresh_bounds(problem, descent.k, eta, updates));
   }
-  const auto eta = one_eta(point, *descent);
-  if (eta && descent->stale()) {
+  const auto eta = one_eta(descent);
+  if (eta && is_stale(descent)) {
     add(Basis::exact, "second moments",
-        memoryless_losses(descent->quadratic, race_of(point, *descent), *eta, updates));
+        memoryless_losses(descent.quadratic, race_of(descent), *eta, updates));
   }
-  const auto gamma_prime = descent->gamma_prime();
+  const auto gamma_prime = gamma_prime_of(descent);
   if (eta && gamma_prime) {
-    const auto step = stale_step(problem, descent->k, *eta, *gamma_prime);
-    if (!descent->fresh()) add(Basis::upper, "Theorem 3", bounds_of(step, problem.gap, updates));
-    add(Basis::upper, "Theorem 5", gradient_bounds(*descent, *eta, *gamma_prime, updates),
+    const auto step = stale_step(problem, descent.k, *eta, *gamma_prime);
+    if (!is_fresh(descent)) add(Basis::upper, "Theorem 3", bounds_of(step, problem.gap, updates));
+    add(Basis::upper, "Theorem 5", gradient_bounds(descent, *eta, *gamma_prime, updates),
         ErrorCurve::Of::squared_gradient);
   }
-  if (const auto ceiling = largest_eta_used(point, *descent); ceiling && !descent->fresh()) {
+  if (const auto ceiling = largest_eta_used(descent); ceiling && !is_fresh(descent)) {
     add(Basis::approximate, "Theorem 4",
-        bounds_of(step_of_distance(point, *descent, *ceiling), problem.gap, updates));
+        bounds_of(step_of_distance(descent, *ceiling), problem.gap, updates));
   }
   return curves;
 }
 
-std::optional<double> error_floor(const Point& point) {
-  const auto descent = descent_of(point);
-  const auto eta = descent ? one_eta(point, *descent) : std::nullopt;
+std::optional<double> error_floor(const Descent& descent) {
+  const auto eta = one_eta(descent);
   if (!eta) return {};
-  if (descent->fresh()) return fresh_floor(descent->quadratic, descent->k, *eta);
-  if (!descent->stale()) return {};
-  return memoryless_floor(descent->quadratic, race_of(point, *descent), *eta);
+  if (is_fresh(descent)) return fresh_floor(descent.quadratic, descent.k, *eta);
+  if (!is_stale(descent)) return {};
+  return memoryless_floor(descent.quadratic, race_of(descent), *eta);
 }
 
-std::optional<double> error_floor_bound(const Point& point) {
-  const auto descent = descent_of(point);
-  const auto eta = descent ? one_eta(point, *descent) : std::nullopt;
-  const auto gamma_prime = eta ? descent->gamma_prime() : std::nullopt;
-  if (!gamma_prime) return {};
-  const auto step = stale_step(descent->quadratic.constants(), descent->k, *eta, *gamma_prime);
+std::optional<double> error_floor_bound(const Descent& descent) {
+  const auto eta = one_eta(descent);
+  const auto gamma_prime = gamma_prime_of(descent);
+  if (!eta || !gamma_prime) return {};
+  const auto step = stale_step(descent.quadratic.constants(), descent.k, *eta, *gamma_prime);
   return step ? std::optional(step->floor()) : std::nullopt;
 }
 
-std::optional<double> largest_bounded_eta(const Point& point) {
-  const auto descent = descent_of(point);
-  const auto gamma_prime = descent ? descent->gamma_prime() : std::nullopt;
-  if (!gamma_prime) return {};
-  return largest_eta(descent->quadratic.constants(), descent->k, *gamma_prime);
+std::optional<double> largest_bounded_eta(const Descent& descent) {
+  const auto gamma_prime = gamma_prime_of(descent);
+  if (!is_plain(descent) || !gamma_prime) return {};
+  return largest_eta(descent.quadratic.constants(), descent.k, *gamma_prime);
 }
 
-std::optional<Estimate> stable_eta(const Point& point) {
-  const Rule& rule = point.rule;
-  const bool linear =
-      !rule.rmsprop && point.recipe.clip == 0 && (!rule.nesterov || rule.momentum == 0);
-  if (!point.with_model() || !point.model->quadratic() || !linear) return {};
-  const double smoothness = noisy(*point.model->quadratic()).constants().smoothness;
-  const Theory theory = point.theory();
-  if (!theory.staleness) return {};
-  const std::uint32_t k = point.make_protocol()->k();
-  const auto law = point.common_law();
-  const bool follows = law && theory.reading != ReadOrder::other && *theory.staleness > 0;
-  if (follows && law->ageing() == Ageing::memoryless && rule.momentum == 0) {
-    const double step = memoryless_stable_step({theory.reading, k, point.cluster.learners});
-    return Estimate{step / smoothness, Basis::exact};
+std::optional<Estimate> stable_eta(const Descent& descent) {
+  const Rule& rule = descent.rule;
+  const Theory& theory = descent.theory;
+  const bool linear = !rule.rmsprop && descent.clip == 0 && (!rule.nesterov || rule.momentum == 0);
+  if (!linear || !theory.staleness) return {};
+  const double smoothness = descent.quadratic.constants().smoothness;
+  const bool follows = descent.law && theory.reading != ReadOrder::other && *theory.staleness > 0;
+  if (follows && is_memoryless(descent) && rule.momentum == 0) {
+    return Estimate{memoryless_stable_step(race_of(descent)) / smoothness, Basis::exact};
   }
-  const bool one_staleness = *theory.staleness == 0 || (follows && k == 1 && law->variance() == 0);
+  const bool one_staleness =
+      *theory.staleness == 0 || (follows && descent.k == 1 && descent.law->variance() == 0);
   return Estimate{largest_stable_step(*theory.staleness, rule.momentum) / smoothness,
                   one_staleness ? Basis::exact : Basis::approximate};
-}
-
-std::string error_curve_rows(const Scenario& scenario) {
-  Csv csv;
-  for (std::size_t number = 0; number < scenario.points.size(); ++number) {
-    for (const auto& curve : error_curves(scenario.points[number])) {
-      for (std::size_t i = 0; i < curve.updates.size(); ++i) {
-        const bool is_loss = curve.of == ErrorCurve::Of::loss;
-        csv.row(number, curve.times[i], is_loss ? curve.values[i] : not_known,
-                basis_name(curve.basis), curve.source, curve.updates[i],
-                is_loss ? not_known : curve.values[i]);
-      }
-    }
-  }
-  return csv.text();
 }
 
 }  // namespace gradrace

@@ -1,15 +1,36 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/cli/scenario/scenario.h"
+#include "analysis/theory/quadratic_theory.h"
+#include "sim/distribution.h"
+#include "sim/engine/race.h"
+#include "sim/learning_rate.h"
+#include "sim/protocol.h"
 
 namespace gradrace {
 
-/// What theory says of a point over simulated time: after updates[i] updates, which are made at
+/// SGD on a quadratic.
+struct Descent {
+  NoisyQuadratic quadratic;  // its variance that of a minibatch's gradient
+  Rule rule;
+  double clip = 0;  // 0: never
+  std::uint32_t minibatch = 1, learners = 1;
+  std::uint32_t k = 1;  // gradients of an update
+  bool adapts = false;  // K changes with the loss
+  Theory theory;
+  std::shared_ptr<const Distribution> law;  // of independent runtimes; null where it is not one
+  std::shared_ptr<const LearningRate> learning_rate;
+  std::optional<double> gamma;  // assumed
+  Stop stop;
+  std::optional<double> every_time;  // of evaluations
+};
+
+/// What theory says of the loss over simulated time: after updates[i] updates, which are made at
 /// times[i] in the mean, its loss is values[i] in the mean, or that bounds it; likewise the mean of
 /// |grad F|^2 over all updates so far.
 ///
@@ -31,26 +52,21 @@ struct ErrorCurve {
 /// bound, if stale with a gamma.  At the multiples of record.every_time, or else at a hundred
 /// places.  None where the limits of `stop` do not say how far, or say further than 1e7 updates
 /// times curvatures.
-std::vector<ErrorCurve> error_curves(const Point& point);
+std::vector<ErrorCurve> error_curves(const Descent& descent);
 
 /// The exact loss that a long run of plain SGD at one learning rate settles at, on a quadratic.
-std::optional<double> error_floor(const Point& point);
+std::optional<double> error_floor(const Descent& descent);
 
 /// Lemma 2's bound of it or, with a gamma, Theorem 3's.
-std::optional<double> error_floor_bound(const Point& point);
+std::optional<double> error_floor_bound(const Descent& descent);
 
 /// The largest learning rate, one for all updates and after its scale, at which a quadratic is
 /// stable.  Exact where all gradients are fresh, are stale by exponential runtimes (the second
 /// moments; no momentum) or are all of one staleness; else approximate: as if all had the mean
 /// staleness.
-std::optional<Estimate> stable_eta(const Point& point);
+std::optional<Estimate> stable_eta(const Descent& descent);
 
 /// The largest learning rate of Lemma 2 or, with a gamma, of Theorem 3, on a quadratic.
-std::optional<double> largest_bounded_eta(const Point& point);
-
-/// The curves of all points as CSV.
-constexpr const char* error_curve_header =
-    "point,time,loss,basis,source,update,mean_squared_gradient";
-std::string error_curve_rows(const Scenario& scenario);
+std::optional<double> largest_bounded_eta(const Descent& descent);
 
 }  // namespace gradrace

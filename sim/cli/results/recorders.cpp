@@ -8,9 +8,7 @@
 namespace gradrace {
 
 void UpdatesRecorder::on_update(const UpdateFacts& update) {
-  rows_.row(point_, replica_, update.update, update.time, update.iteration_time,
-            update.gradients.size(), update.mean_staleness, update.max_staleness,
-            update.learning_rate);
+  updates_csv.add(rows_, {id_, update});
 }
 
 TraceRecorder::TraceRecorder(std::size_t point, std::string label, std::uint32_t learners,

@@ -6,19 +6,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/cli/results/csv.h"
-#include "sim/observer.h"
+#include "sim/cli/results/run_files.h"
 
 namespace gradrace {
 
 /// Rows of updates.csv of one run.
 class UpdatesRecorder : public Observer {
  public:
-  static constexpr const char* header =
-      "point,replica,update,time,iteration_time,gradients,mean_staleness,max_staleness,learning_"
-      "rate";
-
-  UpdatesRecorder(std::size_t point, std::uint32_t replica) : point_(point), replica_(replica) {}
+  explicit UpdatesRecorder(const RunId& id) : id_(id) {}
 
   void on_start() override { rows_.clear(); }
   void on_update(const UpdateFacts& update) override;
@@ -26,8 +21,7 @@ class UpdatesRecorder : public Observer {
   const std::string& rows() const { return rows_.text(); }
 
  private:
-  std::size_t point_;
-  std::uint32_t replica_;
+  const RunId id_;
   Csv rows_;
 };
 

@@ -7,12 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/cli/results/csv.h"
 #include "sim/cli/results/output_folder.h"
 #include "sim/cli/results/recorders.h"
 #include "sim/cli/results/replay_notes.h"
-#include "sim/cli/scenario/scenario.h"
-#include "sim/engine/run.h"
+#include "sim/cli/results/run_files.h"
 
 namespace gradrace {
 
@@ -26,20 +24,6 @@ struct RunRecorders {
   std::optional<TraceRecorder> trace;
   Observers observers;
 };
-
-/// What the closing table needs of one finished run; NaN where not applicable.
-struct RunSummary {
-  Status status = Status::interrupted;
-  double iteration_time, staleness, loss, test_error;
-  std::vector<double> target_times;  // NaN: not reached; in the order of target_columns()
-};
-
-/// time_to_loss_<x> and time_to_error_<x> of a point, in order.
-std::vector<std::string> target_columns(const Point& point);
-
-/// The column of a swept path: the path itself, but `sweep.protocol` where whole protocols are
-/// swept, since `protocol` is the column of its name.
-std::string swept_column(const std::string& path);
 
 /// Writes the CSV files and the trace of a scenario's runs into an output folder: runs in the order
 /// of their numbers (point x replicas + replica), in whatever order they finish.
@@ -64,7 +48,6 @@ class ResultsWriter {
   };
 
   void write(const Texts& texts);
-  std::string runs_row(std::size_t run, const RunRecord& record, const RunSummary& summary) const;
   RunSummary summarise(const Point& point, const RunRecord& record) const;
 
   const Scenario& scenario_;
@@ -74,13 +57,8 @@ class ResultsWriter {
   std::map<std::size_t, Texts> early_;  // finished before a run of a lower number
   bool traced_ = false;
   std::vector<RunSummary> summaries_;
+  const CsvFile<RunRow> runs_csv_;
   ReplayNotes replays_;
 };
-
-/// "exact", "upper", "lower", "approximate".
-const char* basis_name(Basis basis);
-
-/// Two cells: the value and its basis, empty where it is not known.
-void add_estimate(Csv& csv, const std::optional<Estimate>& estimate);
 
 }  // namespace gradrace

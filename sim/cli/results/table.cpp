@@ -53,8 +53,8 @@ std::string theory_text(const Theory& theory) {
   return sign + short_number(theory.iteration_time->value);
 }
 
-/// What is tabulated of a run.
-struct Column {
+/// An error that is tabulated of a run.
+struct ErrorColumn {
   std::string title;
   double (*value)(const RunSummary&);
 };
@@ -93,10 +93,10 @@ std::string named_title(const Point& point) {
 
 std::string closing_table(const Scenario& scenario, const std::vector<Theory>& theories,
                           const std::vector<RunSummary>& summaries, double elapsed) {
-  std::vector<Column> errors;
+  std::vector<ErrorColumn> errors;
   for (const auto& column :
-       {Column{"final test error", [](const RunSummary& run) { return run.test_error; }},
-        Column{"final loss", [](const RunSummary& run) { return run.loss; }}}) {
+       {ErrorColumn{"final test error", [](const RunSummary& run) { return run.test_error; }},
+        ErrorColumn{"final loss", [](const RunSummary& run) { return run.loss; }}}) {
     if (any(summaries, column.value)) errors.push_back(column);
   }
   const auto targets = target_columns(scenario.first());

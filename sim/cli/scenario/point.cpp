@@ -1,6 +1,25 @@
 #include "sim/cli/scenario/point.h"
 
+#include <map>
+
+#include "models/quadratic.h"
+
 namespace gradrace {
+
+static NoisyQuadratic noisy(const QuadraticConfig& config) {
+  std::map<double, double> counts;
+  const std::uint64_t length = config.curvatures.size();
+  for (std::uint64_t i = 0; i < length; ++i) {
+    const std::uint64_t count = config.dimensions / length + (i < config.dimensions % length);
+    counts[config.curvatures[i]] += static_cast<double>(count);
+  }
+  NoisyQuadratic quadratic;
+  quadratic.start = config.start;
+  for (const auto& [curvature, count] : counts) quadratic.directions.push_back({curvature, count});
+  quadratic.variance =
+      config.noise * config.noise / config.minibatch / static_cast<double>(config.dimensions);
+  return quadratic;
+}
 
 std::vector<Plan> Point::plans() const {
   Plan plan;
@@ -58,6 +77,26 @@ Theory Point::theory() const {
   if (delayed) theory.reading = ReadOrder::other;
   if (delayed && theory.staleness != 0.0) theory.staleness.reset();
   return theory;
+}
+
+std::optional<Descent> Point::descent() const {
+  if (!with_model() || !model->quadratic()) return {};
+  const auto protocol = make_protocol();
+  Descent descent;
+  descent.quadratic = noisy(*model->quadratic());
+  descent.rule = rule;
+  descent.clip = recipe.clip;
+  descent.minibatch = model->minibatch();
+  descent.learners = cluster.learners;
+  descent.k = protocol->k();
+  descent.adapts = protocol->needs_evaluations();
+  descent.theory = theory();
+  descent.law = common_law();
+  descent.learning_rate = learning_rate;
+  descent.gamma = gamma;
+  descent.stop = stop;
+  descent.every_time = evaluations.every_time;
+  return descent;
 }
 
 }  // namespace gradrace

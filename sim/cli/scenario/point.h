@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/model.h"
+#include "sim/cli/results/error_curve.h"
 #include "sim/cli/scenario/cluster.h"
 #include "sim/engine/race.h"
 
@@ -25,7 +26,7 @@ struct Point {
   Recipe recipe;       // but for the model's minibatch
   Rule rule;
   std::string protocol_name;  // "k-async"
-  std::string label;          // its short name among the others: "k-async k=4", "async learners=16"
+  std::string label;          // its name among the others: "k-async k=4", "async learners=16"
   MakeProtocol make_protocol;
   LearningRateProduct learning_rate;
   Stop stop;
@@ -54,6 +55,9 @@ struct Point {
   /// What theory says of it.  It knows iteration times only where there is a common law and nothing
   /// else takes time, staleness too where it is always 0.
   Theory theory() const;
+
+  /// What theory needs to know of SGD on a quadratic; none where another model is trained, or none.
+  std::optional<Descent> descent() const;
 
  private:
   std::vector<Plan> plans() const;

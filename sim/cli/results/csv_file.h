@@ -1,0 +1,76 @@
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/cli/results/csv.h"
+#include "sim/protocol.h"
+
+namespace gradrace {
+
+/// What a cell has of a value: nothing where it is not known, "exact" and so on of a basis.
+template <class T>
+const T& cell_of(const T& value) {
+  return value;
+}
+inline double cell_of(const std::optional<double>& value) {
+  return value.value_or(std::numeric_limits<double>::quiet_NaN());
+}
+inline double cell_of(const std::optional<Estimate>& estimate) {
+  return estimate ? estimate->value : std::numeric_limits<double>::quiet_NaN();
+}
+inline std::string_view cell_of(const std::optional<Basis>& basis) {
+  constexpr std::string_view names[] = {"exact", "upper", "lower", "approximate"};
+  return basis ? names[static_cast<std::size_t>(*basis)] : "";
+}
+inline std::optional<Basis> basis_of(const std::optional<Estimate>& estimate) {
+  return estimate ? std::optional(estimate->basis) : std::nullopt;
+}
+
+/// A column of a CSV file: what `gradrace list columns` says of it, and its cell in a row.
+template <class Row>
+struct Column {
+  /// `value`: a member of Row or a function of one.
+  template <class Value>
+  Column(std::string its_name, std::string_view its_unit, std::string_view its_meaning, Value value)
+      : name(std::move(its_name)), unit(its_unit), meaning(its_meaning) {
+    write = [value](Csv& csv, const Row& row) { csv.cell(cell_of(std::invoke(value, row))); };
+  }
+
+  std::string name;
+  std::string_view unit;  // empty: none; "time": that of the runtime distribution
+  std::string_view meaning;
+  std::function<void(Csv& csv, const Row& row)> write;
+};
+
+/// A CSV file: what a row of it is, and its columns in order.
+template <class Row>
+struct CsvFile {
+  std::string_view name, row;
+  std::vector<Column<Row>> columns;
+
+  std::string header() const {
+    Csv csv;
+    for (const auto& column : columns) csv.cell(column.name);
+    csv.end_row();
+    return csv.text();
+  }
+
+  void add(Csv& csv, const Row& values) const {
+    for (const auto& column : columns) column.write(csv, values);
+    csv.end_row();
+  }
+
+  std::string text(const std::vector<Row>& rows) const {
+    Csv csv;
+    for (const auto& values : rows) add(csv, values);
+    return header() + csv.text();
+  }
+};
+
+}  // namespace gradrace

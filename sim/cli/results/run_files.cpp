@@ -1,0 +1,140 @@
+#include "sim/cli/results/run_files.h"
+
+#include <cmath>
+
+#include "sim/hash.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr std::string_view point_meaning = "its number, from 0; the first swept path is slowest",
+                           replica_meaning = "number of the run among those of its point, from 0",
+                           staleness_meaning = "from the read of a version to its gradient's use";
+
+/// A loss that is NaN is a result, not an empty field.
+std::string loss_text(double loss, bool with_model) {
+  return with_model && std::isnan(loss) ? "nan" : number_text(loss);
+}
+
+std::string count_if(bool known, std::uint64_t count) { return known ? std::to_string(count) : ""; }
+
+std::string_view status_of(const RunRow& run) {
+  constexpr std::string_view names[] = {"finished", "diverged", "interrupted"};
+  return names[static_cast<std::size_t>(run.summary.status)];
+}
+
+std::uint32_t last_k(const RunRow& run) {
+  return run.record.curve.empty() ? 0 : run.record.curve.back().point.k;
+}
+
+std::string hash_of(const RunRow& run) {
+  const bool known = run.at.with_model() && run.summary.status == Status::finished;
+  return known ? hex_text(run.record.hash) : "";
+}
+
+}  // namespace
+
+CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
+                         const std::vector<std::string>& targets) {
+  using Run = RunRow;
+  std::vector<Column<Run>> columns{
+      {"point", "", point_meaning, &Run::point},
+      {"replica", "", replica_meaning, &Run::replica},
+      {"seed", "", "the scenario's", [](auto& run) { return run.at.seed; }},
+      {"protocol", "", "its kind", [](auto& run) { return run.at.protocol_name; }},
+      {"learners", "learners", "P", [](auto& run) { return run.at.cluster.learners; }},
+      {"k", "gradients", "K, of an update, in force at the end", last_k},
+      {"status", "", "finished or diverged", status_of},
+      {"updates", "updates", "made", &Run::updates},
+      {"gradients_applied", "minibatches", "whose gradient entered an update", &Run::applied},
+      {"gradients_dropped", "minibatches", "whose gradient was thrown away", &Run::dropped},
+      {"gradients_cancelled", "minibatches", "stopped while they were computed", &Run::cancelled},
+      {"sim_time", "time", "at which the run ended", &Run::time},
+      {"mean_iteration_time", "time", "of the last update over their number, cold start included",
+       [](auto& run) { return run.summary.iteration_time; }},
+      {"mean_staleness", "updates", staleness_meaning,
+       [](auto& run) { return run.summary.staleness; }},
+      {"max_staleness", "updates", staleness_meaning,
+       [](auto& run) { return count_if(run.applied > 0, run.max_staleness); }},
+      {"final_loss", "", "training objective, regulariser included",
+       [](auto& run) { return loss_text(run.summary.loss, run.at.with_model()); }},
+      {"final_test_error", "fraction", "of wrong answers on the test set",
+       [](auto& run) { return run.summary.test_error; }},
+      {"theory_iteration_time", "time", "between updates in the long run, where it is known",
+       [](auto& run) { return run.theory.iteration_time; }},
+      {"theory_basis", "", "of theory_iteration_time: exact, upper, lower or approximate",
+       [](auto& run) { return basis_of(run.theory.iteration_time); }}};
+  add_swept(columns, swept);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    columns.emplace_back(targets[i], "time", "of the first evaluation at that level or below",
+                         [i](auto& run) { return run.summary.target_times[i]; });
+  }
+  columns.emplace_back("gradients_computed", "minibatches", "forward passes", [](auto& run) {
+    return count_if(run.at.with_model(), run.record.gradients_computed);
+  });
+  columns.emplace_back("final_hash", "", "of the parameters", hash_of);
+  columns.emplace_back("gradients_lost", "minibatches", "of learners that failed", &Run::lost);
+  return {"runs.csv", "one run, a replica of a point", std::move(columns)};
+}
+
+const CsvFile<CurveRow> curve_csv{
+    "curve.csv",
+    "one evaluation of a run",
+    {{"point", "", point_meaning, &CurveRow::point},
+     {"replica", "", replica_meaning, &CurveRow::replica},
+     {"time", "time", "simulated", &CurveRow::time},
+     {"update", "updates", "made before it", &CurveRow::update},
+     {"gradients", "minibatches", "applied before it", &CurveRow::gradients},
+     {"epoch", "epochs", "samples applied over the training set's size", &CurveRow::epoch},
+     {"loss", "", "training objective, regulariser included",
+      [](auto& row) { return loss_text(row.loss, row.with_model); }},
+     {"test_loss", "", "loss on the test set", &CurveRow::test_loss},
+     {"test_error", "fraction", "of wrong answers on the test set", &CurveRow::test_error},
+     {"learning_rate", "", "of a fresh gradient", &CurveRow::learning_rate},
+     {"k", "gradients", "K, of an update, in force", &CurveRow::k}}};
+
+const CsvFile<UpdateRow> updates_csv{
+    "updates.csv",
+    "one update of a run (record.updates)",
+    {{"point", "", point_meaning, &UpdateRow::point},
+     {"replica", "", replica_meaning, &UpdateRow::replica},
+     {"update", "updates", "its number, from 1", &UpdateRow::update},
+     {"time", "time", "simulated", &UpdateRow::time},
+     {"iteration_time", "time", "since the update before, or the start",
+      &UpdateRow::iteration_time},
+     {"gradients", "minibatches", "in it", [](auto& row) { return row.gradients.size(); }},
+     {"mean_staleness", "updates", staleness_meaning, &UpdateRow::mean_staleness},
+     {"max_staleness", "updates", staleness_meaning, &UpdateRow::max_staleness},
+     {"learning_rate", "", "of a fresh gradient", &UpdateRow::learning_rate}}};
+
+const CsvFile<StalenessRow> staleness_csv{
+    "staleness.csv",
+    "one staleness that occurs in a run",
+    {{"point", "", point_meaning, &StalenessRow::point},
+     {"replica", "", replica_meaning, &StalenessRow::replica},
+     {"staleness", "updates", staleness_meaning, &StalenessRow::staleness},
+     {"count", "minibatches", "applied with it", &StalenessRow::count}}};
+
+const CsvFile<LearnerRow> learners_csv{
+    "learners.csv",
+    "one learner of a run",
+    {{"point", "", point_meaning, &LearnerRow::point},
+     {"replica", "", replica_meaning, &LearnerRow::replica},
+     {"learner", "", "its number, from 0", &LearnerRow::learner},
+     {"busy", "time", "in which it computed", &LearnerRow::busy},
+     {"idle", "time", "in which it did not",
+      [](auto& row) { return std::fmax(0.0, row.end - row.busy); }},
+     {"wasted", "time", "busy with gradients cancelled, dropped or lost", &LearnerRow::wasted},
+     {"gradients", "minibatches", "applied", &LearnerRow::gradients}}};
+
+std::vector<std::string> target_columns(const Point& point) {
+  std::vector<std::string> columns;
+  if (!point.with_model()) return columns;
+  for (const double x : point.target_loss) columns.push_back("time_to_loss_" + number_text(x));
+  for (const double x : point.target_test_error)
+    columns.push_back("time_to_error_" + number_text(x));
+  return columns;
+}
+
+}  // namespace gradrace

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/cli/results/csv_file.h"
+#include "sim/cli/scenario/scenario.h"
+#include "sim/engine/run.h"
+#include "sim/observer.h"
+
+namespace gradrace {
+
+/// What the closing table needs of one finished run; NaN where not applicable.
+struct RunSummary {
+  Status status = Status::interrupted;
+  double iteration_time, staleness, loss, test_error;
+  std::vector<double> target_times;  // NaN: not reached; in the order of target_columns()
+};
+
+/// Which run a row is of.
+struct RunId {
+  std::size_t point;
+  std::uint32_t replica;
+};
+
+struct RunRow : RunId, Totals {
+  const Point& at;
+  const Theory& theory;
+  const RunRecord& record;
+  const RunSummary& summary;
+};
+
+struct CurveRow : RunId, EvaluationPoint, Evaluation {
+  bool with_model;
+};
+
+struct UpdateRow : RunId, UpdateFacts {};
+
+struct StalenessRow : RunId {
+  std::size_t staleness;
+  std::uint64_t count;
+};
+
+struct LearnerRow : RunId, LearnerTotals {
+  std::size_t learner;
+  double end;  // of the run
+};
+
+/// swept: the paths of the sweep; targets: target_columns().
+CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
+                         const std::vector<std::string>& targets);
+extern const CsvFile<CurveRow> curve_csv;
+extern const CsvFile<UpdateRow> updates_csv;
+extern const CsvFile<StalenessRow> staleness_csv;
+extern const CsvFile<LearnerRow> learners_csv;
+
+/// The columns of swept paths, each named as the path, but `sweep.protocol` where whole protocols
+/// are swept, since `protocol` is the column of its name.
+template <class Row>
+void add_swept(std::vector<Column<Row>>& columns, const std::vector<std::string>& paths) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    columns.emplace_back(paths[i] == "protocol" ? "sweep.protocol" : paths[i], "",
+                         "value of a swept path at the point",
+                         [i](const Row& row) { return row.at.swept[i]; });
+  }
+}
+
+/// time_to_loss_<x> and time_to_error_<x> of a point, in order.
+std::vector<std::string> target_columns(const Point& point);
+
+}  // namespace gradrace

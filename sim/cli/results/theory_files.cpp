@@ -1,0 +1,96 @@
+#include "sim/cli/results/theory_files.h"
+
+#include "analysis/theory/runtime_theory.h"
+#include "analysis/theory/staleness_theory.h"
+#include "sim/cli/results/run_files.h"
+
+namespace gradrace {
+
+TheoryRow::TheoryRow(std::size_t number, const Point& of)
+    : point(number),
+      at(of),
+      learners(of.cluster.learners),
+      k(of.make_protocol()->k()),
+      theory(of.theory()) {
+  if (const auto descent = of.descent()) {
+    stable_eta = gradrace::stable_eta(*descent);
+    error_floor = gradrace::error_floor(*descent);
+    error_floor_bound = gradrace::error_floor_bound(*descent);
+    largest_bounded_eta = gradrace::largest_bounded_eta(*descent);
+  }
+  const auto law = of.common_law();
+  if (!law) return;
+  constexpr std::string_view names[] = {"memoryless", "new-longer", "new-shorter", "neither"};
+  ageing = names[static_cast<std::size_t>(law->ageing())];
+  if (theory.iteration_time) speedup = speedup_over_sync(*law, learners, *theory.iteration_time);
+  fresh = fresh_fraction(*law, theory, k, learners);
+  sync_over_async = gradrace::sync_over_async(*law, learners);
+  if (k <= learners) waiting_over_working = gradrace::waiting_over_working(*law, k, learners);
+}
+
+CsvFile<TheoryRow> theory_table(const std::vector<std::string>& swept) {
+  using Row = TheoryRow;
+  std::vector<Column<Row>> columns{
+      {"point", "", "its number, from 0", &Row::point},
+      {"protocol", "", "its kind", [](auto& row) { return row.at.protocol_name; }},
+      {"learners", "learners", "P", &Row::learners},
+      {"k", "gradients", "K, of an update", &Row::k},
+      {"theory_iteration_time", "time", "between updates in the long run",
+       [](auto& row) { return row.theory.iteration_time; }},
+      {"theory_basis", "", "of it: exact, upper or lower (a bound), or approximate",
+       [](auto& row) { return basis_of(row.theory.iteration_time); }},
+      {"theory_staleness", "updates", "mean over applied gradients",
+       [](auto& row) { return row.theory.staleness; }},
+      {"speedup_over_sync", "", "iteration time of sync over this one", &Row::speedup},
+      {"speedup_basis", "", "of it", [](auto& row) { return basis_of(row.speedup); }},
+      {"error_floor", "", "exact loss that a long run at one learning rate settles at",
+       &Row::error_floor}};
+  add_swept(columns, swept);
+  const Column<Row> last[] = {
+      {"theory_fresh", "fraction", "of gradients that are of the current version", &Row::fresh},
+      {"fresh_basis", "", "of it", [](auto& row) { return basis_of(row.fresh); }},
+      {"error_floor_bound", "", "by Lemma 2 or (gamma) Theorem 3 of Dutta et al., AISTATS 2018",
+       &Row::error_floor_bound},
+      {"stable_eta", "", "largest stable learning rate, after its scale", &Row::stable_eta},
+      {"stable_eta_basis", "", "of it", [](auto& row) { return basis_of(row.stable_eta); }},
+      {"ageing", "", "whether a new minibatch takes longer than the rest of a used one",
+       &Row::ageing},
+      {"sync_over_async", "", "iteration time of sync over that of async", &Row::sync_over_async},
+      {"waiting_over_working", "", "iteration time of k-sync over that of k-batch-async",
+       &Row::waiting_over_working},
+      {"largest_bounded_eta", "", "largest learning rate that error_floor_bound allows",
+       &Row::largest_bounded_eta}};
+  columns.insert(columns.end(), std::begin(last), std::end(last));
+  return {"gradrace theory", "one point", std::move(columns)};
+}
+
+const CsvFile<ErrorCurveRow> theory_csv{
+    "theory.csv",
+    "one number of updates of a curve that theory knows, of a quadratic",
+    {{"point", "", "its number, from 0", &ErrorCurveRow::point},
+     {"time", "time", "mean time at which so many updates are made", &ErrorCurveRow::time},
+     {"loss", "", "mean loss then, or its bound", &ErrorCurveRow::loss},
+     {"basis", "", "exact, upper, lower or approximate",
+      [](auto& row) { return std::optional(row.basis); }},
+     {"source", "", "second moments, or a result of Dutta et al., 2018", &ErrorCurveRow::source},
+     {"update", "updates", "made", &ErrorCurveRow::update},
+     {"mean_squared_gradient", "", "|grad F|^2, mean over all updates so far, or its bound",
+      &ErrorCurveRow::squared_gradient}}};
+
+std::vector<ErrorCurveRow> error_curve_rows(const Scenario& scenario) {
+  std::vector<ErrorCurveRow> rows;
+  for (std::size_t point = 0; point < scenario.points.size(); ++point) {
+    const auto descent = scenario.points[point].descent();
+    if (!descent) continue;
+    for (const auto& curve : error_curves(*descent)) {
+      for (std::size_t i = 0; i < curve.updates.size(); ++i) {
+        auto& row = rows.emplace_back(ErrorCurveRow{
+            point, curve.times[i], {}, curve.basis, curve.source, curve.updates[i], {}});
+        (curve.of == ErrorCurve::Of::loss ? row.loss : row.squared_gradient) = curve.values[i];
+      }
+    }
+  }
+  return rows;
+}
+
+}  // namespace gradrace

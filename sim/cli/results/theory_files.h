@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/cli/results/csv_file.h"
+#include "sim/cli/scenario/scenario.h"
+
+namespace gradrace {
+
+/// What theory says of a point.
+struct TheoryRow {
+  TheoryRow(std::size_t number, const Point& of);
+
+  std::size_t point;
+  const Point& at;
+  std::uint32_t learners, k;
+  Theory theory;
+  std::optional<Estimate> speedup = {}, fresh = {}, stable_eta = {};
+  std::optional<double> error_floor = {}, error_floor_bound = {}, largest_bounded_eta = {};
+  std::string_view ageing = {};
+  std::optional<double> sync_over_async = {}, waiting_over_working = {};
+};
+
+/// A place of a curve.
+struct ErrorCurveRow {
+  std::size_t point;
+  double time;
+  std::optional<double> loss;
+  Basis basis;
+  std::string source;
+  std::uint64_t update;
+  std::optional<double> squared_gradient;
+};
+
+/// What `gradrace theory` prints; swept: the paths of the sweep.
+CsvFile<TheoryRow> theory_table(const std::vector<std::string>& swept);
+
+/// theory.csv, and what `gradrace theory --curves` prints.
+extern const CsvFile<ErrorCurveRow> theory_csv;
+
+std::vector<ErrorCurveRow> error_curve_rows(const Scenario& scenario);
+
+}  // namespace gradrace
