@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "sim/cli/results/error_curve.h"
+#include "analysis/theory/error_curve.h"
 #include "tests/support/mean.h"
 #include "tests/support/race_text.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "analysis/theory/error_curve.h"
 #include "models/model.h"
-#include "sim/cli/results/error_curve.h"
 #include "sim/cli/scenario/cluster.h"
 #include "sim/engine/race.h"
 

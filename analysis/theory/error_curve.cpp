@@ -1,4 +1,4 @@
-#include "sim/cli/results/error_curve.h"
+#include "analysis/theory/error_curve.h"
 
 #include <algorithm>
 #include <cmath>
