@@ -1,6 +1,7 @@
 #include "sim/cli/command_line.h"
 
 #include <cstdlib>
+#include <iostream>
 
 #include "sim/cli/results/csv.h"
 #include "sim/cli/usage_error.h"
@@ -10,7 +11,7 @@ namespace gradrace {
 
 namespace po = boost::program_options;
 
-Values parse(std::string_view command, const Words& words, Syntax& syntax) {
+std::optional<Values> parse(const Command& command, const Words& words, Syntax& syntax) {
   syntax.options.add_options()("help,h", "this text");
   po::options_description all;
   all.add(syntax.options);
@@ -27,10 +28,14 @@ Values parse(std::string_view command, const Words& words, Syntax& syntax) {
               values);
     po::notify(values);
   } catch (const po::error& error) {
-    throw UsageError(std::string(command) + ": " + error.what() + "; see gradrace " +
-                     std::string(command) + " --help");
+    const std::string name(command.name);
+    throw UsageError(name + ": " + error.what() + "; see gradrace " + name + " --help");
   }
-  return values;
+  if (values.count("help") == 0) return values;
+  std::cout << "gradrace " << command.name << ": " << command.summary << "\n\n"
+            << command.usage << syntax.more << '\n'
+            << syntax.options;
+  return {};
 }
 
 Words words_of(const Values& values, const std::string& name) {

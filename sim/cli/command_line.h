@@ -3,6 +3,7 @@
 #include <boost/program_options.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,14 +15,23 @@ namespace gradrace {
 using Words = std::vector<std::string>;
 using Values = boost::program_options::variables_map;
 
-/// Options of a command and the name that words without a dash go to.
-struct Syntax {
-  boost::program_options::options_description options{"Options"};
-  std::string positional;
+/// A command of the program: its line in the help, its usage with examples, and what it does with
+/// its words, which returns the exit status.
+struct Command {
+  std::string_view name, summary, usage;
+  int (*run)(const Words& words);
 };
 
-/// Adds --help.  UsageError, in the command's name, here and below where the words are wrong.
-Values parse(std::string_view command, const Words& words, Syntax& syntax);
+/// Options of a command, the name that words without a dash go to, and what its help says besides
+/// its usage.
+struct Syntax {
+  boost::program_options::options_description options{"Options"};
+  std::string positional = {}, more = {};
+};
+
+/// None if help was asked for, which is printed.  UsageError, in the command's name, here and below
+/// where the words are wrong.
+std::optional<Values> parse(const Command& command, const Words& words, Syntax& syntax);
 
 /// What stands there; empty where it is not given.
 Words words_of(const Values& values, const std::string& name);

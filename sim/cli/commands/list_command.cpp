@@ -1,18 +1,16 @@
 #include <algorithm>
+#include <cstdio>
 #include <iostream>
-#include <limits>
 #include <vector>
 
-#include "distributions/catalog.h"
-#include "models/model.h"
-#include "protocols/catalog.h"
-#include "protocols/straggler_policy.h"
-#include "protocols/switch_policy.h"
+#include "sim/cli/commands/catalogs.h"
 #include "sim/cli/commands/commands.h"
-#include "sim/cli/scenario/scenario.h"
+#include "sim/cli/commands/fit_report.h"
+#include "sim/cli/commands/search_report.h"
+#include "sim/cli/results/run_files.h"
+#include "sim/cli/results/theory_files.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/edit_distance.h"
-#include "sim/reading/reference.h"
 
 namespace gradrace {
 
@@ -27,43 +25,44 @@ bool holds(const FieldPages& fields, const FieldPage& field) {
 }
 
 /// The keys of the first kind that all the others have, too.
-FieldPages shared_by(const std::vector<FieldPages>& kinds) {
-  FieldPages shared = kinds.front();
-  for (const auto& fields : kinds) {
-    std::erase_if(shared, [&](const FieldPage& field) { return !holds(fields, field); });
+FieldPages shared_by(const std::vector<KindPage>& kinds) {
+  FieldPages shared = kinds.front().fields;
+  for (const auto& kind : kinds) {
+    std::erase_if(shared, [&](const FieldPage& field) { return !holds(kind.fields, field); });
   }
   return shared;
 }
 
-/// Begins in column `from`; where a line would be longer than a terminal's, the next begins after
-/// `indent` spaces.
-void print_wrapped(std::string_view text, std::size_t from, std::size_t indent) {
+/// A text that begins in column `from`; where a line would be longer than a terminal's, the next
+/// begins after `indent` spaces.
+std::string wrapped(std::string_view text, std::size_t from, std::size_t indent) {
   constexpr std::size_t width = 100;
+  std::string lines;
   while (from + text.size() > width) {
     const std::size_t space = text.rfind(' ', width > from ? width - from : 0);
     if (space == std::string_view::npos || space == 0) break;
-    std::cout << text.substr(0, space) << '\n' << std::string(indent, ' ');
+    lines.append(text.substr(0, space)).append(1, '\n').append(indent, ' ');
     text.remove_prefix(space);
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
     from = indent;
   }
-  std::cout << text << '\n';
+  return lines.append(text) + '\n';
 }
 
 void print_line(std::string_view name, const FieldPages& fields) {
   const std::size_t column = 21;
   const std::string spaces(name.size() + 3 < column ? column - 2 - name.size() : 1, ' ');
   std::cout << "  " << name << spaces;
-  print_wrapped(fields.empty() ? "no parameters" : parameters_line(fields),
-                2 + name.size() + spaces.size(), column);
+  std::cout << wrapped(fields.empty() ? "no parameters" : parameters_line(fields),
+                       2 + name.size() + spaces.size(), column);
 }
 
 /// A line for each key, and further in for each of an object's own.
 void print_keys(const FieldPages& fields, const std::string& indent) {
   for (const auto& field : fields) {
     std::cout << indent;
-    print_wrapped(parameters_line({field}) + ": " + field.meaning, indent.size(),
-                  indent.size() + 4);
+    std::cout << wrapped(parameters_line({field}) + ": " + field.meaning, indent.size(),
+                         indent.size() + 4);
     print_keys(field.fields, indent + "  ");
   }
 }
@@ -74,107 +73,155 @@ void print_keys(const FieldPages& fields) {
   std::cout << '\n';
 }
 
+/// Paragraphs, between empty lines, and as they are the lines that begin with a space: equations.
+void print_paragraphs(std::string_view text) {
+  while (!text.empty()) {
+    const auto line = text.substr(0, text.find('\n'));
+    const bool as_it_is = line.empty() || line.front() == ' ';
+    std::cout << (line.empty() ? "" : "  ")
+              << (as_it_is ? std::string(line) + '\n' : wrapped(line, 2, 2));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+  }
+}
+
 void print_page(const Page& page, std::string_view discriminator, const FieldPages& fields) {
-  std::cout << discriminator << ": " << page.name << "\n\n  ";
-  print_wrapped(page.definition, 2, 2);
+  std::cout << discriminator << ": " << page.name << "\n\n";
+  print_paragraphs(page.definition);
   std::cout << "\n  source:  ";
-  print_wrapped(page.source, 11, 11);
+  std::cout << wrapped(page.source, 11, 11);
   std::cout << "  example: " << page.example << '\n';
   print_keys(fields);
 }
 
-/// The whole catalog, a kind a line, or the page of what is asked for.  Whether anything was
-/// printed.
-template <class Product, class... Args>
-bool print_catalog(const Catalog<Product, Args...>& catalog, const std::string& what,
-                   Args... args) {
-  std::vector<FieldPages> kinds;
-  for (const auto* entry : catalog.entries) {
-    Reference reference;
-    entry->read(reference, args...);
-    kinds.push_back(reference.fields());
-  }
-  const auto names = catalog.names();
-  if (!what.empty() && what != catalog.name) {
-    const auto found = std::ranges::find(names, what);
-    if (found == names.end()) return false;
-    const auto kind = static_cast<std::size_t>(found - names.begin());
-    print_page(catalog.entries[kind]->page, catalog.discriminator, kinds[kind]);
-    return true;
-  }
+/// A kind a line, and what all kinds have.
+void print_catalog(const CatalogPages& catalog) {
   std::cout << catalog.name << " (key \"" << catalog.discriminator << "\")\n";
-  const FieldPages shared = shared_by(kinds);
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    std::erase_if(kinds[i], [&](const FieldPage& field) { return holds(shared, field); });
-    print_line(names[i], kinds[i]);
+  const FieldPages shared = shared_by(catalog.kinds);
+  for (auto [page, fields] : catalog.kinds) {
+    std::erase_if(fields, [&](const FieldPage& field) { return holds(shared, field); });
+    print_line(page->name, fields);
   }
   if (!shared.empty()) print_line("every one", shared);
   std::cout << '\n';
-  return true;
 }
 
-/// The objects of a scenario that are of no kind, such as `optimiser`.
-FieldPages scenario_objects(DataShelf& shelf) {
-  Reference reference;
-  Point point;
-  visit_scenario(reference, point, shelf);
-  FieldPages objects = reference.fields();
+/// The keys of a scenario that are objects of no kind, such as `optimiser`.
+FieldPages scenario_objects() {
+  FieldPages objects = scenario_fields();
   std::erase_if(objects,
                 [](const FieldPage& field) { return field.type != FieldPage::Type::object; });
   return objects;
 }
 
-/// The keys of each on a line, or the page of the one that is asked for.
-bool print_objects(const FieldPages& objects, const std::string& what) {
-  if (what.empty() || what == "scenario") {
-    std::cout << "scenario (keys that are of no kind)\n";
-    for (const auto& object : objects) print_line(object.key, object.fields);
-    std::cout << '\n';
-    return true;
+template <class Row>
+void print_file(const CsvFile<Row>& file) {
+  std::cout << file.name << ": a row is " << file.row << '\n';
+  for (const auto& column : file.columns) {
+    char text[64];
+    const int length = std::snprintf(text, sizeof text, "  %-23s  %-11s  ", column.name.c_str(),
+                                     column.unit.empty() ? "-" : std::string(column.unit).c_str());
+    std::cout << text;
+    std::cout << wrapped(column.meaning, static_cast<std::size_t>(length), 40);
   }
-  const auto found = std::ranges::find(objects, what, &FieldPage::key);
-  if (found == objects.end()) return false;
-  std::cout << "key: " << found->key << "\n\n  " << found->meaning << "\n\n";
-  print_keys(found->fields);
-  return true;
+  std::cout << '\n';
+}
+
+void print_columns() {
+  print_file(runs_csv({"<swept path>"}, {"time_to_loss_<x>", "time_to_error_<x>"}));
+  print_file(curve_csv);
+  print_file(updates_csv);
+  print_file(staleness_csv);
+  print_file(learners_csv);
+  print_file(theory_csv);
+  print_file(theory_table({"<swept path>"}));
+  print_file(search_csv);
+  print_file(costs_csv);
+  print_file(fit_csv);
+  print_file(sample_csv);
+  print_file(quantiles_csv);
+  std::cout << "time: in the unit of the runtime distribution; an empty field is not applicable\n";
+}
+
+/// Whatever has that name; whether there is such a thing.
+bool print_named(const std::vector<CatalogPages>& catalogs, const FieldPages& objects,
+                 std::string_view name) {
+  bool printed = false;
+  for (const auto& catalog : catalogs) {
+    if (name == catalog.name) print_catalog(catalog), printed = true;
+    for (const auto& [page, fields] : catalog.kinds) {
+      if (name == page->name) print_page(*page, catalog.discriminator, fields), printed = true;
+    }
+  }
+  for (const auto& object : objects) {
+    if (name != object.key) continue;
+    std::cout << "key: " << object.key << "\n\n  " << object.meaning << "\n\n";
+    print_keys(object.fields);
+    printed = true;
+  }
+  return printed;
+}
+
+void print_objects(const FieldPages& objects) {
+  std::cout << "scenario (keys that are of no kind)\n";
+  for (const auto& object : objects) print_line(object.key, object.fields);
+  std::cout << '\n';
+}
+
+/// protocols, distributions, ..., scenario, columns
+std::string listed(const std::vector<CatalogPages>& catalogs) {
+  std::string names;
+  for (const auto& catalog : catalogs) names.append(catalog.name).append(", ");
+  return names + "scenario, columns";
+}
+
+[[noreturn]] void refuse(const std::vector<CatalogPages>& catalogs, const FieldPages& objects,
+                         const std::string& what) {
+  std::vector<std::string_view> names{"scenario", "columns"};
+  for (const auto& catalog : catalogs) {
+    names.push_back(catalog.name);
+    for (const auto& kind : catalog.kinds) names.push_back(kind.page->name);
+  }
+  for (const auto& object : objects) names.push_back(object.key);
+  const std::string nearest(nearest_name(what, names));
+  throw UsageError("list: nothing is called \"" + what + "\"; allowed: " + listed(catalogs) +
+                   ", or one of their names" +
+                   (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
 }
 
 }  // namespace
 
-int list_command(const std::string& what) {
-  DataShelf shelf({}, {});
-  const WorkBudget budget{};
-  const Setting setting{std::numeric_limits<std::uint32_t>::max(), nullptr, budget};
-  const FieldPages objects = scenario_objects(shelf);
-  bool printed = print_catalog<MakeProtocol, const Setting&>(protocol_catalog(), what, setting);
-  printed |= print_catalog(distribution_catalog(), what);
-  printed |= print_catalog(persistence_catalog(), what);
-  printed |= print_catalog<ModelProduct, DataShelf&>(model_catalog(), what, shelf);
-  printed |= print_catalog<LoadDataset, DataShelf&>(dataset_catalog(), what, shelf);
-  printed |=
-      print_catalog<LearningRateProduct, const WorkBudget&>(learning_rate_catalog(), what, budget);
-  printed |= print_catalog(switch_policy_catalog(), what);
-  printed |= print_catalog(straggler_policy_catalog(), what);
-  printed |= print_objects(objects, what);
-  if (!printed) {
-    std::vector<std::string_view> names{"protocols", "distributions",      "persistence",
-                                        "models",    "datasets",           "learning-rates",
-                                        "policies",  "straggler-policies", "scenario"};
-    for (const auto& object : objects) names.push_back(object.key);
-    for (const auto& some :
-         {protocol_catalog().names(), distribution_catalog().names(), persistence_catalog().names(),
-          model_catalog().names(), dataset_catalog().names(), learning_rate_catalog().names(),
-          switch_policy_catalog().names(), straggler_policy_catalog().names()}) {
-      names.insert(names.end(), some.begin(), some.end());
-    }
-    const std::string nearest(nearest_name(what, names));
-    throw UsageError(
-        "list: nothing is called \"" + what +
-        "\"; allowed: protocols, distributions, persistence, models, datasets, learning-rates, "
-        "policies, straggler-policies, scenario, or one of their names" +
-        (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
+static int list(const Words& words) {
+  const auto catalogs = catalog_pages();
+  Syntax syntax{
+      .positional = "name",
+      .more = "\nWHAT: " + wrapped(listed(catalogs) + ", or the name of one of these", 6, 6)};
+  const auto values = parse(list_command, words, syntax);
+  if (!values) return 0;
+  const Words names = words_of(*values, "name");
+  if (names.size() > 1) throw UsageError("list: takes at most one name");
+  const std::string what = names.empty() ? "" : names.front();
+  const FieldPages objects = scenario_objects();
+  if (what.empty()) {
+    for (const auto& catalog : catalogs) print_catalog(catalog);
+  }
+  if (what.empty() || what == "scenario") {
+    print_objects(objects);
+  } else if (what == "columns") {
+    print_columns();
+  } else if (!print_named(catalogs, objects, what)) {
+    refuse(catalogs, objects, what);
   }
   return 0;
 }
+
+extern const Command list_command{
+    "list", "what exists: protocols, distributions, models, learning rates ..., and their keys",
+    "  gradrace list [WHAT]\n\n"
+    "Examples:\n"
+    "  gradrace list protocols\n"
+    "  gradrace list k-async\n"
+    "  gradrace list optimiser\n"
+    "  gradrace list columns           the columns of every CSV file, their units and meanings\n",
+    list};
 
 }  // namespace gradrace

@@ -4,7 +4,7 @@
 
 namespace gradrace {
 
-int plot_command(const std::vector<std::filesystem::path>& folders) {
+int plot_folders(const std::vector<std::filesystem::path>& folders) {
   std::vector<std::string> words;
   for (const auto& folder : folders) {
     if (!std::filesystem::exists(folder / "runs.csv") &&
@@ -17,5 +17,19 @@ int plot_command(const std::vector<std::filesystem::path>& folders) {
   }
   return run_python("plots/plot.py", std::move(words));
 }
+
+static int plot(const Words& words) {
+  Syntax syntax{.positional = "folder"};
+  const auto values = parse(plot_command, words, syntax);
+  if (!values) return 0;
+  return plot_folders(paths_of("plot", *values, "folder"));
+}
+
+extern const Command plot_command{
+    "plot", "draws the plots of output folders, of runs or fits, into DIR/plots (PNG and SVG)",
+    "  gradrace plot DIR...\n\n"
+    "Example:\n"
+    "  gradrace plot out/quickstart\n",
+    plot};
 
 }  // namespace gradrace

@@ -17,7 +17,17 @@
 
 namespace gradrace {
 
+namespace po = boost::program_options;
+
 namespace {
+
+struct ReproduceOptions {
+  std::vector<std::string> papers;  // folders of scenarios/papers, or "all"; none: lists them
+  ScenarioChanges changes;
+  std::filesystem::path out;  // empty: out/<paper>; of several papers DIR/<paper>
+  unsigned jobs = 0;          // 0: default_jobs()
+  bool force = false, quiet = false;
+};
 
 namespace fs = std::filesystem;
 
@@ -155,7 +165,7 @@ int run_scenario(const fs::path& file, const fs::path& out, const ReproduceOptio
   run.force = true;  // what is there is unfinished
   run.quiet = options.quiet;
   run.report = false;
-  return run_command(run);
+  return run_scenarios(run);
 }
 
 /// With the table of the file's own name beside it, where there is one.
@@ -173,7 +183,7 @@ int search_scenario(const fs::path& file, const fs::path& out, const ReproduceOp
     search.accuracies = table;
     search.as_tabled = true;
   }
-  return search_command(search);
+  return search_switch_point(search);
 }
 
 /// False when interrupted.
@@ -269,7 +279,7 @@ int print_papers() {
 
 }  // namespace
 
-int reproduce_command(const ReproduceOptions& options) {
+static int reproduce_papers(const ReproduceOptions& options) {
   if (options.papers.empty()) return print_papers();
   const auto names = papers_of(options.papers);
   check_python();
@@ -304,5 +314,53 @@ int reproduce_command(const ReproduceOptions& options) {
   print_times(papers, watch.seconds());
   return worst;
 }
+
+static int reproduce(const Words& words) {
+  Syntax syntax{.positional = "paper"};
+  syntax.options.add_options()                                                                    //
+      ("out", po::value<std::string>()->value_name("DIR"),                                        //
+       "output folder (default out/<paper>, with --quick out/<paper>-quick; with "                //
+       "several papers DIR/<paper>)")                                                             //
+      ("data", po::value<std::string>()->value_name("DIR"),                                       //
+       "where data sets are looked for (else GRADRACE_DATA); figures that lack theirs are left "  //
+       "out, and said so")                                                                        //
+      ("quick", "fewer replicas and shorter runs: at most minutes")                               //
+      ("replicas", po::value<std::string>()->value_name("N"),                                     //
+       "of every scenario that is run, in place of its own")                                      //
+      ("device", po::value<std::string>()->value_name("D"),                                       //
+       "of every scenario: auto, cpu or cuda")                                                    //
+      ("jobs", po::value<int>()->value_name("N"), "threads (default: cores; CUDA runs/64)")       //
+      ("force", "run all again, results that are there too")                                      //
+      ("quiet", "no progress");
+  const auto values = parse(reproduce_command, words, syntax);
+  if (!values) return 0;
+  ReproduceOptions options;
+  options.papers = words_of(*values, "paper");
+  options.changes = changes_of("reproduce", *values);
+  options.out = path_of("reproduce", *values, "out");
+  options.jobs = jobs_of("reproduce", *values);
+  options.force = values->count("force") != 0;
+  options.quiet = values->count("quiet") != 0;
+  return reproduce_papers(options);
+}
+
+extern const Command reproduce_command{
+    "reproduce", "runs a paper's experiments, draws its figures, judges its claims",
+    "  gradrace reproduce [PAPER...|all] [options]\n\n"
+    "Writes index.html (one file: figures, claims, how they were made), claims.csv, the figures\n"
+    "as PNG and a folder of results for each scenario.  Without a paper it lists them.\n\n"
+    "What lacks its data or a GPU is left out, and said so; what fails is listed, and the others\n"
+    "go on.  After an interruption the same call goes on: results that are whole are kept, if\n"
+    "scenario, form, seed and program are the same; other results are only overwritten with\n"
+    "--force.  Data files that were exchanged in their place go unnoticed.\n\n"
+    "Examples:\n"
+    "  gradrace reproduce                           the papers\n"
+    "  gradrace reproduce dutta2018 --quick         minutes\n"
+    "  gradrace reproduce all --data ~/data         everything, and a page that links the "
+    "papers'\n"
+    "  gradrace reproduce dutta2018 --out out/mine --jobs 1\n\n"
+    "Exit status: 0 every claim holds or is skipped; 1 a claim or a run fails; 2 bad usage;\n"
+    "130 interrupted\n",
+    reproduce};
 
 }  // namespace gradrace

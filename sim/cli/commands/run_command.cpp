@@ -29,6 +29,8 @@
 
 namespace gradrace {
 
+namespace po = boost::program_options;
+
 namespace {
 
 std::atomic<bool> interrupted = false;
@@ -236,7 +238,7 @@ bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptio
 
 }  // namespace
 
-int run_command(const RunOptions& options) {
+int run_scenarios(const RunOptions& options) {
   std::vector<Scenario> scenarios;
   std::vector<Problem> problems;
   for (const auto& file : options.files) {
@@ -272,7 +274,40 @@ int run_command(const RunOptions& options) {
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
   std::cout << std::flush;
-  return options.plot ? plot_command(done) : 0;
+  return options.plot ? plot_folders(done) : 0;
 }
+
+static int run(const Words& words) {
+  Syntax syntax{.positional = "file"};
+  add_scenario_options(syntax);
+  syntax.options.add_options()                                                               //
+      ("out", po::value<std::string>()->value_name("DIR"),                                   //
+       "output folder (default out/<name>; with several files DIR/<name>)")                  //
+      ("jobs", po::value<int>()->value_name("N"), "threads (default: cores; CUDA runs/64)")  //
+      ("force", "overwrite results that are there")                                          //
+      ("plot", "draw the plots afterwards")                                                  //
+      ("quiet", "no progress, no table");
+  const auto values = parse(run_command, words, syntax);
+  if (!values) return 0;
+  RunOptions options;
+  options.files = paths_of("run", *values, "file");
+  options.changes = changes_of("run", *values);
+  options.out = path_of("run", *values, "out");
+  options.jobs = jobs_of("run", *values);
+  options.force = values->count("force") != 0;
+  options.plot = values->count("plot") != 0;
+  options.quiet = values->count("quiet") != 0;
+  return run_scenarios(options);
+}
+
+extern const Command run_command{
+    "run", "runs scenarios (sweep points x replicas) and writes an output folder for each",
+    "  gradrace run FILE... [options]\n\n"
+    "Examples:\n"
+    "  gradrace run scenarios/quickstart.json --plot\n"
+    "  gradrace run scenarios/quickstart.json --set cluster.learners=16 --replicas 10 --out "
+    "out/p16\n"
+    "  gradrace run scenarios/quickstart.json --timing-only --set 'stop={\"updates\": 100000}'\n",
+    run};
 
 }  // namespace gradrace

@@ -18,6 +18,8 @@
 
 namespace gradrace {
 
+namespace po = boost::program_options;
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -238,7 +240,7 @@ class SettingRunner {
     run.report = false;
     const bool held =
         !options_.force && holds_results(run.out, read_scenario(options_.file, run.changes));
-    if (!held && run_command(run) != 0) throw Interrupted();
+    if (!held && run_scenarios(run) != 0) throw Interrupted();
     return read_runs(share, run.out);
   }
 
@@ -348,7 +350,7 @@ Search search_for(const Scenario& scenario, const SearchOptions& options,
 
 }  // namespace
 
-int search_command(const SearchOptions& options) {
+int search_switch_point(const SearchOptions& options) {
   const Scenario scenario = read_scenario(options.file, options.changes);
   check_runs(scenario, options.accuracies.empty());
   if (!options.as_tabled) check_settings(scenario, options.rule.settings);
@@ -374,5 +376,80 @@ int search_command(const SearchOptions& options) {
   }
   return 0;
 }
+
+static SearchRule search_rule_of(const Values& values) {
+  SearchRule rule;
+  if (values.count("beta") != 0) rule.beta = fraction_of("search", values, "beta");
+  rule.settings = count_of("search", values, "settings", rule.settings);
+  rule.runs = count_of("search", values, "runs", rule.runs);
+  rule.first_runs = count_of("search", values, "first-runs", rule.first_runs);
+  if (values.count("target") == 0) return rule;
+  if (values.count("first-runs") != 0) {
+    throw UsageError("search: --first-runs find the target, and --target gives it; take one");
+  }
+  rule.first_runs = 0;
+  return rule;
+}
+
+static int search(const Words& words) {
+  Syntax syntax{.positional = "file"};
+  syntax.options.add_options()                                                               //
+      ("beta", po::value<double>()->value_name("X"),                                         //
+       "accuracy that a setting may lack of the target (default 0.01)")                      //
+      ("runs", po::value<int>()->value_name("R"), "runs of each setting (default 5)")        //
+      ("first-runs", po::value<int>()->value_name("N"),                                      //
+       "runs of the first protocol alone, whose mean accuracy is the target (default 5)")    //
+      ("target", po::value<double>()->value_name("A"),                                       //
+       "the target is known, of a job that recurs: no such runs")                            //
+      ("settings", po::value<int>()->value_name("M"), "settings tried (default 5)")          //
+      ("accuracies", po::value<std::string>()->value_name("FILE"),                           //
+       "CSV file of runs made elsewhere, columns share and accuracy: nothing is trained")    //
+      ("out", po::value<std::string>()->value_name("DIR"),                                   //
+       "output folder (default out/search-<name>)")                                          //
+      ("jobs", po::value<int>()->value_name("N"), "threads (default: cores; CUDA runs/64)")  //
+      ("force", "run all again, results that are there too")                                 //
+      ("quiet", "no progress, no table");
+  add_change_options(syntax);
+  const auto values = parse(search_command, words, syntax);
+  if (!values) return 0;
+  SearchOptions options;
+  const auto files = paths_of("search", *values, "file");
+  if (files.size() != 1) throw UsageError("search: takes one scenario file");
+  options.file = files.front();
+  options.changes = changes_of("search", *values);
+  options.rule = search_rule_of(*values);
+  if (values->count("target") != 0) options.target = fraction_of("search", *values, "target");
+  options.accuracies = path_of("search", *values, "accuracies");
+  options.out = path_of("search", *values, "out");
+  options.jobs = jobs_of("search", *values);
+  options.force = values->count("force") != 0;
+  options.quiet = values->count("quiet") != 0;
+  return search_switch_point(options);
+}
+
+extern const Command search_command{
+    "search", "finds how early a job may switch from its first protocol to its second",
+    "  gradrace search SCENARIO [options]\n\n"
+    "The scenario's protocol has two phases (gradrace list switch), the first of which ends by\n"
+    "work; its model has a test error, and stop counts gradients or epochs.  The search halves\n"
+    "the share of the work under the first protocol: 50 %, then 25 % if the mean accuracy of R\n"
+    "runs (1 - final test error) is within beta of the target, else 75 %, and so on, M times; a\n"
+    "run that diverged fails its setting (Sync-Switch's timing policy, Li et al., ICDCS 2021).\n\n"
+    "Prints the path, the switch point, what the search costs in trainings with the first\n"
+    "protocol alone, after how many recurrences of the job it has paid, how surely such a search\n"
+    "ends there, and all that for fewer runs.  Writes search.csv, costs.csv, search.json and a\n"
+    "folder of results for each setting, whose replicas are the same R.  After an interruption\n"
+    "the same call goes on: settings that are whole are kept, if scenario, runs and program are\n"
+    "the same.\n\n"
+    "With --accuracies the runs were made elsewhere: a row a run, of share 1 for the first\n"
+    "protocol alone, without an accuracy where it diverged.  The scenario gives times alone, and\n"
+    "the search ends where the table does.\n\n"
+    "Examples:\n"
+    "  gradrace search job.json                            how early may it switch?\n"
+    "  gradrace search job.json --runs 3 --first-runs 3    a cheaper search, less sure\n"
+    "  gradrace search job.json --target 0.919             a job that recurs: accuracy is known\n"
+    "  gradrace search job.json --beta 0.002 --settings 4 --out out/strict\n"
+    "  gradrace search job.json --accuracies runs.csv      of runs that were made elsewhere\n",
+    search};
 
 }  // namespace gradrace

@@ -66,7 +66,9 @@ std::uint64_t schedule_hash(const ProtocolEntry& entry) {
 
 }  // namespace
 
-int signature_command() {
+static int signature(const Words& words) {
+  Syntax syntax;
+  if (!parse(signature_command, words, syntax)) return 0;
   Hash all;
   for (const auto* entry : protocol_catalog().entries) {
     const std::uint64_t hash = schedule_hash(*entry);
@@ -76,5 +78,10 @@ int signature_command() {
   print("signature", all.value());
   return 0;
 }
+
+extern const Command signature_command{
+    "signature",
+    "hashes of fixed schedules, integers only: equal on every machine that behaves the same",
+    "  gradrace signature\n", signature};
 
 }  // namespace gradrace

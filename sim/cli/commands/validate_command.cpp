@@ -7,10 +7,14 @@
 
 namespace gradrace {
 
-int validate_command(const std::vector<std::filesystem::path>& files,
-                     const ScenarioChanges& changes) {
+static int validate(const Words& words) {
+  Syntax syntax{.positional = "file"};
+  add_scenario_options(syntax);
+  const auto values = parse(validate_command, words, syntax);
+  if (!values) return 0;
+  const auto changes = changes_of("validate", *values);
   std::vector<Problem> problems;
-  for (const auto& file : files) {
+  for (const auto& file : paths_of("validate", *values, "file")) {
     try {
       const Scenario scenario = read_scenario(file, changes);
       std::cout << printable(file.string())
@@ -23,5 +27,11 @@ int validate_command(const std::vector<std::filesystem::path>& files,
   if (!problems.empty()) throw ScenarioError(problems);
   return 0;
 }
+
+extern const Command validate_command{"validate", "checks scenario files, runs nothing",
+                                      "  gradrace validate FILE... [options]\n\n"
+                                      "Example:\n"
+                                      "  gradrace validate scenarios/*.json\n",
+                                      validate};
 
 }  // namespace gradrace

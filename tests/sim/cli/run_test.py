@@ -5,7 +5,7 @@ import math
 import re
 import unittest
 
-from program import SIX, SMALL, ProgramTest, changed, rows
+from program import ROOT, SIX, SMALL, ProgramTest, changed, rows
 
 COLUMNS = {
     "runs.csv": "point,replica,seed,protocol,learners,k,status,updates,gradients_applied,"
@@ -104,6 +104,32 @@ class Output(ProgramTest):
         told, _ = self.call("run", self.write(scenario), "--out", "out")
         for label in ("sync softmax ", "sync mlp widths=[4] ", "sync mlp widths=[8] "):
             self.assertIn(f"\n  {label} ", told)
+
+    def test_list_columns_tells_every_column_of_every_file(self):
+        told = {}
+        for line in self.call("list", "columns")[0].splitlines():
+            if re.match(r"\S+.*: a row is ", line):
+                columns = told.setdefault(line.split(":")[0], [])
+            elif re.match(r"  \S", line):
+                name, unit, meaning = re.split(r" {2,}", line.strip())
+                self.assertTrue(unit and meaning, line)
+                columns.append(name)
+        quadratic = changed(SMALL, model={"kind": "quadratic"}, sweep={"cluster.learners": [4, 5]},
+                            protocol=SIX[0], targets={"loss": 0.1})
+        times = ROOT / "scenarios/times.csv"
+        self.call("fit", times, "--out", "fit")
+        phases = [{"protocol": {"kind": "sync"}, "end": {"work": 0.5}}, {"protocol": {"kind": "async"}}]
+        job = changed(SMALL, sweep=None, record=None, stop={"gradients": 200}, protocol={"kind": "switch", "phases": phases})
+        self.call("search", self.write(job), "--out", "search", "--runs", "2", "--first-runs", "2", "--settings", "1", "--quiet")
+        folders = [self.run_small(scenario=quadratic), self.folder / "fit", self.folder / "search"]
+        found = {path.name: path.read_text().splitlines()[0].split(",")
+                 for folder in folders for path in folder.glob("*.csv")}
+        found["gradrace theory"] = self.call("theory", self.write(quadratic))[0].splitlines()[0].split(",")
+        named = {"cluster.learners": "<swept path>", "time_to_loss_0.1": "time_to_loss_<x>"}
+        for name, columns in found.items():
+            expected = [column for column in told[name] if column != "time_to_error_<x>"]
+            self.assertEqual([named.get(column, column) for column in columns], expected, name)
+        self.assertEqual(sorted(found), sorted(told))
 
     def test_counts_of_the_files_agree(self):
         out = self.run_small()

@@ -118,6 +118,16 @@ class Usage(ProgramTest):
         self.assertLessEqual(max(map(len, self.call("list")[0].splitlines())), 100)
         self.assertIn('{"kind": "k-async", "k": 4}', page)
 
+    def test_every_catalog_is_in_the_list_its_help_its_error_and_the_schema(self):
+        shown = re.findall(r'(?m)^(\S+) \(key "', self.call("list")[0])
+        self.assertGreater(len(shown), 7)
+        self.assertEqual(list(json.loads(self.call("schema")[0])["definitions"]), shown)
+        names = ", ".join([*shown, "scenario", "columns"])
+        self.assertIn(f"allowed: {names}, or one of their names", self.call("list", "colours", status=2)[1])
+        self.assertIn(names, " ".join(self.call("list", "--help")[0].split()))
+        for name in shown:
+            self.assertIn(f"{name} (key ", self.call("list", name)[0])
+
     def test_list_shows_the_keys_that_are_of_no_kind(self):
         told, _ = self.call("list", "scenario")
         for key in ("cluster", "optimiser", "record", "stop", "targets"):

@@ -1,0 +1,49 @@
+#include "sim/cli/commands/catalogs.h"
+
+#include <limits>
+#include <type_traits>
+
+#include "distributions/catalog.h"
+#include "models/model.h"
+#include "protocols/catalog.h"
+#include "protocols/straggler_policy.h"
+#include "protocols/switch_policy.h"
+#include "sim/cli/scenario/scenario.h"
+
+namespace gradrace {
+
+namespace {
+
+template <class Product, class... Args>
+CatalogPages pages_of(const Catalog<Product, Args...>& catalog,
+                      std::type_identity_t<Args>... args) {
+  CatalogPages pages{catalog.name, catalog.discriminator, {}};
+  for (const auto* entry : catalog.entries) {
+    Reference reference;
+    entry->read(reference, args...);
+    pages.kinds.push_back({&entry->page, reference.fields()});
+  }
+  return pages;
+}
+
+}  // namespace
+
+std::vector<CatalogPages> catalog_pages() {
+  DataShelf shelf({}, {});
+  const WorkBudget budget{};
+  const Setting setting{std::numeric_limits<std::uint32_t>::max(), nullptr, budget};
+  return {pages_of(protocol_catalog(), setting), pages_of(distribution_catalog()),
+          pages_of(persistence_catalog()),       pages_of(model_catalog(), shelf),
+          pages_of(dataset_catalog(), shelf),    pages_of(switch_policy_catalog()),
+          pages_of(straggler_policy_catalog()),  pages_of(learning_rate_catalog(), budget)};
+}
+
+std::vector<FieldPage> scenario_fields() {
+  DataShelf shelf({}, {});
+  Reference reference;
+  Point point;
+  visit_scenario(reference, point, shelf);
+  return reference.fields();
+}
+
+}  // namespace gradrace
