@@ -7,18 +7,6 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SECTIONS = {
-    "cluster",
-    "model",
-    "protocol",
-    "learning_rate",
-    "optimiser",
-    "stop",
-    "record",
-    "seed",
-    "device",
-}
-
 
 class ResultsError(Exception):
     """The folder holds nothing to draw, or something that cannot be read."""
@@ -78,113 +66,20 @@ def read_records(path):
     return [dict(zip(header, row)) for row in rows]
 
 
-def swept_columns(header):
-    """Positions of the swept paths."""
-    first = header.index("theory_basis") + 1
-    return [
-        i
-        for i in range(first, len(header))
-        if not header[i].startswith("time_to_") and ("." in header[i] or header[i] in SECTIONS)
-    ]
-
-
-def parsed(text):
-    """A swept value: an object or a list where the field is compact JSON, else its text."""
-    return json.loads(text) if text[:1] in ("{", "[") else text
-
-
-def short_label(protocol, k, swept):
-    """Protocol and what was swept by a plain value; K where the protocol is named by it."""
-    parts = [protocol]
-    if protocol.startswith("k-") and k and "protocol.k" not in swept:
-        parts.append(f"k = {k}")
-    parts += [
-        f"{path.split('.', 1)[-1]} = {value}"
-        for path, value in swept.items()
-        if isinstance(value, str)
-    ]
-    return ", ".join(parts)
-
-
-def leaves(path, value):
-    """The scalars of a swept object as `name = value`, kinds by their value alone; objects of a list
-    one after another."""
-    if isinstance(value, dict):
-        told = [leaf for key, below in value.items() for leaf in leaves(key, below)]
-        return ["until " + told[0]] + told[1:] if path == "end" and told else told
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        return [" then ".join(", ".join(leaves(path, item)) for item in value)]
-    text = value if isinstance(value, str) else json.dumps(value)
-    name = path.split(".")[-1]
-    return [text] if name in ("kind", "distribution") else [f"{name} = {text}"]
-
-
-def long_label(protocol, swept):
-    """Protocol and every scalar that was swept."""
-    told = [leaf for path, value in swept.items() for leaf in leaves(path, value)]
-    return ", ".join([protocol] + [leaf for leaf in told if leaf != protocol])
-
-
-def without_shared(swept, values):
-    """Swept objects without what all values of their path have as well, kinds apart."""
-    told = {}
-    for path, value in swept.items():
-        others = [json.loads(other) for other in values[path]]
-        if all(isinstance(other, dict) for other in others):
-            value = {
-                key: part
-                for key, part in value.items()
-                if key in ("kind", "distribution")
-                or any(key not in other or other[key] != part for other in others)
-            }
-        told[path] = value
-    return told
-
-
-def labels(facts):
-    """A label of its own for each point; facts: point -> (protocol, k, {swept path: value})."""
-    values = defaultdict(set)
-    for _, _, swept in facts.values():
-        for path, value in swept.items():
-            values[path].add(json.dumps(value))
-    told = {
-        point: (
-            protocol,
-            k,
-            without_shared(
-                {path: value for path, value in swept.items() if len(values[path]) > 1}, values
-            ),
-        )
-        for point, (protocol, k, swept) in facts.items()
-    }
-    short = {point: short_label(*fact) for point, fact in told.items()}
-    used = Counter(short.values())
-    full = {
-        p: text if used[text] == 1 else long_label(told[p][0], told[p][2])
-        for p, text in short.items()
-    }
-    used = Counter(full.values())
-    return {p: text if used[text] == 1 else f"{text} (point {p})" for p, text in full.items()}
-
-
 def read_points(path):
     """The points of runs.csv with their runs, without evaluations."""
     header, rows = read_table(path)
-    needed = {"point", "replica", "protocol", "k", "status", "theory_basis"}
-    if missing := needed - set(header):
-        raise ResultsError(f"{path}: no column {', '.join(sorted(missing))}")
+    if "label" not in header:
+        raise ResultsError(
+            f"{path}: no column label: an older gradrace wrote it; run the scenario again"
+        )
     if not rows:
         raise ResultsError(f"{path}: no runs in it")
-    at = {name: header.index(name) for name in needed}
-    swept = swept_columns(header)
-    facts, runs = {}, defaultdict(dict)
-    for row in rows:
-        point = int(row[at["point"]])
-        values = {header[i]: parsed(row[i]) for i in swept}
-        facts.setdefault(point, (row[at["protocol"]], row[at["k"]], values))
-        runs[point][int(row[at["replica"]])] = Run(row[at["status"]])
-    names = labels(facts)
-    return {point: Point(names[point], runs[point]) for point in sorted(facts)}
+    points = {}
+    for row in (dict(zip(header, row)) for row in rows):
+        point = points.setdefault(int(row["point"]), Point(row["label"]))
+        point.runs[int(row["replica"])] = Run(row["status"])
+    return dict(sorted(points.items()))
 
 
 def add_curves(points, path):

@@ -23,15 +23,16 @@ def write_table(path, header, rows):
 
 
 def write_runs(folder, rows, swept=()):
-    """runs.csv; a row's swept values stand in row["swept"], in the order of the swept paths."""
+    """runs.csv; a row's swept values stand in row["swept"], in the order of the swept paths. Its
+    label is the protocol's name where it says no other."""
     extra = ["gradients_computed", "final_hash", "time_to_loss_0.1"]
     with open(folder / "runs.csv", "w", newline="", encoding="utf-8") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow([*RUNS, *extra, *swept])
+        table.writerow([*RUNS, *extra, *swept, "label"])
         for row in rows:
-            table.writerow(
-                [*(row.get(name, "") for name in RUNS), 1, "ab12", 2.5, *row.get("swept", ())]
-            )
+            told = [row.get(name, "") for name in RUNS]
+            label = row.get("label", row["protocol"])
+            table.writerow([*told, 1, "ab12", 2.5, *row.get("swept", ()), label])
 
 
 def write_manifest(folder, title):
@@ -97,7 +98,8 @@ def race(folder, ks, replicas=5, seed=1):
                 "k": k,
                 "status": status,
             }
-            runs.append(row | {"seed": 1, "theory_basis": "exact", "swept": [k]})
+            row |= {"seed": 1, "theory_basis": "exact", "swept": [k], "label": f"k-async k={k}"}
+            runs.append(row)
     write_runs(folder, runs, ["protocol.k"])
     write_table(folder / "curve.csv", CURVE, curve)
     return runs, curve

@@ -75,6 +75,8 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
   });
   columns.emplace_back("final_hash", "", "of the parameters", hash_of);
   columns.emplace_back("gradients_lost", "minibatches", "of learners that failed", &Run::lost);
+  columns.emplace_back("label", "", "name of the point among the others",
+                       [](auto& run) { return run.at.label; });
   return {"runs.csv", "one run, a replica of a point", std::move(columns)};
 }
 

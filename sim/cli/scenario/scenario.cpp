@@ -2,6 +2,7 @@
 
 #include <array>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -249,26 +250,36 @@ Json shared_part(const std::vector<Point>& points, std::size_t path) {
   return shared;
 }
 
-/// " staleness eta=0.1" of a swept object, " learners=16" of a plain value.
+bool chooses(std::string_view key) { return key == "kind" || key == "distribution"; }
+
+/// " staleness eta=0.1" of a swept object, " learners=16" of a plain value, " pareto" of a kind.
 std::string swept_label(const std::string& path, const std::string& value, const Json& shared) {
-  if (!is_object(value)) return " " + path.substr(path.find('.') + 1) + "=" + value;
+  if (!is_object(value)) {
+    const bool is_kind = chooses(path.substr(path.rfind('.') + 1));
+    return " " + (is_kind ? "" : path.substr(path.find('.') + 1) + "=") + value;
+  }
   std::string label;
   const Json object = Json::parse(value);
   for (const auto& [key, part] : object.items()) {
-    const bool chooses = key == "kind" || key == "distribution";
-    if (!chooses && shared.contains(key)) continue;
-    label += " " + (chooses ? part.get<std::string>() : key + "=" + part.dump());
+    if (!chooses(key) && shared.contains(key)) continue;
+    label += " " + (chooses(key) ? part.get<std::string>() : key + "=" + part.dump());
   }
   return label;
 }
 
-/// The protocol and what else is swept.
+/// The protocol and what else is swept; the number where that is the same at several points.
 void name_points(Scenario& scenario) {
   for (std::size_t i = 0; i < scenario.swept_paths.size(); ++i) {
     const std::string& path = scenario.swept_paths[i];
     if (path.substr(0, path.find('.')) == "protocol") continue;
     const Json shared = shared_part(scenario.points, i);
     for (auto& point : scenario.points) point.label += swept_label(path, point.swept[i], shared);
+  }
+  std::map<std::string, int> uses;
+  for (const auto& point : scenario.points) ++uses[point.label];
+  for (std::size_t i = 0; i < scenario.points.size(); ++i) {
+    std::string& label = scenario.points[i].label;
+    if (uses[label] > 1) label += " (point " + std::to_string(i) + ")";
   }
 }
 

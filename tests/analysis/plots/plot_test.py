@@ -20,7 +20,7 @@ from plots import plot
 from plots import style
 from plots.bands import band, linear, step
 from plots.curves import draw_curves, legend_label
-from plots.results import ResultsError, labels, read_results
+from plots.results import ResultsError, read_results
 from plots.staleness import draw_staleness, mean, shares
 from plots.timeline import FATES, draw_timeline
 
@@ -83,7 +83,7 @@ class Curves(Folder):
     def test_plotted_mean_is_the_mean_over_replicas(self):
         _, curve = fabricate.race(self.folder, KS)
         figure = draw_curves(read_results(self.folder), "time", "test_error")
-        line = solid_line(figure, "k-async, k = 1")
+        line = solid_line(figure, "k-async k=1")
         x, y = line.get_data()
         np.testing.assert_array_equal(x, np.arange(0, 41, 2))
         for time in (0.0, 10.0, 40.0):
@@ -105,7 +105,7 @@ class Curves(Folder):
     def test_solid_line_stops_where_the_first_replica_ends_and_a_faint_one_goes_on(self):
         _, curve = fabricate.race(self.folder, KS)
         figure = draw_curves(read_results(self.folder), "time", "test_error")
-        line = solid_line(figure, "k-async, k = 4")
+        line = solid_line(figure, "k-async k=4")
         faint = figure.axes[0].lines[figure.axes[0].lines.index(line) + 1]
         self.assertEqual(line.get_xdata()[-1], 20)
         self.assertEqual((faint.get_xdata()[0], faint.get_xdata()[-1]), (20, 40))
@@ -141,7 +141,7 @@ class Curves(Folder):
         _, curve = fabricate.race(self.folder, KS)
         results = read_results(self.folder)
         figure = draw_curves(results, "time", "test_error")
-        label = "k-async, k = 2\n(1 of 5 diverged)"
+        label = "k-async k=2\n(1 of 5 diverged)"
         self.assertEqual(legend_label(results.points[1]), label)
         x, y = solid_line(figure, label).get_data()
         kept = [
@@ -211,70 +211,21 @@ class Curves(Folder):
         self.assertEqual(len({tuple(style.line_style(i).values()) for i in range(12)}), 12)
 
 
-class Labels(unittest.TestCase):
-    def test_constant_swept_values_are_not_told(self):
-        facts = {
-            p: ("k-async", k, {"protocol.k": k, "cluster.learners": "8"})
-            for p, k in enumerate("14")
-        }
-        self.assertEqual(labels(facts), {0: "k-async, k = 1", 1: "k-async, k = 4"})
-
-    def test_swept_objects_give_protocol_and_k(self):
-        facts = {
-            0: ("sync", "8", {"protocol": {"kind": "sync"}}),
-            1: ("k-sync", "4", {"protocol": {"kind": "k-sync", "k": 4}}),
-        }
-        self.assertEqual(labels(facts), {0: "sync", 1: "k-sync, k = 4"})
-
-    def test_what_all_swept_objects_share_is_left_out(self):
-        data = {"dataset": {"kind": "synthetic"}, "minibatch": 8}
-        facts = {
-            0: ("sync", "", {"model": {"kind": "softmax", **data}}),
-            1: ("sync", "", {"model": {"kind": "mlp", **data, "widths": [4]}}),
-            2: ("sync", "", {"model": {"kind": "mlp", **data, "widths": [8]}}),
-        }
-        told = {0: "sync, softmax", 1: "sync, mlp, widths = [4]", 2: "sync, mlp, widths = [8]"}
-        self.assertEqual(labels(facts), told)
-
-    def test_objects_are_spelt_out_where_labels_would_be_equal(self):
-        facts = {
-            p: ("ssp", "1", {"protocol": {"kind": "ssp", "bound": b}}) for p, b in enumerate((0, 3))
-        }
-        self.assertEqual(labels(facts), {0: "ssp, bound = 0", 1: "ssp, bound = 3"})
-
-    def test_equal_points_are_told_apart_by_number(self):
-        facts = {p: ("sync", "8", {}) for p in range(2)}
-        self.assertEqual(labels(facts), {0: "sync (point 0)", 1: "sync (point 1)"})
-
-    def test_phases_are_spelt_out_one_after_another(self):
-        def switch(first, second):
-            phases = [{"protocol": {"kind": first}, "end": {"time": 2}}, {"protocol": {"kind": second}}]
-            return ("switch", "", {"protocol": {"kind": "switch", "phases": phases}})
-
-        facts = {0: switch("sync", "async"), 1: switch("async", "sync")}
-        self.assertEqual(
-            labels(facts),
-            {0: "switch, sync, until time = 2 then async", 1: "switch, async, until time = 2 then sync"},
-        )
-
-
 class Reading(Folder):
-    def test_a_swept_protocol_does_not_hide_the_protocol_column(self):
-        swept = ['{"kind":"k-sync","k":3}', '{"kind":"sync"}']
-        rows = [
-            {
-                "point": p,
-                "replica": 0,
-                "protocol": name,
-                "k": 3 + p,
-                "status": "updates",
-                "swept": [swept[p]],
-            }
-            for p, name in enumerate(("k-sync", "sync"))
-        ]
-        fabricate.write_runs(self.folder, rows, ["protocol"])
+    def test_labels_are_those_of_the_file(self):
+        row = {"replica": 0, "protocol": "k-sync", "status": "finished"}
+        rows = [row | {"point": p, "label": f"k-sync k={p}, named"} for p in (0, 1)]
+        fabricate.write_runs(self.folder, rows)
         told = [point.label for point in read_results(self.folder).points.values()]
-        self.assertEqual(told, ["k-sync, k = 3", "sync"])
+        self.assertEqual(told, ["k-sync k=0, named", "k-sync k=1, named"])
+
+    def test_a_folder_of_an_older_program_is_refused_with_what_to_do(self):
+        fabricate.race(self.folder, [1])
+        runs = self.folder / "runs.csv"
+        lines = runs.read_text().splitlines()
+        runs.write_text("\n".join(line.rpartition(",")[0] for line in lines) + "\n")
+        with self.assertRaisesRegex(ResultsError, "no column label.*run the scenario again"):
+            read_results(self.folder)
 
     def test_a_folder_without_runs_is_refused(self):
         with self.assertRaisesRegex(ResultsError, "no runs.csv there"):
@@ -312,7 +263,7 @@ class Staleness(Folder):
         fabricate.race(self.folder, [4])
         fabricate.staleness(self.folder, {(0, 0): {0: 998, 5000: 2}})
         axes = draw_staleness(read_results(self.folder)).axes[0]
-        self.assertEqual(axes.get_title(), "k-async, k = 4\nmean 10, 0.2 % beyond 0")
+        self.assertEqual(axes.get_title(), "k-async k=4\nmean 10, 0.2 % beyond 0")
 
 
 class Timeline(Folder):
@@ -358,7 +309,7 @@ class Timeline(Folder):
         events += [fabricate.gradient(0, 0, i, i, i + 1, "used") for i in range(20)]
         axes = self.draw(events).axes[0]
         self.assertAlmostEqual(axes.get_xlim()[1], 5.15)
-        self.assertEqual(axes.get_title(loc="left"), "k-sync, k = 2: 5 updates shown")
+        self.assertEqual(axes.get_title(loc="left"), "k-sync: 5 updates shown")
 
     def test_time_past_the_end_of_a_trace_is_shaded(self):
         events = [fabricate.version(0, i, i, i + 1) for i in range(4)]

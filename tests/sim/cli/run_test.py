@@ -105,6 +105,16 @@ class Output(ProgramTest):
         for label in ("sync softmax ", "sync mlp widths=[4] ", "sync mlp widths=[8] "):
             self.assertIn(f"\n  {label} ", told)
 
+    def test_labels_stand_in_runs_csv_each_of_one_point(self):
+        rates = {"learning_rate.kind": ["constant", "staleness"], "learning_rate.eta": [0.1, 0.1]}
+        scenario = changed(SMALL, sweep={"protocol": SIX[:2], **rates}, stop={"updates": 5})
+        out = self.run_small(scenario=scenario)
+        header = (out / "runs.csv").read_text().splitlines()[0]
+        self.assertTrue(header.endswith(",label"), header)
+        labels = [row["label"] for row in rows(out / "runs.csv")[::2]]
+        named = [f"{p} {r} eta=0.1" for p in ("sync", "k-sync k=3") for r in ("constant", "staleness")]
+        self.assertEqual(labels, [f"{named[i // 2]} (point {i})" for i in range(8)])
+
     def test_list_columns_tells_every_column_of_every_file(self):
         told = {}
         for line in self.call("list", "columns")[0].splitlines():
