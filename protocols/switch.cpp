@@ -13,17 +13,18 @@ constexpr Page page{
     .name = "switch",
     .definition =
         "One protocol after another: a list of phases, each with a protocol and, where it is to "
-        "differ from the scenario's, a learning rate, a momentum and a minibatch. A phase ends "
+        "differ from the scenario's, a learning rate, a momentum and a minibatch.\n\nA phase ends "
         "with the first update at which one of its ends is met: `work` (a fraction of "
         "stop.gradients or stop.epochs), `time`, `updates`, all counted from the start of the "
         "run, or `loss`, or what a policy finds in the losses, looked at every `interval` of "
-        "time, which costs none. Minibatches in flight at a switch are cancelled, or dropped as "
+        "time, which costs none.\n\nMinibatches in flight at a switch are cancelled, or dropped as "
         "they arrive (their learners then begin anew), or used as the new protocol uses what "
         "arrives: as `in_flight` of the phase that begins says. Velocities are kept, if "
-        "`velocity` does not reset them. A phase's updates can keep the server busy besides, for "
+        "`velocity` does not reset them.\n\nA phase's updates can keep the server busy besides, "
+        "for "
         "a serial part of synchronisation (`per_update`, `per_gradient`) and for checkpoints, and "
         "so can every change of the protocol (`per_switch`): the next models leave when it is "
-        "done. `stragglers` says what a phase does about learners that are slow for a while.",
+        "done.\n\n`stragglers` says what a phase does about learners that are slow for a while.",
     .source = "Li, Mangoubi, Xu, Guo, ICDCS 2021 (Sync-Switch)",
     .example = R"({"kind": "switch", "phases": [
   {"protocol": {"kind": "sync"}, "end": {"updates": 20}},

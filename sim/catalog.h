@@ -13,7 +13,7 @@ namespace gradrace {
 /// file.
 struct Page {
   std::string_view name;        // as a scenario names it
-  std::string_view definition;  // one or a few sentences, in the letters of the parameters
+  std::string_view definition;  // paragraphs parted by empty lines; an indented line: an equation
   std::string_view source;      // paper and equation, or the textbook name
   std::string_view example;     // JSON of one, valid as it stands
 };

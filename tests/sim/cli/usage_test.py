@@ -128,6 +128,14 @@ class Usage(ProgramTest):
         for name in shown:
             self.assertIn(f"{name} (key ", self.call("list", name)[0])
 
+    def test_a_page_has_paragraphs_and_equations_on_lines_of_their_own(self):
+        page, _ = self.call("list", "adasync")
+        self.assertIn("solution of\n\n      K^2 T'(K) = r k0^2 T'(k0),   r = F(start) / F(now),\n\n  rounded", page)
+        self.assertLessEqual(max(map(len, page.splitlines())), 100)
+        schema = json.loads(self.call("schema")[0])["definitions"]["protocols"]["oneOf"]
+        told = [kind["description"] for kind in schema if kind["properties"]["kind"]["const"] == "adasync"]
+        self.assertIn("solution of K^2 T'(K) = r k0^2 T'(k0), r = F(start) / F(now), rounded", told[0])
+
     def test_list_shows_the_keys_that_are_of_no_kind(self):
         told, _ = self.call("list", "scenario")
         for key in ("cluster", "optimiser", "record", "stop", "targets"):
