@@ -19,7 +19,7 @@
 
 namespace gradrace {
 
-/// Rows used by an evaluation: the first so many of a fixed shuffle; all if unset.
+/// Rows used by an evaluation: the first n of a fixed shuffle; all if unset.
 struct EvaluatedRows {
   std::optional<std::uint64_t> train = {}, test = {};
 };
