@@ -1,28 +1,44 @@
-"""What people would otherwise write for the work of bench/peers/*.json: loops in PyTorch and JAX.
+"""gradrace on bench/peers/*.json beside the loops that people would otherwise write in PyTorch and JAX.
 
 Async SGD of P = 8 learners with exponential runtimes, minibatch 32, on MNIST; all gradients in
 float32.  With such runtimes each arrival is of any learner with the same probability, so the loops
-draw it and need no clock.  One line of CSV a loop:
+draw it and need no clock.  One line of CSV for each peer and model.
 
-    peer, model, device, replicas, updates, seconds, gradients a second, mean training loss
-
-seconds: the median of --repeat calls after one that is not counted (compilation, first launches).
-The loss, over the first 10,000 rows and 16 replicas at the most, shows that the work was done:
-gradrace's run of the same scenario has the same but for chance.
+A rate is a slope: replicas x (longer - shorter) / (seconds of longer - seconds of shorter), where
+longer and shorter are numbers of updates and seconds are medians of --repeat calls after one that is
+not counted.  Start-up, reading, compilation and evaluation are in both and cancel.  Weights are drawn
+and on the device before the clock starts.  The training loss of the longer run, over at most 1,000
+rows and 16 replicas of the loops, shows that the work was done: the peers differ by chance.
 """
 
 import argparse
 import csv
 import gzip
+import math
 import pathlib
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 
 import numpy
 
-LEARNERS, MINIBATCH, ETA = 8, 32, 0.05
-WIDTHS = {"softmax": [784, 10], "mlp": [784, 128, 10]}
+LEARNERS, MINIBATCH, ETA, EVALUATED = 8, 32, 0.05, 1000
+# Weights of the layers: [outputs, inputs] or, of a convolution, [outputs, inputs, height, width].
+SHAPES = {
+    "softmax": [(10, 784)],
+    "mlp": [(128, 784), (10, 128)],
+    "cnn": [(6, 1, 5, 5), (16, 6, 5, 5), (120, 256), (84, 120), (10, 84)],
+}
+# Updates of the shorter and the longer call, chosen for some seconds between them on an H200.
+LENGTHS = {
+    "gradrace": {"softmax": (20_000, 120_000), "mlp": (2_000, 10_000), "cnn": (200, 1_200)},
+    "vmap": {"softmax": (1_000, 6_000), "mlp": (500, 2_500), "cnn": (100, 600)},
+    "graphs": {"softmax": (1_000, 6_000), "mlp": (500, 2_500), "cnn": (100, 600)},
+    "eager": {"softmax": (500, 2_500), "mlp": (500, 2_500), "cnn": (500, 2_500)},
+}
+REPLICAS = {"softmax": 1024, "mlp": 1024, "cnn": 128}
 
 
 def idx(path):
@@ -40,63 +56,98 @@ def mnist(folder):
     return x, idx(folder / "train-labels-idx1-ubyte")
 
 
-def start(widths, seed):
-    """W as N(0, 2 / inputs) and b = 0; all 0 without hidden layers."""
-    random = numpy.random.default_rng(seed)
-    sd = lambda inputs: (2 / inputs) ** 0.5 if len(widths) > 2 else 0
-    return [
-        (random.normal(0, 1, (o, i)).astype("f4") * numpy.float32(sd(i)), numpy.zeros(o, "f4"))
-        for i, o in zip(widths, widths[1:])
-    ]
+def start(shapes, replicas):
+    """Of each layer, for all replicas: W as N(0, 2 / inputs), 0 without hidden layers, and b = 0."""
+    random = numpy.random.default_rng(1)
+    sd = lambda shape: (2 / math.prod(shape[1:])) ** 0.5 if len(shapes) > 1 else 0
+    normal = lambda shape: random.standard_normal((replicas, *shape), "f4") * numpy.float32(sd(shape))
+    return [(normal(shape), numpy.zeros((replicas, shape[0]), "f4")) for shape in shapes]
+
+
+class Gradrace:
+    """The program itself, a process for each call."""
+
+    def __init__(self, options):
+        self.options = options
+        self.out = tempfile.TemporaryDirectory()
+
+    def gradrace(self, model, replicas):
+        folder = pathlib.Path(self.out.name) / model
+
+        def work(updates):
+            command = [self.options.gradrace, "run", pathlib.Path(__file__).with_name(f"{model}.json")]
+            command += ["--device", self.options.device, "--data", self.options.mnist.parent]
+            command += ["--replicas", str(replicas), "--set", f"stop.updates={updates}"]
+            command += ["--set", f"record.every_updates={updates}", "--force", "--out", folder]
+            subprocess.run(command, check=True, stdout=sys.stderr)
+
+        def loss(_):
+            with open(folder / "runs.csv") as file:
+                return statistics.fmean(float(run["final_loss"]) for run in csv.DictReader(file))
+
+        return work, loss
 
 
 class Torch:
-    def __init__(self, data, device):
+    def __init__(self, options):
         import torch
 
-        self.torch, self.device = torch, device
-        self.x = torch.tensor(data[0], device=device)
-        self.y = torch.tensor(data[1], device=device, dtype=torch.int64)
+        self.torch, self.device = torch, options.device
+        x, y = mnist(options.mnist)
+        self.x = torch.tensor(x, device=self.device)
+        self.y = torch.tensor(y, device=self.device, dtype=torch.int64)
 
     def rows(self, numbers):
         return self.x[numbers].float() / 255
 
-    def loss(self, weights, x, y):
-        for i, (w, b) in enumerate(weights):
-            x = x @ w.mT + b
-            x = self.torch.relu(x) if i + 1 < len(weights) else x
-        return self.torch.nn.functional.cross_entropy(x, y)
+    def loss(self, flat, x, y):
+        functional, layers = self.torch.nn.functional, len(flat) // 2
+        for i, (w, b) in enumerate(zip(flat[::2], flat[1::2])):
+            if w.ndim == 4:
+                x = x.reshape(len(x), w.shape[1], *[math.isqrt(x[0].numel() // w.shape[1])] * 2)
+                x = functional.max_pool2d(functional.conv2d(x, w, b), 2)
+            else:
+                x = x.flatten(1) @ w.mT + b
+            x = self.torch.relu(x) if i + 1 < layers else x
+        return functional.cross_entropy(x, y)
 
-    def parameters(self, widths, seed):
-        return [tuple(self.torch.tensor(p, device=self.device) for p in layer) for layer in start(widths, seed)]
+    def parameters(self, model, replicas):
+        layers = start(SHAPES[model], replicas)
+        return [self.torch.tensor(p, device=self.device) for layer in layers for p in layer]
 
-    def eager(self, widths, replicas, updates):
-        """The loop by the book: a replica after the other, a gradient after the other."""
-        return statistics.fmean(self.eager_run(widths, r, updates) for r in range(replicas))
+    def finish(self):
+        if self.device == "cuda":
+            self.torch.cuda.synchronize()
 
-    def eager_run(self, widths, replica, updates):
+    def mean_loss(self, w):
+        of = lambda r: self.loss([p[r] for p in w], self.rows(slice(EVALUATED)), self.y[:EVALUATED])
+        return statistics.fmean(of(r).item() for r in range(min(len(w[0]), 16)))
+
+    def eager(self, model, replicas):
+        """The loop by the book: one replica, a gradient after the other."""
         torch = self.torch
-        order = numpy.random.default_rng(replica).integers(LEARNERS, size=updates)
-        w = self.parameters(widths, replica)
-        versions = [w] * LEARNERS
-        for learner in order:
-            numbers = torch.randint(len(self.y), (MINIBATCH,), device=self.device)
-            at = [tuple(p.detach().requires_grad_() for p in layer) for layer in versions[learner]]
-            flat = [p for layer in at for p in layer]
-            g = iter(torch.autograd.grad(self.loss(at, self.rows(numbers), self.y[numbers]), flat))
-            w = [tuple(p - ETA * next(g) for p in layer) for layer in w]
-            versions[learner] = w
-        return self.loss(w, self.rows(slice(10000)), self.y[:10000]).item()
+        first = [p[0] for p in self.parameters(model, 1)]
 
-    def graphs(self, widths, replicas, updates):
+        def work(updates):
+            w, versions = first, [first] * LEARNERS
+            for learner in numpy.random.default_rng(1).integers(LEARNERS, size=updates):
+                numbers = torch.randint(len(self.y), (MINIBATCH,), device=self.device)
+                at = [p.detach().requires_grad_() for p in versions[learner]]
+                g = torch.autograd.grad(self.loss(at, self.rows(numbers), self.y[numbers]), at)
+                w = versions[learner] = [p - ETA * d for p, d in zip(w, g)]
+            self.finish()
+            return [p[None] for p in w]
+
+        return work, self.mean_loss
+
+    def graphs(self, model, replicas):
         """All replicas in one step, which is captured once and launched for every update."""
         torch = self.torch
         each = torch.arange(replicas, device=self.device)
-        starts = [self.parameters(widths, r) for r in range(replicas)]
-        w = [torch.stack([s[i // 2][i % 2] for s in starts]) for i in range(2 * len(starts[0]))]
+        starts = self.parameters(model, replicas)
+        w = [p.clone() for p in starts]
         versions = [torch.stack([p] * LEARNERS, 1) for p in w]
-        loss = lambda flat, x, y: self.loss(list(zip(flat[::2], flat[1::2])), x, y)
-        gradients = torch.func.vmap(torch.func.grad(loss))
+        gradients = torch.func.vmap(torch.func.grad(self.loss))
 
         def step():
             learner = torch.randint(LEARNERS, (replicas,), device=self.device)
@@ -114,43 +165,58 @@ class Torch:
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph):
                 step()
-            step = graph.replay
-        for _ in range(updates):
-            step()
-        some = range(min(replicas, 16))
-        of = lambda r: loss([p[r] for p in w], self.rows(slice(10000)), self.y[:10000]).item()
-        return statistics.fmean(of(r) for r in some)
+        launch = graph.replay if self.device == "cuda" else step
+
+        def work(updates):
+            for p, v, first in zip(w, versions, starts):
+                p.copy_(first)
+                v.copy_(first[:, None].expand_as(v))
+            for _ in range(updates):
+                launch()
+            self.finish()
+            return w
+
+        return work, self.mean_loss
 
 
 class Jax:
-    def __init__(self, data, device):
+    def __init__(self, options):
         import jax
 
         self.jax = jax
-        self.device = jax.devices("gpu" if device == "cuda" else "cpu")[0]
-        self.x = jax.device_put(data[0], self.device)
-        self.y = jax.device_put(data[1].astype("i4"), self.device)
-        self.compiled = {}
+        self.device = jax.devices("gpu" if options.device == "cuda" else "cpu")[0]
+        x, y = mnist(options.mnist)
+        self.x = jax.device_put(x, self.device)
+        self.y = jax.device_put(y.astype("i4"), self.device)
 
     def loss(self, weights, x, y):
-        numpy = self.jax.numpy
+        jax, numpy = self.jax, self.jax.numpy
         x = x.astype(numpy.float32) / 255
         for i, (w, b) in enumerate(weights):
-            x = numpy.matmul(x, w.T, precision="highest") + b
-            x = self.jax.nn.relu(x) if i + 1 < len(weights) else x
-        return -self.jax.nn.log_softmax(x)[numpy.arange(len(y)), y].mean()
+            if w.ndim == 4:
+                x = x.reshape(len(x), w.shape[1], *[math.isqrt(x[0].size // w.shape[1])] * 2)
+                x = jax.lax.conv(x, w, (1, 1), "VALID", "highest") + b[:, None, None]
+                windows, far = (1, 1, 2, 2), -numpy.inf
+                x = jax.lax.reduce_window(x, far, jax.lax.max, windows, windows, "VALID")
+            else:
+                x = numpy.matmul(x.reshape(len(x), -1), w.T, precision="highest") + b
+            x = jax.nn.relu(x) if i + 1 < len(weights) else x
+        return -jax.nn.log_softmax(x)[numpy.arange(len(y)), y].mean()
 
-    def vmap(self, widths, replicas, updates):
+    def vmap(self, model, replicas):
         """A replica is a lax.scan over its updates; vmap runs all side by side."""
-        jax, numpy = self.jax, self.jax.numpy
-        starts = [start(widths, r) for r in range(replicas)]
-        w = jax.tree.map(lambda *parts: numpy.stack(parts), *starts)
-        if updates not in self.compiled:
-            self.compiled[updates] = jax.jit(jax.vmap(lambda w, key: self.run(w, key, updates)))
-        keys = jax.random.split(jax.random.key(1), replicas)
-        w = self.compiled[updates](jax.device_put(w, self.device), keys)
-        some = jax.tree.map(lambda p: p[:16], w)
-        return jax.vmap(lambda v: self.loss(v, self.x[:10000], self.y[:10000]))(some).mean().item()
+        jax = self.jax
+        w = jax.device_put(start(SHAPES[model], replicas), self.device)
+        keys = jax.device_put(jax.random.split(jax.random.key(1), replicas), self.device)
+        run = jax.jit(jax.vmap(self.run, (0, 0, None)), static_argnums=2)
+        work = lambda updates: jax.block_until_ready(run(w, keys, updates))
+
+        def mean_loss(w):
+            some = jax.tree.map(lambda p: p[:16], w)
+            x, y = self.x[:EVALUATED], self.y[:EVALUATED]
+            return jax.vmap(lambda v: self.loss(v, x, y))(some).mean().item()
+
+        return work, mean_loss
 
     def run(self, w, key, updates):
         jax, numpy = self.jax, self.jax.numpy
@@ -169,41 +235,51 @@ class Jax:
         return jax.lax.scan(update, (w, versions), jax.random.split(key, updates))[0][0]
 
 
-def measure(work, repeat):
-    work()
+def median_seconds(work, updates, repeat):
+    """Of `repeat` calls after one that is not counted, and what the last one made."""
+    work(updates)
     seconds = []
     for _ in range(repeat):
         begin = time.perf_counter()
-        loss = work()  # its last number is fetched, so all of it is done
+        made = work(updates)
         seconds.append(time.perf_counter() - begin)
-    return statistics.median(seconds), loss
+    return statistics.median(seconds), made
 
 
-PEERS = {"eager": Torch, "graphs": Torch, "vmap": Jax}
+def slope(replicas, lengths, seconds):
+    """Gradients a second; NaN where the longer call took no longer."""
+    more = seconds[1] - seconds[0]
+    return replicas * (lengths[1] - lengths[0]) / more if more > 0 else math.nan
+
+
+PEERS = {"gradrace": Gradrace, "vmap": Jax, "graphs": Torch, "eager": Torch}
+COLUMNS = ["peer", "model", "device", "replicas", "updates", "seconds", "gradients_per_second", "loss"]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("mnist", type=pathlib.Path, help="folder of the four IDX files")
+    parser.add_argument("mnist", type=pathlib.Path, help="folder mnist, with the four IDX files")
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
-    parser.add_argument("--models", nargs="+", choices=WIDTHS, default=list(WIDTHS))
+    parser.add_argument("--models", nargs="+", choices=SHAPES, default=list(SHAPES))
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
-    parser.add_argument("--replicas", type=int, default=1024, help="side by side (default 1024)")
-    parser.add_argument("--updates", type=int, default=1000, help="of each replica (default 1000)")
-    parser.add_argument("--eager-updates", type=int, default=2000, help="of its one replica (default 2000)")
+    parser.add_argument("--gradrace", default="build/release/gradrace", help="program (default %(default)s)")
+    parser.add_argument("--replicas", type=int, help="side by side (default 1024; 128 of cnn)")
+    parser.add_argument("--updates", type=int, nargs=2, help="of the shorter and the longer call")
     parser.add_argument("--repeat", type=int, default=3, help="calls measured (default 3)")
     options = parser.parse_args()
-    data = mnist(options.mnist)
     table = csv.writer(sys.stdout)
-    table.writerow(["peer", "model", "device", "replicas", "updates", "seconds", "gradients_per_second", "loss"])
+    table.writerow(COLUMNS)
     for name in options.peers:
-        peer = PEERS[name](data, options.device)
-        replicas, updates = (1, options.eager_updates) if name == "eager" else (options.replicas, options.updates)
+        peer = PEERS[name](options)
         for model in options.models:
-            work = lambda: getattr(peer, name)(WIDTHS[model], replicas, updates)
-            seconds, loss = measure(work, options.repeat)
-            rate = replicas * updates / seconds
-            table.writerow([name, model, options.device, replicas, updates, f"{seconds:.4g}", f"{rate:.4g}", f"{loss:.4g}"])
+            replicas = 1 if name == "eager" else options.replicas or REPLICAS[model]
+            work, loss = getattr(peer, name)(model, replicas)
+            lengths = options.updates or LENGTHS[name][model]
+            seconds, made = zip(*(median_seconds(work, u, options.repeat) for u in lengths))
+            rate = slope(replicas, lengths, seconds)
+            both = lambda pair, form: " ".join(format(x, form) for x in pair)
+            row = [name, model, options.device, replicas, both(lengths, ""), both(seconds, ".4g")]
+            table.writerow([*row, f"{rate:.4g}", f"{loss(made[-1]):.4g}"])
             sys.stdout.flush()
 
 

@@ -533,6 +533,12 @@ TEST_CASE("blocks: a device without the memory for one run says so") {
 #define GRADRACE_NEEDS_CUDA() \
   if (!no_cuda_device().empty()) GRADRACE_SKIP(no_cuda_device())
 
+// The smallest: compute-sanitizer makes it up to a hundred times as long.
+TEST_CASE("cuda: one gradient of each kind") {
+  GRADRACE_NEEDS_CUDA();
+  for (const Subject& subject : subjects()) check_gradient(cuda(), subject, 0.3, 5);
+}
+
 TEST_CASE("cuda: gradients conform") {
   GRADRACE_NEEDS_CUDA();
   check_gradients(cuda());
