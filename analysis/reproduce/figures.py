@@ -79,6 +79,13 @@ class Table:
     note: str = ""
 
 
+def sampled(name, x, samples, **more):
+    """Simulation: the means of Samples, with a band of 95 %."""
+    samples = list(samples)
+    band = [1.96 * one.error for one in samples]
+    return Series(name, SIMULATED, x, [one.mean for one in samples], band, **more)
+
+
 def side_by_side(groups):
     """Bars of several groups around each tick: {group: its distance from the tick}, their width."""
     width = 0.8 / len(groups)

@@ -161,11 +161,6 @@ def update_of(row):
     return law_of(row), row["protocol"], int(row["k"])
 
 
-def band_of(samples):
-    """Half the 95 % band of each Sample."""
-    return [1.96 * one.error for one in samples]
-
-
 def least(samples):
     """The Sample of least mean; one that is no number never is."""
     return min(samples, key=lambda one: math.inf if math.isnan(one.mean) else one.mean)

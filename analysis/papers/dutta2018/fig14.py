@@ -1,8 +1,7 @@
 """Fig 14, its clock: what larger minibatches take."""
 
 from reproduce.claims import Tolerance, near
-from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
-from reproduce.outputs import band_of, means
+from reproduce.figures import PLOTTED, THEORY, Figure, Series, sampled
 from papers.laws import harmonic
 
 
@@ -20,13 +19,7 @@ def fig14(outputs):
     )
     figure.series = [
         Series("sync", THEORY, sizes, [m / 512 + harmonic(4) for m in sizes]),
-        Series(
-            "sync",
-            SIMULATED,
-            sizes,
-            means(times[m] for m in sizes),
-            band_of(times[m] for m in sizes),
-        ),
+        sampled("sync", sizes, (times[m] for m in sizes)),
         Series("sync", PLOTTED, sizes, [2.6, 4.1, 6.15]),
     ]
     claims = [

@@ -12,8 +12,8 @@ from reproduce.claims import (
     paired_difference,
     paired_ratio,
 )
-from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
-from reproduce.outputs import band_of, digitised, law_of, means
+from reproduce.figures import PLOTTED, THEORY, Figure, Series, sampled
+from reproduce.outputs import digitised, law_of
 from papers.laws import LAWS, NAME, speedup
 
 SHOWN = LAWS[:3]
@@ -55,7 +55,7 @@ def fig5(outputs):
         places = [p for name, p in plotted if name == law]
         figure.series += [
             Series(NAME[law], THEORY, learners, [speedup(law, p) for p in learners]),
-            Series(NAME[law], SIMULATED, learners, means(samples), band_of(samples)),
+            sampled(NAME[law], learners, samples),
             Series(NAME[law], PLOTTED, places, [plotted[law, p] for p in places]),
         ]
     return [figure], [*fig5_values(measured, plotted), *fig5_order(measured)]

@@ -3,8 +3,8 @@ starts."""
 
 import numpy as np
 from reproduce.claims import LONG_RUN, Tolerance, all_near, disagrees, holds, sample, scaled
-from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
-from reproduce.outputs import band_of, digitised, means, update_of
+from reproduce.figures import PLOTTED, THEORY, Figure, Series, sampled
+from reproduce.outputs import digitised, update_of
 from papers.laws import MEAN, NAME, order_statistic
 
 SIDES = ("pareto", "shifted-exponential")
@@ -35,7 +35,7 @@ def fig6_figure(name, title, law, times, theory, note=""):
         samples = [times[law, protocol, k] for k in ALL_KS]
         seen = [plotted[law, protocol, k] for k in ALL_KS]
         figure.series += [
-            Series(protocol, SIMULATED, list(ALL_KS), means(samples), band_of(samples)),
+            sampled(protocol, list(ALL_KS), samples),
             Series(protocol, PLOTTED, list(ALL_KS), seen),
         ]
     return figure

@@ -2,8 +2,8 @@
 
 import numpy as np
 from reproduce.claims import LONG_RUN, Tolerance, all_near, holds, near, ordered, paired_difference, paired_ratio
-from reproduce.figures import SIMULATED, THEORY, Figure, Series
-from reproduce.outputs import band_of, means, update_of
+from reproduce.figures import THEORY, Figure, Series, sampled
+from reproduce.outputs import update_of
 from papers.laws import LAWS, MEAN, NAME, harmonic, order_statistic, theorem_2
 
 KS = range(1, 9)
@@ -211,7 +211,5 @@ def theorem_2_figure(times):
     figure.series.append(Series("exact", THEORY, list(KS), [theorem_2(k, 8) for k in KS]))
     for batch, other in (("k-batch-async", "k-async"), ("k-batch-sync", "k-sync")):
         measured = theorem_2_samples(times, batch, other)
-        figure.series.append(
-            Series(f"{other} over {batch}", SIMULATED, list(KS), means(measured), band_of(measured))
-        )
+        figure.series.append(sampled(f"{other} over {batch}", list(KS), measured))
     return figure

@@ -13,8 +13,7 @@ from reproduce.claims import (
     rising,
     sample,
 )
-from reproduce.figures import SIMULATED, Figure, Series, curve_series
-from reproduce.outputs import band_of, means
+from reproduce.figures import Figure, curve_series, sampled
 from reproduce.replicas import first_recorded
 
 SCENARIO = "which_bound_is_best"
@@ -76,7 +75,7 @@ def trade_off(times, clocks, rates):
     ):
         samples = [paired_ratio(values[s], values[0]) for s in bounds]
         places = [min(s, 16) for s in bounds]
-        figure.series.append(Series(name, SIMULATED, places, means(samples), band_of(samples)))
+        figure.series.append(sampled(name, places, samples))
     return figure
 
 

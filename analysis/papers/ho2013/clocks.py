@@ -15,8 +15,8 @@ from reproduce.claims import (
     sample,
     scaled,
 )
-from reproduce.figures import SIMULATED, THEORY, Figure, Series
-from reproduce.outputs import band_of, law_of, means
+from reproduce.figures import THEORY, Figure, Series, sampled
+from reproduce.outputs import law_of
 from papers.laws import harmonic, normal_maximum
 
 LEARNERS = 32
@@ -78,7 +78,7 @@ def clock_figure(times):
         samples = [times[law, s] for s in shown]
         figure.series += [
             Series(f"{name}, s = 0", THEORY, [0, 16], [SYNC_CLOCK[law]] * 2),
-            Series(name, SIMULATED, shown, means(samples), band_of(samples)),
+            sampled(name, shown, samples),
         ]
     figure.series.append(Series("no bound", THEORY, [0, 16], [1, 1]))
     return figure
@@ -93,7 +93,7 @@ def waiting_figure(waits):
         samples = [waits[law, s] for s in shown]
         figure.series += [
             Series(f"{name}, s = 0", THEORY, [0, 16], [1 - 1 / SYNC_CLOCK[law]] * 2),
-            Series(name, SIMULATED, shown, means(samples), band_of(samples)),
+            sampled(name, shown, samples),
         ]
     return figure
 
@@ -219,21 +219,9 @@ def slow_learner(outputs):
         "time of a clock; share of waiting",
         series=[
             Series("time of a clock", THEORY, [0, 16], [2, 2]),
-            Series(
-                "time of a clock",
-                SIMULATED,
-                bounds,
-                means(times[s] for s in bounds),
-                band_of(times[s] for s in bounds),
-            ),
+            sampled("time of a clock", bounds, (times[s] for s in bounds)),
             Series("share of waiting", THEORY, [0, 16], [half, half]),
-            Series(
-                "share of waiting",
-                SIMULATED,
-                bounds,
-                means(waits[s] for s in bounds),
-                band_of(waits[s] for s in bounds),
-            ),
+            sampled("share of waiting", bounds, (waits[s] for s in bounds)),
         ],
     )
     return [figure], claims

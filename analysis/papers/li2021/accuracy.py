@@ -5,8 +5,7 @@ import json
 
 import numpy as np
 from reproduce.claims import above, chance, holds, is_above, paired_difference
-from reproduce.figures import PLOTTED, SIMULATED, Figure, Series
-from reproduce.outputs import band_of, means
+from reproduce.figures import PLOTTED, Figure, Series, sampled
 from papers.li2021.trained import TASKS, accuracies, arm_of, gaps_figure, spread, told, within
 from reproduce.replicas import jackknife
 
@@ -95,7 +94,7 @@ def gap_figure(setup, samples):
     logged = [accuracy - LOGS[setup][1] for accuracy in LOGS[setup].values()]
     name = f"setup {setup}"
     figure.series = [
-        Series(name, SIMULATED, list(samples), means(found), band_of(found)),
+        sampled(name, list(samples), found),
         Series(name, PLOTTED, list(LOGS[setup]), logged),
     ]
     return figure
@@ -113,9 +112,7 @@ def time_figure(setup, samples, times):
     xs = [times[share].mean / times[1].mean for share in samples]
     for name, part in (("ASP", [0]), ("Sync-Switch", range(1, len(xs) - 1)), ("BSP", [len(xs) - 1])):
         found = [list(samples.values())[i] for i in part]
-        figure.series.append(
-            Series(name, SIMULATED, [xs[i] for i in part], means(found), band_of(found))
-        )
+        figure.series.append(sampled(name, [xs[i] for i in part], found))
     return figure
 
 

@@ -16,8 +16,7 @@ from reproduce.claims import (
     paired_ratio,
     ratio,
 )
-from reproduce.figures import PLOTTED, SIMULATED, Figure, Series, side_by_side
-from reproduce.outputs import band_of, means
+from reproduce.figures import PLOTTED, Figure, Series, sampled, side_by_side
 from papers.li2021.setups import ALL, seconds
 
 LOGS, BARS = "released logs", "figure of stragglers"
@@ -70,7 +69,7 @@ def latency(outputs):
         xs = [place + places[name] for place in range(len(INJECTED))]
         each = list(found.values())
         figure.series += [
-            Series(name, SIMULATED, xs, means(each), band_of(each), width=width),
+            sampled(name, xs, each, width=width),
             Series(name, PLOTTED, xs, FOUR_WORKERS[name]),
         ]
     claims = [
@@ -135,7 +134,7 @@ def bars(over):
         found = [over[number, policy] for number in (1, 2)]
         theirs = [(x, BAR_TIMES[n, policy]) for n, x in zip((1, 2), xs) if (n, policy) in BAR_TIMES]
         figure.series += [
-            Series(policy, SIMULATED, xs, means(found), band_of(found)),
+            sampled(policy, xs, found),
             Series(policy, PLOTTED, [x for x, _ in theirs], [y for _, y in theirs]),
         ]
     return figure

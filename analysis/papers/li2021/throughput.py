@@ -2,8 +2,7 @@
 
 import numpy as np
 from reproduce.claims import Tolerance, holds, near, sample, skipped
-from reproduce.figures import PLOTTED, SIMULATED, Figure, Series
-from reproduce.outputs import band_of, means
+from reproduce.figures import PLOTTED, SIMULATED, Figure, Series, sampled
 from papers.li2021.setups import ALL, IMAGES, LOGS, SETUPS, seconds
 
 WORKERS = (4, 8, 16)
@@ -24,7 +23,7 @@ def throughput(outputs):
     for name, logged in MEASURED.items():
         each = [found[name, workers] for workers in WORKERS]
         figure.series += [
-            Series(name, SIMULATED, list(WORKERS), means(each), band_of(each)),
+            sampled(name, list(WORKERS), each),
             Series(name, PLOTTED, list(WORKERS), list(logged)),
         ]
         claims += [

@@ -3,8 +3,8 @@ times."""
 
 import numpy as np
 from reproduce.claims import Tolerance, holds, near, sample, skipped
-from reproduce.figures import LEVEL, PLOTTED, SIMULATED, Figure, Series, side_by_side
-from reproduce.outputs import band_of, digitised, means
+from reproduce.figures import LEVEL, PLOTTED, SIMULATED, Figure, Series, sampled, side_by_side
+from reproduce.outputs import digitised, means
 from papers.li2021.setups import ALL, LOGS, SETUPS, accuracies, scenario_of, share_of, shares_of
 
 # The highest accuracy of the logs' table that the mean curve of Sync-Switch reaches.
@@ -150,7 +150,7 @@ def bars(clocks):
                 drawn += [(x, one)] if np.isfinite(one.mean) else []
         found = [one for _, one in drawn]
         figure.series += [
-            Series(name, SIMULATED, [x for x, _ in drawn], means(found), band_of(found), width=bar),
+            sampled(name, [x for x, _ in drawn], found, width=bar),
             Series(name, PLOTTED, [x for x, _ in crosses], [y for _, y in crosses]),
         ]
     return figure

@@ -2,8 +2,7 @@
 
 import numpy as np
 from reproduce.claims import Tolerance, all_near, disagrees, holds, near, ratio, sample, scaled
-from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series, side_by_side
-from reproduce.outputs import band_of, means
+from reproduce.figures import PLOTTED, THEORY, Figure, Series, sampled, side_by_side
 from papers.li2021.setups import ALL, BARS, LOGS, SETUPS, scenario_of, seconds, share_of, shares_of
 
 # Where the paper switches, the range of the speed-up.
@@ -43,7 +42,7 @@ def bars(runs):
         xs = [setup - 1 + shift for setup in setups]
         found = [relative(runs[setup])[shares_of(setup)[protocol]] for setup in setups]
         figure.series += [
-            Series(protocol, SIMULATED, xs, means(found), band_of(found), width=width),
+            sampled(protocol, xs, found, width=width),
             Series(protocol, PLOTTED, xs, [ALL[setup].bars[protocol] for setup in setups]),
         ]
     return figure
@@ -64,7 +63,7 @@ def shares_figure(runs):
         logged = ALL[setup].times
         figure.series += [
             Series(name, THEORY, [0, 1], [ALL[setup].rho, 1]),
-            Series(name, SIMULATED, xs, means(shown), band_of(shown)),
+            sampled(name, xs, shown),
             Series(name, PLOTTED, list(logged), list(logged.values())),
         ]
     return figure

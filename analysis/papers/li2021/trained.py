@@ -4,8 +4,7 @@ import json
 
 import numpy as np
 from reproduce.claims import paired_difference, sample
-from reproduce.figures import PLOTTED, SIMULATED, Figure, Series
-from reproduce.outputs import band_of, means
+from reproduce.figures import PLOTTED, Figure, Series, sampled
 
 TASKS = {
     setup: f"setup {setup}, a perceptron of three layers on clusters, five sets of data, in place of {net}"
@@ -64,7 +63,7 @@ def gaps_figure(name, title, found, logs, *, label, first, task):
     gaps = [paired_difference(found[arm], found[reference]) for arm in logs]
     places = list(range(len(logs)))
     figure.series = [
-        Series(label, SIMULATED, places, means(gaps), band_of(gaps)),
+        sampled(label, places, gaps),
         Series(label, PLOTTED, places, [accuracy - logs[reference] for accuracy in logs.values()]),
     ]
     return figure

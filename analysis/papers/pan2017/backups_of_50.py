@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 from reproduce.claims import Sample, Tolerance, holds, near, sample
-from reproduce.figures import PLOTTED, SIMULATED, Figure, Series
-from reproduce.outputs import band_of, means
+from reproduce.figures import PLOTTED, SIMULATED, Figure, Series, sampled
+from reproduce.outputs import means
 
 SOURCE = "TensorFlow, OSDI 2016, Fig 8 (from summaries)"
 BACKUPS = range(9)
@@ -148,7 +148,7 @@ def steps_figure(medians):
     )
     for link in LINKS.values():
         found = medians.of(ALONE, link)
-        figure.series.append(Series(link, SIMULATED, list(BACKUPS), means(found), band_of(found)))
+        figure.series.append(sampled(link, list(BACKUPS), found))
     figure.series.append(Series("TensorFlow", PLOTTED, [SHORTEST], [SHORTEST_STEP]))
     return figure
 

@@ -15,8 +15,8 @@ from reproduce.claims import (
     ratio,
     times,
 )
-from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
-from reproduce.outputs import band_of, least, means
+from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series, sampled
+from reproduce.outputs import least, means
 from reproduce.replicas import late
 
 DELAYS = (0, 5, 15, 20, 50)
@@ -48,9 +48,7 @@ def fig2(outputs):
     percent = lambda samples: [times(one, 100) for one in samples]
     for rate in rates:
         found = percent(errors[d, rate] for d in DELAYS)
-        figure.series.append(
-            Series(f"rate {rate:g}", SIMULATED, list(DELAYS), means(found), band_of(found))
-        )
+        figure.series.append(sampled(f"rate {rate:g}", list(DELAYS), found))
     figure.series.append(
         Series("best rate", SIMULATED, list(DELAYS), means(percent(best.values())))
     )
@@ -188,9 +186,7 @@ def fig2_quadratic(outputs):
     line = list(range(0, 51, 2))
     figure.series = [
         Series("quadratic", THEORY, line, [delayed_floor(RATE, d) / fresh for d in line]),
-        Series(
-            "quadratic", SIMULATED, delays, means(over_fresh.values()), band_of(over_fresh.values())
-        ),
+        sampled("quadratic", delays, over_fresh.values()),
         Series("paper", PLOTTED, list(ERRORS), [x / ERRORS[0] for x in ERRORS.values()]),
     ]
     return [figure], [*quadratic_claims(over_fresh, fresh), *divergence(curves, delays, fresh)]

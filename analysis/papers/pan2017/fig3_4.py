@@ -2,8 +2,7 @@
 
 import numpy as np
 from reproduce.claims import Tolerance, all_near, holds, near, sample
-from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
-from reproduce.outputs import band_of, means
+from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series, sampled
 from papers.pan2017 import latencies
 from papers.pan2017.latencies import WORKERS
 
@@ -109,7 +108,7 @@ def fig3(times, crowds):
                 list(latencies.TIMES[shown][::4]),
                 list(latencies.arrival(k, crowds)[shown][::4]),
             ),
-            Series(name, SIMULATED, list(grid), means(there), band_of(there)),
+            sampled(name, list(grid), there),
         ]
         if k in WITHIN_2_S:
             figure.series.append(Series(name, PLOTTED, [2.0], [WITHIN_2_S[k]]))
@@ -127,7 +126,7 @@ def fig4(times, mean, theory, crowds):
     medians = [float(np.median(times[k])) for k in KS]
     figure.series += [
         Series("mean", THEORY, list(KS), [theory[k] for k in KS]),
-        Series("mean", SIMULATED, list(KS), means(mean.values()), band_of(mean.values())),
+        sampled("mean", list(KS), mean.values()),
         Series("median", THEORY, list(KS), [latencies.median_arrival(k, crowds) for k in KS]),
         Series("median", SIMULATED, list(KS), medians),
     ]

@@ -1,8 +1,8 @@
 """Fig 6: how many of 100 machines should be backups, as the paper estimates it."""
 
 from reproduce.claims import Sample, holds, sample, times
-from reproduce.figures import SIMULATED, THEORY, Figure, Series
-from reproduce.outputs import band_of, means
+from reproduce.figures import THEORY, Figure, Series, sampled
+from reproduce.outputs import means
 from papers.pan2017 import latencies
 from papers.pan2017.fig3_4 import arrivals
 from papers.pan2017.latencies import iterations, iterations_on_a_line
@@ -46,9 +46,7 @@ def fig6(outputs):
         claims += estimates(form, name, estimate, known)
         figure.series += [
             Series(name, THEORY, list(HALF), means(known.values())),
-            Series(
-                name, SIMULATED, list(HALF), means(estimate.values()), band_of(estimate.values())
-            ),
+            sampled(name, list(HALF), estimate.values()),
         ]
     return [figure], claims
 

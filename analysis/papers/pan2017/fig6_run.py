@@ -5,8 +5,8 @@ import math
 from itertools import pairwise
 
 from reproduce.claims import Sample, Tolerance, all_near, holds, near, ratio, scaled
-from reproduce.figures import SIMULATED, THEORY, Figure, Series
-from reproduce.outputs import band_of, means
+from reproduce.figures import THEORY, Figure, Series, sampled
+from reproduce.outputs import means
 from papers.pan2017 import latencies
 from papers.pan2017.fig6 import BEST, best_of, hours
 
@@ -172,5 +172,5 @@ def run_figure(of):
     for late, name in LATE.items():
         found = hours(of[late])
         samples = [found[n] for n in ns]
-        figure.series.append(Series(name, SIMULATED, ns, means(samples), band_of(samples)))
+        figure.series.append(sampled(name, ns, samples))
     return figure

@@ -2,8 +2,7 @@
 
 import numpy as np
 from reproduce.claims import Sample, above, difference, holds, paired_difference, scaled
-from reproduce.figures import SIMULATED, Figure, Series, curve_series
-from reproduce.outputs import band_of, means
+from reproduce.figures import SIMULATED, Figure, Series, curve_series, sampled
 from papers.pan2017.stand_in import NAME, TARGET, place_of
 from reproduce.replicas import late, mean_curve
 
@@ -151,5 +150,5 @@ def panels(races, label, who):
 def points(name, machines, found):
     """Samples, or plain numbers; what is infinite is never there and left out."""
     if isinstance(found[0], Sample):
-        return Series(name, SIMULATED, machines, means(found), band_of(found))
+        return sampled(name, machines, found)
     return Series(name, SIMULATED, machines, found)

@@ -11,8 +11,7 @@ from reproduce.claims import (
     paired_ratio,
     scaled,
 )
-from reproduce.figures import SIMULATED, Figure, Series
-from reproduce.outputs import band_of, means
+from reproduce.figures import Figure, sampled
 
 ROWS = 50_000  # of CIFAR-10's training set
 SERVER = 0.0018
@@ -44,7 +43,7 @@ def epochs(outputs):
     )
     for name in NAMES.values():
         found = [scaled({0: each[name, mu]}, ROWS / mu)[0] for mu in sizes]
-        figure.series.append(Series(name, SIMULATED, sizes, means(found), band_of(found)))
+        figure.series.append(sampled(name, sizes, found))
     return [figure], claims_of(each, updates, gradients, sizes)
 
 

@@ -3,8 +3,7 @@
 import json
 
 from reproduce.claims import Tolerance, against_one_run, all_near, holds, near, sample
-from reproduce.figures import SIMULATED, Figure, Series
-from reproduce.outputs import band_of, means
+from reproduce.figures import Figure, sampled
 
 PAPER = "Fig 1"
 TABLE = "an independent simulation"
@@ -70,9 +69,7 @@ def histograms(counts):
         for law in shown:
             taus = range(0, 2 * n + 2 + n // 3)
             found = [share(counts[law, n], lambda tau, at=tau: tau == at) for tau in taus]
-            figure.series.append(
-                Series(law, SIMULATED, list(taus), means(found), band_of(found), True)
-            )
+            figure.series.append(sampled(law, list(taus), found, is_curve=True))
         yield figure
 
 

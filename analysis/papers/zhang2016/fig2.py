@@ -1,8 +1,7 @@
 """Fig 2: speed-up against the number of learners: item 8."""
 
 from reproduce.claims import LONG_RUN, all_near, holds, ordered, paired_difference, paired_ratio
-from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
-from reproduce.outputs import band_of, means
+from reproduce.figures import PLOTTED, THEORY, Figure, Series, sampled
 from papers.laws import normal_maximum
 
 NAMES = {"hardsync": "SSGD (hardsync)", "softsync": "ASGD (1-softsync)"}
@@ -38,9 +37,7 @@ def fig2(outputs):
         for cost in costs:
             found = [speedup[protocol, cost, p] for p in learners]
             what = f"a gradient costs {cost:g}" if cost else "free"
-            figure.series.append(
-                Series(f"{name}, {what}", SIMULATED, learners, means(found), band_of(found))
-            )
+            figure.series.append(sampled(f"{name}, {what}", learners, found))
     figure.series.append(Series("the paper's text", PLOTTED, [30, 30], [22, 28]))
     return [figure], [
         *free(times, speedup, learners, expected),

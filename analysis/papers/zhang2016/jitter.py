@@ -13,8 +13,7 @@ from reproduce.claims import (
     paired_difference,
     paired_ratio,
 )
-from reproduce.figures import SIMULATED, THEORY, Figure, Series
-from reproduce.outputs import band_of, means
+from reproduce.figures import THEORY, Figure, Series, sampled
 from papers.laws import harmonic, normal_maximum
 from papers.zhang2016.fig1 import law_name
 
@@ -50,7 +49,7 @@ def jitter(outputs):
         name = law_name(law)
         figure.series += [
             Series(name, THEORY, learners, [expected_ratio(law, p) for p in learners]),
-            Series(name, SIMULATED, learners, means(found), band_of(found)),
+            sampled(name, learners, found),
         ]
     return [figure], claims_of(ratios, laws, learners)
 

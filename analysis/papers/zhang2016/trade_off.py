@@ -1,8 +1,8 @@
 """Learners against minibatches: item 10."""
 
 from reproduce.claims import holds
-from reproduce.figures import SIMULATED, Figure, Series
-from reproduce.outputs import band_of, means
+from reproduce.figures import SIMULATED, Figure, Series, sampled
+from reproduce.outputs import means
 
 COMPANION = "Gupta et al., ICDM 2016 (ordering, from memory)"
 TASK = "softmax on MNIST in place of the CNN, 1 epoch, alpha0 / tau"
@@ -66,13 +66,7 @@ def race_figures(errors, times):
             sizes = sorted(mu for protocol, q, mu in errors if (protocol, q) == (name, p))
             found = [errors[name, p, mu] for mu in sizes]
             figure.series.append(
-                Series(
-                    f"lambda = {p}",
-                    SIMULATED,
-                    means(times[name, p, mu] for mu in sizes),
-                    means(found),
-                    band_of(found),
-                )
+                sampled(f"lambda = {p}", means(times[name, p, mu] for mu in sizes), found)
             )
         yield figure
 
