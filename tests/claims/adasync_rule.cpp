@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <map>
 #include <string>
 
 #include "sim/cli/results/csv.h"
@@ -19,37 +18,7 @@ std::string keys(const std::string& variant, std::uint32_t k0) {
   return R"("variant": ")" + variant + R"(", "k0": )" + std::to_string(k0);
 }
 
-void check_lookups(const std::string& variant, std::uint32_t k0,
-                   const std::map<double, double>& lookups) {
-  for (const auto& [r, k] : lookups) {
-    claim({"dutta-20.lookup." + variant + ".k0-" + std::to_string(k0) + ".r-" + number_text(r),
-           rule,
-           variant + ", K0 = " + std::to_string(k0) + ", loss down by r = " + number_text(r) +
-               ": K, rounded from " + number_text(k),
-           exactly(static_cast<double>(std::lround(k))),
-           static_cast<double>(k_at(adasync(keys(variant, k0)), r))});
-  }
-}
-
 }  // namespace
-
-TEST_CASE("adasync: the closed rules give the K of the lookup table, rounded") {
-  for (const std::string variant : {"k-sync", "k-async"}) {
-    check_lookups(variant, 1,
-                  {{2, 1.38},
-                   {4, 1.87},
-                   {9, 2.63},
-                   {16, 3.28},
-                   {25, 3.85},
-                   {50, 4.79},
-                   {100, 5.71},
-                   {1000, 7.60}});
-    check_lookups(variant, 2, {{4, 3.47}, {16, 5.33}, {100, 7.22}});
-  }
-  for (const std::string variant : {"k-batch-sync", "k-batch-async"}) {
-    check_lookups(variant, 1, {{4, 2}, {9, 3}, {16, 4}, {64, 8}, {1e9, 8}});
-  }
-}
 
 TEST_CASE("adasync: K begins at K0, and the quadratic rule stays below P before rounding") {
   for (const std::string variant : {"k-sync", "k-batch-sync", "k-async", "k-batch-async"}) {

@@ -1,6 +1,7 @@
 """Fig 9: a fixed and a variable learning rate on grey CIFAR-10."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 from reproduce.claims import Tolerance, all_near, holds, near, sample
@@ -94,5 +95,13 @@ def fig9_claims(curves):
             "variable rate: means over the plotted spans",
             plotted,
             Tolerance(absolute=0.01),
+        ),
+        holds(
+            "15.falls",
+            "Fig 9",
+            "variable rate: these means fall",
+            "they fall",
+            all(before.mean > after.mean for (*_, before), (*_, after) in pairwise(plotted)),
+            ", ".join(f"{one.mean:.4f}" for *_, one in plotted),
         ),
     ]

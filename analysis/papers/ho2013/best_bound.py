@@ -14,7 +14,7 @@ from reproduce.claims import (
     sample,
 )
 from reproduce.figures import Figure, curve_series, sampled
-from reproduce.replicas import first_recorded
+from reproduce.replicas import first_recorded, late
 
 SCENARIO = "which_bound_is_best"
 TARGET = 0.005
@@ -40,7 +40,15 @@ def best_bound(outputs):
         for s in times
     }
     figures = [*curve_figures(by_time, by_update), trade_off(times, clocks, rates)]
-    return figures, [*quantity_and_quality(clocks, rates), *interior(times)]
+    floors = rising(
+        "6.floor",
+        PAPER,
+        f"{TASK}: the loss of the last half of the updates rises with s = "
+        f"{', '.join(map(str, by_update))}",
+        [late(found, 0.5) for found in by_update.values()],
+        gap=paired_difference,
+    )
+    return figures, [*quantity_and_quality(clocks, rates), floors, *interior(times)]
 
 
 def curve_figures(by_time, by_update):

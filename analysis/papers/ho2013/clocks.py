@@ -186,7 +186,7 @@ def slow_learner(outputs):
             TABLE,
             "one of 32 twice as slow: time of its clock, whatever s",
             [(f"s = {s}", 2.0, one) for s, one in times.items()],
-            LONG_RUN,
+            Tolerance(absolute=0.008),
         ),
         all_near(
             "4.straggler-gain",

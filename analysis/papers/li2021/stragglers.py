@@ -6,6 +6,7 @@ from reproduce.claims import (
     Sample,
     Tolerance,
     above,
+    all_near,
     chance,
     disagrees,
     holds,
@@ -85,6 +86,19 @@ def latency(outputs):
         for (name, late), value in SLOWDOWNS.items()
     ]
     claims.append(
+        all_near(
+            "S1.fit",
+            "derived: 1.272 + 16 d, 0.19 + 2.2 d",
+            "setup 1, every latency: time over that without",
+            [
+                (f"{name}, {words}", 1 + each * late / alone, slow[name][late])
+                for name, each, alone in (("BSP", 16, 1.272), ("ASP", 2.2, 0.19))
+                for late, words in INJECTED.items()
+            ],
+            Tolerance(absolute=0.001),
+        )
+    )
+    claims.append(
         ordered(
             "S1.order",
             LOGS,
@@ -114,7 +128,20 @@ def savings(outputs):
         for (number, policy), one in times.items()
     }
     alone = seconds(outputs, 1)[ALL[1].run_share]
-    claims = [*mild(over), faster(times), *moderate(over, times, alone), *across(times), used_up(times)]
+    claims = [
+        all_near(
+            "S2.seconds",
+            LOGS,
+            "scenarios 1 and 2, baseline and elastic: seconds",
+            [
+                (f"scenario {number}, {policy}", logged, times[number, policy])
+                for (number, policy), logged in LOG_TIMES.items()
+                if policy != "greedy"
+            ],
+            Tolerance(relative=0.05),
+        )
+    ]
+    claims += [*mild(over), faster(times), *moderate(over, times, alone), *across(times), used_up(times)]
     return [bars(over)], claims
 
 

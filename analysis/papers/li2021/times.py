@@ -7,6 +7,12 @@ from papers.li2021.setups import ALL, BARS, LOGS, SETUPS, scenario_of, seconds, 
 
 # Where the paper switches, the range of the speed-up.
 SPEED_UPS = {1: (4.8, 5.3), 2: (1.6, 1.75), 3: (1.8, 1.95)}
+# By the share of BSP, in the logs.
+SECONDS = {
+    1: {0.0: 1560, 0.05: 2055, 1.0: 10660},
+    2: {0.0: 6070, 0.125: 6790, 1.0: 11288},
+    3: {0.0: 794, 0.5: 5090, 1.0: 9298},
+}
 # Sync-Switch over ASP.
 OVER_ASP = {1: 1.28, 2: 1.12}
 NEAR = Tolerance(relative=0.05)
@@ -81,6 +87,13 @@ def throughput(setup, found):
 
 def shares(setup, found):
     """Against the logs, and against a straight line from ASP to BSP."""
+    yield all_near(
+        f"T3.setup-{setup}-seconds",
+        LOGS,
+        f"setup {setup}: seconds of ASP, of the switch where the paper's runs have it, and of BSP",
+        [(f"{100 * share:g} %", value, found[share]) for share, value in SECONDS[setup].items()],
+        NEAR,
+    )
     found = relative(found)
     line = lambda share: share + (1 - share) * found[0.0].mean
     yield all_near(

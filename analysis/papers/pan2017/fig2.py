@@ -13,6 +13,7 @@ from reproduce.claims import (
     paired_difference,
     paired_ratio,
     ratio,
+    rising,
     times,
 )
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series, sampled
@@ -202,21 +203,25 @@ def quadratic_claims(over_fresh, fresh):
         [(f"tau = {d}", delayed_floor(RATE, d) / fresh, one) for d, one in over_fresh.items()],
         Tolerance(errors=4),
     )
-    yield ordered(
+    yield rising(
         "11.quadratic-monotone",
         "Fig 2 (ordering)",
         f"{QUADRATIC}: the loss rises with the staleness",
-        [
-            (f"{low} and {high}", over_fresh[low], over_fresh[high])
-            for low, high in pairwise(delays)
-        ],
-        errors=0,
+        list(over_fresh.values()),
+        errors=3,
+    )
+    yield holds(
+        "11.quadratic-mild",
+        "Fig 2 (ordering)",
+        f"{QUADRATIC}: a staleness of 15 is mild: loss over that of fresh gradients",
+        "<= 1.3",
+        over_fresh[15].mean <= 1.3,
+        str(over_fresh[15]),
     )
 
 
 def divergence(curves, delays, fresh):
     growth = {d: max(y[-1] for _, y in curves[d, LARGE]) / fresh for d in delays}
-    diverges = {d: not growth[d] < 1e6 for d in delays}
     expected = {d: stable_rate(d) < LARGE for d in delays}
     yield holds(
         "11.stable-rate",
@@ -224,6 +229,6 @@ def divergence(curves, delays, fresh):
         f"{QUADRATIC}, a rate five times as large: it diverges exactly where the rate is not "
         "stable, at 30 and 50, not up to 20",
         ", ".join(f"{d}: {'diverges' if expected[d] else 'settles'}" for d in delays),
-        diverges == expected,
+        all(not growth[d] < 1e6 if expected[d] else growth[d] < 1e3 for d in delays),
         ", ".join(f"{d}: {growth[d]:.3g} x" for d in delays),
     )

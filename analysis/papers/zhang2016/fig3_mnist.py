@@ -69,6 +69,14 @@ def fig3_softmax(outputs):
             ", ".join(f"{name}: {losses['step', name]}" for name in NAMES),
         ),
         holds(
+            "5.softmax-most",
+            PAPER,
+            f"{task}, alpha0: the test error of n = 30 is above hardsync's",
+            "in every replica",
+            (errors["step", "n = 30"].values > errors["step", "hardsync"].values).all(),
+            told(errors, "step"),
+        ),
+        holds(
             "5.softmax-divided",
             PAPER,
             f"{task}, alpha0 / tau: test errors of all n are hardsync's",
