@@ -52,18 +52,24 @@ class Outputs:
             values[key(row)].append(number(row[column]))
         return {where: sample(column) for where, column in values.items()}
 
+    def by_replica(self, scenario, key, file):
+        """{key(row of runs.csv): [rows of another file, a list a replica]}."""
+        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        found = defaultdict(list)
+        for row in read_records(self.place(scenario) / file):
+            found[int(row["point"]), int(row["replica"])].append(row)
+        rows = defaultdict(list)
+        for (point, _), one in sorted(found.items(), key=lambda item: item[0]):
+            rows[keys[point]].append(one)
+        return dict(rows)
+
     def curves(self, scenario, key, x, y):
         """{key(row of runs.csv): [(x, y) arrays, one a replica]} of columns of curve.csv."""
-        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
-        found = defaultdict(lambda: ([], []))
-        for row in read_records(self.place(scenario) / "curve.csv"):
-            xs, ys = found[int(row["point"]), int(row["replica"])]
-            xs.append(number(row[x]))
-            ys.append(number(row[y]))
-        curves = defaultdict(list)
-        for (point, _), (xs, ys) in sorted(found.items()):
-            curves[keys[point]].append((np.array(xs), np.array(ys)))
-        return dict(curves)
+        column = lambda rows, name: np.array([number(row[name]) for row in rows])
+        return {
+            where: [(column(rows, x), column(rows, y)) for rows in replicas]
+            for where, replicas in self.by_replica(scenario, key, "curve.csv").items()
+        }
 
     def theory(self, scenario, key):
         """{(key(row of runs.csv), source): (times, losses)} of theory.csv."""
@@ -83,14 +89,10 @@ class Outputs:
 
     def staleness(self, scenario, key):
         """{key(row of runs.csv): [{staleness: gradients}, one a replica]}."""
-        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
-        found = defaultdict(dict)
-        for row in read_records(self.place(scenario) / "staleness.csv"):
-            found[int(row["point"]), int(row["replica"])][int(row["staleness"])] = int(row["count"])
-        counts = defaultdict(list)
-        for (point, _), one in sorted(found.items()):
-            counts[keys[point]].append(one)
-        return dict(counts)
+        return {
+            where: [{int(row["staleness"]): int(row["count"]) for row in rows} for rows in replicas]
+            for where, replicas in self.by_replica(scenario, key, "staleness.csv").items()
+        }
 
     def fresh_fractions(self, scenario, key):
         """{key(row of runs.csv): the Sample of the share of gradients of staleness 0}."""
@@ -98,17 +100,6 @@ class Outputs:
             where: sample([one.get(0, 0) / sum(one.values()) for one in counts])
             for where, counts in self.staleness(scenario, key).items()
         }
-
-    def learners(self, scenario, key):
-        """{key(row of runs.csv): [rows of learners.csv, a list a replica]}."""
-        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
-        found = defaultdict(list)
-        for row in read_records(self.place(scenario) / "learners.csv"):
-            found[int(row["point"]), int(row["replica"])].append(row)
-        rows = defaultdict(list)
-        for (point, _), one in sorted(found.items()):
-            rows[keys[point]].append(one)
-        return dict(rows)
 
     def updates(self, scenario, key, column):
         """{key(row of runs.csv): [a column of updates.csv as an array, one a replica]}."""

@@ -48,7 +48,7 @@ def waiting_share(rows):
 def waiting(outputs, scenario, key):
     return {
         where: sample([waiting_share(rows) for rows in replicas])
-        for where, replicas in outputs.learners(scenario, key).items()
+        for where, replicas in outputs.by_replica(scenario, key, "learners.csv").items()
     }
 
 
@@ -171,7 +171,7 @@ def slow_learner(outputs):
     """Items 4 and 5, one learner twice as slow for good."""
     scenario = "does_a_bound_help_a_slow_learner"
     key = lambda row: int(row["protocol.bound"])
-    rows = outputs.learners(scenario, key)
+    rows = outputs.by_replica(scenario, key, "learners.csv")
     times = {
         s: sample(
             [(float(r[0]["busy"]) + float(r[0]["idle"])) / int(r[0]["gradients"]) for r in found]
