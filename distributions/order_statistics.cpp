@@ -9,7 +9,7 @@
 #include <queue>
 #include <vector>
 
-#include "distributions/breaks.h"
+#include "distributions/law.h"
 #include "sim/check.h"
 
 namespace gradrace {
@@ -41,11 +41,11 @@ class Integral {
     return piece;
   }
 
-  /// Places that cut the range of X_{k:n} where it matters: breaks, and quantiles of X at p where
-  /// the k-th smallest of n uniform draws mostly lies, and further out where the mean of X_{k:n}
-  /// may come from all the same.  They need not be exact, as the pieces between them are halved at
-  /// need.
-  std::vector<double> cuts() const {
+  /// Places that cut the range of X_{k:n} where it matters: breaks, the cap, and quantiles of X at
+  /// p where the k-th smallest of n uniform draws mostly lies, and further out where the mean of
+  /// X_{k:n} may come from all the same.  They need not be exact, as the pieces between them are
+  /// halved at need.
+  std::vector<double> cuts(double cap) const {
     const double a = n_ - k_ + 1.0;
     const double b = k_;
     const double mean = b / (a + b);
@@ -64,7 +64,8 @@ class Integral {
     for (const double p : levels) {
       if (p > 0 && p < 1) cuts.push_back(law_.quantile(p));
     }
-    std::erase_if(cuts, [](double x) { return !(x > 0 && std::isfinite(x)); });
+    cuts.push_back(cap);
+    std::erase_if(cuts, [&](double x) { return !(x > 0 && x <= cap && std::isfinite(x)); });
     std::sort(cuts.begin(), cuts.end());
     cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
     return cuts;
@@ -103,10 +104,11 @@ double at_least_k_of_n(std::uint32_t k, std::uint32_t n, double p) {
   return boost::math::ibeta(static_cast<double>(k), n - k + 1.0, p);
 }
 
-double integrate_order_statistic(const Distribution& law, std::uint32_t k, std::uint32_t n) {
+double integrate_order_statistic(const Distribution& law, std::uint32_t k, std::uint32_t n,
+                                 double cap) {
   GRADRACE_CHECK(1 <= k && k <= n, "an order statistic has 1 <= k <= n");
   const Integral integral(law, k, n);
-  const auto cuts = integral.cuts();
+  const auto cuts = integral.cuts(cap);
   if (cuts.empty()) return 0;  // all of X_{k:n} lies below the smallest double
 
   std::priority_queue<Piece> pieces;
@@ -123,7 +125,7 @@ double integrate_order_statistic(const Distribution& law, std::uint32_t k, std::
   for (std::size_t i = 1; i < cuts.size(); ++i) {
     add(Piece::Kind::middle, 0, std::log(cuts[i - 1]), std::log(cuts[i]));
   }
-  add(Piece::Kind::tail, cuts.back(), 0, 1);
+  if (cuts.back() < cap) add(Piece::Kind::tail, cuts.back(), 0, 1);
 
   constexpr double tolerance = 1e-11;
   constexpr std::size_t most_pieces = 300;

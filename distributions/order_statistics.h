@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "sim/distribution.h"
 
@@ -13,13 +14,14 @@ double harmonic_difference(std::uint32_t k, std::uint32_t n);
 /// P(at least k of n independent trials succeed), each with probability p in [0, 1]: I_p(k, n-k+1).
 double at_least_k_of_n(std::uint32_t k, std::uint32_t n, double p);
 
-/// E[X_{k:n}] of any law X >= 0, by adaptive quadrature of
+/// E[min(X_{k:n}, cap)] of any law X >= 0, by adaptive quadrature of
 ///
-///     integral over x >= 0 of P(X_{k:n} > x) dx,   P(X_{k:n} > x) = I_{S(x)}(n-k+1, k),
+///     integral over 0 <= x <= cap of P(X_{k:n} > x) dx,   P(X_{k:n} > x) = I_{S(x)}(n-k+1, k),
 ///
 /// S the survival function, I the regularised incomplete beta function.  Relative error below 1e-9
 /// where survival() is good to 1e-14 and, past the largest double, nothing of the mean is left.
 /// Source: David and Nagaraja, Order Statistics, 3rd ed. 2003, sections 2.1 and 3.1.
-double integrate_order_statistic(const Distribution& law, std::uint32_t k, std::uint32_t n);
+double integrate_order_statistic(const Distribution& law, std::uint32_t k, std::uint32_t n,
+                                 double cap = std::numeric_limits<double>::infinity());
 
 }  // namespace gradrace

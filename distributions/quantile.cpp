@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "distributions/breaks.h"
+#include "distributions/law.h"
 
 namespace gradrace {
 namespace {

@@ -47,6 +47,10 @@ class Distribution {
   /// E[X_{k:n}]: mean of the k-th smallest of n independent draws, 1 <= k <= n.
   virtual double expected_order_statistic(std::uint32_t k, std::uint32_t n) const = 0;
 
+  /// E[min(X_{k:n}, cap)], cap >= 0.
+  virtual double expected_capped_order_statistic(std::uint32_t k, std::uint32_t n,
+                                                 double cap) const = 0;
+
   virtual Ageing ageing() const = 0;
 };
 

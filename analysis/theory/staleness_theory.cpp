@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "distributions/breaks.h"
+#include "distributions/law.h"
 
 namespace gradrace {
 namespace {

@@ -1,7 +1,7 @@
 #include <vector>
 
-#include "distributions/breaks.h"
 #include "distributions/catalog.h"
+#include "distributions/law.h"
 
 namespace gradrace {
 namespace {
@@ -13,7 +13,7 @@ constexpr Page page{
     .example = R"({"distribution": "deterministic", "value": 1.0})",
 };
 
-class Deterministic final : public Distribution, public HasBreaks {
+class Deterministic final : public Law {
  public:
   struct Config {
     double value = 1;

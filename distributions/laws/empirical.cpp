@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "distributions/breaks.h"
 #include "distributions/catalog.h"
 #include "distributions/cluster/ageing.h"
+#include "distributions/law.h"
 #include "distributions/measured.h"
 #include "distributions/order_statistics.h"
 #include "sim/check.h"
@@ -50,7 +50,7 @@ SharedTrace shared_trace(const std::filesystem::path& file, const std::string& c
 
 enum class Mode { bootstrap, block, replay };
 
-class Empirical final : public Distribution, public HasBreaks, public Measured {
+class Empirical final : public Law, public Measured {
  public:
   struct Config {
     Location location;

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "distributions/catalog.h"
+#include "distributions/law.h"
 #include "distributions/order_statistics.h"
 
 namespace gradrace {
@@ -18,7 +19,7 @@ constexpr Page page{
     .example = R"({"distribution": "exponential", "mean": 1.0})",
 };
 
-class Exponential final : public Distribution {
+class Exponential final : public Law {
  public:
   struct Config {
     double mean = 1;

@@ -2,7 +2,7 @@
 #include <boost/random/gamma_distribution.hpp>
 
 #include "distributions/catalog.h"
-#include "distributions/order_statistics.h"
+#include "distributions/law.h"
 
 namespace gradrace {
 namespace {
@@ -23,7 +23,7 @@ constexpr Page page{
 using Policy = boost::math::policies::policy<
     boost::math::policies::overflow_error<boost::math::policies::ignore_error>>;
 
-class Gamma final : public Distribution {
+class Gamma final : public Law {
  public:
   struct Config {
     double shape = 1;
@@ -50,9 +50,6 @@ class Gamma final : public Distribution {
   double quantile(double p) const override {
     return scale_ * (p < 0.5 ? boost::math::gamma_p_inv(shape_, p)
                              : boost::math::gamma_q_inv(shape_, 1 - p));
-  }
-  double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
-    return integrate_order_statistic(*this, k, n);
   }
   Ageing ageing() const override {
     if (shape_ == 1) return Ageing::memoryless;

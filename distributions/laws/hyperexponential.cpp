@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "distributions/catalog.h"
+#include "distributions/law.h"
 #include "distributions/laws/weights.h"
-#include "distributions/order_statistics.h"
 #include "distributions/quantile.h"
 
 namespace gradrace {
@@ -23,7 +23,7 @@ constexpr Page page{
         R"({"distribution": "hyperexponential", "probabilities": [0.9, 0.1], "means": [0.5, 5.5]})",
 };
 
-class Hyperexponential final : public Distribution {
+class Hyperexponential final : public Law {
  public:
   struct Config {
     std::vector<double> probabilities;
@@ -83,9 +83,6 @@ class Hyperexponential final : public Distribution {
     const double unit = -std::log1p(-p);
     if (unit == 0) return 0;
     return quantile_between(*this, p, shortest_ * unit, longest_ * unit);
-  }
-  double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
-    return integrate_order_statistic(*this, k, n);
   }
   Ageing ageing() const override {
     return shortest_ == longest_ ? Ageing::memoryless : Ageing::new_shorter;

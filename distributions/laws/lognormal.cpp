@@ -4,7 +4,7 @@
 #include <numbers>
 
 #include "distributions/catalog.h"
-#include "distributions/order_statistics.h"
+#include "distributions/law.h"
 
 namespace gradrace {
 namespace {
@@ -22,7 +22,7 @@ constexpr Page page{
     .example = R"({"distribution": "lognormal", "mu": 0.0, "sigma": 0.5})",
 };
 
-class Lognormal final : public Distribution {
+class Lognormal final : public Law {
  public:
   struct Config {
     double mu = 0;
@@ -49,9 +49,6 @@ class Lognormal final : public Distribution {
     if (p == 0) return 0;
     const double z = p < 0.5 ? -boost::math::erfc_inv(2 * p) : boost::math::erfc_inv(2 * (1 - p));
     return std::exp(mu_ + sigma_ * sqrt2 * z);
-  }
-  double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
-    return integrate_order_statistic(*this, k, n);
   }
 
   /// The hazard rate starts at 0, so a new one lasts longer than one of a small age; it falls to 0

@@ -7,12 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "distributions/breaks.h"
 #include "distributions/catalog.h"
 #include "distributions/cluster/ageing.h"
+#include "distributions/law.h"
 #include "distributions/laws/weights.h"
 #include "distributions/measured.h"
-#include "distributions/order_statistics.h"
 #include "distributions/quantile.h"
 
 namespace gradrace {
@@ -32,7 +31,7 @@ constexpr Page page{
 /// Probabilities at whose quantiles a part's step from 1 to 0 is framed.
 constexpr double frame[] = {1e-9, 1e-6, 1e-3, 0.05, 0.5, 0.95, 1 - 1e-3, 1 - 1e-6, 1 - 1e-9};
 
-class Mixture final : public Distribution, public HasBreaks, public Measured {
+class Mixture final : public Law, public Measured {
  public:
   struct Config {
     std::vector<double> weights;
@@ -90,9 +89,6 @@ class Mixture final : public Distribution, public HasBreaks, public Measured {
     const auto ends = std::minmax_element(quantiles.begin(), quantiles.end());
     if (p == 0 || *ends.first == *ends.second) return *ends.first;
     return quantile_between(*this, p, *ends.first, *ends.second);
-  }
-  double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
-    return integrate_order_statistic(*this, k, n);
   }
 
   /// Memoryless parts are exponential laws: with one mean, the mixture is that law; with several,

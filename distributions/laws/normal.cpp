@@ -7,7 +7,7 @@
 #include <numbers>
 
 #include "distributions/catalog.h"
-#include "distributions/order_statistics.h"
+#include "distributions/law.h"
 
 namespace gradrace {
 namespace {
@@ -29,7 +29,7 @@ constexpr Page page{
 /// P(Z > z) of the standard normal law.
 double upper_tail(double z) { return std::erfc(z / sqrt2) / 2; }
 
-class Normal final : public Distribution {
+class Normal final : public Law {
  public:
   struct Config {
     double mean = 1;
@@ -76,9 +76,6 @@ class Normal final : public Distribution {
     const double z = above < below ? sqrt2 * boost::math::erfc_inv(2 * above)
                                    : -sqrt2 * boost::math::erfc_inv(2 * below);
     return std::max(0.0, mu_ + sd_ * z);
-  }
-  double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
-    return integrate_order_statistic(*this, k, n);
   }
   Ageing ageing() const override { return Ageing::new_longer; }
 

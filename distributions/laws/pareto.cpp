@@ -4,8 +4,8 @@
 #include <limits>
 #include <vector>
 
-#include "distributions/breaks.h"
 #include "distributions/catalog.h"
+#include "distributions/law.h"
 
 namespace gradrace {
 namespace {
@@ -21,7 +21,7 @@ constexpr Page page{
     .example = R"({"distribution": "pareto", "scale": 1.0, "shape": 2.0})",
 };
 
-class Pareto final : public Distribution, public HasBreaks {
+class Pareto final : public Law {
  public:
   struct Config {
     double scale = 1;

@@ -3,13 +3,13 @@
 #include <utility>
 #include <vector>
 
-#include "distributions/breaks.h"
 #include "distributions/cluster/ageing.h"
+#include "distributions/law.h"
 
 namespace gradrace {
 namespace {
 
-class Shifted final : public Distribution, public HasBreaks {
+class Shifted final : public Law {
  public:
   Shifted(DistributionProduct law, double shift, double speed)
       : law_(std::move(law)), shift_(shift), speed_(speed) {}

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <vector>
 
-#include "distributions/breaks.h"
 #include "distributions/catalog.h"
+#include "distributions/law.h"
 #include "distributions/order_statistics.h"
 
 namespace gradrace {
@@ -18,7 +18,7 @@ constexpr Page page{
     .example = R"({"distribution": "shifted-exponential", "shift": 1.0, "mean": 1.0})",
 };
 
-class ShiftedExponential final : public Distribution, public HasBreaks {
+class ShiftedExponential final : public Law {
  public:
   struct Config {
     double shift = 0;

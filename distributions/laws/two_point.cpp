@@ -1,8 +1,8 @@
 #include <boost/random/generate_canonical.hpp>
 #include <vector>
 
-#include "distributions/breaks.h"
 #include "distributions/catalog.h"
+#include "distributions/law.h"
 #include "distributions/order_statistics.h"
 
 namespace gradrace {
@@ -17,7 +17,7 @@ constexpr Page page{
     .example = R"({"distribution": "two-point", "low": 1.0, "high": 10.0, "probability": 0.1})",
 };
 
-class TwoPoint final : public Distribution, public HasBreaks {
+class TwoPoint final : public Law {
  public:
   struct Config {
     double low = 0;

@@ -1,8 +1,8 @@
 #include <boost/random/generate_canonical.hpp>
 #include <vector>
 
-#include "distributions/breaks.h"
 #include "distributions/catalog.h"
+#include "distributions/law.h"
 
 namespace gradrace {
 namespace {
@@ -16,7 +16,7 @@ constexpr Page page{
     .example = R"({"distribution": "uniform", "low": 0.5, "high": 1.5})",
 };
 
-class Uniform final : public Distribution, public HasBreaks {
+class Uniform final : public Law {
  public:
   struct Config {
     double low = 0;

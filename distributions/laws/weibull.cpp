@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "distributions/catalog.h"
+#include "distributions/law.h"
 #include "distributions/order_statistics.h"
 
 namespace gradrace {
@@ -19,7 +20,7 @@ constexpr Page page{
     .example = R"({"distribution": "weibull", "scale": 1.0, "shape": 1.5})",
 };
 
-class Weibull final : public Distribution {
+class Weibull final : public Law {
  public:
   struct Config {
     double scale = 1;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "distributions/breaks.h"
+#include "distributions/law.h"
 #include "tests/support/laws.h"
 
 namespace gradrace {

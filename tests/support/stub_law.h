@@ -12,6 +12,9 @@ class StubLaw : public Distribution {
   double survival(double) const override { return 0; }
   double quantile(double) const override { return 0; }
   double expected_order_statistic(std::uint32_t, std::uint32_t) const override { return 1; }
+  double expected_capped_order_statistic(std::uint32_t, std::uint32_t, double) const override {
+    return 1;
+  }
   Ageing ageing() const override { return Ageing::neither; }
 };
 
