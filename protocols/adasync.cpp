@@ -99,7 +99,7 @@ class AdaSync final : public Protocol {
     server.evaluate_at(begin_);
   }
 
-  void on_gradient(Server& server, const Arrival& arrival) override {
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
     server.accept(arrival);
     if (server.accepted() < k_) {
       if (batch_) server.dispatch(arrival.learner);

@@ -19,7 +19,7 @@ class Async final : public Protocol {
 
   Async(const Config&, std::uint32_t) {}
 
-  void on_gradient(Server& server, const Arrival& arrival) override {
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
     server.accept(arrival);
     server.update();
     server.dispatch(arrival.learner);

@@ -82,7 +82,7 @@ class Backup final : public Protocol {
     server.dispatch_waiting();
   }
 
-  void on_gradient(Server& server, const Arrival& arrival) override {
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
     if (shared_) return on_gradient_of_token(server, arrival);
     if (arrival.version != server.version()) {
       server.drop(arrival);
@@ -118,7 +118,7 @@ class Backup final : public Protocol {
   }
 
  private:
-  void on_gradient_of_token(Server& server, const Arrival& arrival) {
+  void on_gradient_of_token(Server& server, const GradientFacts& arrival) {
     if (arrival.version < first_version_ || step_[arrival.learner] < step(server)) {
       server.drop(arrival);
     } else {

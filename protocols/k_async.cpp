@@ -26,7 +26,7 @@ class KAsync final : public Protocol {
 
   KAsync(const Config& config, std::uint32_t) : config_(config) {}
 
-  void on_gradient(Server& server, const Arrival& arrival) override {
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
     server.accept(arrival);
     if (server.accepted() < config_.k) return;
     server.update();

@@ -26,7 +26,7 @@ class KBatchSync final : public Protocol {
 
   KBatchSync(const Config& config, std::uint32_t) : config_(config) {}
 
-  void on_gradient(Server& server, const Arrival& arrival) override {
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
     server.accept(arrival);
     if (server.accepted() < config_.k) return server.dispatch(arrival.learner);
     server.update();

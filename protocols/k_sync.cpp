@@ -24,7 +24,7 @@ class KSync final : public Protocol {
 
   KSync(const Config& config, std::uint32_t) : config_(config) {}
 
-  void on_gradient(Server& server, const Arrival& arrival) override {
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
     server.accept(arrival);
     if (server.accepted() < config_.k) return;
     server.update();

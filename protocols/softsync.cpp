@@ -35,7 +35,7 @@ class Softsync final : public Protocol {
   Softsync(const Config& config, std::uint32_t learners)
       : c_(learners / config.n), pulls_before_(config.pull == "before") {}
 
-  void on_gradient(Server& server, const Arrival& arrival) override {
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
     server.accept(arrival);
     if (pulls_before_) server.dispatch(arrival.learner);
     if (server.accepted() >= c_) server.update();

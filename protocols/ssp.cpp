@@ -32,7 +32,7 @@ class Ssp final : public Protocol {
   Ssp(const Config& config, std::uint32_t learners)
       : config_(config), clock_(learners, 0), at_{learners} {}
 
-  void on_gradient(Server& server, const Arrival& arrival) override {
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
     server.accept(arrival);
     server.update();
     const std::uint32_t ahead = ++clock_[arrival.learner] - slowest_;

@@ -67,7 +67,7 @@ class Switch final : public Protocol, private Server {
     run(0);
   }
 
-  void on_gradient(Server& server, const Arrival& arrival) override {
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
     server_ = &server;
     if (detector_) detector_->saw(arrival.learner, arrival.computed);
     if (!left_out_.empty() && left_out_[arrival.learner]) return server.drop(arrival);
@@ -76,6 +76,12 @@ class Switch final : public Protocol, private Server {
       return server.dispatch(arrival.learner);
     }
     protocol_->on_gradient(*this, arrival);
+    if (over_) go_on();
+  }
+
+  void on_timer(Server& server) override {
+    server_ = &server;
+    protocol_->on_timer(*this);
     if (over_) go_on();
   }
 
@@ -145,6 +151,7 @@ class Switch final : public Protocol, private Server {
     all_take_part();
     follow_change();
     protocol_ = next.protocol();
+    server_->timer(never);
     protocol_look_ = never;
     begin_looks();
     protocol_->start(*this);
@@ -253,14 +260,20 @@ class Switch final : public Protocol, private Server {
   std::uint32_t accepted() const override { return server_->accepted(); }
   double time() const override { return server_->time(); }
   const Work& work() const override { return server_->work(); }
-  void accept(const Arrival& arrival) override { server_->accept(arrival); }
-  void drop(const Arrival& arrival) override { server_->drop(arrival); }
+  void accept(const GradientFacts& arrival) override { server_->accept(arrival); }
+  void drop(const GradientFacts& arrival) override { server_->drop(arrival); }
   void follow(std::uint16_t) override {}
   void dispatch(std::uint32_t learner) override {
     if (!over_) server_->dispatch(learner);
   }
   void dispatch_waiting() override {
     if (!over_) server_->dispatch_waiting();
+  }
+  const GradientFacts* computing(std::uint32_t learner) const override {
+    return server_->computing(learner);
+  }
+  void cancel(const GradientFacts& gradient) override {
+    if (!over_) server_->cancel(gradient);
   }
   void cancel_all() override {
     if (!over_) server_->cancel_all();
@@ -278,6 +291,9 @@ class Switch final : public Protocol, private Server {
   }
   void pause(double length) override {
     if (!over_) server_->pause(length);
+  }
+  void timer(double time) override {
+    if (!over_) server_->timer(time);
   }
   void evaluate_at(double time) override {
     protocol_look_ = time;

@@ -23,7 +23,7 @@ class Sync final : public Protocol {
 
   Sync(const Config&, std::uint32_t learners) : learners_(learners) {}
 
-  void on_gradient(Server& server, const Arrival& arrival) override {
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
     server.accept(arrival);
     if (server.accepted() < server.learners()) return;
     server.update();

@@ -3,18 +3,9 @@
 #include <cstdint>
 #include <span>
 
-#include "sim/tape.h"
+#include "sim/gradient_facts.h"
 
 namespace gradrace {
-
-/// A gradient, as the timing plane knows it.
-struct GradientFacts {
-  GradientId gradient;
-  std::uint32_t learner;
-  std::uint32_t version;  // that it was computed at
-  std::uint32_t draw;
-  std::uint16_t plan;  // of the race, that it was dispatched under
-};
 
 /// What becomes of a gradient after its dispatch.
 enum class Ending : std::uint8_t { accepted, dropped, cancelled, lost };

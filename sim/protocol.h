@@ -9,18 +9,10 @@
 #include "sim/catalog.h"
 #include "sim/distribution.h"
 #include "sim/evaluation.h"
+#include "sim/gradient_facts.h"
 #include "sim/learning_rate.h"
-#include "sim/tape.h"
 
 namespace gradrace {
-
-/// A learner's finished minibatch, as the server takes it up.
-struct Arrival {
-  std::uint32_t learner;
-  std::uint32_t version;  // number of updates in the model that it was computed at
-  GradientId gradient;
-  double computed = 0;  // how long its learner computed it
-};
 
 /// What a protocol knows of the parameter server and may order it to do, at one instant of
 /// simulated time.
@@ -43,10 +35,15 @@ class Server {
   virtual void dispatch_waiting() = 0;
 
   /// The gradient goes into the next update.
-  virtual void accept(const Arrival& arrival) = 0;
+  virtual void accept(const GradientFacts& arrival) = 0;
   /// The gradient is thrown away.
-  virtual void drop(const Arrival& arrival) = 0;
-  /// Every minibatch being computed stops; those gradients never exist, their learners are idle.
+  virtual void drop(const GradientFacts& arrival) = 0;
+  /// The learner's minibatch between dispatch and arrival; null if it is idle, or down.
+  virtual const GradientFacts* computing(std::uint32_t learner) const = 0;
+  /// A minibatch being computed, or whose gradient is on its way, stops; the gradient never exists,
+  /// its learner is idle.  Not from on_evaluation().
+  virtual void cancel(const GradientFacts& gradient) = 0;
+  /// The same for every minibatch, and for those that are due when their learners are back.
   virtual void cancel_all() = 0;
 
   /// Applies the average of the accepted gradients: the next version.
@@ -54,6 +51,11 @@ class Server {
   /// The server does nothing for so long: gradients that arrive wait, and models of dispatches
   /// ordered from now on leave when it is over.  For a Protocol that pauses().
   virtual void pause(double length) = 0;
+
+  /// on_timer() is called at that time, now or later, after the gradients that arrive then; it
+  /// waits its turn behind gradients that the server has not taken up, and while the server is
+  /// busy.  One timer is open at a time: another replaces it, and infinity calls it off.
+  virtual void timer(double time) = 0;
 
   /// The model is evaluated at that time, now or later, and on_evaluation() tells what came out:
   /// the timing plane waits for the numbers.  One such order is open at a time; another replaces
@@ -111,7 +113,10 @@ class Protocol {
   virtual void start(Server& server) { server.dispatch_waiting(); }
 
   /// A learner finished a minibatch and is idle now.
-  virtual void on_gradient(Server& server, const Arrival& arrival) = 0;
+  virtual void on_gradient(Server& server, const GradientFacts& arrival) = 0;
+
+  /// The time of Server::timer() has come.
+  virtual void on_timer(Server& /*server*/) {}
 
   /// The answer to Server::evaluate_at(), at that time.  A new decision takes effect at the next
   /// update.

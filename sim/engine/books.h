@@ -11,31 +11,29 @@ namespace gradrace {
 /// Counts of a run, at one moment.
 struct Totals {
   std::uint64_t updates = 0, dispatched = 0, applied = 0, dropped = 0, cancelled = 0, lost = 0;
-  double time = 0;  // of the clock
+  double time = 0;  // of the clock; the books leave it
   double last_update_time = 0;
   std::uint64_t staleness_sum = 0;  // over applied gradients
   std::uint32_t max_staleness = 0;
 };
 
-/// The books of a run's gradients, kept at every event and checked against each other: every
-/// gradient dispatched is applied, dropped, cancelled, lost or outstanding (in flight or accepted
-/// for a later update), and the sum of (version - read) over all gradients, at their ends or now,
-/// equals the sum over updates of the gradients outstanding at each.
+/// The books of the gradients of one chain of values, whose newest is `version` updates old: kept
+/// at every event and checked against each other: every gradient dispatched is applied, dropped,
+/// cancelled, lost or outstanding (in flight or accepted for a later update), and the sum of
+/// (version - read) over all gradients, at their ends or now, equals the sum over updates of the
+/// gradients outstanding at each.
 class Books {
  public:
   const Totals& totals() const { return totals_; }
   std::uint32_t version() const { return static_cast<std::uint32_t>(totals_.updates); }
-  double time() const { return totals_.time; }
   /// [staleness]: applied gradients.
   const std::vector<std::uint64_t>& staleness_counts() const { return staleness_counts_; }
   std::uint64_t outstanding_sum() const { return outstanding_sum_; }
 
-  void set_time(double time) { totals_.time = time; }
-
-  /// A gradient at the version of now.
-  void dispatch() {
-    ++totals_.dispatched;
-    read_sum_ += version();
+  /// So many gradients at the version of now.
+  void dispatch(std::uint32_t gradients) {
+    totals_.dispatched += gradients;
+    read_sum_ += std::uint64_t{version()} * gradients;
   }
 
   /// `read`: the version that a gradient was computed at.
@@ -56,9 +54,9 @@ class Books {
 
   /// The next version, made of the gradients that were applied since the last; `outstanding` are
   /// left.
-  void update(std::uint64_t outstanding) {
+  void update(std::uint64_t outstanding, double time) {
     outstanding_sum_ += outstanding;
-    totals_.last_update_time = totals_.time;
+    totals_.last_update_time = time;
     ++totals_.updates;
   }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/distribution.h"
+#include "sim/engine/stop.h"
 #include "sim/engine/transit.h"
 #include "sim/learning_rate.h"
 #include "sim/protocol.h"
@@ -13,16 +14,6 @@
 #include "sim/tape.h"
 
 namespace gradrace {
-
-/// The first limit that is met ends a run.
-struct Stop {
-  std::optional<double> time;
-  std::optional<std::uint64_t> updates;
-  std::optional<std::uint64_t> gradients;    // applied
-  std::optional<double> epochs;              // applied samples over the training set's size
-  std::optional<double> loss, test_error;    // at an evaluation, or less
-  std::optional<std::uint64_t> evaluations;  // used to run up to a known evaluation again
-};
 
 /// When the model is evaluated, besides the start and the end of the run.
 struct EvaluationSchedule {

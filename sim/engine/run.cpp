@@ -1,6 +1,7 @@
 #include "sim/engine/run.h"
 
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "sim/check.h"
@@ -44,18 +45,12 @@ void Run::take(const Results& results) {
   }
   if (!points.empty()) plane_->tell(results.evaluations.back());
   const bool judged = last_end_ == End::verdict || last_end_ == End::feedback;
-  const bool reached = judged && verdict(results.evaluations.back());
+  const bool reached = judged && meets(results.evaluations.back(), race_.stop);
   if (last_end_ != End::finished && !reached) return;
   over_ = true;
   record_.status = Status::finished;
   record_.hash = results.hash;
   if (reached) plane_->stop();
-}
-
-bool Run::verdict(const Evaluation& evaluation) const {
-  const Stop& stop = race_.stop;
-  return (stop.loss && evaluation.loss <= *stop.loss) ||
-         (stop.test_error && evaluation.test_error <= *stop.test_error);
 }
 
 /// The timing plane has run on past the evaluation that showed the divergence: it is cheap to run
@@ -64,11 +59,14 @@ void Run::end_as_diverged() {
   over_ = true;
   record_.status = Status::diverged;
   Race again = race_;
-  again.stop.evaluations = record_.curve.size();
+  again.stop.loss = -std::numeric_limits<double>::infinity();  // a segment ends at each evaluation
   TimingPlane plane(again, replica_, false, observer_, segment_limit_);
   for (std::size_t made = 0; plane.next_segment().end != End::finished;) {
     made += plane.evaluations().size();
     if (made > 0) plane.tell(record_.curve[made - 1].evaluation);
+    if (made < record_.curve.size()) continue;
+    plane.stop();
+    break;
   }
   record_.totals = plane.totals();
   record_.staleness_counts = plane.staleness_counts();

@@ -59,7 +59,6 @@ class Run {
   RunRecord record();
 
  private:
-  bool verdict(const Evaluation& evaluation) const;
   void end_as_diverged();
 
   const Race& race_;

@@ -9,7 +9,7 @@
 
 namespace gradrace {
 
-using Kind = Transit::Happening::Kind;
+using Kind = Happening::Kind;
 
 Transit::Transit(const TransitFacts& facts, std::uint32_t learners, std::uint64_t seed,
                  std::uint32_t replica, EventQueue& queue, std::uint32_t first_slot,
@@ -22,7 +22,7 @@ Transit::Transit(const TransitFacts& facts, std::uint32_t learners, std::uint64_
       first_slot_(first_slot),
       runtime_(std::move(runtime)),
       ways_(learners),
-      waiting_(learners) {
+      waiting_(learners + 1) {
   if (!facts.network || !facts.network->bandwidth) return;
   for (auto* link : {&outgoing_, &incoming_}) {
     link->emplace(*facts.network->bandwidth, facts.network->model_bytes, learners);
@@ -38,7 +38,7 @@ void Transit::start() {
   for (std::uint32_t learner = 0; learner < ways_.size(); ++learner) schedule_change(learner, 0);
 }
 
-Transit::Happening Transit::on_event(std::uint32_t event, double now) {
+Happening Transit::on_event(std::uint32_t event, double now) {
   if (event < ways_.size()) {
     const Place place = ways_[event].place;
     queue_.remove(event);
@@ -63,12 +63,11 @@ Transit::Happening Transit::on_event(std::uint32_t event, double now) {
     return reach_server(learner, now);
   }
   if (event == slot(server)) {
-    const std::uint32_t learner = waiting_.front();
-    GRADRACE_CHECK(ways_[learner].place == Place::queued, "a gradient arrives that is elsewhere");
+    const std::uint32_t first = waiting_.front();
     waiting_.pop_front();
     receiving_ = false;
     queue_.remove(event);
-    return {Kind::arrival, learner};
+    return take_up(first);
   }
   return change(event - slot(machines), now);
 }
@@ -105,21 +104,38 @@ void Transit::travel(std::uint32_t learner, double from) {
                   EventClass::arrival);
 }
 
-Transit::Happening Transit::reach_server(std::uint32_t learner, double now) {
-  ways_[learner].place = Place::queued;
-  changes_ = 0;
-  if (times_.per_gradient == 0 && waiting_.empty() && free_at_ <= now) {
-    return {Kind::arrival, learner};
+Happening Transit::reach_server(std::uint32_t who, double now) {
+  if (who != timer()) {
+    ways_[who].place = Place::queued;
+    changes_ = 0;
   }
-  waiting_.push_back(learner);
+  if (service(who) == 0 && waiting_.empty() && free_at_ <= now) return take_up(who);
+  waiting_.push_back(who);
   take_next(now);
   return {Kind::passage};
+}
+
+Happening Transit::take_up(std::uint32_t who) {
+  if (who == timer()) return {Kind::timer};
+  GRADRACE_CHECK(ways_[who].place == Place::queued, "a gradient arrives that is elsewhere");
+  return {Kind::arrival, who};
+}
+
+void Transit::forget_timer(double now) {
+  const auto queued = std::find(waiting_.begin(), waiting_.end(), timer());
+  if (queued == waiting_.end()) return;
+  const bool first = queued == waiting_.begin();
+  waiting_.erase(queued);
+  if (!first || !receiving_) return;
+  receiving_ = false;
+  queue_.remove(slot(server));
+  take_next(now);
 }
 
 void Transit::take_next(double now) {
   if (receiving_ || waiting_.empty()) return;
   receiving_ = true;
-  free_at_ = std::max(now, free_at_) + times_.per_gradient;
+  free_at_ = std::max(now, free_at_) + service(waiting_.front());
   queue_.schedule(slot(server), free_at_, EventClass::arrival);
 }
 
@@ -150,16 +166,24 @@ double Transit::end(std::uint32_t learner, double now) {
   return computed;
 }
 
+void Transit::withdraw(std::uint32_t learner) {
+  GRADRACE_CHECK(!receiving_, "a gradient is cancelled while the server takes one up");
+  const auto queued = std::find(waiting_.begin(), waiting_.end(), learner);
+  if (queued != waiting_.end()) waiting_.erase(queued);
+}
+
 void Transit::clear_roads() {
   GRADRACE_CHECK(!receiving_, "all is cancelled while the server takes a gradient up");
   if (outgoing_) {
     outgoing_->clear();
     incoming_->clear();
   }
+  const bool timed = std::find(waiting_.begin(), waiting_.end(), timer()) != waiting_.end();
   waiting_.clear();
+  if (timed) waiting_.push_back(timer());
 }
 
-Transit::Happening Transit::change(std::uint32_t learner, double now) {
+Happening Transit::change(std::uint32_t learner, double now) {
   Way& way = ways_[learner];
   if (++changes_ > 1'000'000 + 1'000 * ways_.size()) {
     throw std::runtime_error(
@@ -169,7 +193,7 @@ Transit::Happening Transit::change(std::uint32_t learner, double now) {
   }
   way.down = !way.down;
   schedule_change(learner, now);
-  if (!way.down) return {std::exchange(way.due, false) ? Kind::start : Kind::passage, learner};
+  if (!way.down) return {std::exchange(way.due, false) ? Kind::back : Kind::passage, learner};
   if (way.place == Place::nowhere || way.place == Place::queued) return {Kind::passage};
   way.due = true;
   return {Kind::loss, learner};

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "sim/distribution.h"
@@ -44,22 +45,26 @@ struct TransitFacts {
   bool any() const { return network || server || failures; }
 };
 
+/// What an event is for those who order minibatches.
+struct Happening {
+  enum class Kind : std::uint8_t {
+    passage,  // nothing
+    arrival,  // the learner's gradient is there, and taken up if there is a server
+    loss,     // the learner fails and its gradient with it
+    back,     // the learner is back and begins a minibatch that is due
+    timer,
+    evaluation,
+    look,
+    end,
+  };
+  Kind kind;
+  std::uint32_t learner = 0;
+};
+
 /// Where the gradients of one run are between dispatch and arrival, where that takes more than
 /// computing.
 class Transit {
  public:
-  /// What an event is for the timing plane.
-  struct Happening {
-    enum class Kind : std::uint8_t {
-      passage,  // nothing
-      arrival,  // the server takes up the learner's gradient
-      loss,     // the learner fails and its gradient with it
-      start,    // the learner is back and begins a minibatch that is due
-    };
-    Kind kind;
-    std::uint32_t learner = 0;
-  };
-
   /// Time of the learner's last dispatched minibatch if its computation begins then.
   using Runtime = std::function<double(std::uint32_t learner, double begin)>;
 
@@ -74,25 +79,30 @@ class Transit {
   void start();
 
   Happening on_event(std::uint32_t slot, double now);
+  /// The timer queues as a gradient does, and is taken up in no time.
+  Happening on_timer(double now) { return reach_server(timer(), now); }
+  /// It does not queue any more, if it did.
+  void forget_timer(double now);
 
   /// The learner's draw-th minibatch is dispatched.
   void depart(std::uint32_t learner, std::uint32_t draw, double now);
   /// True if the learner is down: its next minibatch is due when it is back.
   bool postpone(std::uint32_t learner);
-  /// Whether a minibatch is due when the learner is back.
-  bool is_due(std::uint32_t learner) const { return !ways_.empty() && ways_[learner].due; }
-  void call_off(std::uint32_t learner) { ways_[learner].due = false; }
+  /// Whether a minibatch was due when the learner is back; now none is.
+  bool call_off(std::uint32_t learner) { return std::exchange(ways_[learner].due, false); }
 
   /// The learner's gradient has ended: how long it was computed.
   double end(std::uint32_t learner, double now);
-  /// All will end.
+  /// It will end, and is not taken up.
+  void withdraw(std::uint32_t learner);
+  /// All will.
   void clear_roads();
 
   /// The server makes an update.
   void on_update(double now) { pause(now, times_.per_update); }
   /// The server is busy for so long, from when it is done with what was ordered before.
   void pause(double now, double length);
-  /// The server has done what it had to do with a gradient.
+  /// The server has done what it had to do with a gradient or the timer.
   void take_next(double now);
 
  private:
@@ -107,11 +117,14 @@ class Transit {
 
   enum Slot : std::uint32_t { server, outgoing, incoming, machines };  // then the learners
   std::uint32_t slot(std::uint32_t what) const { return first_slot_ + what; }
+  /// The timer's place among the learners in waiting_.
+  std::uint32_t timer() const { return static_cast<std::uint32_t>(ways_.size()); }
 
   void pull(std::uint32_t learner, double from);
   void travel(std::uint32_t learner, double from);
-  Happening reach_server(std::uint32_t learner, double now);
-  void receive(double now);
+  Happening reach_server(std::uint32_t who, double now);
+  Happening take_up(std::uint32_t who);
+  double service(std::uint32_t who) const { return who == timer() ? 0 : times_.per_gradient; }
   Happening change(std::uint32_t learner, double now);
   void schedule_change(std::uint32_t learner, double now);
   void schedule(const SharedLink& link, Slot what);
@@ -125,7 +138,8 @@ class Transit {
   const Runtime runtime_;
   std::vector<Way> ways_;  // of the learners
   std::optional<SharedLink> outgoing_, incoming_;
-  boost::circular_buffer<std::uint32_t> waiting_;  // whose gradients the server has not taken up
+  boost::circular_buffer<std::uint32_t>
+      waiting_;                // learners' gradients and the timer, not taken up
   std::uint64_t changes_ = 0;  // from up to down and back since a gradient reached the server
   double free_at_ = 0;         // when the server has done all that it has begun
   bool receiving_ = false;     // the first of waiting_

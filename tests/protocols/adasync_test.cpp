@@ -74,7 +74,7 @@ TEST_CASE("adasync: a loss that rises lowers K unless it is monotone, both look 
       protocol->on_evaluation(server, {.loss = loss});
       CHECK(server.next_evaluation == 5 * ++look);
     }
-    protocol->on_gradient(server, {0, 0, 0});
+    protocol->on_gradient(server, {});
     CHECK(protocol->k() == (monotone ? 6 : 1));
   }
 }
@@ -86,7 +86,7 @@ TEST_CASE("adasync: a new K takes effect at an update") {
   protocol->on_evaluation(server, {.loss = 1});
   protocol->on_evaluation(server, {.loss = 0.01});
   CHECK(protocol->k() == 2);
-  protocol->on_gradient(server, {0, 0, 0});
+  protocol->on_gradient(server, {});
   CHECK(protocol->k() == 7);
 }
 

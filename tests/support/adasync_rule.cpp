@@ -18,7 +18,7 @@ std::uint32_t k_at(const MakeProtocol& make, double r) {
   protocol->start(server);
   protocol->on_evaluation(server, {.loss = 1});
   protocol->on_evaluation(server, {.loss = 1 / r});
-  protocol->on_gradient(server, {0, 0, 0});
+  protocol->on_gradient(server, {});
   return protocol->k();
 }
 

@@ -17,11 +17,14 @@ class Idle : public Server {
   const Work& work() const override { return work_; }
   void dispatch(std::uint32_t) override {}
   void dispatch_waiting() override {}
-  void accept(const Arrival&) override {}
-  void drop(const Arrival&) override {}
+  void accept(const GradientFacts&) override {}
+  void drop(const GradientFacts&) override {}
+  const GradientFacts* computing(std::uint32_t) const override { return nullptr; }
+  void cancel(const GradientFacts&) override {}
   void cancel_all() override {}
   void update() override {}
   void pause(double) override {}
+  void timer(double) override {}
   void evaluate_at(double time) override { next_evaluation = time; }
   void follow(std::uint16_t) override {}
 

@@ -46,8 +46,8 @@ void check_runs(const Scenario& scenario, bool trains) {
            "compares test errors, and this scenario has none; allowed: a model of a data set with "
            "classes, and no timing_only; or --accuracies");
   }
-  const Stop& stop = point.stop;
-  if (stop.time || stop.updates || stop.loss || stop.test_error) {
+  const auto other = [&](const StopCondition& one) { return !one.is_work && one.of(point.stop); };
+  if (std::ranges::any_of(stop_conditions(), other)) {
     refuse(scenario,
            "compares runs of equal work, which other limits may end earlier; allowed in stop: "
            "gradients, epochs");

@@ -59,10 +59,6 @@ Race Point::race() const {
   race.stop = stop;
   race.evaluations = evaluations;
   race.plans = plans();
-  if (!with_model()) {
-    race.stop.loss.reset();
-    race.stop.test_error.reset();
-  }
   const bool epochs_matter = with_model() || stop.epochs || evaluations.every_epochs;
   if (model && epochs_matter) race.training_rows = model->training_rows();
   return race;

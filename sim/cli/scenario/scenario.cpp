@@ -1,5 +1,6 @@
 #include "sim/cli/scenario/scenario.h"
 
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <map>
@@ -70,25 +71,41 @@ bool evaluated(const EvaluationSchedule& every) {
   return every.every_time || every.every_updates || every.every_epochs;
 }
 
+using StopNeeds = StopCondition::Needs;
+
+/// The keys of stop conditions, the last after a separator of its own.
+template <class Wanted>
+std::string stop_keys(Wanted wanted, std::string_view last = ", ") {
+  std::vector<std::string_view> keys;
+  for (const auto& condition : stop_conditions()) {
+    if (wanted(condition)) keys.push_back(condition.key);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (i > 0) text += i + 1 < keys.size() ? ", " : last;
+    text += keys[i];
+  }
+  return text;
+}
+
 /// `model_read`: whether the model is as the file says, so that complaints about its lack are no
 /// echo of its own.
 void visit_stop(Fields& fields, Point& point, bool model_read, bool record_read) {
   if (!fields.open("stop", Need::required, "limits; the first that is met ends a run")) return;
   Stop& stop = point.stop;
-  fields.real("time", stop.time, positive(), "simulated time");
-  fields.integer("updates", stop.updates, at_least(1), "updates made");
-  fields.integer("gradients", stop.gradients, at_least(1), "gradients applied");
-  fields.real("epochs", stop.epochs, positive(), "samples applied over the training set's size");
-  fields.real("loss", stop.loss, anything(), "training objective at an evaluation, or less");
-  fields.real("test_error", stop.test_error, between(0, 1), "test error at an evaluation, or less");
-  const bool has_dataset = point.model && point.model->has_dataset();
-  const bool judged = stop.loss || stop.test_error;
-  const bool limited = stop.time || stop.updates || stop.gradients || stop.epochs;
-  constexpr auto limits = "time, updates, gradients, epochs, loss, test_error";
-  if (fields.good() && !judged && !limited) fields.complain("", "needs at least one limit", limits);
+  for (const auto& condition : stop_conditions()) condition.visit(fields, stop);
+  const auto everywhere = [](const StopCondition& one) { return one.needs == StopNeeds::nothing; };
+  const bool judged = is_judged(stop);
+  const bool limited = std::ranges::any_of(
+      stop_conditions(), [&](const StopCondition& one) { return one.reached && one.of(stop); });
+  if (fields.good() && !judged && !limited) {
+    fields.complain("", "needs at least one limit",
+                    stop_keys([](const StopCondition&) { return true; }));
+  }
   const auto& every = point.evaluations;
   if (record_read && judged && !evaluated(every)) {
-    fields.complain("", "loss and test_error are judged at evaluations, and none are asked for",
+    const auto keys = stop_keys([](const StopCondition& one) { return one.found; }, " and ");
+    fields.complain("", keys + " are judged at evaluations, and none are asked for",
                     evaluations_beside);
   }
   constexpr double most_evaluations = 1e7;
@@ -99,13 +116,18 @@ void visit_stop(Fields& fields, Point& point, bool model_read, bool record_read)
   if (!model_read) return fields.close();
   if (judged && !limited && !point.with_model()) {
     fields.complain("", "nothing but the model could end this run, and it is timing-only",
-                    "time, updates or gradients beside it");
+                    stop_keys(everywhere, " or ") + " beside it");
   }
-  if (stop.epochs && !has_dataset) {
-    fields.complain("epochs", "needs a model with a data set", "time, updates, gradients");
-  }
-  if (stop.test_error && point.model && !point.model->has_test_error()) {
-    fields.complain("test_error", "needs a model of a data set with classes", "loss");
+  for (const auto& condition : stop_conditions()) {
+    if (!condition.of(stop)) continue;
+    if (condition.needs == StopNeeds::data_set && !(point.model && point.model->has_dataset())) {
+      fields.complain(condition.key, "needs a model with a data set", stop_keys(everywhere));
+    }
+    if (condition.needs == StopNeeds::classes && point.model && !point.model->has_test_error()) {
+      const auto any_model = [](const StopCondition& one) { return one.needs == StopNeeds::model; };
+      fields.complain(condition.key, "needs a model of a data set with classes",
+                      stop_keys(any_model));
+    }
   }
   fields.close();
 }

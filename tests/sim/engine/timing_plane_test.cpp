@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <set>
 
 #include "sim/check.h"
+#include "sim/cli/results/csv.h"
 #include "tests/support/race_text.h"
 
 using namespace gradrace;
@@ -21,9 +24,22 @@ struct WholeTape {
   std::size_t segments = 0;
 };
 
+/// A segment names values that it makes or that were left `live` before it, which become those that
+/// it leaves.
+void check_names(const Segment& segment, std::set<ValueId>& live) {
+  for (const Op& op : segment.ops) {
+    REQUIRE(live.contains(op.base));
+    if (op.kind == Op::Kind::update) REQUIRE(live.insert(op.out).second);
+  }
+  for (const Gradient& gradient : segment.gradients) REQUIRE(live.contains(gradient.at));
+  for (const ValueId value : segment.live) REQUIRE(live.contains(value));
+  live = {segment.live.begin(), segment.live.end()};
+}
+
 WholeTape whole_tape(const Race& race, std::uint32_t limit) {
   TimingPlane plane(race, 0, true, nullptr, limit);
   WholeTape tape;
+  std::set<ValueId> live{0};
   for (End end = End::limit; end != End::finished;) {
     const Segment& segment = plane.next_segment();
     end = segment.end;
@@ -48,8 +64,7 @@ WholeTape whole_tape(const Race& race, std::uint32_t limit) {
       }
       tape.uses.push_back(use);
     }
-    // No value that a later segment may name is missing from `live`.
-    REQUIRE(segment.live == std::vector<ValueId>{static_cast<ValueId>(plane.totals().updates)});
+    check_names(segment, live);
   }
   return tape;
 }
@@ -118,16 +133,21 @@ class Careless : public Protocol {
     drops_what_it_accepted,
     accepts_an_old_one,
     never_dispatches,
-    updates_nothing
+    updates_nothing,
+    cancels_what_arrived
   };
   explicit Careless(Mistake mistake) : mistake_(mistake) {}
   void start(Server& server) override {
     if (mistake_ != Mistake::never_dispatches) server.dispatch_waiting();
   }
-  void on_gradient(Server& server, const Arrival& arrival) override {
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
     if (mistake_ == Mistake::updates_nothing) server.update();
-    if (mistake_ == Mistake::accepts_an_old_one)
-      server.accept({arrival.learner, 0, arrival.gradient + 1});
+    if (mistake_ == Mistake::accepts_an_old_one) {
+      GradientFacts other = arrival;
+      ++other.gradient;
+      server.accept(other);
+    }
+    if (mistake_ == Mistake::cancels_what_arrived) server.cancel(arrival);
     if (mistake_ != Mistake::loses_gradient) server.accept(arrival);
     if (mistake_ == Mistake::accepts_twice) server.accept(arrival);
     if (mistake_ == Mistake::drops_what_it_accepted) server.drop(arrival);
@@ -140,6 +160,60 @@ class Careless : public Protocol {
  private:
   Mistake mistake_;
 };
+
+std::string always(const std::string& value) {
+  return R"({"distribution": "deterministic", "value": )" + value + "}";
+}
+
+/// Sets timers when the clock shows given times, gathers gradients and makes an update of them when
+/// a timer goes off.
+class AlarmClock : public Protocol {
+ public:
+  using Orders = std::map<double, double>;  // at that time, a timer at that time
+
+  AlarmClock(Orders orders, std::vector<std::string>* log)
+      : orders_(std::move(orders)), log_(log) {}
+  void start(Server& server) override {
+    server.dispatch_waiting();
+    obey(server);
+  }
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
+    log_->push_back(number_text(server.time()) + " gradient");
+    server.accept(arrival);
+    server.dispatch(arrival.learner);
+    obey(server);
+  }
+  void on_timer(Server& server) override {
+    log_->push_back(number_text(server.time()) + " timer");
+    if (server.accepted() > 0) server.update();
+  }
+  std::uint32_t k() const override { return 1; }
+  Theory theory(const Distribution&, std::uint32_t) const override { return {}; }
+
+ private:
+  void obey(Server& server) {
+    const auto order = orders_.find(server.time());
+    if (order != orders_.end()) server.timer(order->second);
+  }
+
+  Orders orders_;
+  std::vector<std::string>* log_;
+};
+
+std::vector<std::string> run_alarm_clock(Race race, const AlarmClock::Orders& orders) {
+  std::vector<std::string> log;
+  race.make_protocol = [&] { return std::make_unique<AlarmClock>(orders, &log); };
+  run_timing(race);
+  return log;
+}
+
+std::vector<std::uint64_t> updates_at_evaluations(Race race, const AlarmClock::Orders& orders) {
+  std::vector<std::string> log;
+  race.make_protocol = [&] { return std::make_unique<AlarmClock>(orders, &log); };
+  std::vector<std::uint64_t> updates;
+  for (const auto& [point, evaluation] : run_timing(race).curve) updates.push_back(point.update);
+  return updates;
+}
 
 }  // namespace
 
@@ -293,17 +367,39 @@ TEST_CASE("timing_plane: every broken rule of the contract is caught") {
   for (const auto mistake :
        {Mistake::loses_gradient, Mistake::dispatches_twice, Mistake::accepts_twice,
         Mistake::drops_what_it_accepted, Mistake::accepts_an_old_one, Mistake::never_dispatches,
-        Mistake::updates_nothing}) {
+        Mistake::updates_nothing, Mistake::cancels_what_arrived}) {
     race.make_protocol = [mistake] { return std::make_unique<Careless>(mistake); };
     CHECK_THROWS_AS(run_timing(race), BrokenInvariant);
   }
+}
+
+TEST_CASE("timing_plane: a timer sees the arrivals of its time, and its update is evaluated then") {
+  Race race = race_of(2, R"({"kind": "async"})", R"({"time": 9})", always("2"));
+  race.evaluations.every_time = 1;
+  const auto log = run_alarm_clock(race, {{0, 4}});
+  CHECK(log == std::vector<std::string>{"2 gradient", "2 gradient", "4 gradient", "4 gradient",
+                                        "4 timer", "6 gradient", "6 gradient", "8 gradient",
+                                        "8 gradient"});
+  CHECK(updates_at_evaluations(race, {{0, 4}}) ==
+        std::vector<std::uint64_t>{0, 0, 0, 0, 1, 1, 1, 1, 1, 1});
+}
+
+TEST_CASE("timing_plane: another timer replaces the one before, and infinity calls it off") {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  const Race race = race_of(1, R"({"kind": "async"})", R"({"time": 7})", always("2"));
+  CHECK(run_alarm_clock(race, {{0, 5}, {2, 3}}) ==
+        std::vector<std::string>{"2 gradient", "3 timer", "4 gradient", "6 gradient"});
+  CHECK(run_alarm_clock(race, {{0, 5}, {4, never}}) ==
+        std::vector<std::string>{"2 gradient", "4 gradient", "6 gradient"});
+  CHECK(run_alarm_clock(race, {{0, 3}, {4, 4}}) ==
+        std::vector<std::string>{"2 gradient", "3 timer", "4 gradient", "4 timer", "6 gradient"});
 }
 
 TEST_CASE("timing_plane: a learner may be dispatched before its own gradient is accepted") {
   // As in softsync with `pull: before`: the staleness is that of the gradient, not of what the
   // learner does now.
   class PullsFirst : public Protocol {
-    void on_gradient(Server& server, const Arrival& arrival) override {
+    void on_gradient(Server& server, const GradientFacts& arrival) override {
       server.dispatch(arrival.learner);
       server.accept(arrival);
       server.update();

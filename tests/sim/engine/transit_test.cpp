@@ -79,6 +79,46 @@ class Origins : public Observer {
   std::vector<std::uint32_t> learners;
 };
 
+/// Cancels learner 1's minibatch when the first gradient of learner 0 is in; what becomes of them.
+class CancelsOne : public Protocol {
+ public:
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
+    server.accept(arrival);
+    server.update();
+    if (server.version() == 1) {
+      REQUIRE(server.computing(1));
+      server.cancel(*server.computing(1));
+      REQUIRE_FALSE(server.computing(1));
+    }
+  }
+  std::uint32_t k() const override { return 1; }
+  Theory theory(const Distribution&, std::uint32_t) const override { return {}; }
+};
+
+/// Has a timer at a time; when it goes off the gradients that are in make an update.
+class OneTimer : public Protocol {
+ public:
+  OneTimer(double time, std::vector<double>* rang) : time_(time), rang_(rang) {}
+  void start(Server& server) override {
+    server.dispatch_waiting();
+    server.timer(time_);
+  }
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
+    server.accept(arrival);
+    server.dispatch(arrival.learner);
+  }
+  void on_timer(Server& server) override {
+    rang_->insert(rang_->end(), {server.time(), server.accepted() + 0.0});
+    server.update();
+  }
+  std::uint32_t k() const override { return 1; }
+  Theory theory(const Distribution&, std::uint32_t) const override { return {}; }
+
+ private:
+  double time_;
+  std::vector<double>* rang_;
+};
+
 }  // namespace
 
 TEST_CASE("transit: a synchronous step, worked by hand") {
@@ -135,6 +175,48 @@ TEST_CASE("transit: interrupted transfers free the link") {
   CHECK(record.totals.time == 45);
   CHECK(record.totals.cancelled == 10);
   CHECK(record.learners[1].wasted == 15);
+}
+
+TEST_CASE("transit: one gradient is cancelled where it is, worked by hand") {
+  const auto run = [](const std::string& second, const std::string& third,
+                      const std::string& roads) {
+    Race race =
+        race_on(3, R"("runtimes": [)" + one + ", " + always(second) + ", " + always(third) + "]",
+                roads, R"({"kind": "async"})", R"({"updates": 2})");
+    race.make_protocol = [] { return std::make_unique<CancelsOne>(); };
+    return run_timing(race);
+  };
+  // On the link: models are there at 3, pushes begin at 4, 4.25 and 4.5.  Learner 0 is in at 6.375,
+  // alone, then by halves, then by thirds (0.25 + 0.125 + 1.875 / 3 = 1); learner 2 has had 1.875 /
+  // 3 by then and goes on alone.
+  const RunRecord on_link = run("1.25", "1.5", R"("network": {"bandwidth": 1, "model_bytes": 1})");
+  CHECK(on_link.totals.time == doctest::Approx(6.75));
+  CHECK(on_link.totals.cancelled == 1);
+  CHECK(on_link.learners[1].wasted == 1.25);
+  // In the server's queue: learner 0 is taken up from 1 to 2, learner 1 is not, learner 2 from 2
+  // on.
+  const RunRecord queued = run("1.25", "1.5", R"("server": {"per_gradient": 1})");
+  CHECK(queued.totals.time == 3);
+  CHECK(queued.totals.cancelled == 1);
+  // Being computed.
+  CHECK(run("7", "1.5", R"("network": {"push": )" + always("0.5") + "}").totals.time == 2);
+}
+
+TEST_CASE("transit: a timer waits its turn at a busy server, worked by hand") {
+  const auto rang = [](double time, const std::string& server) {
+    std::vector<double> seen;
+    Race race = race_on(3, R"("runtime": )" + one, R"("server": )" + server, R"({"kind": "async"})",
+                        R"({"updates": 1})");
+    race.make_protocol = [&] { return std::make_unique<OneTimer>(time, &seen); };
+    run_timing(race);
+    return seen;
+  };
+  const std::string serial = R"({"per_gradient": 1})";
+  // Three gradients are there at 1 and taken up until 4; a timer at 1 or later comes after them.
+  CHECK(rang(1, serial) == std::vector<double>{4, 3});
+  CHECK(rang(2.5, serial) == std::vector<double>{4, 3});
+  // The first learner's next one is there at 3, before the timer.
+  CHECK(rang(3, serial) == std::vector<double>{5, 4});
 }
 
 TEST_CASE("transit: a lost minibatch begins again at the version of then, worked by hand") {

@@ -1,0 +1,142 @@
+#include "sim/engine/engine.h"
+
+#include <algorithm>
+
+namespace gradrace {
+
+namespace {
+
+using Kind = Happening::Kind;
+
+constexpr auto first_alarm = static_cast<std::uint32_t>(Kind::timer);
+constexpr std::uint32_t alarms = static_cast<std::uint32_t>(Kind::end) - first_alarm + 1;
+
+constexpr EventClass class_of(Kind alarm) {
+  if (alarm == Kind::timer) return EventClass::timer;
+  return alarm == Kind::end ? EventClass::end : EventClass::evaluation;
+}
+
+}  // namespace
+
+Engine::Engine(const Race& race, std::uint32_t replica, bool roads, TapeWriter& tape,
+               Observer* observer)
+    : race_(race),
+      replica_(replica),
+      tape_(tape),
+      observer_(observer),
+      runtimes_(race.make_runtimes ? race.make_runtimes(race.seed, replica) : nullptr),
+      queue_(race.learners + alarms + (roads ? Transit::slots(race.transit, race.learners) : 0)),
+      learners_(race.learners) {
+  waiting_.reserve(race.learners);
+  for (std::uint32_t learner = 0; learner < race.learners; ++learner) wait(learner);
+  if (!roads) return;
+  transit_ = std::make_unique<Transit>(
+      race.transit, race.learners, race.seed, replica, queue_, race.learners + alarms,
+      [this](std::uint32_t learner, double begin) { return runtime(learner, begin); });
+}
+
+void Engine::start() {
+  if (observer_) observer_->on_start();
+  if (transit_) transit_->start();
+}
+
+Happening Engine::on_road(std::uint32_t slot) {
+  const Happening happening = transit_->on_event(slot, time_);
+  if (happening.kind == Kind::loss) {
+    queue_.remove(happening.learner);
+    stop(learners_[happening.learner]);
+    end(learners_[happening.learner].gradient, Ending::lost);
+  }
+  return happening;
+}
+
+Happening Engine::ring(std::uint32_t slot) {
+  const auto alarm = static_cast<Kind>(first_alarm + slot - learners());
+  queue_.remove(slot);
+  return alarm == Kind::timer && transit_ ? transit_->on_timer(time_) : Happening{alarm};
+}
+
+void Engine::set(Kind alarm, double time) {
+  GRADRACE_CHECK(time >= time_, "an alarm is set in the past");
+  if (alarm == Kind::timer && transit_) transit_->forget_timer(time_);
+  const std::uint32_t slot = learners() + static_cast<std::uint32_t>(alarm) - first_alarm;
+  if (time < std::numeric_limits<double>::infinity()) {
+    queue_.schedule(slot, time, class_of(alarm));
+  } else {
+    queue_.remove(slot);
+  }
+}
+
+std::uint32_t Engine::compute_waiting(const Reading& reading) {
+  queue_.expect(static_cast<std::uint32_t>(waiting_.size()));
+  std::sort(waiting_.begin(), waiting_.end());
+  std::uint32_t began = 0;
+  for (const auto learner : waiting_) began += begin(learner, reading);
+  waiting_.clear();
+  return began;
+}
+
+bool Engine::begin(std::uint32_t number, const Reading& reading) {
+  if (transit_ && transit_->postpone(number)) return false;
+  Learner& learner = learners_[number];
+  const std::uint32_t draw = learner.draws++;
+  learner.gradient = {tape_.gradient(reading.value, number, draw, reading.plan),
+                      number,
+                      reading.version,
+                      draw,
+                      reading.plan,
+                      time_};
+  learner.computing = true;
+  ++computing_;
+  if (transit_) {
+    transit_->depart(number, draw, time_);
+  } else {
+    queue_.schedule(number, time_ + runtime(number, time_), EventClass::arrival);
+  }
+  if (observer_) observer_->on_dispatch(learner.gradient, time_);
+  return true;
+}
+
+double Engine::runtime(std::uint32_t number, double begin) {
+  const GradientFacts& gradient = learners_[number].gradient;
+  if (runtimes_) {
+    const auto& recipe = race_.plans[gradient.plan].recipe;
+    return runtimes_->duration(number, gradient.draw, begin, recipe.minibatch);
+  }
+  Stream words = stream({race_.seed, replica_, Purpose::runtime, number, gradient.draw});
+  return race_.runtime->sample(words);
+}
+
+void Engine::discard(const GradientFacts& gradient) {
+  learners_[gradient.learner].wasted += gradient.computed;
+  tape_.die(gradient.gradient);
+}
+
+void Engine::cancel(std::uint32_t learner) {
+  if (transit_) transit_->withdraw(learner);
+  queue_.remove(learner);
+  stop(learners_[learner]);
+  wait(learner);
+  end(learners_[learner].gradient, Ending::cancelled);
+}
+
+void Engine::finish() {
+  for (auto& learner : learners_) {
+    if (!learner.computing) continue;
+    add_busy(learner);
+    if (observer_) observer_->on_in_flight(learner.gradient, learner.gradient.begin, time_);
+  }
+  if (observer_) observer_->on_finish(time_);
+}
+
+std::vector<LearnerTotals> Engine::learner_totals() const {
+  std::vector<LearnerTotals> result;
+  result.reserve(learners_.size());
+  for (const auto& learner : learners_) {
+    result.push_back(
+        {learner.busy, learner.wasted, learner.applied, learner.draws - learner.computing});
+  }
+  return result;
+}
+
+}  // namespace gradrace

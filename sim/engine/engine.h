@@ -1,0 +1,194 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/engine/event_queue.h"
+#include "sim/engine/race.h"
+#include "sim/engine/tape_writer.h"
+#include "sim/engine/transit.h"
+#include "sim/observer.h"
+
+namespace gradrace {
+
+/// What a learner has when it begins a minibatch.
+struct Reading {
+  ValueId value;
+  std::uint32_t version;  // the value's age
+  std::uint16_t plan;     // of the race, how the gradient is made
+};
+
+/// Times of one learner, up to the clock.
+struct LearnerTotals {
+  double busy = 0, wasted = 0;  // computing; wasted: on gradients cancelled, dropped or lost
+  std::uint32_t gradients = 0;  // applied
+  std::uint32_t draws = 0;      // minibatches that arrived, were cancelled or lost
+};
+
+/// One clock, the pending events, P learners that compute a minibatch at a time, their draws, the
+/// roads of gradients, and alarms.  Knows no model: who owns values orders minibatches, each at a
+/// value, and is told what happens, event by event: next() returns it.
+///
+///     arrival  the learner's gradient is there and the learner idle: the owner settles what
+///     becomes
+///              of it and orders what follows
+///     loss     the learner failed and its gradient has ended
+///     back     the learner is up again: the owner resumes it
+///     timer, evaluation, look, end   that alarm
+///
+/// Checks: the clock is monotone; a learner computes one minibatch at a time; a gradient that
+/// arrived is settled once.
+class Engine {
+ public:
+  /// `roads`: gradients may take more than computing, or the server be busy.  The observer may be
+  /// null.
+  Engine(const Race& race, std::uint32_t replica, bool roads, TapeWriter& tape, Observer* observer);
+
+  double time() const { return time_; }
+  std::uint32_t learners() const { return static_cast<std::uint32_t>(learners_.size()); }
+  /// Learners between dispatch and arrival.
+  std::uint32_t computing() const { return computing_; }
+  bool is_computing(std::uint32_t learner) const { return learners_[learner].computing; }
+  /// What the learner computes, or computed last.
+  const GradientFacts& gradient(std::uint32_t learner) const { return learners_[learner].gradient; }
+
+  void start();
+  Happening next() {
+    const auto event = queue_.next();
+    GRADRACE_CHECK(event.time < std::numeric_limits<double>::infinity(),
+                   "nobody computes and nothing is due: the protocol stands still");
+    GRADRACE_CHECK(event.time >= time_, "event in the past: now " + std::to_string(time_) +
+                                            ", event at " + std::to_string(event.time));
+    time_ = event.time;
+    if (event.event_class != EventClass::arrival) return ring(event.slot);
+    Happening happening{Happening::Kind::arrival, event.slot};
+    if (transit_) happening = on_road(event.slot);
+    if (happening.kind == Happening::Kind::arrival) arrive(learners_[happening.learner]);
+    return happening;
+  }
+
+  /// That alarm (Kind::timer and what follows it) goes off then and not at the time it had;
+  /// infinity: never.
+  void set(Happening::Kind alarm, double time);
+
+  /// The idle learner begins its next minibatch; false: it is down, and comes back to it.
+  bool compute(std::uint32_t learner, const Reading& reading) {
+    GRADRACE_CHECK(!learners_[learner].computing, "a learner computes one minibatch at a time");
+    const std::uint32_t place = learners_[learner].place, last = waiting_.back();
+    waiting_[place] = last;
+    learners_[last].place = place;
+    waiting_.pop_back();
+    return begin(learner, reading);
+  }
+  /// One that is back.
+  bool resume(std::uint32_t learner, const Reading& reading) { return begin(learner, reading); }
+  /// Every idle learner, in the order of their numbers; how many began.
+  std::uint32_t compute_waiting(const Reading& reading);
+
+  /// What becomes of a gradient that arrived.
+  void settle(const GradientFacts& gradient, Ending ending) {
+    Learner& learner = learners_[gradient.learner];
+    GRADRACE_CHECK(learner.arrived == gradient.gradient,
+                   "a gradient is accepted or dropped once, when it arrives");
+    learner.arrived = none;
+    end(gradient, ending);
+  }
+  /// All that follows from an arrival or the timer is ordered.
+  void done(const Happening& happening) {
+    if (happening.kind == Happening::Kind::arrival && !learners_[happening.learner].computing) {
+      queue_.remove(happening.learner);  // else its next event has the slot
+    }
+    if (transit_) transit_->take_next(time_);
+  }
+  void count_applied(std::uint32_t learner) { ++learners_[learner].applied; }
+
+  /// The learner's minibatch ends where it is, on the road too, and the learner is idle.
+  void cancel(std::uint32_t learner);
+  /// The same for all, and for minibatches that are due when learners are back; `cancelled` is told
+  /// of each gradient.
+  template <class Cancelled>
+  void cancel_all(Cancelled cancelled) {
+    queue_.expect(computing_);
+    if (transit_) transit_->clear_roads();
+    for (std::uint32_t learner = 0; learner < learners(); ++learner) {
+      if (transit_ && transit_->call_off(learner)) wait(learner);
+      if (!learners_[learner].computing) continue;
+      cancel(learner);
+      cancelled(learners_[learner].gradient);
+    }
+  }
+
+  /// The server makes an update, or is busy for so long.
+  void on_update() {
+    if (transit_) transit_->on_update(time_);
+  }
+  void pause(double length) {
+    GRADRACE_CHECK(transit_, "a protocol pauses that does not say so");
+    transit_->pause(time_, length);
+  }
+
+  /// The run is over.
+  void finish();
+
+  std::vector<LearnerTotals> learner_totals() const;
+
+ private:
+  static constexpr auto none = std::numeric_limits<GradientId>::max();
+
+  struct Learner {
+    GradientFacts gradient{};  // that it computes, or computed last
+    double busy = 0, wasted = 0;
+    std::uint32_t draws = 0;
+    std::uint32_t applied = 0;
+    std::uint32_t place = 0;    // in waiting_, while it is idle
+    GradientId arrived = none;  // and is not settled
+    bool computing = false;
+  };
+
+  Happening on_road(std::uint32_t slot);
+  Happening ring(std::uint32_t slot);
+  bool begin(std::uint32_t learner, const Reading& reading);
+  double runtime(std::uint32_t learner, double begin);
+  void discard(const GradientFacts& gradient);
+
+  void wait(std::uint32_t learner) {
+    learners_[learner].place = static_cast<std::uint32_t>(waiting_.size());
+    waiting_.push_back(learner);
+  }
+  void arrive(Learner& learner) {
+    stop(learner);
+    learner.arrived = learner.gradient.gradient;
+    wait(learner.gradient.learner);
+  }
+  void stop(Learner& learner) {
+    add_busy(learner);
+    learner.computing = false;
+    --computing_;
+  }
+  void add_busy(Learner& learner) {
+    GradientFacts& gradient = learner.gradient;
+    gradient.computed = transit_ ? transit_->end(gradient.learner, time_) : time_ - gradient.begin;
+    learner.busy += gradient.computed;
+  }
+  void end(const GradientFacts& gradient, Ending ending) {
+    if (ending != Ending::accepted) discard(gradient);
+    if (observer_) observer_->on_end(gradient, gradient.begin, time_, ending);
+  }
+
+  const Race& race_;
+  const std::uint32_t replica_;
+  TapeWriter& tape_;
+  Observer* const observer_;
+  const std::unique_ptr<Runtimes> runtimes_;  // null: independent draws
+  double time_ = 0;
+  EventQueue queue_;
+  std::unique_ptr<Transit> transit_;  // null: a gradient arrives when it is computed
+  std::vector<Learner> learners_;
+  std::vector<std::uint32_t> waiting_;  // idle learners
+  std::uint32_t computing_ = 0;
+};
+
+}  // namespace gradrace

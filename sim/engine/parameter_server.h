@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/engine/books.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/evaluations.h"
+#include "sim/engine/race.h"
+#include "sim/engine/tape_writer.h"
+#include "sim/observer.h"
+#include "sim/protocol.h"
+
+namespace gradrace {
+
+/// Owner of one chain of values: a model, and the orders of the protocol that it follows.  Its
+/// version is the age of that model, the number of updates in it, and says nothing of the value's
+/// id.
+///
+/// An owner of values says what the timing plane asks below, and is told what happens on the engine
+/// and when an evaluation is answered.
+///
+/// Checks after every call of the protocol: the books of the gradients add up.
+class ParameterServer final : private Server {
+ public:
+  /// All must outlive it; the observer may be null.
+  ParameterServer(const Race& race, Protocol& protocol, Engine& engine, TapeWriter& tape,
+                  Observer* observer)
+      : race_(race), protocol_(protocol), engine_(engine), tape_(tape), observer_(observer) {}
+
+  void start();
+  void on_arrival(std::uint32_t learner) {
+    const GradientFacts arrival = engine_.gradient(learner);  // its next one may begin meanwhile
+    protocol_.on_gradient(*this, arrival);
+    check();
+  }
+  /// The learner's gradient is lost.
+  void on_loss(std::uint32_t learner);
+  /// The learner is back, and its minibatch due.
+  void on_return(std::uint32_t learner);
+  void on_timer();
+  void on_evaluation(const Evaluation& evaluation);
+
+  /// What an evaluation looks at now.
+  ValueId value() const { return value_; }
+  EvaluationPoint point() const;
+  /// Values that may be read, moved or evaluated later.
+  std::span<const ValueId> live() const { return {&value_, 1}; }
+
+  const Books& books() const { return books_; }
+  const Work& work() const override { return work_; }
+
+ private:
+  // Orders of the protocol.
+  std::uint32_t learners() const override { return race_.learners; }
+  std::uint32_t version() const override { return books_.version(); }
+  std::uint32_t accepted() const override { return static_cast<std::uint32_t>(accepted_.size()); }
+  double time() const override { return engine_.time(); }
+  void dispatch(std::uint32_t learner) override;
+  void dispatch_waiting() override;
+  void accept(const GradientFacts& arrival) override;
+  void drop(const GradientFacts& arrival) override;
+  const GradientFacts* computing(std::uint32_t learner) const override;
+  void cancel(const GradientFacts& gradient) override;
+  void cancel_all() override;
+  void update() override;
+  void pause(double length) override { engine_.pause(length); }
+  void timer(double time) override { engine_.set(Happening::Kind::timer, time); }
+  void evaluate_at(double time) override { engine_.set(Happening::Kind::look, time); }
+  void follow(std::uint16_t plan) override;
+
+  Reading reading() const { return {value_, version(), plan_}; }
+  double eta(std::uint32_t staleness, std::uint32_t gradients) const;
+  void count_work(std::uint32_t gradients, std::uint64_t samples);
+  void check() const { books_.check(engine_.computing() + accepted_.size()); }
+
+  const Race& race_;
+  Protocol& protocol_;
+  Engine& engine_;
+  TapeWriter& tape_;
+  Observer* const observer_;
+
+  ValueId value_ = 0;       // of the model
+  std::uint16_t plan_ = 0;  // in force
+  std::vector<GradientFacts> accepted_;
+  std::vector<Use> uses_;  // of an update; kept for its memory
+  Books books_;
+  Work work_;
+};
+
+}  // namespace gradrace

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "sim/check.h"
+#include "sim/tape.h"
+
+namespace gradrace {
+
+/// Writes a run's tape, segment by segment, and is the only maker of its ids: gradients are
+/// numbered in the order of dispatch, values in the order of writing, whoever's they are; 0 is the
+/// initial model.  Without `taped` it makes the ids alone.
+class TapeWriter {
+ public:
+  explicit TapeWriter(bool taped) : taped_(taped) {}
+
+  bool taped() const { return taped_; }
+  /// Gradients, uses and terms of the segment; without a tape gradients alone.
+  std::uint64_t size() const { return next_gradient_ - segment_.first_gradient + parts_; }
+
+  /// Begins the next segment.
+  void begin() {
+    segment_.clear();
+    segment_.first_gradient = next_gradient_;
+    parts_ = 0;
+  }
+
+  /// The learner's draw-th minibatch is computed at that value.
+  GradientId gradient(ValueId at, std::uint32_t learner, std::uint32_t draw, std::uint16_t recipe) {
+    if (next_gradient_ == std::numeric_limits<GradientId>::max()) {
+      throw std::runtime_error(
+          "a run ends with its 2^32nd minibatch; ask for less time or fewer updates");
+    }
+    if (taped_) segment_.gradients.push_back({at, learner, draw, recipe, Fate::open});
+    return next_gradient_++;
+  }
+
+  /// `base` moved by the uses.  Without a tape they may be left out.
+  ValueId update(ValueId base, std::uint16_t rule, std::span<const Use> uses) {
+    for (const Use& use : uses) {
+      if (taped_ && use.gradient >= segment_.first_gradient) fate(use.gradient) = Fate::used;
+    }
+    return value(Op::Kind::update, rule, base, segment_.uses, uses);
+  }
+
+  /// The sum of the terms, in parameters or, with `whole`, in all that a value has; the rest is
+  /// that of `base`.
+  ValueId average(ValueId base, std::span<const Term> terms, bool whole) {
+    const ValueId out = value(Op::Kind::average, 0, base, segment_.terms, terms);
+    if (taped_) segment_.ops.back().whole = whole;
+    return out;
+  }
+
+  void evaluate(ValueId value) {
+    if (taped_) segment_.ops.push_back({Op::Kind::evaluate, 0, value, value, 0, 0});
+  }
+
+  /// Nothing will use the gradient.
+  void die(GradientId gradient) {
+    if (!taped_) return;
+    if (gradient >= segment_.first_gradient) {
+      fate(gradient) = Fate::dead;
+    } else {
+      segment_.dead.push_back(gradient);
+    }
+  }
+
+  /// Ends the segment.  `live`: values that a later one may name, apart from those at which open
+  /// gradients are computed.
+  const Segment& cut(std::span<const ValueId> live, End end) {
+    segment_.live.assign(live.begin(), live.end());
+    segment_.end = end;
+    return segment_;
+  }
+
+ private:
+  Fate& fate(GradientId gradient) {
+    return segment_.gradients[gradient - segment_.first_gradient].fate;
+  }
+
+  template <class Part>
+  ValueId value(Op::Kind kind, std::uint16_t rule, ValueId base, std::vector<Part>& written,
+                std::span<const Part> parts) {
+    GRADRACE_CHECK(base < next_value_, "a value is made of one that is not there yet");
+    const ValueId out = next_value_++;
+    if (!taped_) return out;
+    segment_.ops.push_back({kind, rule, out, base, static_cast<std::uint32_t>(written.size()),
+                            static_cast<std::uint32_t>(parts.size())});
+    written.insert(written.end(), parts.begin(), parts.end());
+    parts_ += parts.size();
+    return out;
+  }
+
+  const bool taped_;
+  Segment segment_;
+  std::uint64_t parts_ = 0;  // uses and terms of the segment
+  GradientId next_gradient_ = 0;
+  ValueId next_value_ = 1;
+};
+
+}  // namespace gradrace

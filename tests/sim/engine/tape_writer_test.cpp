@@ -1,0 +1,49 @@
+#include "sim/engine/tape_writer.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+using namespace gradrace;
+
+TEST_CASE("tape_writer: values of several chains are dense in the order of writing") {
+  for (const bool taped : {true, false}) {
+    TapeWriter tape(taped);
+    tape.begin();
+    const GradientId a = tape.gradient(0, 0, 0, 0), b = tape.gradient(0, 1, 0, 0);
+    const ValueId first = tape.update(0, 0, std::vector<Use>{{a, 0, 0.1}});
+    const ValueId second = tape.update(0, 0, std::vector<Use>{{b, 0, 0.1}});
+    const ValueId mean = tape.average(first, std::vector<Term>{{first, 0.5}, {second, 0.5}}, true);
+    const ValueId next = tape.update(second, 0, std::vector<Use>{});
+    CHECK(std::vector<ValueId>{first, second, mean, next} == std::vector<ValueId>{1, 2, 3, 4});
+    const Segment& segment = tape.cut(std::vector<ValueId>{mean, next}, End::limit);
+    CHECK(segment.ops.size() == (taped ? 4 : 0));
+    CHECK(segment.live == std::vector<ValueId>{3, 4});
+    if (!taped) continue;
+    CHECK(segment.ops[2].kind == Op::Kind::average);
+    CHECK(segment.ops[2].whole);
+    CHECK(segment.ops[2].base == 1);
+    CHECK(segment.ops[2].count == 2);
+    CHECK(segment.terms[1].value == 2);
+    CHECK(segment.gradients[b].fate == Fate::used);
+  }
+}
+
+TEST_CASE("tape_writer: gradients end in the segment of their dispatch, or later") {
+  TapeWriter tape(true);
+  tape.begin();
+  for (std::uint32_t learner = 0; learner < 4; ++learner) tape.gradient(0, learner, 0, 0);
+  tape.die(1);
+  CHECK(tape.size() == 4);
+  CHECK(tape.cut(std::vector<ValueId>{0}, End::limit).gradients[1].fate == Fate::dead);
+  tape.begin();
+  CHECK(tape.size() == 0);
+  CHECK(tape.gradient(0, 1, 1, 0) == 4);
+  tape.update(0, 0, std::vector<Use>{{0, 0, 1}, {4, 0, 1}});
+  tape.die(2);
+  const Segment& segment = tape.cut(std::vector<ValueId>{1}, End::finished);
+  CHECK(segment.first_gradient == 4);
+  CHECK(segment.gradients[0].fate == Fate::used);
+  CHECK(segment.dead == std::vector<GradientId>{2});
+  CHECK(tape.size() == 3);
+}
