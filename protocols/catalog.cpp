@@ -9,6 +9,7 @@ extern const ProtocolEntry sync_entry;
 extern const ProtocolEntry hardsync_entry;
 extern const ProtocolEntry k_sync_entry;
 extern const ProtocolEntry k_batch_sync_entry;
+extern const ProtocolEntry deadline_entry;
 extern const ProtocolEntry backup_entry;
 extern const ProtocolEntry async_entry;
 extern const ProtocolEntry k_async_entry;
@@ -25,6 +26,7 @@ const ProtocolCatalog& protocol_catalog() {
       &hardsync_entry,
       &k_sync_entry,
       &k_batch_sync_entry,
+      &deadline_entry,
       &backup_entry,
       &async_entry,
       &k_async_entry,
