@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "sim/protocol.h"
+#include "protocols/k_gradients.h"
 
 namespace gradrace {
 
@@ -14,16 +14,8 @@ constexpr Page page{.name = "k-async",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 3",
                     .example = R"({"kind": "k-async", "k": 4})"};
 
-class KAsync final : public Protocol {
+class KAsync final : public Protocol, public KLearners {
  public:
-  struct Config {
-    std::uint32_t k = 1;
-  };
-  static void visit(Fields& fields, Config& config, std::uint32_t learners) {
-    fields.integer("k", config.k, Need::required, between(1, learners, "cluster.learners"),
-                   "K: gradients in an update");
-  }
-
   KAsync(const Config& config, std::uint32_t) : config_(config) {}
 
   void on_gradient(Server& server, const GradientFacts& arrival) override {

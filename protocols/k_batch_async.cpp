@@ -1,4 +1,4 @@
-#include "sim/protocol.h"
+#include "protocols/k_gradients.h"
 
 namespace gradrace {
 
@@ -13,15 +13,8 @@ constexpr Page page{.name = "k-batch-async",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 3",
                     .example = R"({"kind": "k-batch-async", "k": 4})"};
 
-class KBatchAsync final : public Protocol {
+class KBatchAsync final : public Protocol, public KGradients {
  public:
-  struct Config {
-    std::uint32_t k = 1;
-  };
-  static void visit(Fields& fields, Config& config, std::uint32_t) {
-    fields.integer("k", config.k, Need::required, at_least(1), "K: gradients in an update");
-  }
-
   KBatchAsync(const Config& config, std::uint32_t) : config_(config) {}
 
   void on_gradient(Server& server, const GradientFacts& arrival) override {

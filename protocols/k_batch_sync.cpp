@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "sim/protocol.h"
+#include "protocols/k_gradients.h"
 
 namespace gradrace {
 
@@ -15,15 +15,8 @@ constexpr Page page{.name = "k-batch-sync",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 2",
                     .example = R"({"kind": "k-batch-sync", "k": 4})"};
 
-class KBatchSync final : public Protocol {
+class KBatchSync final : public Protocol, public KGradients {
  public:
-  struct Config {
-    std::uint32_t k = 1;
-  };
-  static void visit(Fields& fields, Config& config, std::uint32_t) {
-    fields.integer("k", config.k, Need::required, at_least(1), "K: gradients in an update");
-  }
-
   KBatchSync(const Config& config, std::uint32_t) : config_(config) {}
 
   void on_gradient(Server& server, const GradientFacts& arrival) override {

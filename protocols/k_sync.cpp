@@ -1,4 +1,4 @@
-#include "sim/protocol.h"
+#include "protocols/k_gradients.h"
 
 namespace gradrace {
 
@@ -12,16 +12,8 @@ constexpr Page page{.name = "k-sync",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 2",
                     .example = R"({"kind": "k-sync", "k": 4})"};
 
-class KSync final : public Protocol {
+class KSync final : public Protocol, public KLearners {
  public:
-  struct Config {
-    std::uint32_t k = 1;
-  };
-  static void visit(Fields& fields, Config& config, std::uint32_t learners) {
-    fields.integer("k", config.k, Need::required, between(1, learners, "cluster.learners"),
-                   "K: gradients in an update");
-  }
-
   KSync(const Config& config, std::uint32_t) : config_(config) {}
 
   void on_gradient(Server& server, const GradientFacts& arrival) override {
