@@ -1,9 +1,11 @@
 #include "models/resnet.h"
 
 #include <string>
+#include <string_view>
 
 #include "models/layers/batch_normalisation.h"
 #include "models/layers/dense.h"
+#include "models/layers/group_normalisation.h"
 #include "models/layers/padded_convolution.h"
 #include "models/layers/pixel_mean.h"
 #include "models/layers/shortcut.h"
@@ -26,11 +28,16 @@ constexpr Page page{
     "vanish leaves them.  They are no parameters that are learnt: momentum, RMSProp, clipping, "
     "distance and l2 do not see them; an ema averages them as it does the others, and the hash has "
     "them.  Objective: mean cross-entropy + l2 sum ||W||_F^2 over all layers (no factor 1/2; b and "
-    "gamma are not regularised).  Every W starts as N(0, 2 / inputs), layer after layer in one "
+    "gamma are not regularised).  With normalisation `group` N takes mean and variance of each "
+    "image's own pixels in G groups of channels beside each other, in gradients and evaluations "
+    "alike, and there are no statistics; G is the greatest divisor of a layer's channels that is "
+    "at "
+    "most `groups`: of 32 that is 16 for 16 channels (each for itself) and 32 for 32 or 64.  Every "
+    "W starts as N(0, 2 / inputs), layer after layer in one "
     "stream; b and mean at 0, gamma and variance at 1.  Of 32 x 32 x 3 depth 20 has 269,722 "
     "parameters to learn, 32 has 464,154 and 56 has 853,018.",
-    "He, Zhang, Ren, Sun, CVPR 2016, sec. 4.2; Ioffe, Szegedy, ICML 2015; start: He et al., ICCV "
-    "2015, eq. 10",
+    "He, Zhang, Ren, Sun, CVPR 2016, sec. 4.2; Ioffe, Szegedy, ICML 2015; group: Wu, He, ECCV "
+    "2018; start: He et al., ICCV 2015, eq. 10",
     R"({"kind": "resnet", "dataset": {"kind": "synthetic", "features": 192, "height": 8, "width": 8},
         "depth": 8, "width": 4})"};
 
@@ -44,7 +51,10 @@ void add_convolution(NetworkSpec& network, const ResnetConfig& config, std::size
       network.output(),
       {.outputs = channels, .kernel = 3, .padding = 1, .stride = stride, .bias = false},
       starting_sd(9 * network.output().channels)));
-  network.add(batch_normalisation(network.output(), config.statistics_decay), f);
+  network.add(config.normalisation == "group"
+                  ? group_normalisation(network.output(), config.groups.value_or(32))
+                  : batch_normalisation(network.output(), config.statistics_decay),
+              f);
 }
 
 NetworkSpec residual(const ResnetConfig& config, const ImageShape& images, std::size_t outputs) {
@@ -72,8 +82,16 @@ ModelProduct read(Fields& fields, DataShelf& shelf) {
                  "layers with weights, 6 n + 2");
   fields.integer("width", config.width, Need::defaulted, between(1, 1e3),
                  "channels of the first stage; the next have twice and four times as many");
-  fields.real("statistics_decay", config.statistics_decay, Need::defaulted, from_below(0, 1),
-              "what an update leaves of mean and variance");
+  constexpr std::string_view normalisations[] = {"batch", "group"};
+  fields.choice("normalisation", config.normalisation, normalisations, Need::defaulted,
+                "N: over a minibatch, with statistics, or over groups of an image's channels");
+  fields.integer("groups", config.groups, at_least(1),
+                 "with normalisation group: at most so many groups, 32 if absent");
+  if (config.normalisation == "batch") {
+    fields.real("statistics_decay", config.statistics_decay, Need::defaulted, from_below(0, 1),
+                "with normalisation batch: what an update leaves of mean and variance");
+    if (config.groups) fields.complain("groups", "is of normalisation group, got batch");
+  }
   if (!fields.good()) return nullptr;
   if (config.depth % 6 != 2) {
     fields.complain("depth", "must be 6 n + 2, got " + std::to_string(config.depth),

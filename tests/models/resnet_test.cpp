@@ -219,6 +219,31 @@ TEST_CASE("resnet: the gradient of a batch's own loss against central difference
   }
 }
 
+TEST_CASE("resnet: with groups a gradient is the derivative of the loss that is evaluated") {
+  for (const auto& [rows, depth, width, channels, height, columns] : {cases[0], cases[1]}) {
+    ResnetConfig config = net(images(rows, channels, height, columns), depth, width);
+    config.normalisation = "group";
+    config.groups = 2;
+    config.l2 = 0.1;
+    const auto model = make_resnet(config)->make_float64();
+    CHECK(model->statistics().count == 0);
+    const Vector w = some_point(model->parameters(), 0.5, 2 + rows);
+    const Vector g = gradient(*model, w, {1, 0, 0, 0, rows});
+    CHECK(distance(central_differences(*model, w, 1e-6), g) <= 1e-7 * norm(g));
+  }
+}
+
+TEST_CASE("resnet: with groups it starts with b 0 and gamma 1") {
+  ResnetConfig config = net(images(5, 3, 8, 8), 8, 16);
+  config.normalisation = "group";
+  const auto model = make_resnet(config)->make_float64();
+  Vector w(model->parameters(), 7.0);
+  model->initialise(1, 0, w);
+  check_start_is_named(*model, w);
+  for (std::size_t i = 16 * 27; i < 16 * 28; ++i) CHECK(w[i] == 0);
+  for (std::size_t i = 16 * 28; i < 16 * 29; ++i) CHECK(w[i] == 1);
+}
+
 TEST_CASE("resnet: a gradient does not depend on the statistics that its value carries") {
   const auto model = make_resnet(net(images(20, 1, 6, 6), 8, 4))->make_float32();
   const Vector point = some_value(*model);

@@ -63,6 +63,8 @@ std::vector<Subject> subjects() {
   ResnetConfig residual;
   residual.depth = 8;
   residual.width = 3;
+  ResnetConfig grouped = residual;
+  grouped.normalisation = "group";
   return {
       subject("softmax", classes, SoftmaxConfig{}, make_softmax),
       subject("softmax, wide", wide, SoftmaxConfig{}, make_softmax),
@@ -73,6 +75,7 @@ std::vector<Subject> subjects() {
       subject("cnn, relu", images, small, make_cnn),
       subject("cnn, tanh", images, deep, make_cnn),
       subject("resnet", images, residual, make_resnet),
+      subject("resnet, groups", images, grouped, make_resnet),
   };
 }
 

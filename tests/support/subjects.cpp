@@ -107,6 +107,12 @@ ResnetConfig resnet(std::uint32_t width, bool augment) {
   return config;
 }
 
+ResnetConfig grouped(ResnetConfig config, std::uint64_t groups) {
+  config.normalisation = "group";
+  config.groups = groups;
+  return config;
+}
+
 }  // namespace
 
 std::unique_ptr<Device> Subject::on(const Place& place, const Vector& start) const {
@@ -163,6 +169,9 @@ std::vector<Subject> subjects() {
       subject("cnn, cifar10-full, odd", few, cifar10_full(), make_cnn),
       subject("resnet, odd, bytes, augmented", as_bytes(*odd), resnet(3, true), make_resnet),
       subject("resnet", square, resnet(4, false), make_resnet, "epoch"),
+      subject("resnet, groups, odd, bytes", as_bytes(*odd), grouped(resnet(3, true), 3),
+              make_resnet),
+      subject("resnet, groups", square, grouped(resnet(4, false), 2), make_resnet, "epoch"),
   };
 }
 

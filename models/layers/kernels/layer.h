@@ -22,6 +22,7 @@ enum class LayerKind : std::uint8_t {
   mean_pooling,
   response_normalisation,
   batch_normalisation,
+  group_normalisation,
   shortcut,
   pixel_mean,
 };
@@ -29,8 +30,8 @@ enum class LayerKind : std::uint8_t {
 /// One layer of a network, followed by f.  It looks at `channels` maps of height x width and gives
 /// `outputs` maps of out_height x out_width; what is no image has one pixel.
 ///
-/// Parameters from `first` on: W [outputs, depth], row-major, then b [outputs]; of a batch
-/// normalisation b [outputs], then gamma [outputs].
+/// Parameters from `first` on: W [outputs, depth], row-major, then b [outputs]; of a batch or
+/// group normalisation b [outputs], then gamma [outputs].
 struct Layer {
   LayerKind kind = LayerKind::dense;
   Activation f = Activation::identity;
@@ -41,6 +42,7 @@ struct Layer {
   std::uint32_t depth = 0;                            // weights of one output; 0: none at all
   std::uint32_t kernel = 0, padding = 0, stride = 0;  // of windows
   std::uint32_t statistics = 0;  // of a batch normalisation: mean [outputs], variance [outputs]
+  std::uint32_t groups = 0;      // of a group normalisation
   std::uint32_t from = 0;        // of a shortcut: the layer whose maps it adds
   // Where a row's numbers begin in the work memory.
   std::uint32_t x = 0;                       // input; of a shortcut: what it adds

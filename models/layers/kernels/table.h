@@ -5,6 +5,7 @@
 #include "models/layers/kernels/batch_normalisation.h"
 #include "models/layers/kernels/convolution.h"
 #include "models/layers/kernels/dense.h"
+#include "models/layers/kernels/group_normalisation.h"
 #include "models/layers/kernels/padded_convolution.h"
 #include "models/layers/kernels/pixel_mean.h"
 #include "models/layers/kernels/pooling.h"
@@ -15,9 +16,10 @@
 namespace gradrace::kernels {
 
 /// Every kind of layer.
-using LayerTable = std::tuple<DenseSteps, PooledConvolutionSteps, PaddedConvolutionSteps,
-                              GreatestPoolingSteps, MeanPoolingSteps, ResponseNormalisationSteps,
-                              BatchNormalisationSteps, ShortcutSteps, PixelMeanSteps>;
+using LayerTable =
+    std::tuple<DenseSteps, PooledConvolutionSteps, PaddedConvolutionSteps, GreatestPoolingSteps,
+               MeanPoolingSteps, ResponseNormalisationSteps, BatchNormalisationSteps,
+               GroupNormalisationSteps, ShortcutSteps, PixelMeanSteps>;
 
 /// Calls use with the steps of that kind.
 template <class Use>

@@ -1,0 +1,100 @@
+#include "models/layers/group_normalisation.h"
+
+#include <algorithm>
+
+#include "models/layers/cpu_layer.h"
+#include "models/layers/kernels/group_normalisation.h"
+
+namespace gradrace {
+namespace {
+
+template <class Real>
+class GroupNormalisation final : public CpuLayer<Real> {
+ public:
+  using CpuLayer<Real>::CpuLayer;
+
+  /// b = 0, gamma = 1.
+  void initialise(Stream&, Real* w) const override {
+    std::fill_n(std::fill_n(this->b(w), channels_, Real{0}), channels_, Real{1});
+  }
+
+  void forward(const Real* w, const Units<Real>& x, Units<Real>& y) override {
+    const Real *b = this->b(w), *gamma = b + channels_;
+    y.resize(x.rows(), x.cols());
+    mean_.resize(x.rows(), groups_);
+    per_deviation_.resize(x.rows(), groups_);
+    for (Eigen::Index group = 0; group < groups_; ++group) {
+      auto mean = mean_.col(group), per_deviation = per_deviation_.col(group);
+      mean.setZero();
+      each_of(group, [&](Eigen::Index, Eigen::Index k) { mean += x.col(k).array(); });
+      mean /= static_cast<Real>(numbers());
+      per_deviation.setZero();
+      each_of(group, [&](Eigen::Index, Eigen::Index k) {
+        per_deviation += (x.col(k).array() - mean).square();
+      });
+      per_deviation /= static_cast<Real>(numbers());
+      per_deviation = 1 / (per_deviation + static_cast<Real>(kernels::group_epsilon)).sqrt();
+      each_of(group, [&](Eigen::Index c, Eigen::Index k) {
+        y.col(k) = (u(x, group, k) * gamma[c] + b[c]).matrix();
+      });
+    }
+  }
+
+  /// With dz = gamma dy: dx = (dz - mean of dz - u (mean of dz u)) / sqrt(variance + 1e-5).
+  void backward(const Real* w, const Units<Real>& x, const Units<Real>& dy, Real* g,
+                Units<Real>* dx) override {
+    const Real* const gamma = this->b(w) + channels_;
+    Real *const db = this->b(g), *const dgamma = db + channels_;
+    std::fill_n(db, 2 * channels_, Real{0});
+    dx->resize(x.rows(), x.cols());
+    for (Eigen::Index group = 0; group < groups_; ++group) {
+      mean_dz_.setZero(x.rows());
+      mean_dz_u_.setZero(x.rows());
+      each_of(group, [&](Eigen::Index c, Eigen::Index k) {
+        const auto by_y = dy.col(k).array();
+        db[c] += by_y.sum();
+        dgamma[c] += (by_y * u(x, group, k)).sum();
+        mean_dz_ += gamma[c] * by_y;
+        mean_dz_u_ += gamma[c] * by_y * u(x, group, k);
+      });
+      mean_dz_ /= static_cast<Real>(numbers());
+      mean_dz_u_ /= static_cast<Real>(numbers());
+      each_of(group, [&](Eigen::Index c, Eigen::Index k) {
+        dx->col(k) = (per_deviation_.col(group) *
+                      (gamma[c] * dy.col(k).array() - mean_dz_ - u(x, group, k) * mean_dz_u_))
+                         .matrix();
+      });
+    }
+  }
+
+ private:
+  /// Of a group in an image.
+  Eigen::Index numbers() const { return channels_ / groups_ * pixels_; }
+
+  /// Calls use(channel, number in the image) for each of a group's numbers.
+  template <class Use>
+  void each_of(Eigen::Index group, const Use& use) const {
+    for (Eigen::Index k = group * numbers(); k < (group + 1) * numbers(); ++k) use(k / pixels_, k);
+  }
+
+  /// Of number k of all images.
+  auto u(const Units<Real>& x, Eigen::Index group, Eigen::Index k) const {
+    return (x.col(k).array() - mean_.col(group)) * per_deviation_.col(group);
+  }
+
+  const Eigen::Index channels_ = this->spec_.kernel.channels, groups_ = this->spec_.kernel.groups;
+  const Eigen::Index pixels_ = this->spec_.kernel.pixels();
+  Eigen::Array<Real, Eigen::Dynamic, Eigen::Dynamic> mean_, per_deviation_;  // [n, groups]
+  Eigen::Array<Real, Eigen::Dynamic, 1> mean_dz_, mean_dz_u_;                // [n]
+};
+
+}  // namespace
+
+LayerSpec group_normalisation(const ImageShape& images, std::size_t groups) {
+  kernels::Layer layer = kernel_layer(kernels::LayerKind::group_normalisation, images, images);
+  layer.groups = static_cast<std::uint32_t>(std::min(groups, images.channels));
+  while (images.channels % layer.groups != 0) --layer.groups;
+  return computed_by<GroupNormalisation>({layer, 2 * images.channels});
+}
+
+}  // namespace gradrace
