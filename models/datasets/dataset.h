@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/datasets/image_shape.h"
 #include "sim/catalog.h"
 #include "sim/reading/locator.h"
 
@@ -27,13 +28,6 @@ struct Rows {
   std::vector<float> floats;          // [count, features], or empty
   std::vector<std::uint8_t> classes;  // [count], or empty
   std::vector<float> targets = {};    // [count], or empty
-};
-
-/// Features that are images: [channels, height, width] of each row, the width beside itself.
-struct ImageShape {
-  std::size_t channels = 0, height = 0, width = 0;
-
-  std::size_t numbers() const { return channels * height * width; }
 };
 
 /// A task of classification or regression, immutable and shared by every run that uses it.

@@ -117,7 +117,7 @@ class ResidentNetwork {
     network_.train_rows = {train_rows_.data(), static_cast<std::uint32_t>(train_rows_.size())};
     network_.test_rows = {test_rows_.data(), static_cast<std::uint32_t>(test_rows_.size())};
     network_.augments = blueprint.augments;
-    if (network_.augments) network_.images = images(*blueprint.data->image);
+    if (network_.augments) network_.images = *blueprint.data->image;
     make_dense();
   }
 
@@ -173,11 +173,6 @@ class ResidentNetwork {
     dense_on_device_ = Memory<kernels::InPlaceLayer>(layers);
     network.layers = dense_on_device_.data();
     dense_ = network;
-  }
-
-  static kernels::Images images(const ImageShape& shape) {
-    return {static_cast<std::uint32_t>(shape.channels), static_cast<std::uint32_t>(shape.height),
-            static_cast<std::uint32_t>(shape.width)};
   }
 
   std::shared_ptr<const ResidentDataset<Launcher>> data_;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/image_shape.h"
 #include "models/layers/activation.h"
 #include "models/layers/kernels/layer.h"
 #include "models/optimiser/statistics.h"

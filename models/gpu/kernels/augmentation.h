@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "models/datasets/image_shape.h"
 #include "models/gpu/kernels/block.h"
 #include "models/sampling/minibatch.h"
 
@@ -31,28 +32,24 @@ struct Cut {
   }
 };
 
-struct Images {
-  std::uint32_t channels, height, width;
-
-  GRADRACE_HD std::uint32_t numbers() const { return channels * height * width; }
-};
-
 /// Row of pixels `number` of the minibatch x of that name, augmented, at its place in to [n,
 /// numbers of an image].
 template <class Real, class X>
-GRADRACE_HD void augment_row(const MinibatchName& name, const Images& images, const X& x,
+GRADRACE_HD void augment_row(const MinibatchName& name, const ImageShape& images, const X& x,
                              std::uint32_t number, Real* to) {
-  const std::uint32_t rows = images.channels * images.height;  // in an image
+  const auto height = static_cast<std::uint32_t>(images.height);
+  const auto width = static_cast<std::uint32_t>(images.width);
+  const std::uint32_t rows = static_cast<std::uint32_t>(images.channels) * height;  // in an image
   const std::uint32_t image = number / rows, row = number % rows;
   const Cut cut(name, image);
-  const std::uint32_t i = row % images.height + cut.top;  // in the padded image
-  for (std::uint32_t j = 0; j < images.width; ++j) {
-    const std::uint32_t column = (cut.mirrored ? images.width - 1 - j : j) + cut.left;
-    const bool inside = i >= Cut::padding && i - Cut::padding < images.height &&
-                        column >= Cut::padding && column - Cut::padding < images.width;
+  const std::uint32_t i = row % height + cut.top;  // in the padded image
+  for (std::uint32_t j = 0; j < width; ++j) {
+    const std::uint32_t column = (cut.mirrored ? width - 1 - j : j) + cut.left;
+    const bool inside = i >= Cut::padding && i - Cut::padding < height && column >= Cut::padding &&
+                        column - Cut::padding < width;
     const std::uint32_t from =
-        (row - row % images.height + i - Cut::padding) * images.width + column - Cut::padding;
-    to[number * images.width + j] = inside ? x(image, from) : Real{0};
+        (row - row % height + i - Cut::padding) * width + column - Cut::padding;
+    to[number * width + j] = inside ? x(image, from) : Real{0};
   }
 }
 

@@ -58,7 +58,8 @@ struct AugmentKernel {
   static constexpr std::uint32_t threads = 256, at_once = 1, together = 256;
   static std::size_t shared_numbers() { return 0; }
   GRADRACE_HD std::uint32_t rows() const {
-    return pass.n * pass.network.images.channels * pass.network.images.height;
+    return static_cast<std::uint32_t>(pass.n * pass.network.images.channels *
+                                      pass.network.images.height);
   }
   GRADRACE_HD std::uint32_t blocks() const { return (rows() + together - 1) / together; }
 

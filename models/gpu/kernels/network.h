@@ -48,7 +48,7 @@ struct Network {
   Split train, test;
   RowList train_rows, test_rows;  // of an evaluation
   bool augments;                  // images
-  Images images;
+  ImageShape images;
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
 
