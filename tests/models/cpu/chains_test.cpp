@@ -9,6 +9,7 @@
 #include "models/quadratic.h"
 #include "models/replay/replay_results.h"
 #include "models/softmax.h"
+#include "sim/engine/tape_writer.h"
 #include "tests/support/model_checks.h"
 #include "tests/support/whole_tape.h"
 
@@ -98,6 +99,34 @@ void check_equal(const Found& found, const std::vector<double>& losses,
   CHECK(found.hash == hash.value());
 }
 
+/// A tape of the same, as the engine writes one: so many steps in each segment.
+std::vector<Segment> written(const std::vector<std::vector<double>>& mixing, double eta, bool whole,
+                             std::uint32_t steps, std::uint32_t limit) {
+  const auto P = static_cast<std::uint32_t>(mixing.size());
+  TapeWriter writer(true);
+  std::vector<Segment> segments;
+  std::vector<ValueId> values(P, 0);
+  for (std::uint32_t n = 0; n < steps; ++n) {
+    if (n % limit == 0) writer.begin();
+    std::vector<Term> terms;
+    for (std::uint32_t l = 0; l < P; ++l) {
+      const Use use{writer.gradient(values[l], l, n, 0), 0, eta};
+      values[l] = writer.update(values[l], 0, {&use, 1});
+      terms.push_back({values[l], 0});
+    }
+    writer.evaluate(values[0]);
+    for (std::uint32_t l = 0; l < P; ++l) {
+      for (std::uint32_t i = 0; i < P; ++i) terms[i].weight = mixing[l][i];
+      values[l] = writer.average(values[l], terms, whole);
+    }
+    writer.evaluate(values[P - 1]);
+    const bool last = n + 1 == steps;
+    if (last || (n + 1) % limit == 0)
+      segments.push_back(writer.cut(values, last ? End::finished : End::limit));
+  }
+  return segments;
+}
+
 /// Each learner makes a step of its own and takes the mean of all that the weights say: row i of
 /// the mixing matrix makes its next state.
 template <class Real, class Make>
@@ -156,8 +185,20 @@ void check_peers(const Make& make, std::uint32_t minibatch, double eta, const Ru
       const Found found = replay<Real>(make(), order, rule, minibatch, tape.cut(limit, values));
       check_equal(found, losses, learners);
       CHECK(found.computed == steps * P);
+      const auto steps_cut = static_cast<std::uint32_t>(limit);
+      check_equal(replay<Real>(make(), order, rule, minibatch,
+                               written(mixing, eta, whole, steps, steps_cut)),
+                  losses, learners);
     }
   }
+}
+
+template <class Real>
+std::unique_ptr<Model<Real>> made(const SoftmaxConfig& config) {
+  if constexpr (sizeof(Real) == 4)
+    return make_softmax(config)->make_float32();
+  else
+    return make_softmax(config)->make_float64();
 }
 
 template <class Real>
@@ -171,8 +212,7 @@ void check_peers_on_models(const std::vector<std::vector<double>>& mixing) {
   quadratic.curvatures = {1, 0.3, 2};
   for (const bool whole : {false, true}) {
     for (const Rule& rule : {Rule{}, Rule{.momentum = 0.9}, Rule{.momentum = 0.5, .ema = 0.8}}) {
-      check_peers<Real>([&] { return make_softmax<Real>(softmax, {}); }, 30, 0.1, rule, whole,
-                        mixing);
+      check_peers<Real>([&] { return made<Real>(softmax); }, 30, 0.1, rule, whole, mixing);
       check_peers<Real>([&] { return make_quadratic<Real>(quadratic); }, 4, 0.05, rule, whole,
                         mixing);
     }
