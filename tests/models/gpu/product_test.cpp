@@ -49,7 +49,8 @@ struct Factors {
   /// C, where products `first` and on, `count` of them, are made in one launch.
   Batch<Real> product(std::uint32_t threads, std::uint32_t first, std::uint32_t count) {
     Batch<Real> c(shape.rows, shape.columns, a.count, 3);
-    EmulatedBlocks blocks(threads);
+    EmulatedBlocks blocks(threads, EmulatedBlocks::most_shared_memory,
+                          threads > 1 ? Execution::side_by_side : Execution::at_call);
     const kernels::ProductKernel<Real> kernel{shape.rows,
                                               shape.columns,
                                               shape.depth,
@@ -112,7 +113,7 @@ TEST_CASE("blocks: a product is its sums in the order of k, for all transposes a
   }
 }
 
-TEST_CASE("emulated: a product of three threads is that of one") {
+TEST_CASE("emulated: a product of three threads, blocks side by side, is that of one") {
   check_sums<float>({6, 70, 18, true, true, true}, 3);
 }
 
