@@ -13,9 +13,11 @@ using Json = nlohmann::ordered_json;
 /// Paragraphs and equations one after another.
 std::string on_one_line(std::string_view text) {
   std::string line;
+  bool broken = false;
   for (const char c : text) {
-    const bool space = c == ' ' || c == '\n';
-    if (!space || !line.ends_with(' ')) line += space ? ' ' : c;
+    if (c == '\n' && !broken) line += ' ';
+    broken = c == '\n' || (broken && c == ' ');
+    if (!broken) line += c;
   }
   return line;
 }

@@ -37,20 +37,20 @@ std::string hash_of(const RunRow& run) {
 
 CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
                          const std::vector<std::string>& targets) {
-  using Run = RunRow;
-  std::vector<Column<Run>> columns{
-      {"point", "", point_meaning, &Run::point},
-      {"replica", "", replica_meaning, &Run::replica},
+  using R = RunRow;
+  std::vector<Column<R>> columns{
+      {"point", "", point_meaning, &R::point},
+      {"replica", "", replica_meaning, &R::replica},
       {"seed", "", "the scenario's", [](auto& run) { return run.at.seed; }},
       {"protocol", "", "its kind", [](auto& run) { return run.at.protocol_name; }},
       {"learners", "learners", "P", [](auto& run) { return run.at.cluster.learners; }},
       {"k", "gradients", "K, of an update, in force at the end", last_k},
       {"status", "", "finished or diverged", status_of},
-      {"updates", "updates", "made", &Run::updates},
-      {"gradients_applied", "minibatches", "whose gradient entered an update", &Run::applied},
-      {"gradients_dropped", "minibatches", "whose gradient was thrown away", &Run::dropped},
-      {"gradients_cancelled", "minibatches", "stopped while they were computed", &Run::cancelled},
-      {"sim_time", "time", "at which the run ended", &Run::time},
+      {"updates", "updates", "made", &R::updates},
+      {"gradients_applied", "minibatches", "whose gradient entered an update", &R::applied},
+      {"gradients_dropped", "minibatches", "whose gradient was thrown away", &R::dropped},
+      {"gradients_cancelled", "minibatches", "stopped while they were computed", &R::cancelled},
+      {"sim_time", "time", "at which the run ended", &R::time},
       {"mean_iteration_time", "time", "of the last update over their number, cold start included",
        [](auto& run) { return run.summary.iteration_time; }},
       {"mean_staleness", "updates", staleness_meaning,
@@ -74,7 +74,7 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
     return count_if(run.at.with_model(), run.record.gradients_computed);
   });
   columns.emplace_back("final_hash", "", "of the parameters", hash_of);
-  columns.emplace_back("gradients_lost", "minibatches", "of learners that failed", &Run::lost);
+  columns.emplace_back("gradients_lost", "minibatches", "of learners that failed", &R::lost);
   columns.emplace_back("label", "", "name of the point among the others",
                        [](auto& run) { return run.at.label; });
   return {"runs.csv", "one run, a replica of a point", std::move(columns)};

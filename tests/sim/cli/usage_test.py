@@ -134,7 +134,7 @@ class Usage(ProgramTest):
         self.assertLessEqual(max(map(len, page.splitlines())), 100)
         schema = json.loads(self.call("schema")[0])["definitions"]["protocols"]["oneOf"]
         told = [kind["description"] for kind in schema if kind["properties"]["kind"]["const"] == "adasync"]
-        self.assertIn("solution of K^2 T'(K) = r k0^2 T'(k0), r = F(start) / F(now), rounded", told[0])
+        self.assertIn("solution of K^2 T'(K) = r k0^2 T'(k0),   r = F(start) / F(now), rounded", told[0])
 
     def test_list_shows_the_keys_that_are_of_no_kind(self):
         told, _ = self.call("list", "scenario")
