@@ -32,6 +32,7 @@ struct Catalog {
   std::string_view name;           // "protocols"
   std::string_view discriminator;  // the key that chooses: "kind", "distribution"
   std::span<const Entry<Product, Args...>* const> entries;
+  std::string_view otherwise = {};  // the kind of an object without it; empty: it must be there
 
   std::vector<std::string_view> names() const {
     std::vector<std::string_view> result;
@@ -46,7 +47,7 @@ template <class Product, class... Args>
 void read_kind(Fields& fields, std::string_view key, const Catalog<Product, Args...>& catalog,
                Product& product, Need need, std::string_view meaning, Args... args) {
   const auto names = catalog.names();
-  const Kinds kinds{catalog.name, catalog.discriminator, names};
+  const Kinds kinds{catalog.name, catalog.discriminator, names, catalog.otherwise};
   const auto chosen = fields.open_kind(key, kinds, need, meaning);
   if (!chosen) return;
   product = catalog.entries[*chosen]->read(fields, args...);
@@ -58,7 +59,7 @@ template <class Product, class... Args>
 void read_kinds(Fields& fields, std::string_view key, const Catalog<Product, Args...>& catalog,
                 std::vector<Product>& products, Need need, std::string_view meaning, Args... args) {
   const auto names = catalog.names();
-  const Kinds kinds{catalog.name, catalog.discriminator, names};
+  const Kinds kinds{catalog.name, catalog.discriminator, names, catalog.otherwise};
   const std::size_t count = fields.open_kinds(key, kinds, need, meaning);
   for (std::size_t i = 0; i < count; ++i) {
     products.emplace_back();

@@ -44,6 +44,7 @@ struct Kinds {
   std::string_view catalog;        // "distributions"
   std::string_view discriminator;  // "distribution"
   std::span<const std::string_view> names;
+  std::string_view otherwise = {};  // without the key; empty: it must be there
 };
 
 /// The one list of a config's keys, walked by whoever needs it: the reader (JSON to struct, every

@@ -169,22 +169,25 @@ struct Reader::State {
     return {};
   }
 
-  /// Opens the object if its discriminator names a kind.
-  std::optional<std::size_t> open_kind(const ordered_json& value, const std::string& pointer,
+  /// Opens the object, which may be absent where there is a kind without it, if its discriminator
+  /// names a kind.
+  std::optional<std::size_t> open_kind(const ordered_json* value, const std::string& pointer,
                                        const Kinds& kinds, ordered_json* slot) {
-    if (!is_object(value, pointer)) return {};
+    if (value != nullptr && !is_object(*value, pointer)) return {};
     const std::string discriminator(kinds.discriminator);
     const std::string word_pointer = child_pointer(pointer, discriminator);
-    const auto word = value.find(discriminator);
-    if (word == value.end()) {
+    ordered_json word = kinds.otherwise;
+    if (value != nullptr && value->contains(discriminator)) {
+      word = value->at(discriminator);
+    } else if (kinds.otherwise.empty()) {
       note(word_pointer, "required key is missing", joined(kinds.names));
       return {};
     }
-    const auto chosen = choose(*word, word_pointer, kinds.names);
+    const auto chosen = choose(word, word_pointer, kinds.names);
     if (!chosen) return {};
-    push(&value, pointer, slot);
+    push(value, pointer, slot);
     top().known.push_back(discriminator);
-    write(discriminator, *word);
+    write(discriminator, word);
     return chosen;
   }
 
@@ -321,8 +324,8 @@ bool Reader::open(std::string_view key, Need need, std::string_view meaning) {
 std::optional<std::size_t> Reader::open_kind(std::string_view key, const Kinds& kinds, Need need,
                                              std::string_view meaning) {
   const auto* found = state_->find(key, need, meaning);
-  if (found == nullptr) return {};
-  return state_->open_kind(*found, state_->pointer(key), kinds,
+  if (found == nullptr && (need != Need::defaulted || kinds.otherwise.empty())) return {};
+  return state_->open_kind(found, state_->pointer(key), kinds,
                            state_->add(key, ordered_json::object()));
 }
 
@@ -360,7 +363,7 @@ std::optional<std::size_t> Reader::next_kind(std::size_t index) {
   const Open& array = state_->top();
   const std::string pointer = child_pointer(array.pointer, std::to_string(index));
   array.resolved->push_back(ordered_json::object());
-  return state_->open_kind((*array.found)[index], pointer, array.kinds, &array.resolved->back());
+  return state_->open_kind(&(*array.found)[index], pointer, array.kinds, &array.resolved->back());
 }
 
 void Reader::close() {

@@ -235,12 +235,12 @@ std::string parameters_line(const std::vector<FieldPage>& fields) {
 }
 
 ordered_json object_schema(const std::vector<FieldPage>& fields, std::string_view discriminator,
-                           std::string_view kind) {
+                           std::string_view kind, std::string_view otherwise) {
   auto properties = ordered_json::object();
   auto required = ordered_json::array();
   if (!discriminator.empty()) {
     properties[std::string(discriminator)] = {{"const", kind}};
-    required.push_back(discriminator);
+    if (kind != otherwise) required.push_back(discriminator);
   }
   for (const auto& field : fields) {
     properties[field.key] = field_schema(field);

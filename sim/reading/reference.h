@@ -75,10 +75,10 @@ std::string range_text(const Range& range, std::string_view high = {});
 std::string parameters_line(const std::vector<FieldPage>& fields);
 
 /// The JSON Schema (draft 7) of an object with these fields and no others; kinds refer to
-/// "#/definitions/<catalog>". With a discriminator, the object also needs that key with the
-/// constant `kind`.
+/// "#/definitions/<catalog>". With a discriminator, the object also has that key with the constant
+/// `kind`; it may lack it where it is the kind `otherwise`.
 nlohmann::ordered_json object_schema(const std::vector<FieldPage>& fields,
                                      std::string_view discriminator = {},
-                                     std::string_view kind = {});
+                                     std::string_view kind = {}, std::string_view otherwise = {});
 
 }  // namespace gradrace

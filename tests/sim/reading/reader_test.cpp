@@ -524,6 +524,32 @@ TEST_CASE("reader: absent kinds leave their products as they are") {
   CHECK(reader.resolved().dump() == R"({"d":[]})");
 }
 
+TEST_CASE("reader: a catalog may say which kind is meant where none is named") {
+  Catalog<Number> catalog = numbers();
+  catalog.otherwise = "constant";
+  const auto read = [&](const char* text, Need need) {
+    const auto document = Document::parse(text, "a.json");
+    Reader reader(document);
+    Number number;
+    read_kind(reader, "a", catalog, number, need, "");
+    const std::string found = texts(reader.finish());
+    return found.empty() ? (number ? std::to_string(*number) : "none") + reader.resolved().dump()
+                         : found;
+  };
+  CHECK(read("{}", Need::defaulted) == R"(1.000000{"a":{"kind":"constant","value":1}})");
+  CHECK(read("{}", Need::none) == "none{}");
+  CHECK(read(R"({"a": {"value": 3}})", Need::none) ==
+        R"(3.000000{"a":{"kind":"constant","value":3}})");
+  CHECK(read(R"({"a": {"kind": "constant"}})", Need::none) ==
+        R"(1.000000{"a":{"kind":"constant","value":1}})");
+  const auto refused = [&](const char* text, Need need, const char* why) {
+    return read(text, need).find(why) != std::string::npos;
+  };
+  CHECK(refused(R"({"a": {"of": 3}})", Need::defaulted, "a.of: unknown key"));
+  CHECK(refused(R"({"a": 3})", Need::defaulted, "a: expected an object, got 3"));
+  CHECK(refused("{}", Need::required, "a: required key is missing"));
+}
+
 namespace {
 
 /// A window of time, and a list of them.

@@ -196,4 +196,9 @@ TEST_CASE("reference: without a discriminator or required keys the schema asks f
         R"({"type":"object","properties":{},"additionalProperties":false})");
 }
 
+TEST_CASE("reference: the kind that is meant where none is named may lack its discriminator") {
+  CHECK(!object_schema({}, "kind", "plain", "plain").contains("required"));
+  CHECK(object_schema({}, "kind", "other", "plain")["required"].dump() == R"(["kind"])");
+}
+
 }  // namespace gradrace
