@@ -1,7 +1,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
 namespace gradrace {
@@ -91,31 +91,14 @@ struct Recipe {
   double clip = 0;  // its learner scales it down to this L2 norm at most; 0: never
 };
 
-/// s' = decay s + (1 - decay) g^2 from s = 1, component by component; g / sqrt(s' + epsilon) then
-/// stands for g.  g is the mean of the gradients by their weights; an update whose weights vanish
-/// leaves s.
-struct RmsProp {
-  double decay = 0.9;
-  double epsilon = 1e-8;
-};
+struct Optimiser;  // models/optimiser/optimiser.h
 
-/// What acts once per update: v' = momentum v + sum of weight g;  w' = w - v', or with Nesterov's
-/// look-ahead w' = w - (momentum v' + sum of weight g).
-///
-/// Of gradients: v' = momentum v + g,  w' = w - rate v', or w' = w - rate (momentum v' + g), where
-/// rate is the sum of weights and g the mean of the gradients by them; an update whose weights
-/// vanish leaves v and w.  The same at one rate; where the rate changes, what v has carried on
-/// changes with it.
-///
-/// From rest: with v = 0.  With a distance the weight of a gradient computed at w_at is first
-/// multiplied by min(1, distance / ||w - w_at||^2).  With ema, a' = ema a + (1 - ema) w' from a =
-/// w_0 is evaluated in place of w'.
+/// What acts once per update: the optimiser on the sum of weight g and the state, sgd where there
+/// is none.  With a distance the weight of a gradient computed at w_at is first multiplied by
+/// min(1, distance / ||w - w_at||^2).  With ema, a' = ema a + (1 - ema) w' from a = w_0 is
+/// evaluated in place of w'.
 struct Rule {
-  double momentum = 0;
-  bool nesterov = false;
-  bool of_gradients = false;
-  bool from_rest = false;
-  std::optional<RmsProp> rmsprop = {};
+  std::shared_ptr<const Optimiser> optimiser = {};
   double ema = 0;       // 0: w' itself
   double distance = 0;  // 0: none
 };

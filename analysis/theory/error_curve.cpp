@@ -15,9 +15,7 @@ constexpr double most_steps = 1e7;  // updates times curvatures
 
 /// Whether w' = w - eta g, w' is what is evaluated, and K is the same in all updates.
 bool is_plain(const Descent& descent) {
-  const Rule& rule = descent.rule;
-  return !descent.adapts && rule.momentum == 0 && !rule.rmsprop && rule.ema == 0 &&
-         descent.clip == 0;
+  return !descent.adapts && descent.momentum == 0 && descent.ema == 0 && descent.clip == 0;
 }
 
 bool is_fresh(const Descent& descent) { return descent.theory.staleness == 0.0; }
@@ -197,18 +195,16 @@ std::optional<double> largest_bounded_eta(const Descent& descent) {
 }
 
 std::optional<Estimate> stable_eta(const Descent& descent) {
-  const Rule& rule = descent.rule;
   const Theory& theory = descent.theory;
-  const bool linear = !rule.rmsprop && descent.clip == 0 && (!rule.nesterov || rule.momentum == 0);
-  if (!linear || !theory.staleness) return {};
+  if (!descent.momentum || descent.clip > 0 || !theory.staleness) return {};
   const double smoothness = descent.quadratic.constants().smoothness;
   const bool follows = descent.law && theory.reading != ReadOrder::other && *theory.staleness > 0;
-  if (follows && is_memoryless(descent) && rule.momentum == 0) {
+  if (follows && is_memoryless(descent) && descent.momentum == 0) {
     return Estimate{memoryless_stable_step(race_of(descent)) / smoothness, Basis::exact};
   }
   const bool one_staleness =
       *theory.staleness == 0 || (follows && descent.k == 1 && descent.law->variance() == 0);
-  return Estimate{largest_stable_step(*theory.staleness, rule.momentum) / smoothness,
+  return Estimate{largest_stable_step(*theory.staleness, *descent.momentum) / smoothness,
                   one_staleness ? Basis::exact : Basis::approximate};
 }
 

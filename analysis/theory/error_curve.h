@@ -16,9 +16,10 @@ namespace gradrace {
 
 /// SGD on a quadratic.
 struct Descent {
-  NoisyQuadratic quadratic;  // its variance that of a minibatch's gradient
-  Rule rule;
-  double clip = 0;  // 0: never
+  NoisyQuadratic quadratic;        // its variance that of a minibatch's gradient
+  std::optional<double> momentum;  // w' = w - v', v' = momentum v + eta g; none: otherwise
+  double clip = 0;                 // 0: never
+  double ema = 0;                  // of what is evaluated; 0: w' itself
   std::uint32_t minibatch = 1, learners = 1;
   std::uint32_t k = 1;  // gradients of an update
   bool adapts = false;  // K changes with the loss

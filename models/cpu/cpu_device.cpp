@@ -20,8 +20,13 @@ struct Replay {
   Tape tape;
   Lowering lowering;
   RateFactors rate_factors;
-  std::vector<State<Real>> values;           // [slot]
+  StateLayout layout;
+  std::vector<std::vector<Real>> values;     // [slot][numbers]
   std::vector<std::vector<Real>> gradients;  // [place][d]
+
+  StateAt<Real> at(Slot slot) { return layout.at(values[slot].data()); }
+  std::span<const Real> w(Slot slot) { return {values[slot].data(), layout.parameters}; }
+  std::span<const Real> learnt(Slot slot) { return {values[slot].data(), layout.learnt}; }
 };
 
 template <class Real>
@@ -40,11 +45,12 @@ class CpuDevice final : public Device {
       run.tape = tapes[i];
       run.rate_factors = RateFactors(run.tape);
       run.lowering = Lowering(order_, run.rate_factors.wanted());
-      if (run.values.empty()) run.values.resize(1);
-      State<Real>& initial = run.values.front();
-      initial.w.resize(model_->parameters());
-      model_->initialise(run.tape.seed, run.tape.replica, initial.w);
-      complete<Real>(initial, run.tape.rules, model_->statistics());
+      run.layout = layout_of(run.tape.rules, model_->parameters(), model_->statistics());
+      run.values.resize(std::max<std::size_t>(1, run.values.size()));
+      for (auto& value : run.values) value.resize(run.layout.numbers);
+      const std::span<Real> initial(run.values.front());
+      model_->initialise(run.tape.seed, run.tape.replica, initial.first(model_->parameters()));
+      complete(run.tape.rules, run.layout, initial);
     }
   }
 
@@ -59,7 +65,7 @@ class CpuDevice final : public Device {
   std::vector<double> parameters(std::size_t run) override {
     std::vector<double> result;
     for (const Slot slot : runs_[run].lowering.live()) {
-      const auto& w = runs_[run].values[slot].w;
+      const auto w = runs_[run].w(slot);
       result.insert(result.end(), w.begin(), w.end());
     }
     return result;
@@ -69,7 +75,7 @@ class CpuDevice final : public Device {
   void replay(Replay<Real>& run, const Segment& segment, Results& results) {
     results = {};
     const Program& program = run.lowering.lower(segment);
-    if (run.values.size() < run.lowering.slots()) run.values.resize(run.lowering.slots());
+    while (run.values.size() < run.lowering.slots()) run.values.emplace_back(run.layout.numbers);
     if (run.gradients.size() < run.lowering.places())
       run.gradients.resize(run.lowering.places(), std::vector<Real>(model_->parameters()));
     factors_.assign(run.rate_factors.wanted() ? program.uses.size() : 0, 1);
@@ -92,12 +98,12 @@ class CpuDevice final : public Device {
     run.rate_factors.add(program, factors_, results);
     if (segment.end == End::limit) return;
     Hash hash;
-    for (const Slot slot : run.lowering.live()) add_bits<Real>(hash, run.values[slot].w);
+    for (const Slot slot : run.lowering.live()) add_bits(hash, run.w(slot));
     results.hash = hash.value();
   }
 
   void compute(Replay<Real>& run, const SlotUse& use, Slot at) {
-    model_->gradient(run.values[at].w,
+    model_->gradient(run.w(at),
                      {run.tape.seed, run.tape.replica, use.learner, use.draw,
                       run.tape.recipes[use.recipe].minibatch},
                      run.gradients[use.place]);
@@ -106,7 +112,6 @@ class CpuDevice final : public Device {
   void update(Replay<Real>& run, const Program& program, const Step& step) {
     const Rule& rule = run.tape.rules[step.rule];
     const Statistics statistics = model_->statistics();
-    const State<Real>& base = run.values[step.base];
     std::fill(step_.begin(), step_.end(), Real(0));
     double rate = 0;
     for (std::uint32_t i = step.first; i < step.first + step.count; ++i) {
@@ -115,8 +120,7 @@ class CpuDevice final : public Device {
       const double clip = run.tape.recipes[use.recipe].clip;
       double weight = use.weight;
       if (rule.distance > 0) {
-        factors_[i] = distance_factor<Real>(rule.distance, learnt<const Real>(base.w, statistics),
-                                            learnt<const Real>(run.values[use.at].w, statistics));
+        factors_[i] = distance_factor(rule.distance, run.learnt(step.base), run.learnt(use.at));
         weight *= factors_[i];
       }
       rate += weight;
@@ -126,7 +130,8 @@ class CpuDevice final : public Device {
       add(clipped, g, learnt<Real>(step_, statistics));
       add(weight, carried(gradient, statistics), carried<Real>(step_, statistics));
     }
-    apply_rule<Real>(base, rule, statistics, rate, step_, run.values[step.out]);
+    apply_rule<Real>(rule, run.layout, statistics.decay,
+                     {run.at(step.base), run.at(step.out), rate}, step_);
   }
 
   static void add(double weight, std::span<const Real> g, std::span<Real> sum) {
@@ -137,14 +142,19 @@ class CpuDevice final : public Device {
   void average(Replay<Real>& run, const Program& program, const Step& step) {
     std::vector<WeightedState<Real>> terms;
     for (std::uint32_t i = step.first; i < step.first + step.count; ++i)
-      terms.push_back({&run.values[program.terms[i].at], program.terms[i].weight});
-    sum_states<Real>(run.values[step.base], terms, step.whole, run.values[step.out]);
+      terms.push_back({run.values[program.terms[i].at].data(), program.terms[i].weight});
+    std::span<Real> out = run.values[step.out];
+    if (!step.whole) {
+      std::ranges::copy(run.values[step.base], out.begin());
+      out = out.first(run.layout.parameters);
+    }
+    sum_states<Real>(terms, out);
   }
 
   void evaluate(Replay<Real>& run, const Program& program, const Step& step, Results& results) {
     std::vector<const Real*> values;
     for (std::uint32_t i = step.first; i < step.first + step.count; ++i)
-      values.push_back(run.values[program.evaluated[i].at].evaluated().data());
+      values.push_back(run.at(program.evaluated[i].at).evaluated());
     results.evaluations.resize(step.first + step.count);
     model_->evaluate(values, std::span(results.evaluations).subspan(step.first));
   }

@@ -81,9 +81,8 @@ class BlockDevice final : public Device {
     std::size_t beside = 0;  // w, in a state
     for (const Tape& tape : tapes) {
       runs_.push_back({.lowering = replay_.lowering(tape), .rate_factors = RateFactors(tape)});
-      const kernels::RunAt& run = add_run(tape);
-      beside = std::max(beside, run.average * kernels::in_fours(parameters()) +
-                                    (run.velocity + run.mean_square) * kernels::in_fours(learnt_));
+      const StateLayout& layout = add_run(tape).layout;
+      beside = std::max<std::size_t>(beside, layout.numbers - layout.beside);
       for (const Recipe& recipe : tape.recipes) minibatch = std::max(minibatch, recipe.minibatch);
     }
     runs_at_.send(launcher_), recipes_.send(launcher_), rules_.send(launcher_);
@@ -130,10 +129,11 @@ class BlockDevice final : public Device {
 
   /// Numbers of a state with all parts that a rule needs.
   std::uint64_t state_numbers(const DeviceOptions& options) const {
-    State<Real> state;
-    state.w.resize(parameters());
-    complete<Real>(state, options.rules, model_->statistics());
-    return state.w.size() + state.velocity.size() + state.mean_square.size() + state.average.size();
+    std::uint64_t numbers = parameters();
+    for (const Rule& rule : options.rules)
+      numbers =
+          std::max(numbers, layout_of({&rule, 1}, parameters(), model_->statistics()).numbers);
+    return numbers;
   }
 
   /// How many runs fit into nine tenths of the memory; the rest is for lists.  A run has a state
@@ -164,35 +164,22 @@ class BlockDevice final : public Device {
   static constexpr std::size_t most_runs = 4096;
 
   const kernels::RunAt& add_run(const Tape& tape) {
-    kernels::RunAt run{.seed = tape.seed,
-                       .replica = tape.replica,
-                       .first_recipe = static_cast<std::uint32_t>(recipes_.host.size()),
-                       .first_rule = static_cast<std::uint32_t>(rules_.host.size()),
-                       .velocity = false,
-                       .mean_square = false,
-                       .average = false};
+    runs_at_.host.push_back({.seed = tape.seed,
+                             .replica = tape.replica,
+                             .first_recipe = static_cast<std::uint32_t>(recipes_.host.size()),
+                             .first_rule = static_cast<std::uint32_t>(rules_.host.size()),
+                             .layout = layout_of(tape.rules, parameters(), model_->statistics())});
     recipes_.host.insert(recipes_.host.end(), tape.recipes.begin(), tape.recipes.end());
-    rules_.host.insert(rules_.host.end(), tape.rules.begin(), tape.rules.end());
-    for (const Rule& rule : tape.rules) {
-      run.velocity = run.velocity || rule.momentum != 0;
-      run.mean_square = run.mean_square || rule.rmsprop;
-      run.average = run.average || rule.ema != 0;
-    }
-    runs_at_.host.push_back(run);
+    for (const Rule& rule : tape.rules)
+      rules_.host.push_back({optimiser_of(rule), rule.ema, rule.distance});
     return runs_at_.host.back();
   }
 
   void initialise(const Tape& tape, std::size_t number) {
-    State<Real> initial;
-    initial.w.resize(parameters());
-    model_->initialise(tape.seed, tape.replica, initial.w);
-    complete<Real>(initial, tape.rules, model_->statistics());
-    initial_.clear();
-    for (const auto* part :
-         {&initial.w, &initial.velocity, &initial.mean_square, &initial.average}) {
-      initial_.insert(initial_.end(), part->begin(), part->end());
-      initial_.resize(kernels::in_fours(initial_.size()));
-    }
+    const StateLayout& layout = runs_at_.host[number].layout;
+    initial_.resize(layout.numbers);
+    model_->initialise(tape.seed, tape.replica, std::span(initial_).first(parameters()));
+    complete<Real>(tape.rules, layout, initial_);
     launcher_.copy_in(initial_.data(), initial_.size(), values_.place(number, 0));
     launcher_.wait();
   }
@@ -253,8 +240,7 @@ class BlockDevice final : public Device {
 
   void launch(std::size_t stage) {
     const kernels::Cohort<Real> cohort{values_.view(parameters(), learnt_), runs_at_.data(),
-                                       recipes_.data(), rules_.data(),
-                                       static_cast<double>(std::numeric_limits<Real>::min())};
+                                       recipes_.data(), rules_.data()};
     replay_.launch(launcher_, stage, cohort);
     replay_.evaluate(launcher_, stage, cohort, evaluation_);
   }
@@ -312,7 +298,7 @@ class BlockDevice final : public Device {
   std::vector<RunOnHost> runs_;
   Mirror<kernels::RunAt, Launcher> runs_at_;
   Mirror<Recipe, Launcher> recipes_;
-  Mirror<Rule, Launcher> rules_;
+  Mirror<kernels::KernelRule, Launcher> rules_;
   ValuePages<Real, Launcher> values_;
   Staging<Real> initial_;
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <limits>
 #include <numeric>
+#include <utility>
+
+#include "sim/check.h"
 
 namespace gradrace {
 
@@ -26,67 +28,43 @@ double sum_of_squares(std::size_t terms, Term term) {
   return std::accumulate(std::begin(sums), std::end(sums), 0.0);
 }
 
-/// RmsProp: step becomes the sum of weight g / sqrt(s' + epsilon).
-template <class Real>
-void rescale(const State<Real>& base, const RmsProp& rule, double rate, std::span<Real> step,
-             State<Real>& out) {
-  const Real decay = static_cast<Real>(rule.decay), epsilon = static_cast<Real>(rule.epsilon);
-  const Real per_rate = static_cast<Real>(1 / rate);
-  for (std::size_t j = 0; j < step.size(); ++j) {
-    const Real g = step[j] * per_rate;
-    const Real s = decay * base.mean_square[j] + (1 - decay) * g * g;
-    out.mean_square[j] = s;
-    step[j] /= std::sqrt(s + epsilon);
-  }
+template <class Kind>
+OptimiserKeys read(Fields& fields) {
+  Kind kind;
+  std::optional<double> clip;
+  double ema = 0;
+  kind.visit(fields);
+  fields.real("clip", clip, positive(),
+              "its learner scales each gradient down to this L2 norm at most, before it is sent "
+              "(Pascanu et al., ICML 2013)");
+  fields.real("ema", ema, Need::defaulted, from_below(0, 1),
+              "what is evaluated is a' = ema a + (1 - ema) w', once per update from a = w_0 "
+              "(Chen et al., 2016); training goes on from w'");
+  if (!fields.good()) return {};
+  return {make_optimiser(kind), clip.value_or(0), ema};
 }
 
-/// Nothing can be divided by it.
-template <class Real>
-bool vanishes(double rate) {
-  return !(rate >= std::numeric_limits<Real>::min());
+template <class... Kind>
+OptimiserCatalog catalog_of(const std::variant<Kind...>&) {
+  static const OptimiserEntry entries[] = {{Kind::page, read<Kind>}...};
+  static const OptimiserEntry* const listed[] = {&entries[OptimiserKind(Kind()).index()]...};
+  return {"optimisers", "kind", listed, Sgd::page.name};
 }
 
-template <class Real>
-void descend(const State<Real>& base, const Rule& rule, double rate, std::span<const Real> step,
-             State<Real>& out) {
-  if (base.velocity.empty()) {
-    for (std::size_t j = 0; j < step.size(); ++j) out.w[j] = base.w[j] - step[j];
-    return;
-  }
-  if (rule.of_gradients && vanishes<Real>(rate)) {
-    out.velocity = base.velocity;
-    out.w = base.w;
-    return;
-  }
-  const Real momentum = static_cast<Real>(rule.momentum);
-  const Real kept = rule.from_rest ? Real(0) : momentum;
-  const Real of_step = static_cast<Real>(rule.of_gradients ? 1 / rate : 1);
-  const Real scale = static_cast<Real>(rule.of_gradients ? rate : 1);
-  for (std::size_t j = 0; j < step.size(); ++j) {
-    const Real change = of_step * step[j];
-    const Real velocity = kept * base.velocity[j] + change;
-    out.velocity[j] = velocity;
-    out.w[j] = base.w[j] - scale * (rule.nesterov ? momentum * velocity + change : velocity);
-  }
-}
-
-/// The statistics of out, from the sum of weight times those of a gradient.
-template <class Real>
-void merge(const State<Real>& base, const Statistics& statistics, double rate,
-           std::span<const Real> sum, State<Real>& out) {
-  const std::span<const Real> before = carried<const Real>(base.w, statistics);
-  const std::span<Real> after = carried<Real>(out.w, statistics);
-  const Real decay = static_cast<Real>(statistics.decay), per_rate = static_cast<Real>(1 / rate);
-  for (std::size_t j = 0; j < sum.size(); ++j)
-    after[j] = decay * before[j] + (1 - decay) * (sum[j] * per_rate);
-}
-
-template <class Real>
-void average(const State<Real>& base, const Rule& rule, State<Real>& out) {
-  const Real share = static_cast<Real>(1 - rule.ema);
-  for (std::size_t j = 0; j < out.w.size(); ++j) {
-    out.average[j] = base.average[j] + share * (out.w[j] - base.average[j]);
-  }
+/// f(part, its StatePart, whether a run with these rules has it), for all parts.
+template <class Function>
+void each_part(std::span<const Rule> rules, const Function& f) {
+  with_kind(optimiser_of(rules.front()), [&]<class Kind>(const Kind&) {
+    for (std::size_t part = 0; part < std::size(Kind::parts); ++part) {
+      bool kept = false;
+      for (const Rule& rule : rules) {
+        const Kind* const kind = std::get_if<Kind>(&optimiser_of(rule));
+        GRADRACE_CHECK(kind != nullptr, "the rules of a run name one kind of optimiser");
+        kept = kept || kind->keeps(part);
+      }
+      f(part, Kind::parts[part], kept);
+    }
+  });
 }
 
 }  // namespace
@@ -105,50 +83,88 @@ double distance_factor(double distance, std::span<const Real> base, std::span<co
   return std::min(1.0, distance / squared);
 }
 
-template <class Real>
-void complete(State<Real>& initial, std::span<const Rule> rules, const Statistics& statistics) {
-  const auto needed = [&](auto by) { return std::ranges::any_of(rules, by); };
-  const std::size_t d = initial.w.size() - statistics.count;
-  const bool momentum = needed([](const Rule& rule) { return rule.momentum != 0; });
-  const bool rmsprop = needed([](const Rule& rule) { return rule.rmsprop.has_value(); });
-  const bool ema = needed([](const Rule& rule) { return rule.ema != 0; });
-  initial.velocity.assign(momentum ? d : 0, Real(0));
-  initial.mean_square.assign(rmsprop ? d : 0, Real(1));
-  initial.average.assign(initial.w.begin(), ema ? initial.w.end() : initial.w.begin());
+const OptimiserKind& optimiser_of(const Rule& rule) {
+  static const OptimiserKind none;
+  return rule.optimiser ? rule.optimiser->kind : none;
+}
+
+std::shared_ptr<const Optimiser> make_optimiser(OptimiserKind kind) {
+  return std::make_shared<const Optimiser>(Optimiser{kind});
+}
+
+std::shared_ptr<const Optimiser> with_momentum(const OptimiserKind& kind,
+                                               std::optional<double> momentum, bool from_rest) {
+  std::shared_ptr<const Optimiser> result;
+  with_kind(kind, [&](auto changed) {
+    if constexpr (requires { changed.momentum, changed.from_rest; }) {
+      changed.momentum = momentum.value_or(changed.momentum);
+      changed.from_rest = from_rest;
+      result = make_optimiser(changed);
+    }
+  });
+  return result;
+}
+
+const OptimiserCatalog& optimiser_catalog() {
+  static const OptimiserCatalog catalog = catalog_of(OptimiserKind());
+  return catalog;
+}
+
+StateLayout layout_of(std::span<const Rule> rules, std::size_t parameters,
+                      const Statistics& statistics) {
+  const auto d = static_cast<std::uint32_t>(parameters);
+  const auto learnt = static_cast<std::uint32_t>(parameters - statistics.count);
+  const auto in_fours = [](std::uint64_t n) { return (n + 3) / 4 * 4; };
+  StateLayout layout{d, learnt, in_fours(d), in_fours(d), {}, 0};
+  const auto place = [&](std::uint64_t numbers) {
+    return std::exchange(layout.numbers, layout.numbers + in_fours(numbers));
+  };
+  each_part(rules, [&](std::size_t part, const StatePart& of, bool kept) {
+    if (kept) layout.parts[part] = place(of.length == StatePart::Length::one ? 1 : learnt);
+  });
+  if (std::ranges::any_of(rules, [](const Rule& rule) { return rule.ema != 0; }))
+    layout.average = place(d);
+  return layout;
 }
 
 template <class Real>
-void apply_rule(const State<Real>& base, const Rule& rule, const Statistics& statistics,
-                double rate, std::span<Real> step, State<Real>& out) {
-  out.w.resize(base.w.size());
-  out.velocity.resize(base.velocity.size());
-  out.mean_square.resize(base.mean_square.size());
-  out.average.resize(base.average.size());
-  const bool vanishing = vanishes<Real>(rate);
-  const std::span<Real> learning = learnt(step, statistics);
-  if (rule.rmsprop && !vanishing) {
-    rescale(base, *rule.rmsprop, rate, learning, out);
-  } else if (!base.mean_square.empty()) {
-    out.mean_square = base.mean_square;
-  }
-  descend<Real>(base, rule, rate, learning, out);
-  if (vanishing)
-    std::ranges::copy(carried<const Real>(base.w, statistics),
-                      carried<Real>(out.w, statistics).begin());
-  else
-    merge<Real>(base, statistics, rate, carried(step, statistics), out);
-  if (!base.average.empty()) average(base, rule, out);
+void complete(std::span<const Rule> rules, const StateLayout& layout, std::span<Real> initial) {
+  const StateAt<Real> state = layout.at(initial.data());
+  each_part(rules, [&](std::size_t part, const StatePart& of, bool kept) {
+    const std::size_t count = of.length == StatePart::Length::one ? 1 : layout.learnt;
+    if (kept) std::fill_n(state.parts[part], count, static_cast<Real>(of.start));
+  });
+  if (state.average) std::copy_n(state.w, layout.parameters, state.average);
+}
+
+template <class Real>
+void apply_rule(const Rule& rule, const StateLayout& layout, double statistics_decay,
+                const Update<Real>& update, std::span<const Real> step) {
+  const Real* const w = update.base.w;
+  const Real* const change = step.data();
+  Real* const out = update.out.w;
+  with_kind(step_of(optimiser_of(rule), update), [&](auto moved) {
+#pragma GCC ivdep
+    for (std::uint32_t j = 0; j < layout.learnt; ++j) out[j] = moved(j, w[j], change[j]);
+    once(moved);
+  });
+  const Merge<Real> merge(statistics_decay, update);
+  for (std::uint32_t j = layout.learnt; j < layout.parameters; ++j) out[j] = merge(w[j], change[j]);
+  if (!update.out.average) return;
+  const Follow<Real> follow(rule.ema);
+  for (std::uint32_t j = 0; j < layout.parameters; ++j)
+    update.out.average[j] = follow(update.base.average[j], out[j]);
 }
 
 template double clip_factor(double, std::span<const float>);
 template double clip_factor(double, std::span<const double>);
 template double distance_factor(double, std::span<const float>, std::span<const float>);
 template double distance_factor(double, std::span<const double>, std::span<const double>);
-template void complete(State<float>&, std::span<const Rule>, const Statistics&);
-template void complete(State<double>&, std::span<const Rule>, const Statistics&);
-template void apply_rule(const State<float>&, const Rule&, const Statistics&, double,
-                         std::span<float>, State<float>&);
-template void apply_rule(const State<double>&, const Rule&, const Statistics&, double,
-                         std::span<double>, State<double>&);
+template void complete(std::span<const Rule>, const StateLayout&, std::span<float>);
+template void complete(std::span<const Rule>, const StateLayout&, std::span<double>);
+template void apply_rule(const Rule&, const StateLayout&, double, const Update<float>&,
+                         std::span<const float>);
+template void apply_rule(const Rule&, const StateLayout&, double, const Update<double>&,
+                         std::span<const double>);
 
 }  // namespace gradrace

@@ -1,24 +1,49 @@
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <span>
-#include <vector>
 
+#include "models/optimiser/kinds.h"
 #include "models/optimiser/statistics.h"
 #include "sim/tape.h"
 
 namespace gradrace {
 
-/// One model state in memory: the parameters, and what the rules of the run keep beside them.
-template <class Real>
-struct State {
-  std::vector<Real> w;  // [d]
-  // Empty where no rule of the run needs it
-  std::vector<Real> velocity;     // [d - statistics]
-  std::vector<Real> mean_square;  // [d - statistics]
-  std::vector<Real> average;      // [d]
-
-  const std::vector<Real>& evaluated() const { return average.empty() ? w : average; }
+/// What a Rule names.
+struct Optimiser {
+  OptimiserKind kind;
 };
+
+/// Of a rule that names none: sgd.
+const OptimiserKind& optimiser_of(const Rule& rule);
+
+/// For a Rule.
+std::shared_ptr<const Optimiser> make_optimiser(OptimiserKind kind);
+
+/// That optimiser with another momentum, or none, and its velocity taken for 0 or not; null where
+/// it has no momentum.
+std::shared_ptr<const Optimiser> with_momentum(const OptimiserKind& kind,
+                                               std::optional<double> momentum, bool from_rest);
+
+/// What a scenario's `optimiser` says.
+struct OptimiserKeys {
+  std::shared_ptr<const Optimiser> optimiser;
+  double clip = 0;  // of a Recipe
+  double ema = 0;   // of a Rule
+};
+using OptimiserEntry = Entry<OptimiserKeys>;
+using OptimiserCatalog = Catalog<OptimiserKeys>;
+const OptimiserCatalog& optimiser_catalog();
+
+/// Of the states of a run with these rules, whose optimisers are of one kind: all that one of them
+/// needs.
+StateLayout layout_of(std::span<const Rule> rules, std::size_t parameters,
+                      const Statistics& statistics);
+
+/// Completes the initial state, whose w is set.
+template <class Real>
+void complete(std::span<const Rule> rules, const StateLayout& layout, std::span<Real> initial);
 
 /// What clipping to that L2 norm leaves of the gradient, statistics apart.
 template <class Real>
@@ -29,14 +54,10 @@ double clip_factor(double clip, std::span<const Real> gradient);
 template <class Real>
 double distance_factor(double distance, std::span<const Real> base, std::span<const Real> at);
 
-/// Completes the initial state, whose w is set, with what the rules of the run need.
+/// Moves a state by a rule; step [parameters] is the sum of weight g.  What out held is
+/// overwritten.
 template <class Real>
-void complete(State<Real>& initial, std::span<const Rule> rules, const Statistics& statistics);
-
-/// out: base moved by the rule; `rate` is the sum of weights, step [d] the sum of weight g.  What
-/// out and step held is overwritten.
-template <class Real>
-void apply_rule(const State<Real>& base, const Rule& rule, const Statistics& statistics,
-                double rate, std::span<Real> step, State<Real>& out);
+void apply_rule(const Rule& rule, const StateLayout& layout, double statistics_decay,
+                const Update<Real>& update, std::span<const Real> step);
 
 }  // namespace gradrace

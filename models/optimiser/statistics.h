@@ -10,7 +10,7 @@ namespace gradrace {
 ///
 ///     s' = decay s + (1 - decay) (mean of its gradients' statistics, by their weights)
 ///
-/// where an update whose weights vanish leaves s.  Clipping, distance, momentum and RMSProp know
+/// where an update whose weights vanish leaves s.  Clipping, distance and optimisers know
 /// the other parameters alone; an ema averages all.
 struct Statistics {
   std::size_t count = 0;

@@ -189,12 +189,14 @@ struct MoveKernel {
     double rate = 0;
     for (std::uint64_t use = update.first; use < update.first + update.count; ++use)
       rate += weights[use].carried;
-    const StateMove<Real> move(cohort, cohort.rules[run.first_rule + update.rule], statistics_decay,
-                               rate, values.at(run, update.run, update.base),
-                               values.at(run, update.run, update.out));
+    const KernelRule rule = cohort.rules[run.first_rule + update.rule];
+    const StateAt<Real> base = values.at(run, update.run, update.base);
+    const StateAt<Real> out = values.at(run, update.run, update.out);
+    const Move<Real> move(rule.optimiser, rule.ema, run.layout, statistics_decay,
+                          {base, out, rate});
     each_of_chunk(block, number % blocks(), values.parameters, [&](std::uint64_t at) {
       const auto j = static_cast<std::uint32_t>(at);
-      move(j, step[j]);
+      out.w[j] = move(j, base.w[j], step[j]);
       step[j] = 0;
     });
   }

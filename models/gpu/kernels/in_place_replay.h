@@ -58,7 +58,9 @@ struct InPlaceReplayKernel {
                               std::uint32_t worker) const {
     const Stretch stretch = stretches[number];
     const RunAt run = cohort.runs[stretch.run];
-    const StateAt<Real> state = state_beside(run, worker);
+    const std::uint64_t beside = run.layout.beside;
+    Real* const rest = work + worker * work_stride;
+    const StateAt<Real> state = run.layout.at<Real>(nullptr, rest);  // w is in shared memory
     std::uint32_t at_hand = FactoredUse::moved;  // the slot whose value the state is
     for (std::uint64_t i = stretch.first; i < stretch.first + stretch.count; ++i) {
       const InPlaceStep step = steps[i];
@@ -66,7 +68,7 @@ struct InPlaceReplayKernel {
       if (at_hand != step.base) {
         const StateAt<Real> base = cohort.values.at(run, stretch.run, step.base);
         network.load(block, base.w);
-        copy(block, base, state);
+        copy(block, run, base.w + beside, rest);
         at_hand = step.base;
       }
       if (step.computes) {
@@ -78,7 +80,7 @@ struct InPlaceReplayKernel {
       if (!step.stored) continue;
       const StateAt<Real> out = cohort.values.at(run, stretch.run, step.out);
       network.store(block, out.w);
-      copy(block, state, out);
+      copy(block, run, rest, out.w + beside);
     }
   }
 
@@ -91,25 +93,11 @@ struct InPlaceReplayKernel {
     Real weight;
   };
 
-  /// w is in shared memory.
-  GRADRACE_HD StateAt<Real> state_beside(const RunAt& run, std::uint32_t worker) const {
-    const std::uint32_t d = cohort.values.parameters;
-    StateAt<Real> state{nullptr, nullptr, nullptr, nullptr};
-    Real* next = work + worker * work_stride;
-    if (run.velocity) state.velocity = next, next += d;
-    if (run.mean_square) state.mean_square = next, next += d;
-    if (run.average) state.average = next;
-    return state;
-  }
-
+  /// What a state has beside w.
   template <class Block>
-  GRADRACE_HD void copy(const Block& block, const StateAt<Real>& from,
-                        const StateAt<Real>& to) const {
-    each(block, cohort.values.parameters, [&](std::uint32_t j) {
-      if (to.velocity != nullptr) to.velocity[j] = from.velocity[j];
-      if (to.mean_square != nullptr) to.mean_square[j] = from.mean_square[j];
-      if (to.average != nullptr) to.average[j] = from.average[j];
-    });
+  GRADRACE_HD static void copy(const Block& block, const RunAt& run, const Real* from, Real* to) {
+    const auto count = static_cast<std::uint32_t>(run.layout.numbers - run.layout.beside);
+    each(block, count, [&](std::uint32_t j) { to[j] = from[j]; });
     block.sync();
   }
 
@@ -135,7 +123,10 @@ struct InPlaceReplayKernel {
                           const StateAt<Real>& state) const {
     double rate = 0;
     for (std::uint32_t u = 0; u < step.count; ++u) rate += of_update[u].weight;
-    const Move<Real> move(cohort.rules[run.first_rule + step.rule], rate, cohort.least);
+    const KernelRule& rule = cohort.rules[run.first_rule + step.rule];
+    const Move<Real> move(rule.optimiser, rule.ema, run.layout, 0, {state, state, rate});
+    const bool plain = is_plain(rule.optimiser, run.layout);
+    if (!plain) block.sync();  // all have looked at the state, which changes now
     network.apply(
         block, step.count,
         [&](std::uint32_t u) {
@@ -146,8 +137,7 @@ struct InPlaceReplayKernel {
                         cohort.recipes[run.first_recipe + use.recipe].minibatch,
                         static_cast<Real>(use.weight)};
         },
-        run.only_w(),
-        [&](std::uint32_t j, Real change, Real w) { return move(j, change, w, state, state); });
+        plain, [&](std::uint32_t j, Real change, Real w) { return move(j, w, change); });
   }
 };
 

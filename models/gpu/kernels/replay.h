@@ -4,9 +4,16 @@
 #include <cstddef>
 
 #include "models/gpu/kernels/network.h"
+#include "models/optimiser/kinds.h"
 #include "sim/tape.h"
 
 namespace gradrace::kernels {
+
+/// The tape's rule.
+struct KernelRule {
+  OptimiserKind optimiser;
+  double ema, distance;
+};
 
 /// Lowering's use and step.
 struct KernelUse {
@@ -19,22 +26,12 @@ struct KernelUpdate {
   std::uint32_t first, count;  // of the run's uses
 };
 
-/// Where the parts of a state are; null: no rule of the run needs that part.
-template <class Real>
-struct StateAt {
-  Real *w, *velocity, *mean_square, *average;
-
-  GRADRACE_HD const Real* evaluated() const { return average != nullptr ? average : w; }
-};
-
 /// One run on the device.
 struct RunAt {
   std::uint64_t seed;
   std::uint32_t replica;
   std::uint32_t first_recipe, first_rule;  // in the cohort's
-  bool velocity, mean_square, average;     // which parts its states have
-
-  GRADRACE_HD bool only_w() const { return !velocity && !mean_square && !average; }
+  StateLayout layout;
 };
 
 /// Every value of a cohort: slots of `stride` numbers in pages of so many slots of every run.
@@ -45,18 +42,11 @@ struct Values {
   Real* const* pages;
   std::uint64_t stride;
   std::uint32_t parameters;  // d
-  std::uint32_t learnt;      // without the statistics, of which velocity and mean_square have none
+  std::uint32_t learnt;      // without the statistics
 
-  /// Each part begins at a multiple of four numbers.
   GRADRACE_HD StateAt<Real> at(const RunAt& run, std::uint32_t number, std::uint32_t slot) const {
-    Real* next = pages[slot / page_slots] +
-                 (std::uint64_t{number} * page_slots + slot % page_slots) * stride;
-    StateAt<Real> state{next, nullptr, nullptr, nullptr};
-    next += in_fours(parameters);
-    if (run.velocity) state.velocity = next, next += in_fours(learnt);
-    if (run.mean_square) state.mean_square = next, next += in_fours(learnt);
-    if (run.average) state.average = next;
-    return state;
+    return run.layout.at(pages[slot / page_slots] +
+                         (std::uint64_t{number} * page_slots + slot % page_slots) * stride);
   }
 };
 
@@ -66,8 +56,7 @@ struct Cohort {
   Values<Real> values;
   const RunAt* runs;
   const Recipe* recipes;
-  const Rule* rules;
-  double least;  // smallest normal number of Real
+  const KernelRule* rules;
 };
 
 /// The updates or instructions of one run in a launch, in order.
@@ -75,99 +64,6 @@ struct Stretch {
   std::uint32_t run;
   std::uint64_t first_use;  // index in the wave's list of the run's first
   std::uint64_t first, count;
-};
-
-/// One learnt number moved by a rule, as apply_rule() does it; `rate` is the sum of weights.
-/// least: the smallest normal number of Real.
-template <class Real>
-class Move {
- public:
-  GRADRACE_HD Move(const Rule& rule, double rate, double least)
-      : rescaled_(rule.rmsprop && rate >= least),
-        nesterov_(rule.nesterov),
-        decay_(static_cast<Real>(rescaled_ ? rule.rmsprop->decay : 0)),
-        epsilon_(static_cast<Real>(rescaled_ ? rule.rmsprop->epsilon : 0)),
-        momentum_(static_cast<Real>(rule.momentum)),
-        share_(static_cast<Real>(1 - rule.ema)) {
-    const bool still = rule.of_gradients && !(rate >= least);
-    per_rate_ = rescaled_ ? static_cast<Real>(1 / rate) : Real{0};
-    kept_ = still ? Real{1} : rule.from_rest ? Real{0} : momentum_;
-    of_step_ = static_cast<Real>(still ? 0 : rule.of_gradients ? 1 / rate : 1);
-    scale_ = static_cast<Real>(still ? 0 : rule.of_gradients ? rate : 1);
-  }
-
-  /// Number j of out, and w of it, from base; `change` is the sum of weight g.
-  GRADRACE_HD Real operator()(std::uint32_t j, Real change, Real w, const StateAt<Real>& base,
-                              const StateAt<Real>& out) const {
-    if (out.mean_square != nullptr) {
-      Real s = base.mean_square[j];
-      if (rescaled_) {
-        const Real g = change * per_rate_;
-        s = decay_ * s + (1 - decay_) * g * g;
-        change /= std::sqrt(s + epsilon_);
-      }
-      out.mean_square[j] = s;
-    }
-    if (out.velocity != nullptr) {
-      change *= of_step_;
-      const Real velocity = kept_ * base.velocity[j] + change;
-      out.velocity[j] = velocity;
-      change = scale_ * (nesterov_ ? momentum_ * velocity + change : velocity);
-    }
-    w -= change;
-    if (out.average != nullptr) out.average[j] = base.average[j] + share_ * (w - base.average[j]);
-    return w;
-  }
-
- private:
-  bool rescaled_, nesterov_;
-  Real decay_, epsilon_, momentum_, share_;
-  Real per_rate_, kept_, of_step_, scale_;
-};
-
-/// One number of the running statistics, likewise.
-template <class Real>
-class Merge {
- public:
-  GRADRACE_HD Merge(const Rule& rule, double statistics_decay, double rate, double least)
-      : vanishing_(!(rate >= least)),
-        decay_(static_cast<Real>(statistics_decay)),
-        per_rate_(static_cast<Real>(1 / rate)),
-        share_(static_cast<Real>(1 - rule.ema)) {}
-
-  GRADRACE_HD Real operator()(std::uint32_t j, Real change, Real w, const StateAt<Real>& base,
-                              const StateAt<Real>& out) const {
-    if (!vanishing_) w = decay_ * w + (1 - decay_) * (change * per_rate_);
-    if (out.average != nullptr) out.average[j] = base.average[j] + share_ * (w - base.average[j]);
-    return w;
-  }
-
- private:
-  bool vanishing_;
-  Real decay_, per_rate_, share_;
-};
-
-/// A state moved number by number: out = base moved by uses whose weights' sum is `rate`.
-template <class Real>
-struct StateMove {
-  Move<Real> learnt;
-  Merge<Real> carried;
-  std::uint32_t first_carried;
-  StateAt<Real> base, out;
-
-  GRADRACE_HD StateMove(const Cohort<Real>& cohort, const Rule& rule, double statistics_decay,
-                        double rate, const StateAt<Real>& from, const StateAt<Real>& to)
-      : learnt(rule, rate, cohort.least),
-        carried(rule, statistics_decay, rate, cohort.least),
-        first_carried(cohort.values.learnt),
-        base(from),
-        out(to) {}
-
-  /// change: number j of the sum of weight g.
-  GRADRACE_HD void operator()(std::uint32_t j, Real change) const {
-    out.w[j] = j < first_carried ? learnt(j, change, base.w[j], base, out)
-                                 : carried(j, change, base.w[j], base, out);
-  }
 };
 
 /// Factor that scales a gradient down to the norm `clip`.
@@ -214,8 +110,8 @@ struct UseWeight {
 };
 
 template <class Block, class Real>
-GRADRACE_HD UseWeight weigh_use(const Block& block, const Values<Real>& values, const Rule& rule,
-                                const Real* base, const UseAt<Real>& use) {
+GRADRACE_HD UseWeight weigh_use(const Block& block, const Values<Real>& values,
+                                const KernelRule& rule, const Real* base, const UseAt<Real>& use) {
   const std::uint32_t learnt = values.learnt;
   const double factor =
       rule.distance > 0 ? distance_factor(block, rule.distance, learnt, base, use.w) : 1;
@@ -264,7 +160,7 @@ struct ReplayKernel {
     const Values<Real>& values = cohort.values;
     Real* const g = work + worker * work_stride;
     Real* const step = g + values.parameters;
-    const Rule rule = cohort.rules[run.first_rule + update.rule];
+    const KernelRule rule = cohort.rules[run.first_rule + update.rule];
     const StateAt<Real> base = values.at(run, number, update.base);
     each(block, values.parameters, [=](std::uint32_t j) { step[j] = 0; });
     double rate = 0;
@@ -284,8 +180,10 @@ struct ReplayKernel {
       block.sync();  // g is free again
       rate += weight.carried;
     }
-    const StateMove<Real> move(cohort, rule, 0.0, rate, base, values.at(run, number, update.out));
-    each(block, values.parameters, [&](std::uint32_t j) { move(j, step[j]); });
+    const StateAt<Real> out = values.at(run, number, update.out);
+    const Move<Real> move(rule.optimiser, rule.ema, run.layout, 0, {base, out, rate});
+    each(block, values.parameters,
+         [&](std::uint32_t j) { out.w[j] = move(j, base.w[j], step[j]); });
     block.sync();
   }
 };

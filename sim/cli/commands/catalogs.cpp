@@ -5,6 +5,7 @@
 
 #include "distributions/catalog.h"
 #include "models/model.h"
+#include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
 #include "protocols/straggler_policy.h"
 #include "protocols/switch_policy.h"
@@ -17,7 +18,7 @@ namespace {
 template <class Product, class... Args>
 CatalogPages pages_of(const Catalog<Product, Args...>& catalog,
                       std::type_identity_t<Args>... args) {
-  CatalogPages pages{catalog.name, catalog.discriminator, {}};
+  CatalogPages pages{catalog.name, catalog.discriminator, catalog.otherwise, {}};
   for (const auto* entry : catalog.entries) {
     Reference reference;
     entry->read(reference, args...);
@@ -32,10 +33,11 @@ std::vector<CatalogPages> catalog_pages() {
   DataShelf shelf({}, {});
   const WorkBudget budget{};
   const Setting setting{std::numeric_limits<std::uint32_t>::max(), nullptr, budget};
-  return {pages_of(protocol_catalog(), setting), pages_of(distribution_catalog()),
-          pages_of(persistence_catalog()),       pages_of(model_catalog(), shelf),
-          pages_of(dataset_catalog(), shelf),    pages_of(switch_policy_catalog()),
-          pages_of(straggler_policy_catalog()),  pages_of(learning_rate_catalog(), budget)};
+  return {pages_of(protocol_catalog(), setting),    pages_of(distribution_catalog()),
+          pages_of(persistence_catalog()),          pages_of(model_catalog(), shelf),
+          pages_of(dataset_catalog(), shelf),       pages_of(optimiser_catalog()),
+          pages_of(switch_policy_catalog()),        pages_of(straggler_policy_catalog()),
+          pages_of(learning_rate_catalog(), budget)};
 }
 
 std::vector<FieldPage> scenario_fields() {

@@ -15,7 +15,7 @@ struct KindPage {
 };
 
 struct CatalogPages {
-  std::string_view name, discriminator;
+  std::string_view name, discriminator, otherwise;  // as of a Catalog
   std::vector<KindPage> kinds;
 };
 

@@ -105,7 +105,7 @@ void print_catalog(const CatalogPages& catalog) {
   std::cout << '\n';
 }
 
-/// The keys of a scenario that are objects of no kind, such as `optimiser`.
+/// The keys of a scenario that are objects of no kind, such as `cluster`.
 FieldPages scenario_objects() {
   FieldPages objects = scenario_fields();
   std::erase_if(objects,
@@ -220,7 +220,7 @@ extern const Command list_command{
     "Examples:\n"
     "  gradrace list protocols\n"
     "  gradrace list k-async\n"
-    "  gradrace list optimiser\n"
+    "  gradrace list sgd\n"
     "  gradrace list columns           the columns of every CSV file, their units and meanings\n",
     list};
 

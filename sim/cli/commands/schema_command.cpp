@@ -26,7 +26,7 @@ std::string on_one_line(std::string_view text) {
 Json catalog_schema(const CatalogPages& catalog) {
   Json kinds = Json::array();
   for (const auto& [page, fields] : catalog.kinds) {
-    Json kind = object_schema(fields, catalog.discriminator, page->name);
+    Json kind = object_schema(fields, catalog.discriminator, page->name, catalog.otherwise);
     kind["description"] = on_one_line(page->definition) + " Source: " + std::string(page->source);
     kind["examples"] = Json::array({Json::parse(page->example)});
     kinds.push_back(std::move(kind));

@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "models/optimiser/optimiser.h"
 #include "models/quadratic.h"
 
 namespace gradrace {
@@ -37,8 +38,8 @@ std::vector<Plan> Point::plans() const {
       changed.rule.distance = change.learning_rate->distance();
     }
     if (change.minibatch) changed.recipe.minibatch = *change.minibatch;
-    if (change.momentum) changed.rule.momentum = *change.momentum;
-    changed.rule.from_rest = change.from_rest;
+    if (change.momentum || change.from_rest)
+      changed.rule.optimiser = with_momentum(optimiser_of(rule), change.momentum, change.from_rest);
   }
   return result;
 }
@@ -80,7 +81,10 @@ std::optional<Descent> Point::descent() const {
   const auto protocol = make_protocol();
   Descent descent;
   descent.quadratic = noisy(*model->quadratic());
-  descent.rule = rule;
+  const Sgd* const sgd = std::get_if<Sgd>(&optimiser_of(rule));
+  const bool linear = sgd && !sgd->rmsprop && (!sgd->nesterov || sgd->momentum == 0);
+  if (linear) descent.momentum = sgd->momentum;
+  descent.ema = rule.ema;
   descent.clip = recipe.clip;
   descent.minibatch = model->minibatch();
   descent.learners = cluster.learners;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
 #include "sim/cli/scenario/sweep.h"
 #include "sim/cli/usage_error.h"
@@ -23,45 +24,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 3> devices{"auto", "cpu", "cuda"};
 
-void visit_rmsprop(Fields& fields, std::optional<RmsProp>& rmsprop) {
-  if (!fields.open("rmsprop", Need::none,
-                   "g / sqrt(s' + epsilon) in place of g, as in TensorFlow and Chen et al., 2016"))
-    return;
-  RmsProp& rule = rmsprop.emplace();
-  fields.real("decay", rule.decay, Need::defaulted, from_below(0, 1),
-              "s' = decay s + (1 - decay) g^2 from s = 1, g the mean by learning rates");
-  fields.real("epsilon", rule.epsilon, Need::defaulted, positive(), "added to s'");
-  fields.close();
-}
-
-constexpr std::string_view momenta[] = {"steps", "gradients"};
-
 void visit_optimiser(Fields& fields, Point& point) {
-  if (!fields.open("optimiser", Need::defaulted, "what is done with gradients besides averaging"))
-    return;
-  std::optional<double> clip;
-  fields.real("momentum", point.rule.momentum, Need::defaulted, from_below(0, 1),
-              "v' = momentum v + eta g, w' = w - v'");
-  std::string of = "steps";
-  fields.choice(
-      "momentum_of", of, momenta, Need::defaulted,
-      "gradients: v' = momentum v + g, w' = w - eta v', as TensorFlow and PyTorch have it; "
-      "then what is carried on follows the learning rate when that changes");
-  point.rule.of_gradients = of == "gradients";
-  fields.flag("nesterov", point.rule.nesterov, Need::defaulted,
-              "look ahead: w' = w - (momentum v' + eta g)");
-  fields.real("clip", clip, positive(),
-              "its learner scales each gradient down to this L2 norm at most, before it is sent "
-              "(Pascanu et al., ICML 2013)");
-  fields.real("ema", point.rule.ema, Need::defaulted, from_below(0, 1),
-              "what is evaluated is a' = ema a + (1 - ema) w', once per update from a = w_0 "
-              "(Chen et al., 2016); training goes on from w'");
-  visit_rmsprop(fields, point.rule.rmsprop);
-  if (point.rule.nesterov && point.rule.momentum == 0) {
-    fields.complain("nesterov", "looks ahead along a momentum, and there is none", "momentum > 0");
-  }
-  point.recipe.clip = clip.value_or(0);
-  fields.close();
+  OptimiserKeys keys;
+  read_kind(fields, "optimiser", optimiser_catalog(), keys, Need::defaulted,
+            "what is done with gradients besides averaging");
+  point.rule = {keys.optimiser, keys.ema};
+  point.recipe.clip = keys.clip;
 }
 
 constexpr auto evaluations_beside =
@@ -191,8 +159,17 @@ void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool
   read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(),
                                           point.make_protocol, Need::required,
                                           "how learners are synchronised", setting);
-  if (!point.make_protocol || !model_read || point.with_model()) return;
-  if (point.make_protocol()->needs_evaluations()) {
+  if (!point.make_protocol) return;
+  const auto protocol = point.make_protocol();
+  for (const Change& change : protocol->changes()) {
+    if (!change.momentum && !change.from_rest) continue;
+    if (with_momentum(optimiser_of(point.rule), change.momentum, change.from_rest)) continue;
+    fields.complain("protocol", "a phase changes momentum or velocity, which the optimiser lacks",
+                    "optimiser.kind: sgd");
+    break;
+  }
+  if (!model_read || point.with_model()) return;
+  if (protocol->needs_evaluations()) {
     fields.complain("protocol", "decides by the loss, and this run is timing-only",
                     "a model, and no --timing-only");
   }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/cpu/cpu_device.h"
+#include "models/optimiser/optimiser.h"
 #include "models/quadratic.h"
 #include "models/replay/replay_results.h"
 #include "models/softmax.h"
@@ -127,6 +128,11 @@ std::vector<Segment> written(const std::vector<std::vector<double>>& mixing, dou
   return segments;
 }
 
+double momentum_of(const Rule& rule) { return std::get<Sgd>(optimiser_of(rule)).momentum; }
+std::shared_ptr<const Optimiser> sgd(double momentum) {
+  return make_optimiser(Sgd{.momentum = momentum});
+}
+
 /// Each learner makes a step of its own and takes the mean of all that the weights say: row i of
 /// the mixing matrix makes its next state.
 template <class Real, class Make>
@@ -144,7 +150,7 @@ void check_peers(const Make& make, std::uint32_t minibatch, double eta, const Ru
     for (std::uint32_t l = 0; l < P; ++l) {
       std::vector<Real> step = gradient_at(*model, learners[l].w, l, n, minibatch);
       for (Real& x : step) x *= static_cast<Real>(eta);
-      learners[l].step(step, rule.momentum, rule.ema);
+      learners[l].step(step, momentum_of(rule), rule.ema);
     }
     losses.push_back(loss_at(*model, rule.ema > 0 ? learners[0].average : learners[0].w));
     const std::vector<Learner<Real>> before = learners;
@@ -211,7 +217,7 @@ void check_peers_on_models(const std::vector<std::vector<double>>& mixing) {
   quadratic.dimensions = 700;  // more than what is summed at once
   quadratic.curvatures = {1, 0.3, 2};
   for (const bool whole : {false, true}) {
-    for (const Rule& rule : {Rule{}, Rule{.momentum = 0.9}, Rule{.momentum = 0.5, .ema = 0.8}}) {
+    for (const Rule& rule : {Rule{}, Rule{sgd(0.9)}, Rule{sgd(0.5), 0.8}}) {
       check_peers<Real>([&] { return made<Real>(softmax); }, 30, 0.1, rule, whole, mixing);
       check_peers<Real>([&] { return make_quadratic<Real>(quadratic); }, 4, 0.05, rule, whole,
                         mixing);
@@ -259,7 +265,7 @@ static void check_used_again(const Rule& rule, double clip) {
       if (clip > 0 && std::sqrt(norm) > clip) weight *= clip / std::sqrt(norm);
       for (std::size_t j = 0; j < 3; ++j) sum[j] += weight * g[j];
     }
-    learner.step(sum, rule.momentum, 0);
+    learner.step(sum, momentum_of(rule), 0);
   };
   std::vector<Learner<double>> learners(2, Learner<double>(start_of(*model)));
   std::vector<double> losses;
@@ -293,7 +299,7 @@ static void check_used_again(const Rule& rule, double clip) {
 
 TEST_CASE("chains: a gradient used again is computed once, at its value of then") {
   check_used_again({}, 0);
-  check_used_again({.momentum = 0.9}, 0);
+  check_used_again({sgd(0.9)}, 0);
   check_used_again({}, 0.3);
   check_used_again({.distance = 1e-3}, 0);
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <numeric>
 
+#include "models/optimiser/optimiser.h"
 #include "models/quadratic.h"
 #include "tests/support/race_text.h"
 
@@ -60,8 +61,8 @@ class DirectLoop : public Observer {
         rate_(rate),
         model_(make_quadratic<double>(model)),
         w_(model.dimensions, model.start),
-        velocity_(w_.size(), 0.0),
-        mean_square_(w_.size(), 1.0),
+        first_(w_.size(), 0.0),
+        second_(w_.size(), std::holds_alternative<Sgd>(kind()) ? 1.0 : 0.0),
         average_(w_) {}
 
   void on_dispatch(const GradientFacts& gradient, double) override {
@@ -88,20 +89,10 @@ class DirectLoop : public Observer {
       for (std::size_t i = 0; i < w_.size(); ++i) step[i] += rate / k * g[i];
     }
     rate_sum_ += rates;
-    const Rule& rule = race_.plans[0].rule;
-    for (std::size_t i = 0; i < w_.size(); ++i) {
-      if (rule.rmsprop) {
-        const auto [decay, epsilon] = *rule.rmsprop;
-        const double g = step[i] / (rates / k);
-        mean_square_[i] = decay * mean_square_[i] + (1 - decay) * g * g;
-        step[i] = rates / k * g / std::sqrt(mean_square_[i] + epsilon);
-      }
-      const double rate = rule.of_gradients ? rates / k : 1;
-      velocity_[i] = rule.momentum * velocity_[i] + step[i] / rate;
-      w_[i] -=
-          rate * (rule.nesterov ? rule.momentum * velocity_[i] + step[i] / rate : velocity_[i]);
-      average_[i] = rule.ema * average_[i] + (1 - rule.ema) * w_[i];
-    }
+    for (std::size_t i = 0; i < w_.size(); ++i)
+      move(w_[i], first_[i], second_[i], step[i], rates / k);
+    const double ema = race_.plans[0].rule.ema;
+    for (std::size_t i = 0; i < w_.size(); ++i) average_[i] = ema * average_[i] + (1 - ema) * w_[i];
     applied_ += update.gradients.size();
     ++updates_;
   }
@@ -118,10 +109,27 @@ class DirectLoop : public Observer {
     std::vector<double> g, at;
     std::uint32_t version;
   };
+  const OptimiserKind& kind() const { return optimiser_of(race_.plans[0].rule); }
+
+  /// One parameter, its velocity and mean square or its two moments.
+  void move(double& w, double& first, double& second, double step, double rate) {
+    if (const Sgd* const sgd = std::get_if<Sgd>(&kind())) {
+      if (sgd->rmsprop) {
+        const auto [decay, epsilon] = *sgd->rmsprop;
+        const double g = step / rate;
+        second = decay * second + (1 - decay) * g * g;
+        step = rate * g / std::sqrt(second + epsilon);
+      }
+      const double of = sgd->of_gradients ? rate : 1;
+      first = sgd->momentum * first + step / of;
+      w -= of * (sgd->nesterov ? sgd->momentum * first + step / of : first);
+    }
+  }
+
   const Race& race_;
   const Rate rate_;
   std::unique_ptr<Model<double>> model_;
-  std::vector<double> w_, velocity_, mean_square_, average_;
+  std::vector<double> w_, first_, second_, average_;
   std::uint64_t applied_ = 0;
   std::uint32_t updates_ = 0;
   double rate_sum_ = 0;

@@ -77,20 +77,28 @@ void check_gradients(const Place& place) {
 
 const Rule rules[] = {
     {},
-    {.momentum = 0.9},
-    {.momentum = 0.9, .nesterov = true},
-    {.momentum = 0.9, .nesterov = true, .from_rest = true},
-    {.momentum = 0.9, .of_gradients = true},
-    {.momentum = 0.9, .nesterov = true, .of_gradients = true, .distance = 1e-3},
-    {.rmsprop = RmsProp{}},
+    {make_optimiser(Sgd{.momentum = 0.9})},
+    {make_optimiser(Sgd{.momentum = 0.9, .nesterov = true})},
+    {make_optimiser(Sgd{.momentum = 0.9, .nesterov = true, .from_rest = true})},
+    {make_optimiser(Sgd{.momentum = 0.9, .of_gradients = true})},
+    {.optimiser = make_optimiser(Sgd{.momentum = 0.9, .nesterov = true, .of_gradients = true}),
+     .distance = 1e-3},
+    {make_optimiser(Sgd{.rmsprop = RmsProp{}})},
     {.ema = 0.9},
     {.distance = 1e-3},
-    {.momentum = 0.8,
-     .nesterov = true,
-     .rmsprop = RmsProp{.decay = 0.8, .epsilon = 0.01},
+    {.optimiser =
+         make_optimiser(Sgd{.momentum = 0.8, .nesterov = true, .rmsprop = RmsProp{0.8, 0.01}}),
      .ema = 0.7,
      .distance = 1e-3},
 };
+
+/// The same kind of optimiser as it is without keys.
+Rule by_default(const Rule& rule) {
+  Rule other;
+  with_kind(optimiser_of(rule),
+            [&]<class Kind>(const Kind&) { other.optimiser = make_optimiser(Kind()); });
+  return other;
+}
 
 /// Some updates, one of three gradients by another rule, the last two with another recipe, one of
 /// none, some stale, and evaluations; in two segments.
@@ -122,7 +130,7 @@ struct Replayed {
 };
 
 Replayed replay_updates(Device& device, const Rule& rule, double clip) {
-  const Tape tape{7, 0, {{5, clip}, {3, 0}}, {rule, {}}};
+  const Tape tape{7, 0, {{5, clip}, {3, 0}}, {rule, by_default(rule)}};
   device.start({&tape, 1});
   Replayed replayed;
   for (const Segment& segment : some_updates()) {
@@ -323,7 +331,8 @@ void check_threads(const Place& some, const Place& others) {
     const Vector start = some_value(*subject.exact());
     const auto one = subject.on(some, start), three = subject.on(others, start);
     for (const Rule& rule : {rules[0], rules[std::size(rules) - 1]}) {
-      const Replayed a = replay_updates(*one, rule, 0.1), b = replay_updates(*three, rule, 0.1);
+      const double clip = rule.distance;  // neither: weights stay in the blocks
+      const Replayed a = replay_updates(*one, rule, clip), b = replay_updates(*three, rule, clip);
       REQUIRE(a.w == b.w);
       for (std::size_t s = 0; s < 2; ++s) {
         REQUIRE(a.results[s].hash == b.results[s].hash);
@@ -522,7 +531,7 @@ TEST_CASE("blocks: a device without the memory for one run says so") {
   const Subject large = quadratic(1000, 0);
   options.rules = {{}};  // 4 GB of 8
   CHECK(make_block_device(large.fast(), EmulatedBlocks(1), options)->cohort() == 1);
-  options.rules = {{.momentum = 0.9}, {.ema = 0.9}};  // three parts of a state
+  options.rules = {{make_optimiser(Sgd{.momentum = 0.9}), 0.9}};  // three parts of a state
   CHECK_THROWS_WITH(make_block_device(large.fast(), EmulatedBlocks(1), options),
                     doctest::Contains("a run with 1000000 learners needs up to"));
   options.learners = 8;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "models/cpu/cpu_device.h"
+#include "models/optimiser/optimiser.h"
 #include "tests/support/race_text.h"
 
 namespace gradrace {
@@ -88,11 +89,11 @@ TEST_CASE("statistics: what acts on parameters does not see them") {
     CHECK(values[1].test_loss == doctest::Approx(second).epsilon(1e-14));
   };
   check_statistics(told(updates, {}));
-  const auto momentum = told(updates, {.momentum = 0.5});
+  const auto momentum = told(updates, {make_optimiser(Sgd{.momentum = 0.5})});
   check_statistics(momentum);
   CHECK(momentum[1].loss == doctest::Approx(6.4 - 0.5 * 1.6 - 0.2 * 6.4));
-  check_statistics(told(updates, {.momentum = 0.5, .nesterov = true}));
-  const auto rmsprop = told(updates, {.rmsprop = RmsProp{0.5, 0}});
+  check_statistics(told(updates, {make_optimiser(Sgd{.momentum = 0.5, .nesterov = true})}));
+  const auto rmsprop = told(updates, {make_optimiser(Sgd{.rmsprop = RmsProp{0.5, 0}})});
   check_statistics(rmsprop);
   CHECK(rmsprop[0].loss == doctest::Approx(8 - 0.2 * 8 / std::sqrt(0.5 + 32)));
   // Two gradients of norm 8 each clipped to 2, however great the statistic.
