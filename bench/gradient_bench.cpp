@@ -101,6 +101,7 @@ BENCHMARK_CAPTURE(BM_Optimiser_Softmax784x10, momentum, Rule{make_optimiser(Sgd{
                   0.0);
 BENCHMARK_CAPTURE(BM_Optimiser_Softmax784x10, rmsprop,
                   Rule{make_optimiser(Sgd{.rmsprop = RmsProp{}})}, 0.0);
+BENCHMARK_CAPTURE(BM_Optimiser_Softmax784x10, adam, Rule{make_optimiser(Adam{})}, 0.0);
 BENCHMARK_CAPTURE(BM_Optimiser_Softmax784x10, ema, Rule{.ema = 0.999}, 0.0);
 BENCHMARK_CAPTURE(BM_Optimiser_Softmax784x10, distance, Rule{.distance = 1e-3}, 0.0);
 

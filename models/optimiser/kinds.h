@@ -2,6 +2,8 @@
 
 #include <variant>
 
+#include "models/optimiser/adam.h"
+#include "models/optimiser/adamw.h"
 #include "models/optimiser/sgd.h"
 
 namespace gradrace {
@@ -9,7 +11,7 @@ namespace gradrace {
 /// Every optimiser, in the order in which they are listed.  A kind has a page, and visit() for its
 /// keys; the parts of a state beside w, of which a run has those that one of its rules keeps(); and
 /// the Step of an update, which gives w' of a number from w and from the sum of weight g.
-using OptimiserKind = std::variant<Sgd>;
+using OptimiserKind = std::variant<Sgd, Adam, AdamW>;
 
 /// f(what the variant holds), on a GPU too.
 template <class Function, class... Kind>

@@ -220,7 +220,7 @@ extern const Command list_command{
     "Examples:\n"
     "  gradrace list protocols\n"
     "  gradrace list k-async\n"
-    "  gradrace list sgd\n"
+    "  gradrace list adam\n"
     "  gradrace list columns           the columns of every CSV file, their units and meanings\n",
     list};
 

@@ -123,7 +123,16 @@ class DirectLoop : public Observer {
       const double of = sgd->of_gradients ? rate : 1;
       first = sgd->momentum * first + step / of;
       w -= of * (sgd->nesterov ? sgd->momentum * first + step / of : first);
+      return;
     }
+    const AdamW* const adamw = std::get_if<AdamW>(&kind());
+    const Adam& adam = adamw ? adamw->adam : std::get<Adam>(kind());
+    const double g = step / rate, made = updates_ + 1;
+    first = adam.beta1 * first + (1 - adam.beta1) * g;
+    second = adam.beta2 * second + (1 - adam.beta2) * g * g;
+    const double m = first / (1 - std::pow(adam.beta1, made));
+    const double v = second / (1 - std::pow(adam.beta2, made));
+    w -= rate * (m / (std::sqrt(v) + adam.epsilon) + (adamw ? adamw->weight_decay * w : 0));
   }
 
   const Race& race_;
@@ -167,6 +176,9 @@ const char* const optimisers[] = {
     R"({"rmsprop": {}})",
     R"({"momentum": 0.9, "nesterov": true, "clip": 0.3, "ema": 0.9,
         "rmsprop": {"decay": 0.8, "epsilon": 0.01}})",
+    R"({"kind": "adam"})",
+    R"({"kind": "adam", "beta1": 0.5, "beta2": 0.7, "epsilon": 0.01, "clip": 0.3, "ema": 0.9})",
+    R"({"kind": "adamw", "weight_decay": 0.3})",
 };
 
 }  // namespace
@@ -290,6 +302,35 @@ TEST_CASE("cpu_device: rmsprop follows TensorFlow's recursion, also with momentu
   check_path(
       R"({"momentum": 0.5, "nesterov": true, )" + rmsprop + "}", eta, 1,
       {1, 0.85361498905772002, 0.70090110025520556, 0.55679075030274685, 0.42795901033917087});
+}
+
+TEST_CASE("cpu_device: adam follows Algorithm 1 of Kingma and Ba, adamw decays beside it") {
+  // g = w, beta1 = 0.5, beta2 = 0.75, epsilon = 0.125; the first two steps by hand: m^ = 1 and v^ =
+  // 1; then m = 0.5 / 2 + w / 2 and v = 0.75 / 4 + w^2 / 4.
+  const std::string keys = R"("beta1": 0.5, "beta2": 0.75, "epsilon": 0.125)";
+  const double one = 1 - 0.1 / 1.125;
+  const double m = (0.25 + one / 2) / 0.75, v = (0.1875 + one * one / 4) / 0.4375;
+  check_path(R"({"kind": "adam", )" + keys + "}", eta, 1,
+             {1, one, one - 0.1 * m / (std::sqrt(v) + 0.125)});
+  check_path(R"({"kind": "adamw", "weight_decay": 2, )" + keys + "}", eta, 1, {1, one - 0.2});
+}
+
+TEST_CASE("cpu_device: adam's first step is as long as the learning rate, however great g") {
+  check_path(R"({"kind": "adam", "epsilon": 1e-30})", eta, 7, {1, 0.9});
+  check_path(R"({"kind": "adam", "epsilon": 1e-30, "clip": 1e-6})", eta, 7, {1, 0.9});
+}
+
+TEST_CASE("cpu_device: an update of no rate leaves adam's moments, and is not counted") {
+  std::vector<double> expected{1, 1};
+  double w = 1, m = 0, v = 0, t = 0;
+  for (const double rate : {0.05, 0.1, 0.1}) {
+    m = 0.9 * m + 0.1 * w, v = 0.999 * v + 0.001 * w * w, ++t;
+    w -= rate * (m / (1 - std::pow(0.9, t))) / (std::sqrt(v / (1 - std::pow(0.999, t))) + 1e-8);
+    expected.push_back(w);
+  }
+  check_path(R"({"kind": "adam"})",
+             R"({"kind": "constant", "eta": 0.1, "warm_up": {"length": 2, "unit": "gradients"}})",
+             1, expected);
 }
 
 TEST_CASE("cpu_device: rmsprop is left alone by an update of no rate, as a warm-up begins") {

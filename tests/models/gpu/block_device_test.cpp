@@ -90,6 +90,8 @@ const Rule rules[] = {
          make_optimiser(Sgd{.momentum = 0.8, .nesterov = true, .rmsprop = RmsProp{0.8, 0.01}}),
      .ema = 0.7,
      .distance = 1e-3},
+    {make_optimiser(Adam{})},
+    {.optimiser = make_optimiser(AdamW{{0.5, 0.8, 0.01}, 0.1}), .ema = 0.7, .distance = 1e-3},
 };
 
 /// The same kind of optimiser as it is without keys.
@@ -210,6 +212,9 @@ const char* const everything = R"("learning_rate": {"kind": "distance", "c": 1e-
 const char* const carrying = R"("learning_rate": {"kind": "constant", "eta": 0.02},
   "optimiser": {"momentum": 0.9, "nesterov": true, "ema": 0.9, "rmsprop": {}})";
 
+const char* const adam = R"("learning_rate": {"kind": "constant", "eta": 0.02},
+  "optimiser": {"kind": "adamw", "epsilon": 0.001, "ema": 0.9})";
+
 std::unique_ptr<Device> device_on(const Place& place, const ModelSpec& model) {
   if (place.float64) return place.make_float64(model.make_float64());
   return place.make_float32(model.make_float32());
@@ -304,7 +309,7 @@ void check_equal_bits(const Place& place, const char* model,
 void check_mixed_points(const Place& place, const char* one, const char* other) {
   std::vector<Race> races;
   ModelProduct model;
-  for (const char* const rest : {plain, everything, carrying}) {
+  for (const char* const rest : {plain, everything, carrying, adam}) {
     for (const auto& protocol : every_protocol()) {
       const Point point = point_of(protocol, races.size() % 3 == 0 ? one : other,
                                    std::string(rest) + R"(, "stop": {"updates": 60})");
@@ -330,7 +335,7 @@ void check_threads(const Place& some, const Place& others) {
     CAPTURE(subject.name);
     const Vector start = some_value(*subject.exact());
     const auto one = subject.on(some, start), three = subject.on(others, start);
-    for (const Rule& rule : {rules[0], rules[std::size(rules) - 1]}) {
+    for (const Rule& rule : {rules[0], rules[std::size(rules) - 2], rules[std::size(rules) - 1]}) {
       const double clip = rule.distance;  // neither: weights stay in the blocks
       const Replayed a = replay_updates(*one, rule, clip), b = replay_updates(*three, rule, clip);
       REQUIRE(a.w == b.w);
@@ -404,6 +409,7 @@ TEST_CASE("blocks: runs of every protocol conform, with one thread") {
   check_runs(by_gradients(), in_place, every_protocol(), plain, 1e-4);
   check_runs(by_gradients(true), in_place, every_protocol(), plain, 1e-11);
   check_runs(by_gradients(true), in_place, every_protocol(), carrying, 1e-9);
+  check_runs(emulated(1, true), in_place, some_protocols, adam, 1e-9);
   check_runs(emulated(1), small_cnn, every_protocol(), plain, 1e-4);
   check_runs(emulated(1, true), small_cnn, every_protocol(), everything, 1e-9);
 }
@@ -412,6 +418,7 @@ TEST_CASE("blocks: runs with statistics and augmented images conform, with one t
   check_runs(emulated(1), small_resnet, some_protocols, plain, 1e-4);
   check_runs(emulated(1, true), small_resnet, some_protocols, plain, 1e-11);
   check_runs(emulated(1, true), small_resnet, some_protocols, everything, 1e-9);
+  check_runs(emulated(1, true), small_resnet, {some_protocols.back()}, adam, 1e-9);
 }
 
 TEST_CASE("blocks: equal bits for any cohort and any segment limit") {
@@ -419,6 +426,7 @@ TEST_CASE("blocks: equal bits for any cohort and any segment limit") {
   check_equal_bits(emulated(1), softmax, every_protocol(), everything);
   check_equal_bits(emulated(1), in_place, every_protocol(), plain);
   check_equal_bits(emulated(1), in_place, every_protocol(), carrying);
+  check_equal_bits(emulated(1), in_place, some_protocols, adam);
   check_equal_bits(emulated(1), small_resnet, {some_protocols.back()}, everything);
   check_equal_bits(by_gradients(), in_place, every_protocol(), plain);
   check_equal_bits(by_gradients(), in_place, every_protocol(), carrying);

@@ -96,6 +96,9 @@ TEST_CASE("statistics: what acts on parameters does not see them") {
   const auto rmsprop = told(updates, {make_optimiser(Sgd{.rmsprop = RmsProp{0.5, 0}})});
   check_statistics(rmsprop);
   CHECK(rmsprop[0].loss == doctest::Approx(8 - 0.2 * 8 / std::sqrt(0.5 + 32)));
+  const auto adamw = told(updates, {make_optimiser(AdamW{})});
+  check_statistics(adamw);
+  CHECK(adamw[0].loss == doctest::Approx(8 - 0.2 - 0.2 * 0.01 * 8));
   // Two gradients of norm 8 each clipped to 2, however great the statistic.
   const auto clipped = told(updates, {}, 2);
   check_statistics(clipped);

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cmath>
+
+#include "models/optimiser/state.h"
+#include "sim/catalog.h"
+
+namespace gradrace {
+
+/// m' = beta1 m + (1 - beta1) g,  v' = beta2 v + (1 - beta2) g^2,  t' = t + 1, all from 0;
+///
+///     w' = w - rate m^ / (sqrt(v^) + epsilon),  m^ = m' / (1 - beta1^t'),  v^ = v' / (1 -
+///     beta2^t'),
+///
+/// where rate is the sum of weights and g the mean of the gradients by them; an update whose
+/// weights vanish leaves the state.
+struct Adam {
+  static constexpr Page page{
+      .name = "adam",
+      .definition =
+          "m' = beta1 m + (1 - beta1) g, v' = beta2 v + (1 - beta2) g^2 and t' = t + 1, all from "
+          "0; then w' = w - eta (m' / (1 - beta1^t')) / (sqrt(v' / (1 - beta2^t')) + epsilon), "
+          "component by component. g is the mean of an update's gradients by their learning "
+          "rates, and eta the mean of those; an update of no learning rate leaves all of them and "
+          "does not count. Gradients are clipped before their mean is taken, and an ema is of w'. "
+          "A batch normalisation's running statistics are no part of w. In float32, t stays at "
+          "2^24.",
+      .source = "Kingma and Ba, ICLR 2015, Algorithm 1",
+      .example = R"({"kind": "adam", "beta1": 0.9, "beta2": 0.999, "epsilon": 1e-8})"};
+
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+
+  void visit(Fields& fields) {
+    fields.real("beta1", beta1, Need::defaulted, from_below(0, 1),
+                "m' = beta1 m + (1 - beta1) g: the mean of the gradients of past updates");
+    fields.real("beta2", beta2, Need::defaulted, from_below(0, 1),
+                "v' = beta2 v + (1 - beta2) g^2: that of their squares");
+    fields.real("epsilon", epsilon, Need::defaulted, positive(), "added to sqrt(v^)");
+  }
+
+  enum Part : std::size_t { mean, mean_square, updates };
+  static constexpr StatePart parts[] = {
+      {StatePart::Length::learnt, 0}, {StatePart::Length::learnt, 0}, {StatePart::Length::one, 0}};
+  static bool keeps(std::size_t) { return true; }
+
+  template <class Real>
+  class Step {
+   public:
+    GRADRACE_HD Step(const Adam& adam, const Update<Real>& update)
+        : mean_(update.part(mean)),
+          square_(update.part(mean_square)),
+          updates_(update.part(updates)),
+          still_(update.vanishes()),
+          rate_(static_cast<Real>(update.rate)),
+          per_rate_(static_cast<Real>(1 / update.rate)),
+          beta1_(static_cast<Real>(adam.beta1)),
+          beta2_(static_cast<Real>(adam.beta2)),
+          epsilon_(static_cast<Real>(adam.epsilon)),
+          made_(*updates_.from + (still_ ? 0 : 1)),
+          of_mean_(static_cast<Real>(1 - std::pow(adam.beta1, static_cast<double>(made_)))),
+          of_square_(static_cast<Real>(1 - std::pow(adam.beta2, static_cast<double>(made_)))) {}
+
+    GRADRACE_HD Real operator()(std::uint32_t j, Real w, Real change) const {
+      const Real g = change * per_rate_;
+      const Real m = still_ ? mean_.from[j] : beta1_ * mean_.from[j] + (1 - beta1_) * g;
+      const Real v = still_ ? square_.from[j] : beta2_ * square_.from[j] + (1 - beta2_) * g * g;
+      mean_.to[j] = m;
+      square_.to[j] = v;
+      return still_ ? w : w - rate_ * (m / of_mean_) / (std::sqrt(v / of_square_) + epsilon_);
+    }
+
+    /// What is one number of a state.
+    GRADRACE_HD void once() const { *updates_.to = made_; }
+
+   private:
+    PartMove<Real> mean_, square_, updates_;
+    bool still_;
+    Real rate_, per_rate_, beta1_, beta2_, epsilon_;
+    Real made_, of_mean_, of_square_;
+  };
+};
+
+}  // namespace gradrace
