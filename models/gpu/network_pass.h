@@ -7,7 +7,7 @@
 
 #include "models/gpu/kernels/product.h"
 #include "models/gpu/mirror.h"
-#include "models/layers/kernels/table.h"
+#include "models/gpu/layer_table.h"
 
 namespace gradrace {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "models/layers/kernels/table.h"
+#include "models/gpu/layer_table.h"
 #include "sim/check.h"
 
 namespace gradrace {

@@ -5,21 +5,21 @@
 namespace gradrace {
 
 template <class Product>
-static Reading<Product> read_one(const std::string& json,
+static ReadJson<Product> read_one(const std::string& json,
                                  const Catalog<Product, DataShelf&>& catalog, DataShelf& shelf) {
   const Document document = Document::parse("{\"it\": " + json + "}", "test");
   Reader reader(document, shelf.locator());
-  Reading<Product> reading;
+  ReadJson<Product> reading;
   read_kind<Product, DataShelf&>(reader, "it", catalog, reading.product, Need::required, "", shelf);
   for (const Problem& problem : reader.finish()) reading.problems += problem.text() + "\n";
   return reading;
 }
 
-Reading<ModelProduct> read_model(const std::string& json, DataShelf& shelf) {
+ReadJson<ModelProduct> read_model(const std::string& json, DataShelf& shelf) {
   return read_one(json, model_catalog(), shelf);
 }
 
-Reading<LoadDataset> read_dataset(const std::string& json, DataShelf& shelf) {
+ReadJson<LoadDataset> read_dataset(const std::string& json, DataShelf& shelf) {
   return read_one(json, dataset_catalog(), shelf);
 }
 

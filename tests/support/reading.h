@@ -9,12 +9,12 @@ namespace gradrace {
 
 /// What became of the JSON of one model or data set; `problems` holds the texts of all complaints.
 template <class Product>
-struct Reading {
+struct ReadJson {
   Product product;
   std::string problems;
 };
 
-Reading<ModelProduct> read_model(const std::string& json, DataShelf& shelf);
-Reading<LoadDataset> read_dataset(const std::string& json, DataShelf& shelf);
+ReadJson<ModelProduct> read_model(const std::string& json, DataShelf& shelf);
+ReadJson<LoadDataset> read_dataset(const std::string& json, DataShelf& shelf);
 
 }  // namespace gradrace
