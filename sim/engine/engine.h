@@ -28,15 +28,14 @@ struct LearnerTotals {
   std::uint32_t draws = 0;      // minibatches that arrived, were cancelled or lost
 };
 
-/// One clock, the pending events, P learners that compute a minibatch at a time, their draws, the
-/// roads of gradients, and alarms.  Knows no model: who owns values orders minibatches, each at a
-/// value, and is told what happens, event by event: next() returns it.
+/// One clock, the pending events, P learners that compute one minibatch at a time, their draws, the
+/// roads of gradients, and alarms.  It knows no model and no version.  An owner of values (a
+/// parameter server; learners with values of their own) orders minibatches, each at a value, and is
+/// told what next() returns:
 ///
-///     arrival  the learner's gradient is there and the learner idle: the owner settles what
-///     becomes
-///              of it and orders what follows
+///     arrival  a gradient is there and its learner idle: settle() it and order what follows
 ///     loss     the learner failed and its gradient has ended
-///     back     the learner is up again: the owner resumes it
+///     back     the learner is up again and a minibatch is due: resume() it
 ///     timer, evaluation, look, end   that alarm
 ///
 /// Checks: the clock is monotone; a learner computes one minibatch at a time; a gradient that

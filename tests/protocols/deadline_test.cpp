@@ -40,7 +40,7 @@ Files files_of(const std::string& protocol, const std::string& cluster) {
       cluster + R"(}, "protocol": )" + protocol + R"(, "stop": {"updates": 500},
       "model": {"kind": "quadratic"}, "learning_rate": {"kind": "constant", "eta": 0.1},
       "record": {"every_time": 5}})");
-  UpdatesRecorder updates(0, 0);
+  UpdatesRecorder updates({0, 0});
   TraceRecorder trace(0, "run", 6, std::nullopt);
   Observers both;
   both.add(&updates);
