@@ -54,10 +54,4 @@ std::optional<double> gradient_bound(const ProblemConstants& problem, double k, 
   return (start + noise) / gamma_prime;
 }
 
-std::optional<double> gradient_bound_over_time(const ProblemConstants& problem, double k,
-                                               double eta, double gamma_prime,
-                                               double iteration_time, double time) {
-  return gradient_bound(problem, k, eta, gamma_prime, time / iteration_time - 1);
-}
-
 }  // namespace gradrace

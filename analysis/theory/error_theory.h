@@ -75,16 +75,11 @@ double largest_eta(const ProblemConstants& problem, double k, double gamma_prime
 ///
 ///     2 (F(w_0) - F*) / ((J + 1) eta gamma') + L eta sigma^2 / (K m gamma').
 ///
-/// None above 1 / (2 L (M_G/(K m) + 1)).  Fresh gradients: gamma' = 1.
-/// Source: Dutta et al., AISTATS 2018, Theorem 5.
+/// None above 1 / (2 L (M_G/(K m) + 1)).  Fresh gradients: gamma' = 1.  As AdaSync has it, K
+/// against time: J + 1 = time / E[T], the least over K is where K^2 dE[T]/dK = L eta^2 sigma^2 time
+/// / (2 m (F(w_0) - F*)). Source: Dutta et al., AISTATS 2018, Theorem 5; Dutta, Wang, Joshi, JSAIT
+/// 2021, re-derived.
 std::optional<double> gradient_bound(const ProblemConstants& problem, double k, double eta,
                                      double gamma_prime, double updates);
-
-/// The same as AdaSync has it: K against time, J + 1 = time / E[T] updates of iteration_time =
-/// E[T]. Its least over K is where K^2 dE[T]/dK = L eta^2 sigma^2 time / (2 m (F(w_0) - F*)).
-/// Source: Dutta, Wang, Joshi, JSAIT 2021; re-derived.
-std::optional<double> gradient_bound_over_time(const ProblemConstants& problem, double k,
-                                               double eta, double gamma_prime,
-                                               double iteration_time, double time);
 
 }  // namespace gradrace

@@ -1,30 +1,13 @@
 #include "analysis/theory/runtime_theory.h"
 
-#include <cmath>
-
-#include "distributions/order_statistics.h"
-
 namespace gradrace {
 
 double sync_over_async(const Distribution& runtime, std::uint32_t learners) {
   return waiting_over_working(runtime, learners, learners) * learners;
 }
 
-double sync_over_async_memoryless(std::uint32_t learners) {
-  return learners * harmonic_difference(learners, learners);
-}
-
 double waiting_over_working(const Distribution& runtime, std::uint32_t k, std::uint32_t learners) {
   return learners * runtime.expected_order_statistic(k, learners) / (k * runtime.mean());
-}
-
-double waiting_over_working_memoryless(std::uint32_t k, std::uint32_t learners) {
-  return learners * harmonic_difference(k, learners) / k;
-}
-
-double waiting_over_working_logarithm(std::uint32_t k, std::uint32_t learners) {
-  const double p = learners;
-  return p / k * std::log(p / (p - k));
 }
 
 Estimate speedup_over_sync(const Distribution& runtime, std::uint32_t learners,

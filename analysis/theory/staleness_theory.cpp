@@ -36,11 +36,6 @@ std::vector<double> panels(const Distribution& law) {
 
 }  // namespace
 
-double StalenessLaw::probability(std::uint32_t staleness) const {
-  if (staleness == 0) return fresh;
-  return (1 - fresh) * (1 - ratio) * std::pow(ratio, staleness - 1.0);
-}
-
 std::optional<StalenessLaw> memoryless_staleness(ReadOrder reading, std::uint32_t k,
                                                  std::uint32_t learners) {
   const double p = learners;

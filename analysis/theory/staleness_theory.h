@@ -14,7 +14,6 @@ struct StalenessLaw {
   double fresh = 1;
   double ratio = 0;
 
-  double probability(std::uint32_t staleness) const;
   double mean() const { return (1 - fresh) / (1 - ratio); }
 };
 

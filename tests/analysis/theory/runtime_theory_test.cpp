@@ -23,6 +23,15 @@ double harmonic(std::uint32_t n) {
   return sum;
 }
 
+/// waiting_over_working() of exponential runtimes: P (H_P - H_{P-K}) / K.
+double waiting_over_working_memoryless(std::uint32_t k, std::uint32_t p) {
+  return p * (harmonic(p) - harmonic(p - k)) / k;
+}
+
+/// (P/K) log(P/(P-K)), K < P: what the paper gives as its approximation.  An upper bound: 7 to 21 %
+/// high at P = 8.
+double waiting_over_working_logarithm(double k, double p) { return p / k * std::log(p / (p - k)); }
+
 }  // namespace
 
 TEST_CASE("runtime theory: sync over async is that of Fig. 5, for three laws") {
@@ -55,13 +64,12 @@ TEST_CASE("runtime theory: sync over async has closed forms, and is P for consta
     CAPTURE(p);
     const double n = p;
     const double of_pareto = std::exp(std::lgamma(n + 1) + std::lgamma(0.5) - std::lgamma(n + 0.5));
-    CHECK(sync_over_async_memoryless(p) == doctest::Approx(n * harmonic(p)).epsilon(1e-12));
     CHECK(sync_over_async(*law_of(exponential_1), p) ==
           doctest::Approx(n * harmonic(p)).epsilon(1e-9));
     CHECK(sync_over_async(*shifted, p) == doctest::Approx(n * (1 + harmonic(p)) / 2).epsilon(1e-9));
     CHECK(sync_over_async(*pareto, p) == doctest::Approx(n * of_pareto / 2).epsilon(1e-9));
     CHECK(sync_over_async(*law_of(constant), p) == doctest::Approx(n).epsilon(1e-9));
-    CHECK(n * std::log(n) <= sync_over_async_memoryless(p));
+    CHECK(n * std::log(n) <= sync_over_async(*law_of(exponential_1), p));
   }
 }
 

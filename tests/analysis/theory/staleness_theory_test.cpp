@@ -19,6 +19,11 @@ struct Frequency {
   double value, error;  // mean and its standard error over replicas
 };
 
+double probability(const StalenessLaw& law, std::uint32_t staleness) {
+  if (staleness == 0) return law.fresh;
+  return (1 - law.fresh) * (1 - law.ratio) * std::pow(law.ratio, staleness - 1.0);
+}
+
 constexpr std::uint32_t replicas = 40;
 
 /// How often each staleness from 0 to `most` occurs in 40 runs of 5,000 updates, the first 100 of
@@ -62,9 +67,9 @@ TEST_CASE("staleness theory: each law adds up to 1 and has the mean that holds f
         REQUIRE(law);
         double sum = 0, mean = 0;
         for (std::uint32_t s = 0; s < 4000; ++s) {
-          REQUIRE(law->probability(s) >= 0);
-          sum += law->probability(s);
-          mean += s * law->probability(s);
+          REQUIRE(probability(*law, s) >= 0);
+          sum += probability(*law, s);
+          mean += s * probability(*law, s);
         }
         const double n = p;
         const double expected = reading == ReadOrder::together        ? (n - k) / k
@@ -107,7 +112,7 @@ TEST_CASE("staleness theory: exponential runtimes give each staleness as often a
     REQUIRE(law);
     const auto found = frequencies(protocol, learners, exponential_1, 5);
     for (std::uint32_t s = 0; s <= 5; ++s) {
-      const double expected = law->probability(s);
+      const double expected = probability(*law, s);
       CAPTURE(protocol);
       CAPTURE(s);
       CAPTURE(expected);
