@@ -15,14 +15,12 @@ using DistributionCatalog = Catalog<DistributionProduct>;
 const DistributionCatalog& distribution_catalog();
 const PersistenceCatalog& persistence_catalog();
 
-/// The entry of a distribution class with `struct Config`, `static void visit(Fields&, Config&)`
-/// and a constructor from it.
+/// The entry of a distribution class whose `void visit(Fields&)` reads its parameters.
 template <class D>
 DistributionProduct read_distribution(Fields& fields) {
-  typename D::Config config;
-  D::visit(fields, config);
-  if (!fields.good()) return nullptr;
-  return std::make_shared<D>(config);
+  const auto law = std::make_shared<D>();
+  law->visit(fields);
+  return fields.good() ? law : nullptr;
 }
 
 }  // namespace gradrace

@@ -15,15 +15,9 @@ constexpr Page page{
 
 class Deterministic final : public Law {
  public:
-  struct Config {
-    double value = 1;
-  };
-
-  static void visit(Fields& fields, Config& config) {
-    fields.real("value", config.value, Need::required, positive(), "X in every draw");
+  void visit(Fields& fields) {
+    fields.real("value", value_, Need::required, positive(), "X in every draw");
   }
-
-  explicit Deterministic(const Config& config) : value_(config.value) {}
 
   double sample(Stream&) const override { return value_; }
   double mean() const override { return value_; }
@@ -35,7 +29,7 @@ class Deterministic final : public Law {
   std::vector<double> breaks() const override { return {value_}; }
 
  private:
-  double value_;
+  double value_ = 1;
 };
 
 }  // namespace

@@ -52,34 +52,21 @@ enum class Mode { bootstrap, block, replay };
 
 class Empirical final : public Law, public Measured {
  public:
-  struct Config {
+  void visit(Fields& fields) {
     Location location;
     std::string column, learner_column, mode = "bootstrap";
-    std::uint32_t block = 20;
-    double scale = 1;
-    SharedTrace trace;
-  };
-
-  static void visit(Fields& fields, Config& config) {
     constexpr std::string_view modes[] = {"bootstrap", "block", "replay"};
-    fields.path("path", config.location, Need::required, "CSV file with a line of column names");
-    fields.text("column", config.column, Need::required, "name of the column of times, all > 0");
-    fields.text("learner_column", config.learner_column, Need::none,
+    fields.path("path", location, Need::required, "CSV file with a line of column names");
+    fields.text("column", column, Need::required, "name of the column of times, all > 0");
+    fields.text("learner_column", learner_column, Need::none,
                 "name of the column that says whose time it is (default: all are one learner's)");
-    fields.choice("mode", config.mode, modes, Need::defaulted, "how times are drawn");
-    fields.integer("block", config.block, Need::defaulted, at_least(1),
+    fields.choice("mode", mode, modes, Need::defaulted, "how times are drawn");
+    fields.integer("block", block_, Need::defaulted, at_least(1),
                    "successive times in a block of that mode");
-    fields.real("scale", config.scale, Need::defaulted, positive(), "factor on every time");
-    if (fields.good()) read(fields, config);
-  }
-
-  explicit Empirical(const Config& config)
-      : trace_(config.trace),
-        mode_(config.mode == "replay"  ? Mode::replay
-              : config.mode == "block" ? Mode::block
-                                       : Mode::bootstrap),
-        block_(config.block),
-        scale_(config.scale) {
+    fields.real("scale", scale_, Need::defaulted, positive(), "factor on every time");
+    mode_ = mode == "replay" ? Mode::replay : mode == "block" ? Mode::block : Mode::bootstrap;
+    if (fields.good()) read(fields, location, column, learner_column);
+    if (!fields.good()) return;
     for (const auto& times : trace_->series)
       sorted_.insert(sorted_.end(), times.begin(), times.end());
     for (double& time : sorted_) time *= scale_;
@@ -142,21 +129,22 @@ class Empirical final : public Law, public Measured {
   }
 
  private:
-  static void read(Fields& fields, Config& config) {
-    const auto& [name, found, looked_at] = config.location;
+  void read(Fields& fields, const Location& location, const std::string& column,
+            const std::string& learner_column) {
+    const auto& [name, found, looked_at] = location;
     if (!std::filesystem::is_regular_file(found)) {
       return fields.complain("path", "no file \"" + name + "\"", "looked at " + looked_at);
     }
     try {
-      config.trace = shared_trace(found, config.column, config.learner_column);
+      trace_ = shared_trace(found, column, learner_column);
     } catch (const TraceError& error) {
       return fields.complain(error.key, error.what(), error.allowed);
     }
-    if (config.mode != "block") return;
-    for (std::size_t learner = 0; learner < config.trace->series.size(); ++learner) {
-      const std::size_t rows = config.trace->series[learner].size();
-      if (config.block <= rows) continue;
-      const std::string& whose = config.trace->learners[learner];
+    if (mode_ != Mode::block) return;
+    for (std::size_t learner = 0; learner < trace_->series.size(); ++learner) {
+      const std::size_t rows = trace_->series[learner].size();
+      if (block_ <= rows) continue;
+      const std::string& whose = trace_->learners[learner];
       return fields.complain("block",
                              "is longer than the " + std::to_string(rows) + " times" +
                                  (whose.empty() ? "" : " of learner " + whose),
@@ -175,9 +163,9 @@ class Empirical final : public Law, public Measured {
   double size() const { return static_cast<double>(sorted_.size()); }
 
   SharedTrace trace_;
-  Mode mode_;
-  std::uint32_t block_;
-  double scale_;
+  Mode mode_ = Mode::bootstrap;
+  std::uint32_t block_ = 20;
+  double scale_ = 1;
   std::vector<double> sorted_;  // all times, scaled
   double mean_ = 0;
 };

@@ -21,15 +21,7 @@ constexpr Page page{
 
 class Exponential final : public Law {
  public:
-  struct Config {
-    double mean = 1;
-  };
-
-  static void visit(Fields& fields, Config& config) {
-    fields.real("mean", config.mean, Need::required, positive(), "E[X]");
-  }
-
-  explicit Exponential(const Config& config) : mean_(config.mean) {}
+  void visit(Fields& fields) { fields.real("mean", mean_, Need::required, positive(), "E[X]"); }
 
   double sample(Stream& words) const override {
     return mean_ * boost::random::exponential_distribution<double>()(words);
@@ -44,7 +36,7 @@ class Exponential final : public Law {
   Ageing ageing() const override { return Ageing::memoryless; }
 
  private:
-  double mean_;
+  double mean_ = 1;
 };
 
 }  // namespace

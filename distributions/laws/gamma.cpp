@@ -25,18 +25,11 @@ using Policy = boost::math::policies::policy<
 
 class Gamma final : public Law {
  public:
-  struct Config {
-    double shape = 1;
-    double scale = 1;
-  };
-
-  static void visit(Fields& fields, Config& config) {
-    fields.real("shape", config.shape, Need::required, at_least(0.01), "the exponent, plus 1");
-    fields.real("scale", config.scale, Need::required, positive(), "unit of x; E[X] = shape scale");
+  void visit(Fields& fields) {
+    fields.real("shape", shape_, Need::required, at_least(0.01), "the exponent, plus 1");
+    fields.real("scale", scale_, Need::required, positive(), "unit of x; E[X] = shape scale");
+    if (fields.good()) unit_ = boost::random::gamma_distribution<double>(shape_);
   }
-
-  explicit Gamma(const Config& config)
-      : shape_(config.shape), scale_(config.scale), unit_(config.shape) {}
 
   double sample(Stream& words) const override {
     auto unit = unit_;
@@ -57,7 +50,7 @@ class Gamma final : public Law {
   }
 
  private:
-  double shape_, scale_;
+  double shape_ = 1, scale_ = 1;
   boost::random::gamma_distribution<double> unit_;
 };
 

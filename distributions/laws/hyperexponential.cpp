@@ -25,27 +25,20 @@ constexpr Page page{
 
 class Hyperexponential final : public Law {
  public:
-  struct Config {
-    std::vector<double> probabilities;
-    std::vector<double> means;
-  };
-
-  static void visit(Fields& fields, Config& config) {
-    fields.reals("probabilities", config.probabilities, Need::required,
-                 {.low = 0, .high = 1, .low_allowed = false}, "of the parts; their sum is 1");
-    fields.reals("means", config.means, Need::required, positive(), "of the parts");
+  void visit(Fields& fields) {
+    std::vector<double> p;
+    fields.reals("probabilities", p, Need::required, {.low = 0, .high = 1, .low_allowed = false},
+                 "of the parts; their sum is 1");
+    fields.reals("means", means_, Need::required, positive(), "of the parts");
     if (!fields.good()) return;
-    const auto& p = config.probabilities;
-    if (p.size() != config.means.size()) {
+    if (p.size() != means_.size()) {
       fields.complain("means", "must be as many as probabilities");
     }
     if (!(std::abs(std::accumulate(p.begin(), p.end(), 0.0) - 1) <= 1e-9)) {
       fields.complain("probabilities", "must sum to 1");
     }
-  }
-
-  explicit Hyperexponential(const Config& config)
-      : probabilities_(config.probabilities), means_(config.means) {
+    if (!fields.good()) return;
+    probabilities_ = Weights(p);
     const auto ends = std::minmax_element(means_.begin(), means_.end());
     shortest_ = *ends.first;
     longest_ = *ends.second;

@@ -24,18 +24,11 @@ constexpr Page page{
 
 class Lognormal final : public Law {
  public:
-  struct Config {
-    double mu = 0;
-    double sigma = 1;
-  };
-
-  static void visit(Fields& fields, Config& config) {
-    fields.real("mu", config.mu, Need::required, between(-300, 300), "mean of log X");
-    fields.real("sigma", config.sigma, Need::required, {.low = 0, .high = 10, .low_allowed = false},
+  void visit(Fields& fields) {
+    fields.real("mu", mu_, Need::required, between(-300, 300), "mean of log X");
+    fields.real("sigma", sigma_, Need::required, {.low = 0, .high = 10, .low_allowed = false},
                 "standard deviation of log X");
   }
-
-  explicit Lognormal(const Config& config) : mu_(config.mu), sigma_(config.sigma) {}
 
   double sample(Stream& words) const override {
     return std::exp(mu_ + sigma_ * boost::random::normal_distribution<double>()(words));
@@ -56,7 +49,7 @@ class Lognormal final : public Law {
   Ageing ageing() const override { return Ageing::neither; }
 
  private:
-  double mu_, sigma_;
+  double mu_ = 0, sigma_ = 1;
 };
 
 }  // namespace

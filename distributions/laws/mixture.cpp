@@ -33,29 +33,29 @@ constexpr double frame[] = {1e-9, 1e-6, 1e-3, 0.05, 0.5, 0.95, 1 - 1e-3, 1 - 1e-
 
 class Mixture final : public Law, public Measured {
  public:
-  struct Config {
+  void visit(Fields& fields) {
     std::vector<double> weights;
     std::vector<DistributionProduct> parts;
-  };
-
-  static void visit(Fields& fields, Config& config) {
-    fields.reals("weights", config.weights, Need::required, positive(),
+    fields.reals("weights", weights, Need::required, positive(),
                  "of the parts, divided by their sum");
-    read_kinds(fields, "parts", distribution_catalog(), config.parts, Need::required,
+    read_kinds(fields, "parts", distribution_catalog(), parts, Need::required,
                "the distributions mixed");
     if (!fields.good()) return;
-    if (config.parts.empty()) fields.complain("parts", "must be at least one");
-    if (config.parts.size() != config.weights.size()) {
+    if (parts.empty()) fields.complain("parts", "must be at least one");
+    if (parts.size() != weights.size()) {
       fields.complain("weights", "must be as many as parts");
     }
-    if (std::any_of(config.parts.begin(), config.parts.end(),
+    if (std::any_of(parts.begin(), parts.end(),
                     [](const auto& part) { return part->has_memory(); })) {
       fields.complain("parts", "must each be drawn independently",
                       "of an empirical part: mode bootstrap");
     }
+    if (fields.good()) mix(weights, std::move(parts));
   }
 
-  explicit Mixture(const Config& config) : weights_(config.weights), parts_(config.parts) {
+  void mix(const std::vector<double>& weights, std::vector<DistributionProduct> parts) {
+    weights_ = Weights(weights);
+    parts_ = std::move(parts);
     for (const auto& part : parts_) {
       const auto more = breaks_of(*part);
       breaks_.insert(breaks_.end(), more.begin(), more.end());
@@ -130,9 +130,11 @@ class Mixture final : public Law, public Measured {
 
 }  // namespace
 
-DistributionProduct make_mixture(std::vector<double> weights,
+DistributionProduct make_mixture(const std::vector<double>& weights,
                                  std::vector<DistributionProduct> parts) {
-  return std::make_shared<Mixture>(Mixture::Config{std::move(weights), std::move(parts)});
+  auto mixture = std::make_shared<Mixture>();
+  mixture->mix(weights, std::move(parts));
+  return mixture;
 }
 
 extern const DistributionEntry mixture_entry{page, read_distribution<Mixture>};

@@ -7,7 +7,7 @@
 namespace gradrace {
 
 /// A draw from parts[i] with probability weights[i] / sum of weights; as many weights as parts.
-DistributionProduct make_mixture(std::vector<double> weights,
+DistributionProduct make_mixture(const std::vector<double>& weights,
                                  std::vector<DistributionProduct> parts);
 
 }  // namespace gradrace

@@ -31,27 +31,18 @@ double upper_tail(double z) { return std::erfc(z / sqrt2) / 2; }
 
 class Normal final : public Law {
  public:
-  struct Config {
-    double mean = 1;
-    double sd = 1;
-  };
-
-  static void visit(Fields& fields, Config& config) {
-    fields.real("mean", config.mean, Need::required, anything(), "mean before truncation at 0");
-    fields.real("sd", config.sd, Need::required, positive(), "standard deviation before it");
-    if (fields.good() && !(config.mean >= -5 * config.sd)) {
+  void visit(Fields& fields) {
+    fields.real("mean", mu_, Need::required, anything(), "mean before truncation at 0");
+    fields.real("sd", sd_, Need::required, positive(), "standard deviation before it");
+    if (fields.good() && !(mu_ >= -5 * sd_)) {
       fields.complain("mean",
                       "must be at least -5 sd, or next to nothing is left after truncation");
     }
+    a_ = -mu_ / sd_;
+    kept_ = upper_tail(a_);
+    hazard_ = std::exp(-a_ * a_ / 2) / std::sqrt(2 * std::numbers::pi) / kept_;
+    rate_ = (a_ + std::sqrt(a_ * a_ + 4)) / 2;
   }
-
-  explicit Normal(const Config& config)
-      : mu_(config.mean),
-        sd_(config.sd),
-        a_(-config.mean / config.sd),
-        kept_(upper_tail(a_)),
-        hazard_(std::exp(-a_ * a_ / 2) / std::sqrt(2 * std::numbers::pi) / kept_),
-        rate_((a_ + std::sqrt(a_ * a_ + 4)) / 2) {}
 
   /// Rejection: from the whole normal law where at least half of it is kept, else from an
   /// exponential law (Robert, Statistics and Computing 5, 1995).
@@ -91,7 +82,7 @@ class Normal final : public Law {
     }
   }
 
-  double mu_, sd_;
+  double mu_ = 1, sd_ = 1;
   double a_, kept_, hazard_, rate_;
 };
 

@@ -23,18 +23,11 @@ constexpr Page page{
 
 class Pareto final : public Law {
  public:
-  struct Config {
-    double scale = 1;
-    double shape = 2;
-  };
-
-  static void visit(Fields& fields, Config& config) {
-    fields.real("scale", config.scale, Need::required, positive(), "the smallest X");
-    fields.real("shape", config.shape, Need::required, greater_than(1),
+  void visit(Fields& fields) {
+    fields.real("scale", scale_, Need::required, positive(), "the smallest X");
+    fields.real("shape", shape_, Need::required, greater_than(1),
                 "tail exponent; the mean is infinite up to 1");
   }
-
-  explicit Pareto(const Config& config) : scale_(config.scale), shape_(config.shape) {}
 
   double sample(Stream& words) const override {
     return scale_ * std::exp(boost::random::exponential_distribution<double>()(words) / shape_);
@@ -59,7 +52,7 @@ class Pareto final : public Law {
   std::vector<double> breaks() const override { return {scale_}; }
 
  private:
-  double scale_, shape_;
+  double scale_ = 1, shape_ = 2;
 };
 
 }  // namespace

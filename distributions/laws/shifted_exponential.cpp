@@ -20,17 +20,10 @@ constexpr Page page{
 
 class ShiftedExponential final : public Law {
  public:
-  struct Config {
-    double shift = 0;
-    double mean = 1;
-  };
-
-  static void visit(Fields& fields, Config& config) {
-    fields.real("shift", config.shift, Need::required, at_least(0), "the fixed part");
-    fields.real("mean", config.mean, Need::required, positive(), "mean of the exponential part");
+  void visit(Fields& fields) {
+    fields.real("shift", shift_, Need::required, at_least(0), "the fixed part");
+    fields.real("mean", mean_, Need::required, positive(), "mean of the exponential part");
   }
-
-  explicit ShiftedExponential(const Config& config) : shift_(config.shift), mean_(config.mean) {}
 
   double sample(Stream& words) const override {
     return shift_ + mean_ * boost::random::exponential_distribution<double>()(words);
@@ -48,7 +41,7 @@ class ShiftedExponential final : public Law {
   std::vector<double> breaks() const override { return {shift_}; }
 
  private:
-  double shift_, mean_;
+  double shift_ = 0, mean_ = 1;
 };
 
 }  // namespace

@@ -19,25 +19,16 @@ constexpr Page page{
 
 class TwoPoint final : public Law {
  public:
-  struct Config {
-    double low = 0;
-    double high = 1;
-    double probability = 0;
-  };
-
-  static void visit(Fields& fields, Config& config) {
-    fields.real("low", config.low, Need::required, at_least(0), "the usual X");
-    fields.real("high", config.high, Need::required, greater_than(config.low),
+  void visit(Fields& fields) {
+    fields.real("low", low_, Need::required, at_least(0), "the usual X");
+    fields.real("high", high_, Need::required, greater_than(low_),
                 "the X of a straggler, greater than low");
-    fields.real("probability", config.probability, Need::required, between(0, 1), "of high");
+    fields.real("probability", p_, Need::required, between(0, 1), "of high");
     if (!fields.good()) return;
-    if (config.low == 0 && config.probability == 0) {
+    if (low_ == 0 && p_ == 0) {
       fields.complain("probability", "must be greater than 0 where low is 0: X would never last");
     }
   }
-
-  explicit TwoPoint(const Config& config)
-      : low_(config.low), high_(config.high), p_(config.probability) {}
 
   double sample(Stream& words) const override {
     return boost::random::generate_canonical<double, 53>(words) < p_ ? high_ : low_;
@@ -63,7 +54,7 @@ class TwoPoint final : public Law {
   std::vector<double> breaks() const override { return {low_, high_}; }
 
  private:
-  double low_, high_, p_;
+  double low_ = 0, high_ = 1, p_ = 0;
 };
 
 }  // namespace

@@ -18,19 +18,12 @@ constexpr Page page{
 
 class Uniform final : public Law {
  public:
-  struct Config {
-    double low = 0;
-    double high = 1;
-  };
-
-  static void visit(Fields& fields, Config& config) {
-    fields.real("low", config.low, Need::required, at_least(0), "left end of the support");
-    fields.real("high", config.high, Need::required, greater_than(config.low),
+  void visit(Fields& fields) {
+    fields.real("low", low_, Need::required, at_least(0), "left end of the support");
+    fields.real("high", high_, Need::required, greater_than(low_),
                 "right end of the support, greater than low");
+    width_ = high_ - low_;
   }
-
-  explicit Uniform(const Config& config)
-      : low_(config.low), high_(config.high), width_(config.high - config.low) {}
 
   double sample(Stream& words) const override {
     return low_ + width_ * boost::random::generate_canonical<double, 53>(words);
@@ -49,7 +42,7 @@ class Uniform final : public Law {
   std::vector<double> breaks() const override { return {low_, high_}; }
 
  private:
-  double low_, high_, width_;
+  double low_ = 0, high_ = 1, width_ = 1;
 };
 
 }  // namespace

@@ -22,18 +22,11 @@ constexpr Page page{
 
 class Weibull final : public Law {
  public:
-  struct Config {
-    double scale = 1;
-    double shape = 1;
-  };
-
-  static void visit(Fields& fields, Config& config) {
-    fields.real("scale", config.scale, Need::required, positive(), "the quantile of 1 - 1/e");
-    fields.real("shape", config.shape, Need::required, at_least(0.02), "the exponent");
+  void visit(Fields& fields) {
+    fields.real("scale", scale_, Need::required, positive(), "the quantile of 1 - 1/e");
+    fields.real("shape", shape_, Need::required, at_least(0.02), "the exponent");
+    mean_ = scale_ * std::tgamma(1 + 1 / shape_);
   }
-
-  explicit Weibull(const Config& config)
-      : scale_(config.scale), shape_(config.shape), mean_(scale_ * std::tgamma(1 + 1 / shape_)) {}
 
   double sample(Stream& words) const override {
     return scale_ * std::pow(boost::random::exponential_distribution<double>()(words), 1 / shape_);
@@ -65,7 +58,7 @@ class Weibull final : public Law {
   }
 
  private:
-  double scale_, shape_, mean_;
+  double scale_ = 1, shape_ = 1, mean_ = 1;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@ namespace gradrace {
 /// Probabilities of a choice among a few parts: numbers >= 0 divided by their sum, which is > 0.
 class Weights {
  public:
+  Weights() = default;
   explicit Weights(std::vector<double> weights);
 
   std::size_t size() const { return weights_.size(); }
