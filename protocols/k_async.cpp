@@ -14,41 +14,36 @@ constexpr Page page{.name = "k-async",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 3",
                     .example = R"({"kind": "k-async", "k": 4})"};
 
-class KAsync final : public Protocol, public KLearners {
+class KAsync final : public KLearners {
  public:
-  KAsync(const Config& config, std::uint32_t) : config_(config) {}
+  using KLearners::KLearners;
 
   void on_gradient(Server& server, const GradientFacts& arrival) override {
     server.accept(arrival);
-    if (server.accepted() < config_.k) return;
+    if (server.accepted() < k_) return;
     server.update();
     server.dispatch_waiting();
   }
-
-  std::uint32_t k() const override { return config_.k; }
 
   /// K = 1: E[X]/P; K = P: E[X_{P:P}].  Between, E[X_{K:P}] is exact for exponential X, an upper
   /// bound where a new minibatch takes longer than a used one (Lemma 5), a lower one where it takes
   /// shorter (the same proof, reversed); for any X nobody is faster than never idle, K E[X]/P.  The
   /// mean staleness is (P - K)/K for any law.
   Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
-    return {iteration_time(runtime, learners), (learners - 1.0 * config_.k) / config_.k,
-            ReadOrder::together};
+    return {iteration_time(runtime, learners), (learners - 1.0 * k_) / k_, ReadOrder::together};
   }
 
  private:
   Estimate iteration_time(const Distribution& runtime, std::uint32_t learners) const {
-    const double never_idle = config_.k * runtime.mean() / learners;
-    if (config_.k == 1) return {never_idle, Basis::exact};
-    const double of_sync = runtime.expected_order_statistic(config_.k, learners);
+    const double never_idle = k_ * runtime.mean() / learners;
+    if (k_ == 1) return {never_idle, Basis::exact};
+    const double of_sync = runtime.expected_order_statistic(k_, learners);
     const auto ageing = runtime.ageing();
-    if (config_.k == learners || ageing == Ageing::memoryless) return {of_sync, Basis::exact};
+    if (k_ == learners || ageing == Ageing::memoryless) return {of_sync, Basis::exact};
     if (ageing == Ageing::new_longer) return {of_sync, Basis::upper};
     const bool shorter = ageing == Ageing::new_shorter;
     return {shorter ? std::max(of_sync, never_idle) : never_idle, Basis::lower};
   }
-
-  Config config_;
 };
 
 }  // namespace

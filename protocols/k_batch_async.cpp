@@ -13,28 +13,23 @@ constexpr Page page{.name = "k-batch-async",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 3",
                     .example = R"({"kind": "k-batch-async", "k": 4})"};
 
-class KBatchAsync final : public Protocol, public KGradients {
+class KBatchAsync final : public KGradients {
  public:
-  KBatchAsync(const Config& config, std::uint32_t) : config_(config) {}
+  using KGradients::KGradients;
 
   void on_gradient(Server& server, const GradientFacts& arrival) override {
     server.accept(arrival);
-    if (server.accepted() >= config_.k) server.update();
+    if (server.accepted() >= k_) server.update();
     server.dispatch(arrival.learner);
   }
-
-  std::uint32_t k() const override { return config_.k; }
 
   /// E[T] = K E[X]/P for any law (Lemma 4, elementary renewal theorem); the mean staleness is (P -
   /// 1)/K.
   Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
-    return {{{config_.k * runtime.mean() / learners, Basis::exact}},
-            (learners - 1.0) / config_.k,
+    return {{{k_ * runtime.mean() / learners, Basis::exact}},
+            (learners - 1.0) / k_,
             ReadOrder::after_arrival};
   }
-
- private:
-  Config config_;
 };
 
 }  // namespace

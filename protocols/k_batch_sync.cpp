@@ -15,39 +15,34 @@ constexpr Page page{.name = "k-batch-sync",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 2",
                     .example = R"({"kind": "k-batch-sync", "k": 4})"};
 
-class KBatchSync final : public Protocol, public KGradients {
+class KBatchSync final : public KGradients {
  public:
-  KBatchSync(const Config& config, std::uint32_t) : config_(config) {}
+  using KGradients::KGradients;
 
   void on_gradient(Server& server, const GradientFacts& arrival) override {
     server.accept(arrival);
-    if (server.accepted() < config_.k) return server.dispatch(arrival.learner);
+    if (server.accepted() < k_) return server.dispatch(arrival.learner);
     server.update();
     server.cancel_all();
     server.dispatch_waiting();
   }
 
-  std::uint32_t k() const override { return config_.k; }
-
   /// Every update starts P renewal processes anew.  K = 1: E[X_{1:P}].  Exponential X: K E[X]/P (an
   /// Erlang time).  For any X, E[T] <= E[X_{K:P}], the time of k-sync.  By Wald's equation E[T] >=
   /// K E[X]/P where a new minibatch takes longer than a used one, <= where it takes shorter.
   Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
-    const double renewal = config_.k * runtime.mean() / learners;
+    const double renewal = k_ * runtime.mean() / learners;
     const auto ageing = runtime.ageing();
     if (ageing == Ageing::memoryless) return {{{renewal, Basis::exact}}, 0.0};
     const bool shorter = ageing == Ageing::new_shorter;
-    if (config_.k > learners) {
+    if (k_ > learners) {
       if (ageing == Ageing::neither) return {{}, 0.0};
       return {{{renewal, shorter ? Basis::upper : Basis::lower}}, 0.0};
     }
-    const double of_sync = runtime.expected_order_statistic(config_.k, learners);
-    if (config_.k == 1) return {{{of_sync, Basis::exact}}, 0.0};
+    const double of_sync = runtime.expected_order_statistic(k_, learners);
+    if (k_ == 1) return {{{of_sync, Basis::exact}}, 0.0};
     return {{{shorter ? std::min(of_sync, renewal) : of_sync, Basis::upper}}, 0.0};
   }
-
- private:
-  Config config_;
 };
 
 }  // namespace

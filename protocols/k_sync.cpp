@@ -12,27 +12,22 @@ constexpr Page page{.name = "k-sync",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 2",
                     .example = R"({"kind": "k-sync", "k": 4})"};
 
-class KSync final : public Protocol, public KLearners {
+class KSync final : public KLearners {
  public:
-  KSync(const Config& config, std::uint32_t) : config_(config) {}
+  using KLearners::KLearners;
 
   void on_gradient(Server& server, const GradientFacts& arrival) override {
     server.accept(arrival);
-    if (server.accepted() < config_.k) return;
+    if (server.accepted() < k_) return;
     server.update();
     server.cancel_all();
     server.dispatch_waiting();
   }
 
-  std::uint32_t k() const override { return config_.k; }
-
   /// E[T] = E[X_{K:P}] (Lemma 3).
   Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
-    return {{{runtime.expected_order_statistic(config_.k, learners), Basis::exact}}, 0.0};
+    return {{{runtime.expected_order_statistic(k_, learners), Basis::exact}}, 0.0};
   }
-
- private:
-  Config config_;
 };
 
 }  // namespace
