@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/gpu/block_device.h"
-#include "models/softmax.h"
+#include "models/linear.h"
 #include "tests/support/race_text.h"
 
 namespace gradrace {

@@ -2,11 +2,7 @@
 
 #include <string_view>
 
-#include "models/layers/convolution.h"
-#include "models/layers/dense.h"
-#include "models/layers/padded_convolution.h"
-#include "models/layers/pooling.h"
-#include "models/layers/response_normalisation.h"
+#include "models/layers/layers.h"
 
 namespace gradrace {
 namespace {

@@ -1,5 +1,3 @@
-#include "models/least_squares.h"
-
 #include "models/linear.h"
 
 namespace gradrace {

@@ -1,5 +1,3 @@
-#include "models/logistic.h"
-
 #include "models/linear.h"
 
 namespace gradrace {

@@ -1,6 +1,6 @@
 #include "models/mlp.h"
 
-#include "models/layers/dense.h"
+#include "models/layers/layers.h"
 
 namespace gradrace {
 namespace {

@@ -3,12 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "models/layers/batch_normalisation.h"
-#include "models/layers/dense.h"
-#include "models/layers/group_normalisation.h"
-#include "models/layers/padded_convolution.h"
-#include "models/layers/pixel_mean.h"
-#include "models/layers/shortcut.h"
+#include "models/layers/layers.h"
 
 namespace gradrace {
 namespace {

@@ -1,5 +1,3 @@
-#include "models/softmax.h"
-
 #include "models/linear.h"
 
 namespace gradrace {

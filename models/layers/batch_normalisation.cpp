@@ -1,4 +1,4 @@
-#include "models/layers/batch_normalisation.h"
+#include "models/layers/layers.h"
 
 #include <algorithm>
 #include <cmath>

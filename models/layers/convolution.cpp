@@ -1,4 +1,4 @@
-#include "models/layers/convolution.h"
+#include "models/layers/layers.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "models/layers/dense.h"
+#include "models/layers/layers.h"
 
 #include "models/layers/cpu_layer.h"
 

@@ -1,4 +1,4 @@
-#include "models/layers/pixel_mean.h"
+#include "models/layers/layers.h"
 
 #include "models/layers/cpu_layer.h"
 

@@ -1,4 +1,4 @@
-#include "models/layers/pooling.h"
+#include "models/layers/layers.h"
 
 #include <algorithm>
 #include <cstddef>

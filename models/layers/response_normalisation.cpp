@@ -1,4 +1,4 @@
-#include "models/layers/response_normalisation.h"
+#include "models/layers/layers.h"
 
 #include <algorithm>
 #include <cstddef>

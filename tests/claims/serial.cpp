@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/sampling/minibatch.h"
-#include "models/softmax.h"
+#include "models/linear.h"
 #include "tests/support/race_text.h"
 #include "tests/support/reading.h"
 

@@ -1,4 +1,4 @@
-#include "models/least_squares.h"
+#include "models/linear.h"
 
 #include <doctest/doctest.h>
 

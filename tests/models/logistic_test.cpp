@@ -1,8 +1,7 @@
-#include "models/logistic.h"
+#include "models/linear.h"
 
 #include <doctest/doctest.h>
 
-#include "models/softmax.h"
 #include "tests/support/model_checks.h"
 #include "tests/support/reading.h"
 #include "tests/support/skip.h"

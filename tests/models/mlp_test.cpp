@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "models/sampling/minibatch.h"
-#include "models/softmax.h"
+#include "models/linear.h"
 #include "tests/support/model_checks.h"
 #include "tests/support/reading.h"
 #include "tests/support/skip.h"

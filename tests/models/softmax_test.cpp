@@ -1,4 +1,4 @@
-#include "models/softmax.h"
+#include "models/linear.h"
 
 #include <doctest/doctest.h>
 

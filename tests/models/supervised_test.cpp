@@ -5,11 +5,9 @@
 #include <algorithm>
 
 #include "models/cnn.h"
-#include "models/least_squares.h"
-#include "models/logistic.h"
+#include "models/linear.h"
 #include "models/mlp.h"
 #include "models/resnet.h"
-#include "models/softmax.h"
 #include "tests/support/model_checks.h"
 
 namespace gradrace {

@@ -3,12 +3,10 @@
 #include <cmath>
 
 #include "models/cnn.h"
-#include "models/least_squares.h"
-#include "models/logistic.h"
+#include "models/linear.h"
 #include "models/mlp.h"
 #include "models/quadratic.h"
 #include "models/resnet.h"
-#include "models/softmax.h"
 
 namespace gradrace {
 

@@ -9,7 +9,7 @@
 #include "models/optimiser/optimiser.h"
 #include "models/quadratic.h"
 #include "models/replay/replay_results.h"
-#include "models/softmax.h"
+#include "models/linear.h"
 #include "sim/engine/tape_writer.h"
 #include "tests/support/model_checks.h"
 #include "tests/support/whole_tape.h"

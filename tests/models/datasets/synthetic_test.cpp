@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/datasets/dataset.h"
-#include "models/softmax.h"
+#include "models/linear.h"
 #include "tests/support/reading.h"
 
 namespace gradrace {

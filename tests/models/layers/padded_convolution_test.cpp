@@ -1,4 +1,4 @@
-#include "models/layers/padded_convolution.h"
+#include "models/layers/layers.h"
 
 #include <doctest/doctest.h>
 

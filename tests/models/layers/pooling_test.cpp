@@ -1,4 +1,4 @@
-#include "models/layers/pooling.h"
+#include "models/layers/layers.h"
 
 #include <doctest/doctest.h>
 
