@@ -31,15 +31,11 @@ struct ReproduceOptions {
 
 namespace fs = std::filesystem;
 
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
-  }
+using Clock = std::chrono::steady_clock;
 
- private:
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 enum class Fate { ran, kept, skipped, failed };
 
@@ -157,38 +153,33 @@ Paper planned(const std::string& name, const fs::path& out, const ReproduceOptio
 }
 
 int run_scenario(const fs::path& file, const fs::path& out, const ReproduceOptions& options) {
-  RunOptions run;
-  run.files = {file};
-  run.changes = options.changes;
-  run.out = out;
-  run.jobs = options.jobs;
-  run.force = true;  // what is there is unfinished
-  run.quiet = options.quiet;
-  run.report = false;
-  return run_scenarios(run);
+  return run_scenarios({.files = {file},
+                        .changes = options.changes,
+                        .out = out,
+                        .jobs = options.jobs,
+                        .force = true,  // what is there is unfinished
+                        .quiet = options.quiet,
+                        .report = false});
 }
 
 /// With the table of the file's own name beside it, where there is one.
 int search_scenario(const fs::path& file, const fs::path& out, const ReproduceOptions& options) {
-  SearchOptions search;
-  search.file = file;
-  search.changes = options.changes;
-  search.out = out;
-  search.jobs = options.jobs;
-  search.force = options.force;
-  search.quiet = options.quiet;
-  search.report = false;
   const fs::path table = fs::path(file).replace_extension(".csv");
-  if (fs::exists(table)) {
-    search.accuracies = table;
-    search.as_tabled = true;
-  }
-  return search_switch_point(search);
+  const bool tabled = fs::exists(table);
+  return search_switch_point({.file = file,
+                              .changes = options.changes,
+                              .accuracies = tabled ? table : fs::path(),
+                              .as_tabled = tabled,
+                              .out = out,
+                              .jobs = options.jobs,
+                              .force = options.force,
+                              .quiet = options.quiet,
+                              .report = false});
 }
 
 /// False when interrupted.
 bool run(Experiment& experiment, const fs::path& out, const ReproduceOptions& options) {
-  const Stopwatch watch;
+  const auto begin = Clock::now();
   const auto command = experiment.is_search ? search_scenario : run_scenario;
   try {
     if (command(experiment.file, out / experiment.name, options) != 0) return false;
@@ -199,7 +190,7 @@ bool run(Experiment& experiment, const fs::path& out, const ReproduceOptions& op
     experiment.fate = Fate::failed;
     experiment.reason = error.what();
   }
-  experiment.seconds = watch.seconds();
+  experiment.seconds = seconds_since(begin);
   return true;
 }
 
@@ -283,7 +274,7 @@ static int reproduce_papers(const ReproduceOptions& options) {
   if (options.papers.empty()) return print_papers();
   const auto names = papers_of(options.papers);
   check_python();
-  const Stopwatch watch;
+  const auto begin = Clock::now();
   const bool is_one = names.size() == 1 && options.papers != std::vector<std::string>{"all"};
   const bool is_usual = options.out.empty();
   const fs::path out = is_usual ? fs::path("out") : options.out;
@@ -311,7 +302,7 @@ static int reproduce_papers(const ReproduceOptions& options) {
     for (const auto& paper : papers) words.push_back(paper.out.filename());
     worst = std::max(worst, run_python("reproduce/reproduce.py", std::move(words)));
   }
-  print_times(papers, watch.seconds());
+  print_times(papers, seconds_since(begin));
   return worst;
 }
 
@@ -334,14 +325,12 @@ static int reproduce(const Words& words) {
       ("quiet", "no progress");
   const auto values = parse(reproduce_command, words, syntax);
   if (!values) return 0;
-  ReproduceOptions options;
-  options.papers = words_of(*values, "paper");
-  options.changes = changes_of("reproduce", *values);
-  options.out = path_of("reproduce", *values, "out");
-  options.jobs = jobs_of("reproduce", *values);
-  options.force = values->count("force") != 0;
-  options.quiet = values->count("quiet") != 0;
-  return reproduce_papers(options);
+  return reproduce_papers({.papers = words_of(*values, "paper"),
+                           .changes = changes_of("reproduce", *values),
+                           .out = path_of("reproduce", *values, "out"),
+                           .jobs = jobs_of("reproduce", *values),
+                           .force = values->count("force") != 0,
+                           .quiet = values->count("quiet") != 0});
 }
 
 extern const Command reproduce_command{

@@ -196,9 +196,7 @@ std::filesystem::path folder_of(const Scenario& scenario, const RunOptions& opti
 /// False if it was interrupted before a run had finished: then nothing is kept.
 bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptions& options) {
   std::vector<Theory> theories;
-  for (const auto& point : scenario.points) {
-    theories.push_back(point.theory());
-  }
+  for (const auto& point : scenario.points) theories.push_back(point.theory());
   const auto curves = error_curve_rows(scenario);
   if (!curves.empty()) folder.append("theory.csv", theory_csv.text(curves));
   const std::size_t count = scenario.points.size() * scenario.first().replicas;
@@ -219,9 +217,9 @@ bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptio
   }
   writer.finish();
   const auto& summaries = writer.summaries();
-  const auto finished = static_cast<std::size_t>(
-      std::count_if(summaries.begin(), summaries.end(),
-                    [](const RunSummary& run) { return run.status != Status::interrupted; }));
+  const auto finished =
+      summaries.size() - static_cast<std::size_t>(std::ranges::count(summaries, Status::interrupted,
+                                                                     &RunSummary::status));
   if (finished == 0) return false;
   folder.append("manifest.json",
                 manifest_text(scenario, {count, finished, jobs, elapsed, device, writer.notes()}));
@@ -289,15 +287,13 @@ static int run(const Words& words) {
       ("quiet", "no progress, no table");
   const auto values = parse(run_command, words, syntax);
   if (!values) return 0;
-  RunOptions options;
-  options.files = paths_of("run", *values, "file");
-  options.changes = changes_of("run", *values);
-  options.out = path_of("run", *values, "out");
-  options.jobs = jobs_of("run", *values);
-  options.force = values->count("force") != 0;
-  options.plot = values->count("plot") != 0;
-  options.quiet = values->count("quiet") != 0;
-  return run_scenarios(options);
+  return run_scenarios({.files = paths_of("run", *values, "file"),
+                        .changes = changes_of("run", *values),
+                        .out = path_of("run", *values, "out"),
+                        .jobs = jobs_of("run", *values),
+                        .force = values->count("force") != 0,
+                        .plot = values->count("plot") != 0,
+                        .quiet = values->count("quiet") != 0});
 }
 
 extern const Command run_command{

@@ -169,9 +169,8 @@ class SettingRunner {
   std::vector<double> unused(const std::vector<SettingRuns>& settings) const {
     std::vector<double> shares;
     for (const auto& [share, accuracies] : known_.of_share) {
-      const bool is_used = std::any_of(
-          settings.begin(), settings.end(),
-          [share = share](const SettingRuns& setting) { return setting.share == share; });
+      const bool is_used =
+          std::ranges::find(settings, share, &SettingRuns::share) != settings.end();
       if (share < 1 && !is_used) shares.push_back(share);
     }
     return shares;
@@ -230,14 +229,13 @@ class SettingRunner {
   SettingRuns run(double share, const std::string& name, std::uint32_t runs, Sets sets) const {
     sets.push_back({"name", Json(name).dump(), "search"});
     sets.push_back({"replicas", std::to_string(runs), "search"});
-    RunOptions run;
-    run.files = {options_.file};
-    run.changes = with(sets);
-    run.out = out_ / name;
-    run.jobs = options_.jobs;
-    run.force = true;  // what is there is unfinished
-    run.quiet = options_.quiet;
-    run.report = false;
+    const RunOptions run{.files = {options_.file},
+                         .changes = with(sets),
+                         .out = out_ / name,
+                         .jobs = options_.jobs,
+                         .force = true,  // what is there is unfinished
+                         .quiet = options_.quiet,
+                         .report = false};
     const bool held =
         !options_.force && holds_results(run.out, read_scenario(options_.file, run.changes));
     if (!held && run_scenarios(run) != 0) throw Interrupted();

@@ -61,7 +61,7 @@ void ResultsWriter::add(std::size_t run, RunRecord record, const RunRecorders& r
   Texts texts;
   Csv runs, curve, staleness, learners;
   runs_csv_.add(runs, {id, record.totals, at, theories_[point], record, summaries_[run]});
-  texts.files["runs.csv"] = runs.text();
+  texts["runs.csv"] = runs.text();
   if (scenario_.first().record_details) {
     for (const auto& [place, evaluation] : record.curve)
       curve_csv.add(curve, {id, place, evaluation, at.with_model()});
@@ -71,12 +71,12 @@ void ResultsWriter::add(std::size_t run, RunRecord record, const RunRecorders& r
     }
     for (std::size_t i = 0; i < record.learners.size(); ++i)
       learners_csv.add(learners, {id, record.learners[i], i, record.totals.time});
-    texts.files["curve.csv"] = curve.text();
-    texts.files["staleness.csv"] = staleness.text();
-    texts.files["learners.csv"] = learners.text();
+    texts["curve.csv"] = curve.text();
+    texts["staleness.csv"] = staleness.text();
+    texts["learners.csv"] = learners.text();
   }
-  if (recorders.updates) texts.files["updates.csv"] = recorders.updates->rows();
-  if (recorders.trace) texts.files["trace.json"] = recorders.trace->events();
+  if (recorders.updates) texts["updates.csv"] = recorders.updates->rows();
+  if (recorders.trace) texts["trace.json"] = recorders.trace->events();
   early_.emplace(run, std::move(texts));
   while (!early_.empty() && early_.begin()->first == next_) {
     write(early_.begin()->second);
@@ -86,7 +86,7 @@ void ResultsWriter::add(std::size_t run, RunRecord record, const RunRecorders& r
 }
 
 void ResultsWriter::write(const Texts& texts) {
-  for (const auto& [file, text] : texts.files) {
+  for (const auto& [file, text] : texts) {
     if (file == "trace.json") {
       folder_.append(file, traced_ ? ",\n" : "");
       traced_ = true;

@@ -43,9 +43,7 @@ class ResultsWriter {
   std::vector<std::string> notes() const { return replays_.texts(); }
 
  private:
-  struct Texts {
-    std::map<std::string, std::string> files;
-  };
+  using Texts = std::map<std::string, std::string>;  // of files
 
   void write(const Texts& texts);
   RunSummary summarise(const Point& point, const RunRecord& record) const;
