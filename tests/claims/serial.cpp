@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
-#include "models/sampling/minibatch.h"
 #include "models/linear.h"
+#include "models/sampling/minibatch.h"
 #include "tests/support/race_text.h"
 #include "tests/support/reading.h"
 
@@ -31,7 +31,7 @@ Softmax softmax_on(Data data) {
   SoftmaxConfig config;
   config.dataset = [data] { return data; };
   config.sampling = "epoch";  // a minibatch of all rows is every row once
-  return make_softmax<double>(config, {});
+  return make_softmax(config)->make_float64();
 }
 
 /// What all learners draw for their draw-th minibatch, as a data set.
