@@ -134,6 +134,7 @@ class Tolerance:
         return " or ".join(words)
 
 
+BY_CHANCE = Tolerance(errors=4)
 # For means over long runs.
 LONG_RUN = Tolerance(relative=0.01, errors=4, most=0.1)
 
@@ -157,63 +158,9 @@ def excess(expected, measured, tolerance):
     return in_units(abs(measured.mean - expected), tolerance.bound(expected, measured))
 
 
-def near(id, source, claim, expected, measured, tolerance):
-    """The measured Sample is the expected number."""
-    met = excess(expected, measured, tolerance) <= 1
-    return Claim(id, source, claim, f"{expected:.5g}", str(tolerance), str(measured), verdict(met))
-
-
-def all_near(id, source, claim, values, tolerance):
-    """Every one of values (place, expected, Sample) is near; tells the worst."""
-    assert values, id
-    far = [excess(expected, measured, tolerance) for _, expected, measured in values]
-    place, expected, measured = values[int(np.argmax(far))]
-    told = f"worst of {len(values)}: {measured} for {expected:.5g} at {place}"
-    wanted = " ".join(f"{value:.4g}" for _, value, _ in values)
-    return Claim(id, source, claim, wanted, str(tolerance), told, verdict(max(far) <= 1))
-
-
-def holds(id, source, claim, expected, is_met, measured, tolerance=""):
-    """What is expected, in words, is so."""
-    return Claim(id, source, claim, expected, tolerance, measured, verdict(is_met))
-
-
-def ordered(id, source, claim, values, errors=4, gap=difference):
-    """low <= high, up to so many standard errors of their gap (difference or paired_difference), for
-    every one of values (place, low, high)."""
-    assert values, id
-
-    def beyond(low, high):
-        over = gap(low, high)
-        rounding = 1e-12 * abs(high.mean)
-        return in_units(over.mean, max(chance(over, errors), rounding))
-
-    far = [beyond(low, high) for _, low, high in values]
-    place, low, high = values[int(np.argmax(far))]
-    told = f"nearest to breaking it of {len(values)}: {low} and {high} at {place}"
-    tolerance = f"{errors:g} standard errors" if errors else ""
-    expected = f"<=, but for {tolerance}" if errors else "<="
-    return Claim(id, source, claim, expected, tolerance, told, verdict(max(far) <= 1))
-
-
 def is_above(gap, errors=4):
     """A Sample is above 0 by more than so many standard errors."""
     return gap.mean > chance(gap, errors)
-
-
-def above(id, source, claim, gap, errors=4, told=""):
-    """A Sample is above 0 by more than so many standard errors."""
-    expected = f"> 0 by more than {errors:g} standard errors"
-    return holds(id, source, claim, expected, is_above(gap, errors), told or str(gap))
-
-
-def rising(id, source, claim, samples, errors=4, gap=difference):
-    """Each Sample is above the one before by more than so many standard errors of their gap."""
-    gaps = [gap(high, low) for low, high in pairwise(samples)]
-    assert gaps, id
-    told = f"{', '.join(map(str, samples))}; nearest to breaking it: by {nearest_to_0(gaps, errors)}"
-    expected = f"each time by more than {errors:g} standard errors"
-    return holds(id, source, claim, expected, all(is_above(one, errors) for one in gaps), told)
 
 
 def nearest_to_0(gaps, errors=4):
@@ -221,24 +168,69 @@ def nearest_to_0(gaps, errors=4):
     return min(gaps, key=lambda one: in_units(one.mean, chance(one, errors)))
 
 
-def disagrees(id, source, claim, expected, theirs, tolerance):
-    """What the paper shows, against what follows from the paper itself."""
-    agrees = excess(expected, Sample(theirs), tolerance) <= 1
-    told = f"{theirs:.5g} in the paper"
-    return Claim(
-        id,
-        source,
-        claim,
-        f"{expected:.5g}",
-        str(tolerance),
-        told,
-        PASS if agrees else INCONSISTENT,
-    )
+class Source(str):
+    """Who says so: a figure or a section of a paper, or that it is derived. Its methods judge one
+    claim of it each: the id, what is claimed, and what that takes."""
 
+    def holds(self, id, claim, expected, is_met, measured, tolerance=""):
+        """What is expected, in words, is so."""
+        return Claim(id, self, claim, expected, tolerance, measured, verdict(is_met))
 
-def skipped(id, source, claim, reason):
-    """A claim that was not looked at, and why."""
-    return Claim(id, source, claim, "", "", reason, SKIPPED)
+    def near(self, id, claim, expected, measured, tolerance=BY_CHANCE):
+        """The measured Sample is the expected number."""
+        met = excess(expected, measured, tolerance) <= 1
+        return self.holds(id, claim, f"{expected:.5g}", met, str(measured), str(tolerance))
+
+    def all_near(self, id, claim, values, tolerance=BY_CHANCE):
+        """Every one of values (place, expected, Sample) is near; tells the worst."""
+        assert values, id
+        far = [excess(expected, measured, tolerance) for _, expected, measured in values]
+        place, expected, measured = values[int(np.argmax(far))]
+        told = f"worst of {len(values)}: {measured} for {expected:.5g} at {place}"
+        wanted = " ".join(f"{value:.4g}" for _, value, _ in values)
+        return self.holds(id, claim, wanted, max(far) <= 1, told, str(tolerance))
+
+    def ordered(self, id, claim, values, errors=4, gap=difference):
+        """low <= high, up to so many standard errors of their gap (difference or paired_difference),
+        for every one of values (place, low, high)."""
+        assert values, id
+
+        def beyond(low, high):
+            over = gap(low, high)
+            rounding = 1e-12 * abs(high.mean)
+            return in_units(over.mean, max(chance(over, errors), rounding))
+
+        far = [beyond(low, high) for _, low, high in values]
+        place, low, high = values[int(np.argmax(far))]
+        told = f"nearest to breaking it of {len(values)}: {low} and {high} at {place}"
+        tolerance = f"{errors:g} standard errors" if errors else ""
+        expected = f"<=, but for {tolerance}" if errors else "<="
+        return self.holds(id, claim, expected, max(far) <= 1, told, tolerance)
+
+    def above(self, id, claim, gap, errors=4, told=""):
+        """A Sample is above 0 by more than so many standard errors."""
+        expected = f"> 0 by more than {errors:g} standard errors"
+        return self.holds(id, claim, expected, is_above(gap, errors), told or str(gap))
+
+    def rising(self, id, claim, samples, errors=4, gap=difference):
+        """Each Sample is above the one before by more than so many standard errors of their gap."""
+        gaps = [gap(high, low) for low, high in pairwise(samples)]
+        assert gaps, id
+        least = nearest_to_0(gaps, errors)
+        told = f"{', '.join(map(str, samples))}; nearest to breaking it: by {least}"
+        expected = f"each time by more than {errors:g} standard errors"
+        return self.holds(id, claim, expected, all(is_above(one, errors) for one in gaps), told)
+
+    def disagrees(self, id, claim, expected, theirs, tolerance):
+        """What the paper shows, against what follows from the paper itself."""
+        one = self.near(id, claim, expected, Sample(theirs), tolerance)
+        one.measured += " in the paper"
+        one.verdict = PASS if one.verdict == PASS else INCONSISTENT
+        return one
+
+    def skipped(self, id, claim, reason):
+        """A claim that was not looked at, and why."""
+        return Claim(id, self, claim, "", "", reason, SKIPPED)
 
 
 def count(claims):

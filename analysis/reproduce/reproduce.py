@@ -13,9 +13,10 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from reproduce.claims import FAIL, count, skipped, write_claims
+from reproduce.claims import FAIL, Source, count, write_claims
 from reproduce.outputs import Missing, Outputs
 
+CHECKLIST = Source("checklist")
 # Where people get the data sets, by the name of their folder.
 SOURCES = {
     "mnist": "MNIST's four IDX files, gzip or not, are at https://yann.lecun.com/exdb/mnist and its "
@@ -81,14 +82,14 @@ def judge(paper, outputs):
             told = f"could not be judged: {type(error).__name__}: {error}"
         judged.missing[place] = told
         judged.claims += [
-            skipped(f"{item}.{experiment.__name__}", "checklist", paper.ABOUT[item], told)
+            CHECKLIST.skipped(f"{item}.{experiment.__name__}", paper.ABOUT[item], told)
             for item in items
         ]
     covered = {item_of(claim) for claim in judged.claims}
     for item, words in paper.ABOUT.items():
         if str(item) not in covered:
             reason = "not yet part of reproduce"
-            judged.claims.append(skipped(str(item), "checklist", words, reason))
+            judged.claims.append(CHECKLIST.skipped(str(item), words, reason))
     checklist = list(map(str, paper.ABOUT))
     judged.claims.sort(key=lambda claim: checklist.index(item_of(claim)))
     return judged

@@ -1,6 +1,6 @@
 """A made-up paper: all kinds of figures and of verdicts."""
 
-from reproduce.claims import Sample, Tolerance, disagrees, near, skipped
+from reproduce.claims import Sample, Source, Tolerance
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Bar, Figure, Series, Table, side_by_side
 from reproduce.reproduce import Judged
 
@@ -55,10 +55,10 @@ def judged():
     """What is made of it."""
     figures = [points(), curves(), bars(), columns(), cells()]
     claims = [
-        near("1.passes", "Fig 1", "a < b", 1, Sample(1), Tolerance(relative=0.1)),
-        near("2.fails", "Fig 2", "it fails", 1, Sample(2), Tolerance(relative=0.1)),
-        skipped("3.skipped", "Fig 3", "left out", "no data"),
-        disagrees("4.theirs", "Fig 4", "theirs", 1, 2, Tolerance(relative=0.1)),
+        Source("Fig 1").near("1.passes", "a < b", 1, Sample(1), Tolerance(relative=0.1)),
+        Source("Fig 2").near("2.fails", "it fails", 1, Sample(2), Tolerance(relative=0.1)),
+        Source("Fig 3").skipped("3.skipped", "left out", "no data"),
+        Source("Fig 4").disagrees("4.theirs", "theirs", 1, 2, Tolerance(relative=0.1)),
     ]
     return Judged(
         figures,

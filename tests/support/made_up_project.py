@@ -7,7 +7,7 @@ import shutil
 from program import PROGRAM, ROOT
 
 PAPER = '''
-from reproduce.claims import Tolerance, near
+from reproduce.claims import Source, Tolerance
 from reproduce.figures import SIMULATED, Figure, Series
 
 TITLE = "{title}"
@@ -17,12 +17,12 @@ ABOUT = {{1: "time of an update", 2: "MNIST", 3: "a deep network"}}
 
 def time(outputs):
     times = outputs.samples("how_long", lambda row: row["protocol"], "mean_iteration_time")
-    return [{figures}], [near("1.sync", "Fig 1", "sync takes 2", 2, times["sync"], Tolerance(relative=1e-9))]
+    return [{figures}], [Source("Fig 1").near("1.sync", "sync takes 2", 2, times["sync"], Tolerance(relative=1e-9))]
 
 
 def mnist(outputs):
     outputs.runs("on_mnist")
-    return [], [near("2.runs", "Fig 2", "it ran", 1, times, Tolerance())]
+    return [], [Source("Fig 2").near("2.runs", "it ran", 1, times, Tolerance())]
 
 
 def deep(outputs):

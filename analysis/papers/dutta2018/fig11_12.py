@@ -1,7 +1,7 @@
 """Figs 11 and 12: K-sync with small and large K on MNIST, against iterations and against time."""
 
 import numpy as np
-from reproduce.claims import Sample, Tolerance, disagrees, holds, near, paired_difference, sample
+from reproduce.claims import Sample, Source, Tolerance, paired_difference, sample
 from reproduce.figures import Figure, curve_series, plotted_series
 from reproduce.outputs import digitised
 from papers.laws import harmonic
@@ -19,9 +19,8 @@ def fig11(outputs):
     noise = {k: sample([y.std() for y in found]) for k, found in quarter.items()}
     level = {k: sample([y.mean() for y in found]) for k, found in quarter.items()}
     claims = [
-        near(
+        Source("Fig 11").near(
             f"17.noise-{k}",
-            "Fig 11",
             f"K = {k}: std of ln loss, the last quarter",
             plotted,
             noise[k],
@@ -31,9 +30,8 @@ def fig11(outputs):
     ]
     for low, high, gap in (("4", "2", 0.10), ("8", "4", 0.045)):
         claims.append(
-            near(
+            Source("Fig 11").near(
                 f"17.gap-{high}-{low}",
-                "Fig 11",
                 f"level of K = {high} less that of K = {low}",
                 gap,
                 paired_difference(level[high], level[low]),
@@ -64,50 +62,44 @@ def fig12(outputs):
     early, late, before = grid < 120, grid >= 180, (grid > 0) & (grid < 430)
     figure.marks = [to_four, 430]
     claims = [
-        holds(
+        Source("Fig 12").holds(
             "18.early",
-            "Fig 12",
             "K = 2 is best before t = 120 (30 units smoothed)",
             "at every time",
             bool((best[early] == "2").all()),
             f"at {np.mean(best[early] == '2'):.0%} of the times",
         ),
-        holds(
+        Source("Fig 12").holds(
             "18.late",
-            "Fig 12",
             "K = 4 is best for t in 180 to 500",
             "at every time",
             bool((best[late] == "4").all()),
             f"at {np.mean(best[late] == '4'):.0%} of the times",
         ),
-        near(
+        Source("Fig 12").near(
             "18.switch",
-            "Fig 12",
             "the best K changes from 2 to 4",
             150,
             Sample(to_four),
             Tolerance(absolute=30),
         ),
-        holds(
+        Source("Fig 12").holds(
             "18.worst",
-            "Fig 12",
             "K = 8 is worst before t = 430 (30 units smoothed)",
             "at every time",
             bool((worst[before] == "8").all()),
             f"at {np.mean(worst[before] == '8'):.0%} of the times",
         ),
-        holds(
+        Source("Fig 12 (one run)").holds(
             "18.passes",
-            "Fig 12 (one run)",
             "K = 8 falls below K = 2 at 430, which is a time of single runs",
             "between the first and the last of those that do",
             min(passes) <= 430 <= max(seen, default=0),
             f"{len(seen)} of {len(passes)} runs: {min(passes):g} to {max(seen, default=0):g}, the "
             "others not before 495",
         ),
-        disagrees(
+        Source("Fig 12 against its text (no run)").disagrees(
             "18.shift",
-            "Fig 12 against its text (no run)",
             "K = 8: the plotted time of an update is that of the text's X ~ m + exp(1) at m = 1, 1 "
             "+ H_8 (it is that of exp(1))",
             1 + harmonic(8),

@@ -1,6 +1,6 @@
 """Fig 14, its clock: what larger minibatches take."""
 
-from reproduce.claims import Tolerance, near
+from reproduce.claims import Source, Tolerance
 from reproduce.figures import PLOTTED, THEORY, Figure, Series, sampled
 from papers.laws import harmonic
 
@@ -23,9 +23,8 @@ def fig14(outputs):
         Series("sync", PLOTTED, sizes, [2.6, 4.1, 6.15]),
     ]
     claims = [
-        near(
+        Source("Fig 14").near(
             f"19.m{m}",
-            "Fig 14",
             f"m = {m}: time of an iteration, m / 512 + H_4",
             x,
             times[m],

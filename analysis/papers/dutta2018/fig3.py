@@ -3,7 +3,7 @@
 from collections import defaultdict
 from itertools import pairwise
 
-from reproduce.claims import holds
+from reproduce.claims import Source
 from reproduce.figures import Bar, Figure
 
 
@@ -44,9 +44,8 @@ def waits(bars):
         protocol: sum(later.start > bar.end + 1e-5 for bar, later in neighbours(bars, protocol))
         for protocol in ("k-async", "k-batch-async")
     }
-    return holds(
+    return Source("Fig 4").holds(
         "6.waits",
-        "Fig 4",
         "P = 3, K = 2, up to the fourth update: K-async has learners that wait for the update, "
         "K-batch-async has none: gaps between the gradients of a learner",
         "some, none",
@@ -60,9 +59,8 @@ def again(bars):
         protocol: sum(later.label == bar.label for bar, later in neighbours(bars, protocol))
         for protocol in ("k-async", "k-batch-async")
     }
-    return holds(
+    return Source("Fig 4").holds(
         "6.again",
-        "Fig 4",
         "P = 3, K = 2, up to the fourth update: a learner of K-batch-async computes a second "
         "gradient of the version that it has (w0 of learner 3), none of K-async does: such gradients",
         "none, some",

@@ -1,17 +1,7 @@
 """Fig 5: how much faster async updates than sync, in the long run and, as plotted, from cold
 starts."""
 
-from reproduce.claims import (
-    Tolerance,
-    above,
-    all_near,
-    disagrees,
-    holds,
-    near,
-    ordered,
-    paired_difference,
-    paired_ratio,
-)
+from reproduce.claims import Source, Tolerance, paired_difference, paired_ratio
 from reproduce.figures import PLOTTED, THEORY, Figure, Series, sampled
 from reproduce.outputs import digitised, law_of
 from papers.laws import LAWS, NAME, speedup
@@ -64,16 +54,14 @@ def fig5(outputs):
 def fig5_values(measured, plotted):
     for law in SHOWN:
         places = [p for name, p in plotted if name == law]
-        yield all_near(
+        yield Source("Theorem 1").all_near(
             f"8.exact-{law}",
-            "Theorem 1",
             f"{NAME[law]}, P = {', '.join(map(str, places))}: speed-up P E[X_{{P:P}}] / E[X]",
             [(f"P = {p}", speedup(law, p), measured[law, p]) for p in places],
             Tolerance(relative=0.01),
         )
-    yield disagrees(
+    yield Source("Fig 5 against Theorem 1 (no run)").disagrees(
         "8.cold",
-        "Fig 5 against Theorem 1 (no run)",
         "1 + exp(1), P = 20: the plotted speed-up is P E[X_{P:P}] / E[X] (it fits some 100 "
         "iterations from a cold start)",
         speedup("shifted-exponential", 20),
@@ -88,39 +76,32 @@ def fig5_order(measured):
         p: paired_difference(measured["pareto", p], measured["exponential", p]) for p in (12, 13)
     }
     exact = {p: speedup("pareto", p) - speedup("exponential", p) for p in gap}
-    yield holds(
+    yield Source("derived: Theorem 1 in closed form, no run").holds(
         "8.crossing-exact",
-        "derived: Theorem 1 in closed form, no run",
         "Pareto(2, 1) overtakes exp(1) between P = 12 and P = 13, in closed form",
         "difference < 0 at 12, > 0 at 13",
         exact[12] < 0 < exact[13],
         f"{exact[12]:.4f} and {exact[13]:.4f}",
     )
-    yield near(
+    yield Source("Theorem 1").near(
         "8.crossing-12",
-        "Theorem 1",
         "P = 12, simulated: Pareto(2, 1)'s speed-up less exp(1)'s (its sign is lost in noise)",
         exact[12],
         gap[12],
-        Tolerance(errors=4),
     )
-    yield near(
+    yield Source("Theorem 1").near(
         "8.crossing-13",
-        "Theorem 1",
         "P = 13, simulated: Pareto(2, 1)'s speed-up less exp(1)'s",
         exact[13],
         gap[13],
-        Tolerance(errors=4),
     )
-    yield above(
+    yield Source("Fig 5").above(
         "8.overtaken",
-        "Fig 5",
         "P = 20, simulated: Pareto(2, 1) gains more than exp(1): difference of the speed-ups",
         paired_difference(measured["pareto", 20], measured["exponential", 20]),
     )
-    yield ordered(
+    yield Source("Fig 5").ordered(
         "8.shifted",
-        "Fig 5",
         "1 + exp(1) gains least from async, P = 2 to 20",
         [
             (f"P = {p}", measured["shifted-exponential", p], measured[law, p])
@@ -135,9 +116,8 @@ def fig5_cold(outputs):
     measured = speedups(outputs, "fig5_from_a_cold_start")
     plotted = plotted_speedups()
     claims = [
-        all_near(
+        Source("Fig 5").all_near(
             f"8.plotted-{law}",
-            "Fig 5",
             f"{NAME[law]}, 100 iterations from a cold start: the plotted speed-ups",
             [(f"P = {p}", y, measured[law, p]) for (name, p), y in plotted.items() if name == law],
             Tolerance(relative=0.08),

@@ -2,13 +2,14 @@
 starts."""
 
 import numpy as np
-from reproduce.claims import LONG_RUN, Tolerance, all_near, disagrees, holds, sample, scaled
+from reproduce.claims import LONG_RUN, Source, Tolerance, sample, scaled
 from reproduce.figures import PLOTTED, THEORY, Figure, Series, sampled
 from reproduce.outputs import digitised, update_of
 from papers.laws import MEAN, NAME, order_statistic
 
 SIDES = ("pareto", "shifted-exponential")
 FIG6 = ("k-sync", "k-async", "k-batch-async")
+EXPECTED_BY = {"k-sync": "Lemma 3", "k-async": "simulated", "k-batch-async": "Lemma 4"}
 ALL_KS = range(1, 21)
 LONG_K_ASYNC = {
     "pareto": {1: 200, 5: 1111, 10: 2539, 12: 3100, 13: 3435, 15: 4355, 20: 16000},
@@ -70,9 +71,8 @@ def fig6_long_values(times):
             "k-batch-async": {k: 200 * k for k in ALL_KS},
         }
         for protocol, values in expected.items():
-            yield all_near(
+            yield Source(EXPECTED_BY[protocol]).all_near(
                 f"9.long-{protocol}-{law}",
-                {"k-sync": "Lemma 3", "k-async": "simulated", "k-batch-async": "Lemma 4"}[protocol],
                 f"{protocol}, {NAME[law]}, P = 20: 2,000 iterations in the long run",
                 [(f"K = {k}", x, times[law, protocol, k]) for k, x in values.items()],
                 LONG_RUN,
@@ -81,9 +81,8 @@ def fig6_long_values(times):
 
 def pareto_crossing(times):
     sync, late = ({k: times["pareto", name, k] for k in (12, 13)} for name in ("k-sync", "k-async"))
-    yield holds(
+    yield Source("section 3.1 and Fig 6").holds(
         "5.pareto",
-        "section 3.1 and Fig 6",
         "Pareto(2, 1), P = 20, long run: K-async passes K-sync between K = 12 and K = 13",
         "K-async faster at 12, slower at 13",
         late[12].mean < sync[12].mean and late[13].mean > sync[13].mean,
@@ -91,9 +90,8 @@ def pareto_crossing(times):
     )
     plotted = fig6_plotted()
     a, s = plotted["pareto", "k-async", 13], plotted["pareto", "k-sync", 13]
-    yield holds(
+    yield Source("derived: Fig 6's plotted values, no run").holds(
         "5.pareto-plotted",
-        "derived: Fig 6's plotted values, no run",
         "Pareto(2, 1): the plotted K-async lies above K-sync at K = 13",
         "K-async > K-sync",
         a > s,
@@ -135,9 +133,8 @@ def fig6_cold_values(times, own):
     plotted = fig6_plotted()
 
     def claim(name, words, law, protocol, last, measured):
-        return all_near(
+        return Source("Fig 6").all_near(
             f"9.plotted-{name}-{law}",
-            "Fig 6",
             f"{words}, {NAME[law]}, P = 20, cold starts: the plotted values, K = 1 to {last}",
             [
                 (f"K = {k}", plotted[law, protocol, k], measured[law, protocol, k])
@@ -158,9 +155,8 @@ def fig6_inconsistencies():
     plotted = fig6_plotted()
     for law in SIDES:
         for k in (10, 20):
-            yield disagrees(
+            yield Source("Fig 6 against Lemma 4 (no run)").disagrees(
                 f"9.lemma4-{law}-{k}",
-                "Fig 6 against Lemma 4 (no run)",
                 f"{NAME[law]}, K = {k}: the plotted K-batch-async is K E[X] / P",
                 200 * k,
                 plotted[law, "k-batch-async", k],

@@ -2,10 +2,10 @@
 
 import numpy as np
 from plots.bands import band, linear
-from reproduce.claims import Sample, Tolerance, near, ordered
+from reproduce.claims import Sample, Source, Tolerance
 from reproduce.figures import PLOTTED, THEORY, Figure, Series, curve_series
 
-CLOSED = "Fig 7 (closed form, no run)"
+CLOSED = Source("Fig 7 (closed form, no run)")
 BOUNDS = {"sync": "Lemma 2", "async": "Theorem 3"}
 
 
@@ -60,29 +60,26 @@ def shapes(bounds):
     start = Sample(float(np.log(bounds["sync"][1][0])))
     gain = reached(bounds["sync"], -5.9) / reached(bounds["async"], -5.9)
     return [
-        near("11.start", CLOSED, "both bounds start at ln 1000", 6.91, start, tenth),
-        near("11.floor-async", CLOSED, "async's floor", -5.99, end["async"], tenth),
-        near("11.floor-sync", CLOSED, "sync's floor", -8.29, end["sync"], tenth),
-        near(
+        CLOSED.near("11.start", "both bounds start at ln 1000", 6.91, start, tenth),
+        CLOSED.near("11.floor-async", "async's floor", -5.99, end["async"], tenth),
+        CLOSED.near("11.floor-sync", "sync's floor", -8.29, end["sync"], tenth),
+        CLOSED.near(
             "11.crossing",
-            CLOSED,
             "the bounds cross",
             2.65e5,
             Sample(crossing(bounds["sync"], bounds["async"])),
             Tolerance(relative=0.05),
         ),
-        near(
+        CLOSED.near(
             "11.gain",
-            CLOSED,
             "sync's time down to within 0.1 of async's floor over async's: about 5, read as 4 to "
             "6 (5.08 by the slopes, 2.65e5 over 0.65e5 on the plot)",
             5,
             Sample(gain),
             Tolerance(absolute=1),
         ),
-        near(
+        CLOSED.near(
             "11.slopes",
-            CLOSED,
             "async's slope over sync's at the start, gamma' P E[X_{P:P}] / E[X]",
             5.08,
             Sample(slope(bounds["async"]) / slope(bounds["sync"])),
@@ -99,9 +96,8 @@ def below(errors, bounds):
         inside = (mean.x > 0) & (mean.running == len(found)) & (mean.x <= time[-1])
         limit = np.exp(np.interp(mean.x[inside], time, np.log(bound)))
         places = zip(mean.x[inside], mean.mean[inside], mean.error[inside], limit)
-        yield ordered(
+        yield Source(BOUNDS[name]).ordered(
             f"11.below-{name}",
-            BOUNDS[name],
             f"{name} on the quadratic of these parameters: the mean error of runs lies below the bound",
             [(f"t = {t:.0f}", Sample(float(e), float(se)), Sample(float(b))) for t, e, se, b in places],
         )

@@ -4,7 +4,7 @@ import json
 from itertools import pairwise
 
 import numpy as np
-from reproduce.claims import Tolerance, all_near, holds, near, sample
+from reproduce.claims import Source, Tolerance, sample
 from reproduce.figures import PLOTTED, SIMULATED, Figure, Series
 from reproduce.outputs import digitised
 
@@ -57,48 +57,42 @@ def fig9_claims(curves):
         for row in spans
     ]
     return [
-        near(
+        Source("Fig 9").near(
             "15.level",
-            "Fig 9",
             "variable rate: ln loss, iterations 1500 to 2000",
             0.765,
             level,
             Tolerance(absolute=0.01),
         ),
-        holds(
+        Source("Fig 9").holds(
             "15.smooth",
-            "Fig 9",
             "variable rate: std of ln loss, the last 1000 iterations",
             "< 0.015",
             max(late["distance"]) < 0.015,
             spread(late["distance"]),
         ),
-        holds(
+        Source("Fig 9").holds(
             "15.rough",
-            "Fig 9",
             "fixed rate: std of ln loss, the last 1000 iterations",
             "> 0.02",
             min(late["constant"]) > 0.02,
             spread(late["constant"]),
         ),
-        holds(
+        Source("Fig 9").holds(
             "15.burst",
-            "Fig 9",
             "fixed rate: a burst above the variable rate's curve",
             "> 0.1",
             burst > 0.1,
             f"{burst:.3f}",
         ),
-        all_near(
+        Source("Fig 9").all_near(
             "15.plotted",
-            "Fig 9",
             "variable rate: means over the plotted spans",
             plotted,
             Tolerance(absolute=0.01),
         ),
-        holds(
+        Source("Fig 9").holds(
             "15.falls",
-            "Fig 9",
             "variable rate: these means fall",
             "they fall",
             all(before.mean > after.mean for (*_, before), (*_, after) in pairwise(plotted)),

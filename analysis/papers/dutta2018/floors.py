@@ -4,12 +4,9 @@ import numpy as np
 from plots.bands import band, linear
 from reproduce.claims import (
     Sample,
+    Source,
     Tolerance,
-    above,
-    all_near,
     difference,
-    holds,
-    near,
     paired_difference,
     paired_ratio,
     ratio,
@@ -72,9 +69,8 @@ def lemma_2(eta, k, updates):
 
 def floor_claims(measured):
     sync = {key: one for key, one in measured.items() if key[1] in ("k-sync", "k-batch-sync")}
-    yield all_near(
+    yield Source("derived").all_near(
         "12.sync",
-        "derived",
         "sync family, eta = 0.005 and 0.05: floor eta sigma^2 / (2 K m (2 - eta c)), so ~ 1 / K",
         [
             (f"{protocol}, K = {k}, eta = {eta:g}", sync_floor(eta, k), one)
@@ -89,9 +85,8 @@ def floor_claims(measured):
         (0.005, "async", 1): 1.34e-3,
         (0.005, "k-async", 4): 3.1e-4,
     }
-    yield all_near(
+    yield Source("simulated").all_near(
         "12.async",
-        "simulated",
         "async family: floors on the quadratic",
         [
             (f"{protocol}, K = {k}, eta = {eta:g}", x, measured[eta, protocol, k])
@@ -104,23 +99,20 @@ def floor_claims(measured):
         for eta in (0.005, 0.05)
     }
     for eta in gap:
-        yield above(
+        yield Source("section 4.2").above(
             f"12.above-{eta:g}",
-            "section 4.2",
             f"eta = {eta:g}: 1-sync's floor lies below async's: the difference",
             paired_difference(measured[eta, "async", 1], measured[eta, "k-sync", 1]),
         )
-        yield near(
+        yield Source("derived").near(
             f"12.inflation-{eta:g}",
-            "derived",
             f"eta = {eta:g}: async's floor over 1-sync's, exactly",
             async_floor(eta) / sync_floor(eta, 1),
             gap[eta],
             Tolerance(absolute=0.01, errors=4),
         )
-    yield above(
+    yield Source("section 4.2").above(
         "12.gap",
-        "section 4.2",
         "async's floor over 1-sync's is larger at eta = 0.05 than at 0.005: the difference",
         difference(gap[0.05], gap[0.005]),
     )
@@ -128,9 +120,8 @@ def floor_claims(measured):
 
 def tight_claim(measured):
     """The bound is not idle: its floor is nearly twice the exact one."""
-    return all_near(
+    return Source("Lemma 2").all_near(
         "13.floor",
-        "Lemma 2",
         "sync family: the bound's floor eta / (2 K) over the floor of the error, 2 - eta",
         [
             (
@@ -157,9 +148,8 @@ def bound_claim(curves):
         place = f"{protocol}, K = {k}, eta = {eta:g}, iteration {mean.x[worst]:g}"
         values.append((place, float(mean.mean[worst]), float(limit[worst])))
     place, error, limit = max(values, key=lambda one: one[1] / one[2])
-    return holds(
+    return Source("Lemma 2").holds(
         "13",
-        "Lemma 2",
         "sync family on a quadratic: the mean error never exceeds the bound",
         "mean error / bound <= 1",
         error <= limit * (1 + 1e-6),

@@ -3,12 +3,12 @@
 import json
 
 import numpy as np
-from reproduce.claims import above, holds, ordered, paired_difference, sample, skipped
+from reproduce.claims import Source, paired_difference, sample
 from reproduce.figures import Figure, curve_series
 from reproduce.outputs import Missing
 from reproduce.replicas import first_at, late, mean_curve
 
-SUMMARIES = "JSAIT 2021 (ordering, from summaries)"
+SUMMARIES = Source("JSAIT 2021 (ordering, from summaries)")
 KS = (2, 4, 8)
 K0 = 2
 END = 0.1  # the last tenth of the time
@@ -62,9 +62,8 @@ class Race:
         times = {k: first_at(*mean_curve(found), level) for k, found in self.fixed.items()}
         ours = first_at(*mean_curve(self.adaptive), level)
         is_same = " (it is K0's run itself: K has not changed yet)" if ours == times[K0] else ""
-        return holds(
+        return SUMMARIES.holds(
             f"{self.id}-early",
-            SUMMARIES,
             f"{self.words}: half-way down, of K = 2, 4, 8 the one nearest in time to AdaSync",
             f"K0 = {K0}",
             nearest(ours, times) == K0,
@@ -74,18 +73,16 @@ class Race:
         )
 
     def below_k0(self):
-        return above(
+        return SUMMARIES.above(
             f"{self.id}-below-k0",
-            SUMMARIES,
             f"{self.words}: AdaSync ends below the floor of K0: by",
             paired_difference(self.ends[K0], self.end),
         )
 
     def late_nearest(self):
         ends = {k: end.mean for k, end in self.ends.items()}
-        return holds(
+        return SUMMARIES.holds(
             f"{self.id}-late",
-            SUMMARIES,
             f"{self.words}: of K = 2, 4, 8 the one whose final loss is nearest to AdaSync's",
             "the largest",
             nearest(self.end.mean, ends) == KS[-1],
@@ -93,9 +90,8 @@ class Race:
         )
 
     def late_best(self):
-        return ordered(
+        return SUMMARIES.ordered(
             f"{self.id}-late",
-            SUMMARIES,
             f"{self.words}: AdaSync ends no higher than K = 2, 4 and 8, but for 4 standard errors",
             [(f"K = {k}", self.end, end) for k, end in self.ends.items()],
             gap=paired_difference,
@@ -105,9 +101,8 @@ class Race:
         """The means of twenty stretches of time."""
         stretches = [[part.mean() for part in np.array_split(k[1:], 20)] for _, k in self.k]
         means = [sample(column) for column in zip(*stretches)]
-        return ordered(
+        return SUMMARIES.ordered(
             f"{self.id}-k",
-            SUMMARIES,
             f"{self.words}: the mean K of a twentieth of the time is no lower than the one before, "
             "but for 4 standard errors",
             [(f"part {i + 2}", *pair) for i, pair in enumerate(zip(means, means[1:]))],
@@ -144,9 +139,8 @@ def grey_cifar10(outputs):
     paper = outputs.curves(scenario, runner, "time", "k")["k-sync", None, 0]
     highest = max(k.max() for _, k in paper)
     claims.append(
-        holds(
+        Source("derived: r <= F(start) / F*").holds(
             "22.grey-CIFAR-10-least-loss",
-            "derived: r <= F(start) / F*",
             f"{task}, k-sync: with F* taken as 0, as the paper does, K never leaves K0",
             f"K0 = {K0}",
             highest == K0 and min(k.min() for _, k in paper) == K0,
@@ -165,6 +159,6 @@ def cifar10_cnn(outputs):
         races = [Race(outputs, scenario, task, variant) for variant in ("k-sync", "k-async")]
     except Missing as reason:
         words = f"{task}, P = 8: AdaSync starts as K0 and ends as the largest K"
-        return [], [skipped("22.CNN-on-CIFAR-10", SUMMARIES, words, str(reason))]
+        return [], [SUMMARIES.skipped("22.CNN-on-CIFAR-10", words, str(reason))]
     judged = (Race.early, Race.below_k0, Race.late_nearest, Race.k_rises)
     return [race.figure("") for race in races], [f(race) for race in races for f in judged]

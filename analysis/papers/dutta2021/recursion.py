@@ -3,12 +3,12 @@
 import json
 
 import numpy as np
-from reproduce.claims import LONG_RUN, Sample, Tolerance, all_near, holds, is_above, near, ordered, sample
+from reproduce.claims import LONG_RUN, Sample, Source, Tolerance, is_above, sample
 from reproduce.figures import THEORY, Figure, Series, curve_series
 from reproduce.replicas import first_recorded, late
 
 SCENARIO = "does_a_growing_k_beat_every_fixed_k"
-SOURCE = "derived: the recursion on mean times"
+SOURCE = Source("derived: the recursion on mean times")
 FIXED = {f"K = {k}": k for k in (1, 2, 4, 8)}
 # {time: (K, error)} as a calculation has them that takes the decision with the expected error.
 TABLE = {
@@ -45,9 +45,8 @@ def median(values):
 
 
 def k_claims(variant, found, table, item):
-    return all_near(
+    return SOURCE.all_near(
         f"21.{item}",
-        SOURCE,
         f"AdaSync, {variant}, K0 = 1: mean K at t = {', '.join(map(str, table))}",
         [(f"t = {time}", k, sample(at(found, time))) for time, k in table.items()],
         Tolerance(absolute=0.5),
@@ -76,9 +75,8 @@ def k_sync(outputs):
     table = {time: k for time, (k, _) in TABLE.items()}
     claims = [
         k_claims("k-sync", ks["AdaSync, k-sync"], table, "k"),
-        all_near(
+        SOURCE.all_near(
             "21.error",
-            SOURCE,
             f"AdaSync, k-sync, K0 = 1: median error at t = {', '.join(map(str, TABLE))}",
             [(f"t = {t}", error, median(at(adaptive, t))) for t, (_, error) in TABLE.items()],
             Tolerance(relative=0.02, errors=4),
@@ -88,16 +86,14 @@ def k_sync(outputs):
 
 
 def floors(errors):
-    yield all_near(
+    yield SOURCE.all_near(
         "21.floor",
-        SOURCE,
         "K-sync, K = 1, 2, 4: floor 0.02 / K, t = 1440 to 1600",
         [(name, 0.02 / k, late(errors[name], 0.1)) for name, k in FIXED.items() if k < 8],
         LONG_RUN,
     )
-    yield all_near(
+    yield SOURCE.all_near(
         "21.slow",
-        SOURCE,
         "K-sync, K = 8: error at t = 800 and 1600",
         [(f"t = {t}", error, median(at(errors["K = 8"], t))) for t, error in ERROR_OF_8.items()],
         Tolerance(relative=0.02, errors=4),
@@ -111,9 +107,8 @@ def reached(found, level):
 
 def against_fixed(adaptive, errors):
     last = late(adaptive, 0.1)
-    yield holds(
+    yield Source("JSAIT 2021 (ordering, from summaries)").holds(
         "21.below",
-        "JSAIT 2021 (ordering, from summaries)",
         "AdaSync's final error lies below the floors of K = 1, 2 and 4",
         "below 0.005 by more than 4 standard errors",
         is_above(Sample(0.02 / 4 - last.mean, last.error, last.freedom)),
@@ -122,9 +117,8 @@ def against_fixed(adaptive, errors):
     times = {
         k: (reached(adaptive, 0.02 / k), reached(errors["K = 8"], 0.02 / k)) for k in (1, 2, 4)
     }
-    yield holds(
+    yield Source("JSAIT 2021 (ordering, from summaries)").holds(
         "21.earlier",
-        "JSAIT 2021 (ordering, from summaries)",
         "AdaSync passes the floors of K = 1, 2 and 4 earlier than K = 8 does",
         "each",
         all(ours < theirs for ours, theirs in times.values()),
@@ -134,17 +128,15 @@ def against_fixed(adaptive, errors):
     mean = {name: np.mean([y for _, y in errors[name]], axis=0) for name in FIXED}
     ratio = np.mean([y for _, y in adaptive], axis=0) / np.min(list(mean.values()), axis=0)
     worst = int(np.argmax(ratio))
-    yield holds(
+    yield SOURCE.holds(
         "21.envelope",
-        SOURCE,
         "AdaSync's error over that of the best fixed K, at any time",
         "<= 3",
         ratio[worst] <= 3,
         f"at most {ratio[worst]:.3g}, at t = {time[worst]:g}",
     )
-    yield ordered(
+    yield SOURCE.ordered(
         "21.late",
-        SOURCE,
         "from t = 400 on AdaSync lies below every fixed K",
         [
             (f"{name}, t = {t:g}", sample(at(adaptive, t)), sample(at(errors[name], t)))
@@ -161,9 +153,8 @@ def batch_sync(outputs):
     ks = outputs.curves(SCENARIO, name_of, "time", "k")[name]
     claims = [
         k_claims("k-batch-sync", ks, BATCH_TABLE, "batch-k"),
-        near(
+        SOURCE.near(
             "21.batch-floor",
-            SOURCE,
             "AdaSync, k-batch-sync, K0 = 1: error at t = 800, the floor of K = 8",
             0.0025,
             sample(at(errors, 800)),

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from reproduce.claims import Sample, Tolerance, all_near, holds
+from reproduce.claims import Sample, Source, Tolerance
 from reproduce.figures import SIMULATED, THEORY, Figure, Series
 
 LEARNERS = 8
@@ -67,9 +67,8 @@ def lookups(chosen):
 def lookup(variant, k0, values, r, k):
     """The choices at the recorded losses that are nearest."""
     at = {place: int(np.argmin(np.abs(np.log(r / place)))) for place in values}
-    return all_near(
+    return Source("derived from the paper's bound").all_near(
         f"20.lookup-{variant}-{k0}",
-        "derived from the paper's bound",
         f"{variant}, K0 = {k0}: K at r = {', '.join(map(str, values))}, rounded from "
         f"{', '.join(f'{value:g}' for value in values.values())}",
         [
@@ -83,18 +82,16 @@ def lookup(variant, k0, values, r, k):
 def rule_claims(chosen):
     for (variant, k0), (r, k) in chosen.items():
         wrong = int((rounded(wanted(variant, k0, r)) != k).sum())
-        yield holds(
+        yield Source("derived from the paper's bound").holds(
             f"20.rule-{variant}-{k0}",
-            "derived from the paper's bound",
             f"{variant}, K0 = {k0}: choices that are not K* of the loss, rounded",
             "none",
             wrong == 0,
             f"{wrong} of {len(k)}",
         )
     starts = {where: k[0] for where, (_, k) in chosen.items()}
-    yield holds(
+    yield Source("derived from the paper's bound").holds(
         "20.start",
-        "derived from the paper's bound",
         "K(r = 1) = K0, four variants, K0 = 1 and 2",
         "in all",
         all(k == k0 for (_, k0), k in starts.items()),
@@ -114,9 +111,8 @@ def ends(chosen):
             limit = (half / k0) ** 2
             words = f"K* = P at r = (P / K0)^2 = {(LEARNERS / k0) ** 2:g}, to which K rounds from r"
         before, after = r[k < LEARNERS].max(), r[k == LEARNERS].min(initial=math.inf)
-        yield holds(
+        yield Source("derived from the paper's bound").holds(
             f"20.end-{variant}-{k0}",
-            "derived from the paper's bound",
             f"{variant}, K0 = {k0}: {words}",
             f"{limit:.5g}",
             before <= limit <= after < math.inf,

@@ -3,23 +3,14 @@
 import math
 from itertools import pairwise
 
-from reproduce.claims import (
-    Sample,
-    holds,
-    is_above,
-    ordered,
-    paired_difference,
-    paired_ratio,
-    rising,
-    sample,
-)
+from reproduce.claims import Sample, Source, is_above, paired_difference, paired_ratio, sample
 from reproduce.figures import Figure, curve_series, sampled
 from reproduce.replicas import first_recorded, late
 
 SCENARIO = "which_bound_is_best"
 TARGET = 0.005
 TASK = "quadratic in place of LDA, P = 32, normal, 30 % of jitter"
-PAPER = "experiments (ordering, from memory)"
+PAPER = Source("experiments (ordering, from memory)")
 
 
 def name_of(s):
@@ -40,9 +31,8 @@ def best_bound(outputs):
         for s in times
     }
     figures = [*curve_figures(by_time, by_update), trade_off(times, clocks, rates)]
-    floors = rising(
+    floors = PAPER.rising(
         "6.floor",
-        PAPER,
         f"{TASK}: the loss of the last half of the updates rises with s = "
         f"{', '.join(map(str, by_update))}",
         [late(found, 0.5) for found in by_update.values()],
@@ -89,16 +79,14 @@ def trade_off(times, clocks, rates):
 
 def quantity_and_quality(clocks, rates):
     bounds = sorted(rates)
-    yield rising(
+    yield PAPER.rising(
         "6.quantity",
-        PAPER,
         f"{TASK}: updates in a unit of time rise with s = {', '.join(map(str, bounds))}",
         [rates[s] for s in bounds],
         gap=paired_difference,
     )
-    yield ordered(
+    yield PAPER.ordered(
         "6.quality",
-        PAPER,
         f"{TASK}: updates to the target do not fall with s by more than 4 standard errors (they "
         "rise from end to end: see the next but one)",
         [
@@ -109,9 +97,8 @@ def quantity_and_quality(clocks, rates):
     )
     for name, values, least in (("quantity", rates, 1.5), ("quality", clocks, 1.25)):
         found = paired_ratio(values[bounds[-1]], values[0])
-        yield holds(
+        yield PAPER.holds(
             f"6.{name}-ends",
-            PAPER,
             f"{TASK}: the same, without bound over s = 0",
             f"above {least:g} by 4 standard errors",
             is_above(Sample(found.mean - least, found.error, found.freedom)),
@@ -124,9 +111,8 @@ def interior(times):
     last = max(times)
     for name, other in (("sync", 0), ("async", last)):
         gap = paired_difference(times[other], times[best])
-        yield holds(
+        yield Source("abstract").holds(
             f"6.best-{name}",
-            "abstract",
             f"{TASK}: the best of s = {', '.join(map(str, sorted(times)))} lies in between and is "
             f"at the target before {name_of(other)}"
             + (" (async)" if other else " (bulk synchronous)"),

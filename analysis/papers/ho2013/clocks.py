@@ -5,13 +5,10 @@ from itertools import pairwise
 from reproduce.claims import (
     LONG_RUN,
     Sample,
+    Source,
     Tolerance,
     against_one_run,
-    all_near,
-    near,
-    ordered,
     paired_difference,
-    rising,
     sample,
     scaled,
 )
@@ -23,7 +20,7 @@ LEARNERS = 32
 CLOCKS = 1000
 LAWS = {"exponential": "exp(1)", "normal": "normal, 30 % of jitter"}
 SYNC_CLOCK = {"exponential": harmonic(LEARNERS), "normal": normal_maximum(1, 0.3, LEARNERS)}
-TABLE = "an independent simulation"
+TABLE = Source("an independent simulation")
 
 # s: time of a clock, share of waiting, as rounded there.
 TABLES = {
@@ -100,36 +97,31 @@ def waiting_figure(waits):
 
 def clock_claims(times):
     for law, name in LAWS.items():
-        yield all_near(
+        yield TABLE.all_near(
             f"4.table-{law}",
-            TABLE,
             f"{name}: time of a clock, s = {', '.join(map(str, TABLES[law]))}",
             [
                 (f"s = {s}", clock, against_one_run(times[law, s], 0.01))
                 for s, (clock, _) in TABLES[law].items()
             ],
-            Tolerance(errors=4),
         )
-        yield near(
+        yield Source("derived").near(
             f"4.sync-{law}",
-            "derived",
             f"{name}, s = 0: time of a clock, E[X_{{32:32}}]"
             + (" = H_32" if law == "exponential" else ""),
             SYNC_CLOCK[law],
             times[law, 0],
             Tolerance(errors=4, most=0.1),
         )
-        yield near(
+        yield Source("derived").near(
             f"4.limit-{law}",
-            "derived",
             f"{name}, s = 1000: time of a clock, E[X]",
             1,
             times[law, 1000],
             LONG_RUN,
         )
-        yield ordered(
+        yield Source("section 3 (SSP's aim)").ordered(
             f"4.falls-{law}",
-            "section 3 (SSP's aim)",
             f"{name}: a clock takes no longer with a larger s, up to 4 standard errors",
             [
                 (f"s = {large} and {small}", times[law, large], times[law, small])
@@ -146,20 +138,17 @@ def digit(share):
 
 def waiting_claims(waits):
     for law, name in LAWS.items():
-        yield all_near(
+        yield TABLE.all_near(
             f"5.table-{law}",
-            TABLE,
             f"{name}: share of waiting, s = {', '.join(map(str, TABLES[law]))}",
             [
                 (f"s = {s}", share, against_one_run(waits[law, s], digit(share)))
                 for s, (_, share) in TABLES[law].items()
             ],
-            Tolerance(errors=4),
         )
         bounds = bounds_of(waits, law)
-        yield rising(
+        yield Source("experiments (ordering, from memory)").rising(
             f"5.falls-{law}",
-            "experiments (ordering, from memory)",
             f"{name}: with transient jitter the share of waiting falls with s: it rises as s goes "
             f"down, {', '.join(map(str, reversed(bounds)))}",
             [waits[law, s] for s in reversed(bounds)],
@@ -181,30 +170,26 @@ def slow_learner(outputs):
     waits = waiting(outputs, scenario, key)
     half = 31 / 64
     claims = [
-        all_near(
+        TABLE.all_near(
             "4.straggler",
-            TABLE,
             "one of 32 twice as slow: time of its clock, whatever s",
             [(f"s = {s}", 2.0, one) for s, one in times.items()],
             Tolerance(absolute=0.008),
         ),
-        all_near(
+        Source("derived").all_near(
             "4.straggler-gain",
-            "derived",
             "one of 32 twice as slow: time of its clock over that with s = 0",
             [(f"s = {s}", 1.0, Sample(one.mean / times[0].mean)) for s, one in times.items() if s],
             Tolerance(absolute=0.005),
         ),
-        all_near(
+        TABLE.all_near(
             "5.straggler",
-            TABLE,
             "one of 32 twice as slow: share of waiting, whatever s",
             [(f"s = {s}", 0.48, one) for s, one in waits.items()],
             Tolerance(absolute=0.01),
         ),
-        all_near(
+        Source("derived").all_near(
             "5.straggler-share",
-            "derived",
             "the same: 31 of 32 wait half of the time, but for the s clocks of the first 1,000 "
             "that they are ahead",
             [(f"s = {s}", half * (1 - s / CLOCKS), one) for s, one in waits.items()],

@@ -2,7 +2,7 @@
 
 import json
 
-from reproduce.claims import Tolerance, all_near, holds, Sample
+from reproduce.claims import Sample, Source, Tolerance
 
 
 def ends(outputs):
@@ -24,17 +24,15 @@ def ends(outputs):
         for column in ("sim_time", "mean_staleness", "max_staleness", "final_hash")
     }
     return [], [
-        holds(
+        Source("section 3").holds(
             "2.bsp-time",
-            "section 3",
             "s = 0: time of 200 clocks, sync's to the last digit",
             "equal in every replica",
             not times,
             f"{len(times)} of {len(replicas)} differ",
         ),
-        all_near(
+        Source("section 3").all_near(
             "2.bsp-loss",
-            "section 3",
             "s = 0, quadratic: loss after 200 clocks, sync's with 32 times the rate",
             [
                 (
@@ -46,9 +44,8 @@ def ends(outputs):
             ],
             Tolerance(relative=1e-9),
         ),
-        holds(
+        Source("section 3").holds(
             "2.async",
-            "section 3",
             f"s = {without}, quadratic: {', '.join(same_async)}, async's to the last bit",
             "equal in every replica",
             not any(same_async.values()),

@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
-from reproduce.claims import Sample, Tolerance, all_near, holds, skipped
+from reproduce.claims import Sample, Source, Tolerance
 from reproduce.figures import SIMULATED, THEORY, Figure, Series
 from reproduce.outputs import law_of
 from papers.ho2013.clocks import LAWS, LEARNERS, TABLE
@@ -103,9 +103,8 @@ def reads_beside_a_slow_learner(outputs):
     found = all_reads(outputs, "does_a_bound_help_a_slow_learner", key)
     share = (LEARNERS - 1) / LEARNERS
     claims = [
-        all_near(
+        Source("derived").all_near(
             f"3.{name}-straggler",
-            "derived",
             f"one of 32 twice as slow: updates {name} at a read, 31 s / 32 of others",
             [(f"s = {s}", share * s, Sample(count(one))) for (_, s), one in found.items()],
             Tolerance(relative=0.03),
@@ -120,9 +119,8 @@ def window_claims(found, ending):
     told = "; ".join(dict.fromkeys(name for name, _ in found))
     count = sum(len(one.clock) for one in found.values())
     place = lambda name, s: f"{name}, s = {s}"
-    yield all_near(
+    yield Source("section 3").all_near(
         f"1.lead{ending}",
-        "section 3",
         f"{told}: the largest lead of a starting learner over the slowest is s",
         [(place(*at), at[1], Sample(-int(one.ahead.min()))) for at, one in found.items()],
         Tolerance(),
@@ -130,9 +128,8 @@ def window_claims(found, ending):
     later = sum(int((one.ahead.max(axis=1) > s).sum()) for (_, s), one in found.items())
     earlier = sum(int((one.ahead.min(axis=1) < -s).sum()) for (_, s), one in found.items())
     not_own = sum(one.not_own() for one in found.values())
-    yield holds(
+    yield Source("section 3").holds(
         f"1.window{ending}",
-        "section 3",
         f"{told}: every read at clock c has all updates stamped c - s - 1 or less, all its own, "
         "none stamped above c + s - 1",
         f"0, 0, 0 of {count} reads without",
@@ -140,17 +137,15 @@ def window_claims(found, ending):
         f"{earlier}, {not_own}, {later}",
     )
     most = {at: one.most() / max(at[1] * (LEARNERS - 1), 1) for at, one in found.items()}
-    yield holds(
+    yield Source("Lemma (missing + extra at a read)").holds(
         f"3.bound{ending}",
-        "Lemma (missing + extra at a read)",
         f"{told}: missing + extra of one read, at most 2 s (P - 1)",
         "most / (s (P - 1)) <= 2",
         max(most.values()) <= 2,
         f"at most {max(most.values()):.3f}",
     )
-    yield holds(
+    yield Source("derived").holds(
         f"3.tight{ending}",
-        "derived",
         "the same, at most s (P - 1): here a learner's updates arrive in order, so that none of "
         "them is missing where another is extra",
         "most / (s (P - 1)) <= 1",
@@ -166,31 +161,27 @@ def table_claims(found):
             for s, row in table.items():
                 error = math.hypot(math.sqrt(2) * row[2 + i], row[4] / math.sqrt(12))
                 values.append((f"s = {s}", row[i], Sample(count(found[law, s]), error)))
-            yield all_near(
+            yield TABLE.all_near(
                 f"3.{name}-{law}",
-                TABLE,
                 f"{LAWS[law]}: mean number of updates of others {name} at a read, s = "
                 f"{', '.join(map(str, table))}; one run each",
                 values,
-                Tolerance(errors=4),
             )
 
 
 def push_claims(found):
     untimely = sum(one.untimely for one in found.values())
     count = sum(len(one.clock) for one in found.values())
-    yield holds(
+    yield Source("Dai et al., 2015 (ESSP, from memory)").holds(
         "7.push",
-        "Dai et al., 2015 (ESSP, from memory)",
         "refresh by push, without delay: a read contains every update made before it, so that "
         "the window is not used for old values",
         f"all of {count} reads",
         untimely == 0,
         f"all but {untimely}",
     )
-    yield skipped(
+    yield Source("Dai et al., 2015 (from memory)").skipped(
         "7.lazy",
-        "Dai et al., 2015 (from memory)",
         "lazy caching spreads staleness over the whole window",
         "caches that are refreshed only when they are too old are not modelled",
     )

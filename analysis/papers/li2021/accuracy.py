@@ -4,7 +4,7 @@ A1, A2, A4 and A5."""
 import json
 
 import numpy as np
-from reproduce.claims import above, chance, holds, is_above, paired_difference
+from reproduce.claims import Source, chance, is_above, paired_difference
 from reproduce.figures import PLOTTED, Figure, Series, sampled
 from papers.li2021.trained import TASKS, accuracies, arm_of, gaps_figure, spread, told, within
 from reproduce.replicas import jackknife
@@ -37,7 +37,7 @@ ORDER = {
     "ASP 50 %, BSP": 0.8914,
     "ASP": 0.8918,
 }
-SOURCE = "released logs (ordering)"
+SOURCE = Source("released logs (ordering)")
 
 
 def by_share(outputs, setup):
@@ -122,18 +122,16 @@ def ends(setup, task, samples):
     name = f"switch at {100 * switch:g} %"
     bsp, asp, hybrid = samples[1], samples[0], samples[switch]
     gap = paired_difference(bsp, hybrid)
-    yield holds(
+    yield Source("figures (0.0014 and 0.0002)").holds(
         f"A1.setup-{setup}.as-BSP",
-        "figures (0.0014 and 0.0002)",
         f"{task}: accuracy of BSP less that of the {name}",
         f"within one standard deviation of BSP's runs, {spread(bsp):.2g}",
         abs(gap.mean) <= spread(bsp),
         f"{gap} ({bsp} and {hybrid})",
     )
     gap = paired_difference(hybrid, asp)
-    yield above(
+    yield Source("figures (+0.026 and +0.038; ordering)").above(
         f"A1.setup-{setup}.above-ASP",
-        "figures (+0.026 and +0.038; ordering)",
         f"{task}: accuracy of the {name} less that of ASP",
         gap,
         told=f"{gap} ({hybrid} and {asp})",
@@ -154,9 +152,8 @@ def varies(setup, task, samples):
         if share > 0
     }
     spreads = {share: spread(one) for share, one in samples.items()}
-    return holds(
+    return Source("figures (ASP 0.0083 and 0.0271, BSP 0.0046 and 0.0045)").holds(
         f"A2.setup-{setup}",
-        "figures (ASP 0.0083 and 0.0271, BSP 0.0046 and 0.0045)",
         f"{task}: ASP's standard deviation over runs is above BSP's, and not below that of any other share",
         "logarithms of the ratios > 0, and not < 0, by more than 3 standard errors",
         is_above(over[1], 3) and all(one.mean + chance(one, 3) >= 0 for one in over.values()),
@@ -169,9 +166,8 @@ def knee(setup, task, samples, times):
     at, bsp, asp = KNEE[setup], samples[1], samples[0]
     lost = paired_difference(bsp, asp)
     regained = 1 - paired_difference(bsp, samples[at]).mean / lost.mean
-    yield holds(
+    yield SOURCE.holds(
         f"A5.setup-{setup}.steep",
-        SOURCE,
         f"{task}: the first {100 * at:g} % of BSP regain most of what ASP loses",
         "> 3/4, of what is > 0 by more than 4 standard errors",
         is_above(lost) and regained > 0.75,
@@ -180,9 +176,8 @@ def knee(setup, task, samples, times):
     rest = {share: one for share, one in samples.items() if at <= share < 1}
     far = {share: paired_difference(bsp, one).mean / spread(bsp) for share, one in rest.items()}
     worst = max(far, key=lambda share: abs(far[share]))
-    yield holds(
+    yield SOURCE.holds(
         f"A5.setup-{setup}.flat",
-        SOURCE,
         f"{task}: from {100 * at:g} % on the accuracy is BSP's",
         f"within one standard deviation of BSP's runs, {spread(bsp):.2g}",
         abs(far[worst]) <= 1,
@@ -190,9 +185,8 @@ def knee(setup, task, samples, times):
     )
     line = {share: share + (1 - share) * times[0].mean / times[1].mean for share in times}
     off = max(abs(times[share].mean / times[1].mean - line[share]) for share in times)
-    yield holds(
+    yield Source("section 3.2 (premise of the search)").holds(
         f"A5.setup-{setup}.time",
-        "section 3.2 (premise of the search)",
         f"{task}: time over BSP's rises in a straight line with the share",
         "within 0.02",
         off <= 0.02,
@@ -208,31 +202,27 @@ def orders(outputs):
     gap, better = paired_difference(bsp, first), paired_difference(half, asp)
     lead = paired_difference(bsp, asp).mean / 4
     claims = [
-        holds(
+        Source("released logs (0.9221)").holds(
             "A4.BSP-first",
-            "released logs (0.9221)",
             f"{task}: BSP first for half of the work ends as BSP does",
             f"within one standard deviation of BSP's runs, {spread(bsp):.2g}",
             abs(gap.mean) <= spread(bsp),
             str(gap),
         ),
-        above(
+        Source("released logs (0.027 lower; ordering)").above(
             "A4.ASP-first",
-            "released logs (0.027 lower; ordering)",
             f"{task}: ASP first for half of the work ends below BSP: by",
             paired_difference(bsp, half),
         ),
-        holds(
+        Source("released logs (0.8914 and 0.8918)").holds(
             "A4.as-ASP",
-            "released logs (0.8914 and 0.8918)",
             f"{task}: and no better than ASP alone: above it",
             f"by less than a quarter of what BSP is, {lead:.2g}, by 3 standard errors",
             better.mean + chance(better, 3) < lead,
             str(better),
         ),
-        holds(
+        Source("released logs (0.9064; ordering)").holds(
             "A4.between",
-            "released logs (0.9064; ordering)",
             f"{task}: ASP first for a quarter ends in between: above ASP, and below BSP, by",
             "> 0 by more than 3 standard errors",
             is_above(paired_difference(quarter, asp), 3) and is_above(paired_difference(bsp, quarter), 3),

@@ -1,7 +1,7 @@
 """Accuracy and loss along the way: A6 and A7."""
 
 import numpy as np
-from reproduce.claims import above, holds, is_above, nearest_to_0, paired_difference, sample
+from reproduce.claims import Source, is_above, nearest_to_0, paired_difference, sample
 from reproduce.figures import PLOTTED, Figure, Series, curve_series
 from papers.li2021.setups import ALL
 from papers.li2021.setups import accuracies as logged_curves
@@ -35,18 +35,16 @@ def behind_and_ahead(outputs):
     asp = np.interp(x, *mean_curve(by_work["ASP"]))
     before = (x >= 0.02) & (x < DECAY)
     claims = [
-        holds(
+        Source("released logs (from 0.02 on)").holds(
             "A6.everywhere",
-            "released logs (from 0.02 on)",
             f"{TASK}: at equal work, 0.02 to 0.5, BSP's mean accuracy is above ASP's",
             "at every evaluation",
             bool((bsp > asp)[before].all()),
             f"at {int((bsp > asp)[before].sum())} of {int(before.sum())}, least by "
             f"{(bsp - asp)[before].min():.3g}",
         ),
-        holds(
+        Source("released logs (0.84 and 0.50 at 0.1)").holds(
             "A6.equal-work",
-            "released logs (0.84 and 0.50 at 0.1)",
             f"{TASK}: at 0.05, 0.1, 0.15, 0.2, 0.25, 0.3 and 0.4 of the work, by",
             "> 0 by more than 3 standard errors",
             all(is_above(gap, 3) for gap in gaps),
@@ -63,10 +61,9 @@ def first_to(level, curves):
     bsp, asp = (reached(curves[name], level) for name in ("BSP", "ASP"))
     sooner = lead(level, curves["BSP"], curves["ASP"])
     logged = {name: when(level, *logged_curves(1)[name]) for name in ("BSP", "ASP")}
-    return above(
+    places = f"{logged['BSP']:.2g} and {ALL[1].rho * logged['ASP']:.2g}"
+    return Source(f"released logs (at {places} of BSP's time; ordering)").above(
         f"A6.equal-time-{level:g}",
-        f"released logs (at {logged['BSP']:.2g} and {ALL[1].rho * logged['ASP']:.2g} of BSP's time; "
-        "ordering)",
         f"{TASK}: the mean curves' times to an accuracy of {level:g}: BSP's less ASP's",
         sooner,
         errors=3,
@@ -93,9 +90,8 @@ def ends_ahead(curves):
     pairs = zip(curves["ASP"], curves["BSP"], strict=True)
     asp, bsp = map(sample, zip(*((y[-1], np.interp(x[-1], *other)) for (x, y), other in pairs)))
     gap = paired_difference(asp, bsp)
-    return above(
+    return Source("released logs (0.892 and 0.862; ordering)").above(
         "A6.at-its-end",
-        "released logs (0.892 and 0.862; ordering)",
         f"{TASK}: when ASP ends: its accuracy less that of BSP then",
         gap,
         errors=3,
@@ -158,17 +154,15 @@ def at_the_switch(outputs):
         rise = paired_difference(right_after(losses, name, share), loss)
         fall = paired_difference(accuracy, right_after(accuracies, name, share))
         claims += [
-            above(
+            Source("released logs (5 %: 0.7 to 1.1-1.5, 10 %: 0.15 to 0.5-0.7)").above(
                 f"A7.loss-{id}",
-                "released logs (5 %: 0.7 to 1.1-1.5, 10 %: 0.15 to 0.5-0.7)",
                 f"{TASK}, switch at {id} %: mean loss over the next tenth of the work less that before",
                 rise,
                 errors=3,
                 told=f"{rise}; from {loss.mean:.2g} to {top(losses[name], share):.2g} at most",
             ),
-            above(
+            Source("released logs (10 %: 0.837 to 0.760, 25 %: 0.873 to 0.823)").above(
                 f"A7.dip-{id}",
-                "released logs (10 %: 0.837 to 0.760, 25 %: 0.873 to 0.823)",
                 f"{TASK}, switch at {id} %: test accuracy before less its mean over that tenth",
                 fall,
                 errors=3,
@@ -194,9 +188,8 @@ def closes(curves, share, name):
     end = sample([y[-1] for _, y in gaps])
     bound = spread(sample([y[-1] for _, y in curves["BSP"]]))
     less = paired_difference(then, end)
-    return holds(
+    return Source("released logs").holds(
         f"A7.closes-{100 * share:g}",
-        "released logs",
         f"{TASK}, switch at {100 * share:g} %: BSP's lead at equal work falls from right after the switch "
         "to the end, and ends as in A1",
         f"by more than 3 standard errors; within one standard deviation of BSP's runs, {bound:.2g}",

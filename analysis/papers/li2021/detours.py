@@ -2,7 +2,7 @@
 
 import json
 
-from reproduce.claims import above, chance, holds, paired_difference
+from reproduce.claims import Source, chance, paired_difference
 from papers.li2021.trained import TASKS, accuracies, gaps_figure
 
 SCENARIO = "scenario1_what_do_policies_cost_in_accuracy"
@@ -22,17 +22,15 @@ def detours(outputs):
     found = accuracies(outputs, SCENARIO, policy)
     clean, gap = found["no straggler"], paired_difference(found["baseline"], found["greedy"])
     claims = [
-        above(
+        Source("figures (0.0205; ordering)").above(
             "S3.greedy",
-            "figures (0.0205; ordering)",
             f"{TASK}: accuracy of the baseline less that of greedy",
             gap,
             errors=3,
             told=f"{gap} ({found['baseline']} and {found['greedy']})",
         ),
-        above(
+        Source("figures (0.0214; ordering)").above(
             "S3.elastic-above-greedy",
-            "figures (0.0214; ordering)",
             f"{TASK}: accuracy of elastic less that of greedy",
             paired_difference(found["elastic"], found["greedy"]),
             errors=3,
@@ -52,9 +50,8 @@ def detours(outputs):
 
 def keeps(name, one, clean, bound):
     gap = paired_difference(one, clean)
-    return holds(
+    return Source("figures").holds(
         f"S3.{name}",
-        "figures",
         f"{TASK}: accuracy of {name} less that of Sync-Switch without stragglers",
         f"within half of greedy's loss, {bound:.2g}, by 3 standard errors",
         abs(gap.mean) + chance(gap, 3) <= bound,

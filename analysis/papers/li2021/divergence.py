@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 
-from reproduce.claims import chance, holds, paired_ratio, sample
+from reproduce.claims import Source, chance, paired_ratio, sample
 from reproduce.figures import LEVEL, SIMULATED, THEORY, Figure, Series, curve_series
 from papers.li2021.trained import arm_of
 from reproduce.replicas import late
@@ -38,43 +38,38 @@ def divergence(outputs):
     begin = {arm: share * lost["BSP"].mean for arm, share in (("BSP 25 %, ASP", 0.25), ("ASP", 0))}
     level = f"in every run; between {LEVEL[0]:g} and {LEVEL[1]:g} by 3 standard errors"
     claims = [
-        holds(
+        Source(f"{SOURCE} (Fail)").holds(
             "A3.ASP",
-            f"{SOURCE} (Fail)",
             f"{TASK}, 16 learners: ASP's status is diverged, with the time at which it was seen",
             "in every run, before half of ASP's time",
             fails["ASP"] and max(times[16, "ASP"]) < 0.5 * sample(times[8, "ASP"]).mean,
             told(statuses[16, "ASP"], lost["ASP"]),
         ),
-        holds(
+        Source(f"{SOURCE} (memory: fails)").holds(
             "A3.switch-25",
-            f"{SOURCE} (memory: fails)",
             f"{TASK}, 16 learners: so is that of the switch at 25 %, after the switch",
             "in every run, later than a quarter of BSP's time",
             fails["BSP 25 %, ASP"] and min(times[16, "BSP 25 %, ASP"]) > begin["BSP 25 %, ASP"],
             f"{told(statuses[16, 'BSP 25 %, ASP'], lost['BSP 25 %, ASP'])}; a quarter is "
             f"{begin['BSP 25 %, ASP']:.5g}",
         ),
-        holds(
+        Source(f"{SOURCE} (0.922 and 0.923)").holds(
             "A3.switch-50",
-            f"{SOURCE} (0.922 and 0.923)",
             f"{TASK}, 16 learners: the switch at 50 %, where the rate falls, finishes; its mean loss over "
             "the last four tenths of the work over BSP's",
             level,
             statuses[16, "BSP 50 %, ASP"] == {"finished"} and is_level(over_bsp[16, "BSP 50 %, ASP"]),
             f"{', '.join(statuses[16, 'BSP 50 %, ASP'])}; {over_bsp[16, 'BSP 50 %, ASP']}",
         ),
-        holds(
+        Source("setup 1").holds(
             "A3.8-learners",
-            "setup 1",
             f"{TASK}, 8 learners: all of BSP, both switches and ASP finish; that ratio",
             level,
             all(statuses[8, arm] == {"finished"} and is_level(over_bsp[8, arm]) for arm in ARMS),
             ", ".join(f"{arm}: {over_bsp[8, arm]}" for arm in ARMS[1:]),
         ),
-        holds(
+        Source("the program").holds(
             "A3.set",
-            "the program",
             f"{TASK}: runs that diverge keep no other from its end, nor the set from ending with status 0",
             f"{len(rows)} runs, finished or diverged",
             len({len(of) for of in times.values()}) == 1
@@ -130,9 +125,8 @@ def limits(outputs):
         for (momentum, staleness, eta), grows in grown.items()
         if grows != (eta > LIMITS[momentum][staleness])
     ]
-    claim = holds(
+    claim = Source("our numerics").holds(
         "A3.limits",
-        "our numerics",
         "a quadratic of curvature 1, staleness 0, 1, 3, 7, 15 and 31, with and without momentum 0.9: "
         f"the loss falls {100 * MARGIN:g} % below the largest stable rate and grows {100 * MARGIN:g} % "
         "above it",

@@ -1,10 +1,10 @@
 """What the switch costs: items O1 and O2."""
 
-from reproduce.claims import Sample, Tolerance, holds, near, ordered, paired_difference, skipped
+from reproduce.claims import Sample, Source, Tolerance, paired_difference
 from reproduce.figures import Table
 from papers.li2021.setups import SETUPS
 
-LOGS = "released logs"
+LOGS = Source("released logs")
 # The share of the run: setup, seconds, where they come from, per cent from and to, to one decimal.
 SHARES = (
     (1, 36, "abstract: as low as 1.7 %; the seconds are remembered from a table", 1.7, 1.8),
@@ -21,9 +21,8 @@ def overhead(outputs):
         for setup in SETUPS
     }
     claims = [
-        holds(
+        Source(source).holds(
             f"O1.setup-{setup}-{cost}",
-            source,
             f"setup {setup}, a switch of {cost} s: its share of the run, to a tenth of a per cent",
             f"{low} to {high} %",
             low <= round(100 * share.mean, 1) <= high,
@@ -34,9 +33,8 @@ def overhead(outputs):
     ]
     by_length = sorted(SETUPS, key=lambda setup: -times[setup][0.0].mean)
     claims.append(
-        ordered(
+        Source("derived").ordered(
             "O1.length",
-            "derived",
             "a switch of 36 s: the longer the run, the smaller its share",
             [
                 (f"setups {longer} and {shorter}", *(share_of(times, one, 36) for one in (longer, shorter)))
@@ -45,9 +43,8 @@ def overhead(outputs):
         )
     )
     claims += [
-        near(
+        LOGS.near(
             f"O2.setup-{setup}",
-            LOGS,
             f"setup {setup}: seconds that a switch of {cost:g} s adds to the run of the paper's figures, "
             "whose switch is free",
             cost,
@@ -58,9 +55,8 @@ def overhead(outputs):
         for cost in [max(found)]
     ]
     claims.append(
-        skipped(
+        Source("a table of overheads").skipped(
             "O1.table",
-            "a table of overheads",
             "workers configured one after another against all at once, at the start and at a switch, on "
             "8 and 16 workers",
             "remembered without its numbers, and how workers are configured is not modelled",

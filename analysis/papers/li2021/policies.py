@@ -3,7 +3,6 @@
 import json
 
 import numpy as np
-from reproduce.claims import holds
 from reproduce.figures import SIMULATED, Figure, Series
 from papers.li2021.stragglers import DETECTOR, LOGS, POLICIES, policy_of
 
@@ -24,9 +23,8 @@ def updates_made(outputs):
         changes = [int(np.sum(np.diff(one > 1) != 0)) for one in runs]
         wanted = 3 if policy == "greedy" else 1
         claims.append(
-            holds(
+            LOGS.holds(
                 f"S5.{number}.{policy}",
-                LOGS,
                 f"{told}: changes of the protocol in each run",
                 str(wanted),
                 set(changes) == {wanted},
@@ -36,9 +34,8 @@ def updates_made(outputs):
         together = [int(one[one > 1].sum()) for one in runs]
         most = 3207 if policy == "elastic" else 3200
         claims.append(
-            holds(
+            LOGS.holds(
                 f"S6.{number}.{policy}",
-                LOGS,
                 f"{told}: minibatches in BSP, all of its quota of 3,200, up to a whole step, and in all",
                 ("3,200 to 3,207" if policy == "elastic" else "3,200") + "; 25,600",
                 all(3200 <= one <= most for one in together) and set(done[number, policy].values) == {25_600},
@@ -54,9 +51,8 @@ def everything(outputs):
     for number in (1, 2):
         found = outputs.samples(f"scenario{number}_what_do_policies_save", policy_of, "gradients_applied")
         done |= {(number, policy): set(one.values) for policy, one in found.items()}
-    return holds(
+    return LOGS.holds(
         "S6.all",
-        LOGS,
         "both scenarios at full length, every policy: minibatches applied in each run",
         "64,000",
         all(one == {64000} for one in done.values()),

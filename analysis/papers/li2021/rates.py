@@ -3,7 +3,7 @@
 import json
 
 import numpy as np
-from reproduce.claims import chance, holds, paired_difference, paired_ratio, rising, sample
+from reproduce.claims import Source, chance, paired_difference, paired_ratio, sample
 from reproduce.figures import Figure, curve_series
 from papers.li2021.trained import TASKS
 
@@ -36,36 +36,32 @@ def rates(outputs):
     jumps = {key: jump(of) for key, of in curves.items()}
     over = paired_ratio(jumps[8, True, False], jumps[8, True, True])
     claims = [
-        holds(
+        Source("momentum notes (0.08 to 1.28, 0.09 to 0.57)").holds(
             "A9.kept",
-            "momentum notes (0.08 to 1.28, 0.09 to 0.57)",
             f"{TASK}: minibatches of an eighth at the rate of BSP: mean loss over the next {AFTER} "
             "updates over that before",
             "> 2, for BSP and for ASP",
             all(jumps[8, is_asp, False].mean > 2 for is_asp in (False, True)),
             f"{jumps[8, False, False]} and {jumps[8, True, False]}, from {before}",
         ),
-        rising(
+        Source("momentum notes (512: 1.6, 256: 2.8, 128: 6 to 16; ordering)").rising(
             "A9.by-size",
-            "momentum notes (512: 1.6, 256: 2.8, 128: 6 to 16; ordering)",
             f"{TASK}: BSP goes on with minibatches of 1/2, 1/4 and 1/8 at the same rate: the ratio "
             "rises",
             [jumps[part, False, False] for part in (2, 4, 8)],
             errors=3,
             gap=paired_difference,
         ),
-        holds(
+        Source("momentum notes (0.04 to 0.07)").holds(
             "A9.follows",
-            "momentum notes (0.04 to 0.07)",
             f"{TASK}: BSP goes on with minibatches of 1/2, 1/4 and 1/8 and that part of the rate: the "
             "ratio",
             "< 1.3 by 3 standard errors",
             all(high(jumps[part, False, True]) < 1.3 for part in (2, 4, 8)),
             ", ".join(f"1/{part}: {jumps[part, False, True]}" for part in (2, 4, 8)),
         ),
-        holds(
+        Source("momentum notes (ordering)").holds(
             "A9.ASP",
-            "momentum notes (ordering)",
             f"{TASK}: ASP, minibatches of an eighth: that ratio with the rate kept over that with an "
             "eighth of it",
             "> 2",

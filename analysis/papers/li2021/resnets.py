@@ -1,7 +1,7 @@
 """The networks themselves, where they were run: residual networks on CIFAR-10: A1, A3, A4, A8 and
 S3."""
 
-from reproduce.claims import above, holds, paired_difference, skipped
+from reproduce.claims import Source, paired_difference
 from reproduce.outputs import Missing
 from papers.li2021.accuracy import SWITCH
 from papers.li2021.detours import policy
@@ -45,7 +45,7 @@ def resnets(outputs):
             claims += judge(outputs)
         except Missing as missing:
             rows = ROWS[missing.scenario].items()
-            claims += [skipped(id, "figures", claim, str(missing)) for id, claim in rows]
+            claims += [Source("figures").skipped(id, claim, str(missing)) for id, claim in rows]
     return [], claims
 
 
@@ -57,9 +57,8 @@ def levels(outputs, setup):
     bsp, hybrid, asp = (by_arm[name] for name in ("BSP", switch, "ASP"))
     id = f"A1.resnet-{setup}"
     gap = paired_difference(bsp, hybrid)
-    yield holds(
+    yield Source("figures").holds(
         id,
-        "figures",
         CLAIMS[id],
         f"within one standard deviation of BSP's runs, {spread(bsp, data_sets=1):.2g}",
         abs(gap.mean) <= spread(bsp, data_sets=1),
@@ -73,7 +72,7 @@ def levels(outputs, setup):
 
 
 def exceeds(id, source, one, other):
-    return above(id, source, CLAIMS[id], paired_difference(one, other), errors=3)
+    return Source(source).above(id, CLAIMS[id], paired_difference(one, other), errors=3)
 
 
 def fails(outputs):
@@ -87,8 +86,8 @@ def fails(outputs):
         "ASP": {"diverged"},
     }
     told = "; ".join(f"{arm}: {', '.join(sorted(of))}" for arm, of in statuses.items())
-    yield holds(
-        "A3.resnet", "setup 3", CLAIMS["A3.resnet"], "in every run", statuses == wanted, told
+    yield Source("setup 3").holds(
+        "A3.resnet", CLAIMS["A3.resnet"], "in every run", statuses == wanted, told
     )
 
 

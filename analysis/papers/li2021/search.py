@@ -1,12 +1,12 @@
 """The binary search for the switch point: items B1 to B4, by `gradrace search` with the accuracies
 of the released runs and simulated times."""
 
-from reproduce.claims import Sample, Tolerance, all_near, holds, near
+from reproduce.claims import Sample, Source, Tolerance
 from reproduce.figures import LEVEL, PLOTTED, Figure, Series, Table
 from papers.li2021.setups import SETUPS
 
-LOGS = "released logs"
-DERIVED = "derived from the released runs"
+LOGS = Source("released logs")
+DERIVED = Source("derived from the released runs")
 RULE = "beta = 0.01, accuracies of the released runs, simulated times"
 # What the search tries, the verdicts, where it ends.
 PATHS = {
@@ -58,9 +58,8 @@ def path(setup, found):
     tried = [trial["share"] for trial in found["path"]]
     told = " ".join(trial["verdict"] for trial in found["path"])
     percent = lambda values: ", ".join(f"{100 * value:g}" for value in values)
-    return holds(
+    return LOGS.holds(
         f"B1.setup-{setup}",
-        LOGS,
         f"setup {setup}, {RULE}: shares of BSP that the search tries, whether they pass, where it ends; "
         + GROUNDS[setup],
         f"{percent(shares)} %: {verdicts}; {100 * end:g} %",
@@ -71,9 +70,8 @@ def path(setup, found):
 
 def same_means(setup, found):
     measured = {1: found["target"]} | {trial["share"]: trial["accuracy"] for trial in found["path"]}
-    return all_near(
+    return LOGS.all_near(
         f"B1.setup-{setup}-means",
-        LOGS,
         f"setup {setup}: the accuracies that the search was given have the means of the logs"
         + (", at the shares of which none was made to give it" if setup == 1 else ""),
         [
@@ -124,17 +122,16 @@ def costs(found):
         ("recurring", "a job that recurs: trainings of BSP", recurring["cost"], 7.7, 0.15),
         ("recurring-pays", "the same: recurrences", recurring["recurrences"], 9.6, 0.2),
     ):
-        yield near(
-            f"B2.{id}", DERIVED, f"setup 1, {RULE}, {words}", expected, Sample(value), Tolerance(absolute=slack)
+        yield DERIVED.near(
+            f"B2.{id}", f"setup 1, {RULE}, {words}", expected, Sample(value), Tolerance(absolute=slack)
         )
 
 
 def successes(searches):
     for setup, expected in SUCCESS.items():
         found = costs_of(searches[setup])
-        yield all_near(
+        yield DERIVED.all_near(
             f"B3.setup-{setup}",
-            DERIVED,
             f"setup {setup}, {RULE}: probability that a search with runs drawn anew ends there; "
             + GROUNDS[setup],
             [
@@ -155,9 +152,8 @@ def more_runs(searches):
         rises = all(a["success_high"] < b["success_low"] for a, b in ((known[0], known[2]), (known[2], known[4])))
         each = [one["cost"] / one["runs"] for one in known]
         less = all(a["success"] <= b["success"] and a["cost"] > b["cost"] for a, b in zip(new, known))
-        yield holds(
+        yield DERIVED.holds(
             f"B3.setup-{setup}-runs",
-            DERIVED,
             f"setup {setup}, {RULE}: success rises from 1 to 3 to 5 runs of a setting, cost is "
             "proportional to them, and a job whose target is not known costs more and succeeds less; "
             + GROUNDS[setup],
@@ -171,9 +167,8 @@ def more_runs(searches):
 
 def pays_late(searches):
     first, second = (costs_of(searches[setup])[5, 5]["recurrences"] for setup in (1, 2))
-    return holds(
+    return DERIVED.holds(
         "B4",
-        DERIVED,
         f"{RULE}: setup 2, which saves 40 % of a job, has its search paid after some 45 recurrences, "
         "several times as many as setup 1",
         "43 to 47, more than 2.5 times",

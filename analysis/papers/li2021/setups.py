@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from reproduce.claims import Source
 from reproduce.outputs import digitised
 
-LOGS, BARS = "released logs", "figures of normalised time"
+LOGS, BARS = Source("released logs"), Source("figures of normalised time")
 SETUPS = (1, 2, 3)
 IMAGES = 128  # in a minibatch
 

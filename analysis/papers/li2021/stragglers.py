@@ -4,15 +4,10 @@ import json
 
 from reproduce.claims import (
     Sample,
+    Source,
     Tolerance,
-    above,
-    all_near,
     chance,
-    disagrees,
-    holds,
-    near,
     nearest_to_0,
-    ordered,
     paired_difference,
     paired_ratio,
     ratio,
@@ -20,7 +15,7 @@ from reproduce.claims import (
 from reproduce.figures import PLOTTED, Figure, Series, sampled, side_by_side
 from papers.li2021.setups import ALL, seconds
 
-LOGS, BARS = "released logs", "figure of stragglers"
+LOGS, BARS = Source("released logs"), Source("figure of stragglers")
 POLICIES = ("baseline", "greedy", "elastic")
 # Delays of a synchronous step, and of an asynchronous cycle, by what is injected.
 INJECTED = {0.0: "none", 0.01: "1 x 10 ms", 0.02: "2 x 10 ms", 0.03: "1 x 30 ms", 0.06: "2 x 30 ms"}
@@ -74,9 +69,8 @@ def latency(outputs):
             Series(name, PLOTTED, xs, FOUR_WORKERS[name]),
         ]
     claims = [
-        near(
+        Source(f"{LOGS} (fit)").near(
             f"S1.{name}-{1000 * late:g}",
-            f"{LOGS} (fit)",
             f"setup 1, {name}, {INJECTED[late]} all the time: time over that without; the delays were "
             "fitted to it",
             value,
@@ -86,9 +80,8 @@ def latency(outputs):
         for (name, late), value in SLOWDOWNS.items()
     ]
     claims.append(
-        all_near(
+        Source("derived: 1.272 + 16 d, 0.19 + 2.2 d").all_near(
             "S1.fit",
-            "derived: 1.272 + 16 d, 0.19 + 2.2 d",
             "setup 1, every latency: time over that without",
             [
                 (f"{name}, {words}", 1 + each * late / alone, slow[name][late])
@@ -99,9 +92,8 @@ def latency(outputs):
         )
     )
     claims.append(
-        ordered(
+        LOGS.ordered(
             "S1.order",
-            LOGS,
             "setup 1, each latency of the study with 4 workers: BSP slows down no less than ASP",
             [(name, slow["ASP"][late], slow["BSP"][late]) for late, name in INJECTED.items() if late],
         )
@@ -129,9 +121,8 @@ def savings(outputs):
     }
     alone = seconds(outputs, 1)[ALL[1].run_share]
     claims = [
-        all_near(
+        LOGS.all_near(
             "S2.seconds",
-            LOGS,
             "scenarios 1 and 2, baseline and elastic: seconds",
             [
                 (f"scenario {number}, {policy}", logged, times[number, policy])
@@ -172,9 +163,8 @@ def mild(over):
     steps = 100 / (1.27 + 0.16)
     most = steps * 0.16 / LOG_TIMES[1, "baseline"]
     for policy in ("greedy", "elastic"):
-        yield disagrees(
+        yield BARS.disagrees(
             f"S2.1.{policy}",
-            BARS,
             f"scenario 1, {policy}: time over that of the baseline. 10 ms for 100 s make {steps:.0f} "
             f"steps 0.16 s longer, {steps * 0.16:.0f} s of 2,085: a policy that lost none of it would "
             f"save {100 * most:.2f} %, within 0.5 %. The runs behind the bars have "
@@ -183,9 +173,8 @@ def mild(over):
             BAR_TIMES[1, policy],
             Tolerance(absolute=0.005),
         )
-    yield near(
+    yield LOGS.near(
         "S2.1.elastic-logs",
-        LOGS,
         "scenario 1, elastic: time over that of the baseline, in the runs behind the bar",
         LOG_TIMES[1, "elastic"] / LOG_TIMES[1, "baseline"],
         over[1, "elastic"],
@@ -198,9 +187,8 @@ def faster(times):
         policy: paired_difference(times[1, "baseline"], times[1, policy])
         for policy in ("greedy", "elastic")
     }
-    return above(
+    return Source("figure of stragglers, in kind").above(
         "S2.1.faster",
-        "figure of stragglers, in kind",
         "scenario 1: seconds that greedy and elastic save (greedy's released runs take longer than the "
         "baseline's)",
         nearest_to_0(list(gaps.values())),
@@ -213,9 +201,8 @@ def moderate(over, times, alone):
     found, default = (inverse(over[2, policy]) for policy in ("elastic", DEFAULT))
     lost, late = alone.mean - times[2, "elastic"].mean, times[2, "baseline"].mean - alone.mean
     logged = LOG_TIMES[2, "baseline"] / LOG_TIMES[2, "elastic"]
-    yield holds(
+    yield Source(f"{LOGS} without gaps, {BARS}").holds(
         "S2.2.elastic",
-        f"{LOGS} without gaps, {BARS}",
         f"scenario 2: speed-up of elastic over the baseline. The latency costs the baseline {late:.0f} s, "
         f"of which elastic loses {-lost:.0f}: 5 until it is seen, the rest since a step of 6 learners "
         "still waits for the slowest of them and does 6 minibatches. The logs have 178 s (their steps "
@@ -225,18 +212,16 @@ def moderate(over, times, alone):
         1.08 <= found.mean <= 1.11,
         f"{found}; with the program's default detector {default}",
     )
-    yield near(
+    yield LOGS.near(
         "S2.2.latency",
-        LOGS,
         "scenario 2: time of the baseline over that without stragglers, which a policy that lost "
         "nothing would save; the logs' elastic, whose steps take as long as without, saves",
         logged,
         ratio(times[2, "baseline"], alone),
         Tolerance(relative=0.01),
     )
-    yield disagrees(
+    yield BARS.disagrees(
         "S2.2-bar",
-        BARS,
         "scenario 2: speed-up of elastic over the baseline. A gap of 240 s at the switch was left in "
         f"one of the baseline's three runs; without it their mean is 2,225 s, and {logged:.3f}",
         logged,
@@ -253,17 +238,15 @@ def across(times):
     """Scenario 2 against scenario 1."""
     of = {policy: paired_ratio(times[2, policy], times[1, policy]) for policy in POLICIES}
     for policy in ("elastic", "baseline"):
-        yield near(
+        yield LOGS.near(
             f"S4.{policy}",
-            LOGS,
             f"{policy}: time in scenario 2 over that in scenario 1",
             LOG_TIMES[2, policy] / LOG_TIMES[1, policy],
             of[policy],
             Tolerance(absolute=0.02),
         )
-    yield holds(
+    yield LOGS.holds(
         "S4.order",
-        LOGS,
         "elastic takes nearly as long in both scenarios, the baseline longer in scenario 2",
         "elastic within 1.5 %, the baseline more than 5 %",
         abs(of["elastic"].mean - 1) < 0.015 and of["baseline"].mean > 1.05,
@@ -274,9 +257,8 @@ def across(times):
 def used_up(times):
     gain = paired_difference(times[1, "baseline"], times[1, "greedy"])
     share = 100 * gain.mean / times[1, "baseline"].mean
-    return holds(
+    return BARS.holds(
         "S5.gain",
-        BARS,
         "scenario 1: two switches more, of 19 s each, use up what greedy saves (the 1.8 % of the bars, "
         "which are 37 s, are not reproduced: S2.1.greedy)",
         "at most 38 s, by 3 standard errors",

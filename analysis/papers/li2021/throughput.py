@@ -1,7 +1,7 @@
 """Images a second, and how much times vary: items T2, T7 and T8."""
 
 import numpy as np
-from reproduce.claims import Tolerance, holds, near, sample, skipped
+from reproduce.claims import Source, Tolerance, sample
 from reproduce.figures import PLOTTED, SIMULATED, Figure, Series, sampled
 from papers.li2021.setups import ALL, IMAGES, LOGS, SETUPS, seconds
 
@@ -27,9 +27,8 @@ def throughput(outputs):
             Series(name, PLOTTED, list(WORKERS), list(logged)),
         ]
         claims += [
-            near(
+            LOGS.near(
                 f"T2.{name}-{workers}",
-                LOGS,
                 f"ResNet32, {name} on {workers} workers: images a second",
                 value,
                 one,
@@ -49,9 +48,8 @@ def images_a_second(outputs):
 
 def grows(found):
     factors = {name: found[name, 16].mean / found[name, 4].mean for name in MEASURED}
-    return holds(
+    return LOGS.holds(
         "T2.growth",
-        LOGS,
         "ResNet32, from 4 to 16 workers: BSP's images a second stay nearly the same, ASP's grow with "
         "the workers",
         "BSP 0.8 to 1.25 times, ASP 3.6 to 4.4 times",
@@ -89,9 +87,8 @@ def variation(outputs):
     ):
         value, windows = spread(times[protocol], updates)
         claims.append(
-            holds(
+            Source(source).holds(
                 f"T7.{name}",
-                source,
                 f"setup 1, {name} without checkpoints: SD over mean of the time of {words}",
                 f"{100 * low:.3g} to {100 * high:.3g} %",
                 low <= value <= high,
@@ -99,9 +96,8 @@ def variation(outputs):
             )
         )
     return [], [*claims, totals(outputs)] + [
-        skipped(
+        LOGS.skipped(
             "T7.setup-3",
-            LOGS,
             "setup 3: SD of BSP's total time is 4 %",
             "not modelled: three runs of 2.24, 2.38 and 2.55 s a step, each steady in itself; why "
             "the sessions differ is not known, and the model is fitted to the first",
@@ -115,12 +111,11 @@ def totals(outputs):
         (setup, share): one for setup in SETUPS for share, one in seconds(outputs, setup).items()
     }
     if min(len(one.values) for one in runs.values()) < 2:
-        return skipped("T7.total", LOGS, told, "one replica shows no spread")
+        return LOGS.skipped("T7.total", told, "one replica shows no spread")
     spreads = {where: one.values.std(ddof=1) / one.mean for where, one in runs.items()}
     (setup, share), most = max(spreads.items(), key=lambda item: item[1])
-    return holds(
+    return LOGS.holds(
         "T7.total",
-        LOGS,
         told,
         "below 1 %",
         most < 0.01,
@@ -174,9 +169,8 @@ def steps_once(setup, before, after):
     factor = after.mean() / before.mean()
     uneven = max(np.abs(part / part.mean() - 1).max() for part in (before, after))
     wanted = f"{low:g}" if low == high else f"{low} to {high}"
-    return holds(
+    return LOGS.holds(
         f"T8.setup-{setup}",
-        LOGS,
         f"setup {setup}: images a second from one checkpoint to the next step up once, at the "
         f"{100 * ALL[setup].share:g} % switch, and are flat on both sides",
         f"{wanted} times, each of {len(before)} + {len(after)} windows within 2 % of its side's mean",

@@ -2,9 +2,9 @@
 times."""
 
 import numpy as np
-from reproduce.claims import Tolerance, holds, near, sample, skipped
+from reproduce.claims import Tolerance, sample
 from reproduce.figures import LEVEL, PLOTTED, SIMULATED, Figure, Series, sampled, side_by_side
-from reproduce.outputs import digitised, means
+from reproduce.outputs import digitised
 from papers.li2021.setups import ALL, LOGS, SETUPS, accuracies, scenario_of, share_of, shares_of
 
 # The highest accuracy of the logs' table that the mean curve of Sync-Switch reaches.
@@ -71,11 +71,10 @@ def to_accuracy(setup, target, wanted, found):
     )
     where = f"T6.setup-{setup}-{target:g}"
     if np.isfinite(found.mean):
-        return near(where, LOGS, told, wanted, found, Tolerance(relative=0.05))
+        return LOGS.near(where, told, wanted, found, Tolerance(relative=0.05))
     most = max(accuracies(setup)["Sync-Switch"][1])
-    return skipped(
+    return LOGS.skipped(
         where,
-        LOGS,
         f"setup {setup}: time of BSP to {target:g} over that of Sync-Switch, {wanted:.3g} in the logs",
         f"the mean of Sync-Switch's runs does not get beyond {most:g}; some of the runs do",
     )
@@ -83,9 +82,8 @@ def to_accuracy(setup, target, wanted, found):
 
 def in_order(speed_ups):
     found = [speed_ups[setup].mean for setup in SETUPS]
-    return holds(
+    return LOGS.holds(
         "T6.order",
-        LOGS,
         f"{HOW}: speed-ups to {', '.join(f'{one:g}' for one in TARGETS.values())}, the highest accuracies "
         f"that the means reach; the paper's, to that of BSP, are about {TOLD}",
         "setup 1 > setup 2 > setup 3 > 1",
@@ -96,9 +94,8 @@ def in_order(speed_ups):
 
 def asp_never():
     most = {setup: max(accuracies(setup)["ASP"][1]) for setup in (1, 2)}
-    return holds(
+    return LOGS.holds(
         "T6.asp",
-        LOGS,
         "setups 1 and 2: the mean accuracy of ASP's released runs is below those accuracies at all "
         "times, so that it has no time (setup 3: it diverges)",
         ", ".join(f"below {TARGETS[setup]}" for setup in most),

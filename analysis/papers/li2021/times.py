@@ -1,7 +1,7 @@
 """How long a run is that begins in BSP: items T1, T3 to T5."""
 
 import numpy as np
-from reproduce.claims import Tolerance, all_near, disagrees, holds, near, ratio, sample, scaled
+from reproduce.claims import Source, Tolerance, ratio, sample, scaled
 from reproduce.figures import PLOTTED, THEORY, Figure, Series, sampled, side_by_side
 from papers.li2021.setups import ALL, BARS, LOGS, SETUPS, scenario_of, seconds, share_of, shares_of
 
@@ -80,32 +80,29 @@ def throughput(setup, found):
     measured = ratio(found[1.0], found[0.0])
     words = f"setup {setup}: throughput of ASP over that of BSP"
     if low == high:
-        return near(f"T1.setup-{setup}", LOGS, words, low, measured, NEAR)
+        return LOGS.near(f"T1.setup-{setup}", words, low, measured, NEAR)
     is_met = low <= measured.mean <= high
-    return holds(f"T1.setup-{setup}", LOGS, words, f"{low} to {high}", is_met, str(measured))
+    return LOGS.holds(f"T1.setup-{setup}", words, f"{low} to {high}", is_met, str(measured))
 
 
 def shares(setup, found):
     """Against the logs, and against a straight line from ASP to BSP."""
-    yield all_near(
+    yield LOGS.all_near(
         f"T3.setup-{setup}-seconds",
-        LOGS,
         f"setup {setup}: seconds of ASP, of the switch where the paper's runs have it, and of BSP",
         [(f"{100 * share:g} %", value, found[share]) for share, value in SECONDS[setup].items()],
         NEAR,
     )
     found = relative(found)
     line = lambda share: share + (1 - share) * found[0.0].mean
-    yield all_near(
+    yield LOGS.all_near(
         f"T3.setup-{setup}",
-        LOGS,
         f"setup {setup}: time over that of BSP at each share of BSP that was measured",
         [(f"{100 * share:g} %", value, found[share]) for share, value in ALL[setup].times.items()],
         Tolerance(absolute=0.02),
     )
-    yield all_near(
+    yield Source("derived: p + (1 - p) rho").all_near(
         f"T3.setup-{setup}-line",
-        "derived: p + (1 - p) rho",
         f"setup {setup}: times lie on the straight line from ASP to BSP",
         [(f"{100 * share:g} %", line(share), found[share]) for share in found],
         Tolerance(absolute=0.005),
@@ -115,9 +112,8 @@ def shares(setup, found):
 def speed_up(setup, found):
     share, (low, high) = ALL[setup].share, SPEED_UPS[setup]
     measured = ratio(found[1.0], found[share])
-    return holds(
+    return BARS.holds(
         f"T4.setup-{setup}",
-        BARS,
         f"setup {setup}: speed-up over BSP of the switch at {100 * share:g} %",
         f"{low} to {high}",
         low <= measured.mean <= high,
@@ -131,9 +127,8 @@ def speed_up_at_5(outputs, found):
     base = sample([np.interp(8 * 7901, work, time) for work, time in curves])
     measured, whole = ratio(base, found[0.05]), ratio(found[1.0], found[0.05])
     low, high = SPEED_UPS[1]
-    return holds(
+    return BARS.holds(
         "T4.setup-1-at-5",
-        BARS,
         "setup 1: speed-up of the switch at 5 %, which the runs behind the paper's bar make, over what "
         "the authors divide by, BSP until step 7,901 of 8,000 (10,532 s in the logs): 5.13X",
         f"{low} to {high}",
@@ -144,9 +139,8 @@ def speed_up_at_5(outputs, found):
 
 def announced_share():
     rho = ALL[1].rho
-    return disagrees(
+    return Source("abstract").disagrees(
         "T4.share",
-        "abstract",
         "setup 1: 5.13X is said to be that of a switch at 6.25 %. By the paper's own bars a run then "
         "takes 0.0625 + 0.9375 x 0.1517 = 0.2047 of BSP's time; 5.13X is that of the released runs "
         "that switch at 5 %",
@@ -159,9 +153,8 @@ def announced_share():
 def over_asp(runs):
     for setup, value in OVER_ASP.items():
         share = ALL[setup].run_share
-        yield near(
+        yield BARS.near(
             f"T5.setup-{setup}",
-            BARS,
             f"setup {setup}: time of Sync-Switch at {100 * share:g} % over that of ASP",
             value,
             ratio(runs[setup][share], runs[setup][0.0]),
@@ -172,9 +165,8 @@ def over_asp(runs):
 def headline():
     bars = [ALL[setup].bars for setup in OVER_ASP]
     over = [one["Sync-Switch"] / one["ASP"] for one in bars]
-    return disagrees(
+    return Source("abstract").disagrees(
         "T5.headline",
-        "abstract",
         "time of Sync-Switch over that of ASP: 1.23X. The paper's bars give 0.1951 / 0.1517 = 1.286 "
         "and 0.6015 / 0.5377 = 1.119, in the mean 1.20",
         sum(over) / len(over),

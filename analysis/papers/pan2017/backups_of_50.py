@@ -3,11 +3,11 @@
 import json
 
 import numpy as np
-from reproduce.claims import Sample, Tolerance, holds, near, sample
+from reproduce.claims import Sample, Source, Tolerance, sample
 from reproduce.figures import PLOTTED, SIMULATED, Figure, Series, sampled
 from reproduce.outputs import means
 
-SOURCE = "TensorFlow, OSDI 2016, Fig 8 (from summaries)"
+SOURCE = Source("TensorFlow, OSDI 2016, Fig 8 (from summaries)")
 BACKUPS = range(9)
 BEST, BEST_GAIN = 3, 1.095  # in the paper
 SHORTEST, SHORTEST_STEP = 4, 1.93
@@ -57,9 +57,8 @@ def backups_of_50(outputs):
 def falls(medians):
     for link in (FREE, NULL_STEPS):
         steps = means(medians.of(ALONE, link))[:5]
-        yield holds(
+        yield SOURCE.holds(
             f"8.median-{SHORT[link]}",
-            SOURCE,
             f"N = 50, {ALONE}, {link}: the median step falls with each backup, b = 0 to 4",
             "it falls",
             steps == sorted(steps, reverse=True),
@@ -71,9 +70,8 @@ def interior(steps):
     for link in (FREE, NULL_STEPS):
         gain = steps.gains(ALONE, link)
         at = int(np.argmax(gain))
-        yield holds(
+        yield SOURCE.holds(
             f"8.gain-{steps.name}-{SHORT[link]}",
-            SOURCE,
             f"N = 50, {ALONE}, {link}: the gain t(0) / t(b) 50 / (50 + b), t the {steps.name} "
             "step, is largest inside b = 0 to 8 (paper, median: b = 3, + 9.5 %)",
             "1 <= b <= 7",
@@ -86,9 +84,8 @@ def best(medians):
     for link in (FREE, NULL_STEPS):
         gain = medians.gains(ALONE, link)
         measured = int(np.argmax(gain))
-        yield holds(
+        yield SOURCE.holds(
             f"8.best-{SHORT[link]}",
-            SOURCE,
             f"N = 50, {ALONE}, {link}: the gain of the median step is largest at so many backups",
             f"b = {BEST}",
             measured == BEST,
@@ -105,9 +102,8 @@ def fifth(averages, law):
         (SLOW, SOURCE, "lengthens", f"t(5) / t(4) > {most:g}"),
     ):
         over = steps[link][5] / steps[link][4]
-        yield holds(
+        yield Source(source).holds(
             f"8.fifth-{SHORT[link]}{ending}",
-            source,
             f"N = 50, {among}{link}: the fifth backup {words} the mean step (it lengthens it only where "
             "transfers share the server's link and are slow)",
             expected,
@@ -115,9 +111,8 @@ def fifth(averages, law):
             f"{over:.4f}",
         )
     shortest = int(np.argmin(steps[SLOW]))
-    yield holds(
+    yield SOURCE.holds(
         f"8.shortest{ending}",
-        SOURCE,
         f"N = 50, {among}{SLOW}: b of the shortest mean step",
         "3 to 5 (paper, median: 4)",
         3 <= shortest <= 5,
@@ -126,9 +121,8 @@ def fifth(averages, law):
 
 
 def crowds(medians):
-    return near(
+    return Source(f"{SOURCE}, with the stragglers of Pan et al., Fig 3").near(
         "8.crowds",
-        f"{SOURCE}, with the stragglers of Pan et al., Fig 3",
         "N = 50, stragglers in crowds, as Fig 3 has them on 100 workers: the most that backups "
         "gain of the median step, as in TensorFlow's Fig 8 (here more than half of the iterations "
         "of 50 have no straggler, so that the median hardly knows of them)",

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from reproduce.claims import holds, ratio, skipped
+from reproduce.claims import Source, ratio
 from reproduce.outputs import Missing, least
 from papers.pan2017.fig2 import ERRORS, delay_and_rate
 from papers.pan2017.fig8 import MACHINES
@@ -92,5 +92,5 @@ def row(id, source, claim, expected, judged):
     try:
         is_met, measured = judged()
     except Missing as reason:
-        return [], [skipped(id, source, claim, str(reason))]
-    return [], [holds(id, source, claim, expected, is_met, measured)]
+        return [], [Source(source).skipped(id, claim, str(reason))]
+    return [], [Source(source).holds(id, claim, expected, is_met, measured)]

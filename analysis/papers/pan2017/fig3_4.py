@@ -1,7 +1,7 @@
 """Figs 3 and 4: when the k-th of 100 gradients is there."""
 
 import numpy as np
-from reproduce.claims import Tolerance, all_near, holds, near, sample
+from reproduce.claims import Source, Tolerance, sample
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series, sampled
 from papers.pan2017 import latencies
 from papers.pan2017.latencies import WORKERS
@@ -32,53 +32,45 @@ def fig3_4(outputs):
 def shares(times, crowds):
     early = {k: sample(times[k] < 2) for k in range(95, 101)}
     for k, expected in WITHIN_2_S.items():
-        yield near(
+        yield Source("Fig 3").near(
             f"4.within-{k}",
-            "Fig 3",
             f"share of iterations whose {k}th gradient of 100 is there within 2 s ({FITTED})",
             expected,
             early[k],
             Tolerance(absolute=0.03),
         )
-    yield all_near(
+    yield Source("derived: mixed binomial numbers of stragglers").all_near(
         "4.within-law",
-        "derived: mixed binomial numbers of stragglers",
         "the same for k = 95 to 100, against the law in closed form",
         [(f"k = {k}", latencies.within(k, crowds), early[k]) for k in early],
-        Tolerance(errors=4),
     )
 
 
 def collection(mean, theory):
-    yield all_near(
+    yield Source("derived: order statistics of the law").all_near(
         "4.mean-law",
-        "derived: order statistics of the law",
         "mean time until k of 100 gradients are there, k = 1 to 100, against the law",
         [(f"k = {k}", theory[k], mean[k]) for k in KS],
-        Tolerance(errors=4),
     )
     low, high = (f(mean[k].mean for k in range(1, 96)) for f in (min, max))
-    yield holds(
+    yield Source("Fig 4 (its range from memory)").holds(
         "4.range",
-        "Fig 4 (its range from memory)",
         f"mean time until k of 100 gradients are there, k = 1 to 95 ({FITTED})",
         "1.4 to 1.8 s, to the second digit",
         low >= 1.395 and high <= 1.805,
         f"{low:.3f} to {high:.3f}",
     )
     rise = mean[100].mean / mean[95].mean
-    yield holds(
+    yield Source("Fig 4").holds(
         "4.rise",
-        "Fig 4",
         "the last few take far longer: mean time until 100 are there over that of 95",
         ">= 2",
         rise >= 2,
         f"{rise:.2f}",
     )
     waits = [mean[k + 1].mean - mean[k].mean for k in range(94, 100)]
-    yield holds(
+    yield Source("section 2.2, Fig 4").holds(
         "4.ever-longer",
-        "section 2.2, Fig 4",
         "each of the last gradients, k = 96 to 100, keeps the others waiting longer than the one "
         "before it",
         "waits that rise",

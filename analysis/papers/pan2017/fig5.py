@@ -1,6 +1,6 @@
 """Fig 5: how many updates of N gradients until it converges."""
 
-from reproduce.claims import holds
+from reproduce.claims import Source
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
 from papers.pan2017.latencies import ITERATIONS, iterations
 from papers.pan2017.stand_in import NAME, TARGET, place_of
@@ -40,27 +40,24 @@ def fig5(outputs):
 
 
 def claims_of(over_100):
-    yield holds(
+    yield Source("Fig 5").holds(
         "5.ratio",
-        "Fig 5",
         f"{NAME}: updates until it converges at N = 50 over those at N = 100, b = 6, rate x N",
         "1.80, from 1.6 to 2.0",
         1.6 <= over_100[50] <= 2.0,
         f"{over_100[50]:.3f}",
     )
     falling = [over_100[n] for n in NS]
-    yield holds(
+    yield Source("Fig 5").holds(
         "5.monotone",
-        "Fig 5",
         f"{NAME}: the more gradients an update has, N = 50, 70, 80, 90, 100, the fewer updates "
         "until it converges",
         "they fall",
         falling == sorted(falling, reverse=True),
         ", ".join(f"{x:.3f}" for x in falling),
     )
-    yield holds(
+    yield Source("Fig 5").holds(
         "5.more-data",
-        "Fig 5",
         f"{NAME}: half as many gradients an update take less than twice the updates, so less data",
         "ratio < 2",
         over_100[50] < 2,

@@ -1,6 +1,6 @@
 """Fig 6: how many of 100 machines should be backups, as the paper estimates it."""
 
-from reproduce.claims import Sample, holds, sample, times
+from reproduce.claims import Sample, Source, sample, times
 from reproduce.figures import THEORY, Figure, Series, sampled
 from reproduce.outputs import means
 from papers.pan2017 import latencies
@@ -55,9 +55,8 @@ def estimates(form, name, estimate, known):
     """Item 6."""
     for way, times in (("simulated", estimate), ("exact", known)):
         best = best_of(times)
-        yield holds(
+        yield Source("Fig 6").holds(
             f"6.best-{form}-{way}",
-            "Fig 6",
             f"N + b = 100, {name}, {way} steps: N of the least estimated time",
             "94 to 97 (paper: 96)",
             94 <= best <= 97,
@@ -66,9 +65,8 @@ def estimates(form, name, estimate, known):
     best = best_of(estimate)
     over_best = lambda n: estimate[n].mean / estimate[best].mean
     for side, n, least in (("right", 100, 1.5), ("left", 70, 1.1)):
-        yield holds(
+        yield Source("Fig 6").holds(
             f"6.{side}-{form}",
-            "Fig 6",
             f"{name}: estimated time at N = {n} over the least",
             f">= {least}",
             over_best(n) >= least,
@@ -76,9 +74,8 @@ def estimates(form, name, estimate, known):
         )
     least = min(one.mean for one in known.values())
     flat = {n: known[n].mean / least for n in (94, 95, 96, 97)}
-    yield holds(
+    yield Source("derived").holds(
         f"6.flat-{form}",
-        "derived",
         f"{name}, exact steps: the estimated time is flat about its least, N = 94 to 97",
         "within 1 % at 94 to 96, 2.5 % (to its digits) at 97",
         all(flat[n] <= 1.01 for n in (94, 95, 96)) and round(flat[97], 3) <= 1.025,

@@ -4,7 +4,7 @@ import json
 import math
 from itertools import pairwise
 
-from reproduce.claims import Sample, Tolerance, all_near, holds, near, ratio, scaled
+from reproduce.claims import Sample, Source, Tolerance, ratio, scaled
 from reproduce.figures import THEORY, Figure, Series, sampled
 from reproduce.outputs import means
 from papers.pan2017 import latencies
@@ -64,7 +64,7 @@ def as_before(id, claim, value, error, rounding, measured):
     """What an independent simulation found, to 3 standard errors of both and its rounding."""
     bound = 3 * math.hypot(error, measured.error) + rounding
     source = "derived: an independent simulation"
-    return near(id, source, claim, value, measured, Tolerance(absolute=float(f"{bound:.2g}")))
+    return Source(source).near(id, claim, value, measured, Tolerance(absolute=float(f"{bound:.2g}")))
 
 
 def table(steps, dropped):
@@ -78,18 +78,16 @@ def table(steps, dropped):
 
 def savings(steps):
     saved = ratio(steps[96], steps[100])
-    yield holds(
+    yield Source("section 3.1").holds(
         "7.saved",
-        "section 3.1",
         "mean step of 96 + 4 over that of 100 + 0",
         "<= 0.7",
         saved.mean <= 0.7,
         str(saved),
     )
     falling = sorted(steps, reverse=True)
-    yield holds(
+    yield Source("section 3.1").holds(
         "7.monotone",
-        "section 3.1",
         "the more backups, the shorter the mean step, b = "
         + ", ".join(str(100 - n) for n in falling),
         "it falls",
@@ -97,9 +95,8 @@ def savings(steps):
         ", ".join(f"{steps[n].mean:.3f}" for n in falling),
     )
     share = (steps[100].mean - steps[95].mean) / (steps[100].mean - steps[70].mean)
-    yield holds(
+    yield Source("derived").holds(
         "7.diminishing",
-        "derived",
         "share of what 30 backups save of the mean step that 5 save",
         ">= 0.85",
         share >= 0.85,
@@ -122,9 +119,8 @@ def semantics(of):
 def tokens(dropped, updates):
     """Of N + b = 100, where b = 100 - N; N extra tokens are there at the start, at the end at most
     200 tokens and gradients are on their way."""
-    return all_near(
+    return Source("TensorFlow, SyncReplicasOptimizer").all_near(
         "2.dropped-tokens",
-        "TensorFlow, SyncReplicasOptimizer",
         f"N + b = 100, shared tokens, N = {', '.join(map(str, dropped))}: b late gradients are "
         "dropped in a step on average, but for the start and the end",
         [(f"N = {n}", float(100 - n), one) for n, one in dropped.items() if n < 100],
@@ -134,26 +130,23 @@ def tokens(dropped, updates):
 
 def against_estimate(of):
     binomial = latencies.straggling()
-    yield all_near(
+    yield Source("derived: order statistics of the law").all_near(
         "7.order-statistic",
-        "derived: order statistics of the law",
         "late gradients cancelled: the mean step is the mean time until N of 100 are there",
         [(f"N = {n}", latencies.mean_arrival(n, binomial), one) for n, one in of["cancel"].items()],
         Tolerance(absolute=0.002, errors=4),
     )
     estimate, run = (best_of(hours(of[late])) for late in ("cancel", "rejoin"))
-    yield holds(
+    yield Source("our finding").holds(
         "7.best",
-        "our finding",
         "in a run a late learner is late again, so more backups pay than the paper estimates: best "
         "N",
         "less than that of the estimate",
         run < estimate,
         f"{run} in a run, {estimate} by the estimate",
     )
-    yield holds(
+    yield Source("derived: an independent simulation").holds(
         "7.best-of-both",
-        "derived: an independent simulation",
         "best N of the estimate and in a run",
         "94 to 97; 90 to 92",
         94 <= estimate <= 97 and 90 <= run <= 92,

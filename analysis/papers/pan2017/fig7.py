@@ -2,7 +2,7 @@
 
 import math
 
-from reproduce.claims import above, holds, ordered, paired_difference
+from reproduce.claims import Source, paired_difference
 from reproduce.figures import Figure, curve_series
 from papers.pan2017.stand_in import place_of
 from reproduce.replicas import late
@@ -32,9 +32,8 @@ def optima(curves):
     final = {rate: late(curves[rate], 0.05) for rate in FACTORS}
     updates = {rate: place_of(curves[rate], 1.1 * final[rate].mean) for rate in FACTORS}
     pairs = list(zip(FACTORS, list(FACTORS)[1:]))
-    yield ordered(
+    yield Source("Table 2").ordered(
         "12.optimum",
-        "Table 2",
         f"{NAME}: the larger the rate, the better the end: none is above that of half the rate by "
         "more than 3 standard errors",
         [
@@ -44,16 +43,14 @@ def optima(curves):
         errors=3,
         gap=paired_difference,
     )
-    yield above(
+    yield Source("section 4.1, Fig 7").above(
         "12.worse",
-        "section 4.1, Fig 7",
         f"{NAME}: a quarter of the rate ends clearly higher: final loss, difference",
         paired_difference(final[SMALL], final[PLAIN]),
         errors=3,
     )
-    yield holds(
+    yield Source("Table 2").holds(
         "12.updates",
-        "Table 2",
         f"{NAME}: the smaller the rate, the sooner it converges (to 1.1 x its own final loss)",
         "updates rise with the rate",
         all(updates[small] < updates[large] for small, large in pairs),
@@ -68,9 +65,8 @@ def told(updates):
 def crossing(curves):
     for level, sooner in zip(LEVELS, (SMALL, PLAIN)):
         reached = {rate: place_of(curves[rate], level) for rate in (SMALL, PLAIN)}
-        yield holds(
+        yield Source("section 4.1, Fig 7").holds(
             f"12.cross-{level:g}",
-            "section 4.1, Fig 7",
             f"{NAME}: the curves cross: the rate {FACTORS[sooner]} is sooner at the loss {level:g}",
             f"fewer updates at {FACTORS[sooner]}",
             reached[sooner] == min(reached.values()),

@@ -1,7 +1,7 @@
 """Fig 8: sync with and without backups, and async, on three numbers of machines."""
 
 import numpy as np
-from reproduce.claims import Sample, above, difference, holds, paired_difference, scaled
+from reproduce.claims import Sample, Source, difference, paired_difference, scaled
 from reproduce.figures import SIMULATED, Figure, Series, curve_series, sampled
 from papers.pan2017.stand_in import NAME, TARGET, place_of
 from reproduce.replicas import late, mean_curve
@@ -51,17 +51,15 @@ def errors(races):
     """Item 9, but for the times."""
     gaps = {m: race.gap() for m, race in races.items()}
     for machines, gap in gaps.items():
-        yield above(
+        yield Source("Fig 8b (ordering)").above(
             f"9.error-{machines}",
-            "Fig 8b (ordering)",
             f"{NAME}, {machines} machines: final loss of async less that of sync with backups",
             gap,
             errors=3,
         )
     for few, many in ((53, 106), (106, 212)):
-        yield above(
+        yield Source("Fig 8b (ordering)").above(
             f"9.gap-{many}",
-            "Fig 8b (ordering)",
             f"{NAME}: that difference grows from {few} to {many} machines",
             difference(gaps[many], gaps[few]),
             errors=3,
@@ -71,9 +69,8 @@ def errors(races):
 def epoch_times(races):
     for machines, race in races.items():
         plain, backup, late = (race.epoch[name] for name in PROTOCOLS)
-        yield holds(
+        yield Source("Fig 8e (ordering)").holds(
             f"9.epoch-{machines}",
-            "Fig 8e (ordering)",
             f"{machines} machines, times of the 100 workers: a round of async takes no longer than "
             "an update of sync with backups, and that less than one of plain sync",
             "async <= backups < plain",
@@ -81,9 +78,8 @@ def epoch_times(races):
             f"{late}, {backup}, {plain}",
         )
         share = (backup.mean - late.mean) / (plain.mean - late.mean)
-        yield holds(
+        yield Source("Fig 8e (ordering)").holds(
             f"9.near-async-{machines}",
-            "Fig 8e (ordering)",
             f"{machines} machines: an update with backups is nearer to a round of async than to an "
             "update of plain sync: its share of the way",
             "< 0.5",
@@ -98,18 +94,16 @@ def crossover(races):
     for machines, race in races.items():
         winner = "async" if machines == 53 else "sync with backups"
         others = race.time["async"] / race.time["backup"]
-        yield holds(
+        yield Source("Fig 8d (ordering)").holds(
             f"10.time-{machines}",
-            "Fig 8d (ordering)",
             f"{NAME}, {machines} machines: {winner} is first at the target: async's time over that "
             "of sync with backups",
             "<= 1" if machines == 53 else ">= 1",
             others <= 1 if machines == 53 else others >= 1,
             f"{others:.3f}" if np.isfinite(others) else "async is never there",
         )
-    yield holds(
+    yield Source("Fig 8d (ordering)").holds(
         "10.margin",
-        "Fig 8d (ordering)",
         f"{NAME}: async's loss when sync with backups is at the target, over the target, grows "
         "with the machines",
         "it grows",
@@ -117,9 +111,8 @@ def crossover(races):
         ", ".join(f"{x:.3f}" for x in margin.values()),
     )
     over = TARGET / races[106].final["async"].mean
-    yield holds(
+    yield Source("derived").holds(
         "10.target",
-        "derived",
         f"{NAME}: the target over async's final loss on 106 machines: chosen so that async is just there",
         "1 to 1.1",
         1 <= over <= 1.1,

@@ -1,7 +1,7 @@
 """Fig 8 on MNIST: sync with and without backups, and async, on three numbers of machines."""
 
 import numpy as np
-from reproduce.claims import Sample, above, difference, holds, is_above, rising
+from reproduce.claims import Sample, Source, difference, is_above
 from papers.pan2017.fig8 import MACHINES, Race, curves_figure, panels
 from reproduce.replicas import first_at, jackknife, mean_curve
 
@@ -28,17 +28,15 @@ def fig8_mnist(outputs):
 def errors(races):
     gaps = {machines: race.gap() for machines, race in races.items()}
     for machines, gap in gaps.items():
-        yield above(
+        yield Source("Fig 8b (ordering; paper: some 0.5 %)").above(
             f"9.mnist-{machines}",
-            "Fig 8b (ordering; paper: some 0.5 %)",
             f"{NAME}, {machines} machines: test error of async less that of sync with backups, "
             "over the last 30 % of the run",
             gap,
             errors=3,
         )
-    yield above(
+    yield Source("Fig 8b (ordering)").above(
         "9.mnist-gap",
-        "Fig 8b (ordering)",
         f"{NAME}: that difference is larger on 212 machines than on 53",
         difference(gaps[212], gaps[53]),
         errors=3,
@@ -68,9 +66,8 @@ def crossover(races):
         for target, one in found.items():
             yield first_at_target(machines, target, one)
     for target in TARGETS:
-        yield rising(
+        yield Source("Fig 8d (ordering)").rising(
             f"10.mnist-margin-{100 * target:g}",
-            "Fig 8d (ordering)",
             f"{NAME}: the more machines, 53, 106, 212, the better sync with backups does against "
             f"async: async's time to a test error of {100 * target:g} % over that of sync with "
             "backups rises",
@@ -88,9 +85,8 @@ def told(over):
 def first_at_target(machines, target, over):
     is_async = machines == 53
     behind = 1 - over.mean if is_async else over.mean - 1
-    return holds(
+    return Source("Fig 8d (ordering" + ("; paper: 6 hours sooner)" if machines == 106 else ")")).holds(
         f"10.mnist-{machines}-{100 * target:g}",
-        "Fig 8d (ordering" + ("; paper: 6 hours sooner)" if machines == 106 else ")"),
         f"{NAME}, {machines} machines: {'async' if is_async else 'sync with backups'} is first at "
         f"a test error of {100 * target:g} %: async's time over that of sync with backups",
         f"{'<' if is_async else '>'} 1 by more than 3 standard errors",

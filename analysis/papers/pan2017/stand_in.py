@@ -3,8 +3,6 @@
 import math
 
 import numpy as np
-from reproduce.claims import skipped
-from reproduce.outputs import Missing
 from reproduce.replicas import first_at, mean_curve
 
 NAME = "stand-in: quadratic, curvatures 1 and 0.1, momentum 0.5"

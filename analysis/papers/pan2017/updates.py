@@ -4,11 +4,11 @@ import json
 from collections import Counter, defaultdict
 
 import numpy as np
-from reproduce.claims import Tolerance, all_near, holds, near, skipped
+from reproduce.claims import Source, Tolerance
 from reproduce.replicas import mean_at
 
 SCENARIO = "what_enters_an_update"
-PAPER = "section 3, Algorithms 3 and 4"
+PAPER = Source("section 3, Algorithms 3 and 4")
 # The points of the scenario.
 SYNC, NO_BACKUPS, BOUND, SHARED = range(4)
 N, B = 96, 4
@@ -57,25 +57,22 @@ def updates(outputs):
 
 def without_backups(books, stale, hashes):
     """Item 1."""
-    yield near(
+    yield PAPER.near(
         "1.staleness",
-        PAPER,
         "b = 0: largest staleness of an applied gradient",
         0,
         stale[NO_BACKUPS],
         Tolerance(),
     )
-    yield holds(
+    yield PAPER.holds(
         "1.sync",
-        PAPER,
         "b = 0: a quadratic ends at the parameters of synchronous SGD, bit for bit",
         "the same hash",
         hashes[NO_BACKUPS] == hashes[SYNC],
         f"{hashes[NO_BACKUPS]} and {hashes[SYNC]}",
     )
-    yield skipped(
+    yield PAPER.skipped(
         "1.serial",
-        PAPER,
         "b = 0: the trajectory is that of serial SGD with minibatches of N B on the same samples",
         "not seen from a run: the samples of a minibatch are named by learner; "
         "tests/claims/backup.cpp compares the two, to rounding",
@@ -87,27 +84,24 @@ def with_backups(books, stale):
     for point, tokens in ((BOUND, "bound"), (SHARED, "shared")):
         updates = len(books.ends[point])
         wrong = books.wrong(point, N)
-        yield holds(
+        yield PAPER.holds(
             f"2.accepted-{tokens}",
-            PAPER,
             f"N = 96, b = 4, {tokens} tokens: every update is 96 gradients of the current version",
             f"0 of {updates} are not, staleness 0",
             wrong == 0 and stale[point].mean == 0,
             f"{wrong} are not, staleness {stale[point].mean:g}",
         )
         cancelled = sum(n for fate, n in books.fates[point].items() if fate == "cancelled")
-        yield holds(
+        yield PAPER.holds(
             f"2.cancelled-{tokens}",
-            PAPER,
             f"N = 96, b = 4, {tokens} tokens: late gradients are dropped, none is interrupted",
             "some dropped, none cancelled",
             cancelled == 0 and books.fates[point]["dropped"] > 0,
             f"{books.fates[point]['dropped']} dropped, {cancelled} cancelled",
         )
     most = max(books.drops.get(BOUND, {0: 0}).values())
-    yield holds(
+    yield PAPER.holds(
         "2.dropped",
-        PAPER,
         "N = 96, b = 4: most late gradients dropped in a step",
         "<= b = 4",
         most <= B,
@@ -124,9 +118,8 @@ def cost_of_late(outputs):
     )
     words = {"rejoin": "dropped on arrival take 2", "cancel": "cancelled take 1.5"}
     for late, expected in (("rejoin", 2.0), ("cancel", 1.5)):
-        yield near(
+        yield Source("derived: queue at the server").near(
             f"2.server-{late}",
-            "derived: queue at the server",
             "N = 1, b = 3, equal minibatches of 1, the server takes 0.5 for a gradient: updates "
             f"whose late gradients are {words[late]}",
             expected,
@@ -154,13 +147,11 @@ def independent_of_b(outputs):
         "loss",
     )
     claims = [
-        all_near(
+        Source("derived: exact mean loss").all_near(
             f"3.b{b}",
-            "derived: exact mean loss",
             f"N = 8, b = {b}: mean loss of a quadratic after 10, 30 and 100 updates is that of N = "
             "8, whatever b is",
             [(f"update {t}", exact_loss(t), mean_at(found, t)) for t in LOOKED_AT],
-            Tolerance(errors=4),
         )
         for b, found in curves.items()
     ]

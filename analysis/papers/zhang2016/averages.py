@@ -3,7 +3,7 @@
 import json
 from collections import Counter, defaultdict
 
-from reproduce.claims import Tolerance, all_near, holds
+from reproduce.claims import Source, Tolerance
 from reproduce.outputs import law_of
 
 LEARNERS = 30
@@ -18,9 +18,8 @@ def averages(outputs):
         pull = protocol.get("pull", "after") if "n" in protocol else "never"
         found[pull].append((law, protocol.get("n", 0), one))
     claims = [
-        all_near(
+        Source("section 2.3").all_near(
             "1.fresh",
-            "section 2.3",
             "hardsync, exp(1), normal, Pareto: mean staleness",
             [(law, 0.0, one) for law, _, one in found["never"]],
             Tolerance(),
@@ -31,9 +30,8 @@ def averages(outputs):
         ("before", "lambda / c", LEARNERS),
     ):
         claims.append(
-            all_near(
+            Source("derived (section 2.4: about n)").all_near(
                 f"3.{pull}",
-                "derived (section 2.4: about n)",
                 f"n-softsync, exp(1), normal, Pareto, 30 learners that read {pull} their own "
                 f"update: mean staleness {formula}, but for gradients in flight at the end",
                 [(f"{law}, n = {n}", above / (LEARNERS // n), one) for law, n, one in found[pull]],
@@ -58,25 +56,22 @@ def updates(outputs):
             sizes[n][facts["version"] + facts["staleness"]] += 1
     told = f"n-softsync, lambda = 30, n = {', '.join(map(str, sizes))}"
     return [], [
-        holds(
+        Source("section 2.2").holds(
             "2.size",
-            "section 2.2",
             f"{told}: gradients of every update",
             f"{', '.join(str(LEARNERS // n) for n in sizes)} (floor(30 / n))",
             all(set(found.values()) == {LEARNERS // n} for n, found in sizes.items()),
             ", ".join(" or ".join(map(str, sorted(set(f.values())))) for f in sizes.values()),
         ),
-        holds(
+        Source("section 2.2").holds(
             "2.dropped",
-            "section 2.2",
             f"{told}: no gradient is dropped, cancelled or lost",
             "used, waiting for an update or in flight at the end",
             all(set(found) <= {"used", "waiting", "in flight"} for found in fates.values()),
             ", ".join(sorted(set().union(*fates.values()))),
         ),
-        holds(
+        Source("derived").holds(
             "2.remainder",
-            "derived",
             f"{told}: gradients pushed, less those in updates, at the end",
             "0 to c - 1",
             all(found["waiting"] < LEARNERS // n for n, found in fates.items()),

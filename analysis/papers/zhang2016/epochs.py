@@ -2,11 +2,9 @@
 
 from reproduce.claims import (
     Sample,
+    Source,
     Tolerance,
-    holds,
     is_above,
-    near,
-    ordered,
     paired_difference,
     paired_ratio,
     scaled,
@@ -15,7 +13,7 @@ from reproduce.figures import Figure, sampled
 
 ROWS = 50_000  # of CIFAR-10's training set
 SERVER = 0.0018
-COMPANION = "Gupta et al., ICDM 2016 (ordering, from memory)"
+COMPANION = Source("Gupta et al., ICDM 2016 (ordering, from memory)")
 NAMES = {
     ("hardsync", 30): "hardsync",
     ("softsync", 30): "1-softsync",
@@ -51,42 +49,37 @@ def claims_of(each, updates, gradients, sizes):
     per_update = {name: paired_ratio(gradients[name, 4], updates[name, 4]).mean for name in NAMES.values()}
     over = lambda mu: paired_ratio(each["30-softsync", mu], each["1-softsync", mu])
     return [
-        holds(
+        Source("section 2.2").holds(
             "9.updates",
-            "section 2.2",
             "updates in an epoch, lambda = 30: 30-softsync makes 30 times those of 1-softsync "
             "and hardsync",
             "gradients an update 30, 30, 1",
             [per_update[name] for name in NAMES.values()] == [30, 30, 1],
             ", ".join(f"{name}: {count:g}" for name, count in per_update.items()),
         ),
-        holds(
+        COMPANION.holds(
             "9.small",
-            COMPANION,
             f"{TASK}, mu = 4: time of an epoch of 30-softsync over that of 1-softsync",
             "> 1.2",
             is_above(Sample(over(4).mean - 1.2, over(4).error, over(4).freedom)),
             str(over(4)),
         ),
-        near(
+        Source("derived").near(
             "9.saturated",
-            "derived",
             f"{TASK}, mu = 4: 30-softsync's time for a gradient is the server's for an update",
             SERVER,
             each["30-softsync", 4],
             Tolerance(relative=0.005),
         ),
-        near(
+        COMPANION.near(
             "9.large",
-            COMPANION,
             f"{TASK}, mu = 128: time of an epoch of 30-softsync over that of 1-softsync",
             1.0,
             over(128),
             Tolerance(relative=0.02),
         ),
-        ordered(
+        COMPANION.ordered(
             "9.between",
-            COMPANION,
             f"{TASK}, mu = {', '.join(map(str, sizes))}: 1-softsync's epoch is no longer than "
             "30-softsync's, and that no longer than hardsync's",
             [

@@ -2,11 +2,11 @@
 
 import json
 
-from reproduce.claims import Tolerance, against_one_run, all_near, holds, near, sample
+from reproduce.claims import Source, Tolerance, against_one_run, sample
 from reproduce.figures import Figure, sampled
 
-PAPER = "Fig 1"
-TABLE = "an independent simulation"
+PAPER = Source("Fig 1")
+TABLE = Source("an independent simulation")
 NS = (1, 15, 30)
 
 # Law: shares of staleness 0, 1, 2 for n = 1; share beyond 2 n for n = 1, 15, 30; the largest of
@@ -75,15 +75,13 @@ def histograms(counts):
 
 def table(counts):
     for tau in range(3):
-        yield all_near(
+        yield TABLE.all_near(
             f"4.share-{tau}",
-            TABLE,
             f"1-softsync, seven laws: share of staleness {tau}",
             [
                 (law, row[0][tau], against_one_run(share(counts[law, 1], lambda t: t == tau), 0.001))
                 for law, row in TABLE_ROWS.items()
             ],
-            Tolerance(errors=4),
         )
     for i, n in enumerate(NS):
         values = []
@@ -91,23 +89,19 @@ def table(counts):
             unit = 0.001 if row[1][i] > 0.01 else 1e-5
             one = against_one_run(share(counts[law, n], lambda tau: tau > 2 * n), unit)
             values.append((law, row[1][i], one))
-        yield all_near(
+        yield TABLE.all_near(
             f"4.beyond-{n}",
-            TABLE,
             f"{n}-softsync, seven laws: share of gradients staler than {2 * n}",
             values,
-            Tolerance(errors=4),
         )
     for i, n in enumerate(NS[1:]):
-        yield all_near(
+        yield TABLE.all_near(
             f"4.largest-{n}",
-            TABLE,
             f"{n}-softsync, seven laws: the largest staleness of 200,000 gradients",
             [
                 (law, row[2][i], against_one_run(sample([max(one) for one in counts[law, n]]), 1))
                 for law, row in TABLE_ROWS.items()
             ],
-            Tolerance(errors=4),
         )
 
 
@@ -120,9 +114,8 @@ def published_bound(counts):
         ("exponential", "exp(1)", lambda p: p > 0.05, "> 0.05"),
     ):
         found = [beyond(law, n) for n in NS[1:]]
-        yield holds(
+        yield Source("derived from Fig 1").holds(
             f"4.jitter-{name}",
-            "derived from Fig 1",
             f"{law}: share of gradients staler than 2 n, n = 15 and 30",
             told,
             all(is_met(one.mean) for one in found),
@@ -134,9 +127,8 @@ def low_jitter(ending, laws):
     """What Fig 1 shows; laws: {name: {n: counts}}."""
     told = f"jitter of {', '.join(law.split(', ')[-1] for law in laws)}"
     ones = {law: max(max(one) for one in found[1]) for law, found in laws.items()}
-    yield holds(
+    yield PAPER.holds(
         f"4.window{ending}",
-        PAPER,
         f"{told}, 1-softsync: staleness 0, 1 or 2 only",
         "largest 2",
         max(ones.values()) <= 2,
@@ -148,18 +140,16 @@ def low_jitter(ending, laws):
         for n in NS
     ]
     law, n, worst = max(shares, key=lambda one: one[2].mean)
-    yield holds(
+    yield PAPER.holds(
         f"4.bound{ending}",
-        PAPER,
         f"{told}, n = 1, 15, 30: share of gradients staler than 2 n",
         "< 0.0001",
         worst.mean < 1e-4,
         f"at most {worst} ({law}, n = {n})",
     )
     modes = {(law, n): mode(found[n]) for law, found in laws.items() for n in NS}
-    yield holds(
+    yield PAPER.holds(
         f"4.mode{ending}",
-        PAPER,
         f"{told}, n = 1, 15, 30: the most frequent staleness is n or n - 1",
         "n - 1 or n",
         all(n - 1 <= value <= n for (_, n), value in modes.items()),
@@ -177,9 +167,8 @@ def fig1_in_step(outputs):
     largest = sample([max(one) for one in counts["normal, 1 %", 30]])
     claims = [
         *low_jitter("-in-step", laws),
-        near(
+        Source("derived").near(
             "4.start",
-            "derived",
             "normal, 1 %, 30-softsync, in step at the start: the largest staleness of the first "
             "200,000 gradients; 34 once the learners are out of step",
             49,

@@ -1,6 +1,6 @@
 """Fig 2: speed-up against the number of learners: item 8."""
 
-from reproduce.claims import LONG_RUN, all_near, holds, ordered, paired_difference, paired_ratio
+from reproduce.claims import LONG_RUN, Source, paired_difference, paired_ratio
 from reproduce.figures import PLOTTED, THEORY, Figure, Series, sampled
 from papers.laws import normal_maximum
 
@@ -48,9 +48,8 @@ def fig2(outputs):
 def free(times, speedup, learners, expected):
     for protocol, name in NAMES.items():
         formula = {"hardsync": "lambda E[X] / E[X_{lambda:lambda}]", "softsync": "lambda"}[protocol]
-        yield all_near(
+        yield Source("derived").all_near(
             f"8.speedup-{protocol}",
-            "derived",
             f"{name}, 24.5 % of jitter, nothing else takes time, lambda = 1 to 30: speed-up "
             f"{formula}",
             [
@@ -60,9 +59,8 @@ def free(times, speedup, learners, expected):
             LONG_RUN,
         )
     found = paired_ratio(times["hardsync", 0.0, 30], times["softsync", 0.0, 30])
-    yield holds(
+    yield Source("section 4.2 (derived: the jitter is inferred from it)").holds(
         "8.half-faster",
-        "section 4.2 (derived: the jitter is inferred from it)",
         "ASGD is 50 % faster than SSGD, lambda = 30, at the jitter of 24.5 % that was inferred from "
         "this number; that Fig 1's bound allows it is what counts (see 4 and 8.consistent)",
         "1.4 to 1.6",
@@ -73,9 +71,8 @@ def free(times, speedup, learners, expected):
 
 def orders(times, speedup, learners, costs):
     for protocol, name in NAMES.items():
-        yield ordered(
+        yield Source("Fig 2").ordered(
             f"8.grows-{protocol}",
-            "Fig 2",
             f"{name}: the speed-up grows with the learners, whatever a gradient costs the server",
             [
                 (
@@ -88,9 +85,8 @@ def orders(times, speedup, learners, costs):
             ],
             gap=paired_difference,
         )
-    yield ordered(
+    yield Source("Fig 2").ordered(
         "8.async-first",
-        "Fig 2",
         "ASGD's epoch is no longer than SSGD's, lambda = 2 to 30",
         [
             (f"lambda = {p}, {cost:g}", times["softsync", cost, p], times["hardsync", cost, p])
@@ -100,9 +96,8 @@ def orders(times, speedup, learners, costs):
         gap=paired_difference,
     )
     found = speedup["softsync", 0.04, 30]
-    yield holds(
+    yield Source("Fig 2 (text: 22 to 28; derived: the cost is inferred from it)").holds(
         "8.published",
-        "Fig 2 (text: 22 to 28; derived: the cost is inferred from it)",
         "ASGD, lambda = 30, a server that takes gradients up one after another in 0.04 of a "
         "minibatch, which was inferred from this number: speed-up",
         "22 to 28",
@@ -110,9 +105,8 @@ def orders(times, speedup, learners, costs):
         str(found),
     )
     shares = {protocol: speedup[protocol, 0.0, 30].mean / 30 for protocol in NAMES}
-    yield holds(
+    yield Source("Gupta et al., ICDM 2016 (ordering, from memory)").holds(
         "8.linear",
-        "Gupta et al., ICDM 2016 (ordering, from memory)",
         "lambda = 30: softsync's speed-up is nearly linear, hardsync's clearly is not",
         "above 95 % and below 75 % of lambda",
         shares["softsync"] > 0.95 and shares["hardsync"] < 0.75,

@@ -1,6 +1,6 @@
 """Fig 3 in full, where it was run: a CNN on CIFAR-10: item 5."""
 
-from reproduce.claims import holds, skipped
+from reproduce.claims import Source
 from reproduce.outputs import Missing
 from papers.zhang2016.fig3_mnist import CHANCE, key, panels, spread, told
 
@@ -13,20 +13,18 @@ def fig3_cnn(outputs):
         errors = outputs.samples(scenario, key, "final_test_error")
     except Missing as reason:
         what = "alpha0 fails for n = 15 and 30 (error 90 %), alpha0 / tau is hardsync for all n"
-        return [], [skipped("5.cnn", "Fig 3", f"{TASK}: {what}", str(reason))]
+        return [], [Source("Fig 3").skipped("5.cnn", f"{TASK}: {what}", str(reason))]
     failing = [errors["step", f"n = {n}"] for n in (15, 30)]
     claims = [
-        holds(
+        Source("Fig 3 (error 90 %)").holds(
             "5.cnn-fails",
-            "Fig 3 (error 90 %)",
             f"{TASK}, alpha0, n = 15 and 30: do not learn, test errors",
             f"> {CHANCE:g}",
             min(one.mean for one in failing) > CHANCE,
             " and ".join(map(str, failing)),
         ),
-        holds(
+        Source("Fig 3 (the curves coincide)").holds(
             "5.cnn-divided",
-            "Fig 3 (the curves coincide)",
             f"{TASK}, alpha0 / tau: test errors of all n are hardsync's",
             "within 0.03",
             spread(errors, "staleness") <= 0.03,

@@ -3,13 +3,13 @@
 import json
 
 import numpy as np
-from reproduce.claims import holds, is_above, ordered, paired_difference, times
+from reproduce.claims import Source, is_above, paired_difference, times
 from reproduce.figures import Figure, curve_series
 
 NS = (1, 2, 6, 15, 30)
 NAMES = ("hardsync", *(f"n = {n}" for n in NS))
 RATES = {"step": "alpha0", "staleness": "alpha0 / tau"}
-PAPER = "Fig 3 (CIFAR-10; ordering)"
+PAPER = Source("Fig 3 (CIFAR-10; ordering)")
 CHANCE = 0.85
 
 
@@ -52,49 +52,43 @@ def fig3_softmax(outputs):
         if key(row)[1] == "hardsync":
             hashes.setdefault(row["replica"], set()).add(row["final_hash"])
     claims = [
-        ordered(
+        PAPER.ordered(
             "5.softmax-rises",
-            PAPER,
             f"{task}, alpha0: the test error does not fall, by more than 4 standard errors, from "
             "hardsync over n = 1, 2, 6, 15 to 30",
             pairs,
             gap=paired_difference,
         ),
-        holds(
+        PAPER.holds(
             "5.softmax-loss",
-            PAPER,
             f"{task}, alpha0: nor does the loss, which rises from n = 1 on",
             "each time in every replica",
             all((step.values > 0).all() for step in steps[1:]) and not is_above(times(steps[0], -1)),
             ", ".join(f"{name}: {losses['step', name]}" for name in NAMES),
         ),
-        holds(
+        PAPER.holds(
             "5.softmax-most",
-            PAPER,
             f"{task}, alpha0: the test error of n = 30 is above hardsync's",
             "in every replica",
             (errors["step", "n = 30"].values > errors["step", "hardsync"].values).all(),
             told(errors, "step"),
         ),
-        holds(
+        PAPER.holds(
             "5.softmax-divided",
-            PAPER,
             f"{task}, alpha0 / tau: test errors of all n are hardsync's",
             "within 0.01",
             spread(errors, "staleness") <= 0.01,
             told(errors, "staleness"),
         ),
-        holds(
+        PAPER.holds(
             "5.softmax-divided-loss",
-            PAPER,
             f"{task}, n = 30: the final loss with alpha0 over that with alpha0 / tau",
             "> 4",
             losses["step", "n = 30"].mean > 4 * losses["staleness", "n = 30"].mean,
             f"{losses['step', 'n = 30']} and {losses['staleness', 'n = 30']}",
         ),
-        holds(
+        Source("section 2.4").holds(
             "6.softmax",
-            "section 2.4",
             f"{task}: hardsync with alpha0 / tau, tau = 0, ends at the parameters of alpha0",
             "bit for bit",
             all(len(found) == 1 for found in hashes.values()),
@@ -118,9 +112,8 @@ def fig3_perceptron(outputs):
     errors = outputs.samples(scenario, key, "final_test_error")
     task = "perceptron on MNIST in place of the CNN, lambda = 30, mu = 4"
     claims = [
-        holds(
+        PAPER.holds(
             f"5.perceptron-fails-{n}",
-            PAPER,
             f"{task}, alpha0, n = {n}: does not learn, test error",
             f"> {CHANCE:g}",
             errors["step", f"n = {n}"].mean > CHANCE,
@@ -130,17 +123,15 @@ def fig3_perceptron(outputs):
     ]
     learning = [errors["step", name].mean for name in NAMES[:4]]
     claims += [
-        holds(
+        PAPER.holds(
             "5.perceptron-learns",
-            PAPER,
             f"{task}, alpha0: hardsync and n = 1, 2, 6 learn, test errors",
             "< 0.15",
             max(learning) < 0.15,
             told(errors, "step"),
         ),
-        holds(
+        PAPER.holds(
             "5.perceptron-divided",
-            PAPER,
             f"{task}, alpha0 / tau: test errors of all n are hardsync's",
             "within 0.01",
             spread(errors, "staleness") <= 0.01,

@@ -6,8 +6,7 @@ from itertools import pairwise
 from reproduce.claims import (
     LONG_RUN,
     Sample,
-    all_near,
-    holds,
+    Source,
     is_above,
     nearest_to_0,
     paired_difference,
@@ -62,9 +61,8 @@ def claims_of(ratios, laws, learners):
     names = "; ".join(law_name(law) for law in laws)
     cv = half_slower(ratios, laws)
     return [
-        all_near(
+        Source("derived").all_near(
             "8.ratio",
-            "derived",
             "hardsync's time over 1-softsync's, seven laws, 2 to 30 learners: E[X_{P:P}] / E[X]",
             [
                 (f"{law_name(law)}, P = {p}", expected_ratio(law, p), one)
@@ -72,33 +70,29 @@ def claims_of(ratios, laws, learners):
             ],
             LONG_RUN,
         ),
-        holds(
+        Source("section 4.2").holds(
             "8.always",
-            "section 4.2",
             f"an epoch of hardsync is longer than one of 1-softsync: {names}, 2 to 30 learners",
             "by more than 4 standard errors",
             all(map(is_above, longer)),
             f"nearest to breaking it: by {nearest_to_0(longer)}",
         ),
-        holds(
+        Source("derived").holds(
             "8.learners",
-            "derived",
             f"the difference grows with lambda = {', '.join(map(str, learners))}, seven laws",
             "each time by more than 4 standard errors",
             all(map(is_above, by_learners)),
             f"nearest to breaking it: by {nearest_to_0(by_learners)}",
         ),
-        holds(
+        Source("derived").holds(
             "8.jitter",
-            "derived",
             f"the difference grows from {names}",
             "each time by more than 4 standard errors",
             all(map(is_above, by_jitter)),
             f"nearest to breaking it: by {nearest_to_0(by_jitter)}",
         ),
-        holds(
+        Source("section 4.2 and Fig 1").holds(
             "8.consistent",
-            "section 4.2 and Fig 1",
             "normal jitter with which hardsync takes 1.5 of 1-softsync's time, lambda = 30: at "
             "27 % and above Fig 1's bound would be broken",
             "10 to 27 %",

@@ -2,10 +2,10 @@
 
 import json
 
-from reproduce.claims import holds, is_above, ordered, paired_difference, skipped, times
+from reproduce.claims import Source, is_above, paired_difference, times
 from reproduce.replicas import late
 
-COMPANION = "Gupta et al., ICDM 2016 (Rudra-adv*; ordering, from memory)"
+COMPANION = Source("Gupta et al., ICDM 2016 (Rudra-adv*; ordering, from memory)")
 TASK = "lambda = 30, an update takes the server 0.02 of a minibatch"
 
 
@@ -25,17 +25,15 @@ def overlap(outputs):
         before, after = (n, "before"), (n, "after")
         sooner = paired_difference(ends[after], ends[before])
         claims += [
-            holds(
+            COMPANION.holds(
                 f"11.time-{n}",
-                COMPANION,
                 f"{TASK}, {n}-softsync: to read before the own update shortens the epoch",
                 f"{'' if n > 1 else 'not longer '}by more than 4 standard errors",
                 is_above(sooner) if n > 1 else not is_above(times(sooner, -1)),
                 f"{ends[before]} for {ends[after]}",
             ),
-            holds(
+            COMPANION.holds(
                 f"11.stale-{n}",
-                COMPANION,
                 f"{TASK}, {n}-softsync: and makes gradients staler, by 1 / c",
                 f"by {n / 30:.3g} +- 1 %",
                 abs((stale[before].mean - stale[after].mean) * 30 / n - 1) < 0.01,
@@ -43,16 +41,14 @@ def overlap(outputs):
             ),
         ]
     claims += [
-        ordered(
+        COMPANION.ordered(
             "11.error",
-            COMPANION,
             f"quadratic, {TASK}, alpha0 / tau: and leaves no less loss, but for 4 standard errors",
             [(f"n = {n}", left[n, "after"], left[n, "before"]) for n in (1, 30)],
             gap=paired_difference,
         ),
-        skipped(
+        COMPANION.skipped(
             "11.threads",
-            COMPANION,
             "communication threads that push and pull while the learner computes: shorter "
             "epochs, staleness no longer bounded, slightly worse error",
             "a learner of gradrace does one thing at a time; the only overlap is with the "

@@ -1,10 +1,10 @@
 """Learners against minibatches: item 10."""
 
-from reproduce.claims import holds
+from reproduce.claims import Source
 from reproduce.figures import SIMULATED, Figure, Series, sampled
 from reproduce.outputs import means
 
-COMPANION = "Gupta et al., ICDM 2016 (ordering, from memory)"
+COMPANION = Source("Gupta et al., ICDM 2016 (ordering, from memory)")
 TASK = "softmax on MNIST in place of the CNN, 1 epoch, alpha0 / tau"
 NAMES = {"hardsync": "hardsync", "softsync": "1-softsync", "async": "lambda-softsync"}
 PRODUCTS = (128, 256, 512, 1024)
@@ -74,9 +74,8 @@ def race_figures(errors, times):
 def product_claims(name, errors, times):
     levels = {product: means(at_product(errors, name, product).values()) for product in PRODUCTS}
     apart = all(max(levels[low]) < min(levels[high]) for low, high in zip(PRODUCTS, PRODUCTS[1:]))
-    yield holds(
+    yield COMPANION.holds(
         f"10.error-{name}",
-        COMPANION,
         f"{TASK}, {name}: the test error is a function of mu lambda: all pairs of a product below "
         "all of its double, 128 to 1024",
         "greatest < least of the next",
@@ -91,9 +90,8 @@ def product_claims(name, errors, times):
             for few, many in zip(sorted(along), sorted(along)[1:])
             if along[many].mean >= along[few].mean
         ]
-    yield holds(
+    yield COMPANION.holds(
         f"10.time-{name}",
-        COMPANION,
         f"{TASK}, {name}: along each mu lambda the time falls with lambda = 2 to 32",
         "always",
         not falls,
@@ -106,9 +104,8 @@ def orders(errors, times):
     no_sooner = [
         (p, mu) for p, mu in at if times["hardsync", p, mu].mean <= times["1-softsync", p, mu].mean
     ]
-    yield holds(
+    yield COMPANION.holds(
         "10.hardsync-slowest",
-        COMPANION,
         f"{TASK}: 1-softsync is done before hardsync, all {len(at)} pairs of lambda > 1 and mu",
         "always",
         not no_sooner,
@@ -116,9 +113,8 @@ def orders(errors, times):
     )
     base, many = errors["hardsync", 1, 128], errors["1-softsync", 32, 4]
     faster = times["hardsync", 1, 128].mean / times["1-softsync", 32, 4].mean
-    yield holds(
+    yield Source("section 4.1; Gupta et al., ICDM 2016").holds(
         "10.prescription",
-        "section 4.1; Gupta et al., ICDM 2016",
         f"{TASK}: 32 learners with minibatches of 4 end where one with 128 does, and sooner",
         "test errors within 0.01, 15 times faster",
         abs(many.mean - base.mean) <= 0.01 and faster > 15,

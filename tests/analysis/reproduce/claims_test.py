@@ -17,19 +17,14 @@ from reproduce.claims import (
     LONG_RUN,
     Claim,
     Sample,
+    Source,
     Tolerance,
-    above,
     against_one_run,
-    all_near,
     count,
     difference,
-    disagrees,
-    near,
-    ordered,
     paired_difference,
     paired_ratio,
     ratio,
-    rising,
     sample,
     write_claims,
 )
@@ -62,7 +57,7 @@ from reproduce.student import standard_errors, tail
 
 
 def verdict(expected, mean, error=0.0, **tolerance):
-    return near("1", "", "", expected, Sample(mean, error), Tolerance(**tolerance)).verdict
+    return Source("").near("1", "", expected, Sample(mean, error), Tolerance(**tolerance)).verdict
 
 
 class Verdicts(unittest.TestCase):
@@ -79,27 +74,27 @@ class Verdicts(unittest.TestCase):
 
     def test_all_near_fails_by_its_worst_and_tells_it(self):
         values = [("a", 1.0, Sample(1.0)), ("b", 1.0, Sample(1.5)), ("c", 1.0, Sample(1.2))]
-        claim = all_near("1", "", "", values, Tolerance(relative=0.3))
+        claim = Source("").all_near("1", "", values, Tolerance(relative=0.3))
         self.assertEqual(claim.verdict, "fail")
         self.assertIn("1.5 for 1 at b", claim.measured)
-        self.assertEqual(all_near("1", "", "", values, Tolerance(relative=0.5)).verdict, "pass")
+        self.assertEqual(Source("").all_near("1", "", values, Tolerance(relative=0.5)).verdict, "pass")
 
     def test_ordered_allows_for_chance_only(self):
         far = [("a", Sample(2, 0.1), Sample(1, 0.1))]
-        self.assertEqual(ordered("1", "", "", far).verdict, "fail")
-        self.assertEqual(ordered("1", "", "", [("a", Sample(1.1, 0.1), Sample(1, 0))]).verdict, "pass")
-        self.assertEqual(ordered("1", "", "", [("a", Sample(1.1), Sample(1))]).verdict, "fail")
-        self.assertEqual(ordered("1", "", "", [("a", Sample(1), Sample(1))]).verdict, "pass")
+        self.assertEqual(Source("").ordered("1", "", far).verdict, "fail")
+        self.assertEqual(Source("").ordered("1", "", [("a", Sample(1.1, 0.1), Sample(1, 0))]).verdict, "pass")
+        self.assertEqual(Source("").ordered("1", "", [("a", Sample(1.1), Sample(1))]).verdict, "fail")
+        self.assertEqual(Source("").ordered("1", "", [("a", Sample(1), Sample(1))]).verdict, "pass")
 
     def test_what_is_no_number_is_in_no_order(self):
         good, bad = ("a", Sample(1, 0.1), Sample(2, 0.1)), ("b", Sample(math.nan), Sample(1, 0.1))
         for values in ([good, bad], [bad, good], [("c", Sample(1, 0.1), Sample(math.nan))]):
-            self.assertEqual(ordered("1", "", "", values).verdict, "fail")
-        self.assertEqual(ordered("1", "", "", [("a", Sample(0), Sample(0))]).verdict, "pass")
-        self.assertEqual(ordered("1", "", "", [("a", Sample(1e-9), Sample(0))]).verdict, "fail")
-        self.assertEqual(ordered("1", "", "", [("a", Sample(1), Sample(math.inf))]).verdict, "pass")
+            self.assertEqual(Source("").ordered("1", "", values).verdict, "fail")
+        self.assertEqual(Source("").ordered("1", "", [("a", Sample(0), Sample(0))]).verdict, "pass")
+        self.assertEqual(Source("").ordered("1", "", [("a", Sample(1e-9), Sample(0))]).verdict, "fail")
+        self.assertEqual(Source("").ordered("1", "", [("a", Sample(1), Sample(math.inf))]).verdict, "pass")
         values = [("a", 1, Sample(1)), ("b", 1, Sample(math.nan))]
-        self.assertEqual(all_near("1", "", "", values, Tolerance(absolute=1)).verdict, "fail")
+        self.assertEqual(Source("").all_near("1", "", values, Tolerance(absolute=1)).verdict, "fail")
         self.assertEqual(least([Sample(math.nan), Sample(2), Sample(1)]).mean, 1)
 
     def test_few_replicas_tell_little_of_their_error(self):
@@ -108,28 +103,28 @@ class Verdicts(unittest.TestCase):
             self.assertAlmostEqual(standard_errors(errors, freedom) / expected, 1, delta=1e-4)
         self.assertEqual(standard_errors(4, math.inf), 4)
         self.assertAlmostEqual(tail(2.2621572, 9), 0.025, places=6)
-        self.assertEqual(near("1", "", "", 0, Sample(0.6, 0.1, 9), Tolerance(errors=4)).verdict, "pass")
-        self.assertEqual(near("1", "", "", 0, Sample(0.6, 0.1), Tolerance(errors=4)).verdict, "fail")
-        self.assertEqual(above("1", "", "", Sample(0.6, 0.1, 9)).verdict, "fail")
-        self.assertEqual(above("1", "", "", Sample(0.6, 0.1)).verdict, "pass")
-        self.assertEqual(above("1", "", "", Sample(math.nan, 0.1)).verdict, "fail")
+        self.assertEqual(Source("").near("1", "", 0, Sample(0.6, 0.1, 9), Tolerance(errors=4)).verdict, "pass")
+        self.assertEqual(Source("").near("1", "", 0, Sample(0.6, 0.1), Tolerance(errors=4)).verdict, "fail")
+        self.assertEqual(Source("").above("1", "", Sample(0.6, 0.1, 9)).verdict, "fail")
+        self.assertEqual(Source("").above("1", "", Sample(0.6, 0.1)).verdict, "pass")
+        self.assertEqual(Source("").above("1", "", Sample(math.nan, 0.1)).verdict, "fail")
 
     def test_rising_takes_every_step(self):
         steps = [Sample(1, 0.1), Sample(2, 0.1), Sample(2.5, 0.1)]
-        self.assertEqual(rising("1", "", "", steps).verdict, "fail")
-        self.assertEqual(rising("1", "", "", steps, errors=3).verdict, "pass")
-        self.assertIn("by 0.5", rising("1", "", "", steps).measured)
-        self.assertEqual(rising("1", "", "", [Sample(1), Sample(math.nan)]).verdict, "fail")
+        self.assertEqual(Source("").rising("1", "", steps).verdict, "fail")
+        self.assertEqual(Source("").rising("1", "", steps, errors=3).verdict, "pass")
+        self.assertIn("by 0.5", Source("").rising("1", "", steps).measured)
+        self.assertEqual(Source("").rising("1", "", [Sample(1), Sample(math.nan)]).verdict, "fail")
 
     def test_a_wild_replica_does_not_excuse_itself(self):
         wild = sample([4.0] * 9 + [90.0])
-        self.assertEqual(near("1", "", "", 4, wild, Tolerance(errors=4)).verdict, "pass")
-        self.assertEqual(near("1", "", "", 4, wild, Tolerance(errors=4, most=0.1)).verdict, "fail")
-        self.assertEqual(near("1", "", "", 4, wild, LONG_RUN).verdict, "fail")
+        self.assertEqual(Source("").near("1", "", 4, wild, Tolerance(errors=4)).verdict, "pass")
+        self.assertEqual(Source("").near("1", "", 4, wild, Tolerance(errors=4, most=0.1)).verdict, "fail")
+        self.assertEqual(Source("").near("1", "", 4, wild, LONG_RUN).verdict, "fail")
 
     def test_a_paper_that_contradicts_itself_is_called_so(self):
-        self.assertEqual(disagrees("1", "", "", 1, 1.2, Tolerance(relative=0.1)).verdict, "paper-inconsistent")
-        self.assertEqual(disagrees("1", "", "", 1, 1.05, Tolerance(relative=0.1)).verdict, "pass")
+        self.assertEqual(Source("").disagrees("1", "", 1, 1.2, Tolerance(relative=0.1)).verdict, "paper-inconsistent")
+        self.assertEqual(Source("").disagrees("1", "", 1, 1.05, Tolerance(relative=0.1)).verdict, "pass")
 
     def test_samples_and_their_ratio(self):
         found = sample([1.0, 2.0, 3.0])
@@ -153,7 +148,7 @@ class Verdicts(unittest.TestCase):
         self.assertAlmostEqual(paired_ratio(sample([2.0, 4.0, 6.0]), one).error, 0)
 
     def test_the_table_can_be_read_back(self):
-        claims = [near("1", "a, b", 'with "quotes"', 1, Sample(1), Tolerance())]
+        claims = [Source("a, b").near("1", 'with "quotes"', 1, Sample(1), Tolerance())]
         with tempfile.TemporaryDirectory() as folder:
             write_claims(claims, Path(folder) / "claims.csv")
             row = read_records(Path(folder) / "claims.csv")[0]
@@ -325,7 +320,7 @@ class Latencies(unittest.TestCase):
 
 
 def fine(outputs):
-    return [], [near("1.fine", "", "", 1, Sample(1), Tolerance())]
+    return [], [Source("").near("1.fine", "", 1, Sample(1), Tolerance())]
 
 
 def lacking(outputs):
