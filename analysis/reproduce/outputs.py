@@ -45,6 +45,10 @@ class Outputs:
         """Rows of runs.csv; raises Missing."""
         return read_records(self.place(scenario) / "runs.csv")
 
+    def keys(self, scenario, key):
+        """{point: key(row of runs.csv)}."""
+        return {int(row["point"]): key(row) for row in self.runs(scenario)}
+
     def samples(self, scenario, key, column):
         """{key(row): the Sample of a column of runs.csv over the replicas}."""
         values = defaultdict(list)
@@ -54,7 +58,7 @@ class Outputs:
 
     def by_replica(self, scenario, key, file):
         """{key(row of runs.csv): [rows of another file, a list a replica]}."""
-        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        keys = self.keys(scenario, key)
         found = defaultdict(list)
         for row in read_records(self.place(scenario) / file):
             found[int(row["point"]), int(row["replica"])].append(row)
@@ -73,7 +77,7 @@ class Outputs:
 
     def theory(self, scenario, key):
         """{(key(row of runs.csv), source): (times, losses)} of theory.csv."""
-        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        keys = self.keys(scenario, key)
         found = defaultdict(lambda: ([], []))
         for row in read_records(self.place(scenario) / "theory.csv"):
             if row["loss"]:
@@ -103,7 +107,7 @@ class Outputs:
 
     def updates(self, scenario, key, column):
         """{key(row of runs.csv): [a column of updates.csv as an array, one a replica]}."""
-        keys = {int(row["point"]): key(row) for row in self.runs(scenario)}
+        keys = self.keys(scenario, key)
         path = self.place(scenario) / "updates.csv"
         with open(path, encoding="utf-8") as file:
             header = file.readline().strip().split(",")

@@ -2,6 +2,7 @@
 table of claims, and where every result comes from."""
 
 import html
+from dataclasses import astuple
 
 from plots import style
 from reproduce.claims import FAIL, INCONSISTENT, PASS, SKIPPED, count
@@ -107,25 +108,16 @@ def figures_html(judged):
 
 
 def claim_row(claim, figures):
-    id, source, words, expected, tolerance, measured = (
-        html.escape(cell)
-        for cell in (
-            claim.id,
-            claim.source,
-            claim.claim,
-            claim.expected,
-            claim.tolerance,
-            claim.measured,
-        )
-    )
+    cells = map(html.escape, astuple(claim))
+    id, source, words, expected, tolerance, measured, verdict = cells
     within = f'<div class="source">within {tolerance}</div>' if tolerance else ""
     told = (
         f'<td>{id}</td><td>{words}<div class="source">{source}</div></td>'
         f"<td>{expected}{within}</td><td>{measured}</td>"
     )
     seen = " ".join(f'<a href="#figure-{name}">{name}</a>' for name in figures)
-    ends = f"<td>{badge(claim.verdict)}</td><td>{seen}</td>"
-    return f'<tr class="{claim.verdict}" id="claim-{claim.id}">{told}{ends}</tr>'
+    ends = f"<td>{badge(verdict)}</td><td>{seen}</td>"
+    return f'<tr class="{verdict}" id="claim-{claim.id}">{told}{ends}</tr>'
 
 
 def claims_html(judged):

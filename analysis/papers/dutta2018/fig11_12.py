@@ -47,6 +47,12 @@ def overtakes(late, early, grid):
     return float(below[0]) if len(below) else np.inf
 
 
+def always(name, words, seen):
+    """Something is so at all times; seen: at which it is."""
+    told = f"at {np.mean(seen):.0%} of the times"
+    return Source("Fig 12").holds(f"18.{name}", words, "at every time", bool(seen.all()), told)
+
+
 def fig12(outputs):
     curves = outputs.log_curves("fig12_which_k_is_best_when", lambda row: row["k"], "time")
     figure = Figure("fig12", "Fig 12: MNIST, K-sync, P = 8, exp(1)", "time", "ln loss")
@@ -61,21 +67,9 @@ def fig12(outputs):
     seen = [at for at in passes if at < np.inf]
     early, late, before = grid < 120, grid >= 180, (grid > 0) & (grid < 430)
     figure.marks = [to_four, 430]
-    claims = [
-        Source("Fig 12").holds(
-            "18.early",
-            "K = 2 is best before t = 120 (30 units smoothed)",
-            "at every time",
-            bool((best[early] == "2").all()),
-            f"at {np.mean(best[early] == '2'):.0%} of the times",
-        ),
-        Source("Fig 12").holds(
-            "18.late",
-            "K = 4 is best for t in 180 to 500",
-            "at every time",
-            bool((best[late] == "4").all()),
-            f"at {np.mean(best[late] == '4'):.0%} of the times",
-        ),
+    return [figure], [
+        always("early", "K = 2 is best before t = 120 (30 units smoothed)", best[early] == "2"),
+        always("late", "K = 4 is best for t in 180 to 500", best[late] == "4"),
         Source("Fig 12").near(
             "18.switch",
             "the best K changes from 2 to 4",
@@ -83,13 +77,7 @@ def fig12(outputs):
             Sample(to_four),
             Tolerance(absolute=30),
         ),
-        Source("Fig 12").holds(
-            "18.worst",
-            "K = 8 is worst before t = 430 (30 units smoothed)",
-            "at every time",
-            bool((worst[before] == "8").all()),
-            f"at {np.mean(worst[before] == '8'):.0%} of the times",
-        ),
+        always("worst", "K = 8 is worst before t = 430 (30 units smoothed)", worst[before] == "8"),
         Source("Fig 12 (one run)").holds(
             "18.passes",
             "K = 8 falls below K = 2 at 430, which is a time of single runs",
@@ -107,4 +95,3 @@ def fig12(outputs):
             Tolerance(relative=0.05),
         ),
     ]
-    return [figure], claims

@@ -22,7 +22,7 @@ def fig14(outputs):
         sampled("sync", sizes, (times[m] for m in sizes)),
         Series("sync", PLOTTED, sizes, [2.6, 4.1, 6.15]),
     ]
-    claims = [
+    return [figure], [
         Source("Fig 14").near(
             f"19.m{m}",
             f"m = {m}: time of an iteration, m / 512 + H_4",
@@ -32,4 +32,3 @@ def fig14(outputs):
         )
         for m, x in expected.items()
     ]
-    return [figure], claims

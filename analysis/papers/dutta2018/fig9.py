@@ -43,19 +43,11 @@ def fig9_claims(curves):
     )
     spread = lambda values: ", ".join(f"{value:.4f}" for value in values)
     spans = [row for row in digitised("dutta2018", "fig9") if row["rate"] == "distance"]
-    plotted = [
-        (
-            f"{row['first']} to {row['last']}",
-            float(row["mean"]),
-            sample(
-                [
-                    y[(x >= float(row["first"])) & (x <= float(row["last"]))].mean()
-                    for x, y in curves["distance"]
-                ]
-            ),
-        )
-        for row in spans
-    ]
+    plotted = []
+    for row in spans:
+        first, last = float(row["first"]), float(row["last"])
+        found = sample([y[(x >= first) & (x <= last)].mean() for x, y in curves["distance"]])
+        plotted.append((f"{row['first']} to {row['last']}", float(row["mean"]), found))
     return [
         Source("Fig 9").near(
             "15.level",

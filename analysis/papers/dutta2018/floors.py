@@ -46,16 +46,8 @@ def floors(outputs):
         shown = mean.x <= 600
         x = mean.x[shown]
         name = "async" if protocol == "async" else f"{protocol}, K = {k}"
-        figure.series.append(
-            Series(
-                name,
-                SIMULATED,
-                list(x),
-                list(mean.mean[shown]),
-                list(1.96 * mean.error[shown]),
-                True,
-            )
-        )
+        half = list(1.96 * mean.error[shown])
+        figure.series.append(Series(name, SIMULATED, list(x), list(mean.mean[shown]), half, True))
         if protocol == "k-sync":
             figure.series.append(Series(name, THEORY, list(x), list(lemma_2(eta, k, x))))
     return [figure], [*floor_claims(measured), bound_claim(curves), tight_claim(measured)]

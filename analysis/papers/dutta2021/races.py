@@ -110,32 +110,31 @@ class Race:
         )
 
 
+def judged(outputs, scenario, task, late, note="", least=0, log_y=False):
+    """Figures and claims of both variants on a task; late: how their ends are judged."""
+    races = [Race(outputs, scenario, task, variant, least) for variant in ("k-sync", "k-async")]
+    claims = (Race.early, Race.below_k0, late, Race.k_rises)
+    figures = [race.figure(note, log_y) for race in races]
+    return figures, [claim(race) for race in races for claim in claims]
+
+
 def quadratic(outputs):
     scenario = "does_adasync_win_on_a_quadratic"
-    races = [
-        Race(outputs, scenario, "quadratic, m = 32, eta = 0.12 (stands in for the CNN)", variant)
-        for variant in ("k-sync", "k-async")
-    ]
-    figures = [race.figure("", log_y=True) for race in races]
-    judged = (Race.early, Race.below_k0, Race.late_nearest, Race.k_rises)
-    return figures, [judge(race) for race in races for judge in judged]
+    task = "quadratic, m = 32, eta = 0.12 (stands in for the CNN)"
+    return judged(outputs, scenario, task, Race.late_nearest, log_y=True)
 
 
 def mnist(outputs):
-    scenario = "does_adasync_win_on_mnist"
     task = "MNIST, softmax (stands in for the CNN)"
-    races = [Race(outputs, scenario, task, variant) for variant in ("k-sync", "k-async")]
-    judged = (Race.early, Race.below_k0, Race.late_best, Race.k_rises)
     note = "F* is taken as 0: the loss falls by no more than a factor of 7, so K stays at 4."
-    return [race.figure(note) for race in races], [f(race) for race in races for f in judged]
+    return judged(outputs, "does_adasync_win_on_mnist", task, Race.late_best, note)
 
 
 def grey_cifar10(outputs):
     scenario = "does_adasync_win_on_grey_cifar10"
     task = "grey CIFAR-10, softmax on 2,000 rows (stands in for the CNN)"
-    races = [Race(outputs, scenario, task, variant, LEAST) for variant in ("k-sync", "k-async")]
-    judged = (Race.early, Race.below_k0, Race.late_best, Race.k_rises)
-    claims = [judge(race) for race in races for judge in judged]
+    note = f"The rule is given F* = {LEAST:g}."
+    figures, claims = judged(outputs, scenario, task, Race.late_best, note, LEAST)
     paper = outputs.curves(scenario, runner, "time", "k")["k-sync", None, 0]
     highest = max(k.max() for _, k in paper)
     claims.append(
@@ -147,18 +146,14 @@ def grey_cifar10(outputs):
             f"K at most {highest:g}",
         )
     )
-    note = f"The rule is given F* = {LEAST:g}."
-    return [race.figure(note) for race in races], claims
+    return figures, claims
 
 
 def cifar10_cnn(outputs):
     """The full form, judged as the quadratic is."""
     task = "CNN on CIFAR-10, m = 32, eta = 0.12"
-    scenario = "gpu/does_adasync_win_on_cifar10"
     try:
-        races = [Race(outputs, scenario, task, variant) for variant in ("k-sync", "k-async")]
+        return judged(outputs, "gpu/does_adasync_win_on_cifar10", task, Race.late_nearest)
     except Missing as reason:
         words = f"{task}, P = 8: AdaSync starts as K0 and ends as the largest K"
         return [], [SUMMARIES.skipped("22.CNN-on-CIFAR-10", words, str(reason))]
-    judged = (Race.early, Race.below_k0, Race.late_nearest, Race.k_rises)
-    return [race.figure("") for race in races], [f(race) for race in races for f in judged]

@@ -58,7 +58,7 @@ def reads_of(gradients):
 
 def all_reads(outputs, scenario, key):
     """{key(row of runs.csv): Reads}."""
-    keys = {int(row["point"]): key(row) for row in outputs.runs(scenario)}
+    keys = outputs.keys(scenario, key)
     found = defaultdict(list)
     for event in outputs.trace(scenario):
         if event.get("cat") == "gradient" and event["args"]["fate"] == "used":
@@ -218,9 +218,6 @@ def differences_figure(found):
             counts = np.bincount((ahead + s).ravel(), minlength=2 * s + 1)
             counts[s] -= len(ahead)  # the reader itself
             share = counts / counts.sum()
-            figure.series.append(
-                Series(
-                    f"{name}, s = {s}", SIMULATED, list(range(-s, s + 1)), list(share), None, True
-                )
-            )
+            places, at = list(range(-s, s + 1)), f"{name}, s = {s}"
+            figure.series.append(Series(at, SIMULATED, places, list(share), None, True))
     return figure

@@ -73,12 +73,11 @@ def shares(outputs, setup):
     task = TASKS[setup]
     samples, times = by_share(outputs, setup)
     figures = [gap_figure(setup, samples), time_figure(setup, samples, times)]
-    claims = [
+    return figures, [
         *ends(setup, task, samples),
         varies(setup, task, samples),
         *knee(setup, task, samples, times),
     ]
-    return figures, claims
 
 
 def gap_figure(setup, samples):

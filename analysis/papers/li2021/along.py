@@ -34,7 +34,7 @@ def behind_and_ahead(outputs):
     x, bsp = mean_curve(by_work["BSP"])
     asp = np.interp(x, *mean_curve(by_work["ASP"]))
     before = (x >= 0.02) & (x < DECAY)
-    claims = [
+    return [work_figure(by_work), race_figure(by_time)], [
         Source("released logs (from 0.02 on)").holds(
             "A6.everywhere",
             f"{TASK}: at equal work, 0.02 to 0.5, BSP's mean accuracy is above ASP's",
@@ -53,7 +53,6 @@ def behind_and_ahead(outputs):
         *(first_to(level, by_time) for level in LEVELS),
         ends_ahead(by_time),
     ]
-    return [work_figure(by_work), race_figure(by_time)], claims
 
 
 def first_to(level, curves):

@@ -1,6 +1,6 @@
 """Who diverges on 8 and 16 learners, and at which rates: A3."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 
 from reproduce.claims import Source, chance, paired_ratio, sample
 from reproduce.figures import LEVEL, SIMULATED, THEORY, Figure, Series, curve_series
@@ -30,6 +30,7 @@ def divergence(outputs):
     for row in rows:
         statuses[key(row)].add(row["status"])
         times[key(row)].append(number(row["sim_time"]))
+    counts = Counter(row["status"] for row in rows)
     curves = outputs.curves(SCENARIO, key, "time", "loss")
     ends = {where: late(of, LATE) for where, of in outputs.curves(SCENARIO, key, "gradients", "loss").items()}
     over_bsp = {(n, arm): paired_ratio(one, ends[n, "BSP"]) for (n, arm), one in ends.items()}
@@ -37,7 +38,7 @@ def divergence(outputs):
     lost = {arm: sample(times[16, arm]) for arm in ARMS}
     begin = {arm: share * lost["BSP"].mean for arm, share in (("BSP 25 %, ASP", 0.25), ("ASP", 0))}
     level = f"in every run; between {LEVEL[0]:g} and {LEVEL[1]:g} by 3 standard errors"
-    claims = [
+    return [loss_figure(curves, learners) for learners in (8, 16)], [
         Source(f"{SOURCE} (Fail)").holds(
             "A3.ASP",
             f"{TASK}, 16 learners: ASP's status is diverged, with the time at which it was seen",
@@ -75,14 +76,9 @@ def divergence(outputs):
             len({len(of) for of in times.values()}) == 1
             and len(times) == 2 * len(ARMS)
             and set().union(*statuses.values()) == {"finished", "diverged"},
-            ", ".join(f"{sum(row['status'] == one for row in rows)} {one}" for one in told_statuses(rows)),
+            ", ".join(f"{counts[status]} {status}" for status in sorted(counts)),
         ),
     ]
-    return [loss_figure(curves, learners) for learners in (8, 16)], claims
-
-
-def told_statuses(rows):
-    return sorted({row["status"] for row in rows})
 
 
 def told(statuses, time):

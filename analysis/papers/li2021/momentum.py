@@ -89,13 +89,12 @@ def after_the_switch(curves):
 
 
 def curves_figure(curves):
-    figure = Figure(
+    return Figure(
         "momentum",
         "Setup 1 in small: test accuracy by momentum after the switch",
         "share of the work",
         "test accuracy",
         marks=[0.1, 0.5],
         note=f"{TASK}. Dotted: the switch, and where the rate falls to a tenth.",
+        series=[curve_series(name, curves[name]) for name in LOGS],
     )
-    figure.series = [curve_series(name, curves[name]) for name in LOGS]
-    return figure

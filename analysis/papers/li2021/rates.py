@@ -35,7 +35,7 @@ def rates(outputs):
     before = sample([y[x <= SWITCH][-1] for x, y in next(iter(curves.values()))])
     jumps = {key: jump(of) for key, of in curves.items()}
     over = paired_ratio(jumps[8, True, False], jumps[8, True, True])
-    claims = [
+    return [figure(curves)], [
         Source("momentum notes (0.08 to 1.28, 0.09 to 0.57)").holds(
             "A9.kept",
             f"{TASK}: minibatches of an eighth at the rate of BSP: mean loss over the next {AFTER} "
@@ -69,7 +69,6 @@ def rates(outputs):
             f"{over}; {jumps[8, True, False]} and {jumps[8, True, True]}",
         ),
     ]
-    return [figure(curves)], claims
 
 
 def high(one):

@@ -50,14 +50,13 @@ def fig6_run(outputs):
     updates = float(outputs.runs(SCENARIO)[0]["updates"])
     dropped = scaled(outputs.samples(SCENARIO, key, "gradients_dropped"), 1 / updates)
     of = {late: {n: one for (way, n), one in steps.items() if way == late} for late in LATE}
-    claims = [
+    return [run_figure(of)], [
         *table(of["rejoin"], {n: dropped["rejoin", n] for n in TABLE}),
         *savings(of["rejoin"]),
         *semantics(of),
         tokens({n: dropped["shared", n] for n in of["shared"]}, updates),
         *against_estimate(of),
     ]
-    return [run_figure(of)], claims
 
 
 def as_before(id, claim, value, error, rounding, measured):

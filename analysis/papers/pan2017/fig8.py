@@ -121,16 +121,15 @@ def crossover(races):
 
 
 def curves_figure(machines, race, label, who):
-    figure = Figure(
+    return Figure(
         f"fig8a_{machines}_{label.split()[0]}",
         f"Fig 8a, {machines} machines: {label} against time",
         "time (s)",
         label,
         log_y=True,
         note=f"{who} stands in for Inception on ImageNet.",
+        series=[curve_series(name, race.curves[kind]) for kind, name in PROTOCOLS.items()],
     )
-    figure.series = [curve_series(name, race.curves[kind]) for kind, name in PROTOCOLS.items()]
-    return figure
 
 
 def panels(races, label, who):

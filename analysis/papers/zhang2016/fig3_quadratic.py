@@ -8,7 +8,7 @@ from reproduce.claims import Source, paired_difference, paired_ratio
 from reproduce.figures import SIMULATED, THEORY, Figure, Series, curve_series
 from reproduce.replicas import late, mean_at
 
-ETA, MOMENTUM, DIMENSIONS, START = 0.012, 0.9, 25, 1.0
+ETA, MOMENTUM, START = 0.012, 0.9, 1.0
 PAPER = Source("Figs 3 and 4 (ordering)")
 TASK = "quadratic, curvature 1, alpha0 = 0.012, momentum 0.9, lambda = 30"
 RATES = {"constant": "alpha0", "staleness": "alpha0 / tau"}
@@ -32,12 +32,11 @@ def fig3_quadratic(outputs):
     curves = outputs.curves(scenario, key, "time", "loss")
     rows = by_key(outputs.runs(scenario), key)
     figures = [quadratic_figure(curves, kind) for kind in RATES]
-    claims = [
+    return figures, [
         *one_rate(curves, rows),
         *divided(curves),
         *identities(rows),
     ]
-    return figures, claims
 
 
 def by_key(rows, key):
@@ -159,16 +158,9 @@ def serial(outputs):
     names = {30: "30 learners, minibatches of 1", 1: "1 learner, minibatches of 30"}
     for learners, name in names.items():
         mean = band(curves[learners], linear)
-        figure.series.append(
-            Series(
-                name,
-                SIMULATED,
-                list(mean.x),
-                list(mean.mean),
-                list(1.96 * np.nan_to_num(mean.error)),
-            )
-        )
-    claims = [
+        half = list(1.96 * np.nan_to_num(mean.error))
+        figure.series.append(Series(name, SIMULATED, list(mean.x), list(mean.mean), half))
+    return [figure], [
         Source("section 2.2").all_near(
             f"1.serial-{learners}",
             f"quadratic, momentum 0.9, {name}: mean loss after {', '.join(map(str, places))} "
@@ -178,7 +170,6 @@ def serial(outputs):
         )
         for learners, name in names.items()
     ]
-    return [figure], claims
 
 
 def heavy_ball(updates, minibatch):
