@@ -66,7 +66,9 @@ def judge_experiment(experiment, outputs, judged):
 
 
 def judge(paper, outputs):
-    """All experiments of the paper; one that fails does not lose the others."""
+    """All experiments of the paper; one that fails does not lose the others. A paper is its TITLE,
+    NOTES above the figures of its page, ABOUT {item of the checklist: what it is about} and, in the
+    order of the page, EXPERIMENTS [(function, the items that it judges)]."""
     judged = Judged()
     judged.missing = {name: where_from(reason) for name, reason in outputs.skipped.items()}
     for experiment, items in paper.EXPERIMENTS:

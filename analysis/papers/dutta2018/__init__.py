@@ -15,7 +15,6 @@ from papers.dutta2018.floors import floors
 from papers.dutta2018.updates_of_eight import updates_of_eight
 
 TITLE = "Slow and Stale Gradients Can Win the Race (Dutta et al., AISTATS 2018)"
-# On the page, above the figures.
 NOTES = [
     "Slips of the paper that are corrected here: the step size of Theorem 3 needs M_G / (K m) +"
     " 1, not M_G / (K m) + 1 / K (equal at K = 1); the largest step sizes are the smaller, not "
@@ -27,7 +26,6 @@ NOTES = [
     "times as long; two plots are of cold starts and not what the theorems say.",
 ]
 
-# The checklist: what its items are about.
 ABOUT = {
     1: "K-sync's time of an update is the order statistic E[X_{K:P}]",
     2: "times of an update, exp(1), P = 8, K = 4",
@@ -50,7 +48,6 @@ ABOUT = {
     19: "Fig 14: the clock of larger minibatches",
 }
 
-# (function, the items of the checklist that it judges), in the order of the page.
 EXPERIMENTS = [
     (timelines, [6]),
     (fig5, [8]),

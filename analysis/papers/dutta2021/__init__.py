@@ -7,7 +7,6 @@ from papers.dutta2021.recursion import batch_sync, k_sync
 from papers.dutta2021.rule import choices
 
 TITLE = "Slow and Stale Gradients Can Win the Race: AdaSync (Dutta, Wang, Joshi, JSAIT 2021)"
-# On the page, above the figures.
 NOTES = [
     "The paper could not be read in full: the rules of K are derived from its bound, and what is "
     "claimed of its experiments are orderings known from summaries: AdaSync starts as a small K "
@@ -20,14 +19,12 @@ NOTES = [
     "rule is given an estimate of F* (key least_loss).",
 ]
 
-# The checklist: what its items are about.
 ABOUT = {
     20: "rules of K",
     21: "AdaSync against fixed K by the recursion of the expected error",
     22: "AdaSync against fixed K in training: CIFAR-10, and what stands in for it",
 }
 
-# (function, the items of the checklist that it judges), in the order of the page.
 EXPERIMENTS = [
     (choices, [20]),
     (k_sync, [21]),

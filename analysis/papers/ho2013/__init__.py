@@ -7,7 +7,6 @@ from papers.ho2013.ends import ends
 from papers.ho2013.reads import reads, reads_beside_a_slow_learner
 
 TITLE = "Stale Synchronous Parallel parameter server (Ho et al., NIPS 2013)"
-# On the page, above the figures.
 NOTES = [
     "Values of the paper's figures are not at hand: its tasks (LDA, matrix factorisation and "
     "Lasso on 32 machines) are replaced by a quadratic, and only orderings are claimed of them. "
@@ -19,7 +18,6 @@ NOTES = [
     "modelled.",
 ]
 
-# The checklist: what its items are about.
 ABOUT = {
     1: "no start is more than s clocks ahead; what a read must and must not contain",
     2: "s = 0 is bulk synchronous, a large s asynchronous",
@@ -30,7 +28,6 @@ ABOUT = {
     7: "lazy caching against push",
 }
 
-# (function, the items of the checklist that it judges), in the order of the page.
 EXPERIMENTS = [
     (clocks, [4, 5]),
     (slow_learner, [4, 5]),

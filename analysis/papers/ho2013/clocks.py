@@ -62,6 +62,14 @@ def bounds_of(times, law):
     return sorted(s for name, s in times if name == law)
 
 
+def by_bound(values, at_0):
+    """Of both laws: what is measured against s, beside theory at s = 0."""
+    for law, name in LAWS.items():
+        shown = [s for s in bounds_of(values, law) if s <= 16]
+        yield Series(f"{name}, s = 0", THEORY, [0, 16], [at_0[law]] * 2)
+        yield sampled(name, shown, [values[law, s] for s in shown])
+
+
 def clock_figure(times):
     figure = Figure(
         "clocks",
@@ -70,13 +78,7 @@ def clock_figure(times):
         "time of a clock",
         note="Theory: E[X_{32:32}] at s = 0, E[X] = 1 without bound.",
     )
-    for law, name in LAWS.items():
-        shown = [s for s in bounds_of(times, law) if s <= 16]
-        samples = [times[law, s] for s in shown]
-        figure.series += [
-            Series(f"{name}, s = 0", THEORY, [0, 16], [SYNC_CLOCK[law]] * 2),
-            sampled(name, shown, samples),
-        ]
+    figure.series += by_bound(times, SYNC_CLOCK)
     figure.series.append(Series("no bound", THEORY, [0, 16], [1, 1]))
     return figure
 
@@ -85,13 +87,7 @@ def waiting_figure(waits):
     figure = Figure(
         "waiting", "Share of the learners' time spent waiting, P = 32", "s", "share of waiting"
     )
-    for law, name in LAWS.items():
-        shown = [s for s in bounds_of(waits, law) if s <= 16]
-        samples = [waits[law, s] for s in shown]
-        figure.series += [
-            Series(f"{name}, s = 0", THEORY, [0, 16], [1 - 1 / SYNC_CLOCK[law]] * 2),
-            sampled(name, shown, samples),
-        ]
+    figure.series += by_bound(waits, {law: 1 - 1 / clock for law, clock in SYNC_CLOCK.items()})
     return figure
 
 

@@ -17,7 +17,6 @@ from papers.li2021.time_to_accuracy import time_to_accuracy
 from papers.li2021.times import times
 
 TITLE = "Sync-Switch: when to go from BSP to ASP (Li, Mangoubi, Xu, Guo, ICDCS 2021)"
-# On the page, above the figures.
 NOTES = [
     "Times are those of a model with four numbers a setup (mean and variation of a minibatch, the "
     "serial part of a synchronous step, a checkpoint), fitted to the authors' released logs. The "
@@ -83,7 +82,6 @@ ABOUT = {
     "O2": "times with and without the cost of the switch",
 }
 
-# (function, the items of the checklist that it judges), in the order of the page.
 EXPERIMENTS = [
     (times, ["T1", "T3", "T4", "T5"]),
     (throughput, ["T2"]),

@@ -120,16 +120,15 @@ def work_figure(curves):
 
 
 def race_figure(curves):
-    figure = Figure(
+    return Figure(
         "accuracy_time",
         "Setup 1 in small: test accuracy against time",
         "time (minibatches of a learner)",
         "test accuracy",
         log_x=True,
         note=f"{TASK}. ASP's rate falls at 160, BSP's at 1,120. ASP is ahead of BSP until it ends.",
+        series=arms(curves),
     )
-    figure.series = arms(curves)
-    return figure
 
 
 def before(curves, share):
@@ -198,7 +197,7 @@ def closes(curves, share, name):
 
 
 def loss_figure(curves):
-    figure = Figure(
+    return Figure(
         "loss_work",
         "Setup 1 in small: training loss against work",
         "share of the work",
@@ -206,6 +205,5 @@ def loss_figure(curves):
         marks=[*SHARES, DECAY],
         log_y=True,
         note=f"{TASK}. Dotted: the switches, and where the rate falls to a tenth.",
+        series=arms(curves),
     )
-    figure.series = arms(curves)
-    return figure

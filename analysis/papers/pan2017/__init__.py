@@ -15,7 +15,6 @@ from papers.pan2017.table1 import table1
 from papers.pan2017.updates import independent_of_b, updates
 
 TITLE = "Revisiting Distributed Synchronous SGD (Pan et al., 2017)"
-# On the page, above the figures.
 NOTES = [
     "The paper trains Inception on ImageNet on 50 to 212 machines. Its times are here drawn from a "
     "law that was fitted to what it tells of Figs 3 and 4, so that claims of those two figures "
@@ -45,7 +44,6 @@ NOTES = [
     "rates.",
 ]
 
-# The checklist: what its items are about.
 ABOUT = {
     1: "b = 0: no staleness, serial SGD with minibatches of N B",
     2: "b > 0: N gradients of the current version an update, late ones received and dropped",
@@ -62,7 +60,6 @@ ABOUT = {
     13: "Table 1: staleness of async, layer by layer",
 }
 
-# (function, the items of the checklist that it judges), in the order of the page.
 EXPERIMENTS = [
     (fig2, [11]),
     (fig2_quadratic, [11]),

@@ -13,7 +13,6 @@ from papers.zhang2016.overlap import overlap
 from papers.zhang2016.trade_off import trade_off
 
 TITLE = "Staleness-aware Async-SGD for Distributed Deep Learning (Zhang et al., IJCAI 2016)"
-# On the page, above the figures.
 NOTES = [
     "The paper says neither how long its minibatches take nor how much that varies; its own "
     "figures bound it: Fig 1's staleness needs a coefficient of variation below 27 %, and that "
@@ -29,7 +28,6 @@ NOTES = [
     "that; here it is so for the perceptron, of which only learning and failing are claimed.",
 ]
 
-# The checklist: what its items are about.
 ABOUT = {
     1: "hardsync: no staleness, serial SGD with a minibatch of mu lambda",
     2: "an update of n-softsync takes floor(lambda / n) gradients, none is dropped",
@@ -44,7 +42,6 @@ ABOUT = {
     11: "overlap: shorter epochs, staler gradients",
 }
 
-# (function, the items of the checklist that it judges), in the order of the page.
 EXPERIMENTS = [
     (fig1, [4]),
     (fig1_in_step, [4]),
