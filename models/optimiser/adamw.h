@@ -11,7 +11,8 @@ struct AdamW {
       .definition =
           "adam with decoupled weight decay: w' = w - eta (m^ / (sqrt(v^) + epsilon) + "
           "weight_decay w), m^ and v^ as adam has them. The learning rate multiplies the decay, as "
-          "in PyTorch; the paper's lambda is eta weight_decay. All that is learnt decays, biases "
+          "in PyTorch; the paper's lambda is its alpha times weight_decay. All that is learnt "
+          "decays, biases "
           "too. It is no part of the loss, as a model's `l2` is.",
       .source = "Loshchilov and Hutter, ICLR 2019, Algorithm 2",
       .example = R"({"kind": "adamw", "weight_decay": 0.01})"};
