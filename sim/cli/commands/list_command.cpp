@@ -105,11 +105,12 @@ void print_catalog(const CatalogPages& catalog) {
   std::cout << '\n';
 }
 
-/// The keys of a scenario that are objects of no kind, such as `cluster`.
+/// The keys of a scenario that are objects: of no kind, such as `cluster`, or of one.
 FieldPages scenario_objects() {
   FieldPages objects = scenario_fields();
-  std::erase_if(objects,
-                [](const FieldPage& field) { return field.type != FieldPage::Type::object; });
+  std::erase_if(objects, [](const FieldPage& field) {
+    return field.type != FieldPage::Type::object && field.type != FieldPage::Type::kind;
+  });
   return objects;
 }
 
@@ -146,14 +147,17 @@ void print_columns() {
 bool print_named(const std::vector<CatalogPages>& catalogs, const FieldPages& objects,
                  std::string_view name) {
   bool printed = false;
+  const auto key = std::ranges::find(objects, name, &FieldPage::key);
+  const bool of_a_kind = key != objects.end() && key->type == FieldPage::Type::kind;
   for (const auto& catalog : catalogs) {
-    if (name == catalog.name) print_catalog(catalog), printed = true;
+    if (name == catalog.name || (of_a_kind && key->catalog == catalog.name))
+      print_catalog(catalog), printed = true;
     for (const auto& [page, fields] : catalog.kinds) {
       if (name == page->name) print_page(*page, catalog.discriminator, fields), printed = true;
     }
   }
   for (const auto& object : objects) {
-    if (name != object.key) continue;
+    if (name != object.key || of_a_kind) continue;
     std::cout << "key: " << object.key << "\n\n  " << object.meaning << "\n\n";
     print_keys(object.fields);
     printed = true;
@@ -163,7 +167,9 @@ bool print_named(const std::vector<CatalogPages>& catalogs, const FieldPages& ob
 
 void print_objects(const FieldPages& objects) {
   std::cout << "scenario (keys that are of no kind)\n";
-  for (const auto& object : objects) print_line(object.key, object.fields);
+  for (const auto& object : objects) {
+    if (object.type == FieldPage::Type::object) print_line(object.key, object.fields);
+  }
   std::cout << '\n';
 }
 

@@ -138,10 +138,11 @@ class Usage(ProgramTest):
 
     def test_list_shows_the_keys_that_are_of_no_kind(self):
         told, _ = self.call("list", "scenario")
-        for key in ("cluster", "optimiser", "record", "stop", "targets"):
+        for key in ("cluster", "record", "stop", "targets"):
             self.assertIn(f"  {key} ", told)
         self.assertIn(told, self.call("list")[0])
-        page, _ = self.call("list", "optimiser")
+        self.assertEqual(self.call("list", "optimiser"), self.call("list", "optimisers"))
+        page, _ = self.call("list", "sgd")
         for key in (
             "    momentum (>= 0 and < 1, default 0): ",
             "    nesterov (default false): ",
