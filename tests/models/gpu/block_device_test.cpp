@@ -90,8 +90,9 @@ const Rule rules[] = {
          make_optimiser(Sgd{.momentum = 0.8, .nesterov = true, .rmsprop = RmsProp{0.8, 0.01}}),
      .ema = 0.7,
      .distance = 1e-3},
-    {make_optimiser(Adam{})},
-    {.optimiser = make_optimiser(AdamW{{0.5, 0.8, 0.01}, 0.1}), .ema = 0.7, .distance = 1e-3},
+    // With a small epsilon what rounding leaves of a gradient of 0 is a step as long as any.
+    {make_optimiser(Adam{.epsilon = 0.1})},
+    {.optimiser = make_optimiser(AdamW{{0.5, 0.8, 0.1}, 0.1}), .ema = 0.7, .distance = 1e-3},
 };
 
 /// The same kind of optimiser as it is without keys.
