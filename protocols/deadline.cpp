@@ -51,7 +51,9 @@ class Deadline final : public Protocol {
       return runtime.expected_capped_order_statistic(k, learners, config_.time);
     };
     const double after = runtime.expected_order_statistic(1, learners) - before(1);
-    return {{{before(config_.k) + after, Basis::exact}}, 0.0};
+    return {.iteration_time = {{before(config_.k) + after, Basis::exact}},
+            .staleness = 0.0,
+            .fewer_than_k = config_.k > 1};
   }
 
  private:

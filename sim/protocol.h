@@ -75,8 +75,9 @@ struct Estimate {
   Basis basis;
 };
 
-/// Whose gradients make an update and what they were computed at, where every learner computes from
-/// the moment it has read, no gradient is lost, and each update averages K of them.
+/// Which of three schedules that theory can analyse a protocol has: in all of them a learner
+/// computes from the moment it has read, no gradient is lost, and each update averages K of them.
+/// Examples: k-async, k-batch-async, softsync with `pull` before.
 enum class ReadOrder {
   other,
   together,       // K learners wait for the update that they make, and read what it made
@@ -89,6 +90,7 @@ struct Theory {
   std::optional<Estimate> iteration_time;  // time between updates
   std::optional<double> staleness;         // mean over applied gradients
   ReadOrder reading = ReadOrder::other;
+  bool fewer_than_k = false;  // an update may have fewer gradients
 };
 
 /// A change of the training while it runs; what is empty stays as the scenario has it.
@@ -125,8 +127,7 @@ class Protocol {
   /// Whether it asks for evaluations: then it needs a model.
   virtual bool needs_evaluations() const { return false; }
 
-  /// Whether an update takes one gradient of each of Server::learners(), who are all idle then: so
-  /// their number may change with an update.
+  /// True if every update waits for all learners; only then may a phase leave some out.
   virtual bool takes_all() const { return false; }
 
   /// Whether it orders pauses.

@@ -144,7 +144,7 @@ def verdict(is_met):
 
 
 def in_units(distance, bound):
-    """distance / bound; infinite for what is no number and for any distance where nothing is
+    """distance / bound; infinite for NaN and for any distance where nothing is
     tolerated."""
     if math.isnan(distance) or math.isnan(bound):
         return math.inf
@@ -154,7 +154,7 @@ def in_units(distance, bound):
 
 
 def excess(expected, measured, tolerance):
-    """Distance in units of what is tolerated; infinite for what is no number."""
+    """Distance in units of what is tolerated; infinite for NaN."""
     return in_units(abs(measured.mean - expected), tolerance.bound(expected, measured))
 
 

@@ -22,7 +22,7 @@ def faint(colour):
 
 
 def numbers(values):
-    """Plain floats; what is no number is left out of the line."""
+    """Plain floats; NaN is left out of the line."""
     return [float(v) if math.isfinite(v) else None for v in values]
 
 

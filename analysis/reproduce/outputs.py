@@ -157,7 +157,7 @@ def update_of(row):
 
 
 def least(samples):
-    """The Sample of least mean; one that is no number never is."""
+    """The Sample of least mean; NaN never is."""
     return min(samples, key=lambda one: math.inf if math.isnan(one.mean) else one.mean)
 
 

@@ -15,7 +15,7 @@ constexpr double most_steps = 1e7;  // updates times curvatures
 
 /// Whether w' = w - eta g, w' is what is evaluated, and K is the same in all updates.
 bool is_plain(const Descent& descent) {
-  return !descent.adapts && descent.momentum == 0 && descent.ema == 0 && descent.clip == 0;
+  return !descent.k_varies && descent.momentum == 0 && descent.ema == 0 && descent.clip == 0;
 }
 
 bool is_fresh(const Descent& descent) { return descent.theory.staleness == 0.0; }

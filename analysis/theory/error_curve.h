@@ -22,7 +22,7 @@ struct Descent {
   double ema = 0;                  // of what is evaluated; 0: w' itself
   std::uint32_t minibatch = 1, learners = 1;
   std::uint32_t k = 1;  // gradients of an update
-  bool adapts = false;  // K changes with the loss
+  bool k_varies = false;  // updates differ in how many gradients they average
   Theory theory;
   std::shared_ptr<const Distribution> law;  // of independent runtimes; null where it is not one
   std::shared_ptr<const LearningRate> learning_rate;

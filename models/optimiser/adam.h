@@ -35,7 +35,8 @@ struct Adam {
                 "m' = beta1 m + (1 - beta1) g: the mean of the gradients of past updates");
     fields.real("beta2", beta2, Need::defaulted, from_below(0, 1),
                 "v' = beta2 v + (1 - beta2) g^2: that of their squares");
-    fields.real("epsilon", epsilon, Need::defaulted, positive(), "added to sqrt(v^)");
+    fields.real("epsilon", epsilon, Need::defaulted, at_least(1e-37),
+                "added to sqrt(v^); a float32 less than that is 0");
   }
 
   enum Part : std::size_t { mean, mean_square, updates };
@@ -55,6 +56,8 @@ struct Adam {
           per_rate_(static_cast<Real>(1 / update.rate)),
           beta1_(static_cast<Real>(adam.beta1)),
           beta2_(static_cast<Real>(adam.beta2)),
+          new1_(static_cast<Real>(1 - adam.beta1)),
+          new2_(static_cast<Real>(1 - adam.beta2)),
           epsilon_(static_cast<Real>(adam.epsilon)),
           made_(*updates_.from + (still_ ? 0 : 1)),
           of_mean_(static_cast<Real>(1 - std::pow(adam.beta1, static_cast<double>(made_)))),
@@ -62,8 +65,8 @@ struct Adam {
 
     GRADRACE_HD Real operator()(std::uint32_t j, Real w, Real change) const {
       const Real g = change * per_rate_;
-      const Real m = still_ ? mean_.from[j] : beta1_ * mean_.from[j] + (1 - beta1_) * g;
-      const Real v = still_ ? square_.from[j] : beta2_ * square_.from[j] + (1 - beta2_) * g * g;
+      const Real m = still_ ? mean_.from[j] : beta1_ * mean_.from[j] + new1_ * g;
+      const Real v = still_ ? square_.from[j] : beta2_ * square_.from[j] + new2_ * g * g;
       mean_.to[j] = m;
       square_.to[j] = v;
       return still_ ? w : w - rate_ * (m / of_mean_) / (std::sqrt(v / of_square_) + epsilon_);
@@ -75,7 +78,7 @@ struct Adam {
    private:
     PartMove<Real> mean_, square_, updates_;
     bool still_;
-    Real rate_, per_rate_, beta1_, beta2_, epsilon_;
+    Real rate_, per_rate_, beta1_, beta2_, new1_, new2_, epsilon_;  // new: 1 - beta
     Real made_, of_mean_, of_square_;
   };
 };

@@ -92,7 +92,7 @@ def fig3_softmax(outputs):
 
 
 def spread(errors, kind):
-    """How far the errors of all n are from hardsync's; NaN where one is no number."""
+    """How far the errors of all n are from hardsync's; NaN where one is NaN."""
     return float(np.max([abs(errors[kind, name].mean - errors[kind, "hardsync"].mean) for name in NAMES]))
 
 

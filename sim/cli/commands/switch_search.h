@@ -12,7 +12,7 @@ namespace gradrace {
 /// What a search for the switch point may spend, and when it is content.
 struct SearchRule {
   double beta = 0.01;            // what a setting's accuracy may lack of the target
-  std::uint32_t settings = 5;    // M, tried at the most
+  std::uint32_t settings = 5;    // M, tried at most
   std::uint32_t runs = 5;        // R, of each setting
   std::uint32_t first_runs = 5;  // N, of the first protocol alone; 0: the target is known
 };

@@ -14,7 +14,7 @@ namespace gradrace {
 /// What gradients were computed with.
 struct DeviceFacts {
   std::string name;         // empty: none were
-  std::size_t cohort = 0;   // runs replayed side by side by one thread, at the most
+  std::size_t cohort = 0;   // runs replayed side by side by one thread, at most
   std::size_t threads = 0;  // each with a device of its own
   std::uint64_t gradients = 0;
   std::optional<double> kernel_seconds = {};  // of all devices; none on the CPU

@@ -89,8 +89,8 @@ std::optional<Descent> Point::descent() const {
   descent.minibatch = model->minibatch();
   descent.learners = cluster.learners;
   descent.k = protocol->k();
-  descent.adapts = protocol->needs_evaluations();
   descent.theory = theory();
+  descent.k_varies = protocol->needs_evaluations() || descent.theory.fewer_than_k;
   descent.law = common_law();
   descent.learning_rate = learning_rate;
   descent.gamma = gamma;

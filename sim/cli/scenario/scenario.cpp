@@ -227,7 +227,7 @@ void name_protocol(Point& point, const Json& protocol) {
   point.label = values_text(protocol).substr(1);
 }
 
-bool is_object(const std::string& value) { return value.starts_with('{'); }
+bool is_object(const std::string& value) { return value.starts_with('{') && Json::accept(value); }
 
 /// What all values of a swept path have in common; empty where one of them is no
 /// object.

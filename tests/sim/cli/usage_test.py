@@ -1,5 +1,6 @@
 """Commands, options, errors and exit statuses."""
 
+import csv
 import json
 import os
 import pathlib
@@ -101,6 +102,15 @@ class Usage(ProgramTest):
         for readme, key in (("distributions/cluster/README.md", "cluster"), ("protocols/README.md", "protocol")):
             part = json.loads("{" + block(readme, 1) + "}")
             self.call("run", self.write(changed(SMALL, **{"protocol": {"kind": "sync"}, "stop": {"gradients": 400}, "sweep": {}, **part})), "--quiet", "--out", key)
+
+    def test_no_floor_is_told_where_updates_differ_in_their_gradients(self):
+        noisy = {"kind": "quadratic", "dimensions": 3, "noise": 0.5}
+        for k, known in ((1, True), (4, False)):
+            protocol = {"kind": "deadline", "k": k, "time": 0.01}
+            path = self.write(changed(SMALL, protocol=protocol, model=noisy, sweep={}))
+            row = next(csv.DictReader(self.call("theory", path)[0].splitlines()))
+            for column in ("error_floor", "error_floor_bound", "largest_bounded_eta"):
+                self.assertEqual(bool(row[column]), known, column)
 
     def test_version_names_a_revision(self):
         self.assertRegex(self.call("--version")[0], r"^gradrace \d+\.\d+\.\d+ \(revision \w+(, dirty)?\)\n$")
