@@ -90,16 +90,21 @@ const Rule rules[] = {
          make_optimiser(Sgd{.momentum = 0.8, .nesterov = true, .rmsprop = RmsProp{0.8, 0.01}}),
      .ema = 0.7,
      .distance = 1e-3},
-    // With a small epsilon what rounding leaves of a gradient of 0 is a step as long as any.
-    {make_optimiser(Adam{.epsilon = 0.1})},
-    {.optimiser = make_optimiser(AdamW{{0.5, 0.8, 0.1}, 0.1}), .ema = 0.7, .distance = 1e-3},
+    // A step is g / (sqrt(v) + epsilon): at epsilon = 1 a gradient's rounding is no more of it than
+    // of a step of sgd; near 0 the rounding of a gradient of 0 is a step as long as any.
+    {make_optimiser(Adam{.epsilon = 1})},
+    {.optimiser = make_optimiser(AdamW{{0.5, 0.8, 1}, 0.1}), .ema = 0.7, .distance = 1e-3},
 };
 
-/// The same kind of optimiser as it is without keys.
+/// The same kind of optimiser as it is without keys, apart from adam's epsilon.
 Rule by_default(const Rule& rule) {
   Rule other;
-  with_kind(optimiser_of(rule),
-            [&]<class Kind>(const Kind&) { other.optimiser = make_optimiser(Kind()); });
+  with_kind(optimiser_of(rule), [&]<class Kind>(const Kind& given) {
+    Kind kind;
+    if constexpr (requires { kind.epsilon; }) kind.epsilon = given.epsilon;
+    if constexpr (requires { kind.adam; }) kind.adam.epsilon = given.adam.epsilon;
+    other.optimiser = make_optimiser(kind);
+  });
   return other;
 }
 
