@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "sim/cli/results/recorders.h"
+#include "sim/cli/results/results_writer.h"
 #include "tests/support/iteration_time.h"
 #include "tests/support/schedule.h"
 
@@ -27,7 +27,7 @@ double theory(int k, const std::string& time, std::uint32_t learners, const std:
 
 /// What the files of a run say of it, but its protocol's name.
 struct Files {
-  std::string updates, trace;
+  std::vector<std::string> records;  // updates.csv, trace.json
   std::vector<double> curve;
   std::uint64_t hash;
 
@@ -39,14 +39,11 @@ Files files_of(const std::string& protocol, const std::string& cluster) {
       R"({"cluster": {"learners": 6, "runtime": {"distribution": "exponential", "mean": 1})" +
       cluster + R"(}, "protocol": )" + protocol + R"(, "stop": {"updates": 500},
       "model": {"kind": "quadratic"}, "learning_rate": {"kind": "constant", "eta": 0.1},
-      "record": {"every_time": 5}})");
-  UpdatesRecorder updates({0, 0});
-  TraceRecorder trace(0, "run", 6, std::nullopt);
-  Observers both;
-  both.add(&updates);
-  both.add(&trace);
-  const RunRecord record = run_training(point, 0, &both);
-  Files files{updates.rows(), trace.events(), {}, record.hash};
+      "record": {"every_time": 5, "updates": true, "trace": true}})");
+  RunRecorders recorders({0, 0}, point);
+  const RunRecord record = run_training(point, 0, recorders.observer());
+  Files files{{}, {}, record.hash};
+  for (const auto& [kind, recorder] : recorders.made()) files.records.push_back(recorder->text());
   for (const auto& [at, found] : record.curve) {
     files.curve.insert(files.curve.end(), {at.time, at.learning_rate, at.k + 0.0, found.loss});
   }

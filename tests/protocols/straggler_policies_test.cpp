@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "protocols/policies/straggler_detector.h"
-#include "sim/cli/results/recorders.h"
+#include "sim/cli/results/observers.h"
 #include "sim/random.h"
 #include "tests/support/race_text.h"
 #include "tests/support/schedule.h"

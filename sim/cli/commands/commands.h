@@ -24,12 +24,12 @@ struct RunOptions {
 struct SearchOptions {
   std::filesystem::path file;
   ScenarioChanges changes;
-  SearchRule rule;                   // first_runs 0 with a target, and only then
-  std::optional<double> target;      // accuracy; none: that of the first protocol alone
-  std::filesystem::path accuracies;  // a table of runs made elsewhere; empty: runs are trained
-  bool as_tabled = false;            // as many settings at most as the table has
-  std::filesystem::path out;         // empty: out/search-<name>
-  unsigned jobs = 0;                 // 0: default_jobs()
+  SearchRule rule = {};               // first_runs 0 with a target, and only then
+  std::optional<double> target = {};  // accuracy; none: that of the first protocol alone
+  std::filesystem::path accuracies;   // a table of runs made elsewhere; empty: runs are trained
+  bool as_tabled = false;             // as many settings at most as the table has
+  std::filesystem::path out;          // empty: out/search-<name>
+  unsigned jobs = 0;                  // 0: default_jobs()
   bool force = false, quiet = false;
   bool report = true;  // print the result
 };

@@ -114,32 +114,32 @@ FieldPages scenario_objects() {
   return objects;
 }
 
-template <class Row>
-void print_file(const CsvFile<Row>& file) {
+void print_file(const CsvPage& file) {
   std::cout << file.name << ": a row is " << file.row << '\n';
-  for (const auto& column : file.columns) {
+  for (const auto& [name, unit, meaning] : file.lines) {
     char text[64];
-    const int length = std::snprintf(text, sizeof text, "  %-23s  %-11s  ", column.name.c_str(),
-                                     column.unit.empty() ? "-" : std::string(column.unit).c_str());
+    const int length = std::snprintf(text, sizeof text, "  %-23s  %-11s  ", name.c_str(),
+                                     unit.empty() ? "-" : std::string(unit).c_str());
     std::cout << text;
-    std::cout << wrapped(column.meaning, static_cast<std::size_t>(length), 40);
+    std::cout << wrapped(meaning, static_cast<std::size_t>(length), 40);
   }
   std::cout << '\n';
 }
 
 void print_columns() {
-  print_file(runs_csv({"<swept path>"}, {"time_to_loss_<x>", "time_to_error_<x>"}));
-  print_file(curve_csv);
-  print_file(updates_csv);
-  print_file(staleness_csv);
-  print_file(learners_csv);
-  print_file(theory_csv);
-  print_file(theory_table({"<swept path>"}));
-  print_file(search_csv);
-  print_file(costs_csv);
-  print_file(fit_csv);
-  print_file(sample_csv);
-  print_file(quantiles_csv);
+  print_file(runs_csv({"<swept path>"}, {"time_to_loss_<x>", "time_to_error_<x>"}).page());
+  print_file(curve_csv.page());
+  print_file(staleness_csv.page());
+  print_file(learners_csv.page());
+  for (const Record* record : records())
+    if (record->columns != nullptr) print_file(*record->columns);
+  print_file(theory_csv.page());
+  print_file(theory_table({"<swept path>"}).page());
+  print_file(search_csv.page());
+  print_file(costs_csv.page());
+  print_file(fit_csv.page());
+  print_file(sample_csv.page());
+  print_file(quantiles_csv.page());
   std::cout << "time: in the unit of the runtime distribution; an empty field is not applicable\n";
 }
 

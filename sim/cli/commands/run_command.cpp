@@ -150,7 +150,7 @@ class ScenarioRuns {
     for (const std::size_t run : batch) {
       const std::size_t point = point_of(run);
       const auto replica = static_cast<std::uint32_t>(run % scenario_.first().replicas);
-      recorders.emplace_back(scenario_, point, replica);
+      recorders.emplace_back(RunId{point, replica}, scenario_.points[point]);
       runs.emplace_back(races_[point], replica, device != nullptr, recorders.back().observer());
     }
     std::vector<std::uint64_t> reported(runs.size());

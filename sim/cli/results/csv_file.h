@@ -48,11 +48,29 @@ struct Column {
   std::function<void(Csv& csv, const Row& row)> write;
 };
 
+/// What `gradrace list columns` says of a CSV file.
+struct CsvPage {
+  struct Line {
+    std::string name;
+    std::string_view unit, meaning;
+  };
+
+  std::string_view name, row;
+  std::vector<Line> lines;
+};
+
 /// A CSV file: what a row of it is, and its columns in order.
 template <class Row>
 struct CsvFile {
   std::string_view name, row;
   std::vector<Column<Row>> columns;
+
+  CsvPage page() const {
+    CsvPage page{name, row, {}};
+    for (const auto& column : columns)
+      page.lines.push_back({column.name, column.unit, column.meaning});
+    return page;
+  }
 
   std::string header() const {
     Csv csv;

@@ -4,7 +4,10 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <string_view>
+#include <vector>
 
+#include "sim/cli/results/record.h"
 #include "sim/cli/usage_error.h"
 
 namespace gradrace {
@@ -14,10 +17,14 @@ namespace {
 /// The first to go and the last to come: where it is, the others are whole.
 constexpr const char* manifest = "manifest.json";
 
-constexpr std::array result_files{manifest,        "runs.csv",     "curve.csv",  "updates.csv",
-                                  "staleness.csv", "learners.csv", "theory.csv", "trace.json",
-                                  "fit.csv",       "fit.json",     "sample.csv", "quantiles.csv",
-                                  "search.csv",    "search.json",  "costs.csv"};
+std::vector<std::string_view> result_files() {
+  std::vector<std::string_view> files{
+      manifest,     "runs.csv",    "curve.csv", "staleness.csv", "learners.csv",
+      "theory.csv", "fit.csv",     "fit.json",  "sample.csv",    "quantiles.csv",
+      "search.csv", "search.json", "costs.csv"};
+  for (const Record* record : records()) files.push_back(record->file);
+  return files;
+}
 
 /// What the plots of a folder are called.
 constexpr std::array plot_names{"error_time", "loss_time", "error_updates", "staleness",
@@ -25,10 +32,10 @@ constexpr std::array plot_names{"error_time", "loss_time", "error_updates", "sta
 
 /// Whether it does; UsageError if it may not.
 bool holds_result_files(const std::filesystem::path& folder, bool allowed) {
-  for (const auto* file : result_files) {
+  for (const auto file : result_files()) {
     if (!std::filesystem::exists(folder / file)) continue;
     if (allowed) return true;
-    throw UsageError(folder.string() + ": holds results already (" + file +
+    throw UsageError(folder.string() + ": holds results already (" + std::string(file) +
                      "); use --force to overwrite them, or --out DIR for another folder");
   }
   return false;
@@ -69,7 +76,7 @@ void OutputFolder::publish() {
                                ": cannot be written: " + std::strerror(errno));
     }
   }
-  for (const auto* file : result_files) std::filesystem::remove(folder_ / file);
+  for (const auto file : result_files()) std::filesystem::remove(folder_ / file);
   if (held_results_) remove_plots();
   const auto place = [this](const std::string& file) {
     std::filesystem::rename(aside_ / file, folder_ / file);
@@ -82,7 +89,7 @@ void OutputFolder::publish() {
 
 void OutputFolder::remove_unfinished() {
   std::error_code ignored;
-  for (const auto* file : result_files) std::filesystem::remove(aside_ / file, ignored);
+  for (const auto file : result_files()) std::filesystem::remove(aside_ / file, ignored);
 }
 
 void OutputFolder::remove_plots() {

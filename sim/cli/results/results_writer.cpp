@@ -21,11 +21,12 @@ double first_time(const RunRecord& record, double Evaluation::*what, double targ
 
 }  // namespace
 
-RunRecorders::RunRecorders(const Scenario& scenario, std::size_t point, std::uint32_t replica) {
-  const Point& at = scenario.points[point];
-  if (at.record_updates) observers.add(&updates.emplace(RunId{point, replica}));
-  if (at.record_trace && replica == 0) {
-    observers.add(&trace.emplace(point, at.label, at.cluster.learners, at.trace_updates));
+RunRecorders::RunRecorders(const RunId& run, const Point& point) {
+  for (const auto& [record, make] : point.records) {
+    auto recorder = make(run, point);
+    if (!recorder) continue;
+    observers_.add(recorder.get());
+    made_.emplace_back(record, std::move(recorder));
   }
 }
 
@@ -45,10 +46,8 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, std::vector<Theory> theor
     begin(staleness_csv);
     begin(learners_csv);
   }
-  if (scenario.first().record_updates) begin(updates_csv);
-  if (scenario.first().record_trace) {
-    folder_.append("trace.json", "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
-  }
+  for (const auto& [record, make] : scenario.first().records)
+    folder_.append(std::string(record->file), record->begin);
 }
 
 void ResultsWriter::add(std::size_t run, RunRecord record, const RunRecorders& recorders) {
@@ -61,7 +60,7 @@ void ResultsWriter::add(std::size_t run, RunRecord record, const RunRecorders& r
   Texts texts;
   Csv runs, curve, staleness, learners;
   runs_csv_.add(runs, {id, record.totals, at, theories_[point], record, summaries_[run]});
-  texts["runs.csv"] = runs.text();
+  texts.tables.emplace_back("runs.csv", runs.text());
   if (scenario_.first().record_details) {
     for (const auto& [place, evaluation] : record.curve)
       curve_csv.add(curve, {id, place, evaluation, at.with_model()});
@@ -71,12 +70,12 @@ void ResultsWriter::add(std::size_t run, RunRecord record, const RunRecorders& r
     }
     for (std::size_t i = 0; i < record.learners.size(); ++i)
       learners_csv.add(learners, {id, record.learners[i], i, record.totals.time});
-    texts["curve.csv"] = curve.text();
-    texts["staleness.csv"] = staleness.text();
-    texts["learners.csv"] = learners.text();
+    texts.tables.emplace_back("curve.csv", curve.text());
+    texts.tables.emplace_back("staleness.csv", staleness.text());
+    texts.tables.emplace_back("learners.csv", learners.text());
   }
-  if (recorders.updates) texts["updates.csv"] = recorders.updates->rows();
-  if (recorders.trace) texts["trace.json"] = recorders.trace->events();
+  for (const auto& [kind, recorder] : recorders.made())
+    texts.records.emplace_back(kind, recorder->text());
   early_.emplace(run, std::move(texts));
   while (!early_.empty() && early_.begin()->first == next_) {
     write(early_.begin()->second);
@@ -86,19 +85,18 @@ void ResultsWriter::add(std::size_t run, RunRecord record, const RunRecorders& r
 }
 
 void ResultsWriter::write(const Texts& texts) {
-  for (const auto& [file, text] : texts) {
-    if (file == "trace.json") {
-      folder_.append(file, traced_ ? ",\n" : "");
-      traced_ = true;
-    }
-    folder_.append(file, text);
+  for (const auto& [file, rows] : texts.tables) folder_.append(std::string(file), rows);
+  for (const auto& [record, text] : texts.records) {
+    const bool first = recorded_.insert(record).second;
+    folder_.append(std::string(record->file), first ? text : record->between + text);
   }
 }
 
 void ResultsWriter::finish() {
   for (const auto& [run, texts] : early_) write(texts);
   early_.clear();
-  if (scenario_.first().record_trace) folder_.append("trace.json", "\n]}\n");
+  for (const auto& [record, make] : scenario_.first().records)
+    folder_.append(std::string(record->file), record->end);
 }
 
 RunSummary ResultsWriter::summarise(const Point& point, const RunRecord& record) const {

@@ -3,26 +3,31 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "sim/cli/results/observers.h"
 #include "sim/cli/results/output_folder.h"
-#include "sim/cli/results/recorders.h"
+#include "sim/cli/results/record.h"
 #include "sim/cli/results/replay_notes.h"
 #include "sim/cli/results/run_files.h"
 
 namespace gradrace {
 
 /// The recorders that a scenario wants of one run.
-struct RunRecorders {
-  RunRecorders(const Scenario& scenario, std::size_t point, std::uint32_t replica);
+class RunRecorders {
+ public:
+  RunRecorders(const RunId& run, const Point& point);
 
-  Observer* observer() { return observers.empty() ? nullptr : &observers; }
+  Observer* observer() { return made_.empty() ? nullptr : &observers_; }
+  const auto& made() const { return made_; }
 
-  std::optional<UpdatesRecorder> updates;
-  std::optional<TraceRecorder> trace;
-  Observers observers;
+ private:
+  std::vector<std::pair<const Record*, std::unique_ptr<Recorder>>> made_;
+  Observers observers_;
 };
 
 /// Writes the CSV files and the trace of a scenario's runs into an output folder: runs in the order
@@ -43,7 +48,10 @@ class ResultsWriter {
   std::vector<std::string> notes() const { return replays_.texts(); }
 
  private:
-  using Texts = std::map<std::string, std::string>;  // of files
+  struct Texts {
+    std::vector<std::pair<std::string_view, std::string>> tables;  // file, rows
+    std::vector<std::pair<const Record*, std::string>> records;
+  };
 
   void write(const Texts& texts);
   RunSummary summarise(const Point& point, const RunRecord& record) const;
@@ -53,7 +61,7 @@ class ResultsWriter {
   OutputFolder& folder_;
   std::size_t next_ = 0;
   std::map<std::size_t, Texts> early_;  // finished before a run of a lower number
-  bool traced_ = false;
+  std::set<const Record*> recorded_;    // that have the text of a run
   std::vector<RunSummary> summaries_;
   const CsvFile<RunRow> runs_csv_;
   ReplayNotes replays_;

@@ -8,10 +8,6 @@ namespace gradrace {
 
 namespace {
 
-constexpr std::string_view point_meaning = "its number, from 0; the first swept path is slowest",
-                           replica_meaning = "number of the run among those of its point, from 0",
-                           staleness_meaning = "from the read of a version to its gradient's use";
-
 /// A loss that is NaN is a result, not an empty field.
 std::string loss_text(double loss, bool with_model) {
   return with_model && std::isnan(loss) ? "nan" : number_text(loss);
@@ -95,20 +91,6 @@ const CsvFile<CurveRow> curve_csv{
      {"test_error", "fraction", "of wrong answers on the test set", &CurveRow::test_error},
      {"learning_rate", "", "of a fresh gradient", &CurveRow::learning_rate},
      {"k", "gradients", "K, of an update, in force", &CurveRow::k}}};
-
-const CsvFile<UpdateRow> updates_csv{
-    "updates.csv",
-    "one update of a run (record.updates)",
-    {{"point", "", point_meaning, &UpdateRow::point},
-     {"replica", "", replica_meaning, &UpdateRow::replica},
-     {"update", "updates", "its number, from 1", &UpdateRow::update},
-     {"time", "time", "simulated", &UpdateRow::time},
-     {"iteration_time", "time", "since the update before, or the start",
-      &UpdateRow::iteration_time},
-     {"gradients", "minibatches", "in it", [](auto& row) { return row.gradients.size(); }},
-     {"mean_staleness", "updates", staleness_meaning, &UpdateRow::mean_staleness},
-     {"max_staleness", "updates", staleness_meaning, &UpdateRow::max_staleness},
-     {"learning_rate", "", "of a fresh gradient", &UpdateRow::learning_rate}}};
 
 const CsvFile<StalenessRow> staleness_csv{
     "staleness.csv",

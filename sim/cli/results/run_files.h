@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "sim/cli/results/csv_file.h"
+#include "sim/cli/results/record.h"
 #include "sim/cli/scenario/scenario.h"
 #include "sim/engine/run.h"
-#include "sim/observer.h"
 
 namespace gradrace {
 
@@ -17,12 +17,6 @@ struct RunSummary {
   Status status = Status::interrupted;
   double iteration_time, staleness, loss, test_error;
   std::vector<double> target_times;  // NaN: not reached; in the order of target_columns()
-};
-
-/// Which run a row is of.
-struct RunId {
-  std::size_t point;
-  std::uint32_t replica;
 };
 
 struct RunRow : RunId, Totals {
@@ -36,8 +30,6 @@ struct CurveRow : RunId, EvaluationPoint, Evaluation {
   bool with_model;
 };
 
-struct UpdateRow : RunId, UpdateFacts {};
-
 struct StalenessRow : RunId {
   std::size_t staleness;
   std::uint64_t count;
@@ -48,11 +40,15 @@ struct LearnerRow : RunId, LearnerTotals {
   double end;  // of the run
 };
 
+/// Columns of several files.
+constexpr std::string_view point_meaning = "its number, from 0; the first swept path is slowest",
+                           replica_meaning = "number of the run among those of its point, from 0",
+                           staleness_meaning = "from the read of a version to its gradient's use";
+
 /// swept: the paths of the sweep; targets: target_columns().
 CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
                          const std::vector<std::string>& targets);
 extern const CsvFile<CurveRow> curve_csv;
-extern const CsvFile<UpdateRow> updates_csv;
 extern const CsvFile<StalenessRow> staleness_csv;
 extern const CsvFile<LearnerRow> learners_csv;
 

@@ -4,10 +4,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/theory/error_curve.h"
 #include "models/model.h"
+#include "sim/cli/results/record.h"
 #include "sim/cli/scenario/cluster.h"
 #include "sim/engine/race.h"
 
@@ -23,7 +25,7 @@ struct Point {
   bool timing_only = false;
   Cluster cluster;
   ModelProduct model;  // null: there is none
-  Recipe recipe;       // but for the model's minibatch
+  Recipe recipe;       // except for the model's minibatch
   Rule rule;
   std::string protocol_name;  // "k-async"
   std::string label;          // its name among the others: "k-async k=4", "async learners=16"
@@ -32,15 +34,15 @@ struct Point {
   Stop stop;
   EvaluationSchedule evaluations;
   EvaluatedRows rows;
-  bool record_details = true, record_updates = false, record_trace = false;
-  std::optional<std::uint64_t> trace_updates;
+  bool record_details = true;
+  std::vector<std::pair<const Record*, MakeRecorder>> records;  // further files
   std::vector<double> target_loss, target_test_error;
   std::optional<double> gamma;  // assumed, for bounds of the error
 
   /// The values of the swept paths at this point, as they stand in CSV.
   std::vector<std::string> swept;
 
-  /// Equal for points whose runs one device can replay side by side: the model but for its
+  /// Equal for points whose runs one device can replay side by side: the model except for its
   /// minibatch, the rows that it is evaluated on, the device.
   std::string device_text;
 

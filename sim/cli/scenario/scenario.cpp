@@ -115,13 +115,11 @@ bool visit_record(Fields& fields, Point& point, bool model_read) {
                  "test loss and test error, likewise (default: all)");
   fields.flag("details", point.record_details, Need::defaulted,
               "write curve.csv, staleness.csv and learners.csv, besides runs.csv");
-  fields.flag("updates", point.record_updates, Need::defaulted, "write updates.csv");
-  fields.flag("trace", point.record_trace, Need::defaulted,
-              "write trace.json, replica 0 of each point");
-  fields.integer("trace_updates", point.trace_updates, at_least(1),
-                 "the trace ends after so many updates (default: the whole run)");
-  if (point.trace_updates && !point.record_trace) {
-    fields.complain("trace_updates", "says where the trace ends, and there is none", "trace: true");
+  for (const Record* record : records()) {
+    bool wanted = false;
+    fields.flag(record->key, wanted, Need::defaulted, record->meaning);
+    MakeRecorder make = record->read(fields, wanted);
+    if (wanted) point.records.emplace_back(record, std::move(make));
   }
   if (model_read && every.every_epochs && !(point.model && point.model->has_dataset())) {
     fields.complain("every_epochs", "needs a model with a data set", "every_time, every_updates");

@@ -1,15 +1,54 @@
-#include "sim/cli/results/recorders.h"
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <unordered_map>
+
+#include "sim/cli/results/record.h"
+#include "sim/cli/scenario/point.h"
 
 namespace gradrace {
+namespace {
 
-void UpdatesRecorder::on_update(const UpdateFacts& update) {
-  updates_csv.add(rows_, {id_, update});
-}
+/// The timeline of one run as Chrome trace events: a process for the point, a track for the server
+/// (tid 0; its slices are the versions) and one for each learner (tid learner + 1; its slices are
+/// the minibatches).  One unit of simulated time is drawn as one second.  Times are rounded to
+/// whole nanoseconds, so slices of a track that touch do not overlap.
+class TraceRecorder final : public Recorder {
+ public:
+  TraceRecorder(std::size_t point, std::string label, std::uint32_t learners,
+                std::optional<std::uint64_t> updates);
+
+  void on_start() override;
+  void on_end(const GradientFacts& gradient, double begin, double time, Ending ending) override;
+  void on_update(const UpdateFacts& update) override;
+  void on_in_flight(const GradientFacts& gradient, double begin, double time) override;
+  void on_finish(double time) override;
+
+  /// The events as JSON, separated by commas.
+  std::string text() const override;
+
+ private:
+  struct Slice {
+    GradientFacts gradient;
+    double begin, end;
+    const char* fate;
+    std::uint32_t staleness;
+  };
+
+  bool open() const { return !updates_ || versions_.size() <= *updates_; }
+  void add(const GradientFacts& gradient, double begin, double end, const char* fate);
+
+  std::size_t point_;
+  std::string label_;
+  std::uint32_t learners_;
+  std::optional<std::uint64_t> updates_;
+  std::vector<Slice> slices_;
+  std::vector<double> versions_;  // when each version began
+  double end_ = 0;
+  std::unordered_map<GradientId, std::size_t> waiting_;  // accepted, not applied yet: its slice
+};
 
 TraceRecorder::TraceRecorder(std::size_t point, std::string label, std::uint32_t learners,
                              std::optional<std::uint64_t> updates)
@@ -57,7 +96,7 @@ void TraceRecorder::on_finish(double time) {
   if (open()) end_ = time;
 }
 
-std::string TraceRecorder::events() const {
+std::string TraceRecorder::text() const {
   std::string text;
   char line[320];
   const auto nanoseconds = [](double time) { return std::llround(time * 1e9); };
@@ -98,5 +137,25 @@ std::string TraceRecorder::events() const {
   }
   return text;
 }
+
+MakeRecorder read(Fields& fields, bool wanted) {
+  std::optional<std::uint64_t> updates;
+  fields.integer("trace_updates", updates, at_least(1),
+                 "the trace ends after so many updates (default: the whole run)");
+  if (updates && !wanted) {
+    fields.complain("trace_updates", "says where the trace ends, and there is none", "trace: true");
+  }
+  return [updates](const RunId& run, const Point& point) -> std::unique_ptr<Recorder> {
+    if (run.replica > 0) return nullptr;
+    return std::make_unique<TraceRecorder>(run.point, point.label, point.cluster.learners, updates);
+  };
+}
+
+}  // namespace
+
+extern const Record trace_record{"trace",      "write trace.json, replica 0 of each point",
+                                 "trace.json", "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n",
+                                 ",\n",        "\n]}\n",
+                                 read};
 
 }  // namespace gradrace

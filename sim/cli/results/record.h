@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/cli/results/csv_file.h"
+#include "sim/observer.h"
+#include "sim/reading/fields.h"
+
+namespace gradrace {
+
+struct Point;
+
+/// Which run a row is of.
+struct RunId {
+  std::size_t point;
+  std::uint32_t replica;
+};
+
+/// Follows one run.
+class Recorder : public Observer {
+ public:
+  /// What the file has of the run, once it is over.
+  virtual std::string text() const = 0;
+};
+
+/// Null: the file has nothing of that run.
+using MakeRecorder = std::function<std::unique_ptr<Recorder>(const RunId& run, const Point& point)>;
+
+/// A file of results that `record` asks for.
+struct Record {
+  std::string_view key, meaning;  // of its flag in `record`
+  std::string_view file;
+  std::string begin, between, end;  // what stands before, between and after the texts of runs
+  MakeRecorder (*read)(Fields& fields, bool wanted);  // visits its other keys
+  const CsvPage* columns = nullptr;                   // of a CSV
+};
+
+/// All of them, in the order of their keys.
+std::span<const Record* const> records();
+
+}  // namespace gradrace

@@ -1,0 +1,46 @@
+#include "sim/cli/results/run_files.h"
+
+namespace gradrace {
+namespace {
+
+struct UpdateRow : RunId, UpdateFacts {};
+
+const CsvFile<UpdateRow> updates_csv{
+    "updates.csv",
+    "one update of a run",
+    {{"point", "", point_meaning, &UpdateRow::point},
+     {"replica", "", replica_meaning, &UpdateRow::replica},
+     {"update", "updates", "its number, from 1", &UpdateRow::update},
+     {"time", "time", "simulated", &UpdateRow::time},
+     {"iteration_time", "time", "since the update before, or the start",
+      &UpdateRow::iteration_time},
+     {"gradients", "minibatches", "in it", [](auto& row) { return row.gradients.size(); }},
+     {"mean_staleness", "updates", staleness_meaning, &UpdateRow::mean_staleness},
+     {"max_staleness", "updates", staleness_meaning, &UpdateRow::max_staleness},
+     {"learning_rate", "", "of a fresh gradient", &UpdateRow::learning_rate}}};
+
+class UpdatesRecorder final : public Recorder {
+ public:
+  explicit UpdatesRecorder(const RunId& run) : run_(run) {}
+
+  void on_start() override { rows_.clear(); }
+  void on_update(const UpdateFacts& update) override { updates_csv.add(rows_, {run_, update}); }
+  std::string text() const override { return rows_.text(); }
+
+ private:
+  const RunId run_;
+  Csv rows_;
+};
+
+MakeRecorder read(Fields&, bool) {
+  return [](const RunId& run, const Point&) { return std::make_unique<UpdatesRecorder>(run); };
+}
+
+const CsvPage page = updates_csv.page();
+
+}  // namespace
+
+extern const Record updates_record{
+    "updates", "write updates.csv", "updates.csv", updates_csv.header(), "", "", read, &page};
+
+}  // namespace gradrace
