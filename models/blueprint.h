@@ -15,7 +15,7 @@ namespace gradrace {
 /// What a device that does not use the CPU's code needs to know of a model of a data set.
 struct NetworkBlueprint {
   std::uint32_t parameters;
-  std::vector<kernels::Layer> layers;  // but for their places in the work memory
+  std::vector<kernels::Layer> layers;  // except for their places in the work memory
   LossKind loss;
   Sampling sampling;
   double l2;

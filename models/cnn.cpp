@@ -2,7 +2,11 @@
 
 #include <string_view>
 
-#include "models/layers/layers.h"
+#include "models/layers/convolution.h"
+#include "models/layers/dense.h"
+#include "models/layers/padded_convolution.h"
+#include "models/layers/pooling.h"
+#include "models/layers/response_normalisation.h"
 
 namespace gradrace {
 namespace {

@@ -1,6 +1,6 @@
 #include "models/mlp.h"
 
-#include "models/layers/layers.h"
+#include "models/layers/dense.h"
 
 namespace gradrace {
 namespace {

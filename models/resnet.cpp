@@ -3,7 +3,12 @@
 #include <string>
 #include <string_view>
 
-#include "models/layers/layers.h"
+#include "models/layers/batch_normalisation.h"
+#include "models/layers/dense.h"
+#include "models/layers/group_normalisation.h"
+#include "models/layers/padded_convolution.h"
+#include "models/layers/pixel_mean.h"
+#include "models/layers/shortcut.h"
 
 namespace gradrace {
 namespace {

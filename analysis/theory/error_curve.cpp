@@ -47,7 +47,7 @@ double eta_at(const Descent& descent, std::uint64_t update) {
   return descent.learning_rate->eta({gradients, gradients * descent.minibatch, 0}, 0, descent.k);
 }
 
-/// The learning rate of all gradients, where it is one but for the distance rule.
+/// The learning rate of all gradients, where it is one except for the distance rule.
 std::optional<double> largest_eta_used(const Descent& descent) {
   const LearningRate& rate = *descent.learning_rate;
   constexpr auto endless = std::numeric_limits<std::uint64_t>::max();

@@ -109,7 +109,7 @@ class Recursion {
   double p_, k_, h_, variance_, eta_;
 };
 
-/// The factor by which the moments change from update to update in the long run, but for noise.
+/// The factor by which the moments change from update to update in the long run, except for noise.
 double growth(const Matrix& map) {
   return map.topLeftCorner<moments, moments>().eigenvalues().cwiseAbs().maxCoeff();
 }

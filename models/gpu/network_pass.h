@@ -7,7 +7,7 @@
 
 #include "models/gpu/kernels/product.h"
 #include "models/gpu/mirror.h"
-#include "models/gpu/layer_table.h"
+#include "models/layers/layer_table.h"
 
 namespace gradrace {
 
@@ -172,7 +172,7 @@ class NetworkPass {
     Sizes sizes{together(n), kernels::in_fours(per_row_ * n), 0, 0};
     for (const kernels::Layer& layer : layers_) {
       if (layer.depth == 0) continue;
-      const bool dense = layer.kind == kernels::LayerKind::dense;
+      const bool dense = layer.kind == kernels::kind_of<kernels::DenseSteps>;
       const std::uint64_t columns =
           dense ? n : strip_of(layer, n, sizes.together) * kernels::Windows(layer).count();
       sizes.patches = std::max(sizes.patches, kernels::in_fours(columns * layer.depth));

@@ -16,6 +16,7 @@
 #include "models/gpu/kernels/in_place_network.h"
 #include "models/gpu/kernels/quadratic.h"
 #include "models/gpu/work_layout.h"
+#include "models/layers/layer_table.h"
 #include "sim/evaluation.h"
 
 namespace gradrace {
@@ -149,8 +150,9 @@ class ResidentNetwork {
   using Memory = typename Launcher::template Memory<T>;
 
   void make_dense() {
-    const bool dense = std::ranges::all_of(
-        layers_, [](const auto& layer) { return layer.kind == kernels::LayerKind::dense; });
+    const bool dense = std::ranges::all_of(layers_, [](const auto& layer) {
+      return layer.kind == kernels::kind_of<kernels::DenseSteps>;
+    });
     if (!dense) return;
     std::vector<kernels::InPlaceLayer> layers;
     kernels::InPlaceNetwork<Real> network{network_, nullptr, 0, 0};

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "models/gpu/layer_table.h"
+#include "models/layers/layer_table.h"
 #include "sim/check.h"
 
 namespace gradrace {
@@ -12,7 +12,6 @@ namespace gradrace {
 namespace {
 
 using kernels::Layer;
-using kernels::LayerKind;
 
 /// Places for derivatives, each as wide as the widest that ever stands there.
 class Shelf {
@@ -40,7 +39,7 @@ std::vector<std::optional<std::size_t>> put_derivatives(std::span<Layer> layers,
   std::vector<std::optional<std::size_t>> places(layers.size());
   for (std::size_t l = layers.size() - 1; l > 0; --l) {
     Layer& layer = layers[l];
-    if (layer.kind == LayerKind::shortcut) {
+    if (layer.kind == kernels::kind_of<kernels::ShortcutSteps>) {
       GRADRACE_CHECK(places[l] && !places[layer.from],
                      "one shortcut looks at a layer, and is not the last");
       places[l - 1] = places[l];
@@ -59,7 +58,7 @@ std::vector<std::optional<std::size_t>> put_derivatives(std::span<Layer> layers,
 std::uint32_t lay_out(std::span<kernels::Layer> layers) {
   std::uint32_t next = 0;
   for (std::size_t l = 0; l < layers.size(); ++l) {
-    const bool in_place = layers[l].kind == LayerKind::shortcut;
+    const bool in_place = layers[l].kind == kernels::kind_of<kernels::ShortcutSteps>;
     layers[l].y = in_place ? layers[l - 1].y : next;
     if (!in_place) next += kernels::in_fours(layers[l].units());
     layers[l].kept = next;
@@ -75,7 +74,8 @@ std::uint32_t lay_out(std::span<kernels::Layer> layers) {
     layers[l].by_y = places[l] ? begins[*places[l]] : layers[l].y;
   layers[0].x = next;
   for (std::size_t l = 1; l < layers.size(); ++l) {
-    const Layer& before = layers[layers[l].kind == LayerKind::shortcut ? layers[l].from : l - 1];
+    const Layer& before =
+        layers[layers[l].kind == kernels::kind_of<kernels::ShortcutSteps> ? layers[l].from : l - 1];
     layers[l].x = before.y, layers[l].by_x = before.by_y, layers[l].before = before.f;
   }
   return next;

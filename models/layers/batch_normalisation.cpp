@@ -1,13 +1,15 @@
-#include "models/layers/layers.h"
+#include "models/layers/batch_normalisation.h"
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "models/layers/cpu_layer.h"
-#include "models/layers/kernels/batch_normalisation.h"
+#include "models/layers/layer_table.h"
 
 namespace gradrace {
+
+using kernels::kind_of;
 namespace {
 
 /// A channel's pixels of all images are beside each other.
@@ -98,7 +100,7 @@ class BatchNormalisation final : public CpuLayer<Real> {
 
 LayerSpec batch_normalisation(const ImageShape& images, double decay) {
   return computed_by<BatchNormalisation>(
-      {kernel_layer(kernels::LayerKind::batch_normalisation, images, images),
+      {kernel_layer(kind_of<kernels::BatchNormalisationSteps>, images, images),
        2 * images.channels,
        {2 * images.channels, decay}});
 }

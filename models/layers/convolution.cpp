@@ -1,4 +1,4 @@
-#include "models/layers/layers.h"
+#include "models/layers/convolution.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,8 +7,11 @@
 #include <vector>
 
 #include "models/layers/cpu_layer.h"
+#include "models/layers/layer_table.h"
 
 namespace gradrace {
+
+using kernels::kind_of;
 namespace {
 
 template <class Real>
@@ -182,8 +185,9 @@ ImageShape pooled(const ImageShape& images, std::size_t outputs, std::size_t ker
 
 LayerSpec convolution(const ImageShape& images, std::size_t outputs, std::size_t kernel,
                       double sd) {
-  kernels::Layer layer =
-      kernel_layer(kernels::LayerKind::convolution, images, pooled(images, outputs, kernel));
+  kernels::Layer layer = kernel_layer(kind_of<kernels::PooledConvolutionSteps>, images,
+                                      pooled(images, outputs, kernel));
+  layer.pools = true;
   layer.kernel = static_cast<std::uint32_t>(kernel);
   layer.depth = layer.channels * layer.kernel * layer.kernel;
   return computed_by<Convolution>({layer, outputs * (layer.depth + 1), {}, sd});

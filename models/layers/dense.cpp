@@ -1,8 +1,11 @@
-#include "models/layers/layers.h"
+#include "models/layers/dense.h"
 
 #include "models/layers/cpu_layer.h"
+#include "models/layers/layer_table.h"
 
 namespace gradrace {
+
+using kernels::kind_of;
 namespace {
 
 template <class Real>
@@ -57,7 +60,7 @@ class Dense final : public CpuLayer<Real> {
 
 LayerSpec dense(const ImageShape& x, std::size_t outputs, double sd) {
   kernels::Layer kernel =
-      kernel_layer(kernels::LayerKind::dense, {x.numbers(), 1, 1}, {outputs, 1, 1});
+      kernel_layer(kind_of<kernels::DenseSteps>, {x.numbers(), 1, 1}, {outputs, 1, 1});
   kernel.depth = kernel.channels;
   return computed_by<Dense>({kernel, outputs * (x.numbers() + 1), {}, sd});
 }

@@ -1,11 +1,13 @@
-#include "models/layers/layers.h"
+#include "models/layers/group_normalisation.h"
 
 #include <algorithm>
 
 #include "models/layers/cpu_layer.h"
-#include "models/layers/kernels/group_normalisation.h"
+#include "models/layers/layer_table.h"
 
 namespace gradrace {
+
+using kernels::kind_of;
 namespace {
 
 template <class Real>
@@ -91,7 +93,7 @@ class GroupNormalisation final : public CpuLayer<Real> {
 }  // namespace
 
 LayerSpec group_normalisation(const ImageShape& images, std::size_t groups) {
-  kernels::Layer layer = kernel_layer(kernels::LayerKind::group_normalisation, images, images);
+  kernels::Layer layer = kernel_layer(kind_of<kernels::GroupNormalisationSteps>, images, images);
   layer.groups = static_cast<std::uint32_t>(std::min(groups, images.channels));
   while (images.channels % layer.groups != 0) --layer.groups;
   return computed_by<GroupNormalisation>({layer, 2 * images.channels});

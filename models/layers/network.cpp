@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "models/layers/layer_table.h"
 #include "sim/check.h"
 
 namespace gradrace {
@@ -42,7 +43,7 @@ static std::unique_ptr<CpuLayer<Real>> computed(const LayerSpec& spec) {
 template <class Real>
 Network<Real>::Network(const NetworkSpec& spec) {
   for (const LayerSpec& layer : spec.layers()) {
-    const bool shortcut = layer.kernel.kind == kernels::LayerKind::shortcut;
+    const bool shortcut = layer.kernel.kind == kernels::kind_of<kernels::ShortcutSteps>;
     if (!shortcut) maps_.emplace_back();
     const std::size_t y = maps_.size() - 1;
     const std::size_t x = shortcut         ? steps_[layer.kernel.from].y

@@ -1,11 +1,14 @@
-#include "models/layers/layers.h"
+#include "models/layers/padded_convolution.h"
 
 #include <algorithm>
 
 #include "models/layers/cpu_layer.h"
+#include "models/layers/layer_table.h"
 #include "sim/check.h"
 
 namespace gradrace {
+
+using kernels::kind_of;
 namespace {
 
 template <class Real>
@@ -152,7 +155,7 @@ std::size_t convolved(std::size_t length, const PaddedConvolution& shape) {
 
 LayerSpec padded_convolution(const ImageShape& images, const PaddedConvolution& shape, double sd) {
   kernels::Layer layer = kernel_layer(
-      kernels::LayerKind::padded_convolution, images,
+      kind_of<kernels::PaddedConvolutionSteps>, images,
       {shape.outputs, convolved(images.height, shape), convolved(images.width, shape)});
   layer.bias = shape.bias;
   layer.kernel = static_cast<std::uint32_t>(shape.kernel);

@@ -1,8 +1,11 @@
-#include "models/layers/layers.h"
+#include "models/layers/pixel_mean.h"
 
 #include "models/layers/cpu_layer.h"
+#include "models/layers/layer_table.h"
 
 namespace gradrace {
+
+using kernels::kind_of;
 namespace {
 
 template <class Real>
@@ -31,7 +34,7 @@ class PixelMean final : public CpuLayer<Real> {
 
 LayerSpec pixel_mean(const ImageShape& images) {
   return computed_by<PixelMean>(
-      {kernel_layer(kernels::LayerKind::pixel_mean, images, {images.channels, 1, 1})});
+      {kernel_layer(kind_of<kernels::PixelMeanSteps>, images, {images.channels, 1, 1})});
 }
 
 }  // namespace gradrace

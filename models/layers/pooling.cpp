@@ -1,4 +1,4 @@
-#include "models/layers/layers.h"
+#include "models/layers/pooling.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "models/layers/cpu_layer.h"
+#include "models/layers/layer_table.h"
 
 namespace gradrace {
+
+using kernels::kind_of;
 namespace {
 
 constexpr std::size_t width = 3, step = 2;
@@ -18,7 +21,7 @@ template <class Real>
 class Pooling final : public CpuLayer<Real> {
  public:
   explicit Pooling(const LayerSpec& spec)
-      : CpuLayer<Real>(spec), mean_(spec.kernel.kind == kernels::LayerKind::mean_pooling) {}
+      : CpuLayer<Real>(spec), mean_(spec.kernel.kind == kind_of<kernels::MeanPoolingSteps>) {}
 
   void forward(const Real*, const Units<Real>& x, Units<Real>& y) override;
   void backward(const Real*, const Units<Real>& x, const Units<Real>& dy, Real*,
@@ -124,11 +127,11 @@ LayerSpec pooling(kernels::LayerKind kind, const ImageShape& images) {
 }  // namespace
 
 LayerSpec greatest_pooling(const ImageShape& images) {
-  return pooling(kernels::LayerKind::greatest_pooling, images);
+  return pooling(kind_of<kernels::GreatestPoolingSteps>, images);
 }
 
 LayerSpec mean_pooling(const ImageShape& images) {
-  return pooling(kernels::LayerKind::mean_pooling, images);
+  return pooling(kind_of<kernels::MeanPoolingSteps>, images);
 }
 
 }  // namespace gradrace

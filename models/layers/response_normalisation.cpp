@@ -1,12 +1,14 @@
-#include "models/layers/layers.h"
+#include "models/layers/response_normalisation.h"
 
 #include <algorithm>
 #include <cstddef>
 
 #include "models/layers/cpu_layer.h"
-#include "models/layers/kernels/response_normalisation.h"
+#include "models/layers/layer_table.h"
 
 namespace gradrace {
+
+using kernels::kind_of;
 namespace {
 
 constexpr double alpha = kernels::response_alpha, beta = kernels::response_beta;
@@ -68,7 +70,7 @@ void ResponseNormalisation<Real>::sum_around(const Units<Real>& q, Units<Real>& 
 
 LayerSpec response_normalisation(const ImageShape& images) {
   return computed_by<ResponseNormalisation>(
-      {kernel_layer(kernels::LayerKind::response_normalisation, images, images)});
+      {kernel_layer(kind_of<kernels::ResponseNormalisationSteps>, images, images)});
 }
 
 }  // namespace gradrace

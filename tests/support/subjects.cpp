@@ -12,7 +12,7 @@ namespace gradrace {
 
 namespace {
 
-/// The model, but for where its runs start.
+/// The model, except for where its runs start.
 template <class Real>
 class StartedAt final : public Model<Real> {
  public:

@@ -13,19 +13,8 @@ enum class Activation : std::uint8_t { identity, relu, tanh };
 
 namespace gradrace::kernels {
 
-/// What a layer makes of the map before it; the file of that name has it.
-enum class LayerKind : std::uint8_t {
-  dense,
-  convolution,
-  padded_convolution,
-  greatest_pooling,
-  mean_pooling,
-  response_normalisation,
-  batch_normalisation,
-  group_normalisation,
-  shortcut,
-  pixel_mean,
-};
+/// Place of a layer's kind in LayerTable (layers/layer_table.h).
+enum class LayerKind : std::uint8_t {};
 
 /// One layer of a network, followed by f.  It looks at `channels` maps of height x width and gives
 /// `outputs` maps of out_height x out_width; what is no image has one pixel.
@@ -33,9 +22,10 @@ enum class LayerKind : std::uint8_t {
 /// Parameters from `first` on: W [outputs, depth], row-major, then b [outputs]; of a batch or
 /// group normalisation b [outputs], then gamma [outputs].
 struct Layer {
-  LayerKind kind = LayerKind::dense;
+  LayerKind kind{};
   Activation f = Activation::identity;
-  bool bias = true;  // of a padded convolution: whether b is there
+  bool bias = true;    // of a padded convolution: whether b is there
+  bool pools = false;  // of a convolution: gives the greatest of each 2 x 2
   std::uint32_t channels = 0, height = 1, width = 1;
   std::uint32_t outputs = 0, out_height = 1, out_width = 1;
   std::uint32_t first = 0;

@@ -15,7 +15,7 @@ struct Windows {
   std::uint32_t height, width, stride, padding;
 
   GRADRACE_HD explicit Windows(const Layer& layer) {
-    if (layer.kind == LayerKind::convolution)
+    if (layer.pools)
       height = 2 * layer.out_height, width = 2 * layer.out_width, stride = 1, padding = 0;
     else
       height = layer.out_height, width = layer.out_width, stride = layer.stride,
@@ -80,10 +80,8 @@ struct PatchesPropagate {
 
 /// Strip by strip.  Maps: y from what W makes of a strip's patches; MapsPropagate: the way back;
 /// keeps: one for each number that it gives.
-template <LayerKind of, class Maps, class MapsPropagate, bool keeps>
+template <class Maps, class MapsPropagate, bool keeps>
 struct ConvolutionSteps {
-  static constexpr LayerKind kind = of;
-
   static std::uint32_t kept(const Layer& layer) { return keeps ? layer.units() : 0; }
 
   template <class Jobs>

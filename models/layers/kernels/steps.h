@@ -7,10 +7,8 @@
 namespace gradrace::kernels {
 
 /// Where each number is made on its own, there and back; keeps: one for each that it gives.
-template <LayerKind of, class Forward, class Propagate, bool keeps = false>
+template <class Forward, class Propagate, bool keeps = false>
 struct EachSteps {
-  static constexpr LayerKind kind = of;
-
   static std::uint32_t kept(const Layer& layer) { return keeps ? layer.units() : 0; }
 
   template <class Jobs>

@@ -4,18 +4,21 @@
 
 #include <vector>
 
+#include "models/layers/layer_table.h"
+
 namespace gradrace {
 
-using kernels::Layer;
-using kernels::LayerKind;
+using kernels::DenseSteps, kernels::PooledConvolutionSteps, kernels::ShortcutSteps;
+using kernels::kind_of, kernels::Layer, kernels::LayerKind;
 
 static Layer layer_of(LayerKind kind, std::uint32_t units, std::uint32_t from = 0) {
   return {.kind = kind, .outputs = units, .from = from};
 }
 
 TEST_CASE("work layout: derivatives of a chain take turns in two places") {
-  std::vector<Layer> layers{layer_of(LayerKind::convolution, 5), layer_of(LayerKind::dense, 9),
-                            layer_of(LayerKind::dense, 7), layer_of(LayerKind::dense, 3)};
+  std::vector<Layer> layers{layer_of(kind_of<PooledConvolutionSteps>, 5),
+                            layer_of(kind_of<DenseSteps>, 9), layer_of(kind_of<DenseSteps>, 7),
+                            layer_of(kind_of<DenseSteps>, 3)};
   // In fours what they give, the winners of the first, then 7 and 5 in the first place and 9 in the
   // second.
   CHECK(lay_out(layers) == (8 + 12 + 8 + 4) + 8 + 8 + 12);
@@ -32,9 +35,10 @@ TEST_CASE("work layout: derivatives of a chain take turns in two places") {
 }
 
 TEST_CASE("work layout: a derivative stays until every layer that looked there has added to it") {
-  std::vector<Layer> layers{layer_of(LayerKind::dense, 6), layer_of(LayerKind::dense, 6),
-                            layer_of(LayerKind::dense, 6), layer_of(LayerKind::shortcut, 6, 0),
-                            layer_of(LayerKind::dense, 2)};
+  std::vector<Layer> layers{layer_of(kind_of<DenseSteps>, 6), layer_of(kind_of<DenseSteps>, 6),
+                            layer_of(kind_of<DenseSteps>, 6),
+                            layer_of(kind_of<ShortcutSteps>, 6, 0),
+                            layer_of(kind_of<DenseSteps>, 2)};
   CHECK(lay_out(layers) == 3 * 8 + 4 + 3 * 8);
   CHECK(layers[3].y == layers[2].y);
   CHECK(layers[3].by_y == layers[2].by_y);

@@ -1,4 +1,4 @@
-#include "models/layers/layers.h"
+#include "models/layers/batch_normalisation.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "models/layers/layers.h"
+#include "models/layers/padded_convolution.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "models/layers/layers.h"
+#include "models/layers/pooling.h"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "models/layers/layers.h"
+#include "models/layers/response_normalisation.h"
 
 #include <doctest/doctest.h>
 

@@ -1,6 +1,18 @@
 #pragma once
 
 #include "models/layers/kernels/steps.h"
+#include "models/layers/network_spec.h"
+
+namespace gradrace {
+
+/// y[c, i, j] = the greatest, or the mean, of what there is of x[c, 2i ... 2i + 2, 2j ... 2j + 2].
+/// As in Caffe the last window may reach over the edge, so that of a length of n there are
+/// ceil((n - 3) / 2) + 1; a mean divides by the pixels that there are.  Of equal numbers the first
+/// in reading order is the greatest.  std::runtime_error where nothing is left of the images.
+LayerSpec greatest_pooling(const ImageShape& images);
+LayerSpec mean_pooling(const ImageShape& images);
+
+}  // namespace gradrace
 
 namespace gradrace::kernels {
 
@@ -26,11 +38,11 @@ struct Window {
 ///
 /// At least: x read, y written and as many winners; on the way back dz and winners read, dx
 /// written.
+template <bool mean>
 struct PoolingForward {
   template <class Real>
   GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
     const Layer& layer = at.layer;
-    const bool mean = layer.kind == LayerKind::mean_pooling;
     const Pixel pixel(layer, number);
     const Window window(layer, pixel);
     const Real* const x = at.x + pixel.row * layer.inputs() + window.first;
@@ -51,11 +63,11 @@ struct PoolingForward {
 };
 
 /// From every window that has the pixel.
+template <bool mean>
 struct PoolingPropagate {
   template <class Real>
   GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
     const Layer& layer = at.layer;
-    const bool mean = layer.kind == LayerKind::mean_pooling;
     const auto first = [&](std::uint32_t i) {  // window that reaches to i
       return i < layer.kernel ? 0 : (i - layer.kernel) / layer.stride + 1;
     };
@@ -81,8 +93,7 @@ struct PoolingPropagate {
   }
 };
 
-using GreatestPoolingSteps =
-    EachSteps<LayerKind::greatest_pooling, PoolingForward, PoolingPropagate, true>;
-using MeanPoolingSteps = EachSteps<LayerKind::mean_pooling, PoolingForward, PoolingPropagate>;
+using GreatestPoolingSteps = EachSteps<PoolingForward<false>, PoolingPropagate<false>, true>;
+using MeanPoolingSteps = EachSteps<PoolingForward<true>, PoolingPropagate<true>>;
 
 }  // namespace gradrace::kernels

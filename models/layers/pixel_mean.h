@@ -1,6 +1,14 @@
 #pragma once
 
 #include "models/layers/kernels/steps.h"
+#include "models/layers/network_spec.h"
+
+namespace gradrace {
+
+/// y [channels] = the mean of each channel of the images x.
+LayerSpec pixel_mean(const ImageShape& images);
+
+}  // namespace gradrace
 
 namespace gradrace::kernels {
 
@@ -24,6 +32,6 @@ struct PixelMeanPropagate {
   }
 };
 
-using PixelMeanSteps = EachSteps<LayerKind::pixel_mean, PixelMeanForward, PixelMeanPropagate>;
+using PixelMeanSteps = EachSteps<PixelMeanForward, PixelMeanPropagate>;
 
 }  // namespace gradrace::kernels

@@ -1,9 +1,24 @@
 #pragma once
 
-#include "models/layers/kernels/steps.h"
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
-/// A dense layer's kernels beside its products y [n, outputs] = x W^T, dW = dz^T x and patches
-/// [n, depth] = dz W.
+#include "models/layers/kernels/steps.h"
+#include "models/layers/network_spec.h"
+
+namespace gradrace {
+
+/// y = x W^T + b of n rows at once, x as numbers beside each other.  Parameters: W [outputs,
+/// inputs], row-major, then b [outputs].
+LayerSpec dense(const ImageShape& x, std::size_t outputs, double sd);
+
+/// Adds hidden layers y = f(W x + b) of those widths, then the scores, without f.
+void add_dense_layers(NetworkSpec& network, std::span<const std::uint64_t> widths, Activation f,
+                      std::size_t outputs);
+
+}  // namespace gradrace
+
 namespace gradrace::kernels {
 
 /// y = f(y + b).
@@ -32,8 +47,6 @@ struct DensePropagate {
 };
 
 struct DenseSteps {
-  static constexpr LayerKind kind = LayerKind::dense;
-
   static std::uint32_t kept(const Layer&) { return 0; }
 
   template <class Jobs>
