@@ -59,7 +59,17 @@ class TapeWriter {
     if (taped_) segment_.ops.push_back({Op::Kind::evaluate, 0, value, value, 0, 0});
   }
 
-  /// Nothing will use the gradient.
+  /// A later segment may use the gradient again.  Comes after its uses in this one.
+  void keep(GradientId gradient) {
+    if (!taped_) return;
+    if (gradient >= segment_.first_gradient) {
+      fate(gradient) = Fate::open;
+    } else {
+      segment_.open.push_back(gradient);
+    }
+  }
+
+  /// Nothing will use the gradient, or use it again.
   void die(GradientId gradient) {
     if (!taped_) return;
     if (gradient >= segment_.first_gradient) {
