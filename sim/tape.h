@@ -45,8 +45,8 @@ struct Term {
 ///
 /// average: out = base, but its parameters, statistics included, are the sum of weight times those
 /// of terms [first, first + count); with `whole` everything that an optimiser keeps beside them is
-/// summed as well, else that is base's, an ema's average included.  A number's sum is made in
-/// double, from the first term on, in the order of the terms, and rounded once.  Learners' terms
+/// summed as well, else the state, an ema's average too, is that of base.  A number's sum is made
+/// in double, from the first term on, in the order of the terms, and rounded once.  Learners' terms
 /// stand in the order of the learners.
 ///
 /// evaluate: loss and error at out = base.

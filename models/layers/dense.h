@@ -46,6 +46,8 @@ struct DensePropagate {
   }
 };
 
+/// Products y [n, outputs] = x W^T, dW = dz^T x and patches [n, depth] = dz W, and what is beside
+/// them.
 struct DenseSteps {
   static std::uint32_t kept(const Layer&) { return 0; }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <tuple>
 #include <type_traits>
 
@@ -12,6 +13,7 @@
 #include "models/layers/pooling.h"
 #include "models/layers/response_normalisation.h"
 #include "models/layers/shortcut.h"
+#include "sim/check.h"
 
 namespace gradrace::kernels {
 
@@ -21,28 +23,24 @@ using LayerTable =
                MeanPoolingSteps, ResponseNormalisationSteps, BatchNormalisationSteps,
                GroupNormalisationSteps, ShortcutSteps, PixelMeanSteps>;
 
-/// Calls use(kind, steps) for each kind.
-template <class Use>
-constexpr void each_kind(const Use& use) {
-  std::apply([&, kind = 0](auto... steps) mutable { (use(LayerKind(kind++), steps), ...); },
-             LayerTable{});
-}
-
+/// The place of Steps in the table.
 template <class Steps>
-constexpr LayerKind kind_of = [] {
-  LayerKind found{};
-  each_kind([&]<class Other>(LayerKind kind, Other) {
-    if constexpr (std::is_same_v<Other, Steps>) found = kind;
-  });
-  return found;
-}();
+constexpr LayerKind kind_of = []<class... All>(std::type_identity<std::tuple<All...>>) {
+  static_assert((std::is_same_v<Steps, All> + ...) == 1, "a kind stands in LayerTable once");
+  std::uint8_t place = 0;
+  (void)((std::is_same_v<Steps, All> || (++place, false)) || ...);
+  return LayerKind{place};
+}(std::type_identity<LayerTable>{});
 
 /// Calls use with the steps of that kind.
 template <class Use>
 void with_steps(LayerKind kind, const Use& use) {
-  each_kind([&](LayerKind other, auto steps) {
-    if (other == kind) use(steps);
-  });
+  const bool found = std::apply(
+      [&](auto... steps) {
+        return ((kind_of<decltype(steps)> == kind && (use(steps), true)) || ...);
+      },
+      LayerTable{});
+  GRADRACE_CHECK(found, "every kind of layer is in the table");
 }
 
 }  // namespace gradrace::kernels

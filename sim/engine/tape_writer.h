@@ -59,7 +59,7 @@ class TapeWriter {
     if (taped_) segment_.ops.push_back({Op::Kind::evaluate, 0, value, value, 0, 0});
   }
 
-  /// A later segment may use the gradient again.  Comes after its uses in this one.
+  /// A later segment may use the gradient again.  Comes after its last use in this one.
   void keep(GradientId gradient) {
     if (!taped_) return;
     if (gradient >= segment_.first_gradient) {
@@ -69,7 +69,8 @@ class TapeWriter {
     }
   }
 
-  /// Nothing will use the gradient, or use it again.
+  /// Nothing will use the open gradient.  Not in a segment that uses it: one that is not kept there
+  /// is over.
   void die(GradientId gradient) {
     if (!taped_) return;
     if (gradient >= segment_.first_gradient) {

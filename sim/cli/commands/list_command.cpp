@@ -7,6 +7,7 @@
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/commands/fit_report.h"
 #include "sim/cli/commands/search_report.h"
+#include "sim/cli/results/record.h"
 #include "sim/cli/results/run_files.h"
 #include "sim/cli/results/theory_files.h"
 #include "sim/cli/usage_error.h"

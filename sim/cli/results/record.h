@@ -38,8 +38,9 @@ struct Record {
   std::string_view key, meaning;  // of its flag in `record`
   std::string_view file;
   std::string begin, between, end;  // what stands before, between and after the texts of runs
-  MakeRecorder (*read)(Fields& fields, bool wanted);  // visits its other keys
-  const CsvPage* columns = nullptr;                   // of a CSV
+  /// Visits its other keys; `wanted`: its flag is set.
+  MakeRecorder (*read)(Fields& fields, bool wanted);
+  const CsvPage* columns = nullptr;  // null: it is no CSV
 };
 
 /// All of them, in the order of their keys.

@@ -88,7 +88,8 @@ void ResultsWriter::write(const Texts& texts) {
   for (const auto& [file, rows] : texts.tables) folder_.append(std::string(file), rows);
   for (const auto& [record, text] : texts.records) {
     const bool first = recorded_.insert(record).second;
-    folder_.append(std::string(record->file), first ? text : record->between + text);
+    if (!first) folder_.append(std::string(record->file), record->between);
+    folder_.append(std::string(record->file), text);
   }
 }
 

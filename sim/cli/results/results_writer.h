@@ -30,7 +30,7 @@ class RunRecorders {
   Observers observers_;
 };
 
-/// Writes the CSV files and the trace of a scenario's runs into an output folder: runs in the order
+/// Writes the files of results of a scenario's runs into an output folder: runs in the order
 /// of their numbers (point x replicas + replica), in whatever order they finish.
 class ResultsWriter {
  public:
@@ -61,7 +61,7 @@ class ResultsWriter {
   OutputFolder& folder_;
   std::size_t next_ = 0;
   std::map<std::size_t, Texts> early_;  // finished before a run of a lower number
-  std::set<const Record*> recorded_;    // that have the text of a run
+  std::set<const Record*> recorded_;    // whose files have the text of a run
   std::vector<RunSummary> summaries_;
   const CsvFile<RunRow> runs_csv_;
   ReplayNotes replays_;

@@ -7,7 +7,7 @@ struct UpdateRow : RunId, UpdateFacts {};
 
 const CsvFile<UpdateRow> updates_csv{
     "updates.csv",
-    "one update of a run",
+    "one update of a run (record.updates)",
     {{"point", "", point_meaning, &UpdateRow::point},
      {"replica", "", replica_meaning, &UpdateRow::replica},
      {"update", "updates", "its number, from 1", &UpdateRow::update},
@@ -41,6 +41,6 @@ const CsvPage page = updates_csv.page();
 }  // namespace
 
 extern const Record updates_record{
-    "updates", "write updates.csv", "updates.csv", updates_csv.header(), "", "", read, &page};
+    "updates", "write updates.csv", updates_csv.name, updates_csv.header(), "", "", read, &page};
 
 }  // namespace gradrace
