@@ -10,9 +10,9 @@
 
 namespace gradrace {
 
-/// What happens first among events of one instant.  A timer sees every arrival of its time, an
-/// evaluation both, and the end of a run all.
-enum class EventClass : std::uint8_t { arrival, timer, evaluation, end };
+/// What happens first among events of one instant.  An exchange between learners ends after the
+/// arrivals of its time; a timer sees both, an evaluation all three, and the end of a run all.
+enum class EventClass : std::uint8_t { arrival, exchange, timer, evaluation, end };
 
 /// The pending events: at most one in each of a fixed number of slots (a learner computes one
 /// minibatch at a time), ordered by (time, class, sequence of scheduling).

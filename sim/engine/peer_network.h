@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace gradrace {
+
+/// A message of S bytes takes latency + S / bandwidth.
+struct Link {
+  double latency = 0;
+  double bandwidth = std::numeric_limits<double>::infinity();  // bytes per unit of time
+};
+
+/// How the members of a group sum or average a vector that each of them has.
+enum class Collective : std::uint8_t { ring, halving_doubling, tree, server };
+
+/// Learners that send messages to one another.  In a mesh each has a link of its own, the same each
+/// way.  In a cluster of nodes, which learners are numbered by, it has one inside its node, and the
+/// node has a network card (NIC), `between`, each way.
+struct PeerNetwork {
+  std::uint32_t per_node = 0;  // learners in a node, fewer in the last; 0: a mesh
+  Link inside, between;        // a mesh has links as those inside a node
+  bool shared = true;          // exchanges divide a NIC's bandwidth
+  double model_bytes = 0;
+  Collective collective = Collective::ring;
+  double communicator_setup = 0;     // time
+  std::uint32_t communicators = 60;  // that are kept
+
+  std::uint32_t node(std::uint32_t learner) const { return per_node > 0 ? learner / per_node : 0; }
+};
+
+/// The most messages of one exchange that pass a node's NIC together.
+struct NicUse {
+  std::uint32_t node, out, in;
+};
+
+/// What an exchange asks of the links.
+struct Transfer {
+  double latency = 0;  // comes first, and takes no bandwidth
+  double bytes = 0;    // that flow then, one after another
+  double bandwidth = std::numeric_limits<double>::infinity();  // the smallest on its way
+  std::vector<NicUse> nics = {};                               // where they are shared
+
+  /// The time that it takes if its messages share nothing.
+  double alone() const { return latency + bytes / bandwidth; }
+};
+
+/// What a member of an exchange sends and receives; a message is counted at its sender.
+struct Traffic {
+  double sent = 0, received = 0;  // bytes
+  std::uint64_t messages = 0;
+};
+
+/// A collective of the network's kind among members in ascending order, of a vector of so many
+/// bytes.  With g members, L = ceil(log2 g), latency a, bandwidth 1 / b and S bytes it takes alone
+///
+///     ring               2 (g - 1) a + 2 (g - 1) / g S b
+///     halving-doubling   2 L a + 2 (g - 1) / g S b
+///     tree               2 L (a + S b)
+///     server             2 a + 2 g S b
+///
+/// where a is the largest latency and 1 / b the smallest bandwidth that a message of it passes
+/// (Thakur, Rabenseifner and Gropp, Int. J. High Perform. Comput. Appl. 19(1), 2005; a server has
+/// one link each way).  One member alone needs nothing.
+///
+/// Who sends to whom: a ring goes in the order of numbers.  In step k of halving-doubling a
+/// member's partner has the other k-th bit in its place; where g is no power of two it sends s
+/// places on, s = ceil(g / 2^k) (Träff, Optimal, non-pipelined reduce-scatter and allreduce
+/// algorithms, 2024).  The tree is binomial, with the first member as its root.  The server stands
+/// in the first member's node and takes one message at a time.
+///
+/// `spent`, here and below: one whose memory is used again.
+Transfer collective_transfer(const PeerNetwork& network, std::span<const std::uint32_t> members,
+                             double bytes, Transfer spent = {});
+
+/// Of the member at that place of a collective among so many.  A server's messages are not counted.
+Traffic collective_traffic(Collective collective, std::uint32_t members, std::uint32_t place,
+                           double bytes);
+
+/// Two learners send each other so many bytes, at once: a + S b.
+Transfer pair_transfer(const PeerNetwork& network, std::uint32_t one, std::uint32_t other,
+                       double bytes, Transfer spent = {});
+
+/// A learner sends so many bytes to each of its neighbours and receives as many; its link carries
+/// one message at a time each way: a + degree S b.  It passes the NIC of its own node only: what
+/// neighbours send counts in their exchanges.
+Transfer neighbour_transfer(const PeerNetwork& network, std::uint32_t learner,
+                            std::span<const std::uint32_t> neighbours, double bytes,
+                            Transfer spent = {});
+
+/// Of a learner that exchanges as many bytes with each of `degree` others.
+inline Traffic neighbour_traffic(std::uint32_t degree, double bytes) {
+  return {degree * bytes, degree * bytes, degree};
+}
+
+}  // namespace gradrace
