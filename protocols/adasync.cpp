@@ -89,7 +89,7 @@ Choice numerical_choice(const Distribution& law, std::uint32_t k0, std::uint32_t
   };
 }
 
-class AdaSync final : public Protocol {
+class AdaSync final : public ServerProtocol {
  public:
   AdaSync(const Config& config, Choice choice) : config_(config), choice_(std::move(choice)) {}
 

@@ -12,7 +12,7 @@ constexpr Page page{.name = "async",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 4",
                     .example = R"({"kind": "async"})"};
 
-class Async final : public Protocol {
+class Async final : public ServerProtocol {
  public:
   struct Config {};
   static void visit(Fields&, Config&, std::uint32_t) {}

@@ -44,7 +44,7 @@ double memoryless_step(std::uint32_t n, std::uint32_t b) {
   return to_go[b];
 }
 
-class Backup final : public Protocol {
+class Backup final : public ServerProtocol {
  public:
   struct Config {
     std::optional<std::uint64_t> backups, k;

@@ -18,6 +18,8 @@ extern const ProtocolEntry softsync_entry;
 extern const ProtocolEntry ssp_entry;
 extern const ProtocolEntry adasync_entry;
 extern const ProtocolEntry switch_entry;
+extern const ProtocolEntry all_reduce_entry;
+extern const ProtocolEntry local_sgd_entry;
 
 const ProtocolCatalog& protocol_catalog() {
   // clang-format off
@@ -35,6 +37,8 @@ const ProtocolCatalog& protocol_catalog() {
       &ssp_entry,
       &adasync_entry,
       &switch_entry,
+      &all_reduce_entry,
+      &local_sgd_entry,
   };
   // clang-format on
   static constexpr ProtocolCatalog catalog{"protocols", "kind", entries};

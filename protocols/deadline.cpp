@@ -15,7 +15,7 @@ constexpr Page page{
     .source = "k-sync (Dutta et al., AISTATS 2018, sec. 2.3) with a deadline",
     .example = R"({"kind": "deadline", "k": 4, "time": 0.5})"};
 
-class Deadline final : public Protocol {
+class Deadline final : public ServerProtocol {
  public:
   struct Config {
     std::uint32_t k = 1;

@@ -7,7 +7,7 @@
 namespace gradrace {
 
 /// A protocol whose updates take K gradients.
-class KGradients : public Protocol {
+class KGradients : public ServerProtocol {
  public:
   struct Config {
     std::uint32_t k = 1;

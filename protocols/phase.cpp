@@ -90,7 +90,7 @@ void read_stragglers(Fields& fields, Phase& phase, bool last) {
   if (flees && last) {
     fields.complain("stragglers", "greedy goes over to the next phase, and this is the last",
                     "elastic, or a phase after it");
-  } else if (!flees && !phase.protocol()->takes_all()) {
+  } else if (!flees && !phase.server_protocol()->takes_all()) {
     fields.complain("stragglers", "elastic needs a protocol that takes a gradient of every learner",
                     "sync, hardsync");
   }
@@ -127,6 +127,10 @@ Phase read_phase(Fields& fields, const Setting& setting, bool last) {
                                           Need::required, "what runs in the phase", setting);
   if (phase.protocol && !phase.protocol()->changes().empty()) {
     fields.complain("protocol", "phases are not nested", "any other protocol");
+  }
+  if (phase.protocol && !for_server(phase.protocol())) {
+    fields.complain("protocol", "has no server, and a switch is between protocols of one");
+    phase.protocol = {};
   }
   read_kind<LearningRateProduct, const WorkBudget&>(
       fields, "learning_rate", learning_rate_catalog(), phase.change.learning_rate, Need::none,

@@ -42,6 +42,9 @@ struct Phase {
   /// Whether it would be over as soon as `before`, whose end is of the same kind, is.
   bool ends_with(const Phase& before) const;
 
+  /// A fresh one.
+  std::unique_ptr<ServerProtocol> server_protocol() const { return for_server(protocol()); }
+
   bool from_rest() const { return velocity == "reset"; }
 
   /// What it follows: the changes for each of its momenta, before them that of a first update from

@@ -19,7 +19,7 @@ constexpr Page page{
 
 constexpr std::string_view pull_words[] = {"after", "before"};
 
-class Softsync final : public Protocol {
+class Softsync final : public ServerProtocol {
  public:
   struct Config {
     std::uint32_t n = 1;

@@ -19,7 +19,7 @@ constexpr Page page{
         "Server, NIPS 2013; what is read: its refresh by push (Dai et al., AAAI 2015: ESSP)",
     .example = R"({"kind": "ssp", "bound": 2})"};
 
-class Ssp final : public Protocol {
+class Ssp final : public ServerProtocol {
  public:
   struct Config {
     std::uint32_t bound = 0;

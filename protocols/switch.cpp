@@ -47,12 +47,12 @@ struct Done {
 
 /// Between a phase's protocol and the server: sees the update that ends the phase, and keeps from
 /// the server what the protocol orders after it.
-class Switch final : public Protocol, private Server {
+class Switch final : public ServerProtocol, private Server {
  public:
   Switch(std::vector<Phase> phases, double per_switch)
       : phases_(std::move(phases)),
         per_switch_(per_switch),
-        protocol_(phases_.front().protocol()),
+        protocol_(phases_.front().server_protocol()),
         made_(phases_.size()) {
     std::size_t plans = 1;
     for (const auto& phase : phases_) {
@@ -119,7 +119,7 @@ class Switch final : public Protocol, private Server {
     return per_switch_ > 0 || std::ranges::any_of(phases_, [](const Phase& phase) {
              const Phase::Costs& costs = phase.costs;
              return costs.per_update > 0 || costs.per_gradient > 0 || costs.checkpoint > 0 ||
-                    phase.protocol()->pauses();
+                    phase.server_protocol()->pauses();
            });
   }
 
@@ -150,7 +150,7 @@ class Switch final : public Protocol, private Server {
     done_before_ = done();
     all_take_part();
     follow_change();
-    protocol_ = next.protocol();
+    protocol_ = next.server_protocol();
     server_->timer(never);
     protocol_look_ = never;
     begin_looks();
@@ -304,7 +304,7 @@ class Switch final : public Protocol, private Server {
   const double per_switch_;
   std::vector<std::size_t> first_plan_;  // [phase]
   Server* server_ = nullptr;             // of this call
-  std::unique_ptr<Protocol> protocol_;
+  std::unique_ptr<ServerProtocol> protocol_;
 
   std::size_t home_ = 0;  // the phase whose ends count
   std::unique_ptr<SwitchPolicy> policy_;

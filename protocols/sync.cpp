@@ -16,7 +16,7 @@ constexpr Page hardsync_page{.name = "hardsync",
                              .source = "Zhang, Gupta, Lian, Liu, IJCAI 2016, sec. 2.2",
                              .example = R"({"kind": "hardsync"})"};
 
-class Sync final : public Protocol {
+class Sync final : public ServerProtocol {
  public:
   struct Config {};
   static void visit(Fields&, Config&, std::uint32_t) {}

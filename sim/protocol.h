@@ -101,16 +101,31 @@ struct Change {
   bool from_rest = false;  // of each update; see Rule
 };
 
-/// A synchronisation protocol of a parameter server: which gradients enter which update, and who
-/// computes when.
-///
-/// Contract: every call happens at one instant of simulated time; calls arrive in the order of
-/// events; a protocol acts on the world only through the Server it is handed, and never sees
-/// parameters.
+/// A synchronisation protocol, as all its users know it: what follows from its keys.  It is a
+/// ServerProtocol or a PeerProtocol.
 class Protocol {
  public:
   virtual ~Protocol() = default;
 
+  /// Whether it asks for evaluations: then it needs a model.
+  virtual bool needs_evaluations() const { return false; }
+
+  /// What Server::follow() may name.
+  virtual std::vector<Change> changes() const { return {}; }
+
+  /// The K in force: gradients in the next update.
+  virtual std::uint32_t k() const = 0;
+
+  virtual Theory theory(const Distribution& runtime, std::uint32_t learners) const = 0;
+};
+
+/// The protocol of a parameter server: which gradients enter which update, and who computes when.
+///
+/// Contract: every call happens at one instant of simulated time; calls arrive in the order of
+/// events; a protocol acts on the world only through the Server it is handed, and never sees
+/// parameters.
+class ServerProtocol : public Protocol {
+ public:
   /// t = 0: dispatch the first minibatches.
   virtual void start(Server& server) { server.dispatch_waiting(); }
 
@@ -124,23 +139,19 @@ class Protocol {
   /// update.
   virtual void on_evaluation(Server& /*server*/, const Evaluation& /*evaluation*/) {}
 
-  /// Whether it asks for evaluations: then it needs a model.
-  virtual bool needs_evaluations() const { return false; }
-
   /// True if every update waits for all learners; only then may a phase leave some out.
   virtual bool takes_all() const { return false; }
 
   /// Whether it orders pauses.
   virtual bool pauses() const { return false; }
-
-  /// What Server::follow() may name.
-  virtual std::vector<Change> changes() const { return {}; }
-
-  /// The K in force: gradients in the next update.
-  virtual std::uint32_t k() const = 0;
-
-  virtual Theory theory(const Distribution& runtime, std::uint32_t learners) const = 0;
 };
+
+/// The same as that of a server; null where it has none.
+inline std::unique_ptr<ServerProtocol> for_server(std::unique_ptr<Protocol> protocol) {
+  auto* const found = dynamic_cast<ServerProtocol*>(protocol.get());
+  if (found) static_cast<void>(protocol.release());
+  return std::unique_ptr<ServerProtocol>(found);
+}
 
 /// Makes a fresh protocol for one run.
 using MakeProtocol = std::function<std::unique_ptr<Protocol>()>;

@@ -18,14 +18,16 @@ constexpr EventClass class_of(Kind alarm) {
 
 }  // namespace
 
-Engine::Engine(const Race& race, std::uint32_t replica, bool roads, TapeWriter& tape,
-               Observer* observer)
+Engine::Engine(const Race& race, std::uint32_t replica, bool roads, std::uint32_t exchanges,
+               TapeWriter& tape, Observer* observer)
     : race_(race),
       replica_(replica),
       tape_(tape),
       observer_(observer),
       runtimes_(race.make_runtimes ? race.make_runtimes(race.seed, replica) : nullptr),
-      queue_(race.learners + alarms + (roads ? Transit::slots(race.transit, race.learners) : 0)),
+      first_exchange_(race.learners + alarms +
+                      (roads ? Transit::slots(race.transit, race.learners) : 0)),
+      queue_(first_exchange_ + exchanges),
       learners_(race.learners) {
   waiting_.reserve(race.learners);
   for (std::uint32_t learner = 0; learner < race.learners; ++learner) wait(learner);
@@ -50,7 +52,11 @@ Happening Engine::on_road(std::uint32_t slot) {
   return happening;
 }
 
-Happening Engine::ring(std::uint32_t slot) {
+Happening Engine::ring(std::uint32_t slot, EventClass event_class) {
+  if (event_class == EventClass::exchange) {
+    queue_.remove(slot);
+    return {Kind::exchange, slot - first_exchange_};
+  }
   const auto alarm = static_cast<Kind>(first_alarm + slot - learners());
   queue_.remove(slot);
   return alarm == Kind::timer && transit_ ? transit_->on_timer(time_) : Happening{alarm};
@@ -85,6 +91,7 @@ bool Engine::begin(std::uint32_t number, const Reading& reading) {
                       reading.version,
                       draw,
                       reading.plan,
+                      0,
                       time_};
   learner.computing = true;
   ++computing_;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,11 +22,20 @@ struct Reading {
   std::uint16_t plan;     // of the race, how the gradient is made
 };
 
+/// What a learner without a server did besides computing.
+struct PeerTotals {
+  double communicating = 0, waiting = 0;  // idle: in an exchange, or not
+  double hidden = 0;                      // in an exchange while it computed
+  double sent = 0, received = 0;          // bytes
+  std::uint64_t messages = 0, conflicts = 0;
+};
+
 /// Times of one learner, up to the clock.
 struct LearnerTotals {
   double busy = 0, wasted = 0;  // computing; wasted: on gradients cancelled, dropped or lost
   std::uint32_t gradients = 0;  // applied
   std::uint32_t draws = 0;      // minibatches that arrived, were cancelled or lost
+  std::optional<PeerTotals> peer = {};
 };
 
 /// One clock, the pending events, P learners that compute one minibatch at a time, their draws, the
@@ -36,15 +46,17 @@ struct LearnerTotals {
 ///     arrival  a gradient is there and its learner idle: settle() it and order what follows
 ///     loss     the learner failed and its gradient has ended
 ///     back     the learner is up again and a minibatch is due: resume() it
+///     exchange  an event of that exchange between learners
 ///     timer, evaluation, look, end   that alarm
 ///
 /// Checks: the clock is monotone; a learner computes one minibatch at a time; a gradient that
 /// arrived is settled once.
 class Engine {
  public:
-  /// `roads`: gradients may take more than computing, or the server be busy.  The observer may be
-  /// null.
-  Engine(const Race& race, std::uint32_t replica, bool roads, TapeWriter& tape, Observer* observer);
+  /// `roads`: gradients may take more than computing, or the server be busy.  `exchanges`: of how
+  /// many events are pending at most.  The observer may be null.
+  Engine(const Race& race, std::uint32_t replica, bool roads, std::uint32_t exchanges,
+         TapeWriter& tape, Observer* observer);
 
   double time() const { return time_; }
   std::uint32_t learners() const { return static_cast<std::uint32_t>(learners_.size()); }
@@ -54,6 +66,13 @@ class Engine {
   /// What the learner computes, or computed last.
   const GradientFacts& gradient(std::uint32_t learner) const { return learners_[learner].gradient; }
 
+  /// When the learner's minibatch will have been computed.
+  double due(std::uint32_t learner) const { return queue_.time(learner); }
+
+  /// For the events of exchanges, whose slots follow.
+  EventQueue& queue() { return queue_; }
+  std::uint32_t first_exchange() const { return first_exchange_; }
+
   void start();
   Happening next() {
     const auto event = queue_.next();
@@ -62,7 +81,7 @@ class Engine {
     GRADRACE_CHECK(event.time >= time_, "event in the past: now " + std::to_string(time_) +
                                             ", event at " + std::to_string(event.time));
     time_ = event.time;
-    if (event.event_class != EventClass::arrival) return ring(event.slot);
+    if (event.event_class != EventClass::arrival) return ring(event.slot, event.event_class);
     Happening happening{Happening::Kind::arrival, event.slot};
     if (transit_) happening = on_road(event.slot);
     if (happening.kind == Happening::Kind::arrival) arrive(learners_[happening.learner]);
@@ -148,7 +167,7 @@ class Engine {
   };
 
   Happening on_road(std::uint32_t slot);
-  Happening ring(std::uint32_t slot);
+  Happening ring(std::uint32_t slot, EventClass event_class);
   bool begin(std::uint32_t learner, const Reading& reading);
   double runtime(std::uint32_t learner, double begin);
   void discard(const GradientFacts& gradient);
@@ -183,6 +202,7 @@ class Engine {
   Observer* const observer_;
   const std::unique_ptr<Runtimes> runtimes_;  // null: independent draws
   double time_ = 0;
+  const std::uint32_t first_exchange_;
   EventQueue queue_;
   std::unique_ptr<Transit> transit_;  // null: a gradient arrives when it is computed
   std::vector<Learner> learners_;

@@ -51,14 +51,15 @@ class Evaluations {
     return static_cast<double>((by_updates_ + 1) * *every_.every_updates);
   }
 
-  /// Whether the model of that update has been evaluated at that time.
-  bool made(double time, std::uint64_t update) const {
-    return last_.time == time && last_.update == update;
+  /// Whether what there is after so many changes of values has been evaluated at that time.
+  bool made(double time, std::uint64_t changes) const {
+    return last_time_ == time && last_changes_ == changes;
   }
 
-  void add(const EvaluationPoint& point) {
+  void add(const EvaluationPoint& point, std::uint64_t changes) {
     segment_.push_back(point);
-    last_ = point;
+    last_time_ = point.time;
+    last_changes_ = changes;
   }
 
   /// Of the segment, in order.
@@ -68,7 +69,8 @@ class Evaluations {
  private:
   const EvaluationSchedule& every_;
   std::vector<EvaluationPoint> segment_;
-  EvaluationPoint last_{.time = -1};
+  double last_time_ = -1;
+  std::uint64_t last_changes_ = 0;
   std::uint64_t timed_ = 0;
   std::uint64_t by_updates_ = 0;
   double by_epochs_ = 0;

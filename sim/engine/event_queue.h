@@ -34,6 +34,9 @@ class EventQueue {
     place({time, order, slot});
   }
 
+  /// Of the slot's event; infinity: it has none.
+  double time(std::uint32_t slot) const { return nodes_[slots_ + slot].time; }
+
   void remove(std::uint32_t slot) { place({never, 0, slot}); }
 
   /// So many changes come before the next event is asked for: the tree is then ordered once, if

@@ -77,8 +77,8 @@ void ParameterServer::update() {
   std::uint64_t samples = 0;
   std::uint32_t max_staleness = 0;
   uses_.clear();
-  for (const auto& gradient : accepted_) {
-    const std::uint32_t staleness = books_.apply(gradient.version);
+  for (auto& gradient : accepted_) {
+    const std::uint32_t staleness = gradient.staleness = books_.apply(gradient.version);
     max_staleness = std::max(max_staleness, staleness);
     engine_.count_applied(gradient.learner);
     samples += race_.plans[gradient.plan].recipe.minibatch;
@@ -89,6 +89,7 @@ void ParameterServer::update() {
   value_ = tape_.update(value_, plan_, uses_);
   const double last = books_.totals().last_update_time;
   books_.update(engine_.computing(), time());
+  ++changes_;
   engine_.on_update();
   count_work(count, samples);
   if (observer_) {
@@ -116,6 +117,11 @@ void ParameterServer::count_work(std::uint32_t gradients, std::uint64_t samples)
 double ParameterServer::eta(std::uint32_t staleness, std::uint32_t gradients) const {
   const auto& learning_rate = race_.plans[plan_].learning_rate;
   return learning_rate ? learning_rate->eta(work_, staleness, gradients) : not_known;
+}
+
+void ParameterServer::evaluate(Evaluations& evaluations) {
+  evaluations.add(point(), changes_);
+  tape_.evaluate(value_);
 }
 
 EvaluationPoint ParameterServer::point() const {

@@ -7,6 +7,7 @@
 #include "sim/engine/books.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/evaluations.h"
+#include "sim/engine/owner.h"
 #include "sim/engine/race.h"
 #include "sim/engine/tape_writer.h"
 #include "sim/observer.h"
@@ -18,38 +19,36 @@ namespace gradrace {
 /// version is the age of that model, the number of updates in it, and says nothing of the value's
 /// id.
 ///
-/// An owner of values says what the timing plane asks below, and is told what happens on the engine
-/// and when an evaluation is answered.
-///
 /// Checks after every call of the protocol: the books of the gradients add up.
-class ParameterServer final : private Server {
+class ParameterServer final : public Owner, private Server {
  public:
   /// All must outlive it; the observer may be null.
-  ParameterServer(const Race& race, Protocol& protocol, Engine& engine, TapeWriter& tape,
+  ParameterServer(const Race& race, ServerProtocol& protocol, Engine& engine, TapeWriter& tape,
                   Observer* observer)
       : race_(race), protocol_(protocol), engine_(engine), tape_(tape), observer_(observer) {}
 
-  void start();
-  void on_arrival(std::uint32_t learner) {
+  void start() override;
+  void on_arrival(std::uint32_t learner) override {
     const GradientFacts arrival = engine_.gradient(learner);  // its next one may begin meanwhile
     protocol_.on_gradient(*this, arrival);
     check();
   }
-  /// The learner's gradient is lost.
-  void on_loss(std::uint32_t learner);
-  /// The learner is back, and its minibatch due.
-  void on_return(std::uint32_t learner);
-  void on_timer();
-  void on_evaluation(const Evaluation& evaluation);
+  void on_loss(std::uint32_t learner) override;
+  void on_return(std::uint32_t learner) override;
+  void on_exchange(std::uint32_t) override { GRADRACE_CHECK(false, "a server has no exchanges"); }
+  void on_timer() override;
+  void on_evaluation(const Evaluation& evaluation) override;
 
-  /// What an evaluation looks at now.
-  ValueId value() const { return value_; }
-  EvaluationPoint point() const;
-  /// Values that may be read, moved or evaluated later.
-  std::span<const ValueId> live() const { return {&value_, 1}; }
+  void evaluate(Evaluations& evaluations) override;
+  std::span<const ValueId> live() override { return {&value_, 1}; }
 
-  const Books& books() const { return books_; }
+  const Totals& totals() const override { return books_.totals(); }
   const Work& work() const override { return work_; }
+  const std::vector<std::uint64_t>& staleness_counts() const override {
+    return books_.staleness_counts();
+  }
+  std::uint64_t outstanding_sum() const override { return books_.outstanding_sum(); }
+  std::vector<LearnerTotals> learner_totals() const override { return engine_.learner_totals(); }
 
  private:
   // Orders of the protocol.
@@ -70,13 +69,14 @@ class ParameterServer final : private Server {
   void evaluate_at(double time) override { engine_.set(Happening::Kind::look, time); }
   void follow(std::uint16_t plan) override;
 
+  EvaluationPoint point() const;
   Reading reading() const { return {value_, version(), plan_}; }
   double eta(std::uint32_t staleness, std::uint32_t gradients) const;
   void count_work(std::uint32_t gradients, std::uint64_t samples);
   void check() const { books_.check(engine_.computing() + accepted_.size()); }
 
   const Race& race_;
-  Protocol& protocol_;
+  ServerProtocol& protocol_;
   Engine& engine_;
   TapeWriter& tape_;
   Observer* const observer_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/distribution.h"
+#include "sim/engine/peer_network.h"
 #include "sim/engine/stop.h"
 #include "sim/engine/transit.h"
 #include "sim/learning_rate.h"
@@ -27,6 +28,7 @@ struct Plan {
   std::shared_ptr<const LearningRate> learning_rate;  // null without a model
   Recipe recipe;
   Rule rule;
+  bool stateful = false;  // an optimiser keeps more than parameters
 };
 
 /// What the timing plane must know of one race; the same for all its replicas.
@@ -36,6 +38,8 @@ struct Race {
   std::shared_ptr<const Distribution> runtime;
   MakeRuntimes make_runtimes;  // empty: independent draws of `runtime`, which has no memory
   TransitFacts transit;
+  std::optional<PeerNetwork>
+      peers;  // of learners without a server; none: no communication takes time
   MakeProtocol make_protocol;
   std::vector<Plan> plans{1};       // the scenario's, then one for each of the protocol's changes
   std::uint64_t training_rows = 0;  // 0 without a training set

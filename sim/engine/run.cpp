@@ -24,8 +24,7 @@ const Segment* Run::advance() {
   if (!with_model_) {
     for (const auto& point : plane_->evaluations()) record_.curve.push_back({point, {}});
     if (last_end_ == End::finished) {
-      over_ = true;
-      record_.status = Status::finished;
+      end();
     }
   }
   return &segment;
@@ -47,10 +46,15 @@ void Run::take(const Results& results) {
   const bool judged = last_end_ == End::verdict || last_end_ == End::feedback;
   const bool reached = judged && meets(results.evaluations.back(), race_.stop);
   if (last_end_ != End::finished && !reached) return;
-  over_ = true;
-  record_.status = Status::finished;
+  end();
   record_.hash = results.hash;
   if (reached) plane_->stop();
+}
+
+void Run::end() {
+  over_ = true;
+  record_.reason = plane_->standstill();
+  record_.status = record_.reason.empty() ? Status::finished : Status::deadlocked;
 }
 
 /// The timing plane has run on past the evaluation that showed the divergence: it is cheap to run

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sim/device.h"
@@ -13,7 +14,8 @@
 
 namespace gradrace {
 
-enum class Status : std::uint8_t { finished, diverged, interrupted };
+/// deadlocked: learners waited for each other in a circle.
+enum class Status : std::uint8_t { finished, diverged, interrupted, deadlocked };
 
 /// One row of the error curve.
 struct CurvePoint {
@@ -24,6 +26,7 @@ struct CurvePoint {
 /// What is kept of one run.
 struct RunRecord {
   Status status = Status::interrupted;
+  std::string reason;  // of a deadlock: when, and who waits for whom
   Totals totals;
   std::vector<CurvePoint> curve;
   std::vector<std::uint64_t> staleness_counts;  // [staleness] over applied gradients
@@ -59,6 +62,7 @@ class Run {
   RunRecord record();
 
  private:
+  void end();
   void end_as_diverged();
 
   const Race& race_;

@@ -2,7 +2,31 @@
 
 #include <algorithm>
 
+#include "sim/engine/parameter_server.h"
+#include "sim/engine/peer_values.h"
+
 namespace gradrace {
+
+namespace {
+
+std::unique_ptr<Owner> make_owner(const Race& race, Protocol& protocol, Engine& engine,
+                                  TapeWriter& tape, Observer* observer) {
+  if (auto* const server = dynamic_cast<ServerProtocol*>(&protocol))
+    return std::make_unique<ParameterServer>(race, *server, engine, tape, observer);
+  auto& peers = dynamic_cast<PeerProtocol&>(protocol);
+  return std::make_unique<PeerValues>(race, peers, engine, tape, observer);
+}
+
+bool has_roads(const Race& race, const Protocol& protocol) {
+  const auto* const server = dynamic_cast<const ServerProtocol*>(&protocol);
+  return server && (race.transit.any() || server->pauses());
+}
+
+std::uint32_t exchanges(const Race& race, const Protocol& protocol) {
+  return dynamic_cast<const PeerProtocol*>(&protocol) ? race.learners : 0;
+}
+
+}  // namespace
 
 TimingPlane::TimingPlane(const Race& race, std::uint32_t replica, bool taped, Observer* observer,
                          std::uint32_t limit)
@@ -12,8 +36,9 @@ TimingPlane::TimingPlane(const Race& race, std::uint32_t replica, bool taped, Ob
       limits_(counted_limits(race.stop)),
       protocol_(race.make_protocol()),
       tape_(taped),
-      engine_(race, replica, race.transit.any() || protocol_->pauses(), tape_, observer),
-      server_(race, *protocol_, engine_, tape_, observer),
+      engine_(race, replica, has_roads(race, *protocol_), exchanges(race, *protocol_), tape_,
+              observer),
+      owner_(make_owner(race, *protocol_, engine_, tape_, observer)),
       evaluations_(race.evaluations) {}
 
 const Segment& TimingPlane::next_segment() {
@@ -24,7 +49,7 @@ const Segment& TimingPlane::next_segment() {
   if (!started_) start();
   if (answer_due_) answer();
   while (!end_) step();
-  return tape_.cut(server_.live(), *end_);
+  return tape_.cut(owner_->live(), *end_);
 }
 
 void TimingPlane::start() {
@@ -33,28 +58,31 @@ void TimingPlane::start() {
   if (evaluations_.by_time()) engine_.set(evaluation, evaluations_.next_time());
   if (race_.stop.time) engine_.set(end, *race_.stop.time);
   engine_.start();
-  server_.start();
+  owner_->start();
   evaluate();
 }
 
 void TimingPlane::step() {
   const Happening happening = engine_.next();
-  const std::uint64_t updates = server_.books().totals().updates;
+  const std::uint64_t changes = owner_->changes();
   using enum Happening::Kind;
   switch (happening.kind) {
     case arrival:
-      server_.on_arrival(happening.learner);
+      owner_->on_arrival(happening.learner);
       engine_.done(happening);
       break;
+    case exchange:
+      owner_->on_exchange(happening.learner);
+      break;
     case timer:
-      server_.on_timer();
+      owner_->on_timer();
       engine_.done(happening);
       break;
     case loss:
-      server_.on_loss(happening.learner);
+      owner_->on_loss(happening.learner);
       break;
     case back:
-      server_.on_return(happening.learner);
+      owner_->on_return(happening.learner);
       break;
     case evaluation:
       evaluate();
@@ -68,14 +96,17 @@ void TimingPlane::step() {
     case passage:
       break;
   }
-  const std::uint64_t made = server_.books().totals().updates;
-  if (made != updates && static_cast<double>(made) >= quiet_until_) on_update();
+  if (!owner_->standstill().empty()) return finish();
+  if (owner_->changes() != changes &&
+      static_cast<double>(owner_->totals().updates) >= quiet_until_) {
+    on_update();
+  }
   if (tape_.size() >= limit_) end_segment(End::limit);
 }
 
 void TimingPlane::on_update() {
   const Reached run = reached();
-  if (evaluations_.due(server_.books().totals().updates, run.epochs)) evaluate();
+  if (evaluations_.due(owner_->totals().updates, run.epochs)) evaluate();
   quiet_until_ = evaluations_.next_update();
   for (const auto& [what, limit] : limits_) {
     if (run.*what >= limit) return finish();
@@ -84,14 +115,13 @@ void TimingPlane::on_update() {
 }
 
 Reached TimingPlane::reached() const {
-  return {engine_.time(), static_cast<double>(server_.books().totals().updates),
-          static_cast<double>(server_.work().gradients), server_.work().epochs};
+  return {engine_.time(), static_cast<double>(owner_->totals().updates),
+          static_cast<double>(owner_->work().gradients), owner_->work().epochs};
 }
 
 void TimingPlane::evaluate() {
-  if (evaluations_.made(engine_.time(), server_.books().totals().updates)) return;
-  evaluations_.add(server_.point());
-  tape_.evaluate(server_.value());
+  if (evaluations_.made(engine_.time(), owner_->changes())) return;
+  owner_->evaluate(evaluations_);
   if (judged_) end_segment(End::verdict);
 }
 
@@ -105,7 +135,7 @@ void TimingPlane::evaluate_for_protocol() {
 
 void TimingPlane::answer() {
   answer_due_ = false;
-  if (answer_) server_.on_evaluation(*answer_);  // a timing-only run has none
+  if (answer_) owner_->on_evaluation(*answer_);  // a timing-only run has none
 }
 
 /// For the first reason that is given but its length.
@@ -116,12 +146,13 @@ void TimingPlane::end_segment(End why) {
 void TimingPlane::finish() {
   evaluate();
   engine_.finish();
+  owner_->finish();
   finished_ = true;
   end_ = End::finished;
 }
 
 Totals TimingPlane::totals() const {
-  Totals totals = server_.books().totals();
+  Totals totals = owner_->totals();
   totals.time = engine_.time();
   return totals;
 }

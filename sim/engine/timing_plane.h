@@ -3,11 +3,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "sim/engine/engine.h"
 #include "sim/engine/evaluations.h"
-#include "sim/engine/parameter_server.h"
+#include "sim/engine/owner.h"
 #include "sim/engine/race.h"
 #include "sim/engine/tape_writer.h"
 #include "sim/observer.h"
@@ -40,13 +41,13 @@ class TimingPlane {
   const std::vector<EvaluationPoint>& evaluations() const { return evaluations_.of_segment(); }
 
   Totals totals() const;
-  const std::vector<std::uint64_t>& staleness_counts() const {
-    return server_.books().staleness_counts();
-  }
-  std::vector<LearnerTotals> learner_totals() const { return engine_.learner_totals(); }
+  const std::vector<std::uint64_t>& staleness_counts() const { return owner_->staleness_counts(); }
+  std::vector<LearnerTotals> learner_totals() const { return owner_->learner_totals(); }
   /// Sum over updates of the gradients outstanding at each (in flight or accepted for a later
   /// update).
-  std::uint64_t outstanding_sum() const { return server_.books().outstanding_sum(); }
+  std::uint64_t outstanding_sum() const { return owner_->outstanding_sum(); }
+  /// Why the run ended where it could not go on; else empty.
+  const std::string& standstill() const { return owner_->standstill(); }
   /// Share of the run that is done by its nearest limit, 0 to 1.
   double progress() const;
 
@@ -69,7 +70,7 @@ class TimingPlane {
 
   TapeWriter tape_;
   Engine engine_;
-  ParameterServer server_;
+  const std::unique_ptr<Owner> owner_;
   Evaluations evaluations_;
 
   double quiet_until_ = 0;  // no limit and no evaluation by work is met by fewer updates

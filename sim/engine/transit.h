@@ -48,10 +48,11 @@ struct TransitFacts {
 /// What an event is for those who order minibatches.
 struct Happening {
   enum class Kind : std::uint8_t {
-    passage,  // nothing
-    arrival,  // the learner's gradient is there, and taken up if there is a server
-    loss,     // the learner fails and its gradient with it
-    back,     // the learner is back and begins a minibatch that is due
+    passage,   // nothing
+    arrival,   // the learner's gradient is there, and taken up if there is a server
+    loss,      // the learner fails and its gradient with it
+    back,      // the learner is back and begins a minibatch that is due
+    exchange,  // an event of that exchange, whose number stands for the learner
     timer,
     evaluation,
     look,

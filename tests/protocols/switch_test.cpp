@@ -88,7 +88,7 @@ TEST_CASE("switch: gradients that meet a busy server wait") {
 }
 
 TEST_CASE("switch: a list of one phase is that protocol, event for event") {
-  for (const auto& protocol : every_protocol()) {
+  for (const auto& protocol : every_server_protocol()) {
     if (protocol.find("switch") != std::string::npos) continue;
     CAPTURE(protocol);
     const auto alone = run_timing(race_of(8, protocol, R"({"updates": 500})"));
@@ -103,7 +103,7 @@ TEST_CASE("switch: a list of one phase is that protocol, event for event") {
 }
 
 TEST_CASE("switch: every protocol can follow every other, whatever becomes of what is in flight") {
-  std::vector<std::string> protocols = every_protocol();
+  std::vector<std::string> protocols = every_server_protocol();
   for (const char* other :
        {R"({"kind": "backup", "backups": 2, "late": "wait"})",
         R"({"kind": "backup", "backups": 2, "late": "cancel"})",

@@ -29,11 +29,19 @@ Race race_of(std::uint32_t learners, const std::string& protocol, const std::str
       .race();
 }
 
-std::vector<std::string> every_protocol() {
+/// Those with a server, or those without.
+static std::vector<std::string> examples(bool server) {
   std::vector<std::string> examples;
-  for (const auto* entry : protocol_catalog().entries) examples.emplace_back(entry->page.example);
+  for (const auto* entry : protocol_catalog().entries) {
+    const std::string example(entry->page.example);
+    const Race race = race_of(8, example, R"({"updates": 1})");
+    if ((for_server(race.make_protocol()) != nullptr) == server) examples.push_back(example);
+  }
   return examples;
 }
+
+std::vector<std::string> every_server_protocol() { return examples(true); }
+std::vector<std::string> every_peer_protocol() { return examples(false); }
 
 RunRecord run_timing(const Race& race, std::uint32_t replica, Observer* observer) {
   Run run(race, replica, false, observer);

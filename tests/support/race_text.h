@@ -17,7 +17,8 @@ Race race_of(std::uint32_t learners, const std::string& protocol, const std::str
              const std::string& runtime = R"({"distribution": "exponential", "mean": 1})");
 
 /// The example of every protocol's page, for 4 learners or more.
-std::vector<std::string> every_protocol();
+std::vector<std::string> every_server_protocol();
+std::vector<std::string> every_peer_protocol();
 
 /// Runs to the end without a model.
 RunRecord run_timing(const Race& race, std::uint32_t replica = 0, Observer* observer = nullptr);

@@ -16,7 +16,7 @@ std::string loss_text(double loss, bool with_model) {
 std::string count_if(bool known, std::uint64_t count) { return known ? std::to_string(count) : ""; }
 
 std::string_view status_of(const RunRow& run) {
-  constexpr std::string_view names[] = {"finished", "diverged", "interrupted"};
+  constexpr std::string_view names[] = {"finished", "diverged", "interrupted", "deadlocked"};
   return names[static_cast<std::size_t>(run.summary.status)];
 }
 
@@ -27,6 +27,44 @@ std::uint32_t last_k(const RunRow& run) {
 std::string hash_of(const RunRow& run) {
   const bool known = run.at.with_model() && run.summary.status == Status::finished;
   return known ? hex_text(run.record.hash) : "";
+}
+
+/// What learners without a server exchanged; total(row, member of PeerTotals): empty for others.
+template <class Row, class Total>
+void add_peer_columns(std::vector<Column<Row>>& columns, Total total) {
+  const auto add = [&](std::string_view name, std::string_view unit, std::string_view meaning,
+                       auto member) {
+    columns.emplace_back(std::string(name), unit, meaning,
+                         [total, member](auto& row) { return total(row, member); });
+  };
+  add("bytes_sent", "bytes", "by learners without a server", &PeerTotals::sent);
+  add("bytes_received", "bytes", "likewise", &PeerTotals::received);
+  add("messages", "messages", "sent, likewise", &PeerTotals::messages);
+  add("conflicts", "requests", "for a group whose members were in another", &PeerTotals::conflicts);
+}
+
+std::vector<Column<LearnerRow>> learner_columns() {
+  const auto total = [](const LearnerRow& row, auto member) -> std::optional<double> {
+    if (!row.peer) return {};
+    return static_cast<double>((*row.peer).*member);
+  };
+  std::vector<Column<LearnerRow>> columns{
+      {"point", "", point_meaning, &LearnerRow::point},
+      {"replica", "", replica_meaning, &LearnerRow::replica},
+      {"learner", "", "its number, from 0", &LearnerRow::learner},
+      {"busy", "time", "in which it computed", &LearnerRow::busy},
+      {"idle", "time", "in which it did not",
+       [](auto& row) { return std::fmax(0.0, row.end - row.busy); }},
+      {"wasted", "time", "busy with gradients cancelled, dropped or lost", &LearnerRow::wasted},
+      {"gradients", "minibatches", "applied", &LearnerRow::gradients},
+      {"communicating", "time", "idle, in an exchange with other learners",
+       [total](auto& row) { return total(row, &PeerTotals::communicating); }},
+      {"waiting", "time", "idle, without a server and in no exchange",
+       [total](auto& row) { return total(row, &PeerTotals::waiting); }},
+      {"hidden", "time", "busy, in an exchange meanwhile",
+       [total](auto& row) { return total(row, &PeerTotals::hidden); }}};
+  add_peer_columns(columns, total);
+  return columns;
 }
 
 }  // namespace
@@ -41,7 +79,7 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
       {"protocol", "", "its kind", [](auto& run) { return run.at.protocol_name; }},
       {"learners", "learners", "P", [](auto& run) { return run.at.cluster.learners; }},
       {"k", "gradients", "K, of an update, in force at the end", last_k},
-      {"status", "", "finished or diverged", status_of},
+      {"status", "", "finished, diverged or deadlocked", status_of},
       {"updates", "updates", "made", &R::updates},
       {"gradients_applied", "minibatches", "whose gradient entered an update", &R::applied},
       {"gradients_dropped", "minibatches", "whose gradient was thrown away", &R::dropped},
@@ -73,6 +111,16 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
   columns.emplace_back("gradients_lost", "minibatches", "of learners that failed", &R::lost);
   columns.emplace_back("label", "", "name of the point among the others",
                        [](auto& run) { return run.at.label; });
+  add_peer_columns<R>(columns, [](auto& run, auto total) -> std::optional<double> {
+    double sum = 0;
+    for (const LearnerTotals& learner : run.record.learners) {
+      if (!learner.peer) return {};
+      sum += static_cast<double>((*learner.peer).*total);
+    }
+    return sum;
+  });
+  columns.emplace_back("reason", "", "why a run could not go on",
+                       [](auto& run) { return run.record.reason; });
   return {"runs.csv", "one run, a replica of a point", std::move(columns)};
 }
 
@@ -100,17 +148,7 @@ const CsvFile<StalenessRow> staleness_csv{
      {"staleness", "updates", staleness_meaning, &StalenessRow::staleness},
      {"count", "minibatches", "applied with it", &StalenessRow::count}}};
 
-const CsvFile<LearnerRow> learners_csv{
-    "learners.csv",
-    "one learner of a run",
-    {{"point", "", point_meaning, &LearnerRow::point},
-     {"replica", "", replica_meaning, &LearnerRow::replica},
-     {"learner", "", "its number, from 0", &LearnerRow::learner},
-     {"busy", "time", "in which it computed", &LearnerRow::busy},
-     {"idle", "time", "in which it did not",
-      [](auto& row) { return std::fmax(0.0, row.end - row.busy); }},
-     {"wasted", "time", "busy with gradients cancelled, dropped or lost", &LearnerRow::wasted},
-     {"gradients", "minibatches", "applied", &LearnerRow::gradients}}};
+const CsvFile<LearnerRow> learners_csv{"learners.csv", "one learner of a run", learner_columns()};
 
 std::vector<std::string> target_columns(const Point& point) {
   std::vector<std::string> columns;

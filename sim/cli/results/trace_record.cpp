@@ -81,7 +81,7 @@ void TraceRecorder::on_update(const UpdateFacts& update) {
     const auto found = waiting_.find(gradient.gradient);
     Slice& slice = slices_[found->second];
     slice.fate = "used";
-    slice.staleness = static_cast<std::uint32_t>(update.update - 1) - gradient.version;
+    slice.staleness = gradient.staleness;
     waiting_.erase(found);
   }
   versions_.push_back(update.time);

@@ -28,6 +28,7 @@ std::vector<Plan> Point::plans() const {
   plan.recipe = recipe;
   if (model) plan.recipe.minibatch = model->minibatch();
   plan.rule = rule;
+  plan.stateful = !layout_of({&rule, 1}, 1, {}).only_w();
   if (plan.learning_rate) plan.rule.distance = plan.learning_rate->distance();
   std::vector<Plan> result{plan};
   for (const auto& change : make_protocol()->changes()) {

@@ -152,6 +152,18 @@ void visit_theory(Fields& fields, Point& point) {
   fields.close();
 }
 
+/// Without a server a gradient moves its own learner's value.
+void visit_rate(Fields& fields, Point& point, const WorkBudget& budget) {
+  read_kind<LearningRateProduct, const WorkBudget&>(
+      fields, "learning_rate", learning_rate_catalog(), point.learning_rate,
+      point.with_model() ? Need::required : Need::none, "schedule of the learning rate", budget);
+  if (!point.learning_rate || !point.make_protocol || for_server(point.make_protocol())) return;
+  const LearningRate& rate = *point.learning_rate;
+  if (rate.distance() == 0 && rate.eta({}, 0, 1) == rate.eta({}, 9, 1)) return;
+  fields.complain("learning_rate", "goes by staleness or distance, and the protocol has no server",
+                  "constant, step, inverse-sqrt");
+}
+
 void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read) {
   const Setting setting{point.cluster.learners, point.common_law(), budget};
   read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(),
@@ -165,6 +177,14 @@ void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool
     fields.complain("protocol", "a phase changes momentum or velocity, which the optimiser lacks",
                     "optimiser.kind: sgd");
     break;
+  }
+  const TransitFacts& transit = point.cluster.transit;
+  for (const auto& [given, key] : {std::pair(transit.network.has_value(), "network"),
+                                   std::pair(transit.server.has_value(), "server"),
+                                   std::pair(transit.failures.has_value(), "failures")}) {
+    if (!given || dynamic_cast<const ServerProtocol*>(protocol.get())) continue;
+    fields.complain("protocol",
+                    "has no server, and cluster." + std::string(key) + " is that of one");
   }
   if (!model_read || point.with_model()) return;
   if (protocol->needs_evaluations()) {
@@ -332,9 +352,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   const WorkBudget budget{point.stop.epochs, point.stop.gradients,
                           !model_read || (point.model && point.model->has_dataset())};
   visit_protocol(fields, point, budget, model_read);
-  read_kind<LearningRateProduct, const WorkBudget&>(
-      fields, "learning_rate", learning_rate_catalog(), point.learning_rate,
-      point.with_model() ? Need::required : Need::none, "schedule of the learning rate", budget);
+  visit_rate(fields, point, budget);
   visit_targets(fields, point, record_read);
   visit_theory(fields, point);
 }

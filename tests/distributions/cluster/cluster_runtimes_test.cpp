@@ -127,7 +127,7 @@ class Noted : public Runtimes {
 TEST_CASE("cluster runtimes: the n-th minibatch of a learner takes the same time everywhere") {
   Noted::Durations seen;
   std::size_t compared = 0;
-  for (const auto& protocol : every_protocol()) {
+  for (const auto& protocol : every_server_protocol()) {
     CAPTURE(protocol);
     Race race = point_on(all_but_windows, 6, protocol, R"({"updates": 2000})").race();
     Noted::Durations durations;
@@ -148,7 +148,7 @@ TEST_CASE("cluster runtimes: the n-th minibatch of a learner takes the same time
 
 TEST_CASE("cluster runtimes: a run is the same to the last bit wherever its segments end") {
   const auto bits = [](double x) { return std::bit_cast<std::uint64_t>(x); };
-  for (const auto& protocol : every_protocol()) {
+  for (const auto& protocol : every_server_protocol()) {
     CAPTURE(protocol);
     const Race race =
         point_on(all_but_windows + windows, 6, protocol, R"({"updates": 500})").race();

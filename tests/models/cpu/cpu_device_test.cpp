@@ -191,7 +191,7 @@ TEST_CASE(
   model.curvatures = {1, 0.3, 2};
   model.noise = 0.5;
   model.minibatch = 4;
-  auto protocols = every_protocol();
+  auto protocols = every_server_protocol();
   protocols.push_back(R"({"kind": "k-async", "k": 2})");
   protocols.push_back(R"({"kind": "k-batch-async", "k": 2})");
   for (const auto& protocol : protocols) {
@@ -347,7 +347,7 @@ TEST_CASE("cpu_device: rmsprop is left alone by an update of no rate, as a warm-
 }
 
 static void check_equal_bits(const std::string& learning_rate, const std::string& optimiser) {
-  for (const auto& protocol : every_protocol()) {
+  for (const auto& protocol : every_server_protocol()) {
     CAPTURE(protocol);
     const Point point = point_from(
         R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
@@ -387,7 +387,7 @@ TEST_CASE(
 
 TEST_CASE(
     "cpu_device: at most 1.01 forward passes for each gradient used, whatever the segment limit") {
-  for (const auto& protocol : every_protocol()) {
+  for (const auto& protocol : every_server_protocol()) {
     for (const std::uint32_t limit : {1u, 50u, 4096u}) {
       for (const unsigned learners : {8u, 100u}) {
         CAPTURE(protocol);

@@ -316,7 +316,7 @@ void check_mixed_points(const Place& place, const char* one, const char* other) 
   std::vector<Race> races;
   ModelProduct model;
   for (const char* const rest : {plain, everything, carrying, adam}) {
-    for (const auto& protocol : every_protocol()) {
+    for (const auto& protocol : every_server_protocol()) {
       const Point point = point_of(protocol, races.size() % 3 == 0 ? one : other,
                                    std::string(rest) + R"(, "stop": {"updates": 60})");
       races.push_back(point.race());
@@ -406,18 +406,18 @@ TEST_CASE("blocks: updates by every rule conform, with one thread") {
 }
 
 TEST_CASE("blocks: runs of every protocol conform, with one thread") {
-  check_runs(emulated(1), softmax, every_protocol(), plain, 1e-4);
-  check_runs(emulated(1, true), softmax, every_protocol(), plain, 1e-11);
-  check_runs(emulated(1, true), softmax, every_protocol(), everything, 1e-9);
-  check_runs(emulated(1), in_place, every_protocol(), plain, 1e-4);
-  check_runs(emulated(1, true), in_place, every_protocol(), plain, 1e-11);
-  check_runs(emulated(1, true), in_place, every_protocol(), carrying, 1e-9);
-  check_runs(by_gradients(), in_place, every_protocol(), plain, 1e-4);
-  check_runs(by_gradients(true), in_place, every_protocol(), plain, 1e-11);
-  check_runs(by_gradients(true), in_place, every_protocol(), carrying, 1e-9);
+  check_runs(emulated(1), softmax, every_server_protocol(), plain, 1e-4);
+  check_runs(emulated(1, true), softmax, every_server_protocol(), plain, 1e-11);
+  check_runs(emulated(1, true), softmax, every_server_protocol(), everything, 1e-9);
+  check_runs(emulated(1), in_place, every_server_protocol(), plain, 1e-4);
+  check_runs(emulated(1, true), in_place, every_server_protocol(), plain, 1e-11);
+  check_runs(emulated(1, true), in_place, every_server_protocol(), carrying, 1e-9);
+  check_runs(by_gradients(), in_place, every_server_protocol(), plain, 1e-4);
+  check_runs(by_gradients(true), in_place, every_server_protocol(), plain, 1e-11);
+  check_runs(by_gradients(true), in_place, every_server_protocol(), carrying, 1e-9);
   check_runs(emulated(1, true), in_place, some_protocols, adam, 1e-9);
-  check_runs(emulated(1), small_cnn, every_protocol(), plain, 1e-4);
-  check_runs(emulated(1, true), small_cnn, every_protocol(), everything, 1e-9);
+  check_runs(emulated(1), small_cnn, every_server_protocol(), plain, 1e-4);
+  check_runs(emulated(1, true), small_cnn, every_server_protocol(), everything, 1e-9);
 }
 
 TEST_CASE("blocks: runs with statistics and augmented images conform, with one thread") {
@@ -428,17 +428,17 @@ TEST_CASE("blocks: runs with statistics and augmented images conform, with one t
 }
 
 TEST_CASE("blocks: equal bits for any cohort and any segment limit") {
-  check_equal_bits(emulated(1), softmax, every_protocol(), plain);
-  check_equal_bits(emulated(1), softmax, every_protocol(), everything);
-  check_equal_bits(emulated(1), in_place, every_protocol(), plain);
-  check_equal_bits(emulated(1), in_place, every_protocol(), carrying);
+  check_equal_bits(emulated(1), softmax, every_server_protocol(), plain);
+  check_equal_bits(emulated(1), softmax, every_server_protocol(), everything);
+  check_equal_bits(emulated(1), in_place, every_server_protocol(), plain);
+  check_equal_bits(emulated(1), in_place, every_server_protocol(), carrying);
   check_equal_bits(emulated(1), in_place, some_protocols, adam);
   check_equal_bits(emulated(1), small_resnet, {some_protocols.back()}, everything);
-  check_equal_bits(by_gradients(), in_place, every_protocol(), plain);
-  check_equal_bits(by_gradients(), in_place, every_protocol(), carrying);
+  check_equal_bits(by_gradients(), in_place, every_server_protocol(), plain);
+  check_equal_bits(by_gradients(), in_place, every_server_protocol(), carrying);
   check_mixed_points(emulated(1), softmax, small_minibatch);
   check_mixed_points(emulated(1), in_place, in_place_minibatch);
-  check_equal_bits(emulated(1), small_cnn, every_protocol(), plain);
+  check_equal_bits(emulated(1), small_cnn, every_server_protocol(), plain);
   check_mixed_points(by_gradients(), in_place, in_place_minibatch);
   check_mixed_points(emulated(1), small_cnn, cnn_minibatch);
 }
@@ -576,28 +576,28 @@ TEST_CASE("cuda: updates by every rule conform") {
 
 TEST_CASE("cuda: runs of every protocol conform") {
   GRADRACE_NEEDS_CUDA();
-  check_runs(cuda(), softmax, every_protocol(), plain, 1e-4);
-  check_runs(cuda(true), softmax, every_protocol(), plain, 1e-11);
-  check_runs(cuda(true), softmax, every_protocol(), everything, 1e-9);
-  check_runs(cuda(), in_place, every_protocol(), plain, 1e-4);
-  check_runs(cuda(true), in_place, every_protocol(), carrying, 1e-9);
-  check_runs(cuda(), too_large_anywhere, every_protocol(), plain, 1e-4);
-  check_runs(cuda(true), too_large_anywhere, every_protocol(), carrying, 1e-9);
-  check_runs(cuda(), small_cnn, every_protocol(), plain, 1e-4);
-  check_runs(cuda(true), small_cnn, every_protocol(), everything, 1e-9);
+  check_runs(cuda(), softmax, every_server_protocol(), plain, 1e-4);
+  check_runs(cuda(true), softmax, every_server_protocol(), plain, 1e-11);
+  check_runs(cuda(true), softmax, every_server_protocol(), everything, 1e-9);
+  check_runs(cuda(), in_place, every_server_protocol(), plain, 1e-4);
+  check_runs(cuda(true), in_place, every_server_protocol(), carrying, 1e-9);
+  check_runs(cuda(), too_large_anywhere, every_server_protocol(), plain, 1e-4);
+  check_runs(cuda(true), too_large_anywhere, every_server_protocol(), carrying, 1e-9);
+  check_runs(cuda(), small_cnn, every_server_protocol(), plain, 1e-4);
+  check_runs(cuda(true), small_cnn, every_server_protocol(), everything, 1e-9);
   check_runs(cuda(), small_resnet, some_protocols, plain, 1e-4);
   check_runs(cuda(true), small_resnet, some_protocols, everything, 1e-9);
 }
 
 TEST_CASE("cuda: equal bits for any cohort and any segment limit") {
   GRADRACE_NEEDS_CUDA();
-  check_equal_bits(cuda(), softmax, every_protocol(), plain);
-  check_equal_bits(cuda(), softmax, every_protocol(), everything);
-  check_equal_bits(cuda(), in_place, every_protocol(), plain);
-  check_equal_bits(cuda(), in_place, every_protocol(), carrying);
-  check_equal_bits(cuda(), too_large_anywhere, every_protocol(), plain);
-  check_equal_bits(cuda(), too_large_anywhere, every_protocol(), carrying);
-  check_equal_bits(cuda(), small_cnn, every_protocol(), plain);
+  check_equal_bits(cuda(), softmax, every_server_protocol(), plain);
+  check_equal_bits(cuda(), softmax, every_server_protocol(), everything);
+  check_equal_bits(cuda(), in_place, every_server_protocol(), plain);
+  check_equal_bits(cuda(), in_place, every_server_protocol(), carrying);
+  check_equal_bits(cuda(), too_large_anywhere, every_server_protocol(), plain);
+  check_equal_bits(cuda(), too_large_anywhere, every_server_protocol(), carrying);
+  check_equal_bits(cuda(), small_cnn, every_server_protocol(), plain);
   check_equal_bits(cuda(), small_resnet, {some_protocols.back()}, everything);
   check_mixed_points(cuda(), softmax, small_minibatch);
   check_mixed_points(cuda(), in_place, in_place_minibatch);

@@ -340,7 +340,7 @@ static Follower follow(const Race& race, std::uint32_t limit, Order order, bool 
 }
 
 TEST_CASE("lowering: a slot holds the value that the tape means, for every protocol and limit") {
-  for (const auto& protocol : every_protocol()) {
+  for (const auto& protocol : every_server_protocol()) {
     CAPTURE(protocol);
     Race race = race_of(8, protocol, R"({"updates": 2000})");
     race.evaluations.every_time = 0.7;

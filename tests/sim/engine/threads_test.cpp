@@ -28,7 +28,7 @@ class Constant final : public LearningRate {
 };
 
 /// 2-async with what is stale by more than 3 dropped: dispatches, updates and drops.
-class TwoAsync final : public Protocol {
+class TwoAsync final : public ServerProtocol {
  public:
   void on_gradient(Server& server, const GradientFacts& arrival) override {
     if (server.version() - arrival.version > 3) {

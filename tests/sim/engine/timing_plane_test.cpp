@@ -124,7 +124,7 @@ class Counting : public Runtimes {
 };
 
 /// Breaks one rule of the contract.
-class Careless : public Protocol {
+class Careless : public ServerProtocol {
  public:
   enum class Mistake {
     loses_gradient,
@@ -167,7 +167,7 @@ std::string always(const std::string& value) {
 
 /// Sets timers when the clock shows given times, gathers gradients and makes an update of them when
 /// a timer goes off.
-class AlarmClock : public Protocol {
+class AlarmClock : public ServerProtocol {
  public:
   using Orders = std::map<double, double>;  // at that time, a timer at that time
 
@@ -234,7 +234,7 @@ TEST_CASE(
     "everywhere") {
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> seen;
   std::size_t compared = 0;
-  for (const auto& protocol : every_protocol()) {
+  for (const auto& protocol : every_server_protocol()) {
     const Race race = race_of(6, protocol, R"({"updates": 2000})");
     Durations durations(race);
     run_timing(race, 0, &durations);
@@ -250,7 +250,7 @@ TEST_CASE(
 
 TEST_CASE(
     "timing_plane: segments of any limit join to the same tape, and each gradient meets one fate") {
-  for (const auto& protocol : every_protocol()) {
+  for (const auto& protocol : every_server_protocol()) {
     CAPTURE(protocol);
     const Race race = race_of(8, protocol, R"({"updates": 500})");
     const WholeTape whole = whole_tape(race, 1'000'000);
@@ -398,7 +398,7 @@ TEST_CASE("timing_plane: another timer replaces the one before, and infinity cal
 TEST_CASE("timing_plane: a learner may be dispatched before its own gradient is accepted") {
   // As in softsync with `pull: before`: the staleness is that of the gradient, not of what the
   // learner does now.
-  class PullsFirst : public Protocol {
+  class PullsFirst : public ServerProtocol {
     void on_gradient(Server& server, const GradientFacts& arrival) override {
       server.dispatch(arrival.learner);
       server.accept(arrival);
@@ -437,7 +437,7 @@ TEST_CASE("timing_plane: evaluations by epochs, also when many pass at once") {
 }
 
 TEST_CASE("timing_plane: busy, idle and wasted time add up") {
-  for (const auto& protocol : every_protocol()) {
+  for (const auto& protocol : every_server_protocol()) {
     const RunRecord record = run_timing(race_of(6, protocol, R"({"updates": 1000})"));
     std::uint64_t applied = 0;
     for (const auto& learner : record.learners) {

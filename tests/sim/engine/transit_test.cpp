@@ -80,7 +80,7 @@ class Origins : public Observer {
 };
 
 /// Cancels learner 1's minibatch when the first gradient of learner 0 is in; what becomes of them.
-class CancelsOne : public Protocol {
+class CancelsOne : public ServerProtocol {
  public:
   void on_gradient(Server& server, const GradientFacts& arrival) override {
     server.accept(arrival);
@@ -96,7 +96,7 @@ class CancelsOne : public Protocol {
 };
 
 /// Has a timer at a time; when it goes off the gradients that are in make an update.
-class OneTimer : public Protocol {
+class OneTimer : public ServerProtocol {
  public:
   OneTimer(double time, std::vector<double>* rang) : time_(time), rang_(rang) {}
   void start(Server& server) override {
@@ -294,7 +294,7 @@ TEST_CASE("transit: failures stretch a minibatch as the formula says") {
 }
 
 TEST_CASE("transit: every protocol runs on it, and its books add up") {
-  for (const auto& protocol : every_protocol()) {
+  for (const auto& protocol : every_server_protocol()) {
     CAPTURE(protocol);
     const Race race =
         race_on(6, R"("runtime": )" + exponential, everything, protocol, R"({"updates": 3000})");
@@ -313,7 +313,7 @@ TEST_CASE("transit: every protocol runs on it, and its books add up") {
 
 TEST_CASE("transit: a run is the same to the last bit wherever its segments end") {
   const auto bits = [](double x) { return std::bit_cast<std::uint64_t>(x); };
-  for (const auto& protocol : every_protocol()) {
+  for (const auto& protocol : every_server_protocol()) {
     CAPTURE(protocol);
     const Race race =
         race_on(6, R"("runtime": )" + exponential, everything, protocol, R"({"updates": 500})");
@@ -339,7 +339,7 @@ TEST_CASE("transit: the synchronous family stays fresh") {
 }
 
 TEST_CASE("transit: what costs nothing changes nothing") {
-  for (const auto& protocol : every_protocol()) {
+  for (const auto& protocol : every_server_protocol()) {
     CAPTURE(protocol);
     const RunRecord plain = run_timing(race_of(6, protocol, R"({"updates": 500})"));
     const RunRecord record = run_timing(race_on(6, R"("runtime": )" + exponential,

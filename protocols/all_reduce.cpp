@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "sim/peer_protocol.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "all-reduce",
+    .definition =
+        "Synchronous without a server: when the gradients of all P learners are there, a "
+        "collective adds them up, and every learner makes the same update.  All hold one value, "
+        "as with sync.\n\nWith `buckets` B > 1 the exchange overlaps with the backward pass: "
+        "part b of the gradient, a B-th of it, is there at\n\n    1 - backward (1 - b / B)\n\nof "
+        "the minibatch's time, and is exchanged when all learners have it and the part before is "
+        "done.",
+    .source =
+        "Patarasuk, Yuan, J. Parallel Distrib. Comput. 2009; Sergeev, Del Balso, arXiv "
+        "1802.05799 (Horovod); buckets: Li et al., VLDB 2020 (PyTorch DDP)",
+    .example = R"({"kind": "all-reduce"})"};
+
+class AllReduce final : public PeerProtocol {
+ public:
+  struct Config {
+    std::uint32_t buckets = 1;
+    double backward = 2.0 / 3;
+  };
+  static void visit(Fields& fields, Config& config, std::uint32_t) {
+    fields.integer("buckets", config.buckets, Need::defaulted, between(1, 1e6),
+                   "B: parts of a gradient, exchanged one after the other");
+    fields.real("backward", config.backward, Need::defaulted, between(0, 1),
+                "share of a minibatch's time that is its backward pass");
+  }
+
+  AllReduce(const Config& config, std::uint32_t learners) : config_(config) {
+    for (std::uint32_t learner = 0; learner < learners; ++learner) all_.push_back(learner);
+    arrived_.reserve(learners);
+  }
+
+  void start(Peers& peers) override { begin(peers); }
+
+  void on_gradient(Peers& peers, const GradientFacts& arrival) override {
+    arrived_.push_back(arrival);
+    if (arrived_.size() == all_.size() && !under_way_) exchange(peers);
+  }
+
+  void on_timer(Peers& peers) override { exchange(peers); }
+
+  void on_exchange(Peers& peers, std::uint32_t) override {
+    under_way_ = false;
+    if (part_ < config_.buckets) return await(peers);
+    peers.step_all(arrived_);
+    begin(peers);
+  }
+
+  bool together() const override { return true; }
+  std::uint32_t k() const override { return static_cast<std::uint32_t>(all_.size()); }
+
+  /// Without a network that of sync: E[T] = E[X_{P:P}].
+  Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
+    return {{{runtime.expected_order_statistic(learners, learners), Basis::exact}}, 0.0};
+  }
+
+ private:
+  void begin(Peers& peers) {
+    arrived_.clear();
+    part_ = 0;
+    for (const std::uint32_t learner : all_) peers.compute(learner);
+    if (config_.buckets == 1) return;
+    ready_.assign(config_.buckets - 1, 0);
+    for (const std::uint32_t learner : all_) {
+      const double length = peers.due(learner) - peers.time();
+      for (std::uint32_t b = 1; b < config_.buckets; ++b) {
+        const double share = 1 - config_.backward * (1 - static_cast<double>(b) / config_.buckets);
+        ready_[b - 1] = std::max(ready_[b - 1], peers.time() + share * length);
+      }
+    }
+    await(peers);
+  }
+
+  /// The next part is exchanged when all have it.
+  void await(Peers& peers) {
+    if (part_ + 1 < config_.buckets) return peers.timer(std::max(peers.time(), ready_[part_]));
+    if (arrived_.size() == all_.size()) exchange(peers);
+  }
+
+  void exchange(Peers& peers) {
+    ++part_;
+    under_way_ = true;
+    peers.collective(all_, 1.0 / config_.buckets);
+  }
+
+  const Config config_;
+  std::vector<std::uint32_t> all_;
+  std::vector<GradientFacts> arrived_;
+  std::vector<double> ready_;  // [b - 1]: when all have part b, but for the last
+  std::uint32_t part_ = 0;     // begun
+  bool under_way_ = false;
+};
+
+}  // namespace
+
+extern const ProtocolEntry all_reduce_entry{page, read_protocol<AllReduce>};
+
+}  // namespace gradrace

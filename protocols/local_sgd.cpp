@@ -1,0 +1,100 @@
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/peer_protocol.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "local-sgd",
+    .definition =
+        "Every learner makes `tau` steps by its own gradients; then all wait for each other, and "
+        "a collective averages their values.  `momentum_state` says what becomes of the "
+        "optimiser's state at an average: `kept`, each learner's own; `reset`, that of the start; "
+        "`averaged`, as the parameters.\n\n`outer` takes the average for an outer step: with x the "
+        "value that all began with, eta the outer rate and m the outer momentum,\n\n    Delta = x "
+        "- mean of the learners' values\n    v = m v + Delta\n    x = x - eta v, with `nesterov` x "
+        "- eta (m v + Delta)\n\nWith `per_rate` Delta is divided by the learning rate, and the "
+        "step multiplied by it.\n\nSlowMo is `outer` {eta: alpha, momentum: beta, per_rate: true}; "
+        "DiLoCo is the optimiser adamw with `outer` {eta: 0.7, momentum: 0.9, nesterov: true} and "
+        "tau in the hundreds.",
+    .source =
+        "Stich, ICLR 2019; SlowMo: Wang, Tantia, Ballas, Rabbat, ICLR 2020; DiLoCo: "
+        "Douillard et al., arXiv 2311.08105",
+    .example = R"({"kind": "local-sgd", "tau": 4})"};
+
+struct Outer {
+  double eta = 1, momentum = 0;
+  bool nesterov = false, per_rate = false;
+};
+
+class LocalSgd final : public PeerProtocol {
+ public:
+  struct Config {
+    std::uint32_t tau = 1;
+    std::string momentum_state = "kept";
+    bool has_outer = false;
+    Outer outer;
+  };
+  static void visit(Fields& fields, Config& config, std::uint32_t) {
+    fields.integer("tau", config.tau, Need::required, at_least(1),
+                   "steps of each learner between averages");
+    constexpr std::string_view states[] = {"kept", "reset", "averaged"};
+    fields.choice("momentum_state", config.momentum_state, states, Need::defaulted,
+                  "what becomes of the optimiser's state at an average");
+    if (!fields.open("outer", Need::none, "a step along the average, in place of the average"))
+      return;
+    config.has_outer = true;
+    fields.real("eta", config.outer.eta, Need::defaulted, positive(), "outer learning rate");
+    fields.real("momentum", config.outer.momentum, Need::defaulted, from_below(0, 1),
+                "outer momentum");
+    fields.flag("nesterov", config.outer.nesterov, Need::defaulted, "the outer step looks ahead");
+    fields.flag("per_rate", config.outer.per_rate, Need::defaulted,
+                "Delta is taken over the learning rate");
+    fields.close();
+  }
+
+  LocalSgd(const Config& config, std::uint32_t learners) : config_(config), steps_(learners) {
+    for (std::uint32_t learner = 0; learner < learners; ++learner) all_.push_back(learner);
+    if (config.momentum_state == "reset") state_ = MomentumState::reset;
+    if (config.momentum_state == "averaged") state_ = MomentumState::averaged;
+  }
+
+  void on_gradient(Peers& peers, const GradientFacts& arrival) override {
+    peers.step(arrival);
+    if (++steps_[arrival.learner] < config_.tau) return peers.compute(arrival.learner);
+    if (++waiting_ == all_.size()) peers.collective(all_);
+  }
+
+  void on_exchange(Peers& peers, std::uint32_t) override {
+    peers.average(all_, state_);
+    waiting_ = 0;
+    steps_.assign(all_.size(), 0);
+    for (const std::uint32_t learner : all_) peers.compute(learner);
+  }
+
+  bool together() const override { return true; }
+
+  void hold(std::vector<ValueId>& live) const override {
+    if (state_ == MomentumState::reset) live.push_back(0);
+  }
+
+  Theory theory(const Distribution&, std::uint32_t) const override { return {{}, 0.0}; }
+
+ private:
+  const Config config_;
+  MomentumState state_ = MomentumState::kept;
+  std::vector<std::uint32_t> all_;
+  std::vector<std::uint32_t> steps_;  // [learner], since the average
+  std::size_t waiting_ = 0;
+};
+
+}  // namespace
+
+extern const ProtocolEntry local_sgd_entry{page, read_protocol<LocalSgd>};
+
+}  // namespace gradrace

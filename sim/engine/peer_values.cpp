@@ -1,0 +1,316 @@
+#include "sim/engine/peer_values.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <utility>
+
+#include "sim/message_text.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+
+}  // namespace
+
+PeerValues::PeerValues(const Race& race, PeerProtocol& protocol, Engine& engine, TapeWriter& tape,
+                       Observer* observer)
+    : race_(race),
+      protocol_(protocol),
+      engine_(engine),
+      tape_(tape),
+      observer_(observer),
+      network_(race.peers ? &*race.peers : nullptr),
+      exchanges_(network_, race.learners, engine.queue(), engine.first_exchange()),
+      members_(race.learners),
+      peers_(race.learners),
+      steps_(race.learners) {
+  if (network_ && network_->communicator_setup > 0) communicators_.emplace(*network_);
+}
+
+void PeerValues::on_arrival(std::uint32_t learner) {
+  Peer& peer = peers_[learner];
+  clock(peer);
+  peer.computing = false;
+  const GradientFacts arrival = engine_.gradient(learner);
+  engine_.settle(arrival, Ending::accepted);
+  protocol_.on_gradient(*this, arrival);
+}
+
+void PeerValues::on_loss(std::uint32_t) { GRADRACE_CHECK(false, "learners without a server fail"); }
+void PeerValues::on_return(std::uint32_t learner) { on_loss(learner); }
+
+void PeerValues::on_exchange(std::uint32_t exchange) {
+  if (!exchanges_.on_event(exchange, time())) return;
+  for (const std::uint32_t learner : members_[exchange]) {
+    clock(peers_[learner]);
+    peers_[learner].exchanging = false;
+  }
+  protocol_.on_exchange(*this, exchange);
+}
+
+void PeerValues::finish() {
+  for (Peer& peer : peers_) clock(peer);
+}
+
+std::uint32_t PeerValues::per_node() const {
+  return network_ && network_->per_node > 0 ? network_->per_node : race_.learners;
+}
+
+/// Its times, up to now.
+void PeerValues::clock(Peer& peer) const {
+  const double passed = time() - peer.since;
+  peer.since = time();
+  if (peer.computing) {
+    if (peer.exchanging) peer.totals.hidden += passed;
+  } else {
+    (peer.exchanging ? peer.totals.communicating : peer.totals.waiting) += passed;
+  }
+}
+
+void PeerValues::compute(std::uint32_t learner) {
+  Peer& peer = peers_[learner];
+  clock(peer);
+  peer.computing = true;
+  engine_.compute(learner, {peer.value, peer.age, 0});
+  ++totals_.dispatched;
+}
+
+const GradientFacts* PeerValues::computing(std::uint32_t learner) const {
+  return engine_.is_computing(learner) ? &engine_.gradient(learner) : nullptr;
+}
+
+void PeerValues::change(Peer& peer, ValueId value) {
+  peer.value = value;
+  ++peer.age;
+  ++changes_;
+}
+
+void PeerValues::set(std::uint32_t learner, ValueId value) { change(peers_[learner], value); }
+
+double PeerValues::eta(std::uint32_t staleness, std::uint32_t gradients) const {
+  const auto& learning_rate = race_.plans.front().learning_rate;
+  return learning_rate ? learning_rate->eta(work_, staleness, gradients) : not_known;
+}
+
+/// One of so many gradients whose mean moves a value.
+Use PeerValues::use(const GradientFacts& gradient, std::uint32_t gradients) {
+  const std::uint32_t staleness = peers_[gradient.learner].age - gradient.version;
+  ++totals_.applied;
+  totals_.staleness_sum += staleness;
+  totals_.max_staleness = std::max(totals_.max_staleness, staleness);
+  if (staleness >= staleness_counts_.size()) staleness_counts_.resize(staleness + 1);
+  ++staleness_counts_[staleness];
+  engine_.count_applied(gradient.learner);
+  return {gradient.gradient, staleness,
+          tape_.taped() ? eta(staleness, gradients) / gradients : not_known};
+}
+
+void PeerValues::step(const GradientFacts& gradient) {
+  Peer& peer = peers_[gradient.learner];
+  const Use moved = use(gradient, 1);
+  change(peer, tape_.update(peer.value, 0, {&moved, 1}));
+  GradientFacts used = gradient;
+  used.staleness = moved.staleness;
+  count({&used, 1});
+}
+
+void PeerValues::step_all(std::span<const GradientFacts> gradients) {
+  uses_.clear();
+  used_.assign(gradients.begin(), gradients.end());
+  const auto together = static_cast<std::uint32_t>(gradients.size());
+  for (const GradientFacts& gradient : gradients) {
+    GRADRACE_CHECK(peers_[gradient.learner].value == peers_[gradients[0].learner].value,
+                   "learners that step together hold one value");
+    uses_.push_back(use(gradient, together));
+    used_[uses_.size() - 1].staleness = uses_.back().staleness;
+  }
+  const ValueId next = tape_.update(peers_[gradients[0].learner].value, 0, uses_);
+  for (const GradientFacts& gradient : gradients) change(peers_[gradient.learner], next);
+  count(used_);
+}
+
+/// The work of gradients that have moved values, and the updates that they complete.
+void PeerValues::count(std::span<const GradientFacts> gradients) {
+  work_.gradients += gradients.size();
+  work_.samples += gradients.size() * race_.plans.front().recipe.minibatch;
+  if (race_.training_rows > 0)
+    work_.epochs = static_cast<double>(work_.samples) / static_cast<double>(race_.training_rows);
+  if (!protocol_.together() || gradients.size() == race_.learners) return update(gradients);
+  for (const GradientFacts& gradient : gradients) {
+    const std::uint64_t number = steps_.step(gradient.learner);
+    if (!observer_) continue;
+    const std::uint64_t ahead = number - totals_.updates;
+    if (ahead > made_.size()) made_.resize(ahead);
+    made_[ahead - 1].push_back(gradient);
+  }
+  while (steps_.next()) {
+    std::vector<GradientFacts> made;
+    if (observer_) made = std::move(made_.front()), made_.pop_front();
+    update(made);
+  }
+}
+
+void PeerValues::update(std::span<const GradientFacts> gradients) {
+  ++totals_.updates;
+  const double before = std::exchange(totals_.last_update_time, time());
+  if (!observer_) return;
+  std::uint64_t sum = 0;
+  std::uint32_t most = 0;
+  for (const GradientFacts& gradient : gradients) {
+    sum += gradient.staleness;
+    most = std::max(most, gradient.staleness);
+  }
+  observer_->on_update({totals_.updates, time(), time() - before,
+                        static_cast<double>(sum) / static_cast<double>(gradients.size()), most,
+                        eta(0, protocol_.k()), gradients});
+}
+
+ValueId PeerValues::average(ValueId base, std::span<const Term> terms) {
+  terms_.clear();
+  for (const Term& term : terms)
+    if (term.weight != 0) terms_.push_back(term);
+  const bool itself = terms_.size() == 1 && terms_[0].weight == 1 &&
+                      (terms_[0].value == base || !race_.plans.front().stateful);
+  return itself ? terms_[0].value : tape_.average(base, terms_, false);
+}
+
+void PeerValues::average(std::span<const std::uint32_t> members, MomentumState state) {
+  const ValueId first = peers_[members[0]].value;
+  const bool agree = std::ranges::all_of(
+      members, [&](std::uint32_t learner) { return peers_[learner].value == first; });
+  const bool stateful = race_.plans.front().stateful;
+  if (agree && !(stateful && state == MomentumState::reset)) {
+    for (const std::uint32_t learner : members) change(peers_[learner], first);
+    return;
+  }
+  terms_.clear();
+  for (const std::uint32_t learner : members)
+    terms_.push_back({peers_[learner].value, 1.0 / static_cast<double>(members.size())});
+  const bool own = stateful && state == MomentumState::kept;
+  ValueId mean = 0;
+  for (const std::uint32_t learner : members) {
+    if (own || learner == members[0]) {
+      const ValueId base = stateful && state == MomentumState::reset ? 0 : peers_[learner].value;
+      mean = tape_.average(base, terms_, stateful && state == MomentumState::averaged);
+    }
+    change(peers_[learner], mean);
+  }
+}
+
+std::uint32_t PeerValues::collective(std::span<const std::uint32_t> members, double share) {
+  transfer_ = {};
+  if (network_ && members.size() > 1) {
+    const double bytes = share * network_->model_bytes;
+    transfer_ = collective_transfer(*network_, members, bytes, std::move(transfer_));
+    if (communicators_) transfer_.latency += communicators_->use(members);
+    for (std::uint32_t place = 0; place < members.size(); ++place) {
+      carry(members[place],
+            collective_traffic(network_->collective, static_cast<std::uint32_t>(members.size()),
+                               place, bytes));
+    }
+  }
+  return begin(members);
+}
+
+std::uint32_t PeerValues::pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) {
+  transfer_ = {};
+  if (network_) {
+    transfer_ = pair_transfer(*network_, a, b, network_->model_bytes, std::move(transfer_));
+    for (const std::uint32_t learner : {a, b})
+      carry(learner, neighbour_traffic(1, network_->model_bytes));
+  }
+  if (time) transfer_ = {.latency = *time};
+  const std::uint32_t members[] = {std::min(a, b), std::max(a, b)};
+  return begin(members);
+}
+
+std::uint32_t PeerValues::gossip(std::uint32_t learner, std::span<const std::uint32_t> neighbours) {
+  transfer_ = {};
+  if (network_) {
+    const double bytes = network_->model_bytes;
+    transfer_ = neighbour_transfer(*network_, learner, neighbours, bytes, std::move(transfer_));
+    carry(learner, neighbour_traffic(static_cast<std::uint32_t>(neighbours.size()), bytes));
+  }
+  return begin({&learner, 1});
+}
+
+void PeerValues::carry(std::uint32_t learner, const Traffic& traffic) {
+  PeerTotals& totals = peers_[learner].totals;
+  totals.sent += traffic.sent;
+  totals.received += traffic.received;
+  totals.messages += traffic.messages;
+}
+
+/// Of what transfer_ says.
+std::uint32_t PeerValues::begin(std::span<const std::uint32_t> members) {
+  for (const std::uint32_t learner : members) {
+    Peer& peer = peers_[learner];
+    GRADRACE_CHECK(!peer.exchanging, "a learner is in one exchange at a time");
+    clock(peer);
+    peer.exchanging = true;
+  }
+  const std::uint32_t number = exchanges_.begin(transfer_, time());
+  members_[number].assign(members.begin(), members.end());
+  return number;
+}
+
+void PeerValues::deadlock(std::span<const std::uint32_t> circle) {
+  standstill_ =
+      "at time " + short_number(time(), 17) + " learners wait for each other in a circle:";
+  for (const std::uint32_t learner : circle) standstill_ += " " + std::to_string(learner);
+}
+
+/// Of the learners' values; one that all of them hold is its own.
+ValueId PeerValues::mean() {
+  const ValueId first = peers_[0].value;
+  terms_.clear();
+  bool agree = true;
+  for (const Peer& peer : peers_) {
+    agree = agree && peer.value == first;
+    terms_.push_back({peer.value, 1.0 / race_.learners});
+  }
+  return agree ? first : tape_.average(first, terms_, race_.plans.front().stateful);
+}
+
+void PeerValues::evaluate(Evaluations& evaluations) {
+  evaluations.add(point(), changes_);
+  tape_.evaluate(mean());
+}
+
+EvaluationPoint PeerValues::point() const {
+  return {time(),
+          totals_.updates,
+          totals_.applied,
+          race_.training_rows > 0 ? work_.epochs : not_known,
+          eta(0, protocol_.k()),
+          protocol_.k()};
+}
+
+/// Each value once, those of the learners in their order.
+std::span<const ValueId> PeerValues::live() {
+  live_.clear();
+  for (const Peer& peer : peers_) live_.push_back(peer.value);
+  protocol_.hold(live_);
+  std::vector<std::uint32_t> order(live_.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto id = [this](std::uint32_t place) { return live_[place]; };
+  std::ranges::stable_sort(order, {}, id);
+  order.erase(std::ranges::unique(order, {}, id).begin(), order.end());
+  std::ranges::sort(order);
+  for (std::size_t i = 0; i < order.size(); ++i) live_[i] = live_[order[i]];
+  live_.resize(order.size());
+  return live_;
+}
+
+std::vector<LearnerTotals> PeerValues::learner_totals() const {
+  std::vector<LearnerTotals> result = engine_.learner_totals();
+  for (std::size_t i = 0; i < result.size(); ++i) result[i].peer = peers_[i].totals;
+  return result;
+}
+
+}  // namespace gradrace

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/engine/communicators.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/exchanges.h"
+#include "sim/engine/owner.h"
+#include "sim/engine/race.h"
+#include "sim/engine/step_count.h"
+#include "sim/engine/tape_writer.h"
+#include "sim/observer.h"
+#include "sim/peer_protocol.h"
+
+namespace gradrace {
+
+/// Owner of a chain of values for each learner, and the orders of the protocol that they follow.
+///
+/// Checks: computing, waiting and communicating add up to the clock, for each learner.
+class PeerValues final : public Owner, private Peers {
+ public:
+  /// All must outlive it; the observer may be null.
+  PeerValues(const Race& race, PeerProtocol& protocol, Engine& engine, TapeWriter& tape,
+             Observer* observer);
+
+  void start() override { protocol_.start(*this); }
+  void on_arrival(std::uint32_t learner) override;
+  void on_loss(std::uint32_t learner) override;
+  void on_return(std::uint32_t learner) override;
+  void on_exchange(std::uint32_t exchange) override;
+  void on_timer() override { protocol_.on_timer(*this); }
+  void on_evaluation(const Evaluation& evaluation) override {
+    protocol_.on_evaluation(*this, evaluation);
+  }
+  void finish() override;
+
+  void evaluate(Evaluations& evaluations) override;
+  std::span<const ValueId> live() override;
+
+  const Totals& totals() const override { return totals_; }
+  const Work& work() const override { return work_; }
+  const std::vector<std::uint64_t>& staleness_counts() const override { return staleness_counts_; }
+  std::vector<LearnerTotals> learner_totals() const override;
+
+ private:
+  struct Peer {
+    ValueId value = 0;
+    std::uint32_t age = 0;  // changes of the value
+    double since = 0;       // the times below are up to then
+    bool computing = false, exchanging = false;
+    PeerTotals totals;
+  };
+
+  // Orders of the protocol.
+  std::uint32_t learners() const override { return race_.learners; }
+  double time() const override { return engine_.time(); }
+  std::uint32_t per_node() const override;
+  void compute(std::uint32_t learner) override;
+  const GradientFacts* computing(std::uint32_t learner) const override;
+  double due(std::uint32_t learner) const override { return engine_.due(learner); }
+  ValueId value(std::uint32_t learner) const override { return peers_[learner].value; }
+  void set(std::uint32_t learner, ValueId value) override;
+  double rate() const override { return eta(0, 1); }
+  void step(const GradientFacts& gradient) override;
+  void step_all(std::span<const GradientFacts> gradients) override;
+  ValueId average(ValueId base, std::span<const Term> terms) override;
+  void average(std::span<const std::uint32_t> members, MomentumState state) override;
+  std::uint32_t collective(std::span<const std::uint32_t> members, double share) override;
+  std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) override;
+  std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> neighbours) override;
+  bool exchanging(std::uint32_t learner) const override { return peers_[learner].exchanging; }
+  void count_conflict(std::uint32_t learner) override { ++peers_[learner].totals.conflicts; }
+  void timer(double time) override { engine_.set(Happening::Kind::timer, time); }
+  void evaluate_at(double time) override { engine_.set(Happening::Kind::look, time); }
+  void deadlock(std::span<const std::uint32_t> circle) override;
+
+  void clock(Peer& peer) const;
+  void change(Peer& peer, ValueId value);
+  double eta(std::uint32_t staleness, std::uint32_t gradients) const;
+  Use use(const GradientFacts& gradient, std::uint32_t gradients);
+  void count(std::span<const GradientFacts> gradients);
+  void update(std::span<const GradientFacts> gradients);
+  std::uint32_t begin(std::span<const std::uint32_t> members);
+  void carry(std::uint32_t learner, const Traffic& traffic);
+  ValueId mean();
+  EvaluationPoint point() const;
+
+  const Race& race_;
+  PeerProtocol& protocol_;
+  Engine& engine_;
+  TapeWriter& tape_;
+  Observer* const observer_;
+  const PeerNetwork* const network_;  // null: communication takes no time
+  Exchanges exchanges_;
+  std::optional<Communicators> communicators_;
+  Transfer transfer_;                                // kept for its memory
+  std::vector<std::vector<std::uint32_t>> members_;  // [exchange], of those under way
+
+  std::vector<Peer> peers_;
+  std::vector<Use> uses_;  // of a step; kept for its memory, as are the next three
+  std::vector<GradientFacts> used_;
+  std::vector<Term> terms_;
+  std::vector<ValueId> live_;
+  StepCount steps_;
+  std::deque<std::vector<GradientFacts>> made_;  // of updates to come; with an observer
+  Totals totals_;
+  std::vector<std::uint64_t> staleness_counts_;
+  Work work_;
+};
+
+}  // namespace gradrace

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/protocol.h"
+
+namespace gradrace {
+
+/// What becomes of an optimiser's state (velocity, moments) where parameters are averaged.
+enum class MomentumState : std::uint8_t {
+  kept,     // each learner's own
+  reset,    // that of the start
+  averaged  // as the parameters
+};
+
+/// What a protocol without a server knows of the learners, each of which has a value of its own,
+/// and may order them to do, at one instant of simulated time.
+///
+/// The age of a learner's value is the number of its changes: steps and averages.  Staleness of a
+/// gradient: changes of its learner's value between reading and use.
+///
+/// Checks: a learner is in one exchange at a time; the weights of an average add to 1.
+class Peers {
+ public:
+  virtual ~Peers() = default;
+
+  virtual std::uint32_t learners() const = 0;
+  /// The clock.
+  virtual double time() const = 0;
+  virtual const Work& work() const = 0;
+  /// Learners of a node, numbered node by node; all where the network has no nodes.
+  virtual std::uint32_t per_node() const = 0;
+
+  /// The idle learner starts its next minibatch at its value.
+  virtual void compute(std::uint32_t learner) = 0;
+  /// The learner's minibatch; null if it is idle.
+  virtual const GradientFacts* computing(std::uint32_t learner) const = 0;
+  /// When the minibatch that it computes will be there.
+  virtual double due(std::uint32_t learner) const = 0;
+
+  virtual ValueId value(std::uint32_t learner) const = 0;
+  /// The learner's value becomes that one.
+  virtual void set(std::uint32_t learner, ValueId value) = 0;
+  /// eta of a fresh gradient, now; NaN without a model.
+  virtual double rate() const = 0;
+
+  /// The value of the gradient's learner moves by it, which has arrived.
+  virtual void step(const GradientFacts& gradient) = 0;
+  /// Learners that all hold one value move it by the mean of their gradients, in that order.
+  virtual void step_all(std::span<const GradientFacts> gradients) = 0;
+
+  /// The sum of weight times parameters over the terms, in that order, with the optimiser's state
+  /// of base.  A term of weight 0 is left out; one of weight 1 alone with base's state is itself.
+  virtual ValueId average(ValueId base, std::span<const Term> terms) = 0;
+  /// Each member's value becomes the mean of theirs.  Members ascend.
+  virtual void average(std::span<const std::uint32_t> members,
+                       MomentumState state = MomentumState::kept) = 0;
+
+  /// The members, who ascend, begin an exchange of that share of the model's bytes, a collective;
+  /// the protocol's on_exchange() is told the number that is returned when it has ended.
+  virtual std::uint32_t collective(std::span<const std::uint32_t> members, double share = 1) = 0;
+  /// The two exchange their models; `time`: how long that takes, in place of what the network says.
+  virtual std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time = {}) = 0;
+  /// The learner sends its model to each of its neighbours and gets theirs.
+  virtual std::uint32_t gossip(std::uint32_t learner,
+                               std::span<const std::uint32_t> neighbours) = 0;
+  /// Whether the learner is in an exchange.
+  virtual bool exchanging(std::uint32_t learner) const = 0;
+  /// A group that the learner asked for could not begin, as members were in another one.
+  virtual void count_conflict(std::uint32_t learner) = 0;
+
+  /// on_timer() is called at that time, after all arrivals and ends of exchanges of then.  One
+  /// timer is open at a time: another replaces it, and infinity calls it off.
+  virtual void timer(double time) = 0;
+  /// The value that evaluations look at is evaluated at that time, and on_evaluation() told what
+  /// came out.  One such order is open at a time; another replaces it.
+  virtual void evaluate_at(double time) = 0;
+
+  /// Those learners wait for each other, in a circle: the run ends here.
+  virtual void deadlock(std::span<const std::uint32_t> circle) = 0;
+};
+
+/// A protocol without a server: learners compute, step, exchange and average.
+///
+/// Contract: as that of a ServerProtocol.
+class PeerProtocol : public Protocol {
+ public:
+  /// t = 0: all hold the initial model and are idle.
+  virtual void start(Peers& peers) {
+    for (std::uint32_t learner = 0; learner < peers.learners(); ++learner) peers.compute(learner);
+  }
+
+  /// A learner finished a minibatch and is idle now.
+  virtual void on_gradient(Peers& peers, const GradientFacts& arrival) = 0;
+
+  /// That exchange has ended: its members are free.
+  virtual void on_exchange(Peers& /*peers*/, std::uint32_t /*exchange*/) {}
+
+  /// The time of Peers::timer() has come.
+  virtual void on_timer(Peers& /*peers*/) {}
+
+  /// The answer to Peers::evaluate_at(), at that time.
+  virtual void on_evaluation(Peers& /*peers*/, const Evaluation& /*evaluation*/) {}
+
+  /// Whether update n is made when the last learner has made its n-th step; else every step is an
+  /// update.
+  virtual bool together() const { return false; }
+
+  /// Values that it may name later, besides the learners' own; they are added to `live`.
+  virtual void hold(std::vector<ValueId>& /*live*/) const {}
+
+  std::uint32_t k() const override { return 1; }
+};
+
+}  // namespace gradrace
