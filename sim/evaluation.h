@@ -4,12 +4,14 @@
 
 namespace gradrace {
 
-/// Loss and errors at one value.  NaN where the model has no such thing.
+/// Loss and errors at one value.  NaN where the model, or the evaluation, has no such thing.
 struct Evaluation {
   double loss =
       std::numeric_limits<double>::quiet_NaN();  // training objective, regulariser included
   double test_loss = std::numeric_limits<double>::quiet_NaN();
   double test_error = std::numeric_limits<double>::quiet_NaN();  // fraction of wrong answers
+  double disagreement =
+      std::numeric_limits<double>::quiet_NaN();  // of the terms of Op::Kind::evaluate with it
 };
 
 }  // namespace gradrace

@@ -35,7 +35,7 @@ struct Use {
   double weight;
 };
 
-/// A value enters an average.  The weight is not 0.
+/// A value enters an average or a disagreement.  The weight is not 0.
 struct Term {
   ValueId value;
   double weight;
@@ -49,7 +49,13 @@ struct Term {
 /// in double, from the first term on, in the order of the terms, and rounded once.  Learners' terms
 /// stand in the order of the learners.
 ///
-/// evaluate: loss and error at out = base.
+/// evaluate: loss and error at out = base; with terms the disagreement as well: the sum over terms
+/// [first, first + count) of weight times ||x - x_base||^2, where x are the numbers that an average
+/// without `whole` sums: all parameters, statistics included, and never an ema's average.  Each
+/// number's share is summed in double in the order of the terms, and the shares in that of the
+/// numbers.
+///
+/// The weights of the terms of one operation add to 1.
 struct Op {
   enum class Kind : std::uint8_t { update, average, evaluate };
   Kind kind;

@@ -1,6 +1,7 @@
 #include "models/cpu/cpu_device.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -79,6 +80,7 @@ class CpuDevice final : public Device {
     if (run.gradients.size() < run.lowering.places())
       run.gradients.resize(run.lowering.places(), std::vector<Real>(model_->parameters()));
     factors_.assign(run.rate_factors.wanted() ? program.uses.size() : 0, 1);
+    disagreements_.assign(program.evaluated.size(), std::numeric_limits<double>::quiet_NaN());
     for (const Step& step : program.steps) {
       switch (step.kind) {
         case Step::Kind::compute:
@@ -89,6 +91,9 @@ class CpuDevice final : public Device {
           break;
         case Step::Kind::average:
           average(run, program, step);
+          break;
+        case Step::Kind::measure:
+          measure(run, program, step);
           break;
         case Step::Kind::evaluate:
           evaluate(run, program, step, results);
@@ -140,9 +145,7 @@ class CpuDevice final : public Device {
   }
 
   void average(Replay<Real>& run, const Program& program, const Step& step) {
-    std::vector<WeightedState<Real>> terms;
-    for (std::uint32_t i = step.first; i < step.first + step.count; ++i)
-      terms.push_back({run.values[program.terms[i].at].data(), program.terms[i].weight});
+    const auto terms = terms_of(run, program, step.first, step.count);
     std::span<Real> out = run.values[step.out];
     if (!step.whole) {
       std::ranges::copy(run.values[step.base], out.begin());
@@ -151,19 +154,36 @@ class CpuDevice final : public Device {
     sum_states<Real>(terms, out);
   }
 
+  void measure(Replay<Real>& run, const Program& program, const Step& step) {
+    const SlotEvaluation& evaluation = program.evaluated[step.first];
+    disagreements_[step.first] = disagreement<Real>(
+        terms_of(run, program, evaluation.first_term, evaluation.terms), run.w(step.base));
+  }
+
+  std::vector<WeightedState<Real>> terms_of(const Replay<Real>& run, const Program& program,
+                                            std::uint32_t first, std::uint32_t count) const {
+    std::vector<WeightedState<Real>> terms;
+    for (const SlotTerm& term : std::span(program.terms).subspan(first, count))
+      terms.push_back({run.values[term.at].data(), term.weight});
+    return terms;
+  }
+
   void evaluate(Replay<Real>& run, const Program& program, const Step& step, Results& results) {
     std::vector<const Real*> values;
     for (std::uint32_t i = step.first; i < step.first + step.count; ++i)
       values.push_back(run.at(program.evaluated[i].at).evaluated());
     results.evaluations.resize(step.first + step.count);
     model_->evaluate(values, std::span(results.evaluations).subspan(step.first));
+    for (std::uint32_t i = step.first; i < step.first + step.count; ++i)
+      results.evaluations[i].disagreement = disagreements_[i];
   }
 
   std::unique_ptr<Model<Real>> model_;
   Order order_;
   std::vector<Replay<Real>> runs_;
-  std::vector<Real> step_;       // [d]
-  std::vector<double> factors_;  // of the segment's uses, where a rule has a distance
+  std::vector<Real> step_;             // [d]
+  std::vector<double> factors_;        // of the segment's uses, where a rule has a distance
+  std::vector<double> disagreements_;  // of the segment's evaluations
 };
 
 }  // namespace

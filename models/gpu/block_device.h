@@ -202,10 +202,18 @@ class BlockDevice final : public Device {
 
   /// What only the CPU replays.
   void refuse(const Program& program) const {
-    const bool averages = !program.terms.empty(), reuses = program.computed < program.uses.size();
-    if (averages || reuses)
-      throw std::runtime_error(launcher_.name() + ": only the CPU replays " +
-                               (averages ? "averages of models" : "a gradient used twice") +
+    const auto has = [&](Step::Kind kind) {
+      return std::ranges::find(program.steps, kind, &Step::kind) != program.steps.end();
+    };
+    const char* what = nullptr;
+    if (!program.terms.empty() && has(Step::Kind::average))
+      what = "averages of models";
+    else if (!program.terms.empty())
+      what = "the disagreement of models";
+    else if (program.computed < program.uses.size())
+      what = "a gradient used twice";
+    if (what)
+      throw std::runtime_error(launcher_.name() + ": only the CPU replays " + what +
                                "; use --device cpu");
   }
 

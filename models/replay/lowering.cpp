@@ -1,7 +1,6 @@
 #include "models/replay/lowering.h"
 
 #include <algorithm>
-#include <span>
 
 #include "sim/check.h"
 
@@ -46,11 +45,12 @@ const Program& Lowering::lower(const Segment& segment) {
         average(segment, op);
         break;
       case Op::Kind::evaluate:
-        evaluate(op);
+        evaluate(segment, op);
     }
   }
   evaluate_pending();
   GRADRACE_CHECK(program_.uses.size() == segment.uses.size(), "every use is of an update");
+  GRADRACE_CHECK(program_.terms.size() == segment.terms.size(), "every term is of an operation");
   carry_over(segment);
   return program_;
 }
@@ -138,19 +138,13 @@ void Lowering::update(const Segment& segment, const Op& op) {
 }
 
 void Lowering::average(const Segment& segment, const Op& op) {
-  const auto first = static_cast<std::uint32_t>(program_.terms.size());
-  GRADRACE_CHECK(op.first == first && op.count > 0, "terms stand in the order of their averages");
-  const std::span terms = std::span(segment.terms).subspan(first, op.count);
-  for (const Term& term : terms) {
-    const Value& value = written(term.value);
-    want_stored(value);
-    program_.terms.push_back({value.slot, term.weight});
-  }
+  GRADRACE_CHECK(op.count > 0, "an average has terms");
+  const std::span terms = read_terms(segment, op);
   want_stored(written(op.base));
   at_hand_ = none;
   const Slot out = slots_.take();
   for (const Term& term : terms) release(find(term.value));
-  write(op, {Step::Kind::average, op.rule, out, 0, first, op.count, op.whole});
+  write(op, {Step::Kind::average, op.rule, out, 0, op.first, op.count, op.whole});
 }
 
 void Lowering::write(const Op& op, Step step) {
@@ -168,12 +162,34 @@ void Lowering::write(const Op& op, Step step) {
     compute_at(out);
 }
 
-void Lowering::evaluate(const Op& op) {
+/// The value waits until several are evaluated at once; the terms, as many as there are learners,
+/// do not.
+void Lowering::evaluate(const Segment& segment, const Op& op) {
   const Value& value = written(op.base);
   want_stored(value);
-  program_.evaluated.push_back({value.slot, static_cast<std::uint32_t>(program_.uses.size())});
+  program_.evaluated.push_back(
+      {value.slot, static_cast<std::uint32_t>(program_.uses.size()), op.first, op.count});
+  if (op.count > 0) {
+    const auto number = static_cast<std::uint32_t>(program_.evaluated.size()) - 1;
+    const std::span terms = read_terms(segment, op);
+    program_.steps.push_back({Step::Kind::measure, 0, 0, value.slot, number, 1});
+    for (const Term& term : terms) release(find(term.value));
+    at_hand_ = none;
+  }
   pending_.push_back(op.base);
   if (pending_.size() == most_at_once) evaluate_pending();
+}
+
+/// The terms of an average or evaluate, at their slots from now on; they are not released.
+std::span<const Term> Lowering::read_terms(const Segment& segment, const Op& op) {
+  GRADRACE_CHECK(op.first == program_.terms.size(), "terms stand in the order of their operations");
+  const std::span terms = std::span(segment.terms).subspan(op.first, op.count);
+  for (const Term& term : terms) {
+    const Value& value = written(term.value);
+    want_stored(value);
+    program_.terms.push_back({value.slot, term.weight});
+  }
+  return terms;
 }
 
 void Lowering::evaluate_pending() {

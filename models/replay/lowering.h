@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/tape.h"
@@ -29,7 +30,7 @@ struct SlotUse {
   double weight;
 };
 
-/// The value in a slot enters an average.
+/// The value in a slot enters an average or a disagreement.
 struct SlotTerm {
   Slot at;
   double weight;
@@ -43,9 +44,12 @@ struct SlotTerm {
 /// average: the value in out = that in base with terms [first, first + count) as Op::average says;
 /// out is none of them.
 ///
+/// measure: the disagreement of evaluated [first], whose terms may be gone when the rest of it is
+/// evaluated.
+///
 /// evaluate: loss and errors at the values in evaluated [first, first + count).
 struct Step {
-  enum class Kind : std::uint8_t { compute, update, average, evaluate };
+  enum class Kind : std::uint8_t { compute, update, average, measure, evaluate };
   Kind kind;
   std::uint16_t rule;  // index into Tape::rules
   Slot out, base;
@@ -57,7 +61,8 @@ struct Step {
 /// An evaluation that the tape asks for.
 struct SlotEvaluation {
   Slot at;
-  std::uint32_t uses;  // of the program that precede this evaluation
+  std::uint32_t uses;               // of the program that precede this evaluation
+  std::uint32_t first_term, terms;  // of the disagreement with the value; no terms: not wanted
 };
 
 /// A segment of one run, as every device executes it.
@@ -130,7 +135,8 @@ class Lowering {
   void update(const Segment& segment, const Op& op);
   void average(const Segment& segment, const Op& op);
   void write(const Op& op, Step step);
-  void evaluate(const Op& op);
+  void evaluate(const Segment& segment, const Op& op);
+  std::span<const Term> read_terms(const Segment& segment, const Op& op);
   void evaluate_pending();
   void carry_over(const Segment& segment);
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -48,15 +49,18 @@ class TapeWriter {
   }
 
   /// The sum of the terms, in parameters or, with `whole`, in all that a value has; the rest is
-  /// that of `base`.
+  /// that of `base`.  The terms' weights add to 1.  Without a tape the terms may be left out.
   ValueId average(ValueId base, std::span<const Term> terms, bool whole) {
+    if (taped_ || !terms.empty()) check_weights(terms);
     const ValueId out = value(Op::Kind::average, 0, base, segment_.terms, terms);
     if (taped_) segment_.ops.back().whole = whole;
     return out;
   }
 
-  void evaluate(ValueId value) {
-    if (taped_) segment_.ops.push_back({Op::Kind::evaluate, 0, value, value, 0, 0});
+  /// terms: whose disagreement with the value is asked for, if any; their weights add to 1.
+  void evaluate(ValueId value, std::span<const Term> terms = {}) {
+    if (!terms.empty()) check_weights(terms);
+    if (taped_) write({Op::Kind::evaluate, 0, value, value, 0, 0}, segment_.terms, terms);
   }
 
   /// A later segment may use the gradient again.  Comes after its last use in this one.
@@ -93,17 +97,31 @@ class TapeWriter {
     return segment_.gradients[gradient - segment_.first_gradient].fate;
   }
 
+  /// To rounding.
+  static void check_weights(std::span<const Term> terms) {
+    double sum = 0;
+    for (const Term& term : terms) sum += term.weight;
+    GRADRACE_CHECK(std::abs(sum - 1) <= 1e-15 * static_cast<double>(terms.size()),
+                   "the weights of an average's terms add to 1");
+  }
+
   template <class Part>
   ValueId value(Op::Kind kind, std::uint16_t rule, ValueId base, std::vector<Part>& written,
                 std::span<const Part> parts) {
     GRADRACE_CHECK(base < next_value_, "a value is made of one that is not there yet");
     const ValueId out = next_value_++;
-    if (!taped_) return out;
-    segment_.ops.push_back({kind, rule, out, base, static_cast<std::uint32_t>(written.size()),
-                            static_cast<std::uint32_t>(parts.size())});
+    if (taped_) write({kind, rule, out, base, 0, 0}, written, parts);
+    return out;
+  }
+
+  /// The operation has those parts.
+  template <class Part>
+  void write(Op op, std::vector<Part>& written, std::span<const Part> parts) {
+    op.first = static_cast<std::uint32_t>(written.size());
+    op.count = static_cast<std::uint32_t>(parts.size());
+    segment_.ops.push_back(op);
     written.insert(written.end(), parts.begin(), parts.end());
     parts_ += parts.size();
-    return out;
   }
 
   const bool taped_;

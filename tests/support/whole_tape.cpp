@@ -27,17 +27,21 @@ ValueId WholeTape::update(ValueId base, const std::vector<Use>& uses, std::uint1
 
 ValueId WholeTape::average(ValueId base, const std::vector<Term>& terms, bool whole) {
   const auto out = static_cast<ValueId>(named_.size());
-  ops_.push_back({Op::Kind::average, 0, out, base, static_cast<std::uint32_t>(terms_.size()),
-                  static_cast<std::uint32_t>(terms.size()), whole});
-  name(base);
-  for (const Term& term : terms) name(term.value), terms_.push_back(term);
+  add({Op::Kind::average, 0, out, base, 0, 0, whole}, terms);
   named_.push_back(0), written_.push_back(ops_.size());
   return out;
 }
 
-void WholeTape::evaluate(ValueId value) {
-  ops_.push_back({Op::Kind::evaluate, 0, value, value, 0, 0});
-  name(value);
+void WholeTape::evaluate(ValueId value, const std::vector<Term>& terms) {
+  add({Op::Kind::evaluate, 0, value, value, 0, 0}, terms);
+}
+
+void WholeTape::add(Op op, const std::vector<Term>& terms) {
+  op.first = static_cast<std::uint32_t>(terms_.size());
+  op.count = static_cast<std::uint32_t>(terms.size());
+  ops_.push_back(op);
+  name(op.base);
+  for (const Term& term : terms) name(term.value), terms_.push_back(term);
 }
 
 /// By the last operation.
@@ -76,7 +80,7 @@ Segment WholeTape::segment(std::size_t begin, std::size_t end,
         result.uses.push_back(uses_[u]);
         if (id < result.first_gradient && gradients_[id].end > end) result.open.push_back(id);
       }
-    } else if (op.kind == Op::Kind::average) {
+    } else {
       op.first = static_cast<std::uint32_t>(result.terms.size());
       result.terms.insert(result.terms.end(), terms_.begin() + first,
                           terms_.begin() + first + op.count);

@@ -14,7 +14,7 @@ class WholeTape {
   GradientId gradient(ValueId at, std::uint32_t learner, std::uint32_t draw);
   ValueId update(ValueId base, const std::vector<Use>& uses, std::uint16_t rule = 0);
   ValueId average(ValueId base, const std::vector<Term>& terms, bool whole);
-  void evaluate(ValueId value);
+  void evaluate(ValueId value, const std::vector<Term>& terms = {});
 
   /// So many operations in each segment; `finals` live after the last.  What is never used dies
   /// with the next operation but two.
@@ -28,6 +28,7 @@ class WholeTape {
   };
 
   void name(ValueId value);
+  void add(Op op, const std::vector<Term>& terms);
   Segment segment(std::size_t begin, std::size_t end, const std::vector<ValueId>& finals) const;
 
   std::vector<Known> gradients_;

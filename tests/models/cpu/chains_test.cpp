@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "models/cpu/cpu_device.h"
+#include "models/linear.h"
 #include "models/optimiser/optimiser.h"
 #include "models/quadratic.h"
 #include "models/replay/replay_results.h"
-#include "models/linear.h"
 #include "sim/engine/tape_writer.h"
 #include "tests/support/model_checks.h"
 #include "tests/support/whole_tape.h"
@@ -61,9 +62,30 @@ double loss_at(Model<Real>& model, const std::vector<Real>& w) {
   return result.loss;
 }
 
-/// What a replay of the whole tape found: losses, and live values with their hash.
+/// The mean, and the sum over the learners of 1/P ||w - mean||^2, in their order number by number.
+template <class Real>
+std::pair<std::vector<Real>, double> mean_and_disagreement(
+    const std::vector<Learner<Real>>& learners) {
+  const double share = 1.0 / static_cast<double>(learners.size());
+  std::vector<Real> mean;
+  double all = 0;
+  for (std::size_t j = 0; j < learners[0].w.size(); ++j) {
+    double sum = 0, apart = 0;
+    for (const auto& learner : learners) sum += share * learner.w[j];
+    mean.push_back(static_cast<Real>(sum));
+    for (const auto& learner : learners) {
+      const double from_mean = static_cast<double>(learner.w[j]) - mean[j];
+      apart += share * (from_mean * from_mean);
+    }
+    all += apart;
+  }
+  return {mean, all};
+}
+
+/// What a replay of the whole tape found: losses, disagreements of those evaluations that have one,
+/// and live values with their hash.
 struct Found {
-  std::vector<double> losses, parameters;
+  std::vector<double> losses, disagreements, parameters;
   std::uint64_t hash = 0, computed = 0;
 };
 
@@ -78,7 +100,10 @@ Found replay(std::unique_ptr<Model<Real>> model, Order order, const Rule& rule,
     const Segment* const wave = &segment;
     Results results;
     device->replay({&wave, 1}, {&results, 1});
-    for (const Evaluation& each : results.evaluations) found.losses.push_back(each.loss);
+    for (const Evaluation& each : results.evaluations) {
+      found.losses.push_back(each.loss);
+      if (!std::isnan(each.disagreement)) found.disagreements.push_back(each.disagreement);
+    }
     found.computed += results.gradients_computed;
     found.hash = results.hash;
   }
@@ -88,8 +113,10 @@ Found replay(std::unique_ptr<Model<Real>> model, Order order, const Rule& rule,
 
 template <class Real>
 void check_equal(const Found& found, const std::vector<double>& losses,
+                 const std::vector<double>& disagreements,
                  const std::vector<Learner<Real>>& learners) {
   REQUIRE(found.losses == losses);
+  REQUIRE(found.disagreements == disagreements);
   std::vector<double> parameters;
   Hash hash;
   for (const auto& learner : learners) {
@@ -98,6 +125,13 @@ void check_equal(const Found& found, const std::vector<double>& losses,
   }
   REQUIRE(found.parameters == parameters);
   CHECK(found.hash == hash.value());
+}
+
+/// Terms of the mean of the learners' values.
+std::vector<Term> mean_of(const std::vector<ValueId>& values) {
+  std::vector<Term> terms;
+  for (const ValueId value : values) terms.push_back({value, 1.0 / double(values.size())});
+  return terms;
 }
 
 /// A tape of the same, as the engine writes one: so many steps in each segment.
@@ -116,6 +150,8 @@ std::vector<Segment> written(const std::vector<std::vector<double>>& mixing, dou
       terms.push_back({values[l], 0});
     }
     writer.evaluate(values[0]);
+    const std::vector<Term> mean = mean_of(values);
+    writer.evaluate(writer.average(values[0], mean, false), mean);
     for (std::uint32_t l = 0; l < P; ++l) {
       for (std::uint32_t i = 0; i < P; ++i) terms[i].weight = mixing[l][i];
       values[l] = writer.average(values[l], terms, whole);
@@ -143,7 +179,7 @@ void check_peers(const Make& make, std::uint32_t minibatch, double eta, const Ru
   constexpr std::uint32_t steps = 12;
   const auto P = static_cast<std::uint32_t>(mixing.size());
 
-  std::vector<double> losses;
+  std::vector<double> losses, disagreements;
   const std::unique_ptr<Model<Real>> model = make();
   std::vector<Learner<Real>> learners(P, Learner<Real>(start_of(*model)));
   for (std::uint32_t n = 0; n < steps; ++n) {
@@ -153,6 +189,9 @@ void check_peers(const Make& make, std::uint32_t minibatch, double eta, const Ru
       learners[l].step(step, momentum_of(rule), rule.ema);
     }
     losses.push_back(loss_at(*model, rule.ema > 0 ? learners[0].average : learners[0].w));
+    const auto [mean, apart] = mean_and_disagreement(learners);
+    losses.push_back(loss_at(*model, rule.ema > 0 ? learners[0].average : mean));
+    disagreements.push_back(apart);
     const std::vector<Learner<Real>> before = learners;
     for (std::uint32_t l = 0; l < P; ++l) {
       const auto mix = [&](auto part) {
@@ -179,6 +218,8 @@ void check_peers(const Make& make, std::uint32_t minibatch, double eta, const Ru
       terms.push_back({values[l], 0});
     }
     tape.evaluate(values[0]);
+    const std::vector<Term> mean = mean_of(values);
+    tape.evaluate(tape.average(values[0], mean, false), mean);
     for (std::uint32_t l = 0; l < P; ++l) {
       for (std::uint32_t i = 0; i < P; ++i) terms[i].weight = mixing[l][i];
       values[l] = tape.average(values[l], terms, whole);
@@ -189,12 +230,12 @@ void check_peers(const Make& make, std::uint32_t minibatch, double eta, const Ru
     for (const Order order : {Order::late, Order::early}) {
       CAPTURE(limit);
       const Found found = replay<Real>(make(), order, rule, minibatch, tape.cut(limit, values));
-      check_equal(found, losses, learners);
+      check_equal(found, losses, disagreements, learners);
       CHECK(found.computed == steps * P);
       const auto steps_cut = static_cast<std::uint32_t>(limit);
       check_equal(replay<Real>(make(), order, rule, minibatch,
                                written(mixing, eta, whole, steps, steps_cut)),
-                  losses, learners);
+                  losses, disagreements, learners);
     }
   }
 }
@@ -291,7 +332,7 @@ static void check_used_again(const Rule& rule, double clip) {
       CAPTURE(limit);
       const Found found = replay<double>(make_quadratic<double>(config), order, rule, 1,
                                          tape.cut(limit, values), clip);
-      check_equal(found, losses, learners);
+      check_equal(found, losses, {}, learners);
       CHECK(found.computed == steps);  // once each
     }
   }

@@ -529,6 +529,14 @@ TEST_CASE("blocks: what only the CPU replays is refused") {
   CHECK_THROWS_WITH_AS(replay(averages),
                        "emulated: only the CPU replays averages of models; use --device cpu",
                        std::runtime_error);
+  Segment disagrees;
+  disagrees.terms = {{0, 1}};
+  disagrees.ops = {{Op::Kind::evaluate, 0, 0, 0, 0, 1}};
+  disagrees.live = {0};
+  CHECK_THROWS_WITH_AS(
+      replay(disagrees),
+      "emulated: only the CPU replays the disagreement of models; use --device cpu",
+      std::runtime_error);
   Segment twice;
   twice.gradients = {{0, 0, 0, 0, Fate::used}};
   twice.uses = {{0, 0, 0.1}, {0, 1, 0.1}};

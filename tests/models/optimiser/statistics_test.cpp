@@ -7,6 +7,7 @@
 #include "models/cpu/cpu_device.h"
 #include "models/optimiser/optimiser.h"
 #include "tests/support/race_text.h"
+#include "tests/support/whole_tape.h"
 
 namespace gradrace {
 
@@ -123,6 +124,26 @@ TEST_CASE("statistics: an update of no rate leaves them") {
   const auto values = told({{{0, 0, 5, 0}}, {{1, 0, 9, 0.25}}}, {});
   CHECK(values[0].test_loss == 1);
   CHECK(values[1].test_loss == doctest::Approx(0.75 + 0.25 * 9));
+}
+
+TEST_CASE("statistics: they are among what learners disagree on, an ema is not") {
+  // From (8, 1) to (6, 2).
+  WholeTape written;
+  const ValueId moved = written.update(0, {{written.gradient(0, 0, 5), 0, 0.25}});
+  written.evaluate(0, {{0, 0.75}, {moved, 0.25}});
+  written.evaluate(moved);
+  const std::vector<Segment> segments = written.cut(10, {moved});
+  for (const Rule& rule : {Rule{}, Rule{.ema = 0.5}}) {
+    const auto device = make_cpu_device<double>(std::make_unique<Told>());
+    const Tape tape{1, 0, {{1, 0}}, {rule}};
+    device->start({&tape, 1});
+    Results results;
+    const Segment* wave = &segments.front();
+    device->replay({&wave, 1}, {&results, 1});
+    REQUIRE(results.evaluations.size() == 2);
+    CHECK(results.evaluations[0].disagreement == 0.25 * (2 * 2 + 1 * 1));
+    CHECK(std::isnan(results.evaluations[1].disagreement));
+  }
 }
 
 /// A run of k-async of four learners.

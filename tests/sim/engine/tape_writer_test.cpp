@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <vector>
 
 using namespace gradrace;
@@ -27,6 +28,64 @@ TEST_CASE("tape_writer: values of several chains are dense in the order of writi
     CHECK(segment.terms[1].value == 2);
     CHECK(segment.gradients[b].fate == Fate::used);
   }
+}
+
+TEST_CASE("tape_writer: an evaluation may have terms, which count as an average's do") {
+  const std::vector<Term> halves{{0, 0.5}, {1, 0.5}};
+  for (const bool taped : {true, false}) {
+    TapeWriter tape(taped);
+    tape.begin();
+    tape.update(0, 0, std::vector<Use>{});
+    const ValueId mean = tape.average(0, halves, false);
+    tape.evaluate(mean, halves);
+    tape.evaluate(mean);
+    CHECK(tape.update(mean, 0, std::vector<Use>{}) == mean + 1);
+    CHECK(tape.size() == (taped ? 4 : 0));
+    const Segment& segment = tape.cut(std::vector<ValueId>{mean}, End::limit);
+    CHECK(segment.ops.size() == (taped ? 5 : 0));
+    if (!taped) continue;
+    const Op &measured = segment.ops[2], &plain = segment.ops[3];
+    CHECK(measured.kind == Op::Kind::evaluate);
+    CHECK(measured.base == mean);
+    CHECK(measured.first == 2);
+    CHECK(measured.count == 2);
+    CHECK(segment.terms[measured.first + 1].value == 1);
+    CHECK(plain.count == 0);
+  }
+}
+
+TEST_CASE("tape_writer: the weights of an average and of an evaluation add to 1, to rounding") {
+  const auto check = [](const std::vector<double>& weights, bool good) {
+    CAPTURE(weights.size());
+    std::vector<Term> terms;
+    for (const double weight : weights) terms.push_back({0, weight});
+    for (const bool taped : {true, false}) {
+      TapeWriter tape(taped);
+      tape.begin();
+      if (good) {
+        CHECK_NOTHROW(tape.average(0, terms, false));
+        CHECK_NOTHROW(tape.evaluate(0, terms));
+      } else {
+        CHECK_THROWS_WITH_AS(tape.average(0, terms, false), doctest::Contains("add to 1"),
+                             BrokenInvariant);
+        CHECK_THROWS_WITH_AS(tape.evaluate(0, terms), doctest::Contains("add to 1"),
+                             BrokenInvariant);
+      }
+    }
+  };
+  for (const std::size_t P : {1u, 3u, 10u, 49u, 1000u, 10'000u})
+    check(std::vector<double>(P, 1.0 / static_cast<double>(P)), true);
+  check({2.5, -1.75, 0.25}, true);
+  check({0.5, 0.5 + 1.9e-15}, true);
+  check({0.5, 0.5 + 2.3e-15}, false);
+  check({0.5, 0.5 - 2.3e-15}, false);
+  check({0.3, 0.3, 0.3}, false);
+  check({std::nan(""), 1}, false);
+}
+
+TEST_CASE("tape_writer: without a tape the terms of an average may be left out") {
+  CHECK(TapeWriter(false).average(0, {}, false) == 1);
+  CHECK_THROWS_AS(TapeWriter(true).average(0, {}, false), BrokenInvariant);
 }
 
 TEST_CASE("tape_writer: gradients end in the segment of their dispatch, or later") {
