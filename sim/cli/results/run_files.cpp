@@ -138,7 +138,10 @@ const CsvFile<CurveRow> curve_csv{
      {"test_loss", "", "loss on the test set", &CurveRow::test_loss},
      {"test_error", "fraction", "of wrong answers on the test set", &CurveRow::test_error},
      {"learning_rate", "", "of a fresh gradient", &CurveRow::learning_rate},
-     {"k", "gradients", "K, of an update, in force", &CurveRow::k}}};
+     {"k", "gradients", "K, of an update, in force", &CurveRow::k},
+     {"disagreement", "",
+      "mean over learners of ||x_i - mean||^2, where learners have values of their own",
+      &CurveRow::disagreement}}};
 
 const CsvFile<StalenessRow> staleness_csv{
     "staleness.csv",

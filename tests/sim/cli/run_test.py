@@ -12,7 +12,7 @@ COLUMNS = {
     "gradients_dropped,gradients_cancelled,sim_time,mean_iteration_time,mean_staleness,"
     "max_staleness,final_loss,final_test_error,theory_iteration_time,theory_basis",
     "curve.csv": "point,replica,time,update,gradients,epoch,loss,test_loss,test_error,"
-    "learning_rate,k",
+    "learning_rate,k,disagreement",
     "updates.csv": "point,replica,update,time,iteration_time,gradients,mean_staleness,"
     "max_staleness,learning_rate",
     "staleness.csv": "point,replica,staleness,count",
@@ -210,6 +210,7 @@ class Output(ProgramTest):
 
     def test_numbers_read_back_exactly(self):
         for row in rows(self.run_small() / "curve.csv"):
+            self.assertEqual(row["disagreement"], "")  # of a server's one model there is none
             for key in ("time", "loss"):
                 text = row[key]
                 self.assertIn(text, (repr(float(text)), repr(float(text)).removesuffix(".0"), f"{float(text):.17g}"))
