@@ -265,7 +265,7 @@ void PeerValues::deadlock(std::span<const std::uint32_t> circle) {
   for (const std::uint32_t learner : circle) standstill_ += " " + std::to_string(learner);
 }
 
-/// Of the learners' values; one that all of them hold is its own.
+/// Of the learners' values, which are terms_ then; one that all of them hold is its own.
 ValueId PeerValues::mean() {
   const ValueId first = peers_[0].value;
   terms_.clear();
@@ -279,7 +279,8 @@ ValueId PeerValues::mean() {
 
 void PeerValues::evaluate(Evaluations& evaluations) {
   evaluations.add(point(), changes_);
-  tape_.evaluate(mean());
+  const ValueId looked_at = mean();
+  tape_.evaluate(looked_at, terms_);
 }
 
 EvaluationPoint PeerValues::point() const {
