@@ -33,6 +33,7 @@ struct Catalog {
   std::string_view discriminator;  // the key that chooses: "kind", "distribution"
   std::span<const Entry<Product, Args...>* const> entries;
   std::string_view otherwise = {};  // the kind of an object without it; empty: it must be there
+  bool tacit = false;               // of Kinds
 
   std::vector<std::string_view> names() const {
     std::vector<std::string_view> result;
@@ -47,7 +48,7 @@ template <class Product, class... Args>
 void read_kind(Fields& fields, std::string_view key, const Catalog<Product, Args...>& catalog,
                Product& product, Need need, std::string_view meaning, Args... args) {
   const auto names = catalog.names();
-  const Kinds kinds{catalog.name, catalog.discriminator, names, catalog.otherwise};
+  const Kinds kinds{catalog.name, catalog.discriminator, names, catalog.otherwise, catalog.tacit};
   const auto chosen = fields.open_kind(key, kinds, need, meaning);
   if (!chosen) return;
   product = catalog.entries[*chosen]->read(fields, args...);
@@ -59,7 +60,7 @@ template <class Product, class... Args>
 void read_kinds(Fields& fields, std::string_view key, const Catalog<Product, Args...>& catalog,
                 std::vector<Product>& products, Need need, std::string_view meaning, Args... args) {
   const auto names = catalog.names();
-  const Kinds kinds{catalog.name, catalog.discriminator, names, catalog.otherwise};
+  const Kinds kinds{catalog.name, catalog.discriminator, names, catalog.otherwise, catalog.tacit};
   const std::size_t count = fields.open_kinds(key, kinds, need, meaning);
   for (std::size_t i = 0; i < count; ++i) {
     products.emplace_back();

@@ -38,8 +38,7 @@ struct Race {
   std::shared_ptr<const Distribution> runtime;
   MakeRuntimes make_runtimes;  // empty: independent draws of `runtime`, which has no memory
   TransitFacts transit;
-  std::optional<PeerNetwork>
-      peers;  // of learners without a server; none: no communication takes time
+  std::optional<PeerNetwork> peers;  // who send to one another; empty: that takes no time
   MakeProtocol make_protocol;
   std::vector<Plan> plans{1};       // the scenario's, then one for each of the protocol's changes
   std::uint64_t training_rows = 0;  // 0 without a training set

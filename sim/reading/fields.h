@@ -45,6 +45,7 @@ struct Kinds {
   std::string_view discriminator;  // "distribution"
   std::span<const std::string_view> names;
   std::string_view otherwise = {};  // without the key; empty: it must be there
+  bool tacit = false;  // without the key it is not in the resolved document either, nor asked for
 };
 
 /// The one list of a config's keys, walked by whoever needs it: the reader (JSON to struct, every
@@ -125,8 +126,8 @@ class Fields {
   /// Ends the object or array opened last.
   virtual void close() = 0;
 
-  /// A complaint that no single range can express, at a key of the open object; `allowed` may be
-  /// empty.
+  /// A complaint that no single range can express, at a key of the open object or at the dotted
+  /// path of one further in; `allowed` may be empty.
   virtual void complain(std::string_view key, std::string what, std::string allowed = {}) = 0;
 
   /// True if the open object has the key.  Always false for the reference.

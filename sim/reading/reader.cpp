@@ -25,6 +25,7 @@ struct Open {
   std::size_t problems_before;
   std::vector<std::string> known = {};  // keys visited or passed
   Kinds kinds = {};                     // of an array's items
+  std::string unasked = {};             // a key that may be there, and that no message lists
 };
 
 /// The first 40 characters of the value's compact JSON.
@@ -186,6 +187,10 @@ struct Reader::State {
     const auto chosen = choose(word, word_pointer, kinds.names);
     if (!chosen) return {};
     push(value, pointer, slot);
+    if (kinds.tacit && !(value != nullptr && value->contains(discriminator))) {
+      top().unasked = discriminator;
+      return chosen;
+    }
     top().known.push_back(discriminator);
     write(discriminator, word);
     return chosen;
@@ -195,9 +200,11 @@ struct Reader::State {
     const Open& object = top();
     if (object.found == nullptr || !object.found->is_object()) return;
     const std::vector<std::string_view> known(object.known.begin(), object.known.end());
+    std::vector<std::string_view> similar = known;
+    if (!object.unasked.empty()) similar.push_back(object.unasked);
     for (const auto& [key, value] : object.found->items())
       if (std::find(known.begin(), known.end(), key) == known.end())
-        note(pointer(key), "unknown key", joined(known), nearest_name(key, known));
+        note(pointer(key), "unknown key", joined(known), nearest_name(key, similar));
   }
 
   /// Adds an empty value to the resolved document.
@@ -373,8 +380,11 @@ void Reader::close() {
 }
 
 void Reader::complain(std::string_view key, std::string what, std::string allowed) {
-  state_->note(key.empty() ? state_->top().pointer : state_->pointer(key), std::move(what),
-               std::move(allowed));
+  std::string pointer = state_->top().pointer;
+  if (!key.empty()) {
+    for (const auto part : split(key, '.')) pointer = child_pointer(pointer, part);
+  }
+  state_->note(pointer, std::move(what), std::move(allowed));
 }
 
 bool Reader::good() const { return state_->problems.size() == state_->top().problems_before; }

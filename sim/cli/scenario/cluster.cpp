@@ -1,44 +1,11 @@
 #include "sim/cli/scenario/cluster.h"
 
 #include "distributions/measured.h"
-#include "sim/cli/results/csv.h"
+#include "sim/cli/scenario/network/network.h"
 
 namespace gradrace {
 
 namespace {
-
-/// `time` of a transfer alone on the link.
-void check_transfer(Fields& fields, double time) {
-  constexpr double least = 1e-12, most = 1e12;
-  if (time >= least && time <= most) return;
-  fields.complain("bandwidth",
-                  "makes a transfer of model_bytes take " + number_text(time) + " units of time",
-                  number_text(least) + " to " + number_text(most));
-}
-
-void visit_network(Fields& fields, std::optional<ServerLinks>& network) {
-  if (!fields.open("network", Need::none, "the way between server and learners (default: no time)"))
-    return;
-  ServerLinks read;
-  read_kind(fields, "pull", distribution_catalog(), read.pull, Need::none,
-            "law of the time that the model takes to a learner, besides its transfer");
-  read_kind(fields, "push", distribution_catalog(), read.push, Need::none,
-            "law of the time that a gradient takes to the server, besides its transfer");
-  fields.real(
-      "bandwidth", read.bandwidth, positive(),
-      "of the server's link, each way, shared by the transfers under way; bytes per unit of "
-      "time (default: no limit)");
-  fields.real("model_bytes", read.model_bytes, Need::none, positive(),
-              "size of the model, and of a gradient");
-  if (fields.has("bandwidth") != fields.has("model_bytes")) {
-    fields.complain(fields.has("bandwidth") ? "bandwidth" : "model_bytes",
-                    "says nothing without the other of the two", "bandwidth and model_bytes");
-  } else if (fields.good() && read.bandwidth) {
-    check_transfer(fields, read.model_bytes / *read.bandwidth);
-  }
-  network = read;
-  fields.close();
-}
 
 void visit_server(Fields& fields, std::optional<ServerTimes>& server) {
   if (!fields.open("server", Need::none,
@@ -109,7 +76,11 @@ void visit_cluster(Fields& fields, Cluster& cluster) {
   fields.integer("learners", cluster.learners, Need::required, between(1, 1 << 24),
                  "P: number of learners");
   visit_cluster_runtimes(fields, cluster.runtimes, cluster.learners);
-  visit_network(fields, cluster.transit.network);
+  ClusterNetwork network;
+  read_kind(fields, "network", network_catalog(), network, Need::none,
+            "the way between server and learners, or among learners (default: no time)");
+  cluster.transit.network = network.server;
+  cluster.peers = network.peers;
   visit_server(fields, cluster.transit.server);
   visit_failures(fields, cluster.transit.failures);
   fields.close();

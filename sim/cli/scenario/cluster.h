@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "distributions/cluster/cluster_runtimes.h"
 #include "distributions/fit/trace.h"
+#include "sim/engine/peer_network.h"
 #include "sim/engine/transit.h"
 #include "sim/reading/fields.h"
 
@@ -16,6 +18,7 @@ struct Cluster {
   std::uint32_t learners = 1 << 24;  // P; the most until it is read
   ClusterRuntimes runtimes;
   TransitFacts transit;
+  std::optional<PeerNetwork> peers;  // a network of topology mesh or nodes
 
   /// The laws that a learner draws from at most once for each of its minibatches.
   std::vector<DistributionProduct> laws_of(std::uint32_t learner) const;

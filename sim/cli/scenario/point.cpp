@@ -57,6 +57,7 @@ Race Point::race() const {
   race.make_runtimes = make_cluster_runtimes(
       std::make_shared<const ClusterRuntimes>(cluster.runtimes), cluster.learners);
   race.transit = cluster.transit;
+  race.peers = cluster.peers;
   race.make_protocol = make_protocol;
   race.stop = stop;
   race.evaluations = evaluations;

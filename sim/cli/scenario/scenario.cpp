@@ -178,19 +178,29 @@ void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool
                     "optimiser.kind: sgd");
     break;
   }
-  const TransitFacts& transit = point.cluster.transit;
-  for (const auto& [given, key] : {std::pair(transit.network.has_value(), "network"),
-                                   std::pair(transit.server.has_value(), "server"),
-                                   std::pair(transit.failures.has_value(), "failures")}) {
-    if (!given || dynamic_cast<const ServerProtocol*>(protocol.get())) continue;
-    fields.complain("protocol",
-                    "has no server, and cluster." + std::string(key) + " is that of one");
-  }
   if (!model_read || point.with_model()) return;
   if (protocol->needs_evaluations()) {
     fields.complain("protocol", "decides by the loss, and this run is timing-only",
                     "a model, and no --timing-only");
   }
+}
+
+/// Between a server and learners there are other ways than among learners alone.
+void check_cluster(Fields& fields, const Point& point) {
+  if (!point.make_protocol) return;
+  if (for_server(point.make_protocol())) {
+    if (point.cluster.peers)
+      fields.complain("cluster.network.topology", "is for protocols without a server", "star");
+    return;
+  }
+  const TransitFacts& transit = point.cluster.transit;
+  if (transit.network) {
+    fields.complain("cluster.network.topology", "star is for protocols of a server", "mesh, nodes");
+  }
+  if (transit.server)
+    fields.complain("cluster.server", "is for protocols of a server, and this one has none");
+  if (transit.failures)
+    fields.complain("cluster.failures", "are for protocols of a server, and this one has none");
 }
 
 /// The values of "quick" keep their places.
@@ -352,6 +362,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   const WorkBudget budget{point.stop.epochs, point.stop.gradients,
                           !model_read || (point.model && point.model->has_dataset())};
   visit_protocol(fields, point, budget, model_read);
+  check_cluster(fields, point);
   visit_rate(fields, point, budget);
   visit_targets(fields, point, record_read);
   visit_theory(fields, point);

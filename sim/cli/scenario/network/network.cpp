@@ -1,0 +1,63 @@
+#include "sim/cli/scenario/network/network.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "sim/cli/results/csv.h"
+
+namespace gradrace {
+
+extern const NetworkEntry star_entry;
+extern const NetworkEntry mesh_entry;
+extern const NetworkEntry nodes_entry;
+
+const NetworkCatalog& network_catalog() {
+  static constexpr const NetworkEntry* entries[] = {&star_entry, &mesh_entry, &nodes_entry};
+  static constexpr NetworkCatalog catalog{"networks", "topology", entries, "star", true};
+  return catalog;
+}
+
+void check_transfer(Fields& fields, std::string_view key, double time) {
+  constexpr double least = 1e-12, most = 1e12;
+  if (time >= least && time <= most) return;
+  fields.complain(key,
+                  "makes a transfer of model_bytes take " + number_text(time) + " units of time",
+                  number_text(least) + " to " + number_text(most));
+}
+
+void visit_link(Fields& fields, Link& link) {
+  fields.real("latency", link.latency, Need::defaulted, at_least(0),
+              "of a message, before its bytes flow");
+  std::optional<double> bandwidth;
+  fields.real("bandwidth", bandwidth, positive(),
+              "each way, bytes per unit of time (default: no limit)");
+  if (bandwidth) link.bandwidth = *bandwidth;
+}
+
+void visit_exchanges(Fields& fields, PeerNetwork& network) {
+  // In the order of Collective.
+  static constexpr std::array<std::string_view, 4> collectives{"ring", "halving-doubling", "tree",
+                                                               "server"};
+  fields.real("model_bytes", network.model_bytes, Need::none, positive(),
+              "size of the model, and of a gradient; needed where there is a bandwidth");
+  std::string collective(collectives.front());
+  fields.choice(
+      "collective", collective, collectives, Need::defaulted,
+      "how a group of g learners averages S bytes: ring takes 2 (g - 1) a + 2 (g - 1) / g "
+      "S b with latency a and bandwidth 1 / b, halving-doubling 2 L a + 2 (g - 1) / g S b "
+      "with L = ceil(log2 g), tree 2 L (a + S b), server 2 a + 2 g S b");
+  network.collective =
+      static_cast<Collective>(std::ranges::find(collectives, collective) - collectives.begin());
+  fields.real("communicator_setup", network.communicator_setup, Need::defaulted, at_least(0),
+              "time that a group needs before its exchange, unless it is one of those kept");
+  fields.integer("communicators", network.communicators, Need::defaulted, at_least(1),
+                 "groups that are kept: those used last");
+  if (network.model_bytes > 0) return;
+  for (const Link& link : {network.inside, network.between}) {
+    if (std::isinf(link.bandwidth)) continue;
+    return fields.complain("model_bytes", "is missing, and a bandwidth says nothing without it");
+  }
+}
+
+}  // namespace gradrace

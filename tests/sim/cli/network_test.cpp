@@ -1,0 +1,135 @@
+#include "sim/cli/scenario/network/network.h"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+
+#include "sim/cli/scenario/cluster.h"
+#include "sim/reading/document.h"
+#include "sim/reading/reader.h"
+
+using namespace gradrace;
+
+namespace {
+
+struct Read {
+  Cluster cluster;
+  std::string problems, resolved;  // the latter of the network
+};
+
+Read read(const std::string& network) {
+  const auto document = Document::parse(
+      R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}, "network": )" +
+          network + "}}",
+      "a.json");
+  Reader reader(document);
+  Read result;
+  visit_cluster(reader, result.cluster);
+  for (const auto& problem : reader.finish()) {
+    const std::string text = problem.text();
+    result.problems += text.substr(text.find("error: ") + 7) + "\n";
+  }
+  if (result.problems.empty()) result.resolved = reader.resolved()["cluster"]["network"].dump();
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("network: a star needs no topology, and what is resolved is as the file says it") {
+  const std::string plain = R"({"bandwidth":100,"model_bytes":50})";
+  CHECK(read(plain).resolved == plain);
+  CHECK(read(plain).cluster.transit.network->bandwidth == 100);
+  CHECK_FALSE(read(plain).cluster.peers);
+  const std::string named = R"({"topology":"star","bandwidth":100,"model_bytes":50})";
+  CHECK(read(named).resolved == named);
+  CHECK(read(named).cluster.transit.network->model_bytes == 50);
+}
+
+TEST_CASE("network: a mesh and its defaults") {
+  const Read mesh =
+      read(R"({"topology": "mesh", "latency": 2, "bandwidth": 10, "model_bytes": 5})");
+  CHECK(mesh.problems.empty());
+  CHECK_FALSE(mesh.cluster.transit.network);
+  REQUIRE(mesh.cluster.peers);
+  const PeerNetwork& network = *mesh.cluster.peers;
+  CHECK(network.per_node == 0);
+  CHECK(network.inside.latency == 2);
+  CHECK(network.inside.bandwidth == 10);
+  CHECK(network.model_bytes == 5);
+  CHECK(network.collective == Collective::ring);
+  CHECK(network.communicator_setup == 0);
+  CHECK(network.communicators == 60);
+  CHECK(mesh.resolved ==
+        R"({"topology":"mesh","latency":2,"bandwidth":10,"model_bytes":5,"collective":"ring",)"
+        R"("communicator_setup":0,"communicators":60})");
+  CHECK(std::isinf(read(R"({"topology": "mesh"})").cluster.peers->inside.bandwidth));
+}
+
+TEST_CASE("network: nodes") {
+  const Read nodes = read(
+      R"({"topology": "nodes", "per_node": 3, "inside": {"latency": 1}, "between": {"bandwidth": 7},
+          "shared": false, "model_bytes": 5, "communicator_setup": 0.5, "communicators": 9})");
+  CHECK(nodes.problems.empty());
+  REQUIRE(nodes.cluster.peers);
+  const PeerNetwork& network = *nodes.cluster.peers;
+  CHECK(network.per_node == 3);
+  CHECK(network.node(7) == 2);
+  CHECK(network.inside.latency == 1);
+  CHECK(std::isinf(network.inside.bandwidth));
+  CHECK(network.between.latency == 0);
+  CHECK(network.between.bandwidth == 7);
+  CHECK_FALSE(network.shared);
+  CHECK(network.communicator_setup == 0.5);
+  CHECK(network.communicators == 9);
+}
+
+TEST_CASE("network: each collective by its name") {
+  const std::pair<const char*, Collective> names[] = {
+      {"ring", Collective::ring},
+      {"halving-doubling", Collective::halving_doubling},
+      {"tree", Collective::tree},
+      {"server", Collective::server}};
+  for (const auto& [name, collective] : names) {
+    const std::string text = R"({"topology": "mesh", "collective": ")" + std::string(name) + "\"}";
+    CHECK(read(text).cluster.peers->collective == collective);
+  }
+}
+
+TEST_CASE("network: what a topology lacks is refused by name") {
+  CHECK(read(R"({"latency": 2})").problems ==
+        "cluster.network.latency: unknown key\n    allowed: pull, push, bandwidth, model_bytes\n");
+  CHECK(read(R"({"topolgy": "mesh"})").problems.find("topology") != std::string::npos);
+  CHECK(read(R"({"topology": "ring"})").problems.find("allowed: star, mesh, nodes") !=
+        std::string::npos);
+  const auto unknown = [](const std::string& key, const std::string& network) {
+    return read(network).problems.starts_with("cluster.network." + key + ": unknown key\n");
+  };
+  CHECK(unknown("push", R"({"topology": "mesh", "push": {}})"));
+  CHECK(unknown("shared", R"({"topology": "mesh", "shared": true})"));
+  CHECK(unknown("per_node", R"({"topology": "mesh", "per_node": 4})"));
+  CHECK(unknown("latency", R"({"topology": "nodes", "per_node": 4, "between": {}, "latency": 1})"));
+  CHECK(unknown("collective", R"({"topology": "star", "collective": "tree"})"));
+  CHECK(read(R"({"topology": "nodes"})")
+            .problems.starts_with("cluster.network.per_node: required key is missing"));
+}
+
+TEST_CASE("network: a bandwidth needs the model's bytes, and a transfer a time that can be told") {
+  const std::string lacks = "cluster.network.model_bytes: is missing, and a bandwidth says nothing";
+  CHECK(read(R"({"topology": "mesh", "bandwidth": 1})").problems.starts_with(lacks));
+  CHECK(read(R"({"topology": "nodes", "per_node": 2, "between": {"bandwidth": 1}})")
+            .problems.starts_with(lacks));
+  CHECK(read(R"({"topology": "mesh", "model_bytes": 1})").problems.empty());
+  const std::string tiny = R"("between": {"bandwidth": 1e-300}, "model_bytes": 1e300})";
+  CHECK(read(R"({"topology": "nodes", "per_node": 2, )" + tiny)
+            .problems.starts_with("cluster.network.between.bandwidth: makes a transfer"));
+}
+
+TEST_CASE("network: the examples are valid as they stand") {
+  for (const auto* entry : network_catalog().entries) {
+    CAPTURE(entry->page.name);
+    CHECK(read(std::string(entry->page.example)).problems == "");
+  }
+}
