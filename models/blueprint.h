@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -32,7 +33,9 @@ struct QuadraticBlueprint {
 };
 
 /// Of a model that only the CPU computes.
-struct NoBlueprint {};
+struct NoBlueprint {
+  std::string_view reason = {};  // empty: nobody wrote it for others
+};
 
 using Blueprint = std::variant<NetworkBlueprint, QuadraticBlueprint, NoBlueprint>;
 

@@ -79,6 +79,8 @@ class ModelSpec {
   /// Size of the training set, 0 if there is none.  Reads the data.
   virtual std::uint64_t training_rows() const = 0;
   virtual bool has_dataset() const = 0;
+  /// Whether learners draw from shards of it, which differ by the number of learners and the seed.
+  virtual bool has_shards() const { return false; }
   /// Whether answers on the test set are right or wrong.
   virtual bool has_test_error() const = 0;
 

@@ -15,6 +15,7 @@
 #include "models/sampling/augmentation.h"
 #include "models/sampling/batch.h"
 #include "models/sampling/permutation.h"
+#include "sim/check.h"
 #include "sim/random.h"
 
 namespace gradrace {
@@ -50,6 +51,7 @@ class Supervised final : public Model<Real> {
   Supervised(const SupervisedConfig& config, LossKind loss, const MakeNetwork& network,
              std::size_t block_rows)
       : data_(config.dataset()),
+        shards_(config.shards ? config.shards() : nullptr),
         loss_(make_loss<Real>(loss)),
         loss_kind_(loss),
         spec_(network(*data_, loss_->outputs(*data_))),
@@ -72,7 +74,7 @@ class Supervised final : public Model<Real> {
 
   void gradient(std::span<const Real> w, const MinibatchName& name, std::span<Real> g) override {
     rows_.resize(name.size);
-    minibatch_rows(sampling_, name, static_cast<std::uint32_t>(data_->train.count), rows_);
+    draw_rows(name);
     minibatch_.gather(*data_, data_->train, rows_);
     if (augment_) augment(name, *data_->image, minibatch_.x);
     loss_->differentiate(minibatch_, network_.forward(w.data(), minibatch_.x, true));
@@ -102,6 +104,7 @@ class Supervised final : public Model<Real> {
   }
 
   Blueprint blueprint() const override {
+    if (shards_) return NoBlueprint{"dataset.partition gives each learner rows of its own"};
     std::vector<kernels::Layer> layers;
     for (const LayerSpec& layer : spec_.layers()) layers.push_back(layer.kernel);
     return NetworkBlueprint{.parameters = static_cast<std::uint32_t>(parameters()),
@@ -116,6 +119,13 @@ class Supervised final : public Model<Real> {
   }
 
  private:
+  void draw_rows(const MinibatchName& name) {
+    if (!shards_)
+      return minibatch_rows(sampling_, name, static_cast<std::uint32_t>(data_->train.count), rows_);
+    GRADRACE_CHECK(name.learner < shards_->learners(), "a learner without a shard");
+    minibatch_rows(sampling_, name, shards_->of(name.learner), rows_);
+  }
+
   using ConstVector = Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>>;
 
   /// None of a layer that has no W.
@@ -145,6 +155,7 @@ class Supervised final : public Model<Real> {
   }
 
   std::shared_ptr<const Dataset> data_;
+  std::shared_ptr<const Shards> shards_;  // null: there are none
   std::unique_ptr<Loss<Real>> loss_;
   LossKind loss_kind_;
   NetworkSpec spec_;
@@ -167,6 +178,7 @@ class SupervisedSpec final : public ModelSpec {
   std::uint32_t minibatch() const override { return config_.minibatch; }
   std::uint64_t training_rows() const override { return config_.dataset()->train.count; }
   bool has_dataset() const override { return true; }
+  bool has_shards() const override { return static_cast<bool>(config_.shards); }
   bool has_test_error() const override { return loss_ != LossKind::half_square; }
   std::string data_hash() const override { return config_.dataset()->hash; }
   const std::string& precision() const override { return config_.precision; }
@@ -190,8 +202,11 @@ class SupervisedSpec final : public ModelSpec {
 void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, DataShelf& shelf) {
   constexpr std::string_view samplings[] = {"iid", "epoch"};
   constexpr std::string_view precisions[] = {"float32", "float64"};
-  read_kind<LoadDataset, DataShelf&>(fields, "dataset", dataset_catalog(), config.dataset,
-                                     Need::required, "what is learnt", shelf);
+  DatasetProduct dataset;
+  read_kind<DatasetProduct, DataShelf&>(fields, "dataset", dataset_catalog(), dataset,
+                                        Need::required, "what is learnt", shelf);
+  config.dataset = std::move(dataset.load);
+  config.shards = std::move(dataset.shards);
   fields.integer("minibatch", config.minibatch, Need::defaulted, at_least(1),
                  "samples m of one gradient");
   fields.real("l2", config.l2, Need::defaulted, at_least(0),

@@ -16,6 +16,7 @@ namespace gradrace {
 /// The keys that every model of a data set has.
 struct SupervisedConfig {
   LoadDataset dataset;
+  LoadShards shards;                  // empty: every learner draws from all rows
   std::uint32_t minibatch = 32;       // m
   double l2 = 0;                      // lambda
   std::string sampling = "iid";       // or epoch

@@ -32,6 +32,7 @@ enum class Purpose : std::uint8_t {
   crop,                 // where the images of a learner's draw-th minibatch are cropped
   flip,                 // which of them are mirrored
   test_rows,            // which rows an evaluation of the test loss looks at
+  partition,            // which rows are a learner's
 };
 
 /// The name of a random stream.  Equal names give equal numbers, on every machine and in any order

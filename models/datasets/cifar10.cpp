@@ -168,6 +168,6 @@ LoadDataset read(Fields& fields, DataShelf& shelf) {
 
 }  // namespace
 
-extern const DatasetEntry cifar10_entry{page, read};
+extern const DatasetEntry cifar10_entry{page, partitioned<read>};
 
 }  // namespace gradrace

@@ -95,6 +95,6 @@ LoadDataset read(Fields& fields, DataShelf& shelf) {
 
 }  // namespace
 
-extern const DatasetEntry csv_entry{page, read};
+extern const DatasetEntry csv_entry{page, partitioned<read>};
 
 }  // namespace gradrace

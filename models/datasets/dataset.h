@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "models/datasets/image_shape.h"
+#include "models/datasets/partition.h"
 #include "sim/catalog.h"
 #include "sim/reading/locator.h"
 
@@ -46,7 +47,7 @@ class MissingData : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Keeps data: where they are found, and what has been read already.
+/// Keeps data: where they are found, whose they are, and what has been read already.
 class DataShelf {
  public:
   DataShelf(std::filesystem::path scenario_folder, std::filesystem::path data_folder)
@@ -59,6 +60,10 @@ class DataShelf {
   /// read.
   void need_data(bool need) { data_needed_ = need; }
   bool data_needed() const { return data_needed_ && !missing_tolerated_; }
+
+  /// Whom a training set is dealt out to where there is a partition.
+  void share_among(const Sharers& sharers) { sharers_ = sharers; }
+  const Sharers& sharers() const { return sharers_; }
 
   /// Then a place that is not there is never an error until its data are read.
   void tolerate_missing() { missing_tolerated_ = true; }
@@ -73,6 +78,7 @@ class DataShelf {
 
  private:
   Locator locator_;
+  Sharers sharers_;
   bool data_needed_ = true, missing_tolerated_ = false;
   std::set<std::string> missing_;
   std::mutex mutex_;
@@ -81,10 +87,27 @@ class DataShelf {
 
 /// Reads or makes the data set when it is first needed.
 using LoadDataset = std::function<std::shared_ptr<const Dataset>()>;
-using DatasetEntry = Entry<LoadDataset, DataShelf&>;
-using DatasetCatalog = Catalog<LoadDataset, DataShelf&>;
+
+/// What a scenario says of its data.
+struct DatasetProduct {
+  LoadDataset load;
+  LoadShards shards;  // empty: every learner draws from all rows
+};
+
+using DatasetEntry = Entry<DatasetProduct, DataShelf&>;
+using DatasetCatalog = Catalog<DatasetProduct, DataShelf&>;
 
 const DatasetCatalog& dataset_catalog();
+
+/// Reads the key `partition` of the open object; every data set has it.
+LoadShards read_shards(Fields& fields, const DataShelf& shelf, const LoadDataset& load);
+
+/// The `read` of a data set's entry: what the kind reads, then the partition.
+template <LoadDataset (*read)(Fields&, DataShelf&)>
+DatasetProduct partitioned(Fields& fields, DataShelf& shelf) {
+  const LoadDataset load = read(fields, shelf);
+  return {load, read_shards(fields, shelf, load)};
+}
 
 /// Reads the key `path` of a data set that is a folder of files, complains where it is not there,
 /// and leaves the reading to `load`.  `name`: of the data set among those of the folder.

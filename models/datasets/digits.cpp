@@ -53,6 +53,6 @@ LoadDataset read(Fields& fields, DataShelf& shelf) {
 
 }  // namespace
 
-extern const DatasetEntry digits_entry{page, read};
+extern const DatasetEntry digits_entry{page, partitioned<read>};
 
 }  // namespace gradrace

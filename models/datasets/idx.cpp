@@ -124,6 +124,6 @@ LoadDataset read(Fields& fields, DataShelf& shelf) {
 
 }  // namespace
 
-extern const DatasetEntry idx_entry{page, read};
+extern const DatasetEntry idx_entry{page, partitioned<read>};
 
 }  // namespace gradrace

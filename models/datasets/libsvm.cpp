@@ -80,6 +80,6 @@ LoadDataset read(Fields& fields, DataShelf& shelf) {
 
 }  // namespace
 
-extern const DatasetEntry libsvm_entry{page, read};
+extern const DatasetEntry libsvm_entry{page, partitioned<read>};
 
 }  // namespace gradrace

@@ -122,6 +122,6 @@ LoadDataset read(Fields& fields, DataShelf& shelf) {
 
 }  // namespace
 
-extern const DatasetEntry synthetic_entry{page, read};
+extern const DatasetEntry synthetic_entry{page, partitioned<read>};
 
 }  // namespace gradrace

@@ -93,6 +93,6 @@ LoadDataset read(Fields& fields, DataShelf& shelf) {
 
 }  // namespace
 
-extern const DatasetEntry synthetic_regression_entry{page, read};
+extern const DatasetEntry synthetic_regression_entry{page, partitioned<read>};
 
 }  // namespace gradrace

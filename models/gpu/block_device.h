@@ -320,9 +320,10 @@ template <class Real, class Launcher>
 std::unique_ptr<Device> make_block_device(std::unique_ptr<Model<Real>> model, Launcher launcher,
                                           const DeviceOptions& options) {
   const Blueprint blueprint = model->blueprint();
-  if (std::holds_alternative<NoBlueprint>(blueprint))
-    throw std::runtime_error(launcher.name() +
-                             ": only the CPU computes this model; use --device cpu");
+  if (const auto* none = std::get_if<NoBlueprint>(&blueprint))
+    throw std::runtime_error(launcher.name() + ": only the CPU computes this model" +
+                             (none->reason.empty() ? "" : ": " + std::string(none->reason)) +
+                             "; use --device cpu");
   if (const auto* network = std::get_if<NetworkBlueprint>(&blueprint))
     return std::make_unique<BlockDevice<NetworkReplay<Real, Launcher>, Launcher>>(
         std::move(model), *network, std::move(launcher), options);

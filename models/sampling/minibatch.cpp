@@ -16,4 +16,10 @@ void minibatch_rows(Sampling sampling, const MinibatchName& name, std::uint32_t 
   draw_epoch(name, n, rows.data(), 0, 1);
 }
 
+void minibatch_rows(Sampling sampling, const MinibatchName& name,
+                    std::span<const std::uint32_t> shard, std::span<std::uint32_t> rows) {
+  minibatch_rows(sampling, name, static_cast<std::uint32_t>(shard.size()), rows);
+  for (std::uint32_t& row : rows) row = shard[row];
+}
+
 }  // namespace gradrace

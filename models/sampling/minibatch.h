@@ -33,6 +33,10 @@ enum class Sampling : std::uint8_t {
 void minibatch_rows(Sampling sampling, const MinibatchName& name, std::uint32_t n,
                     std::span<std::uint32_t> rows);
 
+/// The same from the n rows of a shard [n] in place of the numbers below n.
+void minibatch_rows(Sampling sampling, const MinibatchName& name,
+                    std::span<const std::uint32_t> shard, std::span<std::uint32_t> rows);
+
 /// The part of iid's rows that falls to one of so many threads.
 GRADRACE_HD inline void draw_iid(const MinibatchName& name, std::uint32_t n, std::uint32_t* rows,
                                  std::uint32_t thread, std::uint32_t threads) {

@@ -15,6 +15,8 @@ struct ReadJson {
 };
 
 ReadJson<ModelProduct> read_model(const std::string& json, DataShelf& shelf);
+ReadJson<DatasetProduct> read_partitioned(const std::string& json, DataShelf& shelf);
+/// Without its partition.
 ReadJson<LoadDataset> read_dataset(const std::string& json, DataShelf& shelf);
 
 }  // namespace gradrace

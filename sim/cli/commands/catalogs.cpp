@@ -34,11 +34,17 @@ std::vector<CatalogPages> catalog_pages() {
   DataShelf shelf({}, {});
   const WorkBudget budget{};
   const Setting setting{std::numeric_limits<std::uint32_t>::max(), nullptr, budget};
-  return {pages_of(protocol_catalog(), setting), pages_of(distribution_catalog()),
-          pages_of(persistence_catalog()),       pages_of(network_catalog()),
-          pages_of(model_catalog(), shelf),      pages_of(dataset_catalog(), shelf),
-          pages_of(optimiser_catalog()),         pages_of(switch_policy_catalog()),
-          pages_of(straggler_policy_catalog()),  pages_of(learning_rate_catalog(), budget)};
+  return {pages_of(protocol_catalog(), setting),
+          pages_of(distribution_catalog()),
+          pages_of(persistence_catalog()),
+          pages_of(network_catalog()),
+          pages_of(model_catalog(), shelf),
+          pages_of(dataset_catalog(), shelf),
+          pages_of(partition_catalog()),
+          pages_of(optimiser_catalog()),
+          pages_of(switch_policy_catalog()),
+          pages_of(straggler_policy_catalog()),
+          pages_of(learning_rate_catalog(), budget)};
 }
 
 std::vector<FieldPage> scenario_fields() {

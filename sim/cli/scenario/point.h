@@ -43,7 +43,8 @@ struct Point {
   std::vector<std::string> swept;
 
   /// Equal for points whose runs one device can replay side by side: the model except for its
-  /// minibatch, the rows that it is evaluated on, the device.
+  /// minibatch, the learners' shards if they have any, the rows that it is evaluated on, the
+  /// device.
   std::string device_text;
 
   bool with_model() const { return model && !timing_only; }

@@ -315,8 +315,9 @@ std::string device_text(const Point& point, const Json& resolved) {
   Json model = resolved.at("model");
   model.erase("minibatch");
   const std::uint64_t all = 0;
-  return Json{point.device, point.rows.train.value_or(all), point.rows.test.value_or(all), model}
-      .dump();
+  Json text{point.device, point.rows.train.value_or(all), point.rows.test.value_or(all), model};
+  if (point.model->has_shards()) text.push_back({point.cluster.learners, point.seed});
+  return text.dump();
 }
 
 /// What it is not to be; empty for a name that is fine.
@@ -347,6 +348,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   fields.flag("timing_only", point.timing_only, Need::defaulted, "leave the model out");
   visit_cluster(fields, point.cluster);
   shelf.need_data(!point.timing_only);
+  shelf.share_among({point.cluster.learners, point.seed});
   const bool sound_before = fields.good();
   read_kind<ModelProduct, DataShelf&>(fields, "model", model_catalog(), point.model, Need::none,
                                       "what is trained; without it the run is timing-only", shelf);
