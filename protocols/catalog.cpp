@@ -20,6 +20,7 @@ extern const ProtocolEntry adasync_entry;
 extern const ProtocolEntry switch_entry;
 extern const ProtocolEntry all_reduce_entry;
 extern const ProtocolEntry local_sgd_entry;
+extern const ProtocolEntry dasgd_entry;
 
 const ProtocolCatalog& protocol_catalog() {
   // clang-format off
@@ -39,6 +40,7 @@ const ProtocolCatalog& protocol_catalog() {
       &switch_entry,
       &all_reduce_entry,
       &local_sgd_entry,
+      &dasgd_entry,
   };
   // clang-format on
   static constexpr ProtocolCatalog catalog{"protocols", "kind", entries};

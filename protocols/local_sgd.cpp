@@ -71,7 +71,11 @@ class LocalSgd final : public PeerProtocol {
   }
 
   void on_exchange(Peers& peers, std::uint32_t) override {
-    peers.average(all_, state_);
+    if (config_.has_outer) {
+      outer_step(peers);
+    } else {
+      peers.average(all_, state_);
+    }
     waiting_ = 0;
     steps_.assign(all_.size(), 0);
     for (const std::uint32_t learner : all_) peers.compute(learner);
@@ -81,12 +85,44 @@ class LocalSgd final : public PeerProtocol {
 
   void hold(std::vector<ValueId>& live) const override {
     if (state_ == MomentumState::reset) live.push_back(0);
+    if (config_.has_outer) live.insert(live.end(), {x_, before_, mean_before_});
   }
 
   Theory theory(const Distribution&, std::uint32_t) const override { return {{}, 0.0}; }
 
  private:
+  /// With x' = x - eta v or x - eta (m v + Delta) the velocity is written as what it has moved:
+  /// m v = m (x - x before), with nesterov + eta m (x before - mean before) besides.
+  void outer_step(Peers& peers) {
+    const auto& [eta, momentum, nesterov, per_rate] = config_.outer;
+    const double rate = peers.rate();
+    const bool scaled = per_rate && rate_before_ > 0 && rate > 0;
+    const double m = momentum * (scaled ? rate / rate_before_ : 1);
+    const double along = nesterov ? eta * (1 + momentum) : eta;
+    const double ahead = nesterov ? eta * m : 0;
+    const auto share = along / static_cast<double>(all_.size());
+    const double learners = share * static_cast<double>(all_.size());
+    terms_ = {
+        {x_, 1 - learners + ahead - (ahead - m)}, {before_, ahead - m}, {mean_before_, -ahead}};
+    for (const std::uint32_t learner : all_) terms_.push_back({peers.value(learner), share});
+    before_ = x_;
+    rate_before_ = rate;
+    if (nesterov) mean_before_ = mean(peers);
+    peers.average(all_, terms_, state_);
+    x_ = peers.value(0);
+  }
+
+  ValueId mean(Peers& peers) const {
+    std::vector<Term> terms;
+    for (const std::uint32_t learner : all_)
+      terms.push_back({peers.value(learner), 1.0 / static_cast<double>(all_.size())});
+    return peers.average(peers.value(0), terms);
+  }
+
   const Config config_;
+  ValueId x_ = 0, before_ = 0, mean_before_ = 0;  // of the outer step: now, and one step ago
+  double rate_before_ = 0;
+  std::vector<Term> terms_;
   MomentumState state_ = MomentumState::kept;
   std::vector<std::uint32_t> all_;
   std::vector<std::uint32_t> steps_;  // [learner], since the average

@@ -53,11 +53,19 @@ class Peers {
   virtual void step_all(std::span<const GradientFacts> gradients) = 0;
 
   /// The sum of weight times parameters over the terms, in that order, with the optimiser's state
-  /// of base.  A term of weight 0 is left out; one of weight 1 alone with base's state is itself.
+  /// of base.  The weights add to 1; a term of weight 0 is left out.  What is a sum of one value
+  /// alone is that value, unless another state is to be kept.
   virtual ValueId average(ValueId base, std::span<const Term> terms) = 0;
-  /// Each member's value becomes the mean of theirs.  Members ascend.
-  virtual void average(std::span<const std::uint32_t> members,
-                       MomentumState state = MomentumState::kept) = 0;
+  /// Each member's value becomes that sum, with the optimiser's state as is said.  Members ascend.
+  virtual void average(std::span<const std::uint32_t> members, std::span<const Term> terms,
+                       MomentumState state) = 0;
+  /// Each member's value becomes the mean of theirs.
+  void average(std::span<const std::uint32_t> members, MomentumState state = MomentumState::kept) {
+    mean_.clear();
+    for (const std::uint32_t learner : members)
+      mean_.push_back({value(learner), 1.0 / static_cast<double>(members.size())});
+    average(members, mean_, state);
+  }
 
   /// The members, who ascend, begin an exchange of that share of the model's bytes, a collective;
   /// the protocol's on_exchange() is told the number that is returned when it has ended.
@@ -81,6 +89,9 @@ class Peers {
 
   /// Those learners wait for each other, in a circle: the run ends here.
   virtual void deadlock(std::span<const std::uint32_t> circle) = 0;
+
+ private:
+  std::vector<Term> mean_;  // kept for its memory
 };
 
 /// A protocol without a server: learners compute, step, exchange and average.

@@ -54,7 +54,14 @@ void PeerValues::on_exchange(std::uint32_t exchange) {
 }
 
 void PeerValues::finish() {
-  for (Peer& peer : peers_) clock(peer);
+  finished_ = true;
+  const std::vector<LearnerTotals> totals = engine_.learner_totals();
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    clock(peers_[i]);
+    const double idle = peers_[i].totals.communicating + peers_[i].totals.waiting;
+    GRADRACE_CHECK(std::abs(totals[i].busy + idle - time()) <= 1e-9 * time(),
+                   "computing, waiting and communicating add up to the clock");
+  }
 }
 
 std::uint32_t PeerValues::per_node() const {
@@ -171,34 +178,32 @@ void PeerValues::update(std::span<const GradientFacts> gradients) {
 }
 
 ValueId PeerValues::average(ValueId base, std::span<const Term> terms) {
-  terms_.clear();
-  for (const Term& term : terms)
-    if (term.weight != 0) terms_.push_back(term);
-  const bool itself = terms_.size() == 1 && terms_[0].weight == 1 &&
-                      (terms_[0].value == base || !race_.plans.front().stateful);
-  return itself ? terms_[0].value : tape_.average(base, terms_, false);
+  return sum(base, terms, false);
 }
 
-void PeerValues::average(std::span<const std::uint32_t> members, MomentumState state) {
-  const ValueId first = peers_[members[0]].value;
-  const bool agree = std::ranges::all_of(
-      members, [&](std::uint32_t learner) { return peers_[learner].value == first; });
-  const bool stateful = race_.plans.front().stateful;
-  if (agree && !(stateful && state == MomentumState::reset)) {
-    for (const std::uint32_t learner : members) change(peers_[learner], first);
-    return;
-  }
+ValueId PeerValues::sum(ValueId base, std::span<const Term> terms, bool whole) {
   terms_.clear();
-  for (const std::uint32_t learner : members)
-    terms_.push_back({peers_[learner].value, 1.0 / static_cast<double>(members.size())});
-  const bool own = stateful && state == MomentumState::kept;
-  ValueId mean = 0;
+  bool one = true;
+  for (const Term& term : terms) {
+    if (term.weight == 0) continue;
+    terms_.push_back(term);
+    one = one && term.value == terms_[0].value;
+  }
+  const bool itself = one && (terms_[0].value == base || whole || !race_.plans.front().stateful);
+  return itself ? terms_[0].value : tape_.average(base, terms_, whole);
+}
+
+void PeerValues::average(std::span<const std::uint32_t> members, std::span<const Term> terms,
+                         MomentumState state) {
+  const bool stateful = race_.plans.front().stateful;
+  const bool each = stateful && state == MomentumState::kept;
+  const bool reset = stateful && state == MomentumState::reset;
+  const bool whole = stateful && state == MomentumState::averaged;
+  ValueId result = 0;
   for (const std::uint32_t learner : members) {
-    if (own || learner == members[0]) {
-      const ValueId base = stateful && state == MomentumState::reset ? 0 : peers_[learner].value;
-      mean = tape_.average(base, terms_, stateful && state == MomentumState::averaged);
-    }
-    change(peers_[learner], mean);
+    if (each || learner == members[0])
+      result = sum(reset ? 0 : peers_[learner].value, terms, whole);
+    change(peers_[learner], result);
   }
 }
 
@@ -296,7 +301,7 @@ EvaluationPoint PeerValues::point() const {
 std::span<const ValueId> PeerValues::live() {
   live_.clear();
   for (const Peer& peer : peers_) live_.push_back(peer.value);
-  protocol_.hold(live_);
+  if (!finished_) protocol_.hold(live_);
   std::vector<std::uint32_t> order(live_.size());
   std::iota(order.begin(), order.end(), 0);
   const auto id = [this](std::uint32_t place) { return live_[place]; };

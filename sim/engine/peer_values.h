@@ -68,7 +68,8 @@ class PeerValues final : public Owner, private Peers {
   void step(const GradientFacts& gradient) override;
   void step_all(std::span<const GradientFacts> gradients) override;
   ValueId average(ValueId base, std::span<const Term> terms) override;
-  void average(std::span<const std::uint32_t> members, MomentumState state) override;
+  void average(std::span<const std::uint32_t> members, std::span<const Term> terms,
+               MomentumState state) override;
   std::uint32_t collective(std::span<const std::uint32_t> members, double share) override;
   std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) override;
   std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> neighbours) override;
@@ -78,6 +79,7 @@ class PeerValues final : public Owner, private Peers {
   void evaluate_at(double time) override { engine_.set(Happening::Kind::look, time); }
   void deadlock(std::span<const std::uint32_t> circle) override;
 
+  ValueId sum(ValueId base, std::span<const Term> terms, bool whole);
   void clock(Peer& peer) const;
   void change(Peer& peer, ValueId value);
   double eta(std::uint32_t staleness, std::uint32_t gradients) const;
@@ -106,6 +108,7 @@ class PeerValues final : public Owner, private Peers {
   std::vector<Term> terms_;
   std::vector<ValueId> live_;
   StepCount steps_;
+  bool finished_ = false;
   std::deque<std::vector<GradientFacts>> made_;  // of updates to come; with an observer
   Totals totals_;
   std::vector<std::uint64_t> staleness_counts_;

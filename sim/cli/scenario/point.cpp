@@ -71,7 +71,7 @@ Theory Point::theory() const {
   const auto law = common_law();
   Theory theory =
       make_protocol()->theory(law ? *law : *cluster.runtimes.laws.front(), cluster.learners);
-  const bool delayed = cluster.transit.any();
+  const bool delayed = cluster.transit.any() || cluster.peers;
   if (!law || delayed) theory.iteration_time.reset();
   if (delayed) theory.reading = ReadOrder::other;
   if (delayed && theory.staleness != 0.0) theory.staleness.reset();

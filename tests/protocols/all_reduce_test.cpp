@@ -1,0 +1,89 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "sim/cli/results/results_writer.h"
+#include "tests/support/race_text.h"
+
+using namespace gradrace;
+
+namespace {
+
+Point point_of(const std::string& protocol, const std::string& cluster, const std::string& rest) {
+  return point_from(R"({"cluster": )" + cluster + R"(, "protocol": )" + protocol +
+                    R"(, "stop": {"updates": 60}, "learning_rate": {"kind": "constant", "eta": 0.1},
+                    "record": {"every_updates": 1, "updates": true}, )" +
+                    rest + "}");
+}
+
+struct Outcome {
+  std::vector<double> curve;
+  std::string updates;
+  std::uint64_t hash;
+
+  bool operator==(const Outcome&) const = default;
+};
+
+Outcome outcome(const Point& point) {
+  RunRecorders recorders({0, 0}, point);
+  const RunRecord record = run_training(point, 0, recorders.observer());
+  Outcome result{{}, recorders.made().front().second->text(), record.hash};
+  for (const auto& [at, found] : record.curve)
+    result.curve.insert(result.curve.end(), {at.time, at.k + 0.0, at.epoch, found.loss});
+  return result;
+}
+
+/// Four learners, each minibatch takes 1.
+RunRecord timed(const std::string& protocol, const std::string& network) {
+  return run_timing(point_from(R"({"cluster": {"learners": 4, "runtime": {"distribution":
+      "deterministic", "value": 1}, "network": )" +
+                               network + R"(}, "protocol": )" + protocol +
+                               R"(, "stop": {"updates": 10}})")
+                        .race());
+}
+
+const std::string mesh =
+    R"({"topology": "mesh", "latency": 0.01, "bandwidth": 100, "model_bytes": 8})";
+
+}  // namespace
+
+TEST_CASE("all-reduce: without a network it is sync, bit for bit") {
+  const std::string cluster =
+      R"({"learners": 5, "runtime": {"distribution": "exponential", "mean": 1}})";
+  for (const std::string optimiser : {R"({"momentum": 0.9})", R"({"kind": "adam"})"}) {
+    const std::string rest = R"("optimiser": )" + optimiser +
+                             R"(, "model": {"kind": "softmax", "minibatch": 4,
+                                "dataset": {"kind": "synthetic", "rows": 100}})";
+    CHECK(outcome(point_of(R"({"kind": "all-reduce"})", cluster, rest)) ==
+          outcome(point_of(R"({"kind": "sync"})", cluster, rest)));
+  }
+}
+
+TEST_CASE("all-reduce: an iteration takes the longest minibatch and the ring") {
+  const RunRecord record = timed(R"({"kind": "all-reduce"})", mesh);
+  CHECK(record.totals.time == doctest::Approx(10 * (1 + 6 * 0.01 + 1.5 * 0.08)).epsilon(1e-12));
+  double sent = 0, received = 0;
+  for (const LearnerTotals& learner : record.learners) {
+    CHECK(learner.busy == doctest::Approx(10).epsilon(1e-12));
+    CHECK(learner.peer->communicating == doctest::Approx(1.8).epsilon(1e-12));
+    CHECK(learner.peer->waiting == 0);
+    CHECK(learner.peer->messages == 60);
+    sent += learner.peer->sent, received += learner.peer->received;
+  }
+  CHECK(sent == 10 * 4 * 12);
+  CHECK(received == sent);
+}
+
+// Parts are there at 1/3 + 2/3 b/B of a minibatch; each takes 0.06 + 0.12 / B on the wire.
+TEST_CASE("all-reduce: parts of a gradient are exchanged while the rest is computed") {
+  const RunRecord two = timed(R"({"kind": "all-reduce", "buckets": 2})", mesh);
+  CHECK(two.totals.time == doctest::Approx(10 * 1.12).epsilon(1e-12));
+  CHECK(two.learners[3].peer->hidden == doctest::Approx(10 * 0.12).epsilon(1e-12));
+  // Ready at .6, .8 and 1 with backward .6; .45 each on the wire: .6 + 3 x .45 = 1.95.
+  const RunRecord slow = timed(R"({"kind": "all-reduce", "buckets": 3, "backward": 0.6})",
+                               R"({"topology": "mesh", "latency": 0.055, "bandwidth": 100,
+                                   "model_bytes": 24})");
+  CHECK(slow.totals.time == doctest::Approx(10 * 1.95).epsilon(1e-12));
+  CHECK(slow.learners[0].peer->hidden == doctest::Approx(10 * 0.4).epsilon(1e-12));
+}
