@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/protocol.h"
+#include "sim/random.h"
 
 namespace gradrace {
 
@@ -46,6 +47,8 @@ class Peers {
   virtual void set(std::uint32_t learner, ValueId value) = 0;
   /// eta of a fresh gradient, now; NaN without a model.
   virtual double rate() const = 0;
+  /// The random numbers of the learner's choice of that number.
+  virtual Stream random(std::uint32_t learner, std::uint32_t number) const = 0;
 
   /// The value of the gradient's learner moves by it, which has arrived.
   virtual void step(const GradientFacts& gradient) = 0;

@@ -33,6 +33,7 @@ enum class Purpose : std::uint8_t {
   flip,                 // which of them are mirrored
   test_rows,            // which rows an evaluation of the test loss looks at
   partition,            // which rows are a learner's
+  peers,                // choices of a protocol without a server: draw-th of a learner
 };
 
 /// The name of a random stream.  Equal names give equal numbers, on every machine and in any order
@@ -63,6 +64,11 @@ GRADRACE_HD inline Philox::ctr_type philox_counter(const StreamName& name, std::
 inline Stream stream(const StreamName& name) {
   GRADRACE_CHECK(name.replica < (1u << 24), "replica numbers end at 2^24");
   return Stream(philox_counter(name, 0), philox_key(name));
+}
+
+/// floor(u n / 2^32) with the next word u: one of 0 ... n - 1.
+inline std::uint32_t uniform_below(Stream& words, std::uint32_t n) {
+  return static_cast<std::uint32_t>((std::uint64_t{words()} * n) >> 32);
 }
 
 /// Words 4 block to 4 block + 3 of the stream, by number.

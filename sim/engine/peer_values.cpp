@@ -17,9 +17,10 @@ constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
 }  // namespace
 
-PeerValues::PeerValues(const Race& race, PeerProtocol& protocol, Engine& engine, TapeWriter& tape,
-                       Observer* observer)
+PeerValues::PeerValues(const Race& race, std::uint32_t replica, PeerProtocol& protocol,
+                       Engine& engine, TapeWriter& tape, Observer* observer)
     : race_(race),
+      replica_(replica),
       protocol_(protocol),
       engine_(engine),
       tape_(tape),

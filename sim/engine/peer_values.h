@@ -24,8 +24,8 @@ namespace gradrace {
 class PeerValues final : public Owner, private Peers {
  public:
   /// All must outlive it; the observer may be null.
-  PeerValues(const Race& race, PeerProtocol& protocol, Engine& engine, TapeWriter& tape,
-             Observer* observer);
+  PeerValues(const Race& race, std::uint32_t replica, PeerProtocol& protocol, Engine& engine,
+             TapeWriter& tape, Observer* observer);
 
   void start() override { protocol_.start(*this); }
   void on_arrival(std::uint32_t learner) override;
@@ -65,6 +65,9 @@ class PeerValues final : public Owner, private Peers {
   ValueId value(std::uint32_t learner) const override { return peers_[learner].value; }
   void set(std::uint32_t learner, ValueId value) override;
   double rate() const override { return eta(0, 1); }
+  Stream random(std::uint32_t learner, std::uint32_t number) const override {
+    return stream({race_.seed, replica_, Purpose::peers, learner, number});
+  }
   void step(const GradientFacts& gradient) override;
   void step_all(std::span<const GradientFacts> gradients) override;
   ValueId average(ValueId base, std::span<const Term> terms) override;
@@ -92,6 +95,7 @@ class PeerValues final : public Owner, private Peers {
   EvaluationPoint point() const;
 
   const Race& race_;
+  const std::uint32_t replica_;
   PeerProtocol& protocol_;
   Engine& engine_;
   TapeWriter& tape_;

@@ -9,12 +9,12 @@ namespace gradrace {
 
 namespace {
 
-std::unique_ptr<Owner> make_owner(const Race& race, Protocol& protocol, Engine& engine,
-                                  TapeWriter& tape, Observer* observer) {
+std::unique_ptr<Owner> make_owner(const Race& race, std::uint32_t replica, Protocol& protocol,
+                                  Engine& engine, TapeWriter& tape, Observer* observer) {
   if (auto* const server = dynamic_cast<ServerProtocol*>(&protocol))
     return std::make_unique<ParameterServer>(race, *server, engine, tape, observer);
   auto& peers = dynamic_cast<PeerProtocol&>(protocol);
-  return std::make_unique<PeerValues>(race, peers, engine, tape, observer);
+  return std::make_unique<PeerValues>(race, replica, peers, engine, tape, observer);
 }
 
 bool has_roads(const Race& race, const Protocol& protocol) {
@@ -38,7 +38,7 @@ TimingPlane::TimingPlane(const Race& race, std::uint32_t replica, bool taped, Ob
       tape_(taped),
       engine_(race, replica, has_roads(race, *protocol_), exchanges(race, *protocol_), tape_,
               observer),
-      owner_(make_owner(race, *protocol_, engine_, tape_, observer)),
+      owner_(make_owner(race, replica, *protocol_, engine_, tape_, observer)),
       evaluations_(race.evaluations) {}
 
 const Segment& TimingPlane::next_segment() {
