@@ -21,6 +21,8 @@ extern const ProtocolEntry switch_entry;
 extern const ProtocolEntry all_reduce_entry;
 extern const ProtocolEntry local_sgd_entry;
 extern const ProtocolEntry dasgd_entry;
+extern const ProtocolEntry ripples_entry;
+extern const ProtocolEntry partial_reduce_entry;
 
 const ProtocolCatalog& protocol_catalog() {
   // clang-format off
@@ -41,6 +43,8 @@ const ProtocolCatalog& protocol_catalog() {
       &all_reduce_entry,
       &local_sgd_entry,
       &dasgd_entry,
+      &ripples_entry,
+      &partial_reduce_entry,
   };
   // clang-format on
   static constexpr ProtocolCatalog catalog{"protocols", "kind", entries};

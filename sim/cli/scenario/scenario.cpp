@@ -165,7 +165,8 @@ void visit_rate(Fields& fields, Point& point, const WorkBudget& budget) {
 }
 
 void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read) {
-  const Setting setting{point.cluster.learners, point.common_law(), budget};
+  const Setting setting{point.cluster.learners, point.common_law(), budget,
+                        point.cluster.peers ? point.cluster.peers->per_node : 0};
   read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(),
                                           point.make_protocol, Need::required,
                                           "how learners are synchronised", setting);

@@ -1,0 +1,167 @@
+#include <algorithm>
+
+#include "protocols/group_schedule.h"
+
+namespace gradrace {
+
+namespace {
+
+/// Every learner has a buffer of groups that it is in, in the order in which they were made.  A
+/// request of a learner with an empty buffer makes groups; every request takes the first of the
+/// buffer, which begins when it is the first of all its members' and they are there.
+class BufferedGroups : public GroupSchedule {
+ public:
+  explicit BufferedGroups(const GroupRule& rule)
+      : rule_(rule), requests_(rule), buffers_(rule.learners) {}
+
+  void request(Peers& peers, std::uint32_t learner, std::vector<std::uint32_t>& ready) override {
+    Stream random = requests_.count(peers, learner);
+    if (buffers_[learner].empty()) make(learner, random, peers.per_node());
+    const std::uint32_t number = buffers_[learner].front();
+    Group& group = groups_[number];
+    if (group.first_of < group.members.size()) peers.count_conflict(learner);
+    if (++group.present == group.members.size()) ready.push_back(number);
+  }
+
+  void finish(std::uint32_t group, std::vector<std::uint32_t>&,
+              std::vector<std::uint32_t>& leaving) override {
+    for (const std::uint32_t member : groups_[group].members) {
+      auto& buffer = buffers_[member];
+      buffer.erase(buffer.begin());
+      if (!buffer.empty()) ++groups_[buffer.front()].first_of;
+      leaving.push_back(member);
+    }
+    unused_.push_back(group);
+  }
+
+  std::span<const std::uint32_t> members(std::uint32_t group) const override {
+    return groups_[group].members;
+  }
+
+ protected:
+  /// Makes groups, one of them or more with the learner.
+  virtual void make(std::uint32_t learner, Stream& random, std::uint32_t per_node) = 0;
+
+  const GroupRule& rule() const { return rule_; }
+  const Requests& requests() const { return requests_; }
+
+  /// Those with empty buffers that a request may take, in ascending order.
+  std::vector<std::uint32_t>& idle(std::uint32_t learner) {
+    idle_.clear();
+    for (std::uint32_t other = 0; other < rule_.learners; ++other)
+      if (buffers_[other].empty() && requests_.may_take(learner, other)) idle_.push_back(other);
+    return idle_;
+  }
+
+  /// A group of those, who ascend: the last in its members' buffers.
+  void add(std::span<const std::uint32_t> members) {
+    if (unused_.empty()) {
+      unused_.push_back(static_cast<std::uint32_t>(groups_.size()));
+      groups_.emplace_back();
+    }
+    const std::uint32_t number = unused_.back();
+    unused_.pop_back();
+    Group& group = groups_[number];
+    group.members.assign(members.begin(), members.end());
+    group.first_of = group.present = 0;
+    for (const std::uint32_t member : members) {
+      if (buffers_[member].empty()) ++group.first_of;
+      buffers_[member].push_back(number);
+    }
+  }
+
+  /// Divides them at random into round(n / group) groups, at least one, of sizes that differ by at
+  /// most one.
+  void divide(std::span<std::uint32_t> learners, Stream& random) {
+    if (learners.empty()) return;
+    choose(random, learners, learners.size());
+    const std::size_t n = learners.size(), size = rule_.group;
+    const std::size_t groups = std::max<std::size_t>(1, (2 * n + size) / (2 * size));
+    for (std::size_t i = 0; i < groups; ++i) {
+      const auto members = learners.subspan(0, n / groups + (i < n % groups ? 1 : 0));
+      std::ranges::sort(members);
+      add(members);
+      learners = learners.subspan(members.size());
+    }
+  }
+
+ private:
+  struct Group {
+    std::vector<std::uint32_t> members;
+    std::size_t first_of = 0;  // members in whose buffers it is the first
+    std::size_t present = 0;   // members that ask for it
+  };
+
+  const GroupRule rule_;
+  Requests requests_;
+  std::vector<Group> groups_;
+  std::vector<std::uint32_t> unused_;                // of groups_
+  std::vector<std::vector<std::uint32_t>> buffers_;  // [learner]
+  std::vector<std::uint32_t> idle_;
+};
+
+class GroupBuffer final : public BufferedGroups {
+ public:
+  using BufferedGroups::BufferedGroups;
+
+ private:
+  void make(std::uint32_t learner, Stream& random, std::uint32_t) override {
+    draw_group(rule(), requests(), learner, random, members_);
+    add(members_);
+  }
+
+  std::vector<std::uint32_t> members_;
+};
+
+class GroupDivision final : public BufferedGroups {
+ public:
+  using BufferedGroups::BufferedGroups;
+
+ private:
+  void make(std::uint32_t learner, Stream& random, std::uint32_t) override {
+    divide(idle(learner), random);
+  }
+};
+
+class InterIntra final : public BufferedGroups {
+ public:
+  using BufferedGroups::BufferedGroups;
+
+ private:
+  void make(std::uint32_t learner, Stream& random, std::uint32_t per_node) override {
+    const auto& all = idle(learner);
+    heads_.clear();
+    const auto each_node = [&](auto&& act) {
+      for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+        while (end < all.size() && all[end] / per_node == all[begin] / per_node) ++end;
+        act(std::span(all).subspan(begin, end - begin));
+      }
+    };
+    each_node([&](std::span<const std::uint32_t> node) {
+      others_.assign(node.begin(), node.end());
+      choose(random, others_, 1);
+      heads_.push_back(others_.front());
+      divide(std::span(others_).subspan(1), random);
+    });
+    add(heads_);
+    each_node([&](std::span<const std::uint32_t> node) { add(node); });
+  }
+
+  std::vector<std::uint32_t> heads_, others_;
+};
+
+}  // namespace
+
+std::unique_ptr<GroupSchedule> make_group_buffer(const GroupRule& rule) {
+  return std::make_unique<GroupBuffer>(rule);
+}
+
+std::unique_ptr<GroupSchedule> make_group_division(const GroupRule& rule) {
+  return std::make_unique<GroupDivision>(rule);
+}
+
+std::unique_ptr<GroupSchedule> make_inter_intra(const GroupRule& rule) {
+  return std::make_unique<InterIntra>(rule);
+}
+
+}  // namespace gradrace

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "sim/peer_protocol.h"
+
+namespace gradrace {
+
+/// Which groups of learners average their values, and when.
+///
+/// A learner comes to its synchronisation point when it has made a step, and stays there until the
+/// schedule lets it go.  A group may begin when all of its members are there.
+class GroupSchedule {
+ public:
+  virtual ~GroupSchedule() = default;
+
+  /// The learner has come to its synchronisation point.  Groups that may begin now go to the end
+  /// of `ready`.
+  virtual void request(Peers& peers, std::uint32_t learner, std::vector<std::uint32_t>& ready) = 0;
+
+  /// The group's average has been made.  Groups that may begin now go to the end of `ready`,
+  /// learners that leave their synchronisation point to that of `leaving`.
+  virtual void finish(std::uint32_t group, std::vector<std::uint32_t>& ready,
+                      std::vector<std::uint32_t>& leaving) = 0;
+
+  /// Of a group that may begin and is not finished; they ascend.
+  virtual std::span<const std::uint32_t> members(std::uint32_t group) const = 0;
+};
+
+/// Whom a request may draw: `group` learners with the one that asks, and with a filter only such
+/// as are behind it by fewer than so many requests.
+struct GroupRule {
+  std::uint32_t learners = 1;
+  std::uint32_t group = 3;
+  std::optional<std::uint64_t> filter = {};
+};
+
+std::unique_ptr<GroupSchedule> make_static_groups(std::uint32_t learners);
+std::unique_ptr<GroupSchedule> make_random_groups(const GroupRule& rule);
+std::unique_ptr<GroupSchedule> make_group_buffer(const GroupRule& rule);
+std::unique_ptr<GroupSchedule> make_group_division(const GroupRule& rule);
+std::unique_ptr<GroupSchedule> make_inter_intra(const GroupRule& rule);
+
+/// The requests that learners have made.
+class Requests {
+ public:
+  explicit Requests(const GroupRule& rule) : filter_(rule.filter), counts_(rule.learners) {}
+
+  /// The learner makes one: the random numbers that belong to it.
+  Stream count(const Peers& peers, std::uint32_t learner) {
+    return peers.random(learner, counts_[learner]++);
+  }
+  /// Whether a request of the first may take the other.
+  bool may_take(std::uint32_t learner, std::uint32_t other) const {
+    return !filter_ || learner == other || counts_[learner] < counts_[other] + *filter_;
+  }
+
+ private:
+  std::optional<std::uint64_t> filter_;
+  std::vector<std::uint32_t> counts_;  // [learner]
+};
+
+/// Moves so many of the numbers to the front, each choice as likely as any other.
+void choose(Stream& random, std::span<std::uint32_t> numbers, std::size_t count);
+
+/// The learner and group - 1 others that it may take, or all if they are fewer, in ascending order.
+void draw_group(const GroupRule& rule, const Requests& requests, std::uint32_t learner,
+                Stream& random, std::vector<std::uint32_t>& members);
+
+}  // namespace gradrace

@@ -1,0 +1,61 @@
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "sim/peer_protocol.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "partial-reduce",
+    .definition =
+        "A learner makes a step by its own gradient and is ready.  A controller makes a group of "
+        "the first `group` learners that are ready; a collective averages their values, each keeps "
+        "its optimiser's state, and they go on.  Nobody waits for a learner that is slow, but for "
+        "those left over while fewer than `group` are ready.  Every gradient is an update.",
+    .source = "Miao, Nie, Shao, Yang, Jiang, Ma, Cui, SIGMOD 2021",
+    .example = R"({"kind": "partial-reduce", "group": 3})"};
+
+class PartialReduce final : public PeerProtocol {
+ public:
+  struct Config {
+    std::uint32_t group = 1;
+  };
+  static void visit(Fields& fields, Config& config, std::uint32_t learners) {
+    fields.integer("group", config.group, Need::required, between(1, learners, "cluster.learners"),
+                   "learners that average their values");
+  }
+
+  PartialReduce(const Config& config, std::uint32_t learners)
+      : group_(config.group), members_(learners) {}
+
+  void on_gradient(Peers& peers, const GradientFacts& arrival) override {
+    peers.step(arrival);
+    if (group_ == 1) return peers.compute(arrival.learner);
+    ready_.push_back(arrival.learner);
+    if (ready_.size() < group_) return;
+    std::ranges::sort(ready_);
+    members_[peers.collective(ready_)].swap(ready_);
+    ready_.clear();
+  }
+
+  void on_exchange(Peers& peers, std::uint32_t exchange) override {
+    peers.average(members_[exchange]);
+    for (const std::uint32_t learner : members_[exchange]) peers.compute(learner);
+  }
+
+  Theory theory(const Distribution&, std::uint32_t) const override { return {{}, 0.0}; }
+
+ private:
+  const std::uint32_t group_;
+  std::vector<std::uint32_t> ready_;
+  std::vector<std::vector<std::uint32_t>> members_;  // [exchange], of those under way
+};
+
+}  // namespace
+
+extern const ProtocolEntry partial_reduce_entry{page, read_protocol<PartialReduce>};
+
+}  // namespace gradrace

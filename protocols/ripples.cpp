@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocols/group_schedule.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "ripples",
+    .definition =
+        "A learner makes a step by its own gradient; then its group's values are averaged (a "
+        "partial all-reduce), each keeps its optimiser's state, and it goes on.  A learner joins a "
+        "group only there, at its synchronisation point, and a group begins when all of its "
+        "members are there; a group of one costs nothing.  Every gradient is an update.  "
+        "`schedule` says who is in a group:\n\n"
+        "`static`: by a table of four phases, the learner's steps modulo 4, and its place 0 ... 3 "
+        "in its node.  Phase 0: all of place 0; those of place 1 alone; 2 and 3 of a node.  Phase "
+        "2: 0 and 3 of a node; all of place 1; those of place 2 alone.  Phases 1 and 3: all of a "
+        "node.  Nodes have four learners, or P is a multiple of four and learners are taken by "
+        "fours.\n\n"
+        "`random`: every request makes a group of its learner and `group` - 1 others drawn at "
+        "random.  A group is given out when none of its members is in one that is; groups that "
+        "wait are looked at in the order of their requests.  A learner goes on when the group that "
+        "it asked for is done; until then it takes part in others.\n\n"
+        "The others keep a buffer of groups for each learner.  A request with an empty buffer "
+        "makes groups, which go to the end of their members' buffers; a request with another takes "
+        "the first of it.  A group begins when it is the first of all its members' buffers.\n\n"
+        "`group-buffer`: a group is made as with `random`.  `group-division`: all learners with "
+        "empty buffers, I of them, are divided at random into round(I / group) groups, at least "
+        "one, whose sizes differ by at most one.  `inter-intra`: they get two groups each; first "
+        "one of each node, at random, for a group across nodes, while the others of a node are "
+        "divided as before; then all of them that are of one node.\n\n"
+        "With `filter` C the request of learner i takes learner w only if c_i - c_w < C, where c "
+        "counts requests.\n\n"
+        "A conflict is a request whose group cannot begin, however soon its members come, before "
+        "another group of one of them has ended.",
+    .source =
+        "Luo, He, Zhuo, Qian, arXiv 1909.08029 (Ripples); the same, ASPLOS 2020 (Prague); the "
+        "table: the authors' program preduce",
+    .example = R"({"kind": "ripples", "schedule": "group-division"})"};
+
+struct Config {
+  std::string schedule;
+  GroupRule rule;
+};
+
+class Ripples final : public PeerProtocol {
+ public:
+  explicit Ripples(std::unique_ptr<GroupSchedule> schedule, std::uint32_t learners)
+      : schedule_(std::move(schedule)), groups_(learners) {}
+
+  void on_gradient(Peers& peers, const GradientFacts& arrival) override {
+    peers.step(arrival);
+    schedule_->request(peers, arrival.learner, ready_);
+    go_on(peers);
+  }
+
+  void on_exchange(Peers& peers, std::uint32_t exchange) override {
+    const std::uint32_t group = groups_[exchange];
+    peers.average(schedule_->members(group));
+    schedule_->finish(group, ready_, leaving_);
+    go_on(peers);
+  }
+
+  Theory theory(const Distribution&, std::uint32_t) const override { return {{}, 0.0}; }
+
+ private:
+  void go_on(Peers& peers) {
+    for (std::size_t i = 0; i < ready_.size(); ++i) {  // which grows
+      const auto members = schedule_->members(ready_[i]);
+      if (members.size() == 1) {
+        schedule_->finish(ready_[i], ready_, leaving_);
+      } else {
+        groups_[peers.collective(members)] = ready_[i];
+      }
+    }
+    ready_.clear();
+    for (const std::uint32_t learner : leaving_) peers.compute(learner);
+    leaving_.clear();
+  }
+
+  const std::unique_ptr<GroupSchedule> schedule_;
+  std::vector<std::uint32_t> groups_;  // [exchange], of those under way
+  std::vector<std::uint32_t> ready_, leaving_;
+};
+
+std::unique_ptr<GroupSchedule> make_schedule(const Config& config) {
+  if (config.schedule == "static") return make_static_groups(config.rule.learners);
+  if (config.schedule == "random") return make_random_groups(config.rule);
+  if (config.schedule == "group-buffer") return make_group_buffer(config.rule);
+  if (config.schedule == "group-division") return make_group_division(config.rule);
+  return make_inter_intra(config.rule);
+}
+
+MakeProtocol read(Fields& fields, const Setting& setting) {
+  Config config;
+  config.rule.learners = setting.learners;
+  config.rule.group = std::min(config.rule.group, setting.learners);
+  constexpr std::string_view schedules[] = {"static", "random", "group-buffer", "group-division",
+                                            "inter-intra"};
+  fields.choice("schedule", config.schedule, schedules, Need::required, "who averages with whom");
+  fields.integer("group", config.rule.group, Need::defaulted,
+                 between(1, setting.learners, "cluster.learners"),
+                 "learners of a group, or nearly so many");
+  fields.integer("filter", config.rule.filter, at_least(1),
+                 "a request takes no learner that is behind by so many requests (default: any)");
+  if (!fields.good()) return {};
+  if (config.schedule == "static") {
+    for (const std::string_view key : {"group", "filter"})
+      if (fields.has(key)) fields.complain(key, "says nothing with the schedule static");
+    if (setting.learners % 4 != 0 && setting.per_node != 4) {
+      fields.complain("schedule", "static is for nodes of four learners, or learners by fours",
+                      "cluster.learners a multiple of 4, or cluster.network.per_node 4");
+    }
+  }
+  return
+      [config] { return std::make_unique<Ripples>(make_schedule(config), config.rule.learners); };
+}
+
+}  // namespace
+
+extern const ProtocolEntry ripples_entry{page, read};
+
+}  // namespace gradrace
