@@ -23,6 +23,7 @@ extern const ProtocolEntry local_sgd_entry;
 extern const ProtocolEntry dasgd_entry;
 extern const ProtocolEntry ripples_entry;
 extern const ProtocolEntry partial_reduce_entry;
+extern const ProtocolEntry d_psgd_entry;
 
 const ProtocolCatalog& protocol_catalog() {
   // clang-format off
@@ -45,6 +46,7 @@ const ProtocolCatalog& protocol_catalog() {
       &dasgd_entry,
       &ripples_entry,
       &partial_reduce_entry,
+      &d_psgd_entry,
   };
   // clang-format on
   static constexpr ProtocolCatalog catalog{"protocols", "kind", entries};

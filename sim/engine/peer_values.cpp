@@ -98,7 +98,10 @@ void PeerValues::change(Peer& peer, ValueId value) {
   ++changes_;
 }
 
-void PeerValues::set(std::uint32_t learner, ValueId value) { change(peers_[learner], value); }
+void PeerValues::set(std::uint32_t learner, ValueId value) {
+  if (value == average_) averager_ = learner;
+  change(peers_[learner], value);
+}
 
 double PeerValues::eta(std::uint32_t staleness, std::uint32_t gradients) const {
   const auto& learning_rate = race_.plans.front().learning_rate;
@@ -180,6 +183,24 @@ void PeerValues::update(std::span<const GradientFacts> gradients) {
 
 ValueId PeerValues::average(ValueId base, std::span<const Term> terms) {
   return sum(base, terms, false);
+  terms_.clear();
+  for (const Term& term : terms)
+    if (term.weight != 0) terms_.push_back(term);
+  TapeWriter::check_weights(terms_);
+  const bool stateful = race_.plans.front().stateful;
+  const ValueId first = terms_[0].value;
+  const bool agree =
+      std::ranges::all_of(terms_, [&](const Term& term) { return term.value == first; });
+  if (agree && (first == base || !stateful)) return first;
+  const auto same = [](const Term& one, const Term& other) {
+    return one.value == other.value && one.weight == other.weight;
+  };
+  if (!stateful && peers_[averager_].value == average_ &&
+      std::ranges::equal(terms_, averaged_, same)) {
+    return average_;
+  }
+  averaged_ = terms_;
+  return average_ = tape_.average(base, terms_, false);
 }
 
 ValueId PeerValues::sum(ValueId base, std::span<const Term> terms, bool whole) {

@@ -111,6 +111,9 @@ class PeerValues final : public Owner, private Peers {
   std::vector<GradientFacts> used_;
   std::vector<Term> terms_;
   std::vector<ValueId> live_;
+  std::vector<Term> averaged_;  // terms of the average ordered last
+  ValueId average_ = 0;         // and what it gave
+  std::uint32_t averager_ = 0;  // who was given that, if anybody
   StepCount steps_;
   bool finished_ = false;
   std::deque<std::vector<GradientFacts>> made_;  // of updates to come; with an observer

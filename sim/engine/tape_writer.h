@@ -48,6 +48,14 @@ class TapeWriter {
     return value(Op::Kind::update, rule, base, segment_.uses, uses);
   }
 
+  /// They add to 1, to rounding.
+  static void check_weights(std::span<const Term> terms) {
+    double sum = 0;
+    for (const Term& term : terms) sum += term.weight;
+    GRADRACE_CHECK(std::abs(sum - 1) <= 1e-15 * static_cast<double>(terms.size()),
+                   "the weights of an average's terms add to 1");
+  }
+
   /// The sum of the terms, in parameters or, with `whole`, in all that a value has; the rest is
   /// that of `base`.  The terms' weights add to 1.  Without a tape the terms may be left out.
   ValueId average(ValueId base, std::span<const Term> terms, bool whole) {
@@ -95,14 +103,6 @@ class TapeWriter {
  private:
   Fate& fate(GradientId gradient) {
     return segment_.gradients[gradient - segment_.first_gradient].fate;
-  }
-
-  /// To rounding.
-  static void check_weights(std::span<const Term> terms) {
-    double sum = 0;
-    for (const Term& term : terms) sum += term.weight;
-    GRADRACE_CHECK(std::abs(sum - 1) <= 1e-15 * static_cast<double>(terms.size()),
-                   "the weights of an average's terms add to 1");
   }
 
   template <class Part>

@@ -33,6 +33,8 @@ class Scripted : public StubLaw {
 
 class Lines : public Observer {
  public:
+  explicit Lines(bool server) : server_(server) {}
+
   void on_dispatch(const GradientFacts& gradient, double time) override {
     lines.push_back(number_text(time) + " dispatch " + name(gradient));
   }
@@ -45,7 +47,9 @@ class Lines : public Observer {
   void on_update(const UpdateFacts& update) override {
     std::string line = number_text(update.time) + " update " + std::to_string(update.update) + ":";
     for (const auto& gradient : update.gradients) {
-      line += " " + name(gradient) + "+" + std::to_string(update.update - 1 - gradient.version);
+      const std::uint64_t staleness =
+          server_ ? update.update - 1 - gradient.version : gradient.staleness;
+      line += " " + name(gradient) + "+" + std::to_string(staleness);
     }
     lines.push_back(line);
   }
@@ -55,10 +59,12 @@ class Lines : public Observer {
   static std::string name(const GradientFacts& gradient) {
     return std::to_string(gradient.learner) + "@" + std::to_string(gradient.version);
   }
+
+  const bool server_;
 };
 
 std::vector<std::string> lines_of(const Race& race) {
-  Lines lines;
+  Lines lines(for_server(race.make_protocol()) != nullptr);
   run_timing(race, 0, &lines);
   return lines.lines;
 }
@@ -114,6 +120,15 @@ std::vector<std::string> schedule(const std::string& protocol, std::uint32_t lea
                                   const std::vector<double>& runtimes, std::uint64_t updates) {
   Race race = race_of(learners, protocol, R"({"updates": )" + std::to_string(updates) + "}");
   race.runtime = std::make_shared<Scripted>(runtimes);
+  return lines_of(race);
+}
+
+std::vector<std::string> schedule(const std::string& protocol, std::uint32_t learners,
+                                  const PeerNetwork& network, const std::vector<double>& runtimes,
+                                  std::uint64_t updates) {
+  Race race = race_of(learners, protocol, R"({"updates": )" + std::to_string(updates) + "}");
+  race.runtime = std::make_shared<Scripted>(runtimes);
+  race.peers = network;
   return lines_of(race);
 }
 

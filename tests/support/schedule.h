@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/engine/peer_network.h"
+
 namespace gradrace {
 
 /// What happens in a run whose minibatches take the given times in the order of their dispatch, a
@@ -11,6 +13,11 @@ namespace gradrace {
 /// 1@0+0" (learner@version+staleness) and "2 dispatch 0@1".
 std::vector<std::string> schedule(const std::string& protocol, std::uint32_t learners,
                                   const std::vector<double>& runtimes, std::uint64_t updates);
+
+/// The same of learners without a server: versions are ages of their values.
+std::vector<std::string> schedule(const std::string& protocol, std::uint32_t learners,
+                                  const PeerNetwork& network, const std::vector<double>& runtimes,
+                                  std::uint64_t updates);
 
 /// The same lines of a run with exponential runtimes of mean 1.
 std::vector<std::string> events(const std::string& protocol, std::uint32_t learners,

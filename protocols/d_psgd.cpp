@@ -1,0 +1,169 @@
+#include <algorithm>
+#include <bit>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "protocols/graph.h"
+#include "sim/peer_protocol.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr Page page{
+    .name = "d-psgd",
+    .definition =
+        "Decentralised parallel SGD: a learner averages its value with those of its neighbours in "
+        "`graph` once a step, all with the weight 1 / (degree + 1), and waits for its neighbours "
+        "alone.  With x_i the value of learner i and g_i a gradient there, `order` "
+        "says\n\n    adapt-first     x_i = sum_j W_ij (x_j - eta g_j(x_j))\n    combine-first   "
+        "x_i = sum_j W_ij x_j - eta g_i(x_i)\n\nA learner's exchange begins when it and all "
+        "neighbours that it hears have their values of that step: adapt-first after the gradient, "
+        "combine-first before it, so that the exchange overlaps with the computation.  Each keeps "
+        "the state of its own optimiser.\n\nOn the ring learner i hears i - 1 and i + 1; on the "
+        "torus, the most nearly square a x b = P with a and b at least 3, the four beside it; "
+        "exponential, i + 2^j mod P for j < ceil(log2 P); complete, all.",
+    .source =
+        "Lian et al., NIPS 2017 (combine-first); adapt-first: Sayed, Foundations and "
+        "Trends in Machine Learning 2014; exponential: Assran et al., ICML 2019",
+    .example = R"({"kind": "d-psgd", "graph": "ring"})"};
+
+/// Calls for the others, who ascend, and the learner, in order.
+template <class Each>
+void with_itself(std::span<const std::uint32_t> others, std::uint32_t learner, Each each) {
+  const auto after = std::ranges::lower_bound(others, learner);
+  std::for_each(others.begin(), after, each);
+  each(learner);
+  std::for_each(after, others.end(), each);
+}
+
+class DPsgd final : public PeerProtocol {
+ public:
+  struct Config {
+    std::string graph;
+    std::string order = "adapt-first";
+  };
+  static void visit(Fields& fields, Config& config, std::uint32_t learners) {
+    constexpr std::string_view graphs[] = {"ring", "torus", "exponential", "complete"};
+    visit_graph(fields, config.graph, graphs, learners);
+    constexpr std::string_view orders[] = {"adapt-first", "combine-first"};
+    fields.choice("order", config.order, orders, Need::defaulted,
+                  "whether a learner steps before the average or after it");
+  }
+
+  DPsgd(const Config& config, std::uint32_t learners)
+      : adapt_first_(config.order == "adapt-first"),
+        graph_(config.graph, learners),
+        ahead_(static_cast<std::uint32_t>(std::bit_width(learners - 1)) + 1),
+        learners_(learners),
+        shown_(std::size_t{learners} * ahead_),
+        there_(std::size_t{learners} * ahead_),
+        exchanging_(learners) {}
+
+  void start(Peers& peers) override {
+    PeerProtocol::start(peers);
+    if (adapt_first_) return;
+    for (std::uint32_t learner = 0; learner < learners_.size(); ++learner) show(peers, learner);
+  }
+
+  void on_gradient(Peers& peers, const GradientFacts& arrival) override {
+    const std::uint32_t learner = arrival.learner;
+    if (adapt_first_) {
+      peers.step(arrival);
+      return show(peers, learner);
+    }
+    learners_[learner].gradient = arrival;
+    halfway(peers, learner);
+  }
+
+  void on_exchange(Peers& peers, std::uint32_t exchange) override {
+    const std::uint32_t learner = exchanging_[exchange];
+    if (!adapt_first_) return halfway(peers, learner);
+    mix(peers, learner);
+    peers.compute(learner);
+  }
+
+  bool together() const override { return true; }
+
+  void hold(std::vector<ValueId>& live) const override {
+    for (std::uint32_t learner = 0; learner < learners_.size(); ++learner) {
+      for (const std::uint32_t other : graph_.hears(learner)) {
+        for (std::uint64_t step = learners_[learner].mixed; step < learners_[other].shown; ++step)
+          live.push_back(shown_[slot(other, step)]);
+      }
+    }
+  }
+
+  Theory theory(const Distribution&, std::uint32_t) const override {
+    return {{}, adapt_first_ ? 0.0 : 1.0};
+  }
+
+ private:
+  struct Learner {
+    std::uint64_t shown = 0;  // values, a step each
+    std::uint64_t mixed = 0;  // averages made
+    GradientFacts gradient;   // combine-first
+    bool half = false;        // combine-first: gradient or exchange is there, and not both
+  };
+
+  /// Of a learner's step.  One whose average is not made hears nobody who is ahead of it by more
+  /// steps than there are links back from it: ceil(log2 P) in an exponential graph, else 1.
+  std::size_t slot(std::uint32_t learner, std::uint64_t step) const {
+    return std::size_t{learner} * ahead_ + step % ahead_;
+  }
+
+  /// The learner's value is that of its next step, for all who hear it.
+  void show(Peers& peers, std::uint32_t learner) {
+    const std::uint64_t step = learners_[learner].shown++;
+    shown_[slot(learner, step)] = peers.value(learner);
+    with_itself(graph_.heard_by(learner), learner,
+                [&](std::uint32_t other) { tell(peers, other, step); });
+  }
+
+  /// One more value of that step is there for the learner.
+  void tell(Peers& peers, std::uint32_t learner, std::uint64_t step) {
+    std::uint32_t& there = there_[slot(learner, step)];
+    const auto neighbours = graph_.hears(learner);
+    if (++there <= neighbours.size()) return;
+    there = 0;
+    exchanging_[peers.gossip(learner, neighbours)] = learner;
+  }
+
+  void mix(Peers& peers, std::uint32_t learner) {
+    const std::uint64_t step = learners_[learner].mixed++;
+    const auto neighbours = graph_.hears(learner);
+    const double weight = 1.0 / (static_cast<double>(neighbours.size()) + 1);
+    terms_.clear();
+    with_itself(neighbours, learner, [&](std::uint32_t other) {
+      terms_.push_back({shown_[slot(other, step)], weight});
+    });
+    peers.set(learner, peers.average(peers.value(learner), terms_));
+  }
+
+  /// Combine-first: the learner's gradient or its exchange is there.
+  void halfway(Peers& peers, std::uint32_t learner) {
+    Learner& state = learners_[learner];
+    state.half = !state.half;
+    if (state.half) return;
+    mix(peers, learner);
+    peers.step(state.gradient);
+    peers.compute(learner);
+    show(peers, learner);
+  }
+
+  const bool adapt_first_;
+  const Graph graph_;
+  const std::uint32_t ahead_;  // steps of a learner that are kept
+  std::vector<Learner> learners_;
+  std::vector<ValueId> shown_;             // [slot]
+  std::vector<std::uint32_t> there_;       // [slot]: values of the step that the learner can hear
+  std::vector<std::uint32_t> exchanging_;  // [exchange]: whose
+  std::vector<Term> terms_;                // kept for its memory
+};
+
+}  // namespace
+
+extern const ProtocolEntry d_psgd_entry{page, read_protocol<DPsgd>};
+
+}  // namespace gradrace

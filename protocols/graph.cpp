@@ -1,0 +1,88 @@
+#include "protocols/graph.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/check.h"
+
+namespace gradrace {
+
+namespace {
+
+/// The shorter side; 0: there is no such torus.
+std::uint32_t torus_rows(std::uint32_t learners) {
+  std::uint32_t rows = 0;
+  for (std::uint32_t a = 3; std::uint64_t{a} * a <= learners; ++a)
+    if (learners % a == 0) rows = a;
+  return rows;
+}
+
+/// Whom learner i of P hears; it may be there itself, or somebody twice.
+void hear(std::string_view kind, std::uint32_t i, std::uint32_t P,
+          std::vector<std::uint32_t>& heard) {
+  const auto at = [&](std::uint64_t place) {
+    heard.push_back(static_cast<std::uint32_t>(place % P));
+  };
+  const auto both_ways = [&](std::uint64_t distance) {
+    at(i + distance);
+    at(i + std::uint64_t{P} * 2 - distance);
+  };
+  if (kind == "ring") {
+    both_ways(1);
+  } else if (kind == "torus") {
+    const std::uint32_t a = torus_rows(P);
+    GRADRACE_CHECK(a > 0, "a torus has three rows and three columns or more");
+    const std::uint32_t b = P / a, row = i / b, column = i % b;
+    at(i + b);
+    at(i + P - b);
+    at(row * b + (column + 1) % b);
+    at(row * b + (column + b - 1) % b);
+  } else if (kind == "exponential") {
+    for (std::uint64_t distance = 1; distance < P; distance *= 2) at(i + distance);
+  } else if (kind == "complete") {
+    for (std::uint32_t other = 0; other < P; ++other) at(other);
+  } else {
+    GRADRACE_CHECK(kind == "bipartite-exponential", "no graph has that name");
+    both_ways(1);
+    for (std::uint64_t power = 2; power < P; power *= 2) both_ways(1 + power);
+    std::erase_if(heard, [i](std::uint32_t other) { return other % 2 == i % 2; });
+  }
+}
+
+}  // namespace
+
+Graph::Graph(std::string_view kind, std::uint32_t learners) {
+  std::vector<std::uint32_t> heard;
+  for (std::uint32_t i = 0; i < learners; ++i) {
+    heard.clear();
+    hear(kind, i, learners, heard);
+    std::erase(heard, i);
+    std::ranges::sort(heard);
+    heard.erase(std::ranges::unique(heard).begin(), heard.end());
+    hears_.others.insert(hears_.others.end(), heard.begin(), heard.end());
+    hears_.first.push_back(hears_.others.size());
+  }
+  reverse(learners);
+}
+
+/// heard_by_ from hears_, by counting.
+void Graph::reverse(std::uint32_t learners) {
+  heard_by_.first.assign(learners + 1, 0);
+  for (const std::uint32_t other : hears_.others) ++heard_by_.first[other + 1];
+  for (std::uint32_t i = 0; i < learners; ++i) heard_by_.first[i + 1] += heard_by_.first[i];
+  heard_by_.others.resize(hears_.others.size());
+  std::vector<std::size_t> next = heard_by_.first;
+  for (std::uint32_t i = 0; i < learners; ++i)
+    for (const std::uint32_t other : hears(i)) heard_by_.others[next[other]++] = i;
+}
+
+void visit_graph(Fields& fields, std::string& graph, std::span<const std::string_view> kinds,
+                 std::uint32_t learners) {
+  fields.choice("graph", graph, kinds, Need::required, "who hears whom");
+  if (fields.good() && graph == "torus" && torus_rows(learners) == 0) {
+    fields.complain("graph", "needs cluster.learners = a b, both at least 3, for a torus",
+                    "ring, exponential, complete");
+  }
+}
+
+}  // namespace gradrace

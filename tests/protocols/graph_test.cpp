@@ -1,0 +1,77 @@
+#include "protocols/graph.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "sim/reading/problem.h"
+#include "tests/support/race_text.h"
+
+using namespace gradrace;
+
+namespace {
+
+std::vector<std::uint32_t> hears(const Graph& graph, std::uint32_t learner) {
+  return {graph.hears(learner).begin(), graph.hears(learner).end()};
+}
+
+using List = std::vector<std::uint32_t>;
+
+}  // namespace
+
+TEST_CASE("graph: whom a learner hears, by hand") {
+  CHECK(hears(Graph("ring", 8), 0) == List{1, 7});
+  CHECK(hears(Graph("ring", 2), 1) == List{0});
+  CHECK(hears(Graph("ring", 1), 0).empty());
+  CHECK(hears(Graph("torus", 12), 0) == List{1, 3, 4, 8});  // 3 x 4
+  CHECK(hears(Graph("torus", 12), 7) == List{3, 4, 6, 11});
+  CHECK(hears(Graph("torus", 36), 0) == List{1, 5, 6, 30});  // 6 x 6, not 3 x 12
+  CHECK(hears(Graph("exponential", 8), 5) == List{1, 6, 7});
+  CHECK(hears(Graph("exponential", 6), 0) == List{1, 2, 4});
+  CHECK(hears(Graph("complete", 4), 2) == List{0, 1, 3});
+  // Distances 1, 3 and 5 of 8, then of 7 with 6 and 0 both even.
+  CHECK(hears(Graph("bipartite-exponential", 8), 1) == List{0, 2, 4, 6});
+  CHECK(hears(Graph("bipartite-exponential", 16), 1) == List{0, 2, 4, 6, 8, 10, 12, 14});
+  CHECK(hears(Graph("bipartite-exponential", 32), 1) == List{0, 2, 4, 6, 10, 16, 18, 24, 28, 30});
+  CHECK(hears(Graph("bipartite-exponential", 7), 0) == List{1, 3, 5});
+}
+
+TEST_CASE("graph: heard_by is hears, the other way round, and degrees are equal") {
+  for (const auto* kind : {"ring", "torus", "exponential", "complete"}) {
+    for (const std::uint32_t learners : {9u, 12u, 16u, 30u}) {
+      CAPTURE(kind);
+      CAPTURE(learners);
+      const Graph graph(kind, learners);
+      std::vector<List> heard(learners);
+      for (std::uint32_t i = 0; i < learners; ++i) {
+        for (const std::uint32_t other : graph.hears(i)) heard[other].push_back(i);
+        CHECK(graph.hears(i).size() == graph.hears(0).size());
+        CHECK(graph.heard_by(i).size() == graph.hears(0).size());
+      }
+      for (std::uint32_t i = 0; i < learners; ++i)
+        CHECK(heard[i] == List(graph.heard_by(i).begin(), graph.heard_by(i).end()));
+    }
+  }
+}
+
+TEST_CASE("graph: bipartite-exponential joins odd learners with even ones alone, both ways") {
+  for (std::uint32_t learners = 1; learners < 70; ++learners) {
+    const Graph graph("bipartite-exponential", learners);
+    for (std::uint32_t i = 0; i < learners; ++i) {
+      CHECK(hears(graph, i) == List(graph.heard_by(i).begin(), graph.heard_by(i).end()));
+      for (const std::uint32_t other : graph.hears(i)) CHECK(i % 2 != other % 2);
+      CHECK(graph.hears(i).empty() == (learners == 1));
+    }
+  }
+}
+
+TEST_CASE("graph: a torus that the learners have not is refused by name") {
+  for (const std::uint32_t learners : {1, 4, 8, 10, 14, 22}) {
+    CHECK_THROWS_WITH_AS(
+        race_of(learners, R"({"kind": "d-psgd", "graph": "torus"})", R"({"updates": 1})"),
+        doctest::Contains("torus"), ScenarioError);
+  }
+  for (const std::uint32_t learners : {9, 12, 15, 16})
+    CHECK_NOTHROW(
+        race_of(learners, R"({"kind": "d-psgd", "graph": "torus"})", R"({"updates": 1})"));
+}
