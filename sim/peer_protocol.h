@@ -57,9 +57,8 @@ class Peers {
 
   /// The sum of weight times parameters over the terms, in that order, with the optimiser's state
   /// of base.  The weights add to 1; a term of weight 0 is left out.  What is a sum of one value
-  /// alone is that value, unless another state is to be kept.
-  /// of base.  A term of weight 0 is left out; where all name one value with base's state, it is
-  /// that.  Learners who set the same sum one after another hold one value, unless it has state.
+  /// alone is that value, unless another state is to be kept; learners who set the same sum one
+  /// after another hold one value, unless it has state.
   virtual ValueId average(ValueId base, std::span<const Term> terms) = 0;
   /// Each member's value becomes that sum, with the optimiser's state as is said.  Members ascend.
   virtual void average(std::span<const std::uint32_t> members, std::span<const Term> terms,

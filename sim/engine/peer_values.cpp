@@ -183,6 +183,9 @@ void PeerValues::update(std::span<const GradientFacts> gradients) {
 
 ValueId PeerValues::average(ValueId base, std::span<const Term> terms) {
   return sum(base, terms, false);
+}
+
+ValueId PeerValues::sum(ValueId base, std::span<const Term> terms, bool whole) {
   terms_.clear();
   for (const Term& term : terms)
     if (term.weight != 0) terms_.push_back(term);
@@ -191,7 +194,7 @@ ValueId PeerValues::average(ValueId base, std::span<const Term> terms) {
   const ValueId first = terms_[0].value;
   const bool agree =
       std::ranges::all_of(terms_, [&](const Term& term) { return term.value == first; });
-  if (agree && (first == base || !stateful)) return first;
+  if (agree && (first == base || whole || !stateful)) return first;
   const auto same = [](const Term& one, const Term& other) {
     return one.value == other.value && one.weight == other.weight;
   };
@@ -200,19 +203,7 @@ ValueId PeerValues::average(ValueId base, std::span<const Term> terms) {
     return average_;
   }
   averaged_ = terms_;
-  return average_ = tape_.average(base, terms_, false);
-}
-
-ValueId PeerValues::sum(ValueId base, std::span<const Term> terms, bool whole) {
-  terms_.clear();
-  bool one = true;
-  for (const Term& term : terms) {
-    if (term.weight == 0) continue;
-    terms_.push_back(term);
-    one = one && term.value == terms_[0].value;
-  }
-  const bool itself = one && (terms_[0].value == base || whole || !race_.plans.front().stateful);
-  return itself ? terms_[0].value : tape_.average(base, terms_, whole);
+  return average_ = tape_.average(base, terms_, whole);
 }
 
 void PeerValues::average(std::span<const std::uint32_t> members, std::span<const Term> terms,
