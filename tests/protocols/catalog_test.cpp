@@ -5,6 +5,7 @@
 #include <cmath>
 #include <set>
 
+#include "sim/peer_protocol.h"
 #include "tests/support/race_text.h"
 
 using namespace gradrace;
@@ -17,21 +18,25 @@ TEST_CASE("catalog: no two protocols or learning rates have the same name") {
   CHECK(learning_rates.size() == learning_rate_catalog().entries.size());
 }
 
+// Where every step of one of eight learners is an update, eight times as many.
 TEST_CASE("catalog: every protocol runs 50 updates of a quadratic as its page's example has it") {
   for (const auto* entry : protocol_catalog().entries) {
     const std::string example(entry->page.example);
     CAPTURE(example);
+    const auto protocol = race_of(8, example, R"({"updates": 1})").make_protocol();
+    const auto* const peers = dynamic_cast<const PeerProtocol*>(protocol.get());
+    const unsigned updates = peers && !peers->together() ? 400 : 50;
     const Point point = point_from(
         R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
       "model": {"kind": "quadratic", "noise": 0}, "learning_rate": {"kind": "constant", "eta": 0.05},
-      "stop": {"updates": 50}, "protocol": )" +
-        example + "}");
+      "stop": {"updates": )" +
+        std::to_string(updates) + R"(}, "protocol": )" + example + "}");
     const Race race = point.race();
     const auto device = point.model->make_device({});
     Run run(race, 0, true, nullptr);
     drive({&run, 1}, device.get(), [] { return true; });
     const RunRecord record = run.record();
-    CHECK(record.totals.updates == 50);
+    CHECK(record.totals.updates == updates);
     CHECK(record.gradients_computed == record.totals.applied);
     CHECK(record.curve.back().evaluation.loss < 0.1);
     CHECK_FALSE(entry->page.definition.empty());
