@@ -70,18 +70,13 @@ class BufferedGroups : public GroupSchedule {
     }
   }
 
-  /// Divides them at random into round(n / group) groups, at least one, of sizes that differ by at
-  /// most one.
-  void divide(std::span<std::uint32_t> learners, Stream& random) {
+  /// Divides them into groups, the last in their buffers.
+  void divide_up(std::span<std::uint32_t> learners, Stream& random) {
     if (learners.empty()) return;
-    choose(random, learners, learners.size());
-    const std::size_t n = learners.size(), size = rule_.group;
-    const std::size_t groups = std::max<std::size_t>(1, (2 * n + size) / (2 * size));
-    for (std::size_t i = 0; i < groups; ++i) {
-      const auto members = learners.subspan(0, n / groups + (i < n % groups ? 1 : 0));
-      std::ranges::sort(members);
-      add(members);
-      learners = learners.subspan(members.size());
+    divide(random, learners, rule_.group, sizes_);
+    for (const std::size_t size : sizes_) {
+      add(learners.first(size));
+      learners = learners.subspan(size);
     }
   }
 
@@ -98,6 +93,7 @@ class BufferedGroups : public GroupSchedule {
   std::vector<std::uint32_t> unused_;                // of groups_
   std::vector<std::vector<std::uint32_t>> buffers_;  // [learner]
   std::vector<std::uint32_t> idle_;
+  std::vector<std::size_t> sizes_;
 };
 
 class GroupBuffer final : public BufferedGroups {
@@ -119,7 +115,7 @@ class GroupDivision final : public BufferedGroups {
 
  private:
   void make(std::uint32_t learner, Stream& random, std::uint32_t) override {
-    divide(idle(learner), random);
+    divide_up(idle(learner), random);
   }
 };
 
@@ -141,7 +137,7 @@ class InterIntra final : public BufferedGroups {
       others_.assign(node.begin(), node.end());
       choose(random, others_, 1);
       heads_.push_back(others_.front());
-      divide(std::span(others_).subspan(1), random);
+      divide_up(std::span(others_).subspan(1), random);
     });
     add(heads_);
     each_node([&](std::span<const std::uint32_t> node) { add(node); });

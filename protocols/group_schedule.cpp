@@ -12,6 +12,19 @@ void choose(Stream& random, std::span<std::uint32_t> numbers, std::size_t count)
   }
 }
 
+void divide(Stream& random, std::span<std::uint32_t> learners, std::uint32_t group,
+            std::vector<std::size_t>& sizes) {
+  choose(random, learners, learners.size());
+  const std::size_t n = learners.size();
+  const std::size_t groups = std::max<std::size_t>(1, (2 * n + group) / (2 * std::size_t{group}));
+  sizes.clear();
+  for (std::size_t i = 0; i < groups; ++i) {
+    sizes.push_back(n / groups + (i < n % groups ? 1 : 0));
+    std::ranges::sort(learners.first(sizes.back()));
+    learners = learners.subspan(sizes.back());
+  }
+}
+
 void draw_group(const GroupRule& rule, const Requests& requests, std::uint32_t learner,
                 Stream& random, std::vector<std::uint32_t>& members) {
   members.clear();

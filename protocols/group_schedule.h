@@ -67,6 +67,12 @@ class Requests {
 /// Moves so many of the numbers to the front, each choice as likely as any other.
 void choose(Stream& random, std::span<std::uint32_t> numbers, std::size_t count);
 
+/// Divides the learners at random into round(n / group) groups, at least one, whose sizes differ by
+/// at most one; n >= 1.  Afterwards groups follow one another, each in ascending order, and `sizes`
+/// are theirs.
+void divide(Stream& random, std::span<std::uint32_t> learners, std::uint32_t group,
+            std::vector<std::size_t>& sizes);
+
 /// The learner and group - 1 others that it may take, or all if they are fewer, in ascending order.
 void draw_group(const GroupRule& rule, const Requests& requests, std::uint32_t learner,
                 Stream& random, std::vector<std::uint32_t>& members);

@@ -1,0 +1,328 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "protocols/group_schedule.h"
+#include "sim/reading/problem.h"
+#include "tests/support/race_text.h"
+#include "tests/support/recorded_peers.h"
+
+using namespace gradrace;
+
+namespace {
+
+using Lines = std::vector<std::string>;
+using Group = std::vector<std::uint32_t>;
+
+const char* const schedules[] = {"static", "random", "group-buffer", "group-division",
+                                 "inter-intra"};
+
+std::string ripples(const std::string& schedule, const std::string& more = "") {
+  return R"({"kind": "ripples", "schedule": ")" + schedule + "\"" + more + "}";
+}
+
+/// Who averages in a phase of the static schedule, as its table says; those alone stand by
+/// themselves.
+std::set<Group> table(std::uint32_t phase, std::uint32_t learners) {
+  std::set<Group> groups;
+  Group likes;
+  for (std::uint32_t n = 0; n < learners; n += 4) {
+    if (phase == 0) {
+      likes.push_back(n);
+      groups.insert({n + 1});
+      groups.insert({n + 2, n + 3});
+    } else if (phase == 2) {
+      groups.insert({n, n + 3});
+      likes.push_back(n + 1);
+      groups.insert({n + 2});
+    } else {
+      groups.insert({n, n + 1, n + 2, n + 3});
+    }
+  }
+  if (!likes.empty()) groups.insert(likes);
+  return groups;
+}
+
+/// What groups average when all minibatches take one unit of time and exchanges none.
+std::vector<std::set<Group>> by_phase(std::uint32_t learners, std::uint32_t phases) {
+  Race race = race_of(learners, ripples("static"),
+                      R"({"updates": )" + std::to_string(phases * learners + 1) + "}",
+                      R"({"distribution": "deterministic", "value": 1})");
+  std::vector<Order> found;
+  run_timing(recorded(race, found));
+  std::vector<std::set<Group>> result(phases);
+  for (const Order& order : found) {
+    if (order.kind != Order::Kind::average) continue;
+    result.at(static_cast<std::size_t>(order.time) - 1).insert(order.learners);
+  }
+  return result;
+}
+
+/// The averages of all groups.
+void average(std::vector<double>& x, const std::set<Group>& groups) {
+  for (const Group& group : groups) {
+    double sum = 0;
+    for (const auto member : group) sum += x[member];
+    for (const auto member : group) x[member] = sum / static_cast<double>(group.size());
+  }
+}
+
+double norm(const std::vector<double>& x) {
+  double squares = 0;
+  for (const double value : x) squares += value * value;
+  return std::sqrt(squares);
+}
+
+Stream numbers(std::uint32_t draw) { return stream({7, 0, Purpose::peers, 0, draw}); }
+
+/// What averages leave of the square of x, whose mean is 0, over that before.
+double left(const std::vector<double>& x, std::span<const std::uint32_t> members) {
+  double sum = 0, squares = 0;
+  for (const auto member : members) sum += x[member], squares += x[member] * x[member];
+  return sum * sum / static_cast<double>(members.size()) - squares;
+}
+
+/// Takes the mean off and makes the norm 1; what it was.
+double normalise(std::vector<double>& x) {
+  double mean = 0;
+  for (const double value : x) mean += value / static_cast<double>(x.size());
+  for (double& value : x) value -= mean;
+  const double length = norm(x);
+  for (double& value : x) value /= length;
+  return length;
+}
+
+std::vector<double> centred(std::uint32_t n) {
+  std::vector<double> x(n);
+  for (std::uint32_t i = 0; i < n; ++i) x[i] = std::sin(1.0 + 3.0 * i);
+  normalise(x);
+  return x;
+}
+
+struct PerRequest {
+  double conflicts, groups;  // per request
+};
+
+PerRequest rates(const std::string& schedule) {
+  std::vector<Order> found;
+  const RunRecord record =
+      run_timing(recorded(race_of(16, ripples(schedule), R"({"updates": 20000})"), found));
+  std::uint64_t conflicts = 0;
+  for (const LearnerTotals& learner : record.learners) conflicts += learner.peer->conflicts;
+  const auto groups = std::ranges::count(found, Order::Kind::average, &Order::kind);
+  return {static_cast<double>(conflicts) / 20000, static_cast<double>(groups) / 20000};
+}
+
+}  // namespace
+
+TEST_CASE("ripples: static for four learners") {
+  CHECK(orders(ripples("static"), 4, {1, 2, 3, 5, 1, 10, 1, 2, 1, 1, 1, 1, 1, 1, 1, 2}, 16) ==
+        Lines{"0 compute 0",      "0 compute 1",        "0 compute 2",  "0 compute 3",   //
+              "1 compute 0",      "2 compute 1",                                         // alone
+              "5 begin 2 3",      "6 average 2 3",      "6 compute 2",  "6 compute 3",   //
+              "12 begin 0 1 2 3", "15 average 0 1 2 3",                                  //
+              "15 compute 0",     "15 compute 1",       "15 compute 2", "15 compute 3",  //
+              "16 compute 1",     "16 compute 2",       "16 begin 0 3",                  //
+              "17 average 0 3",   "17 compute 0",       "17 compute 3",                  //
+              "19 begin 0 1 2 3"});
+}
+
+TEST_CASE("ripples: random groups of all take turns in the order of requests") {
+  CHECK(orders(ripples("random", R"(, "group": 4)"), 4, {1, 2, 3, 4, 1, 2, 1, 1}, 8) ==
+        Lines{"0 compute 0", "0 compute 1", "0 compute 2", "0 compute 3",  //
+              "4 begin 0 1 2 3", "7 average 0 1 2 3", "7 compute 0",       //
+              "8 begin 0 1 2 3", "11 average 0 1 2 3", "11 compute 1",     //
+              "13 begin 0 1 2 3", "16 average 0 1 2 3", "16 compute 2",    //
+              "17 begin 0 1 2 3", "20 average 0 1 2 3", "20 compute 3",    //
+              "21 begin 0 1 2 3"});
+}
+
+TEST_CASE("ripples: the static table for 8, 16 and 32 learners") {
+  for (const std::uint32_t learners : {8u, 16u, 32u}) {
+    CAPTURE(learners);
+    const auto found = by_phase(learners, 8);
+    for (std::uint32_t step = 0; step < 8; ++step) {
+      CAPTURE(step);
+      std::set<Group> expected;
+      std::vector<std::uint32_t> covered(learners);
+      for (const Group& group : table(step % 4, learners)) {
+        for (const auto member : group) ++covered[member];
+        if (group.size() > 1) expected.insert(group);
+      }
+      CHECK(found[step] == expected);
+      CHECK(std::ranges::count(covered, 1) == learners);
+    }
+  }
+}
+
+TEST_CASE("ripples: a static cycle contracts what learners differ by") {
+  // Power iterations: of M, and of M^T M, whose averages come once more in the other order.
+  for (const std::uint32_t learners : {8u, 16u, 32u}) {
+    CAPTURE(learners);
+    const auto cycle = by_phase(learners, 4);
+    std::vector<double> x = centred(learners), y = x;
+    double radius = 0, squared = 0;
+    for (int i = 0; i < 200; ++i) {
+      for (const auto& groups : cycle) average(x, groups);
+      radius = normalise(x);
+      for (std::size_t phase = 0; phase < 8; ++phase)
+        average(y, cycle[phase < 4 ? phase : 7 - phase]);
+      squared = normalise(y);
+    }
+    CHECK(radius == doctest::Approx(0.5625).epsilon(1e-6));
+    CHECK(std::sqrt(squared) == doctest::Approx(0.6495).epsilon(1e-4));
+  }
+}
+
+TEST_CASE("ripples: static groups are of four, by node or by number") {
+  const auto read = [](std::uint32_t learners, const std::string& network) {
+    return point_from(R"({"cluster": {"learners": )" + std::to_string(learners) +
+                      R"(, "runtime": {"distribution": "exponential", "mean": 1})" + network +
+                      R"(}, "protocol": )" + ripples("static") + R"(, "stop": {"updates": 600}})");
+  };
+  const auto nodes = [](const std::string& per_node) {
+    return R"(, "network": {"topology": "nodes", "between": {"latency": 0.1}, "per_node": )" +
+           per_node + "}";
+  };
+  CHECK_THROWS_AS(read(6, ""), ScenarioError);
+  CHECK_THROWS_AS(read(6, nodes("3")), ScenarioError);
+  for (const Point& point : {read(6, nodes("4")), read(8, nodes("2")), read(8, "")})
+    CHECK(run_timing(point.race()).totals.updates == 600);
+}
+
+TEST_CASE("ripples: random groups and partitions mix as A.5 of their theory says") {
+  constexpr std::uint32_t n = 16, draws = 100'000;
+  const std::vector<double> x = centred(n);
+  for (const std::uint32_t g : {2u, 3u, 4u, 8u}) {
+    CAPTURE(g);
+    const GroupRule rule{n, g};
+    Requests requests(rule);
+    double group_sum = 0, partition_sum = 0;
+    std::vector<std::uint32_t> members, all(n);
+    std::vector<std::size_t> sizes;
+    for (std::uint32_t draw = 0; draw < draws; ++draw) {
+      Stream random = numbers(draw);
+      draw_group(rule, requests, draw % n, random, members);
+      REQUIRE(members.size() == g);
+      REQUIRE(std::ranges::adjacent_find(members, std::greater_equal()) == members.end());
+      group_sum += 1 + left(x, members);
+      for (std::uint32_t i = 0; i < n; ++i) all[i] = i;
+      divide(random, all, g, sizes);
+      double rest = 1;
+      for (std::size_t i = 0, first = 0; i < sizes.size(); first += sizes[i++])
+        rest += left(x, std::span(all).subspan(first, sizes[i]));
+      partition_sum += rest;
+    }
+    CHECK(group_sum / draws == doctest::Approx(1 - (g - 1.0) / (n - 1)).epsilon(0.01));
+    const double groups = g == 3 ? 5 : n / g;  // round(16 / 3)
+    CHECK(partition_sum / draws == doctest::Approx((groups - 1) / (n - 1)).epsilon(0.01));
+  }
+}
+
+TEST_CASE("ripples: sizes of a division") {
+  const auto sizes_of = [](std::uint32_t n, std::uint32_t group) {
+    std::vector<std::uint32_t> learners(n);
+    std::vector<std::size_t> sizes;
+    Stream random = numbers(0);
+    divide(random, learners, group, sizes);
+    return sizes;
+  };
+  using Sizes = std::vector<std::size_t>;
+  CHECK(sizes_of(1, 3) == Sizes{1});
+  CHECK(sizes_of(4, 3) == Sizes{4});
+  CHECK(sizes_of(5, 3) == Sizes{3, 2});
+  CHECK(sizes_of(16, 3) == Sizes{4, 3, 3, 3, 3});
+  CHECK(sizes_of(7, 2) == Sizes{2, 2, 2, 1});
+}
+
+TEST_CASE("ripples: without a network one group of all is partial-reduce and local-sgd") {
+  std::vector<RunRecord> records;
+  for (const std::string& protocol :
+       {ripples("group-division", R"(, "group": 5)"),
+        std::string(R"({"kind": "partial-reduce", "group": 5})"),
+        std::string(R"({"kind": "local-sgd", "tau": 1, "momentum_state": "kept"})")}) {
+    records.push_back(run_training(point_from(
+        R"({"cluster": {"learners": 5, "runtime": {"distribution": "exponential", "mean": 1}},
+            "model": {"kind": "quadratic", "noise": 1},
+            "optimiser": {"kind": "sgd", "momentum": 0.9},
+            "learning_rate": {"kind": "constant", "eta": 0.05}, "stop": {"time": 100},
+            "record": {"every_time": 3}, "protocol": )" +
+        protocol + "}")));
+  }
+  for (const RunRecord& record : records) {
+    CHECK(record.hash == records[0].hash);
+    CHECK(record.totals.applied == records[0].totals.applied);
+    REQUIRE(record.curve.size() == records[0].curve.size());
+    for (std::size_t i = 0; i < record.curve.size(); ++i) {
+      CHECK(record.curve[i].point.time == records[0].curve[i].point.time);
+      CHECK(record.curve[i].evaluation.loss == records[0].curve[i].evaluation.loss);
+    }
+  }
+  CHECK(records[0].totals.updates == records[0].totals.applied);
+  CHECK(records[0].curve.size() > 30);
+}
+
+TEST_CASE("ripples: averages keep the mean of all values") {
+  // All step at 1; a ring of two ends at 2 and the next steps come at 3.
+  for (const std::string schedule : {"random", "group-buffer", "group-division"}) {
+    CAPTURE(schedule);
+    Point point = point_from(
+        R"({"cluster": {"learners": 8, "runtime": {"distribution": "deterministic", "value": 1},
+                        "network": {"topology": "mesh", "latency": 0.25}},
+            "model": {"kind": "quadratic", "noise": 1, "precision": "float64"},
+            "learning_rate": {"kind": "constant", "eta": 0.5}, "stop": {"time": 1.95},
+            "record": {"every_time": 0.1}, "protocol": )" +
+        ripples(schedule, R"(, "group": 2)") + "}");
+    const RunRecord record = run_training(point);
+    double first_loss = 0, first_disagreement = 0;
+    for (const CurvePoint& at : record.curve) {
+      if (at.point.time < 1.05) continue;
+      if (first_loss == 0) {
+        first_loss = at.evaluation.loss;
+        first_disagreement = at.evaluation.disagreement;
+      }
+      CHECK(at.evaluation.loss == doctest::Approx(first_loss).epsilon(1e-12));
+    }
+    CHECK(record.curve.back().evaluation.disagreement < 0.9 * first_disagreement);
+  }
+}
+
+TEST_CASE("ripples: no schedule comes to a standstill") {
+  for (const std::string schedule : schedules) {
+    for (const std::uint32_t learners : {5u, 8u, 16u}) {
+      if (schedule == "static" && learners == 5) continue;
+      for (const std::string filter : {"", R"(, "filter": 1)"}) {
+        if (schedule == "static" && !filter.empty()) continue;
+        CAPTURE(schedule);
+        CAPTURE(learners);
+        Race race = race_of(learners, ripples(schedule, filter), R"({"updates": 2000})");
+        race.peers.emplace().inside.latency = 0.1;
+        race.peers->between.latency = 0.3;
+        race.peers->per_node = 4;
+        for (race.seed = 1; race.seed <= 30; ++race.seed) {
+          const RunRecord record = run_timing(race);
+          REQUIRE(record.totals.updates == 2000);
+          REQUIRE(record.totals.max_staleness == 0);
+          for (const LearnerTotals& learner : record.learners) REQUIRE(learner.gradients > 100 / 4);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("ripples: conflicts of random groups, with a buffer, and of a division") {
+  const PerRequest random = rates("random"), buffer = rates("group-buffer"),
+                   division = rates("group-division");
+  MESSAGE("conflicts a request: ", random.conflicts, ", ", buffer.conflicts, ", ",
+          division.conflicts);
+  MESSAGE("groups a request: ", random.groups, ", ", buffer.groups, ", ", division.groups);
+  CHECK(random.conflicts > 0.8);
+  CHECK(buffer.conflicts < 0.8 * random.conflicts);
+  CHECK(division.conflicts == 0);
+  CHECK(random.groups == doctest::Approx(1).epsilon(0.01));
+  CHECK(buffer.groups == doctest::Approx(1.0 / 3).epsilon(0.01));
+  CHECK(division.groups < 0.5);
+}

@@ -1,0 +1,154 @@
+#include "tests/support/recorded_peers.h"
+
+#include <memory>
+#include <utility>
+
+#include "sim/cli/results/csv.h"
+#include "sim/peer_protocol.h"
+#include "tests/support/race_text.h"
+#include "tests/support/stub_law.h"
+
+namespace gradrace {
+
+namespace {
+
+using Members = std::span<const std::uint32_t>;
+
+/// Hands every order on.
+class RecordedPeers final : public Peers {
+ public:
+  RecordedPeers(Peers& peers, std::vector<Order>& orders) : peers_(peers), orders_(orders) {}
+
+  std::uint32_t learners() const override { return peers_.learners(); }
+  double time() const override { return peers_.time(); }
+  const Work& work() const override { return peers_.work(); }
+  std::uint32_t per_node() const override { return peers_.per_node(); }
+  void compute(std::uint32_t learner) override {
+    note(Order::Kind::compute, {&learner, 1});
+    peers_.compute(learner);
+  }
+  const GradientFacts* computing(std::uint32_t learner) const override {
+    return peers_.computing(learner);
+  }
+  double due(std::uint32_t learner) const override { return peers_.due(learner); }
+  ValueId value(std::uint32_t learner) const override { return peers_.value(learner); }
+  void set(std::uint32_t learner, ValueId value) override { peers_.set(learner, value); }
+  double rate() const override { return peers_.rate(); }
+  Stream random(std::uint32_t learner, std::uint32_t number) const override {
+    return peers_.random(learner, number);
+  }
+  void step(const GradientFacts& gradient) override { peers_.step(gradient); }
+  void step_all(std::span<const GradientFacts> gradients) override { peers_.step_all(gradients); }
+  ValueId average(ValueId base, std::span<const Term> terms) override {
+    return peers_.average(base, terms);
+  }
+  void average(Members members, std::span<const Term> terms, MomentumState state) override {
+    note(Order::Kind::average, members);
+    peers_.average(members, terms, state);
+  }
+  std::uint32_t collective(Members members, double share) override {
+    note(Order::Kind::begin, members);
+    return peers_.collective(members, share);
+  }
+  std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) override {
+    return peers_.pair(a, b, time);
+  }
+  std::uint32_t gossip(std::uint32_t learner, Members neighbours) override {
+    return peers_.gossip(learner, neighbours);
+  }
+  bool exchanging(std::uint32_t learner) const override { return peers_.exchanging(learner); }
+  void count_conflict(std::uint32_t learner) override { peers_.count_conflict(learner); }
+  void timer(double time) override { peers_.timer(time); }
+  void evaluate_at(double time) override { peers_.evaluate_at(time); }
+  void deadlock(Members circle) override { peers_.deadlock(circle); }
+
+ private:
+  void note(Order::Kind kind, Members learners) {
+    orders_.push_back({kind, time(), {learners.begin(), learners.end()}});
+  }
+
+  Peers& peers_;
+  std::vector<Order>& orders_;
+};
+
+class RecordedProtocol final : public PeerProtocol {
+ public:
+  RecordedProtocol(std::unique_ptr<Protocol> protocol, std::vector<Order>& orders)
+      : made_(std::move(protocol)),
+        protocol_(dynamic_cast<PeerProtocol&>(*made_)),
+        orders_(orders) {}
+
+  void start(Peers& peers) override {
+    RecordedPeers recorded(peers, orders_);
+    protocol_.start(recorded);
+  }
+  void on_gradient(Peers& peers, const GradientFacts& arrival) override {
+    RecordedPeers recorded(peers, orders_);
+    protocol_.on_gradient(recorded, arrival);
+  }
+  void on_exchange(Peers& peers, std::uint32_t exchange) override {
+    RecordedPeers recorded(peers, orders_);
+    protocol_.on_exchange(recorded, exchange);
+  }
+  void on_timer(Peers& peers) override {
+    RecordedPeers recorded(peers, orders_);
+    protocol_.on_timer(recorded);
+  }
+  void on_evaluation(Peers& peers, const Evaluation& evaluation) override {
+    RecordedPeers recorded(peers, orders_);
+    protocol_.on_evaluation(recorded, evaluation);
+  }
+  bool together() const override { return protocol_.together(); }
+  void hold(std::vector<ValueId>& live) const override { protocol_.hold(live); }
+  std::uint32_t k() const override { return protocol_.k(); }
+  Theory theory(const Distribution& runtime, std::uint32_t learners) const override {
+    return protocol_.theory(runtime, learners);
+  }
+
+ private:
+  std::unique_ptr<Protocol> made_;
+  PeerProtocol& protocol_;
+  std::vector<Order>& orders_;
+};
+
+/// Gives the times of a list, one a call.
+class Listed final : public StubLaw {
+ public:
+  explicit Listed(std::vector<double> times) : times_(std::move(times)) {}
+  double sample(Stream&) const override { return times_.at(next_++); }
+
+ private:
+  std::vector<double> times_;
+  mutable std::size_t next_ = 0;
+};
+
+}  // namespace
+
+Race recorded(Race race, std::vector<Order>& orders) {
+  race.make_protocol = [make = race.make_protocol, &orders] {
+    return std::make_unique<RecordedProtocol>(make(), orders);
+  };
+  return race;
+}
+
+std::vector<std::string> orders(const std::string& protocol, std::uint32_t learners,
+                                const std::vector<double>& runtimes, std::uint64_t updates,
+                                std::uint32_t per_node) {
+  Race race = race_of(learners, protocol, R"({"updates": )" + std::to_string(updates) + "}");
+  race.runtime = std::make_shared<Listed>(runtimes);
+  PeerNetwork& network = race.peers.emplace();
+  network.per_node = per_node;
+  network.inside.latency = network.between.latency = 0.5;
+  std::vector<Order> found;
+  run_timing(recorded(race, found));
+  std::vector<std::string> lines;
+  for (const Order& order : found) {
+    constexpr const char* words[] = {" compute", " begin", " average"};
+    std::string line = number_text(order.time) + words[static_cast<std::size_t>(order.kind)];
+    for (const std::uint32_t learner : order.learners) line += " " + std::to_string(learner);
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+}  // namespace gradrace
