@@ -51,11 +51,11 @@ std::vector<std::set<Group>> by_phase(std::uint32_t learners, std::uint32_t phas
   Race race = race_of(learners, ripples("static"),
                       R"({"updates": )" + std::to_string(phases * learners + 1) + "}",
                       R"({"distribution": "deterministic", "value": 1})");
-  std::vector<Order> found;
+  std::vector<PeerOrder> found;
   run_timing(recorded(race, found));
   std::vector<std::set<Group>> result(phases);
-  for (const Order& order : found) {
-    if (order.kind != Order::Kind::average) continue;
+  for (const PeerOrder& order : found) {
+    if (order.kind != PeerOrder::Kind::average) continue;
     result.at(static_cast<std::size_t>(order.time) - 1).insert(order.learners);
   }
   return result;
@@ -107,12 +107,12 @@ struct PerRequest {
 };
 
 PerRequest rates(const std::string& schedule) {
-  std::vector<Order> found;
+  std::vector<PeerOrder> found;
   const RunRecord record =
       run_timing(recorded(race_of(16, ripples(schedule), R"({"updates": 20000})"), found));
   std::uint64_t conflicts = 0;
   for (const LearnerTotals& learner : record.learners) conflicts += learner.peer->conflicts;
-  const auto groups = std::ranges::count(found, Order::Kind::average, &Order::kind);
+  const auto groups = std::ranges::count(found, PeerOrder::Kind::average, &PeerOrder::kind);
   return {static_cast<double>(conflicts) / 20000, static_cast<double>(groups) / 20000};
 }
 

@@ -17,14 +17,14 @@ using Members = std::span<const std::uint32_t>;
 /// Hands every order on.
 class RecordedPeers final : public Peers {
  public:
-  RecordedPeers(Peers& peers, std::vector<Order>& orders) : peers_(peers), orders_(orders) {}
+  RecordedPeers(Peers& peers, std::vector<PeerOrder>& orders) : peers_(peers), orders_(orders) {}
 
   std::uint32_t learners() const override { return peers_.learners(); }
   double time() const override { return peers_.time(); }
   const Work& work() const override { return peers_.work(); }
   std::uint32_t per_node() const override { return peers_.per_node(); }
   void compute(std::uint32_t learner) override {
-    note(Order::Kind::compute, {&learner, 1});
+    note(PeerOrder::Kind::compute, {&learner, 1});
     peers_.compute(learner);
   }
   const GradientFacts* computing(std::uint32_t learner) const override {
@@ -43,11 +43,11 @@ class RecordedPeers final : public Peers {
     return peers_.average(base, terms);
   }
   void average(Members members, std::span<const Term> terms, MomentumState state) override {
-    note(Order::Kind::average, members);
+    note(PeerOrder::Kind::average, members);
     peers_.average(members, terms, state);
   }
   std::uint32_t collective(Members members, double share) override {
-    note(Order::Kind::begin, members);
+    note(PeerOrder::Kind::begin, members);
     return peers_.collective(members, share);
   }
   std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) override {
@@ -63,17 +63,17 @@ class RecordedPeers final : public Peers {
   void deadlock(Members circle) override { peers_.deadlock(circle); }
 
  private:
-  void note(Order::Kind kind, Members learners) {
+  void note(PeerOrder::Kind kind, Members learners) {
     orders_.push_back({kind, time(), {learners.begin(), learners.end()}});
   }
 
   Peers& peers_;
-  std::vector<Order>& orders_;
+  std::vector<PeerOrder>& orders_;
 };
 
 class RecordedProtocol final : public PeerProtocol {
  public:
-  RecordedProtocol(std::unique_ptr<Protocol> protocol, std::vector<Order>& orders)
+  RecordedProtocol(std::unique_ptr<Protocol> protocol, std::vector<PeerOrder>& orders)
       : made_(std::move(protocol)),
         protocol_(dynamic_cast<PeerProtocol&>(*made_)),
         orders_(orders) {}
@@ -108,7 +108,7 @@ class RecordedProtocol final : public PeerProtocol {
  private:
   std::unique_ptr<Protocol> made_;
   PeerProtocol& protocol_;
-  std::vector<Order>& orders_;
+  std::vector<PeerOrder>& orders_;
 };
 
 /// Gives the times of a list, one a call.
@@ -124,7 +124,7 @@ class Listed final : public StubLaw {
 
 }  // namespace
 
-Race recorded(Race race, std::vector<Order>& orders) {
+Race recorded(Race race, std::vector<PeerOrder>& orders) {
   race.make_protocol = [make = race.make_protocol, &orders] {
     return std::make_unique<RecordedProtocol>(make(), orders);
   };
@@ -139,10 +139,10 @@ std::vector<std::string> orders(const std::string& protocol, std::uint32_t learn
   PeerNetwork& network = race.peers.emplace();
   network.per_node = per_node;
   network.inside.latency = network.between.latency = 0.5;
-  std::vector<Order> found;
+  std::vector<PeerOrder> found;
   run_timing(recorded(race, found));
   std::vector<std::string> lines;
-  for (const Order& order : found) {
+  for (const PeerOrder& order : found) {
     constexpr const char* words[] = {" compute", " begin", " average"};
     std::string line = number_text(order.time) + words[static_cast<std::size_t>(order.kind)];
     for (const std::uint32_t learner : order.learners) line += " " + std::to_string(learner);

@@ -9,7 +9,7 @@
 namespace gradrace {
 
 /// What a protocol without a server ordered.
-struct Order {
+struct PeerOrder {
   enum class Kind : std::uint8_t { compute, begin, average };  // begin: of a collective
   Kind kind;
   double time;
@@ -17,7 +17,7 @@ struct Order {
 };
 
 /// The race with the orders of its protocol written down, from its start on.
-Race recorded(Race race, std::vector<Order>& orders);
+Race recorded(Race race, std::vector<PeerOrder>& orders);
 
 /// "7 average 0 1 2"; what happens in a race of learners whose minibatches take the given times in
 /// the order of their dispatch, a line an order.  A message takes half a unit of time: a ring of g

@@ -119,7 +119,7 @@ class Usage(ProgramTest):
         told, _ = self.call("list")
         for name in ("k-batch-async", "two-point", "markov", "softmax", "idx", "constant"):
             self.assertIn(f"  {name} ", told)
-        self.assertNotIn("exponential", self.call("list", "protocols")[0])
+        self.assertNotIn("lognormal", self.call("list", "protocols")[0])
         rates, _ = self.call("list", "learning-rates")
         self.assertEqual(rates.count("warm_up"), 1)
         self.assertIn("  every one          scale (none|linear|sqrt, default none), warm_up (length (> 0)", rates)
