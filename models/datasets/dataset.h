@@ -59,6 +59,8 @@ class DataShelf {
   /// Without need (a timing-only run), a place that is not there is no error until its data are
   /// read.
   void need_data(bool need) { data_needed_ = need; }
+  /// Whether a run reads them.
+  bool data_used() const { return data_needed_; }
   bool data_needed() const { return data_needed_ && !missing_tolerated_; }
 
   /// Whom a training set is dealt out to where there is a partition.
@@ -99,7 +101,8 @@ using DatasetCatalog = Catalog<DatasetProduct, DataShelf&>;
 
 const DatasetCatalog& dataset_catalog();
 
-/// Reads the key `partition` of the open object; every data set has it.
+/// Reads the key `partition` of the open object; every data set has it.  Complains where it cannot
+/// be made of data that are used, and reads these for it.
 LoadShards read_shards(Fields& fields, const DataShelf& shelf, const LoadDataset& load);
 
 /// The `read` of a data set's entry: what the kind reads, then the partition.

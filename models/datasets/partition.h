@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "sim/catalog.h"
@@ -32,6 +34,11 @@ struct Sharers {
   std::uint64_t seed = 1;      // the scenario's: all replicas have the same shards
 };
 
+/// Why data cannot be dealt out, and what could be.
+struct PartitionFault {
+  std::string what, allowed;
+};
+
 /// How rows are dealt out.
 ///
 /// Immutable and shared by threads.
@@ -39,7 +46,10 @@ class Partition {
  public:
   virtual ~Partition() = default;
 
-  /// A shard for each learner.  std::runtime_error where those data cannot be dealt out so.
+  /// Empty where those data can be dealt out so.
+  virtual std::optional<PartitionFault> fault(const Dataset& data,
+                                              const Sharers& sharers) const = 0;
+  /// A shard for each learner; there is no fault.
   virtual Shards divide(const Dataset& data, const Sharers& sharers) const = 0;
 };
 

@@ -1,5 +1,5 @@
 #include <cstdint>
-#include <stdexcept>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,11 +31,14 @@ class ByClass final : public Partition {
  public:
   explicit ByClass(std::uint32_t classes) : classes_(classes) {}
 
+  std::optional<PartitionFault> fault(const Dataset& data, const Sharers& sharers) const override {
+    if (const auto none = no_classes(data, page.name)) return none;
+    if (const auto few = too_few_rows(data, sharers)) return few;
+    return too_many_blocks(data, sharers);
+  }
+
   Shards divide(const Dataset& data, const Sharers& sharers) const override {
-    check_classes_for(data, page.name);
-    check_rows_for(data, sharers);
-    const std::uint64_t blocks = std::uint64_t{sharers.learners} * classes_;
-    check_blocks(data, sharers, blocks);
+    const std::uint64_t blocks = blocks_for(sharers);
     const auto rows = joined(trimmed_pools(data, blocks, sharers.seed));
     const std::size_t size = rows.size() / blocks;
     const Permutation order(partition_stream(sharers.seed, PartitionPart::blocks),
@@ -50,14 +53,17 @@ class ByClass final : public Partition {
   }
 
  private:
-  void check_blocks(const Dataset& data, const Sharers& sharers, std::uint64_t blocks) const {
-    if (blocks <= data.train.count) return;
-    throw std::runtime_error("dataset.partition: by-class deals out cluster.learners x classes = " +
-                             std::to_string(sharers.learners) + " x " + std::to_string(classes_) +
-                             " blocks, and there are " + std::to_string(data.train.count) +
-                             " training rows; allowed: classes <= " +
-                             std::to_string(data.train.count / sharers.learners) +
-                             " with so many learners");
+  std::uint64_t blocks_for(const Sharers& sharers) const {
+    return std::uint64_t{sharers.learners} * classes_;
+  }
+
+  std::optional<PartitionFault> too_many_blocks(const Dataset& data, const Sharers& sharers) const {
+    if (blocks_for(sharers) <= data.train.count) return {};
+    return {{"by-class deals out cluster.learners x classes = " + std::to_string(sharers.learners) +
+                 " x " + std::to_string(classes_) + " blocks, and there are " +
+                 std::to_string(data.train.count) + " training rows",
+             "classes <= " + std::to_string(data.train.count / sharers.learners) +
+                 " with so many learners"}};
   }
 
   std::uint32_t classes_;  // blocks of a learner

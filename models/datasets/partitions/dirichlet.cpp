@@ -57,9 +57,12 @@ class Dirichlet final : public Partition {
  public:
   explicit Dirichlet(double alpha) : alpha_(alpha) {}
 
+  std::optional<PartitionFault> fault(const Dataset& data, const Sharers& sharers) const override {
+    if (const auto none = no_classes(data, page.name)) return none;
+    return too_few_rows(data, sharers);
+  }
+
   Shards divide(const Dataset& data, const Sharers& sharers) const override {
-    check_classes_for(data, page.name);
-    check_rows_for(data, sharers);
     Pools pools = trimmed_pools(data, sharers.learners, sharers.seed);
     const auto size = static_cast<std::uint32_t>(data.train.count / sharers.learners);
     std::vector<std::uint32_t> dealt;

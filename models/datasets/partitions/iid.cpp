@@ -24,8 +24,11 @@ constexpr Page page{
 
 class Iid final : public Partition {
  public:
+  std::optional<PartitionFault> fault(const Dataset& data, const Sharers& sharers) const override {
+    return too_few_rows(data, sharers);
+  }
+
   Shards divide(const Dataset& data, const Sharers& sharers) const override {
-    check_rows_for(data, sharers);
     const auto rows = joined(trimmed_pools(data, sharers.learners, sharers.seed));
     const auto count = static_cast<std::uint32_t>(rows.size());
     const Permutation order(partition_stream(sharers.seed, PartitionPart::all), count);

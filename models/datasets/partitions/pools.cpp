@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -70,19 +69,18 @@ Shards shards_of(std::vector<std::uint32_t> rows, std::uint32_t learners) {
   return {size, std::move(rows)};
 }
 
-void check_rows_for(const Dataset& data, const Sharers& sharers) {
-  if (sharers.learners <= data.train.count) return;
-  throw std::runtime_error(
-      "dataset.partition: a shard would be empty, " + std::to_string(sharers.learners) +
-      " learners (cluster.learners) share " + std::to_string(data.train.count) +
-      " training rows; allowed: no more learners than rows, or kind shared");
+std::optional<PartitionFault> too_few_rows(const Dataset& data, const Sharers& sharers) {
+  if (sharers.learners <= data.train.count) return {};
+  const std::string rows = std::to_string(data.train.count);
+  return {{"a shard would be empty: " + std::to_string(sharers.learners) +
+               " learners (cluster.learners) share " + rows + " training rows",
+           "cluster.learners <= " + rows + ", or kind shared"}};
 }
 
-void check_classes_for(const Dataset& data, std::string_view kind) {
-  if (data.classes > 0) return;
-  throw std::runtime_error("dataset.partition: " + std::string(kind) +
-                           " needs classes, and the rows of this data set have targets; "
-                           "allowed: iid, shared");
+std::optional<PartitionFault> no_classes(const Dataset& data, std::string_view kind) {
+  if (data.classes > 0) return {};
+  return {{std::string(kind) + " needs classes, and the rows of this data set have targets",
+           "kind iid, shared"}};
 }
 
 }  // namespace gradrace

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "models/datasets/dataset.h"
@@ -41,10 +43,10 @@ std::vector<std::uint32_t> largest_remainder(std::span<const double> quotas, std
 /// Shards of those rows [learners, n], as they stand.
 Shards shards_of(std::vector<std::uint32_t> rows, std::uint32_t learners);
 
-/// std::runtime_error where there are fewer rows than learners, so that a shard would be empty.
-void check_rows_for(const Dataset& data, const Sharers& sharers);
+/// There are fewer rows than learners, so that a shard would be empty.
+std::optional<PartitionFault> too_few_rows(const Dataset& data, const Sharers& sharers);
 
-/// std::runtime_error, in the kind's name, where the rows have no classes.
-void check_classes_for(const Dataset& data, std::string_view kind);
+/// The rows have no classes, which that kind needs.
+std::optional<PartitionFault> no_classes(const Dataset& data, std::string_view kind);
 
 }  // namespace gradrace

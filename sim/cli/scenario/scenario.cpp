@@ -280,8 +280,8 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   fields.flag("timing_only", point.timing_only, Need::defaulted, "leave the model out");
   visit_cluster(fields, point.cluster);
   shelf.need_data(!point.timing_only);
-  shelf.share_among({point.cluster.learners, point.seed});
   const bool sound_before = fields.good();
+  shelf.share_among({sound_before ? point.cluster.learners : 1, point.seed});
   read_kind<ModelProduct, DataShelf&>(fields, "model", model_catalog(), point.model, Need::none,
                                       "what is trained; without it the run is timing-only", shelf);
   const bool model_read = point.model || !sound_before || fields.good();

@@ -36,7 +36,8 @@ struct ScenarioChanges {
   bool data_may_lack = false;  // until they are read; the shelf knows which
 };
 
-/// Reads and checks a whole scenario; reads no data.  Throws ScenarioError with every problem.
+/// Reads and checks a whole scenario; reads data only to see whether they can be dealt out to the
+/// learners as dataset.partition has it.  Throws ScenarioError with every problem.
 Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes);
 
 /// A key that no point has.

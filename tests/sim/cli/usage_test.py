@@ -53,6 +53,17 @@ class BadScenarios(ProgramTest):
         self.assertIn("--set protocol.k=9: error: protocol.k: must be 1 to 4 (cluster.learners), got 9", told)
         self.assertIn("--replicas 0: error: replicas: must be 1 to 16777215, got 0", told)
 
+    def test_shards_that_cannot_be_made_are_refused_before_a_run(self):
+        data = {"kind": "synthetic", "rows": 30, "test_rows": 10, "partition": {"kind": "by-class", "classes": 3}}
+        scenario = changed(SMALL, model={"kind": "softmax", "dataset": data}, sweep={"protocol.kind": ["sync"]})
+        self.call("validate", self.write(scenario))
+        scenario["cluster"]["learners"] = 11
+        for command in ("validate", "run"):
+            _, told = self.call(command, self.write(scenario), status=2)
+            self.assertIn("model.dataset.partition: by-class deals out cluster.learners x classes = 11 x 3 blocks", told)
+        self.assertFalse((self.folder / "out").exists())
+        self.call("validate", self.write(scenario), "--timing-only")
+
     def test_a_file_that_is_not_there_is_a_clear_error(self):
         _, told = self.call("run", "nowhere.json", status=2)
         self.assertIn("nowhere.json", told)
