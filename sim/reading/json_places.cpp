@@ -81,6 +81,12 @@ std::optional<std::size_t> array_index(std::string_view token) {
   return index;
 }
 
+std::string pointer_along(std::string_view path) {
+  std::string pointer;
+  for (const auto part : split(path, '.')) pointer = child_pointer(pointer, part);
+  return pointer;
+}
+
 std::string dotted_path(std::string_view pointer) {
   std::string result;
   if (pointer.empty()) return result;

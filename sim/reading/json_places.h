@@ -38,6 +38,9 @@ Problem problem_at(const JsonPlace& place, const std::string& origin, std::strin
 /// The pointer to a key of the object at `pointer`: escapes "~" and "/".
 std::string child_pointer(std::string_view pointer, std::string_view key);
 
+/// The pointer along a dotted path, "parts.0.mean".
+std::string pointer_along(std::string_view path);
+
 /// "/parts/0/mean" as "parts[0].mean".
 std::string dotted_path(std::string_view pointer);
 

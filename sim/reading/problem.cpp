@@ -9,10 +9,16 @@
 
 namespace gradrace {
 
+static std::string line_of(const Problem& problem) {
+  std::string result = printable(problem.origin);
+  if (problem.line == 0) return result;
+  return result + ":" + std::to_string(problem.line) + ":" + std::to_string(problem.column);
+}
+
+std::string Problem::place() const { return line_of(*this) + ": " + path; }
+
 std::string Problem::text() const {
-  std::string result = printable(origin);
-  if (line > 0) result += ":" + std::to_string(line) + ":" + std::to_string(column);
-  result += ": error: ";
+  std::string result = line_of(*this) + ": error: ";
   if (!path.empty()) result += printable(path) + ": ";
   result += printable(what);
   if (!meaning.empty()) result += "; it is: " + meaning;

@@ -18,6 +18,9 @@ struct Problem {
   std::string allowed;       // empty, or what would be right
   std::string suggestion;    // empty, or the nearest right name
 
+  /// origin:line:column: path
+  std::string place() const;
+
   /// origin:line:column: error: path: what; it is: meaning, then a line each for `allowed` and
   /// `did you mean "..."?`, both indented; printable().
   std::string text() const;

@@ -2,12 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
+#include "sim/cli/scenario/covered_values.h"
 #include "sim/cli/scenario/labels.h"
 #include "sim/cli/scenario/sweep.h"
+#include "sim/cli/scenario/swept_problems.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/characters.h"
 #include "sim/reading/document.h"
@@ -302,6 +306,47 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   visit_theory(fields, point);
 }
 
+/// All problems of a point, but for keys that are idle there.
+static std::vector<Problem> read_point(Reader& reader, Point& point, DataShelf& shelf) {
+  for (const FileKey& key : file_keys) reader.pass(key.name);
+  visit_scenario(reader, point, shelf);
+  return reader.finish();
+}
+
+static void add(std::vector<Problem>& problems, std::vector<Problem> more) {
+  problems.insert(problems.end(), std::make_move_iterator(more.begin()),
+                  std::make_move_iterator(more.end()));
+}
+
+/// Reads documents that no point has, whose data nobody needs.
+static std::function<std::vector<Problem>(const Document&)> reader_of_unused(
+    const std::filesystem::path& file, const ScenarioChanges& changes) {
+  const auto shelf = std::make_shared<DataShelf>(std::filesystem::absolute(file).parent_path(),
+                                                 changes.data_folder);
+  shelf->tolerate_missing();
+  return [shelf, name = file.stem().string()](const Document& document) {
+    Point point;
+    point.name = name;
+    Reader reader(document, shelf->locator());
+    return read_point(reader, point, *shelf);
+  };
+}
+
+static void refuse_changes_without_effect(const Sweep& sweep, const ScenarioChanges& changes,
+                                          std::vector<Problem>& problems) {
+  for (const auto& set : changes.sets) {
+    const std::string* const path = sweep.covers(set.path);
+    if (!path) continue;
+    problems.push_back(
+        {.origin = set.origin,
+         .path = set.path,
+         .what = "changes nothing, since the sweep sets " + *path + " at every point",
+         .meaning = {},
+         .allowed = "another sweep: --set 'sweep={\"" + *path + "\": [...]}'",
+         .suggestion = {}});
+  }
+}
+
 Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes) {
   if (!std::filesystem::is_regular_file(file)) {
     throw UsageError(file.string() + ": there is no such file");
@@ -313,26 +358,30 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
   if (changes.data_may_lack) shelf->tolerate_missing();
   const Sweep sweep(base, shelf->locator());
   std::vector<Problem> problems = sweep.problems();
+  refuse_changes_without_effect(sweep, changes, problems);
+  SweptProblems of_points(sweep.paths());
   Scenario scenario{file, sweep.paths(), {}, {}, shelf};
+  bool all_fine = true;
   for (std::size_t number = 0; number < sweep.points(); ++number) {
     Point point;
     point.name = file.stem().string();
     const Document document = sweep.document(number, point.swept);
     Reader reader(document, shelf->locator());
-    for (const FileKey& key : file_keys) reader.pass(key.name);
-    visit_scenario(reader, point, *shelf);
-    auto found = reader.finish();
+    auto found = read_point(reader, point, *shelf);
     if (!sweep.problems().empty()) {  // a path that was refused would have set what is missing
       std::erase_if(
           found, [](const Problem& problem) { return problem.what == "required key is missing"; });
     }
-    problems.insert(problems.end(), found.begin(), found.end());
-    if (!problems.empty()) continue;
+    of_points.add(point.swept, found);
+    all_fine = all_fine && found.empty();
+    if (!all_fine || !problems.empty()) continue;
     name_protocol(point, document.root().at("protocol"));
     point.device_text = device_text(point, reader.resolved());
     if (number == 0) scenario.resolved = sweep.resolved(reader.resolved()).dump(2);
     scenario.points.push_back(std::move(point));
   }
+  add(problems, of_points.problems());
+  add(problems, problems_of_covered_values(sweep, reader_of_unused(file, changes)));
   if (!problems.empty()) throw ScenarioError(std::move(problems));
   name_points(scenario);
   return scenario;

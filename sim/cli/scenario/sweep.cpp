@@ -45,12 +45,20 @@ std::string csv_value(const std::string& path, Json value, const Locator& locato
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-Json::json_pointer pointer_of(std::string dotted) {
-  std::replace(dotted.begin(), dotted.end(), '.', '/');
-  return Json::json_pointer("/" + dotted);
+Json::json_pointer pointer_of(std::string_view dotted) {
+  return Json::json_pointer(pointer_along(dotted));
 }
 
 }  // namespace
+
+bool is_within(std::string_view path, std::string_view part) {
+  if (!path.starts_with(part)) return false;
+  return path.size() == part.size() || path[part.size()] == '.' || path[part.size()] == '[';
+}
+
+bool is_sweepable(std::string_view path) {
+  return std::ranges::find(sweepable, path.substr(0, path.find('.'))) != sweepable.end();
+}
 
 Sweep::Sweep(const Document& base, const Locator& locator) : base_(base), locator_(locator) {
   const auto found = base.root().find("sweep");
@@ -101,10 +109,8 @@ void Sweep::add_axis(const std::string& where, const Json& lists, bool zip) {
 bool Sweep::is_set_already(const std::string& path, const Axis& axis) const {
   std::vector<std::string> earlier_paths = paths();
   earlier_paths.insert(earlier_paths.end(), axis.paths.begin(), axis.paths.end());
-  for (const auto& earlier : earlier_paths) {
-    if (earlier == path || earlier.starts_with(path + ".")) return true;
-  }
-  return false;
+  return std::ranges::any_of(earlier_paths,
+                             [&](const auto& earlier) { return is_within(earlier, path); });
 }
 
 bool Sweep::allowed(const std::string& path, const std::string& pointer, const Axis& axis) {
@@ -114,8 +120,8 @@ bool Sweep::allowed(const std::string& path, const std::string& pointer, const A
         "sets again what an earlier path of the sweep sets; a whole part comes before its keys");
     return false;
   }
+  if (is_sweepable(path)) return true;
   const std::string section = path.substr(0, path.find('.'));
-  if (std::find(sweepable.begin(), sweepable.end(), section) != sweepable.end()) return true;
   Problem problem = base_.problem(pointer, "this cannot be swept");
   for (const auto name : sweepable) {
     problem.allowed += (problem.allowed.empty() ? "paths in " : ", ") + std::string(name);
@@ -141,20 +147,46 @@ std::vector<std::string> Sweep::paths() const {
   return result;
 }
 
-Document Sweep::document(std::size_t number, std::vector<std::string>& values) const {
-  Document document = base_;
+std::vector<Sweep::Setting> Sweep::settings(std::size_t number) const {
+  std::vector<Setting> settings;
   std::size_t slower = points();
   for (const auto& axis : axes_) {
     slower /= axis.length;
     const std::string item = "/" + std::to_string(number / slower % axis.length);
-    for (std::size_t i = 0; i < axis.paths.size(); ++i) {
-      const std::string pointer = axis.pointers[i] + item;
-      values.push_back(
-          csv_value(axis.paths[i], base_.root().at(Json::json_pointer(pointer)), locator_));
-      document.set(axis.paths[i], pointer);
-    }
+    for (std::size_t i = 0; i < axis.paths.size(); ++i)
+      settings.push_back({axis.paths[i], axis.pointers[i] + item});
+  }
+  return settings;
+}
+
+Document Sweep::document(std::size_t number, std::vector<std::string>& values) const {
+  Document document = base_;
+  for (const auto& [path, pointer] : settings(number)) {
+    values.push_back(csv_value(path, base_.root().at(Json::json_pointer(pointer)), locator_));
+    document.set(path, pointer);
   }
   return document;
+}
+
+std::optional<Document> Sweep::without(const std::string& path, std::size_t number) const {
+  const auto depends = [&](const std::string& other) { return path.starts_with(other + "."); };
+  if (number > 0 && std::ranges::none_of(paths(), depends) &&
+      !base_.root().contains(pointer_of(path)))
+    return {};
+  Document document = base_;
+  for (const auto& [other, pointer] : settings(number))
+    if (!is_within(other, path)) document.set(other, pointer);
+  if (!document.root().contains(pointer_of(path))) return {};
+  return document;
+}
+
+const std::string* Sweep::covers(std::string_view path) const {
+  for (const auto& axis : axes_) {
+    const auto found = std::ranges::find_if(
+        axis.paths, [&](const std::string& swept) { return is_within(path, swept); });
+    if (found != axis.paths.end()) return &*found;
+  }
+  return nullptr;
 }
 
 Json Sweep::resolved(const Json& first) const {

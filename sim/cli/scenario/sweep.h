@@ -2,13 +2,21 @@
 
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/reading/document.h"
 #include "sim/reading/locator.h"
 
 namespace gradrace {
+
+/// Whether a dotted path is that one, or goes on where it ends.
+bool is_within(std::string_view path, std::string_view part);
+
+/// Whether the path is in one of the parts of a scenario that can be swept.
+bool is_sweepable(std::string_view path);
 
 /// The points that the key "sweep" of a document makes: dotted path -> list of values, the
 /// Cartesian product of them, the first path slowest; the lists in "zip" walk in parallel, as one.
@@ -28,6 +36,13 @@ class Sweep {
   /// The document of one point; `values`: what paths() are there, as CSV has it.
   Document document(std::size_t number, std::vector<std::string>& values) const;
 
+  /// That document without what the sweep sets at the path and further in: another value stands
+  /// there, that of the file or a part of what an earlier path sets.  None if there is none.
+  std::optional<Document> without(const std::string& path, std::size_t number) const;
+
+  /// The swept path that sets what is at the path, at every point; null: none does.
+  const std::string* covers(std::string_view path) const;
+
   /// A scenario that makes the same points, from the first point's resolved document: what the
   /// sweep sets is put back as it was written (the defaults of a part that a sweep chooses differ
   /// between points); paths are absolute.
@@ -40,6 +55,12 @@ class Sweep {
     std::vector<std::string> pointers;  // of the lists
     std::size_t length = 0;
   };
+
+  /// A path at one point, and the JSON pointer of the value that it is set to.
+  struct Setting {
+    std::string path, pointer;
+  };
+  std::vector<Setting> settings(std::size_t number) const;
 
   void add_axis(const std::string& where, const nlohmann::ordered_json& lists, bool zip);
   bool is_set_already(const std::string& path, const Axis& axis) const;

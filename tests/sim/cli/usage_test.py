@@ -64,6 +64,21 @@ class BadScenarios(ProgramTest):
         self.assertFalse((self.folder / "out").exists())
         self.call("validate", self.write(scenario), "--timing-only")
 
+    def test_a_change_that_the_sweep_overrules_is_refused(self):
+        for change in ('protocol={"kind": "all-reduce", "nonsense": 1}', "protocol.k=4"):
+            _, told = self.call("validate", self.write(SMALL), "--set", change, status=2)
+            path = change.split("=")[0]
+            self.assertIn(f"--set {change}: error: {path}: changes nothing, since the sweep sets protocol at every point", told)
+            self.assertIn("""another sweep: --set 'sweep={"protocol": [...]}'""", told)
+        self.call("validate", self.write(SMALL), "--set", 'sweep={"protocol": [{"kind": "sync"}]}')
+
+    def test_a_file_s_own_value_is_read_under_a_sweep(self):
+        self.call("validate", self.write(changed(SMALL, protocol={"kind": "k-sync", "k": 4})))
+        swept = changed(SMALL, protocol={"kind": "k-sync", "k": 8}, sweep={"protocol.k": [2], "cluster.learners": [4, 8]})
+        self.call("validate", self.write(swept))  # 8 of 8
+        _, told = self.call("validate", self.write(changed(SMALL, protocol={"kind": "k-sync", "k": 8})), status=2)
+        self.assertIn("protocol.k: must be 1 to 4 (cluster.learners), got 8", told)
+
     def test_a_file_that_is_not_there_is_a_clear_error(self):
         _, told = self.call("run", "nowhere.json", status=2)
         self.assertIn("nowhere.json", told)

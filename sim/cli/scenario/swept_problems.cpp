@@ -1,0 +1,80 @@
+#include "sim/cli/scenario/swept_problems.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/cli/scenario/sweep.h"
+#include "sim/reading/json_places.h"
+
+namespace gradrace {
+
+namespace {
+
+/// The first few.
+std::string listed(const std::set<std::string>& values) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  std::size_t count = 0;
+  for (const std::string& value : values) {
+    if (count++ == most) return text + ", ...";
+    text += (count > 1 ? ", " : "") + value;
+  }
+  return text;
+}
+
+/// What sweeps the key with the paths: whole objects where it is beside or within what they set.
+std::string way_out(const std::string& key, const std::vector<std::string>& paths) {
+  const std::string section = key.substr(0, key.find('.'));
+  const bool within = std::ranges::any_of(
+      paths, [&](const std::string& path) { return path.substr(0, path.find('.')) == section; });
+  if (within) {
+    return "a whole " + section + " for each value, \"sweep\": {\"" + section +
+           "\": [{...}, {...}]}";
+  }
+  std::string lists;
+  for (const std::string& path : paths) lists += "\"" + path + "\": [...], ";
+  return "a value for each, \"sweep\": {\"zip\": {" + lists + "\"" + key + "\": [...]}}";
+}
+
+}  // namespace
+
+SweptProblems::SweptProblems(std::vector<std::string> paths)
+    : paths_(std::move(paths)), values_(paths_.size()) {}
+
+void SweptProblems::add(const std::vector<std::string>& values,
+                        const std::vector<Problem>& problems) {
+  for (std::size_t i = 0; i < values.size(); ++i) values_[i].insert(values[i]);
+  for (const Problem& problem : problems) {
+    const auto [place, is_new] = places_.try_emplace(problem.text(), found_.size());
+    if (is_new) found_.push_back({problem, Values(paths_.size())});
+    Values& with_it = found_[place->second].values;
+    for (std::size_t i = 0; i < values.size(); ++i) with_it[i].insert(values[i]);
+  }
+}
+
+std::vector<Problem> SweptProblems::problems() const {
+  std::vector<Problem> problems;
+  for (const Found& found : found_) problems.push_back(explained(found));
+  return problems;
+}
+
+Problem SweptProblems::explained(const Found& found) const {
+  Problem problem = found.problem;
+  std::vector<std::string> paths;
+  std::string where;
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    const std::string dotted = dotted_path(pointer_along(paths_[i]));
+    if (is_within(problem.path, dotted)) return problem;
+    if (found.values[i] == values_[i] || !is_within(dotted, "protocol")) continue;
+    paths.push_back(paths_[i]);
+    where += (where.empty() ? " (at " : ", ") + paths_[i] + " = " + listed(found.values[i]);
+  }
+  if (paths.empty()) return problem;
+  problem.what += where + ")";
+  const std::string key = problem.path;
+  if (!is_sweepable(key)) return problem;
+  problem.allowed += (problem.allowed.empty() ? "" : "; or ") + way_out(key, paths);
+  return problem;
+}
+
+}  // namespace gradrace
