@@ -53,10 +53,9 @@ class AdPsgd final : public PeerProtocol {
     visit_graph(fields, config.graph, graphs, learners);
     fields.flag("overlap", config.overlap, Need::defaulted,
                 "whether learners compute while they exchange");
-    fields.real("pair_cost", config.pair_cost, at_least(0),
-                "time of an exchange (default: what the network says)");
-    if (fields.good() && learners == 1)
-      fields.complain("kind", "needs two learners or more", "cluster.learners from 2 on");
+    fields.real(
+        "pair_cost", config.pair_cost, at_least(0),
+        "time of an exchange, in place of what the network says, which then counts bytes alone");
   }
 
   AdPsgd(const Config& config, std::uint32_t learners)
@@ -87,6 +86,8 @@ class AdPsgd final : public PeerProtocol {
     go_on(peers, other);
   }
 
+  bool uses_collectives() const override { return false; }
+  std::uint32_t least_learners() const override { return 2; }
 
  private:
   struct Learner {

@@ -34,6 +34,9 @@ class AllReduce final : public PeerProtocol {
                    "B: parts of a gradient, exchanged one after the other");
     fields.real("backward", config.backward, Need::defaulted, between(0, 1),
                 "share of a minibatch's time that is its backward pass");
+    fields.idle("backward", config.buckets == 1 && config.backward != Config().backward,
+                "says nothing of one bucket, which is exchanged when all is computed",
+                "buckets from 2 on");
   }
 
   AllReduce(const Config& config, std::uint32_t learners) : config_(config) {

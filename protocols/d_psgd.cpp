@@ -94,6 +94,7 @@ class DPsgd final : public PeerProtocol {
 
   bool together() const override { return true; }
   bool may_be_phase() const override { return true; }
+  bool uses_collectives() const override { return false; }
 
   void hold(std::vector<ValueId>& live) const override {
     for (std::uint32_t learner = 0; learner < learners_.size(); ++learner) {

@@ -1,6 +1,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "protocols/averaging_period.h"
@@ -171,6 +172,11 @@ void visit_outer(Fields& fields, Config& config) {
   fields.flag("nesterov", config.outer.nesterov, Need::defaulted, "the outer step looks ahead");
   fields.flag("per_rate", config.outer.per_rate, Need::defaulted,
               "Delta is taken over the learning rate");
+  for (const auto& [key, value] : {std::pair("nesterov", config.outer.nesterov),
+                                   std::pair("per_rate", config.outer.per_rate)}) {
+    fields.idle(key, value && config.outer.momentum == 0, "says nothing without the outer momentum",
+                "momentum > 0 beside it, or false");
+  }
   fields.close();
 }
 
@@ -179,6 +185,9 @@ MakeProtocol read(Fields& fields, const Setting& setting) {
   AveragingPeriod::visit(fields, config.period, setting.budget);
   fields.choice("momentum_state", config.momentum_state, momentum_states, Need::defaulted,
                 "what becomes of the optimiser's state at an average");
+  fields.idle("momentum_state", !setting.has_state && config.momentum_state != "kept",
+              "says nothing, as the optimiser keeps no state",
+              "kept, or an optimiser with momentum, moments or ema");
   visit_outer(fields, config);
   if (!fields.good()) return {};
   return [config, learners = setting.learners] {

@@ -92,7 +92,7 @@ void read_momentum_state(Fields& fields, Phase& phase) {
   std::string state = "kept";
   fields.choice("momentum_state", state, momentum_states, Need::none,
                 "without a server: what becomes of the optimiser's state at the average with "
-                "which the phase begins (default: kept; of all-reduce, averaged)");
+                "which the phase begins, if it keeps one (default: kept; of all-reduce, averaged)");
   const bool chosen = fields.has("momentum_state");
   if (!phase.protocol) return;
   if (phase.has_server) {
@@ -213,8 +213,10 @@ std::uint16_t Phases::plan(std::size_t phase, std::uint64_t updates,
   return static_cast<std::uint16_t>(first_plan_[phase] + change);
 }
 
-Phase read_phase(Fields& fields, const Setting& setting, bool last) {
+Phase read_phase(Fields& fields, const Setting& scenario, bool last) {
   Phase phase;
+  Setting setting = scenario;
+  setting.has_state = scenario.has_state || fields.has("momentum");
   read_protocol(fields, setting, phase);
   read_learning_rate(fields, setting, phase);
   read_momenta(fields, phase);

@@ -142,6 +142,12 @@ class PeerProtocol : public Protocol {
   /// Whether learners have one value, the optimiser's state included.
   virtual bool has_one_value() const { return false; }
 
+  /// Whether its exchanges are collectives, all or some; else they are of neighbours or pairs.
+  virtual bool uses_collectives() const { return true; }
+
+  /// The fewest learners that it is for.
+  virtual std::uint32_t least_learners() const { return 1; }
+
   /// Values that it may name later, besides the learners' own; they are added to `live`.
   virtual void hold(std::vector<ValueId>& /*live*/) const {}
 

@@ -161,6 +161,7 @@ struct Setting {
   std::shared_ptr<const Distribution> runtime;  // null where it is no single law
   WorkBudget budget;
   std::uint32_t per_node = 0;  // learners in a node; 0: there are no nodes
+  bool has_state = true;       // the optimiser keeps more than parameters
 };
 
 using ProtocolEntry = Entry<MakeProtocol, const Setting&>;

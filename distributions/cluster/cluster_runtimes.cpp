@@ -107,6 +107,16 @@ DistributionProduct ClusterRuntimes::common_law(std::uint32_t learners,
   return shifted(law, rate ? samples / *rate : 0, speeds.front());
 }
 
+/// Values that no learner has are nobody's.
+static void examine_length(Fields& fields, std::string_view key, std::size_t length,
+                           std::uint32_t learners) {
+  const std::string most = std::to_string(learners);
+  fields.idle(key, length > learners,
+              "has " + std::to_string(length) + " values, and there are " + most +
+                  " learners (cluster.learners)",
+              "at most " + most + "; a shorter list begins again");
+}
+
 void visit_cluster_runtimes(Fields& fields, ClusterRuntimes& cluster, std::uint32_t learners) {
   constexpr std::string_view law_meaning =
       "law of the time X of one minibatch; its unit is the unit of all times";
@@ -134,6 +144,8 @@ void visit_cluster_runtimes(Fields& fields, ClusterRuntimes& cluster, std::uint3
   fields.reals("speeds", cluster.speeds, Need::none, between(1e-9, 1e9),
                "the times of learner l are divided by speeds[l mod length] (default: 1)");
   if (cluster.speeds.empty()) fields.complain("speeds", "must be at least one");
+  examine_length(fields, "speeds", cluster.speeds.size(), learners);
+  if (!law) examine_length(fields, "runtimes", cluster.laws.size(), learners);
   cluster.windows = read_windows(fields, learners);
 }
 

@@ -79,12 +79,18 @@ struct Reader::State {
   const Locator locator;
   ordered_json resolved = ordered_json::object();
   std::vector<Problem> problems = {};
+  std::vector<ExaminedKey> examined = {};
   std::vector<Open> open = {};
   bool root_is_object = true;
 
   Open& top() { return open.back(); }
 
   std::string pointer(std::string_view key) { return child_pointer(top().pointer, key); }
+
+  /// Of a key of the open object, or one further in at that dotted path.
+  std::string pointer_along(std::string_view path) {
+    return top().pointer + (path.empty() ? "" : gradrace::pointer_along(path));
+  }
 
   void note(std::string_view pointer, std::string what, std::string allowed = {},
             std::string_view suggestion = {}, std::string_view meaning = {}) {
@@ -418,11 +424,15 @@ void Reader::close() {
 }
 
 void Reader::complain(std::string_view key, std::string what, std::string allowed) {
-  std::string pointer = state_->top().pointer;
-  if (!key.empty()) {
-    for (const auto part : split(key, '.')) pointer = child_pointer(pointer, part);
-  }
-  state_->note(pointer, std::move(what), std::move(allowed));
+  state_->note(state_->pointer_along(key), std::move(what), std::move(allowed));
+}
+
+void Reader::idle(std::string_view key, bool says_nothing, std::string what, std::string allowed) {
+  const std::string pointer = state_->pointer_along(key);
+  if (!state_->document.root().contains(ordered_json::json_pointer(pointer))) return;
+  Problem problem = state_->document.problem(pointer, std::move(what));
+  problem.allowed = std::move(allowed);
+  state_->examined.push_back({std::move(problem), says_nothing});
 }
 
 bool Reader::good() const { return state_->problems.size() == state_->top().problems_before; }
@@ -451,6 +461,8 @@ std::vector<Problem> Reader::finish() {
   sort_by_place(problems);
   return problems;
 }
+
+const std::vector<ExaminedKey>& Reader::examined() const { return state_->examined; }
 
 const ordered_json& Reader::resolved() const { return state_->resolved; }
 

@@ -10,6 +10,12 @@
 
 namespace gradrace {
 
+/// A key that the document has and that may say nothing: see Fields::idle().
+struct ExaminedKey {
+  Problem problem;  // if it says nothing
+  bool says_nothing;
+};
+
 /// Reads a document into the structs whose fields are visited; notes every problem and goes on.
 /// Writes down the resolved document on the way: the same with every default filled in, in the
 /// order of visiting.  A value with a problem is left as it is.  The document must outlive the
@@ -45,6 +51,8 @@ class Reader : public Fields {
   void open_item(std::size_t index) override;
   void close() override;
   void complain(std::string_view key, std::string what, std::string allowed = {}) override;
+  void idle(std::string_view key, bool says_nothing, std::string what,
+            std::string allowed = {}) override;
   bool has(std::string_view key) const override;
   bool is(std::string_view key, Form form) const override;
   bool good() const override;
@@ -56,6 +64,9 @@ class Reader : public Fields {
   /// Ends the root object.  All problems found, the document's own among them, sorted by place;
   /// empty when the document is fine.
   std::vector<Problem> finish();
+
+  /// Not among the problems of finish().
+  const std::vector<ExaminedKey>& examined() const;
 
   /// Complete when finish() found nothing.
   const nlohmann::ordered_json& resolved() const;

@@ -52,6 +52,7 @@ class Reference : public Fields {
   void open_item(std::size_t index) override;
   void close() override;
   void complain(std::string_view key, std::string what, std::string allowed = {}) override;
+  void idle(std::string_view, bool, std::string, std::string) override {}
   bool has(std::string_view) const override { return false; }
   bool is(std::string_view, Form) const override { return true; }
   bool good() const override { return false; }

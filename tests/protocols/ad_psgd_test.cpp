@@ -765,8 +765,8 @@ TEST_CASE("ad-psgd: what cannot be is refused by name") {
     CHECK_THROWS_WITH_AS(race_of(learners, protocol, R"({"updates": 1})"), doctest::Contains(what),
                          ScenarioError);
   };
-  refuses(1, ad_psgd("ring"), "two learners");
-  refuses(1, ad_psgd(bipartite), "two learners");
+  refuses(1, ad_psgd("ring"), "exchange in pairs");
+  refuses(1, ad_psgd(bipartite), "exchange in pairs");
   refuses(8, ad_psgd("torus"), "bipartite-exponential");  // is one of those allowed
   refuses(8, ad_psgd("star"), "bipartite-exponential");
   refuses(8, R"({"kind": "ad-psgd"})", "graph");

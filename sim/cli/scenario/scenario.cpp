@@ -9,9 +9,11 @@
 #include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
 #include "sim/cli/scenario/covered_values.h"
+#include "sim/cli/scenario/idle_keys.h"
 #include "sim/cli/scenario/labels.h"
 #include "sim/cli/scenario/sweep.h"
 #include "sim/cli/scenario/swept_problems.h"
+#include "sim/cli/scenario/world.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/characters.h"
 #include "sim/reading/document.h"
@@ -177,7 +179,8 @@ void visit_rate(Fields& fields, Point& point, const WorkBudget& budget) {
 
 void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read) {
   const Setting setting{point.cluster.learners, point.common_law(), budget,
-                        point.cluster.peers ? point.cluster.peers->per_node : 0};
+                        point.cluster.peers ? point.cluster.peers->per_node : 0,
+                        !layout_of({&point.rule, 1}, 1, {}).only_w()};
   read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(),
                                           point.make_protocol, Need::required,
                                           "how learners are synchronised", setting);
@@ -195,29 +198,6 @@ void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool
     fields.complain("protocol", "decides by the loss, and this run is timing-only",
                     "a model, and no --timing-only");
   }
-}
-
-/// Between a server and learners there are other ways than among learners alone, and one value.
-void check_world(Fields& fields, const Point& point) {
-  if (!point.make_protocol) return;
-  if (for_server(point.make_protocol())) {
-    if (point.cluster.peers)
-      fields.complain("cluster.network.topology", "is for protocols without a server", "star");
-    if (point.evaluated != EvaluatedValue::mean) {
-      fields.complain("record.evaluate",
-                      "is for protocols without a server, whose learners have values of their own",
-                      "mean");
-    }
-    return;
-  }
-  const TransitFacts& transit = point.cluster.transit;
-  if (transit.network) {
-    fields.complain("cluster.network.topology", "star is for protocols of a server", "mesh, nodes");
-  }
-  if (transit.server)
-    fields.complain("cluster.server", "is for protocols of a server, and this one has none");
-  if (transit.failures)
-    fields.complain("cluster.failures", "are for protocols of a server, and this one has none");
 }
 
 /// The values of "quick" keep their places.
@@ -360,6 +340,7 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
   std::vector<Problem> problems = sweep.problems();
   refuse_changes_without_effect(sweep, changes, problems);
   SweptProblems of_points(sweep.paths());
+  IdleKeys idle_keys;
   Scenario scenario{file, sweep.paths(), {}, {}, shelf};
   bool all_fine = true;
   for (std::size_t number = 0; number < sweep.points(); ++number) {
@@ -368,6 +349,7 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
     const Document document = sweep.document(number, point.swept);
     Reader reader(document, shelf->locator());
     auto found = read_point(reader, point, *shelf);
+    idle_keys.add(reader.examined());
     if (!sweep.problems().empty()) {  // a path that was refused would have set what is missing
       std::erase_if(
           found, [](const Problem& problem) { return problem.what == "required key is missing"; });
@@ -382,6 +364,7 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
   }
   add(problems, of_points.problems());
   add(problems, problems_of_covered_values(sweep, reader_of_unused(file, changes)));
+  if (problems.empty() || sweep.points() == 1) add(problems, idle_keys.problems());
   if (!problems.empty()) throw ScenarioError(std::move(problems));
   name_points(scenario);
   return scenario;

@@ -79,6 +79,28 @@ class BadScenarios(ProgramTest):
         _, told = self.call("validate", self.write(changed(SMALL, protocol={"kind": "k-sync", "k": 8})), status=2)
         self.assertIn("protocol.k: must be 1 to 4 (cluster.learners), got 8", told)
 
+    def test_a_key_that_says_something_at_one_point_is_fine(self):
+        network = {"topology": "mesh", "latency": 1, "collective": "tree"}
+        cluster = {"learners": 4, "runtime": SMALL["cluster"]["runtime"], "network": network}
+        ring = {"kind": "d-psgd", "graph": "ring"}
+        alone = changed(SMALL, cluster=cluster, protocol=ring, sweep={})
+        self.assertIn("is of collectives", self.call("validate", self.write(alone), status=2)[1])
+        self.call("validate", self.write(changed(alone, sweep={"protocol": [ring, {"kind": "all-reduce"}]})))
+        reset = {"kind": "local-sgd", "tau": 2, "momentum_state": "reset"}
+        self.call("validate", self.write(changed(alone, protocol=reset, sweep={"optimiser.momentum": [0, 0.9]})))
+        speeds = {"learners": 4, "runtime": SMALL["cluster"]["runtime"], "speeds": [1, 1, 1, 1, 1, 1, 1, 0.5]}
+        self.assertIn("has 8 values", self.call("validate", self.write(changed(SMALL, cluster=speeds)), status=2)[1])
+        self.call("validate", self.write(changed(SMALL, cluster=speeds, sweep={"cluster.learners": [4, 8]}, protocol=ring)))
+
+    def test_what_the_manifest_has_of_defaults_is_fine(self):
+        network = {"topology": "nodes", "per_node": 2, "between": {"latency": 1}}
+        cluster = {"learners": 4, "runtime": SMALL["cluster"]["runtime"], "network": network}
+        for protocol in ({"kind": "d-psgd", "graph": "ring"}, {"kind": "local-sgd", "tau": 2, "outer": {"eta": 0.5}}, {"kind": "all-reduce"}):
+            out = protocol["kind"]
+            self.call("run", self.write(changed(SMALL, cluster=cluster, protocol=protocol, sweep={})), "--quiet", "--out", out)
+            manifest = json.loads((self.folder / out / "manifest.json").read_text())
+            self.call("validate", self.write(manifest["scenario"], "again.json"))
+
     def test_a_file_that_is_not_there_is_a_clear_error(self):
         _, told = self.call("run", "nowhere.json", status=2)
         self.assertIn("nowhere.json", told)

@@ -59,6 +59,10 @@ void visit_exchanges(Fields& fields, PeerNetwork& network) {
               "time that a group needs before its exchange, unless it is one of those kept");
   fields.integer("communicators", network.communicators, Need::defaulted, at_least(1),
                  "groups that are kept: those used last");
+  fields.idle(
+      "communicators",
+      network.communicator_setup == 0 && network.communicators != PeerNetwork().communicators,
+      "says nothing where a group needs no setup", "communicator_setup > 0 beside it");
   if (network.model_bytes > 0) return;
   for (const Link& link : {network.inside, network.between}) {
     if (std::isinf(link.bandwidth)) continue;

@@ -24,6 +24,8 @@ constexpr Page page{
         R"({"topology": "nodes", "per_node": 4, "inside": {"latency": 1e-5, "bandwidth": 1e10}, "between": {"latency": 1e-4, "bandwidth": 1e9}, "model_bytes": 1e8})",
 };
 
+bool takes_time(const Link& link) { return link.latency > 0 || !std::isinf(link.bandwidth); }
+
 ClusterNetwork read(Fields& fields) {
   PeerNetwork network;
   network.per_node = 1;
@@ -40,6 +42,11 @@ ClusterNetwork read(Fields& fields) {
   fields.flag("shared", network.shared, Need::defaulted,
               "exchanges that pass a network card at once divide its bandwidth");
   visit_exchanges(fields, network);
+  fields.idle("inside", network.per_node == 1 && takes_time(network.inside),
+              "says nothing where a node has one learner", "per_node from 2 on");
+  fields.idle("shared", !network.shared && std::isinf(network.between.bandwidth),
+              "says nothing where the network card has no bandwidth",
+              "between.bandwidth beside it");
   const auto check = [&](std::string_view key, const Link& link) {
     if (std::isinf(link.bandwidth)) return;
     check_transfer(fields, key, network.model_bytes / link.bandwidth);

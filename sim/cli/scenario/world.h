@@ -1,0 +1,12 @@
+#pragma once
+
+#include "sim/cli/scenario/point.h"
+#include "sim/reading/fields.h"
+
+namespace gradrace {
+
+/// Complains about keys of a server without one, of learners without a server where there is one,
+/// and of exchanges that the protocol does not make.
+void check_world(Fields& fields, const Point& point);
+
+}  // namespace gradrace
