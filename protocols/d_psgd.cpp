@@ -22,9 +22,7 @@ constexpr Page page{
         "x_i = sum_j W_ij x_j - eta g_i(x_i)\n\nA learner's exchange begins when it and all "
         "neighbours that it hears have their values of that step: adapt-first after the gradient, "
         "combine-first before it, so that the exchange overlaps with the computation.  Each keeps "
-        "the state of its own optimiser.\n\nOn the ring learner i hears i - 1 and i + 1; on the "
-        "torus, the most nearly square a x b = P with a and b at least 3, the four beside it; "
-        "exponential, i + 2^j mod P for j < ceil(log2 P); complete, all.",
+        "the state of its own optimiser.",
     .source =
         "Lian et al., NIPS 2017 (combine-first); adapt-first: Sayed, Foundations and "
         "Trends in Machine Learning 2014; exponential: Assran et al., ICML 2019",

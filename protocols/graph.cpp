@@ -100,7 +100,11 @@ std::vector<std::complex<double>> mixing_eigenvalues(std::string_view kind, cons
 
 void visit_graph(Fields& fields, std::string& graph, std::span<const std::string_view> kinds,
                  std::uint32_t learners) {
-  fields.choice("graph", graph, kinds, Need::required, "who hears whom");
+  fields.choice(
+      "graph", graph, kinds, Need::required,
+      "who hears whom: on the ring learner i hears i - 1 and i + 1; on the torus, the most "
+      "nearly square a x b = P with a and b at least 3, the four beside it; exponential, "
+      "i + 2^j mod P for j < ceil(log2 P); complete, all");
   if (fields.good() && graph == "torus" && torus_rows(learners) == 0) {
     std::string others;
     for (const std::string_view kind : kinds)

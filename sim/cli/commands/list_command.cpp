@@ -163,17 +163,21 @@ bool print_named(const std::vector<CatalogPages>& catalogs, const FieldPages& ke
   bool printed = false;
   const auto key = std::ranges::find(keys, name, &FieldPage::key);
   const bool of_a_kind = key != keys.end() && key->type == FieldPage::Type::kind;
+  const bool is_catalog = std::ranges::count(catalogs, name, &CatalogPages::name) > 0;
+  const Search found = search(catalogs, keys, name, key == keys.end() && !is_catalog);
+  found.keys.print_keys();
   for (const auto& catalog : catalogs) {
-    if (name == catalog.name || (of_a_kind && key->catalog == catalog.name))
-      print_catalog(catalog), printed = true;
+    const bool is_meant = name == catalog.name || (of_a_kind && key->catalog == catalog.name) ||
+                          std::ranges::count(found.catalogs, catalog.name) > 0 ||
+                          (name == catalog.discriminator && name != "kind");
+    if (is_meant) print_catalog(catalog), printed = true;
     for (const auto& [page, fields] : catalog.kinds) {
       if (name == page->name) print_page(*page, catalog.discriminator, fields), printed = true;
     }
   }
-  if (key == keys.end() || of_a_kind) return printed;
-  std::cout << "key: " << name << "\n\n  " << wrapped(explained(*key), 2, 2) << '\n';
-  if (!key->fields.empty()) print_keys(key->fields);
-  return true;
+  if (key != keys.end() && !of_a_kind) print_key(std::string(name), *key), printed = true;
+  found.of_values.print_values(name);
+  return printed || !found.keys.empty() || !found.of_values.empty();
 }
 
 void print_scenario(const FieldPages& keys) {

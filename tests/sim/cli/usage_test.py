@@ -194,6 +194,25 @@ class Usage(ProgramTest):
         told = [kind["description"] for kind in schema if kind["properties"]["kind"]["const"] == "adasync"]
         self.assertIn("solution of K^2 T'(K) = r k0^2 T'(k0),   r = F(start) / F(now), rounded", told[0])
 
+    def test_list_finds_keys_and_values_further_in(self):
+        for name, told in {
+            "server": ["key: cluster.server\n", "per_gradient", "server: a value of collective of mesh, collective of nodes\n"],
+            "failures": ["key: cluster.failures\n", "law of the time from its failure to its return"],
+            "network": ["key: cluster.network\n", 'networks (key "topology")', "  star "],
+            "topology": ['networks (key "topology")'],
+            "graph": ["key: graph of d-psgd\n", "key: graph of ad-psgd\n", "i + 2^j mod P"],
+            "ring": ["ring: a value of collective of mesh", "ring: a value of graph of d-psgd", "hears i - 1 and i + 1"],
+            "complete": ["complete: a value of graph of d-psgd"],
+            "exponential": ["distribution: exponential", "exponential: a value of graph of d-psgd"],
+            "halving-doubling": ["2 L a + 2 (g - 1) / g S b"],
+            "speeds": ["key: cluster.speeds\n", "speeds[l mod length]"],
+            "inside": ["key: inside of nodes"],
+        }.items():
+            page = self.call("list", name)[0]
+            for words in told:
+                self.assertIn(words, page)
+            self.assertLessEqual(max(map(len, page.splitlines())), 110, name)
+
     def test_long_pages_have_paragraphs(self):
         for name in ("cnn", "resnet", "adam", "adamw"):
             page = self.call("list", name)[0].split("\n\n  source:")[0]
