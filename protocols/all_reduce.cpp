@@ -65,6 +65,7 @@ class AllReduce final : public PeerProtocol {
   bool may_be_phase() const override { return true; }
   bool has_one_value() const override { return true; }
   std::uint32_t k() const override { return static_cast<std::uint32_t>(all_.size()); }
+  std::uint32_t gradients_of_step() const override { return k(); }
 
   Theory theory(const Conditions& conditions) const override {
     Theory theory;

@@ -91,6 +91,7 @@ class DPsgd final : public PeerProtocol {
   }
 
   bool together() const override { return true; }
+  std::uint32_t k() const override { return static_cast<std::uint32_t>(learners_.size()); }
   bool may_be_phase() const override { return true; }
   bool uses_collectives() const override { return false; }
 

@@ -55,6 +55,7 @@ class DaSgd final : public PeerProtocol {
   }
 
   bool together() const override { return true; }
+  std::uint32_t k() const override { return static_cast<std::uint32_t>(all_.size()); }
 
   void hold(std::vector<ValueId>& live) const override {
     live.push_back(average_);
@@ -70,6 +71,7 @@ class DaSgd final : public PeerProtocol {
     theory.staleness = 0.0;
     const double exchange = collective_time(conditions.network, all_);
     theory.exchange_time = exchange;
+    theory.may_come_late = true;
     if (!conditions.law) return theory;
     const auto P = static_cast<std::uint32_t>(all_.size());
     const Bounds rest = slowest_of(P, *conditions.law, config_.tau - config_.delay);

@@ -90,6 +90,7 @@ class LocalSgd final : public PeerProtocol {
   bool needs_epochs() const override { return period_.needs_epochs(); }
 
   bool together() const override { return true; }
+  std::uint32_t k() const override { return learners(); }
   bool may_be_phase() const override { return true; }
 
   void hold(std::vector<ValueId>& live) const override {
@@ -103,6 +104,7 @@ class LocalSgd final : public PeerProtocol {
     theory.staleness = 0.0;
     const double exchange = collective_time(conditions.network, all_);
     theory.exchange_time = exchange;
+    theory.may_come_late = true;
     const auto tau = period_.constant();
     if (!conditions.law || !tau) return theory;
     const Bounds slowest = slowest_of(learners(), *conditions.law, *tau);

@@ -63,7 +63,16 @@ class PeerSwitch final : public PeerProtocol, private Peers {
   bool needs_epochs() const override { return phases_.needs_epochs(); }
   std::vector<Change> changes() const override { return phases_.changes(); }
   bool together() const override { return protocol().together(); }
+  bool has_one_value() const override {
+    return std::ranges::all_of(protocols_,
+                               [](const auto& phase) { return phase->has_one_value(); });
+  }
+  bool asks_for_groups() const override {
+    return std::ranges::any_of(protocols_,
+                               [](const auto& phase) { return phase->asks_for_groups(); });
+  }
   std::uint32_t k() const override { return protocol().k(); }
+  std::uint32_t gradients_of_step() const override { return protocol().gradients_of_step(); }
 
   void hold(std::vector<ValueId>& live) const override {
     for (std::size_t phase = phase_; phase < protocols_.size(); ++phase) {

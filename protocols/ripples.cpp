@@ -68,6 +68,7 @@ class Ripples final : public PeerProtocol {
   }
 
   bool may_be_phase() const override { return true; }
+  bool asks_for_groups() const override { return true; }
 
   Theory theory(const Conditions& conditions) const override {
     Theory theory;

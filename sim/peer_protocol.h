@@ -142,6 +142,9 @@ class PeerProtocol : public Protocol {
   /// Whether learners have one value, the optimiser's state included.
   virtual bool has_one_value() const { return false; }
 
+  /// Whether learners ask for groups, which may be in conflict.
+  virtual bool asks_for_groups() const { return false; }
+
   /// Whether its exchanges are collectives, all or some; else they are of neighbours or pairs.
   virtual bool uses_collectives() const { return true; }
 
@@ -151,7 +154,9 @@ class PeerProtocol : public Protocol {
   /// Values that it may name later, besides the learners' own; they are added to `live`.
   virtual void hold(std::vector<ValueId>& /*live*/) const {}
 
+  /// P where learners step together, else 1.
   std::uint32_t k() const override { return 1; }
+  std::uint32_t gradients_of_step() const override { return 1; }
 
   Theory theory(const Conditions&) const override { return {}; }
 };

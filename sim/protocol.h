@@ -94,6 +94,9 @@ class Protocol {
   /// The K in force: gradients in the next update.
   virtual std::uint32_t k() const = 0;
 
+  /// Gradients that move a value at once: a learning rate's `scale` goes by them.
+  virtual std::uint32_t gradients_of_step() const { return k(); }
+
   /// What it knows under those conditions.
   virtual Theory theory(const Conditions& conditions) const = 0;
   /// What its averages do, if learners have values of their own.

@@ -47,6 +47,7 @@ struct Theory {
 
   // Of learners without a server.
   std::optional<double> exchange_time;  // of the one exchange of a step or round, undisturbed
+  bool may_come_late = false;           // what it brings, steps later, as with dasgd
   // Update n finds every learner at its step n, and before the average after it.
   bool in_step = false;
   // The mean of the learners' values goes, on a quadratic, as the model of sync does.

@@ -189,7 +189,7 @@ void PeerValues::update(std::span<const GradientFacts> gradients) {
   const double before = std::exchange(totals_.last_update_time, time());
   if (!observer_) return;
   observer_->on_update(
-      {totals_.updates, time(), time() - before, eta(0, protocol_.k()), gradients});
+      {totals_.updates, time(), time() - before, eta(0, protocol_.gradients_of_step()), gradients});
 }
 
 ValueId PeerValues::average(ValueId base, std::span<const Term> terms) {
@@ -348,7 +348,7 @@ EvaluationPoint PeerValues::point() const {
           totals_.updates,
           totals_.applied,
           race_.training_rows > 0 ? work_.epochs : not_known,
-          eta(0, protocol_.k()),
+          eta(0, protocol_.gradients_of_step()),
           protocol_.k()};
 }
 

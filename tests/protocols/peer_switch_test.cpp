@@ -284,19 +284,19 @@ TEST_CASE("switch without a server: updates count on where learners step togethe
   CHECK(record.learners[1].gradients == 6);
 }
 
-// k is P with all-reduce and 1 with local-sgd.
+// The phases differ in their learning rates.
 TEST_CASE("switch without a server: every end comes with the first update that meets it") {
   const auto ended_at = [](const std::string& end, const std::string& stop,
                            const std::string& rate = "0.1") {
-    const RunRecord record =
-        trained(switching(phase(in_step, R"(, "learning_rate": {"kind": "constant", "eta": )" +
-                                             rate + R"(}, "end": )" + end) +
-                          "," + phase(often)),
-                still, R"("stop": )" + stop, R"("learners": 4, "runtime": )" + one);
+    const RunRecord record = trained(
+        switching(phase(in_step, R"(, "learning_rate": {"kind": "constant", "eta": )" + rate +
+                                     R"(}, "end": )" + end) +
+                  "," + phase(often, R"(, "learning_rate": {"kind": "constant", "eta": 0.05})")),
+        still, R"("stop": )" + stop, R"("learners": 4, "runtime": )" + one);
     double last = -1;
     for (const auto& [point, evaluation] : record.curve)
-      if (point.k == 4) last = point.time;
-    CHECK(record.curve.back().point.k == 1);
+      if (point.learning_rate != 0.05) last = point.time;
+    CHECK(record.curve.back().point.learning_rate == 0.05);
     return last;
   };
   CHECK(ended_at(R"({"updates": 4})", R"({"updates": 9})") == 4);

@@ -118,6 +118,7 @@ class RecordedProtocol final : public PeerProtocol {
   std::vector<Change> changes() const override { return protocol_.changes(); }
   void hold(std::vector<ValueId>& live) const override { protocol_.hold(live); }
   std::uint32_t k() const override { return protocol_.k(); }
+  std::uint32_t gradients_of_step() const override { return protocol_.gradients_of_step(); }
   Theory theory(const Conditions& conditions) const override {
     return protocol_.theory(conditions);
   }

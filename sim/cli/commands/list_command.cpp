@@ -154,7 +154,76 @@ void print_columns() {
   print_file(fit_csv.page());
   print_file(sample_csv.page());
   print_file(quantiles_csv.page());
-  std::cout << "time: in the unit of the runtime distribution; an empty field is not applicable\n";
+  std::cout << "time: in the unit of the runtime distribution; an empty field is not applicable or "
+               "not counted,\n0 was counted\n";
+}
+
+void print_key(const std::string& name, const FieldPage& field) {
+  std::cout << wrapped("key: " + name, 0, 5) << "\n  " << wrapped(explained(field), 2, 2) << '\n';
+  if (!field.fields.empty()) print_keys(field.fields);
+}
+
+/// Keys in which something was found, by what is said of them: those of which the same is said
+/// stand together.
+class FoundKeys {
+ public:
+  /// "cluster.server"; "graph of d-psgd" of a kind.
+  void add(const std::string& path, const FieldPage& field) {
+    auto same = std::ranges::find(found_, explained(field),
+                                  [](const Found& found) { return explained(*found.field); });
+    if (same == found_.end()) same = found_.insert(same, {{}, &field});
+    same->paths += (same->paths.empty() ? "" : ", ") + path;
+  }
+
+  bool empty() const { return found_.empty(); }
+
+  void print_keys() const {
+    for (const auto& [paths, field] : found_) print_key(paths, *field);
+  }
+  void print_values(std::string_view value) const {
+    for (const auto& [paths, field] : found_) {
+      std::cout << value << ": a value of " << wrapped(paths, value.size() + 14, 4) << "\n  "
+                << wrapped(explained(*field), 2, 2) << '\n';
+    }
+  }
+
+ private:
+  struct Found {
+    std::string paths;
+    const FieldPage* field;
+  };
+  std::vector<Found> found_;
+};
+
+/// Keys of a name, if these are wanted, and keys that may have it as their value.
+struct Search {
+  std::string_view name;
+  bool wants_keys;
+  FoundKeys keys = {}, of_values = {};
+  std::vector<std::string_view> catalogs = {};  // of which those keys name a kind
+
+  void look(const FieldPages& fields, const std::string& before, const std::string& behind) {
+    for (const FieldPage& field : fields) {
+      const std::string path = before + field.key;
+      if (wants_keys && field.key == name) {
+        keys.add(path + behind, field);
+        if (!field.catalog.empty()) catalogs.push_back(field.catalog);
+      }
+      if (field.type == FieldPage::Type::choice && std::ranges::count(field.allowed, name) > 0)
+        of_values.add(path + behind, field);
+      look(field.fields, path + ".", behind);
+    }
+  }
+};
+
+Search search(const std::vector<CatalogPages>& catalogs, const FieldPages& keys,
+              std::string_view name, bool wants_keys) {
+  Search found{name, wants_keys};
+  found.look(keys, "", "");
+  for (const auto& catalog : catalogs)
+    for (const auto& [page, fields] : catalog.kinds)
+      found.look(fields, "", " of " + std::string(page->name));
+  return found;
 }
 
 /// Whatever has that name; whether there is such a thing.

@@ -60,7 +60,8 @@ void ResultsWriter::add(std::size_t run, RunRecord record, const RunRecorders& r
   measured_notes_.add(at.cluster, record.learners);
   Texts texts;
   Csv runs, staleness, learners;
-  runs_csv_.add(runs, {id, record.totals, at, theories_[point], record, summaries_[run]});
+  const CountedExchanges counted = counted_exchanges(at);
+  runs_csv_.add(runs, {id, record.totals, at, theories_[point], record, summaries_[run], counted});
   texts.tables.emplace_back("runs.csv", runs.text());
   if (scenario_.first().record_details) {
     for (std::size_t i = 0; i < record.staleness_counts.size(); ++i) {
@@ -68,7 +69,7 @@ void ResultsWriter::add(std::size_t run, RunRecord record, const RunRecorders& r
       if (count > 0) staleness_csv.add(staleness, {id, i, count});
     }
     for (std::size_t i = 0; i < record.learners.size(); ++i)
-      learners_csv.add(learners, {id, record.learners[i], i, record.totals.time});
+      learners_csv.add(learners, {id, record.learners[i], i, record.totals.time, counted});
     texts.tables.emplace_back("curve.csv", curve_text(id, at, record));
     texts.tables.emplace_back("staleness.csv", staleness.text());
     texts.tables.emplace_back("learners.csv", learners.text());
@@ -118,6 +119,8 @@ RunSummary ResultsWriter::summarise(const Point& point, const RunRecord& record)
   RunSummary summary;
   summary.status = record.status;
   summary.iteration_time = ratio(totals.last_update_time, totals.updates);
+  const double time = totals.time > 0 ? totals.time : not_known;
+  summary.pace = static_cast<double>(totals.applied) / time;
   summary.staleness = ratio(static_cast<double>(totals.staleness_sum), totals.applied);
   const Evaluation last = record.curve.empty() ? Evaluation{} : record.curve.back().evaluation;
   summary.loss = last.loss;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "sim/hash.h"
+#include "sim/peer_protocol.h"
 
 namespace gradrace {
 
@@ -29,18 +30,24 @@ std::string hash_of(const RunRow& run) {
   return known ? hex_text(run.record.hash) : "";
 }
 
-/// What learners without a server exchanged; total(row, member of PeerTotals): empty for others.
+/// What learners without a server exchanged; total(row, member of PeerTotals).
 template <class Row, class Total>
 void add_peer_columns(std::vector<Column<Row>>& columns, Total total) {
   const auto add = [&](std::string_view name, std::string_view unit, std::string_view meaning,
-                       auto member) {
+                       auto member, bool CountedExchanges::*counted) {
     columns.emplace_back(std::string(name), unit, meaning,
-                         [total, member](auto& row) { return total(row, member); });
+                         [total, member, counted](auto& row) -> std::optional<double> {
+                           if (!(row.counted.*counted)) return {};
+                           return total(row, member);
+                         });
   };
-  add("bytes_sent", "bytes", "by learners without a server", &PeerTotals::sent);
-  add("bytes_received", "bytes", "likewise", &PeerTotals::received);
-  add("messages", "messages", "sent, likewise", &PeerTotals::messages);
-  add("conflicts", "requests", "for a group whose members were in another", &PeerTotals::conflicts);
+  add("bytes_sent", "bytes", "without a server, where the network has model_bytes",
+      &PeerTotals::sent, &CountedExchanges::bytes);
+  add("bytes_received", "bytes", "likewise", &PeerTotals::received, &CountedExchanges::bytes);
+  add("messages", "messages", "sent, without a server, where there is a network",
+      &PeerTotals::messages, &CountedExchanges::messages);
+  add("conflicts", "requests", "for a group whose members were in another (ripples)",
+      &PeerTotals::conflicts, &CountedExchanges::conflicts);
 }
 
 std::vector<Column<LearnerRow>> learner_columns() {
@@ -69,6 +76,16 @@ std::vector<Column<LearnerRow>> learner_columns() {
 
 }  // namespace
 
+CountedExchanges counted_exchanges(const Point& point) {
+  const auto protocol = point.make_protocol();
+  const auto* const peers = dynamic_cast<const PeerProtocol*>(protocol.get());
+  if (!peers) return {};
+  const auto& network = point.cluster.peers;
+  return {.bytes = network && network->model_bytes > 0,
+          .messages = network.has_value(),
+          .conflicts = peers->asks_for_groups()};
+}
+
 CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
                          const std::vector<std::string>& targets) {
   using R = RunRow;
@@ -78,7 +95,7 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
       {"seed", "", "the scenario's", [](auto& run) { return run.at.seed; }},
       {"protocol", "", "its kind", [](auto& run) { return run.at.protocol_name; }},
       {"learners", "learners", "P", [](auto& run) { return run.at.cluster.learners; }},
-      {"k", "gradients", "K, of an update, in force at the end", last_k},
+      {"k", "gradients", k_meaning, last_k},
       {"status", "", "finished, diverged or deadlocked", status_of},
       {"updates", "updates", "made", &R::updates},
       {"gradients_applied", "minibatches", "whose gradient entered an update", &R::applied},
@@ -111,12 +128,10 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
   columns.emplace_back("gradients_lost", "minibatches", "of learners that failed", &R::lost);
   columns.emplace_back("label", "", "name of the point among the others",
                        [](auto& run) { return run.at.label; });
-  add_peer_columns<R>(columns, [](auto& run, auto total) -> std::optional<double> {
+  add_peer_columns<R>(columns, [](auto& run, auto total) {
     double sum = 0;
-    for (const LearnerTotals& learner : run.record.learners) {
-      if (!learner.peer) return {};
+    for (const LearnerTotals& learner : run.record.learners)
       sum += static_cast<double>((*learner.peer).*total);
-    }
     return sum;
   });
   columns.emplace_back("reason", "", "why a run could not go on",
@@ -137,7 +152,7 @@ CsvFile<CurveRow> curve_csv(bool by_learner) {
       {"test_loss", "", "loss on the test set", &CurveRow::test_loss},
       {"test_error", "fraction", "of wrong answers on the test set", &CurveRow::test_error},
       {"learning_rate", "", "of a fresh gradient", &CurveRow::learning_rate},
-      {"k", "gradients", "K, of an update, in force", &CurveRow::k},
+      {"k", "gradients", k_meaning, &CurveRow::k},
       {"disagreement", "",
        "mean over learners of ||x_i - mean||^2, where learners have values of their own",
        &CurveRow::disagreement}};

@@ -17,14 +17,24 @@ namespace gradrace {
 struct RunSummary {
   Status status = Status::interrupted;
   double iteration_time, staleness, loss, test_error;
+  double pace;                       // gradients applied, per unit of time
   std::vector<double> target_times;  // NaN: not reached; in the order of target_columns()
 };
+
+/// What is counted of the exchanges of a point's runs; the columns of the rest are empty, as they
+/// would say 0 of what is not known or cannot be.
+struct CountedExchanges {
+  bool bytes = false, messages = false;  // not without a network, nor bytes of messages of no size
+  bool conflicts = false;                // not where nobody asks for groups
+};
+CountedExchanges counted_exchanges(const Point& point);
 
 struct RunRow : RunId, Totals {
   const Point& at;
   const Theory& theory;
   const RunRecord& record;
   const RunSummary& summary;
+  CountedExchanges counted;
 };
 
 struct CurveRow : RunId, EvaluationPoint, Evaluation {
@@ -40,12 +50,16 @@ struct StalenessRow : RunId {
 struct LearnerRow : RunId, LearnerTotals {
   std::size_t learner;
   double end;  // of the run
+  CountedExchanges counted;
 };
 
 /// Columns of several files.
 constexpr std::string_view point_meaning = "its number, from 0; the first swept path is slowest",
                            replica_meaning = "number of the run among those of its point, from 0",
-                           staleness_meaning = "from the read of a version to its gradient's use";
+                           staleness_meaning = "from the read of a version to its gradient's use",
+                           k_meaning =
+                               "K in force, of an update; without a server P where an update is a "
+                               "step of every learner, 1 where it is a step of one";
 
 /// swept: the paths of the sweep; targets: target_columns().
 CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,

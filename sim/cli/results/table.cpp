@@ -106,7 +106,7 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
   }
   const auto targets = target_columns(scenario.first());
   const std::size_t replicas = scenario.first().replicas;
-  Row header{"point", "iteration time", "theory", "staleness", "theory"};
+  Row header{"point", "iteration time", "theory", "gradients/time", "staleness", "theory"};
   for (const auto& column : errors) header.push_back(column.title);
   for (const auto& target : targets) header.push_back(target);
   header.push_back("runs");
@@ -128,6 +128,7 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
     Row row{scenario.points[p].label,
             over_runs([](const RunSummary& run) { return run.iteration_time; }),
             theory_text(theories[p]),
+            over_runs([](const RunSummary& run) { return run.pace; }),
             over_runs([](const RunSummary& run) { return run.staleness; }),
             theories[p].staleness ? short_number(*theories[p].staleness) : "-"};
     for (const auto& column : errors) row.push_back(over_runs(column.value));

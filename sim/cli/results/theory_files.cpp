@@ -32,20 +32,22 @@ TheoryRow::TheoryRow(std::size_t number, const Point& of)
   }
   const auto law = of.common_law();
   if (!law) return;
-  if (const auto* peers = dynamic_cast<const PeerProtocol*>(protocol.get())) compare(*peers, *law);
+  const auto* const peers = dynamic_cast<const PeerProtocol*>(protocol.get());
+  if (peers) compare(*peers, *law);
   constexpr std::string_view names[] = {"memoryless", "new-longer", "new-shorter", "neither"};
   ageing = names[static_cast<std::size_t>(law->ageing())];
   if (theory.iteration_time && !of.cluster.peers)
     speedup = speedup_over_sync(*law, learners, *theory.iteration_time);
   fresh = fresh_fraction(*law, theory, k, learners);
   sync_over_async = gradrace::sync_over_async(*law, learners);
-  if (k <= learners) waiting_over_working = gradrace::waiting_over_working(*law, k, learners);
+  if (!peers && k <= learners)
+    waiting_over_working = gradrace::waiting_over_working(*law, k, learners);
 }
 
 /// With what all-reduce takes in one bucket, a minibatch of each learner.
 void TheoryRow::compare(const PeerProtocol& protocol, const Distribution& law) {
   constexpr double rounding = 1e-12;
-  if (theory.exchange_time)
+  if (theory.may_come_late && theory.exchange_time > 0.0)
     hiding_delay = std::ceil((1 - rounding) * *theory.exchange_time / law.mean());
   if (!theory.iteration_time) return;
   std::vector<std::uint32_t> all(learners);
@@ -62,7 +64,7 @@ CsvFile<TheoryRow> theory_table(const std::vector<std::string>& swept) {
       {"point", "", "its number, from 0", &Row::point},
       {"protocol", "", "its kind", [](auto& row) { return row.at.protocol_name; }},
       {"learners", "learners", "P", &Row::learners},
-      {"k", "gradients", "K, of an update", &Row::k},
+      {"k", "gradients", k_meaning, &Row::k},
       {"theory_iteration_time", "time", "between updates in the long run",
        [](auto& row) { return row.theory.iteration_time; }},
       {"theory_basis", "", "of it: exact, upper or lower (a bound), or approximate",
@@ -84,13 +86,14 @@ CsvFile<TheoryRow> theory_table(const std::vector<std::string>& swept) {
       {"ageing", "", "whether a new minibatch takes longer than the rest of a used one",
        &Row::ageing},
       {"sync_over_async", "", "iteration time of sync over that of async", &Row::sync_over_async},
-      {"waiting_over_working", "", "iteration time of k-sync over that of k-batch-async",
+      {"waiting_over_working", "", "iteration time of k-sync over that of k-batch-async (a server)",
        &Row::waiting_over_working},
       {"largest_bounded_eta", "", "largest learning rate that error_floor_bound allows",
        &Row::largest_bounded_eta},
       {"exchange_time", "time", "of a learner's exchange, where all take the same",
        [](auto& row) { return row.theory.exchange_time; }},
-      {"hiding_delay", "minibatches", "whose mean time covers exchange_time, rounded up",
+      {"hiding_delay", "minibatches",
+       "whose mean time covers that of a collective that may come late (local-sgd, dasgd)",
        &Row::hiding_delay},
       {"speedup_over_all_reduce", "", "minibatches in the time in which all-reduce makes one",
        &Row::over_all_reduce},

@@ -26,7 +26,7 @@ void check_memory(const Point& point, std::size_t threads) {
   if (!point.with_model()) return;
   const auto protocol = point.make_protocol();
   const auto* const peers = dynamic_cast<const PeerProtocol*>(protocol.get());
-  if (!peers || peers->k() == point.cluster.learners) return;  // they step from one value
+  if (!peers || peers->has_one_value()) return;
   const double memory =
       static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
   const double bytes = point.cluster.learners * parameters_bytes(*point.model);

@@ -107,7 +107,7 @@ std::optional<Descent> Point::descent() const {
   descent.learners = cluster.learners;
   descent.theory = theory();
   descent.k = server ? protocol->k() : cluster.learners;
-  descent.rate_k = protocol->k();
+  descent.rate_k = protocol->gradients_of_step();
   descent.one_value = server || descent.theory.mean_follows_sync;
   descent.mixing = protocol->mixing();
   descent.k_varies = protocol->needs_evaluations() || descent.theory.fewer_than_k;

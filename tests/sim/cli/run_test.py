@@ -55,6 +55,48 @@ class Output(ProgramTest):
         )
         self.assertEqual((out / "runs.csv").read_bytes(), (whole / "runs.csv").read_bytes())
 
+    def test_exchanges_are_empty_where_they_are_not_counted_and_0_where_there_are_none(self):
+        protocols = [
+            {"kind": "sync"}, {"kind": "all-reduce"}, {"kind": "local-sgd", "tau": 2}, {"kind": "dasgd"},
+            {"kind": "d-psgd", "graph": "ring"}, {"kind": "ad-psgd", "graph": "bipartite-exponential"},
+            {"kind": "partial-reduce", "group": 2}, {"kind": "ripples", "schedule": "static"},
+        ]
+        columns = ("bytes_sent", "bytes_received", "messages", "conflicts")
+        counted = lambda row: "".join("-" if row[column] == "" else "0" if float(row[column]) == 0 else "+" for column in columns)
+        mesh = {"topology": "mesh", "latency": 0.1}
+        for number, (network, per_run) in enumerate([
+            ({}, ["----"] * 7 + ["---0"]),
+            (mesh, ["--+-"] * 6 + ["--+0"]),
+            ({**mesh, "model_bytes": 8}, ["+++-"] * 6 + ["+++0"]),
+        ]):
+            cluster = {**SMALL["cluster"], **({"network": network} if network else {})}
+            kinds = protocols[1:] if network else protocols
+            scenario = changed(SMALL, cluster=cluster, replicas=1, model=None, learning_rate=None, sweep={"protocol": kinds})
+            out = self.run_small(f"out{number}", scenario=scenario)
+            self.assertEqual([counted(row) for row in rows(out / "runs.csv")], per_run)
+            learners = rows(out / "learners.csv")
+            self.assertEqual(["-" if row["bytes_sent"] == "" else "+" for row in learners[::4]], [run[0] for run in per_run])
+
+    def test_all_reduce_without_a_network_is_sync_in_every_column(self):
+        sweep = {"protocol": [{"kind": "sync"}, {"kind": "all-reduce"}]}
+        sync, reduce = rows(self.run_small(scenario=changed(SMALL, replicas=1, sweep=sweep)) / "runs.csv")
+        differ = {column for column in sync if sync[column] != reduce[column]}
+        self.assertLessEqual(differ, {"point", "protocol", "sweep.protocol", "label", "theory_iteration_time", "theory_basis"})
+
+    def test_k_is_how_many_gradients_an_update_has(self):
+        kinds = [
+            {"kind": "all-reduce"}, {"kind": "local-sgd", "tau": 2}, {"kind": "dasgd"}, {"kind": "d-psgd", "graph": "ring"},
+            {"kind": "ad-psgd", "graph": "bipartite-exponential"}, {"kind": "partial-reduce", "group": 2},
+            {"kind": "ripples", "schedule": "random"}, WITHOUT_SERVER[-1],
+        ]
+        scenario = changed(SMALL, replicas=1, sweep={"protocol": kinds}, stop={"updates": 40}, record={"every_updates": 20},
+                           learning_rate={"kind": "constant", "eta": 0.1, "scale": "linear"})
+        out = self.run_small(scenario=scenario)
+        self.assertEqual([row["k"] for row in rows(out / "runs.csv")], ["4"] * 4 + ["1"] * 3 + ["4"])
+        # The scale of the rate goes by the gradients of a step.
+        rates = {row["point"]: float(row["learning_rate"]) for row in rows(out / "curve.csv")}
+        self.assertEqual(list(rates.values()), [0.4] + [0.1] * 7)
+
     def test_quick_is_what_the_scenario_says_and_a_set_comes_after_it(self):
         scenario = changed(SMALL, quick={"replicas": 1, "stop.updates": 7})
         once = rows(self.run_small("once", "--quick", scenario=scenario) / "runs.csv")
@@ -466,7 +508,9 @@ class Theory(ProgramTest):
         self.assertEqual(number("theory_iteration_time"), [4, 1.75, 1, 3.25, 0.25, 0.625])
         self.assertEqual([row["theory_basis"] for row in table], ["exact"] * 4 + ["lower", "exact"])
         self.assertEqual(number("exchange_time"), [3, 3, 3, 2.25, None, None])
-        self.assertEqual(number("hiding_delay"), [3, 3, 3, 3, None, None])
+        self.assertEqual(number("hiding_delay"), [None, 3, 3, None, None, None])
+        self.assertEqual(number("waiting_over_working"), [None] * 6)
+        self.assertEqual(number("k"), [4, 4, 4, 4, 1, 1])
         # (1 + r) / (1 + r / tau) with r = 3.
         self.assertEqual(number("speedup_over_all_reduce"), [1, 4 / 1.75, 4, 4 / 3.25, 4, 1.6])
         self.assertEqual([row["all_reduce_basis"] for row in table], ["exact"] * 4 + ["upper", "exact"])

@@ -277,6 +277,17 @@ class Usage(ProgramTest):
         for word in ("k-batch-async k=3", "iteration time", "theory", "staleness", "final test error", "results: out/small/"):
             self.assertIn(word, told)
 
+    def test_the_rows_of_the_table_compare_by_gradients(self):
+        # Of 4 learners at one minibatch a unit of time, without waiting.
+        cluster = {"learners": 4, "runtime": {"distribution": "deterministic", "value": 1}}
+        sweep = {"protocol": [{"kind": "sync"}, {"kind": "local-sgd", "tau": 4}, {"kind": "ad-psgd", "graph": "bipartite-exponential"}]}
+        scenario = changed(SMALL, cluster=cluster, sweep=sweep, stop={"time": 10}, model=None, learning_rate=None)
+        lines = self.call("run", self.write(scenario))[0].splitlines()
+        header = next(line for line in lines if "gradients/time" in line)
+        column = header.index("gradients/time")
+        found = [line[column:].split()[0] for line in lines if line.startswith(("  sync", "  local-sgd", "  ad-psgd"))]
+        self.assertEqual(found, ["4"] * 3)
+
     def test_the_table_names_a_swept_object_by_its_kind_and_keys(self):
         rates = [{"kind": "constant", "eta": 0.1}, {"kind": "staleness", "schedule": {"kind": "constant", "eta": 0.1}}]
         sweep = {"learning_rate": rates, "cluster.runtime": [{"distribution": "exponential", "mean": m} for m in (2, 3)]}
