@@ -150,8 +150,7 @@ class AdPsgd final : public PeerProtocol {
   void ask(Peers& peers, std::uint32_t number) {
     const auto neighbours = graph_.hears(number);
     Stream random = peers.random(number, learners_[number].choices++);
-    const auto degree = static_cast<std::uint32_t>(neighbours.size());
-    const std::uint32_t partner = neighbours[uniform_below(random, degree)];
+    const std::uint32_t partner = neighbours[uniform_below(random, neighbours.size())];
     learners_[number].partner = partner;
     line_up(number, partner);
     go_on(peers, partner);

@@ -30,11 +30,11 @@ constexpr Page page{
 
 /// Calls for the others, who ascend, and the learner, in order.
 template <class Each>
-void with_itself(std::span<const std::uint32_t> others, std::uint32_t learner, Each each) {
-  const auto after = std::ranges::lower_bound(others, learner);
-  std::for_each(others.begin(), after, each);
+void with_itself(const Others& others, std::uint32_t learner, Each each) {
+  std::uint32_t place = 0;
+  for (; place < others.size() && others[place] < learner; ++place) each(others[place]);
   each(learner);
-  std::for_each(after, others.end(), each);
+  for (; place < others.size(); ++place) each(others[place]);
 }
 
 class DPsgd final : public PeerProtocol {
@@ -116,7 +116,7 @@ class DPsgd final : public PeerProtocol {
     if (!conditions.law) return theory;
     const Distribution& law = *conditions.law;
     const auto P = static_cast<std::uint32_t>(learners_.size());
-    const auto heard = static_cast<std::uint32_t>(graph_.hears(0).size()) + 1;
+    const auto heard = graph_.hears(0).size() + 1;
     const bool constant = law.variance() == 0;
     double time = 0;
     if (adapt_first_) {
@@ -162,9 +162,11 @@ class DPsgd final : public PeerProtocol {
     Exchanges found;
     if (!network) return found;
     const bool mesh = network->per_node == 0;
+    std::vector<std::uint32_t> heard;
     for (std::uint32_t learner = 0; learner < (mesh ? 1 : learners_.size()); ++learner) {
-      const Transfer transfer =
-          neighbour_transfer(*network, learner, graph_.hears(learner), network->model_bytes);
+      const Others neighbours = graph_.hears(learner);
+      heard.assign(neighbours.begin(), neighbours.end());
+      const Transfer transfer = neighbour_transfer(*network, learner, heard, network->model_bytes);
       const double time = undisturbed(*network, transfer);
       found.disturb = found.disturb || !transfer.nics.empty();
       found.longest = std::max(found.longest, time);
@@ -194,7 +196,8 @@ class DPsgd final : public PeerProtocol {
     const auto neighbours = graph_.hears(learner);
     if (++there <= neighbours.size()) return;
     there = 0;
-    exchanging_[peers.gossip(learner, neighbours)] = learner;
+    heard_.assign(neighbours.begin(), neighbours.end());
+    exchanging_[peers.gossip(learner, heard_)] = learner;
   }
 
   void mix(Peers& peers, std::uint32_t learner) {
@@ -227,7 +230,8 @@ class DPsgd final : public PeerProtocol {
   std::vector<ValueId> shown_;             // [slot]
   std::vector<std::uint32_t> there_;       // [slot]: values of the step that the learner can hear
   std::vector<std::uint32_t> exchanging_;  // [exchange]: whose
-  std::vector<Term> terms_;                // kept for its memory
+  std::vector<std::uint32_t> heard_;       // kept for its memory, as are the terms
+  std::vector<Term> terms_;
 };
 
 }  // namespace

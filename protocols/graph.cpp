@@ -40,8 +40,6 @@ void hear(std::string_view kind, std::uint32_t i, std::uint32_t P,
     at(row * b + (column + b - 1) % b);
   } else if (kind == "exponential") {
     for (std::uint64_t distance = 1; distance < P; distance *= 2) at(i + distance);
-  } else if (kind == "complete") {
-    for (std::uint32_t other = 0; other < P; ++other) at(other);
   } else {
     GRADRACE_CHECK(kind == "bipartite-exponential", "no graph has that name");
     both_ways(1);
@@ -52,7 +50,9 @@ void hear(std::string_view kind, std::uint32_t i, std::uint32_t P,
 
 }  // namespace
 
-Graph::Graph(std::string_view kind, std::uint32_t learners) {
+Graph::Graph(std::string_view kind, std::uint32_t learners)
+    : learners_(learners), complete_(kind == "complete") {
+  if (complete_) return;
   std::vector<std::uint32_t> heard;
   for (std::uint32_t i = 0; i < learners; ++i) {
     heard.clear();
@@ -63,17 +63,17 @@ Graph::Graph(std::string_view kind, std::uint32_t learners) {
     hears_.others.insert(hears_.others.end(), heard.begin(), heard.end());
     hears_.first.push_back(hears_.others.size());
   }
-  reverse(learners);
+  reverse();
 }
 
 /// heard_by_ from hears_, by counting.
-void Graph::reverse(std::uint32_t learners) {
-  heard_by_.first.assign(learners + 1, 0);
+void Graph::reverse() {
+  heard_by_.first.assign(learners_ + 1, 0);
   for (const std::uint32_t other : hears_.others) ++heard_by_.first[other + 1];
-  for (std::uint32_t i = 0; i < learners; ++i) heard_by_.first[i + 1] += heard_by_.first[i];
+  for (std::uint32_t i = 0; i < learners_; ++i) heard_by_.first[i + 1] += heard_by_.first[i];
   heard_by_.others.resize(hears_.others.size());
   std::vector<std::size_t> next = heard_by_.first;
-  for (std::uint32_t i = 0; i < learners; ++i)
+  for (std::uint32_t i = 0; i < learners_; ++i)
     for (const std::uint32_t other : hears(i)) heard_by_.others[next[other]++] = i;
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <complex>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +12,48 @@
 #include "sim/reading/fields.h"
 
 namespace gradrace {
+
+/// Other learners, who ascend: those of a list, or all but one.
+class Others {
+ public:
+  explicit Others(std::span<const std::uint32_t> list)
+      : list_(list.data()), size_(static_cast<std::uint32_t>(list.size())) {}
+  static Others all_but(std::uint32_t learner, std::uint32_t learners) {
+    Others others({});
+    others.size_ = learners - 1;
+    others.missing_ = learner;
+    return others;
+  }
+
+  std::uint32_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  std::uint32_t operator[](std::uint32_t place) const {
+    return list_ ? list_[place] : place + (place >= missing_ ? 1 : 0);
+  }
+
+  struct Iterator {
+    using iterator_category = std::input_iterator_tag;
+    using value_type = std::uint32_t;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const std::uint32_t*;
+    using reference = std::uint32_t;
+
+    const Others* others;
+    std::uint32_t place;
+
+    std::uint32_t operator*() const { return (*others)[place]; }
+    Iterator& operator++() { return ++place, *this; }
+    Iterator operator++(int) { return {others, place++}; }
+    bool operator==(const Iterator& other) const { return place == other.place; }
+  };
+  Iterator begin() const { return {this, 0}; }
+  Iterator end() const { return {this, size_}; }
+
+ private:
+  const std::uint32_t* list_;  // null: all but missing_
+  std::uint32_t size_;
+  std::uint32_t missing_ = 0;
+};
 
 /// Which learners hear which others in a gossip.
 ///
@@ -32,11 +76,9 @@ class Graph {
   /// Of a kind named above.
   Graph(std::string_view kind, std::uint32_t learners);
 
-  /// Both ascend, without the learner itself and without repetition.
-  std::span<const std::uint32_t> hears(std::uint32_t learner) const { return of(hears_, learner); }
-  std::span<const std::uint32_t> heard_by(std::uint32_t learner) const {
-    return of(heard_by_, learner);
-  }
+  /// Without the learner itself and without repetition.
+  Others hears(std::uint32_t learner) const { return of(hears_, learner); }
+  Others heard_by(std::uint32_t learner) const { return of(heard_by_, learner); }
 
  private:
   /// [learner]: who belongs to it, one learner's after another's.
@@ -44,12 +86,15 @@ class Graph {
     std::vector<std::size_t> first = {0};
     std::vector<std::uint32_t> others;
   };
-  static std::span<const std::uint32_t> of(const Lists& lists, std::uint32_t learner) {
-    return {lists.others.data() + lists.first[learner],
-            lists.first[learner + 1] - lists.first[learner]};
+  Others of(const Lists& lists, std::uint32_t learner) const {
+    if (complete_) return Others::all_but(learner, learners_);
+    return Others({lists.others.data() + lists.first[learner],
+                   lists.first[learner + 1] - lists.first[learner]});
   }
-  void reverse(std::uint32_t learners);
+  void reverse();
 
+  std::uint32_t learners_;
+  bool complete_;  // then there are no lists
   Lists hears_, heard_by_;
 };
 

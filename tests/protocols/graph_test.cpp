@@ -33,6 +33,7 @@ TEST_CASE("graph: whom a learner hears, by hand") {
   CHECK(hears(Graph("exponential", 8), 5) == List{1, 6, 7});
   CHECK(hears(Graph("exponential", 6), 0) == List{1, 2, 4});
   CHECK(hears(Graph("complete", 4), 2) == List{0, 1, 3});
+  CHECK(Graph("complete", 1 << 24).hears(7)[7] == 8);  // whom all hear is not written down
   // Distances 1, 3 and 5 of 8, then of 7 with 6 and 0 both even.
   CHECK(hears(Graph("bipartite-exponential", 8), 1) == List{0, 2, 4, 6});
   CHECK(hears(Graph("bipartite-exponential", 16), 1) == List{0, 2, 4, 6, 8, 10, 12, 14});
