@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "protocols/loss_interval.h"
 #include "sim/protocol.h"
 
 namespace gradrace {
@@ -166,6 +167,7 @@ MakeProtocol read(Fields& fields, const Setting& setting) {
                  "K at the start");
   fields.real("interval", config.interval, Need::required, positive(),
               "time between two looks at the loss");
+  check_loss_interval(fields, "interval", config.interval, setting);
   fields.flag("monotone", config.monotone, Need::defaulted, "K never falls");
   fields.choice("rule", config.rule, rules, Need::defaulted, "which T the rule takes");
   fields.real("least_loss", config.least_loss, Need::defaulted, anything(),

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <string>
 
+#include "protocols/loss_interval.h"
+
 namespace gradrace {
 
 namespace {
@@ -35,13 +37,14 @@ void visit_stages(Fields& fields, std::vector<Stage>& stages, const WorkBudget& 
   }
 }
 
-void visit_adacomm(Fields& fields, AveragingPeriod::Config& config) {
+void visit_adacomm(Fields& fields, AveragingPeriod::Config& config, const Setting& setting) {
   if (!fields.open("tau", Need::required, "AdaComm: tau follows the loss")) return;
   std::uint32_t first = 1;
   double interval = 1;
   fields.integer("adacomm", first, Need::required, at_least(1), "tau_0, at the start");
   fields.real("interval", interval, Need::required, positive(),
               "time between two looks at the loss, which cost none");
+  check_loss_interval(fields, "interval", interval, setting);
   config.stages = {{0, first}};
   config.interval = interval;
   fields.close();
@@ -49,15 +52,15 @@ void visit_adacomm(Fields& fields, AveragingPeriod::Config& config) {
 
 }  // namespace
 
-void AveragingPeriod::visit(Fields& fields, Config& config, const WorkBudget& budget) {
+void AveragingPeriod::visit(Fields& fields, Config& config, const Setting& setting) {
   if (fields.is("tau", Form::number)) {
     std::uint32_t tau = 1;
     fields.integer("tau", tau, Need::required, at_least(1),
                    "steps of each learner between averages");
     config.stages = {{0, tau}};
   }
-  if (fields.is("tau", Form::list)) visit_stages(fields, config.stages, budget);
-  if (fields.is("tau", Form::object)) visit_adacomm(fields, config);
+  if (fields.is("tau", Form::list)) visit_stages(fields, config.stages, setting.budget);
+  if (fields.is("tau", Form::object)) visit_adacomm(fields, config, setting);
 }
 
 void AveragingPeriod::start(Peers& peers) {

@@ -21,7 +21,7 @@ class AveragingPeriod {
     std::optional<double> interval;  // AdaComm's; it starts from the only stage
   };
   /// The key `tau`.
-  static void visit(Fields& fields, Config& config, const WorkBudget& budget);
+  static void visit(Fields& fields, Config& config, const Setting& setting);
 
   explicit AveragingPeriod(const Config& config)
       : config_(config), adapted_(config.stages.front().tau) {}

@@ -184,7 +184,7 @@ void visit_outer(Fields& fields, Config& config) {
 
 MakeProtocol read(Fields& fields, const Setting& setting) {
   Config config;
-  AveragingPeriod::visit(fields, config.period, setting.budget);
+  AveragingPeriod::visit(fields, config.period, setting);
   fields.choice("momentum_state", config.momentum_state, momentum_states, Need::defaulted,
                 "what becomes of the optimiser's state at an average");
   fields.idle("momentum_state", !setting.has_state && config.momentum_state != "kept",

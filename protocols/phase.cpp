@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "protocols/loss_interval.h"
 #include "protocols/momentum_state.h"
 
 namespace gradrace {
@@ -18,7 +19,8 @@ double share_of(double work, double share) {
   return share * work * (1 - 4 * std::numeric_limits<double>::epsilon());
 }
 
-Phase::Ends read_ends(Fields& fields, const WorkBudget& budget, bool last) {
+Phase::Ends read_ends(Fields& fields, const Setting& setting, bool last) {
+  const WorkBudget& budget = setting.budget;
   Phase::Ends ends;
   std::optional<double> work, time, loss, interval;
   std::optional<std::uint64_t> updates;
@@ -31,6 +33,7 @@ Phase::Ends read_ends(Fields& fields, const WorkBudget& budget, bool last) {
   read_kind(fields, "policy", switch_policy_catalog(), ends.policy, Need::none,
             "what finds the end in the losses");
   fields.real("interval", interval, positive(), "time between two looks at the loss");
+  if (interval) check_loss_interval(fields, "interval", *interval, setting);
   if (work && !budget.gradients && !budget.epochs) {
     fields.complain("work", "a fraction of the work needs a limit on the work",
                     "stop.gradients or stop.epochs beside it");
@@ -229,7 +232,7 @@ Phase read_phase(Fields& fields, const Setting& scenario, bool last) {
   read_costs(fields, phase);
   read_stragglers(fields, phase, last);
   if (!phase.has_server) refuse_server_keys(fields);
-  phase.ends = read_ends(fields, setting.budget, last);
+  phase.ends = read_ends(fields, setting, last);
   return phase;
 }
 
