@@ -1,9 +1,8 @@
 #include "sim/cli/scenario/labels.h"
 
-#include <iterator>
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <string_view>
 
 #include "sim/reading/characters.h"
@@ -14,84 +13,161 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// " sync work=0.25" of {"protocol": {"kind": "sync"}, "end": {"work": 0.25}}; the objects of a
-/// list with " then" between them, " momentum=[0.1,0.9]" of other lists.
-std::string values_text(const Json& object) {
-  std::string text;
-  for (const auto& [key, value] : object.items()) {
-    if (value.is_object()) {
-      text += (key == "end" ? " until" : "") + values_text(value);
-    } else if (value.is_primitive()) {
-      text += " " + (key == "kind" ? "" : key + "=") +
-              (value.is_string() ? value.get<std::string>() : value.dump());
-    } else if (!value.empty() && value.front().is_object()) {
-      for (const auto& item : value)
-        text += (&item == &value.front() ? "" : " then") + values_text(item);
-    } else {
-      text += " " + key + "=" + value.dump();
-    }
-  }
-  return text;
+bool chooses(std::string_view key) { return key == "kind" || key == "distribution"; }
+
+bool lists_objects(const Json& value) {
+  return value.is_array() && !value.empty() && std::ranges::all_of(value, &Json::is_object);
 }
 
-bool is_object(const std::string& value) { return value.starts_with('{') && Json::accept(value); }
-
-/// What all values of a swept path have in common; empty where one of them is no
-/// object.
-Json shared_part(const std::vector<Point>& points, std::size_t path) {
-  Json shared = Json::object();
-  std::set<std::string> seen;
-  for (const auto& point : points) {
-    const std::string& value = point.swept[path];
-    if (!is_object(value)) return Json::object();
-    if (!seen.insert(value).second) continue;
-    const Json object = Json::parse(value);
-    if (seen.size() == 1) shared = object;
-    for (auto part = shared.begin(); part != shared.end();) {
-      const auto found = object.find(part.key());
-      const bool same = found != object.end() && *found == *part;
-      part = same ? std::next(part) : shared.erase(part);
+/// What two values have in common, key by key, and item by item in lists of objects; else null.
+Json common(const Json& one, const Json& other) {
+  if (one == other) return one;
+  Json shared;
+  if (one.is_object() && other.is_object()) {
+    for (const auto& [key, value] : one.items()) {
+      if (other.contains(key)) shared[key] = common(value, other[key]);
     }
+  } else if (lists_objects(one) && lists_objects(other) && one.size() == other.size()) {
+    for (std::size_t i = 0; i < one.size(); ++i) shared.push_back(common(one[i], other[i]));
   }
   return shared;
 }
 
-bool chooses(std::string_view key) { return key == "kind" || key == "distribution"; }
+/// "[7x1,0.5]" of seven times 1 and then 0.5, cut where it is long.
+std::string list_text(const Json& list) {
+  constexpr int most_parts = 8;
+  std::string text;
+  int parts = 0;
+  for (auto item = list.begin(); item != list.end(); ++parts) {
+    const auto other =
+        std::find_if(item, list.end(), [&](const Json& one) { return one != *item; });
+    const auto alike = other - item;
+    const auto used = alike > 2 ? alike : 1;
+    text += parts > 0 ? "," : "";
+    if (parts == most_parts) return "[" + text + "...]";
+    text += (alike > 2 ? std::to_string(alike) + "x" : "") + item->dump();
+    item += used;
+  }
+  return "[" + text + "]";
+}
 
-/// " staleness eta=0.1" of a swept object, " learners=16" of a plain value, " pareto" of a kind.
-std::string swept_label(const std::string& path, const std::string& value, const Json& shared) {
-  if (!is_object(value)) {
-    const bool is_kind = chooses(path.substr(path.rfind('.') + 1));
-    return " " + (is_kind ? "" : path.substr(path.find('.') + 1) + "=") + value;
+/// What of a value's label is left out: what it shares with others, but for kinds if they stay.
+struct Known {
+  Json shared;
+  bool kinds_stay = true;
+
+  Known of(const std::string& key) const {
+    return {shared.is_object() ? shared.value(key, Json()) : Json(), kinds_stay};
   }
-  std::string label;
-  const Json object = Json::parse(value);
-  for (const auto& [key, part] : object.items()) {
-    if (!chooses(key) && shared.contains(key)) continue;
-    label += " " + (chooses(key) ? part.get<std::string>() : key + "=" + part.dump());
+  Known of(std::size_t item) const {
+    return {shared.is_array() ? shared[item] : Json(), kinds_stay};
   }
-  return label;
+};
+
+std::string object_text(const Json& object, const Known& known);
+
+/// " parts exponential mean=1 and pareto shape=2" of a list of objects, " sync then async" of
+/// phases.
+std::string list_of_objects_text(const std::string& key, const Json& list, const Known& known) {
+  const bool in_turn = key == "phases";
+  std::string text = in_turn ? "" : " " + key;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (i > 0) text += in_turn ? " then" : " and";
+    text += object_text(list[i], known.of(i));
+  }
+  return text;
+}
+
+/// A key's part of a label, after a space.
+std::string key_text(const std::string& key, const Json& value, const Known& known) {
+  if (lists_objects(value)) return list_of_objects_text(key, value, known);
+  if (value.is_object()) {
+    const bool is_named_by_kind = key == "protocol" || value.contains("kind");
+    const std::string name = key == "end" ? " until" : is_named_by_kind ? "" : " " + key;
+    return name + object_text(value, known);
+  }
+  const std::string name = chooses(key) ? " " : " " + key + "=";
+  if (value.is_string()) return name + value.get<std::string>();
+  return name + (value.is_array() ? list_text(value) : value.dump());
+}
+
+/// " sync work=0.25" of {"kind": "sync", "work": 0.25}.
+std::string object_text(const Json& object, const Known& known) {
+  std::string text;
+  for (const auto& [key, value] : object.items()) {
+    const Known of_key = known.of(key);
+    const bool stays = known.kinds_stay && (chooses(key) || key == "protocol" || key == "phases");
+    if (of_key.shared == value && !stays) continue;
+    text += key_text(key, value, of_key);
+  }
+  return text;
+}
+
+/// Protocols of one kind.
+struct Family {
+  Json shared;
+  bool alike = true;
+};
+
+/// The protocol of each point, without what all of its kind share if they differ.
+std::vector<std::string> protocol_labels(const std::vector<Json>& protocols) {
+  std::map<std::string, Family> families;
+  for (const auto& protocol : protocols) {
+    const auto [found, added] = families.try_emplace(protocol["kind"], Family{protocol});
+    if (added || found->second.shared == protocol) continue;
+    found->second = {common(found->second.shared, protocol), false};
+  }
+  std::vector<std::string> labels;
+  for (const auto& protocol : protocols) {
+    const Family& family = families.at(protocol["kind"]);
+    labels.push_back(object_text(protocol, {family.alike ? Json() : family.shared}).substr(1));
+  }
+  return labels;
+}
+
+/// A value as it stands in CSV, where texts are bare.
+Json swept_value(const std::string& text) {
+  const bool is_structured = text.starts_with('{') || text.starts_with('[');
+  return is_structured && Json::accept(text) ? Json::parse(text) : Json(text);
+}
+
+/// Of each value of a swept path, without what all have in common: " staleness eta=0.1" of an
+/// object, " learners=16" of a plain value, " pareto" of a kind.
+std::map<std::string, std::string> swept_labels(const std::vector<Point>& points, std::size_t place,
+                                                const std::string& path) {
+  std::map<std::string, Json> values;
+  for (const auto& point : points) {
+    const std::string& text = point.swept[place];
+    if (!values.contains(text)) values[text] = swept_value(text);
+  }
+  Json shared = values.begin()->second;
+  for (const auto& [text, value] : values) shared = common(shared, value);
+  const Known known{values.size() > 1 ? shared : Json(), false};
+  const std::string last = path.substr(path.rfind('.') + 1);
+  const std::string key = chooses(last) ? last : path.substr(path.find('.') + 1);
+  std::map<std::string, std::string> labels;
+  for (const auto& [text, value] : values) {
+    labels[text] = value.is_object() ? object_text(value, known) : key_text(key, value, known);
+  }
+  return labels;
 }
 
 }  // namespace
 
-void name_protocol(Point& point, const Json& protocol) {
-  point.protocol_name = protocol.at("kind").get<std::string>();
-  point.label = values_text(protocol).substr(1);
-}
-
-void name_points(Scenario& scenario) {
+void name_points(Scenario& scenario, const std::vector<Json>& protocols) {
+  std::vector<Point>& points = scenario.points;
+  const auto labels = protocol_labels(protocols);
+  for (std::size_t i = 0; i < points.size(); ++i) points[i].label = labels[i];
   for (std::size_t i = 0; i < scenario.swept_paths.size(); ++i) {
     const std::string& path = scenario.swept_paths[i];
     if (path.substr(0, path.find('.')) == "protocol") continue;
-    const Json shared = shared_part(scenario.points, i);
-    for (auto& point : scenario.points) point.label += swept_label(path, point.swept[i], shared);
+    const auto of_value = swept_labels(points, i, path);
+    for (auto& point : points) point.label += of_value.at(point.swept[i]);
   }
   std::map<std::string, int> uses;
-  for (auto& point : scenario.points) ++uses[point.label = printable(point.label)];
-  for (std::size_t i = 0; i < scenario.points.size(); ++i) {
-    std::string& label = scenario.points[i].label;
-    if (uses[label] > 1) label += " (point " + std::to_string(i) + ")";
+  for (auto& point : points) ++uses[point.label = printable(point.label)];
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    if (uses[points[i].label] > 1) points[i].label += " (point " + std::to_string(i) + ")";
   }
 }
 

@@ -342,6 +342,7 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
   SweptProblems of_points(sweep.paths());
   IdleKeys idle_keys;
   Scenario scenario{file, sweep.paths(), {}, {}, shelf};
+  std::vector<nlohmann::ordered_json> protocols;
   bool all_fine = true;
   for (std::size_t number = 0; number < sweep.points(); ++number) {
     Point point;
@@ -357,7 +358,8 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
     of_points.add(point.swept, found);
     all_fine = all_fine && found.empty();
     if (!all_fine || !problems.empty()) continue;
-    name_protocol(point, document.root().at("protocol"));
+    protocols.push_back(document.root().at("protocol"));
+    point.protocol_name = protocols.back().at("kind").get<std::string>();
     point.device_text = device_text(point, reader.resolved());
     if (number == 0) scenario.resolved = sweep.resolved(reader.resolved()).dump(2);
     scenario.points.push_back(std::move(point));
@@ -366,7 +368,7 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
   add(problems, problems_of_covered_values(sweep, reader_of_unused(file, changes)));
   if (problems.empty() || sweep.points() == 1) add(problems, idle_keys.problems());
   if (!problems.empty()) throw ScenarioError(std::move(problems));
-  name_points(scenario);
+  name_points(scenario, protocols);
   return scenario;
 }
 
