@@ -33,6 +33,10 @@ LINES = ("-", "--", ":", "-.")
 BAR_ALPHA = 0.45  # what is plotted shows on bars
 WIDTH = 8.0
 DPI = 150
+MARGIN = 0.3  # inches
+MOST_COLUMNS = 4  # of a legend
+MOST_GROWTH = 1.6  # of a figure, by its legend
+TIME = "simulated time (unit of the runtime)"
 
 
 def line_style(index):
@@ -48,8 +52,38 @@ def new_figure(results, height):
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    figure.suptitle(textwrap.fill(results.title, 90))
+    figure.suptitle("\n".join(textwrap.fill(line, 90) for line in results.title.splitlines()))
     return figure
+
+
+def legend_below(figure, handles, words, **looks):
+    """A legend under the axes, in as many columns as the figure is wide, which grows by it."""
+    looks["frameon"] = False
+    for columns in range(min(len(words), MOST_COLUMNS), 0, -1):
+        tried = figure.legend(handles, words, loc="lower center", ncols=columns, **looks)
+        box = tried.get_window_extent()
+        tried.remove()
+        if columns == 1 or box.width < 0.98 * figure.bbox.width:
+            break
+    figure.set_figheight(figure.get_figheight() + box.height / figure.dpi)
+    return figure.legend(handles, words, loc="outside lower center", ncols=columns, **looks)
+
+
+def legend_beside(figure, handles, words, **looks):
+    """A legend to the right of the figure's only axes, for which the figure grows; below them where
+    it is much higher than the figure."""
+    (axes,) = figure.axes
+    figure.draw_without_rendering()  # places the axes below the title
+    above = (1 - axes.get_position().y1) * figure.get_figheight()
+    legend = axes.legend(
+        handles, words, loc="upper left", bbox_to_anchor=(1.01, 1.01), frameon=False, **looks
+    )
+    needed = above + legend.get_window_extent().height / figure.dpi + MARGIN
+    if needed > MOST_GROWTH * figure.get_figheight():
+        legend.remove()
+        return legend_below(figure, handles, words, **looks)
+    figure.set_figheight(max(needed, figure.get_figheight()))
+    return legend
 
 
 def save(figure, stem, endings=("png", "svg")):

@@ -1,260 +1,247 @@
-"""The first updates as a timeline: what each learner computed, what became of it, with whom it
-exchanged values, and when updates were made."""
+"""The first rounds as a timeline: what each learner computed, what became of it, with whom it
+exchanged values, when it waited, and when updates were made."""
 
+import statistics
 import textwrap
 from collections import defaultdict
 from typing import NamedTuple
 
 from plots import style
+from plots.trace import read_traces
 
-MICROSECONDS = 1e6
 MOST_POINTS = 6
 MOST_LEARNERS = 32
 MOST_LINES = 40  # update lines in front of the bars; more of them go behind
 UPDATES = 5
+ROUNDS = 2
+VISIBLE = 1e-3  # share of the axis
 
-# name in the trace: words of the legend
-EXCHANGES = {
-    "all-reduce": "exchange of all (all-reduce)",
-    "group": "exchange of a group (bars joined)",
-    "exchange": "exchange with neighbours",
-}
-# of groups at one time
-GROUP_COLOURS = (style.GREEN, style.PURPLE, style.ORANGE, style.VERMILION)
 
-BEYOND = "past the recording"
-BEYOND_LOOKS = {"facecolor": "0.95", "hatch": "xx", "edgecolor": "0.85", "linewidth": 0}
+class Looks(NamedTuple):
+    """Words of the legend, colours (several where bars of one kind may lie side by side), hatch,
+    and the mark of what takes no time."""
 
-# fate in the trace: (words of the legend, colour, hatch)
+    words: str
+    colours: tuple
+    hatch: str | None = None
+    mark: str = "o"
+
+
+# fate in the trace
 FATES = {
-    "used": ("used in an update", style.SKY, None),
-    "waiting": ("delivered, not yet used", style.BLUE, None),
-    "dropped": ("dropped on arrival", style.ORANGE, "...."),
-    "cancelled": ("cancelled", style.VERMILION, "////"),
-    "lost": ("lost with its learner", style.PURPLE, "xxxx"),
-    "in flight": ("in flight at the end", style.GREY, None),
+    "used": Looks("computing: used in an update", (style.SKY,)),
+    "waiting": Looks("computing: not yet used", (style.BLUE,)),
+    "dropped": Looks("computing: dropped on arrival", (style.ORANGE,), "...."),
+    "cancelled": Looks("computing: cancelled", (style.VERMILION,), "////"),
+    "lost": Looks("computing: lost with its learner", (style.PURPLE,), "xxxx"),
+    "in flight": Looks("computing at the end", (style.GREY,)),
 }
+GAPS = {
+    "waiting": Looks("waiting", ("0.88",)),
+    "down": Looks("down", ("0.45",), "||||"),
+}
+SHADES = ("#7A4B1E", "#5B3A94", "#00695C", "#808000")
+EXCHANGES = {
+    "all-reduce": Looks("average of all (all-reduce)", (style.GREEN,)),
+    "group": Looks("average of a group (joined)", SHADES, None, "s"),
+    "pair": Looks("exchange of two (joined)", SHADES, "\\\\\\\\", "D"),
+    "gossip": Looks("exchange with neighbours", ("#B59F00",), "----", "^"),
+}
+BEYOND = {"facecolor": "0.95", "hatch": "xx", "edgecolor": "0.85", "linewidth": 0}
 
 
-class Exchange(NamedTuple):
-    """What learners exchanged at once, in units of simulated time."""
-
-    number: int
-    name: str
-    start: float
-    length: float
-    learners: list
-
-    def of_some(self):
-        """Whether they are several, and not all."""
-        return self.name != "all-reduce" and len(self.learners) > 1
-
-    def rows(self):
-        """The first and the last of learners next to each other, and so on."""
-        runs = []
-        for learner in sorted(self.learners):
-            if runs and learner == runs[-1][1] + 1:
-                runs[-1][1] = learner
-            else:
-                runs.append([learner, learner])
-        return runs
+def bar_looks(looks):
+    """Of a bar of one colour."""
+    return {"facecolor": looks.colours[0], "hatch": looks.hatch, "edgecolor": "white"}
 
 
-def exchanges(events):
-    """{point: [Exchange]} of learners without a server."""
-    track_names = {
-        (event["pid"], event["tid"]): event["args"]["name"]
-        for event in events
-        if event["name"] == "thread_name"
-    }
-    found = defaultdict(dict)
-    for event in events:
-        if event["ph"] == "X" and event["cat"] == "exchange":
-            learner = int(track_names[event["pid"], event["tid"]].split()[1].rstrip(","))
-            number = event["args"]["exchange"]
-            span = (event["ts"] / MICROSECONDS, event["dur"] / MICROSECONDS)
-            one = found[event["pid"]].setdefault(number, Exchange(number, event["name"], *span, []))
-            one.learners.append(learner)
-    return {point: list(of_point.values()) for point, of_point in found.items()}
+def exchange_looks(colour, hatch):
+    """Of a bar that what is computed meanwhile can be seen in front of."""
+    return {"facecolor": (colour, 0.35), "edgecolor": colour, "hatch": hatch, "linewidth": 0.8}
 
 
-def gradients(events):
-    """{point: {(learner, fate): [(start, duration)]}}, in units of simulated time."""
-    found = defaultdict(lambda: defaultdict(list))
-    for event in events:
-        if event["ph"] == "X" and event["cat"] == "gradient":
-            span = (event["ts"] / MICROSECONDS, event["dur"] / MICROSECONDS)
-            found[event["pid"]][event["tid"] - 1, event["args"]["fate"]].append(span)
-    return found
-
-
-def update_times(events):
-    """{point: [times of its updates]}: version w3 begins with update 3."""
-    found = defaultdict(list)
-    for event in events:
-        if event["ph"] == "X" and event["cat"] == "version" and event["name"] != "w0":
-            found[event["pid"]].append(event["ts"] / MICROSECONDS)
-    return {point: sorted(times) for point, times in found.items()}
-
-
-def recorded_until(events):
-    """{point: where its trace ends}: at the run's end, or before where only its start was kept."""
-    found = defaultdict(float)
-    for event in events:
-        if event["ph"] == "X":
-            end = (event["ts"] + event["dur"]) / MICROSECONDS
-            found[event["pid"]] = max(found[event["pid"]], end)
-    return found
-
-
-def updates_by_one(bars, updates):
-    """Whether every gradient made an update."""
-    used = sum(len(spans) for (_, fate), spans in bars.items() if fate == "used")
-    return used == len(updates)
-
-
-def window(bars, updates, points, wanted):
-    """The end of the common time axis: by then every point has made as many updates as wanted of
-    it, or all of its own."""
-    ends = [updates[p][min(wanted[p], len(updates[p])) - 1] for p in points if p in updates]
-    if ends:
-        return 1.03 * max(ends)
-    return max(
-        start + length for p in points for spans in bars[p].values() for start, length in spans
+def rounds_of_half(ends, until):
+    """When half of the learners have come to the end of ROUNDS of theirs; who never does counts as
+    if it did at the time until."""
+    return statistics.median(
+        sorted(of_one)[ROUNDS - 1] if len(of_one) >= ROUNDS else until for of_one in ends.values()
     )
 
 
-def learners_of(bars):
-    """How many learners a point has in the trace."""
-    return 1 + max(learner for learner, _ in bars)
+def two_rounds(trace):
+    """When a point has made UPDATES updates (or all of its own) and half of its learners ROUNDS
+    minibatches and exchanges."""
+    computed, exchanged = defaultdict(list), defaultdict(list)
+    for (learner, _), spans in trace.gradients.items():
+        computed[learner] += [start + length for start, length in spans]
+    for one in trace.exchanges:
+        for learner in one.learners:
+            exchanged[learner].append(one.end)
+    ends = [rounds_of_half(each, trace.until) for each in (computed, exchanged) if each]
+    return max([*trace.updates[:UPDATES][-1:], *ends])
 
 
-def colours_of(exchanged):
-    """A colour for each exchange: green, but for groups and pairs while another is."""
-    free = dict.fromkeys(GROUP_COLOURS, 0.0)
+def colours_of(exchanges):
+    """The colour of each exchange, by number: one for groups and pairs that none has at the time."""
+    free = dict.fromkeys(SHADES, float("-inf"))
     colours = {}
-    for one in sorted(exchanged, key=lambda one: (one.start, one.number)):
-        colours[one.number] = GROUP_COLOURS[0]
-        if one.of_some():
+    for one in sorted(exchanges, key=lambda one: (one.start, one.number)):
+        colours[one.number] = EXCHANGES[one.kind].colours[0]
+        if one.kind in ("group", "pair"):
             idle = [colour for colour, since in free.items() if since <= one.start]
             colours[one.number] = idle[0] if idle else min(free, key=free.get)
-            free[colours[one.number]] = one.start + one.length
+            free[colours[one.number]] = one.end
     return colours
 
 
-def draw_exchanges(axes, exchanged, end):
-    """Draws a point's exchanges up to the time end: a bar across learners next to each other, a
-    line between those that are not, dots in groups that take no time; returns the names that are to
-    be seen."""
+def draw_exchange(axes, one, colour, runs):
+    """A bar across learners next to each other, a line between those that are not; marks where it
+    takes no time."""
     from matplotlib.patches import Rectangle
 
-    seen = set()
-    colours = colours_of(exchanged)
-    for one in exchanged:
-        runs = [(first, last) for first, last in one.rows() if first < MOST_LEARNERS]
-        if one.start >= end or not runs:
-            continue
-        seen.add(one.name)
-        colour = colours[one.number]
-        looks = {"facecolor": (colour, 0.35), "edgecolor": colour, "linewidth": 0.8}
+    if one.length > 0:
+        looks = exchange_looks(colour, EXCHANGES[one.kind].hatch)
         for first, last in runs:
-            axes.add_patch(Rectangle((one.start, first - 0.46), one.length, last - first + 0.92, **looks))
-        if one.of_some() and one.length == 0:
-            shown = [learner for learner in one.learners if learner < MOST_LEARNERS]
-            axes.plot([one.start] * len(shown), shown, "o", color=colour, markersize=4, zorder=3)
-        if len(runs) > 1:
-            axes.vlines(one.start + one.length / 2, runs[0][1], runs[-1][0], color=colour, linewidth=1.4)
+            corner, height = (one.start, first - 0.46), last - first + 0.92
+            axes.add_patch(Rectangle(corner, one.length, height, **looks))
+    else:
+        shown = [learner for learner in one.learners if learner < MOST_LEARNERS]
+        mark = EXCHANGES[one.kind].mark
+        axes.plot([one.start] * len(shown), shown, mark, color=colour, markersize=4, zorder=3.5)
+        runs = [(learner, learner) for learner in sorted(shown)]
+    if one.joins():
+        middle = one.start + one.length / 2
+        for (_, above), (below, _) in zip(runs, runs[1:]):
+            axes.vlines(middle, above, below, color=colour, linewidth=1.4, zorder=2.5)
+
+
+def draw_exchanges(axes, exchanges, end):
+    """Draws those that begin before the time end; returns what is to be seen: (kind, whether it
+    takes time, colour)."""
+    seen = set()
+    colours = colours_of(exchanges)
+    for one in exchanges:
+        runs = [(first, last) for first, last in one.rows() if first < MOST_LEARNERS]
+        if one.start < end and runs:
+            seen.add((one.kind, one.length > 0, colours[one.number]))
+            draw_exchange(axes, one, colours[one.number], runs)
     return seen
 
 
-def draw_panel(axes, bars, updates, last, end, exchanged=()):
-    """Draws one point up to the time end, shaded where its trace (to the time last) says nothing;
-    returns the fates and the names of exchanges that are to be seen."""
-    seen = draw_exchanges(axes, exchanged, end)
-    height = 0.5 if exchanged else 0.8
-    if last < end:
-        seen.add(BEYOND)
-        axes.axvspan(last, end, **BEYOND_LOOKS)
-    for (learner, fate), spans in bars.items():
-        spans = [span for span in spans if span[0] < end]
+def draw_bars(axes, bars, looks, height, end, **more):
+    """Draws {(learner, what): [(start, duration)]} before the time end; returns what is to be
+    seen."""
+    seen = set()
+    for (learner, what), spans in bars.items():
+        spans = [span for span in spans if span[0] < end and span[1] > VISIBLE * end]
         if spans and learner < MOST_LEARNERS:
-            seen.add(fate)
-            _, colour, hatch = FATES[fate]
-            axes.broken_barh(
-                spans,
-                (learner - height / 2, height),
-                facecolor=colour,
-                hatch=hatch,
-                edgecolor="white",
-                linewidth=0.6,
-            )
-    times = [time for time in updates if time <= end]
-    looks = (
-        {"linewidth": 1.1, "zorder": 3}
-        if len(times) <= MOST_LINES
-        else {"linewidth": 0.6, "zorder": 0.5}
-    )
-    axes.vlines(times, 0, 1, transform=axes.get_xaxis_transform(), color=style.BLACK, **looks)
+            seen.add(what)
+            place = learner - height / 2, height
+            axes.broken_barh(spans, place, **bar_looks(looks[what]), **more)
     return seen
+
+
+def draw_updates(axes, updates, end):
+    """Lines, in front of the bars where they are few; returns whether there are any."""
+    times = [time for time in updates if time <= end]
+    few = len(times) <= MOST_LINES
+    looks = {"linewidth": 1.1, "zorder": 3} if few else {"linewidth": 0.6, "zorder": 0.5}
+    axes.vlines(times, 0, 1, transform=axes.get_xaxis_transform(), color=style.BLACK, **looks)
+    return bool(times)
+
+
+def draw_panel(axes, trace, end):
+    """Draws one point up to the time end, shaded where its trace says nothing; returns what is to
+    be seen, by the kinds of the legend. Without a server no lines say that every gradient was an
+    update."""
+    height = 0.5 if trace.exchanged else 0.8
+    widths = {"linewidth": 0.6, "zorder": 2}
+    lines = [] if trace.exchanged and trace.updates_by_one() else trace.updates
+    if trace.until < end:
+        axes.axvspan(trace.until, end, **BEYOND)
+    return {
+        "gaps": draw_bars(axes, trace.gaps(), GAPS, 0.25, end, linewidth=0, zorder=0.8),
+        "exchanges": draw_exchanges(axes, trace.exchanges, end),
+        "fates": draw_bars(axes, trace.gradients, FATES, height, end, **widths),
+        "beyond": {True} if trace.until < end else set(),
+        "updates": {True} if draw_updates(axes, lines, end) else set(),
+    }
 
 
 def label_panel(axes, label, learners, updates):
     """Title and learner axis of a panel."""
     shown = min(learners, MOST_LEARNERS)
-    axes.set_title(
-        textwrap.shorten(f"{label}: {updates} updates shown", 100, placeholder="..."),
-        loc="left",
-        fontsize=9.5,
-    )
+    title = textwrap.shorten(label, 80, placeholder="...")
+    axes.set_title(f"{title}: {updates} updates shown", loc="left", fontsize=9.5)
     axes.set_ylim(shown - 0.4, -0.6)
     axes.set_yticks(range(0, shown, 1 if shown <= 8 else 4))
     axes.set_ylabel("learner" if shown == learners else f"learner (of {learners})", fontsize=9)
     axes.grid(visible=False)
 
 
-def draw_legend(figure, seen):
-    """The legend of the fates to be seen and of the update lines, under the panels."""
+def exchange_handle(looks, takes_time, colours):
+    """What the legend shows of a kind of exchange: a patch, or a mark, of each of those colours."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    handles = [
-        Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=words)
-        for fate, (words, colour, hatch) in FATES.items()
-        if fate in seen
+    if takes_time:
+        return tuple(Patch(**exchange_looks(colour, looks.hatch)) for colour in colours)
+    mark = {"marker": looks.mark, "linestyle": "", "markersize": 4}
+    return tuple(Line2D([], [], color=colour, **mark) for colour in colours)
+
+
+def legend_entries(seen):
+    """[(handle, words)] of what is to be seen."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    entries = [
+        (Patch(**bar_looks(looks)), looks.words)
+        for name, kinds in (("fates", FATES), ("gaps", GAPS))
+        for kind, looks in kinds.items()
+        if kind in seen[name]
     ]
-    exchanged = [words for name, words in EXCHANGES.items() if name in seen]
-    green = {"facecolor": (style.GREEN, 0.35), "edgecolor": style.GREEN}
-    handles += [Patch(label=words, **green) for words in exchanged]
-    if exchanged:
-        handles.append(Patch(facecolor="white", edgecolor="0.8", label="waiting"))
-    if BEYOND in seen:
-        handles.append(Patch(label=BEYOND, **BEYOND_LOOKS))
-    handles.append(Line2D([], [], color=style.BLACK, linewidth=1.1, label="update"))
-    columns = 3 if exchanged else 4
-    figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), columns), frameon=False)
+    for kind, looks in EXCHANGES.items():
+        for takes_time in (True, False):
+            colours = [one for one in looks.colours if (kind, takes_time, one) in seen["exchanges"]]
+            if colours:
+                words = looks.words if takes_time else looks.words + ", in no time"
+                entries.append((exchange_handle(looks, takes_time, colours), words))
+    if seen["beyond"]:
+        entries.append((Patch(**BEYOND), "past the recording"))
+    if seen["updates"]:
+        entries.append((Line2D([], [], color=style.BLACK, linewidth=1.1), "update"))
+    return entries
+
+
+def draw_legend(figure, seen):
+    """The legend of what is to be seen, under the panels."""
+    from matplotlib.legend_handler import HandlerTuple
+
+    handles, words = zip(*legend_entries(seen))
+    style.legend_below(
+        figure, handles, words, handler_map={tuple: HandlerTuple(ndivide=None, pad=0.1)}
+    )
 
 
 def draw_timeline(results):
     """The figure, None where there is no trace or nothing in it."""
-    bars = gradients(results.trace or [])
-    points = [point for point in results.points if bars.get(point)][:MOST_POINTS]
+    traces = read_traces(results.trace or [])
+    points = [point for point in results.points if point in traces][:MOST_POINTS]
     if not points:
         return None
-    updates, last = update_times(results.trace), recorded_until(results.trace)
-    exchanged = exchanges(results.trace)
-    learners = [learners_of(bars[p]) for p in points]
-    by_one = {p: p in exchanged and updates_by_one(bars[p], updates.get(p, [])) for p in points}
-    wanted = {p: UPDATES * (n if by_one[p] else 1) for p, n in zip(points, learners)}
-    end = window(bars, updates, points, wanted)
-    heights = [0.55 + 0.11 * min(max(n, 6), MOST_LEARNERS) for n in learners]
+    end = 1.03 * max(two_rounds(traces[p]) for p in points)
+    end = min(end, max(traces[p].until for p in points))
+    heights = [0.55 + 0.11 * min(max(traces[p].learners, 6), MOST_LEARNERS) for p in points]
     figure = style.new_figure(results, 1.2 + sum(heights))
     panels = figure.subplots(len(points), 1, sharex=True, squeeze=False, height_ratios=heights).flat
-    seen = set()
-    for axes, p, n in zip(panels, points, learners):
-        lines = [] if by_one[p] else updates.get(p, [])
-        seen |= draw_panel(axes, bars[p], lines, last[p], end, exchanged.get(p, ()))
-        label_panel(axes, results.points[p].label, n, sum(t <= end for t in updates.get(p, [])))
+    seen = defaultdict(set)
+    for axes, p in zip(panels, points):
+        for name, found in draw_panel(axes, traces[p], end).items():
+            seen[name] |= found
+        made = sum(time <= end for time in traces[p].updates)
+        label_panel(axes, results.points[p].label, traces[p].learners, made)
         axes.set_xlim(0, end)
-    axes.set_xlabel("simulated time (unit of the runtime)")
+    axes.set_xlabel(style.TIME)
     draw_legend(figure, seen)
     return figure

@@ -48,10 +48,9 @@ def write_runs(folder, rows, swept=()):
             table.writerow([*told, 1, "ab12", 2.5, *row.get("swept", ()), label])
 
 
-def write_manifest(folder, title):
-    (folder / "manifest.json").write_text(
-        json.dumps({"scenario": {"name": folder.name, "title": title}})
-    )
+def write_manifest(folder, title, **more):
+    facts = {"scenario": {"name": folder.name, "title": title}} | more
+    (folder / "manifest.json").write_text(json.dumps(facts))
 
 
 def manifest(name):
@@ -153,16 +152,16 @@ def version(point, number, start, end):
     return {"ph": "X", "cat": "version", "name": f"w{number}", "args": {}} | place
 
 
-def exchange(point, number, name, learners, start, end):
+def exchange(point, number, name, learners, start, end, **more):
     """The slices of an exchange in the trace, one for each of its learners, and their tracks'
-    names."""
+    names; more: what else its arguments are."""
     events = []
     for learner in learners:
         place = {"pid": point, "tid": 100 + learner}
         track = {"name": f"learner {learner}, exchanges"}
         events.append({"ph": "M", "name": "thread_name", "args": track} | place)
         times = {"ts": 1e6 * start, "dur": 1e6 * (end - start)}
-        told = {"cat": "exchange", "name": name, "args": {"exchange": number}}
+        told = {"cat": "exchange", "name": name, "args": {"exchange": number} | more}
         events.append({"ph": "X"} | told | place | times)
     return events
 

@@ -1,0 +1,118 @@
+"""What trace.json says of each point: what learners computed and exchanged, when they did neither,
+and when updates were made. Times are in units of simulated time."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+MICROSECONDS = 1e6
+SERVED = ("all-reduce", "group")  # by a collective
+
+
+class Exchange(NamedTuple):
+    """What learners exchanged at once. Kinds: all-reduce, group (collectives of all and of some),
+    pair, gossip (a learner's with its neighbours)."""
+
+    number: int
+    kind: str
+    start: float
+    length: float
+    learners: list
+
+    @property
+    def end(self):
+        return self.start + self.length
+
+    def joins(self):
+        """Whether they are several, and not all."""
+        return self.kind != "all-reduce" and len(self.learners) > 1
+
+    def rows(self):
+        """The first and the last of learners next to each other, and so on."""
+        runs = []
+        for learner in sorted(self.learners):
+            if runs and learner == runs[-1][1] + 1:
+                runs[-1][1] = learner
+            else:
+                runs.append([learner, learner])
+        return runs
+
+
+@dataclass
+class PointTrace:
+    """One point: {(learner, fate): [(start, duration)]} of its gradients, its exchanges by number,
+    the times of its updates, and where the trace ends: at the run's end, or before where only its
+    start was kept."""
+
+    gradients: dict = field(default_factory=lambda: defaultdict(list))
+    exchanged: dict = field(default_factory=dict)
+    updates: list = field(default_factory=list)
+    until: float = 0.0
+
+    @property
+    def exchanges(self):
+        return list(self.exchanged.values())
+
+    @property
+    def learners(self):
+        """How many the trace has."""
+        return 1 + max(learner for learner, _ in self.gradients)
+
+    def updates_by_one(self):
+        """Whether every gradient made an update."""
+        used = sum(len(spans) for (_, fate), spans in self.gradients.items() if fate == "used")
+        return used == len(self.updates)
+
+    def gaps(self):
+        """{(learner, "waiting" or "down"): [(start, duration)]}: nothing is computed or exchanged,
+        after a loss because the learner is down."""
+        busy = defaultdict(list)
+        for (learner, fate), spans in self.gradients.items():
+            busy[learner] += [(start, start + length, fate) for start, length in spans]
+        for one in self.exchanged.values():
+            for learner in one.learners:
+                busy[learner].append((one.start, one.end, one.kind))
+        found = defaultdict(list)
+        for learner, spans in busy.items():
+            now, why = 0.0, "waiting"
+            for start, end, what in [*sorted(spans), (self.until, self.until, "")]:
+                if start > now:
+                    found[learner, why].append((now, start - now))
+                if end >= now:
+                    now, why = end, "down" if what == "lost" else "waiting"
+        return found
+
+
+def kind_of(event):
+    """The kind of an exchange's slice."""
+    if event["name"] in SERVED:
+        return event["name"]
+    return "gossip" if "hears" in event["args"] else "pair"
+
+
+def read_traces(events):
+    """{point: PointTrace}, of those that computed something."""
+    traces = defaultdict(PointTrace)
+    track_names = {
+        (event["pid"], event["tid"]): event["args"]["name"]
+        for event in events
+        if event["name"] == "thread_name"
+    }
+    for event in events:
+        if event["ph"] != "X":
+            continue
+        trace = traces[event["pid"]]
+        start, length = event["ts"] / MICROSECONDS, event["dur"] / MICROSECONDS
+        trace.until = max(trace.until, start + length)
+        if event["cat"] == "gradient":
+            trace.gradients[event["tid"] - 1, event["args"]["fate"]].append((start, length))
+        elif event["cat"] == "exchange":
+            learner = int(track_names[event["pid"], event["tid"]].split()[1].rstrip(","))
+            number = event["args"]["exchange"]
+            new = Exchange(number, kind_of(event), start, length, [])
+            trace.exchanged.setdefault(number, new).learners.append(learner)
+        elif event["name"] != "w0":  # version w3 begins with update 3
+            trace.updates.append(start)
+    for trace in traces.values():
+        trace.updates.sort()
+    return {point: trace for point, trace in traces.items() if trace.gradients}
