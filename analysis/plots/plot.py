@@ -10,7 +10,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from plots import fit
 from plots import style
-from plots.curves import draw_curves, has_values, is_watched
+from plots.curves import disagrees, draw_curves, has_values, is_watched
 from plots.results import ResultsError, read_results
 from plots.staleness import MOST_PANELS, draw_staleness
 from plots.timeline import MOST_POINTS, draw_timeline
@@ -24,6 +24,8 @@ def curve_plots(results):
     plots = [("error_time", "time", main), ("error_updates", "update", main)]
     if main == "test_error" and has_values(results, "loss"):
         plots.append(("loss_time", "time", "loss"))
+    if disagrees(results):
+        plots.append(("disagreement_time", "time", "disagreement"))
     return plots
 
 

@@ -35,8 +35,8 @@ class Point:
 
 @dataclass
 class Results:
-    """An output folder: the title, the points by number, the trace events (None without a
-    trace)."""
+    """An output folder: the title, with a line below it if the runs were interrupted, the points by
+    number, the trace events (None without a trace)."""
 
     folder: Path
     title: str
@@ -89,11 +89,11 @@ def read_points(path):
 
 def add_curves(points, path):
     """Adds the rows of curve.csv to their runs."""
-    columns = ("time", "update", "loss", "test_error")
+    columns = ("time", "update", "loss", "test_error", "disagreement")
     for row in read_evaluations(path):
         curve = points[int(row["point"])].runs[int(row["replica"])].curve
         for name in columns:
-            curve[name].append(number(row[name]))
+            curve[name].append(number(row.get(name, "")))
 
 
 def add_staleness(points, path):
@@ -114,12 +114,15 @@ def add_theory(points, path):
 
 
 def read_title(folder):
-    """The scenario's title, else its name, else the folder's."""
+    """The scenario's title, else its name, else the folder's; below it how many runs are missing."""
     path = folder / "manifest.json"
     if not path.is_file():
         return folder.resolve().name
-    scenario = json.loads(path.read_text(encoding="utf-8")).get("scenario", {})
-    return scenario.get("title") or scenario.get("name") or folder.resolve().name
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    scenario = manifest.get("scenario", {})
+    title = scenario.get("title") or scenario.get("name") or folder.resolve().name
+    runs, finished = manifest.get("runs"), manifest.get("runs_finished")
+    return title if finished == runs else f"{title}\ninterrupted: {finished} of {runs} runs"
 
 
 def read_results(folder):

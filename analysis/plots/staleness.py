@@ -10,6 +10,7 @@ from plots import style
 MOST_PANELS = 24
 MOST_BARS = 40
 SHOWN_SHARE = 0.995
+LINE = 0.16  # inches
 
 
 def mean(counts):
@@ -37,6 +38,11 @@ def shares(counts, width, bars):
     return found / sum(counts.values())
 
 
+def wrapped(label):
+    """A panel's name, in lines."""
+    return textwrap.fill(label, 32)
+
+
 def draw_panel(axes, point, colour, width, bars):
     """Draws the histogram of one point, its mean, and what lies past the axis."""
     share = shares(point.staleness, width, bars)
@@ -49,7 +55,7 @@ def draw_panel(axes, point, colour, width, bars):
     note = f"mean {average:.3g}"
     if beyond > 1e-9:
         note += f", {100 * beyond:.2g} % beyond {bars * width - 1}"
-    axes.set_title(f"{textwrap.fill(point.label, 32)}\n{note}", fontsize=9)
+    axes.set_title(f"{wrapped(point.label)}\n{note}", fontsize=9)
     axes.grid(axis="x", visible=False)
 
 
@@ -66,7 +72,8 @@ def draw_staleness(results):
     bars = math.ceil((longest + 1) / width)
     columns = 2 if len(points) == 4 else min(len(points), 3)
     rows = math.ceil(len(points) / columns)
-    figure = style.new_figure(results, 1.2 + 2.1 * rows)
+    lines = max(wrapped(point.label).count("\n") for _, point in points)
+    figure = style.new_figure(results, 1.2 + (2.1 + LINE * lines) * rows)
     grid = list(figure.subplots(rows, columns, sharex=True, squeeze=False).flat)
     for axes, (i, point) in zip(grid, points):
         draw_panel(axes, point, style.COLOURS[i % len(style.COLOURS)], width, bars)

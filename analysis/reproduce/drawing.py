@@ -59,7 +59,8 @@ def add_legend(canvas, axes, names):
     if names:
         found = dict(zip(labels, handles))
         handles, labels = [found[name] for name in names], names
-    canvas.legend(handles, labels, loc="outside right upper", frameon=False, fontsize=8)
+    words = [textwrap.fill(label, 34) for label in labels]
+    style.legend_beside(canvas, handles, words, fontsize=8)
 
 
 def draw(figure):

@@ -27,8 +27,8 @@ std::vector<std::string_view> result_files() {
 }
 
 /// What the plots of a folder are called.
-constexpr std::array plot_names{"error_time", "loss_time", "error_updates", "staleness",
-                                "timeline",   "fit",       "persistence"};
+constexpr std::array plot_names{"error_time", "loss_time", "error_updates", "disagreement_time",
+                                "staleness",  "timeline",  "fit",           "persistence"};
 
 /// Whether it does; UsageError if it may not.
 bool holds_result_files(const std::filesystem::path& folder, bool allowed) {

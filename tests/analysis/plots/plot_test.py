@@ -18,7 +18,7 @@ from plots import plot
 from plots import style
 from plots.bands import band, linear, step
 from plots.curves import draw_curves, legend_label
-from plots.results import ResultsError, read_results
+from plots.results import Point, ResultsError, Run, read_records, read_results
 from plots.staleness import draw_staleness, mean, shares
 
 KS = [1, 2, 4, 8]
@@ -176,17 +176,71 @@ class Curves(fabricate.Folder):
         self.assertEqual(figures, {})
         self.assertIn("record.details", notes[0])
 
-    def test_legend_lies_inside_the_figure_and_clear_of_title_and_axes(self):
-        fabricate.race(self.folder, range(1, 13))
-        fabricate.write_manifest(self.folder, "A title of many words that needs two lines. " * 3)
-        figure = draw_curves(read_results(self.folder), "time", "test_error")
+    def check_room(self, figure, legend):
         figure.draw_without_rendering()
-        legend = figure.axes[0].get_legend().get_window_extent()
-        inside = figure.bbox
-        self.assertTrue(inside.x0 <= legend.x0 and legend.x1 <= inside.x1)
-        self.assertTrue(inside.y0 <= legend.y0 and legend.y1 <= inside.y1)
-        self.assertFalse(legend.overlaps(figure._suptitle.get_window_extent()))
-        self.assertFalse(legend.overlaps(figure.axes[0].get_window_extent()))
+        box, inside = legend.get_window_extent(), figure.bbox
+        self.assertTrue(inside.x0 <= box.x0 and box.x1 <= inside.x1)
+        self.assertTrue(inside.y0 <= box.y0 and box.y1 <= inside.y1)
+        self.assertFalse(box.overlaps(figure._suptitle.get_window_extent()))
+        axes = figure.axes[0].get_window_extent()
+        self.assertFalse(box.overlaps(axes))
+        self.assertGreater(axes.width, 0.4 * figure.bbox.width)
+        self.assertGreater(axes.height, 2.5 * figure.dpi)
+
+    def test_legend_lies_inside_the_figure_and_clear_of_title_and_axes(self):
+        for points, words in ((12, ""), (12, " of a long name that takes three lines or four"), (40, " and more" * 4)):
+            rows, _ = fabricate.race(self.folder, range(1, points + 1), replicas=2)
+            for row in rows:
+                row["label"] += words
+            fabricate.write_runs(self.folder, rows, ["protocol.k"])
+            fabricate.write_manifest(self.folder, "A title of many words that needs two lines. " * 3)
+            figure = draw_curves(read_results(self.folder), "time", "test_error")
+            (legend,) = [*figure.legends, figure.axes[0].get_legend()][:1]
+            self.assertEqual(len(legend.get_texts()), points)
+            self.check_room(figure, legend)
+
+    def test_an_interrupted_folder_says_so(self):
+        rows, _ = fabricate.race(self.folder, [1, 4])
+        fabricate.write_manifest(self.folder, "Who wins?", runs=60, runs_finished=9)
+        fabricate.write_runs(self.folder, rows[:9], ["protocol.k"])
+        curve = read_records(self.folder / "curve.csv")
+        kept = [row for row in curve if (row["point"], row["replica"]) != ("1", "4")]
+        fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, kept)
+        figure = draw_curves(read_results(self.folder), "time", "test_error")
+        self.assertEqual(figure.get_suptitle(), "Who wins?\ninterrupted: 9 of 60 runs")
+        named = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+        self.assertEqual(named, ["k-async k=1", "k-async k=4\n(4 of 5 runs)\n(1 of 4 diverged)"])
+        fabricate.write_manifest(self.folder, "Who wins?", runs=9, runs_finished=9)
+        self.assertEqual(read_results(self.folder).title, "Who wins?")
+
+    def test_points_of_one_curve_are_drawn_once_and_named_together(self):
+        rows, curve = fabricate.race(self.folder, [1])
+        for row in curve[:]:
+            curve.append(row | {"point": 1})
+            curve.append(row | {"point": 2, "loss": row["loss"] + (row["replica"] == 4)})
+        rows += [row | {"point": p, "label": label} for p, label in ((1, "sync"), (2, "ssp")) for row in rows]
+        fabricate.write_runs(self.folder, rows, ["protocol.k"])
+        fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, curve)
+        results = read_results(self.folder)
+        for y, told in (("test_error", ["k-async k=1 = sync = ssp"]), ("loss", ["k-async k=1 = sync", "ssp"])):
+            legend = draw_curves(results, "time", y).axes[0].get_legend()
+            self.assertEqual([text.get_text() for text in legend.get_texts()], told)
+
+    def test_disagreement_is_drawn_where_learners_disagree(self):
+        _, curve = fabricate.race(self.folder, [1])
+        for scale in (0, 2):
+            rows = [row | {"disagreement": scale * row["time"] ** 2} for row in curve]
+            fabricate.write_table(self.folder / "curve.csv", [*fabricate.CURVE, "disagreement"], rows)
+            results = read_results(self.folder)
+            wanted = ("disagreement_time", "time", "disagreement")
+            self.assertEqual(wanted in plot.curve_plots(results), scale > 0)
+        results.points[1] = Point("all-reduce", {0: Run("finished", {"time": [0.0, 40.0], "disagreement": [0.0, 0.0]})})
+        axes = draw_curves(results, "time", "disagreement").axes[0]
+        named = [text.get_text() for text in axes.get_legend().get_texts()]
+        self.assertEqual(named, ["k-async k=1", "all-reduce\n(1 of 5 runs)\n(always 0)"])
+        np.testing.assert_allclose(axes.lines[0].get_ydata(), 2 * np.arange(0, 41, 2.0) ** 2, rtol=1e-14)
+        self.assertEqual(axes.get_yscale(), "log")
+        self.assertGreater(axes.get_ylim()[0], 1)
 
     def test_axis_is_logarithmic_past_a_factor_of_five_only(self):
         for lowest, scale in ((0.19, "log"), (0.21, "linear"), (0.0, "linear")):

@@ -3,6 +3,7 @@
 import sys
 import tempfile
 import unittest
+from dataclasses import replace
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -25,8 +26,23 @@ class Drawings(unittest.TestCase):
 
     def test_the_legend_is_in_the_order_of_the_series(self):
         canvas = draw(points())
-        told = [text.get_text() for text in canvas.legends[0].get_texts()]
+        told = [text.get_text() for text in canvas.axes[0].get_legend().get_texts()]
         self.assertEqual(told, [series.name for series in points().series])
+
+    def test_the_legend_lies_inside_however_long_it_is(self):
+        for copies in (1, 2):
+            figure = points()
+            figure.series *= copies
+            for i, one in enumerate(figure.series):
+                figure.series[i] = replace(one, group=f"group-division of {i} machines, the last of them slow")
+            canvas = draw(figure)
+            canvas.draw_without_rendering()
+            (legend,) = [*canvas.legends, canvas.axes[0].get_legend()][:1]
+            self.assertEqual(len(legend.get_texts()), len(figure.series))
+            box, inside = legend.get_window_extent(), canvas.bbox
+            self.assertTrue(inside.x0 <= box.x0 and box.x1 <= inside.x1)
+            self.assertTrue(inside.y0 <= box.y0 and box.y1 <= inside.y1)
+            self.assertFalse(box.overlaps(canvas.axes[0].get_window_extent()))
 
     def test_bars_lie_where_they_should(self):
         axes = draw(bars()).axes[0]
