@@ -11,8 +11,26 @@ MARKS = (
     "circle-open square-open diamond-open triangle-up-open star-open hexagon-open pentagon-open"
     " triangle-down-open hourglass-open bowtie-open"
 ).split()
-HEIGHT = 460
+HEIGHT, NARROW_HEIGHT = 460, 400
+LEFT = 80
 SCALES = ("linear", "log")
+NARROW = "(max-width: 40rem)"  # a page on a phone
+# On a narrow page the legends stand below the figures, which grow by a line for each of their words.
+ARRANGE = """
+const narrow = matchMedia("%s");
+function arrange() {
+  for (const figure of document.querySelectorAll(".plotly-graph-div")) {
+    const words = figure.data.filter(trace => trace.name && trace.showlegend !== false).length;
+    Plotly.relayout(figure, narrow.matches ?
+      {"legend.orientation": "h", "legend.xref": "container", "legend.x": 0, "legend.yref": "container",
+       "legend.y": 0, "legend.yanchor": "bottom", "margin.l": 60, height: %d + 21 * words} :
+      {"legend.orientation": "v", "legend.xref": "paper", "legend.x": 1.02, "legend.yref": "paper",
+       "legend.y": 1, "legend.yanchor": "auto", "margin.l": %d, height: %d});
+  }
+}
+if (narrow.matches) arrange();
+narrow.addEventListener("change", arrange);
+"""
 
 
 def faint(colour):
@@ -130,7 +148,7 @@ def plotly_figure(figure):
     drawn.update_layout(
         template="plotly_white",
         height=HEIGHT,
-        margin={"t": 40, "r": 10, "b": 50, "l": 80},
+        margin={"t": 40, "r": 10, "b": 50, "l": LEFT},
         hovermode="closest",
         barmode="overlay",
         font={"color": "#222222"},
@@ -162,3 +180,8 @@ def plotly_html(figure):
     return plotly_figure(figure).to_html(
         full_html=False, include_plotlyjs=False, div_id=figure.name, config=config
     )
+
+
+def arrange_script():
+    """What follows the figures of a page."""
+    return ARRANGE % (NARROW, NARROW_HEIGHT, LEFT, HEIGHT)

@@ -7,7 +7,7 @@ from dataclasses import astuple
 from plots import style
 from reproduce.claims import FAIL, INCONSISTENT, PASS, SKIPPED, count
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Table
-from reproduce.interactive import plotly_html
+from reproduce.interactive import NARROW, arrange_script, plotly_html
 from reproduce.origins import duration
 from plotly.offline import get_plotlyjs
 from plots.whole import write_whole
@@ -37,6 +37,20 @@ nav a { margin-right: 1rem; display: inline-block; }
 .verdict { color: white; padding: .05rem .4rem; border-radius: .3rem; white-space: nowrap; }
 .filter label { margin-right: 1rem; cursor: pointer; }
 """
+# On a phone a claim is a block of lines, and other tables scroll.
+NARROW_STYLE = f"""
+@media {NARROW} {{
+  body {{ margin: 1rem auto; padding: 0 .6rem; }}
+  h1 {{ font-size: 1.3rem; }}
+  .wide {{ overflow-x: auto; }}
+  .claims, .claims tbody, .claims tr, .claims td {{ display: block; }}
+  .claims thead {{ display: none; }}
+  .claims tr {{ padding: .4rem 0; border-bottom: 1px solid #ddd; }}
+  .claims td {{ padding: .05rem 0; border: 0; }}
+  .claims td:nth-child(3)::before {{ content: "expected: "; }}
+  .claims td:nth-child(4)::before {{ content: "measured: "; }}
+}}
+"""
 WIDTHS = 11, 30, 18, 18, 13, 10  # of the table of claims
 # A box that is not ticked hides the claims of its verdict.
 FILTER_STYLE = "\n".join(
@@ -50,7 +64,7 @@ def document(title, body, script=""):
 <html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <link rel="icon" href="data:,">
-<style>{STYLE}{FILTER_STYLE}</style>
+<style>{STYLE}{NARROW_STYLE}{FILTER_STYLE}</style>
 {f"<script>{script}</script>" if script else ""}</head><body>
 <h1>{html.escape(title)}</h1>
 {body}
@@ -77,7 +91,9 @@ def table_of(heads, rows, kind="", widths=()):
     """Rows are whole <tr> elements; widths in percent."""
     looks = [f' style="width: {width}%"' for width in widths] or [""] * len(heads)
     head = "".join(f"<th{look}>{name}</th>" for name, look in zip(heads, looks))
-    return f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>\n' + "\n".join(rows) + "\n</tbody></table>"
+    body = "\n".join(rows)
+    table = f'<table class="{kind}"><thead><tr>{head}</tr></thead><tbody>\n{body}\n</tbody></table>'
+    return f'<div class="wide">{table}</div>'
 
 
 # ---- figures
@@ -197,5 +213,7 @@ double click leaves it alone.</p>
 {claims_html(judged)}
 <h2 id="origins">How it was made</h2>
 {origins_html(origins, command, quick)}"""
-    script = get_plotlyjs() if judged.figures else ""
+    drawn = not all(isinstance(figure, Table) for figure in judged.figures)
+    script = get_plotlyjs() if drawn else ""
+    body += f"<script>{arrange_script()}</script>" if drawn else ""
     write_whole(path, document(paper.TITLE, body, script))

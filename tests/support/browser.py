@@ -128,6 +128,10 @@ class Browser:
                 raise RuntimeError(f"never true: {script}")
             time.sleep(0.05)
 
+    def resize(self, width, height):
+        """The page as on a screen of that size."""
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=True)
+
     def click(self, element):
         """Clicks with the mouse into the middle of what the JavaScript expression names."""
         place = self.ask(

@@ -122,6 +122,38 @@ class Page(Browsed):
             self.assertIn(words, said)
 
 
+class OnAPhone(Browsed):
+    """400 pixels wide."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.browser.resize(400, 800)
+        cls.open()
+        cls.browser.wait_for("document.getElementById('points')._fullLayout.legend.orientation === 'h'")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.call("Emulation.clearDeviceMetricsOverride")
+
+    def test_nothing_is_wider_than_the_screen(self):
+        self.assertLessEqual(self.browser.ask("document.documentElement.scrollWidth"), 400)
+
+    def test_figures_keep_their_width_and_legends_stand_below(self):
+        for name in ("points", "curves", "bars", "columns"):
+            size = self.browser.ask(f"(({{w, h}}) => [w, h])(document.getElementById('{name}')._fullLayout._size)")
+            self.assertGreater(size[0], 250, name)
+            self.assertGreater(size[1], 200, name)
+            boxes = f"['.legend', '.main-svg'].map(one => document.querySelector('#{name} ' + one).getBoundingClientRect())"
+            legend, whole = self.browser.ask(f"{boxes}.map(one => [one.left, one.right, one.top, one.bottom])")
+            self.assertTrue(whole[0] <= legend[0] and legend[1] <= whole[1] and legend[3] <= whole[3], name)
+            self.assertGreater(legend[2], whole[2] + size[1], name)
+
+    def test_claims_are_as_wide_as_the_screen(self):
+        widths = self.browser.ask("[...document.querySelectorAll('.claims td')].map(one => one.offsetWidth)")
+        self.assertGreater(min(widths), 300)
+
+
 class Clicks(Browsed):
     """Each on a page of its own."""
 
