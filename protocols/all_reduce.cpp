@@ -2,7 +2,7 @@
 #include <limits>
 #include <vector>
 
-#include "sim/engine/peer_network.h"
+#include "sim/peer_network.h"
 #include "sim/peer_protocol.h"
 
 namespace gradrace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "protocols/graph.h"
-#include "sim/engine/peer_network.h"
+#include "sim/peer_network.h"
 #include "sim/peer_protocol.h"
 
 namespace gradrace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "sim/engine/peer_network.h"
+#include "sim/peer_network.h"
 #include "sim/peer_protocol.h"
 
 namespace gradrace {

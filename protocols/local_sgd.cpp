@@ -6,7 +6,7 @@
 
 #include "protocols/averaging_period.h"
 #include "protocols/momentum_state.h"
-#include "sim/engine/peer_network.h"
+#include "sim/peer_network.h"
 #include "sim/peer_protocol.h"
 
 namespace gradrace {

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "sim/engine/peer_network.h"
+#include "sim/peer_network.h"
 #include "sim/peer_protocol.h"
 
 namespace gradrace {

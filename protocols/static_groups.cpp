@@ -2,7 +2,7 @@
 #include <array>
 
 #include "protocols/group_schedule.h"
-#include "sim/engine/peer_network.h"
+#include "sim/peer_network.h"
 
 namespace gradrace {
 

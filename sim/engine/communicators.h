@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/engine/peer_network.h"
+#include "sim/peer_network.h"
 
 namespace gradrace {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "sim/engine/event_queue.h"
-#include "sim/engine/peer_network.h"
+#include "sim/peer_network.h"
 
 namespace gradrace {
 

@@ -1,4 +1,4 @@
-#include "sim/engine/peer_network.h"
+#include "sim/peer_network.h"
 
 #include <algorithm>
 #include <bit>

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "sim/distribution.h"
-#include "sim/engine/peer_network.h"
 #include "sim/engine/stop.h"
 #include "sim/engine/transit.h"
 #include "sim/learning_rate.h"
+#include "sim/peer_network.h"
 #include "sim/protocol.h"
 #include "sim/runtimes.h"
 #include "sim/tape.h"

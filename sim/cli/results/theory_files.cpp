@@ -6,7 +6,7 @@
 #include "analysis/theory/runtime_theory.h"
 #include "analysis/theory/staleness_theory.h"
 #include "sim/cli/results/run_files.h"
-#include "sim/engine/peer_network.h"
+#include "sim/peer_network.h"
 #include "sim/peer_protocol.h"
 
 namespace gradrace {

@@ -7,8 +7,8 @@
 
 #include "distributions/cluster/cluster_runtimes.h"
 #include "distributions/fit/trace.h"
-#include "sim/engine/peer_network.h"
 #include "sim/engine/transit.h"
+#include "sim/peer_network.h"
 #include "sim/reading/fields.h"
 
 namespace gradrace {

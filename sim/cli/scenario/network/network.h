@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "sim/catalog.h"
-#include "sim/engine/peer_network.h"
 #include "sim/engine/transit.h"
+#include "sim/peer_network.h"
 
 namespace gradrace {
 
