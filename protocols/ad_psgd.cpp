@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "protocols/graph.h"
+#include "protocols/groups/graph.h"
 #include "sim/peer_protocol.h"
 
 namespace gradrace {

@@ -1,7 +1,7 @@
 #include "protocols/catalog.h"
 
-#include "protocols/straggler_policy.h"
-#include "protocols/switch_policy.h"
+#include "protocols/policies/straggler_policy.h"
+#include "protocols/policies/switch_policy.h"
 
 namespace gradrace {
 

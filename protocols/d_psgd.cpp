@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "protocols/graph.h"
+#include "protocols/groups/graph.h"
 #include "sim/peer_network.h"
 #include "sim/peer_protocol.h"
 

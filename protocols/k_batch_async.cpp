@@ -1,4 +1,4 @@
-#include "protocols/k_gradients.h"
+#include "protocols/bases/k_gradients.h"
 
 namespace gradrace {
 

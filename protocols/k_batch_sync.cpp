@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "protocols/k_gradients.h"
+#include "protocols/bases/k_gradients.h"
 
 namespace gradrace {
 

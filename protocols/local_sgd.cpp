@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "protocols/averaging_period.h"
-#include "protocols/momentum_state.h"
+#include "protocols/averages/averaging_period.h"
+#include "protocols/averages/momentum_state.h"
 #include "sim/peer_network.h"
 #include "sim/peer_protocol.h"
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "protocols/group_schedule.h"
+#include "protocols/groups/group_schedule.h"
 
 namespace gradrace {
 

@@ -3,8 +3,8 @@
 #include <optional>
 #include <utility>
 
-#include "protocols/peer_switch.h"
-#include "protocols/phase_watch.h"
+#include "protocols/phases/peer_switch.h"
+#include "protocols/phases/phase_watch.h"
 
 namespace gradrace {
 

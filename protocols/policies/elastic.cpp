@@ -1,4 +1,4 @@
-#include "protocols/straggler_policy.h"
+#include "protocols/policies/straggler_policy.h"
 
 namespace gradrace {
 

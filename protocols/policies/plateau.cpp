@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "protocols/switch_policy.h"
+#include "protocols/policies/switch_policy.h"
 
 namespace gradrace {
 

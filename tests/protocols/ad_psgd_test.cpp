@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "models/quadratic.h"
-#include "protocols/graph.h"
+#include "protocols/groups/graph.h"
 #include "sim/cli/results/csv.h"
 #include "sim/engine/timing_plane.h"
 #include "sim/reading/problem.h"

@@ -1,4 +1,4 @@
-#include "protocols/graph.h"
+#include "protocols/groups/graph.h"
 
 #include <doctest/doctest.h>
 

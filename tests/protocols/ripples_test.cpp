@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "protocols/group_schedule.h"
+#include "protocols/groups/group_schedule.h"
 #include "sim/reading/problem.h"
 #include "tests/support/race_text.h"
 #include "tests/support/recorded_peers.h"

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "protocols/switch_policy.h"
+#include "protocols/policies/switch_policy.h"
 #include "tests/support/race_text.h"
 #include "tests/support/schedule.h"
 

@@ -7,8 +7,8 @@
 #include "models/model.h"
 #include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
-#include "protocols/straggler_policy.h"
-#include "protocols/switch_policy.h"
+#include "protocols/policies/straggler_policy.h"
+#include "protocols/policies/switch_policy.h"
 #include "sim/cli/scenario/network/network.h"
 #include "sim/cli/scenario/scenario.h"
 

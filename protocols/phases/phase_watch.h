@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "protocols/phase.h"
+#include "protocols/phases/phase.h"
 
 namespace gradrace {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "protocols/phase.h"
+#include "protocols/phases/phase.h"
 
 namespace gradrace {
 

@@ -1,4 +1,4 @@
-#include "protocols/peer_switch.h"
+#include "protocols/phases/peer_switch.h"
 
 #include <algorithm>
 #include <memory>
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "protocols/phase_watch.h"
+#include "protocols/phases/phase_watch.h"
 
 namespace gradrace {
 

@@ -1,4 +1,4 @@
-#include "protocols/group_schedule.h"
+#include "protocols/groups/group_schedule.h"
 
 #include <algorithm>
 #include <utility>

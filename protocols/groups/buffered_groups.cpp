@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "protocols/group_schedule.h"
+#include "protocols/groups/group_schedule.h"
 #include "sim/peer_network.h"
 
 namespace gradrace {

@@ -1,4 +1,4 @@
-#include "protocols/averaging_period.h"
+#include "protocols/averages/averaging_period.h"
 
 #include <algorithm>
 #include <array>

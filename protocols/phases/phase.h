@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "protocols/catalog.h"
-#include "protocols/straggler_policy.h"
-#include "protocols/switch_policy.h"
+#include "protocols/policies/straggler_policy.h"
+#include "protocols/policies/switch_policy.h"
 #include "sim/peer_protocol.h"
 
 namespace gradrace {

@@ -1,12 +1,12 @@
-#include "protocols/phase.h"
+#include "protocols/phases/phase.h"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
 
-#include "protocols/loss_interval.h"
-#include "protocols/momentum_state.h"
+#include "protocols/averages/momentum_state.h"
+#include "protocols/phases/loss_interval.h"
 
 namespace gradrace {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "protocols/group_schedule.h"
+#include "protocols/groups/group_schedule.h"
 
 namespace gradrace {
 
