@@ -21,11 +21,13 @@ const narrow = matchMedia("%s");
 function arrange() {
   for (const figure of document.querySelectorAll(".plotly-graph-div")) {
     const words = figure.data.filter(trace => trace.name && trace.showlegend !== false).length;
+    const height = narrow.matches ? %d + 21 * words : %d;
+    figure.style.height = height + "px";
     Plotly.relayout(figure, narrow.matches ?
-      {"legend.orientation": "h", "legend.xref": "container", "legend.x": 0, "legend.yref": "container",
-       "legend.y": 0, "legend.yanchor": "bottom", "margin.l": 60, height: %d + 21 * words} :
-      {"legend.orientation": "v", "legend.xref": "paper", "legend.x": 1.02, "legend.yref": "paper",
-       "legend.y": 1, "legend.yanchor": "auto", "margin.l": %d, height: %d});
+      {height, "legend.orientation": "h", "legend.xref": "container", "legend.x": 0,
+       "legend.yref": "container", "legend.y": 0, "legend.yanchor": "bottom", "margin.l": 60} :
+      {height, "legend.orientation": "v", "legend.xref": "paper", "legend.x": 1.02,
+       "legend.yref": "paper", "legend.y": 1, "legend.yanchor": "auto", "margin.l": %d});
   }
 }
 if (narrow.matches) arrange();
@@ -184,4 +186,4 @@ def plotly_html(figure):
 
 def arrange_script():
     """What follows the figures of a page."""
-    return ARRANGE % (NARROW, NARROW_HEIGHT, LEFT, HEIGHT)
+    return ARRANGE % (NARROW, NARROW_HEIGHT, HEIGHT, LEFT)

@@ -43,6 +43,7 @@ NARROW_STYLE = f"""
   body {{ margin: 1rem auto; padding: 0 .6rem; }}
   h1 {{ font-size: 1.3rem; }}
   .wide {{ overflow-x: auto; }}
+  .modebar {{ display: none; }}
   .claims, .claims tbody, .claims tr, .claims td {{ display: block; }}
   .claims thead {{ display: none; }}
   .claims tr {{ padding: .4rem 0; border-bottom: 1px solid #ddd; }}

@@ -148,6 +148,7 @@ class OnAPhone(Browsed):
             legend, whole = self.browser.ask(f"{boxes}.map(one => [one.left, one.right, one.top, one.bottom])")
             self.assertTrue(whole[0] <= legend[0] and legend[1] <= whole[1] and legend[3] <= whole[3], name)
             self.assertGreater(legend[2], whole[2] + size[1], name)
+            self.assertLessEqual(whole[3], self.browser.ask(f"document.getElementById('{name}').getBoundingClientRect().bottom"))
 
     def test_claims_are_as_wide_as_the_screen(self):
         widths = self.browser.ask("[...document.querySelectorAll('.claims td')].map(one => one.offsetWidth)")
