@@ -5,7 +5,6 @@ import textwrap
 import numpy as np
 from plots import style
 from plots.bands import band, linear, step
-from matplotlib.ticker import LogLocator, NullFormatter
 
 AXES = {"time": style.TIME, "update": "updates"}
 VALUES = {
@@ -130,10 +129,7 @@ def set_scale(axes, bands, zeros_fall_off):
     top = max(np.nanmax(np.append(one.mean + one.error, one.mean)) for one in bands)
     axes.set_yscale("log", nonpositive="clip")
     axes.set_ylim(low / 1.3, top * 1.2)
-    if high < 1000 * low:
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_major_formatter("{x:g}")
-        axes.yaxis.set_minor_formatter(NullFormatter())
+    style.label_log_axis(axes.yaxis)
 
 
 def legend_title(results, bands):

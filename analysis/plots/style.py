@@ -56,6 +56,17 @@ def new_figure(results, height):
     return figure
 
 
+def label_log_axis(axis):
+    """Plain numbers on a logarithmic axis that reaches over less than three powers of ten."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    low, high = axis.get_view_interval()
+    if high < 1000 * low:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter(NullFormatter())
+
+
 def legend_below(figure, handles, words, **looks):
     """A legend under the axes, in as many columns as the figure is wide, which grows by it."""
     looks["frameon"] = False

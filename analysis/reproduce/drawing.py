@@ -91,6 +91,9 @@ def draw(figure):
     for place in figure.marks:
         axes.axvline(place, color=style.GREY, linestyle=":")
     axes.set(xlabel=figure.x_label, ylabel=figure.y_label)
+    for axis, is_log in ((axes.xaxis, figure.log_x), (axes.yaxis, figure.log_y)):
+        if is_log:
+            style.label_log_axis(axis)
     add_legend(canvas, axes, [one.name for one in figure.series])
     return canvas
 

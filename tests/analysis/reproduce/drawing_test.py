@@ -44,6 +44,18 @@ class Drawings(unittest.TestCase):
             self.assertTrue(inside.y0 <= box.y0 and box.y1 <= inside.y1)
             self.assertFalse(box.overlaps(canvas.axes[0].get_window_extent()))
 
+    def test_a_short_logarithmic_axis_has_plain_numbers(self):
+        figure = curves()
+        figure.log_y = True
+        figure.series[0] = replace(figure.series[0], y=[2.2, 1.0, 0.6])
+        canvas = draw(figure)
+        canvas.draw_without_rendering()
+        axis = canvas.axes[0].yaxis
+        low, high = axis.get_view_interval()
+        told = [text.get_text() for text in axis.get_majorticklabels() if low <= text.get_position()[1] <= high]
+        self.assertLessEqual({"1", "2"}, set(told))
+        self.assertEqual({text.get_text() for text in axis.get_minorticklabels()} - {""}, set())
+
     def test_bars_lie_where_they_should(self):
         axes = draw(bars()).axes[0]
         places = {(bar.get_x(), bar.get_width()) for bar in axes.patches}
