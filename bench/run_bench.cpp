@@ -100,7 +100,19 @@ BENCHMARK_CAPTURE(BM_Run_Peers, ad_psgd, R"({"kind": "ad-psgd", "graph": "bipart
 BENCHMARK_CAPTURE(BM_Run_Peers, ad_psgd_in_turn,
                   R"({"kind": "ad-psgd", "graph": "bipartite-exponential", "overlap": false})")
     ->Unit(benchmark::kMillisecond);
-BENCHMARK_CAPTURE(BM_Run_Peers, ripples, R"({"kind": "ripples", "schedule": "group-division"})")
+BENCHMARK_CAPTURE(BM_Run_Peers, static, R"({"kind": "ripples", "schedule": "static"})")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Run_Peers, random, R"({"kind": "ripples", "schedule": "random"})")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Run_Peers, group_buffer, R"({"kind": "ripples", "schedule": "group-buffer"})")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Run_Peers, group_division,
+                  R"({"kind": "ripples", "schedule": "group-division"})")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Run_Peers, group_division_filter,
+                  R"({"kind": "ripples", "schedule": "group-division", "filter": 4})")
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(BM_Run_Peers, partial_reduce, R"({"kind": "partial-reduce", "group": 3})")
     ->Unit(benchmark::kMillisecond);
 
 /// A whole run with gradients: softmax of MNIST's size, minibatch 32, P = 8; items are gradients

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 #include "protocols/groups/group_schedule.h"
@@ -14,7 +15,9 @@ namespace {
 class BufferedGroups : public GroupSchedule {
  public:
   explicit BufferedGroups(const GroupRule& rule)
-      : rule_(rule), requests_(rule), buffers_(rule.learners) {}
+      : rule_(rule), requests_(rule), buffers_(rule.learners), empty_(rule.learners / 64 + 1) {
+    for (std::uint32_t learner = 0; learner < rule.learners; ++learner) mark_empty(learner, true);
+  }
 
   void request(Peers& peers, std::uint32_t learner, std::vector<std::uint32_t>& ready) override {
     Stream random = requests_.count(peers, learner);
@@ -30,7 +33,11 @@ class BufferedGroups : public GroupSchedule {
     for (const std::uint32_t member : groups_[group].members) {
       auto& buffer = buffers_[member];
       buffer.erase(buffer.begin());
-      if (!buffer.empty()) ++groups_[buffer.front()].first_of;
+      if (buffer.empty()) {
+        mark_empty(member, true);
+      } else {
+        ++groups_[buffer.front()].first_of;
+      }
       leaving.push_back(member);
     }
     unused_.push_back(group);
@@ -45,13 +52,17 @@ class BufferedGroups : public GroupSchedule {
   virtual void make(std::uint32_t learner, Stream& random, std::uint32_t per_node) = 0;
 
   const GroupRule& rule() const { return rule_; }
-  const Requests& requests() const { return requests_; }
+  Requests& requests() { return requests_; }
 
   /// Those with empty buffers that a request may take, in ascending order.
   std::vector<std::uint32_t>& idle(std::uint32_t learner) {
     idle_.clear();
-    for (std::uint32_t other = 0; other < rule_.learners; ++other)
-      if (buffers_[other].empty() && requests_.may_take(learner, other)) idle_.push_back(other);
+    for (std::uint32_t word = 0; word < empty_.size(); ++word) {
+      for (std::uint64_t left = empty_[word]; left != 0; left &= left - 1) {
+        const std::uint32_t other = 64 * word + static_cast<std::uint32_t>(std::countr_zero(left));
+        if (requests_.may_take(learner, other)) idle_.push_back(other);
+      }
+    }
     return idle_;
   }
 
@@ -67,7 +78,10 @@ class BufferedGroups : public GroupSchedule {
     group.members.assign(members.begin(), members.end());
     group.first_of = group.present = 0;
     for (const std::uint32_t member : members) {
-      if (buffers_[member].empty()) ++group.first_of;
+      if (buffers_[member].empty()) {
+        ++group.first_of;
+        mark_empty(member, false);
+      }
       buffers_[member].push_back(number);
     }
   }
@@ -89,11 +103,17 @@ class BufferedGroups : public GroupSchedule {
     std::size_t present = 0;   // members that ask for it
   };
 
+  void mark_empty(std::uint32_t learner, bool empty) {
+    const std::uint64_t bit = std::uint64_t{1} << learner % 64;
+    empty ? empty_[learner / 64] |= bit : empty_[learner / 64] &= ~bit;
+  }
+
   const GroupRule rule_;
   Requests requests_;
   std::vector<Group> groups_;
   std::vector<std::uint32_t> unused_;                // of groups_
   std::vector<std::vector<std::uint32_t>> buffers_;  // [learner]
+  std::vector<std::uint64_t> empty_;                 // a bit for each learner whose buffer is
   std::vector<std::uint32_t> idle_;
   std::vector<std::size_t> sizes_;
 };
@@ -123,7 +143,7 @@ class GroupBuffer final : public BufferedGroups {
 
  private:
   void make(std::uint32_t learner, Stream& random, std::uint32_t) override {
-    draw_group(rule(), requests(), learner, random, members_);
+    requests().draw(learner, random, members_);
     add(members_);
   }
 

@@ -1,6 +1,7 @@
 #include "protocols/groups/group_schedule.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace gradrace {
@@ -25,14 +26,33 @@ void divide(Stream& random, std::span<std::uint32_t> learners, std::uint32_t gro
   }
 }
 
-void draw_group(const GroupRule& rule, const Requests& requests, std::uint32_t learner,
-                Stream& random, std::vector<std::uint32_t>& members) {
-  members.clear();
-  for (std::uint32_t other = 0; other < rule.learners; ++other)
-    if (other != learner && requests.may_take(learner, other)) members.push_back(other);
-  const std::size_t others = std::min<std::size_t>(rule.group - 1, members.size());
-  choose(random, members, others);
-  members.resize(others);
+Requests::Requests(const GroupRule& rule)
+    : rule_(rule), counts_(rule.learners), places_(rule.learners) {
+  std::iota(places_.begin(), places_.end(), 0);
+}
+
+/// To the front of places_; how many they are.
+std::uint32_t Requests::gather_others(std::uint32_t learner) {
+  std::uint32_t count = 0;
+  for (std::uint32_t other = 0; other < rule_.learners; ++other) {
+    places_[count] = other;
+    count += other != learner && may_take(learner, other);
+  }
+  return count;
+}
+
+void Requests::draw(std::uint32_t learner, Stream& random, std::vector<std::uint32_t>& members) {
+  const bool any = !rule_.filter;
+  const std::uint32_t others = any ? rule_.learners - 1 : gather_others(learner);
+  const std::uint32_t count = std::min(rule_.group - 1, others);
+  choose(random, std::span(places_).first(others), count);
+  members.assign(places_.begin(), places_.begin() + count);
+  if (any) {
+    // Only these places have been changed: the first, and those of who was there before.
+    for (const std::uint32_t place : members) places_[place] = place;
+    for (std::uint32_t place = 0; place < count; ++place) places_[place] = place;
+    for (std::uint32_t& member : members) member += member >= learner;  // place to learner
+  }
   members.push_back(learner);
   std::ranges::sort(members);
 }

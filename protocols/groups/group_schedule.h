@@ -53,10 +53,10 @@ std::unique_ptr<GroupSchedule> make_group_buffer(const GroupRule& rule);
 std::unique_ptr<GroupSchedule> make_group_division(const GroupRule& rule);
 std::unique_ptr<GroupSchedule> make_inter_intra(const GroupRule& rule);
 
-/// The requests that learners have made.
+/// The requests that learners have made, and whom they may draw.
 class Requests {
  public:
-  explicit Requests(const GroupRule& rule) : filter_(rule.filter), counts_(rule.learners) {}
+  explicit Requests(const GroupRule& rule);
 
   /// The learner makes one: the random numbers that belong to it.
   Stream count(const Peers& peers, std::uint32_t learner) {
@@ -64,12 +64,18 @@ class Requests {
   }
   /// Whether a request of the first may take the other.
   bool may_take(std::uint32_t learner, std::uint32_t other) const {
-    return !filter_ || learner == other || counts_[learner] < counts_[other] + *filter_;
+    return !rule_.filter || learner == other || counts_[learner] < counts_[other] + *rule_.filter;
   }
+  /// The learner and group - 1 others that it may take, or all if they are fewer, in ascending
+  /// order.
+  void draw(std::uint32_t learner, Stream& random, std::vector<std::uint32_t>& members);
 
  private:
-  std::optional<std::uint64_t> filter_;
+  std::uint32_t gather_others(std::uint32_t learner);
+
+  const GroupRule rule_;
   std::vector<std::uint32_t> counts_;  // [learner]
+  std::vector<std::uint32_t> places_;  // to draw from: 0, 1, ... but with a filter
 };
 
 /// Moves so many of the numbers to the front, each choice as likely as any other.
@@ -86,9 +92,5 @@ inline std::uint32_t groups_of(std::uint64_t learners, std::uint64_t group) {
   return static_cast<std::uint32_t>(
       std::max<std::uint64_t>(1, (2 * learners + group) / (2 * group)));
 }
-
-/// The learner and group - 1 others that it may take, or all if they are fewer, in ascending order.
-void draw_group(const GroupRule& rule, const Requests& requests, std::uint32_t learner,
-                Stream& random, std::vector<std::uint32_t>& members);
 
 }  // namespace gradrace

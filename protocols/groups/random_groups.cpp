@@ -20,7 +20,7 @@ class RandomGroups final : public GroupSchedule {
     if (asking.locked && --groups_[asking.group].missing == 0) ready.push_back(asking.group);
     Group& group = groups_[learner];
     group.number = made_++;
-    draw_group(rule_, requests_, learner, random, group.members);
+    requests_.draw(learner, random, group.members);
     if (is_free(group)) return give_out(learner, ready);
     peers.count_conflict(learner);
     for (const std::uint32_t member : group.members) learners_[member].pending.push_back(learner);

@@ -1,6 +1,7 @@
 #include "sim/engine/exchanges.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "sim/check.h"
 
@@ -44,7 +45,9 @@ bool Exchanges::on_event(std::uint32_t number, double now) {
     return false;
   }
   leave(number, now);
-  queue_.remove(first_slot_ + number);
+  const std::uint32_t slot = first_slot_ + number;
+  const bool pending = queue_.time(slot) < std::numeric_limits<double>::infinity();
+  if (pending) queue_.remove(slot);
   free_.push_back(number);
   return true;
 }

@@ -311,7 +311,7 @@ TEST_CASE("ripples: random groups and partitions mix as A.5 of their theory says
     std::vector<std::size_t> sizes;
     for (std::uint32_t draw = 0; draw < draws; ++draw) {
       Stream random = numbers(draw);
-      draw_group(rule, requests, draw % n, random, members);
+      requests.draw(draw % n, random, members);
       REQUIRE(members.size() == g);
       REQUIRE(std::ranges::adjacent_find(members, std::greater_equal()) == members.end());
       group_sum += 1 + left(x, members);
