@@ -162,11 +162,13 @@ class DPsgd final : public PeerProtocol {
     Exchanges found;
     if (!network) return found;
     const bool mesh = network->per_node == 0;
-    std::vector<std::uint32_t> heard;
+    std::vector<std::uint32_t> in, out;
     for (std::uint32_t learner = 0; learner < (mesh ? 1 : learners_.size()); ++learner) {
-      const Others neighbours = graph_.hears(learner);
-      heard.assign(neighbours.begin(), neighbours.end());
-      const Transfer transfer = neighbour_transfer(*network, learner, heard, network->model_bytes);
+      const Others hears = graph_.hears(learner), heard_by = graph_.heard_by(learner);
+      in.assign(hears.begin(), hears.end());
+      out.assign(heard_by.begin(), heard_by.end());
+      const Transfer transfer =
+          neighbour_transfer(*network, learner, in, out, network->model_bytes);
       const double time = undisturbed(*network, transfer);
       found.disturb = found.disturb || !transfer.nics.empty();
       found.longest = std::max(found.longest, time);
@@ -193,11 +195,12 @@ class DPsgd final : public PeerProtocol {
   /// One more value of that step is there for the learner.
   void tell(Peers& peers, std::uint32_t learner, std::uint64_t step) {
     std::uint32_t& there = there_[slot(learner, step)];
-    const auto neighbours = graph_.hears(learner);
-    if (++there <= neighbours.size()) return;
+    if (++there <= graph_.hears(learner).size()) return;
     there = 0;
-    heard_.assign(neighbours.begin(), neighbours.end());
-    exchanging_[peers.gossip(learner, heard_)] = learner;
+    const Others hears = graph_.hears(learner), heard_by = graph_.heard_by(learner);
+    heard_.assign(hears.begin(), hears.end());
+    heard_by_.assign(heard_by.begin(), heard_by.end());
+    exchanging_[peers.gossip(learner, heard_, heard_by_)] = learner;
   }
 
   void mix(Peers& peers, std::uint32_t learner) {
@@ -230,7 +233,7 @@ class DPsgd final : public PeerProtocol {
   std::vector<ValueId> shown_;             // [slot]
   std::vector<std::uint32_t> there_;       // [slot]: values of the step that the learner can hear
   std::vector<std::uint32_t> exchanging_;  // [exchange]: whose
-  std::vector<std::uint32_t> heard_;       // kept for its memory, as are the terms
+  std::vector<std::uint32_t> heard_, heard_by_;  // kept for their memory, as are the terms
   std::vector<Term> terms_;
 };
 

@@ -83,11 +83,12 @@ Traffic collective_traffic(Collective collective, std::uint32_t members, std::ui
 Transfer pair_transfer(const PeerNetwork& network, std::uint32_t one, std::uint32_t other,
                        double bytes, Transfer spent = {});
 
-/// A learner sends so many bytes to each of its neighbours and receives as many; its link carries
-/// one message at a time each way: a + degree S b.  It passes the NIC of its own node only: what
-/// neighbours send counts in their exchanges.
+/// A learner receives so many bytes from each of those that it hears and sends as many to each by
+/// whom it is heard; its link carries one message at a time each way: a + degree S b.  It passes
+/// the NIC of its own node only: what others send counts in their exchanges.
 Transfer neighbour_transfer(const PeerNetwork& network, std::uint32_t learner,
-                            std::span<const std::uint32_t> neighbours, double bytes,
+                            std::span<const std::uint32_t> hears,
+                            std::span<const std::uint32_t> heard_by, double bytes,
                             Transfer spent = {});
 
 /// The time that it takes while no other exchange is under way: its own messages share NICs.

@@ -85,9 +85,10 @@ class Peers {
   virtual std::uint32_t collective(std::span<const std::uint32_t> members, double share = 1) = 0;
   /// The two exchange their models; `time`: how long that takes, in place of what the network says.
   virtual std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time = {}) = 0;
-  /// The learner sends its model to each of its neighbours and gets theirs.
-  virtual std::uint32_t gossip(std::uint32_t learner,
-                               std::span<const std::uint32_t> neighbours) = 0;
+  /// The learner gets the models of those that it hears, and sends its own to as many, by whom it
+  /// is heard.
+  virtual std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
+                               std::span<const std::uint32_t> heard_by) = 0;
   /// Whether the learner is in an exchange.
   virtual bool exchanging(std::uint32_t learner) const = 0;
   /// A group that the learner asked for could not begin, as members were in another one.

@@ -198,8 +198,9 @@ class PeerSwitch final : public PeerProtocol, private Peers {
   std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) override {
     return over_ ? spare_ : begun(peers_->pair(a, b, time));
   }
-  std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> neighbours) override {
-    return over_ ? spare_ : begun(peers_->gossip(learner, neighbours));
+  std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
+                       std::span<const std::uint32_t> heard_by) override {
+    return over_ ? spare_ : begun(peers_->gossip(learner, hears, heard_by));
   }
   bool exchanging(std::uint32_t learner) const override { return peers_->exchanging(learner); }
   void count_conflict(std::uint32_t learner) override { peers_->count_conflict(learner); }

@@ -189,15 +189,16 @@ Transfer pair_transfer(const PeerNetwork& network, std::uint32_t one, std::uint3
 }
 
 Transfer neighbour_transfer(const PeerNetwork& network, std::uint32_t learner,
-                            std::span<const std::uint32_t> neighbours, double bytes,
-                            Transfer spent) {
-  if (neighbours.empty()) return {};
+                            std::span<const std::uint32_t> hears,
+                            std::span<const std::uint32_t> heard_by, double bytes, Transfer spent) {
+  if (hears.empty()) return {};
   const std::uint32_t here = network.node(learner);
   const auto near = [&](std::uint32_t other) { return network.node(other) == here; };
   Way way(network, std::move(spent));
-  if (std::ranges::any_of(neighbours, near)) way.inside();
-  if (!std::ranges::all_of(neighbours, near)) way.nic(here, 1, 1);
-  return way.transfer(1, static_cast<double>(neighbours.size()) * bytes);
+  if (std::ranges::any_of(hears, near) || std::ranges::any_of(heard_by, near)) way.inside();
+  const bool out = !std::ranges::all_of(heard_by, near), in = !std::ranges::all_of(hears, near);
+  if (out || in) way.nic(here, out, in);
+  return way.transfer(1, static_cast<double>(hears.size()) * bytes);
 }
 
 double undisturbed(const PeerNetwork& network, const Transfer& transfer) {

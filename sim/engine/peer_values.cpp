@@ -271,14 +271,16 @@ std::uint32_t PeerValues::pair(std::uint32_t a, std::uint32_t b, std::optional<d
   return begin({ExchangeKind::pair, members, {}, model_bytes()});
 }
 
-std::uint32_t PeerValues::gossip(std::uint32_t learner, std::span<const std::uint32_t> neighbours) {
+std::uint32_t PeerValues::gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
+                                 std::span<const std::uint32_t> heard_by) {
   transfer_ = {};
   if (network_) {
     const double bytes = network_->model_bytes;
-    transfer_ = neighbour_transfer(*network_, learner, neighbours, bytes, std::move(transfer_));
-    carry(learner, neighbour_traffic(static_cast<std::uint32_t>(neighbours.size()), bytes));
+    transfer_ =
+        neighbour_transfer(*network_, learner, hears, heard_by, bytes, std::move(transfer_));
+    carry(learner, neighbour_traffic(static_cast<std::uint32_t>(hears.size()), bytes));
   }
-  return begin({ExchangeKind::gossip, {&learner, 1}, neighbours, model_bytes()});
+  return begin({ExchangeKind::gossip, {&learner, 1}, hears, model_bytes()});
 }
 
 void PeerValues::carry(std::uint32_t learner, const Traffic& traffic) {

@@ -78,7 +78,8 @@ class PeerValues final : public Owner, private Peers {
   void move(std::span<const std::uint32_t> members, std::span<const Term> terms) override;
   std::uint32_t collective(std::span<const std::uint32_t> members, double share) override;
   std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) override;
-  std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> neighbours) override;
+  std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
+                       std::span<const std::uint32_t> heard_by) override;
   bool exchanging(std::uint32_t learner) const override { return peers_[learner].exchanging; }
   void count_conflict(std::uint32_t learner) override { ++peers_[learner].totals.conflicts; }
   void timer(double time) override { engine_.set(Happening::Kind::timer, time); }

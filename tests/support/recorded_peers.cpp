@@ -68,8 +68,8 @@ class RecordedPeers final : public Peers {
     note(PeerOrder::Kind::pair, members);
     return peers_.pair(a, b, time);
   }
-  std::uint32_t gossip(std::uint32_t learner, Members neighbours) override {
-    return peers_.gossip(learner, neighbours);
+  std::uint32_t gossip(std::uint32_t learner, Members hears, Members heard_by) override {
+    return peers_.gossip(learner, hears, heard_by);
   }
   bool exchanging(std::uint32_t learner) const override { return peers_.exchanging(learner); }
   void count_conflict(std::uint32_t learner) override { peers_.count_conflict(learner); }

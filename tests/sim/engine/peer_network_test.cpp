@@ -201,20 +201,38 @@ TEST_CASE("peer_network: exchanges of pairs and of neighbours") {
   PeerNetwork mesh;
   mesh.inside = {0.3, 7};
   CHECK(equal(pair_transfer(mesh, 2, 9, 11).alone(), 0.3 + 11 / 7.0));
-  CHECK(equal(neighbour_transfer(mesh, 2, Members{1, 3, 5}, 11).alone(), 0.3 + 33 / 7.0));
-  CHECK(neighbour_transfer(mesh, 2, Members{}, 11).alone() == 0);
+  CHECK(equal(neighbour_transfer(mesh, 2, Members{1, 3, 5}, Members{1, 3, 5}, 11).alone(),
+              0.3 + 33 / 7.0));
+  CHECK(neighbour_transfer(mesh, 2, Members{}, Members{}, 11).alone() == 0);
   const PeerNetwork nodes = nodes_of(4, {2, 50}, {1, 5});
   CHECK(pair_transfer(nodes, 1, 3, 10).alone() == 2.2);
   CHECK(pair_transfer(nodes, 1, 3, 10).nics.empty());
   CHECK(pair_transfer(nodes, 3, 4, 10).alone() == 3);
   CHECK(uses(pair_transfer(nodes, 3, 4, 10)).size() == 2);
-  CHECK(neighbour_transfer(nodes, 3, Members{2, 4}, 10).alone() == 6);
-  CHECK(uses(neighbour_transfer(nodes, 3, Members{2, 4}, 10)) == uses([] {
+  CHECK(neighbour_transfer(nodes, 3, Members{2, 4}, Members{2, 4}, 10).alone() == 6);
+  CHECK(uses(neighbour_transfer(nodes, 3, Members{2, 4}, Members{2, 4}, 10)) == uses([] {
           Transfer own;
           own.nics.push_back({0, 1, 1});
           return own;
         }()));
-  CHECK(neighbour_transfer(nodes, 2, Members{1, 3}, 10).nics.empty());
+  CHECK(neighbour_transfer(nodes, 2, Members{1, 3}, Members{1, 3}, 10).nics.empty());
+}
+
+// On the exponential graph learner 3 of eight hears 4, 5 and 7 and is heard by 2, 1 and 7; learner
+// 1 of five hears 2, 3 and 0 and is heard by 0, 4 and 2.
+TEST_CASE("peer_network: who is heard by others than it hears passes the links of both") {
+  const PeerNetwork slow_inside = nodes_of(4, {2, 5}, {1, 50});
+  const Members far{4, 5, 7}, mixed{1, 2, 7};
+  CHECK(neighbour_transfer(slow_inside, 3, far, far, 10).alone() == doctest::Approx(1.6));
+  CHECK(neighbour_transfer(slow_inside, 3, far, mixed, 10).alone() == 8);
+  const PeerNetwork nodes = nodes_of(4, {2, 50}, {1, 5});
+  const auto used = [&](const Members& hears, const Members& heard_by) {
+    const Transfer transfer = neighbour_transfer(nodes, 1, hears, heard_by, 10);
+    REQUIRE(transfer.nics.size() == 1);
+    return std::pair(transfer.nics[0].out, transfer.nics[0].in);
+  };
+  CHECK(used({0, 2, 3}, {0, 2, 4}) == std::pair(1u, 0u));
+  CHECK(used({0, 2, 4}, {0, 2, 3}) == std::pair(0u, 1u));
 }
 
 TEST_CASE("peer_network: what the members of a collective send is what they receive") {
