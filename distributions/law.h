@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -15,6 +17,14 @@ class Law : public Distribution {
   /// steps, says where: the places x >= 0 at which it jumps or bends and those that frame its
   /// steps, ascending, each once.  Quadrature and root finding go from break to break.
   virtual std::vector<double> breaks() const { return {}; }
+
+  /// Whether the survival function jumps at a break.
+  bool has_atoms() const override {
+    const auto jumps = [this](double x) {
+      return survival(std::nextafter(x, -1.0)) - survival(x) > 1e-9;
+    };
+    return std::ranges::any_of(breaks(), jumps);
+  }
 
   double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
     return integrate_order_statistic(*this, k, n);

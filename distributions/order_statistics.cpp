@@ -6,7 +6,9 @@
 #include <boost/math/special_functions/digamma.hpp>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <queue>
+#include <utility>
 #include <vector>
 
 #include "distributions/law.h"
@@ -27,9 +29,12 @@ struct Piece {
   bool operator<(const Piece& other) const { return error < other.error; }
 };
 
+using Survival = std::function<double(double)>;
+
+/// Of P(X > x) over x, which may be that of a statistic of many draws.
 class Integral {
  public:
-  Integral(const Distribution& law, std::uint32_t k, std::uint32_t n) : law_(law), k_(k), n_(n) {}
+  explicit Integral(const Survival& survival) : survival_(survival) {}
 
   /// Over [-1, 1], because Boost's error is that of the integral before it is scaled to the piece.
   Piece evaluated(Piece piece) const {
@@ -41,76 +46,55 @@ class Integral {
     return piece;
   }
 
-  /// Places that cut the range of X_{k:n} where it matters: breaks, the cap, and quantiles of X at
-  /// p where the k-th smallest of n uniform draws mostly lies, and further out where the mean of
-  /// X_{k:n} may come from all the same.  They need not be exact, as the pieces between them are
-  /// halved at need.
-  std::vector<double> cuts(double cap) const {
-    const double a = n_ - k_ + 1.0;
-    const double b = k_;
-    const double mean = b / (a + b);
-    const double sd = std::sqrt(a * b / (a + b + 1)) / (a + b);
-    std::vector<double> levels;
-    for (const double away : {-6, -3, -1, 0, 1, 3, 6}) levels.push_back(mean + away * sd);
-    // I_x(a, b) ~ x^a / (a B(a, b)) as x -> 0, at either end.
-    const double log_beta = std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b);
-    const auto reached = [&](double log10, double power) {
-      return std::exp((log10 * std::log(10) + std::log(power) + log_beta) / power);
-    };
-    for (const double log10 : {-12, -6, -3}) levels.push_back(reached(log10, b));
-    for (const double log10 : {-12, -25, -50, -100}) levels.push_back(1 - reached(log10, a));
-
-    std::vector<double> cuts = breaks_of(law_);
-    for (const double p : levels) {
-      if (p > 0 && p < 1) cuts.push_back(law_.quantile(p));
-    }
-    cuts.push_back(cap);
-    std::erase_if(cuts, [&](double x) { return !(x > 0 && x <= cap && std::isfinite(x)); });
-    std::sort(cuts.begin(), cuts.end());
-    cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
-    return cuts;
-  }
-
  private:
   double integrand(const Piece& piece, double t) const {
     if (piece.kind == Piece::Kind::middle) {
       const double x = std::exp(t);
-      return survival(x) * x;
+      return survival_(x) * x;
     }
     const double z = t / (1 - t);
     const double x = piece.anchor * std::exp(piece.kind == Piece::Kind::tail ? z : -z);
     if (!(x > 0 && std::isfinite(x))) return 0;
-    return survival(x) * x / ((1 - t) * (1 - t));
+    return survival_(x) * x / ((1 - t) * (1 - t));
   }
 
-  double survival(double x) const { return at_least_k_of_n(n_ - k_ + 1, n_, law_.survival(x)); }
-
-  const Distribution& law_;
-  std::uint32_t k_, n_;
+  const Survival& survival_;
 };
 
-}  // namespace
+/// Places that cut the range of X_{k:n} where it matters: breaks, and quantiles of X at p where the
+/// k-th smallest of n uniform draws mostly lies, and further out where the mean of X_{k:n} may come
+/// from all the same.  They need not be exact, as the pieces between them are halved at need.
+std::vector<double> cuts_of(const Distribution& law, std::uint32_t k, std::uint32_t n) {
+  const double a = n - k + 1.0;
+  const double b = k;
+  const double mean = b / (a + b);
+  const double sd = std::sqrt(a * b / (a + b + 1)) / (a + b);
+  std::vector<double> levels;
+  for (const double away : {-6, -3, -1, 0, 1, 3, 6}) levels.push_back(mean + away * sd);
+  // I_x(a, b) ~ x^a / (a B(a, b)) as x -> 0, at either end.
+  const double log_beta = std::lgamma(a) + std::lgamma(b) - std::lgamma(a + b);
+  const auto reached = [&](double log10, double power) {
+    return std::exp((log10 * std::log(10) + std::log(power) + log_beta) / power);
+  };
+  for (const double log10 : {-12, -6, -3}) levels.push_back(reached(log10, b));
+  for (const double log10 : {-12, -25, -50, -100}) levels.push_back(1 - reached(log10, a));
 
-double harmonic_difference(std::uint32_t k, std::uint32_t n) {
-  GRADRACE_CHECK(1 <= k && k <= n, "an order statistic has 1 <= k <= n");
-  if (k > 1000) return boost::math::digamma(n + 1.0) - boost::math::digamma(n - k + 1.0);
-  double sum = 0;
-  for (std::uint32_t i = 0; i < k; ++i) sum += 1.0 / (n - i);
-  return sum;
+  std::vector<double> cuts = breaks_of(law);
+  for (const double p : levels) {
+    if (p > 0 && p < 1) cuts.push_back(law.quantile(p));
+  }
+  return cuts;
 }
 
-double at_least_k_of_n(std::uint32_t k, std::uint32_t n, double p) {
-  GRADRACE_CHECK(1 <= k && k <= n, "an order statistic has 1 <= k <= n");
-  return boost::math::ibeta(static_cast<double>(k), n - k + 1.0, p);
-}
+/// Of a survival function up to the cap, cut there first.
+double integrate(const Survival& survival, std::vector<double> cuts, double cap) {
+  cuts.push_back(cap);
+  std::erase_if(cuts, [&](double x) { return !(x > 0 && x <= cap && std::isfinite(x)); });
+  std::sort(cuts.begin(), cuts.end());
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  if (cuts.empty()) return 0;  // all lies below the smallest double
 
-double integrate_order_statistic(const Distribution& law, std::uint32_t k, std::uint32_t n,
-                                 double cap) {
-  GRADRACE_CHECK(1 <= k && k <= n, "an order statistic has 1 <= k <= n");
-  const Integral integral(law, k, n);
-  const auto cuts = integral.cuts(cap);
-  if (cuts.empty()) return 0;  // all of X_{k:n} lies below the smallest double
-
+  const Integral integral(survival);
   std::priority_queue<Piece> pieces;
   double total = 0;
   double error = 0;
@@ -139,6 +123,43 @@ double integrate_order_statistic(const Distribution& law, std::uint32_t k, std::
     add(worst.kind, worst.anchor, half, worst.to);
   }
   return total;
+}
+
+}  // namespace
+
+double harmonic_difference(std::uint32_t k, std::uint32_t n) {
+  GRADRACE_CHECK(1 <= k && k <= n, "an order statistic has 1 <= k <= n");
+  if (k > 1000) return boost::math::digamma(n + 1.0) - boost::math::digamma(n - k + 1.0);
+  double sum = 0;
+  for (std::uint32_t i = 0; i < k; ++i) sum += 1.0 / (n - i);
+  return sum;
+}
+
+double at_least_k_of_n(std::uint32_t k, std::uint32_t n, double p) {
+  GRADRACE_CHECK(1 <= k && k <= n, "an order statistic has 1 <= k <= n");
+  return boost::math::ibeta(static_cast<double>(k), n - k + 1.0, p);
+}
+
+double integrate_order_statistic(const Distribution& law, std::uint32_t k, std::uint32_t n,
+                                 double cap) {
+  GRADRACE_CHECK(1 <= k && k <= n, "an order statistic has 1 <= k <= n");
+  const auto survival = [&](double x) { return at_least_k_of_n(n - k + 1, n, law.survival(x)); };
+  return integrate(survival, cuts_of(law, k, n), cap);
+}
+
+double integrate_largest(std::span<const Draws> draws, double cap) {
+  GRADRACE_CHECK(!draws.empty(), "nothing is drawn");
+  const auto survival = [&](double x) {
+    double log_below = 0;
+    for (const auto& [law, count] : draws) log_below += count * std::log1p(-law->survival(x));
+    return -std::expm1(log_below);
+  };
+  std::vector<double> cuts;
+  for (const auto& [law, count] : draws) {
+    const auto more = cuts_of(*law, count, count);
+    cuts.insert(cuts.end(), more.begin(), more.end());
+  }
+  return integrate(survival, std::move(cuts), cap);
 }
 
 }  // namespace gradrace

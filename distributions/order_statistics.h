@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 
 #include "sim/distribution.h"
 
@@ -23,5 +24,19 @@ double at_least_k_of_n(std::uint32_t k, std::uint32_t n, double p);
 /// Source: David and Nagaraja, Order Statistics, 3rd ed. 2003, sections 2.1 and 3.1.
 double integrate_order_statistic(const Distribution& law, std::uint32_t k, std::uint32_t n,
                                  double cap = std::numeric_limits<double>::infinity());
+
+/// So many draws of a law.
+struct Draws {
+  const Distribution* law;
+  std::uint32_t count;
+};
+
+/// E[min(M, cap)] of the largest M of independent draws of several laws, by the same quadrature of
+///
+///     P(M > x) = 1 - product over the laws of P(X <= x)^count.
+///
+/// Source: David and Nagaraja, section 5.2.
+double integrate_largest(std::span<const Draws> draws,
+                         double cap = std::numeric_limits<double>::infinity());
 
 }  // namespace gradrace

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "protocols/groups/graph.h"
+#include "sim/peer_network.h"
 #include "sim/peer_protocol.h"
 
 namespace gradrace {
@@ -86,6 +87,33 @@ class AdPsgd final : public PeerProtocol {
     go_on(peers, other);
   }
 
+  /// A learner that asks does so again an exchange later at the earliest, and without overlap a
+  /// minibatch after that.  Where exchanges overlap and take no time nobody waits; then between a
+  /// value's reading and its use come, where it asks, an average and a step for its last gradient
+  /// and an average for its own; where it answers, a step and the averages of those who asked it
+  /// meanwhile, in all as many as gradients of learners that ask:
+  ///
+  ///     (4 asking + answering) / (asking + answering),   their minibatches a unit of time,
+  ///
+  /// if no two learners are ready at once.  On the other graphs all come to a standstill.
+  Theory theory(const Conditions& conditions) const override {
+    Theory theory;
+    const auto [shortest, longest] = exchange_times(conditions.network);
+    if (shortest == longest) theory.exchange_time = shortest;
+    if (!bipartite_ || (!conditions.law && conditions.means.empty())) return theory;
+    double asking = 0, answering = 0;
+    for (std::uint32_t number = 0; number < conditions.learners; ++number) {
+      const double m = conditions.law ? conditions.law->mean() : conditions.means[number];
+      const double busy = overlap_ ? std::max(m, shortest) : m + shortest;
+      (asks(number) ? asking : answering) += 1 / (asks(number) ? busy : m);
+    }
+    const bool free = overlap_ && longest == 0;
+    theory.iteration_time = {{1 / (asking + answering), free ? Basis::exact : Basis::lower}};
+    if (free && !conditions.ties)
+      theory.staleness = (4 * asking + answering) / (asking + answering);
+    return theory;
+  }
+
   bool uses_collectives() const override { return false; }
   std::uint32_t least_learners() const override { return 2; }
 
@@ -101,6 +129,18 @@ class AdPsgd final : public PeerProtocol {
   struct Pair {
     std::uint32_t asker, other;
   };
+
+  /// The shortest and the longest, undisturbed.
+  std::pair<double, double> exchange_times(const PeerNetwork* network) const {
+    if (pair_cost_) return {*pair_cost_, *pair_cost_};
+    if (!network) return {0, 0};
+    const auto with = [&](std::uint32_t other) {
+      return undisturbed(*network, pair_transfer(*network, 0, other, network->model_bytes));
+    };
+    const std::uint32_t far = network->per_node;  // the first of the next node
+    const bool apart = far > 0 && far < learners_.size();
+    return std::minmax({with(1), with(apart ? far : 1)});
+  }
 
   bool asks(std::uint32_t number) const { return !bipartite_ || number % 2 == 1; }
 

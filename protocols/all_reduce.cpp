@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "sim/peer_network.h"
@@ -73,8 +74,8 @@ class AllReduce final : public PeerProtocol {
     theory.in_step = theory.mean_follows_sync = true;
     const double part = collective_time(conditions.network, all_, 1.0 / config_.buckets);
     theory.exchange_time = config_.buckets * part;
-    if (conditions.law)
-      theory.iteration_time = {{iteration_time(*conditions.law, part), Basis::exact}};
+    if (const auto time = iteration_time(conditions, part))
+      theory.iteration_time = {{*time, Basis::exact}};
     return theory;
   }
 
@@ -83,15 +84,15 @@ class AllReduce final : public PeerProtocol {
   /// rise evenly, so that either the first part or none before the last is waited for:
   ///
   ///     T = M + t + (B - 1) backward / B max(0, B t / backward - M).
-  double iteration_time(const Distribution& law, double part) const {
-    const auto P = static_cast<std::uint32_t>(all_.size());
-    const double alone = law.expected_order_statistic(P, P) + part;
+  std::optional<double> iteration_time(const Conditions& conditions, double part) const {
+    const auto slowest = slowest_minibatch(conditions);
+    if (!slowest) return {};
+    const double alone = *slowest + part;
     const double B = config_.buckets, backward = config_.backward;
     if (B == 1 || part == 0) return alone;
     if (backward == 0) return alone + (B - 1) * part;
     const double hidden = B * part / backward;
-    return alone +
-           (B - 1) * backward / B * (hidden - law.expected_capped_order_statistic(P, P, hidden));
+    return alone + (B - 1) * backward / B * (hidden - *slowest_minibatch(conditions, hidden));
   }
 
   void begin(Peers& peers) {

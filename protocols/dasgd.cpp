@@ -72,12 +72,13 @@ class DaSgd final : public PeerProtocol {
     const double exchange = collective_time(conditions.network, all_);
     theory.exchange_time = exchange;
     theory.may_come_late = true;
-    if (!conditions.law) return theory;
-    const auto P = static_cast<std::uint32_t>(all_.size());
-    const Bounds rest = slowest_of(P, *conditions.law, config_.tau - config_.delay);
-    const double round = std::max(config_.tau * conditions.law->mean(), rest.low + exchange);
-    const bool waits = config_.delay == 0 && rest.low == rest.high;
-    const bool exact = waits || P == 1 || conditions.law->variance() == 0;
+    const auto rest = slowest_of(conditions, config_.tau - config_.delay);
+    if (!rest) return theory;
+    const Distribution* const law = conditions.law;
+    const double mean = law ? law->mean() : std::ranges::max(conditions.means);
+    const double round = std::max(config_.tau * mean, rest->low + exchange);
+    const bool waits = config_.delay == 0 && rest->low == rest->high;
+    const bool exact = waits || all_.size() == 1 || (law && law->variance() == 0);
     theory.iteration_time = {{round / config_.tau, exact ? Basis::exact : Basis::lower}};
     return theory;
   }

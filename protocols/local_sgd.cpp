@@ -106,11 +106,11 @@ class LocalSgd final : public PeerProtocol {
     theory.exchange_time = exchange;
     theory.may_come_late = true;
     const auto tau = period_.constant();
-    if (!conditions.law || !tau) return theory;
-    const Bounds slowest = slowest_of(learners(), *conditions.law, *tau);
-    theory.iteration_time = {{(slowest.high + exchange) / *tau,
-                              slowest.low == slowest.high ? Basis::exact : Basis::upper}};
-    theory.in_step = *tau == 1 || conditions.law->variance() == 0;
+    const auto slowest = tau ? slowest_of(conditions, *tau) : std::nullopt;
+    if (!slowest) return theory;
+    theory.iteration_time = {{(slowest->high + exchange) / *tau,
+                              slowest->low == slowest->high ? Basis::exact : Basis::upper}};
+    theory.in_step = *tau == 1 || (conditions.law && conditions.law->variance() == 0);
     theory.mean_follows_sync = theory.in_step && !config_.has_outer;
     return theory;
   }

@@ -60,14 +60,17 @@ class PartialReduce final : public PeerProtocol {
     const bool alike = group_ == 1 || group_ == P || !network || network->per_node == 0;
     const double exchange = alike ? collective_time(network, first) : 0;
     if (alike) theory.exchange_time = exchange;
-    if (!conditions.law) return theory;
-    const Distribution& law = *conditions.law;
     const bool kept =
         !network || network->communicator_setup == 0 || P / group_ <= network->communicators;
-    const bool in_time = law.variance() == 0 && alike && P % group_ == 0 && kept;
+    const bool constant = conditions.law && conditions.law->variance() == 0;
+    const bool in_time = constant && alike && P % group_ == 0 && kept;
     const bool exact = group_ == 1 || group_ == P || in_time;
-    const double computing = group_ == P ? law.expected_order_statistic(P, P) : law.mean();
-    theory.iteration_time = {{(computing + exchange) / P, exact ? Basis::exact : Basis::lower}};
+    auto time = time_between_minibatches(conditions, exchange);
+    if (group_ == P) {
+      const auto slowest = slowest_minibatch(conditions);
+      time = slowest ? std::optional((*slowest + exchange) / P) : std::nullopt;
+    }
+    if (time) theory.iteration_time = {{*time, exact ? Basis::exact : Basis::lower}};
     return theory;
   }
 

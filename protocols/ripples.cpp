@@ -47,6 +47,7 @@ constexpr Page page{
 struct Config {
   std::string schedule;
   GroupRule rule;
+  std::uint32_t per_node = 0;
 };
 
 class Ripples final : public PeerProtocol {
@@ -73,9 +74,7 @@ class Ripples final : public PeerProtocol {
   Theory theory(const Conditions& conditions) const override {
     Theory theory;
     theory.staleness = 0.0;
-    if (!conditions.law) return theory;
-    const auto [time, basis] = schedule_->step_time(*conditions.law, conditions.network);
-    theory.iteration_time = {{time / static_cast<double>(groups_.size()), basis}};
+    theory.iteration_time = schedule_->iteration_time(conditions);
     return theory;
   }
   std::optional<Mixing> mixing() const override { return schedule_->mixing(); }
@@ -105,12 +104,13 @@ std::unique_ptr<GroupSchedule> make_schedule(const Config& config) {
   if (config.schedule == "random") return make_random_groups(config.rule);
   if (config.schedule == "group-buffer") return make_group_buffer(config.rule);
   if (config.schedule == "group-division") return make_group_division(config.rule);
-  return make_inter_intra(config.rule);
+  return make_inter_intra(config.rule, config.per_node);
 }
 
 MakeProtocol read(Fields& fields, const Setting& setting) {
   Config config;
   config.rule.learners = setting.learners;
+  config.per_node = setting.per_node;
   config.rule.group = std::min(config.rule.group, setting.learners);
   constexpr std::string_view schedules[] = {"static", "random", "group-buffer", "group-division",
                                             "inter-intra"};

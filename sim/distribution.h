@@ -54,6 +54,9 @@ class Distribution {
 
   virtual Ageing ageing() const = 0;
 
+  /// Whether some time has a positive probability, so that two draws may be the same.
+  virtual bool has_atoms() const { return false; }
+
   /// The law of the sum of so many independent draws, n >= 1; null where it has no closed form.
   virtual std::shared_ptr<const Distribution> sum(std::uint32_t /*n*/) const { return nullptr; }
 };

@@ -10,7 +10,11 @@ Theory ServerProtocol::theory(const Conditions& conditions) const {
   if (!conditions.delayed || mean == 0.0) theory.staleness = mean;
   if (conditions.delayed) return theory;
   theory.reading = reading;
-  if (conditions.law) theory.iteration_time = iteration_time(*conditions.law, conditions.learners);
+  if (conditions.law) {
+    theory.iteration_time = iteration_time(*conditions.law, conditions.learners);
+  } else if (const auto slowest = slowest_minibatch(conditions); slowest && takes_all()) {
+    theory.iteration_time = {{*slowest, Basis::exact}};
+  }
   return theory;
 }
 

@@ -16,7 +16,7 @@ Mixing mixing_of_groups(std::uint32_t learners, std::uint32_t groups) {
 }
 
 double spectral_gap(const Mixing& mixing) {
-  if (mixing.eigenvalues.empty()) return 1 - mixing.rho;
+  if (mixing.eigenvalues.empty()) return 1 - mixing.second.value_or(mixing.rho);
   double second = 0;
   for (std::size_t k = 1; k < mixing.eigenvalues.size(); ++k)
     second = std::max(second, std::abs(mixing.eigenvalues[k]));
@@ -35,6 +35,30 @@ Bounds slowest_of(std::uint32_t learners, const Distribution& law, std::uint32_t
   }
   const double spread = std::sqrt(n * law.variance()) * (p - 1) / std::sqrt(2 * p - 1);
   return {slowest + (n - 1) * law.mean(), std::min(n * slowest, n * law.mean() + spread)};
+}
+
+std::optional<double> time_between_minibatches(const Conditions& conditions, double extra) {
+  if (conditions.law) return (conditions.law->mean() + extra) / conditions.learners;
+  if (conditions.means.empty()) return {};
+  double rate = 0;
+  for (const double mean : conditions.means) rate += 1 / (mean + extra);
+  return 1 / rate;
+}
+
+std::optional<Bounds> slowest_of(const Conditions& conditions, std::uint32_t minibatches) {
+  if (conditions.law) return slowest_of(conditions.learners, *conditions.law, minibatches);
+  if (!conditions.slowest) return {};
+  if (minibatches == 0) return Bounds{0, 0};
+  const auto known = conditions.slowest(minibatches, std::numeric_limits<double>::infinity());
+  return known ? std::optional(Bounds{*known, *known}) : std::nullopt;
+}
+
+std::optional<double> slowest_minibatch(const Conditions& conditions, double cap) {
+  const std::uint32_t P = conditions.learners;
+  if (!conditions.law) return conditions.slowest ? conditions.slowest(1, cap) : std::nullopt;
+  return cap < std::numeric_limits<double>::infinity()
+             ? conditions.law->expected_capped_order_statistic(P, P, cap)
+             : conditions.law->expected_order_statistic(P, P);
 }
 
 }  // namespace gradrace

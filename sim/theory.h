@@ -2,6 +2,8 @@
 
 #include <complex>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +38,12 @@ struct Conditions {
   const Distribution* law = nullptr;     // of independent runtimes of all minibatches; null: none
   const PeerNetwork* network = nullptr;  // among learners; null: exchanges take no time
   bool delayed = false;                  // messages or the server take time, or learners fail
+  bool ties = false;                     // two minibatches may take the same time
+
+  // Where learners have laws of their own, of independent runtimes.
+  std::vector<double> means = {};  // [learner]; empty: not so
+  /// E[min(M, cap)] of the time M of the slowest learner for so many minibatches, where known.
+  std::function<std::optional<double>(std::uint32_t minibatches, double cap)> slowest = {};
 };
 
 /// What theory says of a protocol in the long run.
@@ -55,11 +63,13 @@ struct Theory {
 };
 
 /// What averages do to the values of P learners, x_i <- sum_j W_ij x_j, after every `period` steps
-/// of all.
+/// of all; where the averages of so many steps differ, W is all of them, one after the other.
 struct Mixing {
-  /// The largest part of the squared disagreement, mean over i of |x_i - mean|^2, that an average
-  /// leaves, in the mean if W is random: an eigenvalue of E[W^T W].
+  /// The largest part of the squared disagreement, mean over i of |x_i - mean|^2, that W leaves, in
+  /// the mean if it is random: an eigenvalue of E[W^T W].
   double rho = 0;
+  /// The second largest |eigenvalue| of E[W], where it is neither rho nor among the next.
+  std::optional<double> second = {};
   /// Of W, P of them with the 1 first, where W is normal and always the same.
   std::vector<std::complex<double>> eigenvalues = {};
   std::uint32_t period = 1;
@@ -88,5 +98,16 @@ struct Bounds {
   double low, high;
 };
 Bounds slowest_of(std::uint32_t learners, const Distribution& law, std::uint32_t minibatches);
+/// The same of learners under those conditions, where it is known.
+std::optional<Bounds> slowest_of(const Conditions& conditions, std::uint32_t minibatches);
+
+/// Time between minibatches of all learners together, where the means are known, if each takes so
+/// much longer from one to the next than for a minibatch:
+/// 1 / sum over learners of 1 / (E[X] + extra).
+std::optional<double> time_between_minibatches(const Conditions& conditions, double extra = 0);
+
+/// E[min(M, cap)] of the time M of the slowest learner's minibatch, where it is known.
+std::optional<double> slowest_minibatch(const Conditions& conditions,
+                                        double cap = std::numeric_limits<double>::infinity());
 
 }  // namespace gradrace

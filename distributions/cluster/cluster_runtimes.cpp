@@ -1,11 +1,13 @@
 #include "distributions/cluster/cluster_runtimes.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 
 #include "distributions/laws/mixture.h"
 #include "distributions/laws/shifted.h"
+#include "distributions/order_statistics.h"
 
 namespace gradrace {
 
@@ -86,7 +88,12 @@ bool are_independent_draws(const ClusterRuntimes& cluster) {
 std::string_view ClusterRuntimes::why_no_common_law(std::uint32_t learners) const {
   if (!have_one(laws, learners)) return "learners have different runtimes";
   if (!have_one(speeds, learners)) return "learners have different speeds";
-  if (laws.front()->has_memory()) return "measured times are replayed in their order";
+  return why_not_independent();
+}
+
+std::string_view ClusterRuntimes::why_not_independent() const {
+  const auto remembers = [](const DistributionProduct& law) { return law->has_memory(); };
+  if (std::ranges::any_of(laws, remembers)) return "measured times are replayed in their order";
   if (persistence) return "times remember those before (persistence)";
   if (!windows.empty()) return "learners are slow for a while (windows)";
   if (!outliers) return "";
@@ -95,16 +102,53 @@ std::string_view ClusterRuntimes::why_no_common_law(std::uint32_t learners) cons
   return outliers->runtime->has_memory() ? "measured outliers are replayed in their order" : "";
 }
 
+/// Of a learner with that one of the laws and that speed.
+DistributionProduct ClusterRuntimes::law_of(std::size_t law, double speed,
+                                            std::uint32_t samples) const {
+  DistributionProduct drawn = laws[law];
+  if (outliers) {
+    drawn = make_mixture({1 - *outliers->probability, *outliers->probability},
+                         {drawn, outliers->runtime});
+  }
+  if (!rate && speed == 1) return drawn;
+  return shifted(drawn, rate ? samples / *rate : 0, speed);
+}
+
 DistributionProduct ClusterRuntimes::common_law(std::uint32_t learners,
                                                 std::uint32_t samples) const {
   if (!why_no_common_law(learners).empty()) return nullptr;
-  DistributionProduct law = laws.front();
-  if (outliers) {
-    law = make_mixture({1 - *outliers->probability, *outliers->probability},
-                       {law, outliers->runtime});
+  return law_of(0, speeds.front(), samples);
+}
+
+bool ClusterRuntimes::ties() const {
+  const auto atoms = [](const DistributionProduct& law) { return law->has_atoms(); };
+  return std::ranges::any_of(laws, atoms) || (outliers && atoms(outliers->runtime));
+}
+
+std::vector<double> ClusterRuntimes::means(std::uint32_t learners, std::uint32_t samples) const {
+  if (!why_not_independent().empty()) return {};
+  std::vector<double> means(learners);
+  for (std::uint32_t l = 0; l < learners; ++l)
+    means[l] = law_of(l % laws.size(), speeds[l % speeds.size()], samples)->mean();
+  return means;
+}
+
+std::optional<double> ClusterRuntimes::slowest(std::uint32_t learners, std::uint32_t samples,
+                                               std::uint32_t minibatches, double cap) const {
+  if (!why_not_independent().empty()) return {};
+  std::map<std::pair<std::size_t, double>, std::uint32_t> counts;
+  for (std::uint32_t l = 0; l < learners; ++l)
+    ++counts[{l % laws.size(), speeds[l % speeds.size()]}];
+  std::vector<DistributionProduct> kept;
+  std::vector<Draws> draws;
+  for (const auto& [kind, count] : counts) {
+    DistributionProduct law = law_of(kind.first, kind.second, samples);
+    if (minibatches > 1) law = law->sum(minibatches);
+    if (!law) return {};
+    draws.push_back({law.get(), count});
+    kept.push_back(std::move(law));
   }
-  if (!rate && speeds.front() == 1) return law;
-  return shifted(law, rate ? samples / *rate : 0, speeds.front());
+  return integrate_largest(draws, cap);
 }
 
 /// Values that no learner has are nobody's.

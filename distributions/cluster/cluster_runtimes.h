@@ -32,6 +32,20 @@ struct ClusterRuntimes {
   DistributionProduct common_law(std::uint32_t learners, std::uint32_t samples) const;
   /// Why they are not; empty if they are.
   std::string_view why_no_common_law(std::uint32_t learners) const;
+
+  /// The mean times of such minibatches [learner], if each learner's are independent draws of a law
+  /// of its own, and independent of others'; else empty.
+  std::vector<double> means(std::uint32_t learners, std::uint32_t samples) const;
+  /// E[min(M, cap)] of the time M of the slowest learner for so many minibatches of those; nothing
+  /// where they are no such draws, or where the law of a sum of them is not known.
+  std::optional<double> slowest(std::uint32_t learners, std::uint32_t samples,
+                                std::uint32_t minibatches, double cap) const;
+  /// Whether two minibatches may take the same time.
+  bool ties() const;
+
+ private:
+  std::string_view why_not_independent() const;
+  DistributionProduct law_of(std::size_t law, double speed, std::uint32_t samples) const;
 };
 
 /// Visits the fields of `cluster` that are about the times of minibatches.

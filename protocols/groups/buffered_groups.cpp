@@ -118,23 +118,30 @@ class BufferedGroups : public GroupSchedule {
   std::vector<std::size_t> sizes_;
 };
 
-/// A step of so many learners in a group of all.
-Estimate step_of_all(const Distribution& law, const PeerNetwork* network, std::uint32_t learners) {
-  std::vector<std::uint32_t> all(learners);
-  std::iota(all.begin(), all.end(), 0);
-  return {law.expected_order_statistic(learners, learners) + collective_time(network, all),
-          Basis::exact};
+/// Of the first so many learners.
+double time_of_first(const PeerNetwork* network, std::uint32_t learners) {
+  std::vector<std::uint32_t> first(learners);
+  std::iota(first.begin(), first.end(), 0);
+  return collective_time(network, first);
+}
+
+/// All learners wait for the slowest and average.
+std::optional<Estimate> time_of_all(const Conditions& conditions) {
+  const auto slowest = slowest_minibatch(conditions);
+  if (!slowest) return {};
+  const double exchange = time_of_first(conditions.network, conditions.learners);
+  return {{(*slowest + exchange) / conditions.learners, Basis::exact}};
 }
 
 class GroupBuffer final : public BufferedGroups {
  public:
   using BufferedGroups::BufferedGroups;
 
-  Estimate step_time(const Distribution& law, const PeerNetwork* network) const override {
-    if (rule().group == 1) return {law.mean(), Basis::exact};
-    const bool of_all = rule().group == rule().learners && !rule().filter;
-    return of_all ? step_of_all(law, network, rule().learners)
-                  : BufferedGroups::step_time(law, network);
+  std::optional<Estimate> iteration_time(const Conditions& conditions) const override {
+    const auto& [learners, group, filter] = rule();
+    if (group == 1) return nobody_waits(conditions, Basis::exact);
+    return group == learners && !filter ? time_of_all(conditions)
+                                        : nobody_waits(conditions, Basis::lower);
   }
   std::optional<Mixing> mixing() const override {
     if (rule().filter) return {};
@@ -156,15 +163,18 @@ class GroupDivision final : public BufferedGroups {
 
   /// One group of all; or groups of one size on equal links where all minibatches take the same, so
   /// that all learners ask together.
-  Estimate step_time(const Distribution& law, const PeerNetwork* network) const override {
+  std::optional<Estimate> iteration_time(const Conditions& conditions) const override {
     const auto& [learners, group, filter] = rule();
     const std::uint32_t groups = groups_of(learners, group);
-    if (group == 1) return {law.mean(), Basis::exact};
-    if (groups == 1 && !filter) return step_of_all(law, network, learners);
+    if (group == 1) return nobody_waits(conditions, Basis::exact);
+    if (groups == 1 && !filter) return time_of_all(conditions);
+    const PeerNetwork* const network = conditions.network;
     const bool alike = !network || (network->per_node == 0 && network->communicator_setup == 0);
-    if (law.variance() > 0 || learners % groups != 0 || !alike || filter)
-      return BufferedGroups::step_time(law, network);
-    return step_of_all(law, network, learners / groups);
+    const bool constant = conditions.law && conditions.law->variance() == 0;
+    if (!constant || learners % groups != 0 || !alike || filter)
+      return nobody_waits(conditions, Basis::lower);
+    const double exchange = time_of_first(network, learners / groups);
+    return {{(conditions.law->mean() + exchange) / learners, Basis::exact}};
   }
   std::optional<Mixing> mixing() const override {
     if (rule().filter) return {};
@@ -179,7 +189,19 @@ class GroupDivision final : public BufferedGroups {
 
 class InterIntra final : public BufferedGroups {
  public:
-  using BufferedGroups::BufferedGroups;
+  InterIntra(const GroupRule& rule, std::uint32_t per_node)
+      : BufferedGroups(rule),
+        per_node_(per_node > 0 ? std::min(per_node, rule.learners) : rule.learners) {}
+
+  /// Of both groups, in nodes of s learners.  What a node has on average changes by its head's part
+  /// alone, a share of 1 / s, which becomes the mean of all: (1 - 1 / s)^2 is left of the square,
+  /// and of what learners of one of n nodes differ by (1 - 1 / n) / s^2, which is less.
+  std::optional<Mixing> mixing() const override {
+    const std::uint32_t learners = rule().learners;
+    if (rule().filter || learners % per_node_ != 0) return {};
+    const double kept = learners > per_node_ ? 1 - 1.0 / per_node_ : 0;
+    return Mixing{.rho = kept * kept, .second = kept, .period = 2};
+  }
 
  private:
   void make(std::uint32_t learner, Stream& random, std::uint32_t per_node) override {
@@ -201,6 +223,7 @@ class InterIntra final : public BufferedGroups {
     each_node([&](std::span<const std::uint32_t> node) { add(node); });
   }
 
+  const std::uint32_t per_node_;
   std::vector<std::uint32_t> heads_, others_;
 };
 
@@ -214,8 +237,8 @@ std::unique_ptr<GroupSchedule> make_group_division(const GroupRule& rule) {
   return std::make_unique<GroupDivision>(rule);
 }
 
-std::unique_ptr<GroupSchedule> make_inter_intra(const GroupRule& rule) {
-  return std::make_unique<InterIntra>(rule);
+std::unique_ptr<GroupSchedule> make_inter_intra(const GroupRule& rule, std::uint32_t per_node) {
+  return std::make_unique<InterIntra>(rule, per_node);
 }
 
 }  // namespace gradrace

@@ -11,6 +11,12 @@
 
 namespace gradrace {
 
+/// As long as their minibatches: a bound, or exact.
+inline std::optional<Estimate> nobody_waits(const Conditions& conditions, Basis basis) {
+  const auto time = time_between_minibatches(conditions);
+  return time ? std::optional(Estimate{*time, basis}) : std::nullopt;
+}
+
 /// Which groups of learners average their values, and when.
 ///
 /// A learner comes to its synchronisation point when it has made a step, and stays there until the
@@ -31,9 +37,10 @@ class GroupSchedule {
   /// Of a group that may begin and is not finished; they ascend.
   virtual std::span<const std::uint32_t> members(std::uint32_t group) const = 0;
 
-  /// The mean time of a learner's step in the long run: never less than a minibatch.
-  virtual Estimate step_time(const Distribution& law, const PeerNetwork* /*network*/) const {
-    return {law.mean(), Basis::lower};
+  /// The mean time between steps of all learners in the long run, where it is known: never less
+  /// than if nobody waits.
+  virtual std::optional<Estimate> iteration_time(const Conditions& conditions) const {
+    return nobody_waits(conditions, Basis::lower);
   }
   /// Of the groups that a request draws if it draws from all learners.
   virtual std::optional<Mixing> mixing() const { return {}; }
@@ -51,7 +58,8 @@ std::unique_ptr<GroupSchedule> make_static_groups(std::uint32_t learners);
 std::unique_ptr<GroupSchedule> make_random_groups(const GroupRule& rule);
 std::unique_ptr<GroupSchedule> make_group_buffer(const GroupRule& rule);
 std::unique_ptr<GroupSchedule> make_group_division(const GroupRule& rule);
-std::unique_ptr<GroupSchedule> make_inter_intra(const GroupRule& rule);
+/// Of nodes of so many learners; 0: all are one node's.
+std::unique_ptr<GroupSchedule> make_inter_intra(const GroupRule& rule, std::uint32_t per_node);
 
 /// The requests that learners have made, and whom they may draw.
 class Requests {

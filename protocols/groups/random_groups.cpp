@@ -51,8 +51,8 @@ class RandomGroups final : public GroupSchedule {
     return groups_[group].members;
   }
 
-  Estimate step_time(const Distribution& law, const PeerNetwork*) const override {
-    return {law.mean(), rule_.group == 1 ? Basis::exact : Basis::lower};
+  std::optional<Estimate> iteration_time(const Conditions& conditions) const override {
+    return nobody_waits(conditions, rule_.group == 1 ? Basis::exact : Basis::lower);
   }
   std::optional<Mixing> mixing() const override {
     if (rule_.filter) return {};

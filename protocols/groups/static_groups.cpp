@@ -62,16 +62,30 @@ class StaticGroups final : public GroupSchedule {
 
   /// Where all minibatches take c and all nodes are alike, learners go through a phase together: c
   /// and the longest of its collectives.
-  Estimate step_time(const Distribution& law, const PeerNetwork* network) const override {
-    if (law.variance() > 0 || !are_alike(network)) return {law.mean(), Basis::lower};
+  std::optional<Estimate> iteration_time(const Conditions& conditions) const override {
+    const Distribution* const law = conditions.law;
+    const PeerNetwork* const network = conditions.network;
+    if (!law || law->variance() > 0 || !are_alike(network))
+      return GroupSchedule::iteration_time(conditions);
     double cycle = 0;
     for (const auto& phase : group_of_) {
       double longest = 0;
       for (const std::uint32_t group : phase)
         longest = std::max(longest, collective_time(network, groups_[group].members));
-      cycle += law.mean() + longest;
+      cycle += law->mean() + longest;
     }
-    return {cycle / phases, Basis::exact};
+    return {{cycle / phases / conditions.learners, Basis::exact}};
+  }
+
+  /// Of a cycle.  An average of each node, A, makes learners of a node agree; from there one of the
+  /// learners of a place, B, takes a quarter of each node's value to the mean, so that A B A leaves
+  /// 3/4 of what n > 1 nodes differ by.  The cycle is A B' A B, so that its eigenvalue is (3/4)^2,
+  /// and |A B' A B|^2 = (3/4)^2 |B A B|: 27/64, as B is a projection.  Partners change no sum of a
+  /// node.
+  std::optional<Mixing> mixing() const override {
+    if (steps_.size() % per_node != 0) return {};
+    if (steps_.size() == per_node) return Mixing{.rho = 0, .period = phases};
+    return Mixing{.rho = 27.0 / 64, .second = 9.0 / 16, .period = phases};
   }
 
  private:

@@ -260,6 +260,38 @@ TEST_CASE("order statistics: a simulation of eight learners gives the same means
   }
 }
 
+// E[max] of independent exponential draws: over all sets of them, 1 / the sum of their rates, with
+// the sign - where the set is even.
+TEST_CASE("order statistics: the largest of draws of several laws") {
+  const double rates[] = {1, 2, 5, 0.01};
+  std::vector<std::shared_ptr<const Distribution>> laws;
+  std::vector<Draws> draws;
+  for (const double rate : rates) {
+    laws.push_back(
+        law_of(R"({"distribution": "exponential", "mean": )" + std::to_string(1 / rate) + "}"));
+    draws.push_back({laws.back().get(), 1});
+  }
+  double expected = 0;
+  for (unsigned set = 1; set < 16; ++set) {
+    double rate = 0;
+    int sign = -1;
+    for (unsigned i = 0; i < 4; ++i)
+      if (set >> i & 1) rate += rates[i], sign = -sign;
+    expected += sign / rate;
+  }
+  CHECK(near(integrate_largest(draws), expected, 1e-9));
+
+  const auto one = law_of(exponential), fixed = law_of(R"({"distribution": "deterministic",
+                                                           "value": 2})");
+  const Draws some[] = {{one.get(), 3}, {one.get(), 5}};
+  CHECK(near(integrate_largest(some), harmonic_difference(8, 8), 1e-9));
+  CHECK(near(integrate_largest(some, 1.5), one->expected_capped_order_statistic(8, 8, 1.5), 1e-9));
+  // max(2, X) = 2 + (X - 2)+.
+  const Draws mixed[] = {{one.get(), 1}, {fixed.get(), 4}};
+  CHECK(near(integrate_largest(mixed), 2 + std::exp(-2.0), 1e-9));
+  CHECK(near(integrate_largest(mixed, 1), 1, 1e-9));
+}
+
 TEST_CASE("order statistics: a k outside 1 to n is our mistake") {
   const auto law = law_of(R"({"distribution": "gamma", "shape": 2, "scale": 1})");
   CHECK_THROWS_AS(law->expected_order_statistic(0, 4), BrokenInvariant);

@@ -238,7 +238,8 @@ TEST_CASE("theory of peers: nothing is said of times where there is no law, but 
     const Race race = race_of(8, protocol, R"({"updates": 1})");
     const Theory theory = race.make_protocol()->theory({.learners = 8});
     CHECK_FALSE(theory.iteration_time);
-    CHECK(theory.staleness == theory_of(race).staleness);
+    if (protocol.find("ad-psgd") == std::string::npos)  // whose gradients depend on the times
+      CHECK(theory.staleness == theory_of(race).staleness);
   }
 }
 

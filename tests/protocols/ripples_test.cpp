@@ -7,6 +7,7 @@
 
 #include "protocols/groups/group_schedule.h"
 #include "sim/reading/problem.h"
+#include "tests/support/mean.h"
 #include "tests/support/race_text.h"
 #include "tests/support/recorded_peers.h"
 
@@ -121,6 +122,20 @@ std::vector<std::uint64_t> conflicts(const Race& race) {
   for (const LearnerTotals& learner : run_timing(race).learners)
     result.push_back(learner.peer->conflicts);
   return result;
+}
+
+std::string nodes_of(std::uint32_t learners) {
+  return R"({"topology": "nodes", "between": {"latency": 0}, "per_node": )" +
+         std::to_string(learners) + "}";
+}
+
+std::optional<Mixing> mixing_of(std::uint32_t learners, const std::string& protocol,
+                                const std::string& network = R"({"topology": "mesh"})") {
+  return point_from(R"({"cluster": {"learners": )" + std::to_string(learners) +
+                    R"(, "runtime": {"distribution": "exponential", "mean": 1}, "network": )" +
+                    network + R"(}, "protocol": )" + protocol + R"(, "stop": {"updates": 1}})")
+      .make_protocol()
+      ->mixing();
 }
 
 using Counts = std::vector<std::uint64_t>;
@@ -280,7 +295,56 @@ TEST_CASE("ripples: a static cycle contracts what learners differ by") {
     }
     CHECK(radius == doctest::Approx(0.5625).epsilon(1e-6));
     CHECK(std::sqrt(squared) == doctest::Approx(0.6495).epsilon(1e-4));
+    const Mixing told = *mixing_of(learners, ripples("static"));
+    CHECK(told.rho == doctest::Approx(squared).epsilon(1e-6));
+    CHECK(1 - spectral_gap(told) == doctest::Approx(radius).epsilon(1e-6));
+    CHECK(told.period == 4);
   }
+  CHECK(mixing_of(4, ripples("static"))->rho == 0);
+  CHECK_FALSE(mixing_of(6, ripples("static"), nodes_of(4)));
+}
+
+// Learners that all ask at once get two groups each, which leave (1 - 1 / s)^2 of what nodes of s
+// differ by; the mean of 4,000 draws for what learners of one node differ by.
+TEST_CASE("ripples: what groups across nodes and inside them leave of a disagreement") {
+  for (const std::uint32_t s : {3u, 4u}) {
+    CAPTURE(s);
+    const std::uint32_t n = 3, P = n * s;
+    const std::string nodes = nodes_of(s);
+    const Mixing told = *mixing_of(P, ripples("inter-intra"), nodes);
+    std::vector<double> between(P), inside(P);
+    for (std::uint32_t i = 0; i < P; ++i) between[i] = i < s ? 2 : -1;  // of three nodes
+    inside[0] = 1, inside[1] = -1;
+    normalise(between), normalise(inside);
+    Mean left_inside;
+    double radius = 0;
+    Race race =
+        race_of(P, ripples("inter-intra"), R"({"updates": )" + std::to_string(8000 * P) + "}",
+                R"({"distribution": "deterministic", "value": 1})");
+    race.peers.emplace().per_node = s;
+    std::vector<PeerOrder> found;
+    run_timing(recorded(race, found));
+    std::map<std::uint32_t, std::vector<Group>> by_step;
+    for (const PeerOrder& order : found)
+      if (order.kind == PeerOrder::Kind::average)
+        by_step[static_cast<std::uint32_t>(order.time)].push_back(order.learners);
+    for (std::uint32_t step = 1; step + 1 < 8000; step += 2) {
+      std::vector<double> x = between, y = inside;
+      for (const std::uint32_t phase : {step, step + 1}) {
+        const std::set<Group> groups(by_step[phase].begin(), by_step[phase].end());
+        average(x, groups), average(y, groups);
+      }
+      radius = norm(x);
+      REQUIRE(radius * radius == doctest::Approx(told.rho).epsilon(1e-9));
+      left_inside.add(norm(y) * norm(y));
+    }
+    CHECK(1 - spectral_gap(told) == doctest::Approx(radius).epsilon(1e-9));
+    CHECK(left_inside.agrees((1 - 1.0 / n) / (s * s)));
+    CHECK(left_inside.value() < told.rho);
+  }
+  CHECK(mixing_of(8, ripples("inter-intra"))->rho == 0);  // one node
+  CHECK_FALSE(mixing_of(8, ripples("inter-intra"), nodes_of(3)));
+  CHECK_FALSE(mixing_of(8, ripples("inter-intra", R"(, "filter": 2)")));
 }
 
 TEST_CASE("ripples: static groups are of four, by node or by number") {

@@ -164,8 +164,9 @@ void check_staleness(const std::string& protocol, std::uint32_t learners, std::u
 }
 
 Theory theory_of(const Race& race) {
-  return race.make_protocol()->theory(
-      {race.learners, race.runtime.get(), race.peers ? &*race.peers : nullptr, race.transit.any()});
+  return race.make_protocol()->theory({race.learners, race.runtime.get(),
+                                       race.peers ? &*race.peers : nullptr, race.transit.any(),
+                                       race.runtime->has_atoms()});
 }
 
 void check_theory(const std::string& protocol) {

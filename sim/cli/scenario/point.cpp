@@ -74,9 +74,16 @@ Race Point::race() const {
 
 Theory Point::theory() const {
   const auto law = common_law();
-  return make_protocol()->theory({cluster.learners, law.get(),
-                                  cluster.peers ? &*cluster.peers : nullptr,
-                                  cluster.transit.any()});
+  Conditions conditions{cluster.learners, law.get(), cluster.peers ? &*cluster.peers : nullptr,
+                        cluster.transit.any(), cluster.runtimes.ties()};
+  if (!law) {
+    const std::uint32_t samples = model ? model->minibatch() : 1;
+    conditions.means = cluster.runtimes.means(cluster.learners, samples);
+    conditions.slowest = [&](std::uint32_t minibatches, double cap) {
+      return cluster.runtimes.slowest(cluster.learners, samples, minibatches, cap);
+    };
+  }
+  return make_protocol()->theory(conditions);
 }
 
 std::string Point::not_known(const Theory& theory) const {

@@ -1,0 +1,116 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+
+#include "tests/support/iteration_time.h"
+
+using namespace gradrace;
+
+namespace {
+
+Point point_of(const std::string& cluster, const std::string& protocol, bool network = true) {
+  const std::string mesh =
+      network ? R"(, "network": {"topology": "mesh", "latency": 0.05})" : std::string();
+  return point_from(R"({"cluster": {"learners": 6, )" + cluster + mesh + R"(}, "protocol": )" +
+                    protocol + R"(, "stop": {"updates": 18000}})");
+}
+
+const char* const speeds = R"("runtime": {"distribution": "exponential", "mean": 1},
+    "speeds": [1, 1, 0.2, 1, 1, 2])";
+const char* const laws = R"("runtimes": [
+    {"distribution": "gamma", "shape": 4, "scale": 0.25},
+    {"distribution": "exponential", "mean": 2}, {"distribution": "deterministic", "value": 2.5}])";
+
+/// All learners of these wait for the slowest.
+const std::string wait_for_all[] = {
+    R"({"kind": "all-reduce"})",
+    R"({"kind": "all-reduce", "buckets": 4})",
+    R"({"kind": "local-sgd", "tau": 1})",
+    R"({"kind": "local-sgd", "tau": 5})",
+    R"({"kind": "dasgd", "tau": 5, "delay": 0})",
+    R"({"kind": "partial-reduce", "group": 6})",
+    R"({"kind": "ripples", "schedule": "group-division", "group": 6})",
+    R"({"kind": "ripples", "schedule": "group-buffer", "group": 6})"};
+
+/// And nobody waits with these.
+const std::string wait_for_nobody[] = {
+    R"({"kind": "partial-reduce", "group": 1})",
+    R"({"kind": "ripples", "schedule": "random", "group": 1})",
+    R"({"kind": "ripples", "schedule": "group-division", "group": 1})"};
+
+}  // namespace
+
+TEST_CASE("unequal learners: iteration times of those who wait for the slowest, as simulated") {
+  for (const auto* cluster : {speeds, laws}) {
+    CAPTURE(cluster);
+    for (const std::string& protocol : wait_for_all) {
+      CAPTURE(protocol);
+      const Point point = point_of(cluster, protocol);
+      REQUIRE(point.theory().iteration_time);
+      const auto [value, basis] = *point.theory().iteration_time;
+      CHECK(basis == Basis::exact);
+      check_iteration_time(point.race(), value);
+    }
+    const Point sync = point_of(cluster, R"({"kind": "sync"})", false);
+    CHECK(sync.theory().iteration_time->basis == Basis::exact);
+    check_iteration_time(sync.race(), sync.theory().iteration_time->value);
+  }
+}
+
+TEST_CASE("unequal learners: iteration times of those who never wait, as simulated") {
+  for (const auto* cluster : {speeds, laws}) {
+    for (const std::string& protocol : wait_for_nobody) {
+      CAPTURE(protocol);
+      const Point point = point_of(cluster, protocol);
+      CHECK(point.theory().iteration_time->basis == Basis::exact);
+      check_iteration_time(point.race(), point.theory().iteration_time->value);
+    }
+  }
+  // Rates 1, 1, 0.2, 1, 1, 2.
+  CHECK(point_of(speeds, wait_for_nobody[0]).theory().iteration_time->value ==
+        doctest::Approx(1 / 6.2).epsilon(1e-12));
+}
+
+// E[max] of exponential laws of rates a and b is 1 / a + 1 / b - 1 / (a + b); of means 1, 1 and 5
+// it is 7 - 1/2 - 2 / (1.2) + 1 / 2.2.
+TEST_CASE("unequal learners: all-reduce by hand") {
+  const auto theory = [](const std::string& list) {
+    return point_from(R"({"cluster": {"learners": 3, "speeds": )" + list + R"(,
+        "runtime": {"distribution": "exponential", "mean": 1}},
+        "protocol": {"kind": "all-reduce"}, "stop": {"updates": 1}})")
+        .theory();
+  };
+  CHECK(theory("[1, 1, 0.2]").iteration_time->value ==
+        doctest::Approx(7 - 0.5 - 2 / 1.2 + 1 / 2.2).epsilon(1e-9));
+  CHECK(theory("[1, 1, 1]").iteration_time->value == doctest::Approx(11 / 6.0).epsilon(1e-12));
+}
+
+TEST_CASE("unequal learners: bounds hold") {
+  for (const auto* cluster : {speeds, laws}) {
+    for (const auto* protocol :
+         {R"({"kind": "dasgd", "tau": 4, "delay": 2})", R"({"kind": "partial-reduce", "group": 3})",
+          R"({"kind": "ripples", "schedule": "random"})",
+          R"({"kind": "ripples", "schedule": "inter-intra"})"}) {
+      CAPTURE(protocol);
+      const Point point = point_of(cluster, protocol);
+      const auto [value, basis] = *point.theory().iteration_time;
+      CHECK(basis == Basis::lower);
+      CHECK(iteration_time(run_timing(point.race())) >= 0.98 * value);
+    }
+  }
+}
+
+TEST_CASE("unequal learners: nothing is said where draws depend on each other") {
+  for (const auto* more : {R"("persistence": {"kind": "ar1", "correlation": 0.9, "sd": 0.2})",
+                           R"("windows": [{"start": 9, "factor": 2}])"}) {
+    for (const std::string& protocol : wait_for_all)
+      CHECK_FALSE(point_of(speeds + std::string(", ") + more, protocol).theory().iteration_time);
+  }
+  // Sums of lognormal minibatches have no law of a closed form.
+  CHECK_FALSE(point_of(R"("runtime": {"distribution": "lognormal", "mu": 0, "sigma": 1},
+                          "speeds": [1, 2])",
+                       wait_for_all[3])
+                  .theory()
+                  .iteration_time);
+}
