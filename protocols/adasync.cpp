@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include "protocols/loss_interval.h"
+#include "protocols/bases/loss_interval.h"
 #include "sim/protocol.h"
 
 namespace gradrace {

@@ -47,7 +47,7 @@ std::optional<double> time_between_minibatches(const Conditions& conditions, dou
 
 std::optional<Bounds> slowest_of(const Conditions& conditions, std::uint32_t minibatches) {
   if (conditions.law) return slowest_of(conditions.learners, *conditions.law, minibatches);
-  if (!conditions.slowest) return {};
+  if (!conditions.slowest || conditions.means.empty()) return {};
   if (minibatches == 0) return Bounds{0, 0};
   const auto known = conditions.slowest(minibatches, std::numeric_limits<double>::infinity());
   return known ? std::optional(Bounds{*known, *known}) : std::nullopt;

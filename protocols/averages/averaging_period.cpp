@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "protocols/loss_interval.h"
+#include "protocols/bases/loss_interval.h"
 
 namespace gradrace {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "protocols/averages/momentum_state.h"
-#include "protocols/phases/loss_interval.h"
+#include "protocols/bases/loss_interval.h"
 
 namespace gradrace {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "protocols/graph.h"
+#include "protocols/groups/graph.h"
 #include "tests/support/iteration_time.h"
 #include "tests/support/mean.h"
 #include "tests/support/schedule.h"

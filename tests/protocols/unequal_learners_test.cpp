@@ -106,6 +106,8 @@ TEST_CASE("unequal learners: nothing is said where draws depend on each other") 
                            R"("windows": [{"start": 9, "factor": 2}])"}) {
     for (const std::string& protocol : wait_for_all)
       CHECK_FALSE(point_of(speeds + std::string(", ") + more, protocol).theory().iteration_time);
+    const char* const at_the_end = R"({"kind": "dasgd", "tau": 2, "delay": 2})";
+    CHECK_FALSE(point_of(speeds + std::string(", ") + more, at_the_end).theory().iteration_time);
   }
   // Sums of lognormal minibatches have no law of a closed form.
   CHECK_FALSE(point_of(R"("runtime": {"distribution": "lognormal", "mu": 0, "sigma": 1},
