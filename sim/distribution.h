@@ -2,8 +2,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 
-#include "sim/random.h"
+#include "sim/streams_of_draws.h"
 
 namespace gradrace {
 
@@ -29,6 +30,9 @@ class Distribution {
     Stream words = stream(name);
     return sample(words);
   }
+
+  /// times[i]: the draw of the name whose number is that of `first` plus i.
+  virtual void draws(const StreamName& first, std::span<double, StreamsOfDraws::size> times) const;
 
   /// True where the draws of a run are not independent or not of one law for all learners; what
   /// follows are then those of one draw, taken by itself.
@@ -60,5 +64,26 @@ class Distribution {
   /// The law of the sum of so many independent draws, n >= 1; null where it has no closed form.
   virtual std::shared_ptr<const Distribution> sum(std::uint32_t /*n*/) const { return nullptr; }
 };
+
+/// Distribution::draws() of a law without memory.
+template <class L>
+void sample_each(const L& law, const StreamName& first,
+                 std::span<double, StreamsOfDraws::size> times) {
+  const StreamsOfDraws streams(first);
+  for (std::uint32_t i = 0; i < times.size(); ++i) {
+    Stream words = streams[i];
+    times[i] = law.sample(words);
+  }
+}
+
+inline void Distribution::draws(const StreamName& first,
+                                std::span<double, StreamsOfDraws::size> times) const {
+  if (!has_memory()) return sample_each(*this, first, times);
+  StreamName name = first;
+  for (double& time : times) {
+    time = draw(name);
+    ++name.draw;
+  }
+}
 
 }  // namespace gradrace

@@ -2,8 +2,8 @@
 
 #include <Random123/philox.h>
 
-#include <Random123/MicroURNG.hpp>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "sim/check.h"
@@ -48,10 +48,6 @@ struct StreamName {
 
 using Philox = r123::Philox4x32;
 
-/// A uniform random bit generator of 32 bits: Philox4x32-10 counting through one named stream of
-/// 2^34 words. Source: Salmon, Moraes, Dror, Shaw, SC 2011.
-using Stream = r123::MicroURNG<Philox>;
-
 GRADRACE_HD inline Philox::key_type philox_key(const StreamName& name) {
   return {{static_cast<std::uint32_t>(name.seed), static_cast<std::uint32_t>(name.seed >> 32)}};
 }
@@ -61,9 +57,42 @@ GRADRACE_HD inline Philox::ctr_type philox_counter(const StreamName& name, std::
   return {{name.draw, name.learner, purpose << 24 | name.replica, block}};
 }
 
-inline Stream stream(const StreamName& name) {
+/// A uniform random bit generator of 32 bits: Philox4x32-10 counting through one named stream of
+/// 2^34 words, each block from its last word to its first.
+/// Source: Salmon, Moraes, Dror, Shaw, SC 2011.
+class Stream {
+ public:
+  using result_type = std::uint32_t;
+  static constexpr result_type min() { return 0; }
+  static constexpr result_type max() { return 0xffffffff; }
+
+  explicit Stream(const StreamName& name) : name_(name) {}
+  /// One whose block 0 has been computed.
+  Stream(const StreamName& name, const Philox::ctr_type& first)
+      : name_(name), block_(first), blocks_(1), left_(first.size()) {}
+
+  result_type operator()() {
+    if (left_ == 0) {
+      block_ = Philox()(philox_counter(name_, blocks_++), philox_key(name_));
+      left_ = block_.size();
+    }
+    return block_[--left_];
+  }
+
+ private:
+  StreamName name_;
+  Philox::ctr_type block_{};
+  std::uint32_t blocks_ = 0;
+  std::size_t left_ = 0;
+};
+
+inline void check_name(const StreamName& name) {
   GRADRACE_CHECK(name.replica < (1u << 24), "replica numbers end at 2^24");
-  return Stream(philox_counter(name, 0), philox_key(name));
+}
+
+inline Stream stream(const StreamName& name) {
+  check_name(name);
+  return Stream(name);
 }
 
 /// floor(u n / 2^32) with the next word u: one of 0 ... n - 1.

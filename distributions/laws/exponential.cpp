@@ -27,6 +27,10 @@ class Exponential final : public Law {
   double sample(Stream& words) const override {
     return mean_ * boost::random::exponential_distribution<double>()(words);
   }
+  void draws(const StreamName& first,
+             std::span<double, StreamsOfDraws::size> times) const override {
+    sample_each(*this, first, times);
+  }
   double mean() const override { return mean_; }
   double variance() const override { return mean_ * mean_; }
   double survival(double x) const override { return x <= 0 ? 1 : std::exp(-x / mean_); }

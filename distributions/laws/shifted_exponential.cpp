@@ -32,6 +32,10 @@ class ShiftedExponential final : public Law {
   double sample(Stream& words) const override {
     return shift_ + mean_ * boost::random::exponential_distribution<double>()(words);
   }
+  void draws(const StreamName& first,
+             std::span<double, StreamsOfDraws::size> times) const override {
+    sample_each(*this, first, times);
+  }
   double mean() const override { return shift_ + mean_; }
   double variance() const override { return mean_ * mean_; }
   double survival(double x) const override {

@@ -1,8 +1,10 @@
-#include "sim/random.h"
-
+#include <Random123/philox.h>
 #include <doctest/doctest.h>
 
+#include <Random123/MicroURNG.hpp>
 #include <set>
+
+#include "sim/streams_of_draws.h"
 
 using namespace gradrace;
 
@@ -43,4 +45,25 @@ TEST_CASE("random: a stream gives the words of its blocks") {
     for (int i = 0; i < 4; ++i) drawn.insert(words());
     CHECK(drawn == expected);
   }
+}
+
+TEST_CASE("random: streams of draws side by side are the streams of those draws") {
+  for (const StreamName& first : {StreamName{1, 2, Purpose::runtime, 3, 4},
+                                  StreamName{~0ull, (1u << 24) - 1, Purpose::peers, ~0u, 0},
+                                  StreamName{5ull << 32, 0, Purpose::outlier, 0, ~0u - 2}}) {
+    const StreamsOfDraws streams(first);
+    for (std::uint32_t i = 0; i < StreamsOfDraws::size; ++i) {
+      StreamName name = first;
+      name.draw += i;
+      Stream one = stream(name), beside = streams[i];
+      for (int word = 0; word < 11; ++word) REQUIRE(beside() == one());
+    }
+  }
+}
+
+TEST_CASE("random: a stream gives the words of Random123's own engine in their order") {
+  const StreamName name{7, 5, Purpose::push, 11, 13};
+  r123::MicroURNG<Philox> theirs(philox_counter(name, 0), philox_key(name));
+  Stream ours = stream(name);
+  for (int word = 0; word < 1000; ++word) REQUIRE(ours() == theirs());
 }

@@ -1,8 +1,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,6 +24,23 @@ std::vector<double> draws(const Distribution& law, std::size_t n, std::uint64_t 
     x[i] = law.sample(words);
   }
   return x;
+}
+
+TEST_CASE("distributions: draws taken together are those taken one by one, bit for bit") {
+  for (const auto& json : many_laws()) {
+    CAPTURE(json);
+    const auto law = law_of(json);
+    for (std::uint32_t learner = 0; learner < 1000; ++learner) {
+      StreamName name{.seed = 3, .replica = 2, .learner = learner, .draw = 8 * (learner % 4)};
+      std::array<double, StreamsOfDraws::size> together;
+      law->draws(name, together);
+      for (const double time : together) {
+        REQUIRE(std::bit_cast<std::uint64_t>(time) ==
+                std::bit_cast<std::uint64_t>(law->draw(name)));
+        ++name.draw;
+      }
+    }
+  }
 }
 
 /// Mean of (x - centre)^power.
