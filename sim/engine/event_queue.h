@@ -1,48 +1,57 @@
 #pragma once
 
-#include <bit>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
+#include <span>
 #include <vector>
 
 #include "sim/check.h"
+#include "sim/engine/ladder.h"
+#include "sim/engine/large_pages.h"
+#include "sim/engine/pending_event.h"
 
 namespace gradrace {
-
-/// What happens first among events of one instant.  An exchange between learners ends after the
-/// arrivals of its time; a timer sees both, an evaluation all three, and the end of a run all.
-enum class EventClass : std::uint8_t { arrival, exchange, timer, evaluation, end };
 
 /// The pending events: at most one in each of a fixed number of slots (a learner computes one
 /// minibatch at a time), ordered by (time, class, sequence of scheduling).
 ///
-/// A tournament tree: scheduling, replacing and true removal climb log2(slots) nodes; nothing is
-/// allocated after construction.
+/// Few slots play a tournament, whose winner is checked against all.  Many are indexed by a ladder,
+/// from which events that were replaced or removed go when they come to its front, or all at once
+/// when they have become as many as the slots; where most slots change together the ladder is made
+/// anew.
 class EventQueue {
  public:
-  explicit EventQueue(std::uint32_t slots) : slots_(slots), nodes_(2 * std::size_t{slots}) {
-    GRADRACE_CHECK(slots >= 2, "a queue has two slots or more");
-    for (std::uint32_t slot = 0; slot < slots; ++slot) nodes_[slots + slot].slot = slot;
-    rebuild();
-  }
+  explicit EventQueue(std::uint32_t slots);
 
-  /// Sets the event of the slot, in place of the one it had.
+  /// Sets the event of the slot, in place of the one it had.  The time is 0 or later.
   void schedule(std::uint32_t slot, double time, EventClass event_class) {
-    GRADRACE_CHECK(time < never, "an event needs a finite time");
-    const auto order = static_cast<std::uint64_t>(event_class) << 60 | sequence_++;
-    place({time, order, slot});
+    const Due due = Due::at(time, event_class, sequence_++);
+    GRADRACE_CHECK(due.is_time(), "an event needs a finite time, 0 or later");
+    if (few_) {
+      put(slot, due.time_bits);
+    } else {
+      forget(slot);
+      if (!stale_) ladder_.push({due, slot});
+    }
+    pending_[slot] = due;
   }
 
   /// Of the slot's event; infinity: it has none.
-  double time(std::uint32_t slot) const { return nodes_[slots_ + slot].time; }
+  double time(std::uint32_t slot) const { return pending_[slot].time(); }
 
-  void remove(std::uint32_t slot) { place({never, 0, slot}); }
+  void remove(std::uint32_t slot) {
+    if (few_) {
+      put(slot, Due().time_bits);
+    } else {
+      forget(slot);
+    }
+    pending_[slot] = {};
+  }
 
-  /// So many changes come before the next event is asked for: the tree is then ordered once, if
-  /// that is cheaper.
+  /// So many changes come before the next event is asked for.
   void expect(std::uint32_t changes) {
-    stale_ = stale_ || std::uint64_t{changes} * std::bit_width(slots_) > slots_;
+    stale_ = stale_ || std::uint64_t{changes} * 4 > pending_.size();
   }
 
   /// The earliest event; its time is infinite if there is none.
@@ -52,45 +61,77 @@ class EventQueue {
     std::uint32_t slot;
   };
   Event next() {
-    if (stale_) rebuild();
-    return {nodes_[1].time, static_cast<EventClass>(nodes_[1].order >> 60), nodes_[1].slot};
+    const std::uint32_t slot = few_ ? earliest_of_few() : earliest_of_many();
+    return {pending_[slot].time(), pending_[slot].event_class(), slot};
   }
+
+  /// Events that come soon, each told of once, if their slots are many: what belongs to a slot can
+  /// be fetched before it is needed.
+  std::span<const PendingEvent> coming() {
+    const auto events = ladder_.coming();
+    for (const PendingEvent& event : events) __builtin_prefetch(&pending_[event.slot], 1);
+    return events;
+  }
+  /// An event that comes soon; null: not known.
+  const PendingEvent* soon() const { return few_ ? nullptr : ladder_.soon(places_ahead); }
 
  private:
-  static constexpr double never = std::numeric_limits<double>::infinity();
+  static constexpr std::size_t places_ahead = 3;
+  static constexpr std::uint64_t most_few = 32;
 
-  struct Node {
-    double time = never;
-    std::uint64_t order = 0;
-    std::uint32_t slot = 0;
-  };
-
-  /// The one comparison.
-  static bool before(const Node& a, const Node& b) {
-    return a.time < b.time || (a.time == b.time && a.order < b.order);
-  }
-
-  void place(const Node& node) {
-    std::size_t at = slots_ + node.slot;
-    nodes_[at] = node;
+  /// A tournament of few slots: their times with the slot in place of the last bits, so that a
+  /// winner says which slot it is, and no branch depends on times.
+  void put(std::uint32_t slot, std::uint64_t time_bits) {
+    std::uint64_t winner = time_bits / most_few * most_few + slot;
+    std::size_t at = tournament_.size() / 2 + slot;
+    tournament_[at] = winner;
     if (stale_) return;
     for (; at > 1; at /= 2) {
-      const Node& winner = before(nodes_[at], nodes_[at ^ 1]) ? nodes_[at] : nodes_[at ^ 1];
-      nodes_[at / 2] = winner;
+      winner = std::min(winner, tournament_[at ^ 1]);
+      tournament_[at / 2] = winner;
     }
   }
-
-  void rebuild() {
-    for (std::size_t at = slots_ - 1; at > 0; --at) {
-      nodes_[at] = before(nodes_[2 * at], nodes_[2 * at + 1]) ? nodes_[2 * at] : nodes_[2 * at + 1];
-    }
-    stale_ = false;
+  std::uint32_t earliest_of_few() {
+    if (stale_) play();
+    const std::uint64_t winner = tournament_[1];
+    return is_alone(winner) ? static_cast<std::uint32_t>(winner % most_few) : earliest_of_all();
   }
+  /// Whether no other slot's time differs in the last bits alone, or not at all.
+  bool is_alone(std::uint64_t winner) const {
+    std::uint64_t same = 0;
+    for (std::size_t at = tournament_.size() / 2; at < tournament_.size(); ++at) {
+      same += tournament_[at] / most_few == winner / most_few;
+    }
+    return same == 1;
+  }
+  std::uint32_t earliest_of_all() const;
+  void play();
 
-  std::uint32_t slots_;
+  std::uint32_t earliest_of_many() {
+    if (stale_) make_ladder();
+    while (const PendingEvent* const event = ladder_.front()) {
+      if (event->due == pending_[event->slot]) return event->slot;
+      ladder_.pop();
+      --forgotten_;
+    }
+    return 0;
+  }
+  /// The ladder's event of the slot, if there is one, counts no more.
+  void forget(std::uint32_t slot) {
+    if (!stale_ && pending_[slot].is_time()) stale_ = ++forgotten_ > pending_.size();
+  }
+  void make_ladder();
+
+  LargeVector<Due> pending_;  // of the slots
   std::uint64_t sequence_ = 0;
-  bool stale_ = false;
-  std::vector<Node> nodes_;  // 1: the earliest of all; slots_ + s: slot s
+
+  const bool few_;
+  std::vector<std::uint64_t>
+      tournament_;  // 1: of all; its second half: of each slot, if they are few
+
+  Ladder ladder_;                // of all that is pending, and of what is forgotten
+  std::uint64_t forgotten_ = 0;  // its events that were replaced or removed
+  bool stale_ = false;           // it, or the tournament, is to be made anew
 };
 
 }  // namespace gradrace

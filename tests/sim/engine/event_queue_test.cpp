@@ -2,9 +2,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <map>
 #include <random>
-#include <set>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 using namespace gradrace;
 
@@ -18,6 +21,81 @@ std::vector<std::uint32_t> drain(EventQueue& queue) {
   }
   return order;
 }
+
+/// A queue and what it has to agree with: all events in one order.
+struct Twins {
+  explicit Twins(std::uint32_t slots) : queue(slots), pending(slots, oracle.end()) {}
+
+  void schedule(std::uint32_t slot, double time, EventClass event_class) {
+    queue.schedule(slot, time, event_class);
+    forget(slot);
+    pending[slot] = oracle.emplace(std::tuple(time, event_class, sequence++), slot);
+  }
+  void remove(std::uint32_t slot) {
+    queue.remove(slot);
+    forget(slot);
+  }
+  EventQueue::Event check() {
+    const auto event = queue.next();
+    if (oracle.empty()) {
+      REQUIRE_FALSE(event.time < 1e300);
+    } else {
+      const auto& [due, slot] = *oracle.begin();
+      REQUIRE(event.slot == slot);
+      REQUIRE(event.time == std::get<0>(due));
+      REQUIRE(event.event_class == std::get<1>(due));
+      REQUIRE(queue.time(slot) == event.time);
+    }
+    return event;
+  }
+
+  /// As a server cancels all and begins anew: in bulk.
+  template <class Delay>
+  void start_all_again(double now, const Delay& delay, std::mt19937& words) {
+    const auto others = static_cast<std::uint32_t>(pending.size() - 1);
+    queue.expect(others);
+    for (std::uint32_t slot = 0; slot < others; ++slot) remove(slot);
+    queue.expect(others);
+    for (std::uint32_t slot = 0; slot < others; ++slot) {
+      schedule(slot, now + delay(words, slot), EventClass::arrival);
+    }
+  }
+
+  using Oracle = std::multimap<std::tuple<double, EventClass, std::uint64_t>, std::uint32_t>;
+
+  EventQueue queue;
+  Oracle oracle;
+  std::vector<Oracle::iterator> pending;  // of the slots
+  std::uint64_t sequence = 0;
+
+ private:
+  void forget(std::uint32_t slot) {
+    if (pending[slot] != oracle.end()) oracle.erase(pending[slot]);
+    pending[slot] = oracle.end();
+  }
+};
+
+double exponential(std::mt19937& words) {
+  return -std::log((static_cast<double>(words()) + 0.5) * 0x1p-32);
+}
+
+using Delay = double (*)(std::mt19937& words, std::uint32_t slot);
+const std::pair<const char*, Delay> delays[] = {
+    {"exponential", [](std::mt19937& words, std::uint32_t) { return exponential(words); }},
+    {"all the same", [](std::mt19937&, std::uint32_t) { return 1.0; }},
+    {"none", [](std::mt19937&, std::uint32_t) { return 0.0; }},
+    {"few values", [](std::mt19937& words, std::uint32_t) { return words() % 3 * 0.5; }},
+    {"nearly the same",
+     [](std::mt19937& words, std::uint32_t) { return 1 + 1e-12 * exponential(words); }},
+    {"heavy tail",
+     [](std::mt19937& words, std::uint32_t) { return std::exp(3 * exponential(words)); }},
+    {"fast and slow slots",
+     [](std::mt19937& words, std::uint32_t slot) {
+       return exponential(words) * (slot % 3 == 0 ? 1e-6 : slot % 3 == 1 ? 1 : 1e6);
+     }},
+    {"many scales",
+     [](std::mt19937& words, std::uint32_t) { return std::exp(-40 * exponential(words)); }},
+};
 
 }  // namespace
 
@@ -52,41 +130,70 @@ TEST_CASE("event_queue: an earlier time comes first by however little") {
 }
 
 TEST_CASE(
-    "event_queue: a million random changes, one by one or in bulk, agree with an ordered set") {
-  for (const std::uint32_t slots : {2u, 3u, 8u, 10u, 65u, 1000u}) {
-    EventQueue queue(slots);
-    std::set<std::tuple<double, std::uint64_t, std::uint32_t>> oracle;
-    std::vector<std::tuple<double, std::uint64_t, std::uint32_t>> pending(slots);
-    std::vector<bool> has(slots, false);
+    "event_queue: a million random changes, one by one or in bulk, agree with an ordered map") {
+  for (const std::uint32_t slots : {2u, 3u, 8u, 10u, 32u, 33u, 65u, 1000u}) {
+    Twins twins(slots);
     std::mt19937 words(slots);
-    std::uint64_t sequence = 0;
-    for (int step = 0; step < 1'000'000 / 6; ++step) {
+    for (int step = 0; step < 1'000'000 / 8; ++step) {
+      if (step % 97 == 0) twins.queue.expect(slots);
       const auto slot = static_cast<std::uint32_t>(words() % slots);
-      if (has[slot]) oracle.erase(pending[slot]);
-      if (step % 97 == 0) queue.expect(slots);
-      has[slot] = words() % 4 != 0;
-      if (has[slot]) {
-        const double time = static_cast<double>(words() % 50);  // many ties
-        pending[slot] = {time, sequence++, slot};
-        queue.schedule(slot, time, EventClass::arrival);
-        oracle.insert(pending[slot]);
+      if (words() % 4 == 0) {
+        twins.remove(slot);
       } else {
-        queue.remove(slot);
+        twins.schedule(slot, static_cast<double>(words() % 50), EventClass::arrival);  // many ties
       }
-      if (oracle.empty()) {
-        REQUIRE_FALSE(queue.next().time < 1e300);
-      } else {
-        REQUIRE(queue.next().slot == std::get<2>(*oracle.begin()));
-        REQUIRE(queue.next().time == std::get<0>(*oracle.begin()));
+      twins.check();
+    }
+  }
+}
+
+TEST_CASE("event_queue: what comes next agrees with an ordered map under every law of delays") {
+  for (const auto& [what, delay] : delays) {
+    for (const std::uint32_t slots : {5u, 33u, 300u, 20'000u}) {
+      CAPTURE(what);
+      CAPTURE(slots);
+      Twins twins(slots);
+      std::mt19937 words(slots);
+      double now = 0;
+      twins.schedule(slots - 1, 1e12, EventClass::end);  // far beyond all others
+      for (std::uint32_t slot = 0; slot + 1 < slots; ++slot) {
+        twins.schedule(slot, delay(words, slot), EventClass::arrival);
+      }
+      for (int step = 0; step < 40'000; ++step) {
+        const auto event = twins.check();
+        REQUIRE(event.time >= now);
+        now = event.time;
+        const auto event_class = words() % 8 == 0 ? EventClass::exchange : EventClass::arrival;
+        twins.schedule(event.slot, now + delay(words, event.slot), event_class);
+        const auto other = static_cast<std::uint32_t>(words() % slots);
+        if (words() % 5 == 0 && other + 1 < slots) {
+          twins.schedule(other, now + delay(words, other), EventClass::arrival);
+        }
+        if (step % 5000 == 4999) twins.start_all_again(now, delay, words);
       }
     }
   }
 }
 
-TEST_CASE("event_queue: a time that is not finite is refused") {
+TEST_CASE("event_queue: events that all come at one time leave in the order of their scheduling") {
+  for (const std::uint32_t slots : {7u, 1000u}) {
+    Twins twins(slots);
+    for (double now = 0; now < 5; ++now) {
+      for (std::uint32_t i = 0; i < slots; ++i) {
+        twins.schedule((i * 11) % slots, now + 1, EventClass::arrival);
+        if (now > 0) twins.check();
+      }
+    }
+    for (std::uint32_t i = 0; i < slots; ++i) twins.remove(twins.check().slot);
+    CHECK_FALSE(twins.queue.next().time < 1e300);
+  }
+}
+
+TEST_CASE("event_queue: a time that is not finite, or negative, is refused") {
   EventQueue queue(2);
   CHECK_THROWS_AS(queue.schedule(0, std::numeric_limits<double>::infinity(), EventClass::arrival),
                   BrokenInvariant);
   CHECK_THROWS_AS(queue.schedule(0, std::numeric_limits<double>::quiet_NaN(), EventClass::arrival),
                   BrokenInvariant);
+  CHECK_THROWS_AS(queue.schedule(0, -1e-9, EventClass::arrival), BrokenInvariant);
 }

@@ -1,0 +1,34 @@
+#include "sim/engine/event_queue.h"
+
+#include <bit>
+
+namespace gradrace {
+
+EventQueue::EventQueue(std::uint32_t slots)
+    : pending_(slots), few_(slots <= most_few), tournament_(few_ ? 2 * std::bit_ceil(slots) : 0) {
+  GRADRACE_CHECK(slots >= 2, "a queue has two slots or more");
+  for (std::uint32_t slot = 0; slot < tournament_.size() / 2; ++slot) put(slot, Due().time_bits);
+}
+
+void EventQueue::play() {
+  for (std::size_t at = tournament_.size() / 2; at-- > 1;) {
+    tournament_[at] = std::min(tournament_[2 * at], tournament_[2 * at + 1]);
+  }
+  stale_ = false;
+}
+
+std::uint32_t EventQueue::earliest_of_all() const {
+  return static_cast<std::uint32_t>(std::min_element(pending_.begin(), pending_.end()) -
+                                    pending_.begin());
+}
+
+void EventQueue::make_ladder() {
+  ladder_.clear();
+  for (std::uint32_t slot = 0; slot < pending_.size(); ++slot) {
+    if (pending_[slot].is_time()) ladder_.push({pending_[slot], slot});
+  }
+  forgotten_ = 0;
+  stale_ = false;
+}
+
+}  // namespace gradrace
