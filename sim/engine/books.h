@@ -52,6 +52,12 @@ class Books {
     return staleness;
   }
 
+  /// A gradient of that version will be applied soon.
+  void prefetch(std::uint32_t read) const {
+    const std::uint32_t staleness = version() - read;
+    if (staleness < staleness_counts_.size()) __builtin_prefetch(&staleness_counts_[staleness], 1);
+  }
+
   /// The next version, made of the gradients that were applied since the last; `outstanding` are
   /// left.
   void update(std::uint64_t outstanding, double time) {

@@ -28,7 +28,9 @@ Engine::Engine(const Race& race, std::uint32_t replica, bool roads, std::uint32_
       first_exchange_(race.learners + alarms +
                       (roads ? Transit::slots(race.transit, race.learners) : 0)),
       queue_(first_exchange_ + exchanges),
-      learners_(race.learners) {
+      learners_(race.learners),
+      wasted_(race.learners) {
+  if (!runtimes_ && !roads) drawn_.emplace(*race.runtime, race.seed, replica, race.learners);
   waiting_.reserve(race.learners);
   for (std::uint32_t learner = 0; learner < race.learners; ++learner) wait(learner);
   if (!roads) return;
@@ -75,16 +77,23 @@ void Engine::set(Kind alarm, double time) {
 
 std::uint32_t Engine::compute_waiting(const Reading& reading) {
   queue_.expect(static_cast<std::uint32_t>(waiting_.size()));
-  std::sort(waiting_.begin(), waiting_.end());
   std::uint32_t began = 0;
-  for (const auto learner : waiting_) began += begin(learner, reading);
+  if (waiting_.size() > learners_.size() / 8) {
+    for (std::uint32_t learner = 0; learner < learners(); ++learner) {
+      if (learners_[learner].is_idle()) began += begin(learner, reading);
+    }
+  } else {
+    std::sort(waiting_.begin(), waiting_.end());
+    for (const auto learner : waiting_) began += begin(learner, reading);
+  }
   waiting_.clear();
   return began;
 }
 
 bool Engine::begin(std::uint32_t number, const Reading& reading) {
-  if (transit_ && transit_->postpone(number)) return false;
   Learner& learner = learners_[number];
+  learner.place = Learner::down;
+  if (transit_ && transit_->postpone(number)) return false;
   const std::uint32_t draw = learner.draws++;
   learner.gradient = {tape_.gradient(reading.value, number, draw, reading.plan),
                       number,
@@ -93,12 +102,13 @@ bool Engine::begin(std::uint32_t number, const Reading& reading) {
                       reading.plan,
                       0,
                       time_};
-  learner.computing = true;
+  learner.place = Learner::computing;
   ++computing_;
   if (transit_) {
     transit_->depart(number, draw, time_);
   } else {
-    queue_.schedule(number, time_ + runtime(number, time_), EventClass::arrival);
+    const double length = drawn_ ? drawn_->time(number, draw) : runtime(number, time_);
+    queue_.schedule(number, time_ + length, EventClass::arrival);
   }
   if (observer_) observer_->on_dispatch(learner.gradient, time_);
   return true;
@@ -114,22 +124,9 @@ double Engine::runtime(std::uint32_t number, double begin) {
   return race_.runtime->sample(words);
 }
 
-void Engine::discard(const GradientFacts& gradient) {
-  learners_[gradient.learner].wasted += gradient.computed;
-  tape_.die(gradient.gradient);
-}
-
-void Engine::cancel(std::uint32_t learner) {
-  if (transit_) transit_->withdraw(learner);
-  queue_.remove(learner);
-  stop(learners_[learner]);
-  wait(learner);
-  end(learners_[learner].gradient, Ending::cancelled);
-}
-
 void Engine::finish() {
   for (auto& learner : learners_) {
-    if (!learner.computing) continue;
+    if (!learner.is_computing()) continue;
     add_busy(learner);
     if (observer_) observer_->on_in_flight(learner.gradient, learner.gradient.begin, time_);
   }
@@ -138,9 +135,10 @@ void Engine::finish() {
 std::vector<LearnerTotals> Engine::learner_totals() const {
   std::vector<LearnerTotals> result;
   result.reserve(learners_.size());
-  for (const auto& learner : learners_) {
+  for (std::size_t i = 0; i < learners_.size(); ++i) {
+    const Learner& learner = learners_[i];
     result.push_back(
-        {learner.busy, learner.wasted, learner.applied, learner.draws - learner.computing});
+        {learner.busy, wasted_[i], learner.applied, learner.draws - learner.is_computing()});
   }
   return result;
 }

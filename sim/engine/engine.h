@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "sim/engine/drawn_times.h"
 #include "sim/engine/event_queue.h"
+#include "sim/engine/large_pages.h"
 #include "sim/engine/race.h"
 #include "sim/engine/tape_writer.h"
 #include "sim/engine/transit.h"
@@ -62,9 +64,15 @@ class Engine {
   std::uint32_t learners() const { return static_cast<std::uint32_t>(learners_.size()); }
   /// Learners between dispatch and arrival.
   std::uint32_t computing() const { return computing_; }
-  bool is_computing(std::uint32_t learner) const { return learners_[learner].computing; }
+  bool is_computing(std::uint32_t learner) const { return learners_[learner].is_computing(); }
   /// What the learner computes, or computed last.
   const GradientFacts& gradient(std::uint32_t learner) const { return learners_[learner].gradient; }
+
+  /// A gradient that will arrive soon; null: not known.
+  const GradientFacts* arriving() const {
+    const PendingEvent* const soon = queue_.soon();
+    return soon && soon->slot < learners_.size() ? &learners_[soon->slot].gradient : nullptr;
+  }
 
   /// When the learner's minibatch will have been computed.
   double due(std::uint32_t learner) const { return queue_.time(learner); }
@@ -76,6 +84,7 @@ class Engine {
   void start();
   Happening next() {
     const auto event = queue_.next();
+    for (const PendingEvent& soon : queue_.coming()) prefetch(soon.slot);
     GRADRACE_CHECK(event.time < std::numeric_limits<double>::infinity(),
                    "nobody computes and nothing is due: the protocol stands still");
     GRADRACE_CHECK(event.time >= time_, "event in the past: now " + std::to_string(time_) +
@@ -94,8 +103,9 @@ class Engine {
 
   /// The idle learner begins its next minibatch; false: it is down, and comes back to it.
   bool compute(std::uint32_t learner, const Reading& reading) {
-    GRADRACE_CHECK(!learners_[learner].computing, "a learner computes one minibatch at a time");
-    const std::uint32_t place = learners_[learner].place, last = waiting_.back();
+    const std::uint32_t place = learners_[learner].place;
+    GRADRACE_CHECK(place < waiting_.size(), "a learner computes one minibatch at a time");
+    const std::uint32_t last = waiting_.back();
     waiting_[place] = last;
     learners_[last].place = place;
     waiting_.pop_back();
@@ -116,7 +126,7 @@ class Engine {
   }
   /// All that follows from an arrival or the timer is ordered.
   void done(const Happening& happening) {
-    if (happening.kind == Happening::Kind::arrival && !learners_[happening.learner].computing) {
+    if (happening.kind == Happening::Kind::arrival && !is_computing(happening.learner)) {
       queue_.remove(happening.learner);  // else its next event has the slot
     }
     if (transit_) transit_->take_next(time_);
@@ -124,7 +134,13 @@ class Engine {
   void count_applied(std::uint32_t learner) { ++learners_[learner].applied; }
 
   /// The learner's minibatch ends where it is, on the road too, and the learner is idle.
-  void cancel(std::uint32_t learner);
+  void cancel(std::uint32_t learner) {
+    if (transit_) transit_->withdraw(learner);
+    queue_.remove(learner);
+    stop(learners_[learner]);
+    wait(learner);
+    end(learners_[learner].gradient, Ending::cancelled);
+  }
   /// The same for all, and for minibatches that are due when learners are back; `cancelled` is told
   /// of each gradient.
   template <class Cancelled>
@@ -133,7 +149,7 @@ class Engine {
     if (transit_) transit_->clear_roads();
     for (std::uint32_t learner = 0; learner < learners(); ++learner) {
       if (transit_ && transit_->call_off(learner)) wait(learner);
-      if (!learners_[learner].computing) continue;
+      if (!is_computing(learner)) continue;
       cancel(learner);
       cancelled(learners_[learner].gradient);
     }
@@ -160,21 +176,32 @@ class Engine {
  private:
   static constexpr auto none = std::numeric_limits<GradientId>::max();
 
-  struct Learner {
+  /// What an event touches of a learner, in one cache line.
+  struct alignas(64) Learner {
     GradientFacts gradient{};  // that it computes, or computed last
-    double busy = 0, wasted = 0;
+    double busy = 0;
+    GradientId arrived = none;  // and is not settled
     std::uint32_t draws = 0;
     std::uint32_t applied = 0;
-    std::uint32_t place = 0;    // in waiting_, while it is idle
-    GradientId arrived = none;  // and is not settled
-    bool computing = false;
-  };
+    std::uint32_t place = 0;  // in waiting_, while it is idle
 
+    bool is_idle() const { return place < down; }
+    bool is_computing() const { return place == computing; }
+
+    /// In place of a place.
+    static constexpr std::uint32_t computing = 0xffffffff, down = 0xfffffffe;
+  };
+  static_assert(sizeof(Learner) == 64);
+
+  void prefetch(std::uint32_t slot) const {
+    if (slot >= learners_.size()) return;
+    __builtin_prefetch(&learners_[slot], 1);
+    if (drawn_) drawn_->prefetch(slot);
+  }
   Happening on_road(std::uint32_t slot);
   Happening ring(std::uint32_t slot, EventClass event_class);
   bool begin(std::uint32_t learner, const Reading& reading);
   double runtime(std::uint32_t learner, double begin);
-  void discard(const GradientFacts& gradient);
 
   void wait(std::uint32_t learner) {
     learners_[learner].place = static_cast<std::uint32_t>(waiting_.size());
@@ -187,13 +214,17 @@ class Engine {
   }
   void stop(Learner& learner) {
     add_busy(learner);
-    learner.computing = false;
+    learner.place = Learner::down;
     --computing_;
   }
   void add_busy(Learner& learner) {
     GradientFacts& gradient = learner.gradient;
     gradient.computed = transit_ ? transit_->end(gradient.learner, time_) : time_ - gradient.begin;
     learner.busy += gradient.computed;
+  }
+  void discard(const GradientFacts& gradient) {
+    wasted_[gradient.learner] += gradient.computed;
+    tape_.die(gradient.gradient);
   }
   void end(const GradientFacts& gradient, Ending ending) {
     if (ending != Ending::accepted) discard(gradient);
@@ -205,11 +236,13 @@ class Engine {
   TapeWriter& tape_;
   Observer* const observer_;
   const std::unique_ptr<Runtimes> runtimes_;  // null: independent draws
+  std::optional<DrawnTimes> drawn_;           // of those, where none is left out
   double time_ = 0;
   const std::uint32_t first_exchange_;
   EventQueue queue_;
   std::unique_ptr<Transit> transit_;  // null: a gradient arrives when it is computed
-  std::vector<Learner> learners_;
+  LargeVector<Learner> learners_;
+  std::vector<double> wasted_;          // by the learners, on gradients cancelled, dropped or lost
   std::vector<std::uint32_t> waiting_;  // idle learners
   std::uint32_t computing_ = 0;
 };

@@ -20,7 +20,7 @@ namespace gradrace {
 /// id.
 ///
 /// Checks after every call of the protocol: the books of the gradients add up.
-class ParameterServer final : public Owner, private Server {
+class ParameterServer final : private Server, public Owner {
  public:
   /// All must outlive it; the observer may be null.
   ParameterServer(const Race& race, ServerProtocol& protocol, Engine& engine, TapeWriter& tape,
@@ -30,6 +30,7 @@ class ParameterServer final : public Owner, private Server {
   void start() override;
   void on_arrival(std::uint32_t learner) override {
     const GradientFacts arrival = engine_.gradient(learner);  // its next one may begin meanwhile
+    if (const GradientFacts* const soon = engine_.arriving()) books_.prefetch(soon->version);
     protocol_.on_gradient(*this, arrival);
     check();
   }

@@ -1,6 +1,7 @@
 #include "sim/engine/timing_plane.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "sim/engine/parameter_server.h"
 #include "sim/engine/peer_values.h"
@@ -40,6 +41,7 @@ TimingPlane::TimingPlane(const Race& race, std::uint32_t replica, bool taped, Ob
               observer),
       owner_(make_owner(race, replica, *protocol_, engine_, tape_, observer)),
       made_(owner_->totals()),
+      work_(owner_->work()),
       evaluations_(race.evaluations) {}
 
 const Segment& TimingPlane::next_segment() {
@@ -98,26 +100,28 @@ void TimingPlane::step() {
       break;
   }
   if (!owner_->standstill().empty()) return finish();
-  if (owner_->changes() != changes &&
-      static_cast<double>(made_.updates) >= quiet_until_) {
-    on_update();
-  }
+  if (owner_->changes() != changes && !is_quiet()) on_update();
   if (tape_.size() >= limit_) end_segment(End::limit);
 }
 
 void TimingPlane::on_update() {
   const Reached run = reached();
   if (evaluations_.due(made_.updates, run.epochs)) evaluate();
-  quiet_until_ = evaluations_.next_update();
+  quiet_updates_ = evaluations_.next_update();
+  quiet_gradients_ = std::numeric_limits<double>::infinity();
   for (const auto& [what, limit] : limits_) {
     if (run.*what >= limit) return finish();
-    quiet_until_ = what == &Reached::updates ? std::min(quiet_until_, limit) : 0;
+    if (what == &Reached::gradients) {
+      quiet_gradients_ = limit;
+    } else {
+      quiet_updates_ = what == &Reached::updates ? std::min(quiet_updates_, limit) : 0;
+    }
   }
 }
 
 Reached TimingPlane::reached() const {
-  return {engine_.time(), static_cast<double>(made_.updates),
-          static_cast<double>(owner_->work().gradients), owner_->work().epochs};
+  return {engine_.time(), static_cast<double>(made_.updates), static_cast<double>(work_.gradients),
+          work_.epochs};
 }
 
 void TimingPlane::evaluate() {

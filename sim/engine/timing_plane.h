@@ -54,6 +54,10 @@ class TimingPlane {
  private:
   void start();
   void step();
+  bool is_quiet() const {
+    return static_cast<double>(made_.updates) < quiet_updates_ &&
+           static_cast<double>(work_.gradients) < quiet_gradients_;
+  }
   void on_update();
   void evaluate();
   void evaluate_for_protocol();
@@ -72,9 +76,11 @@ class TimingPlane {
   Engine engine_;
   const std::unique_ptr<Owner> owner_;
   const Totals& made_;  // the owner's
+  const Work& work_;    // the owner's
   Evaluations evaluations_;
 
-  double quiet_until_ = 0;  // no limit and no evaluation by work is met by fewer updates
+  // No limit and no evaluation by work is met by fewer of both.
+  double quiet_updates_ = 0, quiet_gradients_ = 0;
   bool started_ = false, finished_ = false;
   std::optional<End> end_;  // of the segment; empty: it goes on
   bool answer_due_ = false;

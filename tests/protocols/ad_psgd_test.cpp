@@ -96,7 +96,7 @@ Followed follow(Race race) {
 }
 
 Followed follow(Race race, const std::vector<double>& runtimes) {
-  race.runtime = std::make_shared<Listed>(runtimes);
+  race.make_runtimes = listed(runtimes);
   return follow(std::move(race));
 }
 

@@ -148,7 +148,7 @@ Race recorded(Race race, std::vector<PeerOrder>& orders) {
 Race by_hand(const std::string& protocol, std::uint32_t learners,
              const std::vector<double>& runtimes, std::uint64_t updates, std::uint32_t per_node) {
   Race race = race_of(learners, protocol, R"({"updates": )" + std::to_string(updates) + "}");
-  race.runtime = std::make_shared<Listed>(runtimes);
+  race.make_runtimes = listed(runtimes);
   PeerNetwork& network = race.peers.emplace();
   network.per_node = per_node;
   network.inside.latency = network.between.latency = 0.5;

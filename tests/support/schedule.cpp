@@ -108,7 +108,7 @@ class StalenessBooks : public Observer {
 std::vector<std::string> schedule(const std::string& protocol, std::uint32_t learners,
                                   const std::vector<double>& runtimes, std::uint64_t updates) {
   Race race = race_of(learners, protocol, R"({"updates": )" + std::to_string(updates) + "}");
-  race.runtime = std::make_shared<Listed>(runtimes);
+  race.make_runtimes = listed(runtimes);
   return lines_of(race);
 }
 
@@ -116,7 +116,7 @@ std::vector<std::string> schedule(const std::string& protocol, std::uint32_t lea
                                   const PeerNetwork& network, const std::vector<double>& runtimes,
                                   std::uint64_t updates) {
   Race race = race_of(learners, protocol, R"({"updates": )" + std::to_string(updates) + "}");
-  race.runtime = std::make_shared<Listed>(runtimes);
+  race.make_runtimes = listed(runtimes);
   race.peers = network;
   return lines_of(race);
 }

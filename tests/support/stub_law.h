@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "sim/distribution.h"
+#include "sim/runtimes.h"
 
 namespace gradrace {
 
@@ -22,15 +25,21 @@ class StubLaw : public Distribution {
   Ageing ageing() const override { return Ageing::neither; }
 };
 
-/// Gives the times of a list, one a call.
-class Listed final : public StubLaw {
+/// Gives minibatches the times of a list, in the order in which they begin.
+class Listed final : public Runtimes {
  public:
   explicit Listed(std::vector<double> times) : times_(std::move(times)) {}
-  double sample(Stream&) const override { return times_.at(next_++); }
+  double duration(std::uint32_t, std::uint32_t, double, std::uint32_t) override {
+    return times_.at(next_++);
+  }
 
  private:
   std::vector<double> times_;
-  mutable std::size_t next_ = 0;
+  std::size_t next_ = 0;
 };
+
+inline MakeRuntimes listed(std::vector<double> times) {
+  return [times](std::uint64_t, std::uint32_t) { return std::make_unique<Listed>(times); };
+}
 
 }  // namespace gradrace
