@@ -29,6 +29,9 @@ class Law : public Distribution {
   double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
     return integrate_order_statistic(*this, k, n);
   }
+  double sample_order_statistic(std::uint32_t k, std::uint32_t n, Stream& words) const override {
+    return draw_order_statistic(*this, k, n, words);
+  }
   double expected_capped_order_statistic(std::uint32_t k, std::uint32_t n,
                                          double cap) const override {
     return integrate_order_statistic(*this, k, n, cap);

@@ -4,9 +4,11 @@
 #include <boost/math/quadrature/gauss_kronrod.hpp>
 #include <boost/math/special_functions/beta.hpp>
 #include <boost/math/special_functions/digamma.hpp>
+#include <boost/random/gamma_distribution.hpp>
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -160,6 +162,16 @@ double integrate_largest(std::span<const Draws> draws, double cap) {
     cuts.insert(cuts.end(), more.begin(), more.end());
   }
   return integrate(survival, std::move(cuts), cap);
+}
+
+double draw_order_statistic(const Distribution& law, std::uint32_t k, std::uint32_t n,
+                            Stream& words) {
+  GRADRACE_CHECK(1 <= k && k <= n, "an order statistic has 1 <= k <= n");
+  using Gamma = boost::random::gamma_distribution<double>;
+  const double below = Gamma(k)(words);
+  const double above = std::max(Gamma(n - k + 1.0)(words), std::numeric_limits<double>::min());
+  const double all = below + above;
+  return below < above ? law.quantile(below / all) : law.inverse_survival(above / all);
 }
 
 }  // namespace gradrace

@@ -39,4 +39,11 @@ struct Draws {
 double integrate_largest(std::span<const Draws> draws,
                          double cap = std::numeric_limits<double>::infinity());
 
+/// One draw of X_{k:n} of any law, whatever n: X at the k-th smallest U of n uniform draws.  With
+/// independent G ~ Gamma(k) and H ~ Gamma(n-k+1) that is U = G / (G + H), and 1 - U = H / (G + H)
+/// has every digit too; so the law is asked from the end that is nearer.
+/// Source: Devroye, Non-Uniform Random Variate Generation, 1986, sections V.3.1 and IX.4.1.
+double draw_order_statistic(const Distribution& law, std::uint32_t k, std::uint32_t n,
+                            Stream& words);
+
 }  // namespace gradrace

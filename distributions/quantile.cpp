@@ -34,19 +34,18 @@ double root_between(const Distribution& law, double survival, double low, double
 
 }  // namespace
 
-double quantile_between(const Distribution& law, double p, double low, double high) {
-  const double survival = 1 - p;
+double inverse_survival_between(const Distribution& law, double q, double low, double high) {
   for (const double at : breaks_of(law)) {
-    if (law.survival(at) > survival) {
+    if (law.survival(at) > q) {
       low = std::max(low, at);
       continue;
     }
     if (at > high) break;
-    if (law.survival(std::nextafter(at, 0.0)) > survival) return at;
+    if (law.survival(std::nextafter(at, 0.0)) > q) return at;
     high = at;
     break;
   }
-  return low < high ? root_between(law, survival, low, high) : high;
+  return low < high ? root_between(law, q, low, high) : high;
 }
 
 }  // namespace gradrace

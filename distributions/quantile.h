@@ -4,8 +4,8 @@
 
 namespace gradrace {
 
-/// The smallest x with P(X <= x) >= p, 0 < p < 1, found from survival() between two places of
-/// which is known that low <= x <= high.  Exact at a jump of the law.
-double quantile_between(const Distribution& law, double p, double low, double high);
+/// The smallest x with P(X > x) <= q, 0 < q < 1, found from survival() between two places of which
+/// is known that low <= x <= high.  Exact at a jump of the law.
+double inverse_survival_between(const Distribution& law, double q, double low, double high);
 
 }  // namespace gradrace

@@ -49,8 +49,14 @@ class Distribution {
   /// The smallest x with P(X <= x) >= p, 0 <= p < 1 (p = 0: the left end of the support).
   virtual double quantile(double p) const = 0;
 
+  /// The smallest x with P(X > x) <= q, 0 < q <= 1: quantile(1 - q), without the rounding of 1 - q.
+  virtual double inverse_survival(double q) const = 0;
+
   /// E[X_{k:n}]: mean of the k-th smallest of n independent draws, 1 <= k <= n.
   virtual double expected_order_statistic(std::uint32_t k, std::uint32_t n) const = 0;
+
+  /// One draw of X_{k:n}.
+  virtual double sample_order_statistic(std::uint32_t k, std::uint32_t n, Stream& words) const = 0;
 
   /// E[min(X_{k:n}, cap)], cap >= 0.
   virtual double expected_capped_order_statistic(std::uint32_t k, std::uint32_t n,

@@ -34,6 +34,7 @@ enum class Purpose : std::uint8_t {
   test_rows,            // which rows an evaluation of the test loss looks at
   partition,            // which rows are a learner's
   peers,                // choices of a protocol without a server: draw-th of a learner
+  order_statistic,      // time of the draw-th update, where that alone is drawn
 };
 
 /// The name of a random stream.  Equal names give equal numbers, on every machine and in any order

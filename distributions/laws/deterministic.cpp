@@ -24,6 +24,7 @@ class Deterministic final : public Law {
   double variance() const override { return 0; }
   double survival(double x) const override { return x < value_ ? 1 : 0; }
   double quantile(double) const override { return value_; }
+  double inverse_survival(double) const override { return value_; }
   double expected_order_statistic(std::uint32_t, std::uint32_t) const override { return value_; }
   Ageing ageing() const override { return Ageing::new_longer; }
   DistributionProduct sum(std::uint32_t n) const override {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "distributions/catalog.h"
 #include "distributions/ageing.h"
+#include "distributions/catalog.h"
 #include "distributions/law.h"
 #include "distributions/measured.h"
 #include "distributions/order_statistics.h"
@@ -105,6 +105,10 @@ class Empirical final : public Law, public Measured {
   double quantile(double p) const override {
     const double count = std::ceil((p - std::numeric_limits<double>::epsilon()) * size());
     return sorted_[static_cast<std::size_t>(std::max(count, 1.0)) - 1];
+  }
+  double inverse_survival(double q) const override {
+    const double above = std::floor((q + std::numeric_limits<double>::epsilon()) * size());
+    return sorted_[sorted_.size() - 1 - static_cast<std::size_t>(std::min(above, size() - 1))];
   }
 
   /// x_1 + sum of (x_{i+1} - x_i) P(X_{k:n} > x_i), x the sorted times: no term is negative.

@@ -35,6 +35,7 @@ class Exponential final : public Law {
   double variance() const override { return mean_ * mean_; }
   double survival(double x) const override { return x <= 0 ? 1 : std::exp(-x / mean_); }
   double quantile(double p) const override { return -mean_ * std::log1p(-p); }
+  double inverse_survival(double q) const override { return -mean_ * std::log(q); }
   double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
     return mean_ * harmonic_difference(k, n);
   }

@@ -48,6 +48,9 @@ class Gamma final : public Law {
     return scale_ * (p < 0.5 ? boost::math::gamma_p_inv(shape_, p)
                              : boost::math::gamma_q_inv(shape_, 1 - p));
   }
+  double inverse_survival(double q) const override {
+    return q == 1 ? 0 : scale_ * boost::math::gamma_q_inv(shape_, q);
+  }
   Ageing ageing() const override {
     if (shape_ == 1) return Ageing::memoryless;
     return shape_ > 1 ? Ageing::new_longer : Ageing::new_shorter;

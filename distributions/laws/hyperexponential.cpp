@@ -72,16 +72,19 @@ class Hyperexponential final : public Law {
     }
     return std::min(1.0, sum);
   }
-  double quantile(double p) const override {
-    const double unit = -std::log1p(-p);
-    if (unit == 0) return 0;
-    return quantile_between(*this, p, shortest_ * unit, longest_ * unit);
-  }
+  double quantile(double p) const override { return place(-std::log1p(-p), 1 - p); }
+  double inverse_survival(double q) const override { return place(-std::log(q), q); }
   Ageing ageing() const override {
     return shortest_ == longest_ ? Ageing::memoryless : Ageing::new_shorter;
   }
 
  private:
+  /// `unit`: that place of the exponential law of mean 1.
+  double place(double unit, double survival) const {
+    if (unit == 0) return 0;
+    return inverse_survival_between(*this, survival, shortest_ * unit, longest_ * unit);
+  }
+
   Weights probabilities_;
   std::vector<double> means_;
   double shortest_, longest_;

@@ -43,6 +43,9 @@ class Lognormal final : public Law {
     const double z = p < 0.5 ? -boost::math::erfc_inv(2 * p) : boost::math::erfc_inv(2 * (1 - p));
     return std::exp(mu_ + sigma_ * sqrt2 * z);
   }
+  double inverse_survival(double q) const override {
+    return q == 1 ? 0 : std::exp(mu_ + sigma_ * sqrt2 * boost::math::erfc_inv(2 * q));
+  }
 
   /// The hazard rate starts at 0, so a new one lasts longer than one of a small age; it falls to 0
   /// in the end, so one of a great age lasts longer than a new one.

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
 
-#include "distributions/catalog.h"
 #include "distributions/ageing.h"
+#include "distributions/catalog.h"
 #include "distributions/law.h"
 #include "distributions/laws/weights.h"
 #include "distributions/measured.h"
@@ -84,11 +85,10 @@ class Mixture final : public Law, public Measured {
     return std::min(1.0, weighted([x](const Distribution& part) { return part.survival(x); }));
   }
   double quantile(double p) const override {
-    std::vector<double> quantiles;
-    for (const auto& part : parts_) quantiles.push_back(part->quantile(p));
-    const auto ends = std::minmax_element(quantiles.begin(), quantiles.end());
-    if (p == 0 || *ends.first == *ends.second) return *ends.first;
-    return quantile_between(*this, p, *ends.first, *ends.second);
+    return place(1 - p, [p](const Distribution& part) { return part.quantile(p); });
+  }
+  double inverse_survival(double q) const override {
+    return place(q, [q](const Distribution& part) { return part.inverse_survival(q); });
   }
 
   /// Memoryless parts are exponential laws: with one mean, the mixture is that law; with several,
@@ -116,6 +116,18 @@ class Mixture final : public Law, public Measured {
   }
 
  private:
+  /// Where survival falls to that, which of a part alone it does at of_part.
+  template <class OfPart>
+  double place(double survival, OfPart of_part) const {
+    double low = std::numeric_limits<double>::infinity(), high = 0;
+    for (const auto& part : parts_) {
+      const double at = of_part(*part);
+      low = std::min(low, at), high = std::max(high, at);
+    }
+    return survival == 1 || low == high ? low
+                                        : inverse_survival_between(*this, survival, low, high);
+  }
+
   template <class Value>
   double weighted(Value value) const {
     double sum = 0;

@@ -60,17 +60,21 @@ class Normal final : public Law {
   double survival(double x) const override {
     return x <= 0 ? 1 : std::min(1.0, upper_tail((x - mu_) / sd_) / kept_);
   }
-  double quantile(double p) const override {
-    const double above = (1 - p) * kept_;
+  double quantile(double p) const override { return place(p, 1 - p); }
+  double inverse_survival(double q) const override { return place(1 - q, q); }
+  Ageing ageing() const override { return Ageing::new_longer; }
+
+ private:
+  /// With p = P(X <= x) and q = 1 - p.
+  double place(double p, double q) const {
+    const double above = q * kept_;
     const double below = upper_tail(-a_) + p * kept_;
     if (below == 0) return 0;
     const double z = above < below ? sqrt2 * boost::math::erfc_inv(2 * above)
                                    : -sqrt2 * boost::math::erfc_inv(2 * below);
     return std::max(0.0, mu_ + sd_ * z);
   }
-  Ageing ageing() const override { return Ageing::new_longer; }
 
- private:
   double sample_tail(Stream& words) const {
     boost::random::exponential_distribution<double> exponential;
     while (true) {

@@ -41,6 +41,9 @@ class Pareto final : public Law {
     return x <= scale_ ? 1 : std::pow(scale_ / x, shape_);
   }
   double quantile(double p) const override { return scale_ * std::exp(-std::log1p(-p) / shape_); }
+  double inverse_survival(double q) const override {
+    return scale_ * std::exp(-std::log(q) / shape_);
+  }
 
   /// scale Gamma(n+1) Gamma(n-k+1-1/shape) / (Gamma(n-k+1) Gamma(n+1-1/shape))
   double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {

@@ -19,6 +19,7 @@ class Shifted final : public Law {
   double variance() const override { return law_->variance() / (speed_ * speed_); }
   double survival(double x) const override { return law_->survival(x * speed_ - shift_); }
   double quantile(double p) const override { return moved(law_->quantile(p)); }
+  double inverse_survival(double q) const override { return moved(law_->inverse_survival(q)); }
   double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
     return moved(law_->expected_order_statistic(k, n));
   }

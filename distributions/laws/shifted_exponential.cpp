@@ -42,6 +42,7 @@ class ShiftedExponential final : public Law {
     return x <= shift_ ? 1 : std::exp(-(x - shift_) / mean_);
   }
   double quantile(double p) const override { return shift_ - mean_ * std::log1p(-p); }
+  double inverse_survival(double q) const override { return shift_ - mean_ * std::log(q); }
   double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
     return shift_ + mean_ * harmonic_difference(k, n);
   }

@@ -40,6 +40,7 @@ class TwoPoint final : public Law {
     return x < high_ ? p_ : 0;
   }
   double quantile(double p) const override { return p_ < 1 && p <= 1 - p_ ? low_ : high_; }
+  double inverse_survival(double q) const override { return p_ < 1 && p_ <= q ? low_ : high_; }
   double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
     return low_ + (high_ - low_) * at_least_k_of_n(n - k + 1, n, p_);
   }

@@ -35,6 +35,7 @@ class Uniform final : public Law {
     return x >= high_ ? 0 : (high_ - x) / width_;
   }
   double quantile(double p) const override { return low_ + width_ * p; }
+  double inverse_survival(double q) const override { return high_ - width_ * q; }
   double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
     return low_ + width_ * (k / (n + 1.0));
   }

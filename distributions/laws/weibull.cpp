@@ -46,6 +46,9 @@ class Weibull final : public Law {
   double quantile(double p) const override {
     return scale_ * std::pow(-std::log1p(-p), 1 / shape_);
   }
+  double inverse_survival(double q) const override {
+    return scale_ * std::pow(-std::log(q), 1 / shape_);
+  }
 
   /// The smallest of n is a Weibull law again; the sum for the others cancels.
   double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {

@@ -47,6 +47,22 @@ TEST_CASE("distributions: the quantile is the place where survival falls to 1 - 
   }
 }
 
+// One part in 1e11 beside the place, the survival function is on either side of q, up to 1e-8 of q:
+// far out too, where 1 - q is 1.
+TEST_CASE("distributions: the inverse of survival is the place where it falls to q") {
+  for (const auto& json : many_laws()) {
+    CAPTURE(json);
+    const auto law = law_of(json);
+    for (const double q : {0.99, 0.7, 0.5, 0.25, 0.01, 1e-6, 1e-12, 1e-20, 1e-40}) {
+      CAPTURE(q);
+      const double x = law->inverse_survival(q);
+      const double below = x > 0 ? x * (1 - 1e-11) : -1;
+      CHECK(law->survival(x * (1 + 1e-11)) <= q * (1 + 1e-8));
+      CHECK(law->survival(below) >= q * (1 - 1e-8));
+    }
+  }
+}
+
 TEST_CASE("distributions: the quantile of 1 - survival is the place again") {
   for (const auto& json : many_laws()) {
     CAPTURE(json);
@@ -83,6 +99,7 @@ TEST_CASE("distributions: the quantile of 0 is the left end of the support") {
   for (const auto& [json, left] : ends) {
     CAPTURE(std::string(json));
     CHECK(law_of(json)->quantile(0) == left);
+    CHECK(law_of(json)->inverse_survival(1) == left);
   }
 }
 

@@ -18,7 +18,9 @@ class StubLaw : public Distribution {
   double variance() const override { return 1; }
   double survival(double) const override { return 0; }
   double quantile(double) const override { return 0; }
+  double inverse_survival(double) const override { return 0; }
   double expected_order_statistic(std::uint32_t, std::uint32_t) const override { return 1; }
+  double sample_order_statistic(std::uint32_t, std::uint32_t, Stream&) const override { return 0; }
   double expected_capped_order_statistic(std::uint32_t, std::uint32_t, double) const override {
     return 1;
   }
