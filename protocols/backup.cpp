@@ -96,6 +96,8 @@ class Backup final : public ServerProtocol {
     server.dispatch_waiting();
   }
 
+  bool restarts_all() const override { return cancels_; }
+
   std::uint32_t k() const override { return k_; }
 
   /// b = 0, cancel: E[X_{N:P}].  Else no learner delivers twice in a step, or before a whole

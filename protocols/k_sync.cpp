@@ -24,6 +24,8 @@ class KSync final : public KLearners {
     server.dispatch_waiting();
   }
 
+  bool restarts_all() const override { return true; }
+
   /// E[T] = E[X_{K:P}] (Lemma 3).
   std::optional<Estimate> iteration_time(const Distribution& law,
                                          std::uint32_t learners) const override {

@@ -31,6 +31,7 @@ class Sync final : public ServerProtocol {
   }
 
   bool takes_all() const override { return true; }
+  bool restarts_all() const override { return true; }
 
   std::uint32_t k() const override { return learners_; }
 

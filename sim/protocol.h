@@ -133,6 +133,11 @@ class ServerProtocol : public Protocol {
   /// True if every update waits for all learners; only then may a phase leave some out.
   virtual bool takes_all() const { return false; }
 
+  /// True if every update takes the first K gradients of minibatches that all learners begin at the
+  /// start or at the update before, and the others are cancelled then: the times between updates
+  /// are independent draws of X_{K:P} if runtimes are of X.
+  virtual bool restarts_all() const { return false; }
+
   /// Whether it orders pauses.
   virtual bool pauses() const { return false; }
 

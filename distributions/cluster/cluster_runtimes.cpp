@@ -85,22 +85,35 @@ bool are_independent_draws(const ClusterRuntimes& cluster) {
 
 }  // namespace
 
-std::string_view ClusterRuntimes::why_no_common_law(std::uint32_t learners) const {
-  if (!have_one(laws, learners)) return "learners have different runtimes";
-  if (!have_one(speeds, learners)) return "learners have different speeds";
-  return why_not_independent();
+std::vector<Difference> ClusterRuntimes::differences(std::uint32_t learners) const {
+  std::vector<Difference> all;
+  const auto add = [&](std::string_view key, std::string_view why) { all.push_back({key, why}); };
+  const auto remembers = [](const DistributionProduct& law) { return law->has_memory(); };
+  const bool read = !laws.empty() && std::ranges::count(laws, nullptr) == 0;
+  if (!read || !have_one(laws, learners)) add("runtimes", "learners have different runtimes");
+  if (!read) return all;
+  if (!have_one(speeds, learners)) add("speeds", "learners have different speeds");
+  if (std::ranges::any_of(laws, remembers))
+    add("runtime", "measured times are replayed in their order");
+  if (persistence) add("persistence", "times remember those before (persistence)");
+  if (!windows.empty()) add("windows", "learners are slow for a while (windows)");
+  if (!outliers) return all;
+  if (!outliers->probability) {
+    add("outliers", "learners differ in the probability of outliers");
+  } else if (outliers->most) {
+    add("outliers", "outliers at a time are limited");
+  } else if (!outliers->runtime || outliers->runtime->has_memory()) {
+    add("outliers", "measured outliers are replayed in their order");
+  }
+  return all;
 }
 
-std::string_view ClusterRuntimes::why_not_independent() const {
-  const auto remembers = [](const DistributionProduct& law) { return law->has_memory(); };
-  if (std::ranges::any_of(laws, remembers)) return "measured times are replayed in their order";
-  if (persistence) return "times remember those before (persistence)";
-  if (!windows.empty()) return "learners are slow for a while (windows)";
-  if (!outliers) return "";
-  if (!outliers->probability) return "learners differ in the probability of outliers";
-  if (outliers->most) return "outliers at a time are limited";
-  return outliers->runtime->has_memory() ? "measured outliers are replayed in their order" : "";
+std::string_view ClusterRuntimes::why_no_common_law(std::uint32_t learners) const {
+  const auto all = differences(learners);
+  return all.empty() ? std::string_view{} : all.front().why;
 }
+
+std::string_view ClusterRuntimes::why_not_independent() const { return why_no_common_law(1); }
 
 /// Of a learner with that one of the laws and that speed.
 DistributionProduct ClusterRuntimes::law_of(std::size_t law, double speed,

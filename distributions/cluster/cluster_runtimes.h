@@ -14,6 +14,11 @@
 
 namespace gradrace {
 
+/// Why minibatches are not independent draws of one law, and the key of `cluster` that says so.
+struct Difference {
+  std::string_view key, why;
+};
+
 /// How long the minibatches of a cluster take.  The time of a learner's minibatch of m samples is
 ///
 ///     (X + m / rate) * persistence / speed,  and longer inside windows,
@@ -31,6 +36,8 @@ struct ClusterRuntimes {
   /// outliers of fixed probability and no cap among them; else null.
   DistributionProduct common_law(std::uint32_t learners, std::uint32_t samples) const;
   /// Why they are not; empty if they are.
+  std::vector<Difference> differences(std::uint32_t learners) const;
+  /// The first of those.
   std::string_view why_no_common_law(std::uint32_t learners) const;
 
   /// The mean times of such minibatches [learner], if each learner's are independent draws of a law

@@ -25,14 +25,15 @@ Engine::Engine(const Race& race, std::uint32_t replica, bool roads, std::uint32_
       tape_(tape),
       observer_(observer),
       runtimes_(race.make_runtimes ? race.make_runtimes(race.seed, replica) : nullptr),
-      first_exchange_(race.learners + alarms +
+      first_exchange_(race.learners_followed() + alarms +
                       (roads ? Transit::slots(race.transit, race.learners) : 0)),
       queue_(first_exchange_ + exchanges),
-      learners_(race.learners),
-      wasted_(race.learners) {
-  if (!runtimes_ && !roads) drawn_.emplace(*race.runtime, race.seed, replica, race.learners);
-  waiting_.reserve(race.learners);
-  for (std::uint32_t learner = 0; learner < race.learners; ++learner) wait(learner);
+      learners_(race.learners_followed()),
+      wasted_(race.learners_followed()) {
+  if (!runtimes_ && !roads && learners() > 0)
+    drawn_.emplace(*race.runtime, race.seed, replica, learners());
+  waiting_.reserve(learners());
+  for (std::uint32_t learner = 0; learner < learners(); ++learner) wait(learner);
   if (!roads) return;
   transit_ = std::make_unique<Transit>(
       race.transit, race.learners, race.seed, replica, queue_, race.learners + alarms,

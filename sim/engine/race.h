@@ -30,6 +30,12 @@ enum class EvaluatedValue : std::uint8_t {
   each    // the mean, and each learner's besides
 };
 
+/// What is drawn.
+enum class Sampler : std::uint8_t {
+  events,          // the time of every minibatch
+  order_statistic  // the time of every update, of a protocol that restarts_all(), without a model
+};
+
 /// How gradients are made and applied while it is in force.
 struct Plan {
   std::shared_ptr<const LearningRate> learning_rate;  // null without a model
@@ -52,6 +58,10 @@ struct Race {
   Stop stop;
   EvaluationSchedule evaluations;
   EvaluatedValue evaluated = EvaluatedValue::mean;
+  Sampler sampler = Sampler::events;
+
+  /// Learners whose minibatches are events.
+  std::uint32_t learners_followed() const { return sampler == Sampler::events ? learners : 0; }
 
   /// An evaluation looks at the mean, and at the values of learners 0 ... that - 1.
   std::uint32_t learners_evaluated() const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "sim/engine/order_statistic_server.h"
 #include "sim/engine/parameter_server.h"
 #include "sim/engine/peer_values.h"
 
@@ -12,8 +13,11 @@ namespace {
 
 std::unique_ptr<Owner> make_owner(const Race& race, std::uint32_t replica, Protocol& protocol,
                                   Engine& engine, TapeWriter& tape, Observer* observer) {
-  if (auto* const server = dynamic_cast<ServerProtocol*>(&protocol))
+  if (auto* const server = dynamic_cast<ServerProtocol*>(&protocol)) {
+    if (race.sampler == Sampler::order_statistic)
+      return std::make_unique<OrderStatisticServer>(race, replica, *server, engine, tape);
     return std::make_unique<ParameterServer>(race, *server, engine, tape, observer);
+  }
   auto& peers = dynamic_cast<PeerProtocol&>(protocol);
   return std::make_unique<PeerValues>(race, replica, peers, engine, tape, observer);
 }

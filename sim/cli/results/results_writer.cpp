@@ -45,7 +45,7 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, std::vector<Theory> theor
   if (scenario.first().record_details) {
     begin(curve_csv_);
     begin(staleness_csv);
-    begin(learners_csv);
+    if (learners_known()) begin(learners_csv);
   }
   for (const auto& [record, make] : scenario.first().records)
     folder_.append(std::string(record->file), record->begin);
@@ -72,7 +72,7 @@ void ResultsWriter::add(std::size_t run, RunRecord record, const RunRecorders& r
       learners_csv.add(learners, {id, record.learners[i], i, record.totals.time, counted});
     texts.tables.emplace_back("curve.csv", curve_text(id, at, record));
     texts.tables.emplace_back("staleness.csv", staleness.text());
-    texts.tables.emplace_back("learners.csv", learners.text());
+    if (learners_known()) texts.tables.emplace_back("learners.csv", learners.text());
   }
   for (const auto& [kind, recorder] : recorders.made())
     texts.records.emplace_back(kind, recorder->text());
@@ -105,6 +105,16 @@ void ResultsWriter::write(const Texts& texts) {
     if (!first) folder_.append(std::string(record->file), record->between);
     folder_.append(std::string(record->file), text);
   }
+}
+
+std::vector<std::string> ResultsWriter::notes() const {
+  auto notes = measured_notes_.texts();
+  if (!learners_known()) {
+    notes.emplace_back(
+        "sampler order-statistic: one draw an update, of the K-th smallest of P runtimes; numbers "
+        "have the law of those by events, and are other draws of it; learners are not told apart");
+  }
+  return notes;
 }
 
 void ResultsWriter::finish() {

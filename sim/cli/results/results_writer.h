@@ -45,7 +45,7 @@ class ResultsWriter {
 
   const std::vector<RunSummary>& summaries() const { return summaries_; }
   /// What the user should know of the runs added.
-  std::vector<std::string> notes() const { return measured_notes_.texts(); }
+  std::vector<std::string> notes() const;
 
  private:
   struct Texts {
@@ -53,6 +53,7 @@ class ResultsWriter {
     std::vector<std::pair<const Record*, std::string>> records;
   };
 
+  bool learners_known() const { return scenario_.first().sampler == Sampler::events; }
   void write(const Texts& texts);
   std::string curve_text(const RunId& run, const Point& point, const RunRecord& record) const;
   RunSummary summarise(const Point& point, const RunRecord& record) const;

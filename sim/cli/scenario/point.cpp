@@ -65,6 +65,8 @@ Race Point::race() const {
   race.stop = stop;
   race.evaluations = evaluations;
   race.evaluated = evaluated;
+  race.sampler = sampler;
+  if (sampler == Sampler::order_statistic) race.runtime = common_law(), race.make_runtimes = {};
   race.plans = plans();
   const bool epochs_matter =
       with_model() || stop.epochs || evaluations.every_epochs || make_protocol()->needs_epochs();

@@ -34,6 +34,7 @@ struct Point {
   Stop stop;
   EvaluationSchedule evaluations;
   EvaluatedValue evaluated = EvaluatedValue::mean;
+  Sampler sampler = Sampler::events;
   EvaluatedRows rows;
   bool record_details = true;
   std::vector<std::pair<const Record*, MakeRecorder>> records;  // further files

@@ -11,6 +11,7 @@
 #include "sim/cli/scenario/covered_values.h"
 #include "sim/cli/scenario/idle_keys.h"
 #include "sim/cli/scenario/labels.h"
+#include "sim/cli/scenario/sampler.h"
 #include "sim/cli/scenario/sweep.h"
 #include "sim/cli/scenario/swept_problems.h"
 #include "sim/cli/scenario/world.h"
@@ -262,6 +263,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
                  "runs of each point, with other luck");
   fields.choice("device", point.device, devices, Need::defaulted, "where gradients are computed");
   fields.flag("timing_only", point.timing_only, Need::defaulted, "leave the model out");
+  visit_sampler(fields, point.sampler);
   visit_cluster(fields, point.cluster);
   shelf.need_data(!point.timing_only);
   const bool sound_before = fields.good();
@@ -281,6 +283,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
                           !model_read || (point.model && point.model->has_dataset())};
   visit_protocol(fields, point, budget, model_read);
   check_world(fields, point);
+  check_sampler(fields, point);
   visit_rate(fields, point, budget);
   visit_targets(fields, point, record_read);
   visit_theory(fields, point);

@@ -386,6 +386,31 @@ class Output(ProgramTest):
         timed = rows(self.run_small("timed", "--timing-only", scenario=peers("each")) / "curve.csv")
         self.assertEqual([row["learner"] for row in timed], [""] * len(kept))
 
+    def test_by_order_statistics_the_files_are_those_by_events_but_the_learners(self):
+        scenario = changed(
+            SMALL, timing_only=True, record={"every_time": 1, "every_epochs": 0.5}, stop={"updates": 400},
+            sweep={"protocol": [*SIX[:2], {"kind": "backup", "backups": 1, "late": "cancel"}]},
+        )
+        events = self.run_small("events", scenario=scenario)
+        drawn = self.run_small("drawn", "--set", "sampler=order-statistic", scenario=scenario)
+        names = lambda folder: {path.name for path in folder.iterdir()}
+        self.assertEqual(names(events) - names(drawn), {"learners.csv"})
+        self.assertEqual(names(drawn) - names(events), set())
+        for one, other in zip(rows(events / "runs.csv"), rows(drawn / "runs.csv"), strict=True):
+            differing = {key for key in one if one[key] != other[key]}
+            self.assertEqual(differing, {"sim_time", "mean_iteration_time"})
+            theory = float(other["theory_iteration_time"])
+            self.assertAlmostEqual(float(other["mean_iteration_time"]), theory, delta=0.3 * theory)
+        self.assertEqual(*((folder / "staleness.csv").read_bytes() for folder in (events, drawn)))
+        empty = lambda folder: [[key for key in row if row[key] == ""] for row in rows(folder / "curve.csv")][0]
+        self.assertEqual(empty(events), empty(drawn))
+        notes = json.loads((drawn / "manifest.json").read_text())["notes"]
+        self.assertIn("other draws", *notes)
+        self.assertEqual(json.loads((events / "manifest.json").read_text())["notes"], [])
+        again = json.loads((drawn / "manifest.json").read_text())["scenario"]
+        self.call("run", self.write(again), "--out", "again", "--quiet", "--jobs", "1")
+        self.assertEqual(self.tables(drawn), self.tables(self.folder / "again"))
+
     def test_values_that_do_not_fit_are_refused_before_a_run(self):
         quadratic = {"kind": "quadratic", "dimensions": 1000000000}
         big = changed(SMALL, sweep=None, model=quadratic, targets=None, protocol={"kind": "local-sgd", "tau": 3})

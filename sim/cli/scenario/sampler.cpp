@@ -1,0 +1,58 @@
+#include "sim/cli/scenario/sampler.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace gradrace {
+
+namespace {
+
+/// In the order of Sampler.
+constexpr std::array<std::string_view, 2> samplers{"events", "order-statistic"};
+
+bool restarts_all(const Point& point) {
+  const auto server = for_server(point.make_protocol());
+  return server && server->restarts_all();
+}
+
+}  // namespace
+
+void visit_sampler(Fields& fields, Sampler& sampler) {
+  std::string value(samplers.front());
+  fields.choice("sampler", value, samplers, Need::defaulted,
+                "what is drawn: the time of every minibatch, or that of every update alone, as the "
+                "K-th smallest of P (timing-only, equal learners, a protocol that begins anew at "
+                "every update; any P takes the same work; no learners.csv)");
+  sampler = value == samplers.front() ? Sampler::events : Sampler::order_statistic;
+}
+
+void check_sampler(Fields& fields, const Point& point) {
+  if (point.sampler == Sampler::events) return;
+  const auto refuse = [&](std::string_view key, std::string_view what,
+                          std::string_view instead = "none, or ") {
+    fields.complain(
+        key, std::string(what) + ", and sampler order-statistic draws the times of updates alone",
+        std::string(instead) + "sampler events");
+  };
+  if (point.with_model()) refuse("model", "is trained", "timing_only: true, or ");
+  if (point.make_protocol && !restarts_all(point)) {
+    refuse("protocol", "does not begin all minibatches anew at every update",
+           "sync, k-sync, backup with late: cancel, or ");
+  }
+  const Cluster& cluster = point.cluster;
+  if (!cluster.runtimes.laws.empty()) {
+    for (const auto& [key, why] : cluster.runtimes.differences(cluster.learners)) {
+      if (key != "outliers") refuse("cluster." + std::string(key), why);
+    }
+  }
+  if (cluster.runtimes.outliers) refuse("cluster.outliers", "are drawn for each minibatch");
+  if (cluster.transit.network || cluster.peers) refuse("cluster.network", "takes time");
+  if (cluster.transit.server) refuse("cluster.server", "takes time");
+  if (cluster.transit.failures) refuse("cluster.failures", "come to each learner");
+  for (const auto& [record, make] : point.records) {
+    refuse("record." + std::string(record->key), "follows every event");
+  }
+}
+
+}  // namespace gradrace

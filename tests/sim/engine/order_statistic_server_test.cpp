@@ -1,0 +1,154 @@
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "sim/reading/problem.h"
+#include "tests/support/mean.h"
+#include "tests/support/race_text.h"
+
+namespace gradrace {
+
+namespace {
+
+struct Case {
+  std::uint32_t learners;
+  std::string protocol, runtime;
+};
+
+const char* const exponential = R"({"distribution": "exponential", "mean": 1})";
+
+/// P = 1, K = 1, 1 < K < P and K = P; heavy tails, atoms, and laws whose quantiles are sought.
+std::vector<Case> cases() {
+  return {
+      {1, R"({"kind": "sync"})", exponential},
+      {8, R"({"kind": "hardsync"})", exponential},
+      {30, R"({"kind": "sync"})", R"({"distribution": "pareto", "scale": 1, "shape": 5})"},
+      {1, R"({"kind": "k-sync", "k": 1})", R"({"distribution": "gamma", "shape": 3, "scale": 1})"},
+      {8, R"({"kind": "k-sync", "k": 1})", exponential},
+      {8, R"({"kind": "k-sync", "k": 4})",
+       R"({"distribution": "shifted-exponential", "shift": 1, "mean": 1})"},
+      {9, R"({"kind": "k-sync", "k": 9})",
+       R"({"distribution": "lognormal", "mu": 0, "sigma": 0.5})"},
+      {12, R"({"kind": "k-sync", "k": 11})",
+       R"({"distribution": "two-point", "low": 1, "high": 5, "probability": 0.2})"},
+      {100, R"({"kind": "k-sync", "k": 90})",
+       R"({"distribution": "weibull", "scale": 1, "shape": 0.7})"},
+      {6, R"({"kind": "backup", "backups": 2, "late": "cancel"})",
+       R"({"distribution": "hyperexponential", "probabilities": [0.9, 0.1], "means": [0.5, 5.5]})"},
+      {6, R"({"kind": "backup", "k": 6, "late": "cancel"})",
+       R"({"distribution": "normal", "mean": 1, "sd": 0.5})"},
+      {5, R"({"kind": "backup", "backups": 1, "late": "cancel"})",
+       R"({"distribution": "mixture", "weights": [3, 1], "parts": [
+           {"distribution": "uniform", "low": 1, "high": 2},
+           {"distribution": "exponential", "mean": 4}]})"},
+  };
+}
+
+/// Without what stop and sampler say; rows of the training set are 10.
+std::string json_of(const Case& one, const std::string& rest) {
+  return R"({"cluster": {"learners": )" + std::to_string(one.learners) + R"(, "runtime": )" +
+         one.runtime + R"(}, "protocol": )" + one.protocol +
+         R"(, "model": {"kind": "softmax", "minibatch": 3, "dataset":
+             {"kind": "synthetic", "rows": 10}}, "timing_only": true, )" +
+         rest + "}";
+}
+
+Race race_by(const char* sampler, const Case& one, const std::string& rest) {
+  return point_from(json_of(one, rest + R"(, "sampler": ")" + sampler + '"')).race();
+}
+
+/// Every number that a run's files have of it, in one order.
+std::vector<double> numbers_of(const RunRecord& record) {
+  const Totals& totals = record.totals;
+  std::vector<double> numbers{totals.time,
+                              totals.last_update_time,
+                              static_cast<double>(totals.updates),
+                              static_cast<double>(totals.applied),
+                              static_cast<double>(totals.dropped),
+                              static_cast<double>(totals.cancelled),
+                              static_cast<double>(totals.lost),
+                              static_cast<double>(totals.staleness_sum),
+                              static_cast<double>(totals.max_staleness)};
+  for (const std::uint64_t count : record.staleness_counts)
+    numbers.push_back(static_cast<double>(count));
+  for (const auto& [point, evaluation] : record.curve) {
+    const double epoch = std::isnan(point.epoch) ? -1 : point.epoch;
+    numbers.insert(numbers.end(),
+                   {point.time, static_cast<double>(point.update),
+                    static_cast<double>(point.gradients), epoch, static_cast<double>(point.k)});
+    CHECK(std::isnan(point.learning_rate));
+  }
+  return numbers;
+}
+
+/// The means of both samplers, over 400 replicas each, differ by no more than 4 standard errors.
+void check_means(const Case& one, const std::string& rest) {
+  constexpr std::uint32_t replicas = 400;
+  CAPTURE(one.protocol);
+  CAPTURE(one.runtime);
+  std::vector<Mean> means[2];
+  for (const std::size_t drawn : {0, 1}) {
+    const Race race = race_by(drawn ? "order-statistic" : "events", one, rest);
+    for (std::uint32_t replica = 0; replica < replicas; ++replica) {
+      const auto numbers = numbers_of(run_timing(race, replica));
+      means[drawn].resize(numbers.size());
+      for (std::size_t i = 0; i < numbers.size(); ++i) means[drawn][i].add(numbers[i]);
+    }
+  }
+  REQUIRE(means[0].size() == means[1].size());
+  for (std::size_t i = 0; i < means[0].size(); ++i) {
+    CAPTURE(i);
+    const double error = std::hypot(means[0][i].error(), means[1][i].error());
+    CHECK(std::abs(means[0][i].value() - means[1][i].value()) <=
+          4 * error + 1e-12 * std::abs(means[0][i].value()));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("order statistics: all that files have has the mean that it has by events") {
+  for (const Case& one : cases()) {
+    check_means(one, R"("stop": {"time": 25}, "record": {"every_time": 5})");
+    check_means(one, R"("stop": {"updates": 30}, "record": {"every_updates": 10})");
+    check_means(one, R"("stop": {"epochs": 50}, "record": {"every_epochs": 10})");
+    check_means(one, R"("stop": {"gradients": 100})");
+  }
+}
+
+// Also where an update, an evaluation and the end of the run are at one time.
+TEST_CASE("order statistics: with constant runtimes every number is that by events") {
+  for (const std::string protocol : {R"({"kind": "sync"})", R"({"kind": "k-sync", "k": 3})",
+                                     R"({"kind": "backup", "backups": 2, "late": "cancel"})"}) {
+    const Case one{5, protocol, R"({"distribution": "deterministic", "value": 0.7})"};
+    for (const std::string rest :
+         {R"("stop": {"time": 7}, "record": {"every_time": 1.4})",
+          R"("stop": {"updates": 20}, "record": {"every_updates": 7})",
+          R"("stop": {"gradients": 100, "updates": 19}, "record": {"every_epochs": 0.5})"}) {
+      CHECK(numbers_of(run_timing(race_by("events", one, rest))) ==
+            numbers_of(run_timing(race_by("order-statistic", one, rest))));
+    }
+  }
+}
+
+TEST_CASE("order statistics: equal speeds and a rate are in the law") {
+  const Case one{4, R"({"kind": "k-sync", "k": 3})",
+                 std::string(exponential) + R"(, "speeds": [2, 2], "rate": 6)"};
+  check_means(one, R"("stop": {"updates": 30})");
+}
+
+TEST_CASE("order statistics: a run is the same wherever its tape is cut, another replica is not") {
+  const Race race =
+      race_by("order-statistic", {1000000, R"({"kind": "k-sync", "k": 500000})", exponential},
+              R"("stop": {"updates": 3000})");
+  const auto time = [&](std::uint32_t replica, std::uint32_t limit) {
+    Run run(race, replica, false, nullptr, limit);
+    drive({&run, 1}, nullptr, [] { return true; });
+    return run.record().totals.time;
+  };
+  CHECK(time(0, 4096) == time(0, 7));
+  CHECK(time(0, 4096) != time(1, 4096));
+}
+
+}  // namespace gradrace
