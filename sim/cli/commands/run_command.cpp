@@ -16,6 +16,7 @@
 
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/commands/jobs.h"
+#include "sim/cli/commands/run_queue.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/results/output_folder.h"
 #include "sim/cli/results/progress.h"
@@ -23,6 +24,7 @@
 #include "sim/cli/results/table.h"
 #include "sim/cli/results/theory_files.h"
 #include "sim/cli/scenario/memory.h"
+#include "sim/cli/scenario/run_work.h"
 #include "sim/cli/usage_error.h"
 #include "sim/engine/run.h"
 #include "sim/reading/characters.h"
@@ -49,18 +51,23 @@ extern "C" void on_signal(int signal) {
 /// All runs of one scenario, over threads.
 class ScenarioRuns {
  public:
-  ScenarioRuns(const Scenario& scenario, ResultsWriter& writer, Progress& progress, unsigned jobs)
+  ScenarioRuns(const Scenario& scenario, const std::vector<Theory>& theories, ResultsWriter& writer,
+               Progress& progress, unsigned jobs)
       : scenario_(scenario),
         writer_(writer),
         progress_(progress),
-        runs_(scenario.points.size() * scenario.first().replicas),
-        jobs_(std::min<std::size_t>(jobs, runs_)) {
+        jobs_(std::min<std::size_t>(jobs, scenario.points.size() * scenario.first().replicas)),
+        queue_({}, scenario.first().replicas) {
     std::map<std::string, std::size_t> groups;
-    for (const auto& point : scenario.points) {
+    std::vector<RunQueue::Task> tasks;
+    for (std::size_t i = 0; i < scenario.points.size(); ++i) {
+      const Point& point = scenario.points[i];
       check_memory(point, jobs_);
       races_.push_back(point.race());
-      groups_.push_back(groups.emplace(point.device_text, groups.size()).first->second);
+      tasks.push_back({run_work(point, races_.back(), theories[i]),
+                       groups.emplace(point.device_text, groups.size()).first->second});
     }
+    queue_ = RunQueue(std::move(tasks), scenario.first().replicas);
   }
 
   void run() {
@@ -84,11 +91,11 @@ class ScenarioRuns {
       while (!stopping()) {
         Batch batch = take();
         if (batch.empty()) break;
-        if (group != group_of(batch.front())) {
+        if (const std::size_t wanted = queue_.group_of(batch.front()); group != wanted) {
           note(device.get());
-          group = group_of(batch.front());
+          group = wanted;
           device.reset();  // its memory is the next one's
-          device = make_device(*group);
+          device = make_device(batch.front());
         }
         if (device) take_more(batch, device->cohort());
         race(batch, device.get());
@@ -102,17 +109,15 @@ class ScenarioRuns {
   }
 
   std::size_t point_of(std::size_t run) const { return run / scenario_.first().replicas; }
-  std::size_t group_of(std::size_t run) const { return groups_[point_of(run)]; }
 
-  /// For the greatest of the group's points.
-  std::unique_ptr<Device> make_device(std::size_t group) const {
-    const auto first = std::ranges::find(groups_, group) - groups_.begin();
-    const Point& at = scenario_.points[static_cast<std::size_t>(first)];
+  /// For the greatest of the points in the group of the run.
+  std::unique_ptr<Device> make_device(std::size_t run) const {
+    const Point& at = scenario_.points[point_of(run)];
     if (!at.with_model()) return nullptr;
     DeviceOptions options{
         .device = at.device, .rows = at.rows, .devices = static_cast<unsigned>(jobs_)};
     for (std::size_t point = 0; point < races_.size(); ++point) {
-      if (groups_[point] != group) continue;
+      if (scenario_.points[point].device_text != at.device_text) continue;
       options.learners = std::max(options.learners, races_[point].learners);
       for (const Plan& plan : races_[point].plans) {
         options.minibatch = std::max(options.minibatch, plan.recipe.minibatch);
@@ -125,15 +130,20 @@ class ScenarioRuns {
   /// The next run, if there is one.
   Batch take() {
     const std::lock_guard lock(mutex_);
-    return next_ < runs_ ? Batch{next_++} : Batch{};
+    const auto run = queue_.take();
+    return run ? Batch{*run} : Batch{};
   }
 
   /// Further runs of its group, until the cohort is full or the thread has its share of all runs.
   void take_more(Batch& batch, std::size_t cohort) {
-    const std::size_t wanted = std::min(cohort, (runs_ + jobs_ - 1) / jobs_);
+    const std::size_t wanted = std::min(cohort, (queue_.size() + jobs_ - 1) / jobs_);
+    const std::size_t group = queue_.group_of(batch.front());
     const std::lock_guard lock(mutex_);
-    while (batch.size() < wanted && next_ < runs_ && group_of(next_) == group_of(batch.front()))
-      batch.push_back(next_++);
+    while (batch.size() < wanted) {
+      const auto run = queue_.take_of(group);
+      if (!run) break;
+      batch.push_back(*run);
+    }
     facts_.cohort = std::max(facts_.cohort, batch.size());
   }
 
@@ -180,10 +190,9 @@ class ScenarioRuns {
   const Scenario& scenario_;
   ResultsWriter& writer_;
   Progress& progress_;
-  const std::size_t runs_, jobs_;
-  std::vector<Race> races_;          // [point]
-  std::vector<std::size_t> groups_;  // [point]; those of a group share a device
-  std::size_t next_ = 0;             // run
+  const std::size_t jobs_;
+  std::vector<Race> races_;  // [point]
+  RunQueue queue_;
   DeviceFacts facts_;
   std::atomic<bool> failed_ = false;
   std::mutex mutex_;
@@ -212,7 +221,7 @@ bool run_scenario(const Scenario& scenario, OutputFolder& folder, const RunOptio
   DeviceFacts device;
   {
     Progress progress(scenario.first().name, count, options.quiet);
-    ScenarioRuns runs(scenario, writer, progress, jobs);
+    ScenarioRuns runs(scenario, theories, writer, progress, jobs);
     runs.run();
     elapsed = progress.elapsed();
     device = runs.device_facts();

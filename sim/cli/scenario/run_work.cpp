@@ -1,0 +1,62 @@
+#include "sim/cli/scenario/run_work.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace gradrace {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// How far a run comes until the first of its limits.
+struct Extent {
+  double gradients = infinity, updates = infinity, time = infinity, epochs = infinity;
+};
+
+Extent extent_of(const Race& race, const Theory& theory, std::uint32_t k) {
+  const Stop& stop = race.stop;
+  const double samples = race.plans[0].recipe.minibatch;
+  const double epochs_of_gradient =
+      race.training_rows > 0 ? samples / static_cast<double>(race.training_rows) : 0;
+  const double time_of_update = theory.iteration_time ? theory.iteration_time->value
+                                                      : k * race.runtime->mean() / race.learners;
+  double updates = infinity;
+  if (stop.updates) updates = static_cast<double>(*stop.updates);
+  if (stop.gradients) updates = std::min(updates, static_cast<double>(*stop.gradients) / k);
+  if (stop.epochs) updates = std::min(updates, *stop.epochs / epochs_of_gradient / k);
+  if (stop.time) updates = std::min(updates, *stop.time / time_of_update);
+  return {updates * k, updates, updates * time_of_update, updates * k * epochs_of_gradient};
+}
+
+double evaluations_in(const Extent& extent, const EvaluationSchedule& every) {
+  double count = 2;
+  if (every.every_time) count += extent.time / *every.every_time;
+  if (every.every_updates) count += extent.updates / static_cast<double>(*every.every_updates);
+  if (every.every_epochs) count += extent.epochs / *every.every_epochs;
+  return count;
+}
+
+/// Events of an update that takes K gradients.
+double events_of_update(const Point& point, const Protocol& protocol) {
+  if (point.sampler == Sampler::order_statistic) return 1;
+  const auto* const server = dynamic_cast<const ServerProtocol*>(&protocol);
+  return server && server->restarts_all() ? point.cluster.learners : protocol.k();
+}
+
+}  // namespace
+
+double run_work(const Point& point, const Race& race, const Theory& theory) {
+  const auto protocol = point.make_protocol();
+  const Extent extent = extent_of(race, theory, std::max(1u, protocol->k()));
+  if (!point.with_model()) return extent.updates * events_of_update(point, *protocol);
+  constexpr double passes_of_gradient = 3;  // forward, and back by weights and by what is below
+  const double rows = static_cast<double>(
+      std::max<std::uint64_t>(1, point.rows.train.value_or(race.training_rows)));
+  const double passed =
+      passes_of_gradient * extent.gradients * race.plans[0].recipe.minibatch +
+      evaluations_in(extent, race.evaluations) * rows * (1 + race.learners_evaluated());
+  return passed * static_cast<double>(point.model->make_float32()->parameters());
+}
+
+}  // namespace gradrace

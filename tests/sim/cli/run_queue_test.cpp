@@ -1,0 +1,78 @@
+#include "sim/cli/commands/run_queue.h"
+
+#include <doctest/doctest.h>
+
+#include "sim/cli/scenario/run_work.h"
+#include "tests/support/race_text.h"
+
+namespace gradrace {
+
+namespace {
+
+std::vector<std::size_t> order_of(RunQueue& queue) {
+  std::vector<std::size_t> order;
+  while (const auto run = queue.take()) order.push_back(*run);
+  return order;
+}
+
+double work_of(const std::string& rest) {
+  const Point point = point_from(
+      R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}}, )"
+      R"("learning_rate": {"kind": "constant", "eta": 0.1}, )" +
+      rest + "}");
+  return run_work(point, point.race(), point.theory());
+}
+
+}  // namespace
+
+TEST_CASE("run queue: the longest first, equal ones in their order, each once") {
+  RunQueue queue({{1, 0}, {5, 0}, {3, 1}}, 2);
+  CHECK(queue.size() == 6);
+  CHECK(order_of(queue) == std::vector<std::size_t>{2, 3, 4, 5, 0, 1});
+  CHECK_FALSE(queue.take());
+}
+
+TEST_CASE("run queue: a device's further runs are of its group, in their order") {
+  RunQueue queue({{1, 0}, {5, 1}, {3, 0}}, 2);
+  CHECK(queue.take_of(0) == 0);
+  CHECK(queue.take_of(1) == 2);
+  CHECK(queue.take() == 3);
+  CHECK(queue.take_of(1) == std::nullopt);
+  CHECK(queue.take_of(0) == 1);
+  CHECK(order_of(queue) == std::vector<std::size_t>{4, 5});
+}
+
+TEST_CASE("run queue: no run waits for more than a window of later ones") {
+  std::vector<RunQueue::Task> tasks;
+  for (std::size_t i = 0; i < 1000; ++i) tasks.push_back({static_cast<double>(i), 0});
+  RunQueue queue(tasks, 1);
+  const auto order = order_of(queue);
+  REQUIRE(order.size() == 1000);
+  for (std::size_t i = 0; i < 1000; ++i) CHECK(order[i] < i + RunQueue::window);
+  CHECK(order.front() == RunQueue::window - 1);
+  CHECK(order[RunQueue::window - 1] == 0);
+}
+
+TEST_CASE("run work: it grows with gradients, evaluations, parameters, and waits of learners") {
+  const std::string softmax =
+      R"("model": {"kind": "softmax", "minibatch": 4, "dataset": {"kind": "synthetic", "rows": 100}}, )";
+  const std::string mlp =
+      R"("model": {"kind": "mlp", "widths": [64], "minibatch": 4, "dataset": {"kind": "synthetic", "rows": 100}}, )";
+  const std::string k4 = R"("protocol": {"kind": "k-sync", "k": 4}, )";
+  const std::string async = R"("protocol": {"kind": "async"}, )";
+  const double base = work_of(softmax + k4 + R"("stop": {"updates": 50})");
+  CHECK(work_of(softmax + async + R"("stop": {"updates": 50})") < base);
+  CHECK(work_of(softmax + async + R"("stop": {"gradients": 200})") == base);
+  CHECK(work_of(softmax + async + R"("stop": {"epochs": 8})") == base);
+  CHECK(work_of(softmax + k4 + R"("stop": {"updates": 50}, "record": {"every_updates": 5})") >
+        base);
+  CHECK(work_of(mlp + k4 + R"("stop": {"updates": 50})") > base);
+  // E[X_{8:8}] = 2.72, and async makes 8 updates a unit of time.
+  const double sync_time = work_of(R"("protocol": {"kind": "sync"}, "stop": {"time": 100})");
+  const double async_time = work_of(async + R"("stop": {"time": 100})");
+  CHECK(async_time == doctest::Approx(800));
+  CHECK(sync_time == doctest::Approx(800 / 2.717857));
+  CHECK(work_of(k4 + R"("stop": {"updates": 100})") == doctest::Approx(800));
+}
+
+}  // namespace gradrace
