@@ -8,10 +8,11 @@ readonly SOURCES=(sim distributions protocols models analysis CMakeLists.txt CMa
 
 usage() {
   cat <<'USAGE'
-usage: ./setup.sh [--require-plots | --no-retry] [--browser] [--build [TARGET]]
+usage: ./setup.sh [--require-plots | --no-retry] [--browser] [--valgrind] [--build [TARGET]]
   --require-plots  fail where the Python environment of the plots (.venv) cannot be made
   --no-retry       do not try again to make it within an hour of a failure
   --browser        install a headless Chromium, for the tests of the pages, where that is possible
+  --valgrind       install valgrind, for the test of instruction counts, where that is possible
   --build          then build preset release: TARGET, or everything
 USAGE
 }
@@ -208,23 +209,36 @@ prepare_plots() {
   [[ $PLOTS != required ]]
 }
 
-# ---- browser: for tests alone, which are skipped without it
+# ---- for tests alone, which are skipped without it
 
 readonly BROWSERS=(chromium-headless-shell chromium google-chrome)
 
-browser_settled() {
-  ((! BROWSER)) || has_program "${BROWSERS[@]}" || [[ -n $(find build/no-browser -mmin -60 2>/dev/null) ]]
+extra_settled() { # extra_settled WANTED NAME PROGRAM...: one of them is there, or not worth another try
+  local wanted=$1 name=$2
+  shift 2
+  ((! wanted)) || has_program "$@" || [[ -n $(find "build/no-$name" -mmin -60 2>/dev/null) ]]
 }
 
-prepare_browser() {
-  if browser_settled; then return 0; fi
+prepare_extra() { # prepare_extra WANTED NAME PACKAGE TESTS PROGRAM...
+  local wanted=$1 name=$2 package=$3 tests=$4
+  shift 4
+  if extra_settled "$wanted" "$name" "$@"; then return 0; fi
   if has_program apt-get && may_install; then
-    say "installing chromium-headless-shell, for the tests of the pages"
-    if apt_install build/browser.log chromium-headless-shell; then return 0; fi
-    tail -n 1 build/browser.log | sed 's/^/  | /' >&2
+    say "installing $package, for $tests"
+    if apt_install "build/$name.log" "$package"; then return 0; fi
+    tail -n 1 "build/$name.log" | sed 's/^/  | /' >&2
   fi
-  touch build/no-browser
-  say "there is no browser (one of ${BROWSERS[*]}): the tests of the pages will be skipped"
+  touch "build/no-$name"
+  say "there is no $name (one of $*): $tests will be skipped"
+}
+
+extras_settled() {
+  extra_settled "$BROWSER" browser "${BROWSERS[@]}" && extra_settled "$VALGRIND" valgrind valgrind
+}
+
+prepare_extras() {
+  prepare_extra "$BROWSER" browser chromium-headless-shell "the tests of the pages" "${BROWSERS[@]}"
+  prepare_extra "$VALGRIND" valgrind valgrind "the test of instruction counts" valgrind
 }
 
 # ---- build
@@ -320,11 +334,13 @@ main() {
   local target=""
   PLOTS=try # or required, or no-retry
   BROWSER=0
+  VALGRIND=0
   while (($#)); do
     case $1 in
       --require-plots) PLOTS=required ;;
       --no-retry) PLOTS=no-retry ;;
       --browser) BROWSER=1 ;;
+      --valgrind) VALGRIND=1 ;;
       --build)
         target=all
         if (($# > 1)) && [[ $2 != -* ]]; then
@@ -338,11 +354,11 @@ main() {
     shift
   done
   cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")"
-  if [[ -n $target ]] && is_built "$target" && plots_settled && browser_settled; then exit 0; fi
+  if [[ -n $target ]] && is_built "$target" && plots_settled && extras_settled; then exit 0; fi
   take_turn
   install_packages
   prepare_plots
-  prepare_browser
+  prepare_extras
   if [[ -n $target ]] && ! is_built "$target"; then build "$target"; fi
 }
 
