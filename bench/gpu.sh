@@ -44,11 +44,11 @@ step() {
   [ "$code" = 0 ] || [ "$go_on" ] || exit 1
 }
 
-# NAME LIMIT MODEL OPTION...: a short run of bench/peers/MODEL.json, its results in folder NAME.
+# NAME LIMIT MODEL OPTION...: a short run of bench/gpu/MODEL.json, its results in folder NAME.
 short_run() {
   name=$1 limit=$2 model=$3
   shift 3
-  step "$name" "$limit" "$gradrace" run "$root/bench/peers/$model.json" --data "$(dirname "$mnist")" \
+  step "$name" "$limit" "$gradrace" run "$root/bench/gpu/$model.json" --data "$(dirname "$mnist")" \
     --set stop.updates=50 --set record.every_updates=50 --force --out "$work/$name" "$@"
 }
 
@@ -73,13 +73,13 @@ conform() {
 measure() {
   go_on=
   for model in softmax mlp cnn; do
-    step "gradrace-$model" 200 python3 "$root/bench/peers/peers.py" "$mnist" --gradrace "$gradrace" \
+    step "gradrace-$model" 200 python3 "$root/bench/gpu/rates.py" "$mnist" --gradrace "$gradrace" \
       --peers gradrace --models "$model"
   done
   go_on=1
-  step roofs 60 python3 "$root/bench/peers/roofs.py"
+  step roofs 60 python3 "$root/bench/gpu/roofs.py"
   step profile 200 ncu --set full --clock-control none -k regex:run_blocks -c 2 -f -o "$work/softmax" \
-    "$gradrace" run "$root/bench/peers/softmax.json" --device cuda --data "$(dirname "$mnist")" \
+    "$gradrace" run "$root/bench/gpu/softmax.json" --device cuda --data "$(dirname "$mnist")" \
     --set stop.updates=50 --force --out "$work/profile"
 }
 
@@ -87,7 +87,7 @@ peers() {
   go_on=1
   for peer in vmap graphs eager; do
     for model in softmax mlp cnn; do
-      step "$peer-$model" 150 python3 "$root/bench/peers/peers.py" "$mnist" --peers "$peer" --models "$model"
+      step "$peer-$model" 150 python3 "$root/bench/gpu/rates.py" "$mnist" --peers "$peer" --models "$model"
     done
   done
 }

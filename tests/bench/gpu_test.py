@@ -1,4 +1,4 @@
-"""bench/gpu.sh with fakes of the programs it calls, and the arithmetic of bench/peers/peers.py."""
+"""bench/gpu.sh with fakes of the programs it calls, and the arithmetic of bench/gpu/rates.py."""
 
 import os
 import pathlib
@@ -121,15 +121,15 @@ class Peers(unittest.TestCase):
             import numpy
         except ImportError:
             self.skipTest("no numpy")
-        sys.path.insert(0, str(ROOT / "bench/peers"))
-        import peers
+        sys.path.insert(0, str(ROOT / "bench/gpu"))
+        import rates
 
-        self.assertAlmostEqual(peers.slope(1024, (100, 300), (5.1, 5.3)), 1024 * 200 / 0.2)
-        self.assertNotEqual(rate := peers.slope(1, (1, 2), (3, 3)), rate)  # NaN
-        layers = peers.start(peers.SHAPES["mlp"], 3)
+        self.assertAlmostEqual(rates.slope(1024, (100, 300), (5.1, 5.3)), 1024 * 200 / 0.2)
+        self.assertNotEqual(rate := rates.slope(1, (1, 2), (3, 3)), rate)  # NaN
+        layers = rates.start(rates.SHAPES["mlp"], 3)
         self.assertEqual([w.shape for w, b in layers], [(3, 128, 784), (3, 10, 128)])
         self.assertAlmostEqual(float(numpy.var(layers[0][0])) * 784, 2, delta=0.05)
-        self.assertFalse(peers.start(peers.SHAPES["softmax"], 2)[0][0].any())
+        self.assertFalse(rates.start(rates.SHAPES["softmax"], 2)[0][0].any())
 
 
 if __name__ == "__main__":

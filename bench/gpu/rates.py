@@ -1,4 +1,4 @@
-"""gradrace on bench/peers/*.json beside the loops that people would otherwise write in PyTorch and JAX.
+"""gradrace on bench/gpu/*.json beside the loops that people would otherwise write in PyTorch and JAX.
 
 Async SGD of P = 8 learners with exponential runtimes, minibatch 32, on MNIST; all gradients in
 float32.  With such runtimes each arrival is of any learner with the same probability, so the loops
@@ -13,7 +13,6 @@ rows and 16 replicas of the loops, shows that the work was done: the peers diffe
 
 import argparse
 import csv
-import gzip
 import math
 import pathlib
 import statistics
@@ -24,13 +23,13 @@ import time
 
 import numpy
 
+sys.path[0] = str(pathlib.Path(__file__).resolve().parents[1])
+
+from peers.gradients.mnist import SHAPES as LAYERS
+from peers.gradients.mnist import start, training_rows
+
 LEARNERS, MINIBATCH, ETA, EVALUATED = 8, 32, 0.05, 1000
-# Weights of the layers: [outputs, inputs] or, of a convolution, [outputs, inputs, height, width].
-SHAPES = {
-    "softmax": [(10, 784)],
-    "mlp": [(128, 784), (10, 128)],
-    "cnn": [(6, 1, 5, 5), (16, 6, 5, 5), (120, 256), (84, 120), (10, 84)],
-}
+SHAPES = {"softmax": LAYERS["softmax"], "mlp": LAYERS["mlp"], "cnn": LAYERS["lenet"]}
 # Updates of the shorter and the longer call, chosen for some seconds between them on an H200.
 LENGTHS = {
     "gradrace": {"softmax": (20_000, 120_000), "mlp": (2_000, 10_000), "cnn": (200, 1_200)},
@@ -39,29 +38,6 @@ LENGTHS = {
     "eager": {"softmax": (500, 2_500), "mlp": (500, 2_500), "cnn": (500, 2_500)},
 }
 REPLICAS = {"softmax": 1024, "mlp": 1024, "cnn": 128}
-
-
-def idx(path):
-    file = path if path.exists() else path.with_name(path.name + ".gz")
-    opened = gzip.open(file) if file.suffix == ".gz" else open(file, "rb")
-    with opened as stream:
-        data = stream.read()
-    dimensions = data[3]
-    shape = numpy.frombuffer(data, ">u4", dimensions, 4)
-    return numpy.frombuffer(data, "u1", offset=4 + 4 * dimensions).reshape(shape)
-
-
-def mnist(folder):
-    x = idx(folder / "train-images-idx3-ubyte").reshape(60000, 784)
-    return x, idx(folder / "train-labels-idx1-ubyte")
-
-
-def start(shapes, replicas):
-    """Of each layer, for all replicas: W as N(0, 2 / inputs), 0 without hidden layers, and b = 0."""
-    random = numpy.random.default_rng(1)
-    sd = lambda shape: (2 / math.prod(shape[1:])) ** 0.5 if len(shapes) > 1 else 0
-    normal = lambda shape: random.standard_normal((replicas, *shape), "f4") * numpy.float32(sd(shape))
-    return [(normal(shape), numpy.zeros((replicas, shape[0]), "f4")) for shape in shapes]
 
 
 class Gradrace:
@@ -75,7 +51,11 @@ class Gradrace:
         folder = pathlib.Path(self.out.name) / model
 
         def work(updates):
-            command = [self.options.gradrace, "run", pathlib.Path(__file__).with_name(f"{model}.json")]
+            command = [
+                self.options.gradrace,
+                "run",
+                pathlib.Path(__file__).with_name(f"{model}.json"),
+            ]
             command += ["--device", self.options.device, "--data", self.options.mnist.parent]
             command += ["--replicas", str(replicas), "--set", f"stop.updates={updates}"]
             command += ["--set", f"record.every_updates={updates}", "--force", "--out", folder]
@@ -93,7 +73,7 @@ class Torch:
         import torch
 
         self.torch, self.device = torch, options.device
-        x, y = mnist(options.mnist)
+        x, y = training_rows(options.mnist)
         self.x = torch.tensor(x, device=self.device)
         self.y = torch.tensor(y, device=self.device, dtype=torch.int64)
 
@@ -185,7 +165,7 @@ class Jax:
 
         self.jax = jax
         self.device = jax.devices("gpu" if options.device == "cuda" else "cpu")[0]
-        x, y = mnist(options.mnist)
+        x, y = training_rows(options.mnist)
         self.x = jax.device_put(x, self.device)
         self.y = jax.device_put(y.astype("i4"), self.device)
 
@@ -253,7 +233,16 @@ def slope(replicas, lengths, seconds):
 
 
 PEERS = {"gradrace": Gradrace, "vmap": Jax, "graphs": Torch, "eager": Torch}
-COLUMNS = ["peer", "model", "device", "replicas", "updates", "seconds", "gradients_per_second", "loss"]
+COLUMNS = [
+    "peer",
+    "model",
+    "device",
+    "replicas",
+    "updates",
+    "seconds",
+    "gradients_per_second",
+    "loss",
+]
 
 
 def main():
@@ -262,7 +251,9 @@ def main():
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
     parser.add_argument("--models", nargs="+", choices=SHAPES, default=list(SHAPES))
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
-    parser.add_argument("--gradrace", default="build/release/gradrace", help="program (default %(default)s)")
+    parser.add_argument(
+        "--gradrace", default="build/release/gradrace", help="program (default %(default)s)"
+    )
     parser.add_argument("--replicas", type=int, help="side by side (default 1024; 128 of cnn)")
     parser.add_argument("--updates", type=int, nargs=2, help="of the shorter and the longer call")
     parser.add_argument("--repeat", type=int, default=3, help="calls measured (default 3)")
