@@ -1,0 +1,146 @@
+"""One work: its contestants made, checked and measured in turns."""
+
+import sys
+from dataclasses import dataclass, field
+from math import ceil
+
+from peers import contestants, machine
+from peers.check import REPLICAS, check_loss, check_time
+from peers.contestants import Gradrace, Peer, Unavailable
+
+COLUMNS = [
+    "work", "contestant", "version", "round", "rate", "count", "seconds", "processor_seconds",
+    "others", "steal", "elsewhere", "yardstick", "busy", "data", "machine", "note",
+]  # fmt: skip
+
+
+@dataclass
+class Settings:
+    program: str
+    data: str
+    python: str | None
+    only: set
+    rounds: int
+    seconds: float
+    core: int | None
+
+
+@dataclass
+class Contest:
+    """What is known of one work; rows has a dict for each measurement, and for each absentee."""
+
+    work: dict
+    taking_part: list = field(default_factory=list)
+    versions: dict = field(default_factory=dict)
+    notes: dict = field(default_factory=dict)
+    counts: dict = field(default_factory=dict)
+    rows: list = field(default_factory=list)
+
+    def leave_out(self, name, reason):
+        print(f"  {name} takes no part: {reason}", file=sys.stderr)
+        self.rows.append({"contestant": name, "note": f"no part: {reason}"})
+        self.taking_part = [one for one in self.taking_part if one.name != name]
+
+
+def gather(contest, settings):
+    """gradrace and every peer that can be had."""
+    work = contest.work | {"data": str(settings.data)}
+    contest.taking_part.append(Gradrace.at(work, settings.program, settings.data))
+    for name in contestants.names_for(work):
+        if name not in settings.only:
+            continue
+        try:
+            contest.taking_part.append(Peer(name, work, settings.python))
+        except Unavailable as problem:
+            contest.leave_out(name, problem)
+    contest.versions = {one.name: one.version for one in contest.taking_part}
+
+
+def compare_losses(contest):
+    """Short runs of all from the start; those that went wrong are told and measured all the same."""
+    work, first_peer = contest.work, None
+    gradrace, *peers = contest.taking_part
+    losses = gradrace.losses(work["compared"], REPLICAS)
+    for peer in peers:
+        replicas = 16 if peer.name == "jax-vmap" else 1
+        try:
+            peer.measure(work["compared"] * replicas)
+            result = peer.result()
+        except Unavailable as problem:
+            contest.leave_out(peer.name, problem)
+            continue
+        contest.notes[peer.name] = check_loss(work, result, replicas, losses, first_peer)
+        if replicas == 1:
+            first_peer = first_peer or result["loss"]
+
+
+def calibrate(one, count, seconds):
+    """Minibatches that take about so much processor time, found from `count` on."""
+    while True:
+        measured = one.measure(count)
+        if measured.processor_seconds >= seconds / 4:
+            return ceil(measured.count * seconds / measured.processor_seconds)
+        count = 4 * measured.count
+
+
+def each(contest, do):
+    """do(one) for those taking part; who fails takes part no more."""
+    for one in list(contest.taking_part):
+        try:
+            yield one, do(one)
+        except Unavailable as problem:
+            contest.leave_out(one.name, problem)
+
+
+def measure_round(contest, settings, number):
+    """Each begins the round once, as rounds go by."""
+
+    def measure(one):
+        watch = machine.Watch(settings.core)
+        measured = one.measure(contest.counts[one.name])
+        used = 0 if one.name == "gradrace" else measured.processor_seconds
+        return measured, watch.seen(used)
+
+    shift = number % len(contest.taking_part)
+    contest.taking_part = contest.taking_part[shift:] + contest.taking_part[:shift]
+    for one, (measured, seen) in each(contest, measure):
+        contest.rows.append(
+            {
+                "contestant": one.name, "round": number + 1, "rate": measured.rate,
+                **vars(measured), **vars(seen),
+            }
+        )  # fmt: skip
+
+
+def finish(contest, settings):
+    """Checks times, fills in what all rows share, ends the processes."""
+    for one in contest.taking_part:
+        if contest.work["kind"] == "timing":
+            contest.notes[one.name] = check_time(contest.work, one.result())
+    least = min((row["yardstick"] for row in contest.rows if "yardstick" in row), default=0)
+    for row in contest.rows:
+        name = row["contestant"]
+        row |= {"work": contest.work["name"], "version": contest.versions.get(name, "")}
+        if "rate" in row:
+            seen = machine.Seen(*(row[k] for k in ("others", "steal", "elsewhere", "yardstick")))
+            row["busy"] = int(machine.is_busy(seen, least, row["seconds"]))
+            row["note"] = contest.notes.get(name) and f"not the same work: {contest.notes[name]}"
+    for one in contest.taking_part:
+        one.close()
+
+
+def measure_work(work, settings):
+    """Rows of the CSV file, but for the columns that all works share."""
+    contest = Contest(work)
+    gather(contest, settings)
+    if work["kind"] == "gradients":
+        compare_losses(contest)
+    first = (
+        2 * work["learners"] if work["kind"] == "timing" else 64
+    )  # the cold start is not measured
+    ready = each(contest, lambda one: calibrate(one, first, settings.seconds))
+    contest.counts = {one.name: count for one, count in ready}
+    for number in range(settings.rounds):
+        measure_round(contest, settings, number)
+    finish(contest, settings)
+    return contest.rows
