@@ -174,9 +174,14 @@ class Gradrace:
         return cls(program, scenario_of(work, data), max(8, -(-begun // per_update)), per_update)
 
     def text(self, *words):
-        return subprocess.run(
-            [self.program, *words], check=True, capture_output=True, text=True
-        ).stdout
+        done = subprocess.run([self.program, *words], capture_output=True, text=True)
+        return self.output_of(done)
+
+    def output_of(self, done):
+        if done.returncode:
+            said = (done.stderr or done.stdout).strip().splitlines()
+            raise Unavailable(said[-1] if said else f"{self.program} ended with {done.returncode}")
+        return done.stdout
 
     def run(self, updates, *options):
         """(seconds, processor seconds, rows of runs.csv) of one call."""
@@ -191,8 +196,7 @@ class Gradrace:
             [*command, "--force", "--out", out, *words, *options], capture_output=True, text=True
         )
         seconds, used = time.perf_counter() - begin, used + processor_seconds_of_children()
-        if done.returncode:
-            raise Unavailable((done.stderr or done.stdout).strip().splitlines()[-1])
+        self.output_of(done)
         with open(out / "runs.csv", newline="", encoding="utf-8") as file:
             return seconds, used, list(DictReader(file))
 

@@ -108,6 +108,25 @@ def tell(rows):
     sys.stdout.flush()
 
 
+def measure_all(works, settings, what, path):
+    """Writes the CSV file, work by work; whether everybody did the same."""
+    all_same = True
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        table = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
+        table.writeheader()
+        for work in works:
+            print(work["name"], flush=True)
+            rows = measure_work(work, settings)
+            for row in rows:
+                row |= {"data": what, "machine": machine.name()}
+                text = {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
+                table.writerow(text)
+            file.flush()
+            tell(rows)
+            all_same &= not any("not the same work" in str(row.get("note")) for row in rows)
+    return all_same
+
+
 def main():
     parser = options()
     given = parser.parse_args()
@@ -118,23 +137,13 @@ def main():
     if load > 0.3:
         print("this machine is busy: ratios are of the same rounds, but rates will be too low")
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    went_wrong = False
-    with open(given.out, "w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
-        table.writeheader()
-        for work in works:
-            print(work["name"])
-            rows = measure_work(work, settings)
-            for row in rows:
-                row |= {"data": what, "machine": machine.name()}
-                table.writerow(
-                    {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
-                )
-            file.flush()
-            tell(rows)
-            went_wrong |= any("not the same work" in str(row.get("note")) for row in rows)
+    try:
+        all_same = measure_all(works, settings, what, given.out)
+    except environment.Unavailable as problem:
+        print(f"run.py: gradrace failed: {problem}", file=sys.stderr)
+        return 1
     print(f"written to {given.out}")
-    return int(went_wrong)
+    return int(not all_same)
 
 
 if __name__ == "__main__":

@@ -17,8 +17,8 @@ class Commands {
     std::fflush(stdout);
   }
 
-  /// Answers the last "advance", of which `done` minibatches were begun, and every "result"; returns
-  /// how many the next "advance" wants.  Ends the program when there is none.
+  /// Answers the last "advance", of which `done` minibatches were begun, and every "result";
+  /// returns how many the next "advance" wants.  Ends the program when there is none.
   std::uint64_t next(std::uint64_t done, std::uint64_t updates, double time) {
     if (is_measuring_) answer(done);
     std::string word;

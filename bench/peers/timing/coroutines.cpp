@@ -1,6 +1,6 @@
 // Learners as C++20 coroutines on a kernel of the size that people write for themselves: a priority
-// queue of (time, order of insertion, coroutine).  A sleep that was cancelled stays in the queue and
-// is skipped when its time comes.
+// queue of (time, order of insertion, coroutine).  A sleep that was cancelled stays in the queue
+// and is skipped when its time comes.
 //
 //     g++ -std=c++20 -O3 -march=native bench/peers/timing/coroutines.cpp -o coroutines
 //     ./coroutines async|k-sync P K

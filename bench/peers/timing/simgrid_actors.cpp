@@ -4,11 +4,13 @@
 //     g++ -std=c++20 -O3 bench/peers/timing/simgrid_actors.cpp -lsimgrid -o simgrid_actors
 //     ./simgrid_actors async|k-sync P K
 //
-// A million actors need small stacks, and a page of memory protection each is more than Linux grants.
+// A million actors need small stacks, and a page of memory protection each is more than Linux
+// grants.
+
+#include <simgrid/version.h>
 
 #include <random>
 #include <simgrid/s4u.hpp>
-#include <simgrid/version.h>
 
 #include "commands.h"
 
