@@ -137,9 +137,8 @@ def measure_work(work, settings):
     gather(contest, settings)
     if work["kind"] == "gradients":
         compare_losses(contest)
-    first = (
-        2 * work["learners"] if work["kind"] == "timing" else 64
-    )  # the cold start is not measured
+    # The first 2 P begun minibatches are the cold start, and not measured.
+    first = 2 * work["learners"] if work["kind"] == "timing" else work["scan"]
     ready = each(contest, lambda one: calibrate(one, first, settings.seconds))
     contest.counts = {one.name: count for one, count in ready}
     for number in range(settings.rounds):

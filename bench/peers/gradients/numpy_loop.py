@@ -42,8 +42,9 @@ class Convolution:
     def backward(self, x, by_pooled, parameters, wants_by_x):
         by_y = numpy.empty_like(self.y)
         for i, j in (0, 0), (0, 1), (1, 0), (1, 1):
-            is_greatest = self.y[:, i::2, j::2] == self.pooled
-            numpy.multiply(by_pooled, is_greatest, out=by_y[:, i::2, j::2])
+            corner = by_y[:, i::2, j::2]
+            numpy.multiply(by_pooled, self.y[:, i::2, j::2] == self.pooled, out=corner)
+            by_pooled = by_pooled - corner  # the first of equals takes all, as elsewhere
         flat = by_y.reshape(-1, self.outputs)
         gradient = [self.patches.T @ flat, flat.sum(0)]
         if not wants_by_x:
