@@ -11,7 +11,9 @@
 
 #include "models/blueprint.h"
 #include "models/datasets/dataset.h"
+#include "models/fold.h"
 #include "models/optimiser/statistics.h"
+#include "models/packing.h"
 #include "models/sampling/minibatch.h"
 #include "sim/catalog.h"
 #include "sim/device.h"
@@ -52,8 +54,26 @@ class Model {
   /// Loss and errors at each of the values [d].
   virtual void evaluate(std::span<const Real* const> values, std::span<Evaluation> results) = 0;
 
+  /// How the next two have their numbers; the calls above are in the definition's order.
+  virtual Packing packing() const { return Packing(parameters()); }
+
+  /// A gradient at w [numbers of the packing], which goes where `into` says.
+  virtual void gradient_of_packed(const Real* w, const MinibatchName& name,
+                                  const Fold<Real>& into) {
+    gradient_.resize(parameters());
+    gradient({w, parameters()}, name, gradient_);
+    for (std::size_t j = 0; j < gradient_.size(); ++j) into.out[j] = folded(into, j, gradient_[j]);
+  }
+
+  virtual void evaluate_packed(std::span<const Real* const> values, std::span<Evaluation> results) {
+    evaluate(values, results);
+  }
+
   /// The same numbers, for a device that computes them in its own way.
   virtual Blueprint blueprint() const { return NoBlueprint{}; }
+
+ private:
+  std::vector<Real> gradient_;
 };
 
 /// What a device needs to know beside the model.

@@ -3,19 +3,16 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <numeric>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "models/layers/loss.h"
+#include "models/cpu/dense_model.h"
 #include "models/layers/network.h"
 #include "models/sampling/augmentation.h"
 #include "models/sampling/batch.h"
-#include "models/sampling/permutation.h"
-#include "sim/check.h"
+#include "models/supervised_model.h"
 #include "sim/random.h"
 
 namespace gradrace {
@@ -31,41 +28,18 @@ void fix_blocking() {
   }();
 }
 
-/// The first `wanted` of `count` rows in a shuffle that is always the same; all in their order
-/// where it takes no fewer.
-std::vector<std::uint32_t> first_rows(std::uint64_t count, std::optional<std::uint64_t> wanted,
-                                      Purpose purpose) {
-  std::vector<std::uint32_t> rows(std::min(count, wanted.value_or(count)));
-  std::iota(rows.begin(), rows.end(), 0u);
-  if (rows.size() == count) return rows;
-  const Permutation order({0, 0, purpose, 0, 0}, static_cast<std::uint32_t>(count));
-  for (std::uint32_t& row : rows) row = order(row);
-  return rows;
-}
-
-/// A block of rows is one product, so that a value's numbers do not depend on what else is
-/// evaluated.
+/// The model whose products are Eigen's.  A block of rows is one product, so that a value's numbers
+/// do not depend on what else is evaluated.
 template <class Real>
-class Supervised final : public Model<Real> {
+class NetworkModel final : public SupervisedModel<Real> {
  public:
-  Supervised(const SupervisedConfig& config, LossKind loss, const MakeNetwork& network,
-             std::size_t block_rows)
-      : data_(config.dataset()),
-        shards_(config.shards ? config.shards() : nullptr),
-        loss_(make_loss<Real>(loss)),
-        loss_kind_(loss),
-        spec_(network(*data_, loss_->outputs(*data_))),
-        network_(spec_),
-        sampling_(config.sampling == "epoch" ? Sampling::epoch : Sampling::iid),
-        augment_(config.augment),
-        l2_(config.l2),
+  NetworkModel(SupervisedParts parts, std::size_t block_rows)
+      : SupervisedModel<Real>(std::move(parts)),
+        loss_(make_loss<Real>(this->parts_.loss)),
+        network_(this->parts_.spec),
         block_rows_(block_rows) {
     fix_blocking();
-    look_at({});
   }
-
-  std::size_t parameters() const override { return spec_.parameters(); }
-  Statistics statistics() const override { return spec_.statistics(); }
 
   void initialise(std::uint64_t seed, std::uint32_t replica, std::span<Real> w) override {
     Stream words = stream({seed, replica, Purpose::initial_weights, 0, 0});
@@ -73,59 +47,24 @@ class Supervised final : public Model<Real> {
   }
 
   void gradient(std::span<const Real> w, const MinibatchName& name, std::span<Real> g) override {
-    rows_.resize(name.size);
-    draw_rows(name);
-    minibatch_.gather(*data_, data_->train, rows_);
-    if (augment_) augment(name, *data_->image, minibatch_.x);
+    const Dataset& data = *this->parts_.data;
+    minibatch_.gather(data, data.train, this->draw_rows(name));
+    if (this->parts_.augment) augment(name, *data.image, minibatch_.x);
     loss_->differentiate(minibatch_, network_.forward(w.data(), minibatch_.x, true));
     network_.backward(w.data(), minibatch_.x, g.data());
-    if (l2_ == 0) return;
-    for (const LayerSpec& layer : spec_.layers()) {
+    if (this->parts_.l2 == 0) return;
+    for (const LayerSpec& layer : this->parts_.spec.layers()) {
       const auto W = weights(layer, w.data());
       Eigen::Map<Eigen::Matrix<Real, Eigen::Dynamic, 1>>(g.data() + layer.kernel.first, W.size()) +=
-          static_cast<Real>(2 * l2_) * W;
+          static_cast<Real>(2 * this->parts_.l2) * W;
     }
-  }
-
-  void look_at(const EvaluatedRows& rows) override {
-    train_rows_ = first_rows(data_->train.count, rows.train, Purpose::train_rows);
-    test_rows_ = first_rows(data_->test.count, rows.test, Purpose::test_rows);
   }
 
   void evaluate(std::span<const Real* const> values, std::span<Evaluation> results) override {
-    const auto train = pass(data_->train, train_rows_, values);
-    const auto test = pass(data_->test, test_rows_, values);
-    for (std::size_t v = 0; v < values.size(); ++v) {
-      const double penalty = regulariser(values[v]);
-      results[v].loss = train[v].loss / static_cast<double>(train_rows_.size()) + penalty;
-      results[v].test_loss = test[v].loss / static_cast<double>(test_rows_.size()) + penalty;
-      results[v].test_error = test[v].wrong / static_cast<double>(test_rows_.size());
-    }
-  }
-
-  Blueprint blueprint() const override {
-    if (shards_) return NoBlueprint{"dataset.partition gives each learner rows of its own"};
-    std::vector<kernels::Layer> layers;
-    for (const LayerSpec& layer : spec_.layers()) layers.push_back(layer.kernel);
-    return NetworkBlueprint{.parameters = static_cast<std::uint32_t>(parameters()),
-                            .layers = std::move(layers),
-                            .loss = loss_kind_,
-                            .sampling = sampling_,
-                            .l2 = l2_,
-                            .augments = augment_,
-                            .data = data_,
-                            .train_rows = train_rows_,
-                            .test_rows = test_rows_};
+    this->evaluate_packed(values, results);
   }
 
  private:
-  void draw_rows(const MinibatchName& name) {
-    if (!shards_)
-      return minibatch_rows(sampling_, name, static_cast<std::uint32_t>(data_->train.count), rows_);
-    GRADRACE_CHECK(name.learner < shards_->learners(), "a learner without a shard");
-    minibatch_rows(sampling_, name, shards_->of(name.learner), rows_);
-  }
-
   using ConstVector = Eigen::Map<const Eigen::Matrix<Real, Eigen::Dynamic, 1>>;
 
   /// None of a layer that has no W.
@@ -133,39 +72,30 @@ class Supervised final : public Model<Real> {
     return {w + layer.kernel.first, layer.kernel.weights()};
   }
 
-  std::vector<LossSum> pass(const Rows& split, std::span<const std::uint32_t> rows,
-                            std::span<const Real* const> values) {
+  std::vector<LossSum> pass(bool test, std::span<const std::uint32_t> rows,
+                            std::span<const Real* const> values) override {
     std::vector<LossSum> sums(values.size());
     for (std::size_t first = 0; first < rows.size(); first += block_rows_) {
-      block_.gather(*data_, split, rows.subspan(first, std::min(block_rows_, rows.size() - first)));
+      block_.gather(*this->parts_.data, this->split(test),
+                    rows.subspan(first, std::min(block_rows_, rows.size() - first)));
       for (std::size_t v = 0; v < values.size(); ++v)
         loss_->add(block_, network_.forward(values[v], block_.x, false), sums[v]);
     }
     return sums;
   }
 
-  /// NaN where a parameter is not finite, whatever the rows say of it.
-  double regulariser(const Real* w) const {
-    if (!ConstVector(w, static_cast<Eigen::Index>(parameters())).allFinite())
+  double regulariser(const Real* w) const override {
+    if (!ConstVector(w, static_cast<Eigen::Index>(this->parameters())).allFinite())
       return std::numeric_limits<double>::quiet_NaN();
     double sum = 0;
-    for (const LayerSpec& layer : spec_.layers())
+    for (const LayerSpec& layer : this->parts_.spec.layers())
       sum += weights(layer, w).template cast<double>().squaredNorm();
-    return l2_ * sum;
+    return this->parts_.l2 * sum;
   }
 
-  std::shared_ptr<const Dataset> data_;
-  std::shared_ptr<const Shards> shards_;  // null: there are none
   std::unique_ptr<Loss<Real>> loss_;
-  LossKind loss_kind_;
-  NetworkSpec spec_;
   Network<Real> network_;
-  Sampling sampling_;
-  bool augment_;
-  double l2_;
   std::size_t block_rows_;
-  std::vector<std::uint32_t> train_rows_, test_rows_;  // of an evaluation
-  std::vector<std::uint32_t> rows_;
   Batch<Real> minibatch_, block_;
 };
 
@@ -184,10 +114,13 @@ class SupervisedSpec final : public ModelSpec {
   const std::string& precision() const override { return config_.precision; }
 
   std::unique_ptr<Model<float>> make_float32() const override {
-    return std::make_unique<Supervised<float>>(config_, loss_, network_, block_rows_);
+    SupervisedParts parts(config_, loss_, network_);
+    if (is_dense(parts.spec)) return make_dense_model(std::move(parts));
+    return std::make_unique<NetworkModel<float>>(std::move(parts), block_rows_);
   }
   std::unique_ptr<Model<double>> make_float64() const override {
-    return std::make_unique<Supervised<double>>(config_, loss_, network_, block_rows_);
+    return std::make_unique<NetworkModel<double>>(SupervisedParts(config_, loss_, network_),
+                                                  block_rows_);
   }
 
  private:

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
+#include "models/cpu/aligned.h"
 #include "models/cpu/state_sum.h"
 #include "models/optimiser/optimiser.h"
 #include "models/replay/lowering.h"
@@ -22,8 +24,8 @@ struct ReplayedRun {
   Lowering lowering;
   RateFactors rate_factors;
   StateLayout layout;
-  std::vector<std::vector<Real>> values;     // [slot][numbers]
-  std::vector<std::vector<Real>> gradients;  // [place][d]
+  std::vector<Aligned<Real>> values;     // [slot][numbers of a state]
+  std::vector<Aligned<Real>> gradients;  // [place][numbers of a value]
 
   StateAt<Real> at(Slot slot) { return layout.at(values[slot].data()); }
   std::span<const Real> w(Slot slot) { return {values[slot].data(), layout.parameters}; }
@@ -34,7 +36,12 @@ template <class Real>
 class CpuDevice final : public Device {
  public:
   CpuDevice(std::unique_ptr<Model<Real>> model, Order order)
-      : model_(std::move(model)), order_(order), step_(model_->parameters()) {}
+      : model_(std::move(model)),
+        packing_(model_->packing()),
+        statistics_(model_->statistics()),
+        order_(order),
+        step_(packing_.numbers()),
+        unpacked_(packing_.parameters()) {}
 
   std::string name() const override { return "cpu"; }
   std::size_t cohort() const override { return 1; }
@@ -46,12 +53,12 @@ class CpuDevice final : public Device {
       run.tape = tapes[i];
       run.rate_factors = RateFactors(run.tape);
       run.lowering = Lowering(order_, run.rate_factors.wanted());
-      run.layout = layout_of(run.tape.rules, model_->parameters(), model_->statistics());
+      run.layout = layout_of(run.tape.rules, packing_.numbers(), statistics_);
       run.values.resize(std::max<std::size_t>(1, run.values.size()));
       for (auto& value : run.values) value.resize(run.layout.numbers);
-      const std::span<Real> initial(run.values.front());
-      model_->initialise(run.tape.seed, run.tape.replica, initial.first(model_->parameters()));
-      complete(run.tape.rules, run.layout, initial);
+      model_->initialise(run.tape.seed, run.tape.replica, unpacked_);
+      packing_.pack(unpacked_.data(), run.values.front().data());
+      complete(run.tape.rules, run.layout, std::span<Real>(run.values.front()));
     }
   }
 
@@ -66,8 +73,8 @@ class CpuDevice final : public Device {
   std::vector<double> parameters(std::size_t run) override {
     std::vector<double> result;
     for (const Slot slot : runs_[run].lowering.live()) {
-      const auto w = runs_[run].w(slot);
-      result.insert(result.end(), w.begin(), w.end());
+      packing_.unpack(runs_[run].values[slot].data(), unpacked_.data());
+      result.insert(result.end(), unpacked_.begin(), unpacked_.end());
     }
     return result;
   }
@@ -77,8 +84,7 @@ class CpuDevice final : public Device {
     results = {};
     const Program& program = run.lowering.lower(segment);
     while (run.values.size() < run.lowering.slots()) run.values.emplace_back(run.layout.numbers);
-    if (run.gradients.size() < run.lowering.places())
-      run.gradients.resize(run.lowering.places(), std::vector<Real>(model_->parameters()));
+    if (run.gradients.size() < run.lowering.places()) run.gradients.resize(run.lowering.places());
     factors_.assign(run.rate_factors.wanted() ? program.uses.size() : 0, 1);
     disagreements_.assign(program.evaluated.size(), std::numeric_limits<double>::quiet_NaN());
     for (const Step& step : program.steps) {
@@ -103,45 +109,66 @@ class CpuDevice final : public Device {
     run.rate_factors.add(program, factors_, results);
     if (segment.end == End::limit) return;
     Hash hash;
-    for (const Slot slot : run.lowering.live()) add_bits(hash, run.w(slot));
+    for (const Slot slot : run.lowering.live()) {
+      packing_.unpack(run.values[slot].data(), unpacked_.data());
+      add_bits(hash, std::span<const Real>(unpacked_));
+    }
     results.hash = hash.value();
   }
 
+  MinibatchName name_of(const ReplayedRun<Real>& run, const SlotUse& use) const {
+    return {run.tape.seed, run.tape.replica, use.learner, use.draw,
+            run.tape.recipes[use.recipe].minibatch};
+  }
+
   void compute(ReplayedRun<Real>& run, const SlotUse& use, Slot at) {
-    model_->gradient(run.w(at),
-                     {run.tape.seed, run.tape.replica, use.learner, use.draw,
-                      run.tape.recipes[use.recipe].minibatch},
-                     run.gradients[use.place]);
+    Aligned<Real>& place = run.gradients[use.place];
+    place.resize(packing_.numbers());
+    model_->gradient_of_packed(run.values[at].data(), name_of(run, use),
+                               {1, nullptr, nullptr, place.data()});
   }
 
   void update(ReplayedRun<Real>& run, const Program& program, const Step& step) {
     const Rule& rule = run.tape.rules[step.rule];
-    const Statistics statistics = model_->statistics();
-    std::fill(step_.begin(), step_.end(), Real(0));
+    const bool plain = is_plain(optimiser_of(rule), run.layout) && statistics_.count == 0;
     double rate = 0;
+    bool moved = false;
     for (std::uint32_t i = step.first; i < step.first + step.count; ++i) {
       const SlotUse& use = program.uses[i];
-      if (!use.computed) compute(run, use, use.at);
-      const double clip = run.tape.recipes[use.recipe].clip;
       double weight = use.weight;
       if (rule.distance > 0) {
         factors_[i] = distance_factor(rule.distance, run.learnt(step.base), run.learnt(use.at));
         weight *= factors_[i];
       }
       rate += weight;
-      const std::span<const Real> gradient = run.gradients[use.place];
-      const auto g = learnt(gradient, statistics);
-      const double clipped = clip > 0 ? weight * clip_factor<Real>(clip, g) : weight;
-      add(clipped, g, learnt<Real>(step_, statistics));
-      add(weight, carried(gradient, statistics), carried<Real>(step_, statistics));
+      const Real* const sum = i > step.first ? step_.data() : nullptr;
+      if (use.computed || use.again || run.tape.recipes[use.recipe].clip > 0) {
+        if (!use.computed) compute(run, use, use.at);
+        add(run, use, weight, sum);
+        continue;
+      }
+      moved = plain && i + 1 == step.first + step.count;
+      model_->gradient_of_packed(
+          run.values[use.at].data(), name_of(run, use),
+          {static_cast<Real>(weight), sum, moved ? run.values[step.base].data() : nullptr,
+           moved ? run.values[step.out].data() : step_.data()});
     }
-    apply_rule<Real>(rule, run.layout, statistics.decay,
+    if (moved) return;
+    if (step.count == 0) std::ranges::fill(step_, Real(0));
+    apply_rule<Real>(rule, run.layout, statistics_.decay,
                      {run.at(step.base), run.at(step.out), rate}, step_);
   }
 
-  static void add(double weight, std::span<const Real> g, std::span<Real> sum) {
-    const Real factor = static_cast<Real>(weight);
-    for (std::size_t j = 0; j < sum.size(); ++j) sum[j] += factor * g[j];
+  /// A gradient that is there, to the step.
+  void add(const ReplayedRun<Real>& run, const SlotUse& use, double weight, const Real* sum) {
+    const std::span<const Real> gradient = run.gradients[use.place];
+    const double clip = run.tape.recipes[use.recipe].clip;
+    const auto g = learnt(gradient, statistics_);
+    const double clipped = clip > 0 ? weight * clip_factor<Real>(clip, g) : weight;
+    for (std::size_t j = 0; j < gradient.size(); ++j) {
+      const Real factor = static_cast<Real>(j < g.size() ? clipped : weight);
+      step_[j] = (sum ? sum[j] : Real{0}) + factor * gradient[j];
+    }
   }
 
   void average(ReplayedRun<Real>& run, const Program& program, const Step& step) {
@@ -156,8 +183,12 @@ class CpuDevice final : public Device {
 
   void measure(ReplayedRun<Real>& run, const Program& program, const Step& step) {
     const SlotEvaluation& evaluation = program.evaluated[step.first];
-    disagreements_[step.first] = disagreement<Real>(
-        terms_of(run, program, evaluation.first_term, evaluation.terms), run.w(step.base));
+    shares_.resize(packing_.numbers());
+    in_order_.resize(packing_.parameters());
+    disagreement_shares<Real>(terms_of(run, program, evaluation.first_term, evaluation.terms),
+                              run.w(step.base), shares_);
+    packing_.unpack(shares_.data(), in_order_.data());
+    disagreements_[step.first] = std::accumulate(in_order_.begin(), in_order_.end(), 0.0);
   }
 
   std::vector<WeightedState<Real>> terms_of(const ReplayedRun<Real>& run, const Program& program,
@@ -174,17 +205,21 @@ class CpuDevice final : public Device {
     for (std::uint32_t i = step.first; i < step.first + step.count; ++i)
       values.push_back(run.at(program.evaluated[i].at).evaluated());
     results.evaluations.resize(step.first + step.count);
-    model_->evaluate(values, std::span(results.evaluations).subspan(step.first));
+    model_->evaluate_packed(values, std::span(results.evaluations).subspan(step.first));
     for (std::uint32_t i = step.first; i < step.first + step.count; ++i)
       results.evaluations[i].disagreement = disagreements_[i];
   }
 
   std::unique_ptr<Model<Real>> model_;
+  Packing packing_;
+  Statistics statistics_;
   Order order_;
   std::vector<ReplayedRun<Real>> runs_;
-  std::vector<Real> step_;             // [d]
-  std::vector<double> factors_;        // of the segment's uses, where a rule has a distance
-  std::vector<double> disagreements_;  // of the segment's evaluations
+  Aligned<Real> step_;                     // [numbers of a value]
+  std::vector<Real> unpacked_;             // [d]
+  std::vector<double> shares_, in_order_;  // of a disagreement
+  std::vector<double> factors_;            // of the segment's uses, where a rule has a distance
+  std::vector<double> disagreements_;      // of the segment's evaluations
 };
 
 }  // namespace

@@ -31,24 +31,18 @@ void sum_states(std::span<const WeightedState<Real>> terms, std::span<Real> out)
   }
 }
 
-/// The sum over the terms of weight times ||term - base||^2, in double: each number's share in the
-/// order of the terms, and the shares in that of the numbers.
+/// shares [numbers of base]: of each number the sum over the terms of weight times (term - base)^2,
+/// in double and in the order of the terms.
 template <class Real>
-double disagreement(std::span<const WeightedState<Real>> terms, std::span<const Real> base) {
-  double result = 0;
-  double sums[512];
-  for (std::size_t begin = 0; begin < base.size(); begin += std::size(sums)) {
-    const std::size_t count = std::min(std::size(sums), base.size() - begin);
-    std::fill_n(sums, count, 0.0);
-    for (const WeightedState<Real>& term : terms) {
-      for (std::size_t j = 0; j < count; ++j) {
-        const double apart = static_cast<double>(term.numbers[begin + j]) - base[begin + j];
-        sums[j] += term.weight * (apart * apart);
-      }
+void disagreement_shares(std::span<const WeightedState<Real>> terms, std::span<const Real> base,
+                         std::span<double> shares) {
+  std::ranges::fill(shares, 0.0);
+  for (const WeightedState<Real>& term : terms) {
+    for (std::size_t j = 0; j < shares.size(); ++j) {
+      const double apart = static_cast<double>(term.numbers[j]) - base[j];
+      shares[j] += term.weight * (apart * apart);
     }
-    for (std::size_t j = 0; j < count; ++j) result += sums[j];
   }
-  return result;
 }
 
 }  // namespace gradrace

@@ -16,6 +16,7 @@
 
 #include "models/datasets/image_shape.h"
 #include "models/datasets/partition.h"
+#include "models/datasets/sparse_rows.h"
 #include "sim/catalog.h"
 #include "sim/reading/locator.h"
 
@@ -39,6 +40,7 @@ struct Dataset {
   std::optional<ImageShape> image = {};
   Rows train, test;
   std::string hash;  // of the content, hexadecimal
+  SparseOnce sparse = {};
 };
 
 /// A folder or a file of a data set is not there.

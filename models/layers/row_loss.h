@@ -3,13 +3,7 @@
 #include <cmath>
 
 #include "models/gpu/kernels/rows.h"
-
-namespace gradrace {
-
-/// As models/layers/loss.h has them.
-enum class LossKind : std::uint8_t { cross_entropy, logistic, half_square };
-
-}  // namespace gradrace
+#include "models/layers/loss_kind.h"
 
 namespace gradrace::kernels {
 

@@ -124,9 +124,10 @@ void Lowering::use(const Use& use, ValueId base) {
     at = value.slot;
   }
   if (!computed) compute(gradient);
+  const bool again = --gradient.uses > 0 || gradient.open;
   program_.uses.push_back(
-      {at, gradient.place, computed, of.learner, of.draw, of.recipe, use.weight});
-  if (--gradient.uses == 0 && !gradient.open) finish(gradient);
+      {at, gradient.place, computed, of.learner, of.draw, of.recipe, use.weight, again});
+  if (!again) finish(gradient);
 }
 
 void Lowering::update(const Segment& segment, const Op& op) {

@@ -28,6 +28,7 @@ struct SlotUse {
   std::uint32_t learner, draw;
   std::uint16_t recipe;  // index into Tape::recipes
   double weight;
+  bool again = false;  // a later use may need it
 };
 
 /// The value in a slot enters an average or a disagreement.

@@ -1,0 +1,171 @@
+#include "models/cpu/dense_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "models/cpu/dense_rows.h"
+#include "models/layers/network.h"
+#include "sim/random.h"
+
+namespace gradrace {
+
+namespace {
+
+using kernels::in_lanes;
+using kernels::lane_count;
+
+class DenseModel final : public SupervisedModel<float> {
+ public:
+  explicit DenseModel(SupervisedParts parts)
+      : SupervisedModel(std::move(parts)),
+        network_(parts_.spec, kernels_),
+        packing_(network_.packing()),
+        minibatch_(*parts_.data, kernels_),
+        block_(*parts_.data, kernels_) {}
+
+  void initialise(std::uint64_t seed, std::uint32_t replica, std::span<float> w) override {
+    Stream words = stream({seed, replica, Purpose::initial_weights, 0, 0});
+    Network<float>(parts_.spec).initialise(words, w.data());
+  }
+
+  Packing packing() const override { return packing_; }
+
+  void gradient_of_packed(const float* w, const MinibatchName& name,
+                          const Fold<float>& into) override {
+    minibatch_.gather(false, draw_rows(name));
+    const kernels::InputRows& x = minibatch_.x();
+    float* const scores = network_.forward(w, x);
+    differentiate(scores, x.n);
+    network_.backward(w, x, static_cast<float>(2 * parts_.l2), into);
+  }
+
+  void gradient(std::span<const float> w, const MinibatchName& name, std::span<float> g) override {
+    Aligned<float> packed = pack(w.data()), of_packed(packing_.numbers());
+    gradient_of_packed(packed.data(), name, {1, nullptr, nullptr, of_packed.data()});
+    packing_.unpack(of_packed.data(), g.data());
+  }
+
+  void evaluate(std::span<const float* const> values, std::span<Evaluation> results) override {
+    std::vector<Aligned<float>> packed;
+    std::vector<const float*> pointers;
+    for (const float* w : values) pointers.push_back(packed.emplace_back(pack(w)).data());
+    evaluate_packed(pointers, results);
+  }
+
+ private:
+  Aligned<float> pack(const float* w) const {
+    Aligned<float> packed(packing_.numbers());
+    packing_.pack(w, packed.data());
+    return packed;
+  }
+
+  void differentiate(float* scores, std::size_t n) const {
+    const DenseNetwork::Layer& last = network_.layers().back();
+    if (network_.has_one_output())
+      return kernels_.slopes_of_one(parts_.loss, scores, n, minibatch_.labels());
+    kernels_.softmax_slopes(scores, n, last.columns, last.outputs, minibatch_.labels().classes);
+  }
+
+  // ---- evaluations
+
+  static constexpr std::size_t block_rows = 128;
+
+  std::vector<LossSum> pass(bool test, std::span<const std::uint32_t> rows,
+                            std::span<const float* const> values) override {
+    std::vector<LossSum> sums(values.size());
+    for (std::size_t v = 0; v < values.size(); v += lane_count) {
+      const std::size_t count = std::min(lane_count, values.size() - v);
+      const auto some = values.subspan(v, count);
+      const bool together = are_side_by_side(count);
+      if (together) put_side_by_side(some);
+      for (std::size_t first = 0; first < rows.size(); first += block_rows) {
+        block_.gather(test, rows.subspan(first, std::min(block_rows, rows.size() - first)));
+        const auto of_some = std::span(sums).subspan(v, count);
+        together ? add_together(of_some) : add_one_by_one(some, of_some);
+      }
+    }
+    return sums;
+  }
+
+  /// Whether the scores of so many values take fewer lanes with a value in each.
+  bool are_side_by_side(std::size_t values) const {
+    const DenseNetwork::Layer& last = network_.layers().back();
+    if (network_.layers().size() > 1) return false;
+    return network_.has_one_output() || last.outputs * lane_count <= values * last.columns;
+  }
+
+  /// W [inputs + 1, outputs, values].
+  void put_side_by_side(std::span<const float* const> values) {
+    const DenseNetwork::Layer& layer = network_.layers().back();
+    together_.assign((layer.inputs + 1) * layer.outputs * lane_count, 0);
+    float* to = together_.data();
+    for (std::size_t i = 0; i <= layer.inputs; ++i)
+      for (std::size_t o = 0; o < layer.outputs; ++o, to += lane_count)
+        for (std::size_t v = 0; v < values.size(); ++v) to[v] = values[v][i * layer.columns + o];
+  }
+
+  void add_together(std::span<LossSum> sums) {
+    const std::size_t n = block_.x().n, outputs = network_.layers().back().outputs;
+    scores_.resize(n * outputs * lane_count);
+    losses_.resize(n * lane_count), wrong_.resize(n * lane_count);
+    kernels_.forward(block_.x(), together_.data(), outputs * lane_count, scores_.data());
+    kernels_.losses_of_values(parts_.loss, scores_.data(), n, outputs, block_.labels(),
+                              losses_.data(), wrong_.data());
+    for (std::size_t v = 0; v < sums.size(); ++v) add(sums[v], v, lane_count, n);
+  }
+
+  void add_one_by_one(std::span<const float* const> values, std::span<LossSum> sums) {
+    const std::size_t n = block_.x().n;
+    const DenseNetwork::Layer& last = network_.layers().back();
+    losses_.resize(in_lanes(n)), wrong_.resize(in_lanes(n));
+    for (std::size_t v = 0; v < values.size(); ++v) {
+      const float* const scores = network_.forward(values[v], block_.x());
+      kernels_.softmax_losses(scores, n, last.columns, last.outputs, block_.labels().classes,
+                              losses_.data(), wrong_.data());
+      add(sums[v], 0, 1, n);
+    }
+  }
+
+  /// The losses of the block's rows, the first at `at` and each so far from the one before.
+  void add(LossSum& sum, std::size_t at, std::size_t apart, std::size_t n) const {
+    float wrong = 0;
+    for (std::size_t r = 0; r < n; ++r, at += apart) {
+      sum.loss += static_cast<double>(losses_[at]);
+      wrong += wrong_[at];
+    }
+    sum.wrong += parts_.loss == LossKind::half_square ? std::numeric_limits<double>::quiet_NaN()
+                                                      : static_cast<double>(wrong);
+  }
+
+  double regulariser(const float* w) const override {
+    const auto finite = [](float x) { return std::isfinite(x); };
+    if (!std::all_of(w, w + packing_.numbers(), finite))
+      return std::numeric_limits<double>::quiet_NaN();
+    if (parts_.l2 == 0) return 0;
+    double sums[lane_count] = {};
+    for (const DenseNetwork::Layer& layer : network_.layers())
+      for (std::size_t j = 0; j < layer.inputs * layer.columns; ++j) {
+        const double x = w[layer.packed + j];
+        sums[j % lane_count] += x * x;
+      }
+    return parts_.l2 * std::accumulate(std::begin(sums), std::end(sums), 0.0);
+  }
+
+  const kernels::Kernels& kernels_ = kernels::chosen_kernels();
+  DenseNetwork network_;
+  Packing packing_;
+  DenseRows minibatch_, block_;
+  Aligned<float> together_, scores_, losses_, wrong_;
+};
+
+}  // namespace
+
+std::unique_ptr<Model<float>> make_dense_model(SupervisedParts parts) {
+  return std::make_unique<DenseModel>(std::move(parts));
+}
+
+}  // namespace gradrace

@@ -1,0 +1,102 @@
+#include "models/cpu/dense_network.h"
+
+#include <algorithm>
+
+#include "models/layers/layer_table.h"
+
+namespace gradrace {
+
+using kernels::in_lanes;
+using kernels::lane_count;
+
+bool is_dense(const NetworkSpec& spec) {
+  return std::ranges::all_of(spec.layers(), [](const LayerSpec& layer) {
+    return layer.kernel.kind == kernels::kind_of<kernels::DenseSteps>;
+  });
+}
+
+DenseNetwork::DenseNetwork(const NetworkSpec& spec, const kernels::Kernels& kernels)
+    : kernels_(kernels), maps_(spec.layers().size()) {
+  std::size_t packed = 0;
+  const bool one = spec.layers().size() == 1 && spec.output().numbers() == 1;
+  for (const LayerSpec& layer : spec.layers()) {
+    const std::size_t inputs = layer.kernel.depth, outputs = layer.kernel.outputs;
+    layers_.push_back({inputs, outputs, one ? 1 : in_lanes(outputs), packed, layer.kernel.f});
+    packed += (inputs + 1) * layers_.back().columns;
+  }
+  sums_.resize(one ? layers_.front().inputs : kernels::sums_of_entries);
+}
+
+Packing DenseNetwork::packing() const {
+  std::vector<Packing::Layer> packed;
+  std::size_t first = 0;
+  for (const Layer& layer : layers_) {
+    packed.push_back({first, layer.packed, layer.outputs, layer.inputs, layer.columns});
+    first += layer.outputs * (layer.inputs + 1);
+  }
+  return Packing(packed);
+}
+
+kernels::InputRows DenseNetwork::map_below(std::size_t layer, std::size_t n) const {
+  return {.n = n,
+          .inputs = layers_[layer].inputs,
+          .dense = maps_[layer - 1].data(),
+          .stride = layers_[layer - 1].columns};
+}
+
+float* DenseNetwork::forward(const float* w, const kernels::InputRows& rows) {
+  if (has_one_output()) {
+    maps_[0].resize(in_lanes(rows.n));
+    kernels_.forward_one(rows, w, maps_[0].data());
+    return maps_[0].data();
+  }
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    const Layer& layer = layers_[l];
+    maps_[l].resize(rows.n * layer.columns);
+    kernels_.forward(l == 0 ? rows : map_below(l, rows.n), w + layer.packed, layer.columns,
+                     maps_[l].data());
+    activate(layer.f, maps_[l]);
+  }
+  return maps_.back().data();
+}
+
+/// Of the part that begins there.
+static Fold<float> from(const Fold<float>& into, std::size_t first) {
+  return {into.weight, into.sum == nullptr ? nullptr : into.sum + first,
+          into.base == nullptr ? nullptr : into.base + first, into.out + first};
+}
+
+void DenseNetwork::backward(const float* w, const kernels::InputRows& rows, float decay,
+                            const Fold<float>& into) {
+  Aligned<float>* dy = &maps_.back();
+  if (has_one_output())
+    return kernels_.backward_one(rows, dy->data(), {into, decay, w}, sums_.data());
+  for (std::size_t l = layers_.size(); l-- > 0;) {
+    const Layer& layer = layers_[l];
+    const float* const W = w + layer.packed;
+    Aligned<float>& dx = derivatives_[l % 2];
+    if (l > 0) {
+      dx.resize(rows.n * in_lanes(layer.inputs));
+      turned_.resize((layer.inputs + layer.outputs) * in_lanes(rows.n));
+      kernels_.backward_input(dy->data(), rows.n, layer.columns, layer.outputs, W, layer.inputs,
+                              dx.data(), turned_.data());
+      times_slope(layers_[l - 1].f, maps_[l - 1], dx);
+    }
+    // Now W may be overwritten.
+    kernels_.backward(l == 0 ? rows : map_below(l, rows.n), dy->data(), layer.columns,
+                      {from(into, layer.packed), decay, W}, sums_.data());
+    dy = &dx;
+  }
+}
+
+void DenseNetwork::activate(Activation f, Aligned<float>& y) const {
+  if (f == Activation::tanh) kernels_.tanhs(y.data(), y.size() / lane_count);
+  if (f == Activation::relu) kernels_.relu(y.data(), y.size() / lane_count);
+}
+
+void DenseNetwork::times_slope(Activation f, const Aligned<float>& y, Aligned<float>& dy) const {
+  if (f == Activation::tanh) kernels_.tanh_slopes(y.data(), dy.data(), dy.size() / lane_count);
+  if (f == Activation::relu) kernels_.relu_slopes(y.data(), dy.data(), dy.size() / lane_count);
+}
+
+}  // namespace gradrace

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "models/cpu/aligned.h"
+#include "models/cpu/kernels/kernels.h"
+#include "models/layers/network_spec.h"
+#include "models/packing.h"
+
+namespace gradrace {
+
+/// Whether all layers are dense, so that DenseNetwork computes them.
+bool is_dense(const NetworkSpec& spec);
+
+/// Dense layers, one after the other, by kernels of their own.  Keeps the maps of its last call.
+/// Values are packed; a network of one layer and one output has it as the definition does.
+class DenseNetwork {
+ public:
+  DenseNetwork(const NetworkSpec& spec, const kernels::Kernels& kernels);
+
+  struct Layer {
+    std::size_t inputs, outputs, columns;
+    std::size_t packed;  // where W begins
+    Activation f;
+  };
+  const std::vector<Layer>& layers() const { return layers_; }
+  Packing packing() const;
+  /// That is no column.
+  bool has_one_output() const { return layers_.back().columns == 1; }
+
+  /// The scores [n, columns] of the rows at w; of one output there is room for in_lanes(n).
+  float* forward(const float* w, const kernels::InputRows& rows);
+
+  /// The gradient at w from the derivative by the scores, which stands in their place, and decay
+  /// times the weights.  Comes after forward() of the same w and rows.
+  void backward(const float* w, const kernels::InputRows& rows, float decay,
+                const Fold<float>& into);
+
+ private:
+  kernels::InputRows map_below(std::size_t layer, std::size_t n) const;
+  void activate(Activation f, Aligned<float>& y) const;
+  void times_slope(Activation f, const Aligned<float>& y, Aligned<float>& dy) const;
+
+  const kernels::Kernels& kernels_;
+  std::vector<Layer> layers_;
+  std::vector<Aligned<float>> maps_;  // [n, columns] each
+  Aligned<float> derivatives_[2];
+  Aligned<float> turned_, sums_;  // scratch of the kernels
+};
+
+}  // namespace gradrace

@@ -1,0 +1,68 @@
+#include "models/cpu/dense_rows.h"
+
+#include <algorithm>
+
+namespace gradrace {
+
+DenseRows::DenseRows(const Dataset& data, const kernels::Kernels& kernels)
+    : data_(data), kernels_(kernels), sparse_(data.sparse.of(data)) {
+  for (int byte = 0; byte < 256; ++byte)
+    of_byte_.push_back(static_cast<float>(byte) * data.byte_scale);
+}
+
+void DenseRows::gather(bool test, std::span<const std::uint32_t> rows) {
+  const Rows& split = test ? data_.test : data_.train;
+  x_ = {.n = rows.size(), .inputs = data_.features};
+  if (sparse_ != nullptr)
+    gather_entries(test ? sparse_->test : sparse_->train, rows);
+  else
+    gather_numbers(split, rows);
+  classes_.resize(split.classes.empty() ? 0 : rows.size());
+  for (std::size_t i = 0; i < classes_.size(); ++i) classes_[i] = split.classes[rows[i]];
+  targets_.resize(split.targets.empty() ? 0 : rows.size());
+  for (std::size_t i = 0; i < targets_.size(); ++i) targets_[i] = split.targets[rows[i]];
+}
+
+/// Tells the processor to bring what a row needs: it takes as long as computing with it.
+static void fetch(const void* from, std::size_t bytes) {
+  constexpr std::size_t line = 64;
+  for (std::size_t at = 0; at < bytes; at += line)
+    __builtin_prefetch(static_cast<const char*>(from) + at);
+}
+
+void DenseRows::gather_entries(const SparseSplit& split, std::span<const std::uint32_t> rows) {
+  const bool bytes = !split.bytes.empty() || split.floats.empty();
+  bytes_.resize(rows.size()), floats_.resize(rows.size());
+  counts_.resize(rows.size()), done_.resize(rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::uint64_t begin = split.begin[rows[i]];
+    counts_[i] = static_cast<std::uint32_t>(split.begin[rows[i] + 1] - begin);
+    if (bytes) {
+      bytes_[i] = split.bytes.data() + begin;
+      fetch(bytes_[i], counts_[i] * sizeof(kernels::ByteEntry));
+    } else {
+      floats_[i] = split.floats.data() + begin;
+      fetch(floats_[i], counts_[i] * sizeof(kernels::FloatEntry));
+    }
+  }
+  x_.bytes = bytes ? bytes_.data() : nullptr;
+  x_.floats = bytes ? nullptr : floats_.data();
+  x_.counts = counts_.data(), x_.done = done_.data();
+  x_.of_byte = of_byte_.data();
+}
+
+void DenseRows::gather_numbers(const Rows& split, std::span<const std::uint32_t> rows) {
+  const std::size_t features = data_.features;
+  numbers_.resize(rows.size() * features);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t from = rows[i] * features;
+    float* const to = numbers_.data() + i * features;
+    if (split.bytes.empty())
+      std::copy_n(split.floats.data() + from, features, to);
+    else
+      kernels_.convert(split.bytes.data() + from, features, data_.byte_scale, to);
+  }
+  x_.dense = numbers_.data(), x_.stride = features;
+}
+
+}  // namespace gradrace

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/cpu/aligned.h"
+#include "models/cpu/kernels/kernels.h"
+#include "models/datasets/dataset.h"
+
+namespace gradrace {
+
+/// Some rows of a data set, as kernels look at them: entries where they are few, else all numbers.
+class DenseRows {
+ public:
+  DenseRows(const Dataset& data, const kernels::Kernels& kernels);
+
+  void gather(bool test, std::span<const std::uint32_t> rows);
+
+  /// Of the last call.
+  const kernels::InputRows& x() const { return x_; }
+  kernels::RowLabels labels() const { return {classes_.data(), targets_.data()}; }
+
+ private:
+  void gather_entries(const SparseSplit& split, std::span<const std::uint32_t> rows);
+  void gather_numbers(const Rows& split, std::span<const std::uint32_t> rows);
+
+  const Dataset& data_;
+  const kernels::Kernels& kernels_;
+  const SparseRows* sparse_;  // null: all numbers
+  kernels::InputRows x_;
+  std::vector<const kernels::ByteEntry*> bytes_;
+  std::vector<const kernels::FloatEntry*> floats_;
+  std::vector<std::uint32_t> counts_, done_;
+  std::vector<float> of_byte_;
+  Aligned<float> numbers_;
+  std::vector<std::uint8_t> classes_;
+  std::vector<float> targets_;
+};
+
+}  // namespace gradrace

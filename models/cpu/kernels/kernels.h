@@ -1,0 +1,117 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "models/fold.h"
+#include "models/layers/loss_kind.h"
+
+/// The products of dense layers in float32, and what is between them, for each instruction set that
+/// a machine may have; the best that it has is chosen when the program runs.
+///
+/// Every number of a product is one chain of fused multiply-adds, in the order of what is summed
+/// (inputs, or rows of a minibatch), from the bias or from 0.  So its bits depend neither on the
+/// instruction set nor on how many rows, outputs or values are computed beside it, and a term whose
+/// factor from the rows is 0 may be left out: with finite weights that changes nothing but the sign
+/// of a zero; where a weight is not finite the loss is NaN in any case.  A machine without fused
+/// multiply-adds rounds each product before it is added, and differs in the last digits.
+namespace gradrace::kernels {
+
+/// Outputs stand in groups of so many; those that fill up the last one are 0.
+inline constexpr std::size_t lane_count = 16;
+constexpr std::size_t in_lanes(std::size_t n) {
+  return (n + lane_count - 1) / lane_count * lane_count;
+}
+
+/// A number of a row that is not 0.
+struct ByteEntry {
+  static constexpr std::size_t most_places = std::size_t{1} << 24;
+  std::uint32_t word;  // its place * 256 + its byte
+};
+struct FloatEntry {
+  std::uint32_t place;
+  float x;
+};
+
+/// Rows x [n, inputs]: all numbers, or the entries that are not 0 in the order of their places.
+struct InputRows {
+  std::size_t n = 0, inputs = 0;
+  const float* dense = nullptr;  // [n, stride]; null: the entries of one kind
+  std::size_t stride = 0;
+  const ByteEntry* const* bytes = nullptr;    // [n] where a row begins
+  const FloatEntry* const* floats = nullptr;  // [n] likewise
+  const std::uint32_t* counts = nullptr;      // [n] entries of a row
+  const float* of_byte = nullptr;             // [256] the numbers that bytes stand for
+  std::uint32_t* done = nullptr;              // [n] scratch
+};
+
+/// Numbers in which a gradient of entries is added up.
+inline constexpr std::size_t sums_of_entries = 32 * 1024 / sizeof(float);
+
+/// What a gradient of W does beside: g + decay W, then the fold.
+struct WeightFold {
+  Fold<float> into;
+  float decay;
+  const float* w;  // at which it is computed
+};
+
+/// What the rows of scores s [n] are compared with.
+struct RowLabels {
+  const std::uint8_t* classes;  // [n], or null
+  const float* targets;         // [n], or null
+};
+
+struct Kernels {
+  std::string_view name;  // of the instruction set
+  bool fused;
+
+  /// y [n, columns] = x W + b of W [inputs, columns] with b [columns] after it, columns a multiple
+  /// of lane_count.
+  void (*forward)(const InputRows& x, const float* w, std::size_t columns, float* y);
+  /// dW = x^T dy and db.  sums [sums_of_entries] is 0 before and after; of entries alone.
+  void (*backward)(const InputRows& x, const float* dy, std::size_t columns, const WeightFold& g,
+                   float* sums);
+  /// dx [n, in_lanes(inputs)] = dy W^T over the first `outputs` columns.  scratch
+  /// [(inputs + outputs) in_lanes(n)].
+  void (*backward_input)(const float* dy, std::size_t n, std::size_t columns, std::size_t outputs,
+                         const float* w, std::size_t inputs, float* dx, float* scratch);
+  /// The same of one output that has no others beside it: w [inputs], b, y [n].
+  void (*forward_one)(const InputRows& x, const float* w, float* y);
+  /// sums [inputs] likewise.
+  void (*backward_one)(const InputRows& x, const float* dy, const WeightFold& g, float* sums);
+
+  /// to [count] = scale times the bytes.
+  void (*convert)(const std::uint8_t* bytes, std::size_t count, float scale, float* to);
+  void (*exponentials)(float* x, std::size_t lanes);
+  void (*logarithms)(float* x, std::size_t lanes);
+  void (*tanhs)(float* x, std::size_t lanes);
+  void (*relu)(float* x, std::size_t lanes);
+  /// dy = dy f'(z) from y = f(z).
+  void (*tanh_slopes)(const float* y, float* dy, std::size_t lanes);
+  void (*relu_slopes)(const float* y, float* dy, std::size_t lanes);
+
+  /// s [n, columns] becomes the derivative of the mean cross-entropy by the first `outputs`
+  /// columns, and 0 in the others.
+  void (*softmax_slopes)(float* s, std::size_t n, std::size_t columns, std::size_t outputs,
+                         const std::uint8_t* classes);
+  /// Cross-entropy of each row; 1 where the answer is wrong, else 0.  [in_lanes(n)] each.
+  void (*softmax_losses)(const float* s, std::size_t n, std::size_t columns, std::size_t outputs,
+                         const std::uint8_t* classes, float* losses, float* wrong);
+  /// Of scores s [n, outputs, lane_count] of so many values side by side: losses and wrong
+  /// [n, lane_count].
+  void (*losses_of_values)(LossKind loss, const float* s, std::size_t n, std::size_t outputs,
+                           const RowLabels& labels, float* losses, float* wrong);
+  /// s [n] of one output becomes the derivative of the mean loss; there is room for in_lanes(n).
+  void (*slopes_of_one)(LossKind loss, float* s, std::size_t n, const RowLabels& labels);
+};
+
+/// Those that this machine runs, the best one first.
+std::span<const Kernels* const> runnable_kernels();
+
+/// The best, or those that the environment variable GRADRACE_CPU names: it is for tests.
+/// std::runtime_error where this machine does not run them.
+const Kernels& chosen_kernels();
+
+}  // namespace gradrace::kernels

@@ -1,0 +1,54 @@
+#include "models/datasets/sparse_rows.h"
+
+#include <algorithm>
+
+#include "models/datasets/dataset.h"
+
+namespace gradrace {
+
+namespace {
+
+/// Of the training rows' numbers that are not 0.
+double density(const Dataset& data) {
+  const Rows& rows = data.train;
+  const auto zeros = std::ranges::count(rows.bytes, 0) + std::ranges::count(rows.floats, 0.0f);
+  return 1 - static_cast<double>(zeros) / static_cast<double>(rows.count * data.features);
+}
+
+template <class Number, class Entry, class Make>
+void add_entries(const std::vector<Number>& numbers, std::size_t features, SparseSplit& split,
+                 std::vector<Entry>& entries, const Make& make) {
+  if (numbers.empty()) return;
+  entries.reserve(numbers.size() -
+                  static_cast<std::size_t>(std::ranges::count(numbers, Number{0})));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (i % features == 0) split.begin.push_back(entries.size());
+    if (numbers[i] != 0)
+      entries.push_back(make(static_cast<std::uint32_t>(i % features), numbers[i]));
+  }
+  split.begin.push_back(entries.size());
+}
+
+SparseSplit sparse(const Rows& rows, std::size_t features) {
+  SparseSplit split;
+  add_entries(rows.bytes, features, split, split.bytes, [](std::uint32_t place, std::uint8_t byte) {
+    return kernels::ByteEntry{place << 8 | byte};
+  });
+  add_entries(rows.floats, features, split, split.floats, [](std::uint32_t place, float x) {
+    return kernels::FloatEntry{place, x};
+  });
+  return split;
+}
+
+}  // namespace
+
+const SparseRows* SparseOnce::of(const Dataset& data) const {
+  std::call_once(once_, [&] {
+    if (data.features > kernels::ByteEntry::most_places || density(data) > most_dense) return;
+    rows_ = std::make_unique<const SparseRows>(
+        SparseRows{sparse(data.train, data.features), sparse(data.test, data.features)});
+  });
+  return rows_.get();
+}
+
+}  // namespace gradrace
