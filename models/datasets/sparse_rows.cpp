@@ -19,14 +19,18 @@ template <class Number, class Entry, class Make>
 void add_entries(const std::vector<Number>& numbers, std::size_t features, SparseSplit& split,
                  std::vector<Entry>& entries, const Make& make) {
   if (numbers.empty()) return;
-  entries.reserve(numbers.size() -
-                  static_cast<std::size_t>(std::ranges::count(numbers, Number{0})));
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (i % features == 0) split.begin.push_back(entries.size());
-    if (numbers[i] != 0)
-      entries.push_back(make(static_cast<std::uint32_t>(i % features), numbers[i]));
+  entries.resize(numbers.size() - static_cast<std::size_t>(std::ranges::count(numbers, Number{0})) +
+                 1);
+  std::size_t count = 0;
+  for (std::size_t row = 0; row < numbers.size(); row += features) {
+    split.begin.push_back(count);
+    for (std::size_t place = 0; place < features; ++place) {
+      entries[count] = make(static_cast<std::uint32_t>(place), numbers[row + place]);
+      count += numbers[row + place] != 0;
+    }
   }
-  split.begin.push_back(entries.size());
+  split.begin.push_back(count);
+  entries.pop_back();  // what stood beyond the last
 }
 
 SparseSplit sparse(const Rows& rows, std::size_t features) {

@@ -9,16 +9,12 @@ namespace gradrace::kernels {
 namespace {
 
 void forward(const InputRows& x, const float* w, std::size_t columns, float* y) {
-  if (x.dense != nullptr) return forward_dense(x, w, columns, y);
-  with_entries(x, [&](const auto& entries)
-                      GRADRACE_ALWAYS { forward_sparse(entries, w, columns, y, x.done); });
+  x.dense != nullptr ? forward_dense(x, w, columns, y) : forward_sparse(x, w, columns, y);
 }
 
 void backward(const InputRows& x, const float* dy, std::size_t columns, const WeightFold& g,
               float* sums) {
-  if (x.dense != nullptr) return backward_dense(x, dy, columns, g);
-  with_entries(x, [&](const auto& entries)
-                      GRADRACE_ALWAYS { backward_sparse(entries, dy, columns, g, sums, x.done); });
+  x.dense != nullptr ? backward_dense(x, dy, columns, g) : backward_sparse(x, dy, columns, g, sums);
 }
 
 void convert(const std::uint8_t* bytes, std::size_t count, float scale, float* to) {

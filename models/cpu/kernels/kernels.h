@@ -48,7 +48,7 @@ struct InputRows {
 };
 
 /// Numbers in which a gradient of entries is added up.
-inline constexpr std::size_t sums_of_entries = 32 * 1024 / sizeof(float);
+inline constexpr std::size_t sums_of_entries = 16 * 1024 / sizeof(float);
 
 /// What a gradient of W does beside: g + decay W, then the fold.
 struct WeightFold {

@@ -66,9 +66,8 @@ void weights_of_dense(const InputRows& x, const float* dy, const Finish& finish)
 }
 
 template <class Entries>
-void weights_of_entries(const Entries& entries, const float* dy, const Finish& finish,
-                        float* sums) {
-  const InputRows& x = entries.x;
+void weights_of_entries(const InputRows& x, const Entries& entries, const float* dy,
+                        const Finish& finish, float* sums) {
   for (std::size_t r = 0; r < x.n; ++r) {
     const auto* const row = entries.begin(r);
     for (std::uint32_t i = 0; i < x.counts[r]; ++i) {
@@ -88,12 +87,12 @@ void weights_of_entries(const Entries& entries, const float* dy, const Finish& f
 }
 
 void backward_one(const InputRows& x, const float* dy, const WeightFold& g, float* sums) {
-  const Finish finish{g};
+  const Finish finish(g);
   if (x.dense != nullptr)
     weights_of_dense(x, dy, finish);
   else
     with_entries(x, [&](const auto& entries)
-                        GRADRACE_ALWAYS { weights_of_entries(entries, dy, finish, sums); });
+                        GRADRACE_ALWAYS { weights_of_entries(x, entries, dy, finish, sums); });
   float sum = 0;
   for (std::size_t r = 0; r < x.n; ++r) sum += dy[r];
   finish.one_without_decay(x.inputs, sum);

@@ -12,30 +12,39 @@ namespace gradrace::kernels {
 namespace {
 
 /// Where the numbers of a gradient's place go.
-struct Finish {
-  const WeightFold& g;
+class Finish {
+ public:
+  explicit Finish(const WeightFold& g) : g_(g) {}
 
   GRADRACE_INLINE void operator()(std::size_t place, Lanes x) const {
-    if (g.decay != 0) x = x + Lanes::all(g.decay) * Lanes::load(g.w + place);
+    if (g_.decay != 0) x = x + Lanes::all(g_.decay) * Lanes::load(g_.w + place);
     without_decay(place, x);
   }
   GRADRACE_INLINE void without_decay(std::size_t place, Lanes x) const {
-    const Fold<float>& into = g.into;
+    const Fold<float>& into = g_.into;
     const Lanes before = into.sum != nullptr ? Lanes::load(into.sum + place) : Lanes::all(0);
     Lanes change = before + Lanes::all(into.weight) * x;
     if (into.base != nullptr) change = Lanes::load(into.base + place) - change;
     change.store(into.out + place);
   }
+  /// What is soon to be written.
+  GRADRACE_INLINE void fetch(std::size_t place) const {
+    __builtin_prefetch(g_.into.out + place, 1);
+    if (g_.into.base != nullptr) __builtin_prefetch(g_.into.base + place);
+  }
   /// Of a single number.
   GRADRACE_INLINE void one(std::size_t place, float x) const {
-    if (g.decay != 0) x += g.decay * g.w[place];
+    if (g_.decay != 0) x += g_.decay * g_.w[place];
     one_without_decay(place, x);
   }
   GRADRACE_INLINE void one_without_decay(std::size_t place, float x) const {
-    const Fold<float>& into = g.into;
+    const Fold<float>& into = g_.into;
     const float change = (into.sum != nullptr ? into.sum[place] : 0) + into.weight * x;
     into.out[place] = into.base != nullptr ? into.base[place] - change : change;
   }
+
+ private:
+  WeightFold g_;
 };
 
 /// A matrix whose rows, or whose columns, are `far` apart.
@@ -133,7 +142,7 @@ void backward_bias(std::size_t n, std::size_t inputs, const float* dy, std::size
 }
 
 void backward_dense(const InputRows& x, const float* dy, std::size_t columns, const WeightFold& g) {
-  const Finish finish{g};
+  const Finish finish(g);
   product(
       FarColumns{x.dense, x.stride}, x.inputs, x.n, dy, columns,
       [&](std::size_t, std::size_t) GRADRACE_ALWAYS { return Lanes::all(0); },

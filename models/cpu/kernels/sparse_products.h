@@ -6,28 +6,44 @@
 namespace gradrace::kernels {
 namespace {
 
-struct ByteEntries {
-  const InputRows& x;
+/// The rows' entries; what a loop needs of them stays in registers, whatever it writes.
+class ByteEntries {
+ public:
   using Entry = ByteEntry;
-  GRADRACE_INLINE const Entry* begin(std::size_t row) const { return x.bytes[row]; }
+  explicit ByteEntries(const InputRows& x) : rows_(x.bytes), of_byte_(x.of_byte) {}
+  GRADRACE_INLINE const Entry* begin(std::size_t row) const { return rows_[row]; }
   GRADRACE_INLINE std::size_t place(const Entry& e) const { return e.word >> 8; }
-  GRADRACE_INLINE float number(const Entry& e) const { return x.of_byte[e.word & 255]; }
+  GRADRACE_INLINE float number(const Entry& e) const { return of_byte_[e.word & 255]; }
+  GRADRACE_INLINE bool is_before(const Entry& e, std::size_t place) const {
+    return e.word < place << 8;
+  }
+
+ private:
+  const Entry* const* rows_;
+  const float* of_byte_;
 };
 
-struct FloatEntries {
-  const InputRows& x;
+class FloatEntries {
+ public:
   using Entry = FloatEntry;
-  GRADRACE_INLINE const Entry* begin(std::size_t row) const { return x.floats[row]; }
+  explicit FloatEntries(const InputRows& x) : rows_(x.floats) {}
+  GRADRACE_INLINE const Entry* begin(std::size_t row) const { return rows_[row]; }
   GRADRACE_INLINE std::size_t place(const Entry& e) const { return e.place; }
   GRADRACE_INLINE float number(const Entry& e) const { return e.x; }
+  GRADRACE_INLINE bool is_before(const Entry& e, std::size_t place) const {
+    return e.place < place;
+  }
+
+ private:
+  const Entry* const* rows_;
 };
 
 template <class Use>
 GRADRACE_INLINE void with_entries(const InputRows& x, const Use& use) {
   if (x.bytes != nullptr)
-    use(ByteEntries{x});
+    use(ByteEntries(x));
   else
-    use(FloatEntries{x});
+    use(FloatEntries(x));
 }
 
 /// use<L>(first column) for lanes side by side, as many as are held and as evenly as it goes.
@@ -60,13 +76,11 @@ GRADRACE_INLINE void add_entry(const Entries& entries, const typename Entries::E
 /// Of one lane: the chains of R rows, since one alone would wait for itself.  Where a row ends, the
 /// next takes its place.
 template <int R, class Entries>
-void forward_side_by_side(const Entries& entries, const float* w, std::size_t columns,
-                          const float* b, float* y) {
-  const InputRows& x = entries.x;
+void forward_side_by_side(const InputRows& x, const Entries entries, const float* w,
+                          std::size_t columns, const float* b, float* y) {
   Lanes sum[R][1] = {};
   const typename Entries::Entry* at[R] = {};
-  std::uint32_t left[R] = {};
-  std::size_t row[R] = {}, next = 0;
+  std::size_t left[R] = {}, row[R] = {}, next = 0;
   bool busy[R], all_busy = true;
   const auto take = [&](int r) GRADRACE_ALWAYS {
     busy[r] = next < x.n;
@@ -81,10 +95,10 @@ void forward_side_by_side(const Entries& entries, const float* w, std::size_t co
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) take(r);
   while (all_busy) {
-    std::uint32_t together = left[0];
+    std::size_t together = left[0];
 #pragma GCC unroll 16
     for (int r = 1; r < R; ++r) together = left[r] < together ? left[r] : together;
-    for (std::uint32_t i = 0; i < together; ++i)
+    for (std::size_t i = 0; i < together; ++i)
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) add_entry<1>(entries, at[r][i], w, columns, sum[r]);
 #pragma GCC unroll 16
@@ -98,7 +112,7 @@ void forward_side_by_side(const Entries& entries, const float* w, std::size_t co
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
     if (!busy[r]) continue;
-    for (std::uint32_t i = 0; i < left[r]; ++i) add_entry<1>(entries, at[r][i], w, columns, sum[r]);
+    for (std::size_t i = 0; i < left[r]; ++i) add_entry<1>(entries, at[r][i], w, columns, sum[r]);
     finish(r);
   }
 }
@@ -109,81 +123,87 @@ constexpr std::size_t places_of_block = sums_of_entries / (L * lane_count);
 
 /// Of more lanes: block after block of places.  y carries the chains from one to the next.
 template <int L, class Entries>
-void forward_in_blocks(const Entries& entries, const float* w, std::size_t columns, const float* b,
-                       float* y, std::uint32_t* done) {
-  const InputRows& x = entries.x;
-  for (std::size_t end = places_of_block<L>, first = 0; first < x.inputs;
-       first = end, end += places_of_block<L>) {
+void forward_in_blocks(const InputRows& x, const Entries entries, const float* w,
+                       std::size_t columns, const float* b, float* y) {
+  for (std::size_t first = 0, end = 0; first < x.inputs; first = end) {
+    end = first + places_of_block<L>;
     for (std::size_t r = 0; r < x.n; ++r) {
-      const auto* const row = entries.begin(r);
       float* const to = y + r * columns;
-      std::uint32_t i = first == 0 ? 0 : done[r];
+      const auto* at = entries.begin(r) + (first == 0 ? 0 : x.done[r]);
+      const auto* const last = entries.begin(r) + x.counts[r];
       Lanes sum[L];
 #pragma GCC unroll 16
       for (int l = 0; l < L; ++l) sum[l] = Lanes::load((first == 0 ? b : to) + l * lane_count);
-      for (; i < x.counts[r] && entries.place(row[i]) < end; ++i)
-        add_entry<L>(entries, row[i], w, columns, sum);
+      for (; at < last && entries.is_before(*at, end); ++at)
+        add_entry<L>(entries, *at, w, columns, sum);
 #pragma GCC unroll 16
       for (int l = 0; l < L; ++l) sum[l].store(to + l * lane_count);
-      done[r] = i;
+      x.done[r] = static_cast<std::uint32_t>(at - entries.begin(r));
     }
   }
 }
 
-/// dW is added up row by row in `sums`, a block of places at a time, and taken from there.
+/// Adds the entries at places from `first` on and before `end` to dW's sums, row by row.
 template <int L, class Entries>
-void backward_in_blocks(const Entries& entries, const float* dy, std::size_t columns,
-                        const Finish& finish, std::size_t at, float* sums, std::uint32_t* done) {
-  const InputRows& x = entries.x;
-  for (std::size_t first = 0; first < x.inputs; first += places_of_block<L>) {
-    const std::size_t left = x.inputs - first;
-    const std::size_t end = first + (left < places_of_block<L> ? left : places_of_block<L>);
-    for (std::size_t r = 0; r < x.n; ++r) {
-      const auto* const row = entries.begin(r);
-      std::uint32_t i = first == 0 ? 0 : done[r];
-      Lanes by_y[L];
+void add_up(const InputRows& x, const Entries entries, const float* dy, std::size_t columns,
+            std::size_t first, std::size_t end, float* sums) {
+  for (std::size_t r = 0; r < x.n; ++r) {
+    const auto* at = entries.begin(r) + (first == 0 ? 0 : x.done[r]);
+    const auto* const last = entries.begin(r) + x.counts[r];
+    Lanes by_y[L];
 #pragma GCC unroll 16
-      for (int l = 0; l < L; ++l) by_y[l] = Lanes::load(dy + r * columns + l * lane_count);
-      for (; i < x.counts[r] && entries.place(row[i]) < end; ++i) {
-        float* const to = sums + (entries.place(row[i]) - first) * L * lane_count;
-        const Lanes number = Lanes::all(entries.number(row[i]));
+    for (int l = 0; l < L; ++l) by_y[l] = Lanes::load(dy + r * columns + l * lane_count);
+    for (; at < last && entries.is_before(*at, end); ++at) {
+      float* const to = sums + (entries.place(*at) - first) * L * lane_count;
+      const Lanes number = Lanes::all(entries.number(*at));
 #pragma GCC unroll 16
-        for (int l = 0; l < L; ++l)
-          Lanes::fma(number, by_y[l], Lanes::load(to + l * lane_count)).store(to + l * lane_count);
-      }
-      done[r] = i;
+      for (int l = 0; l < L; ++l)
+        Lanes::fma(number, by_y[l], Lanes::load(to + l * lane_count)).store(to + l * lane_count);
     }
-    for (std::size_t k = first; k < end; ++k) {
-      float* const from = sums + (k - first) * L * lane_count;
+    x.done[r] = static_cast<std::uint32_t>(at - entries.begin(r));
+  }
+}
+
+/// Where the sums go: to dW, and they are 0 again.
+template <int L>
+void take_up(float* sums, std::size_t first, std::size_t end, std::size_t columns, std::size_t at,
+             const Finish finish) {
+  for (std::size_t k = first; k < end; ++k, sums += L * lane_count) {
+    finish.fetch((k + 16 / L) * columns + at);
 #pragma GCC unroll 16
-      for (int l = 0; l < L; ++l) {
-        finish(k * columns + at + l * lane_count, Lanes::load(from + l * lane_count));
-        Lanes::all(0).store(from + l * lane_count);
-      }
+    for (int l = 0; l < L; ++l) {
+      finish(k * columns + at + l * lane_count, Lanes::load(sums + l * lane_count));
+      Lanes::all(0).store(sums + l * lane_count);
     }
   }
 }
 
-template <class Entries>
-void forward_sparse(const Entries& entries, const float* w, std::size_t columns, float* y,
-                    std::uint32_t* done) {
-  const float* const b = w + entries.x.inputs * columns;
-  each_lanes(columns, [&]<int L>(std::size_t at) GRADRACE_ALWAYS {
-    if constexpr (L == 1)
-      forward_side_by_side<4>(entries, w + at, columns, b + at, y + at);
-    else
-      forward_in_blocks<L>(entries, w + at, columns, b + at, y + at, done);
+void forward_sparse(const InputRows& x, const float* w, std::size_t columns, float* y) {
+  const float* const b = w + x.inputs * columns;
+  with_entries(x, [&](const auto& entries) GRADRACE_ALWAYS {
+    each_lanes(columns, [&]<int L>(std::size_t at) GRADRACE_ALWAYS {
+      if constexpr (L == 1)
+        forward_side_by_side<4>(x, entries, w + at, columns, b + at, y + at);
+      else
+        forward_in_blocks<L>(x, entries, w + at, columns, b + at, y + at);
+    });
   });
 }
 
-template <class Entries>
-void backward_sparse(const Entries& entries, const float* dy, std::size_t columns,
-                     const WeightFold& g, float* sums, std::uint32_t* done) {
-  const Finish finish{g};
-  each_lanes(columns, [&]<int L>(std::size_t at) GRADRACE_ALWAYS {
-    backward_in_blocks<L>(entries, dy + at, columns, finish, at, sums, done);
+void backward_sparse(const InputRows& x, const float* dy, std::size_t columns, const WeightFold& g,
+                     float* sums) {
+  const Finish finish(g);
+  with_entries(x, [&](const auto& entries) GRADRACE_ALWAYS {
+    each_lanes(columns, [&]<int L>(std::size_t at) GRADRACE_ALWAYS {
+      for (std::size_t first = 0; first < x.inputs; first += places_of_block<L>) {
+        const std::size_t left = x.inputs - first;
+        const std::size_t end = first + (left < places_of_block<L> ? left : places_of_block<L>);
+        add_up<L>(x, entries, dy + at, columns, first, end, sums);
+        take_up<L>(sums, first, end, columns, at, finish);
+      }
+    });
   });
-  backward_bias(entries.x.n, entries.x.inputs, dy, columns, finish);
+  backward_bias(x.n, x.inputs, dy, columns, finish);
 }
 
 }  // namespace
