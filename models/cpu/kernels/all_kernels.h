@@ -1,5 +1,6 @@
 #pragma once
 
+#include "models/cpu/kernels/convolutions.h"
 #include "models/cpu/kernels/losses.h"
 #include "models/cpu/kernels/one_output.h"
 #include "models/cpu/kernels/sparse_products.h"
@@ -67,7 +68,8 @@ constexpr Kernels kernels_named(std::string_view name, bool fuses) {
           softmax_slopes,
           softmax_losses,
           losses_of_values,
-          slopes_of_one};
+          slopes_of_one,
+          {correlate, weight_sums, map_sums}};
 }
 
 }  // namespace

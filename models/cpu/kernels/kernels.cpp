@@ -43,4 +43,9 @@ const Kernels& chosen_kernels() {
   throw std::runtime_error("GRADRACE_CPU: \"" + std::string(name) + "\"; allowed: " + allowed);
 }
 
+template <>
+const ConvolutionKernels<float>& convolution_kernels<float>() {
+  return chosen_kernels().convolutions;
+}
+
 }  // namespace gradrace::kernels

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "models/cpu/kernels/convolution_kernels.h"
 #include "models/fold.h"
 #include "models/layers/loss_kind.h"
 
@@ -105,6 +106,8 @@ struct Kernels {
                            const RowLabels& labels, float* losses, float* wrong);
   /// s [n] of one output becomes the derivative of the mean loss; there is room for in_lanes(n).
   void (*slopes_of_one)(LossKind loss, float* s, std::size_t n, const RowLabels& labels);
+
+  ConvolutionKernels<float> convolutions;
 };
 
 /// Those that this machine runs, the best one first.

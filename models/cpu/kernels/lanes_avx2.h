@@ -2,6 +2,7 @@
 
 #include <immintrin.h>
 
+#include <cstddef>
 #include <cstdint>
 
 /// What products.h asks of a type of lanes, in AVX2 with FMA.
@@ -9,11 +10,14 @@ namespace gradrace::kernels {
 namespace {
 
 struct Lanes {
+  using Number = float;
+  static constexpr int count = 16;
   __m256 low, high;
 
   static constexpr int held = 6;
   static constexpr int rows_for(int) { return 6; }
   static constexpr int lanes_of_tile = 1;
+  static constexpr int maps_of_tile = 4, sums_held = 6;
 
   struct Mask {
     __m256 low, high;
@@ -30,6 +34,17 @@ struct Lanes {
     return {_mm256_set_ps(7, 6, 5, 4, 3, 2, 1, 0), _mm256_set_ps(15, 14, 13, 12, 11, 10, 9, 8)};
   }
   void store(float* p) const { _mm256_storeu_ps(p, low), _mm256_storeu_ps(p + 8, high); }
+
+  static Lanes some(const float* p, std::size_t numbers) {
+    float all_numbers[count] = {};
+    for (std::size_t i = 0; i < numbers; ++i) all_numbers[i] = p[i];
+    return load(all_numbers);
+  }
+  void store_some(float* p, std::size_t numbers) const {
+    float all_numbers[count];
+    store(all_numbers);
+    for (std::size_t i = 0; i < numbers; ++i) p[i] = all_numbers[i];
+  }
 
   friend Lanes operator+(Lanes a, Lanes b) {
     return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)};

@@ -2,6 +2,7 @@
 
 #include <immintrin.h>
 
+#include <cstddef>
 #include <cstdint>
 
 /// What products.h asks of a type of lanes, in AVX-512.  Every file of kernels has its type to
@@ -10,11 +11,14 @@ namespace gradrace::kernels {
 namespace {
 
 struct Lanes {
+  using Number = float;
+  static constexpr int count = 16;
   __m512 v;
 
   static constexpr int held = 10;
   static constexpr int rows_for(int lanes) { return lanes == 1 ? 16 : 8; }
   static constexpr int lanes_of_tile = 2;
+  static constexpr int maps_of_tile = 8, sums_held = 24;
 
   using Mask = __mmask16;
 
@@ -28,6 +32,13 @@ struct Lanes {
     return {_mm512_set_ps(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)};
   }
   void store(float* p) const { _mm512_storeu_ps(p, v); }
+
+  static Lanes some(const float* p, std::size_t numbers) {
+    return {_mm512_maskz_loadu_ps(static_cast<Mask>((1u << numbers) - 1), p)};
+  }
+  void store_some(float* p, std::size_t numbers) const {
+    _mm512_mask_storeu_ps(p, static_cast<Mask>((1u << numbers) - 1), v);
+  }
 
   friend Lanes operator+(Lanes a, Lanes b) { return {_mm512_add_ps(a.v, b.v)}; }
   friend Lanes operator-(Lanes a, Lanes b) { return {_mm512_sub_ps(a.v, b.v)}; }

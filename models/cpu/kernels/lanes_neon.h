@@ -2,6 +2,7 @@
 
 #include <arm_neon.h>
 
+#include <cstddef>
 #include <cstdint>
 
 /// What products.h asks of a type of lanes, in NEON of 64-bit ARM.
@@ -9,11 +10,14 @@ namespace gradrace::kernels {
 namespace {
 
 struct Lanes {
+  using Number = float;
+  static constexpr int count = 16;
   float32x4_t v[4];
 
   static constexpr int held = 6;
   static constexpr int rows_for(int) { return 5; }
   static constexpr int lanes_of_tile = 1;
+  static constexpr int maps_of_tile = 4, sums_held = 6;
 
   struct Mask {
     uint32x4_t v[4];
@@ -44,6 +48,17 @@ struct Lanes {
   }
   void store(float* p) const {
     for (int i = 0; i < 4; ++i) vst1q_f32(p + 4 * i, v[i]);
+  }
+
+  static Lanes some(const float* p, std::size_t numbers) {
+    float all_numbers[count] = {};
+    for (std::size_t i = 0; i < numbers; ++i) all_numbers[i] = p[i];
+    return load(all_numbers);
+  }
+  void store_some(float* p, std::size_t numbers) const {
+    float all_numbers[count];
+    store(all_numbers);
+    for (std::size_t i = 0; i < numbers; ++i) p[i] = all_numbers[i];
   }
 
   friend Lanes operator+(Lanes a, Lanes b) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -9,11 +10,14 @@ namespace gradrace::kernels {
 namespace {
 
 struct Lanes {
+  using Number = float;
+  static constexpr int count = 16;
   float v[16];
 
   static constexpr int held = 2;
   static constexpr int rows_for(int) { return 2; }
   static constexpr int lanes_of_tile = 1;
+  static constexpr int maps_of_tile = 2, sums_held = 3;
 
   struct Mask {
     bool v[16];
@@ -46,6 +50,17 @@ struct Lanes {
   }
   void store(float* p) const {
     for (int i = 0; i < 16; ++i) p[i] = v[i];
+  }
+
+  static Lanes some(const float* p, std::size_t numbers) {
+    float all_numbers[count] = {};
+    for (std::size_t i = 0; i < numbers; ++i) all_numbers[i] = p[i];
+    return load(all_numbers);
+  }
+  void store_some(float* p, std::size_t numbers) const {
+    float all_numbers[count];
+    store(all_numbers);
+    for (std::size_t i = 0; i < numbers; ++i) p[i] = all_numbers[i];
   }
 
   friend Lanes operator+(const Lanes& a, const Lanes& b) {

@@ -1,0 +1,13 @@
+#include "models/cpu/kernels/lanes_float64.h"
+//
+#include "models/cpu/kernels/convolutions.h"
+
+namespace gradrace::kernels {
+
+template <>
+const ConvolutionKernels<double>& convolution_kernels<double>() {
+  static constexpr ConvolutionKernels<double> kernels{correlate, weight_sums, map_sums};
+  return kernels;
+}
+
+}  // namespace gradrace::kernels
