@@ -117,16 +117,19 @@ void forward_side_by_side(const InputRows& x, const Entries entries, const float
   }
 }
 
-/// How many places of W's rows stay in the first cache while all rows pass by them.
+/// How many places of W's rows stay in the first cache while all rows pass by them; dW's sums leave
+/// room there for the values that they move.
 template <int L>
-constexpr std::size_t places_of_block = sums_of_entries / (L * lane_count);
+constexpr std::size_t places_of_weights = 32 * 1024 / (L * lane_count * sizeof(float));
+template <int L>
+constexpr std::size_t places_of_sums = sums_of_entries / (L * lane_count);
 
 /// Of more lanes: block after block of places.  y carries the chains from one to the next.
 template <int L, class Entries>
 void forward_in_blocks(const InputRows& x, const Entries entries, const float* w,
                        std::size_t columns, const float* b, float* y) {
   for (std::size_t first = 0, end = 0; first < x.inputs; first = end) {
-    end = first + places_of_block<L>;
+    end = first + places_of_weights<L>;
     for (std::size_t r = 0; r < x.n; ++r) {
       float* const to = y + r * columns;
       const auto* at = entries.begin(r) + (first == 0 ? 0 : x.done[r]);
@@ -195,9 +198,9 @@ void backward_sparse(const InputRows& x, const float* dy, std::size_t columns, c
   const Finish finish(g);
   with_entries(x, [&](const auto& entries) GRADRACE_ALWAYS {
     each_lanes(columns, [&]<int L>(std::size_t at) GRADRACE_ALWAYS {
-      for (std::size_t first = 0; first < x.inputs; first += places_of_block<L>) {
+      for (std::size_t first = 0; first < x.inputs; first += places_of_sums<L>) {
         const std::size_t left = x.inputs - first;
-        const std::size_t end = first + (left < places_of_block<L> ? left : places_of_block<L>);
+        const std::size_t end = first + (left < places_of_sums<L> ? left : places_of_sums<L>);
         add_up<L>(x, entries, dy + at, columns, first, end, sums);
         take_up<L>(sums, first, end, columns, at, finish);
       }
