@@ -287,8 +287,9 @@ TEST_CASE("theory: it knows iteration times where minibatches are draws of one l
     CHECK_FALSE(theory.iteration_time);
     CHECK(theory.staleness == 1.0);
   }
-  CHECK_FALSE(
-      theory_on(R"("runtimes": [)" + exponential + ", " + exponential + "]", sync).iteration_time);
+  const std::string of_each = R"("runtimes": [)" + exponential + ", " + exponential + "]";
+  CHECK(value(of_each, sync) == doctest::Approx(h4).epsilon(1e-9));
+  CHECK_FALSE(theory_on(of_each, R"({"kind": "k-sync", "k": 2})").iteration_time);
 }
 
 }  // namespace
