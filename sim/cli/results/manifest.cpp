@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "models/cpu/kernels/kernels.h"
 #include "sim/cli/usage_error.h"
 #include "sim/cli/version.h"
 #include "sim/hash.h"
@@ -57,6 +58,11 @@ Json data_hashes(const Scenario& scenario) {
   return hashes;
 }
 
+/// Numbers of both differ in the last digits.
+std::string arithmetic() {
+  return kernels::chosen_kernels().fused ? "fused multiply-adds" : "multiplications and additions";
+}
+
 double gradient_rate(const DeviceFacts& device, double elapsed) {
   return std::round(static_cast<double>(device.gradients) / elapsed);
 }
@@ -65,6 +71,7 @@ double gradient_rate(const DeviceFacts& device, double elapsed) {
 Json device_facts(const DeviceFacts& device, double elapsed) {
   Json facts{{"cohort", device.cohort}, {"gradients_per_second", gradient_rate(device, elapsed)}};
   if (const auto share = device.kernel_share(elapsed)) facts["kernel_share"] = *share;
+  if (device.name == "cpu") facts["arithmetic"] = arithmetic();
   return facts;
 }
 
@@ -137,14 +144,21 @@ bool holds_results(const std::filesystem::path& folder, const Scenario& scenario
   if (is_manifest && !has_rows(folder / "runs.csv", manifest["runs"])) return false;
   const bool younger =
       std::filesystem::last_write_time(path) >= std::filesystem::last_write_time("/proc/self/exe");
-  if (is_manifest && younger && manifest["version"] == version() &&
+  const bool same_arithmetic =
+      !is_manifest || !manifest.contains("arithmetic") || manifest["arithmetic"] == arithmetic();
+  if (is_manifest && younger && same_arithmetic && manifest["version"] == version() &&
       manifest["scenario"] == Json::parse(scenario.resolved)) {
     return true;
   }
   const std::string keys =
       is_manifest ? differing_keys(manifest["scenario"], Json::parse(scenario.resolved)) : "";
+  const std::string difference =
+      is_manifest && !same_arithmetic
+          ? " (computed with " + manifest["arithmetic"].dump() + ", here with " + arithmetic() + ")"
+      : keys.empty() ? ""
+                     : " (another value of " + keys + ")";
   throw UsageError(folder.string() + ": holds results of another scenario, form or program" +
-                   (keys.empty() ? "" : " (another value of " + keys + ")") +
+                   difference +
                    "; remove it to run this one again, use --force to run all again, or --out DIR "
                    "for another folder");
 }

@@ -186,6 +186,8 @@ class MadeUpPapers(ReproduceTest):
         facts = json.loads(manifest.read_text())
         manifest.write_text(json.dumps(facts | {"version": {"number": "0.0.0"}}))
         self.assertIn("another scenario, form or program", refused())
+        manifest.write_text(json.dumps(facts | {"arithmetic": "tubes"}))
+        self.assertIn('computed with "tubes", here with', refused())
         manifest.write_bytes(before[1])
         os.utime(manifest, (1, 1))  # the program is younger
         self.assertIn("another scenario, form or program", refused())

@@ -308,6 +308,7 @@ class Output(ProgramTest):
         self.assertEqual(len(manifest["hashes"]["data"]), 1)
         self.assertEqual(manifest["device"], "cpu")
         self.assertEqual(manifest["cohort"], 1)
+        self.assertIn(manifest["arithmetic"], ("fused multiply-adds", "multiplications and additions"))
         self.assertGreater(manifest["gradients_per_second"], 0)
         self.assertNotIn("kernel_share", manifest)
 
