@@ -164,7 +164,7 @@ std::optional<double> ClusterRuntimes::slowest(std::uint32_t learners, std::uint
   return integrate_largest(draws, cap);
 }
 
-/// Values that no learner has are nobody's.
+/// A list longer than the learners has values that no learner takes.
 static void examine_length(Fields& fields, std::string_view key, std::size_t length,
                            std::uint32_t learners) {
   const std::string most = std::to_string(learners);

@@ -25,7 +25,7 @@ struct Due {
 
   double time() const { return std::bit_cast<double>(time_bits); }
   EventClass event_class() const { return static_cast<EventClass>(order >> class_shift); }
-  /// False: infinite, negative or no number.
+  /// False: infinite, negative or NaN.
   bool is_time() const { return time_bits < Due().time_bits; }
 
   /// The one comparison; without a branch.

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "models/cpu/kernels/part_of_lanes.h"
+
 /// What products.h asks of a type of lanes, in AVX2 with FMA.
 namespace gradrace::kernels {
 namespace {
@@ -35,16 +37,8 @@ struct Lanes {
   }
   void store(float* p) const { _mm256_storeu_ps(p, low), _mm256_storeu_ps(p + 8, high); }
 
-  static Lanes some(const float* p, std::size_t numbers) {
-    float all_numbers[count] = {};
-    for (std::size_t i = 0; i < numbers; ++i) all_numbers[i] = p[i];
-    return load(all_numbers);
-  }
-  void store_some(float* p, std::size_t numbers) const {
-    float all_numbers[count];
-    store(all_numbers);
-    for (std::size_t i = 0; i < numbers; ++i) p[i] = all_numbers[i];
-  }
+  static Lanes some(const float* p, std::size_t numbers) { return some_of<Lanes>(p, numbers); }
+  void store_some(float* p, std::size_t numbers) const { store_some_of(*this, p, numbers); }
 
   friend Lanes operator+(Lanes a, Lanes b) {
     return {_mm256_add_ps(a.low, b.low), _mm256_add_ps(a.high, b.high)};

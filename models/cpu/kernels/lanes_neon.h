@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "models/cpu/kernels/part_of_lanes.h"
+
 /// What products.h asks of a type of lanes, in NEON of 64-bit ARM.
 namespace gradrace::kernels {
 namespace {
@@ -50,16 +52,8 @@ struct Lanes {
     for (int i = 0; i < 4; ++i) vst1q_f32(p + 4 * i, v[i]);
   }
 
-  static Lanes some(const float* p, std::size_t numbers) {
-    float all_numbers[count] = {};
-    for (std::size_t i = 0; i < numbers; ++i) all_numbers[i] = p[i];
-    return load(all_numbers);
-  }
-  void store_some(float* p, std::size_t numbers) const {
-    float all_numbers[count];
-    store(all_numbers);
-    for (std::size_t i = 0; i < numbers; ++i) p[i] = all_numbers[i];
-  }
+  static Lanes some(const float* p, std::size_t numbers) { return some_of<Lanes>(p, numbers); }
+  void store_some(float* p, std::size_t numbers) const { store_some_of(*this, p, numbers); }
 
   friend Lanes operator+(Lanes a, Lanes b) {
     return each([&](int i) { return vaddq_f32(a.v[i], b.v[i]); });

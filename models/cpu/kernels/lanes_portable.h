@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "models/cpu/kernels/part_of_lanes.h"
+
 /// What products.h asks of a type of lanes, in plain loops.  Where the machine has no fused
 /// multiply-add, a product is rounded before it is added.
 namespace gradrace::kernels {
@@ -52,16 +54,8 @@ struct Lanes {
     for (int i = 0; i < 16; ++i) p[i] = v[i];
   }
 
-  static Lanes some(const float* p, std::size_t numbers) {
-    float all_numbers[count] = {};
-    for (std::size_t i = 0; i < numbers; ++i) all_numbers[i] = p[i];
-    return load(all_numbers);
-  }
-  void store_some(float* p, std::size_t numbers) const {
-    float all_numbers[count];
-    store(all_numbers);
-    for (std::size_t i = 0; i < numbers; ++i) p[i] = all_numbers[i];
-  }
+  static Lanes some(const float* p, std::size_t numbers) { return some_of<Lanes>(p, numbers); }
+  void store_some(float* p, std::size_t numbers) const { store_some_of(*this, p, numbers); }
 
   friend Lanes operator+(const Lanes& a, const Lanes& b) {
     return each([&](int i) { return a.v[i] + b.v[i]; });
