@@ -170,6 +170,7 @@ struct Setting {
   WorkBudget budget;
   std::uint32_t per_node = 0;  // learners in a node; 0: there are no nodes
   bool has_state = true;       // the optimiser keeps more than parameters
+  double fastest = 0;          // time of a minibatch of the fastest learner; 0: not known
 };
 
 using ProtocolEntry = Entry<MakeProtocol, const Setting&>;

@@ -1,7 +1,10 @@
 #include "distributions/cluster/cluster_runtimes.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -131,6 +134,18 @@ DistributionProduct ClusterRuntimes::common_law(std::uint32_t learners,
                                                 std::uint32_t samples) const {
   if (!why_no_common_law(learners).empty()) return nullptr;
   return law_of(0, speeds.front(), samples);
+}
+
+double ClusterRuntimes::fastest(std::uint32_t learners, std::uint32_t samples) const {
+  const std::size_t kinds = std::lcm(laws.size(), speeds.size());
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t l = 0; l < std::min<std::size_t>(kinds, learners); ++l) {
+    const DistributionProduct& law = laws[l % laws.size()];
+    if (!law) continue;
+    const double time = law->mean() + (rate ? samples / *rate : 0);
+    least = std::min(least, time / speeds[l % speeds.size()]);
+  }
+  return std::isfinite(least) ? least : 0;
 }
 
 bool ClusterRuntimes::ties() const {

@@ -47,6 +47,9 @@ struct ClusterRuntimes {
   /// where they are no such draws, or where the law of a sum of them is not known.
   std::optional<double> slowest(std::uint32_t learners, std::uint32_t samples,
                                 std::uint32_t minibatches, double cap) const;
+  /// The mean time of a minibatch of the fastest learner, without outliers, persistence and
+  /// windows; 0 where no law was read.
+  double fastest(std::uint32_t learners, std::uint32_t samples) const;
   /// Whether two minibatches may take the same time.
   bool ties() const;
 

@@ -432,7 +432,7 @@ void Reader::idle(std::string_view key, bool says_nothing, std::string what, std
   if (!state_->document.root().contains(ordered_json::json_pointer(pointer))) return;
   Problem problem = state_->document.problem(pointer, std::move(what));
   problem.allowed = std::move(allowed);
-  state_->examined.push_back({std::move(problem), says_nothing});
+  state_->examined.push_back({pointer, std::move(problem), says_nothing});
 }
 
 bool Reader::good() const { return state_->problems.size() == state_->top().problems_before; }

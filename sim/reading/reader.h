@@ -12,7 +12,8 @@ namespace gradrace {
 
 /// A key that the document has and that may say nothing: see Fields::idle().
 struct ExaminedKey {
-  Problem problem;  // if it says nothing
+  std::string pointer;  // JSON pointer of its value
+  Problem problem;      // if it says nothing
   bool says_nothing;
 };
 

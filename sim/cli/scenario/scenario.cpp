@@ -179,9 +179,13 @@ void visit_rate(Fields& fields, Point& point, const WorkBudget& budget) {
 }
 
 void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read) {
-  const Setting setting{point.cluster.learners, point.common_law(), budget,
+  const std::uint32_t samples = point.model ? point.model->minibatch() : 1;
+  const Setting setting{point.cluster.learners,
+                        point.common_law(),
+                        budget,
                         point.cluster.peers ? point.cluster.peers->per_node : 0,
-                        !layout_of({&point.rule, 1}, 1, {}).only_w()};
+                        !layout_of({&point.rule, 1}, 1, {}).only_w(),
+                        point.cluster.runtimes.fastest(point.cluster.learners, samples)};
   read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(),
                                           point.make_protocol, Need::required,
                                           "how learners are synchronised", setting);
@@ -346,7 +350,7 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
   IdleKeys idle_keys;
   Scenario scenario{file, sweep.paths(), {}, {}, shelf};
   std::vector<nlohmann::ordered_json> protocols;
-  bool all_fine = true;
+  std::vector<std::size_t> unsound;  // points with other problems
   for (std::size_t number = 0; number < sweep.points(); ++number) {
     Point point;
     point.name = file.stem().string();
@@ -354,13 +358,13 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
     Reader reader(document, shelf->locator());
     auto found = read_point(reader, point, *shelf);
     idle_keys.add(reader.examined());
+    if (!found.empty()) unsound.push_back(number);
     if (!sweep.problems().empty()) {  // a path that was refused would have set what is missing
       std::erase_if(
           found, [](const Problem& problem) { return problem.what == "required key is missing"; });
     }
     of_points.add(point.swept, found);
-    all_fine = all_fine && found.empty();
-    if (!all_fine || !problems.empty()) continue;
+    if (!unsound.empty() || !problems.empty()) continue;
     protocols.push_back(document.root().at("protocol"));
     point.protocol_name = protocols.back().at("kind").get<std::string>();
     point.device_text = device_text(point, reader.resolved());
@@ -369,7 +373,11 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
   }
   add(problems, of_points.problems());
   add(problems, problems_of_covered_values(sweep, reader_of_unused(file, changes)));
-  if (problems.empty() || sweep.points() == 1) add(problems, idle_keys.problems());
+  for (const std::size_t number : unsound) {
+    std::vector<std::string> values;
+    if (sweep.points() > 1) idle_keys.spare(sweep.document(number, values));
+  }
+  if (sweep.problems().empty() || sweep.points() == 1) add(problems, idle_keys.problems());
   if (!problems.empty()) throw ScenarioError(std::move(problems));
   name_points(scenario, protocols);
   return scenario;

@@ -200,6 +200,21 @@ double mean_of_slowest(int a, int b, double r) {
   return sum * width / 3;
 }
 
+TEST_CASE("cluster runtimes: a minibatch of the fastest learner") {
+  const auto fastest = [](const std::string& cluster, std::uint32_t learners) {
+    return point_on(cluster, learners, R"({"kind": "async"})", R"({"updates": 1})")
+        .cluster.runtimes.fastest(learners, 256);
+  };
+  const std::string laws = R"("runtimes": [{"distribution": "deterministic", "value": 3},
+      {"distribution": "pareto", "scale": 2, "shape": 2}])";
+  const std::string unlike = laws + R"(, "speeds": [1, 2, 40])";
+  CHECK(fastest(laws, 1) == doctest::Approx(3).epsilon(1e-12));
+  CHECK(fastest(laws + R"(, "speeds": [1, 2])", 2) == doctest::Approx(4.0 / 2).epsilon(1e-12));
+  CHECK(fastest(unlike, 3) == doctest::Approx(3.0 / 40).epsilon(1e-12));
+  CHECK(fastest(unlike + R"(, "rate": 512)", 3) == doctest::Approx(3.5 / 40).epsilon(1e-12));
+  CHECK(fastest(unlike, 6) == doctest::Approx(3.0 / 40).epsilon(1e-12));
+}
+
 TEST_CASE("sync: two groups of learners wait for the slowest of both") {
   CHECK(mean_of_slowest(8, 0, 1) == doctest::Approx(harmonic_difference(8, 8)).epsilon(1e-9));
   CHECK(mean_of_slowest(0, 8, 4) == doctest::Approx(harmonic_difference(8, 8) / 4).epsilon(1e-9));
