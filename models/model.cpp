@@ -16,6 +16,16 @@ static std::unique_ptr<Device> make_chosen(std::unique_ptr<Model<Real>> model,
   return make_cpu_device(std::move(model));
 }
 
+template <class Real>
+static ValueLayout layout_of_value(const Model<Real>& model) {
+  return {model.packing().numbers(), model.statistics(), sizeof(Real)};
+}
+
+ValueLayout ModelSpec::value_layout() const {
+  if (precision() == "float64") return layout_of_value(*make_float64());
+  return layout_of_value(*make_float32());
+}
+
 std::unique_ptr<Device> ModelSpec::make_device(const DeviceOptions& options) const {
   if (options.device == "cuda" && !no_cuda_device().empty())
     throw std::runtime_error("cuda: " + no_cuda_device() + "; use --device cpu");

@@ -86,6 +86,13 @@ struct DeviceOptions {
   std::vector<Rule> rules = {};  // of its runs: what their states have beside the parameters
 };
 
+/// A value as a device on the CPU keeps it.
+struct ValueLayout {
+  std::size_t numbers = 0;  // padding included
+  Statistics statistics;
+  std::size_t bytes_of_number = 0;
+};
+
 struct QuadraticConfig;
 
 /// The model of a scenario, before any device holds it.
@@ -115,6 +122,9 @@ class ModelSpec {
   virtual std::unique_ptr<Model<double>> make_float64() const = 0;
   /// float32 or float64.
   virtual const std::string& precision() const = 0;
+
+  /// Reads the data, and makes the model.
+  ValueLayout value_layout() const;
 
   /// A device of one's own, one for each thread.  Reads the data.  std::runtime_error where the
   /// device is not to be had.

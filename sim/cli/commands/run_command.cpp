@@ -58,14 +58,18 @@ class ScenarioRuns {
         progress_(progress),
         jobs_(std::min<std::size_t>(jobs, scenario.points.size() * scenario.first().replicas)),
         queue_({}, scenario.first().replicas) {
-    std::map<std::string, std::size_t> groups;
+    std::map<std::string, Group> groups;
     std::vector<RunQueue::Task> tasks;
     for (std::size_t i = 0; i < scenario.points.size(); ++i) {
       const Point& point = scenario.points[i];
-      check_memory(point, jobs_);
+      const auto [found, is_new] = groups.try_emplace(point.device_text);
+      Group& group = found->second;
+      if (is_new) group.number = groups.size() - 1;
+      if (is_new && point.with_model()) group.value = point.model->value_layout();
       races_.push_back(point.race());
-      tasks.push_back({run_work(point, races_.back(), theories[i]),
-                       groups.emplace(point.device_text, groups.size()).first->second});
+      if (point.with_model()) check_memory(point, races_.back(), group.value, jobs_);
+      tasks.push_back(
+          {run_work(point, races_.back(), theories[i], group.value.numbers), group.number});
     }
     queue_ = RunQueue(std::move(tasks), scenario.first().replicas);
   }
@@ -81,6 +85,11 @@ class ScenarioRuns {
   DeviceFacts device_facts() const { return facts_; }
 
  private:
+  /// Points whose runs one device can replay side by side.
+  struct Group {
+    std::size_t number = 0;
+    ValueLayout value = {};
+  };
   /// Runs that a thread takes at once, of points of one group.
   using Batch = std::vector<std::size_t>;
 

@@ -16,8 +16,8 @@ class RunQueue {
     std::size_t group;  // of runs that one device can replay side by side
   };
 
-  /// It looks among so many runs from the first that is left on: results are written in the order
-  /// of runs, so no more of them wait in memory.
+  /// take() looks among so many runs from the first that is left on: results are written in the
+  /// order of runs, so few of them wait.
   static constexpr std::size_t window = 64;
 
   /// tasks: [point]; a run's number is point x replicas + replica.

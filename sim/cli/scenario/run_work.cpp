@@ -46,7 +46,7 @@ double events_of_update(const Point& point, const Protocol& protocol) {
 
 }  // namespace
 
-double run_work(const Point& point, const Race& race, const Theory& theory) {
+double run_work(const Point& point, const Race& race, const Theory& theory, std::size_t numbers) {
   const auto protocol = point.make_protocol();
   const Extent extent = extent_of(race, theory, std::max(1u, protocol->k()));
   if (!point.with_model()) return extent.updates * events_of_update(point, *protocol);
@@ -56,7 +56,7 @@ double run_work(const Point& point, const Race& race, const Theory& theory) {
   const double passed =
       passes_of_gradient * extent.gradients * race.plans[0].recipe.minibatch +
       evaluations_in(extent, race.evaluations) * rows * (1 + race.learners_evaluated());
-  return passed * static_cast<double>(point.model->make_float32()->parameters());
+  return passed * static_cast<double>(numbers);
 }
 
 }  // namespace gradrace

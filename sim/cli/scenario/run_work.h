@@ -5,8 +5,8 @@
 namespace gradrace {
 
 /// About how much a run of the point computes: rows that gradients and evaluations pass through the
-/// model, times its parameters; events without a model.  Infinity where only the loss ends it.
-/// Reads the data.
-double run_work(const Point& point, const Race& race, const Theory& theory);
+/// model, times the numbers of a value; events without a model, where these are not looked at.
+/// Infinity where only the loss ends it.
+double run_work(const Point& point, const Race& race, const Theory& theory, std::size_t numbers);
 
 }  // namespace gradrace

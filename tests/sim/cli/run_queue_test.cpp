@@ -20,7 +20,8 @@ double work_of(const std::string& rest) {
       R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}}, )"
       R"("learning_rate": {"kind": "constant", "eta": 0.1}, )" +
       rest + "}");
-  return run_work(point, point.race(), point.theory());
+  const std::size_t numbers = point.with_model() ? point.model->value_layout().numbers : 0;
+  return run_work(point, point.race(), point.theory(), numbers);
 }
 
 }  // namespace
