@@ -45,9 +45,7 @@ bool Exchanges::on_event(std::uint32_t number, double now) {
     return false;
   }
   leave(number, now);
-  const std::uint32_t slot = first_slot_ + number;
-  const bool pending = queue_.time(slot) < std::numeric_limits<double>::infinity();
-  if (pending) queue_.remove(slot);
+  queue_.remove(first_slot_ + number);
   free_.push_back(number);
   return true;
 }

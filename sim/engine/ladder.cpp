@@ -44,6 +44,7 @@ void Ladder::clear() {
   top_.clear();
   soon_.clear();
   first_ = 0;
+  is_new_ = false;
 }
 
 bool Ladder::refill() {

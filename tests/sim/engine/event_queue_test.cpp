@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <random>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -196,4 +197,26 @@ TEST_CASE("event_queue: a time that is not finite, or negative, is refused") {
   CHECK_THROWS_AS(queue.schedule(0, std::numeric_limits<double>::quiet_NaN(), EventClass::arrival),
                   BrokenInvariant);
   CHECK_THROWS_AS(queue.schedule(0, -1e-9, EventClass::arrival), BrokenInvariant);
+}
+
+TEST_CASE("event queue: what comes soon is told of once, also after a ladder was thrown away") {
+  EventQueue queue(40);
+  queue.schedule(0, 1, EventClass::arrival);
+  CHECK(queue.next().slot == 0);
+  queue.remove(0);
+  queue.expect(40);  // so that the ladder is made anew, of nothing
+  CHECK_FALSE(queue.next().time < 1e300);
+  CHECK(queue.coming().empty());
+  CHECK(queue.soon() == nullptr);
+
+  for (std::uint32_t slot = 0; slot < 40; ++slot)
+    queue.schedule(slot, 40 - slot, EventClass::arrival);
+  std::set<std::uint32_t> told;
+  for (std::uint32_t left = 40; left > 0; --left) {
+    CHECK(queue.next().slot == left - 1);
+    for (const PendingEvent& event : queue.coming()) CHECK(told.insert(event.slot).second);
+    const PendingEvent* const soon = queue.soon();
+    if (soon) CHECK(soon->due.time() > queue.next().time);
+    queue.remove(left - 1);
+  }
 }

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -83,6 +84,21 @@ std::vector<double> numbers_of(const RunRecord& record) {
   return numbers;
 }
 
+/// The greatest difference of two empirical distribution functions.
+double distance(std::vector<double> a, std::vector<double> b) {
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  double most = 0;
+  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const double x = std::min(a[i], b[j]);
+    while (i < a.size() && a[i] == x) ++i;
+    while (j < b.size() && b[j] == x) ++j;
+    most = std::max(most, std::abs(static_cast<double>(i) / static_cast<double>(a.size()) -
+                                   static_cast<double>(j) / static_cast<double>(b.size())));
+  }
+  return most;
+}
+
 /// The means of both samplers, over 400 replicas each, differ by no more than 4 standard errors.
 void check_means(const Case& one, const std::string& rest) {
   constexpr std::uint32_t replicas = 400;
@@ -129,6 +145,47 @@ TEST_CASE("order statistics: with constant runtimes every number is that by even
       CHECK(numbers_of(run_timing(race_by("events", one, rest))) ==
             numbers_of(run_timing(race_by("order-statistic", one, rest))));
     }
+  }
+}
+
+// Of 400 and 400 draws of one law the distance is above 0.138 once in a thousand times
+// (Kolmogorov and Smirnov, 1.95 sqrt(2 / 400)).  Updates that draw on each other keep every mean,
+// and change how far the time of many scatters.
+TEST_CASE("order statistics: the time of many updates has the law that it has by events") {
+  for (const Case& one : cases()) {
+    CAPTURE(one.protocol);
+    CAPTURE(one.runtime);
+    std::vector<double> times[2];
+    for (const std::size_t drawn : {0, 1}) {
+      const Race race =
+          race_by(drawn ? "order-statistic" : "events", one, R"("stop": {"updates": 30})");
+      for (std::uint32_t replica = 0; replica < 400; ++replica)
+        times[drawn].push_back(run_timing(race, replica).totals.time);
+    }
+    CHECK(distance(times[0], times[1]) < 0.138);
+  }
+}
+
+TEST_CASE("order statistics: iteration times do not depend on those before") {
+  constexpr std::size_t updates = 10'000;
+  for (const Case& one : cases()) {
+    CAPTURE(one.runtime);
+    const Race race = race_by("order-statistic", one,
+                              R"("stop": {"updates": 10000}, "record": {"every_updates": 1})");
+    const RunRecord record = run_timing(race);
+    std::vector<double> times;
+    for (std::size_t i = 1; i < record.curve.size(); ++i)
+      times.push_back(record.curve[i].point.time - record.curve[i - 1].point.time);
+    REQUIRE(times.size() == updates);
+    std::vector<double> squeezed(times.size());  // so that heavy tails do no harm
+    for (std::size_t i = 0; i < times.size(); ++i) squeezed[i] = std::atan(times[i]);
+    double mean = 0, variance = 0, covariance = 0;
+    for (const double x : squeezed) mean += x / updates;
+    for (std::size_t i = 0; i < updates; ++i) {
+      variance += (squeezed[i] - mean) * (squeezed[i] - mean);
+      if (i > 0) covariance += (squeezed[i] - mean) * (squeezed[i - 1] - mean);
+    }
+    CHECK(std::abs(covariance / variance) < 4 / std::sqrt(static_cast<double>(updates)));
   }
 }
 
