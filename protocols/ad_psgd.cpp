@@ -17,7 +17,9 @@ namespace {
 constexpr Page page{
     .name = "ad-psgd",
     .definition =
-        "Asynchronous decentralised parallel SGD: with its gradient g_i ready, learner i asks one "
+        "Asynchronous decentralised parallel SGD.  On every graph but bipartite-exponential "
+        "learners can come to wait for each other in a circle, sooner or later; the run ends "
+        "there, as deadlocked.\n\nWith its gradient g_i ready, learner i asks one "
         "of its neighbours in `graph`, drawn at random, for an exchange, which makes both values "
         "their mean; then it moves by the gradient,\n\n    x_i = x_j = (x_i + x_j) / 2,   "
         "then x_i = x_i - eta g_i\n\nEach keeps the state of its own optimiser, and every "
@@ -32,8 +34,7 @@ constexpr Page page{
         "P, 1 <= k <= floor(log2(P - 1)), if one of the two is odd and the other even.  On the "
         "other graphs, which are those of d-psgd, everyone asks and answers: a learner asks one "
         "that it hears, when those who asked it before have been answered, and answers nobody "
-        "until it has had its own exchange.  So a circle of learners can come to wait for each "
-        "other, and the run ends there, as deadlocked.",
+        "until it has had its own exchange: that is how circles close.",
     .source =
         "Lian, Zhang, Zhang, Liu, ICML 2018; bipartite-exponential: the program of Assran, "
         "Loizou, Ballas, Rabbat, ICML 2019",

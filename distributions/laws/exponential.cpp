@@ -27,6 +27,7 @@ class Exponential final : public Law {
   double sample(Stream& words) const override {
     return mean_ * boost::random::exponential_distribution<double>()(words);
   }
+  /// As the base's, but with calls of sample() that are inlined.
   void draws(const StreamName& first,
              std::span<double, StreamsOfDraws::size> times) const override {
     sample_each(*this, first, times);

@@ -56,7 +56,10 @@ struct LearnerRow : RunId, LearnerTotals {
 /// Columns of several files.
 constexpr std::string_view point_meaning = "its number, from 0; the first swept path is slowest",
                            replica_meaning = "number of the run among those of its point, from 0",
-                           staleness_meaning = "from the read of a version to its gradient's use",
+                           staleness_meaning =
+                               "of the value, from the read to the gradient's use; without a "
+                               "server changes of the learner's own, by steps and "
+                               "averages",
                            k_meaning =
                                "K in force, of an update; without a server P where an update is a "
                                "step of every learner, 1 where it is a step of one";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
@@ -12,6 +13,8 @@ namespace gradrace {
 namespace {
 
 using Row = std::vector<std::string>;
+
+constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
 /// Characters, not bytes.
 std::size_t width(const std::string& text) {
@@ -111,15 +114,17 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
   for (const auto& target : targets) header.push_back(target);
   header.push_back("runs");
   std::vector<Row> rows{header};
+  bool some_deadlocked = false;
   for (std::size_t p = 0; p < scenario.points.size(); ++p) {
     std::vector<const RunSummary*> runs;
-    std::size_t diverged = 0, deadlocked = 0;
+    std::size_t diverged = 0, deadlocked = 0;  // runs of the point
     for (std::size_t r = 0; r < replicas; ++r) {
       const RunSummary& run = summaries[p * replicas + r];
       if (run.status != Status::interrupted) runs.push_back(&run);
       diverged += run.status == Status::diverged;
       deadlocked += run.status == Status::deadlocked;
     }
+    some_deadlocked = some_deadlocked || deadlocked > 0;
     const auto over_runs = [&](auto value) {
       std::vector<double> values;
       for (const auto* run : runs) values.push_back(value(*run));
@@ -131,7 +136,11 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
             over_runs([](const RunSummary& run) { return run.pace; }),
             over_runs([](const RunSummary& run) { return run.staleness; }),
             theories[p].staleness ? short_number(*theories[p].staleness) : "-"};
-    for (const auto& column : errors) row.push_back(over_runs(column.value));
+    for (const auto& column : errors) {
+      row.push_back(over_runs([&](const RunSummary& run) {
+        return run.status == Status::deadlocked ? not_known : column.value(run);
+      }));
+    }
     for (std::size_t t = 0; t < targets.size(); ++t) {
       row.push_back(over_runs([t](const RunSummary& run) { return run.target_times[t]; }));
     }
@@ -146,7 +155,11 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
                               count_text(replicas, "replica") + seconds;
   return "\n" + named_title(first) + heading + aligned(rows) +
          "\n  mean ± standard deviation over replicas; times in the unit of the runtime "
-         "distribution\n";
+         "distribution\n" +
+         (some_deadlocked
+              ? "  deadlocked: learners waited for each other in a circle, and the run ended there "
+                "(runs.csv, reason); its final errors are not in the means\n"
+              : "");
 }
 
 }  // namespace gradrace

@@ -16,6 +16,14 @@ bool restarts_all(const Point& point) {
   return server && server->restarts_all();
 }
 
+/// What of a cluster is allowed in place of what makes its learners unlike or its times dependent.
+std::string_view in_place_of(std::string_view key) {
+  if (key == "runtimes") return "one law for all, or ";
+  if (key == "runtime") return "mode bootstrap, another law, or ";
+  if (key == "speeds") return "the same speed for all, or ";
+  return "none, or ";
+}
+
 }  // namespace
 
 void visit_sampler(Fields& fields, Sampler& sampler) {
@@ -43,7 +51,7 @@ void check_sampler(Fields& fields, const Point& point) {
   const Cluster& cluster = point.cluster;
   if (!cluster.runtimes.laws.empty()) {
     for (const auto& [key, why] : cluster.runtimes.differences(cluster.learners)) {
-      if (key != "outliers") refuse("cluster." + std::string(key), why);
+      if (key != "outliers") refuse("cluster." + std::string(key), why, in_place_of(key));
     }
   }
   if (cluster.runtimes.outliers) refuse("cluster.outliers", "are drawn for each minibatch");

@@ -33,7 +33,10 @@ std::string way_out(const std::string& key, const std::vector<std::string>& path
   }
   std::string lists;
   for (const std::string& path : paths) lists += "\"" + path + "\": [...], ";
-  return "a value for each, \"sweep\": {\"zip\": {" + lists + "\"" + key + "\": [...]}}";
+  const bool in_network = is_within(key, "cluster.network");  // whose keys go by the topology
+  return (in_network ? "an object for each" : "a value for each") +
+         (", \"sweep\": {\"zip\": {" + lists + "\"") +
+         (in_network ? "cluster.network\": [{...}, {...}]}}" : key + "\": [...]}}");
 }
 
 }  // namespace

@@ -34,13 +34,15 @@ void examine_collectives(Fields& fields, const PeerNetwork& network, bool has_co
 
 void check_peers(Fields& fields, const Point& point, const PeerProtocol& protocol) {
   const TransitFacts& transit = point.cluster.transit;
+  constexpr std::string_view of_server = "is for protocols of a server, and this one has none";
+  constexpr std::string_view or_server = "without it; or a protocol of a server";
   if (transit.network) {
     fields.complain("cluster.network.topology", "star is for protocols of a server", "mesh, nodes");
   }
   if (transit.server)
-    fields.complain("cluster.server", "is for protocols of a server, and this one has none");
+    fields.complain("cluster.server", std::string(of_server), std::string(or_server));
   if (transit.failures)
-    fields.complain("cluster.failures", "are for protocols of a server, and this one has none");
+    fields.complain("cluster.failures", std::string(of_server), std::string(or_server));
   const std::uint32_t least = protocol.least_learners(), learners = point.cluster.learners;
   if (learners < least) {
     fields.complain("cluster.learners",
@@ -51,7 +53,7 @@ void check_peers(Fields& fields, const Point& point, const PeerProtocol& protoco
   if (point.cluster.peers)
     examine_collectives(fields, *point.cluster.peers, protocol.uses_collectives());
   fields.idle("theory.gamma", true, "is for stale gradients of one model, that of a server",
-              "without it; or a protocol of a server");
+              std::string(or_server));
 }
 
 }  // namespace
