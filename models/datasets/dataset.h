@@ -62,7 +62,7 @@ class DataShelf {
   /// read.
   void need_data(bool need) { data_needed_ = need; }
   /// Whether a run reads them.
-  bool data_used() const { return data_needed_; }
+  bool data_used() const { return data_needed_ && !unused_; }
   bool data_needed() const { return data_needed_ && !missing_tolerated_; }
 
   /// Whom a training set is dealt out to where there is a partition.
@@ -71,6 +71,8 @@ class DataShelf {
 
   /// Then a place that is not there is never an error until its data are read.
   void tolerate_missing() { missing_tolerated_ = true; }
+  /// Then no run reads them, whatever the scenario needs.
+  void leave_unused() { unused_ = missing_tolerated_ = true; }
   /// Places that the scenario needs and that are not there, as the error would say it.
   const std::set<std::string>& missing() const { return missing_; }
   void note_missing(const std::string& what) {
@@ -83,7 +85,7 @@ class DataShelf {
  private:
   Locator locator_;
   Sharers sharers_;
-  bool data_needed_ = true, missing_tolerated_ = false;
+  bool data_needed_ = true, missing_tolerated_ = false, unused_ = false;
   std::set<std::string> missing_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const Dataset>> shelf_;

@@ -2,6 +2,7 @@
 
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -67,11 +68,20 @@ double gradient_rate(const DeviceFacts& device, double elapsed) {
   return std::round(static_cast<double>(device.gradients) / elapsed);
 }
 
+bool has_float32(const Scenario& scenario) {
+  return std::ranges::any_of(scenario.points, [](const Point& point) {
+    return point.with_model() && point.model->precision() == "float32";
+  });
+}
+
 /// The keys beside the device's name.
-Json device_facts(const DeviceFacts& device, double elapsed) {
+Json device_facts(const Scenario& scenario, const DeviceFacts& device, double elapsed) {
   Json facts{{"cohort", device.cohort}, {"gradients_per_second", gradient_rate(device, elapsed)}};
   if (const auto share = device.kernel_share(elapsed)) facts["kernel_share"] = *share;
-  if (device.name == "cpu") facts["arithmetic"] = arithmetic();
+  if (device.name == "cpu" && has_float32(scenario)) {
+    facts["arithmetic"] = arithmetic();
+    facts["instruction_set"] = kernels::chosen_kernels().name;
+  }
   return facts;
 }
 
@@ -112,7 +122,8 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
       {"runs_finished", facts.finished},
       {"elapsed", facts.elapsed},
       {"notes", facts.notes}};
-  if (!facts.device.name.empty()) manifest.update(device_facts(facts.device, facts.elapsed));
+  if (!facts.device.name.empty())
+    manifest.update(device_facts(scenario, facts.device, facts.elapsed));
   return manifest.dump(2) + "\n";
 }
 

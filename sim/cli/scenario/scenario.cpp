@@ -264,7 +264,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   fields.integer("seed", point.seed, Need::defaulted, between(0, 9007199254740992.0),
                  "of every random number");
   fields.integer("replicas", point.replicas, Need::defaulted, between(1, (1 << 24) - 1),
-                 "runs of each point, with other luck");
+                 "runs of each point, with other random numbers");
   fields.choice("device", point.device, devices, Need::defaulted, "where gradients are computed");
   fields.flag("timing_only", point.timing_only, Need::defaulted, "leave the model out");
   visit_sampler(fields, point.sampler);
@@ -310,7 +310,7 @@ static std::function<std::vector<Problem>(const Document&)> reader_of_unused(
     const std::filesystem::path& file, const ScenarioChanges& changes) {
   const auto shelf = std::make_shared<DataShelf>(std::filesystem::absolute(file).parent_path(),
                                                  changes.data_folder);
-  shelf->tolerate_missing();
+  shelf->leave_unused();
   return [shelf, name = file.stem().string()](const Document& document) {
     Point point;
     point.name = name;

@@ -309,6 +309,7 @@ class Output(ProgramTest):
         self.assertEqual(manifest["device"], "cpu")
         self.assertEqual(manifest["cohort"], 1)
         self.assertIn(manifest["arithmetic"], ("fused multiply-adds", "multiplications and additions"))
+        self.assertIn(manifest["instruction_set"], ("avx512", "avx2", "neon", "portable"))
         self.assertGreater(manifest["gradients_per_second"], 0)
         self.assertNotIn("kernel_share", manifest)
 
