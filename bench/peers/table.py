@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""The table of README.md from the CSV file of a recording:
+"""Tables from the CSV file of a recording, written between the markers of a file:
 
-python3 bench/peers/table.py bench/results/peers.csv            prints it
-python3 bench/peers/table.py bench/results/peers.csv README.md  writes it between the file's markers
+python3 bench/peers/table.py bench/results/peers.csv                          prints the table of all
+python3 bench/peers/table.py bench/results/peers.csv bench/results/README.md  the table of all
+python3 bench/peers/table.py --short bench/results/peers.csv README.md        minibatches of 32 alone
 """
 
 import sys
@@ -26,6 +27,21 @@ TITLES = {
     "jax-jit": "JAX jit",
     "jax-scan": "JAX scan",
     "jax-vmap": "JAX vmap of 16",
+}
+
+
+SHORT = {  # of each the fastest form
+    "minibatches": {
+        "heapq loop": ["heapq"],
+        "SimPy": ["simpy"],
+        "SimGrid": ["simgrid"],
+        "C++ coroutines": ["coroutines"],
+    },
+    "gradients": {
+        "NumPy": ["numpy"],
+        "PyTorch": ["torch-eager", "torch-compiled"],
+        "JAX": ["jax-jit", "jax-scan", "jax-vmap"],
+    },
 }
 
 
@@ -56,6 +72,34 @@ def table_of(rows, works, names, unit):
         cells += [ratio_text(ratios(rows, work, name)) for name in names]
         lines.append(f"| {work} | " + " | ".join(cells) + " |")
     return lines
+
+
+def fastest_text(rows, work, names):
+    """The median ratio to the fastest of the names."""
+    found = [ratios(rows, work, name) for name in names]
+    medians = [spread(values).median for values in found if values]
+    return number(min(medians)) if medians else "-"
+
+
+def short_table(rows):
+    """Async, and gradients of minibatches of 32: medians."""
+    works = [w for w in in_order(r["work"] for r in rows) if w.startswith("async") or "m=32" in w]
+    blocks = []
+    for unit, peers in SHORT.items():
+        some = [work for work in works if ("P=" in work) == (unit == "minibatches")]
+        there = [
+            n for n, forms in peers.items() if any(rates(rows, w, f) for w in some for f in forms)
+        ]
+        lines = [
+            "| " + " | ".join(["", f"{unit}/s", *(f"x {name}" for name in there)]).strip() + " |",
+            "|" + "---|" * (len(there) + 2),
+        ]
+        for work in some:
+            ours = spread(list(rates(rows, work, "gradrace").values())).median
+            cells = [rate_text(ours), *(fastest_text(rows, work, peers[name]) for name in there)]
+            lines.append(f"| {work} | " + " | ".join(cells) + " |")
+        blocks.append("\n".join(lines))
+    return "\n\n".join([*blocks, footnotes(rows)[0]]) + "\n"
 
 
 def footnotes(rows):
@@ -96,13 +140,14 @@ def with_table(text, made):
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
+    words = [word for word in sys.argv[1:] if word != "--short"]
+    if len(words) not in (1, 2):
         sys.exit(__doc__)
-    made = table(read(sys.argv[1]))
-    if len(sys.argv) == 2:
+    made = (short_table if "--short" in sys.argv else table)(read(words[0]))
+    if len(words) == 1:
         print(made, end="")
         return
-    readme = Path(sys.argv[2])
+    readme = Path(words[1])
     readme.write_text(with_table(readme.read_text(encoding="utf-8"), made), encoding="utf-8")
 
 

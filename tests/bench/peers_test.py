@@ -183,8 +183,23 @@ class Ratios(unittest.TestCase):
 
 class Readme(unittest.TestCase):
     def test_its_table_is_what_the_recording_gives(self):
-        text = (ROOT / "README.md").read_text(encoding="utf-8")
-        self.assertEqual(text, table.with_table(text, table.table(ratios.read(RECORDED))))
+        for readme, form in ("README.md", table.short_table), (
+            "bench/results/README.md",
+            table.table,
+        ):
+            text = (ROOT / readme).read_text(encoding="utf-8")
+            self.assertEqual(text, table.with_table(text, form(ratios.read(RECORDED))))
+
+    def test_the_short_table_has_the_fastest_form_of_a_peer(self):
+        row = lambda contestant, number, rate: {
+            "work": "lenet m=32", "contestant": contestant, "round": number, "rate": rate, "busy": "0",
+            "machine": "M", "version": "1", "data": "MNIST", "note": "",
+        }  # fmt: skip
+        rows = [row("gradrace", "1", "100"), row("jax-jit", "1", "50"), row("jax-scan", "1", "10")]
+        self.assertIn(
+            "| | gradients/s | x JAX |\n|---|---|---|\n| lenet m=32 | 100 | 2 |",
+            table.short_table(rows),
+        )
 
     def test_the_recording_has_every_work(self):
         with open(RECORDED, newline="", encoding="utf-8") as file:
