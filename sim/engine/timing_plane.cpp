@@ -131,6 +131,7 @@ Reached TimingPlane::reached() const {
 void TimingPlane::evaluate() {
   if (evaluations_.made(engine_.time(), owner_->changes())) return;
   owner_->evaluate(evaluations_);
+  if (evaluations().size() >= limit_) end_segment(End::limit);
   if (judged_) end_segment(End::verdict);
 }
 

@@ -433,6 +433,19 @@ TEST_CASE("timing_plane: evaluations by epochs, also when many pass at once") {
   CHECK(run_timing(race).curve.size() == 21);
 }
 
+TEST_CASE("timing_plane: evaluations end a segment when they are as many as its limit") {
+  Race race = race_of(2, R"({"kind": "async"})", R"({"time": 100})");
+  race.evaluations.every_time = 0.01;
+  TimingPlane plane(race, 0, false, nullptr, 64);
+  std::size_t evaluations = 0;
+  for (End end = End::limit; end != End::finished;) {
+    end = plane.next_segment().end;
+    CHECK(plane.evaluations().size() <= 64);
+    evaluations += plane.evaluations().size();
+  }
+  CHECK(evaluations == 10'001);
+}
+
 TEST_CASE("timing_plane: busy, idle and wasted time add up") {
   for (const auto& protocol : every_server_protocol()) {
     const RunRecord record = run_timing(race_of(6, protocol, R"({"updates": 1000})"));
