@@ -9,12 +9,14 @@
 namespace gradrace {
 
 Run::Run(const Race& race, std::uint32_t replica, bool with_model, Observer* observer,
-         std::uint32_t segment_limit)
+         CurveSink* curve, std::uint32_t segment_limit)
     : race_(race),
       replica_(replica),
       with_model_(with_model),
       observer_(observer),
+      curve_(curve),
       segment_limit_(segment_limit),
+      protocol_listens_(with_model && race.make_protocol()->needs_evaluations()),
       plane_(std::make_unique<TimingPlane>(race, replica, with_model, observer, segment_limit)) {}
 
 const Segment* Run::advance() {
@@ -22,7 +24,7 @@ const Segment* Run::advance() {
   const Segment& segment = plane_->next_segment();
   last_end_ = segment.end;
   if (!with_model_) {
-    for (const auto& point : plane_->evaluations()) record_.curve.push_back({point, {}});
+    for (const auto& point : plane_->evaluations()) tell({point, {}}, {});
     if (last_end_ == End::finished) {
       end();
     }
@@ -36,16 +38,15 @@ void Run::take(const Results& results) {
   GRADRACE_CHECK(results.evaluations.size() == points.size() * looks,
                  "the device answers every evaluation once");
   record_.gradients_computed += results.gradients_computed;
+  const Evaluation& last = record_.last.evaluation;
   for (std::size_t i = 0; i < points.size(); ++i) {
-    add(points[i], std::span(results.evaluations).subspan(i * looks, looks));
-    if (!results.rate_factors.empty()) {
-      record_.curve.back().point.learning_rate *= results.rate_factors[i * looks];
-    }
-    if (!std::isfinite(record_.curve.back().evaluation.loss)) return end_as_diverged();
+    add(points[i], std::span(results.evaluations).subspan(i * looks, looks),
+        results.rate_factors.empty() ? 1.0 : results.rate_factors[i * looks]);
+    if (!std::isfinite(last.loss)) return end_as_diverged();
   }
-  if (!points.empty()) plane_->tell(record_.curve.back().evaluation);
+  if (!points.empty()) plane_->tell(last);
   const bool judged = last_end_ == End::verdict || last_end_ == End::feedback;
-  const bool reached = judged && meets(record_.curve.back().evaluation, race_.stop);
+  const bool reached = judged && meets(last, race_.stop);
   if (last_end_ != End::finished && !reached) return;
   end();
   record_.hash = results.hash;
@@ -53,15 +54,20 @@ void Run::take(const Results& results) {
 }
 
 /// looks: at the mean, which has the disagreement, and at learners.
-void Run::add(const EvaluationPoint& point, std::span<const Evaluation> looks) {
-  Evaluation seen = looks.front();
-  if (race_.evaluated == EvaluatedValue::first) {
-    seen = looks.back();
-    seen.disagreement = looks.front().disagreement;
-  } else {
-    record_.of_learners.insert(record_.of_learners.end(), looks.begin() + 1, looks.end());
-  }
-  record_.curve.push_back({point, seen});
+void Run::add(const EvaluationPoint& point, std::span<const Evaluation> looks, double rate_factor) {
+  CurvePoint seen{point, looks.front()};
+  seen.point.learning_rate *= rate_factor;
+  if (race_.evaluated != EvaluatedValue::first) return tell(seen, looks.subspan(1));
+  seen.evaluation = looks.back();
+  seen.evaluation.disagreement = looks.front().disagreement;
+  tell(seen, {});
+}
+
+void Run::tell(const CurvePoint& seen, std::span<const Evaluation> of_learners) {
+  record_.last = seen;
+  ++evaluations_;
+  if (protocol_listens_) heard_.push_back(seen.evaluation);
+  if (curve_) curve_->add(seen, of_learners);
 }
 
 void Run::end() {
@@ -78,10 +84,10 @@ void Run::end_as_diverged() {
   Race again = race_;
   again.stop.loss = -std::numeric_limits<double>::infinity();  // a segment ends at each evaluation
   TimingPlane plane(again, replica_, false, observer_, segment_limit_);
-  for (std::size_t made = 0; plane.next_segment().end != End::finished;) {
+  for (std::uint64_t made = 0; plane.next_segment().end != End::finished;) {
     made += plane.evaluations().size();
-    if (made > 0) plane.tell(record_.curve[made - 1].evaluation);
-    if (made < record_.curve.size()) continue;
+    if (protocol_listens_ && made > 0) plane.tell(heard_[made - 1]);
+    if (made < evaluations_) continue;
     plane.stop();
     break;
   }

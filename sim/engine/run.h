@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "sim/device.h"
+#include "sim/engine/curve_sink.h"
 #include "sim/engine/race.h"
 #include "sim/engine/timing_plane.h"
 #include "sim/observer.h"
@@ -17,20 +18,12 @@ namespace gradrace {
 /// deadlocked: learners waited for each other in a circle.
 enum class Status : std::uint8_t { finished, diverged, interrupted, deadlocked };
 
-/// One row of the error curve.
-struct CurvePoint {
-  EvaluationPoint point;
-  Evaluation evaluation;  // NaN in a timing-only run
-};
-
-/// What is kept of one run.
+/// What is kept of one run, however long it is.
 struct RunRecord {
   Status status = Status::interrupted;
   std::string reason;  // of a deadlock: when, and who waits for whom
   Totals totals;
-  std::vector<CurvePoint> curve;
-  std::vector<Evaluation>
-      of_learners;  // [place in the curve * P + learner]; where each is asked for
+  CurvePoint last;                              // of the curve
   std::vector<std::uint64_t> staleness_counts;  // [staleness] over applied gradients
   std::vector<LearnerTotals> learners;
   std::uint64_t gradients_computed = 0;  // forward passes
@@ -40,9 +33,9 @@ struct RunRecord {
 /// One run of a race: its timing plane, and what comes back from the device.
 class Run {
  public:
-  /// The observer may be null; it and the race must outlive the run.
+  /// Observer and curve may be null; they and the race must outlive the run.
   Run(const Race& race, std::uint32_t replica, bool with_model, Observer* observer,
-      std::uint32_t segment_limit = TimingPlane::default_limit);
+      CurveSink* curve = nullptr, std::uint32_t segment_limit = TimingPlane::default_limit);
 
   /// The next segment; null when the run is over.
   const Segment* advance();
@@ -64,7 +57,8 @@ class Run {
   RunRecord record();
 
  private:
-  void add(const EvaluationPoint& point, std::span<const Evaluation> looks);
+  void add(const EvaluationPoint& point, std::span<const Evaluation> looks, double rate_factor);
+  void tell(const CurvePoint& seen, std::span<const Evaluation> of_learners);
   void end();
   void end_as_diverged();
 
@@ -72,11 +66,15 @@ class Run {
   const std::uint32_t replica_;
   const bool with_model_;
   Observer* const observer_;
+  CurveSink* const curve_;
   const std::uint32_t segment_limit_;
+  const bool protocol_listens_;
   std::unique_ptr<TimingPlane> plane_;
   End last_end_ = End::limit;
   bool over_ = false;
   RunRecord record_;
+  std::uint64_t evaluations_ = 0;  // told
+  std::vector<Evaluation> heard_;  // those, where the protocol listens
 };
 
 /// Runs a cohort to its end: every live run gives a segment, the device replays them as one wave,

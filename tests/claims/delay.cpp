@@ -53,7 +53,7 @@ double exact_limit(std::uint32_t tau, double momentum) {
 }
 
 /// The largest loss over a tenth of the run, over that of a tenth in its middle.
-double growth(const RunRecord& record) {
+double growth(const RaceRecord& record) {
   if (record.status == Status::diverged) return std::numeric_limits<double>::infinity();
   const auto largest = [&](std::size_t from) {
     double loss = 0;
@@ -68,7 +68,7 @@ double growth(const RunRecord& record) {
 }  // namespace
 
 TEST_CASE("delay: async with equal constant runtimes delays every gradient by P - 1 updates") {
-  const RunRecord record = run_delayed({.delay = 9, .eta = 0.01});
+  const RaceRecord record = run_delayed({.delay = 9, .eta = 0.01});
   claim({"rates-2.delay", derived,
          "async, 10 learners, equal constant runtimes: gradients of 40,000 that are not 9 updates "
          "old, those of the start",

@@ -20,7 +20,7 @@ double delayed_floor(double eta, std::size_t delay, double momentum) {
   return sum / 2;
 }
 
-RunRecord run_delayed(const Delayed& delayed, std::uint32_t replica) {
+RaceRecord run_delayed(const Delayed& delayed, std::uint32_t replica) {
   return run_training(
       point_from(R"({"cluster": {"learners": )" + std::to_string(delayed.delay + 1) +
                  R"(, "runtime": {"distribution": "deterministic", "value": 1}},

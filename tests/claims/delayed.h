@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sim/engine/run.h"
+#include "tests/support/race_text.h"
 
 namespace gradrace {
 
@@ -21,6 +21,6 @@ struct Delayed {
 /// The loss that it settles at with noise of variance 1.
 double delayed_floor(double eta, std::size_t delay, double momentum = 0);
 
-RunRecord run_delayed(const Delayed& delayed, std::uint32_t replica = 0);
+RaceRecord run_delayed(const Delayed& delayed, std::uint32_t replica = 0);
 
 }  // namespace gradrace

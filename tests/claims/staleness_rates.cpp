@@ -51,7 +51,7 @@ Point point_of(const Trial& trial) {
 
 /// The final loss over the first; infinity if the run diverged.
 double remainder(const Trial& trial) {
-  const RunRecord record = run_training(point_of(trial));
+  const RaceRecord record = run_training(point_of(trial));
   if (record.status == Status::diverged) return std::numeric_limits<double>::infinity();
   return record.curve.back().evaluation.loss / record.curve.front().evaluation.loss;
 }

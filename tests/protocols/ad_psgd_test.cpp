@@ -83,7 +83,7 @@ class Uses : public Observer {
 struct Followed {
   std::vector<PeerOrder> orders;
   Lines lines, uses;
-  RunRecord record;
+  RaceRecord record;
 };
 
 Followed follow(Race race) {
@@ -352,7 +352,7 @@ struct Speed {
 Speed speed(const std::string& protocol, int slow) {
   std::string speeds = slow == 0 ? "0.01" : "1";
   for (int i = 1; i < 8; ++i) speeds += i == slow ? ", 0.01" : ", 1";
-  const RunRecord record = run_timing(
+  const RaceRecord record = run_timing(
       point_from(R"({"cluster": {"learners": 8, "runtime": {"distribution": "gamma", "shape": 25,
                      "scale": 0.04}, "speeds": [)" +
                  speeds + R"(], "network": {"topology": "mesh", "latency": 0.05}}, "protocol": )" +
@@ -561,7 +561,7 @@ TEST_CASE("ad-psgd: a bipartite graph never comes to a standstill") {
         const std::string more = R"(, "pair_cost": )" + number_text(cost);
         Race race = race_of(learners, ad_psgd(bipartite, overlap, more), R"({"updates": 1000})");
         for (race.seed = 1; race.seed <= 100; ++race.seed) {
-          const RunRecord record = run_timing(race);
+          const RaceRecord record = run_timing(race);
           REQUIRE(record.status == Status::finished);
           for (const LearnerTotals& learner : record.learners)
             REQUIRE(learner.gradients > 250 / learners);
@@ -591,7 +591,7 @@ TEST_CASE("ad-psgd: sixteen learners on the complete graph come to a standstill 
 // that ask.  Nobody waits.
 TEST_CASE("ad-psgd: staleness and speed with overlap, where exchanges take no time") {
   for (const std::uint32_t learners : {2u, 8u, 9u}) {
-    const RunRecord record =
+    const RaceRecord record =
         run_timing(race_of(learners, ad_psgd(bipartite), R"({"updates": 200000})"));
     const double ask = learners / 2, answer = learners - ask;
     CHECK(static_cast<double>(record.totals.staleness_sum) / 200000 ==
@@ -610,7 +610,7 @@ TEST_CASE("ad-psgd: staleness and speed with overlap, where exchanges take no ti
 TEST_CASE("ad-psgd: staleness and speed of two learners without overlap") {
   for (const double cost : {0.0, 0.5, 2.0}) {
     const std::string more = R"(, "pair_cost": )" + number_text(cost);
-    const RunRecord record =
+    const RaceRecord record =
         run_timing(race_of(2, ad_psgd(bipartite, false, more), R"({"updates": 300000})"));
     CHECK(record.totals.time / 300000 == doctest::Approx((2 + cost) / 3).epsilon(0.01));
     CHECK(static_cast<double>(record.totals.staleness_sum) / 300000 ==
@@ -644,7 +644,7 @@ TEST_CASE("ad-psgd: pair_cost is the time of an exchange, else the network's") {
       race.peers.emplace().inside = {0.25, 8};
       race.peers->model_bytes = 4;
     }
-    const RunRecord record = run_timing(race);
+    const RaceRecord record = run_timing(race);
     const PeerTotals& asker = *record.learners[1].peer;
     CHECK(asker.sent == (network ? 4.0 * static_cast<double>(asker.messages) : 0));
     CHECK(asker.received == asker.sent);
@@ -662,7 +662,7 @@ TEST_CASE("ad-psgd: pair_cost is the time of an exchange, else the network's") {
 TEST_CASE("ad-psgd: exchanges keep the mean of all values") {
   // After 80 gradients the rate is nothing, and exchanges alone are left.
   for (const bool overlap : {true, false}) {
-    const RunRecord record = run_training(
+    const RaceRecord record = run_training(
         training(ad_psgd(bipartite, overlap, R"(, "pair_cost": 0.2)"), 8,
                  R"("stop": {"updates": 400}, "record": {"every_updates": 1}, "learning_rate":
            {"kind": "step", "eta": 0.2, "factor": 1e-200, "at": [80], "unit": "gradients"})"));
@@ -737,11 +737,10 @@ TEST_CASE("ad-psgd: values are those of a direct loop along the orders") {
         std::vector<PeerOrder> orders;
         const Race followed = recorded(race, orders);
         const auto device = point.model->make_device({});
-        std::vector<RunRecord> records;
+        std::vector<RaceRecord> records;
         for (const Race* of : {&race, &followed}) {
-          Run run(*of, 0, true, nullptr, of == &race ? 1 : TimingPlane::default_limit);
-          drive({&run, 1}, device.get(), [] { return true; });
-          records.push_back(run.record());
+          records.push_back(
+              run_race({*of, 0, of == &race ? 1 : TimingPlane::default_limit}, device.get()));
         }
         CHECK(records[0].hash == records[1].hash);
         CHECK(records[1].curve.size() > 30);

@@ -101,9 +101,7 @@ const std::string race_from_1 =
 std::vector<CurvePoint> curve_of(const Point& point, std::uint32_t limit) {
   const Race race = point.race();
   const auto device = point.model->make_device({});
-  Run run(race, 0, true, nullptr, limit);
-  drive({&run, 1}, device.get(), [] { return true; });
-  return run.record().curve;
+  return run_race({race, 0, limit}, device.get()).curve;
 }
 
 }  // namespace
@@ -151,9 +149,7 @@ TEST_CASE("adasync: a diverged run ends where its losses led, records included")
           "protocol": {"kind": "adasync", "interval": 3, "variant": "k-async", "k0": 8}})");
   const Race race = point.race();
   const auto device = point.model->make_device({});
-  Run run(race, 0, true, nullptr, 64);
-  drive({&run, 1}, device.get(), [] { return true; });
-  const RunRecord record = run.record();
+  const RaceRecord record = run_race({race, 0, 64}, device.get());
   CHECK(record.status == Status::diverged);
   CHECK(record.totals.time == record.curve.back().point.time);
   CHECK(record.totals.updates == record.curve.back().point.update);

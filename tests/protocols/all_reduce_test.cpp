@@ -3,8 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/cli/results/results_writer.h"
+#include "sim/cli/results/run_recorders.h"
 #include "tests/support/race_text.h"
+#include "tests/support/spool_text.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace gradrace;
 
@@ -26,16 +28,18 @@ struct Outcome {
 };
 
 Outcome outcome(const Point& point) {
-  RunRecorders recorders({0, 0}, point);
-  const RunRecord record = run_training(point, 0, recorders.observer());
-  Outcome result{{}, recorders.made().front().second->text(), record.hash};
+  const TemporaryFolder folder;
+  SpoolFile spool_file(folder.path() / "spool");
+  RunRecorders recorders({0, 0}, point, spool_file);
+  const RaceRecord record = run_training(point, 0, recorders.observer());
+  Outcome result{{}, text_of(recorders.texts().at("updates.csv")), record.hash};
   for (const auto& [at, found] : record.curve)
     result.curve.insert(result.curve.end(), {at.time, at.k + 0.0, at.epoch, found.loss});
   return result;
 }
 
 /// Four learners, each minibatch takes 1.
-RunRecord timed(const std::string& protocol, const std::string& network) {
+RaceRecord timed(const std::string& protocol, const std::string& network) {
   return run_timing(point_from(R"({"cluster": {"learners": 4, "runtime": {"distribution":
       "deterministic", "value": 1}, "network": )" +
                                network + R"(}, "protocol": )" + protocol +
@@ -61,7 +65,7 @@ TEST_CASE("all-reduce: without a network it is sync, bit for bit") {
 }
 
 TEST_CASE("all-reduce: an iteration takes the longest minibatch and the ring") {
-  const RunRecord record = timed(R"({"kind": "all-reduce"})", mesh);
+  const RaceRecord record = timed(R"({"kind": "all-reduce"})", mesh);
   CHECK(record.totals.time == doctest::Approx(10 * (1 + 6 * 0.01 + 1.5 * 0.08)).epsilon(1e-12));
   double sent = 0, received = 0;
   for (const LearnerTotals& learner : record.learners) {
@@ -77,16 +81,16 @@ TEST_CASE("all-reduce: an iteration takes the longest minibatch and the ring") {
 
 // Parts are there at 1/3 + 2/3 b/B of a minibatch; each takes 0.06 + 0.12 / B on the wire.
 TEST_CASE("all-reduce: parts of a gradient are exchanged while the rest is computed") {
-  const RunRecord two = timed(R"({"kind": "all-reduce", "buckets": 2})", mesh);
+  const RaceRecord two = timed(R"({"kind": "all-reduce", "buckets": 2})", mesh);
   CHECK(two.totals.time == doctest::Approx(10 * 1.12).epsilon(1e-12));
   CHECK(two.learners[3].peer->hidden == doctest::Approx(10 * 0.12).epsilon(1e-12));
   // Ready at .6, .8 and 1 with backward .6; .45 each on the wire: .6 + 3 x .45 = 1.95.
-  const RunRecord slow = timed(R"({"kind": "all-reduce", "buckets": 3, "backward": 0.6})",
-                               R"({"topology": "mesh", "latency": 0.055, "bandwidth": 100,
+  const RaceRecord slow = timed(R"({"kind": "all-reduce", "buckets": 3, "backward": 0.6})",
+                                R"({"topology": "mesh", "latency": 0.055, "bandwidth": 100,
                                    "model_bytes": 24})");
   CHECK(slow.totals.time == doctest::Approx(10 * 1.95).epsilon(1e-12));
   CHECK(slow.learners[0].peer->hidden == doctest::Approx(10 * 0.4).epsilon(1e-12));
   // Without a backward pass all are ready at 1: two of 0.12 follow.
-  const RunRecord late = timed(R"({"kind": "all-reduce", "buckets": 2, "backward": 0})", mesh);
+  const RaceRecord late = timed(R"({"kind": "all-reduce", "buckets": 2, "backward": 0})", mesh);
   CHECK(late.totals.time == doctest::Approx(10 * 1.24).epsilon(1e-12));
 }

@@ -95,9 +95,7 @@ TEST_CASE("local-sgd: AdaComm's tau is its formula on the recorded losses") {
     std::vector<PeerOrder> orders;
     const Race race = recorded(point.race(), orders);
     const auto device = point.model->make_device({});
-    Run run(race, 0, true, nullptr);
-    drive({&run, 1}, device.get(), [] { return true; });
-    const auto curve = run.record().curve;
+    const auto curve = run_race({race}, device.get()).curve;
     REQUIRE(curve.size() == 11);
 
     std::vector<double> expected, taus{tau_0};

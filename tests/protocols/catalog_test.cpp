@@ -33,9 +33,7 @@ TEST_CASE("catalog: every protocol runs 50 updates of a quadratic as its page's 
         std::to_string(updates) + R"(}, "protocol": )" + example + "}");
     const Race race = point.race();
     const auto device = point.model->make_device({});
-    Run run(race, 0, true, nullptr);
-    drive({&run, 1}, device.get(), [] { return true; });
-    const RunRecord record = run.record();
+    const RaceRecord record = run_race({race}, device.get());
     CHECK(record.totals.updates == updates);
     CHECK(record.gradients_computed == record.totals.applied);
     CHECK(record.curve.back().evaluation.loss < 0.1);

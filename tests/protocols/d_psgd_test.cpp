@@ -110,7 +110,7 @@ class Averages {
 };
 
 /// What a run leaves, but for its name.
-void check_equal(const RunRecord& one, const RunRecord& other) {
+void check_equal(const RaceRecord& one, const RaceRecord& other) {
   CHECK(one.hash == other.hash);
   CHECK(one.totals.updates == other.totals.updates);
   CHECK(one.totals.time == other.totals.time);
@@ -123,8 +123,8 @@ void check_equal(const RunRecord& one, const RunRecord& other) {
   }
 }
 
-RunRecord trained(const std::string& protocol, const std::string& optimiser,
-                  const std::string& stop) {
+RaceRecord trained(const std::string& protocol, const std::string& optimiser,
+                   const std::string& stop) {
   return run_training(point_from(
       R"({"cluster": {"learners": 6, "runtime": {"distribution": "exponential", "mean": 1}},
       "model": {"kind": "quadratic", "noise": 1, "dimensions": 20}, "optimiser": )" +
@@ -218,7 +218,7 @@ TEST_CASE("d-psgd: staleness is 0 before the average, 1 where it comes between")
     for (const auto& [order, staleness] : {std::pair{"adapt-first", 0}, {"combine-first", 1}}) {
       Race race = race_of(12, d_psgd(graph, order), R"({"updates": 500})");
       race.peers = mesh;
-      const RunRecord record = run_timing(race);
+      const RaceRecord record = run_timing(race);
       CHECK(record.totals.max_staleness == staleness);
       CHECK(record.totals.staleness_sum == staleness * record.totals.applied);
     }
@@ -229,7 +229,7 @@ TEST_CASE("d-psgd: bytes sent are bytes received, times add up to the clock") {
   for (const auto* order : {"adapt-first", "combine-first"}) {
     Race race = race_of(12, d_psgd("exponential", order), R"({"updates": 500})");
     race.peers = mesh;
-    const RunRecord record = run_timing(race);
+    const RaceRecord record = run_timing(race);
     double sent = 0, received = 0, hidden = 0;
     for (const auto& learner : record.learners) {
       sent += learner.peer->sent, received += learner.peer->received;

@@ -34,8 +34,8 @@ TEST_CASE("dasgd: with delay 0 and xi 0 it is local-sgd, bit for bit, on any net
     const auto record = [&](const std::string& protocol) {
       return run_training(point_of(protocol, cluster, softmax, 50));
     };
-    const RunRecord local = record(R"({"kind": "local-sgd", "tau": 3})");
-    const RunRecord delayed = record(R"({"kind": "dasgd", "tau": 3, "delay": 0, "xi": 0})");
+    const RaceRecord local = record(R"({"kind": "local-sgd", "tau": 3})");
+    const RaceRecord delayed = record(R"({"kind": "dasgd", "tau": 3, "delay": 0, "xi": 0})");
     CHECK(delayed.hash == local.hash);
     REQUIRE(delayed.curve.size() == local.curve.size());
     for (std::size_t i = 0; i < local.curve.size(); ++i) {
@@ -51,7 +51,7 @@ TEST_CASE("dasgd: with delay 0 and xi 0 it is local-sgd, bit for bit, on any net
 // round xi w + (1 - xi) times what w was at the end of the round before.
 TEST_CASE("dasgd: an average of a round ago is taken in after the delay") {
   for (const int delay : {1, 2, 3}) {
-    const RunRecord record = run_training(point_from(
+    const RaceRecord record = run_training(point_from(
         R"({"cluster": {"learners": 3, "runtime": )" + one +
         R"(}, "protocol": {"kind": "dasgd", "tau": 3, "xi": 0.25, "delay": )" +
         std::to_string(delay) + R"(}, "stop": {"updates": 30}, "model": {"kind": "quadratic",
@@ -73,7 +73,7 @@ TEST_CASE("dasgd: an average of a round ago is taken in after the delay") {
 TEST_CASE("dasgd: steps of the delay hide the collective") {
   for (const double latency : {0.125, 0.25, 0.375, 0.5}) {  // times 6
     for (const int delay : {0, 1, 2, 3}) {
-      const RunRecord record = run_timing(
+      const RaceRecord record = run_timing(
           point_from(R"({"cluster": {"learners": 4, "runtime": )" + one +
                      R"(, "network": {"topology": "mesh", "latency": )" + std::to_string(latency) +
                      R"(}}, "protocol": {"kind": "dasgd", "tau": 4,

@@ -4,9 +4,11 @@
 #include <map>
 #include <string>
 
-#include "sim/cli/results/results_writer.h"
+#include "sim/cli/results/run_recorders.h"
 #include "tests/support/iteration_time.h"
 #include "tests/support/schedule.h"
+#include "tests/support/spool_text.h"
+#include "tests/support/temporary_folder.h"
 
 using namespace gradrace;
 
@@ -40,10 +42,13 @@ Files files_of(const std::string& protocol, const std::string& cluster) {
       cluster + R"(}, "protocol": )" + protocol + R"(, "stop": {"updates": 500},
       "model": {"kind": "quadratic"}, "learning_rate": {"kind": "constant", "eta": 0.1},
       "record": {"every_time": 5, "updates": true, "trace": true}})");
-  RunRecorders recorders({0, 0}, point);
-  const RunRecord record = run_training(point, 0, recorders.observer());
+  const TemporaryFolder folder;
+  SpoolFile spool_file(folder.path() / "spool");
+  RunRecorders recorders({0, 0}, point, spool_file);
+  const RaceRecord record = run_training(point, 0, recorders.observer());
   Files files{{}, {}, record.hash};
-  for (const auto& [kind, recorder] : recorders.made()) files.records.push_back(recorder->text());
+  for (const char* file : {"updates.csv", "trace.json"})
+    files.records.push_back(text_of(recorders.texts().at(file)));
   for (const auto& [at, found] : record.curve) {
     files.curve.insert(files.curve.end(), {at.time, at.learning_rate, at.k + 0.0, found.loss});
   }

@@ -20,8 +20,9 @@ const std::string noisy = R"({"kind": "quadratic", "dimensions": 6, "curvatures"
 const std::string still = R"({"kind": "quadratic", "dimensions": 2, "curvatures": [1], "noise": 0,
                               "start": 1, "precision": "float64"})";
 
-RunRecord trained(const std::string& protocol, const std::string& runtime, const std::string& model,
-                  const std::string& every, const std::string& rest = "", int updates = 100) {
+RaceRecord trained(const std::string& protocol, const std::string& runtime,
+                   const std::string& model, const std::string& every, const std::string& rest = "",
+                   int updates = 100) {
   return run_training(point_from(
       R"({"cluster": {"learners": 4, "runtime": )" + runtime + R"(}, "protocol": )" + protocol +
       R"(, "stop": {"updates": )" + std::to_string(updates) + R"(}, "model": )" + model +
@@ -29,13 +30,13 @@ RunRecord trained(const std::string& protocol, const std::string& runtime, const
       every + "}" + rest + "}"));
 }
 
-std::vector<double> losses(const RunRecord& record) {
+std::vector<double> losses(const RaceRecord& record) {
   std::vector<double> result;
   for (const auto& [at, found] : record.curve) result.push_back(found.loss);
   return result;
 }
 
-void check_close(const RunRecord& a, const RunRecord& b, double tolerance) {
+void check_close(const RaceRecord& a, const RaceRecord& b, double tolerance) {
   const auto x = losses(a), y = losses(b);
   REQUIRE(x.size() == y.size());
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -54,10 +55,10 @@ TEST_CASE("local-sgd: with tau 1 it is all-reduce, to rounding") {
 
 // With one Hessian and the same noise the mean of the learners does not see when it is taken.
 TEST_CASE("local-sgd: on a quadratic the mean of the values follows sync for any tau") {
-  const RunRecord sync = trained(R"({"kind": "sync"})", one, noisy, "1");
+  const RaceRecord sync = trained(R"({"kind": "sync"})", one, noisy, "1");
   double before = 0;
   for (const std::string tau : {"1", "2", "5", "20"}) {
-    const RunRecord local =
+    const RaceRecord local =
         trained(R"({"kind": "local-sgd", "tau": )" + tau + "}", one, noisy, "1");
     check_close(local, sync, 1e-12);
     double disagreement = 0;
@@ -72,7 +73,7 @@ TEST_CASE("local-sgd: an outer step is its formula") {
   const double inner = std::pow(0.9, 3);
   for (const bool nesterov : {false, true}) {
     for (const std::string per_rate : {"false", "true"}) {
-      const RunRecord record = trained(
+      const RaceRecord record = trained(
           R"({"kind": "local-sgd", "tau": 3, "outer": {"eta": 0.7, "momentum": 0.9, "nesterov": )" +
               std::string(nesterov ? "true" : "false") + R"(, "per_rate": )" + per_rate + "}}",
           one, still, "1", "", 61);
@@ -122,7 +123,7 @@ TEST_CASE("local-sgd: an outer step leaves the optimiser's state as it is said")
       const std::string outer =
           R"({"kind": "local-sgd", "tau": 2, "outer": {"eta": 0.7, "momentum": 0.9, "nesterov": )" +
           std::string(nesterov ? "true" : "false") + R"(}, "momentum_state": ")" + state + R"("})";
-      const RunRecord record =
+      const RaceRecord record =
           trained(outer, one, still, "1", R"(, "optimiser": {"momentum": 0.5})", 21);
       double x = 1, outer_v = 0, w = 1, v = 0;
       for (int step = 1; step <= 21; ++step) {
@@ -142,7 +143,7 @@ TEST_CASE("local-sgd: an outer step leaves the optimiser's state as it is said")
 
 // A variance that is moved along the outer step becomes negative here, and the loss NaN.
 TEST_CASE("local-sgd: an outer step leaves statistics of batch normalisation averaged") {
-  const RunRecord record = trained(
+  const RaceRecord record = trained(
       R"({"kind": "local-sgd", "tau": 3, "outer": {"eta": 0.7, "momentum": 0.9, "nesterov": true}})",
       one, R"({"kind": "resnet", "depth": 8, "width": 2, "minibatch": 4,
                "dataset": {"kind": "synthetic", "rows": 64, "test_rows": 20, "features": 192,

@@ -40,15 +40,15 @@ const std::string softmax = R"({"kind": "softmax", "minibatch": 4, "precision": 
 const std::string still = R"({"kind": "quadratic", "dimensions": 2, "curvatures": [1], "noise": 0,
                               "start": 1, "precision": "float64"})";
 
-RunRecord trained(const std::string& protocol, const std::string& model, const std::string& rest,
-                  const std::string& cluster = R"("learners": 4, "runtime": )" + exponential) {
+RaceRecord trained(const std::string& protocol, const std::string& model, const std::string& rest,
+                   const std::string& cluster = R"("learners": 4, "runtime": )" + exponential) {
   return run_training(point_from(
       R"({"cluster": {)" + cluster + R"(}, "protocol": )" + protocol + R"(, "model": )" + model +
       R"(, "learning_rate": {"kind": "constant", "eta": 0.1}, "record": {"every_updates": 1}, )" +
       rest + "}"));
 }
 
-void check_equal(const RunRecord& a, const RunRecord& b) {
+void check_equal(const RaceRecord& a, const RaceRecord& b) {
   CHECK(a.hash == b.hash);
   CHECK(a.totals.time == b.totals.time);
   CHECK(a.totals.applied == b.totals.applied);
@@ -128,7 +128,7 @@ TEST_CASE("switch without a server: no gradient is lost where its exchange canno
                        "30 arrive 0@4",   "30 update 2: 0@4+0"});
   Race race = race_of(4, protocol, R"({"updates": 200})");
   race.peers = mesh(0.5);
-  const RunRecord record = run_timing(race);
+  const RaceRecord record = run_timing(race);
   std::uint64_t arrived = 0;
   for (const LearnerTotals& learner : record.learners) arrived += learner.draws;
   CHECK(record.totals.applied == arrived);
@@ -144,7 +144,7 @@ TEST_CASE("switch without a server: one phase, or an end that never comes, is th
          {in_step, std::string(R"({"kind": "all-reduce", "buckets": 3})"), local, ring, combined,
           groups, std::string(R"({"kind": "local-sgd", "tau": 2, "outer": {"momentum": 0.5}})")}) {
       CAPTURE(protocol);
-      const RunRecord plain = trained(protocol, softmax, rest, cluster);
+      const RaceRecord plain = trained(protocol, softmax, rest, cluster);
       check_equal(trained(switching(phase(protocol)), softmax, rest, cluster), plain);
       check_equal(trained(switching(phase(protocol, until("1000")) + "," + phase(groups)), softmax,
                           rest, cluster),
@@ -160,7 +160,7 @@ TEST_CASE("switch without a server: each of the four can follow each, and no gra
     for (const std::string& second : all) {
       CAPTURE(first);
       CAPTURE(second);
-      const RunRecord record =
+      const RaceRecord record =
           trained(switching(phase(first, until("10")) + "," + phase(second, until("25")) + "," +
                             phase(first)),
                   softmax, R"("stop": {"updates": 60}, "optimiser": {"momentum": 0.5})",
@@ -183,10 +183,10 @@ TEST_CASE("switch without a server: all-reduce, local-sgd with tau 1, all-reduce
     CAPTURE(momentum);
     const std::string rest =
         R"("stop": {"updates": 60}, "optimiser": {"momentum": )" + momentum + "}";
-    const RunRecord plain = trained(in_step, softmax, rest);
-    const RunRecord switched = trained(switching(phase(in_step, until("20")) + "," +
-                                                 phase(often, until("40")) + "," + phase(in_step)),
-                                       softmax, rest);
+    const RaceRecord plain = trained(in_step, softmax, rest);
+    const RaceRecord switched = trained(switching(phase(in_step, until("20")) + "," +
+                                                  phase(often, until("40")) + "," + phase(in_step)),
+                                        softmax, rest);
     REQUIRE(switched.curve.size() == plain.curve.size());
     for (std::size_t i = 0; i < plain.curve.size(); ++i) {
       CHECK(switched.curve[i].point.time ==
@@ -201,7 +201,7 @@ TEST_CASE("switch without a server: all-reduce, local-sgd with tau 1, all-reduce
 
 TEST_CASE("switch without a server: rate, momentum and minibatch of each phase, in a direct loop") {
   // All learners agree; momenta follow each other by the phase's gradients, four a step.
-  const RunRecord record = trained(
+  const RaceRecord record = trained(
       switching(phase(in_step, until("10")) + "," +
                 phase(often, R"(, "learning_rate": {"kind": "constant", "eta": 0.05}, "momentum":
                       [0.5, 0.9], "momentum_every": 20, "end": {"updates": 20})") +
@@ -216,7 +216,7 @@ TEST_CASE("switch without a server: rate, momentum and minibatch of each phase, 
     CHECK(record.curve[update].evaluation.loss == doctest::Approx(w * w).epsilon(1e-12));
     CHECK(record.curve[update].point.learning_rate == (middle ? 0.05 : 0.1));
   }
-  const RunRecord sampled =
+  const RaceRecord sampled =
       trained(switching(phase(in_step, until("5")) + "," + phase(often, R"(, "minibatch": 10)")),
               softmax, R"("stop": {"updates": 10})", R"("learners": 4, "runtime": )" + one);
   CHECK(sampled.curve[5].point.epoch == doctest::Approx(5 * 16 / 100.0).epsilon(1e-12));
@@ -227,7 +227,7 @@ TEST_CASE("switch without a server: rate, momentum and minibatch of each phase, 
 TEST_CASE("switch without a server: an outer step begins with its phase") {
   const std::string outer =
       R"({"kind": "local-sgd", "tau": 3, "outer": {"eta": 0.7, "momentum": 0.9, "nesterov": true}})";
-  const RunRecord record =
+  const RaceRecord record =
       trained(switching(phase(in_step, until("5")) + "," + phase(outer)), still,
               R"("stop": {"updates": 36, "loss": 1e-9})", R"("learners": 4, "runtime": )" + one);
   double x = std::pow(0.9, 5), v = 0;
@@ -277,8 +277,8 @@ TEST_CASE("switch without a server: updates count on where learners step togethe
   CHECK(updates == Lines{"2 update 1: 0@0+0 1@0+0", "3 update 2: 0@3+0", "4 update 3: 1@2+0",
                          "5 update 4: 0@5+0", "6 update 5: 1@4+0", "8 update 6: 0@1+0 1@6+0",
                          "10 update 7: 0@7+0 1@7+0", "12 update 8: 0@8+0 1@8+0"});
-  const RunRecord record = trained(protocol, still, R"("stop": {"updates": 8})",
-                                   R"("learners": 2, "speeds": [1, 0.5], "runtime": )" + one);
+  const RaceRecord record = trained(protocol, still, R"("stop": {"updates": 8})",
+                                    R"("learners": 2, "speeds": [1, 0.5], "runtime": )" + one);
   // Of learner 0: 2, 2 and 4; of learner 1: 1, 2 and 3.
   CHECK(record.learners[0].gradients == 8);
   CHECK(record.learners[1].gradients == 6);
@@ -288,7 +288,7 @@ TEST_CASE("switch without a server: updates count on where learners step togethe
 TEST_CASE("switch without a server: every end comes with the first update that meets it") {
   const auto ended_at = [](const std::string& end, const std::string& stop,
                            const std::string& rate = "0.1") {
-    const RunRecord record = trained(
+    const RaceRecord record = trained(
         switching(phase(in_step, R"(, "learning_rate": {"kind": "constant", "eta": )" + rate +
                                      R"(}, "end": )" + end) +
                   "," + phase(often, R"(, "learning_rate": {"kind": "constant", "eta": 0.05})")),

@@ -261,7 +261,7 @@ Point noisy(std::uint32_t learners, const std::string& protocol, const std::stri
 void check_long_run(const Point& point, double expected, double (*what)(const Evaluation&)) {
   Mean mean;
   for (std::uint32_t replica = 0; replica < 10; ++replica) {
-    const RunRecord record = run_training(point, replica);
+    const RaceRecord record = run_training(point, replica);
     REQUIRE(record.curve.size() == 2001);
     double sum = 0;
     for (std::size_t i = 201; i <= 2000; ++i) sum += what(record.curve[i].evaluation);

@@ -109,7 +109,7 @@ struct PerRequest {
 
 PerRequest rates(const std::string& schedule) {
   std::vector<PeerOrder> found;
-  const RunRecord record =
+  const RaceRecord record =
       run_timing(recorded(race_of(16, ripples(schedule), R"({"updates": 20000})"), found));
   std::uint64_t conflicts = 0;
   for (const LearnerTotals& learner : record.learners) conflicts += learner.peer->conflicts;
@@ -409,7 +409,7 @@ TEST_CASE("ripples: sizes of a division") {
 }
 
 TEST_CASE("ripples: without a network one group of all is partial-reduce and local-sgd") {
-  std::vector<RunRecord> records;
+  std::vector<RaceRecord> records;
   for (const std::string& protocol :
        {ripples("group-division", R"(, "group": 5)"),
         std::string(R"({"kind": "partial-reduce", "group": 5})"),
@@ -422,7 +422,7 @@ TEST_CASE("ripples: without a network one group of all is partial-reduce and loc
             "record": {"every_time": 3}, "protocol": )" +
         protocol + "}")));
   }
-  for (const RunRecord& record : records) {
+  for (const RaceRecord& record : records) {
     CHECK(record.hash == records[0].hash);
     CHECK(record.totals.applied == records[0].totals.applied);
     REQUIRE(record.curve.size() == records[0].curve.size());
@@ -446,7 +446,7 @@ TEST_CASE("ripples: averages keep the mean of all values") {
             "learning_rate": {"kind": "constant", "eta": 0.5}, "stop": {"time": 1.95},
             "record": {"every_time": 0.1}, "protocol": )" +
         ripples(schedule, R"(, "group": 2)") + "}");
-    const RunRecord record = run_training(point);
+    const RaceRecord record = run_training(point);
     double first_loss = 0, first_disagreement = 0;
     for (const CurvePoint& at : record.curve) {
       if (at.point.time < 1.05) continue;
@@ -473,7 +473,7 @@ TEST_CASE("ripples: no schedule comes to a standstill") {
         race.peers->between.latency = 0.3;
         race.peers->per_node = 4;
         for (race.seed = 1; race.seed <= 30; ++race.seed) {
-          const RunRecord record = run_timing(race);
+          const RaceRecord record = run_timing(race);
           REQUIRE(record.totals.updates == 2000);
           REQUIRE(record.totals.max_staleness == 0);
           for (const LearnerTotals& learner : record.learners) REQUIRE(learner.gradients > 100 / 4);

@@ -271,7 +271,7 @@ TEST_CASE("elastic: the next phase has all learners") {
             {"protocol": {"kind": "sync"}, "stragglers": {"kind": "elastic"}, "end": {"work": 0.5}},
             {"protocol": {"kind": "sync"}}]}, "stop": {"gradients": 1600}})")
                         .race();
-  const RunRecord record = run_timing(race);
+  const RaceRecord record = run_timing(race);
   // 15 steps of 8 until it is found, then 97 of 7 to 799 and one more to 806, then of 8 again.
   CHECK(record.totals.updates == 15 + 98 + 100);
   CHECK(record.totals.time == 15 * 4 + 98 * 1 + 100 * 4);
@@ -328,7 +328,7 @@ TEST_CASE("stragglers: work is conserved under each policy") {
           Observers both;
           both.add(&shares);
           both.add(&ledger);
-          const RunRecord record = run_timing(race, replica, &both);
+          const RaceRecord record = run_timing(race, replica, &both);
           for (const auto& page : ledger.pages) CHECK(page.dispatched == page.ended());
           CHECK(record.totals.applied == 4000);
           CHECK(ledger.all(&Ledger::Page::accepted) == 4000);

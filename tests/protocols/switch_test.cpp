@@ -33,9 +33,7 @@ std::vector<CurvePoint> descent(const std::string& protocol, const std::string& 
       protocol + ", " + rest + "}");
   const Race race = point.race();
   const auto device = point.model->make_device({});
-  Run run(race, 0, true, nullptr);
-  drive({&run, 1}, device.get(), [] { return true; });
-  return run.record().curve;
+  return run_race({race}, device.get()).curve;
 }
 
 double w(const CurvePoint& at) { return std::sqrt(2 * at.evaluation.loss); }
@@ -296,9 +294,7 @@ TEST_CASE("switch: the distance of a phase's learning rate holds in it, and in i
         rates + R"(}]}, "stop": {"updates": )" + std::to_string(updates) + "}}");
     const Race race = point.race();
     const auto device = point.model->make_device({});
-    Run run(race, 0, true, nullptr);
-    drive({&run, 1}, device.get(), [] { return true; });
-    return run.record().curve;
+    return run_race({race}, device.get()).curve;
   };
   const auto distance = [](const std::string& c) {
     return R"(, "learning_rate": {"kind": "distance", "eta_max": 0.2, "c": )" + c + "}";
@@ -319,7 +315,7 @@ TEST_CASE("switch: work counts the samples of each phase's own minibatch") {
       {"protocol": {"kind": "async"}, "minibatch": 30}]})",
                       R"({"updates": 20})");
   race.training_rows = 10;
-  const RunRecord record = run_timing(race);
+  const RaceRecord record = run_timing(race);
   // The minibatch in flight at the switch is cancelled: 10 x 1 + 10 x 30 samples of 10 rows.
   CHECK(record.curve.back().point.epoch == 31);
 }

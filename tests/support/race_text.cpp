@@ -1,6 +1,9 @@
 #include "tests/support/race_text.h"
 
+#include <deque>
 #include <memory>
+#include <span>
+#include <utility>
 
 #include "protocols/catalog.h"
 #include "sim/reading/document.h"
@@ -43,18 +46,50 @@ static std::vector<std::string> examples(bool server) {
 std::vector<std::string> every_server_protocol() { return examples(true); }
 std::vector<std::string> every_peer_protocol() { return examples(false); }
 
-RunRecord run_timing(const Race& race, std::uint32_t replica, Observer* observer) {
-  Run run(race, replica, false, observer);
-  drive({&run, 1}, nullptr, [] { return true; });
-  return run.record();
+namespace {
+
+class WholeCurve final : public CurveSink {
+ public:
+  explicit WholeCurve(RaceRecord& record) : record_(record) {}
+
+  void add(const CurvePoint& seen, std::span<const Evaluation> of_learners) override {
+    record_.curve.push_back(seen);
+    record_.of_learners.insert(record_.of_learners.end(), of_learners.begin(), of_learners.end());
+  }
+
+ private:
+  RaceRecord& record_;
+};
+
+}  // namespace
+
+std::vector<RaceRecord> run_races(const std::vector<Starter>& starters, Device* device) {
+  std::vector<RaceRecord> records(starters.size());
+  std::deque<WholeCurve> curves;
+  std::vector<Run> runs;
+  for (std::size_t i = 0; i < starters.size(); ++i) {
+    const auto& [race, replica, limit, observer] = starters[i];
+    runs.emplace_back(race, replica, device != nullptr, observer, &curves.emplace_back(records[i]),
+                      limit);
+  }
+  drive(runs, device, [] { return true; });
+  for (std::size_t i = 0; i < runs.size(); ++i)
+    static_cast<RunRecord&>(records[i]) = runs[i].record();
+  return records;
 }
 
-RunRecord run_training(const Point& point, std::uint32_t replica, Observer* observer) {
+RaceRecord run_race(const Starter& starter, Device* device) {
+  return std::move(run_races({starter}, device).front());
+}
+
+RaceRecord run_timing(const Race& race, std::uint32_t replica, Observer* observer) {
+  return run_race({race, replica, TimingPlane::default_limit, observer}, nullptr);
+}
+
+RaceRecord run_training(const Point& point, std::uint32_t replica, Observer* observer) {
   const Race race = point.race();
   const auto device = point.model->make_device({point.device, point.rows});
-  Run run(race, replica, true, observer);
-  drive({&run, 1}, device.get(), [] { return true; });
-  return run.record();
+  return run_race({race, replica, TimingPlane::default_limit, observer}, device.get());
 }
 
 }  // namespace gradrace

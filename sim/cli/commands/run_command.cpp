@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
-#include <deque>
 #include <exception>
 #include <iostream>
 #include <map>
@@ -166,13 +165,13 @@ class ScenarioRuns {
   }
 
   void race(const Batch& batch, Device* device) {
-    std::deque<RunRecorders> recorders;
+    std::vector<std::unique_ptr<RunRecorders>> recorders;
     std::vector<Run> runs;
     for (const std::size_t run : batch) {
-      const std::size_t point = point_of(run);
       const auto replica = static_cast<std::uint32_t>(run % scenario_.first().replicas);
-      recorders.emplace_back(RunId{point, replica}, scenario_.points[point]);
-      runs.emplace_back(races_[point], replica, device != nullptr, recorders.back().observer());
+      const auto& recorder = recorders.emplace_back(writer_.recorders(run));
+      runs.emplace_back(races_[point_of(run)], replica, device != nullptr, recorder->observer(),
+                        &recorder->curve());
     }
     std::vector<std::uint64_t> reported(runs.size());
     const auto report = [&] {
@@ -187,10 +186,10 @@ class ScenarioRuns {
     report();
     for (std::size_t i = 0; i < runs.size(); ++i) {
       if (!runs[i].over()) continue;
-      RunRecord record = runs[i].record();
+      const RunRecord record = runs[i].record();
       const std::lock_guard lock(mutex_);
       facts_.gradients += record.gradients_computed;
-      writer_.add(batch[i], std::move(record), recorders[i]);
+      writer_.add(batch[i], record, *recorders[i]);
     }
   }
 

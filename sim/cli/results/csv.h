@@ -8,9 +8,11 @@
 
 namespace gradrace {
 
-/// Lines of comma-separated values (RFC 4180, but with a bare line feed).
+/// Adds lines of comma-separated values (RFC 4180, but with a bare line feed) to a text.
 class Csv {
  public:
+  explicit Csv(std::string& text) : text_(text) {}
+
   template <class... Cells>
   void row(const Cells&... cells) {
     (cell(cells), ...);
@@ -35,9 +37,6 @@ class Csv {
     at_start_ = true;
   }
 
-  const std::string& text() const { return text_; }
-  void clear() { text_.clear(); }
-
  private:
   void quote(std::string_view value) {
     if (value.find_first_of(",\"\n\r") == std::string_view::npos) {
@@ -49,7 +48,7 @@ class Csv {
     text_ += '"';
   }
 
-  std::string text_;
+  std::string& text_;
   bool at_start_ = true;
 };
 

@@ -73,21 +73,23 @@ struct CsvFile {
   }
 
   std::string header() const {
-    Csv csv;
+    std::string text;
+    Csv csv(text);
     for (const auto& column : columns) csv.cell(column.name);
     csv.end_row();
-    return csv.text();
+    return text;
   }
 
-  void add(Csv& csv, const Row& values) const {
+  void add(std::string& text, const Row& values) const {
+    Csv csv(text);
     for (const auto& column : columns) column.write(csv, values);
     csv.end_row();
   }
 
   std::string text(const std::vector<Row>& rows) const {
-    Csv csv;
-    for (const auto& values : rows) add(csv, values);
-    return header() + csv.text();
+    std::string text = header();
+    for (const auto& values : rows) add(text, values);
+    return text;
   }
 };
 

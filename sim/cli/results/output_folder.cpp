@@ -17,6 +17,8 @@ namespace {
 /// The first to go and the last to come: where it is, the others are whole.
 constexpr const char* manifest = "manifest.json";
 
+constexpr const char* spool = "spool";
+
 std::vector<std::string_view> result_files() {
   std::vector<std::string_view> files{
       manifest,     "runs.csv",    "curve.csv", "staleness.csv", "learners.csv",
@@ -46,7 +48,8 @@ bool holds_result_files(const std::filesystem::path& folder, bool allowed) {
 OutputFolder::OutputFolder(std::filesystem::path folder, bool overwrite)
     : folder_(std::move(folder)),
       held_results_(holds_result_files(folder_, overwrite)),
-      lock_(folder_) {
+      lock_(folder_),
+      spool_file_(aside_ / spool) {
   // Another process may have ended before it was locked, or have been killed.
   held_results_ = holds_result_files(folder_, overwrite);
   remove_unfinished();
@@ -57,7 +60,7 @@ OutputFolder::~OutputFolder() {
   remove_unfinished();
 }
 
-void OutputFolder::append(const std::string& file, const std::string& text) {
+void OutputFolder::append(const std::string& file, std::string_view text) {
   auto [found, is_new] = files_.try_emplace(file);
   std::ofstream& stream = found->second;
   if (is_new) stream.open(aside_ / file, std::ios::binary);
@@ -90,6 +93,7 @@ void OutputFolder::publish() {
 void OutputFolder::remove_unfinished() {
   std::error_code ignored;
   for (const auto file : result_files()) std::filesystem::remove(aside_ / file, ignored);
+  std::filesystem::remove(aside_ / spool, ignored);
 }
 
 void OutputFolder::remove_plots() {

@@ -4,8 +4,10 @@
 #include <fstream>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "sim/cli/results/folder_lock.h"
+#include "sim/cli/results/spool_file.h"
 
 namespace gradrace {
 
@@ -22,7 +24,10 @@ class OutputFolder {
   const std::filesystem::path& path() const { return folder_; }
 
   /// Adds text to a file; std::runtime_error if the disk refuses.
-  void append(const std::string& file, const std::string& text);
+  void append(const std::string& file, std::string_view text);
+
+  /// For what comes before its place in a file; ends with the folder.
+  SpoolFile& spool_file() { return spool_file_; }
 
   /// Moves every file to its place, after removing result files of an earlier run and its plots.
   void publish();
@@ -36,6 +41,7 @@ class OutputFolder {
   const FolderLock lock_;
   const std::filesystem::path& aside_ = lock_.aside();
   std::map<std::string, std::ofstream> files_;
+  SpoolFile spool_file_;
 };
 
 }  // namespace gradrace

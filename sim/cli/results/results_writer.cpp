@@ -12,23 +12,26 @@ double ratio(double sum, std::uint64_t count) {
   return count > 0 ? sum / static_cast<double>(count) : not_known;
 }
 
-double first_time(const RunRecord& record, double Evaluation::*what, double target) {
-  for (const auto& [at, evaluation] : record.curve) {
-    if (evaluation.*what <= target) return at.time;
+RunSummary summary_of(const RunRecord& record, const CurveRecorder& curve) {
+  const Totals& totals = record.totals;
+  const double time = totals.time > 0 ? totals.time : not_known;
+  return {.status = record.status,
+          .iteration_time = ratio(totals.last_update_time, totals.updates),
+          .staleness = ratio(static_cast<double>(totals.staleness_sum), totals.applied),
+          .loss = record.last.evaluation.loss,
+          .test_error = record.last.evaluation.test_error,
+          .pace = static_cast<double>(totals.applied) / time,
+          .target_times = curve.target_times()};
+}
+
+std::string_view between(std::string_view file) {
+  for (const Record* record : records()) {
+    if (record->file == file) return record->between;
   }
-  return not_known;
+  return {};
 }
 
 }  // namespace
-
-RunRecorders::RunRecorders(const RunId& run, const Point& point) {
-  for (const auto& [record, make] : point.records) {
-    auto recorder = make(run, point);
-    if (!recorder) continue;
-    observers_.add(recorder.get());
-    made_.emplace_back(record, std::move(recorder));
-  }
-}
 
 ResultsWriter::ResultsWriter(const Scenario& scenario, std::vector<Theory> theories,
                              OutputFolder& folder)
@@ -36,14 +39,13 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, std::vector<Theory> theor
       theories_(std::move(theories)),
       folder_(folder),
       summaries_(scenario.points.size() * scenario.first().replicas),
-      runs_csv_(runs_csv(scenario.swept_paths, target_columns(scenario.first()))),
-      curve_csv_(curve_csv(scenario.first().evaluated == EvaluatedValue::each)) {
+      runs_csv_(runs_csv(scenario.swept_paths, target_columns(scenario.first()))) {
   const auto begin = [&](const auto& file) {
     folder_.append(std::string(file.name), file.header());
   };
   begin(runs_csv_);
   if (scenario.first().record_details) {
-    begin(curve_csv_);
+    begin(curve_csv(scenario.first().evaluated == EvaluatedValue::each));
     begin(staleness_csv);
     if (learners_known()) begin(learners_csv);
   }
@@ -51,31 +53,40 @@ ResultsWriter::ResultsWriter(const Scenario& scenario, std::vector<Theory> theor
     folder_.append(std::string(record->file), record->begin);
 }
 
-void ResultsWriter::add(std::size_t run, RunRecord record, const RunRecorders& recorders) {
-  const std::size_t point = run / scenario_.first().replicas;
-  const auto replica = static_cast<std::uint32_t>(run % scenario_.first().replicas);
-  const Point& at = scenario_.points[point];
-  const RunId id{point, replica};
-  summaries_[run] = summarise(at, record);
+RunId ResultsWriter::id_of(std::size_t run) const {
+  const std::uint32_t replicas = scenario_.first().replicas;
+  return {run / replicas, static_cast<std::uint32_t>(run % replicas)};
+}
+
+std::unique_ptr<RunRecorders> ResultsWriter::recorders(std::size_t run) const {
+  const RunId id = id_of(run);
+  return std::make_unique<RunRecorders>(id, scenario_.points[id.point], folder_.spool_file());
+}
+
+void ResultsWriter::add(std::size_t run, const RunRecord& record, RunRecorders& recorders) {
+  const RunId id = id_of(run);
+  const Point& at = scenario_.points[id.point];
+  summaries_[run] = summary_of(record, recorders.curve());
   measured_notes_.add(at.cluster, record.learners);
-  Texts texts;
-  Csv runs, staleness, learners;
+  RunTexts texts = std::move(recorders.texts());
+  const auto text = [&](const auto& file) -> Spool& {
+    return texts.try_emplace(file.name, folder_.spool_file()).first->second;
+  };
   const CountedExchanges counted = counted_exchanges(at);
-  runs_csv_.add(runs, {id, record.totals, at, theories_[point], record, summaries_[run], counted});
-  texts.tables.emplace_back("runs.csv", runs.text());
+  runs_csv_.add(text(runs_csv_).end(),
+                {id, record.totals, at, theories_[id.point], record, summaries_[run], counted});
   if (scenario_.first().record_details) {
+    Spool& rows = text(staleness_csv);
     for (std::size_t i = 0; i < record.staleness_counts.size(); ++i) {
       const auto count = record.staleness_counts[i];
-      if (count > 0) staleness_csv.add(staleness, {id, i, count});
+      if (count > 0) staleness_csv.add(rows.end(), {id, i, count});
     }
-    for (std::size_t i = 0; i < record.learners.size(); ++i)
-      learners_csv.add(learners, {id, record.learners[i], i, record.totals.time, counted});
-    texts.tables.emplace_back("curve.csv", curve_text(id, at, record));
-    texts.tables.emplace_back("staleness.csv", staleness.text());
-    if (learners_known()) texts.tables.emplace_back("learners.csv", learners.text());
   }
-  for (const auto& [kind, recorder] : recorders.made())
-    texts.records.emplace_back(kind, recorder->text());
+  if (scenario_.first().record_details && learners_known()) {
+    Spool& rows = text(learners_csv);
+    for (std::size_t i = 0; i < record.learners.size(); ++i)
+      learners_csv.add(rows.end(), {id, record.learners[i], i, record.totals.time, counted});
+  }
   early_.emplace(run, std::move(texts));
   while (!early_.empty() && early_.begin()->first == next_) {
     write(early_.begin()->second);
@@ -84,26 +95,12 @@ void ResultsWriter::add(std::size_t run, RunRecord record, const RunRecorders& r
   }
 }
 
-/// A row of what an evaluation looks at, then one of each learner's value, where that is asked for.
-std::string ResultsWriter::curve_text(const RunId& run, const Point& point,
-                                      const RunRecord& record) const {
-  Csv csv;
-  auto of_learner = record.of_learners.begin();
-  for (const auto& [place, evaluation] : record.curve) {
-    curve_csv_.add(csv, {run, place, evaluation, point.with_model()});
-    if (of_learner == record.of_learners.end()) continue;
-    for (std::size_t learner = 0; learner < point.cluster.learners; ++learner)
-      curve_csv_.add(csv, {run, place, *of_learner++, point.with_model(), learner});
-  }
-  return csv.text();
-}
-
-void ResultsWriter::write(const Texts& texts) {
-  for (const auto& [file, rows] : texts.tables) folder_.append(std::string(file), rows);
-  for (const auto& [record, text] : texts.records) {
-    const bool first = recorded_.insert(record).second;
-    if (!first) folder_.append(std::string(record->file), record->between);
-    folder_.append(std::string(record->file), text);
+void ResultsWriter::write(const RunTexts& texts) {
+  for (const auto& [name, text] : texts) {
+    const std::string file(name);
+    const bool first = begun_.insert(name).second;
+    if (!first) folder_.append(file, between(name));
+    text.read([&](std::string_view piece) { folder_.append(file, piece); });
   }
 }
 
@@ -122,27 +119,6 @@ void ResultsWriter::finish() {
   early_.clear();
   for (const auto& [record, make] : scenario_.first().records)
     folder_.append(std::string(record->file), record->end);
-}
-
-RunSummary ResultsWriter::summarise(const Point& point, const RunRecord& record) const {
-  const Totals& totals = record.totals;
-  RunSummary summary;
-  summary.status = record.status;
-  summary.iteration_time = ratio(totals.last_update_time, totals.updates);
-  const double time = totals.time > 0 ? totals.time : not_known;
-  summary.pace = static_cast<double>(totals.applied) / time;
-  summary.staleness = ratio(static_cast<double>(totals.staleness_sum), totals.applied);
-  const Evaluation last = record.curve.empty() ? Evaluation{} : record.curve.back().evaluation;
-  summary.loss = last.loss;
-  summary.test_error = last.test_error;
-  if (!point.with_model()) return summary;
-  for (const double x : point.target_loss) {
-    summary.target_times.push_back(first_time(record, &Evaluation::loss, x));
-  }
-  for (const double x : point.target_test_error) {
-    summary.target_times.push_back(first_time(record, &Evaluation::test_error, x));
-  }
-  return summary;
 }
 
 }  // namespace gradrace

@@ -21,10 +21,6 @@ std::string_view status_of(const RunRow& run) {
   return names[static_cast<std::size_t>(run.summary.status)];
 }
 
-std::uint32_t last_k(const RunRow& run) {
-  return run.record.curve.empty() ? 0 : run.record.curve.back().point.k;
-}
-
 std::string hash_of(const RunRow& run) {
   const bool known = run.at.with_model() && run.summary.status == Status::finished;
   return known ? hex_text(run.record.hash) : "";
@@ -74,6 +70,31 @@ std::vector<Column<LearnerRow>> learner_columns() {
   return columns;
 }
 
+CsvFile<CurveRow> make_curve_csv(bool by_learner) {
+  std::vector<Column<CurveRow>> columns{
+      {"point", "", point_meaning, &CurveRow::point},
+      {"replica", "", replica_meaning, &CurveRow::replica},
+      {"time", "time", "simulated", &CurveRow::time},
+      {"update", "updates", "made before it", &CurveRow::update},
+      {"gradients", "minibatches", "applied before it", &CurveRow::gradients},
+      {"epoch", "epochs", "samples applied over the training set's size", &CurveRow::epoch},
+      {"loss", "", "training objective, regulariser included",
+       [](auto& row) { return loss_text(row.loss, row.with_model); }},
+      {"test_loss", "", "loss on the test set", &CurveRow::test_loss},
+      {"test_error", "fraction", "of wrong answers on the test set", &CurveRow::test_error},
+      {"learning_rate", "", "of a fresh gradient", &CurveRow::learning_rate},
+      {"k", "gradients", k_meaning, &CurveRow::k},
+      {"disagreement", "",
+       "mean over learners of ||x_i - mean||^2, where learners have values of their own",
+       &CurveRow::disagreement}};
+  if (by_learner) {
+    columns.emplace_back("learner", "",
+                         "whose value the row is of; empty: the mean (with record.evaluate each)",
+                         [](auto& row) { return row.learner ? std::to_string(*row.learner) : ""; });
+  }
+  return {"curve.csv", "one evaluation of a run", std::move(columns)};
+}
+
 }  // namespace
 
 CountedExchanges counted_exchanges(const Point& point) {
@@ -95,7 +116,7 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
       {"seed", "", "the scenario's", [](auto& run) { return run.at.seed; }},
       {"protocol", "", "its kind", [](auto& run) { return run.at.protocol_name; }},
       {"learners", "learners", "P", [](auto& run) { return run.at.cluster.learners; }},
-      {"k", "gradients", k_meaning, last_k},
+      {"k", "gradients", k_meaning, [](auto& run) { return run.record.last.point.k; }},
       {"status", "", "finished, diverged or deadlocked", status_of},
       {"updates", "updates", "made", &R::updates},
       {"gradients_applied", "minibatches", "whose gradient entered an update", &R::applied},
@@ -139,29 +160,9 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
   return {"runs.csv", "one run, a replica of a point", std::move(columns)};
 }
 
-CsvFile<CurveRow> curve_csv(bool by_learner) {
-  std::vector<Column<CurveRow>> columns{
-      {"point", "", point_meaning, &CurveRow::point},
-      {"replica", "", replica_meaning, &CurveRow::replica},
-      {"time", "time", "simulated", &CurveRow::time},
-      {"update", "updates", "made before it", &CurveRow::update},
-      {"gradients", "minibatches", "applied before it", &CurveRow::gradients},
-      {"epoch", "epochs", "samples applied over the training set's size", &CurveRow::epoch},
-      {"loss", "", "training objective, regulariser included",
-       [](auto& row) { return loss_text(row.loss, row.with_model); }},
-      {"test_loss", "", "loss on the test set", &CurveRow::test_loss},
-      {"test_error", "fraction", "of wrong answers on the test set", &CurveRow::test_error},
-      {"learning_rate", "", "of a fresh gradient", &CurveRow::learning_rate},
-      {"k", "gradients", k_meaning, &CurveRow::k},
-      {"disagreement", "",
-       "mean over learners of ||x_i - mean||^2, where learners have values of their own",
-       &CurveRow::disagreement}};
-  if (by_learner) {
-    columns.emplace_back("learner", "",
-                         "whose value the row is of; empty: the mean (with record.evaluate each)",
-                         [](auto& row) { return row.learner ? std::to_string(*row.learner) : ""; });
-  }
-  return {"curve.csv", "one evaluation of a run", std::move(columns)};
+const CsvFile<CurveRow>& curve_csv(bool by_learner) {
+  static const CsvFile<CurveRow> of_run = make_curve_csv(false), of_each = make_curve_csv(true);
+  return by_learner ? of_each : of_run;
 }
 
 const CsvFile<StalenessRow> staleness_csv{

@@ -68,7 +68,7 @@ constexpr std::string_view point_meaning = "its number, from 0; the first swept 
 CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
                          const std::vector<std::string>& targets);
 /// by_learner: with the rows of each learner's value.
-CsvFile<CurveRow> curve_csv(bool by_learner);
+const CsvFile<CurveRow>& curve_csv(bool by_learner);
 extern const CsvFile<StalenessRow> staleness_csv;
 extern const CsvFile<LearnerRow> learners_csv;
 

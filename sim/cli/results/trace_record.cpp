@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <unordered_map>
+#include <span>
+#include <utility>
 
+#include "sim/cli/results/spool.h"
 #include "sim/cli/scenario/point.h"
 #include "sim/cli/scenario/record.h"
 #include "sim/message_text.h"
@@ -17,10 +20,12 @@ namespace {
 /// the minibatches).  Without a server track 0 has the updates, and each learner a second track
 /// below its own (tid P + learner + 1) for its exchanges, which overlap with what it computes;
 /// slices of one exchange have its number.  One unit of simulated time is drawn as one second.
-/// Times are rounded to whole nanoseconds, so slices of a track that touch do not overlap.
-class TraceRecorder final : public Recorder {
+/// Times are rounded to whole nanoseconds, so slices of a track that touch do not overlap.  Names
+/// of tracks come first, a slice when its end and its fate are known.
+class TraceRecorder final : public Observer {
  public:
-  TraceRecorder(std::size_t point, const Point& of, std::optional<std::uint64_t> updates);
+  TraceRecorder(std::size_t point, const Point& of, std::optional<std::uint64_t> updates,
+                Spool& text);
 
   void on_start() override;
   void on_end(const GradientFacts& gradient, double begin, double time, Ending ending) override;
@@ -30,153 +35,138 @@ class TraceRecorder final : public Recorder {
   void on_in_flight(const GradientFacts& gradient, double begin, double time) override;
   void on_finish(double time) override;
 
-  /// The events as JSON, separated by commas.
-  std::string text() const override;
-
  private:
-  struct Slice {
+  struct Minibatch {
     GradientFacts gradient;
     double begin, end;
-    const char* fate;
-    std::uint32_t staleness;
   };
 
-  struct Exchange {
-    ExchangeFacts facts;  // without its members
-    std::vector<std::uint32_t> members, heard;
-  };
+  bool open() const { return !updates_ || version_ < *updates_; }
+  void write_cut(const Minibatch& minibatch, const char* fate);
+  void write(const Minibatch& minibatch, const char* fate, const std::string& more = "");
+  void write_version(double end);
+  void write_slice(const std::string& name, const char* category, double begin, double end,
+                   std::size_t tid, const std::string& arguments);
+  void write_tracks();
+  void write_track(const char* what, std::size_t tid, const nlohmann::ordered_json& arguments);
+  std::string& next_event();
+  std::string name_of(const ExchangeFacts& exchange) const;
+  std::string arguments_of(const ExchangeFacts& exchange) const;
 
-  bool open() const { return !updates_ || versions_.size() <= *updates_; }
-  void add(const GradientFacts& gradient, double begin, double end, const char* fate);
-  std::string name_of(const Exchange& exchange) const;
-  std::string arguments_of(const Exchange& exchange) const;
-
-  std::size_t point_;
-  std::string label_;
-  std::uint32_t learners_;
-  bool server_;
-  std::optional<std::uint64_t> updates_;
-  std::vector<Slice> slices_;
-  std::vector<Exchange> exchanges_;
-  std::vector<double> versions_;  // when each version began
-  double end_ = 0;
-  std::unordered_map<GradientId, std::size_t> waiting_;  // accepted, not applied yet: its slice
+  const std::size_t point_;
+  const std::string label_;
+  const std::uint32_t learners_;
+  const bool server_;
+  const std::optional<std::uint64_t> updates_;
+  Spool& text_;  // the events as JSON, separated by commas
+  const char* separator_ = "";
+  std::uint64_t version_ = 0;
+  double version_begin_ = 0;
+  std::map<GradientId, Minibatch> waiting_;  // accepted, not applied yet
 };
 
 TraceRecorder::TraceRecorder(std::size_t point, const Point& of,
-                             std::optional<std::uint64_t> updates)
+                             std::optional<std::uint64_t> updates, Spool& text)
     : point_(point),
       label_(of.label),
       learners_(of.cluster.learners),
       server_(for_server(of.make_protocol())),
-      updates_(updates) {}
+      updates_(updates),
+      text_(text) {}
 
 void TraceRecorder::on_start() {
-  slices_.clear();
-  exchanges_.clear();
+  text_.restart();
+  separator_ = "";
+  version_ = 0;
+  version_begin_ = 0;
   waiting_.clear();
-  versions_ = {0.0};
-  end_ = 0;
-}
-
-void TraceRecorder::add(const GradientFacts& gradient, double begin, double end, const char* fate) {
-  if (!open() && begin >= versions_.back()) return;
-  const bool cut = !open() && end > versions_.back();
-  slices_.push_back({gradient, begin, cut ? versions_.back() : end, cut ? "in flight" : fate, 0});
-  end_ = std::max(end_, slices_.back().end);
+  write_tracks();
 }
 
 void TraceRecorder::on_end(const GradientFacts& gradient, double begin, double time,
                            Ending ending) {
-  if (open() && ending == Ending::accepted) waiting_[gradient.gradient] = slices_.size();
+  const Minibatch minibatch{gradient, begin, time};
+  if (open() && ending == Ending::accepted) {
+    waiting_.emplace(gradient.gradient, minibatch);
+    return;
+  }
   constexpr const char* fates[] = {"waiting", "dropped", "cancelled", "lost"};
-  add(gradient, begin, time, fates[static_cast<std::size_t>(ending)]);
+  write_cut(minibatch, fates[static_cast<std::size_t>(ending)]);
 }
 
 void TraceRecorder::on_update(const UpdateFacts& update) {
   if (!open()) return;
   for (const auto& gradient : update.gradients) on_step(gradient);
-  versions_.push_back(update.time);
-  end_ = std::max(end_, update.time);
+  write_version(update.time);
+  ++version_;
+  version_begin_ = update.time;
 }
 
 void TraceRecorder::on_step(const GradientFacts& gradient) {
   const auto found = waiting_.find(gradient.gradient);
   if (found == waiting_.end()) return;
-  Slice& slice = slices_[found->second];
-  slice.fate = "used";
-  slice.staleness = gradient.staleness;
+  write(found->second, "used", ",\"staleness\":" + std::to_string(gradient.staleness));
   waiting_.erase(found);
 }
 
 void TraceRecorder::on_exchange(const ExchangeFacts& exchange) {
-  if (!open() && exchange.begin >= versions_.back()) return;
-  Exchange& kept = exchanges_.emplace_back();
-  kept.facts = exchange;
-  kept.facts.members = kept.facts.heard = {};
-  kept.members.assign(exchange.members.begin(), exchange.members.end());
-  kept.heard.assign(exchange.heard.begin(), exchange.heard.end());
-  if (!open()) kept.facts.end = std::min(exchange.end, versions_.back());
-  end_ = std::max(end_, kept.facts.end);
+  if (!open() && exchange.begin >= version_begin_) return;
+  const double end = open() ? exchange.end : std::min(exchange.end, version_begin_);
+  const std::string name = name_of(exchange), arguments = arguments_of(exchange);
+  for (const std::uint32_t member : exchange.members)
+    write_slice(name, "exchange", exchange.begin, end, learners_ + member + 1, arguments);
 }
 
 void TraceRecorder::on_in_flight(const GradientFacts& gradient, double begin, double time) {
-  add(gradient, begin, time, "in flight");
+  write_cut({gradient, begin, time}, "in flight");
 }
 
 void TraceRecorder::on_finish(double time) {
-  if (open()) end_ = time;
+  write_version(open() ? time : version_begin_);
+  for (const auto& [gradient, minibatch] : waiting_) write(minibatch, "waiting");
 }
 
-std::string TraceRecorder::name_of(const Exchange& exchange) const {
-  if (exchange.facts.kind != ExchangeKind::collective) return "exchange";
-  return exchange.members.size() == learners_ ? "all-reduce" : "group";
+/// Up to the end of the trace, which may be before that of the run.
+void TraceRecorder::write_cut(const Minibatch& minibatch, const char* fate) {
+  if (open()) return write(minibatch, fate);
+  const auto& [gradient, begin, end] = minibatch;
+  if (begin >= version_begin_) return;
+  if (end <= version_begin_) return write(minibatch, fate);
+  write({gradient, begin, version_begin_}, "in flight");
 }
 
-/// Without a list of all learners.
-std::string TraceRecorder::arguments_of(const Exchange& exchange) const {
-  const auto& [facts, members, heard] = exchange;
-  const auto listed = [](const std::vector<std::uint32_t>& learners) {
-    return nlohmann::json(learners).dump();
-  };
-  std::string text = "\"exchange\":" + std::to_string(facts.number) +
-                     ",\"learners\":" + std::to_string(members.size() + heard.size());
-  if (facts.kind == ExchangeKind::gossip) {
-    text += ",\"hears\":" + listed(heard);
-  } else if (members.size() < learners_) {
-    text += ",\"members\":" + listed(members);
-  }
-  return text + ",\"bytes\":" + number_text(facts.bytes);
+void TraceRecorder::write(const Minibatch& minibatch, const char* fate, const std::string& more) {
+  const GradientFacts& gradient = minibatch.gradient;
+  write_slice("at w" + std::to_string(gradient.version), "gradient", minibatch.begin, minibatch.end,
+              gradient.learner + 1,
+              "\"version\":" + std::to_string(gradient.version) + ",\"draw\":" +
+                  std::to_string(gradient.draw) + ",\"fate\":\"" + fate + "\"" + more);
 }
 
-std::string TraceRecorder::text() const {
-  std::string text;
-  char line[256];
+void TraceRecorder::write_version(double end) {
+  const std::string number = std::to_string(version_);
+  write_slice("w" + number, "version", version_begin_, end, 0, "\"version\":" + number);
+}
+
+void TraceRecorder::write_slice(const std::string& name, const char* category, double begin,
+                                double end, std::size_t tid, const std::string& arguments) {
   const auto nanoseconds = [](double time) { return std::llround(time * 1e9); };
-  const auto name_track = [&](const char* what, std::size_t tid, const std::string& name) {
-    text += text.empty() ? "" : ",\n";
-    text += nlohmann::ordered_json{{"name", what},  {"ph", "M"},  {"ts", 0},
-                                   {"pid", point_}, {"tid", tid}, {"args", {{"name", name}}}}
-                .dump();
+  const long long from = nanoseconds(begin), length = nanoseconds(end) - from;
+  char event[256];
+  std::snprintf(
+      event, sizeof event,
+      "{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%lld.%03lld,\"dur\":%lld.%03lld,"
+      "\"pid\":%zu,\"tid\":%zu,\"args\":{",
+      name.c_str(), category, from / 1000, from % 1000, length / 1000, length % 1000, point_, tid);
+  next_event().append(event).append(arguments).append("}}");
+}
+
+void TraceRecorder::write_tracks() {
+  const auto name_track = [this](const char* what, std::size_t tid, const std::string& name) {
+    write_track(what, tid, {{"name", name}});
   };
-  const auto place_track = [&](std::size_t tid, std::size_t place) {
-    text +=
-        ",\n" +
-        nlohmann::ordered_json{
-            {"name", "thread_sort_index"},    {"ph", "M"}, {"ts", 0}, {"pid", point_}, {"tid", tid},
-            {"args", {{"sort_index", place}}}}
-            .dump();
-  };
-  const auto slice = [&](const std::string& name, const char* category, double begin, double end,
-                         std::size_t tid, const std::string& arguments) {
-    const long long from = nanoseconds(begin), length = nanoseconds(end) - from;
-    std::snprintf(
-        line, sizeof line,
-        ",\n{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%lld.%03lld,\"dur\":%lld.%03lld,"
-        "\"pid\":%zu,\"tid\":%zu,\"args\":{",
-        name.c_str(), category, from / 1000, from % 1000, length / 1000, length % 1000, point_,
-        tid);
-    text += line + arguments + "}}";
+  const auto place_track = [this](std::size_t tid, std::size_t place) {
+    write_track("thread_sort_index", tid, {{"sort_index", place}});
   };
   name_track("process_name", 0, label_);
   name_track("thread_name", 0, server_ ? "server" : "updates");
@@ -188,27 +178,38 @@ std::string TraceRecorder::text() const {
     place_track(learner + 1, 2 * learner + 1);
     place_track(learners_ + learner + 1, 2 * learner + 2);
   }
-  for (std::size_t version = 0; version < versions_.size(); ++version) {
-    const double end = version + 1 < versions_.size() ? versions_[version + 1] : end_;
-    slice("w" + std::to_string(version), "version", versions_[version], end, 0,
-          "\"version\":" + std::to_string(version));
+}
+
+void TraceRecorder::write_track(const char* what, std::size_t tid,
+                                const nlohmann::ordered_json& arguments) {
+  const nlohmann::ordered_json event{{"name", what},  {"ph", "M"},  {"ts", 0},
+                                     {"pid", point_}, {"tid", tid}, {"args", arguments}};
+  next_event() += event.dump();
+}
+
+std::string& TraceRecorder::next_event() {
+  return text_.end().append(std::exchange(separator_, ",\n"));
+}
+
+std::string TraceRecorder::name_of(const ExchangeFacts& exchange) const {
+  if (exchange.kind != ExchangeKind::collective) return "exchange";
+  return exchange.members.size() == learners_ ? "all-reduce" : "group";
+}
+
+/// Without a list of all learners.
+std::string TraceRecorder::arguments_of(const ExchangeFacts& exchange) const {
+  const auto listed = [](std::span<const std::uint32_t> learners) {
+    return nlohmann::json(std::vector(learners.begin(), learners.end())).dump();
+  };
+  const auto& members = exchange.members;
+  std::string text = "\"exchange\":" + std::to_string(exchange.number) +
+                     ",\"learners\":" + std::to_string(members.size() + exchange.heard.size());
+  if (exchange.kind == ExchangeKind::gossip) {
+    text += ",\"hears\":" + listed(exchange.heard);
+  } else if (members.size() < learners_) {
+    text += ",\"members\":" + listed(members);
   }
-  for (const auto& [gradient, begin, end, fate, staleness] : slices_) {
-    std::string arguments = "\"version\":" + std::to_string(gradient.version) +
-                            ",\"draw\":" + std::to_string(gradient.draw) + ",\"fate\":\"" + fate +
-                            "\"";
-    if (std::string(fate) == "used") arguments += ",\"staleness\":" + std::to_string(staleness);
-    slice("at w" + std::to_string(gradient.version), "gradient", begin, end, gradient.learner + 1,
-          arguments);
-  }
-  for (const auto& exchange : exchanges_) {
-    const std::string name = name_of(exchange), arguments = arguments_of(exchange);
-    for (const std::uint32_t member : exchange.members) {
-      slice(name, "exchange", exchange.facts.begin, exchange.facts.end, learners_ + member + 1,
-            arguments);
-    }
-  }
-  return text;
+  return text + ",\"bytes\":" + number_text(exchange.bytes);
 }
 
 MakeRecorder read(Fields& fields, bool wanted) {
@@ -218,9 +219,9 @@ MakeRecorder read(Fields& fields, bool wanted) {
   if (updates && !wanted) {
     fields.complain("trace_updates", "says where the trace ends, and there is none", "trace: true");
   }
-  return [updates](const RunId& run, const Point& point) -> std::unique_ptr<Recorder> {
+  return [updates](const RunId& run, const Point& point, Spool& text) -> std::unique_ptr<Observer> {
     if (run.replica > 0) return nullptr;
-    return std::make_unique<TraceRecorder>(run.point, point, updates);
+    return std::make_unique<TraceRecorder>(run.point, point, updates, text);
   };
 }
 

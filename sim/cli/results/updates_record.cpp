@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "sim/cli/results/run_files.h"
+#include "sim/cli/results/spool.h"
 
 namespace gradrace {
 namespace {
@@ -31,21 +32,24 @@ const CsvFile<UpdateRow> updates_csv{
      {"max_staleness", "updates", staleness_meaning, max_staleness},
      {"learning_rate", "", "of a fresh gradient", &UpdateRow::learning_rate}}};
 
-class UpdatesRecorder final : public Recorder {
+class UpdatesRecorder final : public Observer {
  public:
-  explicit UpdatesRecorder(const RunId& run) : run_(run) {}
+  UpdatesRecorder(const RunId& run, Spool& rows) : run_(run), rows_(rows) {}
 
-  void on_start() override { rows_.clear(); }
-  void on_update(const UpdateFacts& update) override { updates_csv.add(rows_, {run_, update}); }
-  std::string text() const override { return rows_.text(); }
+  void on_start() override { rows_.restart(); }
+  void on_update(const UpdateFacts& update) override {
+    updates_csv.add(rows_.end(), {run_, update});
+  }
 
  private:
   const RunId run_;
-  Csv rows_;
+  Spool& rows_;
 };
 
 MakeRecorder read(Fields&, bool) {
-  return [](const RunId& run, const Point&) { return std::make_unique<UpdatesRecorder>(run); };
+  return [](const RunId& run, const Point&, Spool& rows) {
+    return std::make_unique<UpdatesRecorder>(run, rows);
+  };
 }
 
 const CsvPage page = updates_csv.page();

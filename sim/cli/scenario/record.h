@@ -16,6 +16,7 @@ namespace gradrace {
 
 struct CsvPage;
 struct Point;
+class Spool;
 
 /// Which run a row is of.
 struct RunId {
@@ -23,15 +24,10 @@ struct RunId {
   std::uint32_t replica;
 };
 
-/// Follows one run.
-class Recorder : public Observer {
- public:
-  /// What the file has of the run, once it is over.
-  virtual std::string text() const = 0;
-};
-
-/// Null: the file has nothing of that run.
-using MakeRecorder = std::function<std::unique_ptr<Recorder>(const RunId& run, const Point& point)>;
+/// Makes what follows one run and writes into `text`, which outlives it, what the file has of the
+/// run, as it happens.  Null: the file has nothing of that run.
+using MakeRecorder =
+    std::function<std::unique_ptr<Observer>(const RunId& run, const Point& point, Spool& text)>;
 
 /// A file of results that `record` asks for.
 struct Record {

@@ -25,22 +25,21 @@ std::string scenario(const std::string& protocol, const std::string& model, cons
          "}, " + rest + "}";
 }
 
-std::vector<RunRecord> run_cohort(const Point& point, std::uint32_t replicas, std::uint32_t cohort,
-                                  std::uint32_t limit) {
+std::vector<RaceRecord> run_cohort(const Point& point, std::uint32_t replicas, std::uint32_t cohort,
+                                   std::uint32_t limit) {
   const Race race = point.race();
   const auto device = point.model->make_device({});
-  std::vector<RunRecord> records;
+  std::vector<RaceRecord> records;
   for (std::uint32_t first = 0; first < replicas; first += cohort) {
-    std::vector<Run> runs;
+    std::vector<Starter> starters;
     for (std::uint32_t r = first; r < std::min(first + cohort, replicas); ++r)
-      runs.emplace_back(race, r, true, nullptr, limit);
-    drive(runs, device.get(), [] { return true; });
-    for (auto& run : runs) records.push_back(run.record());
+      starters.push_back({race, r, limit});
+    for (auto& record : run_races(starters, device.get())) records.push_back(std::move(record));
   }
   return records;
 }
 
-RunRecord run_one(const Point& point, std::uint32_t limit = TimingPlane::default_limit) {
+RaceRecord run_one(const Point& point, std::uint32_t limit = TimingPlane::default_limit) {
   return std::move(run_cohort(point, 1, 1, limit).front());
 }
 
@@ -211,9 +210,8 @@ TEST_CASE(
         const auto device = point.model->make_device({});
         for (const std::uint32_t limit : {1u, 4096u}) {
           DirectLoop direct(race, model, rate);
-          Run run(race, 0, true, &direct, limit);
-          drive({&run, 1}, device.get(), [] { return true; });
-          const double loss = run.record().curve.back().evaluation.loss;
+          const double loss =
+              run_race({race, 0, limit, &direct}, device.get()).curve.back().evaluation.loss;
           CHECK(std::abs(loss - direct.loss()) <= 1e-11 * direct.loss());
         }
       }
@@ -301,7 +299,7 @@ TEST_CASE(
         CAPTURE(limit);
         const Point point = point_from(scenario(protocol, R"({"kind": "quadratic"})",
                                                 R"("stop": {"updates": 1000})", "0.01", learners));
-        const RunRecord record = run_one(point, limit);
+        const RaceRecord record = run_one(point, limit);
         CHECK(record.totals.applied > 0);
         CHECK(static_cast<double>(record.gradients_computed) <=
               1.01 * static_cast<double>(record.totals.applied));
@@ -315,7 +313,7 @@ TEST_CASE("cpu_device: a verdict ends the run at its evaluation, whatever the se
       scenario(R"({"kind": "k-async", "k": 4})", R"({"kind": "quadratic", "noise": 0})",
                R"("stop": {"loss": 0.1, "updates": 100000}, "record": {"every_updates": 7})"));
   for (const std::uint32_t limit : {1u, 64u, 1'000'000u}) {
-    const RunRecord record = run_one(point, limit);
+    const RaceRecord record = run_one(point, limit);
     CHECK(record.status == Status::finished);
     REQUIRE(record.curve.size() > 2);
     CHECK(record.curve.back().evaluation.loss <= 0.1);
@@ -333,12 +331,12 @@ TEST_CASE(
   const Point point =
       point_from(scenario(R"({"kind": "k-sync", "k": 3})", R"({"kind": "quadratic", "noise": 0})",
                           R"("stop": {"updates": 5000}, "record": {"every_updates": 10})", "5"));
-  const RunRecord reference = run_one(point, 1);
+  const RaceRecord reference = run_one(point, 1);
   CHECK(reference.status == Status::diverged);
   CHECK(reference.totals.updates == 70);
   CHECK_FALSE(std::isfinite(reference.curve.back().evaluation.loss));
   for (const std::uint32_t limit : {100u, 1'000'000u}) {
-    const RunRecord record = run_one(point, limit);
+    const RaceRecord record = run_one(point, limit);
     CHECK(record.status == Status::diverged);
     CHECK(record.totals.updates == reference.totals.updates);
     CHECK(record.totals.time == reference.totals.time);
@@ -352,7 +350,7 @@ TEST_CASE("cpu_device: a run that is lost at its start ends there") {
   const Point point =
       point_from(scenario(R"({"kind": "async"})", R"({"kind": "quadratic", "start": 1e39})",
                           R"("stop": {"updates": 50})"));
-  const RunRecord record = run_one(point);
+  const RaceRecord record = run_one(point);
   CHECK(record.status == Status::diverged);
   CHECK(record.curve.size() == 1);
   CHECK(record.totals.time == 0);

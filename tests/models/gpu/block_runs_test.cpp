@@ -44,20 +44,12 @@ std::unique_ptr<Device> device_on(const Place& place, const ModelSpec& model) {
   return place.make_float32(model.make_float32());
 }
 
-std::vector<RunRecord> records_of(std::vector<Run> runs, Device& device) {
-  drive(runs, &device, [] { return true; });
-  std::vector<RunRecord> records;
-  for (auto& run : runs) records.push_back(run.record());
-  return records;
-}
-
-std::vector<RunRecord> run_cohort(const Point& point, Device& device, std::uint32_t first,
-                                  std::uint32_t count, std::uint32_t limit) {
+std::vector<RaceRecord> run_cohort(const Point& point, Device& device, std::uint32_t first,
+                                   std::uint32_t count, std::uint32_t limit) {
   const Race race = point.race();
-  std::vector<Run> runs;
-  for (std::uint32_t r = first; r < first + count; ++r)
-    runs.emplace_back(race, r, true, nullptr, limit);
-  return records_of(std::move(runs), device);
+  std::vector<Starter> starters;
+  for (std::uint32_t r = first; r < first + count; ++r) starters.push_back({race, r, limit});
+  return run_races(starters, &device);
 }
 
 const char* const small_resnet = R"({"kind": "resnet", "depth": 8, "width": 2, "minibatch": 6,
@@ -82,8 +74,8 @@ void check_runs(const Place& place, const char* model, const std::vector<std::st
     CAPTURE(protocol);
     const Point point = point_of(protocol, model, rest + R"(, "stop": {"updates": 60})");
     const auto exact = device_on(reference, *point.model), tested = device_on(place, *point.model);
-    const RunRecord wanted = run_cohort(point, *exact, 0, 1, 4096).front();
-    const RunRecord found = run_cohort(point, *tested, 0, 1, 4096).front();
+    const RaceRecord wanted = run_cohort(point, *exact, 0, 1, 4096).front();
+    const RaceRecord found = run_cohort(point, *tested, 0, 1, 4096).front();
     CHECK(found.status == wanted.status);
     CHECK(found.totals.time == wanted.totals.time);
     CHECK(found.totals.applied == wanted.totals.applied);
@@ -99,7 +91,7 @@ void check_runs(const Place& place, const char* model, const std::vector<std::st
   }
 }
 
-void check_equal(const RunRecord& a, const RunRecord& b) {
+void check_equal(const RaceRecord& a, const RaceRecord& b) {
   REQUIRE(a.hash != 0);
   REQUIRE(a.hash == b.hash);
   REQUIRE(a.curve.size() == b.curve.size());
@@ -118,7 +110,7 @@ void check_equal_bits(const Place& place, const char* model,
     CAPTURE(protocol);
     const Point point = point_of(protocol, model, rest + R"(, "stop": {"updates": 60})");
     const auto device = device_on(place, *point.model);
-    std::vector<RunRecord> alone;
+    std::vector<RaceRecord> alone;
     for (std::uint32_t r = 0; r < 5; ++r)
       alone.push_back(run_cohort(point, *device, r, 1, 1'000'000).front());
     CHECK(alone[0].hash != alone[1].hash);
@@ -142,14 +134,12 @@ void check_mixed_points(const Place& place, const char* one, const char* other) 
     }
   }
   const auto device = device_on(place, *model);
-  std::vector<Run> runs;
-  for (const Race& race : races) runs.emplace_back(race, 1, true, nullptr, 64);
-  const auto together = records_of(std::move(runs), *device);
+  std::vector<Starter> starters;
+  for (const Race& race : races) starters.push_back({race, 1, 64});
+  const auto together = run_races(starters, device.get());
   for (std::size_t i = 0; i < races.size(); ++i) {
     CAPTURE(i);
-    std::vector<Run> alone;
-    alone.emplace_back(races[i], 1, true, nullptr, 4096);
-    check_equal(together[i], records_of(std::move(alone), *device).front());
+    check_equal(together[i], run_race({races[i], 1}, device.get()));
   }
 }
 
@@ -229,8 +219,8 @@ TEST_CASE("blocks: a run that is lost is recorded up to the evaluation that show
                                   "stop": {"updates": 5000})");
   const auto device = device_on(emulated(1), *point.model);
   const auto exact = device_on(cpu(), *point.model);
-  const RunRecord found = run_cohort(point, *device, 0, 1, 100).front();
-  const RunRecord wanted = run_cohort(point, *exact, 0, 1, 100).front();
+  const RaceRecord found = run_cohort(point, *device, 0, 1, 100).front();
+  const RaceRecord wanted = run_cohort(point, *exact, 0, 1, 100).front();
   CHECK(found.status == Status::diverged);
   CHECK(found.totals.updates == wanted.totals.updates);
 }

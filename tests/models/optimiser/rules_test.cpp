@@ -19,7 +19,7 @@ void check_path(const std::string& optimiser, const std::string& learning_rate, 
       R"(, "model": {"kind": "quadratic", "noise": 0, "precision": "float64", "dimensions": )" +
       std::to_string(dimensions) + R"(}, "stop": {"updates": )" +
       std::to_string(expected.size() - 1) + "}}");
-  const RunRecord record = run_training(point);
+  const RaceRecord record = run_training(point);
   CAPTURE(optimiser);
   REQUIRE(record.curve.size() == expected.size());
   for (std::size_t j = 0; j < expected.size(); ++j) {

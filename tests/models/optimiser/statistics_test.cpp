@@ -147,7 +147,7 @@ TEST_CASE("statistics: they are among what learners disagree on, an ema is not")
 }
 
 /// A run of k-async of four learners.
-static RunRecord raced(const std::string& augment, std::uint32_t updates, std::uint32_t limit) {
+static RaceRecord raced(const std::string& augment, std::uint32_t updates, std::uint32_t limit) {
   const Point point = point_from(R"({
     "cluster": {"learners": 4, "runtime": {"distribution": "exponential", "mean": 1}},
     "protocol": {"kind": "k-async", "k": 2}, "record": {"every_updates": 20},
@@ -159,16 +159,14 @@ static RunRecord raced(const std::string& augment, std::uint32_t updates, std::u
                                  R"(}, "stop": {"updates": )" + std::to_string(updates) + "}}");
   const Race race = point.race();
   const auto device = point.model->make_device({});
-  Run run(race, 0, true, nullptr, limit);
-  drive({&run, 1}, device.get(), [] { return true; });
-  return run.record();
+  return run_race({race, 0, limit}, device.get());
 }
 
 TEST_CASE("statistics: a resnet has equal bits for any segment limit") {
   for (const char* augment : {"true", "false"}) {
-    const RunRecord reference = raced(augment, 60, 1'000'000);
+    const RaceRecord reference = raced(augment, 60, 1'000'000);
     for (const std::uint32_t limit : {1u, 17u}) {
-      const RunRecord other = raced(augment, 60, limit);
+      const RaceRecord other = raced(augment, 60, limit);
       CHECK(other.hash == reference.hash);
       REQUIRE(other.curve.size() == reference.curve.size());
       for (std::size_t i = 0; i < other.curve.size(); ++i)
@@ -178,7 +176,7 @@ TEST_CASE("statistics: a resnet has equal bits for any segment limit") {
 }
 
 TEST_CASE("statistics: a resnet learns, and is right with the statistics that it carries") {
-  const RunRecord record = raced("false", 200, 4096);
+  const RaceRecord record = raced("false", 200, 4096);
   CHECK(record.curve.front().evaluation.test_error > 0.4);
   CHECK(record.curve.back().evaluation.loss < 0.05);
   CHECK(record.curve.back().evaluation.test_error <= 0.02);

@@ -14,8 +14,8 @@ constexpr std::size_t learners = 3;
 constexpr std::array<double, learners> lengths{1, 2, 4};  // of a minibatch
 
 /// F(w) = w^2 / 2 in each of two dimensions, from w = 1, without noise; a step is w = .9 w.
-RunRecord raced(const std::string& evaluate, const std::string& stop = R"({"time": 40})",
-                const std::string& rest = "") {
+RaceRecord raced(const std::string& evaluate, const std::string& stop = R"({"time": 40})",
+                 const std::string& rest = "") {
   return run_training(point_from(
       R"({"cluster": {"learners": 3, "runtime": {"distribution": "deterministic", "value": 1},
                       "speeds": [1, 0.5, 0.25]},
@@ -52,7 +52,7 @@ double disagreement(const std::array<double, learners>& values) {
 }  // namespace
 
 TEST_CASE("evaluations: the mean of the learners' values, the first, or each, in a direct loop") {
-  const RunRecord of_mean = raced("mean"), first = raced("first"), each = raced("each");
+  const RaceRecord of_mean = raced("mean"), first = raced("first"), each = raced("each");
   REQUIRE(of_mean.curve.size() == 41);
   REQUIRE(first.curve.size() == 41);
   REQUIRE(each.curve.size() == 41);
@@ -97,7 +97,7 @@ TEST_CASE("evaluations: a run whose every learner is looked at ends where its me
             "record": {"every_updates": 3, "evaluate": ")" +
         evaluate + "\"}}"));
   };
-  const RunRecord each = diverged("each"), of_mean = diverged("mean");
+  const RaceRecord each = diverged("each"), of_mean = diverged("mean");
   CHECK(each.status == Status::diverged);
   CHECK(each.totals.updates == of_mean.totals.updates);
   CHECK(each.curve.size() == of_mean.curve.size());

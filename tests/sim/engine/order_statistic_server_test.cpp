@@ -61,7 +61,7 @@ Race race_by(const char* sampler, const Case& one, const std::string& rest) {
 }
 
 /// Every number that a run's files have of it, in one order.
-std::vector<double> numbers_of(const RunRecord& record) {
+std::vector<double> numbers_of(const RaceRecord& record) {
   const Totals& totals = record.totals;
   std::vector<double> numbers{totals.time,
                               totals.last_update_time,
@@ -200,9 +200,7 @@ TEST_CASE("order statistics: a run is the same wherever its tape is cut, another
       race_by("order-statistic", {1000000, R"({"kind": "k-sync", "k": 500000})", exponential},
               R"("stop": {"updates": 3000})");
   const auto time = [&](std::uint32_t replica, std::uint32_t limit) {
-    Run run(race, replica, false, nullptr, limit);
-    drive({&run, 1}, nullptr, [] { return true; });
-    return run.record().totals.time;
+    return run_race({race, replica, limit}, nullptr).totals.time;
   };
   CHECK(time(0, 4096) == time(0, 7));
   CHECK(time(0, 4096) != time(1, 4096));

@@ -62,7 +62,7 @@ std::vector<std::uint64_t> hashes(const Race& race, std::uint32_t threads) {
         make_quadratic<double>({.dimensions = 40, .curvatures = {1, 2, 0.5}, .minibatch = 2}));
     for (std::uint32_t replica = first; replica < replicas; replica += threads) {
       std::vector<Run> runs;
-      runs.emplace_back(race, replica, true, nullptr, 50u);
+      runs.emplace_back(race, replica, true, nullptr, nullptr, 50u);
       drive(runs, device.get(), [] { return true; });
       const RunRecord record = runs.front().record();
       hashes[replica] = record.status == Status::finished ? record.hash : 0;

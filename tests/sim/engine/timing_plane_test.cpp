@@ -329,7 +329,7 @@ TEST_CASE("timing_plane: an evaluation a little before an event does not see it"
 TEST_CASE("timing_plane: evaluations come at multiples of every_time, not at a running sum") {
   Race race = race_of(2, R"({"kind": "async"})", R"({"time": 100})");
   race.evaluations.every_time = 0.1;
-  const RunRecord record = run_timing(race);
+  const RaceRecord record = run_timing(race);
   REQUIRE(record.curve.size() >= 1000);
   double sum = 0;
   for (int n = 1; n <= 1000; ++n) sum += 0.1;
@@ -353,7 +353,7 @@ TEST_CASE("timing_plane: limits on updates, gradients and time end a run where t
   CHECK(run_timing(race_of(4, R"({"kind": "k-sync", "k": 3})", R"({"gradients": 10})"))
             .totals.applied == 12);
   CHECK(run_timing(race_of(4, R"({"kind": "async"})", R"({"time": 3.5})")).totals.time == 3.5);
-  const RunRecord first =
+  const RaceRecord first =
       run_timing(race_of(4, R"({"kind": "async"})", R"({"time": 1000, "updates": 3})"));
   CHECK(first.totals.updates == 3);
   CHECK(first.totals.time < 1000);
@@ -406,7 +406,7 @@ TEST_CASE("timing_plane: a learner may be dispatched before its own gradient is 
   };
   Race race = race_of(4, R"({"kind": "async"})", R"({"updates": 20000})");
   race.make_protocol = [] { return std::make_unique<PullsFirst>(); };
-  const RunRecord record = run_timing(race);
+  const RaceRecord record = run_timing(race);
   // All 4 learners compute at every update: the mean is 4, whatever the law.
   CHECK(std::abs(static_cast<double>(record.totals.staleness_sum) / 20000 - 4) <= 0.02);
 }
@@ -448,7 +448,7 @@ TEST_CASE("timing_plane: evaluations end a segment when they are as many as its 
 
 TEST_CASE("timing_plane: busy, idle and wasted time add up") {
   for (const auto& protocol : every_server_protocol()) {
-    const RunRecord record = run_timing(race_of(6, protocol, R"({"updates": 1000})"));
+    const RaceRecord record = run_timing(race_of(6, protocol, R"({"updates": 1000})"));
     std::uint64_t applied = 0;
     for (const auto& learner : record.learners) {
       CHECK(learner.busy <= record.totals.time * (1 + 1e-12));
@@ -457,7 +457,7 @@ TEST_CASE("timing_plane: busy, idle and wasted time add up") {
     }
     CHECK(applied == record.totals.applied);
   }
-  const RunRecord async = run_timing(race_of(6, R"({"kind": "async"})", R"({"updates": 1000})"));
+  const RaceRecord async = run_timing(race_of(6, R"({"kind": "async"})", R"({"updates": 1000})"));
   for (const auto& learner : async.learners) {
     CHECK(std::abs(learner.busy - async.totals.time) <= 1e-9);  // nobody is ever idle
     CHECK(learner.wasted == 0);
@@ -468,7 +468,7 @@ TEST_CASE("timing_plane: one learner and one slot suffice") {
   for (const auto* protocol :
        {R"({"kind": "sync"})", R"({"kind": "k-sync", "k": 1})", R"({"kind": "async"})",
         R"({"kind": "k-async", "k": 1})", R"({"kind": "k-batch-sync", "k": 5})"}) {
-    const RunRecord record = run_timing(race_of(1, protocol, R"({"updates": 100})"));
+    const RaceRecord record = run_timing(race_of(1, protocol, R"({"updates": 100})"));
     CHECK(record.totals.updates == 100);
     CHECK(record.totals.staleness_sum == 0);
     CHECK(record.totals.cancelled == 0);

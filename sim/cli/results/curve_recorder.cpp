@@ -1,0 +1,42 @@
+#include "sim/cli/results/curve_recorder.h"
+
+#include <cmath>
+#include <limits>
+
+namespace gradrace {
+
+namespace {
+
+/// In the order of target_columns().
+std::vector<std::pair<double Evaluation::*, double>> targets_of(const Point& point) {
+  std::vector<std::pair<double Evaluation::*, double>> targets;
+  if (!point.with_model()) return targets;
+  for (const double x : point.target_loss) targets.emplace_back(&Evaluation::loss, x);
+  for (const double x : point.target_test_error) targets.emplace_back(&Evaluation::test_error, x);
+  return targets;
+}
+
+}  // namespace
+
+CurveRecorder::CurveRecorder(const RunId& run, const Point& point, Spool* rows)
+    : run_(run),
+      point_(point),
+      rows_(rows),
+      targets_(targets_of(point)),
+      target_times_(targets_.size(), std::numeric_limits<double>::quiet_NaN()) {}
+
+void CurveRecorder::add(const CurvePoint& seen, std::span<const Evaluation> of_learners) {
+  const auto& [at, evaluation] = seen;
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    const auto& [what, target] = targets_[i];
+    if (std::isnan(target_times_[i]) && evaluation.*what <= target) target_times_[i] = at.time;
+  }
+  if (!rows_) return;
+  const auto& file = curve_csv(point_.evaluated == EvaluatedValue::each);
+  const bool with_model = point_.with_model();
+  file.add(rows_->end(), {run_, at, evaluation, with_model});
+  for (std::size_t learner = 0; learner < of_learners.size(); ++learner)
+    file.add(rows_->end(), {run_, at, of_learners[learner], with_model, learner});
+}
+
+}  // namespace gradrace

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "sim/cli/results/run_files.h"
+#include "sim/cli/results/spool.h"
+#include "sim/engine/curve_sink.h"
+
+namespace gradrace {
+
+/// Writes curve.csv of one run, and notes when the run came to the point's targets.
+class CurveRecorder final : public CurveSink {
+ public:
+  /// rows: null without curve.csv.  They and the point must outlive it.
+  CurveRecorder(const RunId& run, const Point& point, Spool* rows);
+
+  /// A row of what the evaluation looks at, then one of each learner's value, where that is asked
+  /// for.
+  void add(const CurvePoint& seen, std::span<const Evaluation> of_learners) override;
+
+  /// NaN: not reached; in the order of target_columns().
+  const std::vector<double>& target_times() const { return target_times_; }
+
+ private:
+  const RunId run_;
+  const Point& point_;
+  Spool* const rows_;
+  const std::vector<std::pair<double Evaluation::*, double>> targets_;
+  std::vector<double> target_times_;
+};
+
+}  // namespace gradrace

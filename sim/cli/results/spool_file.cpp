@@ -1,0 +1,67 @@
+#include "sim/cli/results/spool_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+namespace gradrace {
+
+namespace {
+
+/// pread or pwrite; false: errno says why.
+template <class Move, class Text>
+bool move_all(Move move, int descriptor, Text* text, SpoolFile::Block block) {
+  auto place = static_cast<off_t>(block) * static_cast<off_t>(SpoolFile::block_size);
+  for (std::size_t left = SpoolFile::block_size; left > 0;) {
+    const ssize_t moved = move(descriptor, text, left, place);
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved == 0) errno = EIO;
+    if (moved <= 0) return false;
+    text += moved;
+    place += moved;
+    left -= static_cast<std::size_t>(moved);
+  }
+  return true;
+}
+
+}  // namespace
+
+SpoolFile::~SpoolFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+SpoolFile::Block SpoolFile::write(std::string_view text) {
+  const Block block = take();
+  if (!move_all(::pwrite, descriptor_, text.data(), block)) fail("written");
+  return block;
+}
+
+void SpoolFile::read(Block block, char* text) const {
+  if (!move_all(::pread, descriptor_, text, block)) fail("read");
+}
+
+void SpoolFile::release(Block block) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back(block);
+}
+
+SpoolFile::Block SpoolFile::take() {
+  const std::lock_guard lock(mutex_);
+  if (descriptor_ < 0) {
+    descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (descriptor_ < 0 || ::unlink(path_.c_str()) != 0) fail("made");
+  }
+  if (free_.empty()) return blocks_++;
+  const Block block = free_.back();
+  free_.pop_back();
+  return block;
+}
+
+void SpoolFile::fail(const char* what) const {
+  throw std::runtime_error(path_.string() + ": cannot be " + what + ": " + std::strerror(errno));
+}
+
+}  // namespace gradrace

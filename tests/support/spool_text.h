@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string>
+
+#include "sim/cli/results/spool.h"
+
+namespace gradrace {
+
+inline std::string text_of(const Spool& spool) {
+  std::string text;
+  spool.read([&](std::string_view piece) { text += piece; });
+  return text;
+}
+
+}  // namespace gradrace
