@@ -26,7 +26,7 @@ TRAVELLING = changed(
 
 class Trace(ProgramTest):
     def events(self, scenario):
-        self.call("run", self.write(scenario), "--out", "out", "--quiet")
+        self.call("run", self.write(scenario), "--out", "out", "--quiet", "--force")
         text = (self.folder / "out/trace.json").read_text()
         return json.loads(text, parse_float=decimal.Decimal)["traceEvents"]
 
@@ -73,6 +73,24 @@ class Trace(ProgramTest):
 
     def test_fates_and_staleness_agree_with_the_tables(self):
         self.check_fates(self.events(SMALL))
+
+    def test_every_minibatch_is_there_once(self):
+        peers = [{"kind": "local-sgd", "tau": 3}, {"kind": "ad-psgd", "graph": "bipartite-exponential"}]
+        stop = {"time": 20.3}  # some gradients wait for their update
+        for scenario, last in (
+            (changed(SMALL, stop=stop), {"in flight", "waiting"}),
+            (changed(TRAVELLING, stop=stop), {"in flight", "waiting"}),
+            (changed(SMALL, sweep={"protocol": peers}, stop=stop), {"in flight"}),
+        ):
+            draws, fates = defaultdict(list), set()
+            for event in self.events(scenario):
+                if event.get("cat") == "gradient":
+                    draws[event["pid"], event["tid"]].append(event["args"]["draw"])
+                    fates.add(event["args"]["fate"])
+            self.assertEqual(len(draws), 4 * len(scenario["sweep"]["protocol"]))
+            for found in draws.values():
+                self.assertEqual(sorted(found), list(range(len(found))))
+            self.assertEqual(fates - {"used", "dropped", "cancelled", "lost"}, last)
 
     def test_what_is_lost_on_the_way_is_told(self):
         self.check_fates(self.events(TRAVELLING))
