@@ -172,7 +172,7 @@ TEST_CASE("order statistics: iteration times do not depend on those before") {
     CAPTURE(one.runtime);
     const Race race = race_by("order-statistic", one,
                               R"("stop": {"updates": 10000}, "record": {"every_updates": 1})");
-    const RunRecord record = run_timing(race);
+    const RaceRecord record = run_timing(race);
     std::vector<double> times;
     for (std::size_t i = 1; i < record.curve.size(); ++i)
       times.push_back(record.curve[i].point.time - record.curve[i - 1].point.time);
