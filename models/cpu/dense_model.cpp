@@ -91,30 +91,37 @@ class DenseModel final : public SupervisedModel<float> {
     return sums;
   }
 
-  /// Whether the scores of so many values take fewer lanes with a value in each.
+  /// Whether the scores of so many values take no more lanes side by side.
   bool are_side_by_side(std::size_t values) const {
-    const DenseNetwork::Layer& last = network_.layers().back();
     if (network_.layers().size() > 1) return false;
-    return network_.has_one_output() || last.outputs * lane_count <= values * last.columns;
+    return network_.has_one_output() ||
+           (values > 1 && columns_of(values) <= values * network_.layers().back().columns);
   }
 
-  /// W [inputs + 1, outputs, values].
+  /// Of so many values side by side.
+  std::size_t columns_of(std::size_t values) const {
+    return in_lanes(network_.layers().back().outputs * values);
+  }
+
+  /// W [inputs + 1, columns], of which [outputs, values] are used.
   void put_side_by_side(std::span<const float* const> values) {
     const DenseNetwork::Layer& layer = network_.layers().back();
-    together_.assign((layer.inputs + 1) * layer.outputs * lane_count, 0);
-    float* to = together_.data();
-    for (std::size_t i = 0; i <= layer.inputs; ++i)
-      for (std::size_t o = 0; o < layer.outputs; ++o, to += lane_count)
-        for (std::size_t v = 0; v < values.size(); ++v) to[v] = values[v][i * layer.columns + o];
+    const std::size_t columns = columns_of(values.size());
+    together_.assign((layer.inputs + 1) * columns, 0);
+    for (std::size_t i = 0; i <= layer.inputs; ++i) {
+      float* to = together_.data() + i * columns;
+      for (std::size_t o = 0; o < layer.outputs; ++o)
+        for (const float* w : values) *to++ = w[i * layer.columns + o];
+    }
   }
 
   void add_together(std::span<LossSum> sums) {
-    const std::size_t n = block_.x().n, outputs = network_.layers().back().outputs;
-    scores_.resize(n * outputs * lane_count);
+    const std::size_t n = block_.x().n, columns = columns_of(sums.size());
+    scores_.resize(n * columns + lane_count);
     losses_.resize(n * lane_count), wrong_.resize(n * lane_count);
-    kernels_.forward(block_.x(), together_.data(), outputs * lane_count, scores_.data());
-    kernels_.losses_of_values(parts_.loss, scores_.data(), n, outputs, block_.labels(),
-                              losses_.data(), wrong_.data());
+    kernels_.forward(block_.x(), together_.data(), columns, scores_.data());
+    kernels_.losses_of_values(parts_.loss, scores_.data(), n, network_.layers().back().outputs,
+                              sums.size(), block_.labels(), losses_.data(), wrong_.data());
     for (std::size_t v = 0; v < sums.size(); ++v) add(sums[v], v, lane_count, n);
   }
 

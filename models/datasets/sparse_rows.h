@@ -5,7 +5,7 @@
 #include <mutex>
 #include <vector>
 
-#include "models/cpu/kernels/kernels.h"
+#include "models/cpu/kernels/entries.h"
 
 namespace gradrace {
 

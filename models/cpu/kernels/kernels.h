@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "models/cpu/kernels/convolution_kernels.h"
+#include "models/cpu/kernels/entries.h"
 #include "models/fold.h"
 #include "models/layers/loss_kind.h"
 
@@ -25,16 +26,6 @@ inline constexpr std::size_t lane_count = 16;
 constexpr std::size_t in_lanes(std::size_t n) {
   return (n + lane_count - 1) / lane_count * lane_count;
 }
-
-/// A number of a row that is not 0.
-struct ByteEntry {
-  static constexpr std::size_t most_places = std::size_t{1} << 24;
-  std::uint32_t word;  // its place * 256 + its byte
-};
-struct FloatEntry {
-  std::uint32_t place;
-  float x;
-};
 
 /// Rows x [n, inputs]: all numbers, or the entries that are not 0 in the order of their places.
 struct InputRows {
@@ -100,10 +91,11 @@ struct Kernels {
   /// Cross-entropy of each row; 1 where the answer is wrong, else 0.  [in_lanes(n)] each.
   void (*softmax_losses)(const float* s, std::size_t n, std::size_t columns, std::size_t outputs,
                          const std::uint8_t* classes, float* losses, float* wrong);
-  /// Of scores s [n, outputs, lane_count] of so many values side by side: losses and wrong
-  /// [n, lane_count].
+  /// Of scores of up to lane_count values side by side: s [n, in_lanes(outputs * values)], of a row
+  /// [outputs, values], and lane_count numbers after it; losses and wrong [n, lane_count].
   void (*losses_of_values)(LossKind loss, const float* s, std::size_t n, std::size_t outputs,
-                           const RowLabels& labels, float* losses, float* wrong);
+                           std::size_t values, const RowLabels& labels, float* losses,
+                           float* wrong);
   /// s [n] of one output becomes the derivative of the mean loss; there is room for in_lanes(n).
   void (*slopes_of_one)(LossKind loss, float* s, std::size_t n, const RowLabels& labels);
 

@@ -80,12 +80,12 @@ void softmax_losses(const float* s, std::size_t n, std::size_t columns, std::siz
   }
 }
 
-/// Of one row of 16 values' scores.
-GRADRACE_INLINE void softmax_of_values(const float* s, std::size_t outputs, std::size_t own,
-                                       float* losses, float* wrong) {
+/// Of one row of values' scores; lanes beyond the values are of no use.
+GRADRACE_INLINE void softmax_of_values(const float* s, std::size_t outputs, std::size_t values,
+                                       std::size_t own, float* losses, float* wrong) {
   Lanes top = Lanes::load(s), best = Lanes::all(0);
   for (std::size_t c = 1; c < outputs; ++c) {
-    const Lanes x = Lanes::load(s + c * lane_count);
+    const Lanes x = Lanes::load(s + c * values);
     const auto beats = x > top;
     top = Lanes::select(beats, x, top);
     best = Lanes::select(beats, Lanes::all(static_cast<float>(c)), best);
@@ -93,10 +93,10 @@ GRADRACE_INLINE void softmax_of_values(const float* s, std::size_t outputs, std:
   Lanes sum[lane_count];
   for (Lanes& each : sum) each = Lanes::all(0);
   for (std::size_t c = 0; c < outputs; ++c)
-    sum[c % lane_count] = sum[c % lane_count] + exponential(Lanes::load(s + c * lane_count) - top);
+    sum[c % lane_count] = sum[c % lane_count] + exponential(Lanes::load(s + c * values) - top);
   for (std::size_t half = lane_count / 2; half > 0; half /= 2)
     for (std::size_t i = 0; i < half; ++i) sum[i] = sum[i] + sum[i + half];
-  const Lanes lead = top - Lanes::load(s + own * lane_count);
+  const Lanes lead = top - Lanes::load(s + own * values);
   (lead + logarithm(sum[0])).store(losses);
   const auto right = best == Lanes::all(static_cast<float>(own));
   Lanes::select(right, Lanes::all(0), Lanes::all(1)).store(wrong);
@@ -111,11 +111,11 @@ GRADRACE_INLINE void logistic_of_values(const float* s, bool one, float* losses,
 }
 
 void losses_of_values(LossKind loss, const float* s, std::size_t n, std::size_t outputs,
-                      const RowLabels& labels, float* losses, float* wrong) {
-  const std::size_t numbers = outputs * lane_count;
+                      std::size_t values, const RowLabels& labels, float* losses, float* wrong) {
+  const std::size_t numbers = in_lanes(outputs * values);
   for (std::size_t r = 0; r < n; ++r, s += numbers, losses += lane_count, wrong += lane_count) {
     if (loss == LossKind::cross_entropy) {
-      softmax_of_values(s, outputs, labels.classes[r], losses, wrong);
+      softmax_of_values(s, outputs, values, labels.classes[r], losses, wrong);
     } else if (loss == LossKind::logistic) {
       logistic_of_values(s, labels.classes[r] == 1, losses, wrong);
     } else {
