@@ -52,6 +52,7 @@ float* DenseNetwork::forward(const float* w, const kernels::InputRows& rows) {
   }
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const Layer& layer = layers_[l];
+    maps_[l].reserve((rows.n + 1) * layer.columns + lane_count);  // as DenseRows does
     maps_[l].resize(rows.n * layer.columns);
     kernels_.forward(l == 0 ? rows : map_below(l, rows.n), w + layer.packed, layer.columns,
                      maps_[l].data());

@@ -53,6 +53,8 @@ void DenseRows::gather_entries(const SparseSplit& split, std::span<const std::ui
 
 void DenseRows::gather_numbers(const Rows& split, std::span<const std::uint32_t> rows) {
   const std::size_t features = data_.features;
+  // gcc 12 lets the portable kernels read the numbers of a row past the last.
+  numbers_.reserve((rows.size() + 1) * features + kernels::lane_count);
   numbers_.resize(rows.size() * features);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::size_t from = rows[i] * features;
