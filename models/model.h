@@ -57,6 +57,10 @@ class Model {
   /// How the next two have their numbers; the calls above are in the definition's order.
   virtual Packing packing() const { return Packing(parameters()); }
 
+  /// Of which minibatch a gradient will be wanted after the next one: what it needs may be fetched
+  /// meanwhile.
+  virtual void expect(const MinibatchName&) {}
+
   /// A gradient at w [numbers of the packing], which goes where `into` says.
   virtual void gradient_of_packed(const Real* w, const MinibatchName& name,
                                   const Fold<Real>& into) {

@@ -69,6 +69,8 @@ Blueprint SupervisedModel<Real>::blueprint() const {
 
 template <class Real>
 std::span<const std::uint32_t> SupervisedModel<Real>::draw_rows(const MinibatchName& name) {
+  if (last_drawn_ == name) return drawn_;
+  last_drawn_ = name;
   drawn_.resize(name.size);
   if (!parts_.shards) {
     minibatch_rows(parts_.sampling, name, static_cast<std::uint32_t>(parts_.data->train.count),

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -53,7 +54,8 @@ class SupervisedModel : public Model<Real> {
 
  private:
   std::vector<std::uint32_t> train_rows_, test_rows_;  // of an evaluation
-  std::vector<std::uint32_t> drawn_;
+  std::optional<MinibatchName> last_drawn_;
+  std::vector<std::uint32_t> drawn_;  // its rows
 };
 
 }  // namespace gradrace

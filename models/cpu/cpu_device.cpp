@@ -90,7 +90,7 @@ class CpuDevice final : public Device {
     for (const Step& step : program.steps) {
       switch (step.kind) {
         case Step::Kind::compute:
-          compute(run, program.uses[step.first], step.base);
+          compute(run, program, step.first, step.base);
           break;
         case Step::Kind::update:
           update(run, program, step);
@@ -121,11 +121,23 @@ class CpuDevice final : public Device {
             run.tape.recipes[use.recipe].minibatch};
   }
 
-  void compute(ReplayedRun<Real>& run, const SlotUse& use, Slot at) {
-    Aligned<Real>& place = run.gradients[use.place];
+  void compute(ReplayedRun<Real>& run, const Program& program, std::uint32_t use, Slot at) {
+    Aligned<Real>& place = run.gradients[program.uses[use].place];
     place.resize(packing_.numbers());
-    model_->gradient_of_packed(run.values[at].data(), name_of(run, use),
-                               {1, nullptr, nullptr, place.data()});
+    compute(run, program, use, at, {1, nullptr, nullptr, place.data()});
+  }
+
+  void compute(ReplayedRun<Real>& run, const Program& program, std::uint32_t use, Slot at,
+               const Fold<Real>& into) {
+    expect_after(run, program, use);
+    model_->gradient_of_packed(run.values[at].data(), name_of(run, program.uses[use]), into);
+  }
+
+  /// In the late order gradients are computed in that of their uses.
+  void expect_after(const ReplayedRun<Real>& run, const Program& program, std::uint32_t use) {
+    const auto next = std::find_if(program.uses.begin() + use + 1, program.uses.end(),
+                                   [](const SlotUse& later) { return !later.computed; });
+    if (next != program.uses.end()) model_->expect(name_of(run, *next));
   }
 
   void update(ReplayedRun<Real>& run, const Program& program, const Step& step) {
@@ -143,15 +155,14 @@ class CpuDevice final : public Device {
       rate += weight;
       const Real* const sum = i > step.first ? step_.data() : nullptr;
       if (use.computed || use.again || run.tape.recipes[use.recipe].clip > 0) {
-        if (!use.computed) compute(run, use, use.at);
+        if (!use.computed) compute(run, program, i, use.at);
         add(run, use, weight, sum);
         continue;
       }
       moved = plain && i + 1 == step.first + step.count;
-      model_->gradient_of_packed(
-          run.values[use.at].data(), name_of(run, use),
-          {static_cast<Real>(weight), sum, moved ? run.values[step.base].data() : nullptr,
-           moved ? run.values[step.out].data() : step_.data()});
+      compute(run, program, i, use.at,
+              {static_cast<Real>(weight), sum, moved ? run.values[step.base].data() : nullptr,
+               moved ? run.values[step.out].data() : step_.data()});
     }
     if (moved) return;
     if (step.count == 0) std::ranges::fill(step_, Real(0));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -34,9 +35,12 @@ class DenseModel final : public SupervisedModel<float> {
 
   Packing packing() const override { return packing_; }
 
+  void expect(const MinibatchName& name) override { expected_ = name; }
+
   void gradient_of_packed(const float* w, const MinibatchName& name,
                           const Fold<float>& into) override {
     minibatch_.gather(false, draw_rows(name));
+    if (expected_) minibatch_.expect(false, draw_rows(*std::exchange(expected_, {})));
     const kernels::InputRows& x = minibatch_.x();
     float* const scores = network_.forward(w, x);
     differentiate(scores, x.n);
@@ -82,13 +86,20 @@ class DenseModel final : public SupervisedModel<float> {
       const auto some = values.subspan(v, count);
       const bool together = are_side_by_side(count);
       if (together) put_side_by_side(some);
-      for (std::size_t first = 0; first < rows.size(); first += block_rows) {
-        block_.gather(test, rows.subspan(first, std::min(block_rows, rows.size() - first)));
+      auto block = first_block(rows);
+      for (auto left = rows; !left.empty(); block = first_block(left)) {
+        left = left.subspan(block.size());
+        block_.gather(test, block);
+        block_.expect(test, first_block(left));
         const auto of_some = std::span(sums).subspan(v, count);
         together ? add_together(of_some) : add_one_by_one(some, of_some);
       }
     }
     return sums;
+  }
+
+  static std::span<const std::uint32_t> first_block(std::span<const std::uint32_t> rows) {
+    return rows.first(std::min(block_rows, rows.size()));
   }
 
   /// Whether the scores of so many values take no more lanes side by side.
@@ -126,11 +137,13 @@ class DenseModel final : public SupervisedModel<float> {
   }
 
   void add_one_by_one(std::span<const float* const> values, std::span<LossSum> sums) {
-    const std::size_t n = block_.x().n;
+    kernels::InputRows x = block_.x();
+    const std::size_t n = x.n;
     const DenseNetwork::Layer& last = network_.layers().back();
     losses_.resize(in_lanes(n)), wrong_.resize(in_lanes(n));
     for (std::size_t v = 0; v < values.size(); ++v) {
-      const float* const scores = network_.forward(values[v], block_.x());
+      const float* const scores = network_.forward(values[v], x);
+      x.soon = {};  // fetched once
       kernels_.softmax_losses(scores, n, last.columns, last.outputs, block_.labels().classes,
                               losses_.data(), wrong_.data());
       add(sums[v], 0, 1, n);
@@ -163,6 +176,7 @@ class DenseModel final : public SupervisedModel<float> {
   }
 
   const kernels::Kernels& kernels_ = kernels::chosen_kernels();
+  std::optional<MinibatchName> expected_;
   DenseNetwork network_;
   Packing packing_;
   DenseRows minibatch_, block_;

@@ -10,6 +10,19 @@ DenseRows::DenseRows(const Dataset& data, const kernels::Kernels& kernels)
     of_byte_.push_back(static_cast<float>(byte) * data.byte_scale);
 }
 
+/// Where numbers [begin, end) are.
+template <class Number>
+static kernels::Soon soon_of(const std::vector<Number>& numbers, std::size_t begin,
+                             std::size_t end) {
+  return {reinterpret_cast<const char*>(numbers.data() + begin), (end - begin) * sizeof(Number)};
+}
+
+/// Of a split, whose numbers are bytes or floats.
+template <class Split>
+static kernels::Soon soon_of(const Split& split, std::size_t begin, std::size_t end) {
+  return split.bytes.empty() ? soon_of(split.floats, begin, end) : soon_of(split.bytes, begin, end);
+}
+
 void DenseRows::gather(bool test, std::span<const std::uint32_t> rows) {
   const Rows& split = test ? data_.test : data_.train;
   x_ = {.n = rows.size(), .inputs = data_.features};
@@ -23,13 +36,6 @@ void DenseRows::gather(bool test, std::span<const std::uint32_t> rows) {
   for (std::size_t i = 0; i < targets_.size(); ++i) targets_[i] = split.targets[rows[i]];
 }
 
-/// Tells the processor to bring what a row needs: it takes as long as computing with it.
-static void fetch(const void* from, std::size_t bytes) {
-  constexpr std::size_t line = 64;
-  for (std::size_t at = 0; at < bytes; at += line)
-    __builtin_prefetch(static_cast<const char*>(from) + at);
-}
-
 void DenseRows::gather_entries(const SparseSplit& split, std::span<const std::uint32_t> rows) {
   const bool bytes = !split.bytes.empty() || split.floats.empty();
   bytes_.resize(rows.size()), floats_.resize(rows.size());
@@ -37,18 +43,29 @@ void DenseRows::gather_entries(const SparseSplit& split, std::span<const std::ui
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::uint64_t begin = split.begin[rows[i]];
     counts_[i] = static_cast<std::uint32_t>(split.begin[rows[i] + 1] - begin);
-    if (bytes) {
+    if (bytes)
       bytes_[i] = split.bytes.data() + begin;
-      fetch(bytes_[i], counts_[i] * sizeof(kernels::ByteEntry));
-    } else {
+    else
       floats_[i] = split.floats.data() + begin;
-      fetch(floats_[i], counts_[i] * sizeof(kernels::FloatEntry));
-    }
   }
   x_.bytes = bytes ? bytes_.data() : nullptr;
   x_.floats = bytes ? nullptr : floats_.data();
   x_.counts = counts_.data(), x_.done = done_.data();
   x_.of_byte = of_byte_.data();
+}
+
+void DenseRows::expect(bool test, std::span<const std::uint32_t> rows) {
+  soon_.clear();
+  for (const std::size_t row : rows) soon_.push_back(soon_of_row(test, row));
+  x_.soon = soon_;
+}
+
+kernels::Soon DenseRows::soon_of_row(bool test, std::size_t row) const {
+  if (sparse_ == nullptr)
+    return soon_of(test ? data_.test : data_.train, row * data_.features,
+                   (row + 1) * data_.features);
+  const SparseSplit& split = test ? sparse_->test : sparse_->train;
+  return soon_of(split, split.begin[row], split.begin[row + 1]);
 }
 
 void DenseRows::gather_numbers(const Rows& split, std::span<const std::uint32_t> rows) {

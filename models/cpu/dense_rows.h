@@ -17,11 +17,15 @@ class DenseRows {
 
   void gather(bool test, std::span<const std::uint32_t> rows);
 
+  /// Products with the rows gathered last fetch these meanwhile.
+  void expect(bool test, std::span<const std::uint32_t> rows);
+
   /// Of the last call.
   const kernels::InputRows& x() const { return x_; }
   kernels::RowLabels labels() const { return {classes_.data(), targets_.data()}; }
 
  private:
+  kernels::Soon soon_of_row(bool test, std::size_t row) const;
   void gather_entries(const SparseSplit& split, std::span<const std::uint32_t> rows);
   void gather_numbers(const Rows& split, std::span<const std::uint32_t> rows);
 
@@ -32,6 +36,7 @@ class DenseRows {
   std::vector<const kernels::ByteEntry*> bytes_;
   std::vector<const kernels::FloatEntry*> floats_;
   std::vector<std::uint32_t> counts_, done_;
+  std::vector<kernels::Soon> soon_;
   std::vector<float> of_byte_;
   Aligned<float> numbers_;
   std::vector<std::uint8_t> classes_;

@@ -15,6 +15,8 @@ struct MinibatchName {
   std::uint64_t seed;
   std::uint32_t replica, learner, draw;
   std::uint32_t size;  // m
+
+  friend bool operator==(const MinibatchName&, const MinibatchName&) = default;
 };
 
 /// How the rows of a learner's minibatches are drawn from the n rows of the training set.

@@ -27,6 +27,12 @@ constexpr std::size_t in_lanes(std::size_t n) {
   return (n + lane_count - 1) / lane_count * lane_count;
 }
 
+/// Memory that will be read.
+struct Soon {
+  const char* begin;
+  std::size_t bytes;
+};
+
 /// Rows x [n, inputs]: all numbers, or the entries that are not 0 in the order of their places.
 struct InputRows {
   std::size_t n = 0, inputs = 0;
@@ -37,6 +43,7 @@ struct InputRows {
   const std::uint32_t* counts = nullptr;      // [n] entries of a row
   const float* of_byte = nullptr;             // [256] the numbers that bytes stand for
   std::uint32_t* done = nullptr;              // [n] scratch
+  std::span<const Soon> soon = {};            // fetched meanwhile, one with each row
 };
 
 /// Numbers in which a gradient of entries is added up.
@@ -62,16 +69,16 @@ struct Kernels {
   /// y [n, columns] = x W + b of W [inputs, columns] with b [columns] after it, columns a multiple
   /// of lane_count.
   void (*forward)(const InputRows& x, const float* w, std::size_t columns, float* y);
-  /// dW = x^T dy and db.  sums [sums_of_entries] is 0 before and after; of entries alone.
+  /// dW = x^T dy and db.  scratch [sums_of_entries]; of entries alone.
   void (*backward)(const InputRows& x, const float* dy, std::size_t columns, const WeightFold& g,
-                   float* sums);
+                   float* scratch);
   /// dx [n, in_lanes(inputs)] = dy W^T over the first `outputs` columns.  scratch
   /// [(inputs + outputs) in_lanes(n)].
   void (*backward_input)(const float* dy, std::size_t n, std::size_t columns, std::size_t outputs,
                          const float* w, std::size_t inputs, float* dx, float* scratch);
   /// The same of one output that has no others beside it: w [inputs], b, y [n].
   void (*forward_one)(const InputRows& x, const float* w, float* y);
-  /// sums [inputs] likewise.
+  /// sums [inputs] is 0 before and after; of entries alone.
   void (*backward_one)(const InputRows& x, const float* dy, const WeightFold& g, float* sums);
 
   /// to [count] = scale times the bytes.

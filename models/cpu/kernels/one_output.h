@@ -21,7 +21,10 @@ GRADRACE_INLINE std::size_t forward_rows(const InputRows& x, std::size_t first, 
   for (; first + R <= x.n; first += R) {
     float chain[R];
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) chain[r] = w[x.inputs];
+    for (int r = 0; r < R; ++r) {
+      fetch_soon(x, first + static_cast<std::size_t>(r));
+      chain[r] = w[x.inputs];
+    }
     const float* const row = x.dense + first * x.stride;
     for (std::size_t k = 0; k < x.inputs; ++k)
 #pragma GCC unroll 16
@@ -40,6 +43,7 @@ void forward_one(const InputRows& x, const float* w, float* y) {
   }
   with_entries(x, [&](const auto& entries) GRADRACE_ALWAYS {
     for (std::size_t r = 0; r < x.n; ++r) {
+      fetch_soon(x, r);
       const auto* const row = entries.begin(r);
       float chain = w[x.inputs];
       for (std::uint32_t i = 0; i < x.counts[r]; ++i)

@@ -27,9 +27,17 @@ class Finish {
     if (into.base != nullptr) change = Lanes::load(into.base + place) - change;
     change.store(into.out + place);
   }
-  /// What is soon to be written.
-  GRADRACE_INLINE void fetch(std::size_t place) const {
+  /// Whether nothing is read from where the numbers go.
+  bool out_is_free() const {
+    const Fold<float>& into = g_.into;
+    return into.out != into.sum && into.out != into.base && (g_.decay == 0 || into.out != g_.w);
+  }
+  float* out() const { return g_.into.out; }
+
+  GRADRACE_INLINE void fetch_out(std::size_t place) const {
     __builtin_prefetch(g_.into.out + place, 1);
+  }
+  GRADRACE_INLINE void fetch_base(std::size_t place) const {
     if (g_.into.base != nullptr) __builtin_prefetch(g_.into.base + place);
   }
   /// Of a single number.
@@ -46,6 +54,34 @@ class Finish {
  private:
   WeightFold g_;
 };
+
+/// The lines of a row that comes after this minibatch, from far away: fetching them takes as long
+/// as computing with them.
+class SoonLines {
+ public:
+  SoonLines(const InputRows& x, std::size_t row) {
+    if (row >= x.soon.size()) return;
+    next_ = x.soon[row].begin;
+    end_ = next_ + x.soon[row].bytes;
+  }
+  GRADRACE_INLINE void fetch_one() {
+    if (next_ >= end_) return;
+    __builtin_prefetch(next_, 0, 2);
+    next_ += line;
+  }
+  GRADRACE_INLINE void fetch_rest() {
+    while (next_ < end_) fetch_one();
+  }
+
+ private:
+  static constexpr std::ptrdiff_t line = 64;  // of a cache
+  const char* next_ = nullptr;
+  const char* end_ = nullptr;
+};
+
+GRADRACE_INLINE void fetch_soon(const InputRows& x, std::size_t row) {
+  SoonLines(x, row).fetch_rest();
+}
 
 /// A matrix whose rows, or whose columns, are `far` apart.
 struct FarRows {
@@ -143,9 +179,14 @@ void backward_bias(std::size_t n, std::size_t inputs, const float* dy, std::size
 
 void backward_dense(const InputRows& x, const float* dy, std::size_t columns, const WeightFold& g) {
   const Finish finish(g);
+  const std::size_t apart = x.soon.empty() ? x.inputs : x.inputs / x.soon.size() + 1;
+  std::size_t soon = 0, next = 0;
   product(
       FarColumns{x.dense, x.stride}, x.inputs, x.n, dy, columns,
-      [&](std::size_t, std::size_t) GRADRACE_ALWAYS { return Lanes::all(0); },
+      [&](std::size_t k, std::size_t at) GRADRACE_ALWAYS {
+        if (at == 0 && k >= next) fetch_soon(x, soon++), next += apart;
+        return Lanes::all(0);
+      },
       [&](std::size_t k, std::size_t at, Lanes sum)
           GRADRACE_ALWAYS { finish(k * columns + at, sum); });
   backward_bias(x.n, x.inputs, dy, columns, finish);

@@ -9,6 +9,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/linear.h"
@@ -73,7 +74,8 @@ std::vector<ModelProduct> models_on(std::shared_ptr<const Dataset> data) {
   auto tanh = relu;
   tanh.activation = "tanh";
   tanh.l2 = 0.01;
-  std::vector<ModelProduct> models{make_softmax(softmax), make_mlp(relu), make_mlp(tanh)};
+  std::vector<ModelProduct> models{make_softmax(on<SoftmaxConfig>(data)), make_softmax(softmax),
+                                   make_mlp(relu), make_mlp(tanh)};
   if (data->classes == 2) models.push_back(make_logistic(on<LogisticConfig>(data)));
   return models;
 }
@@ -208,13 +210,47 @@ TEST_CASE("kernels: a fold is the gradient, scaled, added and taken off, bit for
     model->packing().pack(point_of(*model).data(), w.data());
     for (std::size_t j = 0; j < d; ++j) sum[j] = w[d - 1 - j];
     model->gradient_of_packed(w.data(), {1, 0, 0, 0, 32}, {1, nullptr, nullptr, g.data()});
-    const Fold<float> into{0.3f, sum.data(), w.data(), out.data()};
-    model->gradient_of_packed(w.data(), {1, 0, 0, 0, 32}, into);
-    for (std::size_t j = 0; j < d; ++j) REQUIRE(out[j] == folded(into, j, g[j]));
-    // Over the value that it is computed at.
-    std::vector<float> at = w;
-    model->gradient_of_packed(at.data(), {1, 0, 0, 0, 32}, {0.3f, sum.data(), w.data(), at.data()});
-    CHECK(at == out);
+    for (const float* added : {std::as_const(sum).data(), static_cast<const float*>(nullptr)}) {
+      for (const float* base : {std::as_const(w).data(), static_cast<const float*>(nullptr)}) {
+        const Fold<float> into{0.3f, added, base, out.data()};
+        model->gradient_of_packed(w.data(), {1, 0, 0, 0, 32}, into);
+        for (std::size_t j = 0; j < d; ++j) REQUIRE(out[j] == folded(into, j, g[j]));
+        // Over the value that it is computed at, and over the sum.
+        std::vector<float> at = w;
+        model->gradient_of_packed(at.data(), {1, 0, 0, 0, 32}, {0.3f, added, base, at.data()});
+        CHECK(at == out);
+        if (added == nullptr) continue;
+        std::vector<float> over = sum;
+        const Fold<float> over_sum{0.3f, over.data(), base, over.data()};
+        model->gradient_of_packed(w.data(), {1, 0, 0, 0, 32}, over_sum);
+        CHECK(over == out);
+      }
+    }
+  }
+}
+
+TEST_CASE("kernels: what is expected after a gradient, rightly or not, changes no bit") {
+  for (const auto& data : data_sets()) {
+    for (const ModelProduct& product : models_on(data)) {
+      const auto model = product->make_float32(), told = product->make_float32();
+      const std::vector<float> w = point_of(*model);
+      std::vector<float> packed(model->packing().numbers()), g(packed.size());
+      model->packing().pack(w.data(), packed.data());
+      const auto draw = [](std::uint32_t n, std::uint32_t m) {
+        return MinibatchName{1, 0, 2, n, m};
+      };
+      told->expect(draw(1, 32));
+      for (const auto& [now, expected] : {std::pair{draw(1, 32), draw(2, 5)},
+                                          {draw(2, 5), draw(3, 40)},
+                                          {draw(4, 40), draw(4, 40)},
+                                          {draw(4, 40), draw(0, 1)}}) {
+        told->expect(expected);
+        told->gradient_of_packed(packed.data(), now, {1, nullptr, nullptr, g.data()});
+        std::vector<float> unpacked(w.size());
+        told->packing().unpack(g.data(), unpacked.data());
+        CHECK(unpacked == gradient(*product->make_float32(), w, now));
+      }
+    }
   }
 }
 
