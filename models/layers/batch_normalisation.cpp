@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "models/cpu/kernels/kernels.h"
 #include "models/layers/cpu_layer.h"
 #include "models/layers/layer_table.h"
 
@@ -94,6 +95,59 @@ class BatchNormalisation final : public CpuLayer<Real> {
   Eigen::Index channels_;
   std::vector<Real> mean_, variance_;  // of the batch
 };
+
+/// Calls use(c, first number of channel c, how many) for all channels.
+template <class Use>
+void each_channel(const Units<float>& x, Eigen::Index channels, const Use& use) {
+  const auto numbers = static_cast<std::size_t>(x.size() / channels);
+  for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c) use(c, c * numbers, numbers);
+}
+
+template <>
+void BatchNormalisation<float>::forward(const float* w, const Units<float>& x, Units<float>& y) {
+  const float *b = this->b(w), *gamma = b + channels_;
+  const float *mean = w + spec_.kernel.statistics, *variance = mean + channels_;
+  y.resize(x.rows(), x.cols());
+  const kernels::MapKernels& maps = kernels::chosen_kernels().maps;
+  each_channel(x, channels_, [&](std::size_t c, std::size_t first, std::size_t numbers) {
+    maps.normalise(x.data() + first, numbers, mean[c], gamma[c] * per_deviation(variance[c]), b[c],
+                   y.data() + first);
+  });
+}
+
+template <>
+void BatchNormalisation<float>::learn(const float* w, const Units<float>& x, Units<float>& y) {
+  const float *b = this->b(w), *gamma = b + channels_;
+  y.resize(x.rows(), x.cols());
+  const kernels::MapKernels& maps = kernels::chosen_kernels().maps;
+  each_channel(x, channels_, [&](std::size_t c, std::size_t first, std::size_t numbers) {
+    const kernels::Moments found = maps.moments(x.data() + first, numbers);
+    mean_[c] = found.mean, variance_[c] = found.variance;
+    maps.normalise(x.data() + first, numbers, found.mean, gamma[c] * per_deviation(found.variance),
+                   b[c], y.data() + first);
+  });
+}
+
+template <>
+void BatchNormalisation<float>::backward(const float* w, const Units<float>& x,
+                                         const Units<float>& dy, float* g, Units<float>* dx) {
+  const float* const gamma = this->b(w) + channels_;
+  float *const db = this->b(g), *const dgamma = db + channels_;
+  dx->resize(x.rows(), x.cols());
+  const kernels::MapKernels& maps = kernels::chosen_kernels().maps;
+  each_channel(x, channels_, [&](std::size_t c, std::size_t first, std::size_t numbers) {
+    const float *const own = x.data() + first, *const by_y = dy.data() + first;
+    const float scale = per_deviation(variance_[c]), factor = gamma[c] * scale;
+    const auto sums = maps.normalised_sums(own, by_y, numbers, mean_[c]);
+    db[c] = sums.dy;
+    dgamma[c] = sums.dy_x * scale;
+    const float share = factor / static_cast<float>(numbers);
+    maps.normalise_back(own, by_y, numbers, mean_[c], -(share * dgamma[c] * scale), factor,
+                        -(share * db[c]), dx->data() + first);
+  });
+  std::copy(variance_.begin(), variance_.end(),
+            std::copy(mean_.begin(), mean_.end(), g + spec_.kernel.statistics));
+}
 
 }  // namespace
 

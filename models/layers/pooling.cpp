@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
+#include "models/cpu/kernels/kernels.h"
 #include "models/layers/cpu_layer.h"
 #include "models/layers/layer_table.h"
 
@@ -33,8 +32,13 @@ class Pooling final : public CpuLayer<Real> {
   template <class Use>
   void each_window(const Use& use) const;
 
+  kernels::PoolingShape shape() const {
+    const auto [channels, height, columns] = this->images_;
+    return {channels, height, columns, this->output_.height, this->output_.width, width, step};
+  }
+
   bool mean_;
-  std::vector<std::uint8_t> winners_;  // as y: which of the window's pixels was the greatest
+  Units<Real> places_;  // as y: which of the window's pixels was the greatest
 };
 
 template <class Real>
@@ -60,7 +64,7 @@ void Pooling<Real>::forward(const Real*, const Units<Real>& x, Units<Real>& y) {
   const auto n = static_cast<std::size_t>(x.rows());
   const std::size_t numbers = this->output_.numbers();
   y.resize(x.rows(), static_cast<Eigen::Index>(numbers));
-  if (!mean_) winners_.assign(n * numbers, 0);
+  if (!mean_) places_.setZero(y.rows(), y.cols());
   each_window([&](std::size_t number, const std::size_t* pixels, std::size_t count) {
     Real* const to = y.data() + number * n;
     std::copy_n(x.data() + pixels[0] * n, n, to);
@@ -70,11 +74,11 @@ void Pooling<Real>::forward(const Real*, const Units<Real>& x, Units<Real>& y) {
         for (std::size_t r = 0; r < n; ++r) to[r] += from[r];
         continue;
       }
-      std::uint8_t* const winner = winners_.data() + number * n;
+      Real* const place = places_.data() + number * n;
       for (std::size_t r = 0; r < n; ++r) {
         const bool better = beats(from[r], to[r]);
         to[r] = better ? from[r] : to[r];
-        winner[r] = better ? static_cast<std::uint8_t>(k) : winner[r];
+        place[r] = better ? static_cast<Real>(k) : place[r];
       }
     }
     if (!mean_) return;
@@ -91,8 +95,9 @@ void Pooling<Real>::backward(const Real*, const Units<Real>& x, const Units<Real
   each_window([&](std::size_t number, const std::size_t* pixels, std::size_t count) {
     const Real* const from = dy.data() + number * n;
     if (!mean_) {
-      const std::uint8_t* const winner = winners_.data() + number * n;
-      for (std::size_t r = 0; r < n; ++r) dx->data()[pixels[winner[r]] * n + r] += from[r];
+      const Real* const place = places_.data() + number * n;
+      for (std::size_t r = 0; r < n; ++r)
+        dx->data()[pixels[static_cast<std::size_t>(place[r])] * n + r] += from[r];
       return;
     }
     const Real share = 1 / static_cast<Real>(count);
@@ -101,6 +106,26 @@ void Pooling<Real>::backward(const Real*, const Units<Real>& x, const Units<Real
       for (std::size_t r = 0; r < n; ++r) to[r] += share * from[r];
     }
   });
+}
+
+template <>
+void Pooling<float>::forward(const float*, const Units<float>& x, Units<float>& y) {
+  const auto n = static_cast<std::size_t>(x.rows());
+  const kernels::MapKernels& maps = kernels::chosen_kernels().maps;
+  y.resize(x.rows(), static_cast<Eigen::Index>(output_.numbers()));
+  if (mean_) return maps.mean(shape(), n, x.data(), y.data());
+  places_.resize(y.rows(), y.cols());
+  maps.greatest(shape(), n, x.data(), y.data(), places_.data());
+}
+
+template <>
+void Pooling<float>::backward(const float*, const Units<float>& x, const Units<float>& dy, float*,
+                              Units<float>* dx) {
+  const auto n = static_cast<std::size_t>(dy.rows());
+  const kernels::MapKernels& maps = kernels::chosen_kernels().maps;
+  dx->resize(x.rows(), x.cols());
+  if (mean_) return maps.mean_back(shape(), n, dy.data(), dx->data());
+  maps.greatest_back(shape(), n, dy.data(), places_.data(), dx->data());
 }
 
 std::size_t pooled(std::size_t length) {

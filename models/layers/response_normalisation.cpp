@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "models/cpu/kernels/kernels.h"
 #include "models/layers/cpu_layer.h"
 #include "models/layers/layer_table.h"
 
@@ -25,7 +26,11 @@ class ResponseNormalisation final : public CpuLayer<Real> {
   /// sums = those of the 3 x 3 around each pixel of q.
   void sum_around(const Units<Real>& q, Units<Real>& sums) const;
 
-  Units<Real> s_, power_, terms_, sums_;  // as x; power_ = s^-beta
+  kernels::Neighbourhood neighbourhood() const {
+    return {this->images_.channels, this->images_.height, this->images_.width};
+  }
+
+  Units<Real> s_, power_, ratio_, terms_, sums_;  // as x; power_ = s^-beta, ratio_ = y / s
 };
 
 template <class Real>
@@ -35,12 +40,13 @@ void ResponseNormalisation<Real>::forward(const Real*, const Units<Real>& x, Uni
   s_ = 1 + static_cast<Real>(alpha / 9) * sums_.array();
   power_ = s_.array().pow(static_cast<Real>(-beta));
   y = x.array() * power_.array();
+  ratio_ = y.array() / s_.array();
 }
 
 template <class Real>
 void ResponseNormalisation<Real>::backward(const Real*, const Units<Real>& x, const Units<Real>& dy,
                                            Real*, Units<Real>* dx) {
-  terms_ = dy.array() * x.array() * power_.array() / s_.array();
+  terms_ = dy.array() * ratio_.array();
   sum_around(terms_, sums_);
   *dx = dy.array() * power_.array() -
         static_cast<Real>(2 * beta * alpha / 9) * x.array() * sums_.array();
@@ -63,6 +69,23 @@ void ResponseNormalisation<Real>::sum_around(const Units<Real>& q, Units<Real>& 
       }
     }
   }
+}
+
+template <>
+void ResponseNormalisation<float>::forward(const float*, const Units<float>& x, Units<float>& y) {
+  for (Units<float>* const map : {&y, &power_, &ratio_}) map->resize(x.rows(), x.cols());
+  kernels::chosen_kernels().maps.respond(neighbourhood(), static_cast<std::size_t>(x.rows()),
+                                         static_cast<float>(alpha / 9), x.data(), y.data(),
+                                         power_.data(), ratio_.data());
+}
+
+template <>
+void ResponseNormalisation<float>::backward(const float*, const Units<float>& x,
+                                            const Units<float>& dy, float*, Units<float>* dx) {
+  dx->resize(x.rows(), x.cols());
+  kernels::chosen_kernels().maps.respond_back(neighbourhood(), static_cast<std::size_t>(x.rows()),
+                                              static_cast<float>(2 * beta * alpha / 9), x.data(),
+                                              dy.data(), power_.data(), ratio_.data(), dx->data());
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include "models/cpu/kernels/convolutions.h"
 #include "models/cpu/kernels/losses.h"
+#include "models/cpu/kernels/normalisations.h"
 #include "models/cpu/kernels/one_output.h"
+#include "models/cpu/kernels/poolings.h"
 #include "models/cpu/kernels/sparse_products.h"
 
 /// The kernels of the type Lanes that is there.
@@ -69,7 +71,9 @@ constexpr Kernels kernels_named(std::string_view name, bool fuses) {
           softmax_losses,
           losses_of_values,
           slopes_of_one,
-          {correlate, weight_sums, map_sums}};
+          {correlate, weight_sums, map_sums},
+          {moments, normalise, normalised_sums, normalise_back, greatest, greatest_back, mean,
+           mean_back, respond, respond_back}};
 }
 
 }  // namespace

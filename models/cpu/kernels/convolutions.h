@@ -5,6 +5,7 @@
 
 #include "models/cpu/kernels/convolution_kernels.h"
 #include "models/cpu/kernels/inline.h"
+#include "models/cpu/kernels/some_lanes.h"
 
 /// What convolution_kernels.h says.  Everything here depends on the type Lanes: Lanes::count
 /// numbers in registers, with load, store, some(p, count) and store_some(p, count) (the first of
@@ -15,16 +16,6 @@ namespace {
 
 using Real = Lanes::Number;
 constexpr std::size_t abreast = Lanes::count;
-
-GRADRACE_INLINE Lanes images_at(const Real* p, std::size_t left) {
-  return left >= abreast ? Lanes::load(p) : Lanes::some(p, left);
-}
-GRADRACE_INLINE void put_images(Lanes x, Real* p, std::size_t left) {
-  if (left >= abreast)
-    x.store(p);
-  else
-    x.store_some(p, left);
-}
 
 /// One pixel of O maps and L lanes of images.  W [channels, kernel, kernel, O].
 template <int O, int L>
@@ -51,7 +42,7 @@ GRADRACE_INLINE void correlate_pixel(const Correlation<Real>& c, const Taps& row
         Lanes in[L];
 #pragma GCC unroll 16
         for (int l = 0; l < L; ++l)
-          in[l] = L == 1 ? images_at(x, left) : Lanes::load(x + l * abreast);
+          in[l] = L == 1 ? some_lanes(x, left) : Lanes::load(x + l * abreast);
 #pragma GCC unroll 16
         for (int o = 0; o < O; ++o) {
           const Lanes factor = Lanes::all(w[o]);
@@ -65,8 +56,8 @@ GRADRACE_INLINE void correlate_pixel(const Correlation<Real>& c, const Taps& row
   for (int o = 0; o < O; ++o)
 #pragma GCC unroll 16
     for (int l = 0; l < L; ++l)
-      put_images(chain[o][l], y + static_cast<std::size_t>(o) * plane + first + l * abreast,
-                 L == 1 ? left : abreast);
+      put_lanes(chain[o][l], y + static_cast<std::size_t>(o) * plane + first + l * abreast,
+                L == 1 ? left : abreast);
 }
 
 template <int O>
@@ -144,11 +135,11 @@ struct WeightSums {
 #pragma GCC unroll 16
     for (int k = 0; k < K; ++k)
       in[k] = inside || (k >= begin && k < end)
-                  ? images_at(x + static_cast<std::size_t>(k) * n, left)
+                  ? some_lanes(x + static_cast<std::size_t>(k) * n, left)
                   : Lanes::all(0);
 #pragma GCC unroll 16
     for (int o = 0; o < O; ++o) {
-      const Lanes d = images_at(dz + static_cast<std::size_t>(o) * plane, left);
+      const Lanes d = some_lanes(dz + static_cast<std::size_t>(o) * plane, left);
 #pragma GCC unroll 16
       for (int k = 0; k < K; ++k) chain[o][k] = Lanes::fma(d, in[k], chain[o][k]);
     }

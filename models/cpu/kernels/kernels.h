@@ -7,6 +7,7 @@
 
 #include "models/cpu/kernels/convolution_kernels.h"
 #include "models/cpu/kernels/entries.h"
+#include "models/cpu/kernels/map_kernels.h"
 #include "models/fold.h"
 #include "models/layers/loss_kind.h"
 
@@ -107,6 +108,7 @@ struct Kernels {
   void (*slopes_of_one)(LossKind loss, float* s, std::size_t n, const RowLabels& labels);
 
   ConvolutionKernels<float> convolutions;
+  MapKernels maps;
 };
 
 /// Those that this machine runs, the best one first.

@@ -55,6 +55,7 @@ struct Lanes {
   static Lanes fma(Lanes a, Lanes b, Lanes c) {
     return {_mm256_fmadd_ps(a.low, b.low, c.low), _mm256_fmadd_ps(a.high, b.high, c.high)};
   }
+  Lanes root() const { return {_mm256_sqrt_ps(low), _mm256_sqrt_ps(high)}; }
 
   friend Mask operator>(Lanes a, Lanes b) {
     return {_mm256_cmp_ps(a.low, b.low, _CMP_GT_OQ), _mm256_cmp_ps(a.high, b.high, _CMP_GT_OQ)};

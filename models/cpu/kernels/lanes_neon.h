@@ -70,6 +70,9 @@ struct Lanes {
   static Lanes fma(Lanes a, Lanes b, Lanes c) {
     return each([&](int i) { return vfmaq_f32(c.v[i], a.v[i], b.v[i]); });
   }
+  Lanes root() const {
+    return each([&](int i) { return vsqrtq_f32(v[i]); });
+  }
 
   friend Mask operator>(Lanes a, Lanes b) {
     return {{vcgtq_f32(a.v[0], b.v[0]), vcgtq_f32(a.v[1], b.v[1]), vcgtq_f32(a.v[2], b.v[2]),

@@ -78,6 +78,9 @@ struct Lanes {
 #endif
     });
   }
+  Lanes root() const {
+    return each([&](int i) { return __builtin_sqrtf(v[i]); });
+  }
 
   friend Mask operator>(const Lanes& a, const Lanes& b) {
     return where([&](int i) { return a.v[i] > b.v[i]; });

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <random>
 #include <string>
@@ -14,6 +13,7 @@
 
 #include "models/linear.h"
 #include "models/mlp.h"
+#include "tests/support/forced_kernels.h"
 #include "tests/support/model_checks.h"
 
 namespace gradrace {
@@ -23,13 +23,6 @@ namespace {
 using kernels::chosen_kernels;
 using kernels::Kernels;
 using kernels::runnable_kernels;
-
-/// The kernels of that name are chosen while it is there.
-class Forced {
- public:
-  explicit Forced(std::string_view name) { ::setenv("GRADRACE_CPU", std::string(name).c_str(), 1); }
-  ~Forced() { ::unsetenv("GRADRACE_CPU"); }
-};
 
 /// Bytes of which that share is not 0.
 std::shared_ptr<const Dataset> bytes(double density, std::size_t features, std::size_t classes) {
