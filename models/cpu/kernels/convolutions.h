@@ -8,9 +8,9 @@
 #include "models/cpu/kernels/some_lanes.h"
 
 /// What convolution_kernels.h says.  Everything here depends on the type Lanes: Lanes::count
-/// numbers in registers, with load, store, some(p, count) and store_some(p, count) (the first of
-/// them alone, the others being 0), all(x), fma, + and total (a tree over lanes); lanes_of_tile,
-/// maps_of_tile and sums_held, how many of them a kernel holds.
+/// numbers in registers, with load, store, in_register, some(p, count) and store_some(p, count)
+/// (the first of them alone, the others being 0), all(x), fma, + and total (a tree over lanes);
+/// lanes_of_tile, maps_of_tile and sums_held, how many of them a kernel holds.
 namespace gradrace::kernels {
 namespace {
 
@@ -139,23 +139,24 @@ struct WeightSums {
                   : Lanes::all(0);
 #pragma GCC unroll 16
     for (int o = 0; o < O; ++o) {
-      const Lanes d = some_lanes(dz + static_cast<std::size_t>(o) * plane, left);
+      const Lanes d = some_lanes(dz + static_cast<std::size_t>(o) * plane, left).in_register();
 #pragma GCC unroll 16
       for (int k = 0; k < K; ++k) chain[o][k] = Lanes::fma(d, in[k], chain[o][k]);
     }
   }
 };
 
-/// A gradient by W, rows [begin, end) of dz at a time.
+/// A gradient by W, rows [begin, end) and columns [left, right) of dz at a time.
 struct WeightPass {
   const ConvolutionShape& shape;
   std::size_t n;
   const Real *x, *dz;
   Real* sums;  // [outputs, channels, kernel, kernel, abreast]
-  std::size_t begin = 0, end = 0;
+  std::size_t begin = 0, end = 0, left = 0, right = 0;
 
   std::size_t plane() const { return shape.out_height * shape.out_width * n; }
   static std::ptrdiff_t whole(std::size_t a) { return static_cast<std::ptrdiff_t>(a); }
+  static std::size_t least(std::size_t a, std::size_t b) { return a < b ? a : b; }
   /// a, or the bound that it is beyond.
   static std::ptrdiff_t between(std::ptrdiff_t low, std::ptrdiff_t high, std::ptrdiff_t a) {
     return a < low ? low : a > high ? high : a;
@@ -183,11 +184,11 @@ struct WeightPass {
   template <int O, int K>
   GRADRACE_INLINE void add_pixels(WeightSums<O, K>& row, const Real* of_x, const Real* of_dz,
                                   std::size_t l) const {
-    const std::ptrdiff_t stride = whole(shape.stride), out = whole(shape.out_width);
+    const std::ptrdiff_t stride = whole(shape.stride), from = whole(left), out = whole(right);
     const std::ptrdiff_t width = whole(shape.width), images = whole(n);
     const std::ptrdiff_t before = whole(shape.padding) - whole(l);  // of x's first pixel
     // Pixels of dz all of whose K pixels of x are there: [first, last).
-    const std::ptrdiff_t first = between(0, out, (before + stride - 1) / stride);
+    const std::ptrdiff_t first = between(from, out, (before + stride - 1) / stride);
     const std::ptrdiff_t room = width - K + before;
     const std::ptrdiff_t last = room < 0 ? first : between(first, out, room / stride + 1);
     const auto edge = [&](std::ptrdiff_t j) GRADRACE_ALWAYS {
@@ -195,7 +196,7 @@ struct WeightPass {
       row.template add<false>(of_x + pixel * images, n, of_dz + j * images, plane(), n, -pixel,
                               width - pixel);
     };
-    for (std::ptrdiff_t j = 0; j < first; ++j) edge(j);
+    for (std::ptrdiff_t j = from; j < first; ++j) edge(j);
     const bool one_run = stride == 1 && n % abreast == 0;
     const std::ptrdiff_t pixels = one_run ? last - first : 1;
     for (std::ptrdiff_t j = first; j < last; j += pixels)
@@ -225,15 +226,21 @@ void weight_sums(const ConvolutionShape& shape, std::size_t n, const Real* x, co
                  Real* dW, Real* scratch) {
   for (std::size_t w = 0; w < shape.weights(); ++w) Lanes::all(0).store(scratch + w * abreast);
   WeightPass pass{shape, n, x, dz, scratch};
-  // So many rows that what is read of dz stays in the cache.
-  const std::size_t row = shape.out_width * ((n + abreast - 1) / abreast);
+  constexpr int of_three = Lanes::sums_held / 3, of_more = (Lanes::sums_held + 3) / 6;
+  const int outputs = shape.kernel <= 3 ? of_three : of_more;
+  // So many pixels that what is read of dz stays in the cache.
+  const std::size_t most = 512 / static_cast<std::size_t>(outputs);
+  const std::size_t lanes = (n + abreast - 1) / abreast, pixels = lanes < most ? most / lanes : 1;
+  const std::size_t rows = pixels < shape.out_width ? 1 : pixels / shape.out_width;
   for (; pass.begin < shape.out_height; pass.begin = pass.end) {
-    pass.end = pass.begin + (row < 32 ? 32 / row : 1);
-    if (pass.end > shape.out_height) pass.end = shape.out_height;
-    if (shape.kernel <= 3)
-      pass.add_outputs<Lanes::sums_held / 3, 3>(0);
-    else
-      pass.add_outputs<(Lanes::sums_held + 3) / 6, 5>(0);
+    pass.end = WeightPass::least(pass.begin + rows, shape.out_height);
+    for (pass.left = 0; pass.left < shape.out_width; pass.left = pass.right) {
+      pass.right = WeightPass::least(pass.left + pixels, shape.out_width);
+      if (shape.kernel <= 3)
+        pass.add_outputs<of_three, 3>(0);
+      else
+        pass.add_outputs<of_more, 5>(0);
+    }
   }
   for (std::size_t w = 0; w < shape.weights(); ++w)
     dW[w] = Lanes::load(scratch + w * abreast).total();

@@ -35,6 +35,7 @@ struct Lanes {
   static Lanes places() {
     return {_mm256_set_ps(7, 6, 5, 4, 3, 2, 1, 0), _mm256_set_ps(15, 14, 13, 12, 11, 10, 9, 8)};
   }
+  Lanes in_register() const { return *this; }
   void store(float* p) const { _mm256_storeu_ps(p, low), _mm256_storeu_ps(p + 8, high); }
 
   static Lanes some(const float* p, std::size_t numbers) { return some_of<Lanes>(p, numbers); }

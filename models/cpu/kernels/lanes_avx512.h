@@ -31,6 +31,12 @@ struct Lanes {
   static Lanes places() {
     return {_mm512_set_ps(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)};
   }
+  /// Else every product that it is a factor of loads it again.
+  Lanes in_register() const {
+    Lanes own = *this;
+    asm("" : "+v"(own.v));
+    return own;
+  }
   void store(float* p) const { _mm512_storeu_ps(p, v); }
 
   static Lanes some(const float* p, std::size_t numbers) {

@@ -27,6 +27,7 @@ struct Lanes {
   void store_some(double* p, std::size_t numbers) const {
     for (std::size_t i = 0; i < numbers; ++i) p[i] = v[i];
   }
+  const Lanes& in_register() const { return *this; }
   void store(double* p) const { store_some(p, count); }
 
   /// Rounded twice.

@@ -48,6 +48,7 @@ struct Lanes {
     constexpr float numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     return load(numbers);
   }
+  Lanes in_register() const { return *this; }
   void store(float* p) const {
     for (int i = 0; i < 4; ++i) vst1q_f32(p + 4 * i, v[i]);
   }

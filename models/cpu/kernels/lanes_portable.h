@@ -50,6 +50,7 @@ struct Lanes {
   static Lanes places() {
     return each([](int i) { return static_cast<float>(i); });
   }
+  const Lanes& in_register() const { return *this; }
   void store(float* p) const {
     for (int i = 0; i < 16; ++i) p[i] = v[i];
   }
