@@ -14,7 +14,7 @@ from pathlib import Path
 
 from peers import environment
 from peers.environment import Unavailable
-from peers.works import minibatches_per_update, scenario_of
+from peers.works import has_images, minibatches_per_update, scenario_of
 
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",
@@ -26,7 +26,7 @@ ONE_THREAD = {
     "JAX_PLATFORMS": "cpu",
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
 }
-# {kind of work: {contestant: (packages or None, module, class)}}; a class of timing is by protocol.
+# {kind of work, or images: {contestant: (packages or None, module, class)}}; a class of timing is by protocol.
 PYTHON = {
     "timing": {"heapq": (None, "heapq_loop"), "simpy": ("simpy", "simpy_processes")},
     "gradients": {
@@ -36,6 +36,10 @@ PYTHON = {
         "jax-jit": ("jax", "jax_loop", "Jit"),
         "jax-scan": ("jax", "jax_loop", "Scan"),
         "jax-vmap": ("jax", "jax_loop", "Vmap"),
+    },
+    "images": {
+        "torch-eager": ("torch", "torch_images", "Eager"),
+        "torch-compiled": ("torch", "torch_images", "Compiled"),
     },
 }
 PROGRAMS = {
@@ -61,16 +65,21 @@ class Measured:
         return self.count / self.seconds if self.seconds > 0 else None
 
 
+def python_of(work):
+    """The peers in Python that can do the work."""
+    return PYTHON["images" if has_images(work) else work["kind"]]
+
+
 def names_for(work):
     """Of the peers that can do the work, in the order in which they are printed."""
-    return [*PYTHON[work["kind"]], *(PROGRAMS if work["kind"] == "timing" else ())]
+    return [*python_of(work), *(PROGRAMS if work["kind"] == "timing" else ())]
 
 
 def command_of(name, work, python):
     """The process of a peer; python, if given, in place of the environment's own."""
     if name in PROGRAMS:
         return [PROGRAMS[name](), work["protocol"], str(work["learners"]), str(work["k"])]
-    packages, module, *of_gradients = PYTHON[work["kind"]][name]
+    packages, module, *of_gradients = python_of(work)[name]
     made_for = of_gradients[0] if of_gradients else CLASSES[work["protocol"]]
     if packages and not python:
         python = environment.python_with(packages)

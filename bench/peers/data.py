@@ -1,4 +1,5 @@
-"""The four files of MNIST, unpacked; without MNIST made-up ones of the same shape and density."""
+"""The four files of MNIST, unpacked; without MNIST made-up ones of the same shape and density.  Made-up
+images of CIFAR-10's shape."""
 
 import gzip
 import random
@@ -42,6 +43,20 @@ def made_up(folder, rows):
         (folder / images).write_bytes(struct.pack(">4I", 2051, count, 28, 28) + b"".join(shifted))
         labelled = bytes(i % 10 for i in range(count))
         (folder / labels).write_bytes(struct.pack(">2I", 2049, count) + labelled)
+    return folder
+
+
+def made_up_images(folder, rows):
+    """CIFAR-10's binary version: each class is a picture of random bytes, of which a row is a shift by
+    up to two rows of pixels.  What is in them changes no time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    draw = random.Random(2)
+    pictures = [draw.randbytes(3072) for _ in range(10)]
+    for name, count in [(f"data_batch_{i}", rows // 5) for i in range(1, 6)] + [("test_batch", 100)]:
+        shifts = [draw.randrange(64) for _ in range(count)]
+        both = ((i % 10, pictures[i % 10], s) for i, s in enumerate(shifts))
+        records = (bytes([label]) + x[s:] + x[:s] for label, x, s in both)
+        (folder / f"{name}.bin").write_bytes(b"".join(records))
     return folder
 
 

@@ -7,6 +7,7 @@ from math import ceil
 from peers import contestants, machine
 from peers.check import REPLICAS, check_loss, check_time
 from peers.contestants import Gradrace, Peer, Unavailable
+from peers.works import has_images
 
 COLUMNS = [
     "work", "contestant", "version", "round", "rate", "count", "seconds", "processor_seconds",
@@ -18,6 +19,7 @@ COLUMNS = [
 class Settings:
     program: str
     data: str
+    images: str
     python: str | None
     only: set
     rounds: int
@@ -44,8 +46,9 @@ class Contest:
 
 def gather(contest, settings):
     """gradrace and every peer that can be had."""
-    work = contest.work | {"data": str(settings.data)}
-    contest.taking_part.append(Gradrace.at(work, settings.program, settings.data))
+    data = settings.images if has_images(contest.work) else settings.data
+    work = contest.work | {"data": str(data)}
+    contest.taking_part.append(Gradrace.at(work, settings.program, data))
     for name in contestants.names_for(work):
         if name not in settings.only:
             continue

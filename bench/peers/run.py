@@ -21,7 +21,7 @@ from peers import contestants, data, environment, machine
 from peers.ratios import busy, in_order, rates, ratios, spread
 from peers.rounds import COLUMNS, Settings, measure_work
 from peers.table import rate_text, ratio_text
-from peers.works import all_works, quick_works
+from peers.works import all_works, has_images, image_works, quick_works
 
 
 def options():
@@ -54,6 +54,12 @@ def options():
     return parser
 
 
+def works_for(given):
+    if given.quick:
+        return quick_works()
+    return all_works() + (image_works() if given.works else [])
+
+
 def settings_of(given, parser):
     only = set(given.only.split(",")) if given.only else set(contestants.NAMES)
     if unknown := sorted(only - set(contestants.NAMES)):
@@ -66,7 +72,7 @@ def settings_of(given, parser):
         )
     works = [
         w
-        for w in (quick_works() if given.quick else all_works())
+        for w in works_for(given)
         if (given.works or "") in w["name"]
     ]
     if not works:
@@ -77,6 +83,7 @@ def settings_of(given, parser):
     settings = Settings(
         program,
         folder,
+        data.made_up_images(environment.FOLDER / "images", 5000),
         given.python,
         only,
         given.rounds or rounds,
@@ -108,6 +115,10 @@ def tell(rows):
     sys.stdout.flush()
 
 
+def what_of(work, what):
+    return "made-up images of CIFAR-10's shape" if has_images(work) else what
+
+
 def measure_all(works, settings, what, path):
     """Writes the CSV file, work by work; whether everybody did the same."""
     all_same = True
@@ -118,7 +129,7 @@ def measure_all(works, settings, what, path):
             print(work["name"], flush=True)
             rows = measure_work(work, settings)
             for row in rows:
-                row |= {"data": what, "machine": machine.name()}
+                row |= {"data": what_of(work, what), "machine": machine.name()}
                 text = {k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()}
                 table.writerow(text)
             file.flush()

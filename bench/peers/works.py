@@ -15,6 +15,12 @@ MODELS = {
     "mlp": {"compared": 256, "scan": 64},
     "lenet": {"compared": 32, "scan": 8},
 }
+# Networks for images of CIFAR-10's shape, which not every peer has.
+IMAGE_MODELS = {
+    "cifar10-full": {"compared": 32, "scan": 8},
+    "resnet-8": {"compared": 32, "scan": 8},
+}
+IMAGE_MINIBATCHES = (32, 128)
 
 
 def timing_work(protocol, learners):
@@ -27,14 +33,22 @@ def timing_work(protocol, learners):
 def gradient_work(model, minibatch):
     """Async SGD of P = 8 learners with exponential runtimes, every value kept that a learner has."""
     work = {"kind": "gradients", "name": f"{model} m={minibatch}", "model": model}
-    return (
-        work | {"minibatch": minibatch, "learners": GRADIENT_LEARNERS, "eta": ETA} | MODELS[model]
-    )
+    work |= {"minibatch": minibatch, "learners": GRADIENT_LEARNERS, "eta": ETA}
+    return work | (MODELS | IMAGE_MODELS)[model]
+
+
+def has_images(work):
+    return work.get("model") in IMAGE_MODELS
 
 
 def all_works():
     timing = [timing_work(p, n) for p in ("async", "k-sync") for n in LEARNERS]
     return timing + [gradient_work(model, m) for model in MODELS for m in MINIBATCHES]
+
+
+def image_works():
+    """Beside those, where they are asked for."""
+    return [gradient_work(model, m) for model in IMAGE_MODELS for m in IMAGE_MINIBATCHES]
 
 
 def quick_works():
@@ -60,7 +74,7 @@ def expected_time(work, updates):
 
 
 def scenario_of(work, data):
-    """The scenario of gradrace that is this work; data is the folder of MNIST's four files."""
+    """The scenario of gradrace that is this work; data is the folder of MNIST's files or of images."""
     learners = {"learners": work["learners"]}
     scenario = {
         "title": f"bench/peers: {work['name']}",
@@ -77,8 +91,13 @@ def scenario_of(work, data):
         "softmax": {"kind": "softmax"},
         "mlp": {"kind": "mlp", "widths": [128]},
         "lenet": {"kind": "cnn"},
+        "cifar10-full": {"kind": "cnn", "net": "cifar10-full"},
+        "resnet-8": {"kind": "resnet", "depth": 8},
     }[work["model"]]
     dataset = {"dataset": {"kind": "idx", "path": str(data)}}
+    if has_images(work):
+        images = {"kind": "cifar10", "path": str(data), "divisor": 1, "subtract": "pixel-mean"}
+        dataset = {"dataset": images}
     scenario["model"] = kind | dataset | {"minibatch": work["minibatch"]}
     scenario["learning_rate"] = {"kind": "constant", "eta": work["eta"]}
     return scenario

@@ -24,6 +24,8 @@ def mean_loss(flat, x, y):
 
 
 class Loop:
+    mean_loss = staticmethod(mean_loss)
+
     def __init__(self, work):
         torch.set_num_threads(1)
         images, labels = training_rows(work["data"])
@@ -44,7 +46,7 @@ class Loop:
     def result(self):
         parts = zip(self.x.split(EVALUATED), self.y.split(EVALUATED))
         with torch.no_grad():
-            total = sum(mean_loss(self.value, x, y).item() * len(y) for x, y in parts)
+            total = sum(self.mean_loss(self.value, x, y).item() * len(y) for x, y in parts)
         return {"updates": self.updates, "loss": total / len(self.y)}
 
 
@@ -53,7 +55,7 @@ class Eager(Loop):
 
     def step(self, value, stale, rows):
         at = [p.detach().requires_grad_() for p in stale]
-        gradient = torch.autograd.grad(mean_loss(at, self.x[rows], self.y[rows]), at)
+        gradient = torch.autograd.grad(self.mean_loss(at, self.x[rows], self.y[rows]), at)
         return [torch.sub(p, d, alpha=self.work["eta"]) for p, d in zip(value, gradient)]
 
 
