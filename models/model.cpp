@@ -8,12 +8,16 @@
 
 namespace gradrace {
 
-template <class Real>
-static std::unique_ptr<Device> make_chosen(std::unique_ptr<Model<Real>> model,
-                                           const DeviceOptions& options) {
-  model->look_at(options.rows);
-  if (options.device == "cuda") return make_cuda_device(std::move(model), options);
-  return make_cpu_device(std::move(model));
+/// make: another equal model.
+template <class Make>
+static std::unique_ptr<Device> make_chosen(const Make& make, const DeviceOptions& options) {
+  std::vector<decltype(make())> models;
+  for (unsigned thread = 0; thread < options.threads; ++thread) {
+    models.push_back(make());
+    models.back()->look_at(options.rows);
+  }
+  if (options.device == "cuda") return make_cuda_device(std::move(models.front()), options);
+  return make_cpu_device(std::move(models));
 }
 
 template <class Real>
@@ -29,8 +33,8 @@ ValueLayout ModelSpec::value_layout() const {
 std::unique_ptr<Device> ModelSpec::make_device(const DeviceOptions& options) const {
   if (options.device == "cuda" && !no_cuda_device().empty())
     throw std::runtime_error("cuda: " + no_cuda_device() + "; use --device cpu");
-  if (precision() == "float64") return make_chosen(make_float64(), options);
-  return make_chosen(make_float32(), options);
+  if (precision() == "float64") return make_chosen([&] { return make_float64(); }, options);
+  return make_chosen([&] { return make_float32(); }, options);
 }
 
 }  // namespace gradrace

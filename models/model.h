@@ -87,6 +87,7 @@ struct DeviceOptions {
   std::uint32_t learners = 1;    // P of its runs
   std::uint32_t minibatch = 1;   // the greatest of its runs
   unsigned devices = 1;          // made beside it, itself included
+  unsigned threads = 1;          // of its own, on the CPU
   std::vector<Rule> rules = {};  // of its runs: what their states have beside the parameters
 };
 

@@ -52,7 +52,9 @@ def made_up_images(folder, rows):
     folder.mkdir(parents=True, exist_ok=True)
     draw = random.Random(2)
     pictures = [draw.randbytes(3072) for _ in range(10)]
-    for name, count in [(f"data_batch_{i}", rows // 5) for i in range(1, 6)] + [("test_batch", 100)]:
+    for name, count in [(f"data_batch_{i}", rows // 5) for i in range(1, 6)] + [
+        ("test_batch", 100)
+    ]:
         shifts = [draw.randrange(64) for _ in range(count)]
         both = ((i % 10, pictures[i % 10], s) for i, s in enumerate(shifts))
         records = (bytes([label]) + x[s:] + x[:s] for label, x, s in both)

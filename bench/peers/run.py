@@ -70,11 +70,7 @@ def settings_of(given, parser):
         parser.error(
             f"no program {given.gradrace}: ./setup.sh --build gradrace, or --gradrace PROGRAM"
         )
-    works = [
-        w
-        for w in works_for(given)
-        if (given.works or "") in w["name"]
-    ]
+    works = [w for w in works_for(given) if (given.works or "") in w["name"]]
     if not works:
         parser.error(f"--works: no work's name contains {given.works}")
     rounds, seconds, rows = (2, 0.05, 6000) if given.quick else (5, 1, 60000)

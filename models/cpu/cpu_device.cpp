@@ -1,15 +1,18 @@
 #include "models/cpu/cpu_device.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "models/cpu/aligned.h"
+#include "models/cpu/crew.h"
 #include "models/cpu/state_sum.h"
 #include "models/optimiser/optimiser.h"
 #include "models/replay/lowering.h"
+#include "models/replay/ready_uses.h"
 #include "models/replay/replay_results.h"
 #include "sim/check.h"
 
@@ -35,8 +38,10 @@ struct ReplayedRun {
 template <class Real>
 class CpuDevice final : public Device {
  public:
-  CpuDevice(std::unique_ptr<Model<Real>> model, Order order)
-      : model_(std::move(model)),
+  CpuDevice(std::vector<std::unique_ptr<Model<Real>>> models, Order order)
+      : model_(std::move(models.front())),
+        others_(std::make_move_iterator(models.begin() + 1), std::make_move_iterator(models.end())),
+        crew_(models.size()),
         packing_(model_->packing()),
         statistics_(model_->statistics()),
         order_(order),
@@ -87,13 +92,15 @@ class CpuDevice final : public Device {
     if (run.gradients.size() < run.lowering.places()) run.gradients.resize(run.lowering.places());
     factors_.assign(run.rate_factors.wanted() ? program.uses.size() : 0, 1);
     disagreements_.assign(program.evaluated.size(), std::numeric_limits<double>::quiet_NaN());
-    for (const Step& step : program.steps) {
+    ahead_ = {};
+    for (std::size_t number = 0; number < program.steps.size(); ++number) {
+      const Step& step = program.steps[number];
       switch (step.kind) {
         case Step::Kind::compute:
           compute(run, program, step.first, step.base);
           break;
         case Step::Kind::update:
-          update(run, program, step);
+          update(run, program, number);
           break;
         case Step::Kind::average:
           average(run, program, step);
@@ -140,7 +147,27 @@ class CpuDevice final : public Device {
     if (next != program.uses.end()) model_->expect(name_of(run, *next));
   }
 
-  void update(ReplayedRun<Real>& run, const Program& program, const Step& step) {
+  /// Of a use that was not computed before, and of others that are ready, side by side.
+  void compute_ahead(ReplayedRun<Real>& run, const Program& program, std::size_t step,
+                     std::uint32_t use) {
+    const std::size_t work =
+        packing_.numbers() * run.tape.recipes[program.uses[use].recipe].minibatch;
+    if (crew_.threads() == 1 || ahead_.has(use) || work < least_shared) return;
+    ahead_ = ready_uses(program, step, use, static_cast<std::uint32_t>(4 * crew_.threads()));
+    const std::size_t count = ahead_.last - ahead_.first;
+    if (count < 2) return void(ahead_ = {});
+    if (gradients_ahead_.size() < count) gradients_ahead_.resize(count);
+    crew_.share(count, [&](std::size_t thread, std::size_t part) {
+      const SlotUse& ready = program.uses[ahead_.first + part];
+      Model<Real>& model = thread == 0 ? *model_ : *others_[thread - 1];
+      gradients_ahead_[part].resize(packing_.numbers());
+      model.gradient_of_packed(run.values[ready.at].data(), name_of(run, ready),
+                               {1, nullptr, nullptr, gradients_ahead_[part].data()});
+    });
+  }
+
+  void update(ReplayedRun<Real>& run, const Program& program, std::size_t number) {
+    const Step& step = program.steps[number];
     const Rule& rule = run.tape.rules[step.rule];
     const bool plain = is_plain(optimiser_of(rule), run.layout) && statistics_.count == 0;
     double rate = 0;
@@ -154,9 +181,14 @@ class CpuDevice final : public Device {
       }
       rate += weight;
       const Real* const sum = i > step.first ? step_.data() : nullptr;
+      compute_ahead(run, program, number, i);
+      if (ahead_.has(i)) {
+        add(run, use, gradients_ahead_[i - ahead_.first], weight, sum);
+        continue;
+      }
       if (use.computed || use.again || run.tape.recipes[use.recipe].clip > 0) {
         if (!use.computed) compute(run, program, i, use.at);
-        add(run, use, weight, sum);
+        add(run, use, run.gradients[use.place], weight, sum);
         continue;
       }
       moved = plain && i + 1 == step.first + step.count;
@@ -171,8 +203,8 @@ class CpuDevice final : public Device {
   }
 
   /// A gradient that is there, to the step.
-  void add(const ReplayedRun<Real>& run, const SlotUse& use, double weight, const Real* sum) {
-    const std::span<const Real> gradient = run.gradients[use.place];
+  void add(const ReplayedRun<Real>& run, const SlotUse& use, std::span<const Real> gradient,
+           double weight, const Real* sum) {
     const double clip = run.tape.recipes[use.recipe].clip;
     const auto g = learnt(gradient, statistics_);
     const double clipped = clip > 0 ? weight * clip_factor<Real>(clip, g) : weight;
@@ -221,7 +253,14 @@ class CpuDevice final : public Device {
       results.evaluations[i].disagreement = disagreements_[i];
   }
 
+  /// Parameters times rows of a minibatch; below, threads wait longer than they work.
+  static constexpr std::size_t least_shared = 1 << 18;
+
   std::unique_ptr<Model<Real>> model_;
+  std::vector<std::unique_ptr<Model<Real>>> others_;  // of the crew's other threads
+  Crew crew_;
+  UseRange ahead_;                              // of the segment's uses: computed already
+  std::vector<Aligned<Real>> gradients_ahead_;  // theirs
   Packing packing_;
   Statistics statistics_;
   Order order_;
@@ -237,10 +276,20 @@ class CpuDevice final : public Device {
 
 template <class Real>
 std::unique_ptr<Device> make_cpu_device(std::unique_ptr<Model<Real>> model, Order order) {
-  return std::make_unique<CpuDevice<Real>>(std::move(model), order);
+  std::vector<std::unique_ptr<Model<Real>>> models;
+  models.push_back(std::move(model));
+  return std::make_unique<CpuDevice<Real>>(std::move(models), order);
+}
+
+template <class Real>
+std::unique_ptr<Device> make_cpu_device(std::vector<std::unique_ptr<Model<Real>>> models) {
+  return std::make_unique<CpuDevice<Real>>(std::move(models), Order::late);
 }
 
 template std::unique_ptr<Device> make_cpu_device<float>(std::unique_ptr<Model<float>>, Order);
 template std::unique_ptr<Device> make_cpu_device<double>(std::unique_ptr<Model<double>>, Order);
+template std::unique_ptr<Device> make_cpu_device<float>(std::vector<std::unique_ptr<Model<float>>>);
+template std::unique_ptr<Device> make_cpu_device<double>(
+    std::vector<std::unique_ptr<Model<double>>>);
 
 }  // namespace gradrace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "models/model.h"
 #include "models/replay/lowering.h"
@@ -14,5 +15,10 @@ namespace gradrace {
 template <class Real>
 std::unique_ptr<Device> make_cpu_device(std::unique_ptr<Model<Real>> model,
                                         Order order = Order::late);
+
+/// The same numbers with a thread for each of the models, which are equal: gradients that are ready
+/// at the same time are computed side by side, and wait for their updates.
+template <class Real>
+std::unique_ptr<Device> make_cpu_device(std::vector<std::unique_ptr<Model<Real>>> models);
 
 }  // namespace gradrace

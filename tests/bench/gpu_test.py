@@ -37,7 +37,11 @@ class Gpu(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.here = pathlib.Path(folder.name)
         fakes = [self.here / "bin" / name for name in PROGRAMS]
-        for fake in [*fakes, self.here / "build/gradrace", self.here / "build/tests/models/replay_test"]:
+        for fake in [
+            *fakes,
+            self.here / "build/gradrace",
+            self.here / "build/tests/models/replay_test",
+        ]:
             fake.parent.mkdir(parents=True, exist_ok=True)
             fake.write_text(FAKE)
             fake.chmod(fake.stat().st_mode | stat.S_IXUSR)
@@ -51,7 +55,9 @@ class Gpu(unittest.TestCase):
         ended = subprocess.run(
             ["sh", script or ROOT / "bench/gpu.sh", stage, self.here / "out", self.here / "mnist"],
             env={"PATH": path, "GRADRACE_BUILD": str(self.here / "build"), **fakes},
-            text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
         )
         archive = self.here / "out/results.tgz"
         names = tarfile.open(archive).getnames() if archive.exists() else []
@@ -97,7 +103,9 @@ class Gpu(unittest.TestCase):
     def test_a_step_has_a_limit(self):
         short = self.here / "bench/gpu.sh"
         short.parent.mkdir()
-        short.write_text((ROOT / "bench/gpu.sh").read_text().replace("step roofs 60", "step roofs 1"))
+        short.write_text(
+            (ROOT / "bench/gpu.sh").read_text().replace("step roofs 60", "step roofs 1")
+        )
         code, said, calls, names = self.gpu("measure", "*roofs*:echo begun; sleep 30", script=short)
         self.assertEqual(code, 1)
         self.assertIn("begun\n== roofs: FAILED, not done after 1 s", said)
@@ -107,12 +115,23 @@ class Gpu(unittest.TestCase):
     def test_all_stages_go_by_in_order(self):
         code, said, calls, _ = self.gpu("all")
         self.assertEqual(code, 0, said)
-        order = ["nvidia-smi", "cuda: first", "--jobs 16", "--peers gradrace", "roofs", "ncu", "vmap", "memcheck"]
+        order = [
+            "nvidia-smi",
+            "cuda: first",
+            "--jobs 16",
+            "--peers gradrace",
+            "roofs",
+            "ncu",
+            "vmap",
+            "memcheck",
+        ]
         places = [calls.index(call) for call in order]
         self.assertEqual(places, sorted(places))
 
     def test_it_says_how_it_is_called(self):
-        self.assertEqual(subprocess.run(["sh", ROOT / "bench/gpu.sh"], stdout=subprocess.DEVNULL).returncode, 2)
+        self.assertEqual(
+            subprocess.run(["sh", ROOT / "bench/gpu.sh"], stdout=subprocess.DEVNULL).returncode, 2
+        )
 
 
 class Peers(unittest.TestCase):

@@ -56,6 +56,7 @@ class ScenarioRuns {
         writer_(writer),
         progress_(progress),
         jobs_(std::min<std::size_t>(jobs, scenario.points.size() * scenario.first().replicas)),
+        threads_of_run_(jobs / static_cast<unsigned>(jobs_)),
         queue_({}, scenario.first().replicas) {
     std::map<std::string, Group> groups;
     std::vector<RunQueue::Task> tasks;
@@ -122,8 +123,10 @@ class ScenarioRuns {
   std::unique_ptr<Device> make_device(std::size_t run) const {
     const Point& at = scenario_.points[point_of(run)];
     if (!at.with_model()) return nullptr;
-    DeviceOptions options{
-        .device = at.device, .rows = at.rows, .devices = static_cast<unsigned>(jobs_)};
+    DeviceOptions options{.device = at.device,
+                          .rows = at.rows,
+                          .devices = static_cast<unsigned>(jobs_),
+                          .threads = at.device == "cuda" ? 1 : threads_of_run_};
     for (std::size_t point = 0; point < races_.size(); ++point) {
       if (scenario_.points[point].device_text != at.device_text) continue;
       options.learners = std::max(options.learners, races_[point].learners);
@@ -159,7 +162,7 @@ class ScenarioRuns {
     if (device == nullptr) return;
     const std::lock_guard lock(mutex_);
     facts_.name = device->name();
-    facts_.threads = jobs_;
+    facts_.threads = jobs_ * threads_of_run_;
     if (const auto seconds = device->kernel_seconds())
       facts_.kernel_seconds = facts_.kernel_seconds.value_or(0) + *seconds;
   }
@@ -198,8 +201,9 @@ class ScenarioRuns {
   const Scenario& scenario_;
   ResultsWriter& writer_;
   Progress& progress_;
-  const std::size_t jobs_;
-  std::vector<Race> races_;  // [point]
+  const std::size_t jobs_;         // runs under way at once
+  const unsigned threads_of_run_;  // where there are more jobs than runs
+  std::vector<Race> races_;        // [point]
   RunQueue queue_;
   DeviceFacts facts_;
   std::atomic<bool> failed_ = false;

@@ -1,0 +1,65 @@
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/support/race_text.h"
+
+namespace gradrace {
+
+namespace {
+
+/// Gradients large enough to be shared.
+Point point_of(const std::string& protocol, const std::string& rest = "") {
+  return point_from(
+      R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
+          "model": {"kind": "softmax", "minibatch": 30, "init_sd": 0.01, "dataset":
+            {"kind": "synthetic", "features": 784, "rows": 200, "test_rows": 50}},
+          "learning_rate": {"kind": "constant", "eta": 0.05}, "protocol": )" +
+      protocol + R"(, "stop": {"updates": 60}, "record": {"every_updates": 20})" + rest + "}");
+}
+
+RunRecord run_by(unsigned threads, const Point& point) {
+  const Race race = point.race();
+  const auto device = point.model->make_device({.threads = threads});
+  Run run(race, 0, true, nullptr, 50);
+  drive({&run, 1}, device.get(), [] { return true; });
+  return run.record();
+}
+
+void check_equal(const Point& point) {
+  const RunRecord alone = run_by(1, point);
+  REQUIRE(alone.hash != 0);
+  for (const unsigned threads : {2u, 3u}) {
+    const RunRecord shared = run_by(threads, point);
+    CHECK(shared.hash == alone.hash);
+    CHECK(shared.gradients_computed == alone.gradients_computed);
+    CHECK(shared.totals.time == alone.totals.time);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("cpu device: gradients side by side have the bits of one thread, in every protocol") {
+  for (const auto& examples : {every_server_protocol(), every_peer_protocol()}) {
+    for (const std::string& protocol : examples) {
+      CAPTURE(protocol);
+      check_equal(point_of(protocol));
+    }
+  }
+}
+
+TEST_CASE("cpu device: side by side also with clipping, momentum and a rate by distance") {
+  check_equal(point_of(R"({"kind": "k-sync", "k": 5})", R"(, "optimiser": {"kind": "sgd",
+      "momentum": 0.9, "clip": 0.5})"));
+  check_equal(point_of(R"({"kind": "async"})", R"(, "optimiser": {"kind": "adam", "ema": 0.9})"));
+  const Point by_distance = point_from(
+      R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
+          "model": {"kind": "softmax", "minibatch": 30, "init_sd": 0.01, "dataset":
+            {"kind": "synthetic", "features": 784, "rows": 200, "test_rows": 50}},
+          "learning_rate": {"kind": "distance", "c": 0.1, "eta_max": 0.05},
+          "protocol": {"kind": "k-async", "k": 3}, "stop": {"updates": 60}})");
+  check_equal(by_distance);
+}
+
+}  // namespace gradrace
