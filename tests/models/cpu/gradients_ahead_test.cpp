@@ -22,7 +22,7 @@ Point point_of(const std::string& protocol, const std::string& rest = "") {
 RunRecord run_by(unsigned threads, const Point& point) {
   const Race race = point.race();
   const auto device = point.model->make_device({.threads = threads});
-  Run run(race, 0, true, nullptr, 50);
+  Run run(race, 0, true, nullptr, nullptr, 50);
   drive({&run, 1}, device.get(), [] { return true; });
   return run.record();
 }
