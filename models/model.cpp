@@ -12,11 +12,11 @@ namespace gradrace {
 template <class Make>
 static std::unique_ptr<Device> make_chosen(const Make& make, const DeviceOptions& options) {
   std::vector<decltype(make())> models;
-  for (unsigned thread = 0; thread < options.threads; ++thread) {
+  do {
     models.push_back(make());
     models.back()->look_at(options.rows);
-  }
-  if (options.device == "cuda") return make_cuda_device(std::move(models.front()), options);
+    if (options.device == "cuda") return make_cuda_device(std::move(models.front()), options);
+  } while (models.size() < options.threads);
   return make_cpu_device(std::move(models));
 }
 

@@ -70,15 +70,16 @@ Blueprint SupervisedModel<Real>::blueprint() const {
 template <class Real>
 std::span<const std::uint32_t> SupervisedModel<Real>::draw_rows(const MinibatchName& name) {
   if (last_drawn_ == name) return drawn_;
-  last_drawn_ = name;
+  const bool has_shard = !parts_.shards || name.learner < parts_.shards->learners();
+  GRADRACE_CHECK(has_shard, "a learner without a shard");
   drawn_.resize(name.size);
-  if (!parts_.shards) {
+  last_drawn_ = name;
+  if (parts_.shards) {
+    minibatch_rows(parts_.sampling, name, parts_.shards->of(name.learner), drawn_);
+  } else {
     minibatch_rows(parts_.sampling, name, static_cast<std::uint32_t>(parts_.data->train.count),
                    drawn_);
-    return drawn_;
   }
-  GRADRACE_CHECK(name.learner < parts_.shards->learners(), "a learner without a shard");
-  minibatch_rows(parts_.sampling, name, parts_.shards->of(name.learner), drawn_);
   return drawn_;
 }
 

@@ -142,6 +142,7 @@ class CpuDevice final : public Device {
 
   /// In the late order gradients are computed in that of their uses.
   void expect_after(const ReplayedRun<Real>& run, const Program& program, std::uint32_t use) {
+    if (order_ != Order::late) return;
     const auto next = std::find_if(program.uses.begin() + use + 1, program.uses.end(),
                                    [](const SlotUse& later) { return !later.computed; });
     if (next != program.uses.end()) model_->expect(name_of(run, *next));
@@ -153,7 +154,10 @@ class CpuDevice final : public Device {
     const std::size_t work =
         packing_.numbers() * run.tape.recipes[program.uses[use].recipe].minibatch;
     if (crew_.threads() == 1 || ahead_.has(use) || work < least_shared) return;
-    ahead_ = ready_uses(program, step, use, static_cast<std::uint32_t>(4 * crew_.threads()));
+    const std::size_t most =
+        std::min(2 * crew_.threads(), most_ahead / (packing_.numbers() * sizeof(Real)));
+    if (most < 2) return;
+    ahead_ = ready_uses(program, step, use, static_cast<std::uint32_t>(most));
     const std::size_t count = ahead_.last - ahead_.first;
     if (count < 2) return void(ahead_ = {});
     if (gradients_ahead_.size() < count) gradients_ahead_.resize(count);
@@ -254,7 +258,9 @@ class CpuDevice final : public Device {
   }
 
   /// Parameters times rows of a minibatch; below, threads wait longer than they work.
-  static constexpr std::size_t least_shared = 1 << 18;
+  static constexpr std::size_t least_shared = 1 << 20;
+  /// Bytes of gradients that wait for their updates.
+  static constexpr std::size_t most_ahead = 256 << 20;
 
   std::unique_ptr<Model<Real>> model_;
   std::vector<std::unique_ptr<Model<Real>>> others_;  // of the crew's other threads

@@ -17,7 +17,8 @@ std::unique_ptr<Device> make_cpu_device(std::unique_ptr<Model<Real>> model,
                                         Order order = Order::late);
 
 /// The same numbers with a thread for each of the models, which are equal: gradients that are ready
-/// at the same time are computed side by side, and wait for their updates.
+/// at the same time are computed side by side, and wait for their updates: two for a thread, and no
+/// more than fit into 256 MiB.
 template <class Real>
 std::unique_ptr<Device> make_cpu_device(std::vector<std::unique_ptr<Model<Real>>> models);
 

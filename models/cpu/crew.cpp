@@ -5,11 +5,18 @@
 namespace gradrace {
 
 Crew::Crew(std::size_t threads) {
-  for (std::size_t thread = 1; thread < threads; ++thread)
-    others_.emplace_back([this, thread] { wait_for_parts(thread); });
+  try {
+    for (std::size_t thread = 1; thread < threads; ++thread)
+      others_.emplace_back([this, thread] { wait_for_parts(thread); });
+  } catch (...) {
+    end();
+    throw;
+  }
 }
 
-Crew::~Crew() {
+Crew::~Crew() { end(); }
+
+void Crew::end() {
   over_ = true;
   ++calls_;
   calls_.notify_all();

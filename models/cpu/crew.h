@@ -10,12 +10,13 @@
 
 namespace gradrace {
 
-/// Threads that share the parts of one thing.
+/// Threads that compute the independent parts of one call.
 class Crew {
  public:
   using Part = std::function<void(std::size_t thread, std::size_t part)>;
 
-  /// threads: the caller's, which has number 0, included.
+  /// threads: the caller's, which has number 0, included.  std::system_error where one cannot
+  /// start.
   explicit Crew(std::size_t threads);
   ~Crew();
   Crew(const Crew&) = delete;
@@ -28,6 +29,7 @@ class Crew {
   void share(std::size_t parts, const Part& part);
 
  private:
+  void end();
   void wait_for_parts(std::size_t thread);
   void work(std::size_t thread);
 

@@ -131,7 +131,8 @@ Reached TimingPlane::reached() const {
 void TimingPlane::evaluate() {
   if (evaluations_.made(engine_.time(), owner_->changes())) return;
   owner_->evaluate(evaluations_);
-  if (evaluations().size() >= limit_) end_segment(End::limit);
+  const std::size_t looks = evaluations().size() * (1 + race_.learners_evaluated());
+  if (looks >= limit_) end_segment(End::limit);
   if (judged_) end_segment(End::verdict);
 }
 

@@ -56,7 +56,8 @@ class ScenarioRuns {
         writer_(writer),
         progress_(progress),
         jobs_(std::min<std::size_t>(jobs, scenario.points.size() * scenario.first().replicas)),
-        threads_of_run_(jobs / static_cast<unsigned>(jobs_)),
+        threads_of_run_(std::max(1u, std::min(jobs, std::thread::hardware_concurrency()) /
+                                         static_cast<unsigned>(jobs_))),
         queue_({}, scenario.first().replicas) {
     std::map<std::string, Group> groups;
     std::vector<RunQueue::Task> tasks;

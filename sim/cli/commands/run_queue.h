@@ -17,7 +17,7 @@ class RunQueue {
   };
 
   /// take() looks among so many runs from the first that is left on: results are written in the
-  /// order of runs, so few of them wait.
+  /// order of runs, and those of later ones wait.
   static constexpr std::size_t window = 64;
 
   /// tasks: [point]; a run's number is point x replicas + replica.

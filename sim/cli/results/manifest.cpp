@@ -68,9 +68,11 @@ double gradient_rate(const DeviceFacts& device, double elapsed) {
   return std::round(static_cast<double>(device.gradients) / elapsed);
 }
 
-bool has_float32(const Scenario& scenario) {
+/// Whether some gradients are those of networks in float32.
+bool uses_kernels(const Scenario& scenario) {
   return std::ranges::any_of(scenario.points, [](const Point& point) {
-    return point.with_model() && point.model->precision() == "float32";
+    return point.with_model() && point.model->has_dataset() &&
+           point.model->precision() == "float32";
   });
 }
 
@@ -78,7 +80,7 @@ bool has_float32(const Scenario& scenario) {
 Json device_facts(const Scenario& scenario, const DeviceFacts& device, double elapsed) {
   Json facts{{"cohort", device.cohort}, {"gradients_per_second", gradient_rate(device, elapsed)}};
   if (const auto share = device.kernel_share(elapsed)) facts["kernel_share"] = *share;
-  if (device.name == "cpu" && has_float32(scenario)) {
+  if (device.name == "cpu" && uses_kernels(scenario)) {
     facts["arithmetic"] = arithmetic();
     facts["instruction_set"] = kernels::chosen_kernels().name;
   }

@@ -9,10 +9,10 @@ void Spool::restart() {
 }
 
 void Spool::spill() {
-  std::string_view text = end_;
-  for (; text.size() >= SpoolFile::block_size; text.remove_prefix(SpoolFile::block_size))
-    blocks_.push_back(file_.write(text.substr(0, SpoolFile::block_size)));
-  end_.erase(0, end_.size() - text.size());
+  while (end_.size() >= SpoolFile::block_size) {
+    blocks_.push_back(file_.write(std::string_view(end_).substr(0, SpoolFile::block_size)));
+    end_.erase(0, SpoolFile::block_size);
+  }
 }
 
 }  // namespace gradrace

@@ -35,8 +35,11 @@ SpoolFile::~SpoolFile() {
 
 SpoolFile::Block SpoolFile::write(std::string_view text) {
   const Block block = take();
-  if (!move_all(::pwrite, descriptor_, text.data(), block)) fail("written");
-  return block;
+  if (move_all(::pwrite, descriptor_, text.data(), block)) return block;
+  const int error = errno;
+  release(block);
+  errno = error;
+  fail("written");
 }
 
 void SpoolFile::read(Block block, char* text) const {

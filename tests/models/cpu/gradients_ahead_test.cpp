@@ -1,8 +1,13 @@
 #include <doctest/doctest.h>
 
+#include <memory>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "models/cpu/cpu_device.h"
+#include "models/quadratic.h"
 #include "tests/support/race_text.h"
 
 namespace gradrace {
@@ -13,7 +18,7 @@ namespace {
 Point point_of(const std::string& protocol, const std::string& rest = "") {
   return point_from(
       R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
-          "model": {"kind": "softmax", "minibatch": 30, "init_sd": 0.01, "dataset":
+          "model": {"kind": "softmax", "minibatch": 90, "init_sd": 0.01, "dataset":
             {"kind": "synthetic", "features": 784, "rows": 200, "test_rows": 50}},
           "learning_rate": {"kind": "constant", "eta": 0.05}, "protocol": )" +
       protocol + R"(, "stop": {"updates": 60}, "record": {"every_updates": 20})" + rest + "}");
@@ -49,13 +54,54 @@ TEST_CASE("cpu device: gradients side by side have the bits of one thread, in ev
   }
 }
 
+namespace {
+
+/// Counts its gradients.
+class Counted final : public Model<double> {
+ public:
+  explicit Counted(std::size_t& count)
+      : model_(make_quadratic<double>({.dimensions = 1 << 20, .curvatures = {1, 2}})),
+        count_(count) {}
+
+  std::size_t parameters() const override { return model_->parameters(); }
+  void initialise(std::uint64_t seed, std::uint32_t replica, std::span<double> w) override {
+    model_->initialise(seed, replica, w);
+  }
+  void gradient(std::span<const double> w, const MinibatchName& name,
+                std::span<double> g) override {
+    ++count_;
+    model_->gradient(w, name, g);
+  }
+  void evaluate(std::span<const double* const> values, std::span<Evaluation> results) override {
+    model_->evaluate(values, results);
+  }
+
+ private:
+  std::unique_ptr<Model<double>> model_;
+  std::size_t& count_;
+};
+
+}  // namespace
+
+TEST_CASE("cpu device: every thread computes some of the gradients that are ready") {
+  const Race race = race_of(8, R"({"kind": "k-sync", "k": 8})", R"({"updates": 6})");
+  std::vector<std::size_t> counts(3);
+  std::vector<std::unique_ptr<Model<double>>> models;
+  for (std::size_t& count : counts) models.push_back(std::make_unique<Counted>(count));
+  const auto device = make_cpu_device(std::move(models));
+  Run run(race, 0, true, nullptr);
+  drive({&run, 1}, device.get(), [] { return true; });
+  CHECK(std::accumulate(counts.begin(), counts.end(), std::size_t{0}) == 48);
+  for (const std::size_t count : counts) CHECK(count > 0);
+}
+
 TEST_CASE("cpu device: side by side also with clipping, momentum and a rate by distance") {
   check_equal(point_of(R"({"kind": "k-sync", "k": 5})", R"(, "optimiser": {"kind": "sgd",
       "momentum": 0.9, "clip": 0.5})"));
   check_equal(point_of(R"({"kind": "async"})", R"(, "optimiser": {"kind": "adam", "ema": 0.9})"));
   const Point by_distance = point_from(
       R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
-          "model": {"kind": "softmax", "minibatch": 30, "init_sd": 0.01, "dataset":
+          "model": {"kind": "softmax", "minibatch": 90, "init_sd": 0.01, "dataset":
             {"kind": "synthetic", "features": 784, "rows": 200, "test_rows": 50}},
           "learning_rate": {"kind": "distance", "c": 0.1, "eta_max": 0.05},
           "protocol": {"kind": "k-async", "k": 3}, "stop": {"updates": 60}})");
