@@ -99,7 +99,7 @@ def short_table(rows):
             cells = [rate_text(ours), *(fastest_text(rows, work, peers[name]) for name in there)]
             lines.append(f"| {work} | " + " | ".join(cells) + " |")
         blocks.append("\n".join(lines))
-    return "\n\n".join([*blocks, footnotes(rows)[0]]) + "\n"
+    return "\n\n".join([*blocks, footnotes(rows)[0].replace(" (quartiles)", "")]) + "\n"
 
 
 def footnotes(rows):
