@@ -28,8 +28,9 @@ class Packing {
     }
   }
 
-  /// Of the definition, and kept.
+  /// Of the model.
   std::size_t parameters() const { return parameters_; }
+  /// Stored, padding included.
   std::size_t numbers() const { return numbers_; }
   const std::vector<Layer>& layers() const { return layers_; }
 

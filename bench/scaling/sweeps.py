@@ -17,7 +17,6 @@ class Sweep:
     expected: tuple  # least, greatest
     reason: str
     scenario: Callable
-    replicas: Callable = lambda value: 1  # that share a call
 
     def shorter(self, value):
         """Updates of the shorter run: 2 P of async in timing-only mode, else 8."""
@@ -83,6 +82,5 @@ SWEEPS = [
         (0.9, 1.1),
         "they share nothing but the data",
         lambda r: softmax(32, 784, replicas=r),
-        lambda r: r,
     ),
 ]

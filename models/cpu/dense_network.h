@@ -14,7 +14,7 @@ namespace gradrace {
 bool is_dense(const NetworkSpec& spec);
 
 /// Dense layers, one after the other, by kernels of their own.  Keeps the maps of its last call.
-/// Values are packed; a network of one layer and one output has it as the definition does.
+/// Values are packed; the weights of a single layer with a single output are not padded.
 class DenseNetwork {
  public:
   DenseNetwork(const NetworkSpec& spec, const kernels::Kernels& kernels);
@@ -26,7 +26,7 @@ class DenseNetwork {
   };
   const std::vector<Layer>& layers() const { return layers_; }
   Packing packing() const;
-  /// That is no column.
+  /// A single layer with a single output.
   bool has_one_output() const { return layers_.back().columns == 1; }
 
   /// The scores [n, columns] of the rows at w; of one output there is room for in_lanes(n).

@@ -10,8 +10,8 @@
 
 namespace gradrace {
 
-/// Memory whose pages are large where there is much of it and the system has such pages: what is
-/// touched in no order needs fewer of their addresses.
+/// Memory in large pages where there is much of it and the system has them: random accesses miss
+/// the TLB less often.
 template <class T>
 struct LargePages {
   using value_type = T;

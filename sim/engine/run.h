@@ -74,7 +74,7 @@ class Run {
   bool over_ = false;
   RunRecord record_;
   std::uint64_t evaluations_ = 0;  // told
-  std::vector<Evaluation> heard_;  // those, where the protocol listens
+  std::vector<Evaluation> heard_;  // all, where the protocol listens: told again after a divergence
 };
 
 /// Runs a cohort to its end: every live run gives a segment, the device replays them as one wave,

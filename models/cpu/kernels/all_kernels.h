@@ -7,7 +7,7 @@
 #include "models/cpu/kernels/poolings.h"
 #include "models/cpu/kernels/sparse_products.h"
 
-/// The kernels of the type Lanes that is there.
+/// All kernels, for the type Lanes that was included before this file.
 namespace gradrace::kernels {
 namespace {
 

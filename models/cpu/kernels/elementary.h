@@ -3,7 +3,7 @@
 #include "models/cpu/kernels/inline.h"
 
 /// exp, ln and tanh of lanes: fused multiply-adds alone, so that every instruction set gives the
-/// same bits.  A NaN stays one.
+/// same bits.  NaN propagates.
 namespace gradrace::kernels {
 namespace {
 

@@ -1,5 +1,6 @@
 #include "models/cpu/kernels/lanes_float64.h"
-//
+
+// The type Lanes comes first.
 #include "models/cpu/kernels/convolutions.h"
 
 namespace gradrace::kernels {

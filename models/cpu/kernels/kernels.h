@@ -22,7 +22,7 @@
 /// multiply-adds rounds each product before it is added, and differs in the last digits.
 namespace gradrace::kernels {
 
-/// Outputs stand in groups of so many; those that fill up the last one are 0.
+/// Outputs are padded with zeros to a multiple of this.
 inline constexpr std::size_t lane_count = 16;
 constexpr std::size_t in_lanes(std::size_t n) {
   return (n + lane_count - 1) / lane_count * lane_count;

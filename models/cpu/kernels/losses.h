@@ -8,7 +8,7 @@
 namespace gradrace::kernels {
 namespace {
 
-/// The lanes whose class, c and on, is one.
+/// The lanes of classes from c on that exist; the others are padding.
 GRADRACE_INLINE Lanes::Mask classes_among(std::size_t c, std::size_t outputs) {
   return Lanes::all(static_cast<float>(outputs) - static_cast<float>(c)) > Lanes::places();
 }
@@ -23,7 +23,7 @@ GRADRACE_INLINE float greatest_score(const float* s, std::size_t outputs) {
   return top.greatest();
 }
 
-/// exp(s - top) of a class, 0 of what is none.
+/// exp(s - top) of a class, 0 of padding.
 GRADRACE_INLINE Lanes weight_of(const float* s, float top, std::size_t c, std::size_t outputs) {
   const Lanes e = exponential(Lanes::load(s + c) - Lanes::all(top));
   return Lanes::select(classes_among(c, outputs), e, Lanes::all(0));
