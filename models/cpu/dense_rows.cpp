@@ -11,8 +11,8 @@ DenseRows::DenseRows(const Dataset& data, const kernels::Kernels& kernels)
 }
 
 /// Where numbers [begin, end) are.
-template <class Number>
-static kernels::Soon soon_of(const std::vector<Number>& numbers, std::size_t begin,
+template <class Number, class Memory>
+static kernels::Soon soon_of(const std::vector<Number, Memory>& numbers, std::size_t begin,
                              std::size_t end) {
   return {reinterpret_cast<const char*>(numbers.data() + begin), (end - begin) * sizeof(Number)};
 }

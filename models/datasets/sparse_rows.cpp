@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 #include "models/datasets/dataset.h"
 
 namespace gradrace {
@@ -20,24 +16,11 @@ double density(const Dataset& data) {
   return 1 - static_cast<double>(zeros) / static_cast<double>(rows.count * data.features);
 }
 
-/// Room in large pages where the system has them: rows are drawn in no order.
-template <class Entry>
-void reserve_large(std::vector<Entry>& entries, std::size_t count) {
-  entries.reserve(count);
-#if defined(__linux__)
-  constexpr std::uintptr_t page = 4096;
-  const auto begin = (reinterpret_cast<std::uintptr_t>(entries.data()) + page - 1) / page * page;
-  const auto end = reinterpret_cast<std::uintptr_t>(entries.data() + count) / page * page;
-  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-#endif
-}
-
 template <class Number, class Entry, class Make>
 void add_entries(const std::vector<Number>& numbers, std::size_t features, SparseSplit& split,
-                 std::vector<Entry>& entries, const Make& make) {
+                 LargeVector<Entry>& entries, const Make& make) {
   if (numbers.empty()) return;
   const auto zeros = static_cast<std::size_t>(std::ranges::count(numbers, Number{0}));
-  reserve_large(entries, numbers.size() - zeros + 1);
   entries.resize(numbers.size() - zeros + 1);
   std::size_t count = 0;
   for (std::size_t row = 0; row < numbers.size(); row += features) {

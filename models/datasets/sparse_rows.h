@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/cpu/kernels/entries.h"
+#include "sim/large_pages.h"
 
 namespace gradrace {
 
@@ -15,8 +16,8 @@ struct Dataset;
 /// The numbers of a split that are not 0, row after row, in the order of their places.
 struct SparseSplit {
   std::vector<std::uint64_t> begin;              // [rows + 1] of each row's entries
-  std::vector<kernels::ByteEntry> bytes = {};    // of features that are bytes
-  std::vector<kernels::FloatEntry> floats = {};  // of others
+  LargeVector<kernels::ByteEntry> bytes = {};    // of features that are bytes
+  LargeVector<kernels::FloatEntry> floats = {};  // of others
 };
 
 /// Of both splits.

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "sim/distribution.h"
-#include "sim/engine/large_pages.h"
+#include "sim/large_pages.h"
 
 namespace gradrace {
 

@@ -9,10 +9,10 @@
 
 #include "sim/engine/drawn_times.h"
 #include "sim/engine/event_queue.h"
-#include "sim/engine/large_pages.h"
 #include "sim/engine/race.h"
 #include "sim/engine/tape_writer.h"
 #include "sim/engine/transit.h"
+#include "sim/large_pages.h"
 #include "sim/observer.h"
 
 namespace gradrace {

@@ -8,8 +8,8 @@
 
 #include "sim/check.h"
 #include "sim/engine/ladder.h"
-#include "sim/engine/large_pages.h"
 #include "sim/engine/pending_event.h"
+#include "sim/large_pages.h"
 
 namespace gradrace {
 
