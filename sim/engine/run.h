@@ -15,8 +15,8 @@
 
 namespace gradrace {
 
-/// deadlocked: learners waited for each other in a circle.
-enum class Status : std::uint8_t { finished, diverged, interrupted, deadlocked };
+/// deadlocked: learners waited for each other in a circle; failed: it could not be made.
+enum class Status : std::uint8_t { finished, diverged, interrupted, deadlocked, failed };
 
 /// What is kept of one run, however long it is.
 struct RunRecord {

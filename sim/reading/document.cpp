@@ -97,6 +97,16 @@ void Document::set(std::string_view path, std::string_view pointer_to_value) {
   content_->put(path, content_->root.at(source), places);
 }
 
+Document Document::part(std::string_view key) const {
+  const std::string pointer = child_pointer("", key);
+  Document document;
+  *document.content_ = {content_->origin,
+                        content_->root.at(std::string(key)),
+                        subtree(content_->places, pointer),
+                        {}};
+  return document;
+}
+
 Problem Document::problem(std::string_view pointer, std::string what) const {
   return problem_at(place_of(content_->places, pointer), content_->origin, dotted_path(pointer),
                     std::move(what));

@@ -38,6 +38,9 @@ class Document {
   /// value of a sweep.
   void set(std::string_view path, std::string_view pointer_to_value);
 
+  /// The value of a key of the root as a document of its own, whose values keep their places.
+  Document part(std::string_view key) const;
+
   /// A problem at the key of the value with that JSON pointer (at the nearest value above if there
   /// is none).
   Problem problem(std::string_view pointer, std::string what) const;

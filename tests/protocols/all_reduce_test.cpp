@@ -30,7 +30,7 @@ struct Outcome {
 Outcome outcome(const Point& point) {
   const TemporaryFolder folder;
   SpoolFile spool_file(folder.path() / "spool");
-  RunRecorders recorders({0, 0}, point, spool_file);
+  RunRecorders recorders(0, point, spool_file);
   const RaceRecord record = run_training(point, 0, recorders.observer());
   Outcome result{{}, text_of(recorders.texts().at("updates.csv")), record.hash};
   for (const auto& [at, found] : record.curve)

@@ -44,7 +44,7 @@ Files files_of(const std::string& protocol, const std::string& cluster) {
       "record": {"every_time": 5, "updates": true, "trace": true}})");
   const TemporaryFolder folder;
   SpoolFile spool_file(folder.path() / "spool");
-  RunRecorders recorders({0, 0}, point, spool_file);
+  RunRecorders recorders(0, point, spool_file);
   const RaceRecord record = run_training(point, 0, recorders.observer());
   Files files{{}, {}, record.hash};
   for (const char* file : {"updates.csv", "trace.json"})

@@ -81,8 +81,9 @@ class ProgramTest(unittest.TestCase):
         return done.stdout, done.stderr
 
     def tables(self, folder):
-        """Bytes of every result file but the manifest, which tells the time taken."""
-        names = sorted(path.name for path in folder.iterdir() if path.name != "manifest.json")
+        """Bytes of every result file but the manifest, which tells the time taken, and the store of runs."""
+        others = ("manifest.json", "runs.store")
+        names = sorted(path.name for path in folder.iterdir() if path.name not in others)
         return {name: (folder / name).read_bytes() for name in names}
 
 

@@ -8,6 +8,8 @@
 
 #include "sim/cli/command_line.h"
 #include "sim/cli/commands/switch_search.h"
+#include "sim/cli/results/progress.h"
+#include "sim/cli/results/run_folder.h"
 #include "sim/cli/scenario/scenario.h"
 
 namespace gradrace {
@@ -17,7 +19,10 @@ struct RunOptions {
   ScenarioChanges changes;
   std::filesystem::path out;  // empty: out/<name>
   unsigned jobs = 0;          // 0: default_jobs()
-  bool force = false, plot = false, quiet = false;
+  std::optional<Shard> shard = {};
+  RunFolder::Begin begin = RunFolder::Begin::new_or_go_on;
+  bool plot = false, quiet = false;
+  Progress::Style progress = Progress::Style::text;
   bool report = true;  // say at the end what is where, with the table unless quiet
 };
 
@@ -40,7 +45,7 @@ int run_scenarios(const RunOptions& options);
 int search_switch_point(const SearchOptions& options);
 int plot_folders(const std::vector<std::filesystem::path>& folders);
 
-extern const Command run_command, reproduce_command, search_command, fit_command, theory_command,
-    validate_command, list_command, schema_command, signature_command, plot_command;
+extern const Command run_command, collect_command, reproduce_command, search_command, fit_command,
+    theory_command, validate_command, list_command, schema_command, signature_command, plot_command;
 
 }  // namespace gradrace

@@ -113,9 +113,8 @@ Experiment planned(const fs::path& file, const fs::path& out, const ReproduceOpt
       experiment.fate = Fate::skipped;
       return experiment;
     }
-    if (!options.force && holds_results(out / file.stem(), scenario)) {
-      experiment.fate = Fate::kept;
-    }
+    if (!options.force) refuse_other_runs(out / file.stem(), scenario);
+    if (!options.force && is_published(out / file.stem(), scenario)) experiment.fate = Fate::kept;
   } catch (const ScenarioError& error) {
     experiment.fate = Fate::failed;
     experiment.reason = error.what();
@@ -153,13 +152,14 @@ Paper planned(const std::string& name, const fs::path& out, const ReproduceOptio
 }
 
 int run_scenario(const fs::path& file, const fs::path& out, const ReproduceOptions& options) {
-  return run_scenarios({.files = {file},
-                        .changes = options.changes,
-                        .out = out,
-                        .jobs = options.jobs,
-                        .force = true,  // what is there is unfinished
-                        .quiet = options.quiet,
-                        .report = false});
+  return run_scenarios(
+      {.files = {file},
+       .changes = options.changes,
+       .out = out,
+       .jobs = options.jobs,
+       .begin = options.force ? RunFolder::Begin::anew : RunFolder::Begin::new_or_go_on,
+       .quiet = options.quiet,
+       .report = false});
 }
 
 /// With the table of the file's own name beside it, where there is one.
@@ -182,7 +182,9 @@ bool run(Experiment& experiment, const fs::path& out, const ReproduceOptions& op
   const auto begin = Clock::now();
   const auto command = experiment.is_search ? search_scenario : run_scenario;
   try {
-    if (command(experiment.file, out / experiment.name, options) != 0) return false;
+    const int status = command(experiment.file, out / experiment.name, options);
+    if (status == 130) return false;
+    if (status != 0) throw std::runtime_error("some of its runs failed");
   } catch (const MissingData& error) {
     experiment.fate = Fate::skipped;
     experiment.reason = error.what();

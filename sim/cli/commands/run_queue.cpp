@@ -1,35 +1,32 @@
 #include "sim/cli/commands/run_queue.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 namespace gradrace {
 
-RunQueue::RunQueue(std::vector<Task> tasks, std::size_t replicas)
-    : tasks_(std::move(tasks)), replicas_(replicas), taken_(tasks_.size() * replicas) {}
-
-std::optional<std::size_t> RunQueue::take() {
-  const std::size_t end = std::min(first_ + window, size());
-  std::optional<std::size_t> longest;
-  for (std::size_t run = first_; run < end; ++run) {
-    if (taken_[run] || (longest && task(run).work <= task(*longest).work)) continue;
-    longest = run;
-  }
-  if (longest) taken(*longest);
-  return longest;
+RunQueue::RunQueue(std::vector<Task> tasks, std::size_t groups)
+    : tasks_(std::move(tasks)), taken_(tasks_.size()), places_(groups) {
+  std::ranges::stable_sort(tasks_, std::greater(), &Task::work);
+  for (std::size_t place = tasks_.size(); place-- > 0;)
+    places_[tasks_[place].group].push_back(place);
 }
 
-std::optional<std::size_t> RunQueue::take_of(std::size_t group) {
-  for (std::size_t run = first_; run < size(); ++run) {
-    if (!taken_[run] && task(run).group == group) return taken(run);
-  }
-  return {};
+std::optional<RunQueue::Task> RunQueue::take() {
+  while (next_ < tasks_.size() && taken_[next_]) ++next_;
+  if (next_ == tasks_.size()) return {};
+  taken_[next_] = true;
+  return tasks_[next_++];
 }
 
-std::size_t RunQueue::taken(std::size_t run) {
-  taken_[run] = true;
-  while (first_ < size() && taken_[first_]) ++first_;
-  return run;
+std::optional<RunQueue::Task> RunQueue::take_of(std::size_t group) {
+  std::vector<std::size_t>& places = places_[group];
+  while (!places.empty() && taken_[places.back()]) places.pop_back();
+  if (places.empty()) return {};
+  const std::size_t place = places.back();
+  taken_[place] = true;
+  return tasks_[place];
 }
 
 }  // namespace gradrace

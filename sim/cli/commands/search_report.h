@@ -35,10 +35,10 @@ struct Search {
   SearchCost cost = {};
   std::uint32_t searches = 0, successes = 0;  // by bootstrap; 0: not known
   std::string table;                          // hash of a table of runs; empty: they were trained
-  std::vector<CheaperSearch> cheaper = {};  // with as many runs of a setting at most; or empty
-  std::optional<double> lacking = {};       // the share that ended the search: the table lacks it
-  std::vector<double> single = {};          // shares of which a single run shows no spread
-  std::vector<double> unused = {};          // shares of a table that the search did not come to
+  std::vector<CheaperSearch> cheaper = {};    // with as many runs of a setting at most; or empty
+  std::optional<double> lacking = {};         // the share that ended the search: the table lacks it
+  std::vector<double> single = {};            // shares of which a single run shows no spread
+  std::vector<double> unused = {};            // shares of a table that the search did not come to
   bool drops_policy = false;  // the first protocol alone goes without its greedy policy
 };
 

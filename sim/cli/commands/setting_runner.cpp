@@ -182,16 +182,17 @@ SettingRuns SettingRunner::run(double share, const std::string& name, std::uint3
                                Sets sets) const {
   sets.push_back({"name", Json(name).dump(), "search"});
   sets.push_back({"replicas", std::to_string(runs), "search"});
-  const RunOptions run{.files = {options_.file},
-                       .changes = with(sets),
-                       .out = out_ / name,
-                       .jobs = options_.jobs,
-                       .force = true,  // what is there is unfinished
-                       .quiet = options_.quiet,
-                       .report = false};
-  const bool held =
-      !options_.force && holds_results(run.out, read_scenario(options_.file, run.changes));
-  if (!held && run_scenarios(run) != 0) throw Interrupted();
+  const RunOptions run{
+      .files = {options_.file},
+      .changes = with(sets),
+      .out = out_ / name,
+      .jobs = options_.jobs,
+      .begin = options_.force ? RunFolder::Begin::anew : RunFolder::Begin::new_or_go_on,
+      .quiet = options_.quiet,
+      .report = false};
+  const int status = run_scenarios(run);
+  if (status == 130) throw Interrupted();
+  if (status != 0) throw std::runtime_error(name + ": some of its runs failed");
   return read_runs(share, run.out);
 }
 

@@ -18,8 +18,8 @@ std::vector<std::pair<double Evaluation::*, double>> targets_of(const Point& poi
 
 }  // namespace
 
-CurveRecorder::CurveRecorder(const RunId& run, const Point& point, Spool* rows)
-    : run_(run),
+CurveRecorder::CurveRecorder(std::uint32_t replica, const Point& point, Spool* rows)
+    : run_{replica},
       point_(point),
       rows_(rows),
       targets_(targets_of(point)),

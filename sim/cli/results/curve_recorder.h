@@ -13,7 +13,7 @@ namespace gradrace {
 class CurveRecorder final : public CurveSink {
  public:
   /// rows: null without curve.csv.  They and the point must outlive it.
-  CurveRecorder(const RunId& run, const Point& point, Spool* rows);
+  CurveRecorder(std::uint32_t replica, const Point& point, Spool* rows);
 
   /// A row of what the evaluation looks at, then one of each learner's value, where that is asked
   /// for.
@@ -23,7 +23,7 @@ class CurveRecorder final : public CurveSink {
   const std::vector<double>& target_times() const { return target_times_; }
 
  private:
-  const RunId run_;
+  const OfRun run_;
   const Point& point_;
   Spool* const rows_;
   const std::vector<std::pair<double Evaluation::*, double>> targets_;

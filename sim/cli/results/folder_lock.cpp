@@ -59,39 +59,74 @@ std::string holder(int descriptor) {
   return length > 0 ? std::string(word.data(), static_cast<std::size_t>(length)) : "not yet told";
 }
 
+/// Whether the lock file has its name still.
+bool is_there(int descriptor, const fs::path& path) {
+  struct stat locked {
+  }, there{};
+  return ::fstat(descriptor, &locked) == 0 && ::stat(path.c_str(), &there) == 0 &&
+         locked.st_ino == there.st_ino;
+}
+
+void leave_word(int descriptor) {
+  const std::string word = own_word();
+  // On a full disk the lock holds, and what is written next fails.
+  [[maybe_unused]] const bool left =
+      ::ftruncate(descriptor, 0) == 0 && ::pwrite(descriptor, word.data(), word.size(), 0) > 0;
+}
+
 }  // namespace
 
-FolderLock::FolderLock(const fs::path& folder)
-    : folder_(folder), aside_(folder / unfinished), file_(aside_ / "lock") {
+FolderLock::FolderLock(const fs::path& folder, const std::string& shard)
+    : folder_(folder), aside_(folder / unfinished), whole_{aside_ / "lock", !shard.empty()} {
   refuse_unfinished(folder);
-  for (int i = 0; !try_to_lock(); ++i) {
-    if (i == tries) fail(file_, ENOENT);
+  lock(whole_);
+  if (shard.empty()) return;
+  part_.emplace(File{aside_ / ("lock-" + shard)});
+  try {
+    lock(*part_);
+  } catch (...) {
+    release(whole_);
+    throw;
   }
-  leave_word();
 }
 
 FolderLock::~FolderLock() {
+  if (part_) release(*part_);
+  release(whole_);
   std::error_code ignored;
-  fs::remove(file_, ignored);
-  ::close(descriptor_);
   fs::remove(aside_, ignored);
   if (made_) fs::remove(folder_, ignored);
 }
 
-bool FolderLock::try_to_lock() {
+void FolderLock::lock(File& file) {
+  for (int i = 0; !try_to_lock(file); ++i) {
+    if (i == tries) fail(file.path, ENOENT);
+  }
+  leave_word(file.descriptor);
+}
+
+/// Its name goes with the last that holds it.
+void FolderLock::release(File& file) const {
+  std::error_code ignored;
+  if (!file.is_shared || ::flock(file.descriptor, LOCK_EX | LOCK_NB) == 0)
+    fs::remove(file.path, ignored);
+  ::close(file.descriptor);
+}
+
+bool FolderLock::try_to_lock(File& file) {
   std::error_code error;
   made_ |= fs::create_directories(folder_, error);
   if (!error) fs::create_directory(aside_, error);
   if (error == std::errc::no_such_file_or_directory) return false;
   if (error) fail(aside_, error.value());
   if (fs::is_symlink(aside_)) fail(aside_, EEXIST);
-  descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-  if (descriptor_ < 0 && errno == ENOENT) return false;
-  if (descriptor_ < 0) fail(file_, errno);
-  if (::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+  file.descriptor = ::open(file.path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (file.descriptor < 0 && errno == ENOENT) return false;
+  if (file.descriptor < 0) fail(file.path, errno);
+  if (::flock(file.descriptor, (file.is_shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {
-      const std::string other = holder(descriptor_);
-      ::close(descriptor_);
+      const std::string other = holder(file.descriptor);
+      ::close(file.descriptor);
       throw UsageError(folder_.string() + ": another call of gradrace writes there (" + other +
                        "); wait for its end, or use --out DIR for another folder");
     }
@@ -100,20 +135,9 @@ bool FolderLock::try_to_lock() {
               << "); see to it that no other call writes there\n";
     return true;
   }
-  struct stat locked {
-  }, there{};
-  if (::fstat(descriptor_, &locked) == 0 && ::stat(file_.c_str(), &there) == 0 &&
-      locked.st_ino == there.st_ino)
-    return true;
-  ::close(descriptor_);
+  if (is_there(file.descriptor, file.path)) return true;
+  ::close(file.descriptor);
   return false;
-}
-
-void FolderLock::leave_word() const {
-  const std::string word = own_word();
-  // On a full disk the lock holds, and what is written next fails.
-  [[maybe_unused]] const bool left =
-      ::ftruncate(descriptor_, 0) == 0 && ::pwrite(descriptor_, word.data(), word.size(), 0) > 0;
 }
 
 }  // namespace gradrace

@@ -7,11 +7,11 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <thread>
+#include <tuple>
 
 #include "models/cpu/kernels/kernels.h"
-#include "sim/cli/usage_error.h"
+#include "sim/cli/results/output_folder.h"
 #include "sim/cli/version.h"
 #include "sim/hash.h"
 #include "sim/message_text.h"
@@ -49,45 +49,38 @@ Json machine() {
           {"compiler", __VERSION__}};
 }
 
-Json data_hashes(const Scenario& scenario) {
-  std::set<std::string> hashes;
-  for (const auto& point : scenario.points) {
-    for (const auto& trace : point.cluster.traces()) hashes.insert(trace->hash);
-    const std::string hash = point.with_model() ? point.model->data_hash() : "";
-    if (!hash.empty()) hashes.insert(hash);
-  }
-  return hashes;
-}
-
-/// Numbers of both differ in the last digits.
-std::string arithmetic() {
-  return kernels::chosen_kernels().fused ? "fused multiply-adds" : "multiplications and additions";
-}
-
 double gradient_rate(const DeviceFacts& device, double elapsed) {
   return std::round(static_cast<double>(device.gradients) / elapsed);
 }
 
-/// Whether some gradients are those of networks in float32.
-bool uses_kernels(const Scenario& scenario) {
-  return std::ranges::any_of(scenario.points, [](const Point& point) {
-    return point.with_model() && point.model->has_dataset() &&
-           point.model->precision() == "float32";
-  });
+/// Where runs that are kept computed their gradients.
+std::string device_of(const Scenario& scenario) {
+  const auto trains = [](const Point& point) { return point.with_model(); };
+  const auto point = std::ranges::find_if(scenario.points, trains);
+  if (point == scenario.points.end()) return "none";
+  return point->device == "cuda" ? "cuda" : "cpu";
 }
 
 /// The keys beside the device's name.
-Json device_facts(const Scenario& scenario, const DeviceFacts& device, double elapsed) {
+Json device_facts(const RunFacts& run) {
+  const auto& [device, elapsed] = std::tie(run.device, run.elapsed);
   Json facts{{"cohort", device.cohort}, {"gradients_per_second", gradient_rate(device, elapsed)}};
   if (const auto share = device.kernel_share(elapsed)) facts["kernel_share"] = *share;
-  if (device.name == "cpu" && uses_kernels(scenario)) {
-    facts["arithmetic"] = arithmetic();
+  if (device.name == "cpu" && !run.arithmetic.empty())
     facts["instruction_set"] = kernels::chosen_kernels().name;
-  }
   return facts;
 }
 
 }  // namespace
+
+std::string arithmetic_of(const Scenario& scenario) {
+  const bool uses_kernels = std::ranges::any_of(scenario.points, [](const Point& point) {
+    return point.with_model() && point.model->has_dataset() &&
+           point.model->precision() == "float32";
+  });
+  if (!uses_kernels) return {};
+  return kernels::chosen_kernels().fused ? "fused multiply-adds" : "multiplications and additions";
+}
 
 std::string device_text(const DeviceFacts& device, double elapsed) {
   char numbers[80];
@@ -111,69 +104,33 @@ std::string version_text() {
 }
 
 std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
-  Json manifest{
-      {"scenario", Json::parse(scenario.resolved)},
-      {"file", std::filesystem::absolute(scenario.file).string()},
-      {"seed", scenario.first().seed},
-      {"version", version()},
-      {"hashes", {{"scenario", hash_of(scenario.resolved)}, {"data", data_hashes(scenario)}}},
-      {"device", facts.device.name.empty() ? "none" : facts.device.name},
-      {"machine", machine()},
-      {"jobs", facts.jobs},
-      {"runs", facts.runs},
-      {"runs_finished", facts.finished},
-      {"elapsed", facts.elapsed},
-      {"notes", facts.notes}};
-  if (!facts.device.name.empty())
-    manifest.update(device_facts(scenario, facts.device, facts.elapsed));
+  Json manifest{{"scenario", Json::parse(scenario.resolved)},
+                {"file", std::filesystem::absolute(scenario.file).string()},
+                {"seed", scenario.first().seed},
+                {"version", version()},
+                {"hashes", {{"scenario", hash_of(scenario.resolved)}, {"data", facts.data}}},
+                {"device", facts.device.name.empty() ? device_of(scenario) : facts.device.name},
+                {"machine", machine()},
+                {"runs", facts.runs},
+                {"runs_finished", facts.finished},
+                {"elapsed", facts.elapsed},
+                {"notes", facts.notes},
+                {"files", facts.files}};
+  if (facts.jobs > 0) manifest["jobs"] = facts.jobs;
+  if (!facts.arithmetic.empty()) manifest["arithmetic"] = facts.arithmetic;
+  if (!facts.device.name.empty()) manifest.update(device_facts(facts));
   return manifest.dump(2) + "\n";
 }
 
-/// The header and a row for each run.
-static bool has_rows(const std::filesystem::path& path, std::uint64_t runs) {
-  std::ifstream file(path);
-  std::uint64_t lines = 0;
-  for (std::string line; std::getline(file, line) && !file.eof();) ++lines;
-  return lines == runs + 1;
-}
-
-/// Keys of two scenarios whose values differ.
-static std::string differing_keys(const Json& one, const Json& other) {
-  std::string keys;
-  for (const auto& [key, value] : other.items()) {
-    if (one.is_object() && one.contains(key) && one[key] == value) continue;
-    keys += (keys.empty() ? "" : ", ") + key;
-  }
-  return keys;
-}
-
-bool holds_results(const std::filesystem::path& folder, const Scenario& scenario) {
-  const auto path = folder / "manifest.json";
-  std::ifstream file(path);
-  if (!file) return false;
+bool is_published(const std::filesystem::path& folder, const Scenario& scenario) {
+  std::ifstream file(folder / "manifest.json");
   const Json manifest = Json::parse(file, nullptr, false);
-  const bool is_manifest = manifest.is_object() && manifest.contains("runs");
-  if (is_manifest && manifest["runs_finished"] != manifest["runs"]) return false;
-  if (is_manifest && !has_rows(folder / "runs.csv", manifest["runs"])) return false;
-  const bool younger =
-      std::filesystem::last_write_time(path) >= std::filesystem::last_write_time("/proc/self/exe");
-  const bool same_arithmetic =
-      !is_manifest || !manifest.contains("arithmetic") || manifest["arithmetic"] == arithmetic();
-  if (is_manifest && younger && same_arithmetic && manifest["version"] == version() &&
-      manifest["scenario"] == Json::parse(scenario.resolved)) {
-    return true;
-  }
-  const std::string keys =
-      is_manifest ? differing_keys(manifest["scenario"], Json::parse(scenario.resolved)) : "";
-  const std::string difference =
-      is_manifest && !same_arithmetic
-          ? " (computed with " + manifest["arithmetic"].dump() + ", here with " + arithmetic() + ")"
-      : keys.empty() ? ""
-                     : " (another value of " + keys + ")";
-  throw UsageError(folder.string() + ": holds results of another scenario, form or program" +
-                   difference +
-                   "; remove it to run this one again, use --force to run all again, or --out DIR "
-                   "for another folder");
+  if (!manifest.is_object() || !manifest.contains("files")) return false;
+  if (manifest["runs_finished"] != manifest["runs"]) return false;
+  if (manifest["scenario"] != Json::parse(scenario.resolved)) return false;
+  return std::ranges::all_of(manifest["files"].items(), [&](const auto& entry) {
+    return entry.value() == hash_of_file(folder / entry.key());
+  });
 }
 
 }  // namespace gradrace

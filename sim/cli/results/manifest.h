@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,20 +31,26 @@ struct DeviceFacts {
 std::string device_text(const DeviceFacts& device, double elapsed);
 
 struct RunFacts {
-  std::size_t runs, finished;
-  unsigned jobs;
-  double elapsed;  // seconds
+  std::size_t runs = 0, finished = 0;
+  unsigned jobs = 0;
+  double elapsed = 0;  // seconds of the call
   DeviceFacts device;
-  std::vector<std::string> notes;
+  std::vector<std::string> notes = {};
+  std::string arithmetic = {};                    // arithmetic_of() the scenario where it was run
+  std::vector<std::string> data = {};             // hashes
+  std::map<std::string, std::string> files = {};  // [name]: hash
 };
 
 /// manifest.json: everything to repeat the runs, and what they were made with.
 std::string manifest_text(const Scenario& scenario, const RunFacts& facts);
 
-/// Whether the folder holds every run of this very scenario, changes and seed included, by this
-/// very program.  What an interrupted call left is not whole.  Same data are taken for granted:
-/// files that were exchanged in their place go unnoticed.  UsageError where it holds anything else.
-bool holds_results(const std::filesystem::path& folder, const Scenario& scenario);
+/// Whether the folder's files are those of its manifest, which is that of all runs of this very
+/// scenario.
+bool is_published(const std::filesystem::path& folder, const Scenario& scenario);
+
+/// "fused multiply-adds" or what else gradients in float32 are computed with, whose numbers differ
+/// in the last digits; empty where there are none.
+std::string arithmetic_of(const Scenario& scenario);
 
 /// "gradrace 0.1.0 (revision 1a2b3c4, dirty)".
 std::string version_text();

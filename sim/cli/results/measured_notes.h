@@ -1,7 +1,7 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -11,21 +11,36 @@
 
 namespace gradrace {
 
-/// Tells of measured times that ran out in a replay and started again, over the runs of a scenario.
+/// A replay of measured times that ran out in a run and started again: of the learner that went
+/// furthest.
+struct RanOut {
+  std::string file;
+  std::uint64_t learner = 0, draws = 0, times = 1;
+
+  bool went_further_than(const RanOut& other) const {
+    return draws * other.times > other.draws * times;
+  }
+};
+
+/// Of one run, one for each file.
+std::vector<RanOut> replays_that_ran_out(const Cluster& cluster,
+                                         const std::vector<LearnerTotals>& learners);
+
+/// Tells of them over the runs of a scenario.
 class MeasuredNotes {
  public:
-  void add(const Cluster& cluster, const std::vector<LearnerTotals>& learners);
+  void add(const std::vector<RanOut>& of_run);
 
   /// "replay of /data/times.csv ran out in 2 runs and started again: learner 3 made 512 draws of
-  /// 300 measured times", the learner that went furthest; one for each file.
+  /// 300 measured times"; one for each file.
   std::vector<std::string> texts() const;
 
  private:
-  struct RanOut {
+  struct OfFile {
     std::size_t runs = 0;
-    std::size_t learner = 0, draws = 0, times = 1;  // of the learner that went furthest
+    RanOut furthest;
   };
-  std::map<std::filesystem::path, RanOut> ran_out_;  // [file]
+  std::map<std::string, OfFile> files_;  // [file]
 };
 
 }  // namespace gradrace

@@ -1,23 +1,27 @@
 #include "sim/cli/results/output_folder.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <stdexcept>
 #include <string_view>
 #include <vector>
 
+#include "sim/cli/disk_error.h"
 #include "sim/cli/scenario/record.h"
 #include "sim/cli/usage_error.h"
+#include "sim/hash.h"
 
 namespace gradrace {
+
+namespace fs = std::filesystem;
 
 namespace {
 
 /// The first to go and the last to come: where it is, the others are whole.
 constexpr const char* manifest = "manifest.json";
-
-constexpr const char* spool = "spool";
 
 std::vector<std::string_view> result_files() {
   std::vector<std::string_view> files{
@@ -32,27 +36,57 @@ std::vector<std::string_view> result_files() {
 constexpr std::array plot_names{"error_time", "loss_time", "error_updates", "disagreement_time",
                                 "staleness",  "timeline",  "fit",           "persistence"};
 
-/// Whether it does; UsageError if it may not.
-bool holds_result_files(const std::filesystem::path& folder, bool allowed) {
-  for (const auto file : result_files()) {
-    if (!std::filesystem::exists(folder / file)) continue;
-    if (allowed) return true;
-    throw UsageError(folder.string() + ": holds results already (" + std::string(file) +
-                     "); use --force to overwrite them, or --out DIR for another folder");
-  }
-  return false;
+/// Of a file or a folder; false: errno says why.
+bool sync(const fs::path& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const bool synced = ::fsync(descriptor) == 0;
+  const int error = errno;
+  ::close(descriptor);
+  errno = error;
+  return synced;
 }
 
 }  // namespace
 
-OutputFolder::OutputFolder(std::filesystem::path folder, bool overwrite)
+std::string result_file_in(const fs::path& folder) {
+  for (const auto file : result_files())
+    if (fs::exists(folder / file)) return std::string(file);
+  return {};
+}
+
+std::string hash_of_file(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::vector<std::uint64_t> words(1 << 13);
+  Hash hash;
+  std::uint64_t size = 0;
+  while (stream) {
+    words.back() = 0;
+    auto* const bytes = reinterpret_cast<char*>(words.data());
+    stream.read(bytes, static_cast<std::streamsize>(words.size() * sizeof words[0]));
+    const auto count = static_cast<std::size_t>(stream.gcount());
+    const std::size_t whole = (count + sizeof words[0] - 1) / sizeof words[0];
+    std::memset(bytes + count, 0, whole * sizeof words[0] - count);
+    for (std::size_t i = 0; i < whole; ++i) hash.add(words[i]);
+    size += count;
+  }
+  hash.add(size);
+  return stream.bad() || (size == 0 && !fs::exists(file)) ? "" : hash.hex();
+}
+
+OutputFolder::OutputFolder(fs::path folder, const std::string& shard)
     : folder_(std::move(folder)),
-      held_results_(holds_result_files(folder_, overwrite)),
-      lock_(folder_),
-      spool_file_(aside_ / spool) {
-  // Another process may have ended before it was locked, or have been killed.
-  held_results_ = holds_result_files(folder_, overwrite);
+      is_shard_(!shard.empty()),
+      lock_(folder_, shard),
+      spool_file_(aside_ / ("spool" + shard)) {
   remove_unfinished();
+}
+
+OutputFolder::OutputFolder(fs::path folder, bool overwrite) : OutputFolder(std::move(folder)) {
+  const std::string file = result_file_in(folder_);
+  if (file.empty() || overwrite) return;
+  throw UsageError(folder_.string() + ": holds results already (" + file +
+                   "); use --force to overwrite them, or --out DIR for another folder");
 }
 
 OutputFolder::~OutputFolder() {
@@ -65,46 +99,59 @@ void OutputFolder::append(const std::string& file, std::string_view text) {
   std::ofstream& stream = found->second;
   if (is_new) stream.open(aside_ / file, std::ios::binary);
   stream << text;
-  if (!stream) {
-    throw std::runtime_error((aside_ / file).string() +
-                             ": cannot be written: " + std::strerror(errno));
+  if (!stream) fail(file);
+}
+
+std::map<std::string, std::string> OutputFolder::finish() {
+  std::map<std::string, std::string> hashes;
+  for (auto& [file, stream] : files_) {
+    stream.close();
+    if (!stream) fail(file);
+    hashes[file] = hash_of_file(aside_ / file);
   }
+  return hashes;
 }
 
 void OutputFolder::publish() {
   for (auto& [file, stream] : files_) {
-    stream.close();
-    if (!stream) {
-      throw std::runtime_error((aside_ / file).string() +
-                               ": cannot be written: " + std::strerror(errno));
-    }
+    if (stream.is_open()) stream.close();
+    if (!stream || !sync(aside_ / file)) fail(file);
   }
-  for (const auto file : result_files()) std::filesystem::remove(folder_ / file);
-  if (held_results_) remove_plots();
-  const auto place = [this](const std::string& file) {
-    std::filesystem::rename(aside_ / file, folder_ / file);
-  };
-  for (const auto& [file, stream] : files_) {
+  if (!result_file_in(folder_).empty()) remove_plots();
+  const auto place = [this](const std::string& file) { fs::rename(aside_ / file, folder_ / file); };
+  fs::remove(folder_ / manifest);
+  for (const auto file : result_files())
+    if (!files_.contains(std::string(file))) fs::remove(folder_ / file);
+  for (const auto& [file, stream] : files_)
     if (file != manifest) place(file);
-  }
   if (files_.contains(manifest)) place(manifest);
+  sync(folder_);
+  files_.clear();
 }
 
 void OutputFolder::remove_unfinished() {
   std::error_code ignored;
-  for (const auto file : result_files()) std::filesystem::remove(aside_ / file, ignored);
-  std::filesystem::remove(aside_ / spool, ignored);
+  if (is_shard_) return;  // what is there may be another one's
+  for (const auto file : result_files()) fs::remove(aside_ / file, ignored);
+  for (const auto& entry : fs::directory_iterator(aside_, ignored)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("spool") || name == "runs.store") fs::remove(entry.path(), ignored);
+  }
 }
 
 void OutputFolder::remove_plots() {
-  if (std::filesystem::is_symlink(folder_ / "plots")) return;  // what it leads to is the user's
+  if (fs::is_symlink(folder_ / "plots")) return;  // what it leads to is the user's
   for (const auto* name : plot_names) {
     for (const auto* ending : {".png", ".svg"}) {
-      std::filesystem::remove(folder_ / "plots" / (std::string(name) + ending));
+      fs::remove(folder_ / "plots" / (std::string(name) + ending));
     }
   }
   std::error_code ignored;
-  std::filesystem::remove(folder_ / "plots", ignored);  // if nothing else is in it
+  fs::remove(folder_ / "plots", ignored);  // if nothing else is in it
+}
+
+void OutputFolder::fail(const std::string& file) const {
+  throw DiskError((aside_ / file).string() + ": cannot be written: " + std::strerror(errno));
 }
 
 }  // namespace gradrace

@@ -11,13 +11,20 @@
 
 namespace gradrace {
 
-/// The files of one scenario's results, in a folder that is locked.  They are written aside, in a
-/// hidden folder beside their places, and moved there by publish(): a file appears whole or not at
-/// all, and what was there stays until then.
+/// The first file of results that is in the folder; empty: none.
+std::string result_file_in(const std::filesystem::path& folder);
+
+/// A hash of what the file has; empty where it cannot be read.
+std::string hash_of_file(const std::filesystem::path& file);
+
+/// The files of results of an output folder, which is locked.  They are written aside, in a hidden
+/// folder, and moved to their places by publish(): a file appears whole or not at all, and what was
+/// there stays until then.
 class OutputFolder {
  public:
-  /// Throws UsageError when the folder holds results and `overwrite` is false, or when another
-  /// process has it.
+  /// UsageError when another process has the folder, or this shard of it.
+  explicit OutputFolder(std::filesystem::path folder, const std::string& shard = "");
+  /// And when it holds results, unless they may be overwritten.
   OutputFolder(std::filesystem::path folder, bool overwrite);
   ~OutputFolder();
 
@@ -26,18 +33,25 @@ class OutputFolder {
   /// Adds text to a file; std::runtime_error if the disk refuses.
   void append(const std::string& file, std::string_view text);
 
+  /// Hashes of the files so far, which end with that.
+  std::map<std::string, std::string> finish();
+
   /// For what comes before its place in a file; ends with the folder.
   SpoolFile& spool_file() { return spool_file_; }
+  /// Where files are that are not whole.
+  const std::filesystem::path& aside() const { return aside_; }
 
-  /// Moves every file to its place, after removing result files of an earlier run and its plots.
+  /// Moves every file to its place and makes sure that it is on disk, the manifest last; removes
+  /// other result files and their plots.
   void publish();
 
  private:
   void remove_unfinished();
   void remove_plots();
+  [[noreturn]] void fail(const std::string& file) const;
 
   const std::filesystem::path folder_;
-  bool held_results_;
+  const bool is_shard_;
   const FolderLock lock_;
   const std::filesystem::path& aside_ = lock_.aside();
   std::map<std::string, std::ofstream> files_;

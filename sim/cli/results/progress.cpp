@@ -2,8 +2,13 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <nlohmann/json.hpp>
+#include <numeric>
 
+#include "sim/cli/results/duration.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
 
@@ -11,33 +16,42 @@ namespace gradrace {
 
 namespace {
 
-std::string duration(double seconds) {
-  char text[32];
-  if (seconds < 60) {
-    std::snprintf(text, sizeof text, "%.0f s", seconds);
-  } else if (seconds < 3600) {
-    std::snprintf(text, sizeof text, "%d min %02d s", static_cast<int>(seconds) / 60,
-                  static_cast<int>(seconds) % 60);
-  } else {
-    std::snprintf(text, sizeof text, "%d h %02d min", static_cast<int>(seconds) / 3600,
-                  static_cast<int>(seconds) / 60 % 60);
-  }
-  return text;
+double interval_of(Progress::Style style, bool terminal) {
+  if (style == Progress::Style::json) return 1;
+  return terminal ? 0.2 : 10;
 }
 
 }  // namespace
 
-Progress::Progress(std::string name, std::size_t runs, bool quiet)
-    : name_(printable(name)),
-      quiet_(quiet),
+Progress::Progress(Style style)
+    : style_(style),
       terminal_(isatty(STDERR_FILENO) != 0),
-      done_(runs, 0.0) {
-  next_print_ = terminal_ ? 0.2 : 10.0;
-  if (!quiet_) std::fprintf(stderr, "%s: %s\n", name_.c_str(), count_text(runs, "run").c_str());
-}
+      interval_(interval_of(style, terminal_)),
+      next_print_(interval_) {}
 
 Progress::~Progress() {
-  if (!quiet_ && terminal_) std::fputs("\r\033[K", stderr);
+  if (style_ == Style::json) print(elapsed());
+  if (style_ == Style::text && terminal_) std::fputs("\r\033[K", stderr);
+}
+
+std::size_t Progress::add(const std::string& name, const std::vector<double>& work,
+                          std::size_t kept) {
+  const std::size_t first = done_.size();
+  scenarios_.push_back({printable(name), first});
+  // Work is in units of its scenario, whose runs are taken for as long as those of others.
+  const double sum = std::accumulate(work.begin(), work.end(), 0.0);
+  for (const double each : work)
+    weights_.push_back(sum > 0 ? each / sum * static_cast<double>(work.size()) : 1);
+  weight_sum_ += static_cast<double>(work.size());
+  done_.resize(weights_.size(), 0.0);
+  kept_ += kept;
+  if (style_ != Style::text) return first;
+  const std::string there = kept > 0 ? std::to_string(kept) + " of " +
+                                           count_text(kept + work.size(), "run") +
+                                           (kept == 1 ? " is there" : " are there")
+                                     : count_text(work.size(), "run");
+  std::fprintf(stderr, "%s: %s\n", scenarios_.back().name.c_str(), there.c_str());
+  return first;
 }
 
 double Progress::elapsed() const {
@@ -46,23 +60,72 @@ double Progress::elapsed() const {
 
 void Progress::report(std::size_t run, double done, std::uint64_t gradients) {
   const std::lock_guard lock(mutex_);
-  sum_ += done - done_[run];
-  if (done >= 1 && done_[run] < 1) ++finished_;
+  sum_ += (done - done_[run]) * weights_[run];
   done_[run] = done;
   gradients_ += gradients;
+  last_run_ = run;
+  print_if_due();
+}
+
+void Progress::end(std::size_t run, Status status) {
+  const std::lock_guard lock(mutex_);
+  sum_ += (1 - done_[run]) * weights_[run];
+  done_[run] = 1;
+  ++ended_;
+  diverged_ += status == Status::diverged;
+  failed_ += status == Status::failed;
+  last_run_ = run;
+  print_if_due();
+}
+
+void Progress::print_if_due() {
+  if (style_ == Style::none) return;
   const double now = elapsed();
-  if (quiet_ || now < next_print_) return;
-  next_print_ = now + (terminal_ ? 0.2 : 10.0);
+  if (now < next_print_) return;
+  next_print_ = now + interval_;
   print(now);
 }
 
 void Progress::print(double now) {
-  const double share = sum_ / static_cast<double>(done_.size());
-  const std::string left = share > 0 ? duration(now * (1 - share) / share) + " left" : "";
-  std::fprintf(stderr, "%s%s: %zu of %s, %.0f %%, %.3g gradients/s, %s%s", terminal_ ? "\r" : "",
-               name_.c_str(), finished_, count_text(done_.size(), "run").c_str(), 100 * share,
-               static_cast<double>(gradients_) / now, left.c_str(), terminal_ ? "\033[K" : "\n");
+  const std::string line = style_ == Style::json ? json(now) : text(now);
+  const bool over_written = terminal_ && style_ == Style::text;
+  std::fprintf(stderr, "%s%s%s", over_written ? "\r" : "", line.c_str(),
+               over_written ? "\033[K" : "\n");
   std::fflush(stderr);
+}
+
+double Progress::left(double now) const {
+  return sum_ > 0 ? now * std::max(0.0, weight_sum_ - sum_) / sum_ : std::nan("");
+}
+
+std::string Progress::text(double now) const {
+  const auto scenario = std::ranges::upper_bound(scenarios_, last_run_, {}, &Scenario::first) - 1;
+  char numbers[80];
+  std::snprintf(numbers, sizeof numbers, ", %.0f %%, %.3g gradients/s", 100 * sum_ / weight_sum_,
+                static_cast<double>(gradients_) / now);
+  std::string text = scenario->name + ": " + std::to_string(ended_) + " of " +
+                     count_text(done_.size(), "run") + numbers;
+  if (sum_ > 0) text += ", " + duration_text(left(now)) + " left";
+  if (diverged_ > 0) text += ", " + std::to_string(diverged_) + " diverged";
+  if (failed_ > 0) text += ", " + std::to_string(failed_) + " failed";
+  return text;
+}
+
+std::string Progress::json(double now) const {
+  nlohmann::ordered_json line{{"done", ended_},
+                              {"total", done_.size()},
+                              {"kept", kept_},
+                              {"diverged", diverged_},
+                              {"failed", failed_},
+                              {"share", weight_sum_ > 0 ? sum_ / weight_sum_ : 1},
+                              {"seconds", now},
+                              {"seconds_left", nullptr},
+                              {"gradients_per_second", static_cast<double>(gradients_) / now},
+                              {"scenario", nullptr}};
+  if (sum_ > 0) line["seconds_left"] = left(now);
+  const auto scenario = std::ranges::upper_bound(scenarios_, last_run_, {}, &Scenario::first);
+  if (scenario != scenarios_.begin()) line["scenario"] = (scenario - 1)->name;
+  return line.dump();
 }
 
 }  // namespace gradrace

@@ -1,39 +1,61 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <string>
 #include <vector>
 
+#include "sim/engine/run.h"
+
 namespace gradrace {
 
-/// Says on stderr how far a set of runs is: on a terminal one line that is written over, with rate
-/// and time left; else a plain line now and then.  Safe from several threads.
+/// Says on stderr how far the runs of a call are: on a terminal one line that is written over, with
+/// rate and time left; else a plain line now and then, or for programs a line of JSON every second.
+/// Safe from several threads.
 class Progress {
  public:
-  /// Silent if `quiet`.
-  Progress(std::string name, std::size_t runs, bool quiet);
+  enum class Style { none, text, json };
+
+  explicit Progress(Style style);
   ~Progress();
+
+  /// Runs of a scenario that are to be made, with the work of each, and how many are there already.
+  /// Their numbers go on where those of the scenarios before end, and the first is returned.
+  std::size_t add(const std::string& name, const std::vector<double>& work, std::size_t kept);
 
   /// A run's share done, 0 to 1, and gradients applied since the last call.
   void report(std::size_t run, double done, std::uint64_t gradients);
+  void end(std::size_t run, Status status);
 
+  /// Since it was made, in seconds.
   double elapsed() const;
 
  private:
+  struct Scenario {
+    std::string name;
+    std::size_t first;
+  };
+  void print_if_due();
   void print(double now);
+  std::string text(double now) const;
+  std::string json(double now) const;
+  double left(double now) const;
 
   using Clock = std::chrono::steady_clock;
-  const std::string name_;
-  const bool quiet_, terminal_;
+  const Style style_;
+  const bool terminal_;
+  const double interval_;
   const Clock::time_point begin_ = Clock::now();
   std::mutex mutex_;
-  std::vector<double> done_;
-  double sum_ = 0;
-  std::size_t finished_ = 0;
+  std::vector<Scenario> scenarios_;
+  std::vector<double> weights_, done_;  // [run]
+  double weight_sum_ = 0, sum_ = 0;
+  std::size_t kept_ = 0, ended_ = 0, diverged_ = 0, failed_ = 0;
+  std::size_t last_run_ = 0;  // whose scenario is named
   std::uint64_t gradients_ = 0;
-  double next_print_ = 0;
+  double next_print_;
 };
 
 }  // namespace gradrace

@@ -1,6 +1,9 @@
 #include "sim/cli/results/run_files.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <limits>
 
 #include "sim/hash.h"
 #include "sim/peer_protocol.h"
@@ -8,6 +11,12 @@
 namespace gradrace {
 
 namespace {
+
+constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+
+double ratio(double sum, std::uint64_t count) {
+  return count > 0 ? sum / static_cast<double>(count) : not_known;
+}
 
 /// A loss that is NaN is a result, not an empty field.
 std::string loss_text(double loss, bool with_model) {
@@ -17,13 +26,14 @@ std::string loss_text(double loss, bool with_model) {
 std::string count_if(bool known, std::uint64_t count) { return known ? std::to_string(count) : ""; }
 
 std::string_view status_of(const RunRow& run) {
-  constexpr std::string_view names[] = {"finished", "diverged", "interrupted", "deadlocked"};
+  constexpr std::string_view names[] = {"finished", "diverged", "interrupted", "deadlocked",
+                                        "failed"};
   return names[static_cast<std::size_t>(run.summary.status)];
 }
 
 std::string hash_of(const RunRow& run) {
   const bool known = run.at.with_model() && run.summary.status == Status::finished;
-  return known ? hex_text(run.record.hash) : "";
+  return known ? hex_text(run.result.hash) : "";
 }
 
 /// What learners without a server exchanged; total(row, member of PeerTotals).
@@ -44,6 +54,19 @@ void add_peer_columns(std::vector<Column<Row>>& columns, Total total) {
       &PeerTotals::messages, &CountedExchanges::messages);
   add("conflicts", "requests", "for a group whose members were in another (ripples)",
       &PeerTotals::conflicts, &CountedExchanges::conflicts);
+}
+
+/// Columns of runs.csv that a run has which failed.
+constexpr std::string_view of_point[] = {
+    "point",          "replica", "seed",         "protocol",
+    "learners",       "status",  "theory_basis", "theory_iteration_time",
+    "sweep.protocol", "label",   "reason"};
+
+void leave_out_where_failed(Column<RunRow>& column) {
+  column.write = [write = column.write](Csv& csv, const RunRow& run) {
+    if (run.result.status == Status::failed) return csv.cell("");
+    write(csv, run);
+  };
 }
 
 std::vector<Column<LearnerRow>> learner_columns() {
@@ -97,6 +120,18 @@ CsvFile<CurveRow> make_curve_csv(bool by_learner) {
 
 }  // namespace
 
+RunSummary summary_of(const RunResult& result) {
+  const Totals& totals = result.totals;
+  const double time = totals.time > 0 ? totals.time : not_known;
+  return {.status = result.status,
+          .iteration_time = ratio(totals.last_update_time, totals.updates),
+          .staleness = ratio(static_cast<double>(totals.staleness_sum), totals.applied),
+          .loss = result.last.evaluation.loss,
+          .test_error = result.last.evaluation.test_error,
+          .pace = static_cast<double>(totals.applied) / time,
+          .target_times = result.target_times};
+}
+
 CountedExchanges counted_exchanges(const Point& point) {
   const auto protocol = point.make_protocol();
   const auto* const peers = dynamic_cast<const PeerProtocol*>(protocol.get());
@@ -116,19 +151,26 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
       {"seed", "", "the scenario's", [](auto& run) { return run.at.seed; }},
       {"protocol", "", "its kind", [](auto& run) { return run.at.protocol_name; }},
       {"learners", "learners", "P", [](auto& run) { return run.at.cluster.learners; }},
-      {"k", "gradients", k_meaning, [](auto& run) { return run.record.last.point.k; }},
-      {"status", "", "finished, diverged or deadlocked", status_of},
-      {"updates", "updates", "made", &R::updates},
-      {"gradients_applied", "minibatches", "whose gradient entered an update", &R::applied},
-      {"gradients_dropped", "minibatches", "whose gradient was thrown away", &R::dropped},
-      {"gradients_cancelled", "minibatches", "stopped while they were computed", &R::cancelled},
-      {"sim_time", "time", "at which the run ended", &R::time},
+      {"k", "gradients", k_meaning, [](auto& run) { return run.result.last.point.k; }},
+      {"status", "", "finished, diverged, deadlocked or failed", status_of},
+      {"updates", "updates", "made", [](auto& run) { return run.result.totals.updates; }},
+      {"gradients_applied", "minibatches", "whose gradient entered an update",
+       [](auto& run) { return run.result.totals.applied; }},
+      {"gradients_dropped", "minibatches", "whose gradient was thrown away",
+       [](auto& run) { return run.result.totals.dropped; }},
+      {"gradients_cancelled", "minibatches", "stopped while they were computed",
+       [](auto& run) { return run.result.totals.cancelled; }},
+      {"sim_time", "time", "at which the run ended",
+       [](auto& run) { return run.result.totals.time; }},
       {"mean_iteration_time", "time", "of the last update over their number, cold start included",
        [](auto& run) { return run.summary.iteration_time; }},
       {"mean_staleness", "updates", staleness_meaning,
        [](auto& run) { return run.summary.staleness; }},
       {"max_staleness", "updates", staleness_meaning,
-       [](auto& run) { return count_if(run.applied > 0, run.max_staleness); }},
+       [](auto& run) {
+         const Totals& totals = run.result.totals;
+         return count_if(totals.applied > 0, totals.max_staleness);
+       }},
       {"final_loss", "", "training objective, regulariser included",
        [](auto& run) { return loss_text(run.summary.loss, run.at.with_model()); }},
       {"final_test_error", "fraction", "of wrong answers on the test set",
@@ -143,20 +185,23 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
                          [i](auto& run) { return run.summary.target_times[i]; });
   }
   columns.emplace_back("gradients_computed", "minibatches", "forward passes", [](auto& run) {
-    return count_if(run.at.with_model(), run.record.gradients_computed);
+    return count_if(run.at.with_model(), run.result.gradients_computed);
   });
   columns.emplace_back("final_hash", "", "of the parameters", hash_of);
-  columns.emplace_back("gradients_lost", "minibatches", "of learners that failed", &R::lost);
+  columns.emplace_back("gradients_lost", "minibatches", "of learners that failed",
+                       [](auto& run) { return run.result.totals.lost; });
   columns.emplace_back("label", "", "name of the point among the others",
                        [](auto& run) { return run.at.label; });
   add_peer_columns<R>(columns, [](auto& run, auto total) {
-    double sum = 0;
-    for (const LearnerTotals& learner : run.record.learners)
-      sum += static_cast<double>((*learner.peer).*total);
-    return sum;
+    return static_cast<double>((*run.result.exchanged).*total);
   });
   columns.emplace_back("reason", "", "why a run could not go on",
-                       [](auto& run) { return run.record.reason; });
+                       [](auto& run) { return run.result.reason; });
+  for (auto& column : columns) {
+    const bool is_of_point = std::ranges::find(of_point, column.name) != std::end(of_point) ||
+                             std::ranges::find(swept, column.name) != swept.end();
+    if (!is_of_point) leave_out_where_failed(column);
+  }
   return {"runs.csv", "one run, a replica of a point", std::move(columns)};
 }
 

@@ -7,19 +7,21 @@
 #include <vector>
 
 #include "sim/cli/results/csv_file.h"
+#include "sim/cli/results/run_result.h"
 #include "sim/cli/scenario/record.h"
 #include "sim/cli/scenario/scenario.h"
-#include "sim/engine/run.h"
 
 namespace gradrace {
 
-/// What the closing table needs of one finished run; NaN where not applicable.
+/// What the closing table needs of one run; NaN where not applicable.
 struct RunSummary {
   Status status = Status::interrupted;
   double iteration_time, staleness, loss, test_error;
   double pace;                       // gradients applied, per unit of time
   std::vector<double> target_times;  // NaN: not reached; in the order of target_columns()
 };
+
+RunSummary summary_of(const RunResult& result);
 
 /// What is counted of the exchanges of a point's runs; the columns of the rest are empty, as they
 /// would say 0 of what is not known or cannot be.
@@ -29,25 +31,27 @@ struct CountedExchanges {
 };
 CountedExchanges counted_exchanges(const Point& point);
 
-struct RunRow : RunId, Totals {
+struct RunRow {
+  std::size_t point;
+  std::uint32_t replica;
   const Point& at;
   const Theory& theory;
-  const RunRecord& record;
-  const RunSummary& summary;
+  const RunResult& result;
+  RunSummary summary;
   CountedExchanges counted;
 };
 
-struct CurveRow : RunId, EvaluationPoint, Evaluation {
+struct CurveRow : OfRun, EvaluationPoint, Evaluation {
   bool with_model;
   std::optional<std::size_t> learner = {};  // whose value it looks at; empty: the run's
 };
 
-struct StalenessRow : RunId {
+struct StalenessRow : OfRun {
   std::size_t staleness;
   std::uint64_t count;
 };
 
-struct LearnerRow : RunId, LearnerTotals {
+struct LearnerRow : OfRun, LearnerTotals {
   std::size_t learner;
   double end;  // of the run
   CountedExchanges counted;

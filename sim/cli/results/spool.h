@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,8 @@ class Spool {
 
   /// Nothing is there any more.
   void restart();
+
+  std::uint64_t size() const { return blocks_.size() * SpoolFile::block_size + end_.size(); }
 
   /// Hands the text to take(std::string_view), piece by piece.
   template <class Take>

@@ -5,7 +5,8 @@
 
 #include <cerrno>
 #include <cstring>
-#include <stdexcept>
+
+#include "sim/cli/disk_error.h"
 
 namespace gradrace {
 
@@ -64,7 +65,7 @@ SpoolFile::Block SpoolFile::take() {
 }
 
 void SpoolFile::fail(const char* what) const {
-  throw std::runtime_error(path_.string() + ": cannot be " + what + ": " + std::strerror(errno));
+  throw DiskError(path_.string() + ": cannot be " + what + ": " + std::strerror(errno));
 }
 
 }  // namespace gradrace

@@ -100,7 +100,7 @@ std::string named_title(const Point& point) {
 }
 
 std::string closing_table(const Scenario& scenario, const std::vector<Theory>& theories,
-                          const std::vector<RunSummary>& summaries, double elapsed) {
+                          const std::vector<RunSummary>& summaries, std::optional<double> elapsed) {
   std::vector<ErrorColumn> errors;
   for (const auto& column :
        {ErrorColumn{"final test error", [](const RunSummary& run) { return run.test_error; }},
@@ -150,7 +150,11 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
   }
   const Point& first = scenario.first();
   char seconds[32];
-  std::snprintf(seconds, sizeof seconds, ", %.1f s)\n\n", elapsed);
+  if (elapsed) {
+    std::snprintf(seconds, sizeof seconds, ", %.1f s)\n\n", *elapsed);
+  } else {
+    std::snprintf(seconds, sizeof seconds, ")\n\n");
+  }
   const std::string heading = " (" + count_text(scenario.points.size(), "point") + " x " +
                               count_text(replicas, "replica") + seconds;
   return "\n" + named_title(first) + heading + aligned(rows) +

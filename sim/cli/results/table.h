@@ -1,9 +1,10 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/cli/results/results_writer.h"
+#include "sim/cli/results/run_files.h"
 #include "sim/cli/scenario/scenario.h"
 
 namespace gradrace {
@@ -17,6 +18,6 @@ std::string named_title(const Point& point);
 /// The table that a run ends with: a line for each point, mean and standard deviation over its
 /// replicas.
 std::string closing_table(const Scenario& scenario, const std::vector<Theory>& theories,
-                          const std::vector<RunSummary>& summaries, double elapsed);
+                          const std::vector<RunSummary>& summaries, std::optional<double> elapsed);
 
 }  // namespace gradrace

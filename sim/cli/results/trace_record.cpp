@@ -24,8 +24,7 @@ namespace {
 /// of tracks come first, a slice when its end and its fate are known.
 class TraceRecorder final : public Observer {
  public:
-  TraceRecorder(std::size_t point, const Point& of, std::optional<std::uint64_t> updates,
-                Spool& text);
+  TraceRecorder(const Point& of, std::optional<std::uint64_t> updates, Spool& text);
 
   void on_start() override;
   void on_end(const GradientFacts& gradient, double begin, double time, Ending ending) override;
@@ -48,13 +47,12 @@ class TraceRecorder final : public Observer {
   void write_slice(const std::string& name, const char* category, double begin, double end,
                    std::size_t tid, const std::string& arguments);
   void write_tracks();
-  void write_track(const char* what, std::size_t tid, const nlohmann::ordered_json& arguments);
+  void write_track(const char* what, std::size_t tid, const std::string& argument,
+                   const std::string& value);
   std::string& next_event();
   std::string name_of(const ExchangeFacts& exchange) const;
   std::string arguments_of(const ExchangeFacts& exchange) const;
 
-  const std::size_t point_;
-  const std::string label_;
   const std::uint32_t learners_;
   const bool server_;
   const std::optional<std::uint64_t> updates_;
@@ -65,11 +63,8 @@ class TraceRecorder final : public Observer {
   std::map<GradientId, Minibatch> waiting_;  // accepted, not applied yet
 };
 
-TraceRecorder::TraceRecorder(std::size_t point, const Point& of,
-                             std::optional<std::uint64_t> updates, Spool& text)
-    : point_(point),
-      label_(of.label),
-      learners_(of.cluster.learners),
+TraceRecorder::TraceRecorder(const Point& of, std::optional<std::uint64_t> updates, Spool& text)
+    : learners_(of.cluster.learners),
       server_(for_server(of.make_protocol())),
       updates_(updates),
       text_(text) {}
@@ -156,35 +151,40 @@ void TraceRecorder::write_slice(const std::string& name, const char* category, d
   std::snprintf(
       event, sizeof event,
       "{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%lld.%03lld,\"dur\":%lld.%03lld,"
-      "\"pid\":%zu,\"tid\":%zu,\"args\":{",
-      name.c_str(), category, from / 1000, from % 1000, length / 1000, length % 1000, point_, tid);
+      "\"pid\":%s,\"tid\":%zu,\"args\":{",
+      name.c_str(), category, from / 1000, from % 1000, length / 1000, length % 1000,
+      point_mark.data(), tid);
   next_event().append(event).append(arguments).append("}}");
 }
 
 void TraceRecorder::write_tracks() {
-  const auto name_track = [this](const char* what, std::size_t tid, const std::string& name) {
-    write_track(what, tid, {{"name", name}});
+  const auto name_track = [this](std::size_t tid, const std::string& name) {
+    write_track("thread_name", tid, "name", '"' + name + '"');
   };
   const auto place_track = [this](std::size_t tid, std::size_t place) {
-    write_track("thread_sort_index", tid, {{"sort_index", place}});
+    write_track("thread_sort_index", tid, "sort_index", std::to_string(place));
   };
-  name_track("process_name", 0, label_);
-  name_track("thread_name", 0, server_ ? "server" : "updates");
+  write_track("process_name", 0, "name", std::string(label_mark));
+  name_track(0, server_ ? "server" : "updates");
   for (std::uint32_t learner = 0; learner < learners_; ++learner) {
     const std::string name = "learner " + std::to_string(learner);
-    name_track("thread_name", learner + 1, name);
+    name_track(learner + 1, name);
     if (server_) continue;
-    name_track("thread_name", learners_ + learner + 1, name + ", exchanges");
+    name_track(learners_ + learner + 1, name + ", exchanges");
     place_track(learner + 1, 2 * learner + 1);
     place_track(learners_ + learner + 1, 2 * learner + 2);
   }
 }
 
-void TraceRecorder::write_track(const char* what, std::size_t tid,
-                                const nlohmann::ordered_json& arguments) {
-  const nlohmann::ordered_json event{{"name", what},  {"ph", "M"},  {"ts", 0},
-                                     {"pid", point_}, {"tid", tid}, {"args", arguments}};
-  next_event() += event.dump();
+void TraceRecorder::write_track(const char* what, std::size_t tid, const std::string& argument,
+                                const std::string& value) {
+  next_event()
+      .append(R"({"name":")")
+      .append(what)
+      .append(R"(","ph":"M","ts":0,"pid":)")
+      .append(point_mark)
+      .append(R"(,"tid":)" + std::to_string(tid))
+      .append(R"(,"args":{")" + argument + "\":" + value + "}}");
 }
 
 std::string& TraceRecorder::next_event() {
@@ -219,9 +219,10 @@ MakeRecorder read(Fields& fields, bool wanted) {
   if (updates && !wanted) {
     fields.complain("trace_updates", "says where the trace ends, and there is none", "trace: true");
   }
-  return [updates](const RunId& run, const Point& point, Spool& text) -> std::unique_ptr<Observer> {
-    if (run.replica > 0) return nullptr;
-    return std::make_unique<TraceRecorder>(run.point, point, updates, text);
+  return [updates](std::uint32_t replica, const Point& point,
+                   Spool& text) -> std::unique_ptr<Observer> {
+    if (replica > 0) return nullptr;
+    return std::make_unique<TraceRecorder>(point, updates, text);
   };
 }
 

@@ -6,7 +6,7 @@
 namespace gradrace {
 namespace {
 
-struct UpdateRow : RunId, UpdateFacts {};
+struct UpdateRow : OfRun, UpdateFacts {};
 
 double mean_staleness(const UpdateRow& row) {
   std::uint64_t sum = 0;
@@ -34,7 +34,7 @@ const CsvFile<UpdateRow> updates_csv{
 
 class UpdatesRecorder final : public Observer {
  public:
-  UpdatesRecorder(const RunId& run, Spool& rows) : run_(run), rows_(rows) {}
+  UpdatesRecorder(std::uint32_t replica, Spool& rows) : run_{replica}, rows_(rows) {}
 
   void on_start() override { rows_.restart(); }
   void on_update(const UpdateFacts& update) override {
@@ -42,13 +42,13 @@ class UpdatesRecorder final : public Observer {
   }
 
  private:
-  const RunId run_;
+  const OfRun run_;
   Spool& rows_;
 };
 
 MakeRecorder read(Fields&, bool) {
-  return [](const RunId& run, const Point&, Spool& rows) {
-    return std::make_unique<UpdatesRecorder>(run, rows);
+  return [](std::uint32_t replica, const Point&, Spool& rows) {
+    return std::make_unique<UpdatesRecorder>(replica, rows);
   };
 }
 

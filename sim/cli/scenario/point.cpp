@@ -52,6 +52,14 @@ DistributionProduct Point::common_law() const {
   return cluster.runtimes.common_law(cluster.learners, model ? model->minibatch() : 1);
 }
 
+std::vector<std::string> Point::data_hashes() const {
+  std::vector<std::string> hashes;
+  for (const auto& trace : cluster.traces()) hashes.push_back(trace->hash);
+  const std::string hash = with_model() ? model->data_hash() : "";
+  if (!hash.empty()) hashes.push_back(hash);
+  return hashes;
+}
+
 Race Point::race() const {
   Race race;
   race.seed = seed;

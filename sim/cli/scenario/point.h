@@ -10,6 +10,7 @@
 #include "analysis/theory/error_curve.h"
 #include "models/model.h"
 #include "sim/cli/scenario/cluster.h"
+#include "sim/cli/scenario/identity.h"
 #include "sim/cli/scenario/record.h"
 #include "sim/engine/race.h"
 
@@ -44,15 +45,23 @@ struct Point {
   /// The values of the swept paths at this point, as they stand in CSV.
   std::vector<std::string> swept;
 
+  /// Names its runs, with their replicas.
+  RunKey key = {};
+
   /// Equal for points whose runs one device can replay side by side: the model except for its
   /// minibatch, the learners' shards if they have any, the rows that it is evaluated on, the
   /// device.
   std::string device_text;
 
   bool with_model() const { return model && !timing_only; }
+  /// Whether learners are told apart.
+  bool knows_learners() const { return sampler == Sampler::events; }
 
   /// The law of the time of every minibatch where those are independent draws of one, else null.
   DistributionProduct common_law() const;
+
+  /// Hashes of the files that its runs are made with; reads them.
+  std::vector<std::string> data_hashes() const;
 
   /// What the timing plane is told.  Reads the data where epochs are counted.
   Race race() const;

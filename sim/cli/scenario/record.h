@@ -18,16 +18,20 @@ struct CsvPage;
 struct Point;
 class Spool;
 
-/// Which run a row is of.
-struct RunId {
-  std::size_t point;
+/// What stands in the text of a run for the number of its point, and for the point's label as JSON
+/// has it: another scenario may number and name it otherwise.
+inline constexpr std::string_view point_mark = "\1", label_mark = "\2";
+
+/// Which run a row is of, in the text of the run.
+struct OfRun {
   std::uint32_t replica;
+  std::string_view point = point_mark;
 };
 
-/// Makes what follows one run and writes into `text`, which outlives it, what the file has of the
-/// run, as it happens.  Null: the file has nothing of that run.
-using MakeRecorder =
-    std::function<std::unique_ptr<Observer>(const RunId& run, const Point& point, Spool& text)>;
+/// Makes what follows a replica of the point and writes into `text`, which outlives it, what the
+/// file has of the run, as it happens.  Null: the file has nothing of that run.
+using MakeRecorder = std::function<std::unique_ptr<Observer>(std::uint32_t replica,
+                                                             const Point& point, Spool& text)>;
 
 /// A file of results that `record` asks for.
 struct Record {

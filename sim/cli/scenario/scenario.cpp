@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
 #include "sim/cli/scenario/covered_values.h"
+#include "sim/cli/scenario/identity.h"
 #include "sim/cli/scenario/idle_keys.h"
 #include "sim/cli/scenario/labels.h"
 #include "sim/cli/scenario/sampler.h"
@@ -334,11 +336,31 @@ static void refuse_changes_without_effect(const Sweep& sweep, const ScenarioChan
   }
 }
 
+static Scenario read_document(Document base, const std::filesystem::path& file,
+                              const ScenarioChanges& changes);
+
 Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes) {
+  if (file == "-") {
+    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+    return read_scenario_text(text, "stdin", changes);
+  }
   if (!std::filesystem::is_regular_file(file)) {
     throw UsageError(file.string() + ": there is no such file");
   }
-  Document base = Document::read(file);
+  Document document = Document::read(file);
+  const bool is_manifest = document.root().is_object() && document.root().contains("scenario") &&
+                           document.root().contains("version");
+  if (is_manifest) document = document.part("scenario");
+  return read_document(std::move(document), file, changes);
+}
+
+Scenario read_scenario_text(std::string_view text, const std::filesystem::path& file,
+                            const ScenarioChanges& changes) {
+  return read_document(Document::parse(text, file.string()), file, changes);
+}
+
+static Scenario read_document(Document base, const std::filesystem::path& file,
+                              const ScenarioChanges& changes) {
   apply(base, changes);
   const auto shelf = std::make_shared<DataShelf>(std::filesystem::absolute(file).parent_path(),
                                                  changes.data_folder);
@@ -348,7 +370,7 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
   refuse_changes_without_effect(sweep, changes, problems);
   SweptProblems of_points(sweep.paths());
   IdleKeys idle_keys;
-  Scenario scenario{file, sweep.paths(), {}, {}, shelf};
+  Scenario scenario{file, sweep.paths(), {}, {}, base.root().dump(), shelf};
   std::vector<nlohmann::ordered_json> protocols;
   std::vector<std::size_t> unsound;  // points with other problems
   for (std::size_t number = 0; number < sweep.points(); ++number) {
@@ -368,6 +390,7 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
     protocols.push_back(document.root().at("protocol"));
     point.protocol_name = protocols.back().at("kind").get<std::string>();
     point.device_text = device_text(point, reader.resolved());
+    point.key = point_key(reader.resolved());
     if (number == 0) scenario.resolved = sweep.resolved(reader.resolved()).dump(2);
     scenario.points.push_back(std::move(point));
   }

@@ -17,6 +17,7 @@ struct Scenario {
   std::vector<std::string> swept_paths;
   std::vector<Point> points;  // first swept path slowest
   std::string resolved;       // JSON text: a scenario that gives the same results, paths absolute
+  std::string written;        // as the file and the command line have it
 
   std::shared_ptr<DataShelf> shelf;  // where the models find their data
 
@@ -36,9 +37,15 @@ struct ScenarioChanges {
   bool data_may_lack = false;  // until they are read; the shelf knows which
 };
 
-/// Reads and checks a whole scenario; reads data only to see whether they can be dealt out to the
-/// learners as dataset.partition has it.  Throws ScenarioError with every problem.
+/// Reads and checks a whole scenario, from a file, from standard input ("-"), or from the manifest
+/// of results; reads data only to see whether they can be dealt out to the learners as
+/// dataset.partition has it.  Throws ScenarioError with every problem.
 Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes);
+
+/// The same of a JSON text; `file` names it in messages, and its folder is where its relative paths
+/// start.
+Scenario read_scenario_text(std::string_view text, const std::filesystem::path& file,
+                            const ScenarioChanges& changes);
 
 /// A key that no point has.
 struct FileKey {

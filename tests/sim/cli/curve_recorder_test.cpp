@@ -34,7 +34,7 @@ TEST_CASE("curve recorder: targets are met at the first evaluation at their leve
   const Point point = point_with(
       softmax +
       R"(, "targets": {"loss": [0.5, 0.1, 0.01], "test_error": [0.25]}, "record": {"every_updates": 1})");
-  CurveRecorder curve({0, 0}, point, nullptr);
+  CurveRecorder curve(0, point, nullptr);
   curve.add(seen(0, 1, 0.9), {});
   curve.add(seen(1, 0.4, 0.3), {});
   curve.add(seen(2, 0.6, 0.25), {});
@@ -54,14 +54,14 @@ TEST_CASE("curve recorder: a row of the run, then one of each learner that is lo
   const Point each =
       point_with(softmax + R"(, "record": {"every_updates": 1, "evaluate": "each"})");
   const std::vector<Evaluation> of_learners{{.loss = 0.25}, {.loss = 0.75}};
-  CurveRecorder({7, 1}, each, &rows).add(seen(2, 0.5, 0.25), of_learners);
+  CurveRecorder(1, each, &rows).add(seen(2, 0.5, 0.25), of_learners);
   CHECK(text_of(rows) ==
-        "7,1,2,3,0,0,0.5,,0.25,0,2,,\n"
-        "7,1,2,3,0,0,0.25,,,0,2,,0\n"
-        "7,1,2,3,0,0,0.75,,,0,2,,1\n");
+        "\1,1,2,3,0,0,0.5,,0.25,0,2,,\n"
+        "\1,1,2,3,0,0,0.25,,,0,2,,0\n"
+        "\1,1,2,3,0,0,0.75,,,0,2,,1\n");
   const Point timing = point_with(R"("record": {"every_updates": 1})");
-  CurveRecorder({0, 0}, timing, &plain).add({{.time = 1}, {}}, {});
-  CHECK(text_of(plain) == "0,0,1,0,0,0,,,,0,0,\n");
+  CurveRecorder(0, timing, &plain).add({{.time = 1}, {}}, {});
+  CHECK(text_of(plain) == "\1,0,1,0,0,0,,,,0,0,\n");
 }
 
 }  // namespace gradrace

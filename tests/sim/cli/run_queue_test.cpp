@@ -11,7 +11,7 @@ namespace {
 
 std::vector<std::size_t> order_of(RunQueue& queue) {
   std::vector<std::size_t> order;
-  while (const auto run = queue.take()) order.push_back(*run);
+  while (const auto task = queue.take()) order.push_back(task->run);
   return order;
 }
 
@@ -27,31 +27,21 @@ double work_of(const std::string& rest) {
 }  // namespace
 
 TEST_CASE("run queue: the longest first, equal ones in their order, each once") {
-  RunQueue queue({{1, 0}, {5, 0}, {3, 1}}, 2);
-  CHECK(queue.size() == 6);
-  CHECK(order_of(queue) == std::vector<std::size_t>{2, 3, 4, 5, 0, 1});
+  RunQueue queue({{7, 1, 0}, {1, 5, 0}, {2, 5, 0}, {5, 3, 1}, {0, 1, 0}}, 2);
+  CHECK(queue.size() == 5);
+  CHECK(order_of(queue) == std::vector<std::size_t>{1, 2, 5, 7, 0});
   CHECK_FALSE(queue.take());
 }
 
-TEST_CASE("run queue: a device's further runs are of its group, in their order") {
-  RunQueue queue({{1, 0}, {5, 1}, {3, 0}}, 2);
-  CHECK(queue.take_of(0) == 0);
-  CHECK(queue.take_of(1) == 2);
-  CHECK(queue.take() == 3);
-  CHECK(queue.take_of(1) == std::nullopt);
-  CHECK(queue.take_of(0) == 1);
-  CHECK(order_of(queue) == std::vector<std::size_t>{4, 5});
-}
-
-TEST_CASE("run queue: no run waits for more than a window of later ones") {
-  std::vector<RunQueue::Task> tasks;
-  for (std::size_t i = 0; i < 1000; ++i) tasks.push_back({static_cast<double>(i), 0});
-  RunQueue queue(tasks, 1);
-  const auto order = order_of(queue);
-  REQUIRE(order.size() == 1000);
-  for (std::size_t i = 0; i < 1000; ++i) CHECK(order[i] < i + RunQueue::window);
-  CHECK(order.front() == RunQueue::window - 1);
-  CHECK(order[RunQueue::window - 1] == 0);
+TEST_CASE("run queue: a device's further runs are of its group, the longest first") {
+  RunQueue queue({{0, 1, 0}, {1, 1, 0}, {2, 5, 1}, {3, 5, 1}, {4, 3, 0}, {5, 3, 0}}, 3);
+  CHECK(queue.take_of(0)->run == 4);
+  CHECK(queue.take_of(1)->run == 2);
+  CHECK(queue.take()->run == 3);
+  CHECK_FALSE(queue.take_of(1));
+  CHECK_FALSE(queue.take_of(2));
+  CHECK(queue.take_of(0)->run == 5);
+  CHECK(order_of(queue) == std::vector<std::size_t>{0, 1});
 }
 
 TEST_CASE("run work: it grows with gradients, evaluations, parameters, and waits of learners") {

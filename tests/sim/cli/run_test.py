@@ -44,14 +44,14 @@ class Output(ProgramTest):
             self.assertTrue(header.startswith(columns), f"{name}: {header}")
         self.assertEqual(
             sorted(path.name for path in out.iterdir()),
-            sorted([*COLUMNS, "trace.json", "manifest.json"]),
+            sorted([*COLUMNS, "trace.json", "manifest.json", "runs.store"]),
         )
 
     def test_without_details_there_is_a_summary_only_the_same(self):
         whole = self.run_small()
         out = self.run_small("summary", "--set", "record.details=false", "--set", "record.trace=false")
         self.assertEqual(
-            sorted(path.name for path in out.iterdir()), ["manifest.json", "runs.csv", "updates.csv"]
+            sorted(path.name for path in out.iterdir()), ["manifest.json", "runs.csv", "runs.store", "updates.csv"]
         )
         self.assertEqual((out / "runs.csv").read_bytes(), (whole / "runs.csv").read_bytes())
 

@@ -279,7 +279,7 @@ class Kept(SearchTest):
         self.search("--settings", "1", "--runs", "2")
         before = self.files()
         _, told = self.search("--settings", "1", "--runs", "2", "--seed", "2", status=2)
-        self.assertIn("another scenario, form or program (another value of seed); remove it", told)
+        self.assertIn("has runs of another scenario: seed (1 there, 2 here); use --out DIR", told)
         self.assertEqual(before, self.files())
         self.search("--settings", "1", "--runs", "2", "--seed", "2", "--force")
         self.assertNotEqual(before, self.files())
@@ -294,7 +294,7 @@ class Kept(SearchTest):
             [PROGRAM, "search", path, *words, "--out", "out"], cwd=self.folder,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
-        while not (self.folder / "out/share-0.25/.unfinished/runs.csv").exists():
+        while not (self.folder / "out/share-0.25/runs.store").exists():
             self.assertIsNone(process.poll(), "the search ended before it was interrupted")
             time.sleep(0.005)
         time.sleep(0.02)

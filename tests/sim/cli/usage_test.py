@@ -260,7 +260,9 @@ class Usage(ProgramTest):
     def test_files_of_the_users_own_are_left_alone(self):
         (self.folder / "out/plots").mkdir(parents=True)
         (self.folder / "out/plots/thesis.txt").write_text("mine")
-        for words in ([], ["--force"]):
+        _, told = self.call("run", self.write(SMALL), "--quiet", "--out", "out", status=2)
+        self.assertIn("out: is no output folder of gradrace (plots is there); use --out DIR", told)
+        for words in (["--force"], ["--force"], [], ["--replicas", "3"]):
             self.call("run", self.write(SMALL), "--quiet", "--out", "out", *words)
             self.assertEqual((self.folder / "out/plots/thesis.txt").read_text(), "mine")
 
@@ -319,14 +321,14 @@ class Usage(ProgramTest):
         process.send_signal(signal.SIGINT)
         _, told = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130, told)
-        self.assertIn("the runs that had finished are kept; use --force to run all again", told)
+        self.assertIn("the runs that had finished are kept; the same call goes on", told)
         table = rows(self.folder / "out/runs.csv")
         self.assertTrue(0 < len(table) < 1000)
         self.assertTrue(all(row["status"] == "finished" for row in table))
         manifest = json.loads((self.folder / "out/manifest.json").read_text())
         self.assertEqual(manifest["runs_finished"], len(table))
-        _, told = self.call("run", self.folder / "scenario.json", "--out", "out", status=2)
-        self.assertIn("out: holds results already (manifest.json); use --force to overwrite them, or --out DIR", told)
+        told, _ = self.call("run", self.folder / "scenario.json", "--out", "out", "--replicas", str(len(table)))
+        self.assertIn(f"small: all {len(table)} runs are there", told)
 
     def test_an_interrupt_before_any_run_has_finished_leaves_nothing(self):
         scenario = changed(SMALL, replicas=1, sweep=None, protocol={"kind": "async"}, stop={"updates": 10**9})

@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "sim/cli/commands/commands.h"
+#include "sim/cli/results/publish.h"
+#include "sim/cli/results/table.h"
+#include "sim/cli/usage_error.h"
+#include "sim/message_text.h"
+#include "sim/reading/characters.h"
+
+namespace gradrace {
+
+namespace fs = std::filesystem;
+namespace po = boost::program_options;
+
+namespace {
+
+using Json = nlohmann::json;
+
+/// The stores that are collected, and what is amiss among them.
+class Sources {
+ public:
+  /// UsageError for a folder without one.
+  explicit Sources(const std::vector<fs::path>& folders) {
+    for (const auto& folder : folders) {
+      const auto files = stores_in(folder);
+      if (files.empty())
+        throw UsageError("collect: " + folder.string() + ": holds no store of runs (runs.store)");
+      for (const auto& file : files)
+        stores_.push_back(std::make_unique<RunStore>(file, RunStore::Use::read));
+    }
+    const auto told =
+        std::ranges::find_if(stores_, [](auto& one) { return !one->header().empty(); });
+    if (told == stores_.end())
+      throw UsageError("collect: " + folders.front().string() + ": its stores are empty");
+    header_ = header_without_shard((*told)->header());
+    std::erase_if(stores_, [this](auto& store) { return !belongs(*store); });
+  }
+
+  /// Of the scenario whose runs are collected.
+  const std::string& header() const { return header_; }
+  const std::vector<std::unique_ptr<RunStore>>& stores() const { return stores_; }
+  /// What is to be said of shards.
+  const std::vector<std::string>& complaints() const { return complaints_; }
+
+  /// Shards that are not there, or lack runs.
+  void complain_of_missing_shards() {
+    for (const unsigned of : counts_) {
+      std::string missing;
+      for (unsigned number = 1; number <= of; ++number) {
+        const std::string shard = Shard{number, of}.text();
+        if (!shards_.contains(shard)) missing += (missing.empty() ? "" : ", ") + shard;
+      }
+      if (!missing.empty()) complaints_.push_back("missing: shard " + missing);
+    }
+    for (const auto& [shard, of] : shards_)
+      if (of.found < of.wanted)
+        complaints_.push_back("incomplete: shard " + shard + ": " + std::to_string(of.found) +
+                              " of " + count_text(of.wanted, "run") + " (" + of.file + ")");
+  }
+
+ private:
+  struct OfShard {
+    std::string file;
+    std::size_t found, wanted;
+  };
+
+  static std::string header_without_shard(const std::string& text) {
+    auto header = nlohmann::ordered_json::parse(text);
+    header.erase("shard");
+    header.erase("runs");
+    return header.dump();
+  }
+
+  bool belongs(const RunStore& store) {
+    const std::string file = store.file().string();
+    if (store.header().empty()) return false;
+    const std::string differs = difference(store.header(), header_);
+    if (!differs.empty()) {
+      complaints_.push_back("foreign: " + file + ": " + differs);
+      return false;
+    }
+    const Json header = Json::parse(store.header());
+    if (!header.contains("shard")) return true;
+    const std::string shard = header["shard"];
+    const auto [known, is_new] =
+        shards_.try_emplace(shard, OfShard{file, store.runs().size(), header["runs"]});
+    if (!is_new)
+      complaints_.push_back("doubled: shard " + shard + ": " + known->second.file + " and " + file);
+    counts_.insert(Shard::from(shard)->of);
+    return true;
+  }
+
+  std::string header_;
+  std::vector<std::unique_ptr<RunStore>> stores_;
+  std::map<std::string, OfShard> shards_;  // [I/N]
+  std::set<unsigned> counts_;              // N
+  std::vector<std::string> complaints_;
+};
+
+/// Its runs into the folder; UsageError where one is there with another result.
+void add(const Sources& sources, RunFolder& folder) {
+  for (const auto& store : sources.stores()) {
+    if (fs::equivalent(store->file().parent_path(), folder.path())) continue;
+    for (const StoredRun& run : store->runs()) {
+      if (folder.add(*store, run) || !folder.contradicts(*store, run)) continue;
+      throw UsageError(store->file().string() +
+                       ": has a run that is elsewhere with another result; one of the two was "
+                       "made with other software or on a broken machine");
+    }
+  }
+}
+
+}  // namespace
+
+static int collect(const Words& words) {
+  Syntax syntax{.positional = "folder"};
+  syntax.options.add_options()                                                       //
+      ("out", po::value<std::string>()->value_name("DIR"),                           //
+       "output folder (default: that of the shards, where they have one together)")  //
+      ("plot", "draw the plots afterwards")                                          //
+      ("quiet", "no table");
+  const auto values = parse(collect_command, words, syntax);
+  if (!values) return 0;
+  const auto folders = paths_of("collect", *values, "folder");
+  fs::path out = path_of("collect", *values, "out");
+  if (out.empty() && folders.size() > 1)
+    throw UsageError("collect: several folders need --out DIR for what is in all of them");
+  if (out.empty()) out = folders.front();
+
+  Sources sources(folders);
+  ScenarioChanges changes;
+  changes.data_may_lack = true;
+  const auto header = nlohmann::ordered_json::parse(sources.header());
+  const Scenario scenario =
+      read_scenario_text(header["scenario"].dump(), header["file"].get<std::string>(), changes);
+  RunFolder folder(out, scenario, sources.header());
+  add(sources, folder);
+  folder.sync();
+  const std::size_t left = folder.missing().size();
+  if (left == 0) folder.put_in_order();
+  std::vector<Theory> theories;
+  for (const Point& point : scenario.points) theories.push_back(point.theory());
+  const Summary summary = publish(folder, theories, {}, {});
+  if (left > 0) sources.complain_of_missing_shards();
+  for (const auto& complaint : sources.complaints())
+    std::cerr << "gradrace: " << printable(complaint) << '\n';
+  if (values->count("quiet") == 0) std::cout << closing_table(scenario, theories, summary.runs, {});
+  std::cout << printable(scenario.first().name) << ": " << folder.size() - left << " of "
+            << count_text(folder.size(), "run")
+            << " are there\nresults: " << printable((folder.path() / "").string()) << '\n'
+            << std::flush;
+  if (left > 0) return 1;
+  return values->count("plot") != 0 ? plot_folders({folder.path()}) : 0;
+}
+
+extern const Command collect_command{
+    "collect", "puts the shards of a sweep together",
+    "  gradrace collect DIR... [options]\n\n"
+    "The folders are those of run --shard I/N: one for all shards, or one for each.  The files of\n"
+    "results are then those of a run without shards, byte for byte.  Shards that lack, lack runs,\n"
+    "are there twice or are of another scenario are named; exit status 1 where a run lacks.\n\n"
+    "Examples:\n"
+    "  gradrace collect out/sweep                        where shards had one --out\n"
+    "  gradrace collect out/shard-* --out out/sweep      where each had its own\n",
+    collect};
+
+}  // namespace gradrace

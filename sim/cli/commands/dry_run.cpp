@@ -1,0 +1,120 @@
+#include "sim/cli/commands/dry_run.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <numeric>
+#include <set>
+
+#include "sim/cli/commands/run_call.h"
+#include "sim/cli/results/duration.h"
+#include "sim/message_text.h"
+#include "sim/reading/characters.h"
+
+namespace gradrace {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t probes = 5;  // runs that are tried, of points from the least work to the most
+constexpr double probe_seconds = 0.2;  // each
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// The most memory that the process has had, in bytes.
+double peak_memory() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024;
+}
+
+/// Seconds that a run of the point takes, by its first part.
+double seconds_of_run(const Point& point, const RunPlan::Group& group) {
+  const Race race = point.race();
+  const auto device =
+      point.with_model() ? point.model->make_device(group.options) : std::unique_ptr<Device>();
+  std::vector<Run> runs;
+  const auto begin = Clock::now();
+  runs.emplace_back(race, 0, device != nullptr, nullptr);
+  drive(runs, device.get(), [&] { return seconds_since(begin) < probe_seconds; });
+  return seconds_since(begin) / std::max(1e-6, runs.front().progress());
+}
+
+/// What the missing runs of a scenario take.
+struct Cost {
+  double seconds = 0, longest = 0;  // of one thread
+  double memory = 0;                // bytes; of a run
+};
+
+/// missing: [point], how many runs of it.
+Cost cost_of(const Scenario& scenario, const RunPlan& plan,
+             const std::vector<std::size_t>& missing) {
+  std::vector<std::size_t> by_work;
+  for (std::size_t point = 0; point < missing.size(); ++point)
+    if (missing[point] > 0) by_work.push_back(point);
+  std::ranges::stable_sort(by_work, {}, [&](std::size_t point) { return plan.work[point]; });
+  Cost cost;
+  const std::size_t parts = std::min(probes, by_work.size());
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t begin = by_work.size() * part / parts,
+                      end = by_work.size() * (part + 1) / parts;
+    const std::size_t tried = by_work[(begin + end) / 2];
+    const double before = peak_memory();
+    const double seconds =
+        seconds_of_run(scenario.points[tried], plan.groups[plan.group_of[tried]]);
+    cost.memory = std::max(cost.memory, peak_memory() - before);
+    for (std::size_t i = begin; i < end; ++i) {
+      const double of_run = seconds * plan.work[by_work[i]] / plan.work[tried];
+      cost.longest = std::max(cost.longest, of_run);
+      cost.seconds += of_run * static_cast<double>(missing[by_work[i]]);
+    }
+  }
+  return cost;
+}
+
+}  // namespace
+
+int dry_run(const RunOptions& options) {
+  double seconds = 0;
+  for (const auto& scenario : read_scenarios(options)) {
+    const unsigned jobs = jobs_for(scenario, options);
+    const RunPlan plan = plan_of(scenario, jobs);
+    const auto folder = folder_of(scenario, options);
+    const std::vector<std::size_t> runs = runs_of_call(scenario, plan, options);
+    const std::uint32_t replicas = scenario.first().replicas;
+    if (options.begin != RunFolder::Begin::anew) refuse_other_runs(folder, scenario);
+    std::set<RunKey> there;
+    if (options.begin != RunFolder::Begin::anew) there = keys_in(folder);
+    std::vector<std::size_t> missing(scenario.points.size());
+    for (const std::size_t run : runs) {
+      const Point& point = scenario.points[run / replicas];
+      missing[run / replicas] += !there.contains(run_key(point.key, run % replicas));
+    }
+    const std::size_t left = std::accumulate(missing.begin(), missing.end(), std::size_t{0});
+    const Cost cost = cost_of(scenario, plan, missing);
+    const double threads = std::max<double>(1, std::min<double>(jobs, static_cast<double>(left)));
+    const double wall = std::max(cost.seconds / threads, cost.longest);
+    seconds += wall;
+    std::cout << printable(scenario.first().name) << ": "
+              << count_text(scenario.points.size(), "point") << " x "
+              << count_text(replicas, "replica")
+              << (options.shard ? ", shard " + options.shard->text() : "") << ": "
+              << count_text(runs.size(), "run") << ", " << runs.size() - left
+              << (runs.size() - left == 1 ? " is there" : " are there")
+              << "\n  folder: " << printable((folder / "").string()) << "\n  time: about "
+              << duration_text(wall) << " with "
+              << count_text(static_cast<std::size_t>(threads), "thread")
+              << " of this machine, the longest run " << duration_text(cost.longest)
+              << "\n  memory: about "
+              << short_number((peak_memory() + (threads - 1) * cost.memory) / 1e6, 3) << " MB\n";
+  }
+  if (options.files.size() > 1) std::cout << "in all about " << duration_text(seconds) << '\n';
+  return 0;
+}
+
+}  // namespace gradrace

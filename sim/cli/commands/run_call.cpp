@@ -1,0 +1,57 @@
+#include "sim/cli/commands/run_call.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <thread>
+
+#include "sim/cli/commands/jobs.h"
+#include "sim/cli/usage_error.h"
+#include "sim/reading/document.h"
+
+namespace gradrace {
+
+std::filesystem::path folder_of(const Scenario& scenario, const RunOptions& options) {
+  if (options.out.empty()) return std::filesystem::path("out") / scenario.first().name;
+  return options.files.size() > 1 ? options.out / scenario.first().name : options.out;
+}
+
+unsigned jobs_for(const Scenario& scenario, const RunOptions& options) {
+  if (options.jobs > 0) return options.jobs;
+  const bool cuda = std::ranges::any_of(scenario.points, [](const Point& point) {
+    return point.with_model() && point.device == "cuda";
+  });
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  return default_jobs(cuda, scenario.points.size() * scenario.first().replicas, cores);
+}
+
+std::vector<Scenario> read_scenarios(const RunOptions& options) {
+  std::vector<Scenario> scenarios;
+  std::vector<Problem> problems;
+  for (const auto& file : options.files) {
+    try {
+      scenarios.push_back(read_scenario(file, options.changes));
+    } catch (const ScenarioError& error) {
+      problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+    }
+  }
+  if (!problems.empty()) throw ScenarioError(problems);
+  std::set<std::filesystem::path> places;
+  for (const auto& scenario : scenarios) {
+    if (places.insert(folder_of(scenario, options)).second) continue;
+    throw UsageError(scenario.file.string() + ": another scenario of this call is named \"" +
+                     scenario.first().name + "\" too; give one of them another name");
+  }
+  return scenarios;
+}
+
+std::vector<std::size_t> runs_of_call(const Scenario& scenario, const RunPlan& plan,
+                                      const RunOptions& options) {
+  const std::vector<double> work = plan.work_of_runs(scenario);
+  if (options.shard) return runs_of(*options.shard, work);
+  std::vector<std::size_t> runs(work.size());
+  std::iota(runs.begin(), runs.end(), 0);
+  return runs;
+}
+
+}  // namespace gradrace

@@ -1,0 +1,54 @@
+#include "sim/cli/commands/run_plan.h"
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "sim/cli/scenario/memory.h"
+#include "sim/cli/scenario/run_work.h"
+
+namespace gradrace {
+
+namespace {
+
+/// What its device needs for the point's runs too.
+void enlarge(DeviceOptions& options, const Point& point, const Race& race) {
+  options.device = point.device;
+  options.rows = point.rows;
+  options.learners = std::max(options.learners, race.learners);
+  for (const Plan& plan : race.plans) {
+    options.minibatch = std::max(options.minibatch, plan.recipe.minibatch);
+    options.rules.push_back(plan.rule);
+  }
+}
+
+}  // namespace
+
+std::vector<double> RunPlan::work_of_runs(const Scenario& scenario) const {
+  std::vector<double> of_runs;
+  for (const double of_point : work)
+    of_runs.insert(of_runs.end(), scenario.first().replicas, of_point);
+  return of_runs;
+}
+
+RunPlan plan_of(const Scenario& scenario, std::size_t jobs) {
+  RunPlan plan;
+  std::unordered_map<std::string, std::size_t> numbers;  // [device_text]: of the group
+  for (const Point& point : scenario.points) {
+    const auto [found, is_new] = numbers.try_emplace(point.device_text, plan.groups.size());
+    if (is_new) plan.groups.emplace_back();
+    RunPlan::Group& group = plan.groups[found->second];
+    if (is_new && point.with_model()) group.value = point.model->value_layout();
+    const Race race = point.race();
+    if (point.with_model()) {
+      check_memory(point, race, group.value, jobs);
+      enlarge(group.options, point, race);
+    }
+    plan.theories.push_back(point.theory());
+    plan.work.push_back(run_work(point, race, plan.theories.back(), group.value.numbers));
+    plan.group_of.push_back(found->second);
+  }
+  return plan;
+}
+
+}  // namespace gradrace

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "models/model.h"
+#include "sim/cli/scenario/scenario.h"
+
+namespace gradrace {
+
+/// What the runs of a scenario take.
+struct RunPlan {
+  /// Points whose runs one device can replay side by side.
+  struct Group {
+    DeviceOptions options;  // for all of them, but for devices and threads
+    ValueLayout value = {};
+  };
+
+  std::vector<Theory> theories;       // [point]
+  std::vector<double> work;           // [point]: estimated, of a run
+  std::vector<std::size_t> group_of;  // [point]
+  std::vector<Group> groups;
+
+  /// [run]: point x replicas + replica.
+  std::vector<double> work_of_runs(const Scenario& scenario) const;
+};
+
+/// Reads the data where the work depends on them.  std::runtime_error where the values of learners
+/// do not fit into memory while so many runs are under way.
+RunPlan plan_of(const Scenario& scenario, std::size_t jobs);
+
+}  // namespace gradrace

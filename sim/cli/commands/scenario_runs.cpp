@@ -1,0 +1,166 @@
+#include "sim/cli/commands/scenario_runs.h"
+
+#include <algorithm>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "sim/cli/disk_error.h"
+
+namespace gradrace {
+
+namespace {
+
+RunQueue queue_of(const RunPlan& plan, const std::vector<std::size_t>& missing,
+                  std::uint32_t replicas) {
+  std::vector<RunQueue::Task> tasks;
+  for (const std::size_t run : missing)
+    tasks.push_back({run, plan.work[run / replicas], plan.group_of[run / replicas]});
+  return {std::move(tasks), plan.groups.size()};
+}
+
+}  // namespace
+
+ScenarioRuns::ScenarioRuns(RunFolder& folder, const RunPlan& plan,
+                           const std::vector<std::size_t>& missing, unsigned jobs,
+                           Progress& progress, std::size_t first, std::function<bool()> stop)
+    : folder_(folder),
+      scenario_(folder.scenario()),
+      replicas_(scenario_.first().replicas),
+      plan_(plan),
+      jobs_(std::min<std::size_t>(jobs, missing.size())),
+      threads_of_run_(std::max(1u, std::min(jobs, std::thread::hardware_concurrency()) /
+                                       std::max(1u, static_cast<unsigned>(jobs_)))),
+      progress_(progress),
+      number_of_(scenario_.points.size() * replicas_),
+      stop_(std::move(stop)),
+      queue_(queue_of(plan, missing, replicas_)) {
+  for (std::size_t i = 0; i < missing.size(); ++i) number_of_[missing[i]] = first + i;
+}
+
+void ScenarioRuns::run() {
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 0; i < jobs_; ++i) threads.emplace_back([this] { work(); });
+  threads.clear();
+  if (failure_) std::rethrow_exception(failure_);
+}
+
+void ScenarioRuns::work() {
+  std::unique_ptr<Device> device;
+  std::optional<std::size_t> group_of_device;
+  try {
+    while (!stopping()) {
+      std::size_t group = 0;
+      Batch batch = take(group);
+      if (batch.empty()) break;
+      if (group_of_device != group) {
+        note(device.get());
+        group_of_device = group;
+        device.reset();  // its memory is the next one's
+        if (point_of(batch.front()).with_model()) device = make_device(group);
+      }
+      if (device) take_more(batch, group, device->cohort());
+      race(batch, device.get());
+    }
+    note(device.get());
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+    broken_ = true;
+  }
+}
+
+/// For the greatest of the points in the group.
+std::unique_ptr<Device> ScenarioRuns::make_device(std::size_t group) const {
+  const auto point = std::ranges::find(plan_.group_of, group) - plan_.group_of.begin();
+  DeviceOptions options = plan_.groups[group].options;
+  options.devices = static_cast<unsigned>(jobs_);
+  options.threads = options.device == "cuda" ? 1 : threads_of_run_;
+  return scenario_.points[static_cast<std::size_t>(point)].model->make_device(options);
+}
+
+/// The next run, if there is one.
+ScenarioRuns::Batch ScenarioRuns::take(std::size_t& group) {
+  const std::lock_guard lock(mutex_);
+  const auto task = queue_.take();
+  if (!task) return {};
+  group = task->group;
+  return {task->run};
+}
+
+/// Further runs of its group, until the cohort is full or the thread has its share of all runs.
+void ScenarioRuns::take_more(Batch& batch, std::size_t group, std::size_t cohort) {
+  const std::size_t wanted = std::min(cohort, (queue_.size() + jobs_ - 1) / jobs_);
+  const std::lock_guard lock(mutex_);
+  while (batch.size() < wanted) {
+    const auto task = queue_.take_of(group);
+    if (!task) break;
+    batch.push_back(task->run);
+  }
+  facts_.cohort = std::max(facts_.cohort, batch.size());
+}
+
+void ScenarioRuns::note(const Device* device) {
+  if (device == nullptr) return;
+  const std::lock_guard lock(mutex_);
+  facts_.name = device->name();
+  facts_.threads = jobs_ * threads_of_run_;
+  if (const auto seconds = device->kernel_seconds())
+    facts_.kernel_seconds = facts_.kernel_seconds.value_or(0) + *seconds;
+}
+
+void ScenarioRuns::race(const Batch& batch, Device* device) {
+  std::vector<std::unique_ptr<Race>> races;
+  std::vector<std::unique_ptr<RunRecorders>> recorders;
+  std::vector<Run> runs;
+  try {
+    for (const std::size_t run : batch) {
+      const Point& point = point_of(run);
+      const auto replica = static_cast<std::uint32_t>(run % replicas_);
+      const auto& race = races.emplace_back(std::make_unique<Race>(point.race()));
+      const auto& recorder = recorders.emplace_back(
+          std::make_unique<RunRecorders>(replica, point, folder_.files().spool_file()));
+      runs.emplace_back(*race, replica, device != nullptr, recorder->observer(),
+                        &recorder->curve());
+    }
+    drive_batch(runs, batch, device);
+  } catch (const DiskError&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    return note_failure(batch, "out of memory");
+  } catch (const std::exception& error) {
+    return note_failure(batch, error.what());
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (!runs[i].over()) continue;
+    const RunRecord record = runs[i].record();
+    folder_.add(batch[i], recorders[i]->finish(record), recorders[i]->texts());
+    progress_.end(number_of_[batch[i]], record.status);
+    const std::lock_guard lock(mutex_);
+    facts_.gradients += record.gradients_computed;
+  }
+}
+
+void ScenarioRuns::drive_batch(std::vector<Run>& runs, const Batch& batch, Device* device) {
+  std::vector<std::uint64_t> reported(runs.size());
+  const auto report = [&] {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      const std::uint64_t applied = runs[i].applied();
+      progress_.report(number_of_[batch[i]], runs[i].progress(), applied - reported[i]);
+      reported[i] = applied;
+    }
+    return !stopping();
+  };
+  drive(runs, device, report);
+  report();
+}
+
+void ScenarioRuns::note_failure(const Batch& batch, const std::string& reason) {
+  const std::lock_guard lock(mutex_);
+  for (const std::size_t run : batch) {
+    failures_[run] = reason;
+    progress_.end(number_of_[run], Status::failed);
+  }
+}
+
+}  // namespace gradrace

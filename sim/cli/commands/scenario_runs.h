@@ -1,0 +1,67 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "sim/cli/commands/run_plan.h"
+#include "sim/cli/commands/run_queue.h"
+#include "sim/cli/results/progress.h"
+#include "sim/cli/results/publish.h"
+
+namespace gradrace {
+
+/// Makes the runs of a folder that are missing, over threads.
+class ScenarioRuns {
+ public:
+  /// jobs: threads, of which there are no more than runs; a run has the cores that are left.
+  /// first: the number of its first run in the progress, in which they stand in the order of
+  /// `missing`.  stop: asked often; true leaves what is under way.
+  ScenarioRuns(RunFolder& folder, const RunPlan& plan, const std::vector<std::size_t>& missing,
+               unsigned jobs, Progress& progress, std::size_t first, std::function<bool()> stop);
+
+  /// Until all are made, or it is stopped.  Throws what the disk says.
+  void run();
+
+  /// What the gradients were computed with.
+  const DeviceFacts& device_facts() const { return facts_; }
+  /// Runs that could not be made; the others went on.
+  const RunFailures& failures() const { return failures_; }
+
+ private:
+  using Batch = std::vector<std::size_t>;  // runs that a thread takes at once, of one group
+
+  void work();
+  std::unique_ptr<Device> make_device(std::size_t group) const;
+  void race(const Batch& batch, Device* device);
+  void drive_batch(std::vector<Run>& runs, const Batch& batch, Device* device);
+  void note_failure(const Batch& batch, const std::string& reason);
+  Batch take(std::size_t& group);
+  void take_more(Batch& batch, std::size_t group, std::size_t cohort);
+  void note(const Device* device);
+  bool stopping() const { return stop_() || broken_; }
+  const Point& point_of(std::size_t run) const { return scenario_.points[run / replicas_]; }
+
+  RunFolder& folder_;
+  const Scenario& scenario_;
+  const std::uint32_t replicas_;
+  const RunPlan& plan_;
+  const std::size_t jobs_;         // runs under way at once
+  const unsigned threads_of_run_;  // where there are more jobs than runs
+  Progress& progress_;
+  std::vector<std::size_t> number_of_;  // [run]: in the progress
+  const std::function<bool()> stop_;
+  RunQueue queue_;
+  DeviceFacts facts_;
+  RunFailures failures_;
+  std::atomic<bool> broken_ = false;
+  std::mutex mutex_;
+  std::exception_ptr failure_;  // of what is not a run's own
+};
+
+}  // namespace gradrace

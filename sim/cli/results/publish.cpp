@@ -1,0 +1,162 @@
+#include "sim/cli/results/publish.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+
+#include "sim/cli/results/theory_files.h"
+
+namespace gradrace {
+
+namespace {
+
+std::string_view between(std::string_view file) {
+  for (const Record* record : records()) {
+    if (record->file == file) return record->between;
+  }
+  return {};
+}
+
+/// Puts the texts of runs, one after the other, into the files of a folder.
+class Texts {
+ public:
+  explicit Texts(OutputFolder& folder) : folder_(folder) {}
+
+  void begin_run(std::size_t point, const std::string& label) {
+    point_ = std::to_string(point);
+    label_ = nlohmann::json(label).dump();
+    begun_.clear();
+  }
+
+  /// A piece of the run's text, whose marks are replaced.
+  void add(std::string_view name, std::string_view piece) {
+    const std::string file(name);
+    if (begun_.insert(file).second && !files_.insert(file).second)
+      folder_.append(file, between(name));
+    text_.clear();
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < piece.size(); ++i) {
+      if (piece[i] != point_mark[0] && piece[i] != label_mark[0]) continue;
+      text_ += piece.substr(done, i - done);
+      text_ += piece[i] == point_mark[0] ? point_ : label_;
+      done = i + 1;
+    }
+    text_ += piece.substr(done);
+    folder_.append(file, text_);
+  }
+
+ private:
+  OutputFolder& folder_;
+  std::string point_, label_, text_;
+  std::set<std::string> begun_;  // files that have text of this run
+  std::set<std::string> files_;  // files that have text of any
+};
+
+void begin_files(const Scenario& scenario, OutputFolder& folder, const CsvFile<RunRow>& runs) {
+  const auto begin = [&](const auto& file) {
+    folder.append(std::string(file.name), file.header());
+  };
+  const Point& first = scenario.first();
+  begin(runs);
+  if (first.record_details) {
+    begin(curve_csv(first.evaluated == EvaluatedValue::each));
+    begin(staleness_csv);
+    if (first.knows_learners()) begin(learners_csv);
+  }
+  for (const auto& [record, make] : first.records)
+    folder.append(std::string(record->file), record->begin);
+  const auto curves = error_curve_rows(scenario);
+  if (!curves.empty()) folder.append("theory.csv", theory_csv.text(curves));
+}
+
+void end_files(const Scenario& scenario, OutputFolder& folder) {
+  for (const auto& [record, make] : scenario.first().records)
+    folder.append(std::string(record->file), record->end);
+}
+
+/// Gathers what the runs say together.
+class Gathering {
+ public:
+  explicit Gathering(const RunFolder& folder) : folder_(folder) {
+    summary_.runs.resize(folder.scenario().points.size() * folder.scenario().first().replicas);
+  }
+
+  void add(std::size_t run, const RunResult& result) {
+    summary_.runs[run] = gradrace::summary_of(result);
+    ++summary_.finished;
+    measured_.add(result.ran_out);
+  }
+
+  Summary end() {
+    summary_.notes = measured_.texts();
+    if (!folder_.scenario().first().knows_learners()) {
+      summary_.notes.emplace_back(
+          "sampler order-statistic: one draw an update, of the K-th smallest of P runtimes; "
+          "numbers have the law of those by events, and are other draws of it; learners are not "
+          "told apart");
+    }
+    return std::move(summary_);
+  }
+
+ private:
+  const RunFolder& folder_;
+  Summary summary_;
+  MeasuredNotes measured_;
+};
+
+}  // namespace
+
+Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const RunFailures& failures,
+                RunFacts facts) {
+  const Scenario& scenario = folder.scenario();
+  OutputFolder& files = folder.files();
+  const auto runs_file = runs_csv(scenario.swept_paths, target_columns(scenario.first()));
+  begin_files(scenario, files, runs_file);
+  const std::uint32_t replicas = scenario.first().replicas;
+  Gathering gathering(folder);
+  Texts texts(files);
+  std::string rows;
+  for (std::size_t point = 0; point < scenario.points.size(); ++point) {
+    const Point& at = scenario.points[point];
+    const CountedExchanges counted = counted_exchanges(at);
+    for (std::uint32_t replica = 0; replica < replicas; ++replica) {
+      const std::size_t run = point * replicas + replica;
+      const auto failure = failures.find(run);
+      if (!folder.has(run) && failure == failures.end()) continue;
+      RunResult result;
+      if (folder.has(run)) {
+        result = folder.result(run);
+        gathering.add(run, result);
+        texts.begin_run(point, at.label);
+        folder.read_texts(run, [&](auto file, auto piece) { texts.add(file, piece); });
+      } else {
+        result.status = Status::failed;
+        result.reason = failure->second;
+      }
+      runs_file.add(rows, {point, replica, at, theories[point], result,
+                           gradrace::summary_of(result), counted});
+    }
+    files.append("runs.csv", rows);
+    rows.clear();
+  }
+  end_files(scenario, files);
+  Summary summary = gathering.end();
+  facts.runs = summary.runs.size();
+  facts.finished = summary.finished;
+  facts.notes = summary.notes;
+  facts.arithmetic = folder.arithmetic();
+  facts.data = folder.data();
+  facts.files = files.finish();
+  files.append("manifest.json", manifest_text(scenario, facts));
+  files.publish();
+  return summary;
+}
+
+Summary summary_of(const RunFolder& folder) {
+  Gathering gathering(folder);
+  for (std::size_t run = 0; run < folder.size(); ++run)
+    if (folder.has(run)) gathering.add(run, folder.result(run));
+  return gathering.end();
+}
+
+}  // namespace gradrace

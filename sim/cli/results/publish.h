@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/cli/results/manifest.h"
+#include "sim/cli/results/run_files.h"
+#include "sim/cli/results/run_folder.h"
+
+namespace gradrace {
+
+/// What the runs of a folder say together.
+struct Summary {
+  std::vector<RunSummary> runs;  // [point x replicas + replica]; interrupted: it is not there
+  std::size_t finished = 0;
+  std::vector<std::string> notes;
+};
+
+/// Why runs could not be made: [run].
+using RunFailures = std::map<std::size_t, std::string>;
+
+/// Writes and publishes the files of results, of the runs that are there and of those that failed,
+/// in the order of their numbers.  theories: [point].
+Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const RunFailures& failures,
+                RunFacts facts);
+
+/// The same, of a folder whose files are published.
+Summary summary_of(const RunFolder& folder);
+
+}  // namespace gradrace

@@ -1,0 +1,199 @@
+#include "sim/cli/results/run_result.h"
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+namespace gradrace {
+
+namespace {
+
+using Json = nlohmann::json;
+
+template <class Visit>
+void describe(Totals& totals, Visit at) {
+  at("updates", totals.updates);
+  at("dispatched", totals.dispatched);
+  at("applied", totals.applied);
+  at("dropped", totals.dropped);
+  at("cancelled", totals.cancelled);
+  at("lost", totals.lost);
+  at("time", totals.time);
+  at("last_update_time", totals.last_update_time);
+  at("staleness_sum", totals.staleness_sum);
+  at("max_staleness", totals.max_staleness);
+}
+
+template <class Visit>
+void describe(CurvePoint& last, Visit at) {
+  at("time", last.point.time);
+  at("update", last.point.update);
+  at("gradients", last.point.gradients);
+  at("epoch", last.point.epoch);
+  at("learning_rate", last.point.learning_rate);
+  at("k", last.point.k);
+  at("loss", last.evaluation.loss);
+  at("test_loss", last.evaluation.test_loss);
+  at("test_error", last.evaluation.test_error);
+  at("disagreement", last.evaluation.disagreement);
+}
+
+template <class Visit>
+void describe(PeerTotals& totals, Visit at) {
+  at("communicating", totals.communicating);
+  at("waiting", totals.waiting);
+  at("hidden", totals.hidden);
+  at("sent", totals.sent);
+  at("received", totals.received);
+  at("messages", totals.messages);
+  at("conflicts", totals.conflicts);
+}
+
+template <class Visit>
+void describe(RanOut& ran_out, Visit at) {
+  at("file", ran_out.file);
+  at("learner", ran_out.learner);
+  at("draws", ran_out.draws);
+  at("times", ran_out.times);
+}
+
+template <class Visit>
+void describe(RunResult& result, Visit at) {
+  at("status", result.status);
+  at("reason", result.reason);
+  at("totals", result.totals);
+  at("last", result.last);
+  at("gradients_computed", result.gradients_computed);
+  at("hash", result.hash);
+  at("exchanged", result.exchanged);
+  at("target_times", result.target_times);
+  at("ran_out", result.ran_out);
+}
+
+template <class T>
+Json json_of(std::optional<T>& value);
+template <class T>
+Json json_of(std::vector<T>& values);
+template <class T>
+Json json_of(T& value);
+
+struct Writer {
+  Json& object;
+  template <class T>
+  void operator()(const char* key, T& value) const {
+    object[key] = json_of(value);
+  }
+};
+
+template <class T>
+Json json_of(std::optional<T>& value) {
+  return value ? json_of(*value) : Json();
+}
+
+template <class T>
+Json json_of(std::vector<T>& values) {
+  Json list = Json::array();
+  for (T& value : values) list.push_back(json_of(value));
+  return list;
+}
+
+template <class T>
+Json json_of(T& value) {
+  if constexpr (std::is_enum_v<T>) {
+    return static_cast<int>(value);
+  } else if constexpr (std::is_constructible_v<Json, T>) {
+    return value;
+  } else {
+    Json object = Json::object();
+    describe(value, Writer{object});
+    return object;
+  }
+}
+
+template <class T>
+void read(const Json& json, std::optional<T>& value);
+template <class T>
+void read(const Json& json, std::vector<T>& values);
+template <class T>
+void read(const Json& json, T& value);
+
+struct Reader {
+  const Json& object;
+  template <class T>
+  void operator()(const char* key, T& value) const {
+    read(object.at(key), value);
+  }
+};
+
+template <class T>
+void read(const Json& json, std::optional<T>& value) {
+  if (!json.is_null()) read(json, value.emplace());
+}
+
+template <class T>
+void read(const Json& json, std::vector<T>& values) {
+  for (const Json& item : json) read(item, values.emplace_back());
+}
+
+template <class T>
+void read(const Json& json, T& value) {
+  if constexpr (std::is_enum_v<T>) {
+    value = static_cast<T>(json.get<int>());
+  } else if constexpr (std::is_constructible_v<Json, T>) {
+    value = json.get<T>();
+  } else {
+    describe(value, Reader{json});
+  }
+}
+
+/// Sum over learners; none where they have no values of their own.
+std::optional<PeerTotals> exchanged_by(const std::vector<LearnerTotals>& learners) {
+  std::optional<PeerTotals> sum;
+  for (const LearnerTotals& learner : learners) {
+    if (!learner.peer) return {};
+    if (!sum) sum.emplace();
+    sum->communicating += learner.peer->communicating;
+    sum->waiting += learner.peer->waiting;
+    sum->hidden += learner.peer->hidden;
+    sum->sent += learner.peer->sent;
+    sum->received += learner.peer->received;
+    sum->messages += learner.peer->messages;
+    sum->conflicts += learner.peer->conflicts;
+  }
+  return sum;
+}
+
+}  // namespace
+
+RunResult result_of(const RunRecord& record, const Cluster& cluster,
+                    std::vector<double> target_times) {
+  return {.status = record.status,
+          .reason = record.reason,
+          .totals = record.totals,
+          .last = record.last,
+          .gradients_computed = record.gradients_computed,
+          .hash = record.hash,
+          .exchanged = exchanged_by(record.learners),
+          .target_times = std::move(target_times),
+          .ran_out = replays_that_ran_out(cluster, record.learners)};
+}
+
+std::string bytes_of(const RunResult& result) {
+  std::string bytes;
+  RunResult copy = result;
+  Json::to_cbor(json_of(copy), bytes);
+  return bytes;
+}
+
+RunResult result_from(std::string_view bytes) {
+  RunResult result;
+  try {
+    read(Json::from_cbor(bytes), result);
+  } catch (const Json::exception&) {
+    throw std::runtime_error("it holds no result of a run");
+  }
+  return result;
+}
+
+}  // namespace gradrace

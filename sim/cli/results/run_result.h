@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/cli/results/measured_notes.h"
+#include "sim/engine/run.h"
+
+namespace gradrace {
+
+/// What runs.csv and the closing table say of a run that has ended, but for what its point says.
+struct RunResult {
+  Status status = Status::interrupted;
+  std::string reason;
+  Totals totals;
+  CurvePoint last;
+  std::uint64_t gradients_computed = 0;
+  std::uint64_t hash = 0;               // of the final parameters
+  std::optional<PeerTotals> exchanged;  // sum over learners; none with a server
+  std::vector<double> target_times;     // NaN: not reached; in the order of target_columns()
+  std::vector<RanOut> ran_out;          // replays of measured times
+};
+
+RunResult result_of(const RunRecord& record, const Cluster& cluster,
+                    std::vector<double> target_times);
+
+/// As a store keeps it (CBOR), and back; std::runtime_error where it is none.
+std::string bytes_of(const RunResult& result);
+RunResult result_from(std::string_view bytes);
+
+}  // namespace gradrace

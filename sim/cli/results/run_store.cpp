@@ -1,0 +1,292 @@
+#include "sim/cli/results/run_store.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <boost/uuid/nil_generator.hpp>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "sim/cli/disk_error.h"
+#include "sim/cli/usage_error.h"
+#include "sim/message_text.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr std::string_view magic = "runs\x1a\r\n\1";
+constexpr std::size_t piece_size = 1 << 20;
+constexpr auto sync_interval = std::chrono::milliseconds(500);
+
+/// What a record begins with.  Its content follows, then the checksum of that.
+struct Head {
+  char magic[8];
+  RunKey key;  // nil: a header
+  std::uint64_t data, length;
+  std::uint32_t checksum, padding;  // of what is before it
+};
+static_assert(sizeof(Head) == 48);
+constexpr std::uint64_t frame = sizeof(Head) + sizeof(std::uint32_t);
+
+std::uint32_t checksum_of(std::string_view bytes, std::uint32_t before = 0) {
+  return static_cast<std::uint32_t>(
+      crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+}
+
+template <class Number>
+std::string_view as_bytes(const Number& number) {
+  return {reinterpret_cast<const char*>(&number), sizeof number};
+}
+
+std::uint32_t checksum_of(const Head& head) {
+  return checksum_of({reinterpret_cast<const char*>(&head), offsetof(Head, checksum)});
+}
+
+bool is_whole(const Head& head) {
+  return std::string_view(head.magic, sizeof head.magic) == magic &&
+         head.checksum == checksum_of(head);
+}
+
+/// pread or pwrite of all; false: errno says why.
+template <class Move, class Bytes>
+bool move_all(Move move, int descriptor, Bytes* bytes, std::size_t count, std::uint64_t place) {
+  while (count > 0) {
+    const ssize_t moved = move(descriptor, bytes, count, static_cast<off_t>(place));
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved == 0) errno = EIO;
+    if (moved <= 0) return false;
+    bytes += moved;
+    place += static_cast<std::uint64_t>(moved);
+    count -= static_cast<std::size_t>(moved);
+  }
+  return true;
+}
+
+}  // namespace
+
+RunStore::RunStore(std::filesystem::path file, Use use) : file_(std::move(file)) {
+  const int flags = use == Use::add ? O_RDWR | O_CREAT : O_RDONLY;
+  descriptor_ = ::open(file_.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0666);
+  if (descriptor_ < 0) fail("opened");
+  try {
+    scan(use);
+  } catch (...) {
+    ::close(descriptor_);
+    throw;
+  }
+  if (use == Use::add)
+    syncer_ = std::jthread([this](const std::stop_token& stop) { sync_soon_after_adding(stop); });
+}
+
+std::uint64_t RunStore::record_size(std::uint64_t content) { return frame + content; }
+std::uint64_t RunStore::content_of_record_at(std::uint64_t place) { return place + sizeof(Head); }
+
+RunStore::~RunStore() {
+  syncer_ = {};
+  ::close(descriptor_);
+}
+
+void RunStore::scan(Use use) {
+  struct stat facts {};
+  if (::fstat(descriptor_, &facts) != 0) fail("read");
+  size_ = static_cast<std::uint64_t>(facts.st_size);
+  const auto refuse = [&](const std::string& why) {
+    throw UsageError(file_.string() + ": " + why + "; move it away to make its runs again");
+  };
+  while (end_ + frame <= size_) {
+    Head head;
+    get_at(end_, reinterpret_cast<char*>(&head), sizeof head);
+    if (!is_whole(head)) {
+      if (end_ == 0) refuse("is not a store of finished runs");
+      if (nothing_follows(end_)) break;
+      refuse("is damaged at byte " + std::to_string(end_) + ", after " +
+             count_text(runs_.size(), "run"));
+    }
+    if (head.length > size_ - end_ - frame) break;
+    const StoredRun run{head.key, head.data, end_ + sizeof head, head.length};
+    std::uint32_t checksum = 0;
+    get_at(run.content + run.length, reinterpret_cast<char*>(&checksum), sizeof checksum);
+    end_ += frame + head.length;
+    if (checksum != checksum_at(run.content, run.length)) {
+      ++damaged_;
+    } else if (run.key.is_nil()) {
+      header_.resize(run.length);
+      get_at(run.content, header_.data(), run.length);
+    } else {
+      runs_.push_back(run);
+    }
+  }
+  if (end_ == 0 && size_ >= sizeof magic) {
+    char begin[8];
+    get_at(0, begin, sizeof begin);
+    if (std::string_view(begin, sizeof begin) != magic) refuse("is not a store of finished runs");
+  }
+  if (use == Use::add && end_ < size_ && ::ftruncate(descriptor_, static_cast<off_t>(end_)) != 0)
+    fail("written");
+}
+
+/// Whether no record begins there or after it.
+bool RunStore::nothing_follows(std::uint64_t place) const {
+  std::string bytes;
+  for (; place + frame <= size_; place += piece_size) {
+    bytes.resize(std::min<std::uint64_t>(piece_size + sizeof(Head), size_ - place));
+    get_at(place, bytes.data(), bytes.size());
+    for (auto at = bytes.find(magic); at != std::string::npos; at = bytes.find(magic, at + 1)) {
+      Head head;
+      if (at + sizeof head > bytes.size()) break;
+      std::memcpy(&head, bytes.data() + at, sizeof head);
+      if (is_whole(head)) return false;
+    }
+  }
+  return true;
+}
+
+void RunStore::add_header(std::string_view text) {
+  write({.key = boost::uuids::nil_uuid(), .length = text.size()},
+        [&](const Put& put) { put(text); });
+  header_ = text;
+}
+
+StoredRun RunStore::add(const RunKey& key, std::uint64_t data, std::string_view result,
+                        const RunTexts& texts) {
+  std::uint64_t length = sizeof(std::uint32_t) + result.size();
+  for (const auto& [file, text] : texts) length += 1 + file.size() + sizeof length + text.size();
+  return write({.key = key, .data = data, .length = length}, [&](const Put& put) {
+    put(as_bytes(static_cast<std::uint32_t>(result.size())));
+    put(result);
+    for (const auto& [file, text] : texts) {
+      put(as_bytes(static_cast<std::uint8_t>(file.size())));
+      put(file);
+      put(as_bytes(text.size()));
+      text.read(put);
+    }
+  });
+}
+
+StoredRun RunStore::add(const RunStore& from, const StoredRun& run) {
+  return write(run, [&](const Put& put) {
+    std::string piece;
+    for (std::uint64_t done = 0; done < run.length; done += piece.size()) {
+      piece.resize(std::min<std::uint64_t>(piece_size, run.length - done));
+      from.get_at(run.content + done, piece.data(), piece.size());
+      put(piece);
+    }
+  });
+}
+
+/// `run` without the place of its content, which is returned.
+StoredRun RunStore::write(StoredRun run, const Content& content) {
+  Head head{};
+  magic.copy(head.magic, sizeof head.magic);
+  head.key = run.key;
+  head.data = run.data;
+  head.length = run.length;
+  head.checksum = checksum_of(head);
+  const std::lock_guard lock(mutex_);
+  std::uint64_t place = end_;
+  std::string buffer(as_bytes(head));
+  std::uint32_t checksum = 0;
+  const auto spill = [&] {
+    put_at(place, buffer);
+    place += buffer.size();
+    buffer.clear();
+  };
+  content([&](std::string_view piece) {
+    checksum = checksum_of(piece, checksum);
+    buffer += piece;
+    if (buffer.size() >= piece_size) spill();
+  });
+  buffer += as_bytes(checksum);
+  spill();
+  run.content = end_ + sizeof head;
+  end_ = place;
+  dirty_ = true;
+  added_.notify_one();
+  return run;
+}
+
+void RunStore::sync_soon_after_adding(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (added_.wait(lock, stop, [&] { return dirty_; })) {
+    added_.wait_for(lock, stop, sync_interval, [] { return false; });
+    dirty_ = false;
+    lock.unlock();
+    const int error = ::fdatasync(descriptor_) == 0 ? 0 : errno;
+    lock.lock();
+    if (error != 0) sync_error_ = error;
+  }
+}
+
+void RunStore::sync() {
+  const std::lock_guard lock(mutex_);
+  if (::fdatasync(descriptor_) != 0) sync_error_ = errno;
+  dirty_ = false;
+  errno = sync_error_;
+  if (sync_error_ != 0) fail("written");
+}
+
+std::string RunStore::result(const StoredRun& run) const {
+  std::uint32_t size = 0;
+  get_at(run.content, reinterpret_cast<char*>(&size), sizeof size);
+  std::string bytes(size, '\0');
+  get_at(run.content + sizeof size, bytes.data(), size);
+  return bytes;
+}
+
+void RunStore::read_texts(const StoredRun& run, const Take& take) const {
+  std::uint32_t result = 0;
+  get_at(run.content, reinterpret_cast<char*>(&result), sizeof result);
+  std::uint64_t place = run.content + sizeof result + result;
+  std::string piece;
+  while (place < run.content + run.length) {
+    std::uint8_t name = 0;
+    get_at(place, reinterpret_cast<char*>(&name), sizeof name);
+    std::string file(name, '\0');
+    get_at(place += sizeof name, file.data(), name);
+    std::uint64_t left = 0;
+    get_at(place += name, reinterpret_cast<char*>(&left), sizeof left);
+    place += sizeof left;
+    while (left > 0) {
+      piece.resize(std::min<std::uint64_t>(piece_size, left));
+      get_at(place, piece.data(), piece.size());
+      take(file, piece);
+      place += piece.size();
+      left -= piece.size();
+    }
+  }
+}
+
+void RunStore::put_at(std::uint64_t place, std::string_view bytes) {
+  if (move_all(::pwrite, descriptor_, bytes.data(), bytes.size(), place)) return;
+  const int error = errno;
+  [[maybe_unused]] const int ignored = ::ftruncate(descriptor_, static_cast<off_t>(end_));
+  errno = error;
+  fail("written");
+}
+
+void RunStore::get_at(std::uint64_t place, char* bytes, std::size_t count) const {
+  if (!move_all(::pread, descriptor_, bytes, count, place)) fail("read");
+}
+
+std::uint32_t RunStore::checksum_at(std::uint64_t place, std::uint64_t length) const {
+  std::uint32_t checksum = 0;
+  std::string piece;
+  for (std::uint64_t done = 0; done < length; done += piece.size()) {
+    piece.resize(std::min<std::uint64_t>(piece_size, length - done));
+    get_at(place + done, piece.data(), piece.size());
+    checksum = checksum_of(piece, checksum);
+  }
+  return checksum;
+}
+
+void RunStore::fail(const char* what) const {
+  throw DiskError(file_.string() + ": cannot be " + what + ": " + std::strerror(errno));
+}
+
+}  // namespace gradrace
