@@ -13,14 +13,61 @@ namespace gradrace {
 
 using nlohmann::ordered_json;
 
-struct Document::Content {
+namespace {
+
+/// What a file or the command line says.
+struct Text {
   std::string origin;
-  ordered_json root;
   Places places;
   std::vector<Problem> problems;
-
-  void put(std::string_view path, ordered_json value, const Places& value_places);
 };
+
+/// A value that is not where the text has it.
+struct Put {
+  std::string pointer;  // where it is
+  std::string origin;   // of a value from outside, which has no lines; else empty
+  std::string source;   // where the value stands that it is a copy of
+  bool made;            // it is no copy but an object on the way to one
+};
+
+struct Standing {
+  JsonPlace place;
+  const std::string* origin;
+};
+
+}  // namespace
+
+struct Document::Content {
+  std::shared_ptr<const Text> text;
+  ordered_json root;
+  std::vector<Put> puts = {};  // a later one replaces earlier ones further in
+  std::string aside_key = {};
+  std::shared_ptr<const ordered_json> aside = {};  // what stood at that key
+
+  /// Where a value stands, or the nearest above, after the first `count` puts.
+  Standing standing(std::string_view pointer, std::size_t count) const;
+  const ordered_json& value_at(std::string_view pointer) const;
+  /// `value`: what stands there, all but its pointer.
+  void put(std::string_view path, ordered_json value, Put at);
+};
+
+Standing Document::Content::standing(std::string_view pointer, std::size_t count) const {
+  while (count-- > 0) {
+    const Put& put = puts[count];
+    if (!is_at(pointer, put.pointer)) continue;
+    if (!put.origin.empty()) return {{}, &put.origin};
+    if (put.made) return standing(put.source, count);
+    return standing(put.source + std::string(pointer.substr(put.pointer.size())), count);
+  }
+  return {place_of(text->places, pointer), &text->origin};
+}
+
+const ordered_json& Document::Content::value_at(std::string_view pointer) const {
+  const std::string aside_pointer = child_pointer("", aside_key);
+  if (!aside || !is_at(pointer, aside_pointer))
+    return root.at(ordered_json::json_pointer(std::string(pointer)));
+  return aside->at(ordered_json::json_pointer(std::string(pointer.substr(aside_pointer.size()))));
+}
 
 Document::Document() : content_(std::make_unique<Content>()) {}
 Document::Document(const Document& other) : content_(std::make_unique<Content>(*other.content_)) {}
@@ -33,7 +80,7 @@ Document& Document::operator=(Document&&) noexcept = default;
 Document::~Document() = default;
 
 const ordered_json& Document::root() const { return content_->root; }
-const std::vector<Problem>& Document::problems() const { return content_->problems; }
+const std::vector<Problem>& Document::problems() const { return content_->text->problems; }
 
 Document Document::read(const std::filesystem::path& file) {
   const auto refuse = [&](const std::string& why) {
@@ -50,14 +97,18 @@ Document Document::read(const std::filesystem::path& file) {
 Document Document::parse(std::string_view text, std::string origin) {
   ParsedJson parsed = parse_json(text, origin);
   Document document;
-  *document.content_ = {std::move(origin), std::move(*parsed.root), std::move(parsed.places),
-                        std::move(parsed.problems)};
+  document.content_->text = std::make_shared<const Text>(
+      std::move(origin), std::move(parsed.places), std::move(parsed.problems));
+  document.content_->root = std::move(*parsed.root);
   return document;
 }
 
-void Document::Content::put(std::string_view path, ordered_json value, const Places& value_places) {
+void Document::Content::put(std::string_view path, ordered_json value, Put put) {
+  const std::size_t before = puts.size();
   const auto refuse = [&](std::string where, std::string what) {
-    throw ScenarioError({problem_at(value_places.at(""), origin, std::move(where), what)});
+    const Standing of_value =
+        put.origin.empty() ? standing(put.source, before) : Standing{{}, &put.origin};
+    throw ScenarioError({problem_at(of_value.place, *of_value.origin, std::move(where), what)});
   };
   ordered_json* at = &root;
   std::string pointer;
@@ -75,7 +126,7 @@ void Document::Content::put(std::string_view path, ordered_json value, const Pla
       const std::string key(token);
       if (!at->contains(key)) {
         (*at)[key] = ordered_json::object();
-        places[pointer] = value_places.at("");
+        puts.push_back({pointer, put.origin, put.source, true});
       }
       at = &(*at)[key];
     } else {
@@ -83,18 +134,26 @@ void Document::Content::put(std::string_view path, ordered_json value, const Pla
     }
   }
   *at = std::move(value);
-  put_subtree(places, pointer, value_places);
+  put.pointer = std::move(pointer);
+  puts.push_back(std::move(put));
 }
 
 void Document::set(std::string_view path, const ordered_json& value, std::string origin) {
-  content_->put(path, value, {{"", JsonPlace{0, 0, std::move(origin)}}});
+  content_->put(path, value,
+                {.pointer = {}, .origin = std::move(origin), .source = {}, .made = false});
 }
 
 void Document::set(std::string_view path, std::string_view pointer_to_value) {
-  const ordered_json::json_pointer source{std::string(pointer_to_value)};
-  Places places = subtree(content_->places, pointer_to_value);
-  places.try_emplace("", place_of(content_->places, pointer_to_value));
-  content_->put(path, content_->root.at(source), places);
+  content_->put(
+      path, content_->value_at(pointer_to_value),
+      {.pointer = {}, .origin = {}, .source = std::string(pointer_to_value), .made = false});
+}
+
+void Document::set_aside(std::string_view key) {
+  ordered_json& value = content_->root.at(std::string(key));
+  content_->aside_key = key;
+  content_->aside =
+      std::make_shared<const ordered_json>(std::exchange(value, ordered_json::object()));
 }
 
 Document Document::part(std::string_view key) const {
@@ -108,8 +167,8 @@ Document Document::part(std::string_view key) const {
 }
 
 Problem Document::problem(std::string_view pointer, std::string what) const {
-  return problem_at(place_of(content_->places, pointer), content_->origin, dotted_path(pointer),
-                    std::move(what));
+  const Standing found = content_->standing(pointer, content_->puts.size());
+  return problem_at(found.place, *found.origin, dotted_path(pointer), std::move(what));
 }
 
 }  // namespace gradrace

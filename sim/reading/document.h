@@ -12,6 +12,7 @@
 namespace gradrace {
 
 /// A JSON text that knows where each of its values stands, also after parts of it were replaced.
+/// Copies share the text's places.
 class Document {
  public:
   /// Throws ScenarioError for a syntax error, std::runtime_error if the file cannot be read.
@@ -40,6 +41,10 @@ class Document {
 
   /// The value of a key of the root as a document of its own, whose values keep their places.
   Document part(std::string_view key) const;
+
+  /// From now on root() has an empty object at this key, which it has already: set() still takes
+  /// values of the one that stood there, which copies of the document share.
+  void set_aside(std::string_view key);
 
   /// A problem at the key of the value with that JSON pointer (at the nearest value above if there
   /// is none).

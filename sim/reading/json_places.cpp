@@ -10,16 +10,6 @@ namespace gradrace {
 
 static std::string below(std::string_view pointer) { return std::string(pointer) + "/"; }
 
-Places subtree(const Places& places, std::string_view pointer) {
-  Places result;
-  if (const auto self = places.find(pointer); self != places.end()) result[""] = self->second;
-  const std::string prefix = below(pointer);
-  for (auto at = places.lower_bound(prefix); at != places.end() && at->first.starts_with(prefix);
-       ++at)
-    result[at->first.substr(pointer.size())] = at->second;
-  return result;
-}
-
 void erase_subtree(Places& places, std::string_view pointer) {
   const std::string prefix = below(pointer);
   auto end = places.lower_bound(prefix);
@@ -27,11 +17,6 @@ void erase_subtree(Places& places, std::string_view pointer) {
   while (end != places.end() && end->first.starts_with(prefix)) ++end;
   places.erase(begin, end);
   if (const auto self = places.find(pointer); self != places.end()) places.erase(self);
-}
-
-void put_subtree(Places& places, const std::string& pointer, const Places& subtree) {
-  erase_subtree(places, pointer);
-  for (const auto& [suffix, place] : subtree) places[pointer + suffix] = place;
 }
 
 JsonPlace place_of(const Places& places, std::string_view pointer) {
@@ -46,13 +31,18 @@ JsonPlace place_of(const Places& places, std::string_view pointer) {
 
 Problem problem_at(const JsonPlace& place, const std::string& origin, std::string path,
                    std::string what) {
-  return {.origin = place.origin.empty() ? origin : place.origin,
+  return {.origin = origin,
           .line = place.line,
           .column = place.column,
           .path = std::move(path),
           .what = std::move(what),
           .allowed = {},
           .suggestion = {}};
+}
+
+bool is_at(std::string_view pointer, std::string_view outer) {
+  return pointer.starts_with(outer) &&
+         (pointer.size() == outer.size() || pointer[outer.size()] == '/');
 }
 
 static std::string unescaped(std::string_view token) {

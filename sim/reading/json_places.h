@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -12,28 +13,26 @@
 
 namespace gradrace {
 
-/// Where a value stands.  Without a line it came from outside the text.
+/// Where a value stands; without a line, outside the text.
 struct JsonPlace {
-  std::size_t line = 0;
-  std::size_t column = 0;
-  std::string origin = {};  // empty: the document's
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
 };
 
 /// By JSON pointer, so that what lies below a pointer p are the keys that start with p + "/".
 using Places = std::map<std::string, JsonPlace, std::less<>>;
 
-/// Those of the value at the pointer, with pointers that start there.
-Places subtree(const Places& places, std::string_view pointer);
+/// Removes those of the value at the pointer.
 void erase_subtree(Places& places, std::string_view pointer);
-/// Puts them in place of what stood there.
-void put_subtree(Places& places, const std::string& pointer, const Places& subtree);
 
 /// The place of the pointer, or of the nearest value above.
 JsonPlace place_of(const Places& places, std::string_view pointer);
 
-/// `origin`: of a place that has none of its own.
 Problem problem_at(const JsonPlace& place, const std::string& origin, std::string path,
                    std::string what);
+
+/// Whether the pointer is that one, or of a value further in.
+bool is_at(std::string_view pointer, std::string_view outer);
 
 /// The pointer to a key of the object at `pointer`: escapes "~" and "/".
 std::string child_pointer(std::string_view pointer, std::string_view key);

@@ -38,11 +38,12 @@ void make_paths_absolute(Json& value, const Locator& locator) {
   }
 }
 
-std::string csv_value(const std::string& path, Json value, const Locator& locator) {
-  Json named = {{path, std::move(value)}};
+std::string csv_value(const std::string& path, const Json& value, const Locator& locator) {
+  if (value.is_primitive() && !value.is_string()) return value.dump();
+  Json named = {{path, value}};
   make_paths_absolute(named, locator);
-  value = named[path];
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  const Json& absolute = named[path];
+  return absolute.is_string() ? absolute.get<std::string>() : absolute.dump();
 }
 
 Json::json_pointer pointer_of(std::string_view dotted) {
@@ -60,20 +61,23 @@ bool is_sweepable(std::string_view path) {
   return std::ranges::find(sweepable, path.substr(0, path.find('.'))) != sweepable.end();
 }
 
-Sweep::Sweep(const Document& base, const Locator& locator) : base_(base), locator_(locator) {
+Sweep::Sweep(const Document& base, const Locator& locator)
+    : base_(base), frame_(base), locator_(locator) {
   const auto found = base.root().find("sweep");
   if (found == base.root().end()) return;
-  if (!found->is_object()) complain("/sweep", "expected an object of lists");
-  const Json lists = found->is_object() ? *found : Json::object();
-  for (const auto& [key, value] : lists.items()) {
-    if (key != "zip") {
-      add_axis("/sweep", {{key, value}}, false);
-    } else if (value.is_object() && !value.empty()) {
-      add_axis("/sweep/zip", value, true);
-    } else {
-      complain("/sweep/zip", "expected an object of lists");
+  frame_.set_aside("sweep");
+  if (!found->is_object())
+    complain("/sweep", "expected an object of lists");
+  else
+    for (const auto& [key, value] : found->items()) {
+      if (key != "zip") {
+        add_axis("/sweep", {{key, value}}, false);
+      } else if (value.is_object() && !value.empty()) {
+        add_axis("/sweep/zip", value, true);
+      } else {
+        complain("/sweep/zip", "expected an object of lists");
+      }
     }
-  }
   std::size_t count = 1;
   for (const auto& axis : axes_) {
     count *= axis.length;
@@ -160,7 +164,7 @@ std::vector<Sweep::Setting> Sweep::settings(std::size_t number) const {
 }
 
 Document Sweep::document(std::size_t number, std::vector<std::string>& values) const {
-  Document document = base_;
+  Document document = frame_;
   for (const auto& [path, pointer] : settings(number)) {
     values.push_back(csv_value(path, base_.root().at(Json::json_pointer(pointer)), locator_));
     document.set(path, pointer);
@@ -168,15 +172,20 @@ Document Sweep::document(std::size_t number, std::vector<std::string>& values) c
   return document;
 }
 
-std::optional<Document> Sweep::without(const std::string& path, std::size_t number) const {
-  const auto depends = [&](const std::string& other) { return path.starts_with(other + "."); };
-  if (number > 0 && std::ranges::none_of(paths(), depends) &&
-      !base_.root().contains(pointer_of(path)))
-    return {};
-  Document document = base_;
+std::optional<std::string> Sweep::covered(const std::string& path, std::size_t number) const {
+  std::string place = pointer_along(path);
+  for (const auto& [other, pointer] : settings(number)) {
+    if (path.starts_with(other + "."))
+      place = pointer + pointer_along(path.substr(other.size() + 1));
+  }
+  if (base_.root().contains(Json::json_pointer(place))) return place;
+  return {};
+}
+
+Document Sweep::without(const std::string& path, std::size_t number) const {
+  Document document = frame_;
   for (const auto& [other, pointer] : settings(number))
     if (!is_within(other, path)) document.set(other, pointer);
-  if (!document.root().contains(pointer_of(path))) return {};
   return document;
 }
 

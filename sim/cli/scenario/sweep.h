@@ -36,9 +36,13 @@ class Sweep {
   /// The document of one point; `values`: what paths() are there, as CSV has it.
   Document document(std::size_t number, std::vector<std::string>& values) const;
 
-  /// That document without what the sweep sets at the path and further in: another value stands
-  /// there, that of the file or a part of what an earlier path sets.  None if there is none.
-  std::optional<Document> without(const std::string& path, std::size_t number) const;
+  /// Where the value stands (its JSON pointer) that would be at the path if the sweep did not set
+  /// it nor what is further in: that of the file or a part of what an earlier path sets.  None if
+  /// there is none.
+  std::optional<std::string> covered(const std::string& path, std::size_t number) const;
+
+  /// The document of the point with that value.
+  Document without(const std::string& path, std::size_t number) const;
 
   /// The swept path that sets what is at the path, at every point; null: none does.
   const std::string* covers(std::string_view path) const;
@@ -68,6 +72,7 @@ class Sweep {
   void complain(const std::string& pointer, std::string what);
 
   const Document& base_;
+  Document frame_;  // without the sweep's lists
   const Locator& locator_;
   std::vector<Axis> axes_;
   std::vector<Problem> problems_;

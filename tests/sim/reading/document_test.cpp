@@ -305,6 +305,42 @@ TEST_CASE("document: a value set inside a sweep from outside keeps that origin a
   CHECK(place(document, "/seed") == "--set sweep.seed=[7,8]");
 }
 
+TEST_CASE("document: what is set aside is no part of the document, but values are taken from it") {
+  auto document = parse("{\"seed\": 1, \"sweep\": {\"seed\": [1,\n {\"a\": 2}]}, \"quick\": 3}");
+  document.set("sweep.b", ordered_json{7, 8}, "--set sweep.b=[7,8]");
+  document.set_aside("sweep");
+  CHECK(document.root().dump() == R"({"seed":1,"sweep":{},"quick":3})");
+  auto point = document;
+  point.set("seed", "/sweep/seed/1");
+  point.set("quick", "/sweep/b/1");
+  CHECK(point.root().dump() == R"({"seed":{"a":2},"sweep":{},"quick":8})");
+  CHECK(place(point, "/seed/a") == "2:3");
+  CHECK(place(point, "/quick") == "--set sweep.b=[7,8]");
+  CHECK(document.root()["seed"] == 1);
+  CHECK(place(document, "/seed") == "1:2");
+}
+
+TEST_CASE("document: a value within one that was set has the place of the later one") {
+  const auto base = parse(
+      "{\"p\": {\"k\": 1},\n"
+      " \"whole\": {\"k\": 2,\n"
+      "  \"of\": {\"x\": 3}},\n"
+      " \"part\": {\"y\": 4}}");
+  auto point = base;
+  point.set("p", "/whole");
+  point.set("p.of", "/part");
+  CHECK(point.root()["p"].dump() == R"({"k":2,"of":{"y":4}})");
+  CHECK(place(point, "/p/k") == "2:12");
+  CHECK(place(point, "/p/of/y") == "4:11");
+  CHECK(place(point, "/p/of/x") == "4:2");
+  point.set("copy.of", "/p/of");
+  CHECK(place(point, "/copy/of/y") == "4:11");
+  CHECK(place(point, "/copy/y") == "4:2");
+  point.set("p", "/whole");
+  CHECK(place(point, "/p/of/x") == "3:10");
+  CHECK(place(point, "/copy/of/y") == "4:11");
+}
+
 TEST_CASE("document: a file is read under its name, what cannot be read is no scenario error") {
   const auto folder = std::filesystem::temp_directory_path() /
                       ("gradrace-document-test-" + std::to_string(::getpid()));
