@@ -1,6 +1,7 @@
 #include "sim/reading/problem.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -37,9 +38,31 @@ void sort_by_place(std::vector<Problem>& problems) {
   std::erase_if(problems, [&](const Problem& p) { return !seen.insert(p.text()).second; });
 }
 
+/// "a.json: parts[].mean": what the problems of a list's items have in common.
+static std::string key_of(const Problem& problem) {
+  std::string key = problem.origin + ": ";
+  bool inside = false;
+  for (const char c : problem.path) {
+    inside = inside && c != ']';
+    if (!inside) key += c;
+    inside = inside || c == '[';
+  }
+  return key;
+}
+
+/// Of one key the first few.
 static std::string texts(const std::vector<Problem>& problems) {
+  constexpr std::size_t most = 20;
+  std::map<std::string, std::size_t> counts, told;
+  for (const auto& problem : problems) ++counts[key_of(problem)];
   std::string result;
-  for (const auto& problem : problems) result += (result.empty() ? "" : "\n") + problem.text();
+  for (const auto& problem : problems) {
+    const std::string key = key_of(problem);
+    if (++told[key] > most) continue;
+    result += (result.empty() ? "" : "\n") + problem.text();
+    if (told[key] == most && counts[key] > most)
+      result += "\n    and " + std::to_string(counts[key] - most) + " more of this key";
+  }
   return result;
 }
 

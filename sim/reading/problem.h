@@ -29,7 +29,8 @@ struct Problem {
 /// Sorts by place, what has no line last, and keeps one of equals.
 void sort_by_place(std::vector<Problem>& problems);
 
-/// The user's mistakes, all of them, sorted by place.  what() is their texts, a line break between.
+/// The user's mistakes, all of them, sorted by place.  what() is their texts, a line break between;
+/// of a key with more than 20 the first 20 and the number of the others.
 class ScenarioError : public std::runtime_error {
  public:
   explicit ScenarioError(std::vector<Problem> problems);

@@ -371,6 +371,7 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
   SweptProblems of_points(sweep.paths());
   IdleKeys idle_keys;
   Scenario scenario{file, sweep.paths(), {}, {}, base.root().dump(), shelf};
+  scenario.points.reserve(sweep.points());
   std::vector<nlohmann::ordered_json> protocols;
   std::vector<std::size_t> unsound;  // points with other problems
   for (std::size_t number = 0; number < sweep.points(); ++number) {

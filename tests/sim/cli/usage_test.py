@@ -11,9 +11,11 @@ import time
 import unittest
 import unittest.mock
 
-from program import PROGRAM, ROOT, SMALL, ProgramTest, changed, rows
+from program import IS_RELEASE, PROGRAM, ROOT, SMALL, ProgramTest, changed, rows
 
 INVALID = ROOT / "tests/sim/cli/invalid"
+
+TIMING = changed(SMALL, model=None, learning_rate=None, record=None, protocol={"kind": "k-sync", "k": 2})
 
 
 class BadScenarios(ProgramTest):
@@ -63,6 +65,34 @@ class BadScenarios(ProgramTest):
             self.assertIn("model.dataset.partition: by-class deals out cluster.learners x classes = 11 x 3 blocks", told)
         self.assertFalse((self.folder / "out").exists())
         self.call("validate", self.write(scenario), "--timing-only")
+
+    def test_a_sweep_of_100000_points_is_checked_in_seconds(self):
+        count = 100_000 if IS_RELEASE else 4_000
+        means = [round(1 + 1e-6 * i, 6) for i in range(count)]
+        sweeps = {
+            "product": {"protocol.k": [1, 2, 3, 4], "cluster.runtime.mean": means[: count // 4]},
+            "zip": {"zip": {"protocol.k": [1 + i % 4 for i in range(count)], "cluster.runtime.mean": means}},
+            "wholes": {"protocol": [{"kind": ("k-sync", "k-async")[i % 2], "k": 1 + i // 2} for i in range(count)]},
+        }
+        for name, sweep in sweeps.items():
+            cluster = {**SMALL["cluster"], "learners": count // 2 if name == "wholes" else 4}
+            path = self.write(changed(TIMING, cluster=cluster, sweep=sweep))
+            with subprocess.Popen([PROGRAM, "validate", path], stdout=subprocess.PIPE, text=True) as process:
+                self.assertIn(f"fine: {count} points", process.stdout.read())
+                _, process.returncode, used = os.wait4(process.pid, 0)
+            self.assertEqual(process.returncode, 0)
+            if IS_RELEASE:
+                self.assertLess(used.ru_utime, 15, name)  # 1.2 s
+                self.assertLess(used.ru_maxrss, 400 * 1024, name)  # KiB; 180 to 260 MiB
+
+    def test_100000_wrong_points_are_told_by_a_few(self):
+        sweep = {"protocol.k": [3 + i for i in range(100_000)]}
+        path = self.write(changed(TIMING, stop={"updtes": 3}, sweep=sweep))
+        _, told = self.call("validate", path, status=2)
+        self.assertIn("protocol.k: must be 1 to 4 (cluster.learners), got 5", told)
+        self.assertIn("\n    and 99978 more of this key\n", told)
+        self.assertIn('did you mean "updates"?', told)
+        self.assertLess(told.count("\n"), 40)
 
     def test_a_change_that_the_sweep_overrules_is_refused(self):
         for change in ('protocol={"kind": "all-reduce", "nonsense": 1}', "protocol.k=4"):

@@ -76,6 +76,23 @@ TEST_CASE(
   CHECK(error.problems().size() == 4);
 }
 
+TEST_CASE("document: of many problems of a key an error tells the first 20 and counts the others") {
+  std::string list = "1", expected;
+  for (int i = 1; i < 23; ++i) list += ",1";
+  const auto document = parse("{\"a\": [" + list + "],\n\"b\": 2}");
+  std::vector<Problem> problems{document.problem("/b", "last")};
+  for (int i = 22; i >= 0; --i) {
+    problems.push_back(document.problem("/a/" + std::to_string(i), "is 1"));
+    const int j = 22 - i;
+    if (j < 20)
+      expected +=
+          "a.json:1:" + std::to_string(8 + 2 * j) + ": error: a[" + std::to_string(j) + "]: is 1\n";
+  }
+  const ScenarioError error(problems);
+  CHECK(error.what() == expected + "    and 3 more of this key\na.json:2:1: error: b: last");
+  CHECK(error.problems().size() == 24);
+}
+
 TEST_CASE("document: keys and array items have exact places, numbers before a line break too") {
   const auto document = parse(
       "{\n"
