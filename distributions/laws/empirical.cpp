@@ -34,19 +34,30 @@ constexpr Page page{
     .example = R"({"distribution": "empirical", "path": "times.csv", "column": "time"})",
 };
 
-using SharedTrace = std::shared_ptr<const Trace>;
+/// A trace and all its times, sorted.
+struct Times {
+  explicit Times(Trace read) : trace(std::move(read)) {
+    for (const auto& times : trace.series) sorted.insert(sorted.end(), times.begin(), times.end());
+    std::sort(sorted.begin(), sorted.end());
+  }
+
+  const Trace trace;
+  std::vector<double> sorted;
+};
+
+using SharedTimes = std::shared_ptr<const Times>;
 
 /// Reads the trace, but once where the points of a sweep share it.
-SharedTrace shared_trace(const std::filesystem::path& file, const std::string& column,
+SharedTimes shared_times(const std::filesystem::path& file, const std::string& column,
                          const std::string& learner_column) {
   static std::mutex mutex;
-  static std::map<std::array<std::string, 3>, std::weak_ptr<const Trace>> known;
+  static std::map<std::array<std::string, 3>, std::weak_ptr<const Times>> known;
   const std::lock_guard lock(mutex);
   auto& slot = known[{file.string(), column, learner_column}];
-  if (const auto trace = slot.lock()) return trace;
-  const auto trace = std::make_shared<Trace>(trace_of(read_table(file), column, learner_column));
-  slot = trace;
-  return trace;
+  if (const auto times = slot.lock()) return times;
+  const auto times = std::make_shared<Times>(trace_of(read_table(file), column, learner_column));
+  slot = times;
+  return times;
 }
 
 enum class Mode { bootstrap, block, replay };
@@ -69,14 +80,10 @@ class Empirical final : public Law, public Measured {
     if (is_there(fields, location) && fields.good())
       read(fields, location.found, column, learner_column);
     if (!fields.good()) return;
-    for (const auto& times : trace_->series)
-      sorted_.insert(sorted_.end(), times.begin(), times.end());
-    for (double& time : sorted_) time *= scale_;
-    std::sort(sorted_.begin(), sorted_.end());
-    for (const double time : sorted_) mean_ += time / size();
+    for (std::size_t i = 0; i < count(); ++i) mean_ += sorted(i) / size();
   }
 
-  double sample(Stream& words) const override { return sorted_[pick(words, sorted_.size())]; }
+  double sample(Stream& words) const override { return sorted(pick(words, count())); }
 
   double draw(const StreamName& name) const override {
     const auto& times = series(name.learner);
@@ -92,33 +99,34 @@ class Empirical final : public Law, public Measured {
   double mean() const override { return mean_; }
   double variance() const override {
     double sum = 0;
-    for (const double time : sorted_) sum += (time - mean_) * (time - mean_);
+    for (std::size_t i = 0; i < count(); ++i) sum += (sorted(i) - mean_) * (sorted(i) - mean_);
     return sum / size();
   }
   double survival(double x) const override {
-    return static_cast<double>(sorted_.end() -
-                               std::upper_bound(sorted_.begin(), sorted_.end(), x)) /
-           size();
+    const auto& times = times_->sorted;
+    const auto above = std::partition_point(times.begin(), times.end(),
+                                            [&](double time) { return !(x < time * scale_); });
+    return static_cast<double>(times.end() - above) / size();
   }
 
   /// The smallest time that at least p of all do not exceed, a rounding error of p forgiven.
   double quantile(double p) const override {
-    const double count = std::ceil((p - std::numeric_limits<double>::epsilon()) * size());
-    return sorted_[static_cast<std::size_t>(std::max(count, 1.0)) - 1];
+    const double below = std::ceil((p - std::numeric_limits<double>::epsilon()) * size());
+    return sorted(static_cast<std::size_t>(std::max(below, 1.0)) - 1);
   }
   double inverse_survival(double q) const override {
     const double above = std::floor((q + std::numeric_limits<double>::epsilon()) * size());
-    return sorted_[sorted_.size() - 1 - static_cast<std::size_t>(std::min(above, size() - 1))];
+    return sorted(count() - 1 - static_cast<std::size_t>(std::min(above, size() - 1)));
   }
 
   /// x_1 + sum of (x_{i+1} - x_i) P(X_{k:n} > x_i), x the sorted times: no term is negative.
   double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
     GRADRACE_CHECK(1 <= k && k <= n, "an order statistic has 1 <= k <= n");
-    double sum = sorted_.front();
-    for (std::size_t i = 0; i + 1 < sorted_.size(); ++i) {
-      if (sorted_[i] == sorted_[i + 1]) continue;
-      const double above = static_cast<double>(sorted_.size() - 1 - i) / size();
-      sum += (sorted_[i + 1] - sorted_[i]) * at_least_k_of_n(n - k + 1, n, above);
+    double sum = sorted(0);
+    for (std::size_t i = 0; i + 1 < count(); ++i) {
+      if (sorted(i) == sorted(i + 1)) continue;
+      const double above = static_cast<double>(count() - 1 - i) / size();
+      sum += (sorted(i + 1) - sorted(i)) * at_least_k_of_n(n - k + 1, n, above);
     }
     return sum;
   }
@@ -126,10 +134,13 @@ class Empirical final : public Law, public Measured {
   Ageing ageing() const override { return ageing_on_grid(*this); }
   std::vector<double> breaks() const override {
     std::vector<double> breaks;
-    std::unique_copy(sorted_.begin(), sorted_.end(), std::back_inserter(breaks));
+    for (std::size_t i = 0; i < count(); ++i)
+      if (i == 0 || sorted(i) != sorted(i - 1)) breaks.push_back(sorted(i));
     return breaks;
   }
-  std::vector<SharedTrace> traces() const override { return {trace_}; }
+  std::vector<std::shared_ptr<const Trace>> traces() const override {
+    return {{times_, &times_->trace}};
+  }
   std::size_t period(std::uint32_t learner) const override {
     return mode_ == Mode::replay ? series(learner).size() : 0;
   }
@@ -146,15 +157,15 @@ class Empirical final : public Law, public Measured {
   void read(Fields& fields, const std::filesystem::path& file, const std::string& column,
             const std::string& learner_column) {
     try {
-      trace_ = shared_trace(file, column, learner_column);
+      times_ = shared_times(file, column, learner_column);
     } catch (const TraceError& error) {
       return fields.complain(error.key, error.what(), error.allowed);
     }
     if (mode_ != Mode::block) return;
-    for (std::size_t learner = 0; learner < trace_->series.size(); ++learner) {
-      const std::size_t rows = trace_->series[learner].size();
+    for (std::size_t learner = 0; learner < times_->trace.series.size(); ++learner) {
+      const std::size_t rows = times_->trace.series[learner].size();
       if (block_ <= rows) continue;
-      const std::string& whose = trace_->learners[learner];
+      const std::string& whose = times_->trace.learners[learner];
       return fields.complain("block",
                              "is longer than the " + count_text(rows, "time") +
                                  (whose.empty() ? "" : " of learner " + whose),
@@ -168,15 +179,17 @@ class Empirical final : public Law, public Measured {
   }
 
   const std::vector<double>& series(std::uint32_t learner) const {
-    return trace_->series[learner % trace_->series.size()];
+    return times_->trace.series[learner % times_->trace.series.size()];
   }
-  double size() const { return static_cast<double>(sorted_.size()); }
+  /// The i-th smallest of all times, scaled.
+  double sorted(std::size_t i) const { return times_->sorted[i] * scale_; }
+  std::size_t count() const { return times_->sorted.size(); }
+  double size() const { return static_cast<double>(count()); }
 
-  SharedTrace trace_;
+  SharedTimes times_;
   Mode mode_ = Mode::bootstrap;
   std::uint32_t block_ = 20;
   double scale_ = 1;
-  std::vector<double> sorted_;  // all times, scaled
   double mean_ = 0;
 };
 

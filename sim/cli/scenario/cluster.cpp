@@ -45,7 +45,8 @@ void visit_failures(Fields& fields, std::optional<Failures>& failures) {
 }  // namespace
 
 std::vector<DistributionProduct> Cluster::laws_of(std::uint32_t learner) const {
-  std::vector<DistributionProduct> laws{runtimes.laws[learner % runtimes.laws.size()]};
+  std::vector<DistributionProduct> laws;
+  if (!runtimes.laws.empty()) laws.push_back(runtimes.laws[learner % runtimes.laws.size()]);
   if (runtimes.outliers) laws.push_back(runtimes.outliers->runtime);
   if (transit.network) laws.insert(laws.end(), {transit.network->pull, transit.network->push});
   std::erase(laws, nullptr);

@@ -5,7 +5,9 @@
 #include <functional>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
@@ -233,6 +235,13 @@ void apply(Document& document, const ScenarioChanges& changes) {
   }
 }
 
+/// Equal for points whose models and their data are the same.
+std::string model_text(const Point& point, const Json& resolved) {
+  Json text{resolved.at("model")};
+  if (point.model->has_shards()) text.push_back({point.cluster.learners, point.seed});
+  return text.dump();
+}
+
 std::string device_text(const Point& point, const Json& resolved) {
   if (!point.with_model()) return {};
   Json model = resolved.at("model");
@@ -373,7 +382,9 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
   Scenario scenario{file, sweep.paths(), {}, {}, base.root().dump(), shelf};
   scenario.points.reserve(sweep.points());
   std::vector<nlohmann::ordered_json> protocols;
-  std::vector<std::size_t> unsound;  // points with other problems
+  std::vector<std::size_t> unsound;               // points with other problems
+  std::set<std::shared_ptr<const Trace>> traces;  // of theirs, read once
+  std::map<std::string, ModelProduct> models;     // [model_text]: those of many points are one
   for (std::size_t number = 0; number < sweep.points(); ++number) {
     Point point;
     point.name = file.stem().string();
@@ -381,7 +392,11 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
     Reader reader(document, shelf->locator());
     auto found = read_point(reader, point, *shelf);
     idle_keys.add(reader.examined());
-    if (!found.empty()) unsound.push_back(number);
+    if (!found.empty()) {
+      unsound.push_back(number);
+      const auto read = point.cluster.traces();
+      traces.insert(read.begin(), read.end());
+    }
     if (!sweep.problems().empty()) {  // a path that was refused would have set what is missing
       std::erase_if(
           found, [](const Problem& problem) { return problem.what == "required key is missing"; });
@@ -392,6 +407,9 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
     point.protocol_name = protocols.back().at("kind").get<std::string>();
     point.device_text = device_text(point, reader.resolved());
     point.key = point_key(reader.resolved());
+    if (point.model)
+      point.model =
+          models.try_emplace(model_text(point, reader.resolved()), point.model).first->second;
     if (number == 0) scenario.resolved = sweep.resolved(reader.resolved()).dump(2);
     scenario.points.push_back(std::move(point));
   }

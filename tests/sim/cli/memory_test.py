@@ -1,4 +1,5 @@
-"""A run's memory does not grow with its length: what is told of it is written as it happens."""
+"""A run's memory does not grow with its length: what is told of it is written as it happens.  That
+of a sweep does not grow with what its points share."""
 
 import os
 import subprocess
@@ -84,6 +85,39 @@ class Memory(ProgramTest):
             for name, more in (("updates.csv", 0), ("curve.csv", 1)):
                 self.assertEqual(len(rows(self.folder / "out" / name)), int(run["updates"]) + more)
         self.assertLess(peaks[1] - peaks[0], MOST, peaks)
+
+
+class SharedByPoints(ProgramTest):
+    peak = Memory.peak
+
+    def check(self, scenario, sweep):
+        """Many points take little more memory than one."""
+        one = {path: values[:1] for path, values in sweep.items()}
+        peaks = [self.peak(changed(scenario, sweep=of)) for of in (one, sweep)]
+        self.assertLess(peaks[1] - peaks[0], MOST, peaks)
+
+    def train(self, dataset, sweep):
+        model = {"kind": "mlp", "widths": [4], "dataset": dataset}
+        scenario = changed(TIMING, model=model, learning_rate=MODEL["learning_rate"])
+        record = {"every_updates": 10, "train_rows": 100, "test_rows": 100}
+        self.check(changed(scenario, stop={"updates": 10}, record=record), sweep)
+
+    def test_data_of_models_that_differ(self):
+        table = self.folder / "data.csv"
+        values = ",".join(f"{i / 7:.3f}" for i in range(300))
+        table.write_text(
+            "\n".join([",".join(f"f{i}" for i in range(300)) + ",label", *(f"{values},{i % 2}" for i in range(3000))])
+        )
+        sweep = {"model.widths": [[2], [3], [4], [5], [6]], "model.l2": [0, 0.1], "model.minibatch": [1, 2]}
+        synthetic = {"kind": "synthetic", "rows": 3000, "features": 300}
+        for dataset in synthetic, {"kind": "csv", "path": "data.csv", "label": "label", "test_rows": 100}:
+            self.train(dataset, sweep)
+
+    def test_times_of_a_trace(self):
+        (self.folder / "times.csv").write_text("time\n" + "\n".join(str(1 + i % 977) for i in range(20_000)))
+        runtime = {"distribution": "empirical", "path": "times.csv", "column": "time"}
+        scenario = changed(TIMING, cluster={"learners": 2, "runtime": runtime}, record=None, protocol={"kind": "k-async"})
+        self.check(scenario, {"protocol.k": [1, 2], "stop.updates": [10 + i for i in range(100)]})
 
 
 if __name__ == "__main__":
