@@ -19,7 +19,6 @@ namespace {
 struct Text {
   std::string origin;
   Places places;
-  std::vector<Problem> problems;
 };
 
 /// A value that is not where the text has it.
@@ -27,7 +26,7 @@ struct Put {
   std::string pointer;  // where it is
   std::string origin;   // of a value from outside, which has no lines; else empty
   std::string source;   // where the value stands that it is a copy of
-  bool made;            // it is no copy but an object on the way to one
+  bool made;            // it is no copy: all that is in it stands there, too
 };
 
 struct Standing {
@@ -40,6 +39,7 @@ struct Standing {
 struct Document::Content {
   std::shared_ptr<const Text> text;
   ordered_json root;
+  std::vector<Problem> problems = {};
   std::vector<Put> puts = {};  // a later one replaces earlier ones further in
   std::string aside_key = {};
   std::shared_ptr<const ordered_json> aside = {};  // what stood at that key
@@ -80,7 +80,7 @@ Document& Document::operator=(Document&&) noexcept = default;
 Document::~Document() = default;
 
 const ordered_json& Document::root() const { return content_->root; }
-const std::vector<Problem>& Document::problems() const { return content_->text->problems; }
+const std::vector<Problem>& Document::problems() const { return content_->problems; }
 
 Document Document::read(const std::filesystem::path& file) {
   const auto refuse = [&](const std::string& why) {
@@ -97,9 +97,10 @@ Document Document::read(const std::filesystem::path& file) {
 Document Document::parse(std::string_view text, std::string origin) {
   ParsedJson parsed = parse_json(text, origin);
   Document document;
-  document.content_->text = std::make_shared<const Text>(
-      std::move(origin), std::move(parsed.places), std::move(parsed.problems));
+  document.content_->text =
+      std::make_shared<const Text>(std::move(origin), std::move(parsed.places));
   document.content_->root = std::move(*parsed.root);
+  document.content_->problems = std::move(parsed.problems);
   return document;
 }
 
@@ -149,21 +150,27 @@ void Document::set(std::string_view path, std::string_view pointer_to_value) {
       {.pointer = {}, .origin = {}, .source = std::string(pointer_to_value), .made = false});
 }
 
+void Document::replace(std::string_view pointer, ordered_json value) {
+  const std::string at(pointer);
+  content_->root.at(ordered_json::json_pointer(at)) = std::move(value);
+  content_->puts.push_back({.pointer = at, .origin = {}, .source = at, .made = true});
+}
+
+Document Document::part(std::string_view pointer) const {
+  const std::string source(pointer);
+  Document part;
+  part.content_->text = content_->text;
+  part.content_->root = content_->value_at(pointer);
+  part.content_->puts = content_->puts;
+  part.content_->puts.push_back({.pointer = {}, .origin = {}, .source = source, .made = false});
+  return part;
+}
+
 void Document::set_aside(std::string_view key) {
   ordered_json& value = content_->root.at(std::string(key));
   content_->aside_key = key;
   content_->aside =
       std::make_shared<const ordered_json>(std::exchange(value, ordered_json::object()));
-}
-
-Document Document::part(std::string_view key) const {
-  const std::string pointer = child_pointer("", key);
-  Document document;
-  *document.content_ = {content_->origin,
-                        content_->root.at(std::string(key)),
-                        subtree(content_->places, pointer),
-                        {}};
-  return document;
 }
 
 Problem Document::problem(std::string_view pointer, std::string what) const {

@@ -39,8 +39,12 @@ class Document {
   /// value of a sweep.
   void set(std::string_view path, std::string_view pointer_to_value);
 
-  /// The value of a key of the root as a document of its own, whose values keep their places.
-  Document part(std::string_view key) const;
+  /// Another value in place of the one with that JSON pointer: it, and all that is in it, stands
+  /// where that stood.
+  void replace(std::string_view pointer, nlohmann::ordered_json value);
+
+  /// The value with that JSON pointer as a document of its own, whose pointers start there.
+  Document part(std::string_view pointer) const;
 
   /// From now on root() has an empty object at this key, which it has already: set() still takes
   /// values of the one that stood there, which copies of the document share.

@@ -11,6 +11,8 @@
 #include "sim/cli/results/theory_files.h"
 #include "sim/cli/scenario/record.h"
 #include "sim/cli/scenario/scenario.h"
+#include "sim/cli/scenario/spaced_values.h"
+#include "sim/cli/scenario/sweep.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/edit_distance.h"
 
@@ -163,6 +165,17 @@ void print_key(const std::string& name, const FieldPage& field) {
   if (!field.fields.empty()) print_keys(field.fields);
 }
 
+void print_sweep() {
+  std::cout << "key: sweep\n\n";
+  print_paragraphs(sweep_page);
+  std::cout << "\n  keys of a list that is written by its ends:\n";
+  Reference reference;
+  SpacedValues spaced;
+  visit(reference, spaced);
+  print_keys(reference.fields(), "    ");
+  std::cout << '\n';
+}
+
 /// Keys in which something was found, by what is said of them: those of which the same is said
 /// stand together.
 class FoundKeys {
@@ -244,7 +257,11 @@ bool print_named(const std::vector<CatalogPages>& catalogs, const FieldPages& ke
       if (name == page->name) print_page(*page, catalog.discriminator, fields), printed = true;
     }
   }
-  if (key != keys.end() && !of_a_kind) print_key(std::string(name), *key), printed = true;
+  if (name == "sweep") {
+    print_sweep(), printed = true;
+  } else if (key != keys.end() && !of_a_kind) {
+    print_key(std::string(name), *key), printed = true;
+  }
   found.of_values.print_values(name);
   return printed || !found.keys.empty() || !found.of_values.empty();
 }

@@ -4,6 +4,7 @@
 #include "sim/cli/commands/catalogs.h"
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/scenario/scenario.h"
+#include "sim/cli/scenario/spaced_values.h"
 
 namespace gradrace {
 
@@ -36,7 +37,12 @@ Json catalog_schema(const CatalogPages& catalog) {
 }
 
 Json sweep_schema() {
-  const Json list{{"type", "array"}, {"minItems", 1}};
+  Reference reference;
+  SpacedValues spaced;
+  visit(reference, spaced);
+  Json written_by_ends = object_schema(reference.fields());
+  written_by_ends["oneOf"] = {{{"required", {"log"}}}, {{"required", {"linear"}}}};
+  const Json list{{"anyOf", {{{"type", "array"}, {"minItems", 1}}, written_by_ends}}};
   return {{"type", "object"},
           {"properties", {{"zip", {{"type", "object"}, {"additionalProperties", list}}}}},
           {"additionalProperties", list}};

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
@@ -359,7 +358,7 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
   Document document = Document::read(file);
   const bool is_manifest = document.root().is_object() && document.root().contains("scenario") &&
                            document.root().contains("version");
-  if (is_manifest) document = document.part("scenario");
+  if (is_manifest) document = document.part("/scenario");
   return read_document(std::move(document), file, changes);
 }
 
@@ -382,9 +381,9 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
   Scenario scenario{file, sweep.paths(), {}, {}, base.root().dump(), shelf};
   scenario.points.reserve(sweep.points());
   std::vector<nlohmann::ordered_json> protocols;
-  std::vector<std::size_t> unsound;               // points with other problems
-  std::set<std::shared_ptr<const Trace>> traces;  // of theirs, read once
-  std::map<std::string, ModelProduct> models;     // [model_text]: those of many points are one
+  // Points with other problems; as long as their traces are kept, those are read once.
+  std::map<std::size_t, std::vector<std::shared_ptr<const Trace>>> unsound;
+  std::map<std::string, ModelProduct> models;  // [model_text]: those of many points are one
   for (std::size_t number = 0; number < sweep.points(); ++number) {
     Point point;
     point.name = file.stem().string();
@@ -392,11 +391,7 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
     Reader reader(document, shelf->locator());
     auto found = read_point(reader, point, *shelf);
     idle_keys.add(reader.examined());
-    if (!found.empty()) {
-      unsound.push_back(number);
-      const auto read = point.cluster.traces();
-      traces.insert(read.begin(), read.end());
-    }
+    if (!found.empty()) unsound[number] = point.cluster.traces();
     if (!sweep.problems().empty()) {  // a path that was refused would have set what is missing
       std::erase_if(
           found, [](const Problem& problem) { return problem.what == "required key is missing"; });
@@ -415,7 +410,7 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
   }
   add(problems, of_points.problems());
   add(problems, problems_of_covered_values(sweep, reader_of_unused(file, changes)));
-  for (const std::size_t number : unsound) {
+  for (const auto& [number, traces] : unsound) {
     std::vector<std::string> values;
     if (sweep.points() > 1) idle_keys.spare(sweep.document(number, values));
   }

@@ -54,8 +54,8 @@ struct FileKey {
 inline constexpr FileKey file_keys[] = {
     {"$schema", "where the JSON Schema of scenarios is, for editors"},
     {"sweep",
-     "dotted path -> list of values; several make the Cartesian product, those in zip walk in "
-     "parallel"},
+     "dotted path -> list of values, or {from, to, log or linear}; several make the Cartesian "
+     "product, those in zip walk in parallel"},
     {"quick", "dotted path -> value: what --quick changes"}};
 
 /// The one list of a scenario's other keys.

@@ -4,10 +4,34 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "sim/cli/scenario/spaced_values.h"
 #include "sim/message_text.h"
 #include "sim/reading/json_places.h"
+#include "sim/reading/reference.h"
 
 namespace gradrace {
+
+const std::string_view sweep_page =
+    "Dotted path -> list of values: a point for each. A number in a path selects from an array. "
+    "Paths are of cluster, model, optimiser, protocol, stop and learning_rate; for several seeds "
+    "use replicas.\n"
+    "\n"
+    "Several keys multiply, the first slowest: 3 x 2 points of\n"
+    R"(  "sweep": {"protocol.k": [1, 2, 4], "learning_rate.eta": [0.01, 0.1]})"
+    "\n\n"
+    "zip walks lists of one length in parallel: 3 points, whose rates grow with K, of\n"
+    R"(  "sweep": {"zip": {"protocol.k": [1, 2, 4], "learning_rate.eta": [0.01, 0.02, 0.04]}})"
+    "\nOther keys beside it multiply with it.\n"
+    "\n"
+    "A list may be written by its ends, also in zip: 7 values with equal ratios, 11 with equal "
+    "steps. Both ends are exact, values between them have 12 significant digits.\n"
+    R"(  "sweep": {"learning_rate.eta": {"from": 0.01, "to": 1, "log": 7}})"
+    "\n"
+    R"(  "sweep": {"cluster.learners": {"from": 10, "to": 20, "linear": 11}})"
+    "\n\n"
+    "Values may be whole objects; a part comes before its keys.\n"
+    R"(  "sweep": {"protocol": [{"kind": "sync"}, {"kind": "k-async", "k": 2}]})"
+    "\n";
 
 namespace {
 
@@ -62,10 +86,9 @@ bool is_sweepable(std::string_view path) {
 }
 
 Sweep::Sweep(const Document& base, const Locator& locator)
-    : base_(base), frame_(base), locator_(locator) {
+    : base_(base), whole_(base), frame_(base), locator_(locator) {
   const auto found = base.root().find("sweep");
   if (found == base.root().end()) return;
-  frame_.set_aside("sweep");
   if (!found->is_object())
     complain("/sweep", "expected an object of lists");
   else
@@ -78,6 +101,8 @@ Sweep::Sweep(const Document& base, const Locator& locator)
         complain("/sweep/zip", "expected an object of lists");
       }
     }
+  frame_ = whole_;
+  frame_.set_aside("sweep");
   std::size_t count = 1;
   for (const auto& axis : axes_) {
     count *= axis.length;
@@ -88,19 +113,33 @@ Sweep::Sweep(const Document& base, const Locator& locator)
   }
 }
 
+std::size_t Sweep::length_of(const std::string& pointer, const Json& list) {
+  if (is_spaced(base_, pointer)) {
+    const auto values = read_spaced(base_, pointer, problems_);
+    if (!values) return 0;
+    Json written = Json::array();
+    for (const double value : *values) written.push_back(Json::parse(json_number(value)));
+    whole_.replace(pointer, std::move(written));
+    return values->size();
+  }
+  if (list.is_array() && !list.empty()) return list.size();
+  complain(pointer, "expected a list of values, got " + list.dump(),
+           R"([1, 2, 4], {"from": 0.01, "to": 1, "log": 7}, {"from": 0, "to": 10, "linear": 11})");
+  return 0;
+}
+
 void Sweep::add_axis(const std::string& where, const Json& lists, bool zip) {
   Axis axis;
   for (const auto& [path, list] : lists.items()) {
     const std::string pointer = child_pointer(where, path);
     if (!allowed(path, pointer, axis)) continue;
-    if (!list.is_array() || list.empty()) {
-      complain(pointer, "expected a list of values, got " + list.dump());
-    } else if (zip && !axis.paths.empty() && list.size() != axis.length) {
+    const std::size_t length = length_of(pointer, list);
+    if (length == 0) continue;
+    if (zip && !axis.paths.empty() && length != axis.length) {
       complain(pointer, "lists walk in parallel, so they are equally long: expected " +
-                            count_text(axis.length, "value") + ", got " +
-                            std::to_string(list.size()));
+                            count_text(axis.length, "value") + ", got " + std::to_string(length));
     } else {
-      axis.length = list.size();
+      axis.length = length;
       axis.paths.push_back(path);
       axis.pointers.push_back(pointer);
     }
@@ -135,8 +174,9 @@ bool Sweep::allowed(const std::string& path, const std::string& pointer, const A
   return false;
 }
 
-void Sweep::complain(const std::string& pointer, std::string what) {
+void Sweep::complain(const std::string& pointer, std::string what, std::string allowed) {
   problems_.push_back(base_.problem(pointer, std::move(what)));
+  problems_.back().allowed = std::move(allowed);
 }
 
 std::size_t Sweep::points() const {
@@ -166,7 +206,7 @@ std::vector<Sweep::Setting> Sweep::settings(std::size_t number) const {
 Document Sweep::document(std::size_t number, std::vector<std::string>& values) const {
   Document document = frame_;
   for (const auto& [path, pointer] : settings(number)) {
-    values.push_back(csv_value(path, base_.root().at(Json::json_pointer(pointer)), locator_));
+    values.push_back(csv_value(path, whole_.root().at(Json::json_pointer(pointer)), locator_));
     document.set(path, pointer);
   }
   return document;
@@ -178,7 +218,7 @@ std::optional<std::string> Sweep::covered(const std::string& path, std::size_t n
     if (path.starts_with(other + "."))
       place = pointer + pointer_along(path.substr(other.size() + 1));
   }
-  if (base_.root().contains(Json::json_pointer(place))) return place;
+  if (whole_.root().contains(Json::json_pointer(place))) return place;
   return {};
 }
 

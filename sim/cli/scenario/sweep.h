@@ -18,8 +18,12 @@ bool is_within(std::string_view path, std::string_view part);
 /// Whether the path is in one of the parts of a scenario that can be swept.
 bool is_sweepable(std::string_view path);
 
+/// What `list` says of the key "sweep": paragraphs, and lines that begin with a space.
+extern const std::string_view sweep_page;
+
 /// The points that the key "sweep" of a document makes: dotted path -> list of values, the
 /// Cartesian product of them, the first path slowest; the lists in "zip" walk in parallel, as one.
+/// A list may be written by its ends: SpacedValues.
 class Sweep {
  public:
   /// The document and the locator of its files must outlive it.
@@ -66,13 +70,16 @@ class Sweep {
   };
   std::vector<Setting> settings(std::size_t number) const;
 
+  /// The length of the list at the pointer, after it was written out; 0 if it is none.
+  std::size_t length_of(const std::string& pointer, const nlohmann::ordered_json& list);
   void add_axis(const std::string& where, const nlohmann::ordered_json& lists, bool zip);
   bool is_set_already(const std::string& path, const Axis& axis) const;
   bool allowed(const std::string& path, const std::string& pointer, const Axis& axis);
-  void complain(const std::string& pointer, std::string what);
+  void complain(const std::string& pointer, std::string what, std::string allowed = {});
 
   const Document& base_;
-  Document frame_;  // without the sweep's lists
+  Document whole_;  // with every list written out
+  Document frame_;  // without them
   const Locator& locator_;
   std::vector<Axis> axes_;
   std::vector<Problem> problems_;

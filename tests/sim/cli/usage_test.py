@@ -85,6 +85,29 @@ class BadScenarios(ProgramTest):
                 self.assertLess(used.ru_utime, 15, name)  # 1.2 s
                 self.assertLess(used.ru_maxrss, 400 * 1024, name)  # KiB; 180 to 260 MiB
 
+    def test_a_list_of_a_sweep_is_written_by_its_ends(self):
+        rates = [0.01, 0.0215443469003, 0.0464158883361, 0.1, 0.215443469003, 0.464158883361, 1]
+        by_ends = {"protocol.k": {"from": 1, "to": 4, "linear": 4}}
+        by_ends["zip"] = {"cluster.runtime.mean": {"from": 0.01, "to": 1, "log": 7}, "stop.updates": [*range(3, 10)]}
+        written = {"protocol.k": [1, 2, 3, 4], "zip": {"cluster.runtime.mean": rates, "stop.updates": [*range(3, 10)]}}
+        for name, sweep in ("ends", by_ends), ("lists", written):
+            self.call("run", self.write(changed(TIMING, sweep=sweep)), "--quiet", "--out", name)
+        self.assertEqual(self.tables(self.folder / "ends"), self.tables(self.folder / "lists"))
+        resolved = json.loads((self.folder / "ends/manifest.json").read_text())["scenario"]
+        self.assertEqual(resolved["sweep"], by_ends)
+        self.call("run", self.write(resolved), "--quiet", "--out", "again")
+        self.assertEqual(self.tables(self.folder / "ends"), self.tables(self.folder / "again"))
+
+    def test_the_page_of_sweeps_has_an_example_of_each_form(self):
+        page, _ = self.call("list", "sweep")
+        self.assertIn("Several keys multiply", page)
+        self.assertIn("zip walks lists of one length in parallel", page)
+        examples = re.findall(r'^ *("sweep": .*)$', page, re.MULTILINE)
+        self.assertEqual(len(examples), 5)
+        scenario = changed(SMALL, protocol={"kind": "k-sync", "k": 2})
+        for example in examples:
+            self.call("validate", self.write(changed(scenario, **json.loads("{" + example + "}"))))
+
     def test_100000_wrong_points_are_told_by_a_few(self):
         sweep = {"protocol.k": [3 + i for i in range(100_000)]}
         path = self.write(changed(TIMING, stop={"updtes": 3}, sweep=sweep))
