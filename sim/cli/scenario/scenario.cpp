@@ -236,9 +236,9 @@ void apply(Document& document, const ScenarioChanges& changes) {
 
 /// Equal for points whose models and their data are the same.
 std::string model_text(const Point& point, const Json& resolved) {
-  Json text{resolved.at("model")};
-  if (point.model->has_shards()) text.push_back({point.cluster.learners, point.seed});
-  return text.dump();
+  const std::string model = resolved.at("model").dump();
+  if (!point.model->has_shards()) return model;
+  return model + Json{point.cluster.learners, point.seed}.dump();
 }
 
 std::string device_text(const Point& point, const Json& resolved) {
@@ -381,7 +381,7 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
   Scenario scenario{file, sweep.paths(), {}, {}, base.root().dump(), shelf};
   scenario.points.reserve(sweep.points());
   std::vector<nlohmann::ordered_json> protocols;
-  // Points with other problems; as long as their traces are kept, those are read once.
+  // [point with other problems]: its traces, which are read once as long as they are kept
   std::map<std::size_t, std::vector<std::shared_ptr<const Trace>>> unsound;
   std::map<std::string, ModelProduct> models;  // [model_text]: those of many points are one
   for (std::size_t number = 0; number < sweep.points(); ++number) {
@@ -402,9 +402,8 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
     point.protocol_name = protocols.back().at("kind").get<std::string>();
     point.device_text = device_text(point, reader.resolved());
     point.key = point_key(reader.resolved());
-    if (point.model)
-      point.model =
-          models.try_emplace(model_text(point, reader.resolved()), point.model).first->second;
+    if (auto& model = point.model)
+      model = models.try_emplace(model_text(point, reader.resolved()), model).first->second;
     if (number == 0) scenario.resolved = sweep.resolved(reader.resolved()).dump(2);
     scenario.points.push_back(std::move(point));
   }
