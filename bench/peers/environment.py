@@ -16,7 +16,8 @@ class Unavailable(Exception):
 
 
 def run(command, log, **more):
-    """Runs it, its output to FOLDER/log; raises Unavailable with the last line of that."""
+    """Runs it, its output to FOLDER/log; raises Unavailable with the first line of that which tells
+    of an error, else the last."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / log
     try:
@@ -24,7 +25,8 @@ def run(command, log, **more):
             subprocess.run(command, check=True, stdout=file, stderr=subprocess.STDOUT, **more)
     except (OSError, subprocess.CalledProcessError) as problem:
         said = path.read_text(errors="replace").strip().splitlines()
-        reason = said[-1] if said else str(problem)
+        last = said[-1] if said else str(problem)
+        reason = next((line for line in said if "error:" in line.lower()), last)
         raise Unavailable(f"{reason} (see {path.relative_to(ROOT)})") from problem
 
 

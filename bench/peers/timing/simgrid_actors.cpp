@@ -7,12 +7,13 @@
 // A million actors need small stacks, and a page of memory protection each is more than Linux
 // grants.
 
-#include <simgrid/version.h>
-
 #include <random>
 #include <simgrid/s4u.hpp>
 
 #include "commands.h"
+
+// After s4u.hpp, whose macros it uses.
+#include <simgrid/version.h>
 
 namespace sg4 = simgrid::s4u;
 
