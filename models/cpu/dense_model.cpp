@@ -39,12 +39,22 @@ class DenseModel final : public SupervisedModel<float> {
 
   void gradient_of_packed(const float* w, const MinibatchName& name,
                           const Fold<float>& into) override {
-    minibatch_.gather(false, draw_rows(name));
-    if (expected_) minibatch_.expect(false, draw_rows(*std::exchange(expected_, {})));
-    const kernels::InputRows& x = minibatch_.x();
-    float* const scores = network_.forward(w, x);
-    differentiate(scores, x.n);
-    network_.backward(w, x, static_cast<float>(2 * parts_.l2), into);
+    auto left = draw_rows(name);
+    const float* before = nullptr;
+    while (left.size() > at_once(left)) {
+      minibatch_.gather(false, first_block(left));
+      left = left.subspan(block_rows);
+      minibatch_.expect(false, first_block(left));
+      chains_.resize(packing_.numbers());
+      add_rows(name.size, {{1, nullptr, nullptr, chains_.data()}, 0, w, before});
+      before = chains_.data();
+    }
+    minibatch_.gather(false, left);
+    if (expected_) {
+      const auto next = draw_rows(*std::exchange(expected_, {}));
+      minibatch_.expect(false, next.first(at_once(next)));
+    }
+    add_rows(name.size, {into, static_cast<float>(2 * parts_.l2), w, before});
   }
 
   void gradient(std::span<const float> w, const MinibatchName& name, std::span<float> g) override {
@@ -61,17 +71,31 @@ class DenseModel final : public SupervisedModel<float> {
   }
 
  private:
+  /// How many rows of a minibatch are computed together: of rows of all numbers so many that they
+  /// stay in the second cache, the next ones beside them, from one product to the next.
+  std::size_t at_once(std::span<const std::uint32_t> rows) const {
+    return minibatch_.are_entries() ? rows.size() : first_block(rows).size();
+  }
+
+  /// Goes on with the gradient of a minibatch over the rows gathered last.
+  void add_rows(std::size_t minibatch, const kernels::WeightFold& g) {
+    const kernels::InputRows& x = minibatch_.x();
+    differentiate(network_.forward(g.w, x), x.n, 1 / static_cast<float>(minibatch));
+    network_.backward(x, g);
+  }
+
   Aligned<float> pack(const float* w) const {
     Aligned<float> packed(packing_.numbers());
     packing_.pack(w, packed.data());
     return packed;
   }
 
-  void differentiate(float* scores, std::size_t n) const {
+  void differentiate(float* scores, std::size_t n, float share) const {
     const DenseNetwork::Layer& last = network_.layers().back();
     if (network_.has_one_output())
-      return kernels_.slopes_of_one(parts_.loss, scores, n, minibatch_.labels());
-    kernels_.softmax_slopes(scores, n, last.columns, last.outputs, minibatch_.labels().classes);
+      return kernels_.slopes_of_one(parts_.loss, scores, n, minibatch_.labels(), share);
+    kernels_.softmax_slopes(scores, n, last.columns, last.outputs, minibatch_.labels().classes,
+                            share);
   }
 
   // ---- evaluations
@@ -180,6 +204,7 @@ class DenseModel final : public SupervisedModel<float> {
   DenseNetwork network_;
   Packing packing_;
   DenseRows minibatch_, block_;
+  Aligned<float> chains_;  // of a gradient over the rows so far
   Aligned<float> together_, scores_, losses_, wrong_;
 };
 

@@ -62,30 +62,34 @@ float* DenseNetwork::forward(const float* w, const kernels::InputRows& rows) {
 }
 
 /// Of the part that begins there.
-static Fold<float> from(const Fold<float>& into, std::size_t first) {
-  return {into.weight, into.sum == nullptr ? nullptr : into.sum + first,
-          into.base == nullptr ? nullptr : into.base + first, into.out + first};
+static kernels::WeightFold from(const kernels::WeightFold& g, std::size_t first) {
+  const auto shifted = [=](const float* numbers) {
+    return numbers == nullptr ? nullptr : numbers + first;
+  };
+  const Fold<float>& into = g.into;
+  return {.into = {into.weight, shifted(into.sum), shifted(into.base), into.out + first},
+          .decay = g.decay,
+          .w = g.w + first,
+          .before = shifted(g.before)};
 }
 
-void DenseNetwork::backward(const float* w, const kernels::InputRows& rows, float decay,
-                            const Fold<float>& into) {
+void DenseNetwork::backward(const kernels::InputRows& rows, const kernels::WeightFold& g) {
   Aligned<float>* dy = &maps_.back();
-  if (has_one_output())
-    return kernels_.backward_one(rows, dy->data(), {into, decay, w}, sums_.data());
+  if (has_one_output()) return kernels_.backward_one(rows, dy->data(), g, sums_.data());
   for (std::size_t l = layers_.size(); l-- > 0;) {
     const Layer& layer = layers_[l];
-    const float* const W = w + layer.packed;
+    const kernels::WeightFold of_layer = from(g, layer.packed);
     Aligned<float>& dx = derivatives_[l % 2];
     if (l > 0) {
       dx.resize(rows.n * in_lanes(layer.inputs));
       turned_.resize((layer.inputs + layer.outputs) * in_lanes(rows.n));
-      kernels_.backward_input(dy->data(), rows.n, layer.columns, layer.outputs, W, layer.inputs,
-                              dx.data(), turned_.data());
+      kernels_.backward_input(dy->data(), rows.n, layer.columns, layer.outputs, of_layer.w,
+                              layer.inputs, dx.data(), turned_.data());
       times_slope(layers_[l - 1].f, maps_[l - 1], dx);
     }
     // Now W may be overwritten.
-    kernels_.backward(l == 0 ? rows : map_below(l, rows.n), dy->data(), layer.columns,
-                      {from(into, layer.packed), decay, W}, sums_.data());
+    kernels_.backward(l == 0 ? rows : map_below(l, rows.n), dy->data(), layer.columns, of_layer,
+                      sums_.data());
     dy = &dx;
   }
 }

@@ -32,10 +32,9 @@ class DenseNetwork {
   /// The scores [n, columns] of the rows at w; of one output there is room for in_lanes(n).
   float* forward(const float* w, const kernels::InputRows& rows);
 
-  /// The gradient at w from the derivative by the scores, which stands in their place, and decay
-  /// times the weights.  Comes after forward() of the same w and rows.
-  void backward(const float* w, const kernels::InputRows& rows, float decay,
-                const Fold<float>& into);
+  /// The gradient from the derivative by the scores, which stands in their place.  Comes after
+  /// forward() of the same rows and g.w.
+  void backward(const kernels::InputRows& rows, const kernels::WeightFold& g);
 
  private:
   kernels::InputRows map_below(std::size_t layer, std::size_t n) const;

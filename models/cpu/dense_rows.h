@@ -20,6 +20,9 @@ class DenseRows {
   /// Products with the rows gathered last fetch these meanwhile.
   void expect(bool test, std::span<const std::uint32_t> rows);
 
+  /// Whether x() has the entries that are not 0 alone.
+  bool are_entries() const { return sparse_ != nullptr; }
+
   /// Of the last call.
   const kernels::InputRows& x() const { return x_; }
   kernels::RowLabels labels() const { return {classes_.data(), targets_.data()}; }

@@ -55,6 +55,9 @@ struct WeightFold {
   Fold<float> into;
   float decay;
   const float* w;  // at which it is computed
+  /// Its chains over earlier rows of the minibatch, which these go on with; null: 0.  May be where
+  /// the numbers go.  Of rows of all numbers alone.
+  const float* before = nullptr;
 };
 
 /// What the rows of scores s [n] are compared with.
@@ -92,10 +95,10 @@ struct Kernels {
   void (*tanh_slopes)(const float* y, float* dy, std::size_t lanes);
   void (*relu_slopes)(const float* y, float* dy, std::size_t lanes);
 
-  /// s [n, columns] becomes the derivative of the mean cross-entropy by the first `outputs`
-  /// columns, and 0 in the others.
+  /// s [n, columns] becomes share times the derivative of each row's cross-entropy by the first
+  /// `outputs` columns, and 0 in the others.
   void (*softmax_slopes)(float* s, std::size_t n, std::size_t columns, std::size_t outputs,
-                         const std::uint8_t* classes);
+                         const std::uint8_t* classes, float share);
   /// Cross-entropy of each row; 1 where the answer is wrong, else 0.  [in_lanes(n)] each.
   void (*softmax_losses)(const float* s, std::size_t n, std::size_t columns, std::size_t outputs,
                          const std::uint8_t* classes, float* losses, float* wrong);
@@ -104,8 +107,10 @@ struct Kernels {
   void (*losses_of_values)(LossKind loss, const float* s, std::size_t n, std::size_t outputs,
                            std::size_t values, const RowLabels& labels, float* losses,
                            float* wrong);
-  /// s [n] of one output becomes the derivative of the mean loss; there is room for in_lanes(n).
-  void (*slopes_of_one)(LossKind loss, float* s, std::size_t n, const RowLabels& labels);
+  /// s [n] of one output becomes share times the derivative of each row's loss; there is room for
+  /// in_lanes(n).
+  void (*slopes_of_one)(LossKind loss, float* s, std::size_t n, const RowLabels& labels,
+                        float share);
 
   ConvolutionKernels<float> convolutions;
   MapKernels maps;

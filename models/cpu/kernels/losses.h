@@ -30,8 +30,7 @@ GRADRACE_INLINE Lanes weight_of(const float* s, float top, std::size_t c, std::s
 }
 
 void softmax_slopes(float* s, std::size_t n, std::size_t columns, std::size_t outputs,
-                    const std::uint8_t* classes) {
-  const float share = 1 / static_cast<float>(n);
+                    const std::uint8_t* classes, float share) {
   for (std::size_t r = 0; r < n; ++r, s += columns) {
     const float top = greatest_score(s, outputs);
     Lanes sum = Lanes::all(0);
@@ -125,8 +124,8 @@ void losses_of_values(LossKind loss, const float* s, std::size_t n, std::size_t 
   }
 }
 
-void slopes_of_one(LossKind loss, float* s, std::size_t n, const RowLabels& labels) {
-  const Lanes share = Lanes::all(1 / static_cast<float>(n)), one = Lanes::all(1);
+void slopes_of_one(LossKind loss, float* s, std::size_t n, const RowLabels& labels, float share) {
+  const Lanes of_row = Lanes::all(share), one = Lanes::all(1);
   for (std::size_t first = 0; first < n; first += lane_count) {
     float label[lane_count];
     for (std::size_t i = 0; i < lane_count; ++i) {
@@ -135,14 +134,14 @@ void slopes_of_one(LossKind loss, float* s, std::size_t n, const RowLabels& labe
     }
     const Lanes x = Lanes::load(s + first), of_label = Lanes::load(label);
     if (loss == LossKind::half_square) {
-      ((x - of_label) * share).store(s + first);
+      ((x - of_label) * of_row).store(s + first);
       continue;
     }
     const auto positive = x > Lanes::all(0);
     const Lanes e = exponential(Lanes::all(0) - magnitude(x));
     const Lanes up = Lanes::select(positive, one, e) / (one + e);
     const Lanes down = Lanes::select(positive, e, one) / (one + e);
-    (Lanes::select(of_label == one, Lanes::all(0) - down, up) * share).store(s + first);
+    (Lanes::select(of_label == one, Lanes::all(0) - down, up) * of_row).store(s + first);
   }
 }
 

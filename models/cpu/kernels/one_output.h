@@ -57,13 +57,13 @@ void forward_one(const InputRows& x, const float* w, float* y) {
 void weights_of_dense(const InputRows& x, const float* dy, const Finish& finish) {
   std::size_t k = 0;
   for (; k + lane_count <= x.inputs; k += lane_count) {
-    Lanes sum = Lanes::all(0);
+    Lanes sum = finish.before(k);
     for (std::size_t r = 0; r < x.n; ++r)
       sum = Lanes::fma(Lanes::load(x.dense + r * x.stride + k), Lanes::all(dy[r]), sum);
     finish(k, sum);
   }
   for (; k < x.inputs; ++k) {
-    float sum = 0;
+    float sum = finish.one_before(k);
     for (std::size_t r = 0; r < x.n; ++r) sum = fused(x.dense[r * x.stride + k], dy[r], sum);
     finish.one(k, sum);
   }
@@ -97,7 +97,7 @@ void backward_one(const InputRows& x, const float* dy, const WeightFold& g, floa
   else
     with_entries(x, [&](const auto& entries)
                         GRADRACE_ALWAYS { weights_of_entries(x, entries, dy, finish, sums); });
-  float sum = 0;
+  float sum = finish.one_before(x.inputs);
   for (std::size_t r = 0; r < x.n; ++r) sum += dy[r];
   finish.one_without_decay(x.inputs, sum);
 }

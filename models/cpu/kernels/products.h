@@ -16,6 +16,13 @@ class Finish {
  public:
   explicit Finish(const WeightFold& g) : g_(g) {}
 
+  /// What the chain of a place begins with.
+  GRADRACE_INLINE Lanes before(std::size_t place) const {
+    return g_.before != nullptr ? Lanes::load(g_.before + place) : Lanes::all(0);
+  }
+  GRADRACE_INLINE float one_before(std::size_t place) const {
+    return g_.before != nullptr ? g_.before[place] : 0;
+  }
   GRADRACE_INLINE void operator()(std::size_t place, Lanes x) const {
     if (g_.decay != 0) x = x + Lanes::all(g_.decay) * Lanes::load(g_.w + place);
     without_decay(place, x);
@@ -171,9 +178,10 @@ void forward_dense(const InputRows& x, const float* w, std::size_t columns, floa
 void backward_bias(std::size_t n, std::size_t inputs, const float* dy, std::size_t columns,
                    const Finish& finish) {
   for (std::size_t at = 0; at < columns; at += lane_count) {
-    Lanes sum = Lanes::all(0);
+    const std::size_t place = inputs * columns + at;
+    Lanes sum = finish.before(place);
     for (std::size_t r = 0; r < n; ++r) sum = sum + Lanes::load(dy + r * columns + at);
-    finish.without_decay(inputs * columns + at, sum);
+    finish.without_decay(place, sum);
   }
 }
 
@@ -185,7 +193,7 @@ void backward_dense(const InputRows& x, const float* dy, std::size_t columns, co
       FarColumns{x.dense, x.stride}, x.inputs, x.n, dy, columns,
       [&](std::size_t k, std::size_t at) GRADRACE_ALWAYS {
         if (at == 0 && k >= next) fetch_soon(x, soon++), next += apart;
-        return Lanes::all(0);
+        return finish.before(k * columns + at);
       },
       [&](std::size_t k, std::size_t at, Lanes sum)
           GRADRACE_ALWAYS { finish(k * columns + at, sum); });

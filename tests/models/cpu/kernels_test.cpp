@@ -135,8 +135,10 @@ TEST_CASE("kernels: every instruction set conforms to float64") {
         const auto exact = product->make_float64();
         const std::vector<float> w = point_of(*fast);
         const Vector same(w.begin(), w.end());
-        const Vector g = gradient(*exact, same, {1, 0, 0, 0, 33});
-        CHECK(distance(g, gradient(*fast, w, {1, 0, 0, 0, 33})) <= 1e-5 * norm(g));
+        for (const std::uint32_t m : {33u, 300u}) {
+          const Vector g = gradient(*exact, same, {1, 0, 0, 0, m});
+          CHECK(distance(g, gradient(*fast, w, {1, 0, 0, 0, m})) <= 1e-5 * norm(g));
+        }
         const Evaluation a = evaluate(*exact, same), b = evaluate(*fast, w);
         CHECK(std::abs(b.loss / a.loss - 1) <= 1e-5);
         CHECK(std::abs(b.test_loss / a.test_loss - 1) <= 1e-5);
@@ -176,6 +178,57 @@ TEST_CASE("kernels: zeros that are left out change no bit") {
   }
 }
 
+namespace {
+
+/// With as many features more, all of them 255: all numbers are multiplied.
+std::shared_ptr<const Dataset> beside_full_features(const Dataset& from) {
+  auto data = std::make_shared<Dataset>(from);
+  data->features = 2 * from.features;
+  for (Rows* rows : {&data->train, &data->test}) {
+    const std::vector<std::uint8_t> own = std::exchange(rows->bytes, {});
+    for (std::size_t i = 0; i < rows->count; ++i) {
+      const auto row = own.begin() + static_cast<std::ptrdiff_t>(i * from.features);
+      rows->bytes.insert(rows->bytes.end(), row, row + static_cast<std::ptrdiff_t>(from.features));
+      rows->bytes.insert(rows->bytes.end(), from.features, 255);
+    }
+  }
+  return data;
+}
+
+/// Softmax, and where there are two classes logistic regression: of one output.
+std::vector<ModelProduct> linear_models_on(std::shared_ptr<const Dataset> data) {
+  std::vector<ModelProduct> models{make_softmax(on<SoftmaxConfig>(data))};
+  if (data->classes == 2) models.push_back(make_logistic(on<LogisticConfig>(data)));
+  return models;
+}
+
+}  // namespace
+
+TEST_CASE("kernels: a gradient of many rows of all numbers has the bits of one of entries") {
+  for (const std::size_t classes : {2, 10}) {
+    const auto entries = bytes(0.2, 131, classes);
+    const auto all = beside_full_features(*entries);
+    REQUIRE(all->sparse.of(*all) == nullptr);
+    for (std::size_t i = 0; i < linear_models_on(entries).size(); ++i) {
+      const auto few = linear_models_on(entries)[i]->make_float32();
+      const auto full = linear_models_on(all)[i]->make_float32();
+      const std::vector<float> w = point_of(*few);
+      const std::size_t features = entries->features, outputs = w.size() / (features + 1);
+      std::vector<float> wide(full->parameters());  // 0 of the other features
+      for (std::size_t j = 0; j < w.size(); ++j)
+        wide[j < outputs * features ? j + j / features * features : j + outputs * features] = w[j];
+      for (const std::uint32_t m : {127u, 128u, 129u, 300u}) {
+        const auto g = gradient(*few, w, {1, 0, 0, 0, m});
+        const auto of_all = gradient(*full, wide, {1, 0, 0, 0, m});
+        for (std::size_t j = 0; j < outputs * features; ++j)
+          REQUIRE(of_all[j + j / features * features] == g[j]);
+        for (std::size_t o = 0; o < outputs; ++o)
+          CHECK(of_all[2 * outputs * features + o] == g[outputs * features + o]);
+      }
+    }
+  }
+}
+
 TEST_CASE("kernels: what fills up the lanes of a packed gradient is 0") {
   for (const ModelProduct& product : models_on(bytes(0.2, 131, 10))) {
     const auto model = product->make_float32();
@@ -196,27 +249,29 @@ TEST_CASE("kernels: what fills up the lanes of a packed gradient is 0") {
 }
 
 TEST_CASE("kernels: a fold is the gradient, scaled, added and taken off, bit for bit") {
-  for (const ModelProduct& product : models_on(bytes(0.2, 131, 10))) {
-    const auto model = product->make_float32();
-    const std::size_t d = model->packing().numbers();
-    std::vector<float> w(d), g(d), sum(d), out(d);
-    model->packing().pack(point_of(*model).data(), w.data());
-    for (std::size_t j = 0; j < d; ++j) sum[j] = w[d - 1 - j];
-    model->gradient_of_packed(w.data(), {1, 0, 0, 0, 32}, {1, nullptr, nullptr, g.data()});
-    for (const float* added : {std::as_const(sum).data(), static_cast<const float*>(nullptr)}) {
-      for (const float* base : {std::as_const(w).data(), static_cast<const float*>(nullptr)}) {
-        const Fold<float> into{0.3f, added, base, out.data()};
-        model->gradient_of_packed(w.data(), {1, 0, 0, 0, 32}, into);
-        for (std::size_t j = 0; j < d; ++j) REQUIRE(out[j] == folded(into, j, g[j]));
-        // Over the value that it is computed at, and over the sum.
-        std::vector<float> at = w;
-        model->gradient_of_packed(at.data(), {1, 0, 0, 0, 32}, {0.3f, added, base, at.data()});
-        CHECK(at == out);
-        if (added == nullptr) continue;
-        std::vector<float> over = sum;
-        const Fold<float> over_sum{0.3f, over.data(), base, over.data()};
-        model->gradient_of_packed(w.data(), {1, 0, 0, 0, 32}, over_sum);
-        CHECK(over == out);
+  for (const auto& [density, m] : {std::pair{0.2, 32u}, {0.9, 300u}}) {
+    for (const ModelProduct& product : models_on(bytes(density, 131, 10))) {
+      const auto model = product->make_float32();
+      const std::size_t d = model->packing().numbers();
+      std::vector<float> w(d), g(d), sum(d), out(d);
+      model->packing().pack(point_of(*model).data(), w.data());
+      for (std::size_t j = 0; j < d; ++j) sum[j] = w[d - 1 - j];
+      model->gradient_of_packed(w.data(), {1, 0, 0, 0, m}, {1, nullptr, nullptr, g.data()});
+      for (const float* added : {std::as_const(sum).data(), static_cast<const float*>(nullptr)}) {
+        for (const float* base : {std::as_const(w).data(), static_cast<const float*>(nullptr)}) {
+          const Fold<float> into{0.3f, added, base, out.data()};
+          model->gradient_of_packed(w.data(), {1, 0, 0, 0, m}, into);
+          for (std::size_t j = 0; j < d; ++j) REQUIRE(out[j] == folded(into, j, g[j]));
+          // Over the value that it is computed at, and over the sum.
+          std::vector<float> at = w;
+          model->gradient_of_packed(at.data(), {1, 0, 0, 0, m}, {0.3f, added, base, at.data()});
+          CHECK(at == out);
+          if (added == nullptr) continue;
+          std::vector<float> over = sum;
+          const Fold<float> over_sum{0.3f, over.data(), base, over.data()};
+          model->gradient_of_packed(w.data(), {1, 0, 0, 0, m}, over_sum);
+          CHECK(over == out);
+        }
       }
     }
   }
