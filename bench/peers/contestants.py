@@ -148,6 +148,12 @@ class Peer:
     def result(self):
         return self.ask("result")
 
+    def result_from(self, start, updates):
+        """After so many updates from another start with other draws; 0 is that of all measurements."""
+        self.ask("start", start)
+        self.measure(updates)
+        return self.result()
+
     def close(self):
         self.process.kill()
         self.process.wait()

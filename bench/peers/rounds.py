@@ -3,9 +3,10 @@
 import sys
 from dataclasses import dataclass, field
 from math import ceil
+from statistics import fmean
 
 from peers import contestants, machine
-from peers.check import REPLICAS, check_loss, check_time
+from peers.check import REPLICAS, STARTS, check_loss, check_time
 from peers.contestants import Gradrace, Peer, Unavailable
 from peers.works import has_images
 
@@ -61,20 +62,31 @@ def gather(contest, settings):
 
 def compare_losses(contest):
     """Short runs of all from the start; those that went wrong are told and measured all the same."""
-    work, first_peer = contest.work, None
+    work, of_same_draws = contest.work, {}
     gradrace, *peers = contest.taking_part
     losses = gradrace.losses(work["compared"], REPLICAS)
     for peer in peers:
-        replicas = 16 if peer.name == "jax-vmap" else 1
         try:
-            peer.measure(work["compared"] * replicas)
-            result = peer.result()
+            loss, updates, replicas = mean_loss(peer)
         except Unavailable as problem:
             contest.leave_out(peer.name, problem)
             continue
-        contest.notes[peer.name] = check_loss(work, result, replicas, losses, first_peer)
-        if replicas == 1:
-            first_peer = first_peer or result["loss"]
+        same = of_same_draws.setdefault(replicas, loss)
+        contest.notes[peer.name] = check_loss(work, loss, updates, replicas, losses, same)
+
+
+def mean_loss(peer):
+    """(mean loss, updates of each, of how many replicas) from the start."""
+    work = peer.work
+    if peer.name == "jax-vmap":
+        peer.measure(work["compared"] * 16)
+        return peer.result()["loss"], peer.result()["updates"], 16
+    if not has_images(work):
+        peer.measure(work["compared"])
+        return peer.result()["loss"], peer.result()["updates"], 1
+    results = [peer.result_from(start, work["compared"]) for start in range(STARTS)]
+    updates = {result["updates"] for result in results}
+    return fmean(result["loss"] for result in results), max(updates), STARTS
 
 
 def calibrate(one, count, seconds):

@@ -21,7 +21,7 @@ from peers import contestants, data, environment, machine
 from peers.ratios import busy, in_order, rates, ratios, spread
 from peers.rounds import COLUMNS, Settings, measure_work
 from peers.table import rate_text, ratio_text
-from peers.works import all_works, has_images, image_works, quick_works
+from peers.works import all_works, has_images, quick_works
 
 
 def options():
@@ -54,12 +54,6 @@ def options():
     return parser
 
 
-def works_for(given):
-    if given.quick:
-        return quick_works()
-    return all_works() + (image_works() if given.works else [])
-
-
 def settings_of(given, parser):
     only = set(given.only.split(",")) if given.only else set(contestants.NAMES)
     if unknown := sorted(only - set(contestants.NAMES)):
@@ -70,7 +64,8 @@ def settings_of(given, parser):
         parser.error(
             f"no program {given.gradrace}: ./setup.sh --build gradrace, or --gradrace PROGRAM"
         )
-    works = [w for w in works_for(given) if (given.works or "") in w["name"]]
+    asked = quick_works() if given.quick else all_works()
+    works = [w for w in asked if (given.works or "") in w["name"]]
     if not works:
         parser.error(f"--works: no work's name contains {given.works}")
     rounds, seconds, rows = (2, 0.05, 6000) if given.quick else (5, 1, 60000)

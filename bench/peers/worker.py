@@ -1,8 +1,9 @@
 """A peer in a process of its own: worker.py MODULE CLASS WORK, where WORK is the work's JSON.
 
 A peer is a class that is made from a work.  advance(minibatches) does at least so many and returns how
-many it did; result() says what came out.  Each line of standard input is "advance MINIBATCHES" or
-"result"; each answer is a line of JSON.  The first line says the peer's version.
+many it did; result() says what came out; of images, start_from(number) is another start with other
+draws.  Each line of standard input is "advance MINIBATCHES", "result" or "start NUMBER"; each answer is
+a line of JSON.  The first line says the peer's version.
 """
 
 import importlib
@@ -28,6 +29,9 @@ def main():
         command, *count = line.split()
         if command == "result":
             answer(peer.result())
+            continue
+        if command == "start":
+            answer(peer.start_from(int(*count)))
             continue
         wall, processor = time.perf_counter(), time.process_time()
         done = peer.advance(int(*count))

@@ -43,12 +43,9 @@ def has_images(work):
 
 def all_works():
     timing = [timing_work(p, n) for p in ("async", "k-sync") for n in LEARNERS]
-    return timing + [gradient_work(model, m) for model in MODELS for m in MINIBATCHES]
-
-
-def image_works():
-    """Beside those, where they are asked for."""
-    return [gradient_work(model, m) for model in IMAGE_MODELS for m in IMAGE_MINIBATCHES]
+    of_mnist = [gradient_work(model, m) for model in MODELS for m in MINIBATCHES]
+    of_images = [gradient_work(model, m) for model in IMAGE_MODELS for m in IMAGE_MINIBATCHES]
+    return timing + of_mnist + of_images
 
 
 def quick_works():

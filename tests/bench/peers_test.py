@@ -121,15 +121,21 @@ class Checks(unittest.TestCase):
     def test_another_loss_or_number_of_updates_is_other_work(self):
         work = works.gradient_work("softmax", 32)
         losses = [1.0, 1.02, 0.98, 1.01, 0.99, 1.0, 1.0, 1.0]
-        judge = lambda loss, updates=256, first=None: check.check_loss(
-            work, {"updates": updates, "loss": loss}, 1, losses, first
+        judge = lambda loss, updates=256, same=None: check.check_loss(
+            work, loss, updates, 1, losses, same
         )
         self.assertEqual(judge(1.03), "")
-        self.assertIn("gradrace 1", judge(1.1))
+        self.assertEqual(judge(1.1), "")
+        self.assertIn("gradrace 1", judge(1.13))
         self.assertIn("255 updates, not 256", judge(1.0, 255))
         self.assertIn("loss nan", judge(float("nan")))
-        self.assertEqual(judge(1.0, first=1.0005), "")
-        self.assertIn("another peer", judge(1.0, first=1.005))
+        self.assertEqual(judge(1.0, same=1.0005), "")
+        self.assertIn("another peer", judge(1.0, same=1.005))
+
+    def test_few_losses_say_less_of_how_far_chance_takes_one(self):
+        for freedom, exact in (7, 8.47), (11, 6.24), (15, 5.48), (31, 4.62), (10**6, 4):
+            self.assertAlmostEqual(check.as_rare(4, freedom) / exact, 1, delta=0.02)
+        self.assertAlmostEqual(check.as_rare(1.96, 10), 2.228, delta=0.01)
 
 
 class Ratios(unittest.TestCase):
@@ -201,12 +207,12 @@ class Readme(unittest.TestCase):
             table.short_table(rows),
         )
 
-    def test_the_recording_has_every_work(self):
+    def test_the_recording_has_every_work_that_all_peers_can_do(self):
         with open(RECORDED, newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-        self.assertEqual(
-            {row["work"] for row in rows}, {work["name"] for work in works.all_works()}
-        )
+            recorded = {row["work"] for row in csv.DictReader(file)}
+        names = {work["name"] for work in works.all_works()}
+        of_images = {work["name"] for work in works.all_works() if works.has_images(work)}
+        self.assertEqual(recorded | of_images, names)
 
 
 if __name__ == "__main__":

@@ -43,12 +43,13 @@ def start(shapes, replicas):
 class Arrivals:
     """Which learner comes next, and the rows of its minibatch.  With exponential runtimes each is the
     next with the same probability, so the peers need no clock.  The same for all peers, in blocks of
-    any size."""
+    any size; others with work["start"], where it is there and not 0."""
 
     BLOCK = 256
 
     def __init__(self, work, rows):
-        self.of_learners, self.of_rows = numpy.random.default_rng(2), numpy.random.default_rng(3)
+        start = work.get("start", 0)
+        self.of_learners, self.of_rows = (numpy.random.default_rng([k, start]) for k in (2, 3))
         self.learners, self.rows, self.minibatch = work["learners"], rows, work["minibatch"]
 
     def block(self, *shape):

@@ -74,9 +74,9 @@ def resnet_8():
     return net, lambda weights: math.sqrt(2 / weights[0].numel())
 
 
-def start(net, sd):
+def start(net, sd, number):
     """W as N(0, sd(W)^2), biases 0; what a batch normalisation begins with is PyTorch's own."""
-    random = numpy.random.default_rng(1)
+    random = numpy.random.default_rng([1, number])
     for name, parameter in net.named_parameters():
         if parameter.ndim > 1:
             drawn = random.standard_normal(tuple(parameter.shape), "f4")
@@ -95,10 +95,14 @@ class Eager(torch_loop.Eager):
         self.x = (x - x.mean(0)).contiguous(memory_format=torch.channels_last)
         self.y = torch.tensor(labels, dtype=torch.int64)
         self.work = work
-        self.net, sd = {"cifar10-full": cifar10_full, "resnet-8": resnet_8}[work["model"]]()
+        self.net, self.sd = {"cifar10-full": cifar10_full, "resnet-8": resnet_8}[work["model"]]()
         self.net.to(memory_format=torch.channels_last)
-        start(self.net, sd)
         self.names = [name for name, _ in self.net.named_parameters()]
+        self.start_from(0)
+
+    def start_from(self, number):
+        self.work = self.work | {"start": number}
+        start(self.net, self.sd, number)
         self.first = [p.detach().clone() for p in self.net.parameters()]
 
     def mean_loss(self, flat, x, y):
