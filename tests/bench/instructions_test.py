@@ -73,7 +73,9 @@ def compiled_for():
     )
     vectors = "AVX2" if flags and " avx2" in flags.group() else "no AVX2"
     compiler = os.environ.get("GRADRACE_COMPILER", "an unknown compiler")
-    return f"{compiler}, {' '.join(platform.libc_ver())}, {platform.machine()} with {vectors}"
+    option = f"GRADRACE_X86_64_V3={os.environ.get('GRADRACE_X86_64_V3', '?')}"
+    libc = " ".join(platform.libc_ver())
+    return f"{compiler}, {libc}, {platform.machine()} with {vectors}, {option}"
 
 
 class Instructions(ProgramTest):

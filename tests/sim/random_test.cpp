@@ -51,12 +51,15 @@ TEST_CASE("random: streams of draws side by side are the streams of those draws"
   for (const StreamName& first : {StreamName{1, 2, Purpose::runtime, 3, 4},
                                   StreamName{~0ull, (1u << 24) - 1, Purpose::peers, ~0u, 0},
                                   StreamName{5ull << 32, 0, Purpose::outlier, 0, ~0u - 2}}) {
-    const StreamsOfDraws streams(first);
-    for (std::uint32_t i = 0; i < StreamsOfDraws::size; ++i) {
-      StreamName name = first;
-      name.draw += i;
-      Stream one = stream(name), beside = streams[i];
-      for (int word = 0; word < 11; ++word) REQUIRE(beside() == one());
+    for (const InstructionSet set : runnable_instruction_sets()) {
+      CAPTURE(name_of(set));
+      const StreamsOfDraws streams(first, philox_blocks_for(set));
+      for (std::uint32_t i = 0; i < StreamsOfDraws::size; ++i) {
+        StreamName name = first;
+        name.draw += i;
+        Stream one = stream(name), beside = streams[i];
+        for (int word = 0; word < 11; ++word) REQUIRE(beside() == one());
+      }
     }
   }
 }

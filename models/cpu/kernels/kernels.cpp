@@ -1,47 +1,33 @@
 #include "models/cpu/kernels/kernels.h"
 
-#include <cstdlib>
-#include <stdexcept>
-#include <string>
 #include <vector>
+
+#include "sim/instruction_set.h"
 
 namespace gradrace::kernels {
 
 extern const Kernels avx512_kernels, avx2_kernels, neon_kernels, portable_kernels;
 
-namespace {
-
-std::vector<const Kernels*> found_kernels() {
-  std::vector<const Kernels*> found;
+static const Kernels& kernels_for(InstructionSet set) {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
-    found.push_back(&avx512_kernels);
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
-    found.push_back(&avx2_kernels);
+  if (set == InstructionSet::avx512) return avx512_kernels;
+  if (set == InstructionSet::avx2) return avx2_kernels;
 #elif defined(__aarch64__)
-  found.push_back(&neon_kernels);
+  if (set == InstructionSet::neon) return neon_kernels;
 #endif
-  found.push_back(&portable_kernels);
-  return found;
+  return portable_kernels;
 }
-
-}  // namespace
 
 std::span<const Kernels* const> runnable_kernels() {
-  static const std::vector<const Kernels*> found = found_kernels();
+  static const std::vector<const Kernels*> found = [] {
+    std::vector<const Kernels*> all;
+    for (const InstructionSet set : runnable_instruction_sets()) all.push_back(&kernels_for(set));
+    return all;
+  }();
   return found;
 }
 
-const Kernels& chosen_kernels() {
-  const char* const name = std::getenv("GRADRACE_CPU");
-  if (name == nullptr) return *runnable_kernels().front();
-  std::string allowed;
-  for (const Kernels* kernels : runnable_kernels()) {
-    if (kernels->name == name) return *kernels;
-    allowed += (allowed.empty() ? "" : ", ") + std::string(kernels->name);
-  }
-  throw std::runtime_error("GRADRACE_CPU: \"" + std::string(name) + "\"; allowed: " + allowed);
-}
+const Kernels& chosen_kernels() { return kernels_for(chosen_instruction_set()); }
 
 template <>
 const ConvolutionKernels<float>& convolution_kernels<float>() {

@@ -119,8 +119,7 @@ struct Kernels {
 /// Those that this machine runs, the best one first.
 std::span<const Kernels* const> runnable_kernels();
 
-/// The best, or those that the environment variable GRADRACE_CPU names: it is for tests.
-/// std::runtime_error where this machine does not run them.
+/// Those of chosen_instruction_set().
 const Kernels& chosen_kernels();
 
 }  // namespace gradrace::kernels

@@ -1,0 +1,53 @@
+#include <immintrin.h>
+
+#include "sim/philox_blocks.h"
+
+namespace gradrace {
+
+namespace {
+
+/// Four blocks: each word is the lower half of a number of 64 bits, whose upper half is ignored.
+struct FourBlocks {
+  __m256i a, b, c, d;
+
+  /// A round of Philox4x32.
+  void turn(std::uint32_t key_of_c, std::uint32_t key_of_a) {
+    const __m256i of_a = _mm256_mul_epu32(a, _mm256_set1_epi64x(PHILOX_M4x32_0));
+    const __m256i of_c = _mm256_mul_epu32(c, _mm256_set1_epi64x(PHILOX_M4x32_1));
+    a = mix(of_c, b, key_of_c);
+    c = mix(of_a, d, key_of_a);
+    b = of_c;
+    d = of_a;
+  }
+  static __m256i mix(__m256i product, __m256i other, std::uint32_t key) {
+    const __m256i keyed = _mm256_xor_si256(other, _mm256_set1_epi64x(key));
+    return _mm256_xor_si256(_mm256_srli_epi64(product, 32), keyed);
+  }
+  void store(std::uint64_t (&words)[4][PhiloxBlocks::size], std::uint32_t at) const {
+    const __m256i all[] = {a, b, c, d};
+    for (std::uint32_t word = 0; word < 4; ++word)
+      _mm256_store_si256(reinterpret_cast<__m256i*>(&words[word][at]), all[word]);
+  }
+};
+
+}  // namespace
+
+void compute_blocks_by_avx2(const Philox::ctr_type& first, const Philox::key_type& key,
+                            PhiloxBlocks& blocks) {
+  const std::uint32_t* const counter = &first.v[0];
+  const auto all = [&](int word) { return _mm256_set1_epi64x(counter[word]); };
+  FourBlocks left{_mm256_add_epi64(all(0), _mm256_set_epi64x(3, 2, 1, 0)), all(1), all(2), all(3)};
+  FourBlocks right = left;
+  right.a = _mm256_add_epi64(left.a, _mm256_set1_epi64x(4));
+  std::uint32_t key_of_c = key.v[0], key_of_a = key.v[1];
+  for (int round = 0; round < 10; ++round) {
+    left.turn(key_of_c, key_of_a);
+    right.turn(key_of_c, key_of_a);
+    key_of_c += PHILOX_W32_0;
+    key_of_a += PHILOX_W32_1;
+  }
+  left.store(blocks.words, 0);
+  right.store(blocks.words, 4);
+}
+
+}  // namespace gradrace
