@@ -96,13 +96,14 @@ class EventQueue {
     const std::uint64_t winner = tournament_[1];
     return is_alone(winner) ? static_cast<std::uint32_t>(winner % most_few) : earliest_of_all();
   }
-  /// Whether no other slot's time differs in the last bits alone, or not at all.
+  /// Whether no other slot's time differs in the last bits alone, or not at all: the next one lost
+  /// to the winner itself.
   bool is_alone(std::uint64_t winner) const {
-    std::uint64_t same = 0;
-    for (std::size_t at = tournament_.size() / 2; at < tournament_.size(); ++at) {
-      same += tournament_[at] / most_few == winner / most_few;
+    bool same = false;
+    for (std::size_t at = tournament_.size() / 2 + winner % most_few; at > 1; at /= 2) {
+      same |= tournament_[at ^ 1] / most_few == winner / most_few;
     }
-    return same == 1;
+    return !same;
   }
   std::uint32_t earliest_of_all() const;
   void play();
