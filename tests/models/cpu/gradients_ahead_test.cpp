@@ -9,6 +9,7 @@
 #include "models/cpu/cpu_device.h"
 #include "models/quadratic.h"
 #include "tests/support/race_text.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gradrace {
 
@@ -93,6 +94,46 @@ TEST_CASE("cpu device: every thread computes some of the gradients that are read
   drive({&run, 1}, device.get(), [] { return true; });
   CHECK(std::accumulate(counts.begin(), counts.end(), std::size_t{0}) == 48);
   for (const std::size_t count : counts) CHECK(count > 0);
+}
+
+namespace {
+
+/// Of K-sync with that model.
+Point with_model(const std::string& model) {
+  return point_from(
+      R"({"cluster": {"learners": 5, "runtime": {"distribution": "exponential", "mean": 1}},
+          "model": )" +
+      model + R"(, "learning_rate": {"kind": "constant", "eta": 0.01},
+          "protocol": {"kind": "k-sync", "k": 4}, "stop": {"updates": 12},
+          "record": {"every_updates": 4}})");
+}
+
+/// 60 rows of 300 numbers, of which a tenth is not 0.
+std::string sparse_rows() {
+  std::string text;
+  for (int row = 0; row < 60; ++row) {
+    text += row % 3 == 0 ? "1" : "-1";
+    for (int i = 1 + row % 7; i <= 300; i += 10)
+      text += ' ' + std::to_string(i) + ':' + std::to_string((row * i) % 9 - 4) + ".5";
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("cpu device: side by side also with statistics, entries and shards") {
+  check_equal(with_model(R"({"kind": "resnet", "depth": 8, "minibatch": 16, "dataset":
+      {"kind": "synthetic", "features": 192, "height": 8, "width": 8, "rows": 40,
+       "test_rows": 10}})"));
+  const TemporaryFolder folder;
+  folder.write("sparse", sparse_rows());
+  check_equal(with_model(R"({"kind": "mlp", "widths": [64], "minibatch": 60, "dataset":
+      {"kind": "libsvm", "test_rows": 10, "path": ")" +
+                         (folder.path() / "sparse").string() + R"("}})"));
+  check_equal(with_model(R"({"kind": "softmax", "minibatch": 140, "dataset":
+      {"kind": "synthetic", "features": 784, "rows": 200, "test_rows": 50,
+       "partition": {"kind": "by-class", "classes": 3}}})"));
 }
 
 TEST_CASE("cpu device: side by side also with clipping, momentum and a rate by distance") {

@@ -279,6 +279,20 @@ class Output(ProgramTest):
         for out, jobs in (("b", "1"), ("c", "2"), ("d", "5")):
             self.assertEqual(first, self.tables(self.run_small(out, "--jobs", jobs)), jobs)
 
+    def test_the_same_bytes_where_the_threads_of_one_run_share_its_gradients(self):
+        data = {"kind": "synthetic", "features": 784, "rows": 300, "test_rows": 50}
+        one = changed(
+            SMALL,
+            replicas=1,
+            sweep=None,
+            protocol={"kind": "k-sync", "k": 4},
+            model={"kind": "softmax", "minibatch": 140, "dataset": data},
+        )
+        path = self.write(one)
+        for jobs in ("1", "3"):
+            self.call("run", path, "--out", jobs, "--jobs", jobs, "--quiet")
+        self.assertEqual(self.tables(self.folder / "1"), self.tables(self.folder / "3"))
+
     def test_another_seed_gives_other_numbers(self):
         first = self.tables(self.run_small("a"))
         self.assertNotEqual(first["runs.csv"], self.tables(self.run_small("b", "--seed", "2"))["runs.csv"])
