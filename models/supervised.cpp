@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -87,10 +88,15 @@ class NetworkModel final : public SupervisedModel<Real> {
   double regulariser(const Real* w) const override {
     if (!ConstVector(w, static_cast<Eigen::Index>(this->parameters())).allFinite())
       return std::numeric_limits<double>::quiet_NaN();
-    double sum = 0;
-    for (const LayerSpec& layer : this->parts_.spec.layers())
-      sum += weights(layer, w).template cast<double>().squaredNorm();
-    return this->parts_.l2 * sum;
+    double sums[16] = {};
+    for (const LayerSpec& layer : this->parts_.spec.layers()) {
+      const auto W = weights(layer, w);
+      for (Eigen::Index j = 0; j < W.size(); ++j) {
+        const auto x = static_cast<double>(W[j]);
+        sums[j % 16] += x * x;
+      }
+    }
+    return this->parts_.l2 * std::accumulate(std::begin(sums), std::end(sums), 0.0);
   }
 
   std::unique_ptr<Loss<Real>> loss_;

@@ -1,7 +1,13 @@
 #include "models/layers/dense.h"
 
+#include <algorithm>
+#include <vector>
+
+#include "models/cpu/kernels/kernels.h"
+#include "models/layers/convolution_products.h"
 #include "models/layers/cpu_layer.h"
 #include "models/layers/layer_table.h"
+#include "models/layers/map_sums.h"
 
 namespace gradrace {
 
@@ -53,6 +59,52 @@ class Dense final : public CpuLayer<Real> {
     Real* const db = this->b(g);
     for (Eigen::Index c = 0; c < dy.cols(); ++c) db[c] = dy.col(c).sum();
   }
+};
+
+/// In float32 the sums are those of the kernels, in one order on every instruction set.
+template <>
+class Dense<float> final : public CpuLayer<float> {
+ public:
+  explicit Dense(const LayerSpec& spec)
+      : CpuLayer(spec),
+        inputs_(spec.kernel.depth),
+        outputs_(spec.kernel.outputs),
+        products_({inputs_, 1, 1}, {outputs_, 1, 1}, 1, 0, 1) {}
+
+  void forward(const float* w, const Units<float>& x, Units<float>& y) override {
+    products_.forward(x, w + spec_.kernel.first, b(w), y);
+  }
+  void backward(const float* w, const Units<float>& x, const Units<float>& dy, float* g,
+                Units<float>* dx) override {
+    add_up(x, dy, g + spec_.kernel.first);
+    sum_maps(dy, outputs_, b(g));
+    if (dx != nullptr) products_.backward(dy, w + spec_.kernel.first, *dx);
+  }
+
+ private:
+  /// dW^T = (dy^T x)^T is what a kernel makes of the weights of a layer that looks at dy.
+  void add_up(const Units<float>& x, const Units<float>& dy, float* dW) {
+    const auto n = static_cast<std::size_t>(x.rows());
+    const std::size_t columns = kernels::in_lanes(inputs_);
+    rows_of_x_.setZero(x.rows(), static_cast<Eigen::Index>(columns));
+    rows_of_x_.leftCols(x.cols()) = x;
+    rows_of_dy_.setZero(dy.rows() + kernels::lane_count, dy.cols());  // the kernels read past them
+    rows_of_dy_.topRows(dy.rows()) = dy;
+    sums_.resize((outputs_ + 1) * columns);
+    scratch_.resize(kernels::sums_of_entries);
+    const kernels::InputRows rows{
+        .n = n, .inputs = outputs_, .dense = rows_of_dy_.data(), .stride = outputs_};
+    kernels_.backward(rows, rows_of_x_.data(), columns,
+                      {{1, nullptr, nullptr, sums_.data()}, 0, nullptr}, scratch_.data());
+    for (std::size_t o = 0; o < outputs_; ++o)
+      std::copy_n(sums_.data() + o * columns, inputs_, dW + o * inputs_);
+  }
+
+  const kernels::Kernels& kernels_ = kernels::chosen_kernels();
+  const std::size_t inputs_, outputs_;
+  ConvolutionProducts<float> products_;  // of maps of one pixel
+  RowMajor<float> rows_of_x_, rows_of_dy_;
+  std::vector<float> sums_, scratch_;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "models/layers/cpu_layer.h"
 #include "models/layers/layer_table.h"
+#include "models/layers/map_sums.h"
 
 namespace gradrace {
 
@@ -46,15 +47,15 @@ class GroupNormalisation final : public CpuLayer<Real> {
                 Units<Real>* dx) override {
     const Real* const gamma = this->b(w) + channels_;
     Real *const db = this->b(g), *const dgamma = db + channels_;
-    std::fill_n(db, 2 * channels_, Real{0});
+    const auto channels = static_cast<std::size_t>(channels_);
+    dy_u_.resize(x.rows(), x.cols());
     dx->resize(x.rows(), x.cols());
     for (Eigen::Index group = 0; group < groups_; ++group) {
       mean_dz_.setZero(x.rows());
       mean_dz_u_.setZero(x.rows());
       each_of(group, [&](Eigen::Index c, Eigen::Index k) {
         const auto by_y = dy.col(k).array();
-        db[c] += by_y.sum();
-        dgamma[c] += (by_y * u(x, group, k)).sum();
+        dy_u_.col(k) = (by_y * u(x, group, k)).matrix();
         mean_dz_ += gamma[c] * by_y;
         mean_dz_u_ += gamma[c] * by_y * u(x, group, k);
       });
@@ -66,6 +67,8 @@ class GroupNormalisation final : public CpuLayer<Real> {
                          .matrix();
       });
     }
+    sum_maps(dy, channels, db);
+    sum_maps(dy_u_, channels, dgamma);
   }
 
  private:
@@ -88,6 +91,7 @@ class GroupNormalisation final : public CpuLayer<Real> {
   const Eigen::Index pixels_ = this->spec_.kernel.pixels();
   Eigen::Array<Real, Eigen::Dynamic, Eigen::Dynamic> mean_, per_deviation_;  // [n, groups]
   Eigen::Array<Real, Eigen::Dynamic, 1> mean_dz_, mean_dz_u_;                // [n]
+  Units<Real> dy_u_;
 };
 
 }  // namespace

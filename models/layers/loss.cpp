@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "models/layers/functions.h"
+
 namespace gradrace {
 namespace {
 
@@ -24,7 +26,8 @@ class CrossEntropy final : public Loss<Real> {
     loss_.resize(s.rows());
     for (Eigen::Index i = 0; i < s.rows(); ++i) loss_[i] = top_[i] - s(i, own(batch, i));
     exponentiate(s);
-    loss_ += total_.log();
+    logarithms({total_.data(), static_cast<std::size_t>(total_.size())});
+    loss_ += total_;
     for (const Real loss : loss_) sum.loss += static_cast<double>(loss);
   }
 
@@ -51,7 +54,7 @@ class CrossEntropy final : public Loss<Real> {
   /// s = exp(s - top), total = its sum over each row.
   void exponentiate(Units<Real>& s) {
     s.array().colwise() -= top_;
-    s = s.array().exp();
+    exponentials({s.data(), static_cast<std::size_t>(s.size())});
     total_ = s.col(0);
     for (Eigen::Index c = 1; c < s.cols(); ++c) total_ += s.col(c).array();
   }

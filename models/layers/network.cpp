@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include "models/layers/functions.h"
 #include "models/layers/layer_table.h"
 #include "sim/check.h"
 
@@ -11,10 +12,7 @@ namespace gradrace {
 template <class Real>
 static void activate(Activation f, Units<Real>& y) {
   if (f == Activation::identity) return;
-  if (f == Activation::tanh) {
-    y = y.array().tanh();
-    return;
-  }
+  if (f == Activation::tanh) return tanhs({y.data(), static_cast<std::size_t>(y.size())});
   Real* const at = y.data();
   for (Eigen::Index i = 0; i < y.size(); ++i) at[i] = at[i] < 0 ? 0 : at[i];
 }
