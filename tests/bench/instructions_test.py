@@ -9,13 +9,13 @@ build that is tested:
 import json
 import os
 import pathlib
-import platform
 import re
 import shutil
 import subprocess
 import sys
 import unittest
 
+from compiled_for import compiled_for
 from program import IS_RELEASE, PROGRAM, ProgramTest, changed, skip
 
 RECORDED = pathlib.Path(__file__).with_name("instructions.json")
@@ -64,18 +64,6 @@ RUNS = {
         record={"details": False, "every_updates": 2},
     ),
 }
-
-
-def compiled_for():
-    """What the counts depend on besides the sources."""
-    flags = re.search(
-        r"^flags\s*:.*", pathlib.Path("/proc/cpuinfo").read_text("utf-8"), re.MULTILINE
-    )
-    vectors = "AVX2" if flags and " avx2" in flags.group() else "no AVX2"
-    compiler = os.environ.get("GRADRACE_COMPILER", "an unknown compiler")
-    option = f"GRADRACE_X86_64_V3={os.environ.get('GRADRACE_X86_64_V3', '?')}"
-    libc = " ".join(platform.libc_ver())
-    return f"{compiler}, {libc}, {platform.machine()} with {vectors}, {option}"
 
 
 class Instructions(ProgramTest):

@@ -168,7 +168,7 @@ KernelHash losses(const Kernels& kernels) {
     found.add(losses), found.add(wrong);
     if (of > 1) return;
     Numbers one = made_up(in_lanes(n), 10);
-    kernels.slopes_of_one(loss, one.data(), n, labels);
+    kernels.slopes_of_one(loss, one.data(), n, labels, 1.0f / static_cast<float>(n));
     one.resize(n);
     found.add(one);
   };
@@ -178,7 +178,8 @@ KernelHash losses(const Kernels& kernels) {
   Numbers s = made_up(n * columns, 11), losses(in_lanes(n)), wrong(in_lanes(n));
   kernels.softmax_losses(s.data(), n, columns, outputs, classes.data(), losses.data(),
                          wrong.data());
-  kernels.softmax_slopes(s.data(), n, columns, outputs, classes.data());
+  kernels.softmax_slopes(s.data(), n, columns, outputs, classes.data(),
+                         1.0f / static_cast<float>(n));
   found.add(s), found.add(losses), found.add(wrong);
   return found.of_all();
 }

@@ -136,11 +136,14 @@ std::string difference(const std::string& there, const std::string& here) {
   if (one["results"] != other["results"])
     return "this version of gradrace gives other results (number " + one["results"].dump() +
            " there, " + other["results"].dump() + " here)";
+  const bool same_as_written = difference_of(one["written"], other["written"]).empty();
+  const std::string differs =
+      same_as_written ? "" : difference_of(one["scenario"], other["scenario"]);
+  if (!differs.empty()) return differs;
   if (one["arithmetic"] != other["arithmetic"])
     return "computed with " + one["arithmetic"].dump() + ", here with " +
            other["arithmetic"].dump();
-  if (difference_of(one["written"], other["written"]).empty()) return {};
-  return difference_of(one["scenario"], other["scenario"]);
+  return {};
 }
 
 static void refuse_other_runs(const RunStore& store, const std::string& header) {
@@ -180,11 +183,7 @@ RunFolder::RunFolder(const fs::path& folder, const Scenario& scenario, std::opti
   header_ = header_of(scenario, {data.begin(), data.end()}, shard, runs_.size());
   index_runs();
   if (begin == Begin::anew) remove_stores();
-  open_stores();
-  const bool has_any =
-      std::ranges::any_of(places_, [](const Place& place) { return place.store != nullptr; });
-  if (begin == Begin::go_on && !has_any)
-    throw UsageError(path().string() + ": there is nothing to go on with; leave --resume out");
+  open_stores(begin);
 }
 
 RunFolder::RunFolder(const fs::path& folder, const Scenario& scenario, std::string header)
@@ -194,7 +193,7 @@ RunFolder::RunFolder(const fs::path& folder, const Scenario& scenario, std::stri
       header_(std::move(header)),
       files_(checked(folder, Begin::new_or_go_on)) {
   index_runs();
-  open_stores();
+  open_stores(Begin::new_or_go_on);
 }
 
 void RunFolder::index_runs() {
@@ -224,7 +223,7 @@ void RunFolder::remove_stores() {
     if (!shard_ || file == own_file()) fs::remove(file);
 }
 
-void RunFolder::open_stores() {
+void RunFolder::open_stores(Begin begin) {
   for (const auto& file : stores_in(path())) {
     if (file == own_file()) continue;
     take_up(*others_.emplace_back(std::make_unique<RunStore>(file, RunStore::Use::read)));
@@ -233,6 +232,8 @@ void RunFolder::open_stores() {
   own_ = std::make_unique<RunStore>(own_file(), RunStore::Use::add);
   try {
     take_up(*own_);
+    if (begin == Begin::go_on && std::ranges::none_of(places_, &Place::store))
+      throw UsageError(path().string() + ": there is nothing to go on with; leave --resume out");
     if (own_->header() != header_) own_->add_header(header_);
   } catch (...) {
     own_.reset();
@@ -323,7 +324,7 @@ void RunFolder::put_in_order() {
   for (const auto& store : others_) fs::remove(store->file());
   others_.clear();
   std::ranges::fill(places_, Place{});
-  open_stores();
+  open_stores(Begin::go_on);
 }
 
 /// Whether the store is that header and these runs, one after the other, and nothing else.

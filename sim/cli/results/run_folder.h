@@ -96,7 +96,7 @@ class RunFolder {
   void index_runs();
   std::span<const std::pair<RunKey, std::size_t>> runs_with(const RunKey& key) const;
   void remove_stores();
-  void open_stores();
+  void open_stores(Begin begin);
   void take_up(const RunStore& store);
   bool set(const Place& place);
   std::filesystem::path own_file() const;

@@ -29,7 +29,7 @@ struct Head {
   char magic[8];
   RunKey key;  // nil: a header
   std::uint64_t data, length;
-  std::uint32_t checksum, padding;  // of what is before it
+  std::uint32_t padding, checksum;  // of what is before it
 };
 static_assert(sizeof(Head) == 48);
 constexpr std::uint64_t frame = sizeof(Head) + sizeof(std::uint32_t);

@@ -1,0 +1,410 @@
+"""Sweeps that people leave running: each finished run is kept, the same call goes on, shards are put together."""
+
+import json
+import os
+import random
+import resource
+import signal
+import subprocess
+import time
+import unittest
+
+from program import IS_RELEASE, PROGRAM, SMALL, ProgramTest, changed, rows
+from run_store import keys
+
+PROTOCOLS = [{"kind": "k-sync", "k": 2}, {"kind": "async"}, {"kind": "local-sgd", "tau": 3}]
+SWEEP = changed(SMALL, name="sweep", replicas=3, stop={"updates": 30}, sweep={"protocol": PROTOCOLS, "learning_rate.eta": [0.1, 0.2]})
+TIMING = changed(SMALL, name="timing", model=None, learning_rate=None, record={}, sweep=None, replicas=200,
+                 protocol={"kind": "async"}, stop={"updates": 20})
+LONG = changed(TIMING, replicas=2, stop={"updates": 10**9})
+
+
+class SweepTest(ProgramTest):
+    def start(self, *words, **keys):
+        process = subprocess.Popen([PROGRAM, *map(os.fspath, words)], cwd=self.folder, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, **keys)
+        self.addCleanup(lambda: (process.kill(), process.communicate()))
+        return process
+
+    def wait_for(self, condition):
+        end = time.monotonic() + 60
+        while not condition():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.002)
+
+    def whole(self, scenario=SWEEP, out="whole", *words):
+        self.call("run", self.write(scenario), "--out", out, "--quiet", *words)
+        return self.everything(out)
+
+    def everything(self, out):
+        """Bytes of all files, the store too, but for the manifest."""
+        folder = self.folder / out
+        self.assertFalse((folder / ".unfinished").exists())
+        return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "manifest.json"}
+
+    def last_progress(self, told):
+        return [json.loads(line) for line in told.splitlines() if line.startswith("{")][-1]
+
+    def made(self, *words):
+        """(runs made, runs that were there)."""
+        progress = self.last_progress(self.call("run", *words, "--progress", "json")[1])
+        self.assertEqual(progress["done"], progress["total"])
+        return progress["done"], progress["kept"]
+
+
+class GoesOn(SweepTest):
+    def test_a_folder_that_is_whole_is_left_as_it_is(self):
+        before = self.whole()
+        times = {path: path.stat().st_mtime_ns for path in (self.folder / "whole").iterdir()}
+        told, _ = self.call("run", self.folder / "scenario.json", "--out", "whole", "--resume")
+        self.assertIn("sweep: all 18 runs are there; nothing is to be done", told)
+        self.assertIn("iteration time", told)
+        self.assertEqual(self.everything("whole"), before)
+        self.assertEqual({path: path.stat().st_mtime_ns for path in times}, times)
+
+    def test_killed_ten_times_it_makes_each_run_once(self):
+        scenario = changed(TIMING, replicas=2000, record={"every_time": 5, "updates": True}, stop={"updates": 200})
+        wanted = self.whole(scenario)
+        chance, kept = random.Random(1), 0
+        for _ in range(10):
+            process = self.start("run", self.folder / "scenario.json", "--out", "out", "--quiet")
+            target = self.size("out") + chance.randrange(1, len(wanted["runs.store"]) // 14)
+            self.wait_for(lambda: process.poll() is not None or self.size("out") >= target)
+            process.kill()
+            process.communicate()
+            self.assertGreaterEqual(self.kept("out"), kept)
+            kept = self.kept("out")
+        self.assertLess(kept, 2000)
+        self.assertEqual(self.made(self.folder / "scenario.json", "--out", "out"), (2000 - kept, kept))
+        self.assertEqual(self.everything("out"), wanted)
+
+    def size(self, out):
+        store = self.folder / out / "runs.store"
+        return store.stat().st_size if store.exists() else 0
+
+    def kept(self, out):
+        found = keys(self.folder / out / "runs.store")
+        self.assertEqual(len(found), len(set(found)), "a run was made twice")
+        return len(found)
+
+    def test_more_replicas_keep_those_that_are_there(self):
+        self.whole(changed(SWEEP, replicas=5), "out")
+        path = self.write(changed(SWEEP, replicas=20))
+        self.assertEqual(self.made(path, "--out", "out"), (6 * 15, 6 * 5))
+        self.assertEqual(self.everything("out"), self.whole(changed(SWEEP, replicas=20)))
+
+    def test_another_sweep_goes_on_and_runs_no_longer_asked_for_stay(self):
+        first = self.whole(SWEEP, "out")
+        other = changed(SWEEP, sweep={"protocol": [*PROTOCOLS[1:], {"kind": "sync"}]}, replicas=2)
+        path = self.write(changed(other, learning_rate={"kind": "constant", "eta": 0.1}))
+        self.assertEqual(self.made(path, "--out", "out"), (2, 4))
+        alone = self.whole(other)
+        self.assertEqual({**self.everything("out"), "runs.store": None}, {**alone, "runs.store": None})
+        self.assertEqual(self.made(self.write(SWEEP), "--out", "out"), (0, 18))
+        self.assertEqual({**self.everything("out"), "runs.store": None}, {**first, "runs.store": None})
+        self.assertEqual(len(keys(self.folder / "out/runs.store")), 20)
+
+    def test_equal_points_are_made_once(self):
+        scenario = changed(SWEEP, sweep={"learning_rate.eta": [0.1, 0.1]}, protocol={"kind": "async"})
+        self.assertEqual(self.made(self.write(scenario), "--out", "out"), (3, 3))
+        self.assertEqual(len(rows(self.folder / "out/runs.csv")), 6)
+
+    def test_what_bears_on_no_result_is_no_difference(self):
+        self.whole(SWEEP, "out")
+        path = self.write(changed(SWEEP, title="Why?", notes="because", name="other"))
+        told, _ = self.call("run", path, "--out", "out", "--jobs", "1", "--device", "cpu")
+        self.assertIn("other: all 18 runs are there; the files are written anew", told)
+        manifest = json.loads((self.folder / "out/manifest.json").read_text())
+        self.assertEqual(manifest["scenario"]["title"], "Why?")
+
+    def test_any_other_difference_is_told_and_nothing_is_lost(self):
+        before = self.whole(SWEEP, "out")
+        for words, differs in (
+            (("--set", "cluster.learners=9"), "cluster.learners (4 there, 9 here)"),
+            (("--seed", "2"), "seed (1 there, 2 here)"),
+            (("--timing-only",), "timing_only (false there, true here)"),
+            (("--set", "stop.updates=31"), "stop.updates (30 there, 31 here)"),
+            (("--set", "targets.loss=[1]"), "targets"),
+            (("--set", "record.updates=false"), "record.updates (true there, false here)"),
+        ):
+            _, told = self.call("run", self.folder / "scenario.json", "--out", "out", *words, status=2)
+            self.assertIn("out/runs.store: has runs of another scenario: " + differs, told)
+            self.assertIn("use --out DIR for another folder, or --force to begin anew", told)
+            self.assertEqual(self.everything("out"), before)
+        self.call("run", self.folder / "scenario.json", "--out", "out", "--seed", "2", "--force", "--quiet")
+        self.assertEqual(len(keys(self.folder / "out/runs.store")), 18)
+
+    def test_other_data_of_the_same_name_are_refused(self):
+        for folder, label in (("one", 0), ("two", 1)):
+            (self.folder / folder).mkdir()
+            lines = "".join(f"{i % 2 if i else label} 1:{i} 2:{i * i % 7}\n" for i in range(20))
+            (self.folder / folder / "d.txt").write_text(lines)
+        model = lambda folder: {"kind": "logistic", "minibatch": 2, "dataset": {"kind": "libsvm", "path": f"{folder}/d.txt", "test_rows": 4}}
+        scenario = changed(SWEEP, model=model("one"), sweep=None, protocol={"kind": "async"})
+        self.call("run", self.write(scenario), "--out", "out", "--quiet")
+        (self.folder / "moved").symlink_to("one")
+        scenario["model"] = model("moved")
+        self.assertEqual(self.made(self.write(scenario), "--out", "out"), (0, 3))
+        scenario["model"] = model("two")
+        _, told = self.call("run", self.write(scenario), "--out", "out", status=2)
+        self.assertIn("has runs of other data of the same name", told)
+
+    def test_resume_where_nothing_is_there(self):
+        path = self.write(SWEEP)
+        _, told = self.call("run", path, "--out", "out", "--resume", status=2)
+        self.assertIn("out: there is nothing to go on with; leave --resume out", told)
+        self.assertFalse((self.folder / "out").exists())
+        self.assertIn("take one", self.call("run", path, "--resume", "--force", status=2)[1])
+
+    def test_every_signal_keeps_what_has_finished_and_publishes_it(self):
+        path = self.write(changed(TIMING, replicas=10**5, stop={"updates": 1000}))
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1):
+            out = self.folder / number.name
+            process = self.start("run", path, "--out", out, "--quiet")
+            self.wait_for(lambda: (out / "runs.store").exists() and (out / "runs.store").stat().st_size > 20000)
+            process.send_signal(number)
+            _, told = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 130, told)
+            self.assertIn("the runs that had finished are kept; the same call goes on", told)
+            self.assertEqual(len(rows(out / "runs.csv")), len(keys(out / "runs.store")))
+
+    def test_a_signal_that_the_caller_ignores_is_ignored(self):
+        process = self.start("run", self.write(LONG), "--out", "out", "--quiet",
+                             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        self.wait_for((self.folder / "out/runs.store").exists)
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.2)
+        self.assertIsNone(process.poll())
+
+
+class Damage(SweepTest):
+    def test_a_torn_end_is_dropped(self):
+        wanted = self.whole()
+        whole = (self.folder / "whole/runs.store").read_bytes()
+        for name, left in (("cut", whole[:-1]), ("half", whole[: len(whole) // 2]), ("garbage", whole + b"\0" * 5000),
+                           ("more", whole + os.urandom(3000)), ("begun", whole + whole[:60]), ("first", whole[:30])):
+            (self.folder / name).mkdir()
+            (self.folder / name / "runs.store").write_bytes(left)
+            self.call("run", self.folder / "scenario.json", "--out", name, "--quiet")
+            self.assertEqual(self.everything(name), wanted, name)
+
+    def test_a_damaged_record_is_left_out_and_its_run_made_again(self):
+        wanted = self.whole()
+        store = self.folder / "whole/runs.store"
+        damaged = bytearray(store.read_bytes())
+        damaged[len(damaged) // 2] ^= 1
+        store.write_bytes(damaged)
+        _, told = self.call("run", self.folder / "scenario.json", "--out", "whole", "--quiet")
+        self.assertIn("whole/runs.store: 1 damaged record left out", told)
+        self.assertEqual(self.everything("whole"), wanted)
+
+    def test_a_store_that_cannot_be_read_is_refused_and_left(self):
+        self.whole()
+        store = self.folder / "whole/runs.store"
+        whole = store.read_bytes()
+        second = whole.index(b"runs\x1a\r\n\1", 8)
+        for left, why in ((b"mine" * 100, "is not a store of finished runs"),
+                          (whole[: second + 8] + b"\0" * 40 + whole[second + 48 :], f"is damaged at byte {second}")):
+            store.write_bytes(left)
+            _, told = self.call("run", self.folder / "scenario.json", "--out", "whole", status=2)
+            self.assertIn(why, told)
+            self.assertEqual(store.read_bytes(), left)
+
+    def test_published_files_that_were_changed_are_written_anew(self):
+        wanted = self.whole()
+        for name in ("runs.csv", "curve.csv", "trace.json"):
+            (self.folder / "whole" / name).write_text("mine")
+            told, _ = self.call("run", self.folder / "scenario.json", "--out", "whole")
+            self.assertIn("the files are written anew", told)
+            self.assertEqual(self.everything("whole"), wanted)
+
+    def test_folders_of_others_are_refused(self):
+        path = self.write(SWEEP)
+        for name, why in (("notes.txt", "is no output folder of gradrace (notes.txt is there)"),
+                          ("runs.csv", "holds runs.csv, which is not of a run"),
+                          ("fit.csv", "holds fit.csv, which is not of a run")):
+            out = self.folder / f"of-{name}"
+            out.mkdir()
+            (out / name).write_text("mine")
+            self.assertIn(why, self.call("run", path, "--out", out, status=2)[1])
+            self.assertEqual([(file.name, file.read_text()) for file in out.iterdir()], [(name, "mine")])
+        self.assertIn("not of a run", self.call("run", path, "--out", "of-runs.csv", "--force", status=2)[1])
+        self.whole()
+        (self.folder / "whole/runs.store").unlink()
+        told = self.call("run", path, "--out", "whole", status=2)[1]
+        self.assertIn("holds manifest.json, and not the store of its runs; use --force", told)
+        self.call("run", path, "--out", "whole", "--force", "--quiet")
+
+    def test_a_full_disk_keeps_what_has_finished(self):
+        path = self.write(changed(TIMING, record={"updates": True}))
+        wanted = self.whole(changed(TIMING, record={"updates": True}))
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000))
+        process = self.start("run", path, "--out", "out", "--quiet", preexec_fn=limit)
+        _, told = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1, told)
+        self.assertIn("runs.store: cannot be written: File too large", told)
+        made, kept = self.made(path, "--out", "out")
+        self.assertGreater(kept, 10)
+        self.assertEqual(made + kept, 200)
+        self.assertEqual(self.everything("out"), wanted)
+
+    def test_a_run_that_fails_is_a_row_and_the_others_go_on(self):
+        scenario = changed(TIMING, replicas=1, sweep={"cluster.learners": [4, 4000000, 8]}, stop={"updates": 5})
+        process = self.start("run", self.write(scenario), "--out", "out", "--quiet", "--jobs", "1",
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20)))
+        _, told = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 1, told)
+        self.assertIn("1 run failed (runs.csv, reason); the same call tries again", told)
+        found = rows(self.folder / "out/runs.csv")
+        self.assertEqual([row["status"] for row in found], ["finished", "failed", "finished"])
+        self.assertEqual((found[1]["learners"], found[1]["reason"], found[1]["updates"]), ("4000000", "out of memory", ""))
+        self.assertEqual(self.made(self.folder / "scenario.json", "--out", "out"), (1, 2))
+        self.assertEqual([row["status"] for row in rows(self.folder / "out/runs.csv")], ["finished"] * 3)
+
+
+class Shards(SweepTest):
+    def shard(self, number, of, out, *words):
+        return self.call("run", self.folder / "scenario.json", "--shard", f"{number}/{of}", "--out", out, "--quiet", *words)
+
+    def test_together_they_are_the_runs_without_shards(self):
+        wanted = self.whole()
+        for number in range(1, 8):
+            told, _ = self.shard(number, 7, "shared")
+            self.assertRegex(told, rf"shard {number}/7: (\d) of \1 runs are there; gradrace collect")
+            self.shard(number, 7, f"own-{number}")
+        self.assertFalse((self.folder / "shared/runs.csv").exists())
+        sizes = [len(keys(path)) for path in (self.folder / "shared").glob("*.store")]
+        self.assertEqual((sum(sizes), max(sizes) - min(sizes)), (18, 1))
+        told, _ = self.call("collect", "shared")
+        self.assertIn("sweep: 18 of 18 runs are there", told)
+        self.call("collect", *(f"own-{number}" for number in range(1, 8)), "--out", "collected", "--quiet")
+        for out in ("shared", "collected"):
+            self.assertEqual(self.everything(out), wanted)
+            self.assertIn("nothing is to be done", self.call("run", self.folder / "scenario.json", "--out", out)[0])
+
+    def test_a_shard_goes_on_and_does_not_make_what_others_have(self):
+        self.write(SWEEP)
+        self.shard(1, 2, "out")
+        self.assertEqual(self.made(self.folder / "scenario.json", "--shard", "1/2", "--out", "out"), (0, 9))
+        self.assertEqual(self.made(self.folder / "scenario.json", "--out", "out"), (9, 9))
+        self.assertEqual(self.everything("out"), self.whole())
+
+    def test_shards_are_balanced_by_work(self):
+        self.write(changed(TIMING, replicas=1, stop={"gradients": 1000}, sweep={"stop.gradients": [6000, 1001, 1002, 1003, 1004, 1005, 1006]}))
+        self.shard(1, 2, "one")
+        self.shard(2, 2, "two")
+        self.assertEqual(sorted(len(keys(path)) for path in self.folder.glob("*/*.store")), [1, 6])
+
+    def test_what_lacks_is_named(self):
+        self.write(SWEEP)
+        self.shard(1, 4, "one")
+        self.shard(2, 4, "two")
+        (self.folder / "copy").mkdir()
+        (self.folder / "copy/runs.2-of-4.store").write_bytes((self.folder / "two/runs.2-of-4.store").read_bytes())
+        cut = (self.folder / "two/runs.2-of-4.store").read_bytes()
+        (self.folder / "two/runs.2-of-4.store").write_bytes(cut[:-50])
+        self.shard(3, 4, "other", "--seed", "2")
+        told = self.call("collect", "one", "two", "copy", "other", "--out", "out", "--quiet", status=1)[1]
+        self.assertIn("missing: shard 3/4, 4/4", told)
+        self.assertIn("incomplete: shard 2/4: 3 of 4 runs (two/runs.2-of-4.store)", told)
+        self.assertIn("doubled: shard 2/4: two/runs.2-of-4.store and copy/runs.2-of-4.store", told)
+        self.assertIn("foreign: other/runs.3-of-4.store: seed (2 there, 1 here)", told)
+        self.assertEqual(len(rows(self.folder / "out/runs.csv")), 8)
+        (self.folder / "three").mkdir()
+        self.assertIn("three: holds no store of runs", self.call("collect", "three", status=2)[1])
+        self.assertIn("several folders need --out", self.call("collect", "one", "two", status=2)[1])
+
+    def test_what_a_shard_is(self):
+        path = self.write(SWEEP)
+        for text in ("0/3", "4/3", "3", "1/0", "1/3/2", "-1/3", "a/b", "1/ 3", "01/3"):
+            told = self.call("run", path, "--shard", text, "--out", "out", status=2)[1]
+            self.assertIn(f'--shard takes I/N with I from 1 to N, such as 3/7, got "{text}"', told)
+        self.assertIn("--plot draws all runs", self.call("run", path, "--shard", "1/2", "--plot", status=2)[1])
+
+    def test_one_process_makes_a_shard_and_nobody_the_whole_meanwhile(self):
+        path = self.write(LONG)
+        first = self.start("run", path, "--shard", "1/2", "--out", "out", "--quiet")
+        self.wait_for((self.folder / "out/runs.1-of-2.store").exists)
+        second = self.start("run", path, "--shard", "2/2", "--out", "out", "--quiet")
+        self.wait_for((self.folder / "out/runs.2-of-2.store").exists)
+        for words in (("run", path, "--shard", "1/2"), ("run", path), ("collect", "out")):
+            told = self.call(*words, "--out", "out", status=2)[1]
+            self.assertIn("another call of gradrace writes there (process ", told)
+        self.assertIsNone(first.poll())
+        self.assertIsNone(second.poll())
+
+    def test_many_shards_at_once(self):
+        scenario = changed(TIMING, replicas=60)
+        wanted = self.whole(scenario)
+        calls = [self.start("run", self.folder / "scenario.json", "--shard", f"{i}/60", "--out", "out", "--quiet", "--jobs", "1")
+                 for i in range(1, 61)]
+        for call in calls:
+            _, told = call.communicate(timeout=120)
+            self.assertEqual(call.returncode, 0, told)
+        self.call("collect", "out", "--quiet")
+        self.assertEqual(self.everything("out"), wanted)
+
+
+class OneFolder(SweepTest):
+    def test_the_second_is_told_at_once_who_has_it(self):
+        path = self.write(LONG)
+        first = self.start("run", path, "--out", "out", "--quiet")
+        self.wait_for((self.folder / "out/runs.store").exists)
+        for _ in range(100):
+            told = self.call("run", path, "--out", "out", status=2)[1]
+            self.assertIn(f"out: another call of gradrace writes there (process {first.pid} on ", told)
+        self.assertIsNone(first.poll())
+
+
+class Sources(SweepTest):
+    def test_standard_input_and_a_manifest_are_scenarios(self):
+        wanted = self.whole()
+        done = subprocess.run([PROGRAM, "run", "-", "--out", "piped", "--quiet"], cwd=self.folder, check=False,
+                              input=json.dumps(SWEEP), capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.call("run", "whole/manifest.json", "--out", "again", "--quiet")
+        for out in ("piped", "again"):
+            self.assertEqual({**self.everything(out), "runs.store": None}, {**wanted, "runs.store": None})
+        told, _ = self.call("run", "whole/manifest.json", "--out", "whole")
+        self.assertIn("all 18 runs are there", told)
+        wrong = subprocess.run([PROGRAM, "run", "-"], cwd=self.folder, check=False, input='{\n "clustr": 1}',
+                               capture_output=True, text=True)
+        self.assertEqual(wrong.returncode, 2)
+        self.assertIn("stdin:2:2: error: clustr: unknown key", wrong.stderr)
+
+    def test_a_dry_run_makes_nothing(self):
+        path = self.write(SWEEP)
+        told, _ = self.call("run", path, "--dry-run", "--out", "out")
+        self.assertIn("sweep: 6 points x 3 replicas: 18 runs, 0 are there\n  folder: out/\n  time: about ", told)
+        self.assertRegex(told, r"memory: about [\d.]+ MB")
+        self.assertFalse((self.folder / "out").exists())
+        self.call("run", path, "--out", "out", "--quiet", "--replicas", "2")
+        self.assertIn("18 runs, 12 are there", self.call("run", path, "--dry-run", "--out", "out")[0])
+        self.assertIn("another scenario", self.call("run", path, "--dry-run", "--out", "out", "--seed", "3", status=2)[1])
+
+    def test_progress_for_programs_covers_all_files_of_a_call(self):
+        one, two = self.write(SWEEP, "one.json"), self.write(changed(TIMING, replicas=7), "two.json")
+        _, told = self.call("run", one, two, "--out", "all", "--progress", "json")
+        last = self.last_progress(told)
+        self.assertEqual((last["done"], last["total"], last["kept"], last["share"]), (25, 25, 0, 1))
+        self.assertEqual((last["diverged"], last["failed"]), (0, 0))
+        self.assertIn('--progress takes text or json, got "xml"', self.call("run", one, "--progress", "xml", status=2)[1])
+
+
+class Large(SweepTest):
+    def test_a_tiny_run_costs_little(self):
+        if not IS_RELEASE:
+            self.skipTest("bounds on time hold for a release build")
+        times = []
+        path = self.write(changed(TIMING, replicas=20000, stop={"updates": 1}, record={"details": False}))
+        for attempt in range(3):
+            begin = time.monotonic()
+            self.call("run", path, "--out", f"out-{attempt}", "--quiet", "--jobs", "1")
+            times.append((time.monotonic() - begin) / 20000)
+        self.assertLess(min(times), 100e-6)  # 50 on an idle machine
+
+
+if __name__ == "__main__":
+    unittest.main()
