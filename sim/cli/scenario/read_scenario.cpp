@@ -1,0 +1,187 @@
+#include <functional>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "sim/cli/scenario/covered_values.h"
+#include "sim/cli/scenario/identity.h"
+#include "sim/cli/scenario/idle_keys.h"
+#include "sim/cli/scenario/labels.h"
+#include "sim/cli/scenario/scenario.h"
+#include "sim/cli/scenario/sweep.h"
+#include "sim/cli/scenario/swept_problems.h"
+#include "sim/cli/usage_error.h"
+#include "sim/reading/document.h"
+#include "sim/reading/json_places.h"
+#include "sim/reading/reader.h"
+
+namespace gradrace {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// The values of "quick" keep their places.
+void apply_quick(Document& document) {
+  const auto found = document.root().find("quick");
+  if (found == document.root().end()) return;
+  std::vector<std::string> paths;
+  for (const auto& [path, value] : found->items()) paths.push_back(path);
+  for (const auto& path : paths) document.set(path, child_pointer("/quick", path));
+}
+
+void check_quick(const Document& document) {
+  const auto found = document.root().find("quick");
+  if (found == document.root().end() || found->is_object()) return;
+  throw ScenarioError(
+      {document.problem("/quick", "expected an object: dotted path -> value with --quick")});
+}
+
+void apply(Document& document, const ScenarioChanges& changes) {
+  check_quick(document);
+  if (changes.quick) apply_quick(document);
+  for (const auto& set : changes.sets) {
+    Json value = Json::parse(set.value, nullptr, false);
+    if (value.is_discarded()) value = set.value;
+    document.set(set.path, value, set.origin);
+  }
+}
+
+/// Equal for points whose models and their data are the same.
+std::string model_text(const Point& point, const Json& resolved) {
+  const std::string model = resolved.at("model").dump();
+  if (!point.model->has_shards()) return model;
+  return model + Json{point.cluster.learners, point.seed}.dump();
+}
+
+std::string device_text(const Point& point, const Json& resolved) {
+  if (!point.with_model()) return {};
+  Json model = resolved.at("model");
+  model.erase("minibatch");
+  const std::uint64_t all = 0;
+  Json text{point.device, point.rows.train.value_or(all), point.rows.test.value_or(all), model};
+  if (point.model->has_shards()) text.push_back({point.cluster.learners, point.seed});
+  return text.dump();
+}
+
+}  // namespace
+
+/// All problems of a point, but for keys that are idle there.
+static std::vector<Problem> read_point(Reader& reader, Point& point, DataShelf& shelf) {
+  for (const FileKey& key : file_keys) reader.pass(key.name);
+  visit_scenario(reader, point, shelf);
+  return reader.finish();
+}
+
+static void add(std::vector<Problem>& problems, std::vector<Problem> more) {
+  problems.insert(problems.end(), std::make_move_iterator(more.begin()),
+                  std::make_move_iterator(more.end()));
+}
+
+/// Reads documents that no point has, whose data nobody needs.
+static std::function<std::vector<Problem>(const Document&)> reader_of_unused(
+    const std::filesystem::path& file, const ScenarioChanges& changes) {
+  const auto shelf = std::make_shared<DataShelf>(std::filesystem::absolute(file).parent_path(),
+                                                 changes.data_folder);
+  shelf->leave_unused();
+  return [shelf, name = file.stem().string()](const Document& document) {
+    Point point;
+    point.name = name;
+    Reader reader(document, shelf->locator());
+    return read_point(reader, point, *shelf);
+  };
+}
+
+static void refuse_changes_without_effect(const Sweep& sweep, const ScenarioChanges& changes,
+                                          std::vector<Problem>& problems) {
+  for (const auto& set : changes.sets) {
+    const std::string* const path = sweep.covers(set.path);
+    if (!path) continue;
+    problems.push_back(
+        {.origin = set.origin,
+         .path = set.path,
+         .what = "changes nothing, since the sweep sets " + *path + " at every point",
+         .meaning = {},
+         .allowed = "another sweep: --set 'sweep={\"" + *path + "\": [...]}'",
+         .suggestion = {}});
+  }
+}
+
+static Scenario read_document(Document base, const std::filesystem::path& file,
+                              const ScenarioChanges& changes);
+
+Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes) {
+  if (file == "-") {
+    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+    return read_scenario_text(text, "stdin", changes);
+  }
+  if (!std::filesystem::is_regular_file(file)) {
+    throw UsageError(file.string() + ": there is no such file");
+  }
+  Document document = Document::read(file);
+  const bool is_manifest = document.root().is_object() && document.root().contains("scenario") &&
+                           document.root().contains("version");
+  if (is_manifest) document = document.part("/scenario");
+  return read_document(std::move(document), file, changes);
+}
+
+Scenario read_scenario_text(std::string_view text, const std::filesystem::path& file,
+                            const ScenarioChanges& changes) {
+  return read_document(Document::parse(text, file.string()), file, changes);
+}
+
+static Scenario read_document(Document base, const std::filesystem::path& file,
+                              const ScenarioChanges& changes) {
+  apply(base, changes);
+  const auto shelf = std::make_shared<DataShelf>(std::filesystem::absolute(file).parent_path(),
+                                                 changes.data_folder);
+  if (changes.data_may_lack) shelf->tolerate_missing();
+  const Sweep sweep(base, shelf->locator());
+  std::vector<Problem> problems = sweep.problems();
+  refuse_changes_without_effect(sweep, changes, problems);
+  SweptProblems of_points(sweep.paths());
+  IdleKeys idle_keys;
+  Scenario scenario{file, sweep.paths(), {}, {}, base.root().dump(), shelf};
+  scenario.points.reserve(sweep.points());
+  std::vector<nlohmann::ordered_json> protocols;
+  // [point with other problems]: its traces, which are read once as long as they are kept
+  std::map<std::size_t, std::vector<std::shared_ptr<const Trace>>> unsound;
+  std::map<std::string, ModelProduct> models;  // [model_text]: those of many points are one
+  for (std::size_t number = 0; number < sweep.points(); ++number) {
+    Point point;
+    point.name = file.stem().string();
+    const Document document = sweep.document(number, point.swept);
+    Reader reader(document, shelf->locator());
+    auto found = read_point(reader, point, *shelf);
+    idle_keys.add(reader.examined());
+    if (!found.empty()) unsound[number] = point.cluster.traces();
+    if (!sweep.problems().empty()) {  // a path that was refused would have set what is missing
+      std::erase_if(
+          found, [](const Problem& problem) { return problem.what == "required key is missing"; });
+    }
+    of_points.add(point.swept, found);
+    if (!unsound.empty() || !problems.empty()) continue;
+    protocols.push_back(document.root().at("protocol"));
+    point.protocol_name = protocols.back().at("kind").get<std::string>();
+    point.device_text = device_text(point, reader.resolved());
+    point.key = point_key(reader.resolved());
+    if (auto& model = point.model)
+      model = models.try_emplace(model_text(point, reader.resolved()), model).first->second;
+    if (number == 0) scenario.resolved = sweep.resolved(reader.resolved()).dump(2);
+    scenario.points.push_back(std::move(point));
+  }
+  add(problems, of_points.problems());
+  add(problems, problems_of_covered_values(sweep, reader_of_unused(file, changes)));
+  for (const auto& [number, traces] : unsound) {
+    std::vector<std::string> values;
+    if (sweep.points() > 1) idle_keys.spare(sweep.document(number, values));
+  }
+  if (sweep.problems().empty() || sweep.points() == 1) add(problems, idle_keys.problems());
+  if (!problems.empty()) throw ScenarioError(std::move(problems));
+  name_points(scenario, protocols);
+  return scenario;
+}
+
+}  // namespace gradrace
