@@ -1,7 +1,5 @@
 #include "models/layers/convolution_products.h"
 
-#include <algorithm>
-
 namespace gradrace {
 
 namespace {
@@ -24,10 +22,12 @@ ConvolutionProducts<Real>::ConvolutionProducts(const ImageShape& x, const ImageS
       rows_of_z_(all_taps(shape_, kernels::taps_of_output, z.height, x.height)),
       columns_of_z_(all_taps(shape_, kernels::taps_of_output, z.width, x.width)),
       rows_of_x_(all_taps(shape_, kernels::taps_of_input, x.height, z.height)),
-      columns_of_x_(all_taps(shape_, kernels::taps_of_input, x.width, z.width)) {
-  const std::size_t most = kernels::ConvolutionKernels<Real>::most_outputs;
-  scratch_.resize(std::max(16 * shape_.weights(),
-                           most * shape_.area() * std::max(shape_.channels, shape_.outputs)));
+      columns_of_x_(all_taps(shape_, kernels::taps_of_input, x.width, z.width)) {}
+
+template <class Real>
+Real* ConvolutionProducts<Real>::scratch(std::size_t numbers) {
+  if (scratch_.size() < numbers) scratch_.resize(numbers);
+  return scratch_.data();
 }
 
 template <class Real>
@@ -48,7 +48,7 @@ void ConvolutionProducts<Real>::forward(const Units<Real>& x, const Real* W, con
                       .of_channel = shape_.area(),
                       .b = b,
                       .outputs = shape_.outputs},
-                     z.data(), scratch_.data());
+                     z.data(), scratch(most_outputs * shape_.area() * shape_.channels));
 }
 
 template <class Real>
@@ -68,13 +68,13 @@ void ConvolutionProducts<Real>::backward(const Units<Real>& dz, const Real* W, U
                       .of_channel = shape_.channels * shape_.area(),
                       .b = nullptr,
                       .outputs = shape_.channels},
-                     dx.data(), scratch_.data());
+                     dx.data(), scratch(most_outputs * shape_.area() * shape_.outputs));
 }
 
 template <class Real>
 void ConvolutionProducts<Real>::add_up(const Units<Real>& x, const Units<Real>& dz, Real* dW) {
   kernels_.weight_sums(shape_, static_cast<std::size_t>(x.rows()), x.data(), dz.data(), dW,
-                       scratch_.data());
+                       scratch(16 * shape_.weights()));
 }
 
 template class ConvolutionProducts<float>;

@@ -28,6 +28,11 @@ class ConvolutionProducts {
   void add_up(const Units<Real>& x, const Units<Real>& dz, Real* dW);
 
  private:
+  static constexpr std::size_t most_outputs = kernels::ConvolutionKernels<Real>::most_outputs;
+
+  /// At least so many.
+  Real* scratch(std::size_t numbers);
+
   const kernels::ConvolutionKernels<Real>& kernels_ = kernels::convolution_kernels<Real>();
   kernels::ConvolutionShape shape_;
   std::vector<kernels::Taps> rows_of_z_, columns_of_z_, rows_of_x_, columns_of_x_;
