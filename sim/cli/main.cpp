@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include <exception>
 #include <iostream>
 #include <string>
@@ -49,6 +51,14 @@ void print_help() {
          "exit status: 0 done; 1 a run failed; 2 bad usage or bad scenario; 130 interrupted\n";
 }
 
+/// As many as the system allows: a folder may have a store for each of 1,000 shards.
+void raise_limit_of_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int dispatch(const Words& words) {
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
     print_help();
@@ -67,6 +77,7 @@ int dispatch(const Words& words) {
 
 int main(int argc, char** argv) {
   try {
+    gradrace::raise_limit_of_open_files();
     return gradrace::dispatch({argv + 1, argv + argc});
   } catch (const gradrace::ScenarioError& error) {
     std::cerr << error.what() << '\n';

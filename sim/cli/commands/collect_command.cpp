@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
-#include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "sim/cli/commands/commands.h"
@@ -19,31 +18,26 @@ namespace po = boost::program_options;
 
 namespace {
 
-using Json = nlohmann::json;
-
 /// The stores that are collected, and what is amiss among them.
 class Sources {
  public:
-  /// UsageError for a folder without one.
+  /// UsageError for a folder without a store, and where stores are of other sweeps.
   explicit Sources(const std::vector<fs::path>& folders) {
+    std::set<fs::path> seen;
     for (const auto& folder : folders) {
       const auto files = stores_in(folder);
       if (files.empty())
         throw UsageError("collect: " + folder.string() + ": holds no store of runs (runs.store)");
       for (const auto& file : files)
-        stores_.push_back(std::make_unique<RunStore>(file, RunStore::Use::read));
+        if (seen.insert(fs::weakly_canonical(file)).second) add(file);
     }
-    const auto told =
-        std::ranges::find_if(stores_, [](auto& one) { return !one->header().empty(); });
-    if (told == stores_.end())
+    if (stores_.empty())
       throw UsageError("collect: " + folders.front().string() + ": its stores are empty");
-    header_ = header_without_shard((*told)->header());
-    std::erase_if(stores_, [this](auto& store) { return !belongs(*store); });
   }
 
   /// Of the scenario whose runs are collected.
-  const std::string& header() const { return header_; }
-  const std::vector<std::unique_ptr<RunStore>>& stores() const { return stores_; }
+  const RunHeader& header() const { return *header_; }
+  const std::vector<fs::path>& stores() const { return stores_; }
   /// What is to be said of shards.
   const std::vector<std::string>& complaints() const { return complaints_; }
 
@@ -69,34 +63,50 @@ class Sources {
     std::size_t found, wanted;
   };
 
-  static std::string header_without_shard(const std::string& text) {
-    auto header = nlohmann::ordered_json::parse(text);
-    header.erase("shard");
-    header.erase("runs");
-    return header.dump();
-  }
-
-  bool belongs(const RunStore& store) {
-    const std::string file = store.file().string();
-    if (store.header().empty()) return false;
-    const std::string differs = difference(store.header(), header_);
+  void add(const fs::path& file) {
+    const RunStore store(file, RunStore::Use::read);
+    if (store.header().empty()) return;
+    const RunHeader header = RunHeader::from(store.header(), file.string());
+    const std::string differs = header_ ? difference(store.header(), header_text_) : "";
     if (!differs.empty()) {
-      complaints_.push_back("foreign: " + file + ": " + differs);
-      return false;
+      complaints_.push_back("foreign: " + file.string() + ": " + differs);
+      return;
     }
-    const Json header = Json::parse(store.header());
-    if (!header.contains("shard")) return true;
-    const std::string shard = header["shard"];
+    agree(header, file);
+    if (store.damaged() > 0)
+      complaints_.push_back("damaged: " + file.string() + ": " +
+                            count_text(store.damaged(), "record") + " left out");
+    stores_.push_back(file);
+    if (!header.shard) return;
+    const std::string shard = header.shard->text();
     const auto [known, is_new] =
-        shards_.try_emplace(shard, OfShard{file, store.runs().size(), header["runs"]});
+        shards_.try_emplace(shard, OfShard{file.string(), store.runs().size(), header.runs});
     if (!is_new)
-      complaints_.push_back("doubled: shard " + shard + ": " + known->second.file + " and " + file);
-    counts_.insert(Shard::from(shard)->of);
-    return true;
+      complaints_.push_back("doubled: shard " + shard + ": " + known->second.file + " and " +
+                            file.string());
+    counts_.insert(header.shard->of);
   }
 
-  std::string header_;
-  std::vector<std::unique_ptr<RunStore>> stores_;
+  /// With the sweep and the replicas of the shards so far; those of a store of all runs count where
+  /// there is no shard.
+  void agree(const RunHeader& header, const fs::path& file) {
+    const bool leads = !header_ || (header.shard && !header_->shard);
+    if (leads) {
+      header_ = header;
+      header_file_ = file;
+      header_text_ = header.text();
+    } else if (header.shard.has_value() == header_->shard.has_value() &&
+               !make_same_runs(header, *header_)) {
+      throw UsageError("collect: " + file.string() + " and " + header_file_.string() +
+                       " were made for different sweeps or numbers of replicas; run the shards "
+                       "that are behind again with the scenario of the others");
+    }
+  }
+
+  std::optional<RunHeader> header_;
+  fs::path header_file_;
+  std::string header_text_;
+  std::vector<fs::path> stores_;
   std::map<std::string, OfShard> shards_;  // [I/N]
   std::set<unsigned> counts_;              // N
   std::vector<std::string> complaints_;
@@ -104,14 +114,10 @@ class Sources {
 
 /// Its runs into the folder; UsageError where one is there with another result.
 void add(const Sources& sources, RunFolder& folder) {
-  for (const auto& store : sources.stores()) {
-    if (fs::equivalent(store->file().parent_path(), folder.path())) continue;
-    for (const StoredRun& run : store->runs()) {
-      if (folder.add(*store, run) || !folder.contradicts(*store, run)) continue;
-      throw UsageError(store->file().string() +
-                       ": has a run that is elsewhere with another result; one of the two was "
-                       "made with other software or on a broken machine");
-    }
+  for (const auto& file : sources.stores()) {
+    if (fs::equivalent(file.parent_path(), folder.path())) continue;
+    const RunStore store(file, RunStore::Use::read);
+    for (const StoredRun& run : store.runs()) folder.add(store, run);
   }
 }
 
@@ -135,13 +141,13 @@ static int collect(const Words& words) {
   Sources sources(folders);
   ScenarioChanges changes;
   changes.data_may_lack = true;
-  const auto header = nlohmann::ordered_json::parse(sources.header());
-  const Scenario scenario =
-      read_scenario_text(header["scenario"].dump(), header["file"].get<std::string>(), changes);
-  RunFolder folder(out, scenario, sources.header());
+  RunHeader header = sources.header();
+  header.shard.reset();
+  const Scenario scenario = read_scenario_text(header.scenario, header.file, changes);
+  RunFolder folder(out, scenario, header);
   add(sources, folder);
   folder.sync();
-  const std::size_t left = folder.missing().size();
+  const std::size_t left = folder.size() - folder.present();
   if (left == 0) folder.put_in_order();
   std::vector<Theory> theories;
   for (const Point& point : scenario.points) theories.push_back(point.theory());

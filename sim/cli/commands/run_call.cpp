@@ -38,9 +38,12 @@ std::vector<Scenario> read_scenarios(const RunOptions& options) {
   if (!problems.empty()) throw ScenarioError(problems);
   std::set<std::filesystem::path> places;
   for (const auto& scenario : scenarios) {
-    if (places.insert(folder_of(scenario, options)).second) continue;
+    if (places.insert(std::filesystem::weakly_canonical(folder_of(scenario, options))).second)
+      continue;
     throw UsageError(scenario.file.string() + ": another scenario of this call is named \"" +
-                     scenario.first().name + "\" too; give one of them another name");
+                     scenario.first().name +
+                     "\" too, or has the same folder; give one of them "
+                     "another name");
   }
   return scenarios;
 }

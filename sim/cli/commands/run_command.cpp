@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <ctime>
 #include <iostream>
 #include <memory>
 #include <string_view>
@@ -27,18 +28,27 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 
 constexpr std::array signals{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
 
-/// The second one ends the program at once.
+/// One that comes a second after the first ends the program at once.  What comes sooner is the
+/// first again: a shell or a batch system sends it to the process and to its group.
 extern "C" void on_signal(int signal) {
+  static std::atomic<std::time_t> first = 0;
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  std::time_t none = 0;
+  if (!first.compare_exchange_strong(none, now.tv_sec)) {
+    if (now.tv_sec < first + 2) return;
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+    return;
+  }
   interrupted = true;
   constexpr std::string_view told =
       "\ninterrupted: ending what is under way; again ends it at once\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, told.data(), told.size());
-  for (const int each : signals) std::signal(each, SIG_DFL);
-  static_cast<void>(signal);
 }
 
-/// While it lives, signals that end a program end what is under way instead; but for those that
-/// the caller has it ignore, as nohup does.
+/// While it lives, signals that end a program end what is under way instead, but for those that the
+/// caller has it ignore, as nohup does; and a reader that closes a pipe ends nothing.
 class Signals {
  public:
   Signals() {
@@ -46,8 +56,10 @@ class Signals {
       before_[i] = std::signal(signals[i], on_signal);
       if (before_[i] == SIG_IGN) std::signal(signals[i], SIG_IGN);
     }
+    before_pipe_ = std::signal(SIGPIPE, SIG_IGN);
   }
   ~Signals() {
+    std::signal(SIGPIPE, before_pipe_);
     for (std::size_t i = 0; i < signals.size(); ++i) std::signal(signals[i], before_[i]);
   }
   Signals(const Signals&) = delete;
@@ -55,6 +67,7 @@ class Signals {
 
  private:
   std::array<void (*)(int), signals.size()> before_{};
+  void (*before_pipe_)(int) = nullptr;
 };
 
 /// A scenario of the call, and the folder that its runs go to.
@@ -65,7 +78,6 @@ struct Job {
         plan(plan_of(of, std::min<std::size_t>(jobs, of.points.size() * of.first().replicas))) {
     folder = std::make_unique<RunFolder>(folder_of(of, options), of, options.shard,
                                          runs_of_call(of, plan, options), options.begin);
-    missing = folder->missing();
   }
 
   std::vector<double> missing_work() const {
@@ -92,10 +104,9 @@ std::string place_text(const RunFolder& folder) {
 
 /// How many of the runs are there, of a shard too, which publishes nothing.
 void report_shard(const Job& job, const Shard& shard, const RunFailures& failures) {
-  const std::size_t left = job.folder->missing().size();
-  std::cout << "shard " << shard.text() << ": " << job.folder->size() - left << " of "
-            << count_text(job.folder->size(), "run")
-            << (job.folder->size() - left == 1 ? " is there" : " are there")
+  const std::size_t there = job.folder->present();
+  std::cout << "shard " << shard.text() << ": " << there << " of "
+            << count_text(job.folder->size(), "run") << (there == 1 ? " is there" : " are there")
             << (failures.empty() ? "" : ", " + std::to_string(failures.size()) + " failed")
             << "; gradrace collect puts the shards together\n"
             << place_text(*job.folder);
@@ -118,13 +129,17 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
   const double elapsed = progress.elapsed();
   for (const auto& note : folder.notes())
     std::cerr << "gradrace: note: " << printable(note) << '\n';
+  for (const auto& [run, reason] : failures) {
+    const std::size_t replicas = job.scenario.first().replicas;
+    std::cerr << "gradrace: failed: " << job.scenario.points[run / replicas].label << ", replica "
+              << run % replicas << ": " << printable(reason) << '\n';
+  }
   if (options.shard) {
     if (options.report) report_shard(job, *options.shard, failures);
-    return {true, failures.size()};
+    return {folder.present() > 0, failures.size()};
   }
-  const std::size_t left = was_whole ? 0 : folder.missing().size();
-  if (left == folder.size() && failures.empty()) return {};
-  if (left == 0) folder.put_in_order();
+  if (folder.present() == 0 && failures.empty()) return {};
+  if (folder.present() == folder.size()) folder.put_in_order();
   const bool is_new = !was_whole || !is_published(folder.path(), job.scenario);
   const Summary summary =
       is_new ? publish(folder, job.plan.theories, failures,
@@ -148,20 +163,25 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
 }  // namespace
 
 int run_scenarios(const RunOptions& options) {
-  const Signals signals;
+  const Signals handled;
   const std::vector<Scenario> scenarios = read_scenarios(options);
   std::vector<std::unique_ptr<Job>> jobs;
   for (const auto& scenario : scenarios) jobs.push_back(std::make_unique<Job>(scenario, options));
+  for (auto& job : jobs) {
+    if (options.begin == RunFolder::Begin::anew) job->folder->begin_anew();
+    job->missing = job->folder->missing();
+  }
   std::vector<std::filesystem::path> done;
   std::size_t failed = 0;
   {
-    Progress progress(options.quiet ? Progress::Style::none : options.progress);
+    const bool silent = options.quiet && options.progress != Progress::Style::json;
+    Progress progress(silent ? Progress::Style::none : options.progress);
     std::vector<std::size_t> firsts;
     for (const auto& job : jobs) {
-      firsts.push_back(progress.add(job->scenario.first().name, job->missing_work(),
-                                    job->folder->size() - job->missing.size()));
+      firsts.push_back(
+          progress.add(job->scenario.first().name, job->missing_work(), job->folder->present()));
     }
-    for (std::size_t i = 0; i < jobs.size() && !interrupted; ++i) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
       const Outcome outcome = run_job(*jobs[i], options, progress, firsts[i]);
       if (outcome.holds_results) done.push_back(jobs[i]->folder->path());
       failed += outcome.failed;
@@ -177,7 +197,7 @@ int run_scenarios(const RunOptions& options) {
   }
   if (failed > 0) {
     std::cerr << "gradrace: " << count_text(failed, "run")
-              << " failed (runs.csv, reason); the same call tries again\n";
+              << " failed; the same call tries again\n";
     return 1;
   }
   return options.plot ? plot_folders(done) : 0;

@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "sim/cli/disk_error.h"
+#include "sim/cli/results/disk.h"
 
 namespace gradrace {
 

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <ctime>
 #include <fstream>
 #include <iostream>
@@ -14,6 +15,7 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <thread>
 
 #include "sim/cli/usage_error.h"
 #include "sim/reading/characters.h"
@@ -53,10 +55,36 @@ std::string own_word() {
          ":" + command;
 }
 
-std::string holder(int descriptor) {
+std::string word_in(int descriptor) {
   std::array<char, 1000> word{};
   const auto length = ::pread(descriptor, word.data(), word.size(), 0);
-  return length > 0 ? std::string(word.data(), static_cast<std::size_t>(length)) : "not yet told";
+  return length > 0 ? std::string(word.data(), static_cast<std::size_t>(length)) : "";
+}
+
+/// The word of a shard that is being made.
+std::string word_of_shard(const fs::path& aside) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(aside, ignored)) {
+    if (!entry.path().filename().string().starts_with("lock-")) continue;
+    const int descriptor = ::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (descriptor < 0) continue;
+    const bool is_held = ::flock(descriptor, LOCK_SH | LOCK_NB) != 0;
+    const std::string word = word_in(descriptor);
+    ::close(descriptor);
+    if (is_held && !word.empty()) return word;
+  }
+  return "";
+}
+
+/// Of the process that has the lock, once it has told it.
+std::string holder(int descriptor, const fs::path& aside) {
+  for (int i = 0; i < tries; ++i) {
+    std::string word = word_in(descriptor);
+    if (word.empty()) word = word_of_shard(aside);
+    if (!word.empty()) return word;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return "which does not tell its number";
 }
 
 /// Whether the lock file has its name still.
@@ -102,14 +130,13 @@ void FolderLock::lock(File& file) {
   for (int i = 0; !try_to_lock(file); ++i) {
     if (i == tries) fail(file.path, ENOENT);
   }
-  leave_word(file.descriptor);
+  if (!file.is_shared) leave_word(file.descriptor);
 }
 
-/// Its name goes with the last that holds it.
+/// One that is shared stays for the others.
 void FolderLock::release(File& file) const {
   std::error_code ignored;
-  if (!file.is_shared || ::flock(file.descriptor, LOCK_EX | LOCK_NB) == 0)
-    fs::remove(file.path, ignored);
+  if (!file.is_shared) fs::remove(file.path, ignored);
   ::close(file.descriptor);
 }
 
@@ -125,7 +152,7 @@ bool FolderLock::try_to_lock(File& file) {
   if (file.descriptor < 0) fail(file.path, errno);
   if (::flock(file.descriptor, (file.is_shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {
-      const std::string other = holder(file.descriptor);
+      const std::string other = holder(file.descriptor, aside_);
       ::close(file.descriptor);
       throw UsageError(folder_.string() + ": another call of gradrace writes there (" + other +
                        "); wait for its end, or use --out DIR for another folder");

@@ -6,10 +6,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <vector>
 
-#include "sim/cli/disk_error.h"
+#include "sim/cli/results/disk.h"
 #include "sim/cli/scenario/record.h"
 #include "sim/cli/usage_error.h"
 #include "sim/hash.h"
@@ -35,17 +36,6 @@ std::vector<std::string_view> result_files() {
 /// What the plots of a folder are called.
 constexpr std::array plot_names{"error_time", "loss_time", "error_updates", "disagreement_time",
                                 "staleness",  "timeline",  "fit",           "persistence"};
-
-/// Of a file or a folder; false: errno says why.
-bool sync(const fs::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  const bool synced = ::fsync(descriptor) == 0;
-  const int error = errno;
-  ::close(descriptor);
-  errno = error;
-  return synced;
-}
 
 }  // namespace
 
@@ -115,18 +105,34 @@ std::map<std::string, std::string> OutputFolder::finish() {
 void OutputFolder::publish() {
   for (auto& [file, stream] : files_) {
     if (stream.is_open()) stream.close();
-    if (!stream || !sync(aside_ / file)) fail(file);
+    if (!stream || !sync_to_disk(aside_ / file)) fail(file);
   }
   if (!result_file_in(folder_).empty()) remove_plots();
   const auto place = [this](const std::string& file) { fs::rename(aside_ / file, folder_ / file); };
+  const auto old_files = files_of_manifest();
   fs::remove(folder_ / manifest);
-  for (const auto file : result_files())
-    if (!files_.contains(std::string(file))) fs::remove(folder_ / file);
+  for (const auto& file : old_files)
+    if (!files_.contains(file)) fs::remove(folder_ / file);
   for (const auto& [file, stream] : files_)
     if (file != manifest) place(file);
   if (files_.contains(manifest)) place(manifest);
-  sync(folder_);
+  sync_to_disk(folder_);
   files_.clear();
+}
+
+/// Of the results that are there: those that the manifest names, or, where there is none, those of
+/// a fit or a search, which have none.
+std::vector<std::string> OutputFolder::files_of_manifest() const {
+  std::ifstream file(folder_ / manifest);
+  const auto known = nlohmann::json::parse(file, nullptr, false);
+  std::vector<std::string> files;
+  for (const auto name : result_files()) {
+    const bool is_named =
+        known.is_object() && known.contains("files") && known["files"].contains(std::string(name));
+    const bool is_of_no_run = !known.is_object() && !files_.contains(manifest);
+    if (is_named || is_of_no_run) files.emplace_back(name);
+  }
+  return files;
 }
 
 void OutputFolder::remove_unfinished() {

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/cli/results/folder_lock.h"
 #include "sim/cli/results/spool_file.h"
@@ -33,7 +34,7 @@ class OutputFolder {
   /// Adds text to a file; std::runtime_error if the disk refuses.
   void append(const std::string& file, std::string_view text);
 
-  /// Hashes of the files so far, which end with that.
+  /// Hashes of the files so far, to which nothing is added any more.
   std::map<std::string, std::string> finish();
 
   /// For what comes before its place in a file; ends with the folder.
@@ -46,6 +47,7 @@ class OutputFolder {
   void publish();
 
  private:
+  std::vector<std::string> files_of_manifest() const;
   void remove_unfinished();
   void remove_plots();
   [[noreturn]] void fail(const std::string& file) const;

@@ -144,8 +144,8 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
   facts.runs = summary.runs.size();
   facts.finished = summary.finished;
   facts.notes = summary.notes;
-  facts.arithmetic = folder.arithmetic();
-  facts.data = folder.data();
+  facts.arithmetic = folder.header().arithmetic;
+  facts.data = folder.header().data_hashes;
   facts.files = files.finish();
   files.append("manifest.json", manifest_text(scenario, facts));
   files.publish();

@@ -7,11 +7,9 @@
 #include <numeric>
 #include <set>
 
-#include "sim/cli/results/manifest.h"
+#include "sim/cli/results/disk.h"
 #include "sim/cli/usage_error.h"
-#include "sim/hash.h"
 #include "sim/message_text.h"
-#include "sim/reading/json_places.h"
 
 namespace gradrace {
 
@@ -36,48 +34,10 @@ bool is_store(const std::string& name) {
   return Shard::from_file_name(middle).has_value();
 }
 
-/// Of all hashes of a point's data.
-std::uint64_t data_of(const Point& point) {
-  Hash hash;
-  for (const auto& text : point.data_hashes())
-    for (const unsigned char c : text) hash.add(c);
-  return hash.value();
-}
-
 std::vector<std::size_t> all_runs(const Scenario& scenario) {
   std::vector<std::size_t> runs(scenario.points.size() * scenario.first().replicas);
   std::iota(runs.begin(), runs.end(), 0);
   return runs;
-}
-
-void note_differences(const Json& there, const Json& here, const std::string& pointer,
-                      std::vector<std::string>& differences) {
-  if (there == here) return;
-  if (there.is_object() && here.is_object()) {
-    std::set<std::string> keys;
-    for (const auto& [key, value] : there.items()) keys.insert(key);
-    for (const auto& [key, value] : here.items()) keys.insert(key);
-    for (const auto& key : keys) {
-      note_differences(there.value(key, Json()), here.value(key, Json()),
-                       child_pointer(pointer, key), differences);
-    }
-    return;
-  }
-  const auto shown = [](const Json& value) {
-    constexpr std::size_t most = 40;
-    const std::string text = value.is_null() ? "none" : value.dump();
-    return text.size() > most ? text.substr(0, most) + "..." : text;
-  };
-  differences.push_back(dotted_path(pointer) + " (" + shown(there) + " there, " + shown(here) +
-                        " here)");
-}
-
-std::string difference_of(const Json& there, const Json& here) {
-  std::vector<std::string> differences;
-  note_differences(bearing_on_results(there), bearing_on_results(here), "", differences);
-  std::string text;
-  for (const auto& one : differences) text += (text.empty() ? "" : ", ") + one;
-  return text;
 }
 
 /// Whether the folder has a manifest that gradrace wrote.
@@ -94,18 +54,20 @@ static const fs::path& checked(const fs::path& folder, RunFolder::Begin begin) {
   if (!fs::is_directory(folder) || !stores_in(folder).empty()) return folder;
   const std::string results = result_file_in(folder);
   const bool overwrites = begin == RunFolder::Begin::anew;
-  if (!results.empty() && (!overwrites || !has_manifest(folder)))
+  const bool is_ours = has_manifest(folder);
+  if (!results.empty() && !is_ours)
     throw UsageError(folder.string() + ": holds " + results +
-                     (has_manifest(folder)
-                          ? ", and not the store of its runs; use --force to make all again"
-                          : ", which is not of a run") +
-                     ", or --out DIR for another folder");
+                     ", which is not of a run; use --out DIR for another folder");
+  if (!results.empty() && !overwrites)
+    throw UsageError(folder.string() + ": holds " + results +
+                     ", and not the store of its runs; use --out DIR for another folder, or run "
+                     "--force to make all again");
   for (const auto& entry : fs::directory_iterator(folder)) {
     const fs::path name = entry.path().filename();
     if (overwrites || name == ".unfinished") continue;
     throw UsageError(folder.string() + ": is no output folder of gradrace (" + name.string() +
-                     " is there); use --out DIR for a new or empty one, or --force to use it all "
-                     "the same, which leaves other files alone");
+                     " is there); use --out DIR for a new or empty one, or run --force to use it "
+                     "all the same, which leaves other files alone");
   }
   return folder;
 }
@@ -114,50 +76,29 @@ std::vector<fs::path> stores_in(const fs::path& folder) {
   std::vector<fs::path> stores;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored))
-    if (is_store(entry.path().filename())) stores.push_back(entry.path());
+    if (is_store(entry.path().filename()) && RunStore::may_be(entry.path()))
+      stores.push_back(entry.path());
   std::ranges::sort(stores);
   return stores;
 }
 
-std::string header_of(const Scenario& scenario, const std::vector<std::string>& data,
-                      const std::optional<Shard>& shard, std::size_t runs) {
-  Json header{
-      {"results", results_version}, {"arithmetic", arithmetic_of(scenario)}, {"data", data}};
-  if (shard) header["shard"] = shard->text(), header["runs"] = runs;
-  header["file"] = fs::absolute(scenario.file).string();
-  header["scenario"] = Json::parse(scenario.resolved);
-  header["written"] = Json::parse(scenario.written);
-  return header.dump();
+/// How the runs in the store differ from what is wanted; empty: they do not.
+static std::string difference_of(const RunStore& store, const std::string& header) {
+  if (!store.header().empty()) return difference(store.header(), header);
+  return store.runs().empty() ? "" : "it does not say of which";
 }
 
-std::string difference(const std::string& there, const std::string& here) {
-  const Json one = Json::parse(there, nullptr, false), other = Json::parse(here);
-  if (!one.is_object()) return "the store does not say whose runs it has";
-  if (one["results"] != other["results"])
-    return "this version of gradrace gives other results (number " + one["results"].dump() +
-           " there, " + other["results"].dump() + " here)";
-  const bool same_as_written = difference_of(one["written"], other["written"]).empty();
-  const std::string differs =
-      same_as_written ? "" : difference_of(one["scenario"], other["scenario"]);
-  if (!differs.empty()) return differs;
-  if (one["arithmetic"] != other["arithmetic"])
-    return "computed with " + one["arithmetic"].dump() + ", here with " +
-           other["arithmetic"].dump();
-  return {};
-}
-
-static void refuse_other_runs(const RunStore& store, const std::string& header) {
-  if (store.header().empty()) return;
-  const std::string differs = difference(store.header(), header);
+static void refuse_difference(const RunStore& store, const std::string& header) {
+  const std::string differs = difference_of(store, header);
   if (differs.empty()) return;
   throw UsageError(store.file().string() + ": has runs of another scenario: " + differs +
-                   "; use --out DIR for another folder, or --force to begin anew");
+                   "; use --out DIR for another folder, or run --force to begin anew");
 }
 
 void refuse_other_runs(const fs::path& folder, const Scenario& scenario) {
-  const std::string header = header_of(scenario, {}, {}, 0);
+  const std::string header = RunHeader::of(scenario, {}, 0).text();
   for (const auto& file : stores_in(checked(folder, RunFolder::Begin::new_or_go_on)))
-    refuse_other_runs(RunStore(file, RunStore::Use::read), header);
+    refuse_difference(RunStore(file, RunStore::Use::read), header);
 }
 
 std::set<RunKey> keys_in(const fs::path& folder) {
@@ -172,28 +113,29 @@ std::set<RunKey> keys_in(const fs::path& folder) {
 RunFolder::RunFolder(const fs::path& folder, const Scenario& scenario, std::optional<Shard> shard,
                      std::vector<std::size_t> runs, Begin begin)
     : scenario_(scenario),
-      shard_(shard),
       runs_(std::move(runs)),
+      header_(RunHeader::of(scenario, shard, runs_.size())),
+      header_text_(header_.text()),
       files_(checked(folder, begin), shard ? shard->file_name() : "") {
-  std::set<std::string> data;
-  for (const Point& point : scenario.points) {
-    data_.emplace_back(data_of(point));
-    for (auto& hash : point.data_hashes()) data.insert(std::move(hash));
-  }
-  header_ = header_of(scenario, {data.begin(), data.end()}, shard, runs_.size());
   index_runs();
-  if (begin == Begin::anew) remove_stores();
-  open_stores(begin);
+  if (begin != Begin::anew) open_stores(begin);
 }
 
-RunFolder::RunFolder(const fs::path& folder, const Scenario& scenario, std::string header)
+RunFolder::RunFolder(const fs::path& folder, const Scenario& scenario, RunHeader header)
     : scenario_(scenario),
       runs_(all_runs(scenario)),
-      data_(scenario.points.size()),
       header_(std::move(header)),
+      header_text_(header_.text()),
+      is_collected_(true),
       files_(checked(folder, Begin::new_or_go_on)) {
   index_runs();
   open_stores(Begin::new_or_go_on);
+}
+
+void RunFolder::begin_anew() {
+  for (const auto& file : stores_in(path()))
+    if (!header_.shard || file == own_file()) fs::remove(file);
+  open_stores(Begin::anew);
 }
 
 void RunFolder::index_runs() {
@@ -210,31 +152,35 @@ std::span<const std::pair<RunKey, std::size_t>> RunFolder::runs_with(const RunKe
 }
 
 RunFolder::~RunFolder() {
-  const bool is_empty = !was_used_ && own_->runs().empty();
+  const bool is_empty = own_ && !was_used_ && own_->runs().empty();
   own_.reset();
   std::error_code ignored;
   if (is_empty) fs::remove(own_file(), ignored);
 }
 
-fs::path RunFolder::own_file() const { return path() / store_name(shard_); }
+fs::path RunFolder::own_file() const { return path() / store_name(header_.shard); }
 
-void RunFolder::remove_stores() {
-  for (const auto& file : stores_in(path()))
-    if (!shard_ || file == own_file()) fs::remove(file);
-}
-
+/// A shard that begins anew has nothing to do with other stores, and one that goes on only needs to
+/// know their runs.
 void RunFolder::open_stores(Begin begin) {
   for (const auto& file : stores_in(path())) {
-    if (file == own_file()) continue;
-    take_up(*others_.emplace_back(std::make_unique<RunStore>(file, RunStore::Use::read)));
+    if (file == own_file() || begin == Begin::anew) continue;
+    auto store = std::make_unique<RunStore>(file, RunStore::Use::read);
+    if (is_collected_ && !difference_of(*store, header_text_).empty()) continue;
+    take_up(*store);
+    others_.push_back(std::move(store));
+    if (!header_.shard) continue;
+    for (Place& place : places_)
+      if (place.store == others_.back().get()) place.store = nullptr;
+    others_.pop_back();
   }
   const bool is_new = !fs::exists(own_file());
   own_ = std::make_unique<RunStore>(own_file(), RunStore::Use::add);
   try {
     take_up(*own_);
-    if (begin == Begin::go_on && std::ranges::none_of(places_, &Place::store))
+    if (begin == Begin::go_on && present() == 0)
       throw UsageError(path().string() + ": there is nothing to go on with; leave --resume out");
-    if (own_->header() != header_) own_->add_header(header_);
+    if (own_->header() != header_text_) own_->add_header(header_text_);
   } catch (...) {
     own_.reset();
     if (is_new) fs::remove(own_file());
@@ -243,69 +189,87 @@ void RunFolder::open_stores(Begin begin) {
 }
 
 void RunFolder::take_up(const RunStore& store) {
-  refuse_other_runs(store, header_);
+  refuse_difference(store, header_text_);
   const std::string name = store.file().string();
   if (store.damaged() > 0)
     notes_.push_back(name + ": " + count_text(store.damaged(), "damaged record") + " left out");
-  for (const StoredRun& run : store.runs()) set({&store, run});
+  for (const StoredRun& run : store.runs()) set(store, run);
 }
 
-bool RunFolder::set(const Place& place) {
-  bool is_new = false;
-  for (const auto& [key, run] : runs_with(place.run.key)) {
-    std::optional<std::uint64_t>& data = data_[run / scenario_.first().replicas];
-    if (!data) data = place.run.data;
-    if (place.run.data != data)
-      throw UsageError(place.store->file().string() +
-                       ": has runs of other data of the same name; use --out DIR for another "
-                       "folder, or --force to start anew");
-    if (places_[run].store) continue;
-    places_[run] = place;
-    is_new = true;
+bool RunFolder::set(const RunStore& store, const StoredRun& stored) {
+  bool is_new = false, has_key = false, has_data = false;
+  for (const auto& [key, run] : runs_with(stored.key)) {
+    has_key = true;
+    if (stored.data != data_of(run)) continue;
+    has_data = true;
+    Place& place = places_[run];
+    if (!place.is_there) {
+      place = {true, &store, stored};
+      is_new = true;
+    } else if (place.store && place.store != &store &&
+               place.store->result(place.run) != store.result(stored)) {
+      throw UsageError(store.file().string() + ": has a run that " + place.store->file().string() +
+                       " has with another result: one of the two was made with other software, or "
+                       "on a broken machine; move one away");
+    }
   }
+  if (has_key && !has_data)
+    throw UsageError(store.file().string() +
+                     ": has runs of other data of the same name; use --out DIR for another "
+                     "folder, or run --force to begin anew");
   return is_new;
+}
+
+std::uint64_t RunFolder::data_of(std::size_t run) const {
+  const auto& of_points = header_.data_of_points;
+  return of_points.size() == 1 ? of_points.front() : of_points[run / scenario_.first().replicas];
+}
+
+std::size_t RunFolder::present() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(runs_, [this](std::size_t run) { return has(run); }));
 }
 
 std::vector<std::size_t> RunFolder::missing() const {
   std::vector<std::size_t> missing;
-  std::set<RunKey> seen;
-  const std::uint32_t replicas = scenario_.first().replicas;
-  for (const std::size_t run : runs_) {
-    if (has(run)) continue;
-    const RunKey key = run_key(scenario_.points[run / replicas].key, run % replicas);
-    if (seen.insert(key).second) missing.push_back(run);
-  }
+  std::set<std::pair<RunKey, std::uint64_t>> seen;
+  for (const std::size_t run : runs_)
+    if (!has(run) && seen.emplace(key_of(run), data_of(run)).second) missing.push_back(run);
   return missing;
 }
 
-void RunFolder::add(std::size_t run, const RunResult& result, const RunTexts& texts) {
+RunKey RunFolder::key_of(std::size_t run) const {
   const std::uint32_t replicas = scenario_.first().replicas;
-  const std::size_t point = run / replicas;
-  const RunKey key = run_key(scenario_.points[point].key, run % replicas);
-  const StoredRun stored = own_->add(key, *data_[point], bytes_of(result), texts);
+  return run_key(scenario_.points[run / replicas].key, static_cast<std::uint32_t>(run % replicas));
+}
+
+void RunFolder::add(std::size_t run, const RunResult& result, const RunTexts& texts) {
+  const StoredRun stored = own_->add(key_of(run), data_of(run), bytes_of(result), texts);
   const std::lock_guard lock(mutex_);
   was_used_ = true;
-  set({own_.get(), stored});
+  set(*own_, stored);
 }
 
 bool RunFolder::add(const RunStore& from, const StoredRun& run) {
-  if (!set({&from, run})) return false;
+  if (!set(from, run)) return false;
   const StoredRun stored = own_->add(from, run);
-  for (Place& place : places_)
-    if (place.store == &from && place.run.key == run.key) place = {own_.get(), stored};
+  for (const auto& [key, number] : runs_with(run.key))
+    if (places_[number].store == &from) places_[number] = {true, own_.get(), stored};
   was_used_ = true;
   return true;
 }
 
 void RunFolder::put_in_order() {
   std::vector<Place> ordered;
-  std::set<RunKey> published;
+  using Name = std::pair<RunKey, std::uint64_t>;  // with its data
+  std::set<Name> published;
   for (const Place& place : places_)
-    if (published.insert(place.run.key).second) ordered.push_back(place);
-  std::map<RunKey, Place> rest;
+    if (published.emplace(place.run.key, place.run.data).second) ordered.push_back(place);
+  std::map<Name, Place> rest;
   const auto note_rest = [&](const RunStore& store) {
     for (const StoredRun& run : store.runs())
-      if (!published.contains(run.key)) rest.try_emplace(run.key, Place{&store, run});
+      if (!published.contains({run.key, run.data}))
+        rest.try_emplace({run.key, run.data}, Place{true, &store, run});
   };
   note_rest(*own_);
   for (const auto& store : others_) note_rest(*store);
@@ -316,11 +280,12 @@ void RunFolder::put_in_order() {
   fs::remove(aside);
   {
     RunStore store(aside, RunStore::Use::add);
-    store.add_header(header_);
+    store.add_header(header_text_);
     for (const Place& place : ordered) store.add(*place.store, place.run);
     store.sync();
   }
   fs::rename(aside, own_file());
+  sync_to_disk(path());
   for (const auto& store : others_) fs::remove(store->file());
   others_.clear();
   std::ranges::fill(places_, Place{});
@@ -329,7 +294,7 @@ void RunFolder::put_in_order() {
 
 /// Whether the store is that header and these runs, one after the other, and nothing else.
 bool RunFolder::is_all_of(const RunStore& store, const std::vector<Place>& ordered) const {
-  std::uint64_t end = RunStore::record_size(header_.size());
+  std::uint64_t end = RunStore::record_size(header_text_.size());
   for (const Place& place : ordered) {
     if (place.store != &store || place.run.content != RunStore::content_of_record_at(end))
       return false;
@@ -337,16 +302,6 @@ bool RunFolder::is_all_of(const RunStore& store, const std::vector<Place>& order
   }
   return end == store.end();
 }
-
-bool RunFolder::contradicts(const RunStore& from, const StoredRun& run) const {
-  return std::ranges::any_of(runs_with(run.key), [&](const auto& entry) {
-    const Place& place = places_[entry.second];
-    return place.store != nullptr && place.store->result(place.run) != from.result(run);
-  });
-}
-
-std::vector<std::string> RunFolder::data() const { return Json::parse(header_)["data"]; }
-std::string RunFolder::arithmetic() const { return Json::parse(header_)["arithmetic"]; }
 
 RunResult RunFolder::result(std::size_t run) const {
   const Place& place = places_[run];

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "sim/cli/results/output_folder.h"
+#include "sim/cli/results/run_header.h"
 #include "sim/cli/results/run_store.h"
 #include "sim/cli/scenario/scenario.h"
 #include "sim/cli/scenario/shard.h"
@@ -21,14 +22,6 @@ namespace gradrace {
 
 /// The stores of finished runs in the folder: runs.store, and runs.I-of-N.store of shards.
 std::vector<std::filesystem::path> stores_in(const std::filesystem::path& folder);
-
-/// What a store says of the runs in it: JSON, with the scenario that they were made for.
-std::string header_of(const Scenario& scenario, const std::vector<std::string>& data,
-                      const std::optional<Shard>& shard, std::size_t runs);
-
-/// How the scenarios of two headers differ in what bears on results, but for the sweep and the
-/// number of replicas; empty: they do not.
-std::string difference(const std::string& there, const std::string& here);
 
 /// UsageError where the folder has runs of another scenario.
 void refuse_other_runs(const std::filesystem::path& folder, const Scenario& scenario);
@@ -47,17 +40,23 @@ class RunFolder {
   /// of ours, where there is nothing to go on with, and where its runs are of another scenario.
   RunFolder(const std::filesystem::path& folder, const Scenario& scenario,
             std::optional<Shard> shard, std::vector<std::size_t> runs, Begin begin);
-  /// For all runs, which are in stores with that header.  Reads no data.
-  RunFolder(const std::filesystem::path& folder, const Scenario& scenario, std::string header);
+  /// For all runs, which are in stores like the one with that header; leaves others alone, and
+  /// reads no data.
+  RunFolder(const std::filesystem::path& folder, const Scenario& scenario, RunHeader header);
   ~RunFolder();
+
+  /// To be called, where it is to begin anew, once nothing else can refuse the call: removes what
+  /// is there.
+  void begin_anew();
 
   const std::filesystem::path& path() const { return files_.path(); }
   const Scenario& scenario() const { return scenario_; }
-  bool is_shard() const { return shard_.has_value(); }
   /// That are wanted of the folder.
   std::size_t size() const { return runs_.size(); }
   /// run: point x replicas + replica.
-  bool has(std::size_t run) const { return places_[run].store != nullptr; }
+  bool has(std::size_t run) const { return places_[run].is_there; }
+  /// Wanted and there.
+  std::size_t present() const;
   /// Wanted and not there; of runs that are the same the first.
   std::vector<std::size_t> missing() const;
   /// What the user should know of the stores.
@@ -68,12 +67,7 @@ class RunFolder {
   /// A run of another store; false if it is none of these, or is there.
   bool add(const RunStore& from, const StoredRun& run);
 
-  /// Whether a run of another store is there with another result.
-  bool contradicts(const RunStore& from, const StoredRun& run) const;
-
-  /// What the header says of the data, and what gradients are computed with.
-  std::vector<std::string> data() const;
-  std::string arithmetic() const;
+  const RunHeader& header() const { return header_; }
 
   /// All that was added is on disk.
   void sync() { own_->sync(); }
@@ -89,25 +83,28 @@ class RunFolder {
   OutputFolder& files() { return files_; }
 
  private:
+  /// Where a run is; of a shard those of other stores are there without one.
   struct Place {
+    bool is_there = false;
     const RunStore* store = nullptr;
     StoredRun run = {};
   };
   void index_runs();
   std::span<const std::pair<RunKey, std::size_t>> runs_with(const RunKey& key) const;
-  void remove_stores();
+  RunKey key_of(std::size_t run) const;
+  std::uint64_t data_of(std::size_t run) const;
   void open_stores(Begin begin);
   void take_up(const RunStore& store);
-  bool set(const Place& place);
+  bool set(const RunStore& store, const StoredRun& run);
   std::filesystem::path own_file() const;
   bool is_all_of(const RunStore& store, const std::vector<Place>& ordered) const;
 
   const Scenario& scenario_;
-  const std::optional<Shard> shard_;
   const std::vector<std::size_t> runs_;
-  std::vector<std::optional<std::uint64_t>> data_;      // [point]: hash of its data, if known
+  const RunHeader header_;
+  const std::string header_text_;
+  const bool is_collected_ = false;
   std::vector<std::pair<RunKey, std::size_t>> by_key_;  // each run, sorted
-  std::string header_;
   OutputFolder files_;
   std::unique_ptr<RunStore> own_;
   std::vector<std::unique_ptr<RunStore>> others_;

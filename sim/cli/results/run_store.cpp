@@ -10,9 +10,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <utility>
 
-#include "sim/cli/disk_error.h"
+#include "sim/cli/results/disk.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
 
@@ -53,29 +54,26 @@ bool is_whole(const Head& head) {
          head.checksum == checksum_of(head);
 }
 
-/// pread or pwrite of all; false: errno says why.
-template <class Move, class Bytes>
-bool move_all(Move move, int descriptor, Bytes* bytes, std::size_t count, std::uint64_t place) {
-  while (count > 0) {
-    const ssize_t moved = move(descriptor, bytes, count, static_cast<off_t>(place));
-    if (moved < 0 && errno == EINTR) continue;
-    if (moved == 0) errno = EIO;
-    if (moved <= 0) return false;
-    bytes += moved;
-    place += static_cast<std::uint64_t>(moved);
-    count -= static_cast<std::size_t>(moved);
-  }
-  return true;
-}
-
 }  // namespace
 
+bool RunStore::may_be(const std::filesystem::path& file) {
+  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file))) return false;
+  std::string bytes(magic.size(), '\0');
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  bytes.resize(static_cast<std::size_t>(stream.gcount()));
+  return magic.starts_with(bytes) || bytes.find_first_not_of('\0') == std::string::npos;
+}
+
 RunStore::RunStore(std::filesystem::path file, Use use) : file_(std::move(file)) {
+  const bool is_new = use == Use::add && !std::filesystem::exists(file_);
   const int flags = use == Use::add ? O_RDWR | O_CREAT : O_RDONLY;
   descriptor_ = ::open(file_.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (descriptor_ < 0) fail("opened");
   try {
     scan(use);
+    const auto folder = std::filesystem::absolute(file_).parent_path();
+    if (is_new && !(sync_to_disk(folder) && sync_to_disk(folder.parent_path()))) fail("made");
   } catch (...) {
     ::close(descriptor_);
     throw;
@@ -96,23 +94,15 @@ void RunStore::scan(Use use) {
   struct stat facts {};
   if (::fstat(descriptor_, &facts) != 0) fail("read");
   size_ = static_cast<std::uint64_t>(facts.st_size);
-  const auto refuse = [&](const std::string& why) {
-    throw UsageError(file_.string() + ": " + why + "; move it away to make its runs again");
-  };
-  while (end_ + frame <= size_) {
+  for (std::uint64_t begin = next_head(0); begin < size_; begin = next_head(end_)) {
+    if (begin > end_) ++damaged_;
     Head head;
-    get_at(end_, reinterpret_cast<char*>(&head), sizeof head);
-    if (!is_whole(head)) {
-      if (end_ == 0) refuse("is not a store of finished runs");
-      if (nothing_follows(end_)) break;
-      refuse("is damaged at byte " + std::to_string(end_) + ", after " +
-             count_text(runs_.size(), "run"));
-    }
-    if (head.length > size_ - end_ - frame) break;
-    const StoredRun run{head.key, head.data, end_ + sizeof head, head.length};
+    get_at(begin, reinterpret_cast<char*>(&head), sizeof head);
+    if (head.length > size_ - begin - frame) break;
+    const StoredRun run{head.key, head.data, begin + sizeof head, head.length};
     std::uint32_t checksum = 0;
     get_at(run.content + run.length, reinterpret_cast<char*>(&checksum), sizeof checksum);
-    end_ += frame + head.length;
+    end_ = begin + frame + head.length;
     if (checksum != checksum_at(run.content, run.length)) {
       ++damaged_;
     } else if (run.key.is_nil()) {
@@ -122,29 +112,27 @@ void RunStore::scan(Use use) {
       runs_.push_back(run);
     }
   }
-  if (end_ == 0 && size_ >= sizeof magic) {
-    char begin[8];
-    get_at(0, begin, sizeof begin);
-    if (std::string_view(begin, sizeof begin) != magic) refuse("is not a store of finished runs");
-  }
+  if (end_ == 0 && !may_be(file_))
+    throw UsageError(file_.string() + ": is not a store of finished runs; move it away");
   if (use == Use::add && end_ < size_ && ::ftruncate(descriptor_, static_cast<off_t>(end_)) != 0)
     fail("written");
 }
 
-/// Whether no record begins there or after it.
-bool RunStore::nothing_follows(std::uint64_t place) const {
-  std::string bytes;
-  for (; place + frame <= size_; place += piece_size) {
-    bytes.resize(std::min<std::uint64_t>(piece_size + sizeof(Head), size_ - place));
-    get_at(place, bytes.data(), bytes.size());
+/// Where the next record begins, from there on; the file's size where none does.
+std::uint64_t RunStore::next_head(std::uint64_t begin) const {
+  std::string bytes(sizeof(Head), '\0');
+  for (std::size_t piece = sizeof(Head); begin + frame <= size_; piece = piece_size) {
+    bytes.resize(std::min<std::uint64_t>(piece, size_ - begin));
+    get_at(begin, bytes.data(), bytes.size());
     for (auto at = bytes.find(magic); at != std::string::npos; at = bytes.find(magic, at + 1)) {
       Head head;
       if (at + sizeof head > bytes.size()) break;
       std::memcpy(&head, bytes.data() + at, sizeof head);
-      if (is_whole(head)) return false;
+      if (is_whole(head)) return begin + at;
     }
+    begin += bytes.size() - sizeof(Head) + 1;
   }
-  return true;
+  return size_;
 }
 
 void RunStore::add_header(std::string_view text) {
@@ -180,7 +168,7 @@ StoredRun RunStore::add(const RunStore& from, const StoredRun& run) {
   });
 }
 
-/// `run` without the place of its content, which is returned.
+/// Sets the run's `content`.
 StoredRun RunStore::write(StoredRun run, const Content& content) {
   Head head{};
   magic.copy(head.magic, sizeof head.magic);
@@ -189,12 +177,12 @@ StoredRun RunStore::write(StoredRun run, const Content& content) {
   head.length = run.length;
   head.checksum = checksum_of(head);
   const std::lock_guard lock(mutex_);
-  std::uint64_t place = end_;
+  std::uint64_t offset = end_;
   std::string buffer(as_bytes(head));
   std::uint32_t checksum = 0;
   const auto spill = [&] {
-    put_at(place, buffer);
-    place += buffer.size();
+    put_at(offset, buffer);
+    offset += buffer.size();
     buffer.clear();
   };
   content([&](std::string_view piece) {
@@ -205,7 +193,7 @@ StoredRun RunStore::write(StoredRun run, const Content& content) {
   buffer += as_bytes(checksum);
   spill();
   run.content = end_ + sizeof head;
-  end_ = place;
+  end_ = offset;
   dirty_ = true;
   added_.notify_one();
   return run;

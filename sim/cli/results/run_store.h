@@ -30,8 +30,11 @@ class RunStore {
  public:
   enum class Use { read, add };
 
-  /// To add to, makes the file where there is none.  UsageError where it is not one of these, or
-  /// damaged before its end; std::runtime_error, as below, if the disk refuses.
+  /// Whether the file is none of somebody else's, by how it begins.
+  static bool may_be(const std::filesystem::path& file);
+
+  /// To add to, makes the file where there is none.  UsageError where it is not one of these;
+  /// DiskError, as below, if the disk refuses.
   RunStore(std::filesystem::path file, Use use);
   ~RunStore();
   RunStore(const RunStore&) = delete;
@@ -49,7 +52,7 @@ class RunStore {
 
   /// Those that were there when it was opened, in the order in which they were added.
   const std::vector<StoredRun>& runs() const { return runs_; }
-  /// Records there whose content is damaged; their runs are not among these.
+  /// Records there, or parts between them, that are damaged; their runs are not among these.
   std::size_t damaged() const { return damaged_; }
 
   /// On disk a second later at the latest, at which a refusal is told by sync().  result:
@@ -74,7 +77,7 @@ class RunStore {
   using Content = std::function<void(const Put& put)>;
 
   void scan(Use use);
-  bool nothing_follows(std::uint64_t place) const;
+  std::uint64_t next_head(std::uint64_t begin) const;
   StoredRun write(StoredRun run, const Content& content);
   void put_at(std::uint64_t place, std::string_view bytes);
   void get_at(std::uint64_t place, char* bytes, std::size_t count) const;

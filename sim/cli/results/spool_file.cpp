@@ -6,29 +6,13 @@
 #include <cerrno>
 #include <cstring>
 
-#include "sim/cli/disk_error.h"
+#include "sim/cli/results/disk.h"
 
 namespace gradrace {
 
-namespace {
-
-/// pread or pwrite; false: errno says why.
-template <class Move, class Text>
-bool move_all(Move move, int descriptor, Text* text, SpoolFile::Block block) {
-  auto place = static_cast<off_t>(block) * static_cast<off_t>(SpoolFile::block_size);
-  for (std::size_t left = SpoolFile::block_size; left > 0;) {
-    const ssize_t moved = move(descriptor, text, left, place);
-    if (moved < 0 && errno == EINTR) continue;
-    if (moved == 0) errno = EIO;
-    if (moved <= 0) return false;
-    text += moved;
-    place += moved;
-    left -= static_cast<std::size_t>(moved);
-  }
-  return true;
+static std::uint64_t offset_of(SpoolFile::Block block) {
+  return std::uint64_t{block} * SpoolFile::block_size;
 }
-
-}  // namespace
 
 SpoolFile::~SpoolFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
@@ -36,7 +20,7 @@ SpoolFile::~SpoolFile() {
 
 SpoolFile::Block SpoolFile::write(std::string_view text) {
   const Block block = take();
-  if (move_all(::pwrite, descriptor_, text.data(), block)) return block;
+  if (move_all(::pwrite, descriptor_, text.data(), block_size, offset_of(block))) return block;
   const int error = errno;
   release(block);
   errno = error;
@@ -44,7 +28,7 @@ SpoolFile::Block SpoolFile::write(std::string_view text) {
 }
 
 void SpoolFile::read(Block block, char* text) const {
-  if (!move_all(::pread, descriptor_, text, block)) fail("read");
+  if (!move_all(::pread, descriptor_, text, block_size, offset_of(block))) fail("read");
 }
 
 void SpoolFile::release(Block block) {

@@ -15,7 +15,8 @@ using Json = nlohmann::ordered_json;
 void shorten_paths(Json& value) {
   if (!value.is_structured()) return;
   for (const auto& [key, child] : value.items()) {
-    if (value.is_object() && key == "path" && child.is_string()) {
+    const bool is_path = value.is_object() && (key == "path" || key.ends_with("_path"));
+    if (is_path && child.is_string()) {
       child = std::filesystem::path(child.get<std::string>()).filename().string();
     } else {
       shorten_paths(child);

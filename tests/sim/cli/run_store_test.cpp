@@ -113,22 +113,15 @@ TEST_CASE_FIXTURE(WithStore, "run store: any changed byte is noticed") {
   }
   std::ifstream file(path(), std::ios::binary);
   const std::string whole{std::istreambuf_iterator<char>(file), {}};
-  std::size_t refused = 0, left_out = 0;
   for (std::size_t place = 0; place < whole.size(); ++place) {
     std::string changed = whole;
     changed[place] ^= 4;
     folder.write("runs.store", changed);
-    try {
-      const RunStore store(path(), RunStore::Use::read);
-      const bool is_whole = store.runs().size() == 2 && store.header() == "header";
-      CHECK_FALSE(is_whole);
-      ++left_out;
-    } catch (const UsageError&) {
-      ++refused;
-    }
+    const RunStore store(path(), RunStore::Use::read);
+    CHECK(store.runs().size() + !store.header().empty() == 2);
   }
-  CHECK(refused > 80);  // the heads of the header and of the first run
-  CHECK(left_out > 100);
+  folder.write("runs.store", "mine");
+  CHECK_THROWS_AS(RunStore(path(), RunStore::Use::add), UsageError);
 }
 
 TEST_CASE_FIXTURE(WithStore, "run store: threads add to one") {

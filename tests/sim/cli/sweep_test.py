@@ -5,12 +5,14 @@ import os
 import random
 import resource
 import signal
+import struct
 import subprocess
 import time
 import unittest
+import zlib
 
 from program import IS_RELEASE, PROGRAM, SMALL, ProgramTest, changed, rows
-from run_store import keys
+from run_store import keys, records
 
 PROTOCOLS = [{"kind": "k-sync", "k": 2}, {"kind": "async"}, {"kind": "local-sgd", "tau": 3}]
 SWEEP = changed(SMALL, name="sweep", replicas=3, stop={"updates": 30}, sweep={"protocol": PROTOCOLS, "learning_rate.eta": [0.1, 0.2]})
@@ -106,7 +108,7 @@ class GoesOn(SweepTest):
 
     def test_equal_points_are_made_once(self):
         scenario = changed(SWEEP, sweep={"learning_rate.eta": [0.1, 0.1]}, protocol={"kind": "async"})
-        self.assertEqual(self.made(self.write(scenario), "--out", "out"), (3, 3))
+        self.assertEqual(self.made(self.write(scenario), "--out", "out"), (3, 0))
         self.assertEqual(len(rows(self.folder / "out/runs.csv")), 6)
 
     def test_what_bears_on_no_result_is_no_difference(self):
@@ -129,7 +131,7 @@ class GoesOn(SweepTest):
         ):
             _, told = self.call("run", self.folder / "scenario.json", "--out", "out", *words, status=2)
             self.assertIn("out/runs.store: has runs of another scenario: " + differs, told)
-            self.assertIn("use --out DIR for another folder, or --force to begin anew", told)
+            self.assertIn("use --out DIR for another folder, or run --force to begin anew", told)
             self.assertEqual(self.everything("out"), before)
         self.call("run", self.folder / "scenario.json", "--out", "out", "--seed", "2", "--force", "--quiet")
         self.assertEqual(len(keys(self.folder / "out/runs.store")), 18)
@@ -149,6 +151,21 @@ class GoesOn(SweepTest):
         _, told = self.call("run", self.write(scenario), "--out", "out", status=2)
         self.assertIn("has runs of other data of the same name", told)
 
+    def test_files_of_one_name_are_told_apart(self):
+        for folder, value in (("a", 1), ("b", 10)):
+            (self.folder / folder).mkdir()
+            (self.folder / folder / "t.csv").write_text("seconds\n" + f"{value}\n" * 20)
+        runtime = lambda path: {"distribution": "empirical", "path": path, "column": "seconds"}
+        scenario = changed(TIMING, replicas=2, sweep={"cluster.runtime.path": ["a/t.csv", "b/t.csv"]},
+                           cluster={"learners": 4, "runtime": runtime("a/t.csv")})
+        wanted = self.whole(scenario)
+        times = [float(row["sim_time"]) for row in rows(self.folder / "whole/runs.csv")]
+        self.assertAlmostEqual(times[2], 10 * times[0])
+        for number in (1, 2):
+            self.call("run", self.folder / "scenario.json", "--shard", f"{number}/2", "--out", f"of-{number}", "--quiet")
+        self.call("collect", "of-1", "of-2", "--out", "out", "--quiet")
+        self.assertEqual(self.everything("out"), wanted)
+
     def test_resume_where_nothing_is_there(self):
         path = self.write(SWEEP)
         _, told = self.call("run", path, "--out", "out", "--resume", status=2)
@@ -167,6 +184,17 @@ class GoesOn(SweepTest):
             self.assertEqual(process.returncode, 130, told)
             self.assertIn("the runs that had finished are kept; the same call goes on", told)
             self.assertEqual(len(rows(out / "runs.csv")), len(keys(out / "runs.store")))
+
+    def test_a_signal_that_comes_twice_at_once_and_a_closed_pipe_lose_nothing(self):
+        path = self.write(changed(TIMING, replicas=10**5, stop={"updates": 1000}))
+        out = self.folder / "out"
+        process = self.start("run", path, "--out", out, "--progress", "json")
+        self.wait_for(lambda: (out / "runs.store").exists() and (out / "runs.store").stat().st_size > 20000)
+        process.stdout.close(), process.stderr.close()
+        process.send_signal(signal.SIGUSR1)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(60), 130)
+        self.assertEqual(len(rows(out / "runs.csv")), len(keys(out / "runs.store")))
 
     def test_a_signal_that_the_caller_ignores_is_ignored(self):
         process = self.start("run", self.write(LONG), "--out", "out", "--quiet",
@@ -198,17 +226,50 @@ class Damage(SweepTest):
         self.assertIn("whole/runs.store: 1 damaged record left out", told)
         self.assertEqual(self.everything("whole"), wanted)
 
-    def test_a_store_that_cannot_be_read_is_refused_and_left(self):
-        self.whole()
+    def test_what_is_damaged_before_the_end_costs_its_runs_alone(self):
+        wanted = self.whole()
         store = self.folder / "whole/runs.store"
         whole = store.read_bytes()
         second = whole.index(b"runs\x1a\r\n\1", 8)
-        for left, why in ((b"mine" * 100, "is not a store of finished runs"),
-                          (whole[: second + 8] + b"\0" * 40 + whole[second + 48 :], f"is damaged at byte {second}")):
-            store.write_bytes(left)
-            _, told = self.call("run", self.folder / "scenario.json", "--out", "whole", status=2)
-            self.assertIn(why, told)
-            self.assertEqual(store.read_bytes(), left)
+        third = whole.index(b"runs\x1a\r\n\1", second + 8)
+        for hole in (whole[:second] + bytes(third - second) + whole[third:], whole[:second] + b"\xff" * 30 + whole[second + 30 :]):
+            store.write_bytes(hole)
+            made, kept = self.made(self.folder / "scenario.json", "--out", "whole")
+            self.assertEqual((made, kept), (1, 17))
+            self.assertEqual(self.everything("whole"), wanted)
+
+    def test_what_is_not_a_store_is_refused_and_left(self):
+        path = self.write(SWEEP)
+        (self.folder / "mine").mkdir()
+        store = self.folder / "mine/runs.store"
+        store.write_text("my precious")
+        for words in ((), ("--force",)):
+            process = self.start("run", path, "--out", "mine", "--quiet", *words)
+            _, told = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 2, told)
+            self.assertEqual(store.read_text(), "my precious")
+        store.write_bytes(bytes(4096))  # as a power cut may leave a new file
+        self.call("run", path, "--out", "mine", "--quiet")
+
+    def test_other_peoples_files_stay_whatever_they_are_called(self):
+        self.whole()
+        mine = ("quantiles.csv", "costs.csv", "thesis.txt", "plots/mine.png")
+        (self.folder / "whole/plots").mkdir()
+        for name in mine:
+            (self.folder / "whole" / name).write_text("mine")
+        for words in (("--replicas", "4"), ("--force",), ("--set", "record.trace=false", "--force")):
+            self.call("run", self.folder / "scenario.json", "--out", "whole", "--quiet", *words)
+            self.assertEqual([(self.folder / "whole" / name).read_text() for name in mine], ["mine"] * 4)
+        self.assertFalse((self.folder / "whole/trace.json").exists())
+
+    def test_a_call_that_is_refused_loses_nothing(self):
+        one, two = self.write(SWEEP, "one.json"), self.write(changed(SWEEP, name="two"), "two.json")
+        self.call("run", one, "--out", "all/sweep", "--quiet")
+        before = self.everything("all/sweep")
+        (self.folder / "all/two").mkdir()
+        (self.folder / "all/two/runs.csv").write_text("mine")
+        self.call("run", one, two, "--out", "all", "--force", status=2)
+        self.assertEqual(self.everything("all/sweep"), before)
 
     def test_published_files_that_were_changed_are_written_anew(self):
         wanted = self.whole()
@@ -232,7 +293,7 @@ class Damage(SweepTest):
         self.whole()
         (self.folder / "whole/runs.store").unlink()
         told = self.call("run", path, "--out", "whole", status=2)[1]
-        self.assertIn("holds manifest.json, and not the store of its runs; use --force", told)
+        self.assertIn("holds manifest.json, and not the store of its runs; use --out DIR", told)
         self.call("run", path, "--out", "whole", "--force", "--quiet")
 
     def test_a_full_disk_keeps_what_has_finished(self):
@@ -256,7 +317,7 @@ class Damage(SweepTest):
                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20)))
         _, told = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 1, told)
-        self.assertIn("1 run failed (runs.csv, reason); the same call tries again", told)
+        self.assertIn("gradrace: failed: async learners=4000000, replica 0: out of memory\ngradrace: 1 run failed; the same call tries again", told)
         found = rows(self.folder / "out/runs.csv")
         self.assertEqual([row["status"] for row in found], ["finished", "failed", "finished"])
         self.assertEqual((found[1]["learners"], found[1]["reason"], found[1]["updates"]), ("4000000", "out of memory", ""))
@@ -315,6 +376,30 @@ class Shards(SweepTest):
         (self.folder / "three").mkdir()
         self.assertIn("three: holds no store of runs", self.call("collect", "three", status=2)[1])
         self.assertIn("several folders need --out", self.call("collect", "one", "two", status=2)[1])
+
+    def test_shards_of_other_sweeps_are_not_put_together(self):
+        self.write(SWEEP)
+        self.shard(1, 2, "out")
+        self.shard(2, 2, "out", "--replicas", "5")
+        told = self.call("collect", "out", status=2)[1]
+        self.assertIn("runs.2-of-2.store and out/runs.1-of-2.store were made for different sweeps or numbers of replicas", told)
+        self.shard(1, 2, "out", "--replicas", "5")
+        self.call("collect", "out", "--quiet")
+        self.assertEqual(len(rows(self.folder / "out/runs.csv")), 30)
+
+    def test_a_run_with_two_results_is_not_collected(self):
+        self.write(SWEEP)
+        self.shard(1, 2, "one")
+        self.shard(1, 2, "two")
+        store = self.folder / "two/runs.1-of-2.store"
+        found = records(store)
+        key, content = found[-1]
+        with_other = content.replace(b"gupdates\x18\x1e", b"gupdates\x18\x1d")
+        self.assertNotEqual(content, with_other)
+        store.write_bytes(store.read_bytes().replace(content + struct.pack("<I", zlib.crc32(content)),
+                                                     with_other + struct.pack("<I", zlib.crc32(with_other))))
+        told = self.call("collect", "one", "two", "--out", "out", status=2)[1]
+        self.assertIn("with another result", told)
 
     def test_what_a_shard_is(self):
         path = self.write(SWEEP)

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+
+namespace gradrace {
+
+/// The disk refuses what is to be written or read; its text names the file.
+struct DiskError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A file or a folder is on disk; false: errno says why it is not.
+bool sync_to_disk(const std::filesystem::path& path);
+
+/// All bytes from or to a byte of the file, by ::pread or ::pwrite; false: errno says why not.
+template <class Move, class Bytes>
+bool move_all(Move move, int descriptor, Bytes* bytes, std::size_t count, std::uint64_t offset) {
+  while (count > 0) {
+    const ssize_t moved = move(descriptor, bytes, count, static_cast<off_t>(offset));
+    if (moved < 0 && errno == EINTR) continue;
+    if (moved == 0) errno = EIO;
+    if (moved <= 0) return false;
+    bytes += moved;
+    offset += static_cast<std::uint64_t>(moved);
+    count -= static_cast<std::size_t>(moved);
+  }
+  return true;
+}
+
+}  // namespace gradrace

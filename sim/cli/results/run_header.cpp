@@ -1,0 +1,146 @@
+#include "sim/cli/results/run_header.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "sim/cli/results/manifest.h"
+#include "sim/cli/usage_error.h"
+#include "sim/hash.h"
+#include "sim/reading/json_places.h"
+
+namespace gradrace {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Of all hashes of a point's data.
+std::uint64_t data_of(const Point& point) {
+  Hash hash;
+  for (const auto& text : point.data_hashes())
+    for (const unsigned char c : text) hash.add(c);
+  return hash.value();
+}
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+void note_differences(const Json& there, const Json& here, const std::string& pointer,
+                      std::vector<std::string>& differences) {
+  if (there == here) return;
+  if (there.is_object() && here.is_object()) {
+    std::set<std::string> keys;
+    for (const auto& [key, value] : there.items()) keys.insert(key);
+    for (const auto& [key, value] : here.items()) keys.insert(key);
+    for (const auto& key : keys) {
+      note_differences(there.value(key, Json()), here.value(key, Json()),
+                       child_pointer(pointer, key), differences);
+    }
+    return;
+  }
+  const auto shown = [](const Json& value) {
+    constexpr std::size_t most = 40;
+    const std::string text = value.is_null() ? "none" : dump(value);
+    return text.size() > most ? text.substr(0, most) + "..." : text;
+  };
+  differences.push_back(dotted_path(pointer) + " (" + shown(there) + " there, " + shown(here) +
+                        " here)");
+}
+
+std::string difference_of(const Json& there, const Json& here) {
+  std::vector<std::string> differences;
+  note_differences(bearing_on_results(there), bearing_on_results(here), "", differences);
+  std::string text;
+  for (const auto& one : differences) text += (text.empty() ? "" : ", ") + one;
+  return text;
+}
+
+/// What shards of a scenario have in common.
+std::string common_part(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+RunHeader RunHeader::of(const Scenario& scenario, std::optional<Shard> shard, std::size_t runs) {
+  RunHeader header{.file = std::filesystem::absolute(scenario.file).string(),
+                   .scenario = scenario.resolved,
+                   .written = scenario.written,
+                   .arithmetic = arithmetic_of(scenario),
+                   .data_hashes = {},
+                   .data_of_points = {},
+                   .shard = shard,
+                   .runs = runs};
+  std::set<std::string> hashes;
+  for (const Point& point : scenario.points) {
+    header.data_of_points.push_back(data_of(point));
+    for (auto& hash : point.data_hashes()) hashes.insert(std::move(hash));
+  }
+  header.data_hashes = {hashes.begin(), hashes.end()};
+  return header;
+}
+
+std::string RunHeader::text() const {
+  const bool has_one =
+      std::ranges::adjacent_find(data_of_points, std::not_equal_to()) == data_of_points.end();
+  const auto of_points = has_one && !data_of_points.empty()
+                             ? std::vector<std::uint64_t>{data_of_points.front()}
+                             : data_of_points;
+  const Json common{{"results", results_version},     {"file", file},
+                    {"arithmetic", arithmetic},       {"data", data_hashes},
+                    {"data_of_points", of_points},    {"scenario", Json::parse(scenario)},
+                    {"written", Json::parse(written)}};
+  Json of_shard = Json::object();
+  if (shard) of_shard = {{"shard", shard->text()}, {"runs", runs}};
+  return dump(common) + "\n" + dump(of_shard);
+}
+
+RunHeader RunHeader::from(const std::string& text, const std::string& file) {
+  try {
+    const Json common = Json::parse(common_part(text));
+    RunHeader header{.file = common.at("file"),
+                     .scenario = dump(common.at("scenario")),
+                     .written = dump(common.at("written")),
+                     .arithmetic = common.at("arithmetic"),
+                     .data_hashes = common.at("data"),
+                     .data_of_points = common.at("data_of_points")};
+    const Json of_shard = Json::parse(text.substr(text.find('\n') + 1));
+    if (of_shard.contains("shard")) {
+      header.shard = Shard::from(of_shard.at("shard").get<std::string>());
+      header.runs = of_shard.at("runs");
+    }
+    return header;
+  } catch (const Json::exception&) {
+    throw UsageError(file + ": does not say whose runs it has; move it away");
+  }
+}
+
+std::string difference(const std::string& there, const std::string& here) {
+  if (common_part(there) == common_part(here)) return {};
+  const Json one = Json::parse(common_part(there), nullptr, false),
+             other = Json::parse(common_part(here));
+  for (const char* key : {"results", "arithmetic", "scenario", "written"})
+    if (!one.is_object() || !one.contains(key)) return "it does not say of which";
+  if (one["results"] != other["results"])
+    return "this version of gradrace gives other results (number " + one["results"].dump() +
+           " there, " + other["results"].dump() + " here)";
+  const bool same_as_written = difference_of(one["written"], other["written"]).empty();
+  const std::string differs =
+      same_as_written ? "" : difference_of(one["scenario"], other["scenario"]);
+  if (!differs.empty()) return differs;
+  if (one["arithmetic"] != other["arithmetic"])
+    return "computed with " + one["arithmetic"].dump() + ", here with " +
+           other["arithmetic"].dump();
+  return {};
+}
+
+bool make_same_runs(const RunHeader& one, const RunHeader& other) {
+  const Json first = Json::parse(one.scenario), second = Json::parse(other.scenario);
+  const auto same = [&](const char* key) {
+    return first.value(key, Json()) == second.value(key, Json());
+  };
+  return same("sweep") && same("replicas");
+}
+
+}  // namespace gradrace
