@@ -13,7 +13,7 @@ from program import PROGRAM, ROOT, ProgramTest, skip
 from run_store import keys
 from slurm_cluster import SlurmCluster, missing, wait_until
 
-SHARDS = 20
+SHARDS = 10
 RUNS = 2000
 SWEEP = {
     "name": "sweep",
@@ -22,7 +22,7 @@ SWEEP = {
     "model": {"kind": "quadratic", "dimensions": 10, "noise": 1},
     "protocol": {"kind": "k-async"},
     "learning_rate": {"kind": "constant"},
-    "stop": {"updates": 5000},
+    "stop": {"updates": 4000},
     "record": {"every_time": 50},
     "sweep": {"protocol.k": [1, 2, 4, 8], "learning_rate.eta": [0.01, 0.02, 0.05, 0.1, 0.2]},
 }
@@ -119,7 +119,7 @@ class Slurm(ProgramTest):
         scenario = self.write(SWEEP)
         array, collect = self.submit(scenario, SHARDS, "--progress", "json")
         self.cluster.call("scontrol", "hold", collect)  # to look at the shards' stores before
-        killed, requeued, limited = 3, 8, SHARDS
+        killed, requeued, limited = 3, 6, SHARDS
         before = {}
 
         process, before[killed] = self.halt_in_the_middle(killed)
