@@ -8,11 +8,12 @@ readonly SOURCES=(sim distributions protocols models analysis CMakeLists.txt CMa
 
 usage() {
   cat <<'USAGE'
-usage: ./setup.sh [--require-plots | --no-retry] [--browser] [--valgrind] [--build [TARGET]]
+usage: ./setup.sh [--require-plots | --no-retry] [--browser] [--valgrind] [--slurm] [--build [TARGET]]
   --require-plots  fail where the Python environment of the plots (.venv) cannot be made
   --no-retry       do not try again to make it within an hour of a failure
   --browser        install a headless Chromium, for the tests of the pages, where that is possible
   --valgrind       install valgrind, for the test of instruction counts, where that is possible
+  --slurm          install Slurm (munge too), GNU parallel and Snakemake, for the tests of scripts/
   --build          then build preset release: TARGET, or everything
 USAGE
 }
@@ -233,12 +234,17 @@ prepare_extra() { # prepare_extra WANTED NAME PACKAGE TESTS PROGRAM...
 }
 
 extras_settled() {
-  extra_settled "$BROWSER" browser "${BROWSERS[@]}" && extra_settled "$VALGRIND" valgrind valgrind
+  extra_settled "$BROWSER" browser "${BROWSERS[@]}" && extra_settled "$VALGRIND" valgrind valgrind &&
+    extra_settled "$SLURM" slurm slurmctld && extra_settled "$SLURM" parallel parallel &&
+    extra_settled "$SLURM" snakemake snakemake
 }
 
 prepare_extras() {
   prepare_extra "$BROWSER" browser chromium-headless-shell "the tests of the pages" "${BROWSERS[@]}"
   prepare_extra "$VALGRIND" valgrind valgrind "the test of instruction counts" valgrind
+  prepare_extra "$SLURM" slurm slurm-wlm "the test of sweeps on Slurm" slurmctld
+  prepare_extra "$SLURM" parallel parallel "the test of sweeps by GNU parallel" parallel
+  prepare_extra "$SLURM" snakemake snakemake "the test of sweeps by Snakemake" snakemake
 }
 
 # ---- build
@@ -335,12 +341,14 @@ main() {
   PLOTS=try # or required, or no-retry
   BROWSER=0
   VALGRIND=0
+  SLURM=0
   while (($#)); do
     case $1 in
       --require-plots) PLOTS=required ;;
       --no-retry) PLOTS=no-retry ;;
       --browser) BROWSER=1 ;;
       --valgrind) VALGRIND=1 ;;
+      --slurm) SLURM=1 ;;
       --build)
         target=all
         if (($# > 1)) && [[ $2 != -* ]]; then
