@@ -9,6 +9,7 @@ sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from plots import fit
+from plots import packed
 from plots import style
 from plots.curves import disagrees, draw_curves, has_values, is_watched
 from plots.results import ResultsError, read_results
@@ -42,7 +43,7 @@ def curve_figures(results):
 def run_figures(folder):
     """The figures of a run's output folder by name, and what they leave out."""
     results = read_results(folder)
-    if not any((folder / name).is_file() for name in ("curve.csv", "staleness.csv", "trace.json")):
+    if not any(packed.find(folder / name) for name in ("curve.csv", "staleness.csv", "trace.json")):
         return {}, ["a summary only (record.details is false): nothing to draw"]
     figures, note = curve_figures(results)
     notes = [note] if note else []

@@ -7,6 +7,8 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from plots import packed
+
 
 class ResultsError(Exception):
     """The folder holds nothing to draw, or something that cannot be read."""
@@ -51,7 +53,7 @@ def number(text):
 
 def read_table(path):
     """Header and rows of a CSV file, both as lists."""
-    with open(path, newline="", encoding="utf-8") as file:
+    with packed.open_text(path) as file:
         rows = [row for row in csv.reader(file) if row]
     if not rows:
         raise ResultsError(f"{path}: the file is empty")
@@ -60,7 +62,7 @@ def read_table(path):
 
 def read_records(path):
     """Rows of a CSV file as dictionaries; nothing where there is no file."""
-    if not path.is_file():
+    if not packed.find(path):
         return []
     header, rows = read_table(path)
     return [dict(zip(header, row)) for row in rows]
@@ -113,6 +115,12 @@ def add_theory(points, path):
             curve[name].append(number(row[name]))
 
 
+def read_events(path):
+    """Events of trace.json."""
+    with packed.open_text(path) as file:
+        return json.load(file)["traceEvents"]
+
+
 def read_title(folder):
     """The scenario's title, else its name, else the folder's; below it how many runs are missing."""
     path = folder / "manifest.json"
@@ -139,11 +147,7 @@ def read_results(folder):
         add_staleness(points, folder / "staleness.csv")
         add_theory(points, folder / "theory.csv")
         trace = folder / "trace.json"
-        events = (
-            json.loads(trace.read_text(encoding="utf-8"))["traceEvents"]
-            if trace.is_file()
-            else None
-        )
+        events = read_events(trace) if packed.find(trace) else None
         return Results(folder, read_title(folder), points, events)
     except (ValueError, KeyError) as problem:
         raise ResultsError(

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 from reproduce.claims import sample
-from plots.results import number, read_evaluations, read_records
+from plots import packed
+from plots.results import number, read_evaluations, read_events, read_records
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 
@@ -111,10 +112,10 @@ class Outputs:
         """{key(row of runs.csv): [a column of updates.csv as an array, one a replica]}."""
         keys = self.keys(scenario, key)
         path = self.place(scenario) / "updates.csv"
-        with open(path, encoding="utf-8") as file:
+        with packed.open_text(path) as file:
             header = file.readline().strip().split(",")
-        columns = [header.index(name) for name in ("point", "replica", column)]
-        table = np.loadtxt(path, delimiter=",", skiprows=1, usecols=columns)
+            columns = [header.index(name) for name in ("point", "replica", column)]
+            table = np.loadtxt(file, delimiter=",", usecols=columns)
         found = defaultdict(list)
         for point in sorted(keys):
             of_point = table[table[:, 0] == point]
@@ -138,8 +139,7 @@ class Outputs:
 
     def trace(self, scenario):
         """Events of trace.json."""
-        path = self.place(scenario) / "trace.json"
-        return json.loads(path.read_text(encoding="utf-8"))["traceEvents"]
+        return read_events(self.place(scenario) / "trace.json")
 
 
 def digitised(paper, table):

@@ -71,6 +71,22 @@ std::vector<std::filesystem::path> paths_of(std::string_view command, const Valu
   return paths;
 }
 
+void add_compress_option(Syntax& syntax) {
+  syntax.options.add_options()                                         //
+      ("compress", po::value<std::string>()->value_name("zstd|gzip"),  //
+       "write curve.csv.zst, trace.json.zst ... or .gz in place of curve.csv, trace.json ...; "
+       "runs.csv and manifest.json stay as they are");
+}
+
+Compression compression_of(std::string_view command, const Values& values) {
+  if (values.count("compress") == 0) return Compression::none;
+  const auto& format = values["compress"].as<std::string>();
+  if (format == "zstd") return Compression::zstd;
+  if (format == "gzip") return Compression::gzip;
+  throw UsageError(std::string(command) + ": --compress takes zstd or gzip, got \"" + format +
+                   "\"; without it files are not compressed");
+}
+
 void add_change_options(Syntax& syntax) {
   syntax.options.add_options()                                                                   //
       ("set", po::value<Words>()->composing()->value_name("PATH=VALUE"),                         //

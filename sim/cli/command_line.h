@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/cli/results/compressed_file.h"
 #include "sim/cli/scenario/scenario.h"
 
 namespace gradrace {
@@ -53,6 +54,10 @@ double fraction_of(std::string_view command, const Values& values, const std::st
 
 /// 0 where it is not given.
 unsigned jobs_of(std::string_view command, const Values& values);
+
+/// How files of results are to be compressed: its option, and what that says.
+void add_compress_option(Syntax& syntax);
+Compression compression_of(std::string_view command, const Values& values);
 
 /// What changes a scenario that a command runs by a plan of its own.
 void add_change_options(Syntax& syntax);

@@ -125,14 +125,17 @@ void add(const Sources& sources, RunFolder& folder) {
 
 static int collect(const Words& words) {
   Syntax syntax{.positional = "folder"};
-  syntax.options.add_options()                                                       //
-      ("out", po::value<std::string>()->value_name("DIR"),                           //
-       "output folder (default: that of the shards, where they have one together)")  //
-      ("plot", "draw the plots afterwards")                                          //
+  syntax.options.add_options()                              //
+      ("out", po::value<std::string>()->value_name("DIR"),  //
+       "output folder (default: that of the shards, where they have one together)");
+  add_compress_option(syntax);
+  syntax.options.add_options()               //
+      ("plot", "draw the plots afterwards")  //
       ("quiet", "no table");
   const auto values = parse(collect_command, words, syntax);
   if (!values) return 0;
   const auto folders = paths_of("collect", *values, "folder");
+  const Compression compression = compression_of("collect", *values);
   fs::path out = path_of("collect", *values, "out");
   if (out.empty() && folders.size() > 1)
     throw UsageError("collect: several folders need --out DIR for what is in all of them");
@@ -145,6 +148,7 @@ static int collect(const Words& words) {
   header.shard.reset();
   const Scenario scenario = read_scenario_text(header.scenario, header.file, changes);
   RunFolder folder(out, scenario, header);
+  folder.files().compress(compression);
   add(sources, folder);
   folder.sync();
   const std::size_t left = folder.size() - folder.present();

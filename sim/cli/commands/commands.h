@@ -21,6 +21,7 @@ struct RunOptions {
   unsigned jobs = 0;          // 0: default_jobs()
   std::optional<Shard> shard = {};
   RunFolder::Begin begin = RunFolder::Begin::new_or_go_on;
+  Compression compression = Compression::none;
   bool plot = false, quiet = false;
   Progress::Style progress = Progress::Style::text;
   bool report = true;  // say at the end what is where, with the table unless quiet

@@ -78,6 +78,7 @@ struct Job {
         plan(plan_of(of, std::min<std::size_t>(jobs, of.points.size() * of.first().replicas))) {
     folder = std::make_unique<RunFolder>(folder_of(of, options), of, options.shard,
                                          runs_of_call(of, plan, options), options.begin);
+    folder->files().compress(options.compression);
   }
 
   std::vector<double> missing_work() const {
@@ -140,7 +141,8 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
   }
   if (folder.present() == 0 && failures.empty()) return {};
   if (folder.present() == folder.size()) folder.put_in_order();
-  const bool is_new = !was_whole || !is_published(folder.path(), job.scenario);
+  const bool is_new =
+      !was_whole || folder.files().has_other_forms() || !is_published(folder.path(), job.scenario);
   const Summary summary =
       is_new ? publish(folder, job.plan.theories, failures,
                        {.jobs = job.jobs, .elapsed = elapsed, .device = runs.device_facts()})
@@ -236,10 +238,12 @@ static int run(const Words& words) {
        "one of N parts of the runs, of about equal work; gradrace collect puts them together")  //
       ("dry-run", "say what is to be run and what it takes, and run nothing")                   //
       ("resume", "go on in a folder, which is an error where there is nothing to go on with")   //
-      ("force", "begin anew, whatever runs are there")                                          //
-      ("plot", "draw the plots afterwards")                                                     //
-      ("progress", po::value<std::string>()->value_name("text|json"),                           //
-       "on stderr: a line for people (default), or a line of JSON every second")                //
+      ("force", "begin anew, whatever runs are there");
+  add_compress_option(syntax);
+  syntax.options.add_options()                                                    //
+      ("plot", "draw the plots afterwards")                                       //
+      ("progress", po::value<std::string>()->value_name("text|json"),             //
+       "on stderr: a line for people (default), or a line of JSON every second")  //
       ("quiet", "no progress, no table");
   const auto values = parse(run_command, words, syntax);
   if (!values) return 0;
@@ -249,6 +253,7 @@ static int run(const Words& words) {
                            .jobs = jobs_of("run", *values),
                            .shard = shard_of(*values),
                            .begin = begin_of(*values),
+                           .compression = compression_of("run", *values),
                            .plot = values->count("plot") != 0,
                            .quiet = values->count("quiet") != 0,
                            .progress = progress_of(*values)};
@@ -256,6 +261,10 @@ static int run(const Words& words) {
     throw UsageError(
         "run: --plot draws all runs, and --shard makes a part; gradrace collect, then "
         "gradrace plot");
+  if (options.shard && values->count("compress") != 0)
+    throw UsageError(
+        "run: --compress is of the files of results, and --shard writes none; it goes to gradrace "
+        "collect");
   return values->count("dry-run") != 0 ? dry_run(options) : run_scenarios(options);
 }
 
@@ -266,7 +275,8 @@ extern const Command run_command{
     "on\n"
     "where it was ended: by a signal, a crash or a power cut.  So does a scenario with another\n"
     "sweep or more replicas, whose files then have its runs.  FILE may be - (standard input), or\n"
-    "the manifest.json of results.\n\n"
+    "the manifest.json of results.  With another --compress, or without it, files are written\n"
+    "anew, and no run is made again.\n\n"
     "Examples:\n"
     "  gradrace run scenarios/quickstart.json --plot\n"
     "  gradrace run scenarios/quickstart.json --set cluster.learners=16 --replicas 10 --out "

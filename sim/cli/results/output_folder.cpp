@@ -3,10 +3,13 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -24,12 +27,26 @@ namespace {
 /// The first to go and the last to come: where it is, the others are whole.
 constexpr const char* manifest = "manifest.json";
 
-std::vector<std::string_view> result_files() {
-  std::vector<std::string_view> files{
-      manifest,     "runs.csv",    "curve.csv", "staleness.csv", "learners.csv",
-      "theory.csv", "fit.csv",     "fit.json",  "sample.csv",    "quantiles.csv",
-      "search.csv", "search.json", "costs.csv"};
-  for (const Record* record : records()) files.push_back(record->file);
+/// What a run may write compressed.
+std::vector<std::string> files_of_runs() {
+  std::vector<std::string> files{"curve.csv", "staleness.csv", "learners.csv", "theory.csv"};
+  for (const Record* record : records()) files.emplace_back(record->file);
+  return files;
+}
+
+std::string form_of(const std::string& file, Compression compression) {
+  return file + std::string(ending_of(compression));
+}
+
+constexpr std::array compressions{Compression::none, Compression::gzip, Compression::zstd};
+
+/// In each form that they may have.
+std::vector<std::string> result_files() {
+  std::vector<std::string> files{manifest,     "runs.csv",    "fit.csv",
+                                 "fit.json",   "sample.csv",  "quantiles.csv",
+                                 "search.csv", "search.json", "costs.csv"};
+  for (const auto& file : files_of_runs())
+    for (const Compression compression : compressions) files.push_back(form_of(file, compression));
   return files;
 }
 
@@ -40,8 +57,8 @@ constexpr std::array plot_names{"error_time", "loss_time", "error_updates", "dis
 }  // namespace
 
 std::string result_file_in(const fs::path& folder) {
-  for (const auto file : result_files())
-    if (fs::exists(folder / file)) return std::string(file);
+  for (const auto& file : result_files())
+    if (fs::exists(folder / file)) return file;
   return {};
 }
 
@@ -84,38 +101,52 @@ OutputFolder::~OutputFolder() {
   remove_unfinished();
 }
 
+bool OutputFolder::has_other_forms() const {
+  return std::ranges::any_of(files_of_runs(), [this](const std::string& file) {
+    return std::ranges::any_of(compressions, [&](Compression compression) {
+      return compression != compression_ && fs::exists(folder_ / form_of(file, compression));
+    });
+  });
+}
+
+CompressedFile& OutputFolder::opened(const std::string& file) {
+  const auto compressible = files_of_runs();
+  const bool is_compressible = std::ranges::find(compressible, file) != compressible.end();
+  const Compression compression = is_compressible ? compression_ : Compression::none;
+  const fs::path path = aside_ / form_of(file, compression);
+  return files_.try_emplace(file, path, compression).first->second;
+}
+
 void OutputFolder::append(const std::string& file, std::string_view text) {
-  auto [found, is_new] = files_.try_emplace(file);
-  std::ofstream& stream = found->second;
-  if (is_new) stream.open(aside_ / file, std::ios::binary);
-  stream << text;
-  if (!stream) fail(file);
+  const auto found = files_.find(file);
+  CompressedFile& stream = found != files_.end() ? found->second : opened(file);
+  if (!stream.append(text)) fail(stream.path());
 }
 
 std::map<std::string, std::string> OutputFolder::finish() {
   std::map<std::string, std::string> hashes;
   for (auto& [file, stream] : files_) {
-    stream.close();
-    if (!stream) fail(file);
-    hashes[file] = hash_of_file(aside_ / file);
+    if (!stream.close()) fail(stream.path());
+    hashes[stream.path().filename()] = hash_of_file(stream.path());
   }
   return hashes;
 }
 
 void OutputFolder::publish() {
+  std::set<fs::path> names;
   for (auto& [file, stream] : files_) {
-    if (stream.is_open()) stream.close();
-    if (!stream || !sync_to_disk(aside_ / file)) fail(file);
+    if (!stream.close() || !sync_to_disk(stream.path())) fail(stream.path());
+    names.insert(stream.path().filename());
   }
   if (!result_file_in(folder_).empty()) remove_plots();
-  const auto place = [this](const std::string& file) { fs::rename(aside_ / file, folder_ / file); };
+  const auto place = [this](const fs::path& name) { fs::rename(aside_ / name, folder_ / name); };
   const auto old_files = files_of_manifest();
   fs::remove(folder_ / manifest);
   for (const auto& file : old_files)
-    if (!files_.contains(file)) fs::remove(folder_ / file);
-  for (const auto& [file, stream] : files_)
-    if (file != manifest) place(file);
-  if (files_.contains(manifest)) place(manifest);
+    if (!names.contains(file)) fs::remove(folder_ / file);
+  for (const auto& name : names)
+    if (name != manifest) place(name);
+  if (names.contains(manifest)) place(manifest);
   sync_to_disk(folder_);
   files_.clear();
 }
@@ -138,7 +169,7 @@ std::vector<std::string> OutputFolder::files_of_manifest() const {
 void OutputFolder::remove_unfinished() {
   std::error_code ignored;
   if (is_shard_) return;  // what is there may be another one's
-  for (const auto file : result_files()) fs::remove(aside_ / file, ignored);
+  for (const auto& file : result_files()) fs::remove(aside_ / file, ignored);
   for (const auto& entry : fs::directory_iterator(aside_, ignored)) {
     const std::string name = entry.path().filename();
     if (name.starts_with("spool") || name == "runs.store") fs::remove(entry.path(), ignored);
@@ -156,8 +187,8 @@ void OutputFolder::remove_plots() {
   fs::remove(folder_ / "plots", ignored);  // if nothing else is in it
 }
 
-void OutputFolder::fail(const std::string& file) const {
-  throw DiskError((aside_ / file).string() + ": cannot be written: " + std::strerror(errno));
+void OutputFolder::fail(const fs::path& file) {
+  throw DiskError(file.string() + ": cannot be written: " + std::strerror(errno));
 }
 
 }  // namespace gradrace

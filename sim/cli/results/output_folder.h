@@ -1,12 +1,12 @@
 #pragma once
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sim/cli/results/compressed_file.h"
 #include "sim/cli/results/folder_lock.h"
 #include "sim/cli/results/spool_file.h"
 
@@ -31,10 +31,16 @@ class OutputFolder {
 
   const std::filesystem::path& path() const { return folder_; }
 
-  /// Adds text to a file; std::runtime_error if the disk refuses.
+  /// Compresses what a run writes, but for manifest.json and runs.csv; before the first append().
+  void compress(Compression compression) { compression_ = compression; }
+  /// Whether the folder has a file that append() would now name otherwise.
+  bool has_other_forms() const;
+
+  /// Adds text to a file, whose name gets the ending of its compression; std::runtime_error if the
+  /// disk refuses.
   void append(const std::string& file, std::string_view text);
 
-  /// Hashes of the files so far, to which nothing is added any more.
+  /// Hashes of the files so far, to which nothing is added any more: [name with its ending].
   std::map<std::string, std::string> finish();
 
   /// For what comes before its place in a file; ends with the folder.
@@ -43,20 +49,22 @@ class OutputFolder {
   const std::filesystem::path& aside() const { return aside_; }
 
   /// Moves every file to its place and makes sure that it is on disk, the manifest last; removes
-  /// other result files and their plots.
+  /// other result files, compressed or not, and their plots.
   void publish();
 
  private:
   std::vector<std::string> files_of_manifest() const;
   void remove_unfinished();
   void remove_plots();
-  [[noreturn]] void fail(const std::string& file) const;
+  CompressedFile& opened(const std::string& file);
+  [[noreturn]] static void fail(const std::filesystem::path& file);
 
   const std::filesystem::path folder_;
   const bool is_shard_;
   const FolderLock lock_;
   const std::filesystem::path& aside_ = lock_.aside();
-  std::map<std::string, std::ofstream> files_;
+  Compression compression_ = Compression::none;
+  std::map<std::string, CompressedFile> files_;  // [name without the ending of its compression]
   SpoolFile spool_file_;
 };
 

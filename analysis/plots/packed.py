@@ -1,0 +1,52 @@
+"""Files of results, each as it is or compressed: what `--compress` names curve.csv.gz or
+curve.csv.zst is found and read as curve.csv."""
+
+import contextlib
+import gzip
+import io
+import zlib
+
+
+def damaged(path, problem):
+    return OSError(f"{path}: cannot be decompressed: {problem}")
+
+
+@contextlib.contextmanager
+def open_gzip(path, **text):
+    try:
+        with gzip.open(path, "rt", **text) as file:
+            yield file
+    except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
+        raise damaged(path, problem) from problem
+
+
+@contextlib.contextmanager
+def open_zstd(path, **text):
+    try:
+        import pyarrow
+    except ImportError:
+        raise OSError(
+            f"{path}: to read it Python needs the package pyarrow, which ./setup.sh installs; "
+            "or let gradrace write it anew with --compress gzip, or without --compress"
+        ) from None
+    with open(path, "rb") as packed:
+        try:
+            with pyarrow.CompressedInputStream(packed, "zstd") as file:
+                yield io.TextIOWrapper(file, **text)
+        except OSError as problem:
+            raise damaged(path, problem) from problem
+
+
+OPENERS = {".gz": open_gzip, ".zst": open_zstd}
+
+
+def find(path):
+    """The file, else its compressed form; None where there is neither."""
+    forms = [path, *(path.with_name(path.name + ending) for ending in OPENERS)]
+    return next((form for form in forms if form.is_file()), None)
+
+
+def open_text(path):
+    """Opens the file, or its compressed form, to read its text; OSError where that cannot be."""
+    found = find(path) or path
+    return OPENERS.get(found.suffix, open)(found, newline="", encoding="utf-8")
