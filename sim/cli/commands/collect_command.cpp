@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/cli/commands/commands.h"
+#include "sim/cli/results/parquet.h"
 #include "sim/cli/results/publish.h"
 #include "sim/cli/results/table.h"
 #include "sim/cli/usage_error.h"
@@ -123,12 +124,33 @@ void add(const Sources& sources, RunFolder& folder) {
 
 }  // namespace
 
+/// UsageError where other words go ill with it.
+static Format format_of(const Values& values) {
+  const std::string format =
+      values.count("format") != 0 ? values["format"].as<std::string>() : "csv";
+  if (format == "csv") return Format::csv;
+  if (format != "parquet")
+    throw UsageError("collect: --format takes csv or parquet, got \"" + format + "\"");
+  if (values.count("compress") != 0)
+    throw UsageError(
+        "collect: --compress is of CSV files; those of Parquet are compressed in "
+        "themselves; take one of --compress and --format parquet");
+  if (values.count("plot") != 0)
+    throw UsageError(
+        "collect: --plot draws from CSV files; take one of --plot and --format parquet");
+  check_parquet();
+  return Format::parquet;
+}
+
 static int collect(const Words& words) {
   Syntax syntax{.positional = "folder"};
   syntax.options.add_options()                              //
       ("out", po::value<std::string>()->value_name("DIR"),  //
        "output folder (default: that of the shards, where they have one together)");
   add_compress_option(syntax);
+  syntax.options.add_options()("format", po::value<std::string>()->value_name("csv|parquet"),
+                               "of tables (default csv): runs.parquet, curve.parquet ... in place "
+                               "of runs.csv, curve.csv ...");
   syntax.options.add_options()               //
       ("plot", "draw the plots afterwards")  //
       ("quiet", "no table");
@@ -136,6 +158,7 @@ static int collect(const Words& words) {
   if (!values) return 0;
   const auto folders = paths_of("collect", *values, "folder");
   const Compression compression = compression_of("collect", *values);
+  const Format format = format_of(*values);
   fs::path out = path_of("collect", *values, "out");
   if (out.empty() && folders.size() > 1)
     throw UsageError("collect: several folders need --out DIR for what is in all of them");
@@ -155,7 +178,7 @@ static int collect(const Words& words) {
   if (left == 0) folder.put_in_order();
   std::vector<Theory> theories;
   for (const Point& point : scenario.points) theories.push_back(point.theory());
-  const Summary summary = publish(folder, theories, {}, {});
+  const Summary summary = publish(folder, theories, {}, {}, format);
   if (left > 0) sources.complain_of_missing_shards();
   for (const auto& complaint : sources.complaints())
     std::cerr << "gradrace: " << printable(complaint) << '\n';
@@ -173,7 +196,8 @@ extern const Command collect_command{
     "  gradrace collect DIR... [options]\n\n"
     "The folders are those of run --shard I/N: one for all shards, or one for each.  The files of\n"
     "results are then those of a run without shards, byte for byte.  Shards that lack, lack runs,\n"
-    "are there twice or are of another scenario are named; exit status 1 where a run lacks.\n\n"
+    "are there twice or are of another scenario are named; exit status 1 where a run lacks.\n"
+    "Another --compress or --format, or none, writes the files of a folder anew.\n\n"
     "Examples:\n"
     "  gradrace collect out/sweep                        where shards had one --out\n"
     "  gradrace collect out/shard-* --out out/sweep      where each had its own\n",

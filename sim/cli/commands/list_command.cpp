@@ -132,12 +132,12 @@ FieldPages scenario_keys() {
 
 void print_file(const CsvPage& file) {
   std::cout << file.name << ": a row is " << file.row << '\n';
-  for (const auto& [name, unit, meaning] : file.lines) {
+  for (const auto& line : file.lines) {
     char text[64];
-    const int length = std::snprintf(text, sizeof text, "  %-23s  %-11s  ", name.c_str(),
-                                     unit.empty() ? "-" : std::string(unit).c_str());
+    const int length = std::snprintf(text, sizeof text, "  %-23s  %-11s  ", line.name.c_str(),
+                                     line.unit.empty() ? "-" : std::string(line.unit).c_str());
     std::cout << text;
-    std::cout << wrapped(meaning, static_cast<std::size_t>(length), 40);
+    std::cout << wrapped(line.meaning, static_cast<std::size_t>(length), 40);
   }
   std::cout << '\n';
 }

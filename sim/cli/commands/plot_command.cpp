@@ -9,6 +9,11 @@ int plot_folders(const std::vector<std::filesystem::path>& folders) {
   for (const auto& folder : folders) {
     if (!std::filesystem::exists(folder / "runs.csv") &&
         !std::filesystem::exists(folder / "fit.json")) {
+      if (std::filesystem::exists(folder / "runs.parquet"))
+        throw UsageError(folder.string() +
+                         ": holds Parquet files, and plots are drawn from CSV; "
+                         "gradrace collect " +
+                         folder.string() + " writes them");
       throw UsageError(
           folder.string() +
           ": holds no runs.csv and no fit.json; give the output folder of a run or fit");

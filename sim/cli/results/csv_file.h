@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -32,19 +33,38 @@ inline std::optional<Basis> basis_of(const std::optional<Estimate>& estimate) {
   return estimate ? std::optional(estimate->basis) : std::nullopt;
 }
 
+/// What the fields of a column are, those that are not empty.
+enum class CellType { number, integer, text };
+
+/// As a cell is written.
+template <class Cell>
+constexpr CellType type_of = std::is_floating_point_v<Cell>
+                                 ? CellType::number
+                                 : (std::is_arithmetic_v<Cell> ? CellType::integer
+                                                               : CellType::text);
+
 /// A column of a CSV file: what `gradrace list columns` says of it, and its cell in a row.
 template <class Row>
 struct Column {
   /// `value`: a member of Row or a function of one.
   template <class Value>
   Column(std::string its_name, std::string_view its_unit, std::string_view its_meaning, Value value)
-      : name(std::move(its_name)), unit(its_unit), meaning(its_meaning) {
+      : Column(
+            std::move(its_name), its_unit, its_meaning, value,
+            type_of<
+                std::decay_t<decltype(cell_of(std::invoke(value, std::declval<const Row&>())))>>) {}
+  /// `type`: of what the text says that `value` gives.
+  template <class Value>
+  Column(std::string its_name, std::string_view its_unit, std::string_view its_meaning, Value value,
+         CellType its_type)
+      : name(std::move(its_name)), unit(its_unit), meaning(its_meaning), type(its_type) {
     write = [value](Csv& csv, const Row& row) { csv.cell(cell_of(std::invoke(value, row))); };
   }
 
   std::string name;
   std::string_view unit;  // empty: none; "time": that of the runtime distribution
   std::string_view meaning;
+  CellType type;
   std::function<void(Csv& csv, const Row& row)> write;
 };
 
@@ -53,6 +73,7 @@ struct CsvPage {
   struct Line {
     std::string name;
     std::string_view unit, meaning;
+    CellType type;
   };
 
   std::string_view name, row;
@@ -68,7 +89,7 @@ struct CsvFile {
   CsvPage page() const {
     CsvPage page{name, row, {}};
     for (const auto& column : columns)
-      page.lines.push_back({column.name, column.unit, column.meaning});
+      page.lines.push_back({column.name, column.unit, column.meaning, column.type});
     return page;
   }
 

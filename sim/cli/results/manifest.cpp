@@ -126,6 +126,7 @@ bool is_published(const std::filesystem::path& folder, const Scenario& scenario)
   std::ifstream file(folder / "manifest.json");
   const Json manifest = Json::parse(file, nullptr, false);
   if (!manifest.is_object() || !manifest.contains("files")) return false;
+  if (!manifest["files"].contains("runs.csv")) return false;
   if (manifest["runs_finished"] != manifest["runs"]) return false;
   if (manifest["scenario"] != Json::parse(scenario.resolved)) return false;
   return std::ranges::all_of(manifest["files"].items(), [&](const auto& entry) {

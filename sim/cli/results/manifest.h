@@ -45,7 +45,7 @@ struct RunFacts {
 std::string manifest_text(const Scenario& scenario, const RunFacts& facts);
 
 /// Whether the folder's files are those of its manifest, which is that of all runs of this very
-/// scenario.
+/// scenario, with tables as CSV, compressed or not.
 bool is_published(const std::filesystem::path& folder, const Scenario& scenario);
 
 /// "fused multiply-adds" or what else gradients in float32 are computed with, whose numbers differ

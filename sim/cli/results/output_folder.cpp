@@ -27,26 +27,44 @@ namespace {
 /// The first to go and the last to come: where it is, the others are whole.
 constexpr const char* manifest = "manifest.json";
 
-/// What a run may write compressed.
-std::vector<std::string> files_of_runs() {
+/// What a run writes for machines, and may compress.
+std::vector<std::string> large_files() {
   std::vector<std::string> files{"curve.csv", "staleness.csv", "learners.csv", "theory.csv"};
   for (const Record* record : records()) files.emplace_back(record->file);
   return files;
+}
+
+bool is_large(const std::string& file) {
+  const auto files = large_files();
+  return std::ranges::find(files, file) != files.end();
 }
 
 std::string form_of(const std::string& file, Compression compression) {
   return file + std::string(ending_of(compression));
 }
 
-constexpr std::array compressions{Compression::none, Compression::gzip, Compression::zstd};
+/// All that a file of runs may have.
+std::vector<std::string> forms_of(const std::string& file) {
+  std::vector<std::string> forms{file};
+  if (is_large(file))
+    for (const auto compression : {Compression::gzip, Compression::zstd})
+      forms.push_back(form_of(file, compression));
+  if (file.ends_with(".csv")) forms.push_back(parquet_name(file));
+  return forms;
+}
 
-/// In each form that they may have.
+std::vector<std::string> files_of_runs() {
+  std::vector<std::string> files = large_files();
+  files.emplace_back("runs.csv");
+  return files;
+}
+
+/// In each form.
 std::vector<std::string> result_files() {
-  std::vector<std::string> files{manifest,     "runs.csv",    "fit.csv",
-                                 "fit.json",   "sample.csv",  "quantiles.csv",
-                                 "search.csv", "search.json", "costs.csv"};
+  std::vector<std::string> files{manifest,        "fit.csv",    "fit.json",    "sample.csv",
+                                 "quantiles.csv", "search.csv", "search.json", "costs.csv"};
   for (const auto& file : files_of_runs())
-    for (const Compression compression : compressions) files.push_back(form_of(file, compression));
+    for (auto& form : forms_of(file)) files.push_back(std::move(form));
   return files;
 }
 
@@ -55,6 +73,10 @@ constexpr std::array plot_names{"error_time", "loss_time", "error_updates", "dis
                                 "staleness",  "timeline",  "fit",           "persistence"};
 
 }  // namespace
+
+std::string parquet_name(const std::string& csv) {
+  return fs::path(csv).replace_extension(".parquet");
+}
 
 std::string result_file_in(const fs::path& folder) {
   for (const auto& file : result_files())
@@ -101,18 +123,21 @@ OutputFolder::~OutputFolder() {
   remove_unfinished();
 }
 
+Compression OutputFolder::compression_of(const std::string& file) const {
+  return is_large(file) ? compression_ : Compression::none;
+}
+
 bool OutputFolder::has_other_forms() const {
   return std::ranges::any_of(files_of_runs(), [this](const std::string& file) {
-    return std::ranges::any_of(compressions, [&](Compression compression) {
-      return compression != compression_ && fs::exists(folder_ / form_of(file, compression));
+    const std::string written = form_of(file, compression_of(file));
+    return std::ranges::any_of(forms_of(file), [&](const std::string& form) {
+      return form != written && fs::exists(folder_ / form);
     });
   });
 }
 
 CompressedFile& OutputFolder::opened(const std::string& file) {
-  const auto compressible = files_of_runs();
-  const bool is_compressible = std::ranges::find(compressible, file) != compressible.end();
-  const Compression compression = is_compressible ? compression_ : Compression::none;
+  const Compression compression = compression_of(file);
   const fs::path path = aside_ / form_of(file, compression);
   return files_.try_emplace(file, path, compression).first->second;
 }
@@ -123,32 +148,41 @@ void OutputFolder::append(const std::string& file, std::string_view text) {
   if (!stream.append(text)) fail(stream.path());
 }
 
-std::map<std::string, std::string> OutputFolder::finish() {
-  std::map<std::string, std::string> hashes;
+const std::set<std::string>& OutputFolder::close() {
   for (auto& [file, stream] : files_) {
     if (!stream.close()) fail(stream.path());
-    hashes[stream.path().filename()] = hash_of_file(stream.path());
+    closed_.insert(stream.path().filename());
   }
+  files_.clear();
+  return closed_;
+}
+
+void OutputFolder::replace(const std::string& file, const std::string& with) {
+  closed_.erase(file);
+  fs::remove(aside_ / file);
+  closed_.insert(with);
+}
+
+std::map<std::string, std::string> OutputFolder::finish() {
+  std::map<std::string, std::string> hashes;
+  for (const auto& file : close()) hashes[file] = hash_of_file(aside_ / file);
   return hashes;
 }
 
 void OutputFolder::publish() {
-  std::set<fs::path> names;
-  for (auto& [file, stream] : files_) {
-    if (!stream.close() || !sync_to_disk(stream.path())) fail(stream.path());
-    names.insert(stream.path().filename());
-  }
+  for (const auto& file : close())
+    if (!sync_to_disk(aside_ / file)) fail(aside_ / file);
   if (!result_file_in(folder_).empty()) remove_plots();
-  const auto place = [this](const fs::path& name) { fs::rename(aside_ / name, folder_ / name); };
+  const auto place = [this](const std::string& file) { fs::rename(aside_ / file, folder_ / file); };
   const auto old_files = files_of_manifest();
   fs::remove(folder_ / manifest);
   for (const auto& file : old_files)
-    if (!names.contains(file)) fs::remove(folder_ / file);
-  for (const auto& name : names)
-    if (name != manifest) place(name);
-  if (names.contains(manifest)) place(manifest);
+    if (!closed_.contains(file)) fs::remove(folder_ / file);
+  for (const auto& file : closed_)
+    if (file != manifest) place(file);
+  if (closed_.contains(manifest)) place(manifest);
   sync_to_disk(folder_);
-  files_.clear();
+  closed_.clear();
 }
 
 /// Of the results that are there: those that the manifest names, or, where there is none, those of
@@ -160,7 +194,7 @@ std::vector<std::string> OutputFolder::files_of_manifest() const {
   for (const auto name : result_files()) {
     const bool is_named =
         known.is_object() && known.contains("files") && known["files"].contains(std::string(name));
-    const bool is_of_no_run = !known.is_object() && !files_.contains(manifest);
+    const bool is_of_no_run = !known.is_object() && !closed_.contains(manifest);
     if (is_named || is_of_no_run) files.emplace_back(name);
   }
   return files;

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "sim/cli/results/spool_file.h"
 
 namespace gradrace {
+
+/// "curve.parquet" of "curve.csv".
+std::string parquet_name(const std::string& csv);
 
 /// The first file of results that is in the folder; empty: none.
 std::string result_file_in(const std::filesystem::path& folder);
@@ -40,6 +44,10 @@ class OutputFolder {
   /// disk refuses.
   void append(const std::string& file, std::string_view text);
 
+  /// Ends the files so far; their names, with the endings of their compression.
+  const std::set<std::string>& close();
+  /// A file aside takes the place of one that has ended, which is removed.
+  void replace(const std::string& file, const std::string& with);
   /// Hashes of the files so far, to which nothing is added any more: [name with its ending].
   std::map<std::string, std::string> finish();
 
@@ -56,6 +64,7 @@ class OutputFolder {
   std::vector<std::string> files_of_manifest() const;
   void remove_unfinished();
   void remove_plots();
+  Compression compression_of(const std::string& file) const;
   CompressedFile& opened(const std::string& file);
   [[noreturn]] static void fail(const std::filesystem::path& file);
 
@@ -64,7 +73,8 @@ class OutputFolder {
   const FolderLock lock_;
   const std::filesystem::path& aside_ = lock_.aside();
   Compression compression_ = Compression::none;
-  std::map<std::string, CompressedFile> files_;  // [name without the ending of its compression]
+  std::map<std::string, CompressedFile> files_;  // open: [name without the ending]
+  std::set<std::string> closed_;                 // names
   SpoolFile spool_file_;
 };
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <string_view>
 
+#include "sim/cli/results/parquet.h"
 #include "sim/cli/results/theory_files.h"
 
 namespace gradrace {
@@ -107,7 +108,7 @@ class Gathering {
 }  // namespace
 
 Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const RunFailures& failures,
-                RunFacts facts) {
+                RunFacts facts, Format format) {
   const Scenario& scenario = folder.scenario();
   OutputFolder& files = folder.files();
   const auto runs_file = runs_csv(scenario.swept_paths, target_columns(scenario.first()));
@@ -140,6 +141,7 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
     rows.clear();
   }
   end_files(scenario, files);
+  if (format == Format::parquet) turn_into_parquet(files, scenario);
   Summary summary = gathering.end();
   facts.runs = summary.runs.size();
   facts.finished = summary.finished;

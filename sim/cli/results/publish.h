@@ -21,10 +21,13 @@ struct Summary {
 /// Why runs could not be made: [run].
 using RunFailures = std::map<std::size_t, std::string>;
 
+/// Of tables.
+enum class Format { csv, parquet };
+
 /// Writes and publishes the files of results, of the runs that are there and of those that failed,
 /// in the order of their numbers.  theories: [point].
 Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const RunFailures& failures,
-                RunFacts facts);
+                RunFacts facts, Format format = Format::csv);
 
 /// The same, of a folder whose files are published.
 Summary summary_of(const RunFolder& folder);

@@ -75,7 +75,7 @@ std::vector<Column<LearnerRow>> learner_columns() {
     return static_cast<double>((*row.peer).*member);
   };
   std::vector<Column<LearnerRow>> columns{
-      {"point", "", point_meaning, &LearnerRow::point},
+      {"point", "", point_meaning, &LearnerRow::point, CellType::integer},
       {"replica", "", replica_meaning, &LearnerRow::replica},
       {"learner", "", "its number, from 0", &LearnerRow::learner},
       {"busy", "time", "in which it computed", &LearnerRow::busy},
@@ -95,14 +95,14 @@ std::vector<Column<LearnerRow>> learner_columns() {
 
 CsvFile<CurveRow> make_curve_csv(bool by_learner) {
   std::vector<Column<CurveRow>> columns{
-      {"point", "", point_meaning, &CurveRow::point},
+      {"point", "", point_meaning, &CurveRow::point, CellType::integer},
       {"replica", "", replica_meaning, &CurveRow::replica},
       {"time", "time", "simulated", &CurveRow::time},
       {"update", "updates", "made before it", &CurveRow::update},
       {"gradients", "minibatches", "applied before it", &CurveRow::gradients},
       {"epoch", "epochs", "samples applied over the training set's size", &CurveRow::epoch},
       {"loss", "", "training objective, regulariser included",
-       [](auto& row) { return loss_text(row.loss, row.with_model); }},
+       [](auto& row) { return loss_text(row.loss, row.with_model); }, CellType::number},
       {"test_loss", "", "loss on the test set", &CurveRow::test_loss},
       {"test_error", "fraction", "of wrong answers on the test set", &CurveRow::test_error},
       {"learning_rate", "", "of a fresh gradient", &CurveRow::learning_rate},
@@ -111,9 +111,10 @@ CsvFile<CurveRow> make_curve_csv(bool by_learner) {
        "mean over learners of ||x_i - mean||^2, where learners have values of their own",
        &CurveRow::disagreement}};
   if (by_learner) {
-    columns.emplace_back("learner", "",
-                         "whose value the row is of; empty: the mean (with record.evaluate each)",
-                         [](auto& row) { return row.learner ? std::to_string(*row.learner) : ""; });
+    columns.emplace_back(
+        "learner", "", "whose value the row is of; empty: the mean (with record.evaluate each)",
+        [](auto& row) { return row.learner ? std::to_string(*row.learner) : ""; },
+        CellType::integer);
   }
   return {"curve.csv", "one evaluation of a run", std::move(columns)};
 }
@@ -140,6 +141,11 @@ CountedExchanges counted_exchanges(const Point& point) {
   return {.bytes = network && network->model_bytes > 0,
           .messages = network.has_value(),
           .conflicts = peers->asks_for_groups()};
+}
+
+std::vector<std::string> swept_names(std::vector<std::string> paths) {
+  std::ranges::replace(paths, "protocol", "sweep.protocol");
+  return paths;
 }
 
 CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
@@ -170,9 +176,11 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
        [](auto& run) {
          const Totals& totals = run.result.totals;
          return count_if(totals.applied > 0, totals.max_staleness);
-       }},
+       },
+       CellType::integer},
       {"final_loss", "", "training objective, regulariser included",
-       [](auto& run) { return loss_text(run.summary.loss, run.at.with_model()); }},
+       [](auto& run) { return loss_text(run.summary.loss, run.at.with_model()); },
+       CellType::number},
       {"final_test_error", "fraction", "of wrong answers on the test set",
        [](auto& run) { return run.summary.test_error; }},
       {"theory_iteration_time", "time", "between updates in the long run, where it is known",
@@ -184,9 +192,10 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
     columns.emplace_back(targets[i], "time", "of the first evaluation at that level or below",
                          [i](auto& run) { return run.summary.target_times[i]; });
   }
-  columns.emplace_back("gradients_computed", "minibatches", "forward passes", [](auto& run) {
-    return count_if(run.at.with_model(), run.result.gradients_computed);
-  });
+  columns.emplace_back(
+      "gradients_computed", "minibatches", "forward passes",
+      [](auto& run) { return count_if(run.at.with_model(), run.result.gradients_computed); },
+      CellType::integer);
   columns.emplace_back("final_hash", "", "of the parameters", hash_of);
   columns.emplace_back("gradients_lost", "minibatches", "of learners that failed",
                        [](auto& run) { return run.result.totals.lost; });
@@ -213,7 +222,7 @@ const CsvFile<CurveRow>& curve_csv(bool by_learner) {
 const CsvFile<StalenessRow> staleness_csv{
     "staleness.csv",
     "one staleness that occurs in a run",
-    {{"point", "", point_meaning, &StalenessRow::point},
+    {{"point", "", point_meaning, &StalenessRow::point, CellType::integer},
      {"replica", "", replica_meaning, &StalenessRow::replica},
      {"staleness", "updates", staleness_meaning, &StalenessRow::staleness},
      {"count", "minibatches", "applied with it", &StalenessRow::count}}};

@@ -78,11 +78,12 @@ extern const CsvFile<LearnerRow> learners_csv;
 
 /// The columns of swept paths, each named as the path, but `sweep.protocol` where whole protocols
 /// are swept, since `protocol` is the column of its name.
+std::vector<std::string> swept_names(std::vector<std::string> paths);
 template <class Row>
 void add_swept(std::vector<Column<Row>>& columns, const std::vector<std::string>& paths) {
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    columns.emplace_back(paths[i] == "protocol" ? "sweep.protocol" : paths[i], "",
-                         "value of a swept path at the point",
+  const auto names = swept_names(paths);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    columns.emplace_back(names[i], "", "value of a swept path at the point",
                          [i](const Row& row) { return row.at.swept[i]; });
   }
 }

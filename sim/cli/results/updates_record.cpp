@@ -21,7 +21,7 @@ std::uint32_t max_staleness(const UpdateRow& row) {
 const CsvFile<UpdateRow> updates_csv{
     "updates.csv",
     "one update of a run (record.updates)",
-    {{"point", "", point_meaning, &UpdateRow::point},
+    {{"point", "", point_meaning, &UpdateRow::point, CellType::integer},
      {"replica", "", replica_meaning, &UpdateRow::replica},
      {"update", "updates", "its number, from 1", &UpdateRow::update},
      {"time", "time", "simulated", &UpdateRow::time},

@@ -1,12 +1,14 @@
-"""Compressed results: the same text, the same bytes each time, and no run made again for another form."""
+"""Large results: compressed or as Parquet they say the same, have the same bytes each time, and no run is made
+again for another form."""
 
 import gzip
 import json
+import math
 import shutil
 import subprocess
 import unittest
 
-from program import ROOT, SMALL, ProgramTest, changed
+from program import ROOT, SMALL, ProgramTest, changed, rows
 
 PYTHON = ROOT / ".venv/bin/python"
 ENDINGS = {"gzip": ".gz", "zstd": ".zst"}
@@ -26,6 +28,22 @@ def unpacked(path):
 
 def can_unpack(form):
     return form == "gzip" or shutil.which("zstd") or PYTHON.exists()
+
+
+READ_PARQUET = """
+import json, pyarrow.parquet, sys
+table = pyarrow.parquet.read_table(sys.argv[1])
+types = {column.name: str(column.type) for column in table.schema}
+print(json.dumps({"types": types, "rows": table.to_pylist()}))
+"""
+
+VALUES = {"int64": int, "double": float, "string": str}
+
+
+def read_parquet(path):
+    """Types by column, and rows."""
+    told = json.loads(subprocess.run([PYTHON, "-c", READ_PARQUET, path], check=True, capture_output=True).stdout)
+    return told["types"], told["rows"]
 
 
 class Compressed(ProgramTest):
@@ -125,6 +143,94 @@ class Compressed(ProgramTest):
                 _, told = self.call("plot", out, status=1)
                 self.assertIn(f"{out}/curve.csv{ending}: cannot be decompressed: ", told)
                 file.write_bytes(whole)
+
+
+@unittest.skipUnless(PYTHON.exists(), "no Python environment of the plots")
+class Parquet(ProgramTest):
+    def collected(self, scenario, out="out"):
+        """An output folder of CSVs, and one with Parquet files."""
+        self.call("run", self.write(scenario), "--out", out, "--quiet")
+        self.call("collect", out, "--out", out + "-parquet", "--format", "parquet", "--quiet")
+        return self.folder / out, self.folder / (out + "-parquet")
+
+    def check_equal(self, csv_file, parquet_file):
+        """Each field is there, as its type says; what is empty is null. Returns the types."""
+        types, found = read_parquet(parquet_file)
+        wanted = rows(csv_file)
+        self.assertEqual(list(types), list(wanted[0]) if wanted else list(types))
+        self.assertEqual(len(found), len(wanted))
+        for row, fields in zip(found, wanted):
+            for name, field in fields.items():
+                value = VALUES[types[name]](field) if field else None
+                if isinstance(value, float) and math.isnan(value):
+                    self.assertTrue(math.isnan(row[name]), name)
+                else:
+                    self.assertEqual(row[name], value, name)
+        return types
+
+    def test_it_reads_back_as_the_csv(self):
+        scenario = changed(
+            SMALL,
+            targets={"loss": [0.5, 1e-9]},
+            sweep={"learning_rate.eta": [0.1, 1e-300, 1e300], "protocol": SMALL["sweep"]["protocol"][:2]},
+        )
+        out, tables = self.collected(scenario)
+        self.assertIn("nan", [row["final_loss"] for row in rows(out / "runs.csv")])
+        files = sorted(path.name for path in out.glob("*.csv"))
+        self.assertEqual(
+            sorted(path.name for path in tables.iterdir()),
+            sorted([*(name.replace(".csv", ".parquet") for name in files), "trace.json", "manifest.json", "runs.store"]),
+        )
+        for name in files:
+            types = self.check_equal(out / name, tables / name.replace(".csv", ".parquet"))
+            self.assertEqual((types["point"], types["replica"]), ("int64", "int64"))
+        manifest = json.loads((tables / "manifest.json").read_text())
+        self.assertIn("curve.parquet", manifest["files"])
+        again = self.folder / "again"
+        self.call("collect", out, "--out", again, "--format", "parquet", "--quiet")
+        self.assertEqual(self.tables(again), self.tables(tables))
+
+    def test_types_do_not_depend_on_what_is_there_but_for_swept_values(self):
+        timed = changed(SMALL, model=None, learning_rate=None, record={"every_time": 1, "updates": True})
+        found = {}
+        for name, scenario in (("trained", SMALL), ("timed", timed)):
+            out, tables = self.collected(scenario, name)
+            for path in sorted(tables.glob("*.parquet")):
+                found[name, path.name] = self.check_equal(out / (path.stem + ".csv"), path)
+        for (name, file), types in found.items():
+            self.assertEqual(types, found["trained", file], (name, file))
+        of_runs = found["timed", "runs.parquet"]
+        self.assertEqual([of_runs[name] for name in ("final_loss", "final_hash", "max_staleness", "sweep.protocol")],
+                         ["double", "string", "int64", "string"])
+        for values, kind in (([2, 4], "int64"), ([0.5, 1], "double"), ([1, 2.5], "double")):
+            path = "cluster.learners" if kind == "int64" else "cluster.runtime.mean"
+            out, tables = self.collected(changed(timed, protocol={"kind": "async"}, sweep={path: values}), str(values))
+            self.assertEqual(self.check_equal(out / "runs.csv", tables / "runs.parquet")[path], kind)
+
+    def test_a_folder_goes_from_one_form_to_another(self):
+        out, tables = self.collected(SCENARIO)
+        wanted = {"csv": self.tables(out), "parquet": self.tables(tables)}
+        store = (out / "runs.store").read_bytes()
+        for form in ("parquet", "csv", "parquet"):
+            self.call("collect", out, "--format", form, "--quiet")
+            self.assertEqual(self.tables(out), wanted[form])
+        _, told = self.call("plot", out, status=2)
+        self.assertIn("holds Parquet files, and plots are drawn from CSV; gradrace collect", told)
+        told, _ = self.call("run", self.write(SCENARIO), "--out", out, "--quiet")
+        self.assertIn("all 12 runs are there; the files are written anew", told)
+        self.assertEqual(self.tables(out), wanted["csv"])
+        self.assertEqual((out / "runs.store").read_bytes(), store)
+
+    def test_words_that_are_wrong_are_told(self):
+        out, _ = self.collected(changed(SMALL, replicas=1, sweep=None, protocol={"kind": "sync"}))
+        before = self.tables(out)
+        for words, what in (
+            (("--format", "xml"), 'collect: --format takes csv or parquet, got "xml"'),
+            (("--format", "parquet", "--compress", "zstd"), "take one of --compress and --format parquet"),
+            (("--format", "parquet", "--plot"), "take one of --plot and --format parquet"),
+        ):
+            self.assertIn(what, self.call("collect", out, *words, status=2)[1])
+            self.assertEqual(self.tables(out), before)
 
 
 if __name__ == "__main__":
