@@ -200,7 +200,8 @@ extern const Command collect_command{
     "Another --compress or --format, or none, writes the files of a folder anew.\n\n"
     "Examples:\n"
     "  gradrace collect out/sweep                        where shards had one --out\n"
-    "  gradrace collect out/shard-* --out out/sweep      where each had its own\n",
+    "  gradrace collect out/shard-* --out out/sweep      where each had its own\n"
+    "  gradrace collect out/sweep --format parquet       other files of the same runs\n",
     collect};
 
 }  // namespace gradrace
