@@ -43,8 +43,10 @@ class Origin:
 
     @property
     def machine(self):
-        machine, jobs = self.manifest["machine"], self.manifest["jobs"]
-        return f"{machine['processor']}, {machine['system']}, compiler {machine['compiler']}, {jobs} threads"
+        """With its threads, which shards that were collected do not say."""
+        machine, jobs = self.manifest["machine"], self.manifest.get("jobs")
+        threads = f", {jobs} threads" if jobs else ""
+        return f"{machine['processor']}, {machine['system']}, compiler {machine['compiler']}{threads}"
 
     @property
     def text(self):

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "analysis"))
 
+import fabricate
 import numpy as np
 from reproduce.claims import (
     LONG_RUN,
@@ -30,6 +31,7 @@ from reproduce.claims import (
 )
 from reproduce.figures import SIMULATED, Series
 from reproduce.interactive import band_trace
+from reproduce.origins import Origin
 from reproduce.outputs import Outputs, least
 from papers import dutta2018, dutta2021, ho2013, li2021, pan2017, zhang2016, zhou2020
 from papers.dutta2018.fig6 import authors_times
@@ -435,6 +437,14 @@ class Experiments(unittest.TestCase):
         drawn = band_trace(series, "#0072B2")
         self.assertEqual(list(drawn.x), [0, 1, 1, 0])
         self.assertEqual(list(drawn.y), [2.5, 3.25, 2.75, 1.5])
+
+
+class Origins(unittest.TestCase):
+    def test_the_machine_is_told_with_its_threads_where_they_are_known(self):
+        told = fabricate.manifest("race")
+        self.assertEqual(Origin("race", told, "race").machine, "a processor, Linux, compiler 12, 2 threads")
+        del told["jobs"]  # shards that were collected
+        self.assertEqual(Origin("race", told, "race").machine, "a processor, Linux, compiler 12")
 
 
 if __name__ == "__main__":
