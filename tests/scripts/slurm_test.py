@@ -6,6 +6,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import time
 import tempfile
 import unittest
 
@@ -104,6 +105,7 @@ class Slurm(ProgramTest):
             lambda: self.cluster.queue().get(task) == "PENDING BeginTime",
             f"task {task} is not requeued",
         )
+        time.sleep(3)  # Slurm may still be ending what the task ran before
         self.cluster.call("scontrol", "update", f"JobId={task}", "StartTime=now")
 
     def starts(self, shard):
@@ -139,6 +141,7 @@ class Slurm(ProgramTest):
         self.wait_while_queued(lambda job: job.startswith(f"{array}_"))
         every = []
         for shard in range(1, SHARDS + 1):
+            self.assertTrue(self.store(shard).exists(), self.log(f"shard-{shard}"))
             found, starts = keys(self.store(shard)), self.starts(shard)
             every += found
             if shard not in before:
@@ -146,8 +149,8 @@ class Slurm(ProgramTest):
                 continue
             self.assertTrue(self.store(shard).read_bytes().startswith(before[shard]))
             kept, made = starts[-1]
+            self.assertGreaterEqual(kept, 5, self.log(f"shard-{shard}"))
             self.assertEqual(kept + made, len(found))
-            self.assertGreaterEqual(kept, 5)
             self.assertGreater(made, 0)
             if shard != killed:
                 self.assertEqual(starts[:-1], [(0, kept)])

@@ -128,10 +128,11 @@ Compression OutputFolder::compression_of(const std::string& file) const {
 }
 
 bool OutputFolder::has_other_forms() const {
-  return std::ranges::any_of(files_of_runs(), [this](const std::string& file) {
+  const auto there = files_of_manifest();
+  return std::ranges::any_of(files_of_runs(), [&](const std::string& file) {
     const std::string written = form_of(file, compression_of(file));
     return std::ranges::any_of(forms_of(file), [&](const std::string& form) {
-      return form != written && fs::exists(folder_ / form);
+      return form != written && std::ranges::find(there, form) != there.end();
     });
   });
 }
@@ -191,7 +192,7 @@ std::vector<std::string> OutputFolder::files_of_manifest() const {
   std::ifstream file(folder_ / manifest);
   const auto known = nlohmann::json::parse(file, nullptr, false);
   std::vector<std::string> files;
-  for (const auto name : result_files()) {
+  for (const auto& name : result_files()) {
     const bool is_named =
         known.is_object() && known.contains("files") && known["files"].contains(std::string(name));
     const bool is_of_no_run = !known.is_object() && !closed_.contains(manifest);
