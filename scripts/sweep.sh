@@ -51,10 +51,12 @@ submit() { # submit LOG OPTION... SCRIPT ARGUMENT...: prints the job's number
   local log=$1 number
   shift
   number=$(sbatch --parsable --export=ALL --output="${out//%/%%}.log/$log.log" \
-    "${slurm_options[@]}" "$@")
+    "${slurm_options[@]}" "$@") || return
+  [[ -n $number ]] || return
   echo "${number%%;*}"
 }
-job=$(submit shard-%a --array="1-$array" "$here/sweep.sbatch" "$scenario" "$out" "$@")
+job=$(submit shard-%a --array="1-$array" "$here/sweep.sbatch" "$scenario" "$out" "$@") ||
+  die "sbatch does not take the array; nothing is submitted"
 collect=$(submit collect --dependency="afterok:$job" --kill-on-invalid-dep=yes \
   "$here/collect.sbatch" "$out") ||
   die "the array is job $job, but collect could not be submitted;" \

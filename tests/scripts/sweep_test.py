@@ -117,6 +117,15 @@ class Submission(ScriptTest):
         self.assertIn("there is no sbatch here", told)
         self.assertEqual(self.lines("submitted"), [])
 
+    def test_what_sbatch_refuses_is_said(self):
+        self.made_up("sbatch", "echo no controller >&2; exit 1")
+        told = self.told("sweep.sh", self.scenario, "out/s", "4", status=2)
+        self.assertIn("no controller\n", told)
+        self.assertIn("sbatch does not take the array; nothing is submitted", told)
+        self.made_up("sbatch", 'case "$*" in *collect*) exit 1 ;; *) echo 7 ;; esac')
+        told = self.told("sweep.sh", self.scenario, "out/s", "4", status=2)
+        self.assertIn("the array is job 7, but collect could not be submitted", told)
+
     def without_sbatch(self):
         folder = self.folder / "few"
         folder.mkdir()

@@ -26,9 +26,12 @@ class Sources {
   explicit Sources(const std::vector<fs::path>& folders) {
     std::set<fs::path> seen;
     for (const auto& folder : folders) {
+      if (!fs::is_directory(folder))
+        throw UsageError("collect: " + folder.string() + ": there is no such folder");
       const auto files = stores_in(folder);
       if (files.empty())
-        throw UsageError("collect: " + folder.string() + ": holds no store of runs (runs.store)");
+        throw UsageError("collect: " + folder.string() +
+                         ": holds no store of runs (runs.store, runs.I-of-N.store)");
       for (const auto& file : files)
         if (seen.insert(fs::weakly_canonical(file)).second) add(file);
     }
@@ -70,7 +73,7 @@ class Sources {
     const RunHeader header = RunHeader::from(store.header(), file.string());
     const std::string differs = header_ ? difference(store.header(), header_text_) : "";
     if (!differs.empty()) {
-      complaints_.push_back("foreign: " + file.string() + ": " + differs);
+      complaints_.push_back("foreign, left out: " + file.string() + ": " + differs);
       return;
     }
     agree(header, file);
@@ -84,7 +87,7 @@ class Sources {
         shards_.try_emplace(shard, OfShard{file.string(), store.runs().size(), header.runs});
     if (!is_new)
       complaints_.push_back("doubled: shard " + shard + ": " + known->second.file + " and " +
-                            file.string());
+                            file.string() + " (the same runs are taken once)");
     counts_.insert(header.shard->of);
   }
 
@@ -184,8 +187,12 @@ static int collect(const Words& words) {
     std::cerr << "gradrace: " << printable(complaint) << '\n';
   if (values->count("quiet") == 0) std::cout << closing_table(scenario, theories, summary.runs, {});
   std::cout << printable(scenario.first().name) << ": " << folder.size() - left << " of "
-            << count_text(folder.size(), "run")
-            << " are there\nresults: " << printable((folder.path() / "").string()) << '\n'
+            << count_text(folder.size(), "run") << " are there"
+            << (left > 0
+                    ? "; run the shards that lack, or what lacks of all: gradrace run FILE --out " +
+                          printable(folder.path().string())
+                    : "")
+            << "\nresults: " << printable((folder.path() / "").string()) << '\n'
             << std::flush;
   if (left > 0) return 1;
   return values->count("plot") != 0 ? plot_folders({folder.path()}) : 0;

@@ -109,8 +109,9 @@ void report_shard(const Job& job, const Shard& shard, const RunFailures& failure
   std::cout << "shard " << shard.text() << ": " << there << " of "
             << count_text(job.folder->size(), "run") << (there == 1 ? " is there" : " are there")
             << (failures.empty() ? "" : ", " + std::to_string(failures.size()) + " failed")
-            << "; gradrace collect puts the shards together\n"
-            << place_text(*job.folder);
+            << (there < job.folder->size() ? "; the same call goes on\n"
+                                           : "; gradrace collect puts the shards together\n")
+            << "folder: " << printable((job.folder->path() / "").string()) << '\n';
 }
 
 struct Outcome {
@@ -128,6 +129,7 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
   folder.sync();
   const RunFailures& failures = runs.failures();
   const double elapsed = progress.elapsed();
+  progress.clear();
   for (const auto& note : folder.notes())
     std::cerr << "gradrace: note: " << printable(note) << '\n';
   for (const auto& [run, reason] : failures) {
@@ -275,8 +277,9 @@ extern const Command run_command{
     "on\n"
     "where it was ended: by a signal, a crash or a power cut.  So does a scenario with another\n"
     "sweep or more replicas, whose files then have its runs.  FILE may be - (standard input), or\n"
-    "the manifest.json of results.  With another --compress, or without it, files are written\n"
-    "anew, and no run is made again.\n\n"
+    "the manifest.json of results, whose folder --out names.  With another --compress, or without\n"
+    "it, files are written anew, and no run is made again.  --progress json tells runs done, in\n"
+    "total, kept from earlier calls, diverged, failed; the share of the work done; seconds.\n\n"
     "Examples:\n"
     "  gradrace run scenarios/quickstart.json --plot\n"
     "  gradrace run scenarios/quickstart.json --set cluster.learners=16 --replicas 10 --out "

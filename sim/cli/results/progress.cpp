@@ -31,7 +31,13 @@ Progress::Progress(Style style)
 
 Progress::~Progress() {
   if (style_ == Style::json) print(elapsed());
-  if (style_ == Style::text && terminal_) std::fputs("\r\033[K", stderr);
+  clear();
+}
+
+void Progress::clear() const {
+  if (style_ != Style::text || !terminal_) return;
+  std::fputs("\r\033[K", stderr);
+  std::fflush(stderr);
 }
 
 std::size_t Progress::add(const std::string& name, const std::vector<double>& work,
@@ -103,8 +109,8 @@ std::string Progress::text(double now) const {
   char numbers[80];
   std::snprintf(numbers, sizeof numbers, ", %.0f %%, %.3g gradients/s", 100 * sum_ / weight_sum_,
                 static_cast<double>(gradients_) / now);
-  std::string text = scenario->name + ": " + std::to_string(ended_) + " of " +
-                     count_text(done_.size(), "run") + numbers;
+  std::string text = scenario->name + ": " + std::to_string(kept_ + ended_) + " of " +
+                     count_text(kept_ + done_.size(), "run") + numbers;
   if (sum_ > 0) text += ", " + duration_text(left(now)) + " left";
   if (diverged_ > 0) text += ", " + std::to_string(diverged_) + " diverged";
   if (failed_ > 0) text += ", " + std::to_string(failed_) + " failed";
@@ -117,12 +123,12 @@ std::string Progress::json(double now) const {
                               {"kept", kept_},
                               {"diverged", diverged_},
                               {"failed", failed_},
-                              {"share", weight_sum_ > 0 ? sum_ / weight_sum_ : 1},
+                              {"share", ended_ < done_.size() ? sum_ / weight_sum_ : 1.0},
                               {"seconds", now},
                               {"seconds_left", nullptr},
                               {"gradients_per_second", static_cast<double>(gradients_) / now},
                               {"scenario", nullptr}};
-  if (sum_ > 0) line["seconds_left"] = left(now);
+  if (sum_ > 0) line["seconds_left"] = ended_ < done_.size() ? left(now) : 0.0;
   const auto scenario = std::ranges::upper_bound(scenarios_, last_run_, {}, &Scenario::first);
   if (scenario != scenarios_.begin()) line["scenario"] = (scenario - 1)->name;
   return line.dump();

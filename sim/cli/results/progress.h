@@ -29,6 +29,9 @@ class Progress {
   void report(std::size_t run, double done, std::uint64_t gradients);
   void end(std::size_t run, Status status);
 
+  /// Takes its line off the terminal, before something else is printed.
+  void clear() const;
+
   /// Since it was made, in seconds.
   double elapsed() const;
 

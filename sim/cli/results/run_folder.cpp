@@ -92,7 +92,8 @@ static void refuse_difference(const RunStore& store, const std::string& header) 
   const std::string differs = difference_of(store, header);
   if (differs.empty()) return;
   throw UsageError(store.file().string() + ": has runs of another scenario: " + differs +
-                   "; use --out DIR for another folder, or run --force to begin anew");
+                   "; use --out DIR for another folder, or run --force, without shards, to begin "
+                   "anew");
 }
 
 void refuse_other_runs(const fs::path& folder, const Scenario& scenario) {
@@ -134,6 +135,9 @@ RunFolder::RunFolder(const fs::path& folder, const Scenario& scenario, RunHeader
 
 void RunFolder::begin_anew() {
   for (const auto& file : stores_in(path()))
+    if (header_.shard && file != own_file())
+      refuse_difference(RunStore(file, RunStore::Use::read), header_text_);
+  for (const auto& file : stores_in(path()))
     if (!header_.shard || file == own_file()) fs::remove(file);
   open_stores(Begin::anew);
 }
@@ -160,8 +164,7 @@ RunFolder::~RunFolder() {
 
 fs::path RunFolder::own_file() const { return path() / store_name(header_.shard); }
 
-/// A shard that begins anew has nothing to do with other stores, and one that goes on only needs to
-/// know their runs.
+/// Of other stores a shard only needs to know the runs, and none where it begins anew.
 void RunFolder::open_stores(Begin begin) {
   for (const auto& file : stores_in(path())) {
     if (file == own_file() || begin == Begin::anew) continue;

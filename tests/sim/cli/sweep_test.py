@@ -131,7 +131,7 @@ class GoesOn(SweepTest):
         ):
             _, told = self.call("run", self.folder / "scenario.json", "--out", "out", *words, status=2)
             self.assertIn("out/runs.store: has runs of another scenario: " + differs, told)
-            self.assertIn("use --out DIR for another folder, or run --force to begin anew", told)
+            self.assertIn("use --out DIR for another folder, or run --force, without shards, to begin anew", told)
             self.assertEqual(self.everything("out"), before)
         self.call("run", self.folder / "scenario.json", "--out", "out", "--seed", "2", "--force", "--quiet")
         self.assertEqual(len(keys(self.folder / "out/runs.store")), 18)
@@ -371,10 +371,13 @@ class Shards(SweepTest):
         self.assertIn("missing: shard 3/4, 4/4", told)
         self.assertIn("incomplete: shard 2/4: 3 of 4 runs (two/runs.2-of-4.store)", told)
         self.assertIn("doubled: shard 2/4: two/runs.2-of-4.store and copy/runs.2-of-4.store", told)
-        self.assertIn("foreign: other/runs.3-of-4.store: seed (2 there, 1 here)", told)
+        self.assertIn("foreign, left out: other/runs.3-of-4.store: seed (2 there, 1 here)", told)
         self.assertEqual(len(rows(self.folder / "out/runs.csv")), 8)
         (self.folder / "three").mkdir()
         self.assertIn("three: holds no store of runs", self.call("collect", "three", status=2)[1])
+        self.assertIn("four: there is no such folder", self.call("collect", "one", "four", "--out", "out", status=2)[1])
+        words = ("--shard", "3/4", "--out", "one", "--seed", "2", "--force")
+        self.assertIn("has runs of another scenario", self.call("run", self.folder / "scenario.json", *words, status=2)[1])
         self.assertIn("several folders need --out", self.call("collect", "one", "two", status=2)[1])
 
     def test_shards_of_other_sweeps_are_not_put_together(self):
