@@ -8,6 +8,7 @@
 #include <set>
 
 #include "sim/cli/results/disk.h"
+#include "sim/cli/results/manifest.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
 
@@ -97,7 +98,11 @@ static void refuse_difference(const RunStore& store, const std::string& header) 
 }
 
 void refuse_other_runs(const fs::path& folder, const Scenario& scenario) {
-  const std::string header = RunHeader::of(scenario, {}, 0).text();
+  RunHeader wanted;  // without its data
+  wanted.scenario = scenario.resolved;
+  wanted.written = scenario.written;
+  wanted.arithmetic = arithmetic_of(scenario);
+  const std::string header = wanted.text();
   for (const auto& file : stores_in(checked(folder, RunFolder::Begin::new_or_go_on)))
     refuse_difference(RunStore(file, RunStore::Use::read), header);
 }
