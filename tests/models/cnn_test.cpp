@@ -157,7 +157,7 @@ TEST_CASE("cnn: of equal numbers the first in reading order takes the gradient")
   CHECK(distance(expected, g) <= 1e-15);
 }
 
-TEST_CASE("cnn: a place that is no number is not hidden by pooling") {
+TEST_CASE("cnn: pooling does not hide a NaN") {
   auto data = std::make_shared<Dataset>();
   data->features = 4;
   data->classes = 2;

@@ -137,7 +137,7 @@ TEST_CASE("mlp: weights start with the variance of He or Glorot, layer after lay
   }
 }
 
-TEST_CASE("mlp: a hidden unit that is no number is not hidden by relu") {
+TEST_CASE("mlp: relu does not hide a hidden unit that is NaN") {
   auto data = std::make_shared<Dataset>();
   data->features = 2;
   data->classes = 2;

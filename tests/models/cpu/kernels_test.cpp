@@ -344,7 +344,7 @@ TEST_CASE("kernels: exp, ln and tanh are right to some units in the last place")
   CHECK(error_of(&Kernels::tanhs, spread(-0.7, 0.7), tanh) <= 3);
 }
 
-TEST_CASE("kernels: exp, ln and tanh of what is too small, too large or no number") {
+TEST_CASE("kernels: exp, ln and tanh of what is too small, too large or NaN") {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   for (const Kernels* kernels : runnable_kernels()) {
     CAPTURE(kernels->name);

@@ -1,7 +1,7 @@
 """What runs find, against hashes that were recorded with `results_version` (sim/cli/scenario/identity.h).
 
-A change that gives runs other results goes with another number, so that nobody's finished runs are mixed with those of the
-new program.  The hashes are those of one compiler, C library and instruction set; elsewhere the test is skipped.  Recorded
+A change that gives runs other results goes with another number, so that finished runs are not mixed with those of another
+program.  The hashes are those of one compiler, C library and instruction set; elsewhere the test is skipped.  Recorded
 anew, by the build that is tested:
 
     GRADRACE_RECORD=1 ctest --preset release -R "other results"

@@ -411,7 +411,7 @@ class Shards(SweepTest):
             self.assertIn(f'--shard takes I/N with I from 1 to N, such as 3/7, got "{text}"', told)
         self.assertIn("--plot draws all runs", self.call("run", path, "--shard", "1/2", "--plot", status=2)[1])
 
-    def test_one_process_makes_a_shard_and_nobody_the_whole_meanwhile(self):
+    def test_one_process_makes_a_shard_and_no_other_the_whole_meanwhile(self):
         path = self.write(LONG)
         first = self.start("run", path, "--shard", "1/2", "--out", "out", "--quiet")
         self.wait_for((self.folder / "out/runs.1-of-2.store").exists)
