@@ -1,7 +1,6 @@
 #include "sim/cli/commands/run_call.h"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <thread>
 
@@ -50,11 +49,8 @@ std::vector<Scenario> read_scenarios(const RunOptions& options) {
 
 std::vector<std::size_t> runs_of_call(const Scenario& scenario, const RunPlan& plan,
                                       const RunOptions& options) {
-  const std::vector<double> work = plan.work_of_runs(scenario);
-  if (options.shard) return runs_of(*options.shard, work);
-  std::vector<std::size_t> runs(work.size());
-  std::iota(runs.begin(), runs.end(), 0);
-  return runs;
+  if (options.shard) return runs_of(*options.shard, plan.work_of_runs(scenario));
+  return all_runs(scenario);
 }
 
 }  // namespace gradrace

@@ -35,12 +35,6 @@ bool is_store(const std::string& name) {
   return Shard::from_file_name(middle).has_value();
 }
 
-std::vector<std::size_t> all_runs(const Scenario& scenario) {
-  std::vector<std::size_t> runs(scenario.points.size() * scenario.first().replicas);
-  std::iota(runs.begin(), runs.end(), 0);
-  return runs;
-}
-
 /// Whether the folder has a manifest that gradrace wrote.
 bool has_manifest(const fs::path& folder) {
   std::ifstream file(folder / "manifest.json");
@@ -105,6 +99,12 @@ void refuse_other_runs(const fs::path& folder, const Scenario& scenario) {
   const std::string header = wanted.text();
   for (const auto& file : stores_in(checked(folder, RunFolder::Begin::new_or_go_on)))
     refuse_difference(RunStore(file, RunStore::Use::read), header);
+}
+
+std::vector<std::size_t> all_runs(const Scenario& scenario) {
+  std::vector<std::size_t> runs(scenario.points.size() * scenario.first().replicas);
+  std::iota(runs.begin(), runs.end(), 0);
+  return runs;
 }
 
 std::set<RunKey> keys_in(const fs::path& folder) {

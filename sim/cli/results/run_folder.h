@@ -26,6 +26,9 @@ std::vector<std::filesystem::path> stores_in(const std::filesystem::path& folder
 /// UsageError where the folder has runs of another scenario.
 void refuse_other_runs(const std::filesystem::path& folder, const Scenario& scenario);
 
+/// Point x replicas + replica, in order.
+std::vector<std::size_t> all_runs(const Scenario& scenario);
+
 /// The runs that are in the stores of the folder.
 std::set<RunKey> keys_in(const std::filesystem::path& folder);
 
