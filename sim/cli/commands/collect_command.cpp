@@ -47,7 +47,13 @@ class Sources {
 
   /// Shards that are not there, or lack runs.
   void complain_of_missing_shards() {
-    for (const unsigned of : counts_) {
+    if (counts_.size() > 1) {
+      std::string counts;
+      for (const unsigned of : counts_) counts += (counts.empty() ? "" : ", ") + std::to_string(of);
+      complaints_.push_back("shards are of different numbers of parts: " + counts +
+                            "; a call without --shard makes what lacks");
+    } else if (!counts_.empty()) {
+      const unsigned of = *counts_.begin();
       std::string missing;
       for (unsigned number = 1; number <= of; ++number) {
         const std::string shard = Shard{number, of}.text();
@@ -178,6 +184,7 @@ static int collect(const Words& words) {
   add(sources, folder);
   folder.sync();
   const std::size_t left = folder.size() - folder.present();
+  const std::size_t of_shards = stores_in(out).size();
   if (left == 0) folder.put_in_order();
   std::vector<Theory> theories;
   for (const Point& point : scenario.points) theories.push_back(point.theory());
@@ -192,6 +199,7 @@ static int collect(const Words& words) {
                     ? "; run the shards that lack, or what lacks of all: gradrace run FILE --out " +
                           printable(folder.path().string())
                     : "")
+            << (left == 0 && of_shards > 1 ? "; their stores are one now, runs.store" : "")
             << "\nresults: " << printable((folder.path() / "").string()) << '\n'
             << std::flush;
   if (left > 0) return 1;

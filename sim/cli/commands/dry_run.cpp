@@ -45,6 +45,10 @@ double seconds_of_run(const Point& point, const RunPlan::Group& group) {
   return seconds_since(begin) / std::max(1e-6, runs.front().progress());
 }
 
+std::string about_text(double seconds) {
+  return seconds < 1 ? "less than a second" : "about " + duration_text(seconds);
+}
+
 /// What the missing runs of a scenario take.
 struct Cost {
   double seconds = 0, longest = 0;  // of one thread
@@ -77,6 +81,24 @@ Cost cost_of(const Scenario& scenario, const RunPlan& plan,
   return cost;
 }
 
+/// [point]; UsageError where the call would go on with runs and there are none.
+std::vector<std::size_t> missing_runs(const Scenario& scenario, const std::filesystem::path& folder,
+                                      const std::vector<std::size_t>& runs,
+                                      const RunOptions& options) {
+  std::set<RunName> there;
+  if (options.begin != RunFolder::Begin::anew) there = runs_in(folder);
+  const RunHeader header = RunHeader::of(scenario, options.shard, runs.size());
+  std::vector<std::size_t> missing(scenario.points.size());
+  std::size_t present = 0;
+  for (const std::size_t run : runs) {
+    const bool is_there = there.contains(header.name_of(run, scenario));
+    missing[scenario.point_number(run)] += !is_there;
+    present += is_there;
+  }
+  if (options.begin == RunFolder::Begin::go_on && present == 0) refuse_to_go_on(folder);
+  return missing;
+}
+
 }  // namespace
 
 int dry_run(const RunOptions& options) {
@@ -86,15 +108,8 @@ int dry_run(const RunOptions& options) {
     const RunPlan plan = plan_of(scenario, jobs);
     const auto folder = folder_of(scenario, options);
     const std::vector<std::size_t> runs = runs_of_call(scenario, plan, options);
-    const std::uint32_t replicas = scenario.first().replicas;
     if (options.begin != RunFolder::Begin::anew) refuse_other_runs(folder, scenario);
-    std::set<RunKey> there;
-    if (options.begin != RunFolder::Begin::anew) there = keys_in(folder);
-    std::vector<std::size_t> missing(scenario.points.size());
-    for (const std::size_t run : runs) {
-      const Point& point = scenario.points[run / replicas];
-      missing[run / replicas] += !there.contains(run_key(point.key, run % replicas));
-    }
+    const std::vector<std::size_t> missing = missing_runs(scenario, folder, runs, options);
     const std::size_t left = std::accumulate(missing.begin(), missing.end(), std::size_t{0});
     const Cost cost = cost_of(scenario, plan, missing);
     const double threads = std::max<double>(1, std::min<double>(jobs, static_cast<double>(left)));
@@ -102,18 +117,18 @@ int dry_run(const RunOptions& options) {
     seconds += wall;
     std::cout << printable(scenario.first().name) << ": "
               << count_text(scenario.points.size(), "point") << " x "
-              << count_text(replicas, "replica")
+              << count_text(scenario.replicas(), "replica")
               << (options.shard ? ", shard " + options.shard->text() : "") << ": "
               << count_text(runs.size(), "run") << ", " << runs.size() - left
               << (runs.size() - left == 1 ? " is there" : " are there")
-              << "\n  folder: " << printable((folder / "").string()) << "\n  time: about "
-              << duration_text(wall) << " with "
+              << "\n  folder: " << printable((folder / "").string())
+              << "\n  time: " << about_text(wall) << " with "
               << count_text(static_cast<std::size_t>(threads), "thread")
-              << " of this machine, the longest run " << duration_text(cost.longest)
+              << " of this machine, the longest run " << about_text(cost.longest)
               << "\n  memory: about "
               << short_number((peak_memory() + (threads - 1) * cost.memory) / 1e6, 3) << " MB\n";
   }
-  if (options.files.size() > 1) std::cout << "in all about " << duration_text(seconds) << '\n';
+  if (options.files.size() > 1) std::cout << "in all " << about_text(seconds) << '\n';
   return 0;
 }
 

@@ -21,7 +21,7 @@ unsigned jobs_for(const Scenario& scenario, const RunOptions& options) {
     return point.with_model() && point.device == "cuda";
   });
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  return default_jobs(cuda, scenario.points.size() * scenario.first().replicas, cores);
+  return default_jobs(cuda, scenario.runs(), cores);
 }
 
 std::vector<Scenario> read_scenarios(const RunOptions& options) {

@@ -75,7 +75,7 @@ struct Job {
   Job(const Scenario& of, const RunOptions& options)
       : scenario(of),
         jobs(jobs_for(of, options)),
-        plan(plan_of(of, std::min<std::size_t>(jobs, of.points.size() * of.first().replicas))) {
+        plan(plan_of(of, std::min<std::size_t>(jobs, of.runs()))) {
     folder = std::make_unique<RunFolder>(folder_of(of, options), of, options.shard,
                                          runs_of_call(of, plan, options), options.begin);
     folder->files().compress(options.compression);
@@ -83,8 +83,7 @@ struct Job {
 
   std::vector<double> missing_work() const {
     std::vector<double> work;
-    for (const std::size_t run : missing)
-      work.push_back(plan.work[run / scenario.first().replicas]);
+    for (const std::size_t run : missing) work.push_back(plan.work[scenario.point_number(run)]);
     return work;
   }
 
@@ -106,6 +105,11 @@ std::string place_text(const RunFolder& folder) {
 /// How many of the runs are there, of a shard too, which publishes nothing.
 void report_shard(const Job& job, const Shard& shard, const RunFailures& failures) {
   const std::size_t there = job.folder->present();
+  if (job.folder->size() == 0) {
+    std::cout << "shard " << shard.text() << ": has no run; the sweep has "
+              << count_text(job.scenario.runs(), "run") << " in all\n";
+    return;
+  }
   std::cout << "shard " << shard.text() << ": " << there << " of "
             << count_text(job.folder->size(), "run") << (there == 1 ? " is there" : " are there")
             << (failures.empty() ? "" : ", " + std::to_string(failures.size()) + " failed")
@@ -119,6 +123,39 @@ struct Outcome {
   std::size_t failed = 0;
 };
 
+/// What the user should know of the runs, before results are told.
+void report_troubles(const Job& job, const RunFailures& failures) {
+  for (const auto& note : job.folder->notes())
+    std::cerr << "gradrace: note: " << printable(note) << '\n';
+  for (const auto& [run, reason] : failures)
+    std::cerr << "gradrace: failed: " << job.scenario.point_of(run).label << ", replica "
+              << job.scenario.replica_of(run) << ": " << printable(reason) << '\n';
+}
+
+/// What is in the folder before it is published.
+struct Before {
+  bool has_parquet, has_plots;
+
+  explicit Before(const RunFolder& folder)
+      : has_parquet(std::filesystem::exists(folder.path() / "runs.parquet")),
+        has_plots(std::filesystem::exists(folder.path() / "plots")) {}
+};
+
+/// Of a call that made no run.
+void report_whole(const Job& job, bool files_are_new) {
+  std::cout << printable(job.scenario.first().name) << ": all "
+            << count_text(job.folder->size(), "run") << " are there"
+            << (files_are_new ? "; the files are written anew\n" : "; nothing is to be done\n");
+}
+
+void report_replaced(const Before& before, bool will_plot) {
+  if (before.has_parquet)
+    std::cout << "note: tables are CSV again; gradrace collect --format parquet makes them "
+                 "Parquet\n";
+  if (before.has_plots && !will_plot)
+    std::cout << "note: plots of the files before are removed; gradrace plot draws them\n";
+}
+
 /// Makes what is missing, and publishes what is there.
 Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::size_t first) {
   RunFolder& folder = *job.folder;
@@ -130,13 +167,7 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
   const RunFailures& failures = runs.failures();
   const double elapsed = progress.elapsed();
   progress.clear();
-  for (const auto& note : folder.notes())
-    std::cerr << "gradrace: note: " << printable(note) << '\n';
-  for (const auto& [run, reason] : failures) {
-    const std::size_t replicas = job.scenario.first().replicas;
-    std::cerr << "gradrace: failed: " << job.scenario.points[run / replicas].label << ", replica "
-              << run % replicas << ": " << printable(reason) << '\n';
-  }
+  report_troubles(job, failures);
   if (options.shard) {
     if (options.report) report_shard(job, *options.shard, failures);
     return {folder.present() > 0, failures.size()};
@@ -145,16 +176,15 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
   if (folder.present() == folder.size()) folder.put_in_order();
   const bool is_new =
       !was_whole || folder.files().has_other_forms() || !is_published(folder.path(), job.scenario);
+  const Before before(folder);
   const Summary summary =
       is_new ? publish(folder, job.plan.theories, failures,
                        {.jobs = job.jobs, .elapsed = elapsed, .device = runs.device_facts()})
              : summary_of(folder);
   if (!options.report) return {true, failures.size()};
-  if (was_whole)
-    std::cout << printable(job.scenario.first().name) << ": all "
-              << count_text(folder.size(), "run") << " are there"
-              << (is_new ? "; the files are written anew\n" : "; nothing is to be done\n");
   if (!options.quiet) {
+    if (was_whole) report_whole(job, is_new);
+    if (is_new) report_replaced(before, options.plot);
     std::cout << closing_table(job.scenario, job.plan.theories, summary.runs, elapsed);
     if (!runs.device_facts().name.empty())
       std::cout << device_text(runs.device_facts(), elapsed) << '\n';
@@ -190,6 +220,7 @@ int run_scenarios(const RunOptions& options) {
       if (outcome.holds_results) done.push_back(jobs[i]->folder->path());
       failed += outcome.failed;
     }
+    if (interrupted) progress.interrupt();
   }
   std::cout << std::flush;
   if (interrupted) {
@@ -276,10 +307,13 @@ extern const Command run_command{
     "A run that has finished is kept in the folder at once (runs.store), and the same call goes "
     "on\n"
     "where it was ended: by a signal, a crash or a power cut.  So does a scenario with another\n"
-    "sweep or more replicas, whose files then have its runs.  FILE may be - (standard input), or\n"
-    "the manifest.json of results, whose folder --out names.  With another --compress, or without\n"
-    "it, files are written anew, and no run is made again.  --progress json tells runs done, in\n"
-    "total, kept from earlier calls, diverged, failed; the share of the work done; seconds.\n\n"
+    "sweep or more replicas, whose files then have its runs.  FILE may be - (standard input, in\n"
+    "out/stdin), or the manifest.json of results, whose folder --out names.  With another\n"
+    "--compress, or without it, files are written anew, and no run is made again.\n"
+    "--progress json: state (running, ended, interrupted); runs done of this call's total, kept "
+    "of\n"
+    "earlier calls, diverged, failed; share of the work done; seconds, seconds_left,\n"
+    "gradients_per_second, scenario.\n\n"
     "Examples:\n"
     "  gradrace run scenarios/quickstart.json --plot\n"
     "  gradrace run scenarios/quickstart.json --set cluster.learners=16 --replicas 10 --out "

@@ -26,8 +26,7 @@ void enlarge(DeviceOptions& options, const Point& point, const Race& race) {
 
 std::vector<double> RunPlan::work_of_runs(const Scenario& scenario) const {
   std::vector<double> of_runs;
-  for (const double of_point : work)
-    of_runs.insert(of_runs.end(), scenario.first().replicas, of_point);
+  for (const double of_point : work) of_runs.insert(of_runs.end(), scenario.replicas(), of_point);
   return of_runs;
 }
 

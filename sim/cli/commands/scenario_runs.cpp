@@ -11,11 +11,13 @@ namespace gradrace {
 
 namespace {
 
-RunQueue queue_of(const RunPlan& plan, const std::vector<std::size_t>& missing,
-                  std::uint32_t replicas) {
+RunQueue queue_of(const Scenario& scenario, const RunPlan& plan,
+                  const std::vector<std::size_t>& missing) {
   std::vector<RunQueue::Task> tasks;
-  for (const std::size_t run : missing)
-    tasks.push_back({run, plan.work[run / replicas], plan.group_of[run / replicas]});
+  for (const std::size_t run : missing) {
+    const std::size_t point = scenario.point_number(run);
+    tasks.push_back({run, plan.work[point], plan.group_of[point]});
+  }
   return {std::move(tasks), plan.groups.size()};
 }
 
@@ -26,15 +28,14 @@ ScenarioRuns::ScenarioRuns(RunFolder& folder, const RunPlan& plan,
                            Progress& progress, std::size_t first, std::function<bool()> stop)
     : folder_(folder),
       scenario_(folder.scenario()),
-      replicas_(scenario_.first().replicas),
       plan_(plan),
       jobs_(std::min<std::size_t>(jobs, missing.size())),
       threads_of_run_(std::max(1u, std::min(jobs, std::thread::hardware_concurrency()) /
                                        std::max(1u, static_cast<unsigned>(jobs_)))),
       progress_(progress),
-      number_of_(scenario_.points.size() * replicas_),
+      number_of_(scenario_.runs()),
       stop_(std::move(stop)),
-      queue_(queue_of(plan, missing, replicas_)) {
+      queue_(queue_of(scenario_, plan, missing)) {
   for (std::size_t i = 0; i < missing.size(); ++i) number_of_[missing[i]] = first + i;
 }
 
@@ -57,7 +58,7 @@ void ScenarioRuns::work() {
         note(device.get());
         group_of_device = group;
         device.reset();  // its memory is the next one's
-        if (point_of(batch.front()).with_model()) device = make_device(group);
+        if (scenario_.point_of(batch.front()).with_model()) device = make_device(group);
       }
       if (device) take_more(batch, group, device->cohort());
       race(batch, device.get());
@@ -115,8 +116,8 @@ void ScenarioRuns::race(const Batch& batch, Device* device) {
   std::vector<Run> runs;
   try {
     for (const std::size_t run : batch) {
-      const Point& point = point_of(run);
-      const auto replica = static_cast<std::uint32_t>(run % replicas_);
+      const Point& point = scenario_.point_of(run);
+      const auto replica = scenario_.replica_of(run);
       const auto& race = races.emplace_back(std::make_unique<Race>(point.race()));
       const auto& recorder = recorders.emplace_back(
           std::make_unique<RunRecorders>(replica, point, folder_.files().spool_file()));

@@ -45,11 +45,9 @@ class ScenarioRuns {
   void take_more(Batch& batch, std::size_t group, std::size_t cohort);
   void note(const Device* device);
   bool stopping() const { return stop_() || broken_; }
-  const Point& point_of(std::size_t run) const { return scenario_.points[run / replicas_]; }
 
   RunFolder& folder_;
   const Scenario& scenario_;
-  const std::uint32_t replicas_;
   const RunPlan& plan_;
   const std::size_t jobs_;         // runs under way at once
   const unsigned threads_of_run_;  // where there are more jobs than runs

@@ -19,7 +19,7 @@ static int validate(const Words& words) {
       const Scenario scenario = read_scenario(file, changes);
       std::cout << printable(file.string())
                 << ": fine: " << count_text(scenario.points.size(), "point") << " x "
-                << count_text(scenario.first().replicas, "replica") << '\n';
+                << count_text(scenario.replicas(), "replica") << '\n';
     } catch (const ScenarioError& error) {
       problems.insert(problems.end(), error.problems().begin(), error.problems().end());
     }

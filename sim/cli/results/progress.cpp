@@ -30,7 +30,7 @@ Progress::Progress(Style style)
       next_print_(interval_) {}
 
 Progress::~Progress() {
-  if (style_ == Style::json) print(elapsed());
+  if (style_ == Style::json) print(json(elapsed(), interrupted_ ? "interrupted" : "ended"));
   clear();
 }
 
@@ -89,11 +89,10 @@ void Progress::print_if_due() {
   const double now = elapsed();
   if (now < next_print_) return;
   next_print_ = now + interval_;
-  print(now);
+  print(style_ == Style::json ? json(now, "running") : text(now));
 }
 
-void Progress::print(double now) {
-  const std::string line = style_ == Style::json ? json(now) : text(now);
+void Progress::print(const std::string& line) const {
   const bool over_written = terminal_ && style_ == Style::text;
   std::fprintf(stderr, "%s%s%s", over_written ? "\r" : "", line.c_str(),
                over_written ? "\033[K" : "\n");
@@ -117,8 +116,9 @@ std::string Progress::text(double now) const {
   return text;
 }
 
-std::string Progress::json(double now) const {
-  nlohmann::ordered_json line{{"done", ended_},
+std::string Progress::json(double now, const char* state) const {
+  nlohmann::ordered_json line{{"state", state},
+                              {"done", ended_},
                               {"total", done_.size()},
                               {"kept", kept_},
                               {"diverged", diverged_},

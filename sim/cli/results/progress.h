@@ -29,6 +29,9 @@ class Progress {
   void report(std::size_t run, double done, std::uint64_t gradients);
   void end(std::size_t run, Status status);
 
+  /// The call ends before its runs: in JSON the last line says so.
+  void interrupt() { interrupted_ = true; }
+
   /// Takes its line off the terminal, before something else is printed.
   void clear() const;
 
@@ -41,9 +44,9 @@ class Progress {
     std::size_t first;
   };
   void print_if_due();
-  void print(double now);
+  void print(const std::string& line) const;
   std::string text(double now) const;
-  std::string json(double now) const;
+  std::string json(double now, const char* state) const;
   double left(double now) const;
 
   using Clock = std::chrono::steady_clock;
@@ -58,6 +61,7 @@ class Progress {
   std::size_t kept_ = 0, ended_ = 0, diverged_ = 0, failed_ = 0;
   std::size_t last_run_ = 0;  // whose scenario is named
   std::uint64_t gradients_ = 0;
+  bool interrupted_ = false;
   double next_print_;
 };
 

@@ -79,7 +79,7 @@ void end_files(const Scenario& scenario, OutputFolder& folder) {
 class Gathering {
  public:
   explicit Gathering(const RunFolder& folder) : folder_(folder) {
-    summary_.runs.resize(folder.scenario().points.size() * folder.scenario().first().replicas);
+    summary_.runs.resize(folder.scenario().runs());
   }
 
   void add(std::size_t run, const RunResult& result) {
@@ -113,7 +113,7 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
   OutputFolder& files = folder.files();
   const auto runs_file = runs_csv(scenario.swept_paths, target_columns(scenario.first()));
   begin_files(scenario, files, runs_file);
-  const std::uint32_t replicas = scenario.first().replicas;
+  const std::uint32_t replicas = scenario.replicas();
   Gathering gathering(folder);
   Texts texts(files);
   std::string rows;

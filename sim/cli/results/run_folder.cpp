@@ -27,12 +27,16 @@ std::string store_name(const std::optional<Shard>& shard) {
          std::string(store_end);
 }
 
+/// Whose store has that name.
+std::optional<Shard> shard_of_store(const std::string& name) {
+  if (!name.starts_with(store_begin) || !name.ends_with("." + std::string(store_end))) return {};
+  if (name == store_name({})) return {};
+  return Shard::from_file_name(std::string_view(name).substr(
+      store_begin.size(), name.size() - store_begin.size() - store_end.size() - 1));
+}
+
 bool is_store(const std::string& name) {
-  if (name == store_name({})) return true;
-  if (!name.starts_with(store_begin) || !name.ends_with("." + std::string(store_end))) return false;
-  const auto middle = std::string_view(name).substr(
-      store_begin.size(), name.size() - store_begin.size() - store_end.size() - 1);
-  return Shard::from_file_name(middle).has_value();
+  return name == store_name({}) || shard_of_store(name).has_value();
 }
 
 /// Whether the folder has a manifest that gradrace wrote.
@@ -46,6 +50,8 @@ bool has_manifest(const fs::path& folder) {
 
 /// The folder; UsageError where it is none of ours.
 static const fs::path& checked(const fs::path& folder, RunFolder::Begin begin) {
+  if (fs::exists(folder) && !fs::is_directory(folder))
+    throw UsageError(folder.string() + ": is a file; --out takes the name of a folder");
   if (!fs::is_directory(folder) || !stores_in(folder).empty()) return folder;
   const std::string results = result_file_in(folder);
   const bool overwrites = begin == RunFolder::Begin::anew;
@@ -78,13 +84,13 @@ std::vector<fs::path> stores_in(const fs::path& folder) {
 }
 
 /// How the runs in the store differ from what is wanted; empty: they do not.
-static std::string difference_of(const RunStore& store, const std::string& header) {
+static std::string foreignness_of(const RunStore& store, const std::string& header) {
   if (!store.header().empty()) return difference(store.header(), header);
   return store.runs().empty() ? "" : "it does not say of which";
 }
 
 static void refuse_difference(const RunStore& store, const std::string& header) {
-  const std::string differs = difference_of(store, header);
+  const std::string differs = foreignness_of(store, header);
   if (differs.empty()) return;
   throw UsageError(store.file().string() + ": has runs of another scenario: " + differs +
                    "; use --out DIR for another folder, or run --force, without shards, to begin "
@@ -101,19 +107,23 @@ void refuse_other_runs(const fs::path& folder, const Scenario& scenario) {
     refuse_difference(RunStore(file, RunStore::Use::read), header);
 }
 
+void refuse_to_go_on(const fs::path& folder) {
+  throw UsageError(folder.string() + ": there is nothing to go on with; leave --resume out");
+}
+
 std::vector<std::size_t> all_runs(const Scenario& scenario) {
-  std::vector<std::size_t> runs(scenario.points.size() * scenario.first().replicas);
+  std::vector<std::size_t> runs(scenario.runs());
   std::iota(runs.begin(), runs.end(), 0);
   return runs;
 }
 
-std::set<RunKey> keys_in(const fs::path& folder) {
-  std::set<RunKey> keys;
+std::set<RunName> runs_in(const fs::path& folder) {
+  std::set<RunName> names;
   for (const auto& file : stores_in(folder)) {
     const RunStore store(file, RunStore::Use::read);
-    for (const StoredRun& run : store.runs()) keys.insert(run.key);
+    for (const StoredRun& run : store.runs()) names.emplace(run.key, run.data);
   }
-  return keys;
+  return names;
 }
 
 RunFolder::RunFolder(const fs::path& folder, const Scenario& scenario, std::optional<Shard> shard,
@@ -149,7 +159,7 @@ void RunFolder::begin_anew() {
 
 void RunFolder::index_runs() {
   for (const Point& point : scenario_.points)
-    for (std::uint32_t replica = 0; replica < scenario_.first().replicas; ++replica)
+    for (std::uint32_t replica = 0; replica < scenario_.replicas(); ++replica)
       by_key_.emplace_back(run_key(point.key, replica), by_key_.size());
   places_.resize(by_key_.size());
   std::ranges::sort(by_key_);
@@ -171,10 +181,13 @@ fs::path RunFolder::own_file() const { return path() / store_name(header_.shard)
 
 /// Of other stores a shard only needs to know the runs, and none where it begins anew.
 void RunFolder::open_stores(Begin begin) {
+  std::set<unsigned> other_counts;
   for (const auto& file : stores_in(path())) {
     if (file == own_file() || begin == Begin::anew) continue;
+    const auto shard = shard_of_store(file.filename());
+    if (shard && header_.shard && shard->of != header_.shard->of) other_counts.insert(shard->of);
     auto store = std::make_unique<RunStore>(file, RunStore::Use::read);
-    if (is_collected_ && !difference_of(*store, header_text_).empty()) continue;
+    if (is_collected_ && !foreignness_of(*store, header_text_).empty()) continue;
     take_up(*store);
     others_.push_back(std::move(store));
     if (!header_.shard) continue;
@@ -182,12 +195,14 @@ void RunFolder::open_stores(Begin begin) {
       if (place.store == others_.back().get()) place.store = nullptr;
     others_.pop_back();
   }
+  for (const unsigned of : other_counts)
+    notes_.push_back(path().string() + ": has shards of " + std::to_string(of) +
+                     " too; their runs are not made again, and gradrace collect takes both");
   const bool is_new = !fs::exists(own_file());
   own_ = std::make_unique<RunStore>(own_file(), RunStore::Use::add);
   try {
     take_up(*own_);
-    if (begin == Begin::go_on && present() == 0)
-      throw UsageError(path().string() + ": there is nothing to go on with; leave --resume out");
+    if (begin == Begin::go_on && present() == 0) refuse_to_go_on(path());
     if (own_->header() != header_text_) own_->add_header(header_text_);
   } catch (...) {
     own_.reset();
@@ -208,7 +223,7 @@ bool RunFolder::set(const RunStore& store, const StoredRun& stored) {
   bool is_new = false, has_key = false, has_data = false;
   for (const auto& [key, run] : runs_with(stored.key)) {
     has_key = true;
-    if (stored.data != data_of(run)) continue;
+    if (stored.data != header_.data_of_point(scenario_.point_number(run))) continue;
     has_data = true;
     Place& place = places_[run];
     if (!place.is_there) {
@@ -228,11 +243,6 @@ bool RunFolder::set(const RunStore& store, const StoredRun& stored) {
   return is_new;
 }
 
-std::uint64_t RunFolder::data_of(std::size_t run) const {
-  const auto& of_points = header_.data_of_points;
-  return of_points.size() == 1 ? of_points.front() : of_points[run / scenario_.first().replicas];
-}
-
 std::size_t RunFolder::present() const {
   return static_cast<std::size_t>(
       std::ranges::count_if(runs_, [this](std::size_t run) { return has(run); }));
@@ -240,19 +250,17 @@ std::size_t RunFolder::present() const {
 
 std::vector<std::size_t> RunFolder::missing() const {
   std::vector<std::size_t> missing;
-  std::set<std::pair<RunKey, std::uint64_t>> seen;
+  std::set<RunName> seen;
   for (const std::size_t run : runs_)
-    if (!has(run) && seen.emplace(key_of(run), data_of(run)).second) missing.push_back(run);
+    if (!has(run) && seen.insert(name_of(run)).second) missing.push_back(run);
   return missing;
 }
 
-RunKey RunFolder::key_of(std::size_t run) const {
-  const std::uint32_t replicas = scenario_.first().replicas;
-  return run_key(scenario_.points[run / replicas].key, static_cast<std::uint32_t>(run % replicas));
-}
+RunName RunFolder::name_of(std::size_t run) const { return header_.name_of(run, scenario_); }
 
 void RunFolder::add(std::size_t run, const RunResult& result, const RunTexts& texts) {
-  const StoredRun stored = own_->add(key_of(run), data_of(run), bytes_of(result), texts);
+  const auto [key, data] = name_of(run);
+  const StoredRun stored = own_->add(key, data, bytes_of(result), texts);
   const std::lock_guard lock(mutex_);
   was_used_ = true;
   set(*own_, stored);
@@ -269,11 +277,10 @@ bool RunFolder::add(const RunStore& from, const StoredRun& run) {
 
 void RunFolder::put_in_order() {
   std::vector<Place> ordered;
-  using Name = std::pair<RunKey, std::uint64_t>;  // with its data
-  std::set<Name> published;
+  std::set<RunName> published;
   for (const Place& place : places_)
     if (published.emplace(place.run.key, place.run.data).second) ordered.push_back(place);
-  std::map<Name, Place> rest;
+  std::map<RunName, Place> rest;
   const auto note_rest = [&](const RunStore& store) {
     for (const StoredRun& run : store.runs())
       if (!published.contains({run.key, run.data}))

@@ -26,11 +26,14 @@ std::vector<std::filesystem::path> stores_in(const std::filesystem::path& folder
 /// UsageError where the folder has runs of another scenario.
 void refuse_other_runs(const std::filesystem::path& folder, const Scenario& scenario);
 
+/// UsageError: it has none of the runs.
+[[noreturn]] void refuse_to_go_on(const std::filesystem::path& folder);
+
 /// Point x replicas + replica, in order.
 std::vector<std::size_t> all_runs(const Scenario& scenario);
 
 /// The runs that are in the stores of the folder.
-std::set<RunKey> keys_in(const std::filesystem::path& folder);
+std::set<RunName> runs_in(const std::filesystem::path& folder);
 
 /// An output folder as a collection of finished runs, each of which is in a store there as soon as
 /// it is added, and of which the other files are the published view.
@@ -94,8 +97,7 @@ class RunFolder {
   };
   void index_runs();
   std::span<const std::pair<RunKey, std::size_t>> runs_with(const RunKey& key) const;
-  RunKey key_of(std::size_t run) const;
-  std::uint64_t data_of(std::size_t run) const;
+  RunName name_of(std::size_t run) const;
   void open_stores(Begin begin);
   void take_up(const RunStore& store);
   bool set(const RunStore& store, const StoredRun& run);

@@ -53,9 +53,13 @@ void note_differences(const Json& there, const Json& here, const std::string& po
 std::string difference_of(const Json& there, const Json& here) {
   std::vector<std::string> differences;
   note_differences(bearing_on_results(there), bearing_on_results(here), "", differences);
+  constexpr std::size_t most = 4;
   std::string text;
-  for (const auto& one : differences) text += (text.empty() ? "" : ", ") + one;
-  return text;
+  for (std::size_t i = 0; i < std::min(most, differences.size()); ++i)
+    text += (i > 0 ? ", " : "") + differences[i];
+  return text + (differences.size() > most
+                     ? ", and " + std::to_string(differences.size() - most) + " more"
+                     : "");
 }
 
 /// What shards of a scenario have in common.
@@ -79,6 +83,14 @@ RunHeader RunHeader::of(const Scenario& scenario, std::optional<Shard> shard, st
   }
   header.data_hashes = {hashes.begin(), hashes.end()};
   return header;
+}
+
+RunName RunHeader::name_of(std::size_t run, const Scenario& of) const {
+  return {run_key(of.point_of(run).key, of.replica_of(run)), data_of_point(of.point_number(run))};
+}
+
+std::uint64_t RunHeader::data_of_point(std::size_t point) const {
+  return data_of_points.size() == 1 ? data_of_points.front() : data_of_points[point];
 }
 
 std::string RunHeader::text() const {

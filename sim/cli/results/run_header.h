@@ -4,12 +4,17 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "sim/cli/scenario/identity.h"
 #include "sim/cli/scenario/scenario.h"
 #include "sim/cli/scenario/shard.h"
 
 namespace gradrace {
+
+/// What a run is recognised by: its key, and the hash of all data that it is made with.
+using RunName = std::pair<RunKey, std::uint64_t>;
 
 /// What a store of runs says of the runs in it.
 struct RunHeader {
@@ -17,12 +22,16 @@ struct RunHeader {
   std::string scenario, written;              // JSON: Scenario::resolved and written
   std::string arithmetic;                     // arithmetic_of() it
   std::vector<std::string> data_hashes;       // of the files that runs are made with
-  std::vector<std::uint64_t> data_of_points;  // [point]: hash of all of its data
+  std::vector<std::uint64_t> data_of_points;  // [point]: hash of all of its data; one: of each
   std::optional<Shard> shard = {};
   std::size_t runs = 0;  // that are wanted of it
 
   /// Reads the data.
   static RunHeader of(const Scenario& scenario, std::optional<Shard> shard, std::size_t runs);
+
+  /// Of the scenario that it is of.
+  RunName name_of(std::size_t run, const Scenario& scenario) const;
+  std::uint64_t data_of_point(std::size_t point) const;
 
   /// As it stands in a store, and back; UsageError, which names the file, where it is none.
   std::string text() const;

@@ -108,12 +108,13 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
     if (any(summaries, column.value)) errors.push_back(column);
   }
   const auto targets = target_columns(scenario.first());
-  const std::size_t replicas = scenario.first().replicas;
+  const std::size_t replicas = scenario.replicas();
   Row header{"point", "iteration time", "theory", "gradients/time", "staleness", "theory"};
   for (const auto& column : errors) header.push_back(column.title);
   for (const auto& target : targets) header.push_back(target);
   header.push_back("runs");
   std::vector<Row> rows{header};
+  std::size_t without_runs = 0;
   bool some_deadlocked = false;
   for (std::size_t p = 0; p < scenario.points.size(); ++p) {
     std::vector<const RunSummary*> runs;
@@ -123,6 +124,10 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
       if (run.status != Status::interrupted) runs.push_back(&run);
       diverged += run.status == Status::diverged;
       deadlocked += run.status == Status::deadlocked;
+    }
+    if (runs.empty()) {
+      ++without_runs;
+      continue;
     }
     some_deadlocked = some_deadlocked || deadlocked > 0;
     const auto over_runs = [&](auto value) {
@@ -158,6 +163,9 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
   const std::string heading = " (" + count_text(scenario.points.size(), "point") + " x " +
                               count_text(replicas, "replica") + seconds;
   return "\n" + named_title(first) + heading + aligned(rows) +
+         (without_runs > 0
+              ? "\n  no run has ended of " + count_text(without_runs, "further point") + "\n"
+              : "") +
          "\n  mean ± standard deviation over replicas; times in the unit of the runtime "
          "distribution\n" +
          (some_deadlocked

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 
+#include "sim/message_text.h"
 #include "sim/reading/characters.h"
 
 namespace gradrace {
@@ -125,10 +127,33 @@ std::vector<std::string> protocol_labels(const std::vector<Json>& protocols) {
   return labels;
 }
 
+/// "0.02154" of "0.0215443469003"; empty: the text is no number.
+std::string short_number_of(const std::string& text) {
+  constexpr std::size_t short_enough = 8;
+  const Json value = Json::parse(text, nullptr, false);
+  if (!value.is_number()) return {};
+  const bool is_long = value.is_number_float() && text.size() > short_enough;
+  return is_long ? short_number(value.get<double>()) : text;
+}
+
 /// A value as it stands in CSV, where texts are bare.
 Json swept_value(const std::string& text) {
   const bool is_structured = text.starts_with('{') || text.starts_with('[');
   return is_structured && Json::accept(text) ? Json::parse(text) : Json(text);
+}
+
+/// To four digits, where these tell the numbers apart; [as they were].
+std::map<std::string, Json> shortened(const std::map<std::string, Json>& values) {
+  std::map<std::string, Json> texts;
+  std::set<std::string> different;
+  for (const auto& [text, value] : values) {
+    if (!value.is_string()) return values;
+    const std::string number = short_number_of(text);
+    if (number.empty()) return values;
+    different.insert(number);
+    texts[text] = number;
+  }
+  return different.size() == values.size() ? texts : values;
 }
 
 /// Of each value of a swept path, without what all have in common: " staleness eta=0.1" of an
@@ -140,6 +165,7 @@ std::map<std::string, std::string> swept_labels(const std::vector<Point>& points
     const std::string& text = point.swept[place];
     if (!values.contains(text)) values[text] = swept_value(text);
   }
+  values = shortened(values);
   Json shared = values.begin()->second;
   for (const auto& [text, value] : values) shared = common(shared, value);
   const Known known{values.size() > 1 ? shared : Json(), false};

@@ -94,8 +94,9 @@ static std::function<std::vector<Problem>(const Document&)> reader_of_unused(
   };
 }
 
-static void refuse_changes_without_effect(const Sweep& sweep, const ScenarioChanges& changes,
-                                          std::vector<Problem>& problems) {
+static std::vector<Problem> changes_without_effect(const Sweep& sweep,
+                                                   const ScenarioChanges& changes) {
+  std::vector<Problem> problems;
   for (const auto& set : changes.sets) {
     const std::string* const path = sweep.covers(set.path);
     if (!path) continue;
@@ -107,6 +108,7 @@ static void refuse_changes_without_effect(const Sweep& sweep, const ScenarioChan
          .allowed = "another sweep: --set 'sweep={\"" + *path + "\": [...]}'",
          .suggestion = {}});
   }
+  return problems;
 }
 
 static Scenario read_document(Document base, const std::filesystem::path& file,
@@ -117,9 +119,13 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
     const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
     return read_scenario_text(text, "stdin", changes);
   }
-  if (!std::filesystem::is_regular_file(file)) {
-    throw UsageError(file.string() + ": there is no such file");
+  if (std::filesystem::is_directory(file)) {
+    const bool has_manifest = std::filesystem::exists(file / "manifest.json");
+    throw UsageError(
+        file.string() + ": is a folder, and a scenario is a file" +
+        (has_manifest ? "; did you mean " + (file / "manifest.json").string() + "?" : ""));
   }
+  if (!std::filesystem::exists(file)) throw UsageError(file.string() + ": there is no such file");
   Document document = Document::read(file);
   const bool is_manifest = document.root().is_object() && document.root().contains("scenario") &&
                            document.root().contains("version");
@@ -140,7 +146,8 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
   if (changes.data_may_lack) shelf->tolerate_missing();
   const Sweep sweep(base, shelf->locator());
   std::vector<Problem> problems = sweep.problems();
-  refuse_changes_without_effect(sweep, changes, problems);
+  const std::vector<Problem> without_effect = changes_without_effect(sweep, changes);
+  add(problems, without_effect);
   SweptProblems of_points(sweep.paths());
   IdleKeys idle_keys;
   Scenario scenario{file, sweep.paths(), {}, {}, base.root().dump(), shelf};
@@ -173,7 +180,8 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
     scenario.points.push_back(std::move(point));
   }
   add(problems, of_points.problems());
-  add(problems, problems_of_covered_values(sweep, reader_of_unused(file, changes)));
+  if (without_effect.empty())
+    add(problems, problems_of_covered_values(sweep, reader_of_unused(file, changes)));
   for (const auto& [number, traces] : unsound) {
     std::vector<std::string> values;
     if (sweep.points() > 1) idle_keys.spare(sweep.document(number, values));

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -22,6 +24,15 @@ struct Scenario {
   std::shared_ptr<DataShelf> shelf;  // where the models find their data
 
   const Point& first() const { return points.front(); }
+
+  /// Runs are numbered point by point: point x replicas + replica.
+  std::uint32_t replicas() const { return first().replicas; }
+  std::size_t runs() const { return points.size() * replicas(); }
+  std::size_t point_number(std::size_t run) const { return run / replicas(); }
+  const Point& point_of(std::size_t run) const { return points[point_number(run)]; }
+  std::uint32_t replica_of(std::size_t run) const {
+    return static_cast<std::uint32_t>(run % replicas());
+  }
 };
 
 /// What the command line changes.

@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import re
+import struct
 import unittest
 
 from compiled_for import compiled_for
@@ -46,6 +47,20 @@ RUNTIMES = [
     {"distribution": "lognormal", "mu": 0, "sigma": 1}, {"distribution": "normal", "mean": 1, "sd": 0.2},
     {"distribution": "weibull", "scale": 1, "shape": 2}, {"distribution": "uniform", "low": 1, "high": 2},
 ]  # fmt: skip
+CHANGING = [
+    {"kind": "adasync", "variant": "k-sync", "k0": 2, "interval": 1}, {"kind": "adasync", "variant": "k-async", "k0": 1, "interval": 1},
+    {"kind": "switch", "phases": [{"protocol": {"kind": "sync"}, "end": {"time": 2}}, {"protocol": {"kind": "async"}}]},
+]  # fmt: skip
+WORLDS = [
+    {"runtime": {"distribution": "exponential", "mean": 1}, "network": {"bandwidth": 1e3, "model_bytes": 100},
+     "server": {"per_gradient": 0.01, "per_update": 0.02}},
+    {"runtime": {"distribution": "gamma", "shape": 2, "scale": 0.5}, "persistence": {"kind": "ar1", "correlation": 0.9, "sd": 0.2}},
+    {"runtime": {"distribution": "exponential", "mean": 1}, "speeds": [1, 1, 1, 1, 1, 0.5],
+     "failures": {"up": {"distribution": "exponential", "mean": 5}, "down": {"distribution": "exponential", "mean": 1}}},
+]  # fmt: skip
+NODES = {"topology": "nodes", "per_node": 3, "inside": {"latency": 0.001, "bandwidth": 400}, "between": {"latency": 0.005, "bandwidth": 40},
+         "model_bytes": 10}  # fmt: skip
+PARTITIONS = [{"kind": "iid"}, {"kind": "dirichlet", "alpha": 0.5}, {"kind": "by-class", "classes": 1}]
 OPTIMISERS = [{"momentum": 0.9}, {"kind": "adam"}, {"kind": "adamw", "weight_decay": 0.01}]
 
 SCENARIOS = {
@@ -57,7 +72,27 @@ SCENARIOS = {
                    sweep={"optimiser": OPTIMISERS}),
     "logistic": changed(BASE, model={"kind": "logistic", "minibatch": 4, "l2": 0.01, "dataset": {**DATA, "classes": 2}},
                         protocol={"kind": "k-sync", "k": 3}),
+    "phases": changed(BASE, model=SOFTMAX, sweep={"protocol": CHANGING}),
+    "worlds": changed(BASE, model=SOFTMAX, protocol={"kind": "k-async", "k": 2},
+                      sweep={"cluster": [{"learners": 6, **world} for world in WORLDS]}),
+    "nodes": changed(BASE, model=SOFTMAX, sweep={"protocol": PEERS}, cluster={**BASE["cluster"], "network": NODES}),
+    "partitions": changed(BASE, model=SOFTMAX, protocol={"kind": "async"}, sweep={"model.dataset.partition": PARTITIONS}),
+    "cnn": changed(BASE, replicas=1, stop={"updates": 6}, record={"every_updates": 3}, protocol={"kind": "async"},
+                   model={"kind": "cnn", "minibatch": 3, "channels": [2, 3], "kernel": 3, "dense": [8], "dataset": {"kind": "idx", "path": "images"}}),
 }  # fmt: skip
+
+
+def write_images(folder, rows=20, size=12):
+    """A data set in the IDX format: grey images of one bright bar, whose place is the class."""
+    folder.mkdir()
+    for name in ("train", "t10k"):
+        labels = bytes(row % 4 for row in range(rows))
+        pixels = bytes(
+            255 - 7 * (row % 9) if column // 3 == row % 4 else 5 * (line % 7)
+            for row in range(rows) for line in range(size) for column in range(size)
+        )  # fmt: skip
+        (folder / f"{name}-images-idx3-ubyte").write_bytes(struct.pack(">4I", 2051, rows, size, size) + pixels)
+        (folder / f"{name}-labels-idx1-ubyte").write_bytes(struct.pack(">2I", 2049, rows) + labels)
 
 
 def found_by_runs(path):
@@ -74,6 +109,7 @@ def found_by_runs(path):
 class Results(ProgramTest):
     def hashes(self):
         found = {}
+        write_images(self.folder / "images")
         for name, scenario in SCENARIOS.items():
             self.call("run", self.write(changed(scenario, name=name)), "--quiet")
             digest = hashlib.sha256()

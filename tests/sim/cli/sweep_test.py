@@ -165,11 +165,16 @@ class GoesOn(SweepTest):
             self.call("run", self.folder / "scenario.json", "--shard", f"{number}/2", "--out", f"of-{number}", "--quiet")
         self.call("collect", "of-1", "of-2", "--out", "out", "--quiet")
         self.assertEqual(self.everything("out"), wanted)
+        one = changed(scenario, sweep={"cluster.runtime.path": ["b/t.csv"]})
+        self.call("run", self.write(one, "one.json"), "--out", "part", "--quiet")
+        told, _ = self.call("run", self.write(scenario), "--out", "part", "--dry-run")
+        self.assertIn("4 runs, 2 are there", told)
 
     def test_resume_where_nothing_is_there(self):
         path = self.write(SWEEP)
         _, told = self.call("run", path, "--out", "out", "--resume", status=2)
         self.assertIn("out: there is nothing to go on with; leave --resume out", told)
+        self.assertIn("nothing to go on with", self.call("run", path, "--out", "out", "--resume", "--dry-run", status=2)[1])
         self.assertFalse((self.folder / "out").exists())
         self.assertIn("take one", self.call("run", path, "--resume", "--force", status=2)[1])
 
@@ -358,6 +363,15 @@ class Shards(SweepTest):
         self.shard(2, 2, "two")
         self.assertEqual(sorted(len(keys(path)) for path in self.folder.glob("*/*.store")), [1, 6])
 
+    def test_more_shards_than_runs_and_shards_of_two_divisions(self):
+        self.write(SWEEP)
+        self.assertIn("shard 20/20: has no run; the sweep has 18 runs in all", self.shard(20, 20, "out")[0])
+        self.shard(1, 4, "out")
+        self.assertIn("has shards of 4 too", self.shard(1, 3, "out")[1])
+        told = self.call("collect", "out", "--quiet", status=1)[1]
+        self.assertIn("shards are of different numbers of parts: 3, 4; a call without --shard makes what lacks", told)
+        self.assertNotIn("missing", told)
+
     def test_what_lacks_is_named(self):
         self.write(SWEEP)
         self.shard(1, 4, "one")
@@ -465,7 +479,8 @@ class Sources(SweepTest):
     def test_a_dry_run_makes_nothing(self):
         path = self.write(SWEEP)
         told, _ = self.call("run", path, "--dry-run", "--out", "out")
-        self.assertIn("sweep: 6 points x 3 replicas: 18 runs, 0 are there\n  folder: out/\n  time: about ", told)
+        self.assertIn("sweep: 6 points x 3 replicas: 18 runs, 0 are there\n  folder: out/\n  time: ", told)
+        self.assertNotIn(" 0 s", told)
         self.assertRegex(told, r"memory: about [\d.]+ MB")
         self.assertFalse((self.folder / "out").exists())
         self.call("run", path, "--out", "out", "--quiet", "--replicas", "2")
@@ -477,8 +492,38 @@ class Sources(SweepTest):
         _, told = self.call("run", one, two, "--out", "all", "--progress", "json")
         last = self.last_progress(told)
         self.assertEqual((last["done"], last["total"], last["kept"], last["share"]), (25, 25, 0, 1))
-        self.assertEqual((last["diverged"], last["failed"]), (0, 0))
+        self.assertEqual((last["diverged"], last["failed"], last["state"]), (0, 0, "ended"))
         self.assertIn('--progress takes text or json, got "xml"', self.call("run", one, "--progress", "xml", status=2)[1])
+
+    def test_progress_for_programs_tells_an_interrupt(self):
+        process = self.start("run", self.write(LONG), "--out", "out", "--progress", "json")
+        self.wait_for((self.folder / "out/runs.store").exists)
+        process.send_signal(signal.SIGINT)
+        out, told = process.communicate()
+        self.assertEqual(self.last_progress(told)["state"], "interrupted")
+        self.assertNotIn("async", out)  # no row of dashes
+
+    def test_a_folder_is_no_scenario_and_a_file_no_folder(self):
+        self.whole()
+        self.assertIn("did you mean whole/manifest.json?", self.call("run", "whole", status=2)[1])
+        path = self.write(SWEEP)
+        self.assertIn("scenario.json: is a file", self.call("run", path, "--out", path, status=2)[1])
+
+    def test_long_numbers_of_a_sweep_are_short_in_labels_alone(self):
+        rates = {"from": 0.01, "to": 1, "log": 7}
+        self.call("run", self.write(changed(SWEEP, protocol={"kind": "async"}, sweep={"learning_rate.eta": rates})), "--out", "out", "--quiet")
+        found = rows(self.folder / "out/runs.csv")
+        self.assertIn("0.0215443469003", {row["learning_rate.eta"] for row in found})
+        self.assertIn("eta=0.02154", " ".join(row["label"] for row in found).split())
+
+    def test_what_another_form_of_files_removes_is_told(self):
+        path = self.write(SWEEP)
+        self.whole()
+        (self.folder / "whole/plots").mkdir()
+        (self.folder / "whole/plots/error_time.png").write_bytes(b"")
+        told, _ = self.call("run", path, "--out", "whole", "--compress", "gzip")
+        self.assertIn("the files are written anew\nnote: plots of the files before are removed", told)
+        self.assertEqual(self.call("run", path, "--out", "whole", "--quiet")[0], "results: whole/\n")
 
 
 class Large(SweepTest):

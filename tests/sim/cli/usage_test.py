@@ -123,6 +123,7 @@ class BadScenarios(ProgramTest):
             path = change.split("=")[0]
             self.assertIn(f"--set {change}: error: {path}: changes nothing, since the sweep sets protocol at every point", told)
             self.assertIn("""another sweep: --set 'sweep={"protocol": [...]}'""", told)
+            self.assertEqual(told.count("error"), 1)
         self.call("validate", self.write(SMALL), "--set", 'sweep={"protocol": [{"kind": "sync"}]}')
 
     def test_a_file_s_own_value_is_read_under_a_sweep(self):
