@@ -1,8 +1,10 @@
 #include "sim/cli/python.h"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <stdexcept>
@@ -11,38 +13,72 @@ extern char** environ;
 
 namespace gradrace {
 
+namespace fs = std::filesystem;
+
 namespace {
 
-std::filesystem::path python_path() { return home() / ".venv" / "bin" / "python"; }
+fs::path program_folder() { return fs::read_symlink("/proc/self/exe").parent_path(); }
+
+fs::path share_folder() { return program_folder().parent_path() / "share" / "gradrace"; }
+
+bool is_installed() { return fs::exists(share_folder() / "analysis"); }
+
+/// The interpreter that set-up made, and where it may be another one, that.
+struct Interpreter {
+  std::string program;  // a path, or a name on the PATH
+  bool made = false;
+};
+
+Interpreter interpreter() {
+  const char* const named = std::getenv("GRADRACE_PYTHON");
+  if (named != nullptr && *named != '\0') return {named};
+  const fs::path made = home() / ".venv" / "bin" / "python";
+  if (is_installed() && !fs::exists(made)) return {"python3"};
+  return {made.string(), true};
+}
+
+/// The exit status; std::runtime_error where it cannot be run.
+int spawn(std::vector<std::string> words, bool silent) {
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (silent) posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  pid_t child = 0;
+  const int error =
+      posix_spawnp(&child, arguments.front(), &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0)
+    throw std::runtime_error(words.front() + ": cannot be run: " + std::strerror(error));
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
 
 }  // namespace
 
-std::filesystem::path home() {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path().parent_path();
+fs::path home() {
+  return is_installed() ? share_folder() : program_folder().parent_path().parent_path();
 }
 
 void check_python() {
-  const auto python = python_path();
-  if (std::filesystem::exists(python)) return;
-  throw std::runtime_error(python.string() + ": not there; ./setup.sh installs what plots need");
+  const Interpreter python = interpreter();
+  if (python.made && !fs::exists(python.program))
+    throw std::runtime_error(python.program + ": not there; ./setup.sh installs what plots need");
+  if (python.made || spawn({python.program, "-c", "import jinja2, matplotlib, pandas, scipy"}, true) == 0) return;
+  throw std::runtime_error(python.program +
+                           ": lacks Python packages that plots need; python3 -m venv DIR && "
+                           "DIR/bin/pip install -r " +
+                           (home() / "analysis" / "requirements.txt").string() +
+                           " installs them, and GRADRACE_PYTHON=DIR/bin/python names that Python");
 }
 
 int run_python(const std::string& script, std::vector<std::string> words) {
   check_python();
-  const auto python = python_path();
-  words.insert(words.begin(), {python.string(), (home() / "analysis" / script).string()});
-  std::vector<char*> arguments;
-  for (auto& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  words.insert(words.begin(), {interpreter().program, (home() / "analysis" / script).string()});
   std::cout << std::flush;
-  pid_t child = 0;
-  const int error =
-      posix_spawn(&child, python.c_str(), nullptr, nullptr, arguments.data(), environ);
-  if (error != 0)
-    throw std::runtime_error(python.string() + ": cannot be run: " + std::strerror(error));
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+  return spawn(std::move(words), false);
 }
 
 }  // namespace gradrace

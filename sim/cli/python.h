@@ -6,10 +6,12 @@
 
 namespace gradrace {
 
-/// The project's folder: two above the program's (build/release/gradrace).
+/// The folder with analysis/ and scenarios/: ../share/gradrace of an installed program, the project
+/// of one that was built there (build/release/gradrace).
 std::filesystem::path home();
 
-/// Throws std::runtime_error where the Python environment of the plots is not there.
+/// Throws std::runtime_error where there is no Python with the packages of the plots: that of
+/// GRADRACE_PYTHON, else home()'s .venv, else, for an installed program, python3 on the PATH.
 void check_python();
 
 /// Runs analysis/<script> with these words; its exit status.  Throws as check_python does.

@@ -1,0 +1,77 @@
+"""Calls of the program."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from gradrace.results import Results
+
+
+class GradraceError(Exception):
+    """The program refused or failed; the text is what it said, `status` its exit status."""
+
+    def __init__(self, text, status):
+        super().__init__(text)
+        self.status = status
+
+
+def program():
+    """Path of the program that calls use."""
+    inside = pathlib.Path(__file__).parent / "bin" / "gradrace"
+    if inside.is_file():
+        return str(inside)
+    found = os.environ.get("GRADRACE_PROGRAM") or shutil.which("gradrace")
+    if not found:
+        raise FileNotFoundError("gradrace is not on the PATH; GRADRACE_PROGRAM may name it")
+    return found
+
+
+def call(words, scenario):
+    """scenario: a dict, which goes to standard input, or the path of a file."""
+    is_dict = isinstance(scenario, dict)
+    command = [program(), words[0], "-" if is_dict else os.fspath(scenario), *words[1:]]
+    done = subprocess.run(
+        command,
+        input=json.dumps(scenario) if is_dict else None,
+        stdin=None if is_dict else subprocess.DEVNULL,
+        capture_output=True, text=True, check=False,
+        env={"GRADRACE_PYTHON": sys.executable, **os.environ},
+    )  # fmt: skip
+    if done.returncode != 0:
+        raise GradraceError(done.stderr.strip() or done.stdout.strip(), done.returncode)
+    return done.stdout
+
+
+def options_of(changes):
+    """{"timing_only": True, "replicas": 3} -> ["--timing-only", "--replicas", "3"]."""
+    words = []
+    for name, value in changes.items():
+        flag = "--" + name.replace("_", "-")
+        if value is True:
+            words.append(flag)
+        elif value is not None and value is not False:
+            words += [flag, str(value)]
+    return words
+
+
+def run(scenario, out=None, *, set=None, **options):  # noqa: A002 (the option's name)
+    """Runs a scenario and returns runs.csv as a DataFrame, a row a run.
+
+    scenario: a dict with the keys of a scenario file, or the path of one.  out: the folder of the results, where finished
+    runs are found again and `read` finds the other tables; without it nothing is kept.  set: {dotted path: value}, as --set.  options: those of
+    `gradrace run`, with _ for -: replicas=10, timing_only=True, jobs=2.  GradraceError where the program refuses."""
+    words = [word for path, value in (set or {}).items() for word in ("--set", f"{path}={json.dumps(value)}")]
+    words += options_of(options)
+    with tempfile.TemporaryDirectory() as nowhere:
+        folder = os.fspath(out) if out is not None else f"{nowhere}/out"
+        call(["run", "--quiet", "--out", folder, *words], scenario)
+        return Results(folder).runs
+
+
+def validate(scenario):
+    """What `gradrace validate` says of a scenario that is fine; GradraceError with every mistake else."""
+    return call(["validate"], scenario).strip()

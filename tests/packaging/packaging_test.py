@@ -1,0 +1,148 @@
+"""What is installed and packed: every part in its place, a program that runs anywhere, texts that tell all of it.
+
+The packages are tried on bare Debian 12 and Ubuntu 24.04, each in a root file system of its own: packaging/make_roots.sh
+makes these, as root, in build/roots/; else that test is skipped."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from program import PROGRAM, ROOT, SMALL, ProgramTest, changed, rows
+
+sys.path.insert(0, str(ROOT / "packaging"))
+from command_help import commands, options_of  # noqa: E402
+
+BUILD = pathlib.Path(PROGRAM).parent
+PYTHON = ROOT / ".venv/bin/python"
+ROOTS = ROOT / "build/roots"
+TIMING = changed(SMALL, name="timing", model=None, learning_rate=None, record={}, sweep=None, protocol={"kind": "async"},
+                 stop={"updates": 20})  # fmt: skip
+
+
+def installed(folder):
+    subprocess.run(["cmake", "--install", BUILD, "--prefix", folder], check=True, capture_output=True)
+    return folder
+
+
+class Installed(ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.place = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.place.cleanup)
+        cls.prefix = installed(pathlib.Path(cls.place.name) / "prefix")
+
+    def run_installed(self, *words, status=0, **environment):
+        known = {key: value for key, value in os.environ.items() if key != "GRADRACE_PYTHON"}
+        done = subprocess.run([self.prefix / "bin/gradrace", *words], cwd=self.folder, capture_output=True, text=True,
+                              check=False, env={**known, **environment})  # fmt: skip
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout, done.stderr
+
+    def test_every_part_is_in_its_place(self):
+        share = self.prefix / "share"
+        for part in ("gradrace/scenarios/quickstart.json", "gradrace/scenarios/schema.json", "gradrace/analysis/plots/plot.py",
+                     "gradrace/analysis/requirements.txt", "gradrace/analysis/papers/dutta2018", "gradrace/scripts/sweep.sbatch",
+                     "man/man1/gradrace.1", "bash-completion/completions/gradrace", "zsh/site-functions/_gradrace",
+                     "fish/vendor_completions.d/gradrace.fish", "doc/gradrace/LICENSE", "doc/gradrace/CITATION.cff"):  # fmt: skip
+            self.assertTrue((share / part).exists(), part)
+        wanted = {path.relative_to(ROOT) for path in (ROOT / "analysis").rglob("*.py")}
+        self.assertEqual({path.relative_to(share / "gradrace") for path in (share / "gradrace/analysis").rglob("*.py")}, wanted)
+
+    def test_it_runs_and_draws_anywhere(self):
+        self.write(SMALL)
+        self.run_installed("run", "scenario.json", "--out", "out", "--quiet")
+        self.assertGreater(len(rows(self.folder / "out/runs.csv")), 0)
+        if not PYTHON.exists():
+            self.skipTest("no .venv: setup.sh could not make the Python environment of the plots")
+        self.run_installed("plot", "out", GRADRACE_PYTHON=str(PYTHON))
+        self.assertTrue((self.folder / "out/plots/error_time.png").exists())
+
+    def test_where_plots_lack_python_it_says_what_to_type(self):
+        bare = self.folder / "python"
+        bare.write_text("#!/bin/sh\necho Traceback >&2\nexit 1\n")
+        bare.chmod(0o755)
+        self.write(SMALL)
+        self.run_installed("run", "scenario.json", "--out", "out", "--quiet")
+        _, told = self.run_installed("plot", "out", status=1, GRADRACE_PYTHON=str(bare))
+        self.assertIn(f"{bare}: lacks Python packages that plots need; python3 -m venv DIR", told)
+        self.assertIn(f"{self.prefix}/share/gradrace/analysis/requirements.txt", told)
+        self.assertNotIn("Traceback", told)
+        _, told = self.run_installed("plot", "out", status=1, GRADRACE_PYTHON="/nowhere/python")
+        self.assertIn("/nowhere/python: cannot be run", told)
+
+
+class Texts(unittest.TestCase):
+    known = commands(PROGRAM)
+
+    def test_options_are_read_from_help(self):
+        options = options_of(["  --out DIR             output folder, with a text that", " " * 24 + "goes on", "  -h [ --help ]         this"])
+        self.assertEqual([(option.flag, option.value, option.text) for option in options],
+                         [("--out", "DIR", "output folder, with a text that goes on"), ("--help", "", "this")])  # fmt: skip
+        self.assertIn("run", [command.name for command in self.known])
+        for command in self.known:
+            self.assertIn("--help", [option.flag for option in command.options], command.name)
+
+    def test_the_man_page_has_every_command_and_option(self):
+        page = (BUILD / "packaging/gradrace.1").read_text()
+        for command in self.known:
+            self.assertIn(f".SS {command.name}\n", page)
+            for option in command.options:
+                self.assertIn(option.flag.replace("-", "\\-"), page)
+        if not shutil.which("man"):
+            self.skipTest("no man: its warnings cannot be seen")
+        done = subprocess.run(["man", "--warnings", "-l", BUILD / "packaging/gradrace.1"], capture_output=True, text=True,
+                              check=True, env={**os.environ, "MANPAGER": "cat", "LC_ALL": "C.UTF-8"})  # fmt: skip
+        self.assertEqual(done.stderr, "")
+
+    def completed(self, *words):
+        script = f'source "$1"; COMP_WORDS=({" ".join(words)}); COMP_CWORD={len(words) - 1}; _gradrace 2>/dev/null; echo "${{COMPREPLY[@]}}"'
+        done = subprocess.run(["bash", "-c", script, "bash", BUILD / "packaging/gradrace.bash"], capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    def test_bash_completes_commands_and_options(self):
+        self.assertEqual(self.completed("gradrace", "co"), ["collect"])
+        self.assertEqual(self.completed("gradrace", "run", "--re"), ["--replicas", "--resume"])
+
+    def test_zsh_and_fish_read_their_completions(self):
+        shells = {"zsh": "_gradrace", "fish": "gradrace.fish"}
+        there = [shell for shell in shells if shutil.which(shell)]
+        for shell in there:
+            subprocess.run([shell, "-n", BUILD / "packaging" / shells[shell]], check=True)
+        if len(there) < len(shells):
+            self.skipTest("no " + " and no ".join(set(shells) - set(there)))
+
+
+class Packages(ProgramTest):
+    def test_packages_run_on_bare_systems(self):
+        roots = [root for root in (ROOTS / "bookworm", ROOTS / "noble") if (root / "bin").exists()]
+        if not roots:
+            self.skipTest("no root file systems in build/roots; packaging/make_roots.sh makes them")
+        subprocess.run(["cpack", "--config", BUILD / "CPackConfig.cmake", "-B", self.folder], check=True, capture_output=True, cwd=self.folder)
+        (deb,) = self.folder.glob("*.deb")
+        (archive,) = self.folder.glob("*.tar.gz")
+        for root in roots:
+            with self.subTest(root=root.name):
+                for package in (deb, archive, self.write(TIMING)):
+                    shutil.copy(package, root / "tmp")
+                self.try_in(root, f"dpkg -i /tmp/{deb.name}", "gradrace")
+                self.try_in(root, f"tar -xf /tmp/{archive.name} -C /opt", f"/opt/{archive.name.removesuffix('.tar.gz')}/bin/gradrace")
+
+    def try_in(self, root, install, program):
+        script = f"""set -e
+            {install}
+            cd /tmp
+            {program} --version
+            {program} run scenario.json --out out --quiet --force
+            grep -q finished out/runs.csv
+            {program} theory scenario.json
+            dpkg -r gradrace 2>/dev/null || true"""
+        done = subprocess.run(["chroot", root, "/bin/sh", "-c", script], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,56 @@
+"""The Python package: runs scenarios, reads folders, passes on what the program says."""
+
+import os
+import pathlib
+import sys
+import unittest
+
+from program import PROGRAM, ROOT, SMALL, ProgramTest, changed, skip
+
+sys.path.insert(0, str(ROOT / "python"))
+try:
+    import gradrace
+except ImportError as missing:
+    skip(f"{missing}: setup.sh could not make the Python environment of the plots")
+
+
+class PackageTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        before = os.environ.get("GRADRACE_PROGRAM")
+        os.environ["GRADRACE_PROGRAM"] = os.fspath(PROGRAM)
+        self.addCleanup(lambda: os.environ.update(GRADRACE_PROGRAM=before) if before else os.environ.pop("GRADRACE_PROGRAM"))
+
+    def test_a_dict_runs_without_a_folder(self):
+        here = sorted(pathlib.Path.cwd().iterdir())
+        runs = gradrace.run(SMALL, replicas=3)
+        self.assertEqual(runs.replica.max(), 2)
+        self.assertTrue((runs.status == "finished").all())
+        self.assertEqual(sorted(pathlib.Path.cwd().iterdir()), here)
+
+    def test_a_folder_keeps_its_tables(self):
+        out = self.folder / "out"
+        runs = gradrace.run(self.write(SMALL), out=out, set={"learning_rate.eta": 0.2}, jobs=1)
+        again = gradrace.read(out)
+        self.assertTrue(again.runs.equals(runs))
+        self.assertEqual(again.manifest["scenario"]["learning_rate"]["eta"], 0.2)
+        self.assertGreater(len(again.curve), len(runs))
+        self.call("run", self.folder / "scenario.json", "--set", "learning_rate.eta=0.2", "--out", out, "--quiet", "--compress", "zstd")
+        self.assertTrue(gradrace.read(out).curve.equals(again.curve))
+
+    def test_a_table_or_folder_that_is_not_there_is_named(self):
+        gradrace.run(SMALL, out=self.folder / "out")
+        with self.assertRaisesRegex(KeyError, "has no exchanges.csv"):
+            gradrace.read(self.folder / "out").table("exchanges")
+        with self.assertRaisesRegex(FileNotFoundError, "holds no results of gradrace"):
+            gradrace.read(self.folder)
+
+    def test_a_mistake_is_told_as_the_program_tells_it(self):
+        with self.assertRaisesRegex(gradrace.GradraceError, 'did you mean "stop"') as caught:
+            gradrace.run(changed(SMALL, stopp={"updates": 3}))
+        self.assertEqual(caught.exception.status, 2)
+        self.assertIn("fine", gradrace.validate(SMALL))
+
+
+if __name__ == "__main__":
+    unittest.main()
