@@ -2,7 +2,7 @@
 
     import gradrace
     runs = gradrace.run({"cluster": {...}, "protocol": {"kind": "async"}, "stop": {"updates": 1000}})
-    runs.groupby("label").iteration_time.mean()
+    runs.groupby("label").mean_iteration_time.mean()
 
 The program is the one of this package, else that of GRADRACE_PROGRAM, else the gradrace of the PATH.
 """
