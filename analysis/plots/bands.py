@@ -3,18 +3,19 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import stdtrit
 
 MOST_POINTS = 1000
 
 
 @dataclass
 class Band:
-    """On the grid x [n]: mean and standard error (NaN for one replica) over the replicas that still
-    run, and how many those are."""
+    """On the grid x [n]: mean and half of its 95 % interval (NaN for one replica) over the replicas
+    that still run, and how many those are."""
 
     x: np.ndarray
     mean: np.ndarray
-    error: np.ndarray
+    half: np.ndarray
     running: np.ndarray
 
 
@@ -40,6 +41,14 @@ def linear(x, y, grid):
     return np.interp(grid, x[last], y[last], left=np.nan, right=np.nan)
 
 
+def half_interval(deviations, count):
+    """Half of the 95 % interval of a mean of `count` independent values, by Student's t; deviations:
+    the sum of their squared deviations from it. NaN where there is one value."""
+    freedom = np.maximum(count - 1, 1)
+    half = stdtrit(freedom, 0.975) * np.sqrt(deviations / freedom / np.maximum(count, 1))
+    return np.where(count > 1, half, np.nan)
+
+
 def band(curves, interpolate=step):
     """The Band of curves [(x, y)] of the replicas of one point."""
     grid = common_grid(curves)
@@ -48,7 +57,5 @@ def band(curves, interpolate=step):
     kept = running > 0
     grid, values, running = grid[kept], values[:, kept], running[kept]
     mean = np.nanmean(values, axis=0)
-    squares = np.nansum((values - mean) ** 2, axis=0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.where(running > 1, np.sqrt(squares / (running - 1) / running), np.nan)
-    return Band(grid, mean, error, running)
+    deviations = np.nansum((values - mean) ** 2, axis=0)
+    return Band(grid, mean, half_interval(deviations, running), running)

@@ -1,36 +1,39 @@
-"""Error, loss and disagreement against simulated time and against updates."""
-
-import textwrap
+"""Error, loss and disagreement against simulated time, updates, gradients or epochs."""
 
 import numpy as np
 from plots import style
 from plots.bands import band, linear, step
+from plots.panels import Panels
+from plots.results import DIVERGED
 
-AXES = {"time": style.TIME, "update": "updates"}
+# what curves are drawn against -> column of curve.csv, words
+AXES = {
+    "time": ("time", style.TIME),
+    "updates": ("update", "updates"),
+    "gradients": ("gradients", "gradients that entered updates"),
+    "epochs": ("epoch", "epochs"),
+}
 VALUES = {
     "test_error": "test error (fraction)",
     "loss": "training loss",
     "disagreement": "disagreement: mean of ||x_i - mean||\u00b2",
 }
-HEIGHT = 4.8
-# Replicas are evaluated at the same times but, their runtimes being random, never at the same
-# updates, where steps would make a saw of the mean.
-INTERPOLATE = {"time": step, "update": linear}
-DIVERGED = "diverged"
+BAND_ALPHA = 0.15
+ALL_BANDS = 0.7  # of a panel, lest they hide each other
+
+
+def interpolate(x):
+    """Replicas are evaluated at the same times but, their runtimes being random, never at the same
+    updates, where steps would make a saw of the mean."""
+    return step if x == "time" else linear
 
 
 def curve(run, x, y):
-    """The finite evaluations of a run as arrays, None where there are none."""
+    """The finite evaluations of a run as arrays, None where there are none; x, y: columns of
+    curve.csv."""
     at, value = np.array(run.curve[x]), np.array(run.curve[y])
     finite = np.isfinite(at) & np.isfinite(value)
     return (at[finite], value[finite]) if finite.any() else None
-
-
-def has_values(results, y):
-    """Is there anything of column y to draw?"""
-    return any(
-        curve(run, "time", y) for point in results.points.values() for run in point.runs.values()
-    )
 
 
 def disagrees(results):
@@ -52,121 +55,131 @@ def kept_curves(point, x, y):
     """The curves of the replicas that did not diverge; where all did, as far as they are finite."""
     runs = list(point.runs.values())
     kept = [run for run in runs if run.status != DIVERGED] or runs
-    found = [curve(run, x, y) for run in kept]
+    found = [curve(run, AXES[x][0], y) for run in kept]
     return [one for one in found if one is not None]
 
 
-def legend_label(point, twins=(), replicas=0):
-    """The point's label, those of points with the same curve, and how many of its runs there are if
-    not all, or diverged (not in the mean, unless all did)."""
-    words = " = ".join([point.label, *(twin.label for twin in twins)])
+def families(numbers, points, x, y):
+    """{number: the numbers of the other points, of these, whose every replica has the same
+    curve}, under the first of each."""
+    found = {}
+    for number in numbers:
+        curves = kept_curves(points[number], x, y)
+        same = tuple(values.tobytes() for one in curves for values in one) or number
+        found.setdefault(same, []).append(number)
+    return {first: twins for first, *twins in found.values()}
+
+
+def legend_label(labels, point, replicas=0):
+    """The names of points of one curve, and how many of its runs there are if not all, or diverged
+    (not in the mean, unless all did)."""
     diverged = sum(run.status == DIVERGED for run in point.runs.values())
     note = f"\n({diverged} of {len(point.runs)} diverged)" if diverged else ""
     if len(point.runs) < replicas:
         note = f"\n({len(point.runs)} of {replicas} runs)" + note
-    return textwrap.fill(words, 30) + note
+    return "\n= ".join(labels) + note
 
 
-def families(points, x, y):
-    """[(index, point, the later points whose every replica has the same curve)]."""
-    found = {}
-    for index, point in enumerate(points):
-        curves = kept_curves(point, x, y)
-        same = tuple(values.tobytes() for curve in curves for values in curve) or index
-        found.setdefault(same, (index, point, []))[2].append(point)
-    return [(index, point, twins[1:]) for index, point, twins in found.values()]
-
-
-def is_zero(curves):
-    """Whether a logarithmic axis shows nothing of them."""
-    return bool(curves) and not any(y.any() for _, y in curves)
-
-
-def draw_point(axes, index, label, curves, x):
+def draw_point(axes, label, looks, curves, x, alpha=BAND_ALPHA):
     """Draws mean and band of a point: solid while all its replicas run, faint where some have
     ended. Returns the Band, None where there is nothing finite to draw."""
-    looks = style.line_style(index)
     if not curves:
         axes.plot([], [], label=label, **looks)
         return None
-    found = band(curves, INTERPOLATE[x])
+    found = band(curves, interpolate(x))
     whole = found.running == len(curves)
     tail = np.maximum.accumulate(~whole) | np.append(~whole[1:], False)
-    axes.plot(found.x[whole], found.mean[whole], label=label, linewidth=1.6, **looks)
+    axes.plot(found.x[whole], found.mean[whole], label=label, linewidth=1.5, **looks)
     axes.plot(found.x[tail], found.mean[tail], alpha=0.35, linewidth=1.2, **looks)
-    low, high = found.mean - found.error, found.mean + found.error
-    for part, alpha in ((whole, 0.2), (tail, 0.07)):
+    low, high = found.mean - found.half, found.mean + found.half
+    for part, depth in ((whole, alpha), (tail, 0.4 * alpha)):
         axes.fill_between(
-            found.x, low, high, where=part, color=looks["color"], alpha=alpha, linewidth=0
+            found.x, low, high, where=part, color=looks["color"], alpha=depth, linewidth=0
         )
     return found
 
 
-def draw_theory(axes, results, x):
+def draw_rest(axes, points, numbers, x, y):
+    """Draws the means of points that are left out: thin and grey, behind the others."""
+    for number in numbers:
+        curves = kept_curves(points[number], x, y)
+        if curves:
+            found = band(curves, interpolate(x))
+            axes.plot(found.x, found.mean, color="0.8", linewidth=0.5, zorder=0.5)
+
+
+def draw_theory(axes, shown, results, x):
     """Draws what theory says of the points' losses: thin lines, black and dashed where exact, else
     dotted in the point's colour; one entry in the legend for each kind."""
     kinds = {}
-    for index, point in enumerate(results.points.values()):
-        for (basis, source), curve in point.theory.items():
-            looks = {"color": style.line_style(index)["color"], "linestyle": ":"}
+    for one in shown:
+        for (basis, source), found in results.points[one.number].theory.items():
+            looks = {"color": one.looks["color"], "linestyle": ":"}
             if basis == "exact":
                 looks = {"color": style.BLACK, "linestyle": (0, (4, 3))}
-            axes.plot(curve[x], curve["loss"], linewidth=0.9, label="_theory", **looks)
+            column = AXES[x][0]
+            axes.plot(found[column], found["loss"], linewidth=0.9, label="_theory", **looks)
             kinds[f"theory: {source} ({basis})"] = looks["linestyle"]
     for label, dashes in kinds.items():
         label += "\nat the mean times of updates" if x == "time" else ""
         axes.plot([], [], label=label, linewidth=0.9, color=style.BLACK, linestyle=dashes)
 
 
-def set_scale(axes, bands, zeros_fall_off):
-    """A logarithmic axis where the means span more than a factor of 5, within their reach; where
-    some mean is 0 only if zeros may fall off it."""
-    means = np.concatenate([one.mean for one in bands])
-    means = means[means != 0] if zeros_fall_off else means
-    if not len(means) or means.min() <= 0 or means.max() <= 5 * means.min():
-        return
-    low, high = means.min(), means.max()
-    top = max(np.nanmax(np.append(one.mean + one.error, one.mean)) for one in bands)
-    axes.set_yscale("log", nonpositive="clip")
-    axes.set_ylim(low / 1.3, top * 1.2)
-    style.label_log_axis(axes.yaxis)
+def legend_of(panel, results, x, y):
+    """{number: label} of the points of a panel, those of one curve once."""
+    points = results.points
+    replicas = max(len(point.runs) for point in points.values())
+    labels = {one.number: one.label for one in panel.curves}
+    legend = {}
+    for number, twins in families(labels, points, x, y).items():
+        names = [labels[n] for n in (number, *twins)]
+        legend[number] = legend_label(names, points[number], replicas)
+        curves = kept_curves(points[number], x, y)
+        if curves and not any(values.any() for _, values in curves):
+            legend[number] += "\n(always 0)"
+    return legend
 
 
-def legend_title(results, bands):
-    """Says what line and band are."""
-    replicas = max(len(point.runs) for point in results.points.values())
-    if replicas == 1:
-        return "one run each"
-    words = f"mean of {replicas} replicas,\nband \u00b1 1 standard error"
-    some_ended = any(one.running.min() < one.running.max() for one in bands)
-    return words + ",\nfaint: some have ended" if some_ended else words
-
-
-def draw_points(axes, results, x, y):
-    """Draws the points, those of one curve once; returns the Bands that have something in them."""
-    points = list(results.points.values())
-    replicas = max(len(point.runs) for point in points)
+def draw_panel(axes, panel, legend, results, x, y):
+    """Draws the points that the legend names, in front of the grey ones; returns the Bands that
+    have something in them."""
+    draw_rest(axes, results.points, panel.rest, x, y)
+    alpha = min(BAND_ALPHA, ALL_BANDS / max(1, len(legend)))
     bands = []
-    for index, point, twins in families(points, x, y):
-        curves = kept_curves(point, x, y)
-        label = legend_label(point, twins, replicas) + ("\n(always 0)" if is_zero(curves) else "")
-        bands.append(draw_point(axes, index, label, curves, x))
+    for number, label in legend.items():
+        curves = kept_curves(results.points[number], x, y)
+        bands.append(draw_point(axes, label, panel.looks[number], curves, x, alpha))
+    if y == "loss" and x in ("time", "updates"):
+        draw_theory(axes, panel.curves, results, x)
     return [one for one in bands if one is not None]
 
 
-def draw_curves(results, x, y):
-    """The figure of column y against column x of curve.csv, one line for each point."""
-    figure = style.new_figure(results, HEIGHT)
-    axes = figure.add_subplot()
-    bands = draw_points(axes, results, x, y)
-    if y == "loss":
-        draw_theory(axes, results, x)
+def caption(results, bands):
+    """Says what line and band are."""
+    replicas = max(len(point.runs) for point in results.points.values())
+    if replicas == 1:
+        return "One run each."
+    told = f"Mean of {replicas} replicas, band: its 95 % interval (Student's t)"
+    some_ended = any(one.running.min() < one.running.max() for one in bands)
+    return told + ("; faint: some replicas have ended." if some_ended else ".")
+
+
+def draw_curves(results, plan, x, y):
+    """The figure of column y of curve.csv against x, one of AXES: what the plan shows."""
+    legends = [legend_of(panel, results, x, y) for panel in plan.panels]
+    named = [
+        {tuple(panel.looks[number].values()): label for number, label in legend.items()}
+        for panel, legend in zip(plan.panels, legends)
+    ]
+    panels = Panels(results, [panel.title for panel in plan.panels], named)
+    bands = []
+    for axes, panel, legend in zip(panels.axes, plan.panels, legends):
+        bands += draw_panel(axes, panel, legend, results, x, y)
     if bands:
-        set_scale(axes, bands, zeros_fall_off=y == "disagreement")
-    axes.set_xlabel(AXES[x])
-    axes.set_ylabel(VALUES[y])
-    axes.set_xlim(left=0)
-    handles, words = axes.get_legend_handles_labels()
-    title = legend_title(results, bands)
-    style.legend_beside(figure, handles, words, title=title, alignment="left", handlelength=2.6)
-    return figure
+        means = np.concatenate([one.mean for one in bands])
+        highs = max(np.nanmax(np.append(one.mean + one.half, one.mean)) for one in bands)
+        for axes in panels.axes:
+            style.set_value_scale(axes, means, highs, zeros_fall_off=y == "disagreement")
+            axes.set_xlim(0, max(one.x[-1] for one in bands))
+    panels.finish(AXES[x][1], VALUES[y], [*plan.notes, caption(results, bands)])
+    return panels.figure

@@ -130,8 +130,9 @@ def draw_quantiles(axes, fit):
 
 def draw_fit(fit):
     """The figure of the families."""
-    figure = style.new_figure(fit, 4.3)
-    left, right = figure.subplots(1, 2)
+    columns = style.beside(3, 2)
+    figure = style.new_figure(fit, 3.8 * (3 - columns))
+    left, right = figure.subplots(3 - columns, columns)
     draw_densities(left, fit)
     draw_quantiles(right, fit)
     return figure

@@ -1,4 +1,4 @@
-"""Draws the plots of gradrace output folders: plot.py DIR... writes DIR/plots/*.png and .svg."""
+"""Draws the plots of gradrace output folders: plot.py DIR... writes them into DIR/plots."""
 
 import argparse
 import os
@@ -11,79 +11,112 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 from plots import fit
 from plots import packed
 from plots import style
-from plots.curves import disagrees, draw_curves, has_values, is_watched
-from plots.results import ResultsError, read_results
-from plots.staleness import MOST_PANELS, draw_staleness
-from plots.timeline import MOST_POINTS, draw_timeline
+from plots.curves import AXES, disagrees, draw_curves, is_watched
+from plots.encoding import by_value, race
+from plots.final import draw_final, figure_name, numbers_of
+from plots.results import ResultsError, has_finals, has_values, main_value, read_results
+from plots.staleness import draw_staleness
+from plots.sweep import keys_of
+from plots.timeline import draw_timeline
 
 
-def curve_plots(results):
-    """(name, x, y) of the curve plots there is data for."""
-    main = "test_error" if has_values(results, "test_error") else "loss"
+def curve_columns(results):
+    """{the first part of a plot's name: column of curve.csv} of what there is to draw."""
+    main = main_value(results)
     if not has_values(results, main):
-        return []
-    plots = [("error_time", "time", main), ("error_updates", "update", main)]
+        return {}
+    columns = {"error": main}
     if main == "test_error" and has_values(results, "loss"):
-        plots.append(("loss_time", "time", "loss"))
+        columns["loss"] = "loss"
     if disagrees(results):
-        plots.append(("disagreement_time", "time", "disagreement"))
-    return plots
+        columns["disagreement"] = "disagreement"
+    return columns
 
 
-def curve_figures(results):
-    """The curve plots by name, and a word on why there are none."""
-    plots = curve_plots(results)
-    if not plots:
-        return {}, "no losses or errors recorded (timing only): error plots left out"
+def final_figures(results):
+    """The plots of final errors against swept numbers, by name."""
+    if not has_finals(results, main_value(results)):
+        return {}
+    keys = numbers_of(keys_of(results.points))
+    return {figure_name(key): draw_final(results, key) for key in keys}
+
+
+def curve_figures(results, plan, xs):
+    """The plots of curves by name, and words on why there are none."""
+    columns = curve_columns(results)
+    if not columns:
+        return {}, ["no losses or errors recorded (timing only): error plots left out"]
     if not is_watched(results):
-        return {}, "evaluated at start and end only (see record.every_time): error plots left out"
-    return {name: draw_curves(results, x, y) for name, x, y in plots}, ""
+        why = "evaluated at start and end only (see record.every_time): curves left out"
+        return final_figures(results), [why]
+    figures, notes = {}, []
+    panels = by_value(results)
+    for x in xs:
+        if not has_values(results, AXES[x][0]):
+            notes.append(f"no {x} recorded: curves against {x} left out")
+            continue
+        for stem, y in columns.items():
+            figures[f"{stem}_{x}"] = draw_curves(results, plan, x, y)
+        if panels:
+            figures[f"error_{x}_panels"] = draw_curves(results, panels, x, columns["error"])
+    return figures | final_figures(results), notes
 
 
-def run_figures(folder):
-    """The figures of a run's output folder by name, and what they leave out."""
+def run_figures(folder, xs=("time",)):
+    """The figures of a run's output folder by name, and what they leave out; xs: what curves are
+    drawn against, of AXES."""
     results = read_results(folder)
     if not any(packed.find(folder / name) for name in ("curve.csv", "staleness.csv", "trace.json")):
-        return {}, ["a summary only (record.details is false): nothing to draw"]
-    figures, note = curve_figures(results)
-    notes = [note] if note else []
-    for name, figure in (
-        ("staleness", draw_staleness(results)),
-        ("timeline", draw_timeline(results)),
-    ):
+        figures = final_figures(results)
+        drawn = "final errors alone are drawn" if figures else "nothing to draw"
+        return figures, [f"a summary only (record.details is false): {drawn}"]
+    plan = race(results)
+    figures, notes = curve_figures(results, plan, xs)
+    if figures:
+        notes = plan.notes + notes
+    for name, draw in (("staleness", draw_staleness), ("timeline", draw_timeline)):
+        figure, told = draw(results, plan)
+        notes += [f"{name}: {note}" for note in told]
         if figure:
             figures[name] = figure
-        elif name == "staleness":
-            applied = any(point.staleness.total() for point in results.points.values())
-            why = "every applied gradient was fresh" if applied else "no gradient was applied"
-            notes.append(f"{why}: staleness plot left out")
-    notes += [
-        f"{len(results.points)} points: {name} shows the first {most}"
-        for name, most in (("staleness", MOST_PANELS), ("timeline", MOST_POINTS))
-        if name in figures and len(results.points) > most
-    ]
     return figures, notes
 
 
-def draw_folder(folder):
+def draw_folder(folder, xs=("time",), endings=("png", "svg"), size="page"):
     """Draws one output folder; returns the files written and what was left out."""
     folder = Path(folder)
     is_fit = (folder / "fit.json").is_file()
-    figures, notes = fit.draw_folder(folder) if is_fit else run_figures(folder)
+    with style.sized(size):
+        figures, notes = fit.draw_folder(folder) if is_fit else run_figures(folder, xs)
     plots = folder / "plots"
     plots.mkdir(exist_ok=True)
     return [
-        path for name, figure in figures.items() for path in style.save(figure, plots / name)
+        path
+        for name, figure in figures.items()
+        for path in style.save(figure, plots / name, endings)
     ], notes
 
 
-def main():
+def read_options(words):
+    """Of the command line."""
     parser = argparse.ArgumentParser(prog="plot.py", description=__doc__)
     parser.add_argument("folders", metavar="DIR", nargs="+", help="an output folder of gradrace")
+    add = parser.add_argument
+    add("--x", action="append", choices=AXES, help="what curves are drawn against (time)")
+    add("--format", action="append", choices=style.FORMATS, help="of files (png and svg)")
+    add("--size", choices=style.SIZES, default="page", help="what figures are as wide as (page)")
+    options = parser.parse_args(words)
+    options.x = list(dict.fromkeys(options.x or ["time"]))
+    options.format = list(dict.fromkeys(options.format or ["png", "svg"]))
+    return options
+
+
+def main():
+    options = read_options(sys.argv[1:])
     status = 0
-    for folder in parser.parse_args().folders:
+    for folder in options.folders:
         try:
-            paths, notes = draw_folder(folder)
+            paths, notes = draw_folder(folder, options.x, options.format, options.size)
         except (ResultsError, OSError) as problem:
             print(f"plot: {problem}", file=sys.stderr)
             status = 1
@@ -91,7 +124,8 @@ def main():
         for note in notes:
             print(f"plot: {folder}: {note}")
         names = ", ".join(dict.fromkeys(path.stem for path in paths))
-        print(f"plots: {os.path.join(folder, 'plots', '')} ({names}; .png and .svg)")
+        endings = " and ".join("." + ending for ending in options.format)
+        print(f"plots: {os.path.join(folder, 'plots', '')} ({names}; {endings})")
     return status
 
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,22 +15,32 @@ class ResultsError(Exception):
     """The folder holds nothing to draw, or something that cannot be read."""
 
 
+DIVERGED = "diverged"
+EVALUATED = ("time", "update", "gradients", "epoch", "loss", "test_error", "disagreement")
+
+
 @dataclass
 class Run:
-    """One replica: its status and its evaluations, a list of floats for each column of
-    curve.csv."""
+    """One replica: its status, its row of runs.csv, and its evaluations, a list of floats for each
+    column of curve.csv."""
 
     status: str
+    row: dict = field(default_factory=dict)
     curve: dict = field(default_factory=lambda: defaultdict(list))
+
+    def number(self, column):
+        """That of runs.csv; NaN where there is none."""
+        return number(self.row.get(column, ""))
 
 
 @dataclass
 class Point:
-    """One combination of a sweep: its label, its runs by replica, its staleness counts over all
-    replicas, and what theory says of its loss: (basis, source) -> a list of floats for each column
-    of theory.csv."""
+    """One combination of a sweep: its label, the values of the swept paths, its runs by replica, its
+    staleness counts over all replicas, and what theory says of its loss: (basis, source) -> a list
+    of floats for each column of theory.csv."""
 
     label: str
+    swept: dict = field(default_factory=dict)
     runs: dict = field(default_factory=dict)
     staleness: Counter = field(default_factory=Counter)
     theory: dict = field(default_factory=dict)
@@ -44,6 +55,40 @@ class Results:
     title: str
     points: dict
     trace: list | None
+
+
+def shown_label(label):
+    """A point's label for readers: "k-async, k = 4" of "k-async k=4"."""
+    return re.sub(r" ([\w.]+)=", r", \1 = ", label)
+
+
+def has_values(results, column):
+    """Whether any run has a finite evaluation in that column of curve.csv."""
+    return any(
+        math.isfinite(value)
+        for point in results.points.values()
+        for run in point.runs.values()
+        for value in run.curve[column]
+    )
+
+
+def has_finals(results, value):
+    """Whether any run has a finite final value of that name in runs.csv."""
+    return any(
+        math.isfinite(run.number(f"final_{value}"))
+        for point in results.points.values()
+        for run in point.runs.values()
+    )
+
+
+def main_value(results):
+    """What points are compared by: the test error where there is one, else the loss."""
+    is_there = has_values(results, "test_error") or has_finals(results, "test_error")
+    return "test_error" if is_there else "loss"
+
+
+def name_of(value):
+    return value.replace("_", " ")
 
 
 def number(text):
@@ -73,8 +118,22 @@ def read_evaluations(path):
     return [row for row in read_records(path) if not row.get("learner")]
 
 
-def read_points(path):
-    """The points of runs.csv with their runs, without evaluations."""
+def swept_paths(manifest):
+    """The dotted paths of the scenario's sweep, in its order."""
+    sweep = manifest.get("scenario", {}).get("sweep", {})
+    return [path for key, value in sweep.items() for path in (value if key == "zip" else [key])]
+
+
+def swept_value(text):
+    """A swept value as it stands in CSV, where texts are bare; None where it is empty."""
+    try:
+        return json.loads(text) if text else None
+    except ValueError:
+        return text
+
+
+def read_points(path, swept=()):
+    """The points of runs.csv with their runs, without evaluations; swept: the swept paths."""
     header, rows = read_table(path)
     if "label" not in header:
         raise ResultsError(
@@ -82,19 +141,22 @@ def read_points(path):
         )
     if not rows:
         raise ResultsError(f"{path}: no runs in it")
+    columns = {path: name for path in swept for name in (path, f"sweep.{path}") if name in header}
     points = {}
     for row in (dict(zip(header, row)) for row in rows):
-        point = points.setdefault(int(row["point"]), Point(row["label"]))
-        point.runs[int(row["replica"])] = Run(row["status"])
+        number = int(row["point"])
+        if number not in points:
+            values = {path: swept_value(row[name]) for path, name in columns.items()}
+            points[number] = Point(row["label"], values)
+        points[number].runs[int(row["replica"])] = Run(row["status"], row)
     return dict(sorted(points.items()))
 
 
 def add_curves(points, path):
     """Adds the rows of curve.csv to their runs."""
-    columns = ("time", "update", "loss", "test_error", "disagreement")
     for row in read_evaluations(path):
         curve = points[int(row["point"])].runs[int(row["replica"])].curve
-        for name in columns:
+        for name in EVALUATED:
             curve[name].append(number(row.get(name, "")))
 
 
@@ -121,12 +183,14 @@ def read_events(path):
         return json.load(file)["traceEvents"]
 
 
-def read_title(folder):
-    """The scenario's title, else its name, else the folder's; below it how many runs are missing."""
+def read_manifest(folder):
+    """manifest.json; nothing where there is none."""
     path = folder / "manifest.json"
-    if not path.is_file():
-        return folder.resolve().name
-    manifest = json.loads(path.read_text(encoding="utf-8"))
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def title_of(manifest, folder):
+    """The scenario's title, else its name, else the folder's; below it how many runs are missing."""
     scenario = manifest.get("scenario", {})
     title = scenario.get("title") or scenario.get("name") or folder.resolve().name
     runs, finished = manifest.get("runs"), manifest.get("runs_finished")
@@ -142,13 +206,14 @@ def read_results(folder):
             f"{folder}: no runs.csv there, so this is not an output folder of gradrace"
         )
     try:
-        points = read_points(runs)
+        manifest = read_manifest(folder)
+        points = read_points(runs, swept_paths(manifest))
         add_curves(points, folder / "curve.csv")
         add_staleness(points, folder / "staleness.csv")
         add_theory(points, folder / "theory.csv")
         trace = folder / "trace.json"
         events = read_events(trace) if packed.find(trace) else None
-        return Results(folder, read_title(folder), points, events)
+        return Results(folder, title_of(manifest, folder), points, events)
     except (ValueError, KeyError) as problem:
         raise ResultsError(
             f"{folder}: cannot be read: {type(problem).__name__}: {problem}"

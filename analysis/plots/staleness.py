@@ -1,13 +1,12 @@
 """How stale the applied gradients were: one histogram for each point."""
 
 import math
-import textwrap
 
 import numpy as np
 from matplotlib.patheffects import withStroke
 from plots import style
 
-MOST_PANELS = 24
+MOST_PANELS = 12
 MOST_BARS = 40
 SHOWN_SHARE = 0.995
 LINE = 0.16  # inches
@@ -38,12 +37,12 @@ def shares(counts, width, bars):
     return found / sum(counts.values())
 
 
-def wrapped(label):
-    """A panel's name, in lines."""
-    return textwrap.fill(label, 32)
+def title_of(curve, columns):
+    """A panel's name, in lines that fit its column."""
+    return style.wrapped(curve.name, 0.85 / columns, 0.83)
 
 
-def draw_panel(axes, point, colour, width, bars):
+def draw_panel(axes, point, title, colour, width, bars):
     """Draws the histogram of one point, its mean, and what lies past the axis."""
     share = shares(point.staleness, width, bars)
     middle = np.arange(bars) * width + (width - 1) / 2
@@ -55,33 +54,58 @@ def draw_panel(axes, point, colour, width, bars):
     note = f"mean {average:.3g}"
     if beyond > 1e-9:
         note += f", {100 * beyond:.2g} % beyond {bars * width - 1}"
-    axes.set_title(f"{wrapped(point.label)}\n{note}", fontsize=9)
+    axes.set_title(f"{title}\n{note}", fontsize="small")
     axes.grid(axis="x", visible=False)
 
 
-def draw_staleness(results):
-    """The figure, None where no gradient was stale. All panels share the staleness axis."""
-    points = [
-        (i, point) for i, point in enumerate(results.points.values()) if point.staleness.total()
-    ]
-    if not any(tau > 0 for _, point in points for tau in point.staleness):
-        return None
-    points = points[:MOST_PANELS]
-    longest = max(reach(point.staleness) for _, point in points)
+def stale(point):
+    return any(tau > 0 for tau in point.staleness)
+
+
+def notes_of(results, plan, shown):
+    """What is said of the points without a panel."""
+    points = results.points
+    fresh = sum(not stale(point) for point in points.values())
+    if fresh == len(points):
+        applied = any(point.staleness.total() for point in points.values())
+        why = "every applied gradient was fresh" if applied else "no gradient was applied"
+        return [f"{why}: plot left out"]
+    notes = []
+    if fresh:
+        notes.append(f"{fresh} of {len(points)} points are left out: nothing stale.")
+    left = len(points) - fresh - len(shown)
+    if left:
+        which = "those in colour in the plots of errors are shown" if plan.notes else "the first"
+        notes.append(f"{left} of {len(points)} points are left out: {which}.")
+    return notes
+
+
+def draw_staleness(results, plan):
+    """The figure, None where no gradient was stale, and what it leaves out. All panels share the
+    staleness axis."""
+    curves = [curve for curve in plan.curves if stale(results.points[curve.number])]
+    shown = curves[:MOST_PANELS]
+    notes = notes_of(results, plan, shown)
+    if not shown:
+        return None, notes
+    longest = max(reach(results.points[curve.number].staleness) for curve in shown)
     width = math.ceil((longest + 1) / MOST_BARS)
     bars = math.ceil((longest + 1) / width)
-    columns = 2 if len(points) == 4 else min(len(points), 3)
-    rows = math.ceil(len(points) / columns)
-    lines = max(wrapped(point.label).count("\n") for _, point in points)
-    figure = style.new_figure(results, 1.2 + (2.1 + LINE * lines) * rows)
+    columns = style.beside(1.6, 2 if len(shown) == 4 else 3)
+    titles = [title_of(curve, columns) for curve in shown]
+    lines = max(title.count("\n") for title in titles)
+    rows = math.ceil(len(shown) / columns)
+    figure = style.new_figure(results, 0.9 + (1.7 + LINE * lines) * rows)
     grid = list(figure.subplots(rows, columns, sharex=True, squeeze=False).flat)
-    for axes, (i, point) in zip(grid, points):
-        draw_panel(axes, point, style.COLOURS[i % len(style.COLOURS)], width, bars)
+    for axes, curve, title in zip(grid, shown, titles):
+        draw_panel(axes, results.points[curve.number], title, curve.looks["color"], width, bars)
         axes.xaxis.get_major_locator().set_params(integer=True)
-    for i in range(len(points), len(grid)):
+    for i in range(len(shown), len(grid)):
         grid[i].set_axis_off()
-        grid[i - columns].tick_params(labelbottom=True)
+        if i >= columns:
+            grid[i - columns].tick_params(labelbottom=True)
     unit = "updates" if width == 1 else f"updates, {width} to a bar"
-    figure.supxlabel(f"staleness of a gradient ({unit}); dashed: mean", fontsize=10)
-    figure.supylabel("share of applied gradients", fontsize=10)
-    return figure
+    style.add_text(figure, notes)
+    style.add_text(figure, [f"staleness of a gradient ({unit}); dashed: mean"], "medium")
+    figure.supylabel("share of applied gradients", fontsize="medium")
+    return figure, notes

@@ -172,10 +172,10 @@ def label_panel(axes, label, learners, updates):
     """Title and learner axis of a panel."""
     shown = min(learners, MOST_LEARNERS)
     title = textwrap.shorten(label, 80, placeholder="...")
-    axes.set_title(f"{title}: {updates} updates shown", loc="left", fontsize=9.5)
+    axes.set_title(f"{title}: {updates} updates shown", loc="left", fontsize="medium")
     axes.set_ylim(shown - 0.4, -0.6)
     axes.set_yticks(range(0, shown, 1 if shown <= 8 else 4))
-    axes.set_ylabel("learner" if shown == learners else f"learner (of {learners})", fontsize=9)
+    axes.set_ylabel("learner" if shown == learners else f"learner (of {learners})", fontsize="medium")
     axes.grid(visible=False)
 
 
@@ -224,24 +224,28 @@ def draw_legend(figure, seen):
     )
 
 
-def draw_timeline(results):
-    """The figure, None where there is no trace or nothing in it."""
+def draw_timeline(results, plan):
+    """The figure, None where there is no trace or nothing in it, and what it leaves out."""
     traces = read_traces(results.trace or [])
-    points = [point for point in results.points if point in traces][:MOST_POINTS]
-    if not points:
-        return None
-    end = 1.03 * max(two_rounds(traces[p]) for p in points)
-    end = min(end, max(traces[p].until for p in points))
-    heights = [0.55 + 0.11 * min(max(traces[p].learners, 6), MOST_LEARNERS) for p in points]
+    traced = [curve for curve in plan.curves if curve.number in traces]
+    curves = traced[:MOST_POINTS]
+    if not curves:
+        return None, []
+    shown = [traces[curve.number] for curve in curves]
+    end = min(1.03 * max(two_rounds(trace) for trace in shown), max(t.until for t in shown))
+    heights = [0.55 + 0.11 * min(max(trace.learners, 6), MOST_LEARNERS) for trace in shown]
     figure = style.new_figure(results, 1.2 + sum(heights))
-    panels = figure.subplots(len(points), 1, sharex=True, squeeze=False, height_ratios=heights).flat
+    panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False, height_ratios=heights).flat
     seen = defaultdict(set)
-    for axes, p in zip(panels, points):
-        for name, found in draw_panel(axes, traces[p], end).items():
+    for axes, trace, curve in zip(panels, shown, curves):
+        for name, found in draw_panel(axes, trace, end).items():
             seen[name] |= found
-        made = sum(time <= end for time in traces[p].updates)
-        label_panel(axes, results.points[p].label, traces[p].learners, made)
+        made = sum(time <= end for time in trace.updates)
+        label_panel(axes, curve.name, trace.learners, made)
         axes.set_xlim(0, end)
     axes.set_xlabel(style.TIME)
+    left = len(results.points) - len(curves)
+    notes = [f"{left} of {len(results.points)} points are left out."] if left else []
+    style.add_text(figure, notes)
     draw_legend(figure, seen)
-    return figure
+    return figure, notes

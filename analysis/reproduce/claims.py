@@ -7,8 +7,8 @@ from dataclasses import astuple, dataclass, field, fields
 from itertools import pairwise
 
 import numpy as np
-from reproduce.student import standard_errors
 from plots.whole import write_whole
+from scipy.special import ndtr, stdtrit
 
 PASS, FAIL, SKIPPED, INCONSISTENT = "pass", "fail", "skipped", "paper-inconsistent"
 
@@ -104,7 +104,7 @@ def against_one_run(one, unit):
 def chance(one, errors):
     """How far the mean of a Sample comes from what it estimates as seldom as a normal variable does
     by so many standard errors: few replicas tell little of their own error."""
-    return standard_errors(errors, one.freedom) * one.error if one.error else 0.0
+    return float(-stdtrit(one.freedom, ndtr(-errors))) * one.error if one.error else 0.0
 
 
 @dataclass

@@ -5,6 +5,7 @@ import json
 import random
 import tempfile
 import unittest
+from itertools import product
 from pathlib import Path
 
 RUNS = (
@@ -115,6 +116,33 @@ def race(folder, ks, replicas=5, seed=1):
     write_runs(folder, runs, ["protocol.k"])
     write_table(folder / "curve.csv", CURVE, curve)
     return runs, curve
+
+
+def sweep(folder, swept, final, replicas=2, missing=lambda values: False):
+    """A sweep of the product of {path: values}, but for the combinations that are missing, with
+    curves that fall to final(values), a test error, or (error, time to test error 0.2, status)."""
+    rng = random.Random(1)
+    runs, curve = [], []
+    combinations = [values for values in product(*swept.values()) if not missing(values)]
+    for p, values in enumerate(combinations):
+        told = final(values)
+        error, reached, status = told if isinstance(told, tuple) else (told, "", "finished")
+        names = [json.dumps(v) if isinstance(v, dict) else v for v in values]
+        label = " ".join(f"{path.partition('.')[2] or path}={v}" for path, v in zip(swept, names))
+        for r in range(replicas):
+            end = error + rng.gauss(0, 0.001)
+            run = {"point": p, "replica": r, "protocol": "async", "status": status, "label": "async " + label}
+            run |= {"final_test_error": end, "final_loss": 2 * end, "time_to_error_0.2": reached}
+            runs.append(run | {f"sweep.{path}": v for path, v in zip(swept, names)})
+            for t in range(4):
+                row = {"point": p, "replica": r, "time": t, "update": 2 * t, "test_error": end + 1 / (1 + t)}
+                curve.append(row)
+    columns = [f"sweep.{path}" for path in swept]
+    write_table(folder / "runs.csv", [*RUNS, *columns, "time_to_error_0.2", "label"], runs)
+    write_table(folder / "curve.csv", CURVE, curve)
+    paths = {path: list(values) for path, values in swept.items()}
+    facts = {"scenario": {"name": folder.name, "title": "A sweep", "sweep": paths}}
+    (folder / "manifest.json").write_text(json.dumps(facts))
 
 
 def staleness(folder, counts):

@@ -68,9 +68,18 @@ std::vector<std::string> result_files() {
   return files;
 }
 
-/// What the plots of a folder are called.
-constexpr std::array plot_names{"error_time", "loss_time", "error_updates", "disagreement_time",
-                                "staleness",  "timeline",  "fit",           "persistence"};
+constexpr std::array plot_endings{".png", ".svg", ".pdf"};
+
+/// Whether a plot of a folder is called so, without its ending.
+bool is_plot_name(const std::string& name) {
+  constexpr std::array others{"staleness", "timeline", "fit", "persistence"};
+  if (std::ranges::find(others, name) != others.end()) return true;
+  if (name.starts_with("final_error_by_")) return true;
+  for (const std::string y : {"error", "loss", "disagreement"})
+    for (const auto* x : {"_time", "_updates", "_gradients", "_epochs"})
+      if (name == y + x || name == y + x + "_panels") return true;
+  return false;
+}
 
 }  // namespace
 
@@ -213,12 +222,12 @@ void OutputFolder::remove_unfinished() {
 
 void OutputFolder::remove_plots() {
   if (fs::is_symlink(folder_ / "plots")) return;  // what it leads to is the user's
-  for (const auto* name : plot_names) {
-    for (const auto* ending : {".png", ".svg"}) {
-      fs::remove(folder_ / "plots" / (std::string(name) + ending));
-    }
-  }
   std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder_ / "plots", ignored)) {
+    const fs::path& file = entry.path();
+    const bool is_picture = std::ranges::find(plot_endings, file.extension()) != plot_endings.end();
+    if (is_picture && is_plot_name(file.stem())) fs::remove(file);
+  }
   fs::remove(folder_ / "plots", ignored);  // if nothing else is in it
 }
 

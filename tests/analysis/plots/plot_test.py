@@ -17,7 +17,8 @@ import numpy as np
 from plots import plot
 from plots import style
 from plots.bands import band, linear, step
-from plots.curves import draw_curves, legend_label
+from plots.curves import draw_curves
+from plots.encoding import race
 from plots.results import Point, ResultsError, Run, read_records, read_results
 from plots.staleness import draw_staleness, mean, shares
 
@@ -29,9 +30,19 @@ def solid_line(figure, label):
     return next(line for line in figure.axes[0].lines if line.get_label() == label)
 
 
+def legend_words(axes):
+    """The entries of the legend beside axes; spaces that do not break as plain ones."""
+    return [text.get_text().replace("\u00a0", " ") for text in axes.get_legend().get_texts()]
+
+
 def values_at(curve, point, time, column="test_error"):
     """One value for each replica of a point at a time at which it was evaluated."""
     return [row[column] for row in curve if row["point"] == point and row["time"] == time]
+
+
+def drawn(results, x, y):
+    """The figure of all points, or of the best where they are many."""
+    return draw_curves(results, race(results), x, y)
 
 
 class Bands(unittest.TestCase):
@@ -46,7 +57,7 @@ class Bands(unittest.TestCase):
         )
         np.testing.assert_array_equal(found, [8, 6.5, 2, np.nan])
 
-    def test_mean_and_standard_error_are_those_of_the_replicas_still_running(self):
+    def test_mean_and_interval_are_those_of_the_replicas_still_running(self):
         curves = [
             (np.array([0.0, 1.0, 2.0]), np.array([3.0, 2.0, 1.0])),
             (np.array([0.0, 1.0]), np.array([5.0, 6.0])),
@@ -55,8 +66,9 @@ class Bands(unittest.TestCase):
         np.testing.assert_array_equal(found.x, [0, 1, 2])
         np.testing.assert_array_equal(found.mean, [4, 4, 1])
         np.testing.assert_array_equal(found.running, [2, 2, 1])
-        np.testing.assert_allclose(found.error[:2], [1, 2], rtol=1e-15)
-        self.assertTrue(np.isnan(found.error[2]))
+        # Student's t for 95 % and one degree of freedom, from a table
+        np.testing.assert_allclose(found.half[:2], [12.7062, 25.4124], rtol=1e-6)
+        self.assertTrue(np.isnan(found.half[2]))
 
     def test_grid_of_a_long_curve_is_bounded_and_keeps_its_ends(self):
         x = np.arange(5000.0)
@@ -69,8 +81,8 @@ class Bands(unittest.TestCase):
 class Curves(fabricate.Folder):
     def test_plotted_mean_is_the_mean_over_replicas(self):
         _, curve = fabricate.race(self.folder, KS)
-        figure = draw_curves(read_results(self.folder), "time", "test_error")
-        line = solid_line(figure, "k-async k=1")
+        figure = drawn(read_results(self.folder), "time", "test_error")
+        line = solid_line(figure, "k-async, k = 1")
         x, y = line.get_data()
         np.testing.assert_array_equal(x, np.arange(0, 41, 2))
         for time in (0.0, 10.0, 40.0):
@@ -78,21 +90,21 @@ class Curves(fabricate.Folder):
             self.assertEqual(len(values), 5)
             np.testing.assert_allclose(y[x == time], np.mean(values), rtol=1e-14)
 
-    def test_plotted_band_is_one_standard_error(self):
+    def test_plotted_band_is_the_interval_of_95_percent(self):
         _, curve = fabricate.race(self.folder, [4])
-        figure = draw_curves(read_results(self.folder), "time", "test_error")
+        figure = drawn(read_results(self.folder), "time", "test_error")
         values = values_at(curve, 0, 10.0)
-        error = np.std(values, ddof=1) / np.sqrt(5)
+        half = 2.776445 * np.std(values, ddof=1) / np.sqrt(5)  # t of a table, 4 degrees of freedom
         corners = figure.axes[0].collections[0].get_paths()[0].vertices
         reached = sorted(set(corners[corners[:, 0] == 10.0, 1]))
         np.testing.assert_allclose(
-            reached, [np.mean(values) - error, np.mean(values) + error], rtol=1e-13
+            reached, [np.mean(values) - half, np.mean(values) + half], rtol=1e-6
         )
 
     def test_solid_line_stops_where_the_first_replica_ends_and_a_faint_one_goes_on(self):
         _, curve = fabricate.race(self.folder, KS)
-        figure = draw_curves(read_results(self.folder), "time", "test_error")
-        line = solid_line(figure, "k-async k=4")
+        figure = drawn(read_results(self.folder), "time", "test_error")
+        line = solid_line(figure, "k-async, k = 4")
         faint = figure.axes[0].lines[figure.axes[0].lines.index(line) + 1]
         self.assertEqual(line.get_xdata()[-1], 20)
         self.assertEqual((faint.get_xdata()[0], faint.get_xdata()[-1]), (20, 40))
@@ -111,25 +123,24 @@ class Curves(fabricate.Folder):
             },
         )
         results = read_results(self.folder)
-        for x, column in (("time", 0), ("update", 2)):
-            axes = draw_curves(results, x, "loss").axes[0]
+        for x, column in (("time", 0), ("updates", 2)):
+            axes = drawn(results, x, "loss").axes[0]
             lines = [line for line in axes.lines if line.get_label() == "_theory"]
             for line, p in zip(lines, (1, 2, 1), strict=True):
                 np.testing.assert_array_equal(line.get_xdata(), [at[column] for at in places[p]])
                 np.testing.assert_array_equal(line.get_ydata(), [at[1] for at in places[p]])
                 self.assertLess(line.get_linewidth(), 1)
-            named = [text.get_text() for text in axes.get_legend().get_texts()]
+            named = legend_words(axes)
             told = [text.split("\n")[0] for text in named if text.startswith("theory")]
             self.assertEqual(told, ["theory: moments (exact)", "theory: Lemma 2 (upper)"])
-        axes = draw_curves(results, "time", "test_error").axes[0]
+        axes = drawn(results, "time", "test_error").axes[0]
         self.assertNotIn("_theory", [line.get_label() for line in axes.lines])
 
     def test_diverged_runs_are_counted_in_the_legend_and_not_in_the_mean(self):
         _, curve = fabricate.race(self.folder, KS)
         results = read_results(self.folder)
-        figure = draw_curves(results, "time", "test_error")
-        label = "k-async k=2\n(1 of 5 diverged)"
-        self.assertEqual(legend_label(results.points[1]), label)
+        figure = drawn(results, "time", "test_error")
+        label = "k-async, k = 2\n(1 of 5 diverged)"
         x, y = solid_line(figure, label).get_data()
         kept = [
             row["test_error"]
@@ -153,21 +164,21 @@ class Curves(fabricate.Folder):
         ]
         fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, rows)
         x, y = solid_line(
-            draw_curves(read_results(self.folder), "update", "loss"), "sync"
+            drawn(read_results(self.folder), "updates", "loss"), "sync"
         ).get_data()
         np.testing.assert_array_equal(x, [0, 2, 4, 8])
         np.testing.assert_array_equal(y, [8, (6 + 5) / 2, (4 + 4) / 2, 2])
 
     def test_values_of_single_learners_are_no_part_of_the_curve(self):
         runs, curve = fabricate.race(self.folder, KS)
-        figure = draw_curves(read_results(self.folder), "time", "test_error")
-        expected = solid_line(figure, "k-async k=1").get_data()
+        figure = drawn(read_results(self.folder), "time", "test_error")
+        expected = solid_line(figure, "k-async, k = 1").get_data()
         rows = []
         for row in curve:
             rows += [row, row | {"learner": 0, "test_error": 9}, row | {"learner": 1, "test_error": 0}]
         fabricate.write_table(self.folder / "curve.csv", [*fabricate.CURVE, "learner"], rows)
-        figure = draw_curves(read_results(self.folder), "time", "test_error")
-        np.testing.assert_array_equal(solid_line(figure, "k-async k=1").get_data(), expected)
+        figure = drawn(read_results(self.folder), "time", "test_error")
+        np.testing.assert_array_equal(solid_line(figure, "k-async, k = 1").get_data(), expected)
 
     def test_a_summary_draws_nothing_and_says_so(self):
         fabricate.race(self.folder, KS)
@@ -194,9 +205,9 @@ class Curves(fabricate.Folder):
                 row["label"] += words
             fabricate.write_runs(self.folder, rows, ["protocol.k"])
             fabricate.write_manifest(self.folder, "A title of many words that needs two lines. " * 3)
-            figure = draw_curves(read_results(self.folder), "time", "test_error")
+            figure = drawn(read_results(self.folder), "time", "test_error")
             (legend,) = [*figure.legends, figure.axes[0].get_legend()][:1]
-            self.assertEqual(len(legend.get_texts()), points)
+            self.assertEqual(len(legend.get_texts()), min(points, 12))
             self.check_room(figure, legend)
 
     def test_an_interrupted_folder_says_so(self):
@@ -206,10 +217,10 @@ class Curves(fabricate.Folder):
         curve = read_records(self.folder / "curve.csv")
         kept = [row for row in curve if (row["point"], row["replica"]) != ("1", "4")]
         fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, kept)
-        figure = draw_curves(read_results(self.folder), "time", "test_error")
+        figure = drawn(read_results(self.folder), "time", "test_error")
         self.assertEqual(figure.get_suptitle(), "Who wins?\ninterrupted: 9 of 60 runs")
-        named = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-        self.assertEqual(named, ["k-async k=1", "k-async k=4\n(4 of 5 runs)\n(1 of 4 diverged)"])
+        named = legend_words(figure.axes[0])
+        self.assertEqual(named, ["k-async, k = 1", "k-async, k = 4\n(4 of 5 runs)\n(1 of 4 diverged)"])
         fabricate.write_manifest(self.folder, "Who wins?", runs=9, runs_finished=9)
         self.assertEqual(read_results(self.folder).title, "Who wins?")
 
@@ -222,9 +233,9 @@ class Curves(fabricate.Folder):
         fabricate.write_runs(self.folder, rows, ["protocol.k"])
         fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, curve)
         results = read_results(self.folder)
-        for y, told in (("test_error", ["k-async k=1 = sync = ssp"]), ("loss", ["k-async k=1 = sync", "ssp"])):
-            legend = draw_curves(results, "time", y).axes[0].get_legend()
-            self.assertEqual([text.get_text() for text in legend.get_texts()], told)
+        for y, told in (("test_error", ["k-async, k = 1\n= sync\n= ssp"]), ("loss", ["k-async, k = 1\n= sync", "ssp"])):
+            axes = drawn(results, "time", y).axes[0]
+            self.assertEqual(legend_words(axes), told)
 
     def test_disagreement_is_drawn_where_learners_disagree(self):
         _, curve = fabricate.race(self.folder, [1])
@@ -232,12 +243,11 @@ class Curves(fabricate.Folder):
             rows = [row | {"disagreement": scale * row["time"] ** 2} for row in curve]
             fabricate.write_table(self.folder / "curve.csv", [*fabricate.CURVE, "disagreement"], rows)
             results = read_results(self.folder)
-            wanted = ("disagreement_time", "time", "disagreement")
-            self.assertEqual(wanted in plot.curve_plots(results), scale > 0)
-        results.points[1] = Point("all-reduce", {0: Run("finished", {"time": [0.0, 40.0], "disagreement": [0.0, 0.0]})})
-        axes = draw_curves(results, "time", "disagreement").axes[0]
-        named = [text.get_text() for text in axes.get_legend().get_texts()]
-        self.assertEqual(named, ["k-async k=1", "all-reduce\n(1 of 5 runs)\n(always 0)"])
+            self.assertEqual("disagreement" in plot.curve_columns(results), scale > 0)
+        results.points[1] = Point("all-reduce", {}, {0: Run("finished", {}, {"time": [0.0, 40.0], "disagreement": [0.0, 0.0]})})
+        axes = drawn(results, "time", "disagreement").axes[0]
+        named = legend_words(axes)
+        self.assertEqual(named, ["k-async, k = 1", "all-reduce\n(1 of 5 runs)\n(always 0)"])
         np.testing.assert_allclose(axes.lines[0].get_ydata(), 2 * np.arange(0, 41, 2.0) ** 2, rtol=1e-14)
         self.assertEqual(axes.get_yscale(), "log")
         self.assertGreater(axes.get_ylim()[0], 1)
@@ -253,7 +263,7 @@ class Curves(fabricate.Folder):
                 for t, y in ((0, 1), (1, 0.5), (2, lowest))
             ]
             fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, rows)
-            figure = draw_curves(read_results(self.folder), "time", "loss")
+            figure = drawn(read_results(self.folder), "time", "loss")
             self.assertEqual(figure.axes[0].get_yscale(), scale, lowest)
             figure.draw_without_rendering()
             minor = figure.axes[0].yaxis.get_minorticklabels()
@@ -294,10 +304,14 @@ class Reading(fabricate.Folder):
 class Staleness(fabricate.Folder):
     COUNTS = {(0, 0): {0: 5, 1: 2}, (0, 1): {0: 1, 3: 2}}
 
+    def draw(self):
+        results = read_results(self.folder)
+        return draw_staleness(results, race(results))[0]
+
     def test_bars_are_shares_over_all_replicas_and_the_line_is_the_mean(self):
         fabricate.race(self.folder, [4])
         fabricate.staleness(self.folder, self.COUNTS)
-        axes = draw_staleness(read_results(self.folder)).axes[0]
+        axes = self.draw().axes[0]
         np.testing.assert_allclose(
             [bar.get_height() for bar in axes.patches], [0.6, 0.2, 0, 0.2], rtol=1e-15
         )
@@ -314,8 +328,8 @@ class Staleness(fabricate.Folder):
     def test_what_lies_past_the_axis_is_told(self):
         fabricate.race(self.folder, [4])
         fabricate.staleness(self.folder, {(0, 0): {0: 998, 5000: 2}})
-        axes = draw_staleness(read_results(self.folder)).axes[0]
-        self.assertEqual(axes.get_title(), "k-async k=4\nmean 10, 0.2 % beyond 0")
+        axes = self.draw().axes[0]
+        self.assertEqual(axes.get_title(), "k-async, k = 4\nmean 10, 0.2 % beyond 0")
 
 
 class CommandLine(fabricate.Folder):
@@ -331,12 +345,12 @@ class CommandLine(fabricate.Folder):
 
     def test_writes_every_plot_and_names_it(self):
         fabricate.race(self.folder, KS)
-        fabricate.staleness(self.folder, {(p, 0): {p: 10} for p in range(4)})
+        fabricate.staleness(self.folder, {(p, 0): {p + 1: 10} for p in range(4)})
         fabricate.trace(
-            self.folder, [fabricate.version(0, 1, 1, 2), fabricate.gradient(0, 0, 0, 0, 1, "used")]
+            self.folder, [e for p in range(4) for e in (fabricate.version(p, 1, 1, 2), fabricate.gradient(p, 0, 0, 0, 1, "used"))]
         )
         status, told, problems = self.run_plot(self.folder)
-        names = ("error_time", "error_updates", "loss_time", "staleness", "timeline")
+        names = ("error_time", "loss_time", "staleness", "timeline")
         wanted = [
             self.folder / "plots" / f"{name}.{ending}"
             for name in names
@@ -362,7 +376,7 @@ class CommandLine(fabricate.Folder):
             fabricate.staleness(self.folder, {(0, 0): counts})
             paths, notes = self.draw_here()
             self.assertNotIn("staleness.png", [path.name for path in paths])
-            self.assertEqual(notes, [f"{why}: staleness plot left out"])
+            self.assertEqual(notes, [f"staleness: {why}: plot left out"])
 
     def test_timing_only_leaves_the_error_plots_out_and_says_so(self):
         fabricate.write_runs(
@@ -376,20 +390,40 @@ class CommandLine(fabricate.Folder):
             notes, ["no losses or errors recorded (timing only): error plots left out"]
         )
 
-    def test_says_how_many_points_a_plot_leaves_out(self):
-        fabricate.race(self.folder, range(1, 27), replicas=1)
-        fabricate.staleness(self.folder, {(p, 0): {1: 1} for p in range(26)})
-        self.assertEqual(self.draw_here()[1], ["26 points: staleness shows the first 24"])
-
     def test_loss_stands_in_for_a_missing_test_error(self):
         fabricate.race(self.folder, [1])
         text = (self.folder / "curve.csv").read_text().replace("test_error", "other")
         (self.folder / "curve.csv").write_text(text.replace("test_loss", "test_error"))
         results = read_results(self.folder)
-        self.assertEqual(
-            plot.curve_plots(results),
-            [("error_time", "time", "loss"), ("error_updates", "update", "loss")],
-        )
+        self.assertEqual(plot.curve_columns(results), {"error": "loss"})
+
+    def test_sizes_formats_and_axes_are_those_asked_for(self):
+        _, curve = fabricate.race(self.folder, KS)
+        rows = [row | {"gradients": 8 * row["update"]} for row in curve]
+        fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, rows)
+        for size, pixels in (("column", 525), ("page", 1050)):
+            paths, notes = plot.draw_folder(self.folder, ["gradients", "epochs"], ["png", "pdf"], size)
+            names = {path.name for path in paths}
+            self.assertEqual(names, {f"{y}_gradients.{e}" for y in ("error", "loss") for e in ("png", "pdf")})
+            self.assertIn("no epochs recorded: curves against epochs left out", notes)
+            for path in paths:
+                content = path.read_bytes()
+                if path.suffix == ".png":
+                    self.assertEqual(int.from_bytes(content[16:20], "big"), pixels)
+                else:
+                    self.assertEqual(content[:5], b"%PDF-")
+                    self.assertNotIn(b"CreationDate", content)
+
+    def test_text_is_drawn_as_it_stands(self):
+        title, label = "Is $5_a^2$ more than \\alpha_{3}?", "ssp_2 of $x^2$"
+        rows, _ = fabricate.race(self.folder, [1], replicas=1)
+        fabricate.write_runs(self.folder, [row | {"label": label} for row in rows], ["protocol.k"])
+        fabricate.write_manifest(self.folder, title)
+        with style.matplotlib.rc_context({"svg.fonttype": "none"}), contextlib.redirect_stdout(None):
+            plot.draw_folder(self.folder, endings=["svg"])
+        drawn_text = (self.folder / "plots/error_time.svg").read_text()
+        for text in (title, label):
+            self.assertTrue(f">{text}<" in drawn_text, text)
 
     def test_a_folder_without_runs_ends_with_1_and_the_others_are_drawn(self):
         fabricate.race(self.folder, [1])

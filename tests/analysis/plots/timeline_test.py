@@ -10,6 +10,7 @@ sys.path.insert(0, str(ANALYSIS))
 
 import fabricate
 from plots import style
+from plots.encoding import race
 from plots.results import read_results
 from plots.timeline import EXCHANGES, FATES, GAPS, SHADES, colours_of, draw_timeline, two_rounds
 from plots.trace import read_traces
@@ -60,7 +61,8 @@ class Timeline(fabricate.Folder):
         rows = [row | {"point": p, "swept": [2 + p]} for p in points]
         fabricate.write_runs(self.folder, rows, ["protocol.k"])
         fabricate.trace(self.folder, events)
-        return draw_timeline(read_results(self.folder))
+        results = read_results(self.folder)
+        return draw_timeline(results, race(results))[0]
 
     @staticmethod
     def peers(learners, end):

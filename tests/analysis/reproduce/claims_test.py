@@ -21,6 +21,7 @@ from reproduce.claims import (
     Source,
     Tolerance,
     against_one_run,
+    chance,
     count,
     difference,
     paired_difference,
@@ -58,7 +59,6 @@ from reproduce.replicas import (
 )
 from reproduce.reproduce import Judged, exit_status, item_of, judge, where_from
 from plots.results import read_records
-from reproduce.student import standard_errors, tail
 
 
 def verdict(expected, mean, error=0.0, **tolerance):
@@ -105,9 +105,8 @@ class Verdicts(unittest.TestCase):
     def test_few_replicas_tell_little_of_their_error(self):
         known = {(3, 1): 235.80, (3, 9): 4.0943, (4, 2): 125.64, (4, 9): 6.9986, (4, 29): 4.6705}
         for (errors, freedom), expected in known.items():
-            self.assertAlmostEqual(standard_errors(errors, freedom) / expected, 1, delta=1e-4)
-        self.assertEqual(standard_errors(4, math.inf), 4)
-        self.assertAlmostEqual(tail(2.2621572, 9), 0.025, places=6)
+            self.assertAlmostEqual(chance(Sample(0, 1, freedom), errors) / expected, 1, delta=1e-4)
+        self.assertAlmostEqual(chance(Sample(0, 1, math.inf), 4), 4, delta=1e-12)
         self.assertEqual(Source("").near("1", "", 0, Sample(0.6, 0.1, 9), Tolerance(errors=4)).verdict, "pass")
         self.assertEqual(Source("").near("1", "", 0, Sample(0.6, 0.1), Tolerance(errors=4)).verdict, "fail")
         self.assertEqual(Source("").above("1", "", Sample(0.6, 0.1, 9)).verdict, "fail")

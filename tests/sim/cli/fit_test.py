@@ -211,7 +211,8 @@ class Fit(ProgramTest):
         self.call("fit", ROOT / "scenarios/times.csv", "--out", "out", "--plot")
         names = sorted(path.name for path in (self.folder / "out/plots").iterdir())
         self.assertEqual(names, ["fit.png", "fit.svg", "persistence.png", "persistence.svg"])
-        self.call("plot", "out")
+        self.call("plot", "out", "--format", "pdf", "--size", "column")
+        self.assertTrue((self.folder / "out/plots/fit.pdf").is_file())
         self.call("fit", ROOT / "scenarios/times.csv", "--out", "out", "--force")
         self.assertFalse((self.folder / "out/plots").exists())
 

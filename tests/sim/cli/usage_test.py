@@ -306,10 +306,26 @@ class Usage(ProgramTest):
         self.assertIn("--force", self.call("run", path, "--quiet", "--out", "out", "--seed", "2", status=2)[1])
         self.assertEqual(before, (self.folder / "out/runs.csv").read_bytes())
         (self.folder / "out/plots").mkdir()
-        (self.folder / "out/plots/error_time.png").write_text("of the first run")
+        mine = [self.folder / "out/plots" / name for name in ("error.png", "final_error.pdf", "error_time.txt")]
+        for name in ("error_time.png", "loss_epochs.pdf", "error_updates_panels.svg", "final_error_by_eta.pdf"):
+            (self.folder / "out/plots" / name).write_text("of the first run")
+        for file in mine:
+            file.write_text("mine")
         self.call("run", path, "--quiet", "--out", "out", "--seed", "2", "--force")
-        self.assertFalse((self.folder / "out/plots").exists())
+        self.assertEqual(sorted((self.folder / "out/plots").iterdir()), sorted(mine))
         self.assertNotEqual(before, (self.folder / "out/runs.csv").read_bytes())
+
+    def test_plot_says_what_its_options_take(self):
+        self.call("run", self.write(SMALL), "--quiet", "--out", "out")
+        for option, word, allowed in (
+            ("--x", "hours", "time|updates|gradients|epochs"),
+            ("--format", "gif", "png|svg|pdf"),
+            ("--format", "png|svg", "png|svg|pdf"),
+            ("--size", "", "page|column"),
+        ):
+            _, told = self.call("plot", "out", option, word, status=2)
+            self.assertIn(f'plot: {option} takes {allowed}, got "{word}"', told)
+        self.assertIn("--size is given twice", self.call("plot", "out", "--size", "page", "--size", "page", status=2)[1])
 
     def test_files_of_the_users_own_are_left_alone(self):
         (self.folder / "out/plots").mkdir(parents=True)

@@ -1,0 +1,170 @@
+"""The final error against a swept number, a curve for each value of another key."""
+
+import math
+import re
+
+import numpy as np
+from matplotlib.colors import to_rgba
+from matplotlib.transforms import offset_copy
+from plots import style
+from plots.bands import half_interval
+from plots.encoding import MOST_PANELS, best_of_each, left_out_words, looks_of
+from plots.encoding import shown_values, split_labels
+from plots.panels import Panels
+from plots.results import DIVERGED, main_value, name_of
+from plots.sweep import keys_of, ranking
+
+LEAST_NUMBERS = 3  # of a swept number that is worth a plot
+MOST_TICKS = 6
+ASIDE = 1.5  # between the curves of a panel
+
+
+def numbers_of(keys):
+    """The swept numbers with values enough."""
+    return [key for key in keys if key.is_number and len(key.numbers) >= LEAST_NUMBERS]
+
+
+def figure_name(key):
+    return "final_error_by_" + re.sub(r"[^\w.-]", "_", key.name)
+
+
+def is_log_spaced(values):
+    """Whether ascending numbers, all above 0, are more even in their logarithms."""
+    if values[0] <= 0 or values[-1] < 8 * values[0]:
+        return False
+    gaps, ratios = np.diff(values), np.diff(np.log(values))
+    return ratios.std() / ratios.mean() < gaps.std() / gaps.mean()
+
+
+def final(point, y):
+    """Mean of the final y over the runs that did not diverge, half of its 95 % interval (NaN for
+    one run), and whether any diverged; None where nothing finite is left."""
+    kept = [run.number(f"final_{y}") for run in point.runs.values() if run.status != DIVERGED]
+    values = np.array([value for value in kept if math.isfinite(value)])
+    if not len(values):
+        return None
+    half = half_interval(((values - values.mean()) ** 2).sum(), len(values))
+    return values.mean(), float(half), len(kept) < len(point.runs)
+
+
+def draw_line(axes, points, key, label, looks, y, aside):
+    """Draws points against their values of the key, so many typographic points aside, lest intervals
+    hide each other; returns the means."""
+    found = [(key.of[number], final(points[number], y)) for number in points]
+    found = sorted((x, *one) for x, one in found if one is not None)
+    if not found:
+        return []
+    x, mean, half, diverged = (np.array(column) for column in zip(*found))
+    place = offset_copy(axes.transData, axes.figure, aside, 0, "points")
+    looks |= {"label": label or None, "transform": place, "linewidth": 1.3, "elinewidth": 0.8}
+    looks["ecolor"] = to_rgba(looks["color"], 0.5)
+    half = np.nan_to_num(half)
+    axes.errorbar(x, mean, half, **looks)
+    axes.update_datalim(np.column_stack([np.tile(x, 2), np.append(mean - half, mean + half)]))
+    dots = {"color": looks["color"], "markersize": 3.5, "transform": place}
+    for which, face in ((~diverged, looks["color"]), (diverged, "white")):
+        axes.plot(x[which], mean[which], "o", markerfacecolor=face, **dots)
+    return list(mean)
+
+
+def marks_of(values):
+    """Some of the values, ascending, that are far enough from each other on a logarithmic axis."""
+    marks = [values[0]]
+    for value in values[1:]:
+        if math.log(value / marks[-1]) > 0.99 * math.log(values[-1] / values[0]) / MOST_TICKS:
+            marks.append(value)
+    return marks
+
+
+def lines_of(points, inside, key, colour, shown, ranks):
+    """[(label, look, numbers)] of the curves of a panel of the points inside: for each of the shown
+    values of the key of colours the best point at each value of the key; all points where there is
+    no key of colours."""
+    if colour is None:
+        return [("", {"color": style.BLUE, "linestyle": "-"}, inside)]
+    looks, lines = looks_of(colour, shown), []
+    for value in shown:
+        numbers = [n for n in inside if colour.of[n] == value]
+        best = best_of_each(key, key.numbers, numbers, ranks)
+        label = colour.text(value)
+        if numbers and not colour.is_number:
+            label, _ = split_labels(points, numbers, label)
+        if best:
+            lines.append((label, looks[value], best))
+    return lines
+
+
+def caption(results, key, others, thinned, drawn, ranks):
+    """Says what points and bars are, and what is left out."""
+    points = results.points
+    replicas = max(len(point.runs) for point in points.values())
+    told = "One run each."
+    if replicas > 1:
+        told = f"Mean over {replicas} replicas and its 95 % interval (Student's t)."
+    if any(run.status == DIVERGED for n in drawn for run in points[n].runs.values()):
+        told += " White: over the runs that did not diverge."
+    without = [n for n in points if key.of[n] is None]
+    notes = [told]
+    if without:
+        which = f"have no {key.name} and are left out"
+        notes.append(f"{len(without)} of {len(points)} points {which}.")
+    left = len(points) - len(without) - len(drawn)
+    if left:
+        which = left_out_words(others, thinned, ranks)
+        notes.append(f"{left} of {len(points)} points are left out: {which}.")
+    return notes
+
+
+def other_keys(points, key, having):
+    """The keys that differ between the points having the key, besides it."""
+    keys = keys_of({number: points[number] for number in having})
+    return [one for one in keys if one.path != key.path]
+
+
+def draw_lines(axes, points, key, lines, y):
+    """Draws the curves of a panel side by side; returns the means."""
+    means = []
+    for i, (label, looks, inside) in enumerate(lines):
+        aside = ASIDE * (i - (len(lines) - 1) / 2)
+        means += draw_line(axes, {n: points[n] for n in inside}, key, label, looks, y, aside)
+    return means
+
+
+def draw_final(results, key):
+    """The figure: the final test error (else loss) against the values of a swept number, in panels
+    for the first of two or more further keys."""
+    points, ranks, y = results.points, ranking(results), main_value(results)
+    having = [n for n in points if key.of[n] is not None]
+    keys = other_keys(points, key, having)
+    panel, colour = keys[:2] if len(keys) > 1 else (None, *keys, None)[:2]
+    values = shown_values(panel, having, ranks, MOST_PANELS) if panel else [None]
+    insides = [[n for n in having if not panel or panel.of[n] == value] for value in values]
+    shown = shown_values(colour, having, ranks) if colour else []
+    lines = [lines_of(points, inside, key, colour, shown, ranks) for inside in insides]
+    titles = [panel.text(value) if panel else "" for value in values]
+    legends = [{tuple(look.values()): label for label, look, _ in of_one} for of_one in lines]
+    panels = Panels(results, titles, legends)
+    means = []
+    for axes, of_one in zip(panels.axes, lines):
+        means += draw_lines(axes, points, key, of_one, y)
+    for axes in panels.axes:
+        set_axes(axes, key.numbers, means)
+    drawn = [n for of_one in lines for *_, inside in of_one for n in inside]
+    thinned = [one for one in keys[:2] if len({one.of[n] for n in drawn}) < len(one.values)]
+    told = caption(results, key, keys[2:], thinned, drawn, ranks)
+    panels.finish(key.path, f"final {name_of(y)}", told)
+    return panels.figure
+
+
+def set_axes(axes, values, means):
+    """Logarithmic where values are spaced so, or means span more than a factor of 5; marked at
+    values, or at integers where all are."""
+    if is_log_spaced(values):
+        axes.set_xscale("log")
+        axes.set_xticks(marks_of(values))
+        axes.set_xticks([], minor=True)
+        axes.xaxis.set_major_formatter("{x:g}")
+    elif all(float(value).is_integer() for value in values):
+        axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.autoscale_view()
+    style.set_value_scale(axes, np.array(means), axes.get_ylim()[1])
