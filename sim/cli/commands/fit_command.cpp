@@ -33,7 +33,7 @@ static TraceFit fit_files(const std::vector<std::filesystem::path>& traces, cons
   }
 }
 
-static int fit(const Words& words) {
+static Syntax fit_syntax() {
   Syntax syntax{.positional = "trace"};
   syntax.options.add_options()                                                                  //
       ("column", po::value<Words>()->composing()->value_name("NAME"),                           //
@@ -54,6 +54,11 @@ static int fit(const Words& words) {
        "output folder (default out/fit-<trace>)")                                               //
       ("force", "overwrite results that are there")                                             //
       ("plot", "draw the plots afterwards");
+  return syntax;
+}
+
+static int fit(const Words& words) {
+  Syntax syntax = fit_syntax();
   const auto values = parse(fit_command, words, syntax);
   if (!values) return 0;
   const auto traces = paths_of("fit", *values, "trace");
