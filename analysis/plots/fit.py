@@ -13,12 +13,15 @@ from plots.results import ResultsError, read_records
 SHOWN_FAMILIES = 3
 MOST_LEARNERS = 24
 MOST_LAGS = 40
+LABEL_CHARACTERS = 36  # that fit below the boxes side by side
+SHORT_LABEL, LONG_LABEL = 3, 16
 
 
 @dataclass
 class Fit:
     """An output folder: the title, what fit.json says, the families with the lowest AIC first, their
-    quantiles (p and x), and by learner the times and the times over the learner's mean."""
+    quantiles (p and x), and by learner the times, the times over the learner's mean and whether
+    the minibatch was cancelled then (none: no time is of such)."""
 
     title: str
     facts: dict
@@ -26,11 +29,21 @@ class Fit:
     quantiles: dict
     times: dict
     evened: dict
+    cancelled: dict
 
     @property
     def fitted_times(self):
-        """What the families were fitted to."""
-        return np.concatenate(list((self.evened if self.facts["evened"] else self.times).values()))
+        """What the families were fitted to, ascending: times of whole minibatches, and the weight of
+        each in their distribution, which the product-limit estimate gives where others were
+        cancelled."""
+        times = np.concatenate(list((self.evened if self.facts["evened"] else self.times).values()))
+        cancelled = np.concatenate(list(self.cancelled.values())).astype(bool)
+        order = np.lexsort((cancelled, times))
+        times, whole = times[order], ~cancelled[order]
+        at_risk = np.arange(len(times), 0, -1)
+        left = np.cumprod(np.where(whole, 1 - 1 / at_risk, 1))
+        weights = -np.diff(left, prepend=1)
+        return times[whole], weights[whole]
 
 
 def by_key(rows, key, *columns):
@@ -49,15 +62,16 @@ def read_fit(folder):
         facts = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
         families = [row["family"] for row in read_records(folder / "fit.csv")]
         quantiles = by_key(read_records(folder / "quantiles.csv"), "family", "p", "quantile")
-        sample = by_key(read_records(folder / "sample.csv"), "learner", "time", "evened")
+        columns = "time", "evened", "cancelled"
+        records = [{"cancelled": 0, **row} for row in read_records(folder / "sample.csv")]
+        sample = by_key(records, "learner", *columns)
         title = f"{Path(facts['file']).name}: {facts['words'].split(';')[0]}"
         return Fit(
             title,
             facts,
             families,
             quantiles,
-            {name: times for name, (times, _) in sample.items()},
-            {name: evened for name, (_, evened) in sample.items()},
+            *({name: values[i] for name, values in sample.items()} for i in range(len(columns))),
         )
     except (ValueError, KeyError) as problem:
         raise ResultsError(
@@ -81,19 +95,19 @@ def shown_range(times):
 
 def draw_densities(axes, fit):
     """A histogram of the times and the densities of the best families."""
-    times = fit.fitted_times
+    times, weights = fit.fitted_times
     low, high = shown_range(times)
-    inside = times[(times >= low) & (times <= high)]
-    bins = min(60, max(10, round(2 * len(inside) ** (1 / 3))))
-    heights, edges = np.histogram(inside, bins, (low, high))
-    heights = heights / len(times) / np.diff(edges)
+    inside = (times >= low) & (times <= high)
+    bins = min(60, max(10, round(2 * inside.sum() ** (1 / 3))))
+    heights, edges = np.histogram(times[inside], bins, (low, high), weights=weights[inside])
+    heights = heights / np.diff(edges)
     axes.stairs(heights, edges, fill=True, color=style.GREY, label="measured")
     for i, family in enumerate(fit.families[:SHOWN_FAMILIES]):
         axes.plot(*density(*fit.quantiles[family]), label=family, **family_style(i))
     axes.set_xlim(low, high)
     axes.set_ylim(0, 1.35 * heights.max())
-    beyond = 1 - len(inside) / len(times)
-    note = f"\n({100 * beyond:.2g} % lie beyond)" if beyond else ""
+    beyond = 1 - weights[inside].sum()
+    note = f"\n({100 * beyond:.2g} % lie beyond)" if beyond > 1e-9 else ""
     axes.set_xlabel(times_label(fit) + note)
     axes.set_ylabel("density")
     axes.legend(frameon=False)
@@ -102,6 +116,11 @@ def draw_densities(axes, fit):
 def times_label(fit):
     """What the fitted times are."""
     made = ", learners' means made equal" if fit.facts["evened"] else ""
+    slowest = fit.facts.get("slowest_of", 1)
+    if slowest > 1:
+        made = f", the slowest of {slowest}"
+    elif fit.facts.get("censored"):
+        made = ", cancelled ones as lower bounds"
     return f"{fit.facts['column']}{made}"
 
 
@@ -112,11 +131,14 @@ def family_style(index):
 
 def draw_quantiles(axes, fit):
     """Quantiles of the best families against those of the times: on the diagonal where they fit."""
-    times = fit.fitted_times
+    times, weights = fit.fitted_times
+    reached = np.cumsum(weights)
     ends = []
     for i, family in enumerate(fit.families[:SHOWN_FAMILIES]):
         p, x = fit.quantiles[family]
-        measured = np.quantile(times, p, method="inverted_cdf")
+        known = p <= reached[-1]
+        p, x = p[known], x[known]
+        measured = times[np.minimum(np.searchsorted(reached, p - 1e-12), len(times) - 1)]
         axes.plot(x, measured, label=family, **family_style(i))
         ends += [x.min(), x.max(), measured.min(), measured.max()]
     low, high = min(ends), max(ends)
@@ -199,6 +221,21 @@ def draw_autocorrelation(axes, fit):
     axes.legend(frameon=False)
 
 
+def thin_labels(axes, names):
+    """Names below the boxes that do not overlap: upright where they are long, cut where they are
+    very long, and of many short ones each second or third."""
+    longest = max(map(len, names))
+    if longest * len(names) <= LABEL_CHARACTERS:
+        return
+    if longest <= SHORT_LABEL:
+        step = math.ceil(longest * len(names) / LABEL_CHARACTERS)
+        shown = [name if i % step == 0 else "" for i, name in enumerate(names)]
+        axes.set_xticklabels(shown)
+        return
+    cut = [name if len(name) <= LONG_LABEL else f"…{name[-LONG_LABEL:]}" for name in names]
+    axes.set_xticklabels(cut, rotation=90, fontsize=8 if len(names) <= 16 else 6)
+
+
 def draw_learners(axes, fit):
     """Quartiles and far times of each learner."""
     shown = dict(list(fit.times.items())[:MOST_LEARNERS])
@@ -210,7 +247,8 @@ def draw_learners(axes, fit):
         flierprops={"markersize": 2, "markeredgecolor": style.GREY},
         medianprops={"color": style.VERMILION},
     )
-    axes.set_xlabel(fit.facts["learner_column"] or "one learner")
+    thin_labels(axes, names)
+    axes.set_xlabel(fit.facts["learner_column"] or ("learner" if len(names) > 1 else "one learner"))
     axes.set_ylabel(fit.facts["column"])
     axes.grid(axis="x", visible=False)
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "distributions/fit/estimators.h"
+#include "distributions/fit/likelihood.h"
 #include "sim/message_text.h"
 #include "sim/reading/document.h"
 #include "sim/reading/reader.h"
@@ -40,9 +41,11 @@ DistributionProduct read_law(const std::string& json, std::string& complaint) {
   return nullptr;
 }
 
-FamilyEstimate estimate_of(std::string_view family, const Sample& sample) {
+FamilyEstimate estimate_of(std::string_view family, const Observations& observed,
+                           const Sample& sample) {
   for (const auto& estimator : estimators()) {
-    if (estimator.family == family) return estimator.estimate(sample);
+    if (estimator.family != family) continue;
+    return observed.whole() ? estimator.estimate(sample) : estimate_by_likelihood(family, observed);
   }
   return {{}, 0, 0, {}, "has no estimator"};
 }
@@ -63,28 +66,21 @@ int digits_for(double variation, int digits) {
 }
 
 double kolmogorov_distance(std::span<const double> sorted, const Distribution& law) {
-  const auto n = static_cast<double>(sorted.size());
-  double distance = 0;
-  for (std::size_t i = 0; i < sorted.size(); ++i) {
-    const double law_at = 1 - law.survival(sorted[i]);
-    const double law_below = 1 - law.survival(std::nextafter(sorted[i], -1.0));
-    const bool first = i == 0 || sorted[i - 1] < sorted[i];
-    const bool last = i + 1 == sorted.size() || sorted[i] < sorted[i + 1];
-    if (first) distance = std::max(distance, std::abs(law_below - static_cast<double>(i) / n));
-    if (last) distance = std::max(distance, std::abs(static_cast<double>(i + 1) / n - law_at));
-  }
-  return distance;
+  return kolmogorov_distance(measured_steps({{sorted.begin(), sorted.end()}}), law, 1);
 }
 
 Fits fit_families(std::span<const double> times) {
-  const Sample sample(times);
-  std::vector<double> sorted(times.begin(), times.end());
-  std::sort(sorted.begin(), sorted.end());
+  return fit_families(Observations{{times.begin(), times.end()}});
+}
+
+Fits fit_families(const Observations& observed) {
+  const Sample sample(observed.times);
+  const MeasuredSteps steps = measured_steps(observed);
   const int digits = digits_for(std::sqrt(sample.variance), 10);
   Fits result;
   for (const auto* entry : distribution_catalog().entries) {
     const std::string family(entry->page.name);
-    FamilyEstimate estimate = estimate_of(family, sample);
+    FamilyEstimate estimate = estimate_of(family, observed, sample);
     const std::string json = law_json(family, estimate.parameters, digits);
     DistributionProduct law;
     if (estimate.refusal.empty()) law = read_law(json, estimate.refusal);
@@ -94,7 +90,7 @@ Fits fit_families(std::span<const double> times) {
     }
     result.fits.push_back({family, json, estimate.method, estimate.log_likelihood,
                            2 * (estimate.free_parameters - estimate.log_likelihood),
-                           kolmogorov_distance(sorted, *law), 1, law});
+                           kolmogorov_distance(steps, *law, observed.slowest_of), 1, law});
   }
   for (Fit& fit : result.fits) {
     for (const Fit& other : result.fits) fit.kolmogorov_rank += other.kolmogorov < fit.kolmogorov;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "distributions/catalog.h"
+#include "distributions/fit/observations.h"
 
 namespace gradrace {
 
@@ -34,6 +35,10 @@ struct Fits {
 /// differ.  Source: Akaike, IEEE Transactions on Automatic Control 19(6), 1974; the estimators'
 /// equations stand beside them.
 Fits fit_families(std::span<const double> times);
+
+/// The same where times may be cancelled or the slowest of several: at least two whole ones differ,
+/// and a law is that of one minibatch; its distance is that of the slowest of so many.
+Fits fit_families(const Observations& observed);
 
 /// Digits that tell numbers apart which differ by that share of their size: so many, and more from
 /// a hundredth on.

@@ -39,7 +39,8 @@ struct Structure {
 /// The times must not all be equal.
 Structure structure_of(const Trace& trace);
 
-enum class Verdict { independent, heterogeneous, persistent, alternating };
+/// assumed: independent, where the times tell nothing of that.
+enum class Verdict { independent, heterogeneous, persistent, alternating, assumed };
 
 /// Heterogeneous where the learners are uneven and half of the variance or more lies between them,
 /// or where they are uneven and nothing persists or alternates; else persistent, alternating or

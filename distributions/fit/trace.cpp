@@ -1,6 +1,7 @@
 #include "distributions/fit/trace.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -16,22 +17,6 @@ namespace gradrace {
 namespace fs = std::filesystem;
 
 namespace {
-
-std::string shown(std::string_view text) {
-  constexpr std::size_t most = 40;
-  return "\"" + std::string(text.substr(0, most)) + (text.size() > most ? "..." : "") + "\"";
-}
-
-std::string read_file(const fs::path& file) {
-  std::ifstream stream;
-  std::error_code error;
-  if (!fs::exists(file, error)) throw TraceError("path", file.string() + ": there is no such file");
-  if (!fs::is_directory(file)) stream.open(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (!stream.is_open() || stream.bad())
-    throw TraceError("path", file.string() + ": cannot be read");
-  return text;
-}
 
 /// Takes a CSV text apart, row by row.
 class Rows {
@@ -123,8 +108,37 @@ bool is_number(std::string_view cell) {
   return parse_number(cell, number);
 }
 
-/// As numbers if all are numbers, else as texts.
-void sort_names(std::vector<std::string>& names) {
+bool cancelled_in(const Table& table, std::size_t row, std::size_t column) {
+  std::string cell = table.rows[row][column];
+  for (char& c : cell) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (cell == "1" || cell == "true") return true;
+  if (cell == "0" || cell == "false") return false;
+  throw TraceError("censored",
+                   table.file.string() + ":" + std::to_string(table.lines[row]) + ": " +
+                       table.names[column] + " must say whether the minibatch was cancelled, got " +
+                       shown(table.rows[row][column]),
+                   "1 or true (cancelled), 0 or false");
+}
+
+}  // namespace
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t most = 40;
+  return "\"" + std::string(text.substr(0, most)) + (text.size() > most ? "..." : "") + "\"";
+}
+
+std::string read_trace_file(const fs::path& file) {
+  std::ifstream stream;
+  std::error_code error;
+  if (!fs::exists(file, error)) throw TraceError("path", file.string() + ": there is no such file");
+  if (!fs::is_directory(file)) stream.open(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (!stream.is_open() || stream.bad())
+    throw TraceError("path", file.string() + ": cannot be read");
+  return text;
+}
+
+void sort_learners(std::vector<std::string>& names) {
   std::map<std::string, double> numbers;
   for (const auto& name : names) {
     double number = 0;
@@ -135,8 +149,6 @@ void sort_names(std::vector<std::string>& names) {
     return std::pair(numbers[a], a) < std::pair(numbers[b], b);
   });
 }
-
-}  // namespace
 
 std::size_t Table::column(std::string_view name, std::string_view key) const {
   const auto count = std::count(names.begin(), names.end(), name);
@@ -158,7 +170,7 @@ std::size_t Table::column(std::string_view name, std::string_view key) const {
 }
 
 Table read_table(const fs::path& file) {
-  const std::string text = read_file(file);
+  const std::string text = read_trace_file(file);
   Hash hash;
   for (const unsigned char c : text) hash.add(c);
   Table table{file, hash.hex(), {}, {}, {}};
@@ -200,18 +212,37 @@ std::size_t Trace::size() const {
   return count;
 }
 
-Trace trace_of(const Table& table, std::string_view column, std::string_view learner_column) {
+Trace trace_of(const Table& table, std::string_view column, std::string_view learner_column,
+               std::string_view cancelled_column) {
   const std::size_t time = table.column(column, "column");
-  std::map<std::string, std::vector<double>> series;
-  const bool by_learner = !learner_column.empty();
+  const bool by_learner = !learner_column.empty(), cancels = !cancelled_column.empty();
   const std::size_t learner = by_learner ? table.column(learner_column, "learner_column") : 0;
+  const std::size_t cancel = cancels ? table.column(cancelled_column, "censored") : 0;
+  std::map<std::string, std::vector<double>> series;
+  std::map<std::string, std::vector<bool>> cancelled;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    series[by_learner ? table.rows[row][learner] : ""].push_back(time_in(table, row, time));
+    const std::string name = by_learner ? table.rows[row][learner] : "";
+    series[name].push_back(time_in(table, row, time));
+    if (cancels) cancelled[name].push_back(cancelled_in(table, row, cancel));
   }
   Trace trace{table.file, table.hash, {}, {}};
   for (const auto& [name, times] : series) trace.learners.push_back(name);
-  sort_names(trace.learners);
-  for (const auto& name : trace.learners) trace.series.push_back(std::move(series[name]));
+  sort_learners(trace.learners);
+  for (const auto& name : trace.learners) {
+    trace.series.push_back(std::move(series[name]));
+    if (cancels) trace.cancelled.push_back(std::move(cancelled[name]));
+  }
+  return trace;
+}
+
+Trace wide_trace_of(const Table& table, const std::vector<std::string>& columns) {
+  Trace trace{table.file, table.hash, columns, {}};
+  for (const auto& name : columns) {
+    const std::size_t column = table.column(name, "column");
+    auto& times = trace.series.emplace_back();
+    for (std::size_t row = 0; row < table.rows.size(); ++row)
+      times.push_back(time_in(table, row, column));
+  }
   return trace;
 }
 

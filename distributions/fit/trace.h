@@ -43,12 +43,29 @@ struct Trace {
   std::string hash;                         // of the file's bytes
   std::vector<std::string> learners;        // ascending, by number if all are numbers
   std::vector<std::vector<double>> series;  // [learner], in the order of the rows; all > 0
+  /// [learner][time] true: cancelled after that time, its minibatch would have taken longer.
+  /// Empty: none was.
+  std::vector<std::vector<bool>> cancelled = {};
 
   std::size_t size() const;
 };
 
 /// The times of a column.  A row belongs to the learner that `learner_column` names; without one
-/// (empty), all rows are one series.  Throws TraceError.
-Trace trace_of(const Table& table, std::string_view column, std::string_view learner_column);
+/// (empty), all rows are one series.  `cancelled_column` (empty: none was) says 1 or true where the
+/// minibatch was cancelled, else 0 or false.  Throws TraceError.
+Trace trace_of(const Table& table, std::string_view column, std::string_view learner_column,
+               std::string_view cancelled_column = {});
+
+/// The times of several columns, each of which is a learner's.  Throws TraceError.
+Trace wide_trace_of(const Table& table, const std::vector<std::string>& columns);
+
+/// Names of learners in their order: as numbers if all are numbers, else as texts.
+void sort_learners(std::vector<std::string>& names);
+
+/// The bytes of a file.  Throws TraceError.
+std::string read_trace_file(const std::filesystem::path& file);
+
+/// `"text"`, cut after 40 bytes.
+std::string shown(std::string_view text);
 
 }  // namespace gradrace

@@ -2,17 +2,18 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
+#include <map>
 #include <utility>
-#include <vector>
 
 namespace gradrace {
 
 namespace {
 
-constexpr std::string_view time_words[] = {"time",      "duration",       "runtime",
-                                           "elapsed",   "latency",        "batch_time",
-                                           "step_time", "iteration_time", "compute_time"};
+constexpr std::string_view time_words[] = {
+    "time",        "times", "duration", "durations", "elapsed", "latency",     "runtime",
+    "walltime",    "ms",    "msec",     "us",        "usec",    "ns",          "nsec",
+    "s",           "sec",   "secs",     "second",    "seconds", "millisecond", "milliseconds",
+    "microseconds"};
 constexpr std::string_view learner_words[] = {"learner", "worker",  "rank",
                                               "node",    "machine", "host"};
 
@@ -21,42 +22,78 @@ std::string lower(std::string text) {
   return text;
 }
 
-/// The length of the longest of the words in the name.
-std::size_t longest_word(const std::string& name) {
-  std::size_t longest = 0;
-  for (const auto word : time_words) {
-    if (lower(name).find(word) != std::string::npos) longest = std::max(longest, word.size());
+/// "batch", "Time", "ms" of "batchTime_ms".
+std::vector<std::string> words_of(const std::string& name) {
+  std::vector<std::string> words(1);
+  char before = ' ';
+  for (const char c : name) {
+    const bool letter = std::isalpha(static_cast<unsigned char>(c)) != 0;
+    const bool rises = std::isupper(static_cast<unsigned char>(c)) != 0 &&
+                       std::islower(static_cast<unsigned char>(before)) != 0;
+    if (!letter || rises) words.emplace_back();
+    if (letter) words.back() += c;
+    before = c;
   }
-  return longest;
+  return words;
 }
 
-/// Why the column holds no measured times; empty if it may.
-std::string defect_of(const Table& table, std::size_t column) {
-  if (table.names[column].empty()) return "has no name";
-  bool counts = true, changes = false;
-  double before = 0;
-  for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    const std::string& cell = table.rows[row][column];
-    double number = 0;
-    if (!parse_number(cell, number)) {
-      return "has \"" + cell + "\" in line " + std::to_string(table.lines[row]);
-    }
-    counts = counts && number == std::floor(number) && number >= before;
-    changes = changes || (row > 0 && number != before);
-    before = number;
+bool says_time(const std::string& name) {
+  return std::ranges::any_of(words_of(name), [](const auto& word) {
+    return std::ranges::find(time_words, lower(word)) != std::end(time_words);
+  });
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) {
+    if (!name.empty()) text += (text.empty() ? "" : ", ") + name;
   }
-  if (!counts) return {};
-  return changes ? "holds whole numbers that never fall, as a counter"
-                 : "is always " + table.rows.front()[column];
+  return text;
+}
+
+bool matches(std::string_view name, std::string_view pattern) {
+  const auto star = pattern.find('*');
+  if (star == std::string_view::npos) return name == pattern;
+  if (!name.starts_with(pattern.substr(0, star))) return false;
+  name.remove_prefix(star);
+  pattern.remove_prefix(star + 1);
+  for (; !name.empty(); name.remove_prefix(1)) {
+    if (matches(name, pattern)) return true;
+  }
+  return matches(name, pattern);
+}
+
+std::vector<std::string> asked_for(const Table& table, const TraceRequest& request) {
+  std::vector<std::string> columns;
+  for (const auto& pattern : request.columns) {
+    const bool exact = std::ranges::find(table.names, pattern) != table.names.end();
+    std::vector<std::string> found;
+    for (const auto& name : table.names) {
+      if (!exact && !name.empty() && matches(name, pattern)) found.push_back(name);
+    }
+    if (found.empty()) found.push_back(table.names[table.column(pattern, "column")]);
+    columns.insert(columns.end(), found.begin(), found.end());
+  }
+  return columns;
 }
 
 /// A hint where a table of one column was written with other separators.
 std::string separator_hint(const Table& table) {
   if (table.names.size() > 1) return {};
   for (const auto& [separator, name] : {std::pair{';', "semicolons"}, {'\t', "tabs"}}) {
-    if (table.names.front().find(separator) != std::string::npos) {
+    if (table.names.front().find(separator) != std::string::npos)
       return std::string("; its cells are separated by ") + name + ", and must be by commas";
-    }
+  }
+  return {};
+}
+
+/// A hint where columns differ by a number alone.
+std::string wide_hint(const Table& table) {
+  std::map<std::string, std::size_t> stems;
+  for (const auto& name : table.names) {
+    const auto stem = name.substr(0, name.find_last_not_of("0123456789") + 1);
+    if (stem != name && ++stems[stem] > 1)
+      return "; or, where each column is a learner's, --column '" + stem + "*'";
   }
   return {};
 }
@@ -72,42 +109,34 @@ std::string learner_column(const Table& table) {
 
 }  // namespace
 
-TraceColumns guess_columns(const Table& table, bool time_wanted) {
-  TraceColumns columns;
-  columns.learner = learner_column(table);
-  if (!columns.learner.empty()) columns.learner_why = "chosen by its name";
-  if (!time_wanted) return columns;
-  std::vector<std::string> candidates;
-  std::string listed, defects;
-  for (std::size_t column = 0; column < table.names.size(); ++column) {
-    const std::string& name = table.names[column];
-    const std::string defect =
-        name == columns.learner ? "names the learners" : defect_of(table, column);
-    if (!defect.empty()) {
-      defects += (defects.empty() ? "" : "; ") +
-                 (name.empty() ? "column " + std::to_string(column + 1) : name) + " " + defect;
-      continue;
-    }
-    candidates.push_back(name);
-    listed += (listed.empty() ? "" : ", ") + name;
+TraceColumns choose_columns(const Table& table, const TraceRequest& request) {
+  TraceColumns columns{asked_for(table, request), request.learner.value_or(""), "", ""};
+  if (columns.times.size() > 1) {
+    if (columns.learner.empty()) return columns;
+    throw TraceError("learner_column",
+                     table.file.string() +
+                         ": several columns of times are a learner's each, and a "
+                         "column of learners is asked for too",
+                     "one column of times, or no column of learners");
   }
-  const auto best = std::max_element(
-      candidates.begin(), candidates.end(),
-      [](const auto& a, const auto& b) { return longest_word(a) < longest_word(b); });
-  if (best != candidates.end() && longest_word(*best) > 0) {
-    columns.time = *best;
-    columns.time_why = "chosen by its name";
-  } else if (candidates.size() == 1) {
-    columns.time = candidates.front();
-    columns.time_why = "the only one of numbers that is no counter";
-  } else {
-    throw TraceError(
-        "column",
-        table.file.string() + ": which column holds the times?  Say --column NAME; " +
-            (listed.empty() ? "none looks like measured numbers: " + defects + separator_hint(table)
-                            : "among " + listed));
+  if (!request.learner) {
+    columns.learner = learner_column(table);
+    if (!columns.learner.empty()) columns.learner_why = "chosen by its name";
   }
-  return columns;
+  if (!columns.times.empty()) return columns;
+  for (const auto& name : table.names) {
+    const bool taken = name == columns.learner || name == request.cancelled;
+    if (!taken && says_time(name)) columns.times.push_back(name);
+  }
+  columns.time_why = "chosen by its name";
+  if (columns.times.size() == 1) return columns;
+  throw TraceError(
+      "column",
+      table.file.string() + ": which column holds the times?  Say --column NAME; " +
+          (columns.times.empty() ? "no column's name says time, ms, seconds or duration"
+                                 : "more than one says so by its name: " + listed(columns.times)) +
+          separator_hint(table),
+      listed(table.names) + wide_hint(table));
 }
 
 }  // namespace gradrace

@@ -227,18 +227,26 @@ def trace(folder, events):
     (folder / "trace.json").write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}))
 
 
-def fit(folder, series, families=("lognormal", "gamma"), evened=False, persistence=None):
+def fit(
+    folder, series, families=("lognormal", "gamma"), evened=False, persistence=None, cancelled=()
+):
     """The output folder of a fit: series are {learner: times}; every family has the quantiles p of
-    the uniform law on 0 to 10."""
+    the uniform law on 0 to 10.  The times `cancelled` are those of cancelled minibatches."""
     times = [x for each in series.values() for x in each]
     rows = []
     for learner, each in series.items():
         even = sum(times) / len(times) * len(each) / sum(each)
         rows += [
-            {"learner": learner, "draw": n, "time": x, "evened": x * even}
+            {
+                "learner": learner,
+                "draw": n,
+                "time": x,
+                "evened": x * even,
+                "cancelled": int(x in cancelled),
+            }
             for n, x in enumerate(each)
         ]
-    write_table(folder / "sample.csv", "learner draw time evened".split(), rows)
+    write_table(folder / "sample.csv", "learner draw time evened cancelled".split(), rows)
     write_table(folder / "fit.csv", ["family"], [{"family": family} for family in families])
     quantiles = [
         {"family": family, "p": (i + 0.5) / 100, "quantile": (i + 0.5) / 10}
@@ -252,6 +260,7 @@ def fit(folder, series, families=("lognormal", "gamma"), evened=False, persisten
         "learner_column": "who",
         "words": "persistence: a slow learner stays slow; and more",
         "evened": evened,
+        "censored": bool(cancelled),
         "variation": 0.5,
         "variation_within": 0.4,
         "cluster": {"persistence": persistence} if persistence else {},

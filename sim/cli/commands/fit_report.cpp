@@ -38,9 +38,14 @@ Json rounded_law(const Fit& fit, double variation) {
   return law;
 }
 
+/// As many as the job of a step has, else those of the trace.
+std::size_t learners_of(const TraceFit& fit) {
+  return fit.slowest_of > 1 ? fit.slowest_of : fit.trace.series.size();
+}
+
 /// The object of a scenario's key `cluster` that behaves as the trace by the verdict.
 Json fitted_cluster(const TraceFit& fit) {
-  Json cluster{{"learners", fit.trace.series.size()}};
+  Json cluster{{"learners", learners_of(fit)}};
   if (fit.verdict == Verdict::persistent || fit.verdict == Verdict::alternating) {
     const PersistentLaw law = persistent_law(fit.structure, fit.evened);
     cluster["runtime"] =
@@ -59,13 +64,18 @@ Json fitted_cluster(const TraceFit& fit) {
   return cluster;
 }
 
-/// The one that replays it.
-Json replaying_cluster(const TraceFit& fit) {
+/// The one that replays it; null where its times are not those of whole minibatches.
+Json replaying_cluster(const TraceFit& fit, const std::filesystem::path& sample) {
+  if (!fit.whole()) return nullptr;
+  const bool own = fit.source.one_column;
+  const auto file = std::filesystem::absolute(own ? fit.trace.file : sample);
   Json runtime{{"distribution", "empirical"},
-               {"path", std::filesystem::absolute(fit.trace.file).lexically_normal().string()},
-               {"column", fit.columns.time}};
-  if (!fit.columns.learner.empty()) runtime["learner_column"] = fit.columns.learner;
+               {"path", file.lexically_normal().string()},
+               {"column", own ? fit.source.times : "time"}};
+  const bool several = own ? !fit.source.learner.empty() : fit.trace.series.size() > 1;
+  if (several) runtime["learner_column"] = own ? fit.source.learner : "learner";
   runtime["mode"] = "replay";
+  if (own && fit.source.scale != 1) runtime["scale"] = fit.source.scale;
   return {{"learners", fit.trace.series.size()}, {"runtime", runtime}};
 }
 
@@ -191,28 +201,51 @@ std::string verdict_text(const TraceFit& fit) {
     case Verdict::independent:
       return "independent and identically distributed, as far as these times tell; " + lag1 +
              (s.learner_means.size() > 1 ? ", " + between : "");
+    case Verdict::assumed:
+      return "independent and identically distributed by assumption: " +
+             std::string(fit.slowest_of > 1 ? "the slowest of several minibatches"
+                                            : "minibatches that were cancelled") +
+             " cannot tell";
   }
   return {};
 }
 
+/// "; 12 of them of minibatches that were cancelled, each the slowest of 8"
+std::string kinds_text(const TraceFit& fit) {
+  std::size_t cancelled = 0;
+  for (const auto& one : fit.trace.cancelled)
+    cancelled += static_cast<std::size_t>(std::count(one.begin(), one.end(), true));
+  std::string text;
+  if (!fit.trace.cancelled.empty())
+    text += "; " + std::to_string(cancelled) + " of them of minibatches that were cancelled";
+  if (fit.slowest_of > 1) text += "; each the slowest of " + std::to_string(fit.slowest_of);
+  return text;
+}
+
 std::string heading(const TraceFit& fit) {
-  const auto& [time, learner, time_why, learner_why] = fit.columns;
-  const auto why = [](const std::string& text) { return text.empty() ? "" : " (" + text + ")"; };
+  const TraceSource& source = fit.source;
   return printable(fit.trace.file.string()) + ": " + count_text(fit.trace.size(), "time") + " of " +
-         count_text(fit.trace.series.size(), "learner") + "\n  times: column " + printable(time) +
-         why(time_why) + "; learners: " +
-         (learner.empty() ? "no column, all times are one learner's"
-                          : "column " + printable(learner)) +
-         why(learner_why) + "\n  mean " + short_number(fit.structure.mean) +
+         count_text(fit.trace.series.size(), "learner") + kinds_text(fit) +
+         "\n  times: " + printable(source.times_told) +
+         (source.scale == 1 ? "" : ", times " + short_number(source.scale)) +
+         "; learners: " + printable(source.learner_told) + "\n  mean " +
+         (fit.whole() ? "" : "as recorded ") + short_number(fit.structure.mean) +
          ", standard deviation " + short_number(fit.structure.variation, 3) + " of the mean\n";
+}
+
+std::string doubts_text(const TraceFit& fit) {
+  std::string text;
+  for (const auto& doubt : fit.doubts) text += "  warning: " + printable(doubt) + "\n";
+  return text;
 }
 
 std::string families_text(const TraceFit& fit) {
   if (fit.fits.fits.empty()) return "  a learner's times do not vary: no family is fitted\n";
   std::string text = families_table(fit) + left_out_text(fit) + "  fitted to " +
-                     (fit.evened ? "the times over their learner's mean, times the mean of all\n"
-                                 : "all times as they are\n");
-  if (fit.structure.persistent() || fit.structure.alternating()) {
+                     (fit.evened    ? "the times over their learner's mean, times the mean of all\n"
+                      : fit.whole() ? "all times as they are\n"
+                                    : "all times, as laws of a whole minibatch of one learner\n");
+  if (fit.whole() && (fit.structure.persistent() || fit.structure.alternating())) {
     text += "  AIC takes times for independent; these are not, so its differences are too large\n";
   }
   return text;
@@ -242,15 +275,19 @@ std::string structure_text(const TraceFit& fit) {
 
 }  // namespace
 
-std::string fit_report(const TraceFit& fit) {
+std::string fit_report(const TraceFit& fit, const std::filesystem::path& sample) {
   constexpr std::size_t most_learners = 20;
   const std::size_t learners = fit.trace.series.size();
-  std::string text = "\n" + heading(fit) + "\n";
-  if (learners > 1 && learners <= most_learners) text += learners_table(fit) + "\n";
-  text += families_text(fit) + "\n" + structure_text(fit) + "\n  " + verdict_text(fit) + "\n\n";
-  const char* number = fit.columns.learner.empty() ? " (write as many learners as there are)" : "";
-  return text + "as fitted" + number + ":\n" + pasted("cluster", fitted_cluster(fit)) +
-         "as measured" + number + ":\n" + pasted("cluster", replaying_cluster(fit));
+  std::string text = "\n" + heading(fit) + doubts_text(fit) + "\n";
+  if (fit.whole() && learners > 1 && learners <= most_learners) text += learners_table(fit) + "\n";
+  text += families_text(fit) + "\n" + (fit.whole() ? structure_text(fit) + "\n" : "") + "  " +
+          verdict_text(fit) + "\n\n";
+  const char* number = learners_of(fit) > 1 || !fit.source.learner.empty()
+                           ? ""
+                           : " (write as many learners as there are)";
+  text += std::string("as fitted") + number + ":\n" + pasted("cluster", fitted_cluster(fit));
+  if (!fit.whole()) return text;
+  return text + "as measured" + number + ":\n" + pasted("cluster", replaying_cluster(fit, sample));
 }
 
 const CsvFile<Fit> fit_csv{
@@ -270,25 +307,32 @@ const CsvFile<MeasuredTime> sample_csv{
     {{"learner", "", "as the trace names it", &MeasuredTime::learner},
      {"draw", "", "its number among the learner's, from 0", &MeasuredTime::draw},
      {"time", "time", "as measured", &MeasuredTime::time},
-     {"evened", "time", "over the learner's mean, times the mean of all", &MeasuredTime::evened}}};
+     {"evened", "time", "over the learner's mean, times the mean of all", &MeasuredTime::evened},
+     {"cancelled", "", "1: the minibatch was cancelled after that time",
+      &MeasuredTime::cancelled}}};
 
 const CsvFile<FittedQuantile> quantiles_csv{
     "quantiles.csv",
     "one of 400 quantiles of a fitted family",
     {{"family", "", "as a scenario names it", &FittedQuantile::family},
      {"p", "fraction", "of draws at or below it", &FittedQuantile::p},
-     {"quantile", "time", "of the law", &FittedQuantile::quantile}}};
+     {"quantile", "time", "of the law, or of the slowest of the draws that a time is of",
+      &FittedQuantile::quantile}}};
 
-std::string fit_json(const TraceFit& fit) {
+std::string fit_json(const TraceFit& fit, const std::filesystem::path& sample) {
   const Structure& s = fit.structure;
   const auto [least, median, most] = spread_of(s.lag1);
   Json left_out = Json::object();
   for (const auto& [family, why] : fit.fits.left_out) left_out[family] = why;
-  const char* names[] = {"independent", "static heterogeneity", "persistence", "alternation"};
+  const char* names[] = {"independent", "static heterogeneity", "persistence", "alternation",
+                         "assumed independent"};
   Json json{{"file", std::filesystem::absolute(fit.trace.file).lexically_normal().string()},
             {"hash", fit.trace.hash},
-            {"column", fit.columns.time},
-            {"learner_column", fit.columns.learner},
+            {"column", fit.source.times},
+            {"learner_column", fit.source.learner},
+            {"scale", fit.source.scale},
+            {"censored", !fit.trace.cancelled.empty()},
+            {"slowest_of", fit.slowest_of},
             {"times", fit.trace.size()},
             {"learners", fit.trace.learners},
             {"mean", s.mean},
@@ -302,7 +346,8 @@ std::string fit_json(const TraceFit& fit) {
             {"evened", fit.evened},
             {"left_out", left_out},
             {"cluster", fitted_cluster(fit)},
-            {"replay", replaying_cluster(fit)}};
+            {"replay", replaying_cluster(fit, sample)},
+            {"warnings", fit.doubts}};
   return json.dump(2) + "\n";
 }
 
@@ -312,8 +357,8 @@ std::vector<MeasuredTime> measured_times(const TraceFit& fit) {
   for (std::size_t learner = 0; learner < fit.trace.series.size(); ++learner) {
     const auto& times = fit.trace.series[learner];
     for (std::size_t draw = 0; draw < times.size(); ++draw)
-      rows.push_back(
-          {fit.trace.learners[learner], draw, times[draw], times[draw] * speeds[learner]});
+      rows.push_back({fit.trace.learners[learner], draw, times[draw], times[draw] * speeds[learner],
+                      !fit.trace.cancelled.empty() && fit.trace.cancelled[learner][draw]});
   }
   return rows;
 }
@@ -324,7 +369,8 @@ std::vector<FittedQuantile> fitted_quantiles(const TraceFit& fit) {
   for (const auto& family : fit.fits.fits) {
     for (int i = 0; i < most; ++i) {
       const double p = (i + 0.5) / most;
-      rows.push_back({family.family, p, family.law->quantile(p)});
+      const double of_one = std::pow(p, 1.0 / fit.slowest_of);
+      rows.push_back({family.family, p, family.law->quantile(of_one)});
     }
   }
   return rows;

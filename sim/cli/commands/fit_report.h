@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -8,17 +9,19 @@
 
 namespace gradrace {
 
-/// What the command prints.
-std::string fit_report(const TraceFit& fit);
+/// What the command prints.  `sample`: sample.csv of the output folder, which a scenario replays
+/// where it cannot read the trace itself.
+std::string fit_report(const TraceFit& fit, const std::filesystem::path& sample);
 
 /// fit.json.
-std::string fit_json(const TraceFit& fit);
+std::string fit_json(const TraceFit& fit, const std::filesystem::path& sample);
 
 /// What analysis/plots/fit.py draws besides.
 struct MeasuredTime {
   std::string learner;
   std::size_t draw;
   double time, evened;
+  bool cancelled;
 };
 struct FittedQuantile {
   std::string family;

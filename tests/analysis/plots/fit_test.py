@@ -47,9 +47,38 @@ class Fits(fabricate.Folder):
         axes = fit.draw_fit(results).axes[1]
         x, y = axes.lines[0].get_data()
         np.testing.assert_allclose(x, (np.arange(100) + 0.5) / 10)
-        times = np.sort(results.fitted_times)
+        times, _ = results.fitted_times
         for i, p in ((0, 0.005), (49, 0.495), (99, 0.995)):
             self.assertEqual(y[i], times[int(np.ceil(p * 400)) - 1])
+
+    def test_cancelled_times_count_by_the_product_limit(self):
+        # 1 - 4/5 left after 1, of which two thirds are left after 3, and none after 5.
+        self.series = {"0": [5.0, 1.0, 2.0], "1": [3.0, 4.0]}
+        results = self.read(cancelled=(2.0, 4.0))
+        times, weights = results.fitted_times
+        np.testing.assert_allclose(times, [1, 3, 5])
+        np.testing.assert_allclose(weights, [1 / 5, 4 / 15, 8 / 15])
+        y = fit.draw_fit(results).axes[1].lines[0].get_ydata()
+        np.testing.assert_allclose(y[[10, 30, 60]], [1, 3, 5])
+
+    def test_names_below_boxes_do_not_overlap(self):
+        name = "node-17.rack-3.cluster.example.org/"
+        for names in (
+            [str(l) for l in range(24)],
+            [f"worker {l}" for l in range(24)],
+            [name + str(l) for l in range(24)],
+            [name + str(l) for l in range(3)],
+            ["a", "b"],
+        ):
+            self.series = dict.fromkeys(names, [1.0, 2.0, 4.0])
+            figure = fit.draw_persistence(self.read())
+            figure.draw_without_rendering()
+            axes = figure.axes[-1]
+            shown = [label for label in axes.get_xticklabels() if label.get_text()]
+            boxes = [label.get_window_extent() for label in shown]
+            self.assertGreaterEqual(len(boxes), len(names) // 2)
+            for one, other in zip(boxes, boxes[1:]):
+                self.assertLess(one.x1, other.x0, names[0])
 
     def test_autocorrelation_is_that_of_the_series_about_their_means(self):
         lags = 3

@@ -1,0 +1,90 @@
+#include "distributions/fit/doubts.h"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+
+#include "sim/message_text.h"
+
+namespace gradrace {
+
+namespace {
+
+using Round = std::vector<double>;  // a time of each learner, ascending
+
+constexpr std::size_t fewest_rounds = 8;
+
+std::size_t rounds_of(const Trace& trace) {
+  return std::ranges::min(trace.series, {}, &std::vector<double>::size).size();
+}
+
+/// The share of rounds that a test holds in.  With a shift, learner l's time is that of `shift` l
+/// rounds later, so that a round's times are of different rounds.
+double share_of_rounds(const Trace& trace, std::size_t shift,
+                       const std::function<bool(const Round&)>& test) {
+  const std::size_t rounds = rounds_of(trace), learners = trace.series.size();
+  std::size_t held = 0;
+  Round round(learners);
+  for (std::size_t n = 0; n < rounds; ++n) {
+    for (std::size_t l = 0; l < learners; ++l) round[l] = trace.series[l][(n + shift * l) % rounds];
+    std::sort(round.begin(), round.end());
+    held += test(round) ? 1 : 0;
+  }
+  return static_cast<double>(held) / static_cast<double>(rounds);
+}
+
+bool longest_agree(const Round& round) {
+  return round[round.size() - 2] >= (1 - 1e-3) * round.back();
+}
+
+bool all_agree(const Round& round) { return round.front() >= (1 - 1e-2) * round.back(); }
+
+bool says_step(std::string name) {
+  std::ranges::transform(name, name.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return name.find("step") != std::string::npos || name.find("iter") != std::string::npos;
+}
+
+std::string percent(double share) { return short_number(100 * share, 2) + " %"; }
+
+constexpr const char* slowest_option =
+    "if each is that of a job that waits for its slowest of P workers, say --slowest-of P: "
+    "else the law is fitted to the maximum of P minibatches";
+constexpr const char* cancelled_option =
+    "say --censored COLUMN, a column that has 1 for them: else the times are taken for whole ones, "
+    "and the law's mean comes out too low";
+
+}  // namespace
+
+std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& source,
+                                      std::uint32_t slowest_of) {
+  std::vector<std::string> doubts;
+  const bool rounds = trace.series.size() > 1 && rounds_of(trace) >= fewest_rounds;
+  const double alike = rounds ? share_of_rounds(trace, 0, all_agree) : 0;
+  const bool same = alike >= 0.9 && alike >= 4 * share_of_rounds(trace, 1, all_agree);
+  if (slowest_of == 1 && same) {
+    doubts.push_back("in " + percent(alike) +
+                     " of the rounds all learners have the same time, as step times of a "
+                     "synchronous job have; " +
+                     slowest_option);
+  } else if (slowest_of == 1 &&
+             (source.step_times || (trace.series.size() == 1 && says_step(source.times)))) {
+    doubts.push_back("\"" + source.times + "\" is one series, perhaps of a whole job's steps; " +
+                     slowest_option);
+  }
+  if (!trace.cancelled.empty() || same) return doubts;
+  const double tied = rounds ? share_of_rounds(trace, 0, longest_agree) : 0;
+  if (!source.cancelled_hint.empty()) {
+    doubts.push_back("column " + source.cancelled_hint +
+                     " may say which minibatches were cancelled; if so, say --censored " +
+                     source.cancelled_hint);
+  } else if (tied >= 0.25 && tied >= 4 * share_of_rounds(trace, 1, longest_agree)) {
+    doubts.push_back("in " + percent(tied) +
+                     " of the rounds the longest times are equal, as those of minibatches are that "
+                     "were cancelled together; " +
+                     cancelled_option);
+  }
+  return doubts;
+}
+
+}  // namespace gradrace

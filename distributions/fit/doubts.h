@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "distributions/fit/read_trace.h"
+#include "distributions/fit/trace.h"
+
+namespace gradrace {
+
+/// Sentences that say where times look as if they were not those of whole minibatches, although
+/// they are taken for that, and which option is for such times.  The n-th times of all learners are
+/// a round.  Cancelled: in a quarter of the rounds or more the two longest times agree within 0.1
+/// %, and four times as often as among times of different rounds.  The slowest of several: in nine
+/// tenths of the rounds all times agree within 1 % of their mean, and a quarter of that where they
+/// are of different rounds; or the name says step or iteration and there is one series.
+std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& source,
+                                      std::uint32_t slowest_of);
+
+}  // namespace gradrace

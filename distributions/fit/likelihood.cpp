@@ -1,0 +1,323 @@
+#include "distributions/fit/likelihood.h"
+
+#include <algorithm>
+#include <boost/math/special_functions/gamma.hpp>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "distributions/fit/nelder_mead.h"
+
+namespace gradrace {
+namespace {
+
+using Place = std::vector<double>;  // any numbers, of which a law's parameters are made
+using Parameters = FamilyEstimate::Parameters;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+const double log_sqrt_2_pi = std::log(2 * std::numbers::pi) / 2;
+
+double share(double u) { return 1 / (1 + std::exp(-u)); }
+
+/// Times in units of their mean, ascending.
+struct Scaled {
+  std::vector<double> times;
+  std::vector<bool> cancelled;
+  double slowest_of;
+  double scale;             // the unit
+  double whole = 0;         // how many are not cancelled
+  double least = infinity;  // of the whole ones
+  double most = 0;          // of all
+};
+
+Scaled scaled(const Observations& observed) {
+  const auto& times = observed.times;
+  std::vector<std::size_t> order(times.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return times[a] < times[b]; });
+  const double n = static_cast<double>(times.size());
+  Scaled result{{},
+                {},
+                static_cast<double>(observed.slowest_of),
+                std::accumulate(times.begin(), times.end(), 0.0) / n};
+  for (const std::size_t i : order) {
+    const double x = times[i] / result.scale;
+    const bool cancelled = observed.is_cancelled(i);
+    result.times.push_back(x);
+    result.cancelled.push_back(cancelled);
+    result.most = std::max(result.most, x);
+    if (cancelled) continue;
+    result.whole += 1;
+    result.least = std::min(result.least, x);
+  }
+  return result;
+}
+
+// Each family: the number of its parameters, places to start from, the law of a place with
+// log_density(x), survival(x) = P(X > x) and below(x) = P(X <= x), and the law's parameters in the
+// sample's unit.  Ends of a support keep to the side of the times where the likelihood is positive.
+
+struct Exponential {
+  static constexpr int free = 1;
+  static std::vector<Place> starts(const Scaled&) { return {{0}}; }
+  Exponential(const Place& u, const Scaled&) : mean(std::exp(u[0])) {}
+  double log_density(double x) const { return -std::log(mean) - x / mean; }
+  double survival(double x) const { return std::exp(-x / mean); }
+  double below(double x) const { return -std::expm1(-x / mean); }
+  Parameters parameters(double unit) const { return {{"mean", {mean * unit}}}; }
+  double mean;
+};
+
+struct ShiftedExponential {
+  static constexpr int free = 2;
+  static std::vector<Place> starts(const Scaled&) { return {{1, 0}, {-3, 0}}; }
+  ShiftedExponential(const Place& u, const Scaled& sample)
+      : shift(sample.least * share(u[0])), rest(Place{u[1]}, sample) {}
+  double log_density(double x) const { return rest.log_density(x - shift); }
+  double survival(double x) const { return x <= shift ? 1 : rest.survival(x - shift); }
+  double below(double x) const { return x <= shift ? 0 : rest.below(x - shift); }
+  Parameters parameters(double unit) const {
+    return {{"shift", {shift * unit}}, {"mean", {rest.mean * unit}}};
+  }
+  double shift;
+  Exponential rest;
+};
+
+struct Uniform {
+  static constexpr int free = 2;
+  static std::vector<Place> starts(const Scaled&) { return {{1, -1}, {-3, -5}}; }
+  Uniform(const Place& u, const Scaled& sample)
+      : low(sample.least * share(u[0])), high(sample.most + std::exp(u[1])) {}
+  double log_density(double) const { return -std::log(high - low); }
+  double survival(double x) const { return std::min(1.0, (high - x) / (high - low)); }
+  double below(double x) const { return std::max(0.0, (x - low) / (high - low)); }
+  Parameters parameters(double unit) const {
+    return {{"low", {low * unit}}, {"high", {high * unit}}};
+  }
+  double low, high;
+};
+
+struct Pareto {
+  static constexpr int free = 2;
+  static std::vector<Place> starts(const Scaled&) { return {{1, 1}, {-3, 0}}; }
+  Pareto(const Place& u, const Scaled& sample)
+      : scale(sample.least * share(u[0])), shape(std::exp(u[1])) {}
+  double log_density(double x) const {
+    return std::log(shape / scale) - (shape + 1) * std::log(x / scale);
+  }
+  double survival(double x) const { return x <= scale ? 1 : std::pow(x / scale, -shape); }
+  double below(double x) const {
+    return x <= scale ? 0 : -std::expm1(-shape * std::log(x / scale));
+  }
+  Parameters parameters(double unit) const {
+    return {{"scale", {scale * unit}}, {"shape", {shape}}};
+  }
+  double scale, shape;
+};
+
+struct Weibull {
+  static constexpr int free = 2;
+  static std::vector<Place> starts(const Scaled&) { return {{0, 0}, {0, 1.5}}; }
+  Weibull(const Place& u, const Scaled&) : scale(std::exp(u[0])), shape(std::exp(u[1])) {}
+  double log_density(double x) const {
+    return std::log(shape / scale) + (shape - 1) * std::log(x / scale) - power(x);
+  }
+  double survival(double x) const { return std::exp(-power(x)); }
+  double below(double x) const { return -std::expm1(-power(x)); }
+  double power(double x) const { return std::pow(x / scale, shape); }
+  Parameters parameters(double unit) const {
+    return {{"scale", {scale * unit}}, {"shape", {shape}}};
+  }
+  double scale, shape;
+};
+
+/// By shape and mean, which hardly depend on each other.
+struct Gamma {
+  static constexpr int free = 2;
+  static std::vector<Place> starts(const Scaled&) { return {{0, 0}, {3, 0}}; }
+  Gamma(const Place& u, const Scaled&)
+      : shape(std::exp(std::min(u[0], 20.0))), scale(std::exp(u[1]) / shape) {}
+  double log_density(double x) const {
+    return (shape - 1) * std::log(x / scale) - x / scale - std::lgamma(shape) - std::log(scale);
+  }
+  double survival(double x) const { return boost::math::gamma_q(shape, x / scale); }
+  double below(double x) const { return boost::math::gamma_p(shape, x / scale); }
+  Parameters parameters(double unit) const {
+    return {{"shape", {shape}}, {"scale", {scale * unit}}};
+  }
+  double shape, scale;
+};
+
+double normal_above(double z) { return std::erfc(z / std::numbers::sqrt2) / 2; }
+
+struct Lognormal {
+  static constexpr int free = 2;
+  static std::vector<Place> starts(const Scaled&) { return {{0, 0}, {0, -2}}; }
+  Lognormal(const Place& u, const Scaled&) : mu(u[0]), sigma(std::exp(u[1])) {}
+  double z(double x) const { return (std::log(x) - mu) / sigma; }
+  double log_density(double x) const {
+    return -std::log(x * sigma) - log_sqrt_2_pi - z(x) * z(x) / 2;
+  }
+  double survival(double x) const { return normal_above(z(x)); }
+  double below(double x) const { return normal_above(-z(x)); }
+  Parameters parameters(double unit) const {
+    return {{"mu", {mu + std::log(unit)}}, {"sigma", {sigma}}};
+  }
+  double mu, sigma;
+};
+
+/// Truncated at 0, which may lie 5 standard deviations above the mean, as the law is defined.
+struct Normal {
+  static constexpr int free = 2;
+  static std::vector<Place> starts(const Scaled&) { return {{1, 0}, {1, -2}}; }
+  Normal(const Place& u, const Scaled&)
+      : mean(u[0]), sd(std::exp(u[1])), kept(-mean > 5 * sd ? 0 : normal_above(-mean / sd)) {}
+  double z(double x) const { return (x - mean) / sd; }
+  double log_density(double x) const {
+    return -z(x) * z(x) / 2 - std::log(sd) - log_sqrt_2_pi - std::log(kept);
+  }
+  double survival(double x) const { return normal_above(z(x)) / kept; }
+  double below(double x) const { return (normal_above(-z(x)) - normal_above(mean / sd)) / kept; }
+  Parameters parameters(double unit) const {
+    return {{"mean", {mean * unit}}, {"sd", {sd * unit}}};
+  }
+  double mean, sd, kept;
+};
+
+struct Hyperexponential {
+  static constexpr int free = 3;
+  static std::vector<Place> starts(const Scaled&) { return {{1, -1, 1}, {3, 0, 2}}; }
+  Hyperexponential(const Place& u, const Scaled& sample)
+      : p(share(u[0])), parts{Exponential({u[1]}, sample), Exponential({u[2]}, sample)} {}
+  double mixed(double first, double second) const { return p * first + (1 - p) * second; }
+  double log_density(double x) const {
+    return std::log(
+        mixed(parts[0].survival(x) / parts[0].mean, parts[1].survival(x) / parts[1].mean));
+  }
+  double survival(double x) const { return mixed(parts[0].survival(x), parts[1].survival(x)); }
+  double below(double x) const { return mixed(parts[0].below(x), parts[1].below(x)); }
+  Parameters parameters(double unit) const {
+    return {{"probabilities", {p, 1 - p}}, {"means", {parts[0].mean * unit, parts[1].mean * unit}}};
+  }
+  double p;
+  Exponential parts[2];
+};
+
+template <class Law>
+double log_term(const Law& law, double x, bool cancelled, double slowest_of) {
+  if (slowest_of == 1) return cancelled ? std::log(law.survival(x)) : law.log_density(x);
+  const double survival = law.survival(x);
+  const double log_below = survival < 0.5 ? std::log1p(-survival) : std::log(law.below(x));
+  if (cancelled) return std::log(-std::expm1(slowest_of * log_below));
+  return std::log(slowest_of) + law.log_density(x) + (slowest_of - 1) * log_below;
+}
+
+/// Minus the log-likelihood of each `stride`-th time, over their number; infinite where there is
+/// none.
+template <class Law>
+double cost(const Place& place, const Scaled& sample, std::size_t stride) {
+  const Law law(place, sample);
+  double sum = 0, n = 0;
+  for (std::size_t i = stride / 2; i < sample.times.size(); i += stride, n += 1)
+    sum += log_term(law, sample.times[i], sample.cancelled[i], sample.slowest_of);
+  return std::isfinite(sum) ? -sum / n : infinity;
+}
+
+/// From each start, on a part of a large sample, from the best of these on the whole sample.
+template <class Law>
+Minimum least_cost(const Scaled& sample) {
+  constexpr std::size_t enough = 4000;
+  const std::size_t stride = std::max<std::size_t>(1, sample.times.size() / enough);
+  const auto on = [&](std::size_t part) {
+    return [&sample, part](const Place& place) { return cost<Law>(place, sample, part); };
+  };
+  Minimum best{{}, infinity};
+  for (Place start : Law::starts(sample)) {
+    if (!std::isfinite(on(stride)(start))) continue;
+    Minimum found = nelder_mead(on(stride), start, 0.5, 1e-7);
+    if (found.value < best.value) best = std::move(found);
+  }
+  if (best.at.empty()) return best;
+  best = nelder_mead(on(stride), best.at, 0.2, 1e-9);
+  const double close = 1e-6 / static_cast<double>(sample.times.size());
+  return nelder_mead(on(1), best.at, 0.02, std::max(close, 1e-13));
+}
+
+FamilyEstimate refuse(std::string why) { return {{}, 0, 0, {}, std::move(why)}; }
+
+/// In the unit of the times.
+double log_likelihood(const Minimum& found, const Scaled& sample) {
+  return -found.value * static_cast<double>(sample.times.size()) -
+         sample.whole * std::log(sample.scale);
+}
+
+template <class Law>
+FamilyEstimate most_likely(const Scaled& sample) {
+  const Minimum found = least_cost<Law>(sample);
+  if (found.at.empty()) return refuse("has no likelihood that is a number for these times");
+  return {Law(found.at, sample).parameters(sample.scale),
+          Law::free,
+          log_likelihood(found, sample),
+          "maximum likelihood, searched",
+          {}};
+}
+
+/// Unless a part stands for less than two times or none is needed beside the other.
+FamilyEstimate two_parts(const Scaled& sample) {
+  FamilyEstimate result = most_likely<Hyperexponential>(sample);
+  if (!result.refusal.empty()) return result;
+  const auto& p = result.parameters[0].second;
+  const auto& means = result.parameters[1].second;
+  constexpr double gain = 0.01;  // of log-likelihood over one part
+  const double one = log_likelihood(least_cost<Exponential>(sample), sample);
+  if (!(result.log_likelihood > one + gain))
+    return refuse("varies more than an exponential law, and these times less");
+  const double minibatches = sample.slowest_of * static_cast<double>(sample.times.size());
+  const bool below_all = std::min(means[0], means[1]) < sample.least * sample.scale;
+  if (std::min(p[0], p[1]) * minibatches < 2 || (sample.slowest_of == 1 && below_all))
+    return refuse("has a part that collapses onto one time");
+  result.method += ", two parts";
+  return result;
+}
+
+/// The moments of the slowest of P; its probability of the high time is 1 - (1 - p)^P.
+FamilyEstimate slowest_by_moments(std::string_view family, const Observations& observed) {
+  const auto simple = std::ranges::find(estimators(), family, &Estimator::family);
+  FamilyEstimate result = simple->estimate(Sample(observed.times));
+  if (result.refusal.empty() && !observed.cancelled.empty())
+    return refuse("has no density, and cancelled times have no moments");
+  for (auto& [key, values] : result.parameters) {
+    if (key == "probability") values[0] = -std::expm1(std::log1p(-values[0]) / observed.slowest_of);
+  }
+  return result;
+}
+
+}  // namespace
+
+FamilyEstimate estimate_by_likelihood(std::string_view family, const Observations& observed) {
+  struct Searched {
+    std::string_view family;
+    FamilyEstimate (*estimate)(const Scaled& sample);
+  };
+  static constexpr Searched all[] = {
+      {"uniform", most_likely<Uniform>},
+      {"exponential", most_likely<Exponential>},
+      {"shifted-exponential", most_likely<ShiftedExponential>},
+      {"pareto", most_likely<Pareto>},
+      {"weibull", most_likely<Weibull>},
+      {"gamma", most_likely<Gamma>},
+      {"lognormal", most_likely<Lognormal>},
+      {"normal", most_likely<Normal>},
+      {"hyperexponential", two_parts},
+  };
+  const auto found = std::ranges::find(all, family, &Searched::family);
+  if (found != std::end(all)) return found->estimate(scaled(observed));
+  return slowest_by_moments(family, observed);
+}
+
+}  // namespace gradrace

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "distributions/fit/trace.h"
+#include "distributions/fit/trace_columns.h"
+
+namespace gradrace {
+
+/// Where the times of a trace come from.
+struct TraceSource {
+  std::string times;           // the column's or event's name
+  std::string learner;         // the column's name, else empty
+  std::string times_told;      // "column seconds (chosen by its name)"
+  std::string learner_told;    // "column rank", "no column, all times are one learner's"
+  double scale = 1;            // by which the file's times were multiplied
+  bool one_column = false;     // so that a scenario can read it: a table, and a row for each time
+  bool step_times = false;     // certainly those of a job that waits for its slowest learner
+  std::string cancelled_hint;  // a column that may say which minibatches were cancelled, else empty
+};
+
+struct ReadTrace {
+  Trace trace;
+  TraceSource source;
+};
+
+/// Reads one CSV file, or files of trace events: of several, each is a learner's.  What a file is
+/// is told by its first byte: events are JSON.  Throws TraceError.
+ReadTrace read_trace(const std::vector<std::filesystem::path>& files, const TraceRequest& request);
+
+}  // namespace gradrace
