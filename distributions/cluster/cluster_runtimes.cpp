@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "distributions/cluster/slow.h"
 #include "distributions/laws/mixture.h"
 #include "distributions/laws/shifted.h"
 #include "distributions/order_statistics.h"
@@ -95,7 +96,7 @@ std::vector<Difference> ClusterRuntimes::differences(std::uint32_t learners) con
   const bool read = !laws.empty() && std::ranges::count(laws, nullptr) == 0;
   if (!read || !have_one(laws, learners)) add("runtimes", "learners have different runtimes");
   if (!read) return all;
-  if (!have_one(speeds, learners)) add("speeds", "learners have different speeds");
+  if (!have_one(speeds, learners)) add(slow ? "slow" : "speeds", "learners have different speeds");
   if (std::ranges::any_of(laws, remembers))
     add("runtime", "measured times are replayed in their order");
   if (persistence) add("persistence", "times remember those before (persistence)");
@@ -230,3 +231,4 @@ MakeRuntimes make_cluster_runtimes(std::shared_ptr<const ClusterRuntimes> cluste
 }
 
 }  // namespace gradrace
+  cluster.slow = visit_slow(fields, cluster.speeds, learners);

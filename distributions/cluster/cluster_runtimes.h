@@ -27,6 +27,7 @@ struct Difference {
 struct ClusterRuntimes {
   std::vector<DistributionProduct> laws;  // learner l draws from laws[l mod size]
   std::vector<double> speeds{1};          // learner l has speeds[l mod size]
+  bool slow = false;                      // some of them come from the key `slow`
   std::optional<double> rate;             // samples per unit of time; no such part without one
   PersistenceProduct persistence;         // null: times do not remember
   std::optional<Outliers> outliers;
