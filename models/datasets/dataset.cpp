@@ -83,9 +83,10 @@ std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
 
 LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::string& name,
                                 std::string_view meaning,
-                                const std::function<Dataset(const fs::path& folder)>& load) {
-  Location location;
-  fields.path("path", location, Need::required, meaning);
+                                const std::function<Dataset(const fs::path& folder)>& load,
+                                const std::string& usual_path) {
+  Location location{.name = usual_path, .found = {}, .looked_at = {}};
+  fields.path("path", location, usual_path.empty() ? Need::required : Need::defaulted, meaning);
   if (location.name.empty() && !fields.good()) return {};
   const std::string missing = "no folder \"" + location.name + "\"";
   const std::string looked = "looked at " + location.looked_at;

@@ -120,6 +120,8 @@ DatasetProduct partitioned(Fields& fields, DataShelf& shelf) {
 /// and leaves the reading to `load`.  `name`: of the data set among those of the folder.
 LoadDataset read_dataset_folder(
     Fields& fields, DataShelf& shelf, const std::string& name, std::string_view meaning,
-    const std::function<Dataset(const std::filesystem::path& folder)>& load);
+    const std::function<Dataset(const std::filesystem::path& folder)>& load,
+    const std::string& usual_path = {});
 
 }  // namespace gradrace
+/// `usual_path`: without the key; empty: it must be there.
