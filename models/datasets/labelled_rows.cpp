@@ -21,28 +21,25 @@ constexpr std::size_t most_classes = 256;
   throw std::runtime_error(file.string() + ": " + what);
 }
 
-[[noreturn]] void not_there(const Location& place) {
-  throw MissingData("no file \"" + place.name + "\": looked at " + place.looked_at);
-}
+MissingPlace missing(const Location& place) { return {"file", place.name, place.looked_at}; }
 
 /// Complains of a file that is not there, or notes it where it may lack.
 void check_file(Fields& fields, DataShelf& shelf, std::string_view key, const Location& place) {
   const bool told = place.name.empty() && !fields.good();
   if (told || fs::is_regular_file(place.found)) return;
-  const std::string missing = "no file \"" + place.name + "\"";
-  const std::string looked = "looked at " + place.looked_at;
-  shelf.note_missing(missing + ": " + looked);
-  if (shelf.data_needed()) fields.complain(key, missing, looked);
+  const MissingPlace lacking = missing(place);
+  shelf.note_missing(lacking);
+  if (shelf.data_needed()) fields.complain(key, lacking.what(), lacking.places());
 }
 
 /// The rows of those numbers.
 LabelledRows selected(const LabelledRows& from, const std::vector<std::uint32_t>& rows) {
   LabelledRows result{from.file, from.names, from.features, {}, {}, {}, {}};
   for (const std::uint32_t i : rows) {
-    if (!from.words.empty()) result.words.push_back(from.words[i]);
     const auto begin = from.x.begin() + static_cast<std::ptrdiff_t>(i * from.features);
     result.x.insert(result.x.end(), begin, begin + static_cast<std::ptrdiff_t>(from.features));
     result.labels.push_back(from.labels[i]);
+    if (!from.words.empty()) result.words.push_back(from.words[i]);
     result.lines.push_back(from.lines[i]);
   }
   return result;
@@ -62,14 +59,14 @@ LabelledRows hold_out(LabelledRows& rows, std::uint64_t count) {
     if (!held[i]) train.push_back(i);
   LabelledRows result = selected(rows, test);
   rows = selected(rows, train);
+  return result;
+}
+
 std::string shown(double label) { return json_number(label); }
 std::string shown(const std::string& label) { return "\"" + label + "\""; }
 
 std::string shown_label(const LabelledRows& rows, std::size_t row) {
   return rows.words.empty() ? shown(rows.labels[row]) : shown(rows.words[row]);
-}
-
-  return result;
 }
 
 /// The different labels, ascending.
@@ -190,8 +187,9 @@ LoadDataset read_labelled_files(DataShelf& shelf, const std::string& name,
       (files.test_rows ? std::to_string(*files.test_rows) : files.test_path.found.string()) +
       (files.regression ? " regression" : "");
   return [&shelf, whole, files, load] {
-    if (files.path.found.empty()) not_there(files.path);
-    if (!files.test_rows && files.test_path.found.empty()) not_there(files.test_path);
+    if (files.path.found.empty()) throw MissingData(missing(files.path).text());
+    if (!files.test_rows && files.test_path.found.empty())
+      throw MissingData(missing(files.test_path).text());
     return shelf.get(whole, load);
   };
 }

@@ -57,6 +57,38 @@ class BadScenarios(ProgramTest):
 
     def test_shards_that_cannot_be_made_are_refused_before_a_run(self):
         data = {"kind": "synthetic", "rows": 30, "test_rows": 10, "partition": {"kind": "by-class", "classes": 3}}
+    def test_data_that_are_not_there_are_told_and_no_mistake(self):
+        (self.folder / "data").mkdir()
+        data = {"kind": "csv", "path": "nowhere/wine.csv", "test_rows": 1, "label": "quality"}
+        for dataset, where in ((data, "nowhere/wine.csv"), ({"kind": "mnist"}, "mnist"), ({"kind": "idx", "path": "../data/mnist"}, "../data/mnist")):
+            path = self.write(changed(SMALL, model={"kind": "softmax", "dataset": dataset}))
+            told, _ = self.call("validate", path, GRADRACE_DATA=self.folder / "data")
+            name = pathlib.Path(where).name
+            self.assertRegex(told, f"scenario.json: fine, but {where} is not there \\(looked at /.*/data/{name}.*\\): . points x 1 replica")
+            self.assertIn('dataset.path: no f', self.call("run", path, status=2, GRADRACE_DATA="")[1])
+            self.assertNotIn("but", self.call("validate", path, "--timing-only")[0])
+        (self.folder / "data/mnist").mkdir()
+        told, _ = self.call("validate", path, "--data", self.folder / "data")
+        self.assertRegex(told, "fine, but .*/data/mnist: holds no train-images-idx3-ubyte")
+
+    def test_validate_looks_into_the_data(self):
+        (self.folder / "wine.csv").write_text("acid,kind\n1,red\n2,white\n3,red\n4,rosé\n")
+        data = {"kind": "csv", "path": "wine.csv", "test_path": "wine.csv", "label": "kind"}
+        fine = changed(SMALL, model={"kind": "softmax", "dataset": data})
+        self.call("validate", self.write(fine))
+        for model, words in ({"kind": "logistic"}, "needs two classes, and the data set has 3 classes"), ({"kind": "cnn"}, "cnn needs images"):
+            _, told = self.call("validate", self.write(changed(fine, model={"dataset": data, **model})), status=2)
+            self.assertRegex(told, f"scenario.json: error: model: .*{words}")
+        (self.folder / "wine.csv").write_text("acid,kind\n1,red\nsour,white\n")
+        _, told = self.call("validate", self.write(fine), status=2)
+        self.assertRegex(told, 'error: model: .*wine.csv:3: column "acid": expected a finite number, found "sour"')
+
+    def test_the_schema_is_told_from_a_scenario(self):
+        told, _ = self.call("validate", ROOT / "scenarios/schema.json", ROOT / "scenarios/quickstart.json")
+        self.assertIn("scenarios/schema.json: is the schema of scenarios, not one\n", told)
+        self.assertIn("quickstart.json: fine: 6 points", told)
+        self.assertIn("is the schema of scenarios", self.call("run", ROOT / "scenarios/schema.json", status=2)[1])
+
         scenario = changed(SMALL, model={"kind": "softmax", "dataset": data}, sweep={"protocol.kind": ["sync"]})
         self.call("validate", self.write(scenario))
         scenario["cluster"]["learners"] = 11
