@@ -19,7 +19,7 @@ namespace gradrace {
 /// One point of a scenario: every key of the file, read and checked.
 struct Point {
   // What the file says.
-  std::string name, title, notes;
+  std::string name, title, notes, time_unit;
   std::uint64_t seed = 1;
   std::uint32_t replicas = 1;
   std::string device = "auto";
