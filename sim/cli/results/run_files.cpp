@@ -18,6 +18,14 @@ double ratio(double sum, std::uint64_t count) {
   return count > 0 ? sum / static_cast<double>(count) : not_known;
 }
 
+constexpr std::string_view loss_formula = "1/n sum over rows of the loss + regulariser",
+                           error_formula = "wrong answers / rows";
+
+/// NaN where there is none, as in runs that were stored before there were any.
+double interval_to_target(const RunSummary& run, std::size_t target) {
+  return target < run.target_intervals.size() ? run.target_intervals[target] : not_known;
+}
+
 /// A loss that is NaN is a result, not an empty field.
 std::string loss_text(double loss, bool with_model) {
   return with_model && std::isnan(loss) ? "nan" : number_text(loss);
@@ -130,7 +138,9 @@ RunSummary summary_of(const RunResult& result) {
           .loss = result.last.evaluation.loss,
           .test_error = result.last.evaluation.test_error,
           .pace = static_cast<double>(totals.applied) / time,
-          .target_times = result.target_times};
+          .target_times = result.target_times,
+          .target_intervals = result.target_intervals,
+          .totals = result.totals};
 }
 
 CountedExchanges counted_exchanges(const Point& point) {
@@ -239,3 +249,9 @@ std::vector<std::string> target_columns(const Point& point) {
 }
 
 }  // namespace gradrace
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    columns.emplace_back("resolution_of_" + targets[i], "time",
+                         Meaning("by which that may be late, as nobody looked before",
+                                 "its time - that of the evaluation before"),
+                         [i](auto& run) { return interval_to_target(run.summary, i); });
+  }
