@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/cli/results/manifest.h"
+#include "sim/cli/results/sample_mean.h"
 #include "sim/cli/results/table.h"
 #include "sim/message_text.h"
 
@@ -190,15 +191,22 @@ const CsvFile<SettingRow> search_csv{
     {{"share", "fraction", "of the work under the first protocol", &SettingRow::share},
      {"runs", "runs", "of the setting", &SettingRow::runs},
      {"diverged", "runs", "of these", &SettingRow::diverged},
-     {"accuracy", "fraction", "1 - final test error, mean over runs",
+     {"accuracy",
+      "fraction",
+      {"mean over runs", "1 - final test error"},
       [](auto& row) { return row.accuracy.mean; }},
      {"accuracy_sd", "fraction", "its standard deviation over runs",
       [](auto& row) { return row.accuracy.sd; }},
-     {"accuracy_95", "fraction", "half of the 95 % interval of its mean, by Student's t",
+     {"accuracy_95",
+      "fraction",
+      {"half of the 95 % interval of its mean", "t_{0.975, runs - 1} accuracy_sd / sqrt(runs)"},
       [](auto& row) { return row.accuracy.margin; }},
      {"time", "time", "of a run, mean over runs", [](auto& row) { return row.time.mean; }},
      {"time_sd", "time", "its standard deviation", [](auto& row) { return row.time.sd; }},
-     {"relative_time", "", "over that of the first protocol alone", &SettingRow::relative_time},
+     {"relative_time",
+      "",
+      {"over that of the first protocol alone", "time / its time"},
+      &SettingRow::relative_time},
      {"verdict", "", "target, pass or fail", &SettingRow::verdict},
      {"folder", "", "of the results of its runs", &SettingRow::folder}}};
 

@@ -237,14 +237,34 @@ class Output(ProgramTest):
         by_learner = rows(self.run_small("peers", scenario=peers) / "curve.csv")
         self.assertEqual(list(by_learner[0]), [*found["curve.csv"], "learner"])
         found["curve.csv"] = list(by_learner[0])
-        named = {"cluster.learners": "<swept path>", "time_to_loss_0.1": "time_to_loss_<x>"}
+        named = {"cluster.learners": "<swept path>"} | {
+            name + "0.1": name + "<x>" for name in ("time_to_loss_", "resolution_of_time_to_loss_")}
         for name, columns in found.items():
-            expected = [column for column in told[name] if column != "time_to_error_<x>"]
+            expected = [column for column in told[name] if "time_to_error_<x>" not in column]
             self.assertEqual([named.get(column, column) for column in columns], expected, name)
         self.assertEqual(sorted(found), sorted(told))
 
     def test_counts_of_the_files_agree(self):
         out = self.run_small()
+    def test_the_manifest_explains_every_column_of_every_file(self):
+        targets = {"loss": [0.5]}
+        quadratic = changed(SMALL, model={"kind": "quadratic"}, sweep={"cluster.learners": [4, 5]}, protocol=SIX[0], targets=targets)
+        peers = changed(SMALL, sweep={"protocol": [{"kind": "all-reduce"}]}, targets={"test_error": [0.5]}, time_unit="ms",
+                        record={"every_time": 1, "evaluate": "each", "updates": True})
+        failing = changed(SMALL, record={"details": False})
+        for name, scenario in ("quadratic", quadratic), ("peers", peers), ("failing", failing):
+            out = self.run_small(name, scenario=scenario)
+            columns = json.loads((out / "manifest.json").read_text())["columns"]
+            headers = {path.name: path.read_text().splitlines()[0].split(",") for path in out.glob("*.csv")}
+            self.assertEqual({file: [one["name"] for one in of] for file, of in columns.items()}, headers)
+            for one in (one for of in columns.values() for one in of):
+                self.assertEqual(list(one), ["name", "unit", "definition", "formula"])
+                self.assertTrue(one["definition"], one)
+            times = [one for one in columns["runs.csv"] if one["name"] in ("sim_time", "mean_iteration_time")]
+            self.assertEqual({one["unit"] for one in times}, {scenario.get("time_unit", "time")})
+            self.assertEqual(times[1]["formula"], "time of the last update / updates")
+        self.assertEqual(sorted(columns), ["runs.csv"])
+
         for run in rows(out / "runs.csv"):
             mine = lambda row: (row["point"], row["replica"]) == (run["point"], run["replica"])
             updates = list(filter(mine, rows(out / "updates.csv")))

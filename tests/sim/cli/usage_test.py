@@ -2,10 +2,12 @@
 
 import csv
 import json
+import math
 import os
 import pathlib
 import re
 import signal
+import statistics
 import subprocess
 import time
 import unittest
@@ -381,6 +383,51 @@ class Usage(ProgramTest):
         for word in ("k-batch-async k=3", "iteration time", "theory", "staleness", "final test error", "results: out/small/"):
             self.assertIn(word, told)
 
+    def test_the_table_has_95_percent_intervals_of_the_means(self):
+        out = "out/many"
+        scenario = changed(SMALL, replicas=5, sweep={"protocol": [{"kind": "async"}]})
+        told, _ = self.call("run", self.write(scenario), "--out", out)
+        values = [float(row["mean_iteration_time"]) for row in rows(self.folder / out / "runs.csv")]
+        half = 2.7764451 * statistics.stdev(values) / math.sqrt(5)  # t of 4 degrees of freedom
+        self.assertRegex(told, f"(?m)^  async +{statistics.mean(values):.4g} ± {half:.2g} ")
+        self.assertIn("mean ± half of its 95 % interval (Student's t) over replicas; times in the unit of the runtime", told)
+
+    def test_the_table_explains_targets_and_minibatches_that_were_not_used(self):
+        protocols = [{"kind": "k-sync", "k": 2}, {"kind": "backup", "k": 2}]
+        failures = {"up": {"distribution": "exponential", "mean": 20}, "down": {"distribution": "exponential", "mean": 1}}
+        scenario = changed(SMALL, time_unit="ms", cluster={**SMALL["cluster"], "failures": failures},
+                           record={"every_time": 0.5}, targets={"loss": [2]}, sweep={"protocol": protocols})
+        told, _ = self.call("run", self.write(scenario))
+        self.assertIn("over replicas; times in ms\n", told)
+        self.assertIn("  time_to_loss_2: of the first evaluation at that level or below, 0.5 ms after the one before\n", told)
+        table = rows(self.folder / "out/small/runs.csv")
+        self.assertEqual({row["resolution_of_time_to_loss_2"] for row in table}, {"0.5"})
+        for fate in ("cancelled", "dropped", "lost"):
+            self.assertGreater(sum(int(row[f"gradients_{fate}"]) for row in table), 0)
+            self.assertRegex(told, f"(?m)^  {fate} \\([0-9.e-]+ % of minibatches\\): ")
+        told, _ = self.call("run", self.write(changed(SMALL, sweep={"protocol": [{"kind": "sync"}]})), "--out", "out/all")
+        self.assertNotIn("of minibatches", told)
+
+    def test_protocols_at_one_learning_rate_are_warned_of(self):
+        warning = "note: all protocols have one learning rate, and the best one may differ (an update of sync averages 4 gradients, one of async 1)"
+        self.assertIn(warning, self.call("run", self.write(SMALL))[0])
+        for name, changes in {
+            "rates": {"sweep": {"zip": {"protocol": SIX[:2], "learning_rate.eta": [0.1, 0.2]}}},
+            "scaled": {"learning_rate": {"kind": "constant", "eta": 0.1, "scale": "linear"}},
+            "one": {"sweep": {"protocol": [{"kind": "k-sync", "k": k} for k in (1, 2)]}},
+            "untrained": {"model": None, "learning_rate": None},
+        }.items():
+            told, _ = self.call("run", self.write(changed(SMALL, **changes)), "--out", name)
+            self.assertNotIn("one learning rate", told, name)
+
+    def test_many_evaluations_are_advised_against(self):
+        dataset = {"kind": "synthetic", "rows": 100_000, "test_rows": 10}
+        often = changed(SMALL, replicas=1, sweep={"protocol": [{"kind": "async"}]}, model={"kind": "softmax", "dataset": dataset},
+                        stop={"updates": 1000}, record={"every_updates": 1})
+        told, _ = self.call("run", self.write(often))
+        self.assertRegex(told, r"note: evaluations took (9\d|100) % of the time of the runs: .*record.train_rows")
+        self.assertNotIn("evaluations took", self.call("run", self.write(changed(often, record={})), "--force")[0])
+
     def test_the_rows_of_the_table_compare_by_gradients(self):
         # Of 4 learners at one minibatch a unit of time, without waiting.
         cluster = {"learners": 4, "runtime": {"distribution": "deterministic", "value": 1}}
@@ -448,6 +495,12 @@ class Usage(ProgramTest):
             self.assertEqual(process.returncode, 130, told)
             self.assertIn("nothing is kept", told)
             self.assertFalse((self.folder / "out").exists())
+
+
+class Columns(ProgramTest):
+    def test_the_file_beside_the_results_is_the_programs(self):
+        committed = (ROOT / "sim/cli/results/columns.txt").read_text(encoding="utf-8")
+        self.assertEqual(self.call("list", "columns")[0], committed)
 
 
 class Schema(ProgramTest):
