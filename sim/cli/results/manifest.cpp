@@ -122,6 +122,18 @@ std::string device_text(const DeviceFacts& device, double elapsed) {
   return text;
 }
 
+std::string evaluation_advice(const DeviceFacts& device) {
+  constexpr double least_seconds = 1, least_share = 0.5;
+  const double share = device.evaluation_seconds / device.run_seconds;
+  if (!(device.run_seconds >= least_seconds && share > least_share)) return {};
+  char text[8];
+  std::snprintf(text, sizeof text, "%.0f", 100 * share);
+  return std::string("evaluations took ") + text +
+         " % of the time of the runs: fewer (record.every_time, every_updates, every_epochs), or "
+         "of "
+         "fewer rows (record.train_rows, test_rows), leave more for gradients";
+}
+
 std::string version_text() {
   return std::string("gradrace ") + version_number + " (revision " + version_revision +
          (version_dirty ? ", dirty)" : ")");

@@ -13,7 +13,7 @@ import time
 import unittest
 import unittest.mock
 
-from program import IS_RELEASE, PROGRAM, ROOT, SMALL, ProgramTest, changed, rows
+from program import IS_RELEASE, PROGRAM, ROOT, SIX, SMALL, ProgramTest, changed, rows
 
 INVALID = ROOT / "tests/sim/cli/invalid"
 
@@ -57,8 +57,6 @@ class BadScenarios(ProgramTest):
         self.assertIn("--set protocol.k=9: error: protocol.k: must be 1 to 4 (cluster.learners), got 9", told)
         self.assertIn("--replicas 0: error: replicas: must be 1 to 16777215, got 0", told)
 
-    def test_shards_that_cannot_be_made_are_refused_before_a_run(self):
-        data = {"kind": "synthetic", "rows": 30, "test_rows": 10, "partition": {"kind": "by-class", "classes": 3}}
     def test_data_that_are_not_there_are_told_and_no_mistake(self):
         (self.folder / "data").mkdir()
         data = {"kind": "csv", "path": "nowhere/wine.csv", "test_rows": 1, "label": "quality"}
@@ -91,6 +89,8 @@ class BadScenarios(ProgramTest):
         self.assertIn("quickstart.json: fine: 6 points", told)
         self.assertIn("is the schema of scenarios", self.call("run", ROOT / "scenarios/schema.json", status=2)[1])
 
+    def test_shards_that_cannot_be_made_are_refused_before_a_run(self):
+        data = {"kind": "synthetic", "rows": 30, "test_rows": 10, "partition": {"kind": "by-class", "classes": 3}}
         scenario = changed(SMALL, model={"kind": "softmax", "dataset": data}, sweep={"protocol.kind": ["sync"]})
         self.call("validate", self.write(scenario))
         scenario["cluster"]["learners"] = 11
