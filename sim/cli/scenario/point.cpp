@@ -92,6 +92,9 @@ Theory Point::theory() const {
     conditions.slowest = [this, samples](std::uint32_t minibatches, double cap) {
       return cluster.runtimes.slowest(cluster.learners, samples, minibatches, cap);
     };
+    conditions.kth_smallest = [this, samples](std::uint32_t k) {
+      return cluster.runtimes.kth_smallest(cluster.learners, samples, k);
+    };
   }
   return make_protocol()->theory(conditions);
 }
