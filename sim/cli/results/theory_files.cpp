@@ -1,6 +1,7 @@
 #include "sim/cli/results/theory_files.h"
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "analysis/theory/runtime_theory.h"
@@ -31,7 +32,10 @@ TheoryRow::TheoryRow(std::size_t number, const Point& of)
     rho = mixing->rho;
   }
   const auto law = of.common_law();
-  if (!law) return;
+  if (!law) {
+    compare_with_sync();
+    return;
+  }
   const auto* const peers = dynamic_cast<const PeerProtocol*>(protocol.get());
   if (peers) compare(*peers, *law);
   constexpr std::string_view names[] = {"memoryless", "new-longer", "new-shorter", "neither"};
@@ -42,6 +46,14 @@ TheoryRow::TheoryRow(std::size_t number, const Point& of)
   sync_over_async = gradrace::sync_over_async(*law, learners);
   if (!peers && k <= learners)
     waiting_over_working = gradrace::waiting_over_working(*law, k, learners);
+}
+
+void TheoryRow::compare_with_sync() {
+  if (!theory.iteration_time || at.cluster.peers) return;
+  const std::uint32_t samples = at.model ? at.model->minibatch() : 1;
+  constexpr double any = std::numeric_limits<double>::infinity();
+  const auto of_sync = at.cluster.runtimes.slowest(learners, samples, 1, any);
+  if (of_sync) speedup = speedup_over_sync(*of_sync, *theory.iteration_time);
 }
 
 /// With what all-reduce takes in one bucket, a minibatch of each learner.

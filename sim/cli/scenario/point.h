@@ -68,8 +68,10 @@ struct Point {
 
   /// What theory says of it.
   Theory theory() const;
-  /// Why that lacks an iteration time or a staleness.
+  /// What that lacks of an iteration time and a staleness, and why; empty if nothing.
   std::string not_known(const Theory& theory) const;
+  /// Why it lacks one of them, if it does.
+  std::string why_not_known() const;
 
   /// What theory needs to know of SGD on a quadratic; none where another model is trained, or none.
   std::optional<Descent> descent() const;

@@ -2,10 +2,12 @@
 
 import json
 import math
+import os
 import re
+import subprocess
 import unittest
 
-from program import ROOT, SIX, SMALL, ProgramTest, changed, rows
+from program import PROGRAM, ROOT, SIX, SMALL, ProgramTest, changed, rows
 
 COLUMNS = {
     "runs.csv": "point,replica,seed,protocol,learners,k,status,updates,gradients_applied,"
@@ -244,8 +246,6 @@ class Output(ProgramTest):
             self.assertEqual([named.get(column, column) for column in columns], expected, name)
         self.assertEqual(sorted(found), sorted(told))
 
-    def test_counts_of_the_files_agree(self):
-        out = self.run_small()
     def test_the_manifest_explains_every_column_of_every_file(self):
         targets = {"loss": [0.5]}
         quadratic = changed(SMALL, model={"kind": "quadratic"}, sweep={"cluster.learners": [4, 5]}, protocol=SIX[0], targets=targets)
@@ -265,6 +265,8 @@ class Output(ProgramTest):
             self.assertEqual(times[1]["formula"], "time of the last update / updates")
         self.assertEqual(sorted(columns), ["runs.csv"])
 
+    def test_counts_of_the_files_agree(self):
+        out = self.run_small()
         for run in rows(out / "runs.csv"):
             mine = lambda row: (row["point"], row["replica"]) == (run["point"], run["replica"])
             updates = list(filter(mine, rows(out / "updates.csv")))
@@ -572,7 +574,7 @@ class Theory(ProgramTest):
         base = changed(SMALL, sweep={}, protocol={"kind": "k-async", "k": 2})
         for cluster, why in [
             ({}, ""),
-            ({"speeds": [1, 2]}, "iteration time: learners have different speeds"),
+            ({"speeds": [1, 2]}, ""),
             ({"windows": [{"start": 9, "factor": 2}]}, "iteration time: learners are slow for a while (windows)"),
             ({"network": {"push": law}}, "iteration time, staleness: messages take time"),
             ({"server": {"per_update": 1}}, "iteration time, staleness: the server takes time"),
@@ -584,6 +586,52 @@ class Theory(ProgramTest):
             self.assertEqual(row["theory_staleness"] == "", "staleness" in why)
         row, = self.told(changed(base, protocol={"kind": "ssp", "bound": 3}))
         self.assertEqual(row["not_known"], "staleness: no formula is known here")
+        slow = {"learners": 4, "runtime": law, "slow": {"learners": [0], "factor": 2}}
+        row, = self.told(changed(base, cluster=slow, protocol={"kind": "deadline", "k": 2, "time": 1}))
+        self.assertEqual(row["not_known"], "iteration time: learners have different speeds")
+
+    def test_knows_learners_of_different_speeds(self):
+        # Exponential, rates 1, 1, 1 and 1/2; E[X_{4:4}] by inclusion and exclusion.
+        cluster = {**SMALL["cluster"], "slow": {"learners": [3], "factor": 2}}
+        told = {row["protocol"]: row for row in self.told(changed(SMALL, cluster=cluster))}
+        of_sync = 3 + 2 - 3 / 2 - 3 / 1.5 + 1 / 3 + 3 / 2.5 - 1 / 3.5
+        self.assertAlmostEqual(float(told["sync"]["theory_iteration_time"]), of_sync, delta=1e-9)
+        self.assertAlmostEqual(float(told["async"]["theory_iteration_time"]), 1 / 3.5, delta=1e-12)
+        self.assertAlmostEqual(float(told["async"]["speedup_over_sync"]), 3.5 * of_sync, delta=1e-8)
+        self.assertEqual([told[name]["theory_basis"] for name in ("k-sync", "k-batch-sync", "k-async")], ["exact", "upper", "lower"])
+
+    def on_terminal(self, *words):
+        """What a call prints to a terminal."""
+        mine, theirs = os.openpty()
+        told = b""
+        with subprocess.Popen([PROGRAM, *words], stdout=theirs) as process:
+            os.close(theirs)
+            try:
+                while piece := os.read(mine, 1 << 16):
+                    told += piece
+            except OSError:  # Linux: nobody writes any more
+                pass
+        os.close(mine)
+        self.assertEqual(process.returncode, 0)
+        return told.decode().replace("\r\n", "\n")
+
+    def test_is_a_table_on_a_terminal_and_csv_elsewhere(self):
+        cluster = {**SMALL["cluster"], "speeds": [1, 2]}
+        protocols = [{"kind": "async"}, {"kind": "k-batch-sync", "k": 2}, {"kind": "deadline", "k": 2, "time": 1}]
+        path = self.write(changed(SMALL, time_unit="ms", cluster=cluster, sweep={"protocol": protocols}))
+        plain, _ = self.call("theory", path)
+        self.assertTrue(plain.startswith("point,protocol,"))
+        table, _ = self.call("theory", path, "--table")
+        self.assertRegex(table, "(?m)^  point +iteration time +speed-up over sync +staleness +error floor$")
+        self.assertRegex(table, r"(?m)^  async +0\.1667 +[0-9.]+ +3 +-$")
+        self.assertRegex(table, r"(?m)^  k-batch-sync k=2 +<= [0-9.]+ +>= [0-9.]+ +0 +-$")
+        self.assertIn("times in ms\n", table)
+        self.assertRegex(table, "(?m)^  no iteration time of deadline k=2 time=1: learners have different speeds$")
+        self.assertRegex(table, "(?m)^  no error floor: it is known of model quadratic alone$")
+        for words, expected in ((), table), (("--csv",), plain):
+            self.assertEqual(self.on_terminal("theory", path, *words), expected)
+        for words in (("--table", "--csv"), ("--table", "--curves")):
+            self.assertIn("take one", self.call("theory", path, *words, status=2)[1])
 
     def test_knows_learners_without_a_server(self):
         # A ring of 4 learners: 6 x 0.25 + 1.5 x 2 / 2 = 3 units of time, three minibatches.
