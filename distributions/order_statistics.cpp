@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <queue>
 #include <utility>
 #include <vector>
@@ -162,6 +163,35 @@ double integrate_largest(std::span<const Draws> draws, double cap) {
     cuts.insert(cuts.end(), more.begin(), more.end());
   }
   return integrate(survival, std::move(cuts), cap);
+}
+
+double integrate_kth_smallest(std::span<const Draws> draws, std::uint32_t k) {
+  std::uint32_t n = 0;
+  for (const auto& [law, count] : draws) n += count;
+  GRADRACE_CHECK(1 <= k && k <= n, "an order statistic has 1 <= k <= n");
+  std::vector<double> below;  // [j]: probability that j of the draws so far are <= x
+  const auto survival = [&](double x) {
+    below.assign(k, 0);
+    below.front() = 1;
+    for (const auto& [law, count] : draws) {
+      const double above = law->survival(x);
+      for (std::uint32_t draw = 0; draw < count; ++draw) {
+        for (std::uint32_t j = k; --j > 0;)
+          below[j] = below[j] * above + below[j - 1] * (1 - above);
+        below.front() *= above;
+      }
+    }
+    return std::accumulate(below.begin(), below.end(), 0.0);
+  };
+  std::vector<double> cuts;
+  for (const auto& [law, count] : draws) {
+    const auto share = static_cast<std::uint32_t>(std::uint64_t{k} * count / n);
+    for (const std::uint32_t of : {std::max(1u, share), count}) {
+      const auto more = cuts_of(*law, of, count);
+      cuts.insert(cuts.end(), more.begin(), more.end());
+    }
+  }
+  return integrate(survival, std::move(cuts), std::numeric_limits<double>::infinity());
 }
 
 double draw_order_statistic(const Distribution& law, std::uint32_t k, std::uint32_t n,

@@ -39,6 +39,14 @@ struct Draws {
 double integrate_largest(std::span<const Draws> draws,
                          double cap = std::numeric_limits<double>::infinity());
 
+/// E[X] of the k-th smallest X of independent draws of several laws, by the same quadrature of
+///
+///     P(X > x) = P(fewer than k of the draws are <= x),
+///
+/// the sum of k terms of the Poisson binomial law, which takes k times the number of draws of work.
+/// Source: David and Nagaraja, section 5.2.
+double integrate_kth_smallest(std::span<const Draws> draws, std::uint32_t k);
+
 /// One draw of X_{k:n} of any law, whatever n: X at the k-th smallest U of n uniform draws.  With
 /// independent G ~ Gamma(k) and H ~ Gamma(n-k+1) that is U = G / (G + H), and 1 - U = H / (G + H)
 /// has every digit too; so the law is asked from the end that is nearer.

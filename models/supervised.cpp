@@ -176,7 +176,7 @@ const ImageShape& images_of(const Dataset& data, std::string_view model) {
     throw std::runtime_error(
         std::string(model) +
         " needs images, and the rows of this data set have no height and width; "
-        "allowed: cifar10, digits, idx, synthetic with height and width");
+        "allowed: cifar10, digits, idx, mnist, synthetic with height and width");
   return *data.image;
 }
 

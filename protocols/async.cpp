@@ -32,6 +32,10 @@ class Async final : public ServerProtocol {
                                          std::uint32_t learners) const override {
     return {{law.mean() / learners, Basis::exact}};
   }
+  /// Renewals of P processes, whose rates add up.
+  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
+    return estimate(time_between_minibatches(conditions), Basis::exact);
+  }
   Staleness staleness(std::uint32_t learners) const override {
     return {learners - 1.0, ReadOrder::after_arrival};
   }

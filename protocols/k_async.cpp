@@ -40,6 +40,12 @@ class KAsync final : public KLearners {
     const bool shorter = ageing == Ageing::new_shorter;
     return {{shorter ? std::max(of_sync, never_idle) : never_idle, Basis::lower}};
   }
+  /// K = 1 and K = P as async and sync; between, nobody is faster than never idle.
+  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
+    if (k_ == conditions.learners) return estimate(slowest_minibatch(conditions), Basis::exact);
+    const double never_idle = k_ * *time_between_minibatches(conditions);
+    return {{never_idle, k_ == 1 ? Basis::exact : Basis::lower}};
+  }
   Staleness staleness(std::uint32_t learners) const override {
     return {(learners - 1.0 * k_) / k_, ReadOrder::together};
   }

@@ -29,6 +29,10 @@ class KBatchAsync final : public KGradients {
                                          std::uint32_t learners) const override {
     return {{k_ * law.mean() / learners, Basis::exact}};
   }
+  /// Renewals of P processes, whose rates add up.
+  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
+    return {{k_ * *time_between_minibatches(conditions), Basis::exact}};
+  }
   Staleness staleness(std::uint32_t learners) const override {
     return {(learners - 1.0) / k_, ReadOrder::after_arrival};
   }

@@ -44,6 +44,11 @@ class KBatchSync final : public KGradients {
     if (k_ == 1) return {{of_sync, Basis::exact}};
     return {{shorter ? std::min(of_sync, renewal) : of_sync, Basis::upper}};
   }
+  /// No later than k-sync, as who has delivered goes on.
+  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
+    if (k_ > conditions.learners) return {};
+    return estimate(order_statistic(conditions, k_), k_ == 1 ? Basis::exact : Basis::upper);
+  }
   Staleness staleness(std::uint32_t) const override { return {0.0}; }
 };
 

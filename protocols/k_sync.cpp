@@ -31,6 +31,9 @@ class KSync final : public KLearners {
                                          std::uint32_t learners) const override {
     return {{law.expected_order_statistic(k_, learners), Basis::exact}};
   }
+  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
+    return estimate(order_statistic(conditions, k_), Basis::exact);
+  }
   Staleness staleness(std::uint32_t) const override { return {0.0}; }
 };
 

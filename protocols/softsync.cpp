@@ -51,6 +51,9 @@ class Softsync final : public ServerProtocol {
                                          std::uint32_t learners) const override {
     return {{c_ * law.mean() / learners, Basis::exact}};
   }
+  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
+    return {{c_ * *time_between_minibatches(conditions), Basis::exact}};
+  }
   Staleness staleness(std::uint32_t learners) const override {
     const double computing = pulls_before_ ? learners : learners - 1.0;
     return {computing / c_, pulls_before_ ? ReadOrder::before_update : ReadOrder::after_arrival};

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <deque>
 #include <vector>
 
@@ -57,6 +58,18 @@ class Ssp final : public ServerProtocol {
                                          std::uint32_t learners) const override {
     if (config_.bound > 0) return {{law.mean() / learners, Basis::lower}};
     return {{law.expected_order_statistic(learners, learners) / learners, Basis::exact}};
+  }
+  /// s = 0: as above.  Else nobody is faster than never idle, and in the long run all make as many
+  /// minibatches as the slowest.
+  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
+    const double P = conditions.learners;
+    if (config_.bound == 0) {
+      const auto slowest = slowest_minibatch(conditions);
+      return slowest ? std::optional(Estimate{*slowest / P, Basis::exact}) : std::nullopt;
+    }
+    return {
+        {std::max(*time_between_minibatches(conditions), std::ranges::max(conditions.means) / P),
+         Basis::lower}};
   }
   Staleness staleness(std::uint32_t learners) const override {
     if (config_.bound > 0) return {};

@@ -40,6 +40,9 @@ class Sync final : public ServerProtocol {
                                          std::uint32_t learners) const override {
     return {{law.expected_order_statistic(learners, learners), Basis::exact}};
   }
+  std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
+    return estimate(slowest_minibatch(conditions), Basis::exact);
+  }
   Staleness staleness(std::uint32_t) const override { return {0.0}; }
 
  private:

@@ -42,6 +42,9 @@ class Device {
   /// Time that it has spent computing for the replay, where it is not the caller's processor.
   virtual std::optional<double> kernel_seconds() const { return {}; }
 
+  /// Time that it has spent in evaluations, where it is known.
+  virtual std::optional<double> evaluation_seconds() const { return {}; }
+
   virtual void start(std::span<const Tape> tapes) = 0;
 
   /// One wave.  results[i] is filled for wave[i].

@@ -12,8 +12,8 @@ Theory ServerProtocol::theory(const Conditions& conditions) const {
   theory.reading = reading;
   if (conditions.law) {
     theory.iteration_time = iteration_time(*conditions.law, conditions.learners);
-  } else if (const auto slowest = slowest_minibatch(conditions); slowest && takes_all()) {
-    theory.iteration_time = {{*slowest, Basis::exact}};
+  } else if (!conditions.means.empty()) {
+    theory.iteration_time = iteration_time_of_unlike(conditions);
   }
   return theory;
 }

@@ -148,6 +148,11 @@ class ServerProtocol : public Protocol {
                                                  std::uint32_t /*learners*/) const {
     return {};
   }
+  /// The same where each learner takes independent draws of a law of its own, of which conditions
+  /// have the means.
+  virtual std::optional<Estimate> iteration_time_of_unlike(const Conditions& /*conditions*/) const {
+    return {};
+  }
   virtual Staleness staleness(std::uint32_t /*learners*/) const { return {}; }
   /// Whether an update may have fewer than K gradients.
   virtual bool fewer_than_k() const { return false; }

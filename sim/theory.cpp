@@ -53,6 +53,12 @@ std::optional<Bounds> slowest_of(const Conditions& conditions, std::uint32_t min
   return known ? std::optional(Bounds{*known, *known}) : std::nullopt;
 }
 
+std::optional<double> order_statistic(const Conditions& conditions, std::uint32_t k) {
+  if (k == conditions.learners) return slowest_minibatch(conditions);
+  if (conditions.law) return conditions.law->expected_order_statistic(k, conditions.learners);
+  return conditions.kth_smallest ? conditions.kth_smallest(k) : std::nullopt;
+}
+
 std::optional<double> slowest_minibatch(const Conditions& conditions, double cap) {
   const std::uint32_t P = conditions.learners;
   if (!conditions.law) return conditions.slowest ? conditions.slowest(1, cap) : std::nullopt;

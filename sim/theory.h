@@ -44,6 +44,8 @@ struct Conditions {
   std::vector<double> means = {};  // [learner]; empty: not so
   /// E[min(M, cap)] of the time M of the slowest learner for so many minibatches, where known.
   std::function<std::optional<double>(std::uint32_t minibatches, double cap)> slowest = {};
+  /// E[X_{K:P}] of a minibatch of each, K < P, where known.
+  std::function<std::optional<double>(std::uint32_t k)> kth_smallest = {};
 };
 
 /// What theory says of a protocol in the long run.
@@ -109,5 +111,13 @@ std::optional<double> time_between_minibatches(const Conditions& conditions, dou
 /// E[min(M, cap)] of the time M of the slowest learner's minibatch, where it is known.
 std::optional<double> slowest_minibatch(const Conditions& conditions,
                                         double cap = std::numeric_limits<double>::infinity());
+
+/// E[X_{K:P}] of a minibatch of each learner, where it is known.
+std::optional<double> order_statistic(const Conditions& conditions, std::uint32_t k);
+
+/// That value with its basis, if there is one.
+inline std::optional<Estimate> estimate(std::optional<double> value, Basis basis) {
+  return value ? std::optional(Estimate{*value, basis}) : std::nullopt;
+}
 
 }  // namespace gradrace

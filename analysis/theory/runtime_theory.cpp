@@ -10,14 +10,17 @@ double waiting_over_working(const Distribution& runtime, std::uint32_t k, std::u
   return learners * runtime.expected_order_statistic(k, learners) / (k * runtime.mean());
 }
 
-Estimate speedup_over_sync(const Distribution& runtime, std::uint32_t learners,
-                           const Estimate& iteration_time) {
-  const double of_sync = runtime.expected_order_statistic(learners, learners);
+Estimate speedup_over_sync(double time_of_sync, const Estimate& iteration_time) {
   const Basis time = iteration_time.basis;
   const Basis basis = time == Basis::upper   ? Basis::lower
                       : time == Basis::lower ? Basis::upper
                                              : time;
-  return {of_sync / iteration_time.value, basis};
+  return {time_of_sync / iteration_time.value, basis};
+}
+
+Estimate speedup_over_sync(const Distribution& runtime, std::uint32_t learners,
+                           const Estimate& iteration_time) {
+  return speedup_over_sync(runtime.expected_order_statistic(learners, learners), iteration_time);
 }
 
 }  // namespace gradrace

@@ -18,7 +18,10 @@ double sync_over_async(const Distribution& runtime, std::uint32_t learners);
 /// Source: Dutta et al., AISTATS 2018, Theorem 2 (exponential runtimes); Lemmas 4 and 5.
 double waiting_over_working(const Distribution& runtime, std::uint32_t k, std::uint32_t learners);
 
-/// How many times as many updates as sync a protocol makes in the same time.
+/// How many times as many updates as sync a protocol makes in the same time; time_of_sync: E[T] of
+/// sync.
+Estimate speedup_over_sync(double time_of_sync, const Estimate& iteration_time);
+/// The same of learners of one law.
 Estimate speedup_over_sync(const Distribution& runtime, std::uint32_t learners,
                            const Estimate& iteration_time);
 

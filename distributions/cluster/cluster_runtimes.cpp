@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "distributions/cluster/slow.h"
 #include "distributions/laws/mixture.h"
 #include "distributions/laws/shifted.h"
 #include "distributions/order_statistics.h"
@@ -95,7 +96,7 @@ std::vector<Difference> ClusterRuntimes::differences(std::uint32_t learners) con
   const bool read = !laws.empty() && std::ranges::count(laws, nullptr) == 0;
   if (!read || !have_one(laws, learners)) add("runtimes", "learners have different runtimes");
   if (!read) return all;
-  if (!have_one(speeds, learners)) add("speeds", "learners have different speeds");
+  if (!have_one(speeds, learners)) add(slow ? "slow" : "speeds", "learners have different speeds");
   if (std::ranges::any_of(laws, remembers))
     add("runtime", "measured times are replayed in their order");
   if (persistence) add("persistence", "times remember those before (persistence)");
@@ -161,22 +162,38 @@ std::vector<double> ClusterRuntimes::means(std::uint32_t learners, std::uint32_t
   return means;
 }
 
-std::optional<double> ClusterRuntimes::slowest(std::uint32_t learners, std::uint32_t samples,
-                                               std::uint32_t minibatches, double cap) const {
-  if (!why_not_independent().empty()) return {};
+/// The different laws of a minibatch, and how many learners have each.
+std::vector<ClusterRuntimes::LawOfSome> ClusterRuntimes::laws_of(std::uint32_t learners,
+                                                                 std::uint32_t samples) const {
   std::map<std::pair<std::size_t, double>, std::uint32_t> counts;
   for (std::uint32_t l = 0; l < learners; ++l)
     ++counts[{l % laws.size(), speeds[l % speeds.size()]}];
-  std::vector<DistributionProduct> kept;
+  std::vector<LawOfSome> result;
+  for (const auto& [kind, count] : counts)
+    result.push_back({law_of(kind.first, kind.second, samples), count});
+  return result;
+}
+
+std::optional<double> ClusterRuntimes::slowest(std::uint32_t learners, std::uint32_t samples,
+                                               std::uint32_t minibatches, double cap) const {
+  if (!why_not_independent().empty()) return {};
+  auto of_learners = laws_of(learners, samples);
   std::vector<Draws> draws;
-  for (const auto& [kind, count] : counts) {
-    DistributionProduct law = law_of(kind.first, kind.second, samples);
+  for (auto& [law, count] : of_learners) {
     if (minibatches > 1) law = law->sum(minibatches);
     if (!law) return {};
     draws.push_back({law.get(), count});
-    kept.push_back(std::move(law));
   }
   return integrate_largest(draws, cap);
+}
+
+std::optional<double> ClusterRuntimes::kth_smallest(std::uint32_t learners, std::uint32_t samples,
+                                                    std::uint32_t k) const {
+  if (!why_not_independent().empty() || std::uint64_t{k} * learners > most_integrated) return {};
+  const auto of_learners = laws_of(learners, samples);
+  std::vector<Draws> draws;
+  for (const auto& [law, count] : of_learners) draws.push_back({law.get(), count});
+  return integrate_kth_smallest(draws, k);
 }
 
 /// A list longer than the learners has values that no learner takes.
@@ -218,6 +235,7 @@ void visit_cluster_runtimes(Fields& fields, ClusterRuntimes& cluster, std::uint3
   if (cluster.speeds.empty()) fields.complain("speeds", "must be at least one");
   examine_length(fields, "speeds", cluster.speeds.size(), learners);
   if (!law) examine_length(fields, "runtimes", cluster.laws.size(), learners);
+  cluster.slow = visit_slow(fields, cluster.speeds, learners);
   cluster.windows = read_windows(fields, learners);
 }
 

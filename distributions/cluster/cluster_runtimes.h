@@ -27,6 +27,7 @@ struct Difference {
 struct ClusterRuntimes {
   std::vector<DistributionProduct> laws;  // learner l draws from laws[l mod size]
   std::vector<double> speeds{1};          // learner l has speeds[l mod size]
+  bool slow = false;                      // some of them come from the key `slow`
   std::optional<double> rate;             // samples per unit of time; no such part without one
   PersistenceProduct persistence;         // null: times do not remember
   std::optional<Outliers> outliers;
@@ -47,6 +48,11 @@ struct ClusterRuntimes {
   /// where they are no such draws, or where the law of a sum of them is not known.
   std::optional<double> slowest(std::uint32_t learners, std::uint32_t samples,
                                 std::uint32_t minibatches, double cap) const;
+  /// E[X_{K:P}] of a minibatch of each of those; nothing where they are no such draws, or K times P
+  /// is more than most_integrated, which takes too long.
+  std::optional<double> kth_smallest(std::uint32_t learners, std::uint32_t samples,
+                                     std::uint32_t k) const;
+  static constexpr std::uint64_t most_integrated = 50'000;
   /// The mean time of a minibatch of the fastest learner, without outliers, persistence and
   /// windows; 0 where no law was read.
   double fastest(std::uint32_t learners, std::uint32_t samples) const;
@@ -56,6 +62,11 @@ struct ClusterRuntimes {
  private:
   std::string_view why_not_independent() const;
   DistributionProduct law_of(std::size_t law, double speed, std::uint32_t samples) const;
+  struct LawOfSome {
+    DistributionProduct law;
+    std::uint32_t learners;
+  };
+  std::vector<LawOfSome> laws_of(std::uint32_t learners, std::uint32_t samples) const;
 };
 
 /// Visits the fields of `cluster` that are about the times of minibatches.

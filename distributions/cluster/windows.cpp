@@ -4,22 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "distributions/cluster/some_learners.h"
+
 namespace gradrace {
 namespace {
 
 constexpr double endless = std::numeric_limits<double>::infinity();
-
-void read_learners(Fields& fields, std::vector<std::uint32_t>& learners, std::uint32_t most) {
-  std::vector<std::uint64_t> numbers;
-  fields.integers(
-      "learners", numbers, Need::none,
-      {.low = 0, .high = double(most), .high_allowed = false, .high_name = "cluster.learners"},
-      "who is slowed, counted from 0 (default: all)");
-  if (fields.has("learners") && numbers.empty() && fields.good())
-    fields.complain("learners", "must be at least one");
-  learners.assign(numbers.begin(), numbers.end());
-  std::sort(learners.begin(), learners.end());
-}
 
 void read_window(Fields& fields, Window& window, std::uint32_t learners) {
   fields.real("start", window.start, Need::required, at_least(0), "when it opens");
@@ -31,7 +21,8 @@ void read_window(Fields& fields, Window& window, std::uint32_t learners) {
   if (fields.good() && !fields.has("factor") && !fields.has("delay"))
     fields.complain("", "does nothing", "factor, delay");
   fields.real("every", window.every, at_least(1e-6), "it opens again after each so long");
-  read_learners(fields, window.learners, learners);
+  visit_some_learners(fields, window.learners, learners, Need::none,
+                      "who is slowed, counted from 0 (default: all)");
   if (!fields.good() || !window.every) return;
   if (!window.length) {
     fields.complain("every", "needs a length: what stays open does not open again");

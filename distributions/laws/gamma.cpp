@@ -4,6 +4,7 @@
 #include <boost/random/gamma_distribution.hpp>
 
 #include "distributions/law.h"
+#include "distributions/laws/mean_and_cv.h"
 
 namespace gradrace {
 namespace {
@@ -13,7 +14,7 @@ constexpr Page page{
     .definition =
         "Density x^(shape - 1) exp(-x / scale) / (Gamma(shape) scale^shape), x >= 0.  "
         "E[X] = shape scale; shape 1 is the exponential law, an integer shape the sum of "
-        "that many (Erlang).",
+        "that many (Erlang).  By mean and cv: shape = 1 / cv^2, scale = mean cv^2.",
     .source =
         "the gamma law; Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions 1, "
         "2nd ed. 1994, chapter 17",
@@ -30,8 +31,13 @@ class Gamma final : public Law {
   Gamma(double shape, double scale) : shape_(shape), scale_(scale), unit_(shape) {}
 
   void visit(Fields& fields) {
-    fields.real("shape", shape_, Need::required, at_least(0.01), "the exponent, plus 1");
-    fields.real("scale", scale_, Need::required, positive(), "unit of x; E[X] = shape scale");
+    fields.real("shape", shape_, Need::none, at_least(0.01), "the exponent, plus 1");
+    fields.real("scale", scale_, Need::none, positive(), "unit of x; E[X] = shape scale");
+    if (const auto moments = visit_mean_and_cv(fields, {"shape", "scale"}, 10)) {
+      const double squared_cv = moments->cv * moments->cv;
+      shape_ = 1 / squared_cv;
+      scale_ = moments->mean * squared_cv;
+    }
     if (fields.good()) unit_ = boost::random::gamma_distribution<double>(shape_);
   }
 

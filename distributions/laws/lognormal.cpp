@@ -5,6 +5,7 @@
 
 #include "distributions/catalog.h"
 #include "distributions/law.h"
+#include "distributions/laws/mean_and_cv.h"
 
 namespace gradrace {
 namespace {
@@ -15,7 +16,8 @@ constexpr Page page{
     .name = "lognormal",
     .definition =
         "log X is normal with mean mu and standard deviation sigma.  E[X] = exp(mu + "
-        "sigma^2 / 2); the median is exp(mu).",
+        "sigma^2 / 2); the median is exp(mu).  By mean and cv: sigma^2 = log(1 + cv^2), mu = "
+        "log(mean) - sigma^2 / 2.",
     .source =
         "the lognormal law; Johnson, Kotz, Balakrishnan, Continuous Univariate Distributions "
         "1, 2nd ed. 1994, chapter 14",
@@ -25,9 +27,14 @@ constexpr Page page{
 class Lognormal final : public Law {
  public:
   void visit(Fields& fields) {
-    fields.real("mu", mu_, Need::required, between(-300, 300), "mean of log X");
-    fields.real("sigma", sigma_, Need::required, {.low = 0, .high = 10, .low_allowed = false},
+    fields.real("mu", mu_, Need::none, between(-300, 300), "mean of log X");
+    fields.real("sigma", sigma_, Need::none, {.low = 0, .high = 10, .low_allowed = false},
                 "standard deviation of log X");
+    const auto moments = visit_mean_and_cv(fields, {"mu", "sigma"}, 1e6);
+    if (!moments) return;
+    const double variance_of_log = std::log1p(moments->cv * moments->cv);
+    sigma_ = std::sqrt(variance_of_log);
+    mu_ = std::log(moments->mean) - variance_of_log / 2;
   }
 
   double sample(Stream& words) const override {

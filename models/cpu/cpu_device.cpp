@@ -1,6 +1,7 @@
 #include "models/cpu/cpu_device.h"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <limits>
 #include <numeric>
@@ -50,6 +51,7 @@ class CpuDevice final : public Device {
 
   std::string name() const override { return "cpu"; }
   std::size_t cohort() const override { return 1; }
+  std::optional<double> evaluation_seconds() const override { return evaluation_seconds_; }
 
   void start(std::span<const Tape> tapes) override {
     runs_.resize(tapes.size());
@@ -252,7 +254,10 @@ class CpuDevice final : public Device {
     for (std::uint32_t i = step.first; i < step.first + step.count; ++i)
       values.push_back(run.at(program.evaluated[i].at).evaluated());
     results.evaluations.resize(step.first + step.count);
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
     model_->evaluate_packed(values, std::span(results.evaluations).subspan(step.first));
+    evaluation_seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
     for (std::uint32_t i = step.first; i < step.first + step.count; ++i)
       results.evaluations[i].disagreement = disagreements_[i];
   }
@@ -276,6 +281,7 @@ class CpuDevice final : public Device {
   std::vector<double> shares_, in_order_;  // of a disagreement
   std::vector<double> factors_;            // of the segment's uses, where a rule has a distance
   std::vector<double> disagreements_;      // of the segment's evaluations
+  double evaluation_seconds_ = 0;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 namespace gradrace {
 
 extern const DatasetEntry idx_entry;
+extern const DatasetEntry mnist_entry;
 extern const DatasetEntry cifar10_entry;
 extern const DatasetEntry digits_entry;
 extern const DatasetEntry libsvm_entry;
@@ -14,6 +15,7 @@ const DatasetCatalog& dataset_catalog() {
   // clang-format off
   static constexpr const DatasetEntry* entries[] = {
       &idx_entry,
+      &mnist_entry,
       &cifar10_entry,
       &digits_entry,
       &libsvm_entry,

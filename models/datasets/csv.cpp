@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <limits>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/datasets/dataset.h"
@@ -14,28 +16,31 @@ namespace fs = std::filesystem;
 
 constexpr Page page{
     "csv",
-    "A table of numbers: a line of names, then rows with a number in each column, apart by commas. "
-    " The column `label` has the class or, with `regression`, the target; every other column is a "
-    "feature, as it stands.  The classes are the different labels of the training rows, in "
-    "ascending order.",
-    "RFC 4180, numbers only",
+    "A table: a line of names, then rows with a cell in each column, apart by commas.  The column "
+    "`label` has the class, a number or a word, or, with `regression`, the target; every other "
+    "column is a feature, a number as it stands.  The classes are the different labels of the "
+    "training rows, in ascending order; if one of these is no number, all are words, in that of "
+    "their characters.",
+    "RFC 4180, a row a line",
     R"({"kind": "csv", "path": "../data/wine.csv", "label": "quality", "test_rows": 100})"};
 
-/// Without spaces and quotes around it.
-std::string bare(std::string_view cell) {
-  const auto strip = [&](std::string_view what) {
-    while (!cell.empty() && what.find(cell.front()) != what.npos) cell.remove_prefix(1);
-    while (!cell.empty() && what.find(cell.back()) != what.npos) cell.remove_suffix(1);
-  };
-  strip(" \t");
-  strip("\"");
-  return std::string(cell);
+/// The columns of a file, and which of them is the label.
+struct Columns {
+  std::vector<std::string> names;
+  std::size_t label = 0;
+  bool of_targets = false;  // the labels are numbers
+};
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string all;
+  for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all;
 }
 
 std::vector<std::string> read_names(TextLine& line) {
   for (const char c : {'\xEF', '\xBB', '\xBF'}) line.skip(c);  // a byte order mark
-  std::vector<std::string> names{bare(line.cell())};
-  while (line.skip(',')) names.push_back(bare(line.cell()));
+  std::vector<std::string> names{line.cell()};
+  while (line.skip(',')) names.push_back(line.cell());
   return names;
 }
 
@@ -43,44 +48,75 @@ std::size_t find_label(const TextLine& line, const std::vector<std::string>& nam
                        const std::string& label) {
   const auto count = std::count(names.begin(), names.end(), label);
   if (count != 1) {
-    std::string all;
-    for (const auto& name : names) all += (all.empty() ? "" : ", ") + name;
     line.defect((count == 0 ? "no column \"" : "more than one column \"") + label +
-                "\" (the columns: " + all + ")");
+                "\" (the columns: " + listed(names) + ")");
   }
   if (names.size() == 1) line.defect("there is no column beside \"" + label + "\"");
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), label) - names.begin());
 }
 
-void read_row(TextLine& line, std::size_t columns, std::size_t label, LabelledRows& rows) {
-  for (std::size_t column = 0; column < columns; ++column) {
-    if (column > 0) line.comma();
-    line.spaces();
-    const double number = line.real();
-    line.spaces();
-    if (column == label)
-      rows.labels.push_back(number);
-    else
-      rows.x.push_back(static_cast<float>(number));
+[[noreturn]] void defect(const TextLine& line, const std::string& column, const std::string& what) {
+  line.defect("column \"" + column + "\": " + what);
+}
+
+std::string read_cell(TextLine& line, const Columns& columns, std::size_t column) {
+  if (column > 0 && line.at_end()) {
+    defect(line, columns.names[column],
+           "has no cell here: the line ends after " + std::to_string(column) + " of " +
+               std::to_string(columns.names.size()));
   }
-  line.end(count_text(columns, "number"));
+  if (column > 0) line.comma();
+  return line.cell();
+}
+
+double number_in(const TextLine& line, const std::string& column, const std::string& cell) {
+  const auto number = finite_number(cell);
+  if (!number) {
+    defect(line, column,
+           "expected a finite number, found " +
+               (cell.empty() ? "an empty cell" : "\"" + cell.substr(0, 40) + "\""));
+  }
+  return *number;
+}
+
+/// A class: NaN where it is no number.
+void read_class(const TextLine& line, const std::string& column, const std::string& cell,
+                LabelledRows& rows) {
+  if (cell.empty()) defect(line, column, "expected a label, found an empty cell");
+  rows.labels.push_back(finite_number(cell).value_or(std::numeric_limits<double>::quiet_NaN()));
+  rows.words.push_back(cell);
+}
+
+void read_row(TextLine& line, const Columns& columns, LabelledRows& rows) {
+  for (std::size_t column = 0; column < columns.names.size(); ++column) {
+    const std::string cell = read_cell(line, columns, column);
+    const std::string& name = columns.names[column];
+    if (column != columns.label) {
+      rows.x.push_back(static_cast<float>(number_in(line, name, cell)));
+    } else if (columns.of_targets) {
+      rows.labels.push_back(number_in(line, name, cell));
+    } else {
+      read_class(line, name, cell, rows);
+    }
+  }
+  line.end(count_text(columns.names.size(), "cell"));
   rows.lines.push_back(line.number());
 }
 
-LabelledRows read_rows(const fs::path& file, const std::string& label) {
+LabelledRows read_rows(const fs::path& file, const std::string& label, bool regression) {
   LabelledRows rows;
   rows.file = file;
-  std::size_t columns = 0, at = 0;
+  Columns columns{.names = {}, .of_targets = regression};
   each_line(file, [&](TextLine& line) {
-    if (columns == 0) {
-      rows.names = read_names(line);
-      columns = rows.names.size();
-      at = find_label(line, rows.names, label);
-      rows.features = columns - 1;
+    if (columns.names.empty()) {
+      columns.names = read_names(line);
+      columns.label = find_label(line, columns.names, label);
     } else if (!line.at_end()) {
-      read_row(line, columns, at, rows);
+      read_row(line, columns, rows);
     }
   });
+  rows.features = columns.names.size() - !columns.names.empty();
+  rows.names = std::move(columns.names);
   return rows;
 }
 
@@ -91,7 +127,9 @@ LoadDataset read(Fields& fields, DataShelf& shelf) {
   fields.text("label", label, Need::required, "column of the class or target");
   if (!fields.good()) return {};
   return read_labelled_files(shelf, "csv " + label, files,
-                             [label](const fs::path& file) { return read_rows(file, label); });
+                             [label, regression = files.regression](const fs::path& file) {
+                               return read_rows(file, label, regression);
+                             });
 }
 
 }  // namespace

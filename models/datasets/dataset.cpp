@@ -83,18 +83,18 @@ std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
 
 LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::string& name,
                                 std::string_view meaning,
-                                const std::function<Dataset(const fs::path& folder)>& load) {
-  Location location;
-  fields.path("path", location, Need::required, meaning);
+                                const std::function<Dataset(const fs::path& folder)>& load,
+                                const std::string& usual_path) {
+  Location location{.name = usual_path, .found = {}, .looked_at = {}};
+  fields.path("path", location, usual_path.empty() ? Need::required : Need::defaulted, meaning);
   if (location.name.empty() && !fields.good()) return {};
-  const std::string missing = "no folder \"" + location.name + "\"";
-  const std::string looked = "looked at " + location.looked_at;
+  const MissingPlace missing{"folder", location.name, location.looked_at};
   const bool is_there = fs::is_directory(location.found);
-  if (!is_there) shelf.note_missing(missing + ": " + looked);
-  if (!is_there && shelf.data_needed()) fields.complain("path", missing, looked);
+  if (!is_there) shelf.note_missing(missing);
+  if (!is_there && shelf.data_needed()) fields.complain("path", missing.what(), missing.places());
   if (!fields.good()) return {};
-  return [&shelf, name, folder = location.found, missing, looked, load] {
-    if (folder.empty()) throw MissingData(missing + ": " + looked);
+  return [&shelf, name, folder = location.found, missing, load] {
+    if (folder.empty()) throw MissingData(missing.text());
     return shelf.get(name + " " + folder.string(), [&] { return load(folder); });
   };
 }

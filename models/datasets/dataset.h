@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -49,6 +50,18 @@ class MissingData : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A folder or file that a scenario names and that is not there.
+struct MissingPlace {
+  std::string kind;  // "folder", "file"
+  std::string name;  // as the scenario has it
+  std::string looked_at;
+
+  std::string what() const { return "no " + kind + " \"" + name + "\""; }
+  std::string places() const { return "looked at " + looked_at; }
+  std::string text() const { return what() + ": " + places(); }
+  auto operator<=>(const MissingPlace&) const = default;
+};
+
 /// Keeps data: where they are found, whose they are, and what has been read already.
 class DataShelf {
  public:
@@ -73,10 +86,10 @@ class DataShelf {
   void tolerate_missing() { missing_tolerated_ = true; }
   /// Then no run reads them, whatever the scenario needs.
   void leave_unused() { unused_ = missing_tolerated_ = true; }
-  /// Places that the scenario needs and that are not there, as the error would say it.
-  const std::set<std::string>& missing() const { return missing_; }
-  void note_missing(const std::string& what) {
-    if (data_needed_) missing_.insert(what);
+  /// Places that the scenario needs and that are not there.
+  const std::set<MissingPlace>& missing() const { return missing_; }
+  void note_missing(const MissingPlace& place) {
+    if (data_needed_) missing_.insert(place);
   }
 
   /// The data set of that name, made by `load` at the first call.  Safe from several threads.
@@ -86,7 +99,7 @@ class DataShelf {
   Locator locator_;
   Sharers sharers_;
   bool data_needed_ = true, missing_tolerated_ = false, unused_ = false;
-  std::set<std::string> missing_;
+  std::set<MissingPlace> missing_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const Dataset>> shelf_;
 };
@@ -118,8 +131,10 @@ DatasetProduct partitioned(Fields& fields, DataShelf& shelf) {
 
 /// Reads the key `path` of a data set that is a folder of files, complains where it is not there,
 /// and leaves the reading to `load`.  `name`: of the data set among those of the folder.
+/// `usual_path`: without the key; empty: it must be there.
 LoadDataset read_dataset_folder(
     Fields& fields, DataShelf& shelf, const std::string& name, std::string_view meaning,
-    const std::function<Dataset(const std::filesystem::path& folder)>& load);
+    const std::function<Dataset(const std::filesystem::path& folder)>& load,
+    const std::string& usual_path = {});
 
 }  // namespace gradrace

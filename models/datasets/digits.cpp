@@ -21,7 +21,9 @@ constexpr Page page{
 constexpr std::size_t side = 8, features = side * side, classes = 10;
 constexpr unsigned most = 16;
 
-Rows read_rows(const fs::path& file) {
+Rows read_rows(const fs::path& folder, const char* name) {
+  const fs::path file = folder / name;
+  if (!fs::is_regular_file(file)) throw MissingData(folder.string() + ": holds no " + name);
   Rows rows;
   each_line(file, [&](TextLine& line) {
     for (std::size_t i = 0; i < features; ++i) {
@@ -42,8 +44,8 @@ Dataset load(const fs::path& folder) {
   dataset.classes = classes;
   dataset.byte_scale = 1.0f / most;
   dataset.image = ImageShape{1, side, side};
-  dataset.train = read_rows(folder / "optdigits.tra");
-  dataset.test = read_rows(folder / "optdigits.tes");
+  dataset.train = read_rows(folder, "optdigits.tra");
+  dataset.test = read_rows(folder, "optdigits.tes");
   return dataset;
 }
 

@@ -22,6 +22,13 @@ constexpr Page page{
     "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998",
     R"({"kind": "idx", "path": "../data/mnist"})"};
 
+constexpr Page mnist_page{
+    "mnist",
+    "MNIST, handwritten digits of 28 x 28, 60,000 to train on and 10,000 to test: `idx` of a "
+    "folder "
+    "mnist, which is found beside the scenario or under --data or GRADRACE_DATA.",
+    "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998", R"({"kind": "mnist"})"};
+
 using Bytes = std::vector<std::uint8_t>;
 
 [[noreturn]] void defect(const fs::path& file, const std::string& what) {
@@ -122,8 +129,13 @@ LoadDataset read(Fields& fields, DataShelf& shelf) {
   return read_dataset_folder(fields, shelf, "idx", "folder of the four files", load);
 }
 
+LoadDataset read_mnist(Fields& fields, DataShelf& shelf) {
+  return read_dataset_folder(fields, shelf, "idx", "folder of the four files", load, "mnist");
+}
+
 }  // namespace
 
 extern const DatasetEntry idx_entry{page, partitioned<read>};
+extern const DatasetEntry mnist_entry{mnist_page, partitioned<read_mnist>};
 
 }  // namespace gradrace

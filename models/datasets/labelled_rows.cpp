@@ -1,6 +1,7 @@
 #include "models/datasets/labelled_rows.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 #include <utility>
 
@@ -20,27 +21,25 @@ constexpr std::size_t most_classes = 256;
   throw std::runtime_error(file.string() + ": " + what);
 }
 
-[[noreturn]] void not_there(const Location& place) {
-  throw MissingData("no file \"" + place.name + "\": looked at " + place.looked_at);
-}
+MissingPlace missing(const Location& place) { return {"file", place.name, place.looked_at}; }
 
 /// Complains of a file that is not there, or notes it where it may lack.
 void check_file(Fields& fields, DataShelf& shelf, std::string_view key, const Location& place) {
   const bool told = place.name.empty() && !fields.good();
   if (told || fs::is_regular_file(place.found)) return;
-  const std::string missing = "no file \"" + place.name + "\"";
-  const std::string looked = "looked at " + place.looked_at;
-  shelf.note_missing(missing + ": " + looked);
-  if (shelf.data_needed()) fields.complain(key, missing, looked);
+  const MissingPlace lacking = missing(place);
+  shelf.note_missing(lacking);
+  if (shelf.data_needed()) fields.complain(key, lacking.what(), lacking.places());
 }
 
 /// The rows of those numbers.
 LabelledRows selected(const LabelledRows& from, const std::vector<std::uint32_t>& rows) {
-  LabelledRows result{from.file, from.names, from.features, {}, {}, {}};
+  LabelledRows result{from.file, from.names, from.features, {}, {}, {}, {}};
   for (const std::uint32_t i : rows) {
     const auto begin = from.x.begin() + static_cast<std::ptrdiff_t>(i * from.features);
     result.x.insert(result.x.end(), begin, begin + static_cast<std::ptrdiff_t>(from.features));
     result.labels.push_back(from.labels[i]);
+    if (!from.words.empty()) result.words.push_back(from.words[i]);
     result.lines.push_back(from.lines[i]);
   }
   return result;
@@ -63,9 +62,16 @@ LabelledRows hold_out(LabelledRows& rows, std::uint64_t count) {
   return result;
 }
 
+std::string shown(double label) { return json_number(label); }
+std::string shown(const std::string& label) { return "\"" + label + "\""; }
+
+std::string shown_label(const LabelledRows& rows, std::size_t row) {
+  return rows.words.empty() ? shown(rows.labels[row]) : shown(rows.words[row]);
+}
+
 /// The different labels, ascending.
-std::vector<double> classes_of(const LabelledRows& rows) {
-  std::vector<double> classes = rows.labels;
+template <class Label>
+std::vector<Label> classes_of(const LabelledRows& rows, std::vector<Label> classes) {
   std::sort(classes.begin(), classes.end());
   classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
   if (classes.size() > most_classes)
@@ -73,27 +79,52 @@ std::vector<double> classes_of(const LabelledRows& rows) {
                           std::to_string(most_classes) +
                           " classes are the most; targets are read with \"regression\": true");
   if (classes.size() < 2)
-    defect(rows.file, "has training rows of one label only, " + json_number(classes[0]));
+    defect(rows.file, "has training rows of one label only, " + shown(classes[0]));
   return classes;
 }
 
-Rows rows_of(LabelledRows from, const std::vector<double>& classes) {
-  Rows rows;
-  rows.count = from.labels.size();
-  rows.floats = std::move(from.x);
-  for (std::size_t i = 0; i < rows.count; ++i) {
-    const double label = from.labels[i];
-    if (classes.empty()) {
-      rows.targets.push_back(static_cast<float>(label));
-      continue;
-    }
-    const auto found = std::lower_bound(classes.begin(), classes.end(), label);
-    if (found == classes.end() || *found != label)
-      throw std::runtime_error(from.file.string() + ":" + std::to_string(from.lines[i]) +
-                               ": label " + json_number(label) + " is none of the training rows");
-    rows.classes.push_back(static_cast<std::uint8_t>(found - classes.begin()));
+/// The numbers of the rows' classes.
+template <class Label>
+std::vector<std::uint8_t> class_numbers(const LabelledRows& rows, const std::vector<Label>& labels,
+                                        const std::vector<Label>& classes) {
+  std::vector<std::uint8_t> numbers;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const auto found = std::lower_bound(classes.begin(), classes.end(), labels[i]);
+    if (found == classes.end() || *found != labels[i])
+      throw std::runtime_error(rows.file.string() + ":" + std::to_string(rows.lines[i]) +
+                               ": label " + shown_label(rows, i) + " is none of the training rows");
+    numbers.push_back(static_cast<std::uint8_t>(found - classes.begin()));
   }
-  return rows;
+  return numbers;
+}
+
+template <class Label>
+void classify(Dataset& dataset, const LabelledRows& train, const LabelledRows& test,
+              std::vector<Label> LabelledRows::*labels) {
+  const std::vector<Label> classes = classes_of(train, train.*labels);
+  dataset.classes = classes.size();
+  dataset.train.classes = class_numbers(train, train.*labels, classes);
+  dataset.test.classes = class_numbers(test, test.*labels, classes);
+}
+
+void add_labels(Dataset& dataset, const LabelledRows& train, const LabelledRows& test,
+                bool regression) {
+  if (regression) {
+    dataset.train.targets.assign(train.labels.begin(), train.labels.end());
+    dataset.test.targets.assign(test.labels.begin(), test.labels.end());
+  } else if (std::ranges::any_of(train.labels, [](double label) { return std::isnan(label); })) {
+    classify(dataset, train, test, &LabelledRows::words);
+  } else {
+    classify(dataset, train, test, &LabelledRows::labels);
+  }
+}
+
+Rows features_of(LabelledRows& from) {
+  return {.count = from.labels.size(),
+          .bytes = {},
+          .floats = std::move(from.x),
+          .classes = {},
+          .targets = {}};
 }
 
 /// The rows with zeros for the features that only other rows name.
@@ -146,11 +177,9 @@ LoadDataset read_labelled_files(DataShelf& shelf, const std::string& name,
     dataset.features = std::max(train.features, test.features);
     widen(train, dataset.features);
     widen(test, dataset.features);
-    std::vector<double> classes;
-    if (!files.regression) classes = classes_of(train);
-    dataset.classes = classes.size();
-    dataset.train = rows_of(std::move(train), classes);
-    dataset.test = rows_of(std::move(test), classes);
+    dataset.train = features_of(train);
+    dataset.test = features_of(test);
+    add_labels(dataset, train, test, files.regression);
     return dataset;
   };
   const std::string whole =
@@ -158,8 +187,9 @@ LoadDataset read_labelled_files(DataShelf& shelf, const std::string& name,
       (files.test_rows ? std::to_string(*files.test_rows) : files.test_path.found.string()) +
       (files.regression ? " regression" : "");
   return [&shelf, whole, files, load] {
-    if (files.path.found.empty()) not_there(files.path);
-    if (!files.test_rows && files.test_path.found.empty()) not_there(files.test_path);
+    if (files.path.found.empty()) throw MissingData(missing(files.path).text());
+    if (!files.test_rows && files.test_path.found.empty())
+      throw MissingData(missing(files.test_path).text());
     return shelf.get(whole, load);
   };
 }

@@ -11,13 +11,15 @@
 
 namespace gradrace {
 
-/// The rows of one file, each with a number that says its class or is its target.
+/// The rows of one file, each with a number that says its class or is its target, or with a word
+/// that says its class.
 struct LabelledRows {
   std::filesystem::path file;
   std::vector<std::string> names;  // of the columns, or empty
   std::size_t features = 0;
   std::vector<float> x;            // [count, features]
-  std::vector<double> labels;      // [count]
+  std::vector<double> labels;      // [count]; NaN where it is a word
+  std::vector<std::string> words;  // [count], the labels as they stand; or empty: all are numbers
   std::vector<std::size_t> lines;  // [count], where they stand, from 1
 };
 
@@ -40,9 +42,10 @@ void visit(Fields& fields, LabelledFiles& files, DataShelf& shelf);
 /// The data set of such files when it is first needed.  read(file) gives the rows of one; `name` is
 /// that of the data set among those of the files.
 ///
-/// The classes are the different labels of the training rows, in ascending order; with
-/// `regression` labels are targets.  Without test_path the test rows are the first of a fixed
-/// shuffle of the file, and the others, in the file's order, the training rows.
+/// The classes are the different labels of the training rows, in ascending order, words where one
+/// of these is no number; with `regression` labels are targets.  Without test_path the test rows
+/// are the first of a fixed shuffle of the file, and the others, in the file's order, the training
+/// rows.
 LoadDataset read_labelled_files(
     DataShelf& shelf, const std::string& name, const LabelledFiles& files,
     const std::function<LabelledRows(const std::filesystem::path& file)>& read);

@@ -20,19 +20,46 @@ std::uint64_t TextLine::integer(std::uint64_t least, std::uint64_t greatest) {
   return value;
 }
 
-double TextLine::real() {
-  const bool plus = rest_.starts_with('+') && !rest_.starts_with("+-");
-  const char* const begin = rest_.data() + (plus ? 1 : 0);
+/// The finite number that the text begins with, which is taken off it.
+static std::optional<double> take_number(std::string_view& text) {
+  const bool plus = text.starts_with('+') && !text.starts_with("+-");
+  const char* const begin = text.data() + (plus ? 1 : 0);
   double value = 0;
-  const auto [end, error] = std::from_chars(begin, rest_.data() + rest_.size(), value);
-  if (error != std::errc{} || !std::isfinite(value)) unexpected("a finite number");
-  rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+  const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
+  if (error != std::errc{} || !std::isfinite(value)) return {};
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return value;
 }
 
-std::string_view TextLine::cell() {
-  const std::string_view cell = rest_.substr(0, rest_.find(','));
-  rest_.remove_prefix(cell.size());
+std::optional<double> finite_number(std::string_view text) {
+  const auto value = take_number(text);
+  return text.empty() ? value : std::nullopt;
+}
+
+double TextLine::real() {
+  const auto value = take_number(rest_);
+  if (!value) unexpected("a finite number");
+  return *value;
+}
+
+std::string TextLine::cell() {
+  spaces();
+  std::string cell;
+  if (!skip('"')) {
+    cell = rest_.substr(0, rest_.find(','));
+    rest_.remove_prefix(cell.size());
+    cell.erase(cell.find_last_not_of(" \t") + 1);
+    return cell;
+  }
+  while (true) {
+    const std::size_t quote = rest_.find('"');
+    if (quote == rest_.npos) defect("a quote is not closed on this line");
+    cell += rest_.substr(0, quote);
+    rest_.remove_prefix(quote + 1);
+    if (!skip('"')) break;
+    cell += '"';
+  }
+  spaces();
   return cell;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,8 +22,9 @@ class TextLine {
 
   std::uint64_t integer(std::uint64_t least, std::uint64_t greatest);
   double real();  // finite
-  /// Everything up to the next comma or the end.
-  std::string_view cell();
+  /// A cell of a CSV file, up to the next comma or the end, without the spaces and quotes around
+  /// it; within quotes commas are the cell's, and a double quote stands for one.
+  std::string cell();
 
   void spaces();
   bool skip(char c);
@@ -39,6 +41,9 @@ class TextLine {
   std::size_t number_;
   std::string_view rest_;
 };
+
+/// The finite number that the whole text is; empty if it is none.
+std::optional<double> finite_number(std::string_view text);
 
 /// Calls take(line) for every line of a file, plain or packed by gzip; lines may end in CR LF.
 /// std::runtime_error where it cannot be read.

@@ -295,6 +295,30 @@ TEST_CASE("order statistics: the largest of draws of several laws") {
   CHECK(near(integrate_largest(mixed, 1), 1, 1e-9));
 }
 
+// Of exponential laws of rates a, b and c, E[X_{2:3}] is the sum over pairs of 1 / (their rates)
+// less 2 / (a + b + c).
+TEST_CASE("order statistics: the k-th smallest of draws of several laws") {
+  const auto fast = law_of(R"({"distribution": "exponential", "mean": 0.5})"),
+             usual = law_of(R"({"distribution": "exponential", "mean": 1})"),
+             slow = law_of(R"({"distribution": "exponential", "mean": 5})");
+  const Draws unlike[] = {{fast.get(), 1}, {usual.get(), 1}, {slow.get(), 1}};
+  CHECK(near(integrate_kth_smallest(unlike, 1), 1 / 3.2, 1e-9));
+  CHECK(near(integrate_kth_smallest(unlike, 2), 1 / 3.0 + 1 / 2.2 + 1 / 1.2 - 2 / 3.2, 1e-9));
+  CHECK(near(integrate_kth_smallest(unlike, 3), integrate_largest(unlike), 1e-9));
+
+  for (const char* json :
+       {R"({"distribution": "pareto", "scale": 1, "shape": 1.2})",
+        R"({"distribution": "normal", "mean": 1, "sd": 0.01})",
+        R"({"distribution": "uniform", "low": 1, "high": 2})",
+        R"({"distribution": "two-point", "low": 1, "high": 9, "probability": 0.3})"}) {
+    CAPTURE(std::string(json));
+    const auto law = law_of(json), same = law_of(json);
+    const Draws alike[] = {{law.get(), 5}, {same.get(), 3}};
+    for (std::uint32_t k = 1; k <= 8; ++k)
+      CHECK(near(integrate_kth_smallest(alike, k), law->expected_order_statistic(k, 8), 1e-8));
+  }
+}
+
 TEST_CASE("order statistics: a k outside 1 to n is our mistake") {
   const auto law = law_of(R"({"distribution": "gamma", "shape": 2, "scale": 1})");
   CHECK_THROWS_AS(law->expected_order_statistic(0, 4), BrokenInvariant);

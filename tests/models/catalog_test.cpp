@@ -24,7 +24,7 @@ TEST_CASE("models: names are unique and pages are full") {
     CHECK(!entry->page.source.empty());
   }
   CHECK(names == std::set<std::string_view>{"quadratic", "least-squares", "logistic", "softmax",
-                                            "mlp", "cnn", "resnet", "idx", "cifar10", "digits",
+                                            "mlp", "cnn", "resnet", "idx", "mnist", "cifar10", "digits",
                                             "libsvm", "csv", "synthetic", "synthetic-regression"});
 }
 

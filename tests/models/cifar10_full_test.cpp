@@ -178,7 +178,7 @@ TEST_CASE("cifar10-full: it has none of lenet's keys") {
 TEST_CASE("cifar10-full: what it cannot look at is refused") {
   CHECK_THROWS_WITH_AS(make_cnn(full(synthetic(R"("rows": 5)")))->make_float32(),
                        "cnn needs images, and the rows of this data set have no height and width; "
-                       "allowed: cifar10, digits, idx, synthetic with height and width",
+                       "allowed: cifar10, digits, idx, mnist, synthetic with height and width",
                        std::runtime_error);
   CHECK_THROWS_WITH_AS(make_cnn(full(images(1, 7)))->make_float32(),
                        "pooling 3 wide needs images of 2 x 2 or more, and gets 1 x 1",

@@ -226,7 +226,7 @@ TEST_CASE("cnn: it learns where a bar is, not how the image lies") {
 TEST_CASE("cnn: data without images, and images that are too small, are refused") {
   CHECK_THROWS_WITH_AS(make_cnn(on<CnnConfig>(synthetic(R"("rows": 5)")))->make_float32(),
                        "cnn needs images, and the rows of this data set have no height and width; "
-                       "allowed: cifar10, digits, idx, synthetic with height and width",
+                       "allowed: cifar10, digits, idx, mnist, synthetic with height and width",
                        std::runtime_error);
   const auto data = synthetic(R"("rows": 5, "features": 108, "height": 12, "width": 9)");
   CHECK(make_cnn(net(data, {2}, 8, {}))->make_float32()->parameters() ==

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "tests/support/iteration_time.h"
 
@@ -75,6 +76,62 @@ TEST_CASE("unequal learners: iteration times of those who never wait, as simulat
   // Rates 1, 1, 0.2, 1, 1, 2.
   CHECK(point_of(speeds, wait_for_nobody[0]).theory().iteration_time->value ==
         doctest::Approx(1 / 6.2).epsilon(1e-12));
+}
+
+TEST_CASE("unequal learners: iteration times with a server, as simulated") {
+  for (const auto* cluster : {speeds, laws}) {
+    for (const std::string protocol :
+         {R"({"kind": "async"})", R"({"kind": "k-sync", "k": 2})", R"({"kind": "k-sync", "k": 5})",
+          R"({"kind": "k-batch-sync", "k": 1})", R"({"kind": "k-batch-async", "k": 3})",
+          R"({"kind": "softsync", "n": 2})", R"({"kind": "ssp", "bound": 0})",
+          R"({"kind": "k-async", "k": 1})", R"({"kind": "k-async", "k": 6})",
+          R"({"kind": "backup", "backups": 0})",
+          R"({"kind": "backup", "backups": 2, "late": "cancel"})"}) {
+      CAPTURE(protocol);
+      const Point point = point_of(cluster, protocol, false);
+      REQUIRE(point.theory().iteration_time);
+      CHECK(point.theory().iteration_time->basis == Basis::exact);
+      check_iteration_time(point.race(), point.theory().iteration_time->value);
+    }
+  }
+}
+
+TEST_CASE("unequal learners: bounds with a server hold") {
+  const std::pair<std::string, Basis> bounds[] = {
+      {R"({"kind": "k-batch-sync", "k": 4})", Basis::upper},
+      {R"({"kind": "k-async", "k": 4})", Basis::lower},
+      {R"({"kind": "ssp", "bound": 2})", Basis::lower},
+      {R"({"kind": "backup", "backups": 2})", Basis::lower},
+      {R"({"kind": "backup", "backups": 2, "late": "wait"})", Basis::lower},
+      {R"({"kind": "backup", "backups": 2, "tokens": "shared"})", Basis::lower}};
+  for (const auto* cluster : {speeds, laws}) {
+    for (const auto& [protocol, basis] : bounds) {
+      CAPTURE(protocol);
+      const Point point = point_of(cluster, protocol, false);
+      const auto theory = point.theory();
+      REQUIRE(theory.iteration_time);
+      CHECK(theory.iteration_time->basis == basis);
+      const double ratio = iteration_time(run_timing(point.race())) / theory.iteration_time->value;
+      if (basis == Basis::lower) CHECK(ratio >= 0.98);
+      if (basis == Basis::upper) CHECK(ratio <= 1.02);
+    }
+  }
+}
+
+TEST_CASE("unequal learners: what would take too long to integrate is not known") {
+  const auto theory = [](int learners, int k) {
+    return point_from(R"({"cluster": {"learners": )" + std::to_string(learners) + R"(,
+        "runtime": {"distribution": "exponential", "mean": 1},
+        "slow": {"learners": [0], "factor": 2}},
+        "protocol": {"kind": "k-sync", "k": )" +
+                      std::to_string(k) + R"(},
+        "stop": {"updates": 1}})")
+        .theory()
+        .iteration_time;
+  };
+  CHECK(theory(1000, 2));
+  CHECK_FALSE(theory(1000, 999));
+  CHECK(theory(1000, 1000));
 }
 
 // E[max] of exponential laws of rates a and b is 1 / a + 1 / b - 1 / (a + b); of means 1, 1 and 5

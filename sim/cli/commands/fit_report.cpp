@@ -296,8 +296,11 @@ const CsvFile<Fit> fit_csv{
     {{"family", "", "as a scenario names it", &Fit::family},
      {"parameters", "", "the law as a scenario has it", &Fit::json},
      {"log_likelihood", "", "of independent draws", &Fit::log_likelihood},
-     {"aic", "", "2 (number of parameters) - 2 log_likelihood", &Fit::aic},
-     {"ks", "", "greatest distance of the distribution functions", &Fit::kolmogorov},
+     {"aic", "", {"the less the better", "2 (number of parameters) - 2 log_likelihood"}, &Fit::aic},
+     {"ks",
+      "",
+      {"greatest distance of the distribution functions", "sup over x of |F_n(x) - F(x)|"},
+      &Fit::kolmogorov},
      {"ks_rank", "", "1: the least ks of all", &Fit::kolmogorov_rank},
      {"method", "", "of the estimator", &Fit::method}}};
 
@@ -307,7 +310,10 @@ const CsvFile<MeasuredTime> sample_csv{
     {{"learner", "", "as the trace names it", &MeasuredTime::learner},
      {"draw", "", "its number among the learner's, from 0", &MeasuredTime::draw},
      {"time", "time", "as measured", &MeasuredTime::time},
-     {"evened", "time", "over the learner's mean, times the mean of all", &MeasuredTime::evened},
+     {"evened",
+      "time",
+      {"without differences of learners", "time / mean of the learner x mean of all"},
+      &MeasuredTime::evened},
      {"cancelled", "", "1: the minibatch was cancelled after that time",
       &MeasuredTime::cancelled}}};
 

@@ -137,7 +137,10 @@ void print_file(const CsvPage& file) {
     const int length = std::snprintf(text, sizeof text, "  %-23s  %-11s  ", line.name.c_str(),
                                      line.unit.empty() ? "-" : std::string(line.unit).c_str());
     std::cout << text;
-    std::cout << wrapped(line.meaning, static_cast<std::size_t>(length), 40);
+    std::cout << wrapped(line.meaning.text, static_cast<std::size_t>(length), 40);
+    if (!line.meaning.formula.empty())
+      std::cout << std::string(40, ' ')
+                << wrapped("= " + std::string(line.meaning.formula), 40, 42);
   }
   std::cout << '\n';
 }
@@ -156,8 +159,8 @@ void print_columns() {
   print_file(fit_csv.page());
   print_file(sample_csv.page());
   print_file(quantiles_csv.page());
-  std::cout << "time: in the unit of the runtime distribution; an empty field is not applicable or "
-               "not counted,\n0 was counted\n";
+  std::cout << "time: in the unit of the runtime distribution, which time_unit of the scenario "
+               "names;\nan empty field is not applicable or not counted, 0 was counted\n";
 }
 
 void print_key(const std::string& name, const FieldPage& field) {

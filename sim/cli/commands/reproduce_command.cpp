@@ -95,8 +95,8 @@ std::vector<std::string> papers_of(const std::vector<std::string>& words) {
 /// What the scenario's data lack; empty when they are all there.
 std::string missing_data(const Scenario& scenario) {
   std::string missing;
-  for (const auto& what : scenario.shelf->missing()) {
-    missing += (missing.empty() ? "" : "; ") + what;
+  for (const auto& place : scenario.shelf->missing()) {
+    missing += (missing.empty() ? "" : "; ") + place.text();
   }
   return missing;
 }

@@ -189,6 +189,8 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
     if (!runs.device_facts().name.empty())
       std::cout << device_text(runs.device_facts(), elapsed) << '\n';
     print_notes(summary.notes);
+    const std::string advice = evaluation_advice(runs.device_facts());
+    if (!advice.empty()) print_notes({advice});
   }
   std::cout << place_text(folder);
   return {true, failures.size()};

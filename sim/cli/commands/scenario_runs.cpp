@@ -1,6 +1,7 @@
 #include "sim/cli/commands/scenario_runs.h"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <thread>
 #include <utility>
@@ -10,6 +11,8 @@
 namespace gradrace {
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 RunQueue queue_of(const Scenario& scenario, const RunPlan& plan,
                   const std::vector<std::size_t>& missing) {
@@ -108,12 +111,14 @@ void ScenarioRuns::note(const Device* device) {
   facts_.threads = jobs_ * threads_of_run_;
   if (const auto seconds = device->kernel_seconds())
     facts_.kernel_seconds = facts_.kernel_seconds.value_or(0) + *seconds;
+  facts_.evaluation_seconds += device->evaluation_seconds().value_or(0);
 }
 
 void ScenarioRuns::race(const Batch& batch, Device* device) {
   std::vector<std::unique_ptr<Race>> races;
   std::vector<std::unique_ptr<RunRecorders>> recorders;
   std::vector<Run> runs;
+  double seconds = 0;
   try {
     for (const std::size_t run : batch) {
       const Point& point = scenario_.point_of(run);
@@ -124,7 +129,9 @@ void ScenarioRuns::race(const Batch& batch, Device* device) {
       runs.emplace_back(*race, replica, device != nullptr, recorder->observer(),
                         &recorder->curve());
     }
+    const auto begin = Clock::now();
     drive_batch(runs, batch, device);
+    seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   } catch (const DiskError&) {
     throw;
   } catch (const std::bad_alloc&) {
@@ -132,6 +139,7 @@ void ScenarioRuns::race(const Batch& batch, Device* device) {
   } catch (const std::exception& error) {
     return note_failure(batch, error.what());
   }
+  add_run_seconds(seconds);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (!runs[i].over()) continue;
     const RunRecord record = runs[i].record();
@@ -140,6 +148,11 @@ void ScenarioRuns::race(const Batch& batch, Device* device) {
     const std::lock_guard lock(mutex_);
     facts_.gradients += record.gradients_computed;
   }
+}
+
+void ScenarioRuns::add_run_seconds(double seconds) {
+  const std::lock_guard lock(mutex_);
+  facts_.run_seconds += seconds;
 }
 
 void ScenarioRuns::drive_batch(std::vector<Run>& runs, const Batch& batch, Device* device) {

@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "sim/cli/results/manifest.h"
+#include "sim/cli/results/sample_mean.h"
 #include "sim/cli/results/table.h"
 #include "sim/message_text.h"
 
@@ -20,24 +19,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
-/// Of the runs of one setting; NaN where there are too few of them, or one diverged.
-struct Sample {
-  double mean = not_known, sd = not_known;
-  double margin = not_known;  // half of the mean's 95 % interval, by Student's t
-
-  explicit Sample(const std::vector<double>& values) {
-    const auto n = static_cast<double>(values.size());
-    if (values.empty()) return;
-    mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
-    if (values.size() < 2) return;
-    double squares = 0;
-    for (const double x : values) squares += (x - mean) * (x - mean);
-    sd = std::sqrt(squares / (n - 1));
-    const boost::math::students_t law(n - 1);
-    margin = boost::math::quantile(law, 0.975) * sd / std::sqrt(n);
-  }
-};
-
 std::size_t diverged(const SettingRuns& setting) {
   return static_cast<std::size_t>(
       std::count_if(setting.accuracies.begin(), setting.accuracies.end(),
@@ -45,7 +26,7 @@ std::size_t diverged(const SettingRuns& setting) {
 }
 
 double relative_time(const Search& search, const SettingRuns& setting) {
-  return Sample(setting.times).mean / Sample(search.first.times).mean;
+  return SampleMean(setting.times).mean / SampleMean(search.first.times).mean;
 }
 
 const char* verdict(const Trial& trial) { return trial.passed ? "pass" : "fail"; }
@@ -58,7 +39,7 @@ std::string known_number(double value, int digits) {
 
 std::vector<std::string> cells(const Search& search, const SettingRuns& setting,
                                const char* verdict) {
-  const Sample accuracy(setting.accuracies), time(setting.times);
+  const SampleMean accuracy(setting.accuracies), time(setting.times);
   const std::size_t lost = diverged(setting), runs = setting.accuracies.size();
   return {percent(setting.share),
           known_number(accuracy.mean, 4),
@@ -87,7 +68,7 @@ double bar(const Search& search) { return search.target - search.rule.beta; }
 std::string unclear_shares(const Search& search) {
   std::string shares;
   for (const auto& setting : search.settings) {
-    const Sample accuracy(setting.accuracies);
+    const SampleMean accuracy(setting.accuracies);
     const double lead = accuracy.mean - bar(search);
     if (std::isnan(accuracy.mean) || std::abs(lead) > accuracy.margin) continue;
     shares += (shares.empty() ? "" : ", ") + percent(setting.share);
@@ -197,7 +178,7 @@ std::string findings(const Search& search) {
 struct SettingRow {
   double share;
   std::size_t runs, diverged;
-  Sample accuracy, time;
+  SampleMean accuracy, time;
   double relative_time;
   std::string verdict, folder;
 };
@@ -210,15 +191,22 @@ const CsvFile<SettingRow> search_csv{
     {{"share", "fraction", "of the work under the first protocol", &SettingRow::share},
      {"runs", "runs", "of the setting", &SettingRow::runs},
      {"diverged", "runs", "of these", &SettingRow::diverged},
-     {"accuracy", "fraction", "1 - final test error, mean over runs",
+     {"accuracy",
+      "fraction",
+      {"mean over runs", "1 - final test error"},
       [](auto& row) { return row.accuracy.mean; }},
      {"accuracy_sd", "fraction", "its standard deviation over runs",
       [](auto& row) { return row.accuracy.sd; }},
-     {"accuracy_95", "fraction", "half of the 95 % interval of its mean, by Student's t",
+     {"accuracy_95",
+      "fraction",
+      {"half of the 95 % interval of its mean", "t_{0.975, runs - 1} accuracy_sd / sqrt(runs)"},
       [](auto& row) { return row.accuracy.margin; }},
      {"time", "time", "of a run, mean over runs", [](auto& row) { return row.time.mean; }},
      {"time_sd", "time", "its standard deviation", [](auto& row) { return row.time.sd; }},
-     {"relative_time", "", "over that of the first protocol alone", &SettingRow::relative_time},
+     {"relative_time",
+      "",
+      {"over that of the first protocol alone", "time / its time"},
+      &SettingRow::relative_time},
      {"verdict", "", "target, pass or fail", &SettingRow::verdict},
      {"folder", "", "of the results of its runs", &SettingRow::folder}}};
 
@@ -240,7 +228,7 @@ std::string settings_text(const Search& search) {
   std::vector<SettingRow> rows;
   const auto add = [&](const SettingRuns& setting, const char* verdict) {
     rows.push_back({setting.share, setting.accuracies.size(), diverged(setting),
-                    Sample(setting.accuracies), Sample(setting.times),
+                    SampleMean(setting.accuracies), SampleMean(setting.times),
                     relative_time(search, setting), verdict, setting.folder});
   };
   add(search.first, "target");

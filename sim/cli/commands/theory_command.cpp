@@ -1,21 +1,34 @@
+#include <unistd.h>
+
 #include <iostream>
 
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/results/theory_files.h"
+#include "sim/cli/results/theory_text.h"
 #include "sim/cli/usage_error.h"
 
 namespace gradrace {
 
+static bool wants_table(const Values& values) {
+  const bool table = values.count("table") != 0, csv = values.count("csv") != 0;
+  if (table && (csv || values.count("curves") != 0))
+    throw UsageError("theory: --table is no CSV, as --csv and --curves are; take one");
+  return table || (!csv && ::isatty(STDOUT_FILENO) != 0);
+}
+
 static int theory(const Words& words) {
   Syntax syntax{.positional = "file"};
   add_scenario_options(syntax);
-  syntax.options.add_options()(
-      "curves",
-      "the loss over simulated time in place of the table, where it is known (quadratic)");
+  syntax.options.add_options()                                        //
+      ("csv", "as CSV, on a terminal too")                            //
+      ("table", "as a table for people, also into a pipe or a file")  //
+      ("curves",
+       "the loss over simulated time in place of the table, where it is known (quadratic); CSV");
   const auto values = parse(theory_command, words, syntax);
   if (!values) return 0;
   const auto files = paths_of("theory", *values, "file");
   if (files.size() != 1) throw UsageError("theory: takes one scenario file");
+  const bool as_table = wants_table(*values);
   const Scenario scenario = read_scenario(files.front(), changes_of("theory", *values));
   if (values->count("curves") != 0) {
     std::cout << theory_csv.text(error_curve_rows(scenario));
@@ -23,20 +36,24 @@ static int theory(const Words& words) {
   }
   std::vector<TheoryRow> rows;
   for (std::size_t i = 0; i < scenario.points.size(); ++i) rows.emplace_back(i, scenario.points[i]);
-  std::cout << theory_table(scenario.swept_paths).text(rows);
+  std::cout << (as_table ? theory_text(scenario, rows)
+                         : theory_table(scenario.swept_paths).text(rows));
   return 0;
 }
 
 extern const Command theory_command{
-    "theory", "prints what theory predicts for each point, as CSV",
+    "theory", "prints what theory predicts for each point: a table, or CSV into a pipe",
     "  gradrace theory FILE [options]\n\n"
-    "Each value has a basis beside it: exact, an upper or a lower bound, or approximate.  What\n"
-    "is not known is empty, and not_known says why an iteration time or a staleness is; gradrace "
-    "list columns says what each is.\n\n"
+    "On a terminal a table of the chief numbers, with a sentence for each that is not known; into "
+    "a\n"
+    "pipe or a file all of them as CSV, each with its basis beside it: exact, an upper or a lower\n"
+    "bound, or approximate.  There not_known says why an iteration time or a staleness is empty;\n"
+    "gradrace list columns says what each column is.\n\n"
     "With --curves a row is a whole number of updates: the mean time at which they are made, and\n"
     "the mean loss then, or its bound.\n\n"
     "Examples:\n"
     "  gradrace theory scenarios/quickstart.json --set cluster.learners=20\n"
+    "  gradrace theory scenarios/quickstart.json > theory.csv\n"
     "  gradrace theory scenarios/error_theory.json --curves\n",
     theory};
 

@@ -1,4 +1,5 @@
 #include <iostream>
+#include <set>
 
 #include "sim/cli/commands/commands.h"
 #include "sim/message_text.h"
@@ -7,32 +8,92 @@
 
 namespace gradrace {
 
+namespace {
+
+/// What a look into the data of a scenario found.
+struct DataFaults {
+  std::set<std::string> lacking, wrong;
+};
+
+/// Reads the data and makes each of the models of them.
+DataFaults look_into_data(const Scenario& scenario) {
+  DataFaults faults;
+  std::set<std::string> seen;
+  std::set<std::string> places;
+  for (const MissingPlace& place : scenario.shelf->missing()) {
+    faults.lacking.insert(place.name + " is not there (" + place.places() + ")");
+    places.insert(place.text());
+  }
+  for (const Point& point : scenario.points) {
+    if (!point.with_model() || !seen.insert(point.device_text).second) continue;
+    try {
+      static_cast<void>(point.model->value_layout());
+    } catch (const MissingData& error) {
+      if (!places.contains(error.what())) faults.lacking.insert(error.what());
+    } catch (const std::runtime_error& error) {
+      faults.wrong.insert(error.what());
+    }
+  }
+  return faults;
+}
+
+/// Its problems; says that it is fine where it has none.
+std::vector<Problem> problems_of(const std::filesystem::path& file,
+                                 const ScenarioChanges& changes) {
+  const Scenario scenario = read_scenario(file, changes);
+  const DataFaults faults = look_into_data(scenario);
+  std::vector<Problem> problems;
+  for (const auto& what : faults.wrong) {
+    problems.push_back({.origin = file.string(),
+                        .path = "model",
+                        .what = what,
+                        .meaning = {},
+                        .allowed = {},
+                        .suggestion = {}});
+  }
+  if (!problems.empty()) return problems;
+  std::string but;
+  for (const auto& what : faults.lacking) but += (but.empty() ? ", but " : "; ") + what;
+  std::cout << printable(file.string() + ": fine" + but) << ": "
+            << count_text(scenario.points.size(), "point") << " x "
+            << count_text(scenario.replicas(), "replica") << '\n';
+  return {};
+}
+
+}  // namespace
+
 static int validate(const Words& words) {
   Syntax syntax{.positional = "file"};
   add_scenario_options(syntax);
   const auto values = parse(validate_command, words, syntax);
   if (!values) return 0;
-  const auto changes = changes_of("validate", *values);
+  ScenarioChanges changes = changes_of("validate", *values);
+  changes.data_may_lack = true;
   std::vector<Problem> problems;
+  const auto add = [&](const std::vector<Problem>& more) {
+    problems.insert(problems.end(), more.begin(), more.end());
+  };
   for (const auto& file : paths_of("validate", *values, "file")) {
     try {
-      const Scenario scenario = read_scenario(file, changes);
-      std::cout << printable(file.string())
-                << ": fine: " << count_text(scenario.points.size(), "point") << " x "
-                << count_text(scenario.replicas(), "replica") << '\n';
+      add(problems_of(file, changes));
     } catch (const ScenarioError& error) {
-      problems.insert(problems.end(), error.problems().begin(), error.problems().end());
+      add(error.problems());
+    } catch (const SchemaOfScenarios& error) {
+      std::cout << printable(error.what()) << '\n';
     }
   }
   if (!problems.empty()) throw ScenarioError(problems);
   return 0;
 }
 
-extern const Command validate_command{"validate", "checks scenario files, runs nothing",
-                                      "  gradrace validate FILE... [options]\n\n"
-                                      "Examples:\n"
-                                      "  gradrace validate scenarios/quickstart.json\n"
-                                      "  gradrace validate scenarios/papers/ho2013/*.json\n",
-                                      validate};
+extern const Command validate_command{
+    "validate", "checks scenario files and their data, runs nothing",
+    "  gradrace validate FILE... [options]\n\n"
+    "Data sets are read: their files, labels and shapes must be what the model takes.  Data that\n"
+    "are not there are told, and are no mistake of the scenario: exit status 0.\n\n"
+    "Examples:\n"
+    "  gradrace validate scenarios/quickstart.json\n"
+    "  gradrace validate scenarios/papers/ho2013/*.json\n",
+    validate};
 
 }  // namespace gradrace

@@ -43,19 +43,29 @@ constexpr CellType type_of = std::is_floating_point_v<Cell>
                                  : (std::is_arithmetic_v<Cell> ? CellType::integer
                                                                : CellType::text);
 
+/// What a column has, in words, and how it is computed, where it is computed of other numbers.
+struct Meaning {
+  Meaning(const char* its_text, std::string_view its_formula = {})
+      : text(its_text), formula(its_formula) {}
+  Meaning(std::string_view its_text, std::string_view its_formula = {})
+      : text(its_text), formula(its_formula) {}
+
+  std::string_view text, formula;
+};
+
 /// A column of a CSV file: what `gradrace list columns` says of it, and its cell in a row.
 template <class Row>
 struct Column {
   /// `value`: a member of Row or a function of one.
   template <class Value>
-  Column(std::string its_name, std::string_view its_unit, std::string_view its_meaning, Value value)
+  Column(std::string its_name, std::string_view its_unit, Meaning its_meaning, Value value)
       : Column(
             std::move(its_name), its_unit, its_meaning, value,
             type_of<
                 std::decay_t<decltype(cell_of(std::invoke(value, std::declval<const Row&>())))>>) {}
   /// `type`: of what the text says that `value` gives.
   template <class Value>
-  Column(std::string its_name, std::string_view its_unit, std::string_view its_meaning, Value value,
+  Column(std::string its_name, std::string_view its_unit, Meaning its_meaning, Value value,
          CellType its_type)
       : name(std::move(its_name)), unit(its_unit), meaning(its_meaning), type(its_type) {
     write = [value](Csv& csv, const Row& row) { csv.cell(cell_of(std::invoke(value, row))); };
@@ -63,7 +73,7 @@ struct Column {
 
   std::string name;
   std::string_view unit;  // empty: none; "time": that of the runtime distribution
-  std::string_view meaning;
+  Meaning meaning;
   CellType type;
   std::function<void(Csv& csv, const Row& row)> write;
 };
@@ -72,7 +82,8 @@ struct Column {
 struct CsvPage {
   struct Line {
     std::string name;
-    std::string_view unit, meaning;
+    std::string_view unit;
+    Meaning meaning;
     CellType type;
   };
 

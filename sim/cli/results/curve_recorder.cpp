@@ -23,14 +23,18 @@ CurveRecorder::CurveRecorder(std::uint32_t replica, const Point& point, Spool* r
       point_(point),
       rows_(rows),
       targets_(targets_of(point)),
-      target_times_(targets_.size(), std::numeric_limits<double>::quiet_NaN()) {}
+      target_times_(targets_.size(), std::numeric_limits<double>::quiet_NaN()),
+      target_intervals_(target_times_) {}
 
 void CurveRecorder::add(const CurvePoint& seen, std::span<const Evaluation> of_learners) {
   const auto& [at, evaluation] = seen;
   for (std::size_t i = 0; i < targets_.size(); ++i) {
     const auto& [what, target] = targets_[i];
-    if (std::isnan(target_times_[i]) && evaluation.*what <= target) target_times_[i] = at.time;
+    if (!std::isnan(target_times_[i]) || !(evaluation.*what <= target)) continue;
+    target_times_[i] = at.time;
+    target_intervals_[i] = at.time - last_time_.value_or(at.time);
   }
+  last_time_ = at.time;
   if (!rows_) return;
   const auto& file = curve_csv(point_.evaluated == EvaluatedValue::each);
   const bool with_model = point_.with_model();

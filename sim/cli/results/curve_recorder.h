@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -21,13 +22,16 @@ class CurveRecorder final : public CurveSink {
 
   /// NaN: not reached; in the order of target_columns().
   const std::vector<double>& target_times() const { return target_times_; }
+  /// From the evaluation before to that one; 0 where there was none before.
+  const std::vector<double>& target_intervals() const { return target_intervals_; }
 
  private:
   const OfRun run_;
   const Point& point_;
   Spool* const rows_;
   const std::vector<std::pair<double Evaluation::*, double>> targets_;
-  std::vector<double> target_times_;
+  std::vector<double> target_times_, target_intervals_;
+  std::optional<double> last_time_;  // of an evaluation
 };
 
 }  // namespace gradrace

@@ -12,6 +12,7 @@
 
 #include "models/cpu/kernels/kernels.h"
 #include "sim/cli/results/output_folder.h"
+#include "sim/cli/results/pages.h"
 #include "sim/cli/version.h"
 #include "sim/hash.h"
 #include "sim/message_text.h"
@@ -71,6 +72,29 @@ Json device_facts(const RunFacts& run) {
   return facts;
 }
 
+bool is_written(const CsvPage& page, const std::map<std::string, std::string>& files) {
+  const std::string stem(page.name.substr(0, page.name.find('.') + 1));
+  return std::ranges::any_of(files, [&](const auto& file) { return file.first.starts_with(stem); });
+}
+
+/// What `gradrace list columns` says of the files, by their names.
+Json columns_of(const Scenario& scenario, const std::map<std::string, std::string>& files) {
+  const std::string& time_unit = scenario.first().time_unit;
+  Json columns = Json::object();
+  for (const CsvPage& page : pages_of(scenario)) {
+    if (!is_written(page, files)) continue;
+    Json& lines = columns[std::string(page.name)] = Json::array();
+    for (const auto& line : page.lines) {
+      const bool is_time = line.unit == "time" && !time_unit.empty();
+      lines.push_back({{"name", line.name},
+                       {"unit", is_time ? std::string_view(time_unit) : line.unit},
+                       {"definition", line.meaning.text},
+                       {"formula", line.meaning.formula}});
+    }
+  }
+  return columns;
+}
+
 }  // namespace
 
 std::string arithmetic_of(const Scenario& scenario) {
@@ -98,6 +122,18 @@ std::string device_text(const DeviceFacts& device, double elapsed) {
   return text;
 }
 
+std::string evaluation_advice(const DeviceFacts& device) {
+  constexpr double least_seconds = 1, least_share = 0.5;
+  const double share = device.evaluation_seconds / device.run_seconds;
+  if (!(device.run_seconds >= least_seconds && share > least_share)) return {};
+  char text[8];
+  std::snprintf(text, sizeof text, "%.0f", 100 * share);
+  return std::string("evaluations took ") + text +
+         " % of the time of the runs: fewer (record.every_time, every_updates, every_epochs), or "
+         "of "
+         "fewer rows (record.train_rows, test_rows), leave more for gradients";
+}
+
 std::string version_text() {
   return std::string("gradrace ") + version_number + " (revision " + version_revision +
          (version_dirty ? ", dirty)" : ")");
@@ -115,7 +151,8 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
                 {"runs_finished", facts.finished},
                 {"elapsed", facts.elapsed},
                 {"notes", facts.notes},
-                {"files", facts.files}};
+                {"files", facts.files},
+                {"columns", columns_of(scenario, facts.files)}};
   if (facts.jobs > 0) manifest["jobs"] = facts.jobs;
   if (!facts.arithmetic.empty()) manifest["arithmetic"] = facts.arithmetic;
   if (!facts.device.name.empty()) manifest.update(device_facts(facts));

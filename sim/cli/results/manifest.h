@@ -18,7 +18,8 @@ struct DeviceFacts {
   std::size_t cohort = 0;   // runs replayed side by side by one thread, at most
   std::size_t threads = 0;  // each with a device of its own
   std::uint64_t gradients = 0;
-  std::optional<double> kernel_seconds = {};  // of all devices; none on the CPU
+  std::optional<double> kernel_seconds = {};       // of all devices; none on the CPU
+  double run_seconds = 0, evaluation_seconds = 0;  // of the threads in runs, and in evaluations
 
   /// Share of the threads' time in which their device computed.
   std::optional<double> kernel_share(double elapsed) const {
@@ -29,6 +30,9 @@ struct DeviceFacts {
 
 /// "device: cpu, 2 threads, 6.1e+04 gradients/s".
 std::string device_text(const DeviceFacts& device, double elapsed);
+
+/// What to do where evaluations took more than half of a second or more that runs took; else empty.
+std::string evaluation_advice(const DeviceFacts& device);
 
 struct RunFacts {
   std::size_t runs = 0, finished = 0;

@@ -6,6 +6,7 @@
 
 #include "sim/cli/results/parquet.h"
 #include "sim/cli/results/theory_files.h"
+#include "sim/cli/scenario/one_rate.h"
 
 namespace gradrace {
 
@@ -96,6 +97,8 @@ class Gathering {
           "numbers have the law of those by events, and are other draws of it; learners are not "
           "told apart");
     }
+    const std::string warning = one_rate_warning(folder_.scenario());
+    if (!warning.empty()) summary_.notes.push_back(warning);
     return std::move(summary_);
   }
 

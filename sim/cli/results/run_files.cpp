@@ -18,6 +18,14 @@ double ratio(double sum, std::uint64_t count) {
   return count > 0 ? sum / static_cast<double>(count) : not_known;
 }
 
+constexpr std::string_view loss_formula = "1/n sum over rows of the loss + regulariser",
+                           error_formula = "wrong answers / rows";
+
+/// NaN where there is none, as in runs that were stored before there were any.
+double interval_to_target(const RunSummary& run, std::size_t target) {
+  return target < run.target_intervals.size() ? run.target_intervals[target] : not_known;
+}
+
 /// A loss that is NaN is a result, not an empty field.
 std::string loss_text(double loss, bool with_model) {
   return with_model && std::isnan(loss) ? "nan" : number_text(loss);
@@ -39,7 +47,7 @@ std::string hash_of(const RunRow& run) {
 /// What learners without a server exchanged; total(row, member of PeerTotals).
 template <class Row, class Total>
 void add_peer_columns(std::vector<Column<Row>>& columns, Total total) {
-  const auto add = [&](std::string_view name, std::string_view unit, std::string_view meaning,
+  const auto add = [&](std::string_view name, std::string_view unit, const char* meaning,
                        auto member, bool CountedExchanges::*counted) {
     columns.emplace_back(std::string(name), unit, meaning,
                          [total, member, counted](auto& row) -> std::optional<double> {
@@ -79,13 +87,19 @@ std::vector<Column<LearnerRow>> learner_columns() {
       {"replica", "", replica_meaning, &LearnerRow::replica},
       {"learner", "", "its number, from 0", &LearnerRow::learner},
       {"busy", "time", "in which it computed", &LearnerRow::busy},
-      {"idle", "time", "in which it did not",
+      {"idle",
+       "time",
+       {"in which it did not", "sim_time - busy"},
        [](auto& row) { return std::fmax(0.0, row.end - row.busy); }},
-      {"wasted", "time", "busy with gradients cancelled, dropped or lost", &LearnerRow::wasted},
+      {"wasted", "time",
+       "busy with gradients cancelled, dropped or lost (gradients_... of runs.csv)",
+       &LearnerRow::wasted},
       {"gradients", "minibatches", "applied", &LearnerRow::gradients},
       {"communicating", "time", "idle, in an exchange with other learners",
        [total](auto& row) { return total(row, &PeerTotals::communicating); }},
-      {"waiting", "time", "idle, without a server and in no exchange",
+      {"waiting",
+       "time",
+       {"idle, without a server and in no exchange", "idle - communicating"},
        [total](auto& row) { return total(row, &PeerTotals::waiting); }},
       {"hidden", "time", "busy, in an exchange meanwhile",
        [total](auto& row) { return total(row, &PeerTotals::hidden); }}};
@@ -100,15 +114,25 @@ CsvFile<CurveRow> make_curve_csv(bool by_learner) {
       {"time", "time", "simulated", &CurveRow::time},
       {"update", "updates", "made before it", &CurveRow::update},
       {"gradients", "minibatches", "applied before it", &CurveRow::gradients},
-      {"epoch", "epochs", "samples applied over the training set's size", &CurveRow::epoch},
-      {"loss", "", "training objective, regulariser included",
-       [](auto& row) { return loss_text(row.loss, row.with_model); }, CellType::number},
-      {"test_loss", "", "loss on the test set", &CurveRow::test_loss},
-      {"test_error", "fraction", "of wrong answers on the test set", &CurveRow::test_error},
+      {"epoch",
+       "epochs",
+       {"passes over the training set", "samples applied / training rows"},
+       &CurveRow::epoch},
+      {"loss",
+       "",
+       {"training objective, regulariser included", loss_formula},
+       [](auto& row) { return loss_text(row.loss, row.with_model); },
+       CellType::number},
+      {"test_loss", "", {"loss on the test set, likewise", loss_formula}, &CurveRow::test_loss},
+      {"test_error",
+       "fraction",
+       {"of wrong answers on the test set", error_formula},
+       &CurveRow::test_error},
       {"learning_rate", "", "of a fresh gradient", &CurveRow::learning_rate},
       {"k", "gradients", k_meaning, &CurveRow::k},
-      {"disagreement", "",
-       "mean over learners of ||x_i - mean||^2, where learners have values of their own",
+      {"disagreement",
+       "",
+       {"of learners that have values of their own", "1/P sum over i of ||x_i - mean||^2"},
        &CurveRow::disagreement}};
   if (by_learner) {
     columns.emplace_back(
@@ -130,7 +154,9 @@ RunSummary summary_of(const RunResult& result) {
           .loss = result.last.evaluation.loss,
           .test_error = result.last.evaluation.test_error,
           .pace = static_cast<double>(totals.applied) / time,
-          .target_times = result.target_times};
+          .target_times = result.target_times,
+          .target_intervals = result.target_intervals,
+          .totals = result.totals};
 }
 
 CountedExchanges counted_exchanges(const Point& point) {
@@ -158,19 +184,29 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
       {"protocol", "", "its kind", [](auto& run) { return run.at.protocol_name; }},
       {"learners", "learners", "P", [](auto& run) { return run.at.cluster.learners; }},
       {"k", "gradients", k_meaning, [](auto& run) { return run.result.last.point.k; }},
-      {"status", "", "finished, diverged, deadlocked or failed", status_of},
+      {"status", "",
+       "finished; diverged: its loss was infinite or no number; deadlocked: learners waited for "
+       "each "
+       "other in a circle; failed: it could not go on (reason says why)",
+       status_of},
       {"updates", "updates", "made", [](auto& run) { return run.result.totals.updates; }},
       {"gradients_applied", "minibatches", "whose gradient entered an update",
        [](auto& run) { return run.result.totals.applied; }},
-      {"gradients_dropped", "minibatches", "whose gradient was thrown away",
+      {"gradients_dropped", "minibatches",
+       "computed to the end, and thrown away by the server as too late",
        [](auto& run) { return run.result.totals.dropped; }},
-      {"gradients_cancelled", "minibatches", "stopped while they were computed",
+      {"gradients_cancelled", "minibatches",
+       "stopped before they were done, since an update did without them",
        [](auto& run) { return run.result.totals.cancelled; }},
       {"sim_time", "time", "at which the run ended",
        [](auto& run) { return run.result.totals.time; }},
-      {"mean_iteration_time", "time", "of the last update over their number, cold start included",
+      {"mean_iteration_time",
+       "time",
+       {"between updates, cold start included", "time of the last update / updates"},
        [](auto& run) { return run.summary.iteration_time; }},
-      {"mean_staleness", "updates", staleness_meaning,
+      {"mean_staleness",
+       "updates",
+       {staleness_meaning, "sum of staleness / gradients_applied"},
        [](auto& run) { return run.summary.staleness; }},
       {"max_staleness", "updates", staleness_meaning,
        [](auto& run) {
@@ -178,18 +214,26 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
          return count_if(totals.applied > 0, totals.max_staleness);
        },
        CellType::integer},
-      {"final_loss", "", "training objective, regulariser included",
+      {"final_loss",
+       "",
+       {"training objective, regulariser included", loss_formula},
        [](auto& run) { return loss_text(run.summary.loss, run.at.with_model()); },
        CellType::number},
-      {"final_test_error", "fraction", "of wrong answers on the test set",
+      {"final_test_error",
+       "fraction",
+       {"of wrong answers on the test set", error_formula},
        [](auto& run) { return run.summary.test_error; }},
-      {"theory_iteration_time", "time", "between updates in the long run, where it is known",
+      {"theory_iteration_time",
+       "time",
+       {"between updates in the long run, where it is known", "E[T] of the protocol"},
        [](auto& run) { return run.theory.iteration_time; }},
       {"theory_basis", "", "of theory_iteration_time: exact, upper, lower or approximate",
        [](auto& run) { return basis_of(run.theory.iteration_time); }}};
   add_swept(columns, swept);
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    columns.emplace_back(targets[i], "time", "of the first evaluation at that level or below",
+    columns.emplace_back(targets[i], "time",
+                         "of the first evaluation at that level or below (resolution_of_... says "
+                         "how fine that is)",
                          [i](auto& run) { return run.summary.target_times[i]; });
   }
   columns.emplace_back(
@@ -197,7 +241,8 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
       [](auto& run) { return count_if(run.at.with_model(), run.result.gradients_computed); },
       CellType::integer);
   columns.emplace_back("final_hash", "", "of the parameters", hash_of);
-  columns.emplace_back("gradients_lost", "minibatches", "of learners that failed",
+  columns.emplace_back("gradients_lost", "minibatches",
+                       "in the hands of a learner when it failed (cluster.failures)",
                        [](auto& run) { return run.result.totals.lost; });
   columns.emplace_back("label", "", "name of the point among the others",
                        [](auto& run) { return run.at.label; });
@@ -206,6 +251,12 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
   });
   columns.emplace_back("reason", "", "why a run could not go on",
                        [](auto& run) { return run.result.reason; });
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    columns.emplace_back("resolution_of_" + targets[i], "time",
+                         Meaning("by which that may be late, as nobody looked before",
+                                 "its time - that of the evaluation before"),
+                         [i](auto& run) { return interval_to_target(run.summary, i); });
+  }
   for (auto& column : columns) {
     const bool is_of_point = std::ranges::find(of_point, column.name) != std::end(of_point) ||
                              std::ranges::find(swept, column.name) != swept.end();

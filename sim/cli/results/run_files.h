@@ -19,6 +19,8 @@ struct RunSummary {
   double iteration_time, staleness, loss, test_error;
   double pace;                       // gradients applied, per unit of time
   std::vector<double> target_times;  // NaN: not reached; in the order of target_columns()
+  std::vector<double> target_intervals;
+  Totals totals;
 };
 
 RunSummary summary_of(const RunResult& result);

@@ -68,6 +68,7 @@ void describe(RunResult& result, Visit at) {
   at("hash", result.hash);
   at("exchanged", result.exchanged);
   at("target_times", result.target_times);
+  at("target_intervals", result.target_intervals);
   at("ran_out", result.ran_out);
 }
 
@@ -167,7 +168,7 @@ std::optional<PeerTotals> exchanged_by(const std::vector<LearnerTotals>& learner
 }  // namespace
 
 RunResult result_of(const RunRecord& record, const Cluster& cluster,
-                    std::vector<double> target_times) {
+                    std::vector<double> target_times, std::vector<double> target_intervals) {
   return {.status = record.status,
           .reason = record.reason,
           .totals = record.totals,
@@ -176,6 +177,7 @@ RunResult result_of(const RunRecord& record, const Cluster& cluster,
           .hash = record.hash,
           .exchanged = exchanged_by(record.learners),
           .target_times = std::move(target_times),
+          .target_intervals = std::move(target_intervals),
           .ran_out = replays_that_ran_out(cluster, record.learners)};
 }
 
@@ -189,7 +191,9 @@ std::string bytes_of(const RunResult& result) {
 RunResult result_from(std::string_view bytes) {
   RunResult result;
   try {
-    read(Json::from_cbor(bytes), result);
+    Json json = Json::from_cbor(bytes);
+    json.emplace("target_intervals", Json::array());  // unless it has them
+    read(json, result);
   } catch (const Json::exception&) {
     throw std::runtime_error("it holds no result of a run");
   }

@@ -18,16 +18,18 @@ struct RunResult {
   Totals totals;
   CurvePoint last;
   std::uint64_t gradients_computed = 0;
-  std::uint64_t hash = 0;               // of the final parameters
-  std::optional<PeerTotals> exchanged;  // sum over learners; none with a server
-  std::vector<double> target_times;     // NaN: not reached; in the order of target_columns()
-  std::vector<RanOut> ran_out;          // replays of measured times
+  std::uint64_t hash = 0;                // of the final parameters
+  std::optional<PeerTotals> exchanged;   // sum over learners; none with a server
+  std::vector<double> target_times;      // NaN: not reached; in the order of target_columns()
+  std::vector<double> target_intervals;  // from the evaluation before to that one
+  std::vector<RanOut> ran_out;           // replays of measured times
 };
 
 RunResult result_of(const RunRecord& record, const Cluster& cluster,
-                    std::vector<double> target_times);
+                    std::vector<double> target_times, std::vector<double> target_intervals);
 
-/// As a store keeps it (CBOR), and back; std::runtime_error where it is none.
+/// As a store keeps it (CBOR), and back; std::runtime_error where it is none.  Stores of before
+/// target_intervals have none of these.
 std::string bytes_of(const RunResult& result);
 RunResult result_from(std::string_view bytes);
 

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <limits>
 
+#include "sim/cli/results/sample_mean.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
 
@@ -22,38 +24,22 @@ std::size_t width(const std::string& text) {
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-/// "mean ± sd" of the numbers that are applicable, and how many these are if not all.
+/// "mean ± half of its 95 % interval" of the numbers that are applicable, and how many these are if
+/// not all.
 std::string spread(const std::vector<double>& values) {
-  double sum = 0, squares = 0;
-  std::size_t n = 0;
-  for (const double value : values) {
-    if (std::isnan(value)) continue;
-    sum += value;
-    ++n;
-  }
-  if (n == 0) return "-";
-  const double mean = sum / static_cast<double>(n);
+  std::vector<double> known;
+  std::ranges::copy_if(values, std::back_inserter(known), [](double x) { return !std::isnan(x); });
+  if (known.empty()) return "-";
+  const SampleMean sample(known);
   const std::string of =
-      n < values.size() ? " (" + std::to_string(n) + " of " + std::to_string(values.size()) + ")"
-                        : "";
-  if (n == 1) return short_number(mean) + of;
-  for (const double value : values) {
-    if (!std::isnan(value)) squares += (value - mean) * (value - mean);
-  }
-  const double sd = std::sqrt(squares / static_cast<double>(n - 1));
+      known.size() < values.size()
+          ? " (" + std::to_string(known.size()) + " of " + std::to_string(values.size()) + ")"
+          : "";
+  if (known.size() == 1) return short_number(sample.mean) + of;
   char text[64];
-  std::snprintf(text, sizeof text, "%.4g ± %.2g", mean, sd > 1e-12 * std::abs(mean) ? sd : 0.0);
+  std::snprintf(text, sizeof text, "%.4g ± %.2g", sample.mean,
+                sample.margin > 1e-12 * std::abs(sample.mean) ? sample.margin : 0.0);
   return text + of;
-}
-
-std::string theory_text(const Theory& theory) {
-  if (!theory.iteration_time) return "-";
-  const Basis basis = theory.iteration_time->basis;
-  const char* sign = basis == Basis::upper         ? "<= "
-                     : basis == Basis::lower       ? ">= "
-                     : basis == Basis::approximate ? "~ "
-                                                   : "";
-  return sign + short_number(theory.iteration_time->value);
 }
 
 /// An error that is tabulated of a run.
@@ -71,6 +57,79 @@ bool any(const std::vector<RunSummary>& summaries, double (*value)(const RunSumm
 /// " (2 diverged)"
 std::string of_these(std::size_t count, const std::string& what) {
   return count > 0 ? " (" + std::to_string(count) + " " + what + ")" : "";
+}
+
+/// " (6 points x 10 replicas, 1.3 s)".
+std::string heading(const Scenario& scenario, std::optional<double> elapsed) {
+  char seconds[32] = "";
+  if (elapsed) std::snprintf(seconds, sizeof seconds, ", %.1f s", *elapsed);
+  return " (" + count_text(scenario.points.size(), "point") + " x " +
+         count_text(scenario.replicas(), "replica") + seconds + ")\n\n";
+}
+
+/// How much later than the level the times to a target may be; empty where no run came to it.
+std::string resolution(const std::vector<RunSummary>& summaries, std::size_t target) {
+  double least = std::numeric_limits<double>::infinity(), most = -least;
+  for (const RunSummary& run : summaries) {
+    if (target >= run.target_intervals.size() || std::isnan(run.target_intervals[target])) continue;
+    least = std::min(least, run.target_intervals[target]);
+    most = std::max(most, run.target_intervals[target]);
+  }
+  if (least > most) return {};
+  return least == most ? short_number(least) : short_number(least) + " to " + short_number(most);
+}
+
+std::string resolutions(const Scenario& scenario, const std::vector<RunSummary>& summaries) {
+  const auto targets = target_columns(scenario.first());
+  const std::string unit = scenario.first().time_unit;
+  std::string text;
+  for (std::size_t t = 0; t < targets.size(); ++t) {
+    const std::string interval = resolution(summaries, t);
+    if (interval.empty()) continue;
+    text += "  " + targets[t] + ": of the first evaluation at that level or below, " + interval +
+            (unit.empty() ? "" : " " + unit) + " after the one before\n";
+  }
+  return text;
+}
+
+/// What became of minibatches whose gradients entered no update.
+std::string fates(const std::vector<RunSummary>& summaries) {
+  Totals sum;
+  for (const RunSummary& run : summaries) {
+    sum.dispatched += run.totals.dispatched;
+    sum.cancelled += run.totals.cancelled;
+    sum.dropped += run.totals.dropped;
+    sum.lost += run.totals.lost;
+  }
+  std::string text;
+  const auto tell = [&](std::uint64_t count, std::string_view fate, std::string_view meaning) {
+    if (count == 0) return;
+    const double share = 100 * static_cast<double>(count) / static_cast<double>(sum.dispatched);
+    text += "  " + std::string(fate) + " (" + short_number(share, 2) +
+            " % of minibatches): " + std::string(meaning) + "\n";
+  };
+  tell(sum.cancelled, "cancelled", "stopped before they were done, since an update did without");
+  tell(sum.dropped, "dropped", "computed, and thrown away by the server as too late");
+  tell(sum.lost, "lost", "in the hands of a learner when it failed");
+  return text;
+}
+
+std::string explanations(const Scenario& scenario, const std::vector<RunSummary>& summaries) {
+  const auto some = [&](Status status) {
+    return std::ranges::count(summaries, status, &RunSummary::status) > 0;
+  };
+  std::string text = "  mean ± half of its 95 % interval (Student's t) over replicas; times in " +
+                     time_unit_text(scenario.first()) + "\n";
+  text += resolutions(scenario, summaries) + fates(summaries);
+  if (some(Status::diverged)) {
+    text += "  diverged: the loss was infinite or no number, and the run ended there\n";
+  }
+  if (some(Status::deadlocked)) {
+    text +=
+        "  deadlocked: learners waited for each other in a circle, and the run ended there "
+        "(runs.csv, reason); its final errors are not in the means\n";
+  }
+  return text;
 }
 
 }  // namespace
@@ -95,6 +154,16 @@ std::string aligned(std::vector<Row> rows) {
   return text;
 }
 
+std::string estimate_text(const std::optional<Estimate>& estimate) {
+  if (!estimate) return "-";
+  constexpr const char* signs[] = {"", "<= ", ">= ", "~ "};  // in the order of Basis
+  return signs[static_cast<std::size_t>(estimate->basis)] + short_number(estimate->value);
+}
+
+std::string time_unit_text(const Point& point) {
+  return point.time_unit.empty() ? "the unit of the runtime distribution" : point.time_unit;
+}
+
 std::string named_title(const Point& point) {
   return printable(point.name + (point.title.empty() ? "" : ": " + point.title));
 }
@@ -115,7 +184,6 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
   header.push_back("runs");
   std::vector<Row> rows{header};
   std::size_t without_runs = 0;
-  bool some_deadlocked = false;
   for (std::size_t p = 0; p < scenario.points.size(); ++p) {
     std::vector<const RunSummary*> runs;
     std::size_t diverged = 0, deadlocked = 0;  // runs of the point
@@ -129,7 +197,6 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
       ++without_runs;
       continue;
     }
-    some_deadlocked = some_deadlocked || deadlocked > 0;
     const auto over_runs = [&](auto value) {
       std::vector<double> values;
       for (const auto* run : runs) values.push_back(value(*run));
@@ -137,7 +204,7 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
     };
     Row row{scenario.points[p].label,
             over_runs([](const RunSummary& run) { return run.iteration_time; }),
-            theory_text(theories[p]),
+            estimate_text(theories[p].iteration_time),
             over_runs([](const RunSummary& run) { return run.pace; }),
             over_runs([](const RunSummary& run) { return run.staleness; }),
             theories[p].staleness ? short_number(*theories[p].staleness) : "-"};
@@ -153,25 +220,12 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
                   of_these(deadlocked, "deadlocked"));
     rows.push_back(std::move(row));
   }
-  const Point& first = scenario.first();
-  char seconds[32];
-  if (elapsed) {
-    std::snprintf(seconds, sizeof seconds, ", %.1f s)\n\n", *elapsed);
-  } else {
-    std::snprintf(seconds, sizeof seconds, ")\n\n");
-  }
-  const std::string heading = " (" + count_text(scenario.points.size(), "point") + " x " +
-                              count_text(replicas, "replica") + seconds;
-  return "\n" + named_title(first) + heading + aligned(rows) +
-         (without_runs > 0
-              ? "\n  no run has ended of " + count_text(without_runs, "further point") + "\n"
-              : "") +
-         "\n  mean ± standard deviation over replicas; times in the unit of the runtime "
-         "distribution\n" +
-         (some_deadlocked
-              ? "  deadlocked: learners waited for each other in a circle, and the run ended there "
-                "(runs.csv, reason); its final errors are not in the means\n"
-              : "");
+  const std::string left_out =
+      without_runs > 0
+          ? "\n  no run has ended of " + count_text(without_runs, "further point") + "\n"
+          : "";
+  return "\n" + named_title(scenario.first()) + heading(scenario, elapsed) + aligned(rows) +
+         left_out + "\n" + explanations(scenario, summaries);
 }
 
 }  // namespace gradrace

@@ -12,11 +12,17 @@ namespace gradrace {
 /// Lines of cells, each column as wide as its widest cell.
 std::string aligned(std::vector<std::vector<std::string>> rows);
 
+/// "2.5", "<= 2.5" of an upper bound, ">= 2.5", "~ 2.5"; "-" where it is not known.
+std::string estimate_text(const std::optional<Estimate>& estimate);
+
+/// What times are measured in: "s".
+std::string time_unit_text(const Point& point);
+
 /// "name: title", or the name alone.
 std::string named_title(const Point& point);
 
-/// The table that a run ends with: a line for each point, mean and standard deviation over its
-/// replicas.
+/// The table that a run ends with: a line for each point, means over its replicas and half of their
+/// 95 % intervals, and what the words and numbers of it mean.
 std::string closing_table(const Scenario& scenario, const std::vector<Theory>& theories,
                           const std::vector<RunSummary>& summaries, std::optional<double> elapsed);
 

@@ -1,6 +1,7 @@
 #include "sim/cli/results/theory_files.h"
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "analysis/theory/runtime_theory.h"
@@ -31,7 +32,10 @@ TheoryRow::TheoryRow(std::size_t number, const Point& of)
     rho = mixing->rho;
   }
   const auto law = of.common_law();
-  if (!law) return;
+  if (!law) {
+    compare_with_sync();
+    return;
+  }
   const auto* const peers = dynamic_cast<const PeerProtocol*>(protocol.get());
   if (peers) compare(*peers, *law);
   constexpr std::string_view names[] = {"memoryless", "new-longer", "new-shorter", "neither"};
@@ -42,6 +46,14 @@ TheoryRow::TheoryRow(std::size_t number, const Point& of)
   sync_over_async = gradrace::sync_over_async(*law, learners);
   if (!peers && k <= learners)
     waiting_over_working = gradrace::waiting_over_working(*law, k, learners);
+}
+
+void TheoryRow::compare_with_sync() {
+  if (!theory.iteration_time || at.cluster.peers) return;
+  const std::uint32_t samples = at.model ? at.model->minibatch() : 1;
+  constexpr double any = std::numeric_limits<double>::infinity();
+  const auto of_sync = at.cluster.runtimes.slowest(learners, samples, 1, any);
+  if (of_sync) speedup = speedup_over_sync(*of_sync, *theory.iteration_time);
 }
 
 /// With what all-reduce takes in one bucket, a minibatch of each learner.
@@ -71,13 +83,19 @@ CsvFile<TheoryRow> theory_table(const std::vector<std::string>& swept) {
        [](auto& row) { return basis_of(row.theory.iteration_time); }},
       {"theory_staleness", "updates", "mean over applied gradients",
        [](auto& row) { return row.theory.staleness; }},
-      {"speedup_over_sync", "", "iteration time of sync over this one", &Row::speedup},
+      {"speedup_over_sync",
+       "",
+       {"how many times as many updates as sync makes", "E[T] of sync / theory_iteration_time"},
+       &Row::speedup},
       {"speedup_basis", "", "of it", [](auto& row) { return basis_of(row.speedup); }},
       {"error_floor", "", "exact loss that a long run at one learning rate settles at",
        &Row::error_floor}};
   add_swept(columns, swept);
   const Column<Row> last[] = {
-      {"theory_fresh", "fraction", "of gradients that are of the current version", &Row::fresh},
+      {"theory_fresh",
+       "fraction",
+       {"of gradients that are of the current version", "P(staleness = 0)"},
+       &Row::fresh},
       {"fresh_basis", "", "of it", [](auto& row) { return basis_of(row.fresh); }},
       {"error_floor_bound", "", "by Lemma 2 or (gamma) Theorem 3 of Dutta et al., AISTATS 2018",
        &Row::error_floor_bound},
@@ -85,24 +103,36 @@ CsvFile<TheoryRow> theory_table(const std::vector<std::string>& swept) {
       {"stable_eta_basis", "", "of it", [](auto& row) { return basis_of(row.stable_eta); }},
       {"ageing", "", "whether a new minibatch takes longer than the rest of a used one",
        &Row::ageing},
-      {"sync_over_async", "", "iteration time of sync over that of async", &Row::sync_over_async},
-      {"waiting_over_working", "", "iteration time of k-sync over that of k-batch-async (a server)",
+      {"sync_over_async",
+       "",
+       {"iteration time of sync over that of async", "P E[X_{P:P}] / E[X]"},
+       &Row::sync_over_async},
+      {"waiting_over_working",
+       "",
+       {"iteration time of k-sync over that of k-batch-async (a server)",
+        "P E[X_{K:P}] / (K E[X])"},
        &Row::waiting_over_working},
       {"largest_bounded_eta", "", "largest learning rate that error_floor_bound allows",
        &Row::largest_bounded_eta},
       {"exchange_time", "time", "of a learner's exchange, where all take the same",
        [](auto& row) { return row.theory.exchange_time; }},
-      {"hiding_delay", "minibatches",
-       "whose mean time covers that of a collective that may come late (local-sgd, dasgd)",
+      {"hiding_delay",
+       "minibatches",
+       {"whose mean time covers that of a collective that may come late (local-sgd, dasgd)",
+        "ceil(exchange_time / E[X])"},
        &Row::hiding_delay},
       {"speedup_over_all_reduce", "", "minibatches in the time in which all-reduce makes one",
        &Row::over_all_reduce},
       {"all_reduce_basis", "", "of it", [](auto& row) { return basis_of(row.over_all_reduce); }},
-      {"spectral_gap", "",
-       "1 - second largest |eigenvalue| of the mixing matrix (its mean; of a cycle: static groups)",
+      {"spectral_gap",
+       "",
+       {"of the mixing matrix W (its mean; of a cycle: static groups)", "1 - |lambda_2(W)|"},
        &Row::spectral_gap},
-      {"rho", "",
-       "part of the squared disagreement that an average, or a cycle, leaves at most (in the mean)",
+      {"rho",
+       "",
+       {"part of the squared disagreement that an average, or a cycle, leaves at most (in the "
+        "mean)",
+        "an eigenvalue of E[W^T W]"},
        &Row::rho},
       {"theory_disagreement", "", "in the long run, mean over updates (quadratic)",
        &Row::disagreement},
@@ -122,7 +152,9 @@ const CsvFile<ErrorCurveRow> theory_csv{
       [](auto& row) { return std::optional(row.basis); }},
      {"source", "", "second moments, or a result of Dutta et al., 2018", &ErrorCurveRow::source},
      {"update", "updates", "made", &ErrorCurveRow::update},
-     {"mean_squared_gradient", "", "|grad F|^2, mean over all updates so far, or its bound",
+     {"mean_squared_gradient",
+      "",
+      {"of the mean over all updates so far, or its bound", "1/n sum over updates of |grad F|^2"},
       &ErrorCurveRow::squared_gradient}}};
 
 std::vector<ErrorCurveRow> error_curve_rows(const Scenario& scenario) {

@@ -18,6 +18,8 @@ struct TheoryRow {
   TheoryRow(std::size_t number, const Point& of);
 
   void compare(const PeerProtocol& protocol, const Distribution& law);
+  /// Where learners have laws of their own.
+  void compare_with_sync();
 
   std::size_t point;
   const Point& at;

@@ -25,10 +25,15 @@ const CsvFile<UpdateRow> updates_csv{
      {"replica", "", replica_meaning, &UpdateRow::replica},
      {"update", "updates", "its number, from 1", &UpdateRow::update},
      {"time", "time", "simulated", &UpdateRow::time},
-     {"iteration_time", "time", "since the update before, or the start",
+     {"iteration_time",
+      "time",
+      {"since the update before, or the start", "time - time of the update before"},
       &UpdateRow::iteration_time},
      {"gradients", "minibatches", "in it", [](auto& row) { return row.gradients.size(); }},
-     {"mean_staleness", "updates", staleness_meaning, mean_staleness},
+     {"mean_staleness",
+      "updates",
+      {staleness_meaning, "sum of staleness / gradients"},
+      mean_staleness},
      {"max_staleness", "updates", staleness_meaning, max_staleness},
      {"learning_rate", "", "of a fresh gradient", &UpdateRow::learning_rate}}};
 

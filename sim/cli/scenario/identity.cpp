@@ -31,7 +31,8 @@ RunKey named(const RunKey& space, const std::string& name) {
 }  // namespace
 
 Json bearing_on_results(Json scenario) {
-  for (const char* key : {"$schema", "name", "title", "notes", "replicas", "sweep", "quick"})
+  for (const char* key :
+       {"$schema", "name", "title", "notes", "time_unit", "replicas", "sweep", "quick"})
     scenario.erase(key);
   if (scenario.value("device", "") == "auto") scenario["device"] = "cpu";
   shorten_paths(scenario);

@@ -92,6 +92,9 @@ Theory Point::theory() const {
     conditions.slowest = [this, samples](std::uint32_t minibatches, double cap) {
       return cluster.runtimes.slowest(cluster.learners, samples, minibatches, cap);
     };
+    conditions.kth_smallest = [this, samples](std::uint32_t k) {
+      return cluster.runtimes.kth_smallest(cluster.learners, samples, k);
+    };
   }
   return make_protocol()->theory(conditions);
 }
@@ -101,12 +104,16 @@ std::string Point::not_known(const Theory& theory) const {
   const std::string what = theory.iteration_time ? "staleness"
                            : theory.staleness    ? "iteration time"
                                                  : "iteration time, staleness";
+  return what + ": " + why_not_known();
+}
+
+std::string Point::why_not_known() const {
   const TransitFacts& transit = cluster.transit;
-  std::string_view why = cluster.runtimes.why_no_common_law(cluster.learners);
-  if (transit.network) why = "messages take time";
-  if (transit.server) why = "the server takes time";
-  if (transit.failures) why = "learners fail";
-  return what + ": " + std::string(why.empty() ? "no formula is known here" : why);
+  if (transit.failures) return "learners fail";
+  if (transit.server) return "the server takes time";
+  if (transit.network) return "messages take time";
+  const std::string_view why = cluster.runtimes.why_no_common_law(cluster.learners);
+  return std::string(why.empty() ? "no formula is known here" : why);
 }
 
 std::optional<Descent> Point::descent() const {

@@ -19,7 +19,7 @@ namespace gradrace {
 /// One point of a scenario: every key of the file, read and checked.
 struct Point {
   // What the file says.
-  std::string name, title, notes;
+  std::string name, title, notes, time_unit;
   std::uint64_t seed = 1;
   std::uint32_t replicas = 1;
   std::string device = "auto";
@@ -68,8 +68,10 @@ struct Point {
 
   /// What theory says of it.
   Theory theory() const;
-  /// Why that lacks an iteration time or a staleness.
+  /// What that lacks of an iteration time and a staleness, and why; empty if nothing.
   std::string not_known(const Theory& theory) const;
+  /// Why it lacks one of them, if it does.
+  std::string why_not_known() const;
 
   /// What theory needs to know of SGD on a quadratic; none where another model is trained, or none.
   std::optional<Descent> descent() const;

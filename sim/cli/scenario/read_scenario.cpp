@@ -12,7 +12,6 @@
 #include "sim/cli/scenario/scenario.h"
 #include "sim/cli/scenario/sweep.h"
 #include "sim/cli/scenario/swept_problems.h"
-#include "sim/cli/usage_error.h"
 #include "sim/reading/document.h"
 #include "sim/reading/json_places.h"
 #include "sim/reading/reader.h"
@@ -22,6 +21,10 @@ namespace gradrace {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+bool is_schema(const Json& root) {
+  return root.is_object() && root.contains("$schema") && root.contains("properties");
+}
 
 /// The values of "quick" keep their places.
 void apply_quick(Document& document) {
@@ -127,6 +130,9 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
   }
   if (!std::filesystem::exists(file)) throw UsageError(file.string() + ": there is no such file");
   Document document = Document::read(file);
+  if (is_schema(document.root())) {
+    throw SchemaOfScenarios(file.string() + ": is the schema of scenarios, not one");
+  }
   const bool is_manifest = document.root().is_object() && document.root().contains("scenario") &&
                            document.root().contains("version");
   if (is_manifest) document = document.part("/scenario");

@@ -204,6 +204,14 @@ std::string folder_name_fault(const std::string& name) {
   return name.size() > longest ? "has at most " + std::to_string(longest) + " bytes" : "";
 }
 
+/// What a unit is not to have; empty for one that is fine.
+std::string unit_fault(const std::string& unit) {
+  constexpr std::size_t longest = 30;  // bytes
+  const std::string control = control_character(unit);
+  if (!control.empty()) return "has " + control;
+  return unit.size() > longest ? "has more than " + std::to_string(longest) + " bytes" : "";
+}
+
 }  // namespace
 
 void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
@@ -213,6 +221,10 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
     fields.complain("name", "names a folder, so it " + fault + ", got \"" + point.name + "\"");
   fields.text("title", point.title, Need::defaulted, "the question asked; printed and drawn");
   fields.text("notes", point.notes, Need::defaulted, "free text");
+  fields.text("time_unit", point.time_unit, Need::none,
+              "of all times, such as \"s\" or \"ms\": stands on tables, plots and pages");
+  if (const std::string fault = unit_fault(point.time_unit); !fault.empty())
+    fields.complain("time_unit", "is a word for tables and axes, and " + fault);
   fields.integer("seed", point.seed, Need::defaulted, between(0, 9007199254740992.0),
                  "of every random number");
   fields.integer("replicas", point.replicas, Need::defaulted, between(1, (1 << 24) - 1),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/cli/scenario/point.h"
+#include "sim/cli/usage_error.h"
 #include "sim/reading/fields.h"
 
 namespace gradrace {
@@ -48,9 +49,15 @@ struct ScenarioChanges {
   bool data_may_lack = false;  // until they are read; the shelf knows which
 };
 
+/// The file is the JSON Schema of scenarios.
+class SchemaOfScenarios : public UsageError {
+ public:
+  using UsageError::UsageError;
+};
+
 /// Reads and checks a whole scenario, from a file, from standard input ("-"), or from the manifest
 /// of results; reads data only to see whether they can be dealt out to the learners as
-/// dataset.partition has it.  Throws ScenarioError with every problem.
+/// dataset.partition has it.  Throws ScenarioError with every problem, SchemaOfScenarios.
 Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes);
 
 /// The same of a JSON text; `file` names it in messages, and its folder is where its relative paths

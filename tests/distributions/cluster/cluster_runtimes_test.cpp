@@ -74,6 +74,18 @@ TEST_CASE("cluster runtimes: the parts act in their order, worked by hand") {
   CHECK(outliers->duration(7, 3, 0, 5) == (8 + 0.5) / 2);
 }
 
+TEST_CASE("cluster runtimes: slow learners take factor times as long, and speeds divide that") {
+  const auto times = runtimes_of(R"({"runtime": {"distribution": "deterministic", "value": 2},
+      "speeds": [1, 4], "slow": {"learners": [5, 0, 5], "factor": 3}})");
+  const double expected[] = {6, 0.5, 2, 0.5, 2, 1.5, 2, 0.5};
+  for (std::uint32_t learner = 0; learner < 8; ++learner)
+    CHECK(times->duration(learner, 0, 0, 1) == doctest::Approx(expected[learner]));
+  const auto cluster =
+      cluster_of(R"({"runtime": )" + exponential + R"(, "slow": {"learners": [1], "factor": 3}})");
+  CHECK(cluster->differences(8).front().key == "slow");
+  CHECK(cluster->differences(1).empty());
+}
+
 TEST_CASE("cluster runtimes: independent draws of one law need none") {
   const auto is_plain = [](const std::string& more) {
     return !make_cluster_runtimes(cluster_of(R"({"runtime": )" + exponential + more + "}"), 8);

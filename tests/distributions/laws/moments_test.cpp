@@ -42,6 +42,8 @@ TEST_CASE("distributions: mean and variance are those of the textbook") {
        9 * (1 - pi / 4)},
       {R"({"distribution": "weibull", "scale": 1, "shape": 0.5})", 2, 20},
       {R"({"distribution": "gamma", "shape": 4, "scale": 0.5})", 2, 1},
+      {R"({"distribution": "gamma", "mean": 3, "cv": 0.5})", 3, 2.25},
+      {R"({"distribution": "lognormal", "mean": 3, "cv": 0.5})", 3, 2.25},
       {R"({"distribution": "lognormal", "mu": 0, "sigma": 1})", std::exp(0.5),
        (std::exp(1) - 1) * std::exp(1)},
       {R"({"distribution": "normal", "mean": 0, "sd": 1})", std::sqrt(2 / pi), 1 - 2 / pi},

@@ -48,12 +48,15 @@ TEST_CASE("csv: every defect is said with file and line") {
       {"x,z\n1,2\n", ":1: no column \"y\" (the columns: x, z)"},
       {"y,x,y\n1,2,3\n", ":1: more than one column \"y\" (the columns: y, x, y)"},
       {"y\n1\n", ":1: there is no column beside \"y\""},
-      {"x,y\n1,2\n1;2\n", R"(:3: expected a comma, found ";2")"},
-      {"x,y\n1\n", ":2: expected a comma, found the end of the line"},
-      {"x,y\n1,\n", ":2: expected a finite number, found the end of the line"},
-      {"x,y\n1,blue\n", R"(:2: expected a finite number, found "blue")"},
-      {"x,y\ninf,1\n", R"(:2: expected a finite number, found "inf,1")"},
-      {"x,y\n1,2,3\n", R"(:2: expected the end of the line after 2 numbers, found ",3")"},
+      {"x,y\n1,2\n1;2\n", R"(:3: column "x": expected a finite number, found "1;2")"},
+      {"x,y\n1\n", R"(:2: column "y": has no cell here: the line ends after 1 of 2)"},
+      {"x,y\n1,\n", R"(:2: column "y": expected a label, found an empty cell)"},
+      {"x,y\n1,1\n,2\n", R"(:3: column "x": expected a finite number, found an empty cell)"},
+      {"x,y\nblue,1\n", R"(:2: column "x": expected a finite number, found "blue")"},
+      {"x,y\ninf,1\n", R"(:2: column "x": expected a finite number, found "inf")"},
+      {"x,y\n\"1\"2,1\n", R"(:2: expected a comma, found "2,1")"},
+      {"x,y\n1,\"2\n", ":2: a quote is not closed on this line"},
+      {"x,y\n1,2,3\n", R"(:2: expected the end of the line after 2 cells, found ",3")"},
   };
   for (const auto& [content, says] : cases) {
     const TemporaryFolder folder;
@@ -62,6 +65,51 @@ TEST_CASE("csv: every defect is said with file and line") {
     CHECK_THROWS_WITH_AS(load(folder, R"("test_path": "b.csv", "label": "y")"),
                          ((folder.path() / "a.csv").string() + says).c_str(), std::runtime_error);
   }
+}
+
+TEST_CASE("csv: classes may be words, in alphabetical order") {
+  const TemporaryFolder folder;
+  folder.write("a.csv",
+               "x,kind\n1,\"rose, \"\"wild\"\"\"\n2, daisy \n3,\"10\"\n4,\"rose, \"\"wild\"\"\"\n");
+  folder.write("b.csv", "x,kind\n5,daisy\n6,10\n");
+  const auto data = load(folder, R"("test_path": "b.csv", "label": "kind")");
+  CHECK(data->classes == 3);
+  CHECK(data->train.classes == std::vector<std::uint8_t>{2, 1, 0, 2});
+  CHECK(data->test.classes == std::vector<std::uint8_t>{1, 0});
+  CHECK(data->train.floats == std::vector<float>{1, 2, 3, 4});
+
+  folder.write("b.csv", "x,kind\n5,daisy\n6,10.0\n");
+  CHECK_THROWS_WITH_AS(
+      load(folder, R"("test_path": "b.csv", "label": "kind")"),
+      ((folder.path() / "b.csv").string() + R"(:3: label "10.0" is none of the training rows)")
+          .c_str(),
+      std::runtime_error);
+}
+
+TEST_CASE("csv: labels that are numbers are classes in numeric order, however they are written") {
+  const TemporaryFolder folder;
+  folder.write("a.csv", "x,y\n1,10\n2,9\n3,1e1\n");
+  folder.write("b.csv", "x,y\n5,9.0\n");
+  const auto data = load(folder, R"("test_path": "b.csv", "label": "y")");
+  CHECK(data->train.classes == std::vector<std::uint8_t>{1, 0, 1});
+  CHECK(data->test.classes == std::vector<std::uint8_t>{0});
+  folder.write("b.csv", "x,y\n5,nine\n");
+  CHECK_THROWS_WITH_AS(
+      load(folder, R"("test_path": "b.csv", "label": "y")"),
+      ((folder.path() / "b.csv").string() + R"(:2: label "nine" is none of the training rows)")
+          .c_str(),
+      std::runtime_error);
+}
+
+TEST_CASE("csv: a target is a number, and what is not is said with its column") {
+  const TemporaryFolder folder;
+  folder.write("a.csv", "x,y\n1,2\n1,blue\n");
+  folder.write("b.csv", "x,y\n1,2\n");
+  CHECK_THROWS_WITH_AS(load(folder, R"("test_path": "b.csv", "label": "y", "regression": true)"),
+                       ((folder.path() / "a.csv").string() +
+                        R"(:3: column "y": expected a finite number, found "blue")")
+                           .c_str(),
+                       std::runtime_error);
 }
 
 TEST_CASE("csv: test rows of other columns are refused") {

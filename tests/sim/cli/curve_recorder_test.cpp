@@ -37,14 +37,18 @@ TEST_CASE("curve recorder: targets are met at the first evaluation at their leve
   CurveRecorder curve(0, point, nullptr);
   curve.add(seen(0, 1, 0.9), {});
   curve.add(seen(1, 0.4, 0.3), {});
-  curve.add(seen(2, 0.6, 0.25), {});
+  curve.add(seen(1.5, 0.6, 0.25), {});
   curve.add(seen(3, 0.1, 0.2), {});
   curve.add(seen(4, std::nan(""), std::nan("")), {});
   REQUIRE(curve.target_times().size() == 4);
   CHECK(curve.target_times()[0] == 1);
   CHECK(curve.target_times()[1] == 3);
   CHECK(std::isnan(curve.target_times()[2]));
-  CHECK(curve.target_times()[3] == 2);
+  CHECK(curve.target_times()[3] == 1.5);
+  CHECK(curve.target_intervals()[0] == 1);
+  CHECK(curve.target_intervals()[1] == 1.5);
+  CHECK(std::isnan(curve.target_intervals()[2]));
+  CHECK(curve.target_intervals()[3] == 0.5);
 }
 
 TEST_CASE("curve recorder: a row of the run, then one of each learner that is looked at") {

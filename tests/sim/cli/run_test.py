@@ -2,10 +2,12 @@
 
 import json
 import math
+import os
 import re
+import subprocess
 import unittest
 
-from program import ROOT, SIX, SMALL, ProgramTest, changed, rows
+from program import PROGRAM, ROOT, SIX, SMALL, ProgramTest, changed, rows
 
 COLUMNS = {
     "runs.csv": "point,replica,seed,protocol,learners,k,status,updates,gradients_applied,"
@@ -237,11 +239,31 @@ class Output(ProgramTest):
         by_learner = rows(self.run_small("peers", scenario=peers) / "curve.csv")
         self.assertEqual(list(by_learner[0]), [*found["curve.csv"], "learner"])
         found["curve.csv"] = list(by_learner[0])
-        named = {"cluster.learners": "<swept path>", "time_to_loss_0.1": "time_to_loss_<x>"}
+        named = {"cluster.learners": "<swept path>"} | {
+            name + "0.1": name + "<x>" for name in ("time_to_loss_", "resolution_of_time_to_loss_")}
         for name, columns in found.items():
-            expected = [column for column in told[name] if column != "time_to_error_<x>"]
+            expected = [column for column in told[name] if "time_to_error_<x>" not in column]
             self.assertEqual([named.get(column, column) for column in columns], expected, name)
         self.assertEqual(sorted(found), sorted(told))
+
+    def test_the_manifest_explains_every_column_of_every_file(self):
+        targets = {"loss": [0.5]}
+        quadratic = changed(SMALL, model={"kind": "quadratic"}, sweep={"cluster.learners": [4, 5]}, protocol=SIX[0], targets=targets)
+        peers = changed(SMALL, sweep={"protocol": [{"kind": "all-reduce"}]}, targets={"test_error": [0.5]}, time_unit="ms",
+                        record={"every_time": 1, "evaluate": "each", "updates": True})
+        failing = changed(SMALL, record={"details": False})
+        for name, scenario in ("quadratic", quadratic), ("peers", peers), ("failing", failing):
+            out = self.run_small(name, scenario=scenario)
+            columns = json.loads((out / "manifest.json").read_text())["columns"]
+            headers = {path.name: path.read_text().splitlines()[0].split(",") for path in out.glob("*.csv")}
+            self.assertEqual({file: [one["name"] for one in of] for file, of in columns.items()}, headers)
+            for one in (one for of in columns.values() for one in of):
+                self.assertEqual(list(one), ["name", "unit", "definition", "formula"])
+                self.assertTrue(one["definition"], one)
+            times = [one for one in columns["runs.csv"] if one["name"] in ("sim_time", "mean_iteration_time")]
+            self.assertEqual({one["unit"] for one in times}, {scenario.get("time_unit", "time")})
+            self.assertEqual(times[1]["formula"], "time of the last update / updates")
+        self.assertEqual(sorted(columns), ["runs.csv"])
 
     def test_counts_of_the_files_agree(self):
         out = self.run_small()
@@ -552,7 +574,7 @@ class Theory(ProgramTest):
         base = changed(SMALL, sweep={}, protocol={"kind": "k-async", "k": 2})
         for cluster, why in [
             ({}, ""),
-            ({"speeds": [1, 2]}, "iteration time: learners have different speeds"),
+            ({"speeds": [1, 2]}, ""),
             ({"windows": [{"start": 9, "factor": 2}]}, "iteration time: learners are slow for a while (windows)"),
             ({"network": {"push": law}}, "iteration time, staleness: messages take time"),
             ({"server": {"per_update": 1}}, "iteration time, staleness: the server takes time"),
@@ -564,6 +586,52 @@ class Theory(ProgramTest):
             self.assertEqual(row["theory_staleness"] == "", "staleness" in why)
         row, = self.told(changed(base, protocol={"kind": "ssp", "bound": 3}))
         self.assertEqual(row["not_known"], "staleness: no formula is known here")
+        slow = {"learners": 4, "runtime": law, "slow": {"learners": [0], "factor": 2}}
+        row, = self.told(changed(base, cluster=slow, protocol={"kind": "deadline", "k": 2, "time": 1}))
+        self.assertEqual(row["not_known"], "iteration time: learners have different speeds")
+
+    def test_knows_learners_of_different_speeds(self):
+        # Exponential, rates 1, 1, 1 and 1/2; E[X_{4:4}] by inclusion and exclusion.
+        cluster = {**SMALL["cluster"], "slow": {"learners": [3], "factor": 2}}
+        told = {row["protocol"]: row for row in self.told(changed(SMALL, cluster=cluster))}
+        of_sync = 3 + 2 - 3 / 2 - 3 / 1.5 + 1 / 3 + 3 / 2.5 - 1 / 3.5
+        self.assertAlmostEqual(float(told["sync"]["theory_iteration_time"]), of_sync, delta=1e-9)
+        self.assertAlmostEqual(float(told["async"]["theory_iteration_time"]), 1 / 3.5, delta=1e-12)
+        self.assertAlmostEqual(float(told["async"]["speedup_over_sync"]), 3.5 * of_sync, delta=1e-8)
+        self.assertEqual([told[name]["theory_basis"] for name in ("k-sync", "k-batch-sync", "k-async")], ["exact", "upper", "lower"])
+
+    def on_terminal(self, *words):
+        """What a call prints to a terminal."""
+        mine, theirs = os.openpty()
+        told = b""
+        with subprocess.Popen([PROGRAM, *words], stdout=theirs) as process:
+            os.close(theirs)
+            try:
+                while piece := os.read(mine, 1 << 16):
+                    told += piece
+            except OSError:  # Linux: nobody writes any more
+                pass
+        os.close(mine)
+        self.assertEqual(process.returncode, 0)
+        return told.decode().replace("\r\n", "\n")
+
+    def test_is_a_table_on_a_terminal_and_csv_elsewhere(self):
+        cluster = {**SMALL["cluster"], "speeds": [1, 2]}
+        protocols = [{"kind": "async"}, {"kind": "k-batch-sync", "k": 2}, {"kind": "deadline", "k": 2, "time": 1}]
+        path = self.write(changed(SMALL, time_unit="ms", cluster=cluster, sweep={"protocol": protocols}))
+        plain, _ = self.call("theory", path)
+        self.assertTrue(plain.startswith("point,protocol,"))
+        table, _ = self.call("theory", path, "--table")
+        self.assertRegex(table, "(?m)^  point +iteration time +speed-up over sync +staleness +error floor$")
+        self.assertRegex(table, r"(?m)^  async +0\.1667 +[0-9.]+ +3 +-$")
+        self.assertRegex(table, r"(?m)^  k-batch-sync k=2 +<= [0-9.]+ +>= [0-9.]+ +0 +-$")
+        self.assertIn("times in ms\n", table)
+        self.assertRegex(table, "(?m)^  no iteration time of deadline k=2 time=1: learners have different speeds$")
+        self.assertRegex(table, "(?m)^  no error floor: it is known of model quadratic alone$")
+        for words, expected in ((), table), (("--csv",), plain):
+            self.assertEqual(self.on_terminal("theory", path, *words), expected)
+        for words in (("--table", "--csv"), ("--table", "--curves")):
+            self.assertIn("take one", self.call("theory", path, *words, status=2)[1])
 
     def test_knows_learners_without_a_server(self):
         # A ring of 4 learners: 6 x 0.25 + 1.5 x 2 / 2 = 3 units of time, three minibatches.

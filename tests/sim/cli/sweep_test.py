@@ -113,7 +113,7 @@ class GoesOn(SweepTest):
 
     def test_what_bears_on_no_result_is_no_difference(self):
         self.whole(SWEEP, "out")
-        path = self.write(changed(SWEEP, title="Why?", notes="because", name="other"))
+        path = self.write(changed(SWEEP, title="Why?", notes="because", name="other", time_unit="ms"))
         told, _ = self.call("run", path, "--out", "out", "--jobs", "1", "--device", "cpu")
         self.assertIn("other: all 18 runs are there; the files are written anew", told)
         manifest = json.loads((self.folder / "out/manifest.json").read_text())

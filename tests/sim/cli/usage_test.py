@@ -2,16 +2,18 @@
 
 import csv
 import json
+import math
 import os
 import pathlib
 import re
 import signal
+import statistics
 import subprocess
 import time
 import unittest
 import unittest.mock
 
-from program import IS_RELEASE, PROGRAM, ROOT, SMALL, ProgramTest, changed, rows
+from program import IS_RELEASE, PROGRAM, ROOT, SIX, SMALL, ProgramTest, changed, rows
 
 INVALID = ROOT / "tests/sim/cli/invalid"
 
@@ -54,6 +56,38 @@ class BadScenarios(ProgramTest):
         _, told = self.call("run", path, "--set", "protocol.k=9", "--replicas", "0", status=2)
         self.assertIn("--set protocol.k=9: error: protocol.k: must be 1 to 4 (cluster.learners), got 9", told)
         self.assertIn("--replicas 0: error: replicas: must be 1 to 16777215, got 0", told)
+
+    def test_data_that_are_not_there_are_told_and_no_mistake(self):
+        (self.folder / "data").mkdir()
+        data = {"kind": "csv", "path": "nowhere/wine.csv", "test_rows": 1, "label": "quality"}
+        for dataset, where in ((data, "nowhere/wine.csv"), ({"kind": "mnist"}, "mnist"), ({"kind": "idx", "path": "../data/mnist"}, "../data/mnist")):
+            path = self.write(changed(SMALL, model={"kind": "softmax", "dataset": dataset}))
+            told, _ = self.call("validate", path, GRADRACE_DATA=self.folder / "data")
+            name = pathlib.Path(where).name
+            self.assertRegex(told, f"scenario.json: fine, but {where} is not there \\(looked at /.*/data/{name}.*\\): . points x 1 replica")
+            self.assertIn('dataset.path: no f', self.call("run", path, status=2, GRADRACE_DATA="")[1])
+            self.assertNotIn("but", self.call("validate", path, "--timing-only")[0])
+        (self.folder / "data/mnist").mkdir()
+        told, _ = self.call("validate", path, "--data", self.folder / "data")
+        self.assertRegex(told, "fine, but .*/data/mnist: holds no train-images-idx3-ubyte")
+
+    def test_validate_looks_into_the_data(self):
+        (self.folder / "wine.csv").write_text("acid,kind\n1,red\n2,white\n3,red\n4,rosé\n")
+        data = {"kind": "csv", "path": "wine.csv", "test_path": "wine.csv", "label": "kind"}
+        fine = changed(SMALL, model={"kind": "softmax", "dataset": data})
+        self.call("validate", self.write(fine))
+        for model, words in ({"kind": "logistic"}, "needs two classes, and the data set has 3 classes"), ({"kind": "cnn"}, "cnn needs images"):
+            _, told = self.call("validate", self.write(changed(fine, model={"dataset": data, **model})), status=2)
+            self.assertRegex(told, f"scenario.json: error: model: .*{words}")
+        (self.folder / "wine.csv").write_text("acid,kind\n1,red\nsour,white\n")
+        _, told = self.call("validate", self.write(fine), status=2)
+        self.assertRegex(told, 'error: model: .*wine.csv:3: column "acid": expected a finite number, found "sour"')
+
+    def test_the_schema_is_told_from_a_scenario(self):
+        told, _ = self.call("validate", ROOT / "scenarios/schema.json", ROOT / "scenarios/quickstart.json")
+        self.assertIn("scenarios/schema.json: is the schema of scenarios, not one\n", told)
+        self.assertIn("quickstart.json: fine: 6 points", told)
+        self.assertIn("is the schema of scenarios", self.call("run", ROOT / "scenarios/schema.json", status=2)[1])
 
     def test_shards_that_cannot_be_made_are_refused_before_a_run(self):
         data = {"kind": "synthetic", "rows": 30, "test_rows": 10, "partition": {"kind": "by-class", "classes": 3}}
@@ -349,6 +383,51 @@ class Usage(ProgramTest):
         for word in ("k-batch-async k=3", "iteration time", "theory", "staleness", "final test error", "results: out/small/"):
             self.assertIn(word, told)
 
+    def test_the_table_has_95_percent_intervals_of_the_means(self):
+        out = "out/many"
+        scenario = changed(SMALL, replicas=5, sweep={"protocol": [{"kind": "async"}]})
+        told, _ = self.call("run", self.write(scenario), "--out", out)
+        values = [float(row["mean_iteration_time"]) for row in rows(self.folder / out / "runs.csv")]
+        half = 2.7764451 * statistics.stdev(values) / math.sqrt(5)  # t of 4 degrees of freedom
+        self.assertRegex(told, f"(?m)^  async +{statistics.mean(values):.4g} ± {half:.2g} ")
+        self.assertIn("mean ± half of its 95 % interval (Student's t) over replicas; times in the unit of the runtime", told)
+
+    def test_the_table_explains_targets_and_minibatches_that_were_not_used(self):
+        protocols = [{"kind": "k-sync", "k": 2}, {"kind": "backup", "k": 2}]
+        failures = {"up": {"distribution": "exponential", "mean": 20}, "down": {"distribution": "exponential", "mean": 1}}
+        scenario = changed(SMALL, time_unit="ms", cluster={**SMALL["cluster"], "failures": failures},
+                           record={"every_time": 0.5}, targets={"loss": [2]}, sweep={"protocol": protocols})
+        told, _ = self.call("run", self.write(scenario))
+        self.assertIn("over replicas; times in ms\n", told)
+        self.assertIn("  time_to_loss_2: of the first evaluation at that level or below, 0.5 ms after the one before\n", told)
+        table = rows(self.folder / "out/small/runs.csv")
+        self.assertEqual({row["resolution_of_time_to_loss_2"] for row in table}, {"0.5"})
+        for fate in ("cancelled", "dropped", "lost"):
+            self.assertGreater(sum(int(row[f"gradients_{fate}"]) for row in table), 0)
+            self.assertRegex(told, f"(?m)^  {fate} \\([0-9.e-]+ % of minibatches\\): ")
+        told, _ = self.call("run", self.write(changed(SMALL, sweep={"protocol": [{"kind": "sync"}]})), "--out", "out/all")
+        self.assertNotIn("of minibatches", told)
+
+    def test_protocols_at_one_learning_rate_are_warned_of(self):
+        warning = "note: all protocols have one learning rate, and the best one may differ (an update of sync averages 4 gradients, one of async 1)"
+        self.assertIn(warning, self.call("run", self.write(SMALL))[0])
+        for name, changes in {
+            "rates": {"sweep": {"zip": {"protocol": SIX[:2], "learning_rate.eta": [0.1, 0.2]}}},
+            "scaled": {"learning_rate": {"kind": "constant", "eta": 0.1, "scale": "linear"}},
+            "one": {"sweep": {"protocol": [{"kind": "k-sync", "k": k} for k in (1, 2)]}},
+            "untrained": {"model": None, "learning_rate": None},
+        }.items():
+            told, _ = self.call("run", self.write(changed(SMALL, **changes)), "--out", name)
+            self.assertNotIn("one learning rate", told, name)
+
+    def test_many_evaluations_are_advised_against(self):
+        dataset = {"kind": "synthetic", "rows": 100_000, "test_rows": 10}
+        often = changed(SMALL, replicas=1, sweep={"protocol": [{"kind": "async"}]}, model={"kind": "softmax", "dataset": dataset},
+                        stop={"updates": 1000}, record={"every_updates": 1})
+        told, _ = self.call("run", self.write(often))
+        self.assertRegex(told, r"note: evaluations took (9\d|100) % of the time of the runs: .*record.train_rows")
+        self.assertNotIn("evaluations took", self.call("run", self.write(changed(often, record={})), "--force")[0])
+
     def test_the_rows_of_the_table_compare_by_gradients(self):
         # Of 4 learners at one minibatch a unit of time, without waiting.
         cluster = {"learners": 4, "runtime": {"distribution": "deterministic", "value": 1}}
@@ -416,6 +495,12 @@ class Usage(ProgramTest):
             self.assertEqual(process.returncode, 130, told)
             self.assertIn("nothing is kept", told)
             self.assertFalse((self.folder / "out").exists())
+
+
+class Columns(ProgramTest):
+    def test_the_file_beside_the_results_is_the_programs(self):
+        committed = (ROOT / "sim/cli/results/columns.txt").read_text(encoding="utf-8")
+        self.assertEqual(self.call("list", "columns")[0], committed)
 
 
 class Schema(ProgramTest):

@@ -1,0 +1,45 @@
+#include "sim/cli/scenario/one_rate.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "sim/message_text.h"
+
+namespace gradrace {
+
+namespace {
+
+/// Gradients that move a value at once.
+std::uint32_t gradients_of_step(const Point& point) {
+  return point.make_protocol()->gradients_of_step();
+}
+
+/// "an update of sync averages 8 gradients, one of async 1"; empty where they are as many.
+std::string difference_in_gradients(const Scenario& scenario) {
+  const auto [least, most] = std::ranges::minmax_element(scenario.points, {}, gradients_of_step);
+  if (gradients_of_step(*least) == gradients_of_step(*most)) return {};
+  return " (an update of " + most->protocol_name + " averages " +
+         count_text(gradients_of_step(*most), "gradient") + ", one of " + least->protocol_name +
+         " " + std::to_string(gradients_of_step(*least)) + ")";
+}
+
+}  // namespace
+
+std::string one_rate_warning(const Scenario& scenario) {
+  const auto& points = scenario.points;
+  const bool one_protocol = std::ranges::all_of(points, [&](const Point& point) {
+    return point.protocol_name == points.front().protocol_name;
+  });
+  const bool rates_swept = std::ranges::any_of(scenario.swept_paths, [](const std::string& path) {
+    return path.starts_with("learning_rate");
+  });
+  const auto& rate = points.front().learning_rate;
+  if (one_protocol || rates_swept || !points.front().with_model() || !rate) return {};
+  if (rate->eta({}, 0, 1) != rate->eta({}, 0, 2)) return {};
+  return "all protocols have one learning rate, and the best one may differ" +
+         difference_in_gradients(scenario) +
+         "; sweep learning_rate too, such as learning_rate.eta, before you choose";
+}
+
+}  // namespace gradrace
