@@ -34,6 +34,7 @@ Json bearing_on_results(Json scenario) {
   for (const char* key : {"$schema", "name", "title", "notes", "replicas", "sweep", "quick"})
     scenario.erase(key);
   if (scenario.value("device", "") == "auto") scenario["device"] = "cpu";
+  if (scenario.contains("cluster")) scenario["cluster"].erase("price");
   shorten_paths(scenario);
   return scenario;
 }

@@ -163,7 +163,7 @@ class BadScenarios(ProgramTest):
 class Usage(ProgramTest):
     def test_help_shows_commands_and_examples(self):
         told, _ = self.call("--help")
-        for command in ("run", "reproduce", "search", "fit", "theory", "validate", "list", "schema", "signature", "plot"):
+        for command in ("run", "reproduce", "search", "fit", "theory", "validate", "list", "schema", "signature", "plot", "report"):
             self.assertIn(f"  {command} ", told)
             detail, _ = self.call(command, "--help")
             self.assertIn(f"gradrace {command}", detail)
@@ -311,7 +311,9 @@ class Usage(ProgramTest):
             (self.folder / "out/plots" / name).write_text("of the first run")
         for file in mine:
             file.write_text("mine")
+        (self.folder / "out/report.html").write_text("of the first run")
         self.call("run", path, "--quiet", "--out", "out", "--seed", "2", "--force")
+        self.assertFalse((self.folder / "out/report.html").exists())
         self.assertEqual(sorted((self.folder / "out/plots").iterdir()), sorted(mine))
         self.assertNotEqual(before, (self.folder / "out/runs.csv").read_bytes())
 
