@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 from report.contest import Contest
+from report.means import crossing
 from report.text import bold, chance, interval, joined, number, percent, plus_minus
 
 @dataclass
@@ -79,7 +80,7 @@ def more_replicas(contest, points):
 def replicas_text(contest, points):
     more = more_replicas(contest, points)
     if more is None:
-        return "they are so close that 1,000 replicas would not do"
+        return "so close that 1,000 replicas would not decide"
     return f"{more} more replica{'' if more == 1 else 's'} would decide"
 
 
@@ -93,7 +94,7 @@ def are_best(who, count, measures, lead):
 def sureness(contest, beaten):
     p = chance(max(contest.corrected(point) for point in beaten))
     words = p if p.startswith("<") else f"= {p}"
-    return f"How sure: by luck such a lead comes with a chance p {words} (corrected)."
+    return f"How sure: by luck alone such a lead has a chance p {words}, corrected for choosing."
 
 
 def decided(case, contest):
@@ -194,6 +195,20 @@ def sentence(case, found):
     return text[:1].upper() + text[1:] + "."
 
 
+def turn(case, found):
+    """From when on the one that ends better is ahead of the one that is sooner; empty where they
+    are one, or never cross."""
+    fronts = [one.contest.front for one in found if one.contest]
+    if len(set(fronts)) < 2:
+        return ""
+    time = crossing(case, *fronts)
+    if time is None:
+        return ""
+    early, late = (bold(case.label(point)) for point in fronts)
+    words = "Until time {} the mean error of {} is the lower one, from then on that of {}."
+    return Markup(words).format(number(time), early, late)
+
+
 MOST_REASONS = 4
 
 
@@ -206,7 +221,8 @@ def reasons(case, found):
     rate = case.facts["rate"][case.leaders]
     fronts = [one.front for one in contests]
     told = list(dict.fromkeys([*fronts, *case.leaders[:2], rate.idxmin(), rate.idxmax()]))
-    return [doing(case, point) for point in told[:MOST_REASONS]]
+    lines = [doing(case, point) for point in told[:MOST_REASONS]]
+    return [line for line in [*lines, turn(case, found)] if line]
 
 
 def doing(case, point):

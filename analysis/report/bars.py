@@ -20,9 +20,10 @@ def rows_of(case):
     return case.points if len(case.points) <= MOST_ROWS else case.shown
 
 
-def row_figure(case, rows, size):
-    """A figure with a labelled row for each point, the first one above."""
-    figure = drawing.new_figure(size, (0.75 + 0.2 * len(rows)) / size.height)
+def row_figure(case, rows, size, legend=0):
+    """A figure with a labelled row for each point, the first one above, and so many lines of
+    legend."""
+    figure = drawing.new_figure(size, (0.75 + 0.2 * len(rows) + 0.18 * legend) / size.height)
     axes = figure.add_subplot()
     axes.set_yticks(range(len(rows)), [drawing.short(case.label(point)) for point in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
@@ -37,7 +38,7 @@ def draw_learners(case, size):
     if shares.isna().all(axis=None):
         return None
     with matplotlib.rc_context(drawing.LOOKS):
-        figure, axes = row_figure(case, rows, size)
+        figure, axes = row_figure(case, rows, size, len(PARTS))
         left = np.zeros(len(rows))
         for part, words in PARTS.items():
             width = 100 * shares[part].fillna(0).to_numpy()

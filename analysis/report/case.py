@@ -28,13 +28,13 @@ class Case:
 
     def label(self, point):
         """The point's name among the case's: without what the circumstances are."""
-        label = self.folder.points["label"][point]
+        label = self.folder.labels[point]
         shared = set(self.common_label(self.points).split()) if self.where else set()
         return " ".join(word for word in label.split() if word not in shared) or label
 
     def common_label(self, points):
         """The words that all those points' labels have."""
-        labels = [self.folder.points["label"][point].split() for point in points]
+        labels = [self.folder.labels[point].split() for point in points]
         return " ".join(word for word in labels[0] if all(word in label for label in labels))
 
     @cached_property
@@ -63,15 +63,25 @@ class Case:
     def replicas(self):
         return self.folder.runs["replica"].nunique()
 
-    def family(self, point):
-        """The point's choices but for the learning rate."""
+    @cached_property
+    def family(self):
+        """{point: its choices but for the learning rate}."""
         keys = [key for key in self.folder.swept if is_choice(key) and not is_rate(key)]
-        return tuple(self.folder.points.loc[point, keys])
+        return dict(zip(self.points, zip(*(self.folder.points[key][self.points] for key in keys))))
+
+    @cached_property
+    def families(self):
+        """{choices but for the learning rate: points}."""
+        found = {}
+        for point in self.points:
+            found.setdefault(self.family.get(point), []).append(point)
+        return found
 
     def siblings(self, point):
         """The point at other learning rates; nothing where learning rates are all that is swept."""
-        family = [other for other in self.points if self.family(other) == self.family(point)]
-        return [] if len(family) == len(self.points) else [p for p in family if p != point]
+        if len(self.families) == 1:
+            return []
+        return [other for other in self.families[self.family[point]] if other != point]
 
     def family_label(self, point):
         """The point's name without its learning rate, where it has siblings."""
@@ -84,7 +94,7 @@ class Case:
         """The best looking point of each family, by the first measure."""
         best = {}
         for point in sorted(self.points, key=lambda p: self.order(self.measures[0], p)):
-            best.setdefault(self.family(point) if self.siblings(point) else point, point)
+            best.setdefault(self.family[point] if self.siblings(point) else point, point)
         return list(best.values())
 
     def value(self, measure, point):

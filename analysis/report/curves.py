@@ -1,51 +1,13 @@
 """Error or loss against simulated time, means and 95 % bands over replicas."""
 
-import math
-
 import matplotlib
-import numpy as np
 from plots import style
-from plots.bands import step
 from report import drawing
-from report.contest import CONFIDENCE
-from scipy import stats
+from report.means import band, error_column, runs_of
 
 MOST_PLACES = 240  # of a curve, of all curves 1600
 MOST_OF_ALL = 1600
 NAMES = {"test_error": "test error", "loss": "training loss"}
-
-
-def runs_of(case, point, column):
-    """[(times, values)] of a point's runs that did not diverge, as far as they are known."""
-    curve = case.folder.curve
-    if curve.empty or column not in curve:
-        return []
-    runs = case.folder.runs
-    kept = runs[(runs["point"] == point) & (runs["status"] != "diverged")]["replica"]
-    found = []
-    mine = curve[(curve["point"] == point) & curve["replica"].isin(kept)]
-    for _, run in mine.groupby("replica"):
-        known = run[np.isfinite(run[column])]
-        if len(known) > 2:
-            found.append((known["time"].to_numpy(), known[column].to_numpy()))
-    return found
-
-
-def band(runs, places):
-    """Times, means and half widths of the intervals of a point's runs while all of them go on."""
-    end = min(times[-1] for times, _ in runs)
-    start = max(times[0] for times, _ in runs)
-    grid = np.unique(np.concatenate([times for times, _ in runs]))
-    grid = grid[(grid >= start) & (grid <= end)]
-    if len(grid) > places:
-        grid = np.linspace(start, end, places)
-    values = np.array([step(times, value, grid) for times, value in runs])
-    count = len(values)
-    half = np.full(len(grid), math.nan)
-    if count > 1:
-        error = values.std(axis=0, ddof=1) / math.sqrt(count)
-        half = stats.t.isf((1 - CONFIDENCE) / 2, count - 1) * error
-    return grid, values.mean(axis=0), half
 
 
 def draw_point(axes, case, point, column, places):
@@ -94,11 +56,6 @@ def draw_curves(case, size, column):
         axes.set_ylabel(NAMES[column])
         drawing.legend_below(figure, axes, drawing.columns_of(case, size))
         return figure
-
-
-def error_column(case):
-    """What the answer is about."""
-    return "loss" if case.measures[-1].key == "final_loss" else "test_error"
 
 
 def draw_errors(case, size):

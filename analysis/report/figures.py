@@ -111,7 +111,7 @@ def best_table(case, sweep):
         [name, *(f"{number(found[name][0])} ({plus_minus(found[name][1])})" for found in columns)]
         for name in sweep.curves
     ]
-    return Table(["", *(f"best for {measure.name}" for measure in case.measures)], rows)
+    return Table(["curve", *(f"best for {measure.name}" for measure in case.measures)], rows)
 
 
 def sweep_sections(folders, sizes):

@@ -94,6 +94,10 @@ class Folder:
         return self.runs.groupby("point")[["label", "protocol", *self.swept]].first()
 
     @cached_property
+    def labels(self):
+        return self.points["label"].to_dict()
+
+    @cached_property
     def curve(self):
         """Evaluations, without those of single learners' values; empty where there are none."""
         table = self.table("curve.csv", ("learner",))

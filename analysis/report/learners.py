@@ -4,8 +4,8 @@ import pandas as pd
 
 # The parts of a learner's time, in the order of bars.
 PARTS = {
-    "useful": "computing what was applied",
-    "wasted": "computing what was thrown away",
+    "useful": "computing, applied",
+    "wasted": "computing, thrown away",
     "communicating": "communicating",
     "waiting": "waiting",
 }

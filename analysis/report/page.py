@@ -55,13 +55,14 @@ def shown_section(section):
     """What the template shows of a section: figures as elements."""
     figures = []
     for drawn in section.drawn:
-        alone = len(drawn.figures) == 1
+        several = len(section.drawn) > 1
+        kept = [one for one in drawn.figures if not (several and one[0] is drawing.PAGE)]
         images = [
             {
-                "kind": "wide" if size is None else "both" if alone else size.name,
+                "kind": "wide" if size is None else "both" if len(kept) == 1 else size.name,
                 "svg": drawing.svg(figure, f"{drawn.name}-{i}", f"{section.title}: {drawn.of}"),
             }
-            for i, (size, figure) in enumerate(drawn.figures)
+            for i, (size, figure) in enumerate(kept)
         ]
         figures.append({"of": drawn.of, "table": drawn.table, "images": images})
     return {"name": section.name, "title": section.title, "note": section.note, "figures": figures}

@@ -25,7 +25,8 @@ class Table:
 
 def without_empty(table):
     """Without columns that say nothing."""
-    kept = [i for i in range(len(table.heads)) if any(row[i] not in ("", "-") for row in table.rows)]
+    says = lambda i: any(row[i] not in ("", "-", "0 %") for row in table.rows)
+    kept = [i for i in range(len(table.heads)) if says(i)]
     return Table([table.heads[i] for i in kept], [[row[i] for i in kept] for row in table.rows])
 
 
@@ -55,9 +56,9 @@ def standing(case, contest, point):
 def points_table(case):
     """A row a point."""
     measures = measures_of(case)
-    heads = ["point", *(one.name for one in measures), *(f"is it best? {m.name}" for m, _ in case.contests)]
-    heads += ["gradients per unit of time", "staleness", *(f"time {words}" for words in PARTS.values())]
-    heads += ["slowest learner's part of an even share"]
+    heads = ["point", *(one.name for one in measures), *(f"{m.name}: is it best?" for m, _ in case.contests)]
+    heads += ["gradients per unit of time", "staleness", *PARTS.values()]
+    heads += ["slowest learner's gradients, of an even share"]
     rows = []
     for point in case.points:
         facts = case.facts.loc[point]

@@ -22,7 +22,7 @@ def rounded(value, half):
     if not (math.isfinite(half) and half > 0):
         return number(value)
     decimals = max(0, 1 - math.floor(math.log10(half)))
-    return f"{value:,.{decimals}f}" if decimals < 8 else number(value)
+    return f"{round(value, decimals) + 0.0:,.{decimals}f}" if decimals < 8 else number(value)
 
 
 def plus_minus(sample):

@@ -25,11 +25,12 @@ def pareto(found):
 
 
 def draw_place(axes, case, point, time, final, is_front):
+    """A point with its intervals; alone where it is not among those shown."""
     looks = drawing.looks_of(case, point)
-    error = {"xerr": [time.half], "yerr": [final.half], "elinewidth": 0.8, "capsize": 0}
+    error = {"xerr": [time.half], "yerr": [final.half], "elinewidth": 0.8}
     axes.errorbar(
-        [time.mean], [final.mean], **error, marker="o", markersize=5.5, linestyle="",
-        color=looks["color"], markerfacecolor=looks["color"] if is_front else "white", zorder=3,
+        [time.mean], [final.mean], **(error if point in case.shown else {}), marker="o", markersize=5.5, linestyle="",
+        color=looks["color"], markerfacecolor=looks["color"] if is_front else "white", zorder=3 if point in case.shown else 2,
         label=drawing.short(case.label(point)) if point in case.shown else None,
     )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """The page of a report in a real browser without a network, and the figures beside it."""
 
 import contextlib
+import importlib.util
 import io
 import re
 import sys
@@ -26,7 +27,7 @@ EVIL = """<script>document.title = "broken"</script> "quoted" & 'so' $x^2$"""
 MOST_BYTES = 2_000_000
 
 
-def make(folder, title="Which one?", replicas=5, rows=60, **more):
+def make(folder, title="Which one?", replicas=8, rows=60, **more):
     """An output folder with every file of a run but the trace."""
     rng = np.random.default_rng(1)
     means = {"sync": 0.13, "async": 0.1, "k-sync k=4": 0.12}
@@ -99,10 +100,14 @@ class Page(unittest.TestCase):
             sizes = "[...document.querySelectorAll('figure text')].map(e => e.getBoundingClientRect().height).filter(h => h > 0)"
             self.assertGreater(min(BROWSER.ask(sizes)), 8)
 
-    def test_numbers_on_axes_are_whole(self):
-        """Shortening coordinates touches no text."""
-        text = written([make(FOLDER / "axes")], FOLDER / "axes.html")
-        self.assertIn(">made-up eta=0.12345</text>", text.replace("async", "made-up eta=0.12345"))
+    def test_coordinates_are_shortened_and_words_are_not(self):
+        folder = FOLDER / "short"
+        folder.mkdir()
+        runs = [(0.1, 10), (0.12, 12)]
+        made_up_runs.write(folder, {"sync eta=0.12345": runs, "sync eta=0.2": [(0.2, 20), (0.21, 25)]})
+        text = written([folder], FOLDER / "short.html")
+        self.assertRegex(text, r"<text[^>]*>sync eta=0\.12345</text>")
+        self.assertNotRegex(text, r' d="[^"]*\d\.\d{3}')
 
     def test_links_lead_somewhere(self):
         path = FOLDER / "links.html"
@@ -133,6 +138,17 @@ class Page(unittest.TestCase):
         texts = BROWSER.ask("[...document.querySelectorAll('svg text')].map(e => e.textContent)")
         self.assertTrue(any(text.startswith(EVIL[:20]) for text in texts), texts)
 
+    def test_axe_finds_nothing_that_bars_anybody(self):
+        path = FOLDER / "axe.html"
+        written([make(FOLDER / "axe")], path)
+        script = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
+        for width in WIDTHS:
+            self.look(path, width)
+            BROWSER.call("Runtime.evaluate", expression=script.read_text(encoding="utf-8"))
+            BROWSER.ask("axe.run().then(told => { window.found = told.violations.map(one => one.id); }); 0")
+            BROWSER.wait_for("window.found")
+            self.assertEqual(BROWSER.ask("window.found"), [])
+
     def test_several_folders_stand_side_by_side(self):
         path = FOLDER / "several.html"
         machines = {"learners": 9, "runtime": {"distribution": "exponential", "mean": 1}}
@@ -146,7 +162,7 @@ class Page(unittest.TestCase):
 
     def test_a_long_curve_stays_small_and_quick(self):
         """100,000 rows."""
-        folder = make(FOLDER / "long", rows=100_000 // 15)
+        folder = make(FOLDER / "long", rows=100_000 // 24)
         started = time.process_time()
         text = written([folder], FOLDER / "long.html")
         self.assertLess(time.process_time() - started, 60)
@@ -183,8 +199,8 @@ class Folders(unittest.TestCase):
         folder = make(FOLDER / "half")
         manifest = folder / "manifest.json"
         text = manifest.read_text()
-        manifest.write_text(text.replace('"runs": 15', '"runs": 20'))
-        self.assertIn("Interrupted: 15 of 20 runs are there.", render([read_folder(folder)]))
+        manifest.write_text(text.replace('"runs": 24', '"runs": 30'))
+        self.assertIn("Interrupted: 24 of 30 runs are there.", render([read_folder(folder)]))
         manifest.unlink()
         self.assertIn("<h1>half</h1>", render([read_folder(folder)]))
 
