@@ -7,6 +7,7 @@ from report.contest import Contest
 from report.means import crossing
 from report.text import bold, chance, interval, joined, number, percent, plus_minus
 
+
 @dataclass
 class Verdict:
     """What is said of one measure. `best`: the point that is called best, None where nothing is
@@ -42,6 +43,7 @@ def families(case, points, word=""):
 
 def by_lead(contest, points):
     """Points, the one nearest to the front-runner first."""
+
     def lead(point):
         difference = contest.comparisons[point].difference
         return difference.mean if difference else float("inf")
@@ -53,11 +55,15 @@ def lead_text(case, contest, point):
     """By how much the front-runner leads a point."""
     one, label = contest.comparisons[point], case.label(point)
     if one.difference is None:
-        return Markup("ahead of {} in {} replicas, behind in {}").format(label, one.wins, one.losses)
+        return Markup("ahead of {} in {} replicas, behind in {}").format(
+            label, one.wins, one.losses
+        )
     amount, better = number(one.difference.mean), contest.measure.better
     if one.is_bound:
         never = case.value(contest.measure, point)
-        return Markup("at least {} {} than {}, which got there {}").format(amount, better, label, plus_minus(never))
+        return Markup("at least {} {} than {}, which got there {}").format(
+            amount, better, label, plus_minus(never)
+        )
     sure = interval(one.difference)
     return Markup("{} {} than {}; 95 % interval {}").format(amount, better, label, sure)
 
@@ -112,7 +118,9 @@ def decided(case, contest):
     near = [p for p in contest.open if p in case.siblings(front)]
     if near:
         near = names(case, near, "or")
-        details.append(Markup("Which learning rate is not decided: {} may be as good.").format(near))
+        details.append(
+            Markup("Which learning rate is not decided: {} may be as good.").format(near)
+        )
     clause = are_best(who, len(same), [measure.name], lead)
     return Verdict(measure, contest, front, clause, details, who, lead)
 
@@ -132,13 +140,19 @@ def undecided(case, contest):
     )
     out = whole_families(case, worse)
     if out:
-        clause += Markup(", but {} {} ruled out").format(joined(out), "is" if len(out) == 1 else "are")
+        clause += Markup(", but {} {} ruled out").format(
+            joined(out), "is" if len(out) == 1 else "are"
+        )
     said = plus_minus(case.value(measure, front))
     details = [Markup("{} looks best: {}.").format(bold(case.label(front)), said)]
     details.append(Markup("The lead: {}.").format(lead_text(case, contest, rival[0])))
-    details.append(Markup("May be as good: {}.").format(joined(families(case, rival, " at any rate"))))
+    details.append(
+        Markup("May be as good: {}.").format(joined(families(case, rival, " at any rate")))
+    )
     if worse:
-        details.append(Markup("Ruled out: {}.").format(joined(families(case, worse, " at any rate"))))
+        details.append(
+            Markup("Ruled out: {}.").format(joined(families(case, worse, " at any rate")))
+        )
     return Verdict(measure, contest, None, clause, details)
 
 
@@ -154,9 +168,15 @@ def alone(case, contest):
     label, value = bold(case.label(front)), plus_minus(case.value(measure, front))
     if not contest.comparisons:
         clause = Markup("{}: {} {}").format(label, measure.name, value)
-        return Verdict(measure, contest, None, clause, ["There is no other point to compare it with."])
-    clause = Markup("for {} it is not decided: {} has {} in its only replica").format(measure.name, label, value)
-    more = "One replica says nothing of luck: run it again with --replicas 10; finished runs are kept."
+        return Verdict(
+            measure, contest, None, clause, ["There is no other point to compare it with."]
+        )
+    clause = Markup("for {} it is not decided: {} has {} in its only replica").format(
+        measure.name, label, value
+    )
+    more = (
+        "One replica says nothing of luck: run it again with --replicas 10; finished runs are kept."
+    )
     return Verdict(measure, contest, None, clause, [more])
 
 

@@ -72,7 +72,14 @@ def draw_staleness(case, size):
         for row, point in enumerate(known):
             (low, middle, high), mean = quantiles(counts[point].sort_index())
             colour = drawing.looks_of(case, point)["color"]
-            axes.plot([low, high], [row, row], color=colour, linewidth=5, alpha=0.35, solid_capstyle="butt")
+            axes.plot(
+                [low, high],
+                [row, row],
+                color=colour,
+                linewidth=5,
+                alpha=0.35,
+                solid_capstyle="butt",
+            )
             axes.plot([middle], [row], "|", color=colour, markersize=9, markeredgewidth=1.6)
             axes.plot([mean], [row], "o", color=colour, markersize=4)
         axes.set_xlim(left=-0.3)

@@ -178,7 +178,9 @@ class Together(Folder):
 
     @staticmethod
     def named(folder):
-        label = folder.name if len(folder.points) == 1 else folder.name + ": " + folder.runs["label"]
+        label = (
+            folder.name if len(folder.points) == 1 else folder.name + ": " + folder.runs["label"]
+        )
         return folder.runs.assign(label=label, run=folder.name)
 
     def gathered(self, tables):

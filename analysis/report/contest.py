@@ -7,9 +7,10 @@ called best where every comparison passes at
 
     level = 0.025 / (points x questions).
 
-A wrong claim says of some point that it is better than b, a truly best one. There are as many points
-that it may be said of (where two are equally good, b itself may be said to be better than the other),
-so that the sum of their chances is 0.025, whichever point was picked by looking (Bonferroni).
+A wrong claim says of some point that it is better than b, a truly best one. There are as many
+points that it may be said of (where two are equally good, b itself may be said to be better than
+the other), so that the sum of their chances is 0.025, whichever point was picked by looking
+(Bonferroni).
 """
 
 import math
@@ -160,9 +161,7 @@ def compare(measure, front, point, level):
         return Comparison(point, None, False, 0, 0, 1.0, None, False)
     if np.isfinite(mine).all() and np.isfinite(bound).all():
         is_bound = not np.isfinite(theirs).all()
-        return student_comparison(
-            point, bound - mine, is_bound, counts, measure.resolution, level
-        )
+        return student_comparison(point, bound - mine, is_bound, counts, measure.resolution, level)
     return sign_comparison(point, len(mine), counts, level)
 
 

@@ -30,9 +30,9 @@ class Kind:
 KINDS = [
     Kind(
         "trade_off", "Soon or good?",
-        "Lower and further left is better. Full marks: no other point is better in both (the Pareto "
-        "front, joined by the line). Crosses are 95 % intervals. A triangle at the right edge: not "
-        "every run reached the target.", draw_trade_off,
+        "Lower and further left is better. Full marks: no other point is better in both (the "
+        "Pareto front, joined by the line). Crosses are 95 % intervals. A triangle at the right "
+        "edge: not every run reached the target.", draw_trade_off,
     ),
     Kind(
         "error_time", "Error against time",
@@ -45,8 +45,9 @@ KINDS = [
     ),
     Kind(
         "staleness", "Staleness",
-        "How many updates were made between the reading of a model and the use of its gradient. Bar: "
-        "from 5 % to 95 % of the applied gradients; stroke: median; dot: mean.", draw_staleness,
+        "How many updates were made between the reading of a model and the use of its gradient. "
+        "Bar: from 5 % to 95 % of the applied gradients; stroke: median; dot: mean.",
+        draw_staleness,
     ),
     Kind(
         "learners", "Where the learners' time went",
@@ -124,7 +125,7 @@ def sweep_sections(folders, sizes):
             name = f"swept_{len(drawn)}"
             if figures:
                 drawn.append(Drawn(name, sweep.key, figures, best_table(case, sweep)))
-    note = "Means with 95 % intervals; a ring marks the best value of each curve, of what one may choose."
+    note = "Means with 95 % intervals; rings mark the best values, where one may choose."
     return [Section("swept", "Against what was swept", note, drawn)] if drawn else []
 
 

@@ -86,7 +86,9 @@ def throughput(runs):
     """Gradients applied per unit of simulated time, for runs that trained nothing."""
     if "gradients_applied" not in runs:
         return None
-    rates = runs.assign(rate=runs["gradients_applied"] / runs["sim_time"].where(runs["sim_time"] > 0))
+    rates = runs.assign(
+        rate=runs["gradients_applied"] / runs["sim_time"].where(runs["sim_time"] > 0)
+    )
     values = without_failed(runs, -by_point(rates, "rate"))
     return Measure("rate", "gradients per unit of time", values, values, 0.0, "more", -1)
 

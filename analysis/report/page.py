@@ -1,4 +1,4 @@
-"""One self-contained HTML page of output folders: the question, the answer, and what it rests on."""
+"""One self-contained HTML page of output folders: the question, the answer, what it rests on."""
 
 import json
 from pathlib import Path
@@ -82,7 +82,9 @@ def origin(folder):
         "file": manifest.get("file", ""),
         "notes": folder.notes(),
         "text": folder.scenario.get("notes", ""),
-        "scenario": json.dumps(folder.scenario, indent=2, ensure_ascii=False) if folder.scenario else "",
+        "scenario": (
+            json.dumps(folder.scenario, indent=2, ensure_ascii=False) if folder.scenario else ""
+        ),
     }
 
 

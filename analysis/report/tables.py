@@ -56,7 +56,11 @@ def standing(case, contest, point):
 def points_table(case):
     """A row a point."""
     measures = measures_of(case)
-    heads = ["point", *(one.name for one in measures), *(f"{m.name}: is it best?" for m, _ in case.contests)]
+    heads = [
+        "point",
+        *(one.name for one in measures),
+        *(f"{m.name}: is it best?" for m, _ in case.contests),
+    ]
     heads += ["gradients per unit of time", "staleness", *PARTS.values()]
     heads += ["slowest learner's gradients, of an even share"]
     rows = []
@@ -78,7 +82,12 @@ def known(value):
 def contest_table(case, contest):
     """How each point compares with the front-runner."""
     measure = contest.measure
-    heads = ["point", measure.name, f"{case.label(contest.front)} is {measure.better} by", "95 % interval"]
+    heads = [
+        "point",
+        measure.name,
+        f"{case.label(contest.front)} is {measure.better} by",
+        "95 % interval",
+    ]
     heads += ["better in", "p, corrected", "verdict"]
     rows = []
     for point in [contest.front, *contest.comparisons]:

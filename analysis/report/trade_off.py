@@ -25,13 +25,13 @@ def pareto(found):
 
 
 def draw_place(axes, case, point, time, final, is_front):
-    """A point with its intervals; alone where it is not among those shown."""
-    looks = drawing.looks_of(case, point)
-    error = {"xerr": [time.half], "yerr": [final.half], "elinewidth": 0.8}
+    """A point with its intervals; alone and without a name where it is not among those shown."""
+    colour, is_shown = drawing.looks_of(case, point)["color"], point in case.shown
+    halves = {"xerr": [time.half], "yerr": [final.half]} if is_shown else {}
     axes.errorbar(
-        [time.mean], [final.mean], **(error if point in case.shown else {}), marker="o", markersize=5.5, linestyle="",
-        color=looks["color"], markerfacecolor=looks["color"] if is_front else "white", zorder=3 if point in case.shown else 2,
-        label=drawing.short(case.label(point)) if point in case.shown else None,
+        [time.mean], [final.mean], **halves, marker="o", markersize=5.5, linestyle="",
+        elinewidth=0.8, color=colour, markerfacecolor=colour if is_front else "white",
+        zorder=3 if is_shown else 2, label=drawing.short(case.label(point)) if is_shown else None,
     )  # fmt: skip
 
 

@@ -94,7 +94,9 @@ class Sentences(Answers):
             "async": [(0.1 + 0.002 * i, 10 + 2 * i) for i in range(5)],
         }
         words, found = self.said(runs)
-        self.assertTrue(words.startswith("async is best for time to test error 0.1 and final test error"), words)
+        self.assertTrue(
+            words.startswith("async is best for time to test error 0.1 and final test error"), words
+        )
         self.assertIn("38 sooner than sync", words)
         self.assertEqual([one.best for one in found], [1, 1])
 
@@ -131,7 +133,9 @@ class Sentences(Answers):
         runs = [(0.1 + 0.001 * i, 10 + i) for i in range(6)]
         slow = [(0.3 + 0.002 * i, 60 + i) for i in range(6)]
         words, _ = self.said({"sync": runs, "k-sync": runs, "async": slow})
-        self.assertIn("sync and k-sync are best for time to test error 0.1 and final test error", words)
+        self.assertIn(
+            "sync and k-sync are best for time to test error 0.1 and final test error", words
+        )
 
     def test_timing_only_asks_for_gradients_per_time(self):
         points = {name: [(None, NEVER)] * 3 for name in ("sync", "async")}
@@ -148,10 +152,10 @@ class Sentences(Answers):
     def test_a_protocol_is_best_though_its_rate_is_not_decided(self):
         rng = np.random.default_rng(5)
         means = {"sync eta=1": 0.3, "sync eta=2": 0.3, "async eta=1": 0.1, "async eta=2": 0.1}
-        values = {
-            name: [f'{{"kind":"{name.split()[0]}"}}', name[-1]] for name in means
-        }
-        words, _ = self.said(drawn(rng, means), swept=("sweep.protocol", "learning_rate.eta"), values=values)
+        values = {name: [f'{{"kind":"{name.split()[0]}"}}', name[-1]] for name in means}
+        words, _ = self.said(
+            drawn(rng, means), swept=("sweep.protocol", "learning_rate.eta"), values=values
+        )
         self.assertRegex(words, r"^async eta=\d is best")
         case = self.case()
         self.assertEqual(case.siblings(2), [3])
@@ -159,7 +163,9 @@ class Sentences(Answers):
 
     def test_circumstances_are_answered_apart(self):
         """Under the first sync is best, under the second async."""
-        low, high = [(0.1 + 0.001 * i, 10 + i) for i in range(6)], [(0.3 + 0.002 * i, 60 + 2 * i) for i in range(6)]
+        low, high = [(0.1 + 0.001 * i, 10 + i) for i in range(6)], [
+            (0.3 + 0.002 * i, 60 + 2 * i) for i in range(6)
+        ]
         points = {"sync c=1": low, "async c=1": high, "sync c=2": high, "async c=2": low}
         values = {name: [f'{{"kind":"{name.split()[0]}"}}', name[-1]] for name in points}
         write(self.folder, points, swept=("sweep.protocol", "cluster.speed"), values=values)
@@ -177,7 +183,12 @@ class Censored(Answers):
         return self.case(), self.case().contests[0][1]
 
     def test_a_run_that_never_got_there_is_no_number(self):
-        case, found = self.contest({"sync": [(0.1, 20), (0.1, NEVER), (0.1, 30)], "async": [(0.1, 10), (0.1, 12), (0.1, 14)]})
+        case, found = self.contest(
+            {
+                "sync": [(0.1, 20), (0.1, NEVER), (0.1, 30)],
+                "async": [(0.1, 10), (0.1, 12), (0.1, 14)],
+            }
+        )
         value = case.value(found.measure, 0)
         self.assertEqual((value.mean, value.count, value.never), (25, 2, 1))
         self.assertIn("in 2 of 3 runs", points_table(case).rows[0])
@@ -193,14 +204,19 @@ class Censored(Answers):
 
     def test_where_the_front_runner_missed_some_replicas_are_counted(self):
         fast = [(0.1, 10 + i) for i in range(9)] + [(0.1, NEVER)]
-        case, found = self.contest({"sync": [(0.1, 50 + i) for i in range(9)] + [(0.1, NEVER)], "async": fast})
+        case, found = self.contest(
+            {"sync": [(0.1, 50 + i) for i in range(9)] + [(0.1, NEVER)], "async": fast}
+        )
         one = found.comparisons[1 - found.front]
         self.assertIsNone(one.difference)
         self.assertEqual((one.wins, one.losses), (9, 0))
         self.assertAlmostEqual(one.p, 0.5**9)
 
     def test_a_diverged_run_is_behind_every_other(self):
-        runs = {"sync": [(0.2, 20), (np.inf, NEVER), (0.2, 21)], "async": [(0.3, 30), (0.31, 31), (0.32, 32)]}
+        runs = {
+            "sync": [(0.2, 20), (np.inf, NEVER), (0.2, 21)],
+            "async": [(0.3, 30), (0.31, 31), (0.32, 32)],
+        }
         write(self.folder, runs)
         final = self.case().contests[1][1]
         self.assertEqual(final.front, 1)
@@ -208,7 +224,11 @@ class Censored(Answers):
 
     def test_equal_differences_of_one_step_are_not_certain(self):
         """Times on a grid of 1 that differ by one step in all of three replicas."""
-        write(self.folder, {"sync": [(0.1, 11.0)] * 3, "async": [(0.1, 10.0)] * 3}, record={"every_time": 1.0})
+        write(
+            self.folder,
+            {"sync": [(0.1, 11.0)] * 3, "async": [(0.1, 10.0)] * 3},
+            record={"every_time": 1.0},
+        )
         measure = time_to(read_folder(self.folder).runs, "time_to_error_0.1", 1.0)
         found = contest(measure)
         self.assertAlmostEqual(found.comparisons[0].p, stats.t.sf(np.sqrt(18), 2))
@@ -226,7 +246,11 @@ class Intervals(unittest.TestCase):
 class Cost(Answers):
     def test_a_price_makes_a_column(self):
         cluster = {"learners": 8, "price": 0.5}
-        write(self.folder, {"sync": [(0.1, 10), (0.1, 20)], "async": [(0.1, 5), (0.1, 5)]}, cluster=cluster)
+        write(
+            self.folder,
+            {"sync": [(0.1, 10), (0.1, 20)], "async": [(0.1, 5), (0.1, 5)]},
+            cluster=cluster,
+        )
         table = points_table(self.case())
         column = table.heads.index("cost to test error 0.1")
         self.assertEqual(table.rows[0][column].split(" ")[0], "60")
@@ -277,7 +301,14 @@ class Broken(fabricate.Folder):
         self.assertIn("no column label", self.message())
 
     def test_a_field_that_is_no_number(self):
-        row = {"point": 0, "replica": 0, "protocol": "sync", "status": "finished", "sim_time": "soon", "label": "x"}
+        row = {
+            "point": 0,
+            "replica": 0,
+            "protocol": "sync",
+            "status": "finished",
+            "sim_time": "soon",
+            "label": "x",
+        }
         fabricate.write_table(self.folder / "runs.csv", [*fabricate.RUNS, "label"], [row])
         self.assertIn("column sim_time", self.message())
 
