@@ -18,9 +18,7 @@ LOOKS = {
     "ytick.labelsize": 8,
     "legend.fontsize": 8,
     "font.family": "sans-serif",
-    "text.parse_math": False,
     "svg.fonttype": "none",
-    "pdf.fonttype": 42,
 }
 GREY = "#8A8A8A"
 FONT = re.compile(r"font: ([\d.]+)px [^;\"]*")
@@ -38,7 +36,8 @@ class Size:
     height: float
 
 
-COLUMN, PAGE = Size("column", 3.45, 2.7), Size("page", 7.1, 3.5)
+COLUMN = Size("column", style.SIZES["column"].width, 2.7)
+PAGE = Size("page", style.SIZES["page"].width, 3.5)
 
 
 def new_figure(size, taller=1.0):

@@ -4,7 +4,7 @@ it."""
 from dataclasses import dataclass
 from types import SimpleNamespace
 
-import matplotlib
+from plots import style
 from plots.timeline import draw_timeline
 from report import drawing
 from report.bars import draw_learners, draw_staleness
@@ -134,11 +134,11 @@ def timeline_sections(folders):
     drawn = []
     for folder in folders:
         case = Case(folder, "", list(folder.points.index))
-        points = case.leaders if case.measures else case.points
-        labels = {p: SimpleNamespace(label=case.label(p)) for p in sorted(points)}
-        results = SimpleNamespace(title="", points=labels, trace=folder.trace)
-        with matplotlib.rc_context({"text.parse_math": False}):
-            figure = draw_timeline(results) if folder.trace else None
+        points = sorted(case.leaders if case.measures else case.points)
+        curves = [SimpleNamespace(number=point, name=case.label(point)) for point in points]
+        results = SimpleNamespace(title="", points=points, trace=folder.trace)
+        with style.sized("page"):
+            figure, _ = draw_timeline(results, SimpleNamespace(curves=curves))
         if figure:
             drawn.append(Drawn(f"timeline_{len(drawn)}", folder.name, [(None, figure)]))
     note = "The beginning of replica 0, of each protocol at its best learning rate."

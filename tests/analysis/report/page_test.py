@@ -231,7 +231,7 @@ class Plots(unittest.TestCase):
                 )
         pdf = (out.parent / "page-figures" / "error_time_column.pdf").read_bytes()
         width = float(re.search(rb"/MediaBox \[ ?[\d.]+ [\d.]+ ([\d.]+)", pdf)[1])
-        self.assertAlmostEqual(width / 72, 3.45, places=1)
+        self.assertAlmostEqual(width / 72, 3.5, places=1)
 
 
 if __name__ == "__main__":
