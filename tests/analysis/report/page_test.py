@@ -3,6 +3,7 @@
 import contextlib
 import importlib.util
 import io
+import random
 import re
 import sys
 import tempfile
@@ -206,6 +207,17 @@ class Folders(unittest.TestCase):
         )
         self.assertIn('id="trade_off"', text)
         self.assertNotIn('id="error_time"', text)
+
+    def test_a_trace_is_drawn_as_a_timeline(self):
+        folder = make(FOLDER / "traced")
+        rng = random.Random(1)
+        events = [
+            event for p in range(3) for event in fabricate.rounds(p, "x", rng, 4, 2, 10, "cancelled")
+        ]
+        fabricate.trace(folder, events)
+        text = render([read_folder(folder)])
+        self.assertIn('id="timeline"', text)
+        self.assertRegex(text, r">k-sync k=4: \d+ updates shown<")
 
     def test_no_manifest_and_interrupted(self):
         folder = make(FOLDER / "half")
