@@ -19,7 +19,7 @@ namespace {
 constexpr const Command* commands[] = {&run_command,       &collect_command, &reproduce_command,
                                        &search_command,    &fit_command,     &theory_command,
                                        &validate_command,  &list_command,    &schema_command,
-                                       &signature_command, &plot_command};
+                                       &signature_command, &plot_command,    &report_command};
 
 const Command& command_of(std::string_view name) {
   for (const auto* command : commands) {

@@ -48,6 +48,7 @@ int search_switch_point(const SearchOptions& options);
 int plot_folders(const std::vector<std::filesystem::path>& folders, Words options = {});
 
 extern const Command run_command, collect_command, reproduce_command, search_command, fit_command,
-    theory_command, validate_command, list_command, schema_command, signature_command, plot_command;
+    theory_command, validate_command, list_command, schema_command, signature_command, plot_command,
+    report_command;
 
 }  // namespace gradrace

@@ -81,6 +81,9 @@ bool is_plot_name(const std::string& name) {
   return false;
 }
 
+/// Where `gradrace report` writes by default (analysis/report/report.py).
+constexpr const char* report_page = "report.html";
+
 }  // namespace
 
 std::string parquet_name(const std::string& csv) {
@@ -182,7 +185,10 @@ std::map<std::string, std::string> OutputFolder::finish() {
 void OutputFolder::publish() {
   for (const auto& file : close())
     if (!sync_to_disk(aside_ / file)) fail(aside_ / file);
-  if (!result_file_in(folder_).empty()) remove_plots();
+  if (!result_file_in(folder_).empty()) {
+    remove_plots();
+    fs::remove(folder_ / report_page);
+  }
   const auto place = [this](const std::string& file) { fs::rename(aside_ / file, folder_ / file); };
   const auto old_files = files_of_manifest();
   fs::remove(folder_ / manifest);

@@ -35,6 +35,7 @@ Json bearing_on_results(Json scenario) {
        {"$schema", "name", "title", "notes", "time_unit", "replicas", "sweep", "quick"})
     scenario.erase(key);
   if (scenario.value("device", "") == "auto") scenario["device"] = "cpu";
+  if (scenario.contains("cluster")) scenario["cluster"].erase("price");
   shorten_paths(scenario);
   return scenario;
 }

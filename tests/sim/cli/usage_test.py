@@ -197,7 +197,7 @@ class BadScenarios(ProgramTest):
 class Usage(ProgramTest):
     def test_help_shows_commands_and_examples(self):
         told, _ = self.call("--help")
-        for command in ("run", "reproduce", "search", "fit", "theory", "validate", "list", "schema", "signature", "plot"):
+        for command in ("run", "reproduce", "search", "fit", "theory", "validate", "list", "schema", "signature", "plot", "report"):
             self.assertIn(f"  {command} ", told)
             detail, _ = self.call(command, "--help")
             self.assertIn(f"gradrace {command}", detail)
@@ -345,9 +345,33 @@ class Usage(ProgramTest):
             (self.folder / "out/plots" / name).write_text("of the first run")
         for file in mine:
             file.write_text("mine")
+        (self.folder / "out/report.html").write_text("of the first run")
         self.call("run", path, "--quiet", "--out", "out", "--seed", "2", "--force")
+        self.assertFalse((self.folder / "out/report.html").exists())
         self.assertEqual(sorted((self.folder / "out/plots").iterdir()), sorted(mine))
         self.assertNotEqual(before, (self.folder / "out/runs.csv").read_bytes())
+
+    def test_report_answers_and_says_what_it_cannot_read(self):
+        cluster = SMALL["cluster"] | {"price": 0.25}
+        path = self.write(changed(SMALL, title="Who wins?", cluster=cluster, targets={"test_error": [0.5]}))
+        self.call("run", path, "--quiet", "--out", "out")
+        told, _ = self.call("report", "out")
+        self.assertEqual(told, "report: out/report.html\n")
+        page = (self.folder / "out/report.html").read_text(encoding="utf-8")
+        self.assertIn("<h1>Who wins?</h1>", page)
+        self.assertIn("cost to test error 0.5", page)
+        self.call("report", "out", "--out", "pages/one.html", "--plot")
+        self.assertTrue((self.folder / "pages/one-figures/trade_off_column.pdf").is_file())
+        _, told = self.call("report", "nowhere", status=2)
+        self.assertIn("nowhere: holds no runs.csv; give the output folder of a run", told)
+
+    def test_a_price_changes_no_run(self):
+        self.call("run", self.write(SMALL), "--quiet", "--out", "out")
+        before = self.tables(self.folder / "out")
+        self.call("run", self.write(SMALL), "--quiet", "--out", "out", "--set", "cluster.price=2")
+        self.assertEqual(before, self.tables(self.folder / "out"))
+        manifest = json.loads((self.folder / "out/manifest.json").read_text())
+        self.assertEqual(manifest["scenario"]["cluster"]["price"], 2)
 
     def test_plot_says_what_its_options_take(self):
         self.call("run", self.write(SMALL), "--quiet", "--out", "out")

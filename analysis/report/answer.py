@@ -1,0 +1,259 @@
+"""The answer in words: which point is best, by how much, how sure."""
+
+from dataclasses import dataclass
+
+from markupsafe import Markup
+from report.contest import Contest
+from report.means import crossing
+from report.text import bold, chance, interval, joined, number, percent, plus_minus
+
+
+@dataclass
+class Verdict:
+    """What is said of one measure. `best`: the point that is called best, None where nothing is
+    decided; `clause` goes into the first sentence, `details` are whole sentences. `who` is best, by
+    how much (`lead`)."""
+
+    measure: object
+    contest: Contest | None
+    best: int | None
+    clause: Markup
+    details: list
+    who: Markup = Markup()
+    lead: Markup = Markup()
+
+
+# ---- one measure
+
+
+def names(case, points, last="and"):
+    return joined([bold(case.label(p)) for p in points], last)
+
+
+def families(case, points, word=""):
+    """Names of points, those of a protocol at all its learning rates as one; `word` after these."""
+    found = {}
+    for point in points:
+        family = [point, *case.siblings(point)]
+        whole = len(family) > 1 and set(family) <= set(points)
+        label = case.family_label(point) + word if whole else case.label(point)
+        found.setdefault(label, bold(label))
+    return list(found.values())
+
+
+def by_lead(contest, points):
+    """Points, the one nearest to the front-runner first."""
+
+    def lead(point):
+        difference = contest.comparisons[point].difference
+        return difference.mean if difference else float("inf")
+
+    return sorted(points, key=lead)
+
+
+def lead_text(case, contest, point):
+    """By how much the front-runner leads a point."""
+    one, label = contest.comparisons[point], case.label(point)
+    if one.difference is None:
+        return Markup("ahead of {} in {} replicas, behind in {}").format(
+            label, one.wins, one.losses
+        )
+    amount, better = number(one.difference.mean), contest.measure.better
+    if one.is_bound:
+        never = case.value(contest.measure, point)
+        return Markup("at least {} {} than {}, which got there {}").format(
+            amount, better, label, plus_minus(never)
+        )
+    sure = interval(one.difference)
+    return Markup("{} {} than {}; 95 % interval {}").format(amount, better, label, sure)
+
+
+def rivals(case, contest, points):
+    """Those of other protocols than the front-runner."""
+    siblings = case.siblings(contest.front)
+    return [point for point in points if point not in siblings]
+
+
+def more_replicas(contest, points):
+    """How many more replicas would decide against those points; None where too many."""
+    needed = [contest.comparisons[point].needed for point in points]
+    if None in needed:
+        return None
+    have = contest.measure.values[contest.front].notna().sum()
+    return max(needed) - int(have)
+
+
+def replicas_text(contest, points):
+    more = more_replicas(contest, points)
+    if more is None:
+        return "so close that 1,000 replicas would not decide"
+    return f"{more} more replica{'' if more == 1 else 's'} would decide"
+
+
+def are_best(who, count, measures, lead):
+    """A, or A and B, is best for a measure or two."""
+    verb = "is" if count == 1 else "are"
+    clause = Markup("{} {} best for {}").format(who, verb, joined(measures))
+    return clause + Markup(" ({})").format(lead) if lead else clause
+
+
+def sureness(contest, beaten):
+    p = chance(max(contest.corrected(point) for point in beaten))
+    words = p if p.startswith("<") else f"= {p}"
+    return f"How sure: by luck alone such a lead has a chance p {words}, corrected for choosing."
+
+
+def decided(case, contest):
+    """The Verdict where the front-runner is better than every rival."""
+    measure, front = contest.measure, contest.front
+    beaten = by_lead(contest, rivals(case, contest, contest.beaten))
+    same = [front, *contest.same]
+    who = names(case, same)
+    details = [Markup("{}: {}.").format(who, plus_minus(case.value(measure, front)))]
+    lead = Markup()
+    if beaten:
+        lead = lead_text(case, contest, beaten[0])
+        details.append(Markup("Against the next: {}.").format(lead))
+        details.append(sureness(contest, beaten))
+    near = [p for p in contest.open if p in case.siblings(front)]
+    if near:
+        near = names(case, near, "or")
+        details.append(
+            Markup("Which learning rate is not decided: {} may be as good.").format(near)
+        )
+    clause = are_best(who, len(same), [measure.name], lead)
+    return Verdict(measure, contest, front, clause, details, who, lead)
+
+
+def candidates(case, contest):
+    """The protocols that may be best, the front-runner's first."""
+    points = [contest.front, *by_lead(contest, rivals(case, contest, contest.open))]
+    return list(dict.fromkeys(bold(case.family_label(point)) for point in points))
+
+
+def undecided(case, contest):
+    measure, front = contest.measure, contest.front
+    rival = by_lead(contest, rivals(case, contest, contest.open))
+    worse = rivals(case, contest, contest.beaten)
+    clause = Markup("for {} it is not decided between {} ({})").format(
+        measure.name, joined(candidates(case, contest)), replicas_text(contest, rival)
+    )
+    out = whole_families(case, worse)
+    if out:
+        clause += Markup(", but {} {} ruled out").format(
+            joined(out), "is" if len(out) == 1 else "are"
+        )
+    said = plus_minus(case.value(measure, front))
+    details = [Markup("{} looks best: {}.").format(bold(case.label(front)), said)]
+    details.append(Markup("The lead: {}.").format(lead_text(case, contest, rival[0])))
+    details.append(
+        Markup("May be as good: {}.").format(joined(families(case, rival, " at any rate")))
+    )
+    if worse:
+        details.append(
+            Markup("Ruled out: {}.").format(joined(families(case, worse, " at any rate")))
+        )
+    return Verdict(measure, contest, None, clause, details)
+
+
+def whole_families(case, points):
+    """Names of the protocols of which every learning rate is among the points."""
+    whole = [p for p in points if set(case.siblings(p)) <= set(points)]
+    return list(dict.fromkeys(bold(case.family_label(point)) for point in whole))
+
+
+def alone(case, contest):
+    """With a single point, or a single replica."""
+    measure, front = contest.measure, contest.front
+    label, value = bold(case.label(front)), plus_minus(case.value(measure, front))
+    if not contest.comparisons:
+        clause = Markup("{}: {} {}").format(label, measure.name, value)
+        return Verdict(
+            measure, contest, None, clause, ["There is no other point to compare it with."]
+        )
+    clause = Markup("for {} it is not decided: {} has {} in its only replica").format(
+        measure.name, label, value
+    )
+    more = (
+        "One replica says nothing of luck: run it again with --replicas 10; finished runs are kept."
+    )
+    return Verdict(measure, contest, None, clause, [more])
+
+
+def verdict(case, measure, contest):
+    if contest is None:
+        clause = Markup("no run got to the target of {}").format(measure.name)
+        return Verdict(measure, None, None, clause, ["Train longer, or set an easier target."])
+    if not contest.comparisons or measure.values.notna().sum().max() < 2:
+        return alone(case, contest)
+    if rivals(case, contest, contest.open):
+        return undecided(case, contest)
+    if not contest.beaten and len(contest.same) == len(contest.comparisons):
+        clause = Markup("for {} all points are equal in every replica").format(measure.name)
+        return Verdict(measure, contest, None, clause, [])
+    return decided(case, contest)
+
+
+# ---- the whole answer
+
+
+def verdicts(case):
+    return [verdict(case, measure, contest) for measure, contest in case.contests]
+
+
+def sentence(case, found):
+    """The first sentence of the page."""
+    if not found:
+        return Markup("There is nothing to compare: no run has an error, a loss or a gradient.")
+    best = {str(one.who) for one in found}
+    if len(found) > 1 and len(best) == 1 and found[0].who:
+        leads = Markup("; ").join(one.lead for one in found)
+        count = 1 + len(found[0].contest.same)
+        text = are_best(found[0].who, count, [one.measure.name for one in found], leads)
+    else:
+        text = Markup("; ").join(one.clause for one in found)
+    return text[:1].upper() + text[1:] + "."
+
+
+def turn(case, found):
+    """From when on the one that ends better is ahead of the one that is sooner; empty where they
+    are one, or never cross."""
+    fronts = [one.contest.front for one in found if one.contest]
+    if len(set(fronts)) < 2:
+        return ""
+    time = crossing(case, *fronts)
+    if time is None:
+        return ""
+    early, late = (bold(case.label(point)) for point in fronts)
+    words = "Until time {} the mean error of {} is the lower one, from then on that of {}."
+    return Markup(words).format(number(time), early, late)
+
+
+MOST_REASONS = 4
+
+
+def reasons(case, found):
+    """Why: what the best one, or the one that looks best, does other than the nearest, the slowest
+    and the fastest; a line each."""
+    contests = [one.contest for one in found if one.contest]
+    if not contests or "rate" not in case.facts or len(case.points) < 2:
+        return []
+    rate = case.facts["rate"][case.leaders]
+    fronts = [one.front for one in contests]
+    told = list(dict.fromkeys([*fronts, *case.leaders[:2], rate.idxmin(), rate.idxmax()]))
+    lines = [doing(case, point) for point in told[:MOST_REASONS]]
+    return [line for line in [*lines, turn(case, found)] if line]
+
+
+def doing(case, point):
+    """How fast a point works, how long its learners wait, how stale its gradients are."""
+    facts = case.facts.loc[point]
+    told = [f"{number(facts['rate'])} gradients per unit of time"]
+    if facts["waiting"] == facts["waiting"]:
+        told.append(f"learners wait {percent(facts['waiting'])} of the time")
+    if facts["wasted"] > 0.005:
+        told.append(f"throw {percent(facts['wasted'])} of it away")
+    stale = facts.get("mean_staleness", float("nan"))
+    if stale == stale:
+        told.append("fresh gradients" if stale == 0 else f"gradients {number(stale)} updates stale")
+    return Markup("{}: {}.").format(bold(case.label(point)), ", ".join(told))

@@ -1,0 +1,205 @@
+"""What is compared with what: the points of a folder under the same circumstances, and the contests
+among them."""
+
+import json
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import pandas as pd
+from report import learners
+from report.contest import contest, sample
+from report.folder import CHOICES, Folder, is_choice, is_rate
+from report.measure import evaluation_interval, headline_measures, target_columns, time_to
+
+MOST_SHOWN = 8  # points in a figure of curves
+NOT_A_CIRCUMSTANCE = (
+    "$schema name title notes replicas seed sweep quick record device targets".split()
+)
+
+
+@dataclass
+class Case:
+    """Points of a folder that differ in what one chooses; `where` says the circumstances, if the
+    folder has several."""
+
+    folder: Folder
+    where: str
+    points: list
+
+    def label(self, point):
+        """The point's name among the case's: without what the circumstances are."""
+        label = self.folder.labels[point]
+        shared = set(self.common_label(self.points).split()) if self.where else set()
+        return " ".join(word for word in label.split() if word not in shared) or label
+
+    def common_label(self, points):
+        """The words that all those points' labels have."""
+        labels = [self.folder.labels[point].split() for point in points]
+        return " ".join(word for word in labels[0] if all(word in label for label in labels))
+
+    @cached_property
+    def measures(self):
+        """Those of the answer that have any value here."""
+        found = [one.of(self.points) for one in headline_measures(self.folder)]
+        return [one for one in found if one.values.notna().any(axis=None)]
+
+    @cached_property
+    def contests(self):
+        """(Measure, Contest or None) of the answer's."""
+        return [(one, contest(one, len(self.measures))) for one in self.measures]
+
+    @cached_property
+    def targets(self):
+        """Measures of the times to all targets."""
+        runs, step = self.folder.runs, evaluation_interval(self.folder)
+        return [time_to(runs, name, step).of(self.points) for name in target_columns(runs)]
+
+    @cached_property
+    def facts(self):
+        """What the runs did [point x fact], means over replicas."""
+        return learners.facts(self.folder).reindex(self.points)
+
+    @property
+    def replicas(self):
+        return self.folder.runs["replica"].nunique()
+
+    @cached_property
+    def family(self):
+        """{point: its choices but for the learning rate}."""
+        keys = [key for key in self.folder.swept if is_choice(key) and not is_rate(key)]
+        return dict(zip(self.points, zip(*(self.folder.points[key][self.points] for key in keys))))
+
+    @cached_property
+    def families(self):
+        """{choices but for the learning rate: points}."""
+        found = {}
+        for point in self.points:
+            found.setdefault(self.family.get(point), []).append(point)
+        return found
+
+    def siblings(self, point):
+        """The point at other learning rates; nothing where learning rates are all that is swept."""
+        if len(self.families) == 1:
+            return []
+        return [other for other in self.families[self.family[point]] if other != point]
+
+    def family_label(self, point):
+        """The point's name without its learning rate, where it has siblings."""
+        siblings = self.siblings(point)
+        shared = self.common_label([point, *siblings]) if siblings else ""
+        return shared or self.label(point)
+
+    @cached_property
+    def leaders(self):
+        """The best looking point of each family, by the first measure."""
+        best = {}
+        for point in sorted(self.points, key=lambda p: self.order(self.measures[0], p)):
+            best.setdefault(self.family[point] if self.siblings(point) else point, point)
+        return list(best.values())
+
+    def value(self, measure, point):
+        """The Sample of a measure, in its own sign."""
+        found = sample(measure.values[point])
+        return replace(found, mean=measure.sign * found.mean)
+
+    @cached_property
+    def shown(self):
+        """Points that figures of curves show, in the folder's order: front-runners, the best of
+        each protocol, others."""
+        if not self.measures:
+            return self.points[:MOST_SHOWN]
+        wanted = [one.front for _, one in self.contests if one]
+        wanted += self.leaders
+        wanted += sorted(self.points, key=lambda p: self.order(self.measures[-1], p))
+        kept = list(dict.fromkeys(wanted))[:MOST_SHOWN]
+        return [point for point in self.points if point in kept]
+
+    def order(self, measure, point):
+        """Few that never got there first, then small means."""
+        found = sample(measure.values[point])
+        return found.never if found.count else float("inf"), found.mean if found.count else 0
+
+
+def circumstances(folder):
+    """Swept keys that say for what one chooses."""
+    return [key for key in folder.swept if not is_choice(key)]
+
+
+def cases(folder):
+    """A folder's points by their circumstances; all together where each has one of its own."""
+    keys = circumstances(folder)
+    points = folder.points
+    if not keys or len(keys) == len(folder.swept) or points.groupby(keys).ngroups == len(points):
+        return [Case(folder, "", list(points.index))]
+    found = []
+    for values, rows in points.groupby(keys, sort=False):
+        where = ", ".join(f"{key} = {value}" for key, value in zip(keys, values))
+        found.append(Case(folder, where, list(rows.index)))
+    return found
+
+
+# ---- several folders
+
+
+def without_choices(scenario):
+    """The circumstances of a scenario, as text."""
+    kept = {key: value for key, value in scenario.items() if key not in NOT_A_CIRCUMSTANCE}
+    for key in CHOICES:
+        first, _, second = key.partition(".")
+        if second and isinstance(kept.get(first), dict):
+            kept[first] = {k: v for k, v in kept[first].items() if k != second}
+        elif not second:
+            kept.pop(first, None)
+    swept = [key for key in scenario.get("sweep", {}) if not is_choice(key)]
+    return json.dumps([kept, scenario.get("targets"), swept and scenario["sweep"]], sort_keys=True)
+
+
+def are_comparable(folders):
+    """Whether they differ in what one chooses alone."""
+    return (
+        len({without_choices(folder.scenario) for folder in folders}) == 1
+        and all(folder.scenario for folder in folders)
+        and len({folder.name for folder in folders}) == len(folders)
+    )
+
+
+class Together(Folder):
+    """Several folders as one: their points one after the other, named by their folder too."""
+
+    def __init__(self, folders):
+        self.folders = folders
+        counts = [int(folder.points.index.max()) + 1 for folder in folders]
+        self.shifts = [sum(counts[:i]) for i in range(len(counts))]
+        swept = list(dict.fromkeys(key for folder in folders for key in folder.swept))
+        names = " and ".join(folder.name for folder in folders)
+        runs = self.gathered(self.named(folder) for folder in folders)
+        runs = runs.fillna(dict.fromkeys(["run", *swept], ""))
+        super().__init__(folders[0].path, names, folders[0].manifest, runs, ["run", *swept])
+
+    @staticmethod
+    def named(folder):
+        label = (
+            folder.name if len(folder.points) == 1 else folder.name + ": " + folder.runs["label"]
+        )
+        return folder.runs.assign(label=label, run=folder.name)
+
+    def gathered(self, tables):
+        shifted = [
+            table.assign(point=table["point"] + shift) if "point" in table else table
+            for table, shift in zip(tables, self.shifts)
+        ]
+        return pd.concat(shifted, ignore_index=True)
+
+    @property
+    def trace(self):
+        return [
+            {**event, "pid": event["pid"] + shift}
+            for folder, shift in zip(self.folders, self.shifts)
+            for event in folder.trace
+        ]
+
+    def table(self, name, kept=()):
+        return self.gathered(folder.table(name, kept) for folder in self.folders)
+
+    def notes(self):
+        return [f"{one.name}: {note}" for one in self.folders for note in one.notes()]

@@ -1,0 +1,186 @@
+"""Which point is best: paired differences over common random numbers, decided so that at most one
+answer in forty is wrong however many points there were to choose from.
+
+The point that looks best, the front-runner, is compared with every other one: differences of the
+same replica, whose points share their random numbers; a one-sided Student test of their mean. It is
+called best where every comparison passes at
+
+    level = 0.025 / (points x questions).
+
+A wrong claim says of some point that it is better than b, a truly best one. There are as many
+points that it may be said of (where two are equally good, b itself may be said to be better than
+the other), so that the sum of their chances is 0.025, whichever point was picked by looking
+(Bonferroni).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+WRONG = 0.025  # the chance of a wrong answer: of 200, more than one in twenty are not
+CONFIDENCE = 0.95  # of every interval
+MOST_REPLICAS = 1000  # past which nobody would go on
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Mean and half of the 95 % Student interval of it (NaN of one value), over `count` values.
+    `never` runs more have none, and then there is no mean of all."""
+
+    mean: float
+    half: float
+    count: int
+    never: int = 0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Another point less the front-runner. `difference` is a lower bound where the other one has
+    runs that never got there (`is_bound`), and None where only who was better can be counted:
+    `wins` and `losses` of the front-runner. `p` is one-sided and of this comparison alone; `needed`
+    the replicas that would decide if everything stays as it is, None where too many."""
+
+    point: int
+    difference: Sample | None
+    is_bound: bool
+    wins: int
+    losses: int
+    p: float
+    needed: int | None
+    is_same: bool
+
+
+@dataclass
+class Contest:
+    """The front-runner of a measure, and its comparisons by point, each decided at `level`."""
+
+    measure: object
+    front: int
+    comparisons: dict
+    level: float
+
+    def is_beaten(self, point):
+        return self.comparisons[point].p <= self.level
+
+    @property
+    def same(self):
+        """Points with the front-runner's values in every replica."""
+        return [p for p, one in self.comparisons.items() if one.is_same]
+
+    @property
+    def open(self):
+        """Points that may be as good, or better."""
+        return [p for p in self.comparisons if not self.is_beaten(p) and p not in self.same]
+
+    @property
+    def beaten(self):
+        return [p for p in self.comparisons if self.is_beaten(p)]
+
+    def corrected(self, point):
+        """The p of a comparison with what it costs to choose among all points."""
+        return min(1.0, self.comparisons[point].p * WRONG / self.level)
+
+
+def sample(values):
+    """The Sample of values, of which inf counts as never."""
+    values = np.asarray(values, dtype=float)
+    values = values[~np.isnan(values)]
+    known = values[np.isfinite(values)]
+    count, never = len(known), len(values) - len(known)
+    mean = float(known.mean()) if count else math.nan
+    half = math.nan
+    if count > 1:
+        error = float(known.std(ddof=1)) / math.sqrt(count)
+        half = float(stats.t.isf((1 - CONFIDENCE) / 2, count - 1)) * error
+    return Sample(mean, half, count, never)
+
+
+def student_p(mean, deviation, count):
+    """P of a mean so far above 0 by chance."""
+    if count < 2:
+        return 1.0
+    if deviation == 0:
+        return 0.0 if mean > 0 else 1.0
+    return float(stats.t.sf(mean / deviation * math.sqrt(count), count - 1))
+
+
+def sign_p(wins, losses):
+    """P of so many wins by chance."""
+    return float(stats.binom.sf(wins - 1, wins + losses, 0.5)) if wins + losses else 1.0
+
+
+def least_count(p_of, count, level):
+    """The least number of replicas above `count` whose p passes; None where it is past
+    MOST_REPLICAS."""
+    low, high = count, MOST_REPLICAS
+    if p_of(high) > level:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if p_of(middle) <= level else (middle, high)
+    return high
+
+
+def deviation_of(differences, resolution):
+    """Their standard deviation, no less than rounding both to the resolution makes by itself."""
+    spread = float(np.std(differences, ddof=1)) if len(differences) > 1 else 0.0
+    return max(spread, resolution / math.sqrt(6))
+
+
+def student_comparison(point, differences, is_bound, counts, resolution, level):
+    mean, count = float(differences.mean()), len(differences)
+    deviation = deviation_of(differences, resolution)
+    p = student_p(mean, deviation, count)
+    needed = None
+    if p > level and mean > 0 and count > 1:
+        needed = least_count(lambda n: student_p(mean, deviation, n), count, level)
+    same = not is_bound and count > 1 and bool((differences == 0).all())
+    return Comparison(point, sample(differences), is_bound, *counts, p, needed, same)
+
+
+def sign_comparison(point, pairs, counts, level):
+    wins, losses = counts
+    p = sign_p(wins, losses)
+
+    def scaled(n):
+        return sign_p(round(wins * n / pairs), round(losses * n / pairs))
+
+    needed = least_count(scaled, pairs, level) if p > level and wins > losses else None
+    return Comparison(point, None, False, wins, losses, p, needed, False)
+
+
+def compare(measure, front, point, level):
+    """The Comparison of a point with the front-runner, over the replicas that both have."""
+    both = measure.values[[front, point]].notna().all(axis=1)
+    mine, theirs = measure.values[front][both].to_numpy(), measure.values[point][both].to_numpy()
+    bound = measure.at_least[point][both].to_numpy()
+    counts = int((mine < theirs).sum()), int((theirs < mine).sum())
+    if not len(mine):
+        return Comparison(point, None, False, 0, 0, 1.0, None, False)
+    if np.isfinite(mine).all() and np.isfinite(bound).all():
+        is_bound = not np.isfinite(theirs).all()
+        return student_comparison(point, bound - mine, is_bound, counts, measure.resolution, level)
+    return sign_comparison(point, len(mine), counts, level)
+
+
+def front_runner(measure):
+    """The point of which most runs got there, the one of the least mean among them."""
+    values = measure.values
+    share = np.isfinite(values).sum() / values.notna().sum().clip(lower=1)
+    means = values.where(np.isfinite(values)).mean()
+    order = sorted(values.columns, key=lambda p: (-share[p], means[p]))
+    return next(iter(order))
+
+
+def contest(measure, questions=1):
+    """The Contest of the points of a measure; None where no run of any got there. `questions`: how
+    many measures share the chance of a wrong answer."""
+    if not np.isfinite(measure.values).any(axis=None):
+        return None
+    points = list(measure.values.columns)
+    level = WRONG / (len(points) * questions)
+    front = front_runner(measure)
+    others = [point for point in points if point != front]
+    return Contest(measure, front, {p: compare(measure, front, p, level) for p in others}, level)

@@ -1,0 +1,157 @@
+"""The figures of a report, in the order of the page: what each is called, what it says, who draws
+it."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+from plots import style
+from plots.timeline import draw_timeline
+from report import drawing
+from report.bars import draw_learners, draw_staleness
+from report.case import Case
+from report.curves import draw_errors, draw_losses
+from report.folder import is_choice
+from report.swept import best_values, draw_sweep, sweeps
+from report.tables import Table
+from report.text import number, plus_minus
+from report.trade_off import draw_trade_off
+
+
+@dataclass
+class Kind:
+    """A kind of figure, of which there is one for each case: draw(case, size) or None."""
+
+    name: str
+    title: str
+    note: str
+    draw: object
+
+
+KINDS = [
+    Kind(
+        "trade_off", "Soon or good?",
+        "Lower and further left is better. Full marks: no other point is better in both (the "
+        "Pareto front, joined by the line). Crosses are 95 % intervals. A triangle at the right "
+        "edge: not every run reached the target.", draw_trade_off,
+    ),
+    Kind(
+        "error_time", "Error against time",
+        "Means over replicas with 95 % bands, as long as all replicas run; diverged runs are left "
+        "out.", draw_errors,
+    ),
+    Kind(
+        "loss_time", "Loss against time, theory beside it",
+        "Black dashes: exact theory; dotted in a point's colour: a bound.", draw_losses,
+    ),
+    Kind(
+        "staleness", "Staleness",
+        "How many updates were made between the reading of a model and the use of its gradient. "
+        "Bar: from 5 % to 95 % of the applied gradients; stroke: median; dot: mean.",
+        draw_staleness,
+    ),
+    Kind(
+        "learners", "Where the learners' time went",
+        "The mean over learners and replicas.", draw_learners,
+    ),
+]  # fmt: skip
+
+
+@dataclass
+class Drawn:
+    """A figure at its sizes: [(Size or None, matplotlib's figure)], what it is of, and a table
+    below it."""
+
+    name: str
+    of: str
+    figures: list
+    table: object = None
+
+
+@dataclass
+class Section:
+    name: str
+    title: str
+    note: str
+    drawn: list
+
+
+def at_sizes(draw, sizes):
+    """[(size, figure)] of those that there are."""
+    found = [(size, draw(size)) for size in sizes]
+    return [(size, figure) for size, figure in found if figure]
+
+
+def name_of(case, cases):
+    """Which one it is among the cases."""
+    folders = {one.folder.name for one in cases}
+    words = (case.folder.name if len(folders) > 1 or not case.where else "", case.where)
+    return ", ".join(word for word in words if word)
+
+
+def case_sections(cases, sizes):
+    """The sections with a figure a case."""
+    found = []
+    for kind in KINDS:
+        drawn = []
+        for number_of, case in enumerate(cases):
+            figures = at_sizes(lambda size, case=case, kind=kind: kind.draw(case, size), sizes)
+            name = kind.name if len(cases) == 1 else f"{kind.name}_{number_of}"
+            if figures and case.measures:
+                drawn.append(Drawn(name, name_of(case, cases), figures))
+        if drawn:
+            found.append(Section(kind.name, kind.title, kind.note, drawn))
+    return found
+
+
+def best_table(case, sweep):
+    """Which value of each curve looks best; None of what one cannot choose."""
+    if not is_choice(sweep.key):
+        return None
+    columns = [best_values(case, sweep, measure) for measure in case.measures]
+    rows = [
+        [name, *(f"{number(found[name][0])} ({plus_minus(found[name][1])})" for found in columns)]
+        for name in sweep.curves
+    ]
+    return Table(["curve", *(f"best for {measure.name}" for measure in case.measures)], rows)
+
+
+def sweep_sections(folders, sizes):
+    """Measures against swept numbers."""
+    drawn = []
+    for folder in folders:
+        case = Case(folder, "", list(folder.points.index))
+        for sweep in sweeps(folder) if case.measures else []:
+            figures = at_sizes(lambda size, c=case, s=sweep: draw_sweep(c, s, size), sizes)
+            name = f"swept_{len(drawn)}"
+            if figures:
+                drawn.append(Drawn(name, sweep.key, figures, best_table(case, sweep)))
+    note = "Means with 95 % intervals; rings mark the best values, where one may choose."
+    return [Section("swept", "Against what was swept", note, drawn)] if drawn else []
+
+
+def timeline_sections(folders):
+    """Who did what when, where it was recorded."""
+    drawn = []
+    for folder in folders:
+        case = Case(folder, "", list(folder.points.index))
+        points = sorted(case.leaders if case.measures else case.points)
+        curves = [SimpleNamespace(number=point, name=case.label(point)) for point in points]
+        results = SimpleNamespace(title="", points=points, trace=folder.trace)
+        with style.sized("page"):
+            figure, _ = draw_timeline(results, SimpleNamespace(curves=curves))
+        if figure:
+            drawn.append(Drawn(f"timeline_{len(drawn)}", folder.name, [(None, figure)]))
+    note = "The beginning of replica 0, of each protocol at its best learning rate."
+    return [Section("timeline", "Timeline", note, drawn)] if drawn else []
+
+
+def sections(folders, cases, sizes):
+    """All of the page's; `sizes` of every figure but the timeline."""
+    found = case_sections(cases, sizes)
+    swept = sweep_sections(folders, sizes)
+    return [*found[:2], *swept, *found[2:], *timeline_sections(folders)]
+
+
+def page_sizes(cases):
+    """A case alone is as wide as the page; several stand side by side."""
+    return (drawing.PAGE, drawing.COLUMN) if len(cases) == 1 else (drawing.COLUMN,)

@@ -1,0 +1,173 @@
+"""What a report needs of an output folder, as tables."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+from plots import packed
+
+TEXTS = ("protocol", "status", "theory_basis", "label", "reason", "final_hash", "basis", "source")
+KEYS = "point", "replica"
+NEEDED = "point replica protocol status sim_time label".split()
+BEFORE_SWEPT, AFTER_SWEPT = "theory_basis", ("time_to_", "gradients_computed", "final_hash")
+RATE = "learning_rate"
+# What one may choose for given machines, data and limits; every other key says for which of them.
+CHOICES = (
+    "protocol", "sweep.protocol", RATE, "optimiser", "compression", "model.minibatch", "run",
+)  # fmt: skip
+
+
+class ReportError(Exception):
+    """The folder holds nothing to report, or something that cannot be read."""
+
+
+def read_table(path):
+    """A CSV file, packed or not, as a table: numbers, but for texts and swept values; None where
+    there is no file."""
+    if not packed.find(path):
+        return None
+    try:
+        with packed.open_text(path) as file:
+            table = pd.read_csv(file, dtype=str, keep_default_na=False)
+    except (ValueError, pd.errors.ParserError) as problem:
+        raise ReportError(f"{path}: cannot be read: {problem}") from problem
+    return table
+
+
+def with_numbers(path, table, kept):
+    """The table with every column as numbers (NaN where empty) but those that are kept as text."""
+    table = table.copy()
+    for name in table.columns.difference([*TEXTS, *kept]):
+        numbers = table[name].where(table[name] != "", "nan")
+        try:
+            table[name] = numbers.astype(int if name in KEYS else float)
+        except ValueError as problem:
+            raise ReportError(f"{path}: column {name}: {problem}") from problem
+    return table
+
+
+def swept_columns(columns):
+    """The columns of runs.csv that hold swept values."""
+    columns = list(columns)
+    if BEFORE_SWEPT not in columns:
+        return []
+    found = []
+    for name in columns[columns.index(BEFORE_SWEPT) + 1 :]:
+        if name.startswith(AFTER_SWEPT):
+            break
+        found.append(name)
+    return found
+
+
+def is_choice(key):
+    """Whether a swept key is something that one chooses."""
+    return any(key == one or key.startswith(one + ".") for one in CHOICES)
+
+
+def is_rate(key):
+    return key == RATE or key.startswith(RATE + ".")
+
+
+@dataclass
+class Folder:
+    """An output folder: `runs` has a row a run, `swept` names its columns of swept values (texts),
+    `points` is a table of them by point, with the label."""
+
+    path: Path
+    name: str
+    manifest: dict
+    runs: pd.DataFrame
+    swept: list
+
+    @property
+    def scenario(self):
+        return self.manifest.get("scenario", {})
+
+    @property
+    def title(self):
+        return self.scenario.get("title") or self.scenario.get("name") or self.name
+
+    @cached_property
+    def points(self):
+        return self.runs.groupby("point")[["label", "protocol", *self.swept]].first()
+
+    @cached_property
+    def labels(self):
+        return self.points["label"].to_dict()
+
+    @cached_property
+    def curve(self):
+        """Evaluations, without those of single learners' values; empty where there are none."""
+        table = self.table("curve.csv", ("learner",))
+        if "learner" in table:
+            table = table[table["learner"] == ""]
+        return table
+
+    @cached_property
+    def learners(self):
+        return self.table("learners.csv")
+
+    @cached_property
+    def staleness(self):
+        return self.table("staleness.csv")
+
+    @cached_property
+    def theory(self):
+        return self.table("theory.csv")
+
+    @cached_property
+    def trace(self):
+        """Events of trace.json; none where it is not there."""
+        path = self.path / "trace.json"
+        if not packed.find(path):
+            return []
+        with packed.open_text(path) as file:
+            return json.load(file)["traceEvents"]
+
+    def table(self, name, kept=()):
+        """Another file of the folder; empty where it is not there."""
+        path = self.path / name
+        table = read_table(path)
+        return pd.DataFrame() if table is None else with_numbers(path, table, kept)
+
+    def notes(self):
+        """What a reader should know of these runs."""
+        found = []
+        runs, finished = self.manifest.get("runs"), self.manifest.get("runs_finished")
+        if runs is not None and finished != runs:
+            found.append(f"Interrupted: {finished} of {runs} runs are there.")
+        counts = self.runs["status"].value_counts()
+        for status in ("failed", "diverged", "deadlocked"):
+            if counts.get(status, 0):
+                found.append(f"{counts[status]} of {len(self.runs)} runs {status}.")
+        return found + list(self.manifest.get("notes", []))
+
+
+def read_manifest(path):
+    if not path.is_file():
+        return {}
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as problem:
+        raise ReportError(f"{path}: cannot be read: {problem}") from problem
+
+
+def read_folder(path):
+    """The Folder; raises ReportError."""
+    path = Path(path)
+    file = path / "runs.csv"
+    if not file.is_file():
+        raise ReportError(f"{path}: no runs.csv there, so this is not an output folder of a run")
+    table = read_table(file)
+    missing = [name for name in NEEDED if name not in table]
+    if missing:
+        raise ReportError(
+            f"{file}: no column {missing[0]}: an older gradrace wrote it; run the scenario again"
+        )
+    if table.empty:
+        raise ReportError(f"{file}: no runs in it")
+    swept = swept_columns(table.columns)
+    runs = with_numbers(file, table, swept)
+    return Folder(path, path.resolve().name, read_manifest(path / "manifest.json"), runs, swept)

@@ -1,0 +1,64 @@
+"""Means over the replicas of a point, whose evaluations may lie at different times."""
+
+import math
+
+import numpy as np
+from plots.bands import step
+from report.contest import CONFIDENCE
+from scipy import stats
+
+MOST_PLACES = 400  # at which two points are compared
+
+
+def error_column(case):
+    """What the answer is about."""
+    return "loss" if case.measures[-1].key == "final_loss" else "test_error"
+
+
+def runs_of(case, point, column):
+    """[(times, values)] of a point's runs that did not diverge, as far as they are known."""
+    curve = case.folder.curve
+    if curve.empty or column not in curve:
+        return []
+    runs = case.folder.runs
+    kept = runs[(runs["point"] == point) & (runs["status"] != "diverged")]["replica"]
+    found = []
+    mine = curve[(curve["point"] == point) & curve["replica"].isin(kept)]
+    for _, run in mine.groupby("replica"):
+        known = run[np.isfinite(run[column])]
+        if len(known) > 2:
+            found.append((known["time"].to_numpy(), known[column].to_numpy()))
+    return found
+
+
+def band(runs, places):
+    """Times, means and half widths of the intervals of a point's runs while all of them go on."""
+    end = min(times[-1] for times, _ in runs)
+    start = max(times[0] for times, _ in runs)
+    grid = np.unique(np.concatenate([times for times, _ in runs]))
+    grid = grid[(grid >= start) & (grid <= end)]
+    if len(grid) > places:
+        grid = np.linspace(start, end, places)
+    values = np.array([step(times, value, grid) for times, value in runs])
+    count = len(values)
+    half = np.full(len(grid), math.nan)
+    if count > 1:
+        error = values.std(axis=0, ddof=1) / math.sqrt(count)
+        half = stats.t.isf((1 - CONFIDENCE) / 2, count - 1) * error
+    return grid, values.mean(axis=0), half
+
+
+def crossing(case, early, late):
+    """The time from which the mean error of the one point stays below that of the other, which had
+    the lower one before; None where there is no such time."""
+    column = error_column(case)
+    runs = runs_of(case, early, column), runs_of(case, late, column)
+    if not all(runs):
+        return None
+    ends = [times for one in runs for times, _ in one]
+    low, high = max(times[0] for times in ends), min(times[-1] for times in ends)
+    grid = np.linspace(low, high, MOST_PLACES)
+    first, second = (np.mean([step(x, y, grid) for x, y in one], axis=0) for one in runs)
+    ahead = np.flatnonzero(first <= second)
+    last = ahead[-1] if len(ahead) else -1
+    return None if last < 0 or last == len(grid) - 1 else float(grid[last + 1])

@@ -1,0 +1,117 @@
+"""One self-contained HTML page of output folders: the question, the answer, what it rests on."""
+
+import json
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+from report import drawing
+from report.answer import reasons, sentence, verdicts
+from report.case import Together, are_comparable
+from report.case import cases as cases_of
+from report.contest import CONFIDENCE, WRONG
+from report.figures import name_of, page_sizes, sections
+from report.measure import evaluation_interval
+from report.tables import contest_table, points_table, theory_table
+
+TEMPLATE = "page.html"
+ENVIRONMENT = Environment(
+    loader=FileSystemLoader(Path(__file__).parent),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def compared(folders):
+    """The folders, as one where they differ in what one chooses alone."""
+    return [Together(folders)] if len(folders) > 1 and are_comparable(folders) else folders
+
+
+def answer_of(case, cases):
+    """What the template says of a case."""
+    found = verdicts(case)
+    return {
+        "name": name_of(case, cases),
+        "where": case.where,
+        "sentence": sentence(case, found),
+        "verdicts": found,
+        "reasons": reasons(case, found),
+        "replicas": case.replicas,
+        "resolution": evaluation_interval(case.folder) if case.targets else 0,
+        "level": WRONG / (len(case.points) * max(1, len(case.measures))),
+        "points": points_table(case),
+        "contests": [
+            (one.measure.name, contest_table(case, one.contest))
+            for one in found
+            if one.contest and one.contest.comparisons
+        ],
+        "theory": theory_table(case),
+    }
+
+
+def shown_section(section):
+    """What the template shows of a section: figures as elements."""
+    figures = []
+    for drawn in section.drawn:
+        several = len(section.drawn) > 1
+        kept = [one for one in drawn.figures if not (several and one[0] is drawing.PAGE)]
+        images = [
+            {
+                "kind": "wide" if size is None else "both" if len(kept) == 1 else size.name,
+                "svg": drawing.svg(figure, f"{drawn.name}-{i}", f"{section.title}: {drawn.of}"),
+            }
+            for i, (size, figure) in enumerate(kept)
+        ]
+        figures.append({"of": drawn.of, "table": drawn.table, "images": images})
+    return {"name": section.name, "title": section.title, "note": section.note, "figures": figures}
+
+
+def origin(folder):
+    """Where a folder's results come from."""
+    manifest = folder.manifest
+    version = manifest.get("version", {})
+    said = [f"gradrace {version['number']} (revision {version['revision']})"] if version else []
+    if "elapsed" in manifest:
+        said.append(f"took {manifest['elapsed']:.3g} s")
+    return {
+        "name": folder.name,
+        "path": str(folder.path),
+        "said": ", ".join(said),
+        "file": manifest.get("file", ""),
+        "notes": folder.notes(),
+        "text": folder.scenario.get("notes", ""),
+        "scenario": (
+            json.dumps(folder.scenario, indent=2, ensure_ascii=False) if folder.scenario else ""
+        ),
+    }
+
+
+def title_of(folders):
+    titles = list(dict.fromkeys(folder.title for folder in folders))
+    return titles[0] if len(titles) == 1 else f"{len(folders)} questions: " + "; ".join(titles)
+
+
+def render(folders):
+    """The page's text, and the sections that are on it."""
+    groups = compared(folders)
+    found = [case for group in groups for case in cases_of(group)]
+    shown = sections(groups, found, page_sizes(found))
+    text = ENVIRONMENT.get_template(TEMPLATE).render(
+        title=title_of(folders),
+        answers=[answer_of(case, found) for case in found],
+        groups=[{"name": group.name, "title": group.title} for group in groups],
+        sections=[shown_section(one) for one in shown],
+        origins=[origin(folder) for folder in folders],
+        confidence=f"{100 * CONFIDENCE:.0f} %",
+        wrong=f"{100 * WRONG:g} %",
+    )
+    return Markup(text)
+
+
+def drawn_sections(folders):
+    """The page's sections with every figure at both sizes."""
+    groups = compared(folders)
+    found = [case for group in groups for case in cases_of(group)]
+    return sections(groups, found, (drawing.COLUMN, drawing.PAGE))

@@ -1,0 +1,31 @@
+"""What runs cost: cluster.price, in a currency per machine and unit of simulated time."""
+
+from dataclasses import replace
+
+import pandas as pd
+
+
+def price_of(folder):
+    """By point: the price of all machines for a unit of time; empty where no price is given."""
+    price = folder.scenario.get("cluster", {}).get("price")
+    prices = pd.Series(price, index=folder.points.index, dtype=float)
+    if "cluster.price" in folder.swept:
+        prices = pd.to_numeric(folder.points["cluster.price"])
+    return (prices * folder.runs.groupby("point")["learners"].first()).dropna()
+
+
+def cost(case, time):
+    """The Measure of what it costs to reach the target of a time; None without prices."""
+    prices = price_of(case.folder).reindex(case.points)
+    if prices.isna().any():
+        return None
+    return replace(
+        time,
+        key="cost",
+        name=time.name.replace("time to", "cost to", 1),
+        values=time.values * prices,
+        at_least=time.at_least * prices,
+        resolution=time.resolution * float(prices.max()),
+        better="cheaper",
+        is_time=False,
+    )

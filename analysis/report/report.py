@@ -1,0 +1,57 @@
+"""Writes a page that answers what gradrace output folders were made for: report.py DIR... [--out
+FILE] [--plot]."""
+
+import argparse
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path[0] = str(Path(__file__).resolve().parents[1])
+
+from plots.whole import write_whole
+from report import drawing
+from report.folder import ReportError, read_folder
+from report.page import drawn_sections, render
+
+NAME = "report.html"
+
+
+def save_figures(folders, out):
+    """Writes the page's figures as PNG, SVG and PDF, as wide as a column and as a page, into the
+    folder of the page's name; returns it."""
+    place = out.with_name(f"{out.stem}-figures")
+    place.mkdir(parents=True, exist_ok=True)
+    for section in drawn_sections(folders):
+        for drawn in section.drawn:
+            for size, figure in drawn.figures:
+                name = f"{drawn.name}_{size.name}" if size else drawn.name
+                drawing.save(figure, place / name)
+    return place
+
+
+def report(paths, out, plot):
+    folders = [read_folder(path) for path in paths]
+    out = out or (folders[0].path / NAME if len(folders) == 1 else Path(NAME))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(out, render(folders))
+    print(f"report: {out}")
+    if plot:
+        print(f"figures: {save_figures(folders, out)}/ (.png, .svg and .pdf)")
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="report.py", description=__doc__)
+    parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="an output folder")
+    parser.add_argument("--out", metavar="FILE", type=Path)
+    parser.add_argument("--plot", action="store_true")
+    words = parser.parse_args()
+    try:
+        report(words.folders, words.out, words.plot)
+    except (ReportError, OSError) as problem:
+        print(f"report: {problem}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

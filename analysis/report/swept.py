@@ -1,0 +1,106 @@
+"""A measure against a swept number, a curve for each combination of the other keys."""
+
+from dataclasses import dataclass
+
+import matplotlib
+import pandas as pd
+from plots import style
+from report import drawing
+from report.folder import is_choice
+from report.measure import headline_measures
+
+MOST_CURVES = 8
+MOST_KEYS = 3
+
+
+@dataclass
+class Sweep:
+    """A swept number: `values` by point, and {name of a curve: its points in order}."""
+
+    key: str
+    values: pd.Series
+    curves: dict
+
+
+def sweeps(folder):
+    """The swept numbers of a folder that take several values."""
+    found = []
+    for key in folder.swept:
+        values = pd.to_numeric(folder.points[key], errors="coerce")
+        if values.notna().all() and values.nunique() > 1:
+            others = [other for other in folder.swept if other != key]
+            found.append(Sweep(key, values, curves(folder, values, others)))
+    return [one for one in found if one.curves][:MOST_KEYS]
+
+
+def curves(folder, values, others):
+    """{name: points}: a curve's name is what its points' labels share."""
+    points = folder.points
+    groups = points.groupby(others, sort=False).groups.values() if others else [points.index]
+    found = {}
+    for group in groups:
+        if len(group) < 2:
+            continue
+        labels = [points["label"][point].split() for point in group]
+        shared = [word for word in labels[0] if all(word in label for label in labels)]
+        name = " ".join(shared) or "all"
+        found[name if name not in found else f"{name} ({len(found)})"] = sorted(
+            group, key=lambda point: values[point]
+        )
+    return found
+
+
+def best_of(case, measure, points):
+    """The point of a curve that looks best."""
+    return min(points, key=lambda point: case.order(measure, point))
+
+
+def best_values(case, sweep, measure):
+    """{curve: (its best value, the Sample there)}."""
+    found = {}
+    for name, points in sweep.curves.items():
+        best = best_of(case, measure, points)
+        found[name] = sweep.values[best], case.value(measure, best)
+    return found
+
+
+def draw_panel(axes, case, sweep, measure):
+    for index, (name, points) in enumerate(list(sweep.curves.items())[:MOST_CURVES]):
+        looks = style.line_style(index)
+        told = [(sweep.values[p], case.value(measure, p)) for p in points]
+        told = [(x, one) for x, one in told if one.count and not one.never]
+        if not told:
+            continue
+        x, found = zip(*told)
+        mean, half = [one.mean for one in found], [one.half for one in found]
+        axes.errorbar(
+            x, mean, yerr=half, marker="o", markersize=3.5, linewidth=1.2, elinewidth=0.8,
+            label=drawing.short(name), **looks,
+        )  # fmt: skip
+        if not is_choice(sweep.key):
+            continue
+        best = best_of(case, measure, points)
+        ring = {"markersize": 10, "markerfacecolor": "none", "color": looks["color"]}
+        axes.plot(sweep.values[best], case.value(measure, best).mean, "o", **ring)
+    drawing.set_log(axes.xaxis, sweep.values)
+    axes.set_xlabel(sweep.key)
+    axes.set_ylabel(measure.name)
+
+
+def draw_sweep(case, sweep, size):
+    """The figure: a panel for each measure of the answer, side by side on a page. `case`: all of
+    the folder's points."""
+    measures = headline_measures(case.folder)
+    if not measures:
+        return None
+    with matplotlib.rc_context(drawing.LOOKS):
+        wide = size is drawing.PAGE
+        figure = drawing.new_figure(size, 1.1 if wide else 0.5 + 0.75 * len(measures))
+        shape = (1, len(measures)) if wide else (len(measures), 1)
+        for axes, measure in zip(figure.subplots(*shape, squeeze=False).flat, measures):
+            draw_panel(axes, case, sweep, measure)
+        longest = max(len(drawing.short(name)) for name in sweep.curves)
+        columns = max(1, int(size.width / (0.6 + 0.068 * longest)))
+        if len(sweep.curves) > 1:
+            drawing.legend_below(figure, axes, columns)
+        return figure

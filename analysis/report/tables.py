@@ -1,0 +1,134 @@
+"""The tables of a report: heads and rows of texts."""
+
+import math
+from dataclasses import dataclass
+
+from report.contest import sample
+from report.learners import PARTS
+from report.measure import final_value, headline_target
+from report.price import cost
+from report.text import chance, interval, number, percent, plus_minus, rounded
+
+BASES = {
+    "exact": "exact",
+    "upper": "an upper bound",
+    "lower": "a lower bound",
+    "approximate": "an approximation",
+}
+
+
+@dataclass
+class Table:
+    heads: list
+    rows: list
+
+
+def without_empty(table):
+    """Without columns that say nothing."""
+    says = lambda i: any(row[i] not in ("", "-", "0 %") for row in table.rows)
+    kept = [i for i in range(len(table.heads)) if says(i)]
+    return Table([table.heads[i] for i in kept], [[row[i] for i in kept] for row in table.rows])
+
+
+def measures_of(case):
+    """What the table of points has: all targets, the final value, what the target costs."""
+    found = list(case.targets)
+    column = headline_target(case.folder.runs)
+    for one in case.targets:
+        priced = cost(case, one) if one.key == column else None
+        if priced:
+            found.append(priced)
+    final = final_value(case.folder.runs)
+    return [*found, final.of(case.points)] if final is not None else found
+
+
+def standing(case, contest, point):
+    """How a point came out of a contest."""
+    if contest is None or (not contest.comparisons):
+        return ""
+    if point == contest.front:
+        return "best" if not contest.open else "looks best"
+    if point in contest.same:
+        return "equal in every replica"
+    return "worse" if contest.is_beaten(point) else "open"
+
+
+def points_table(case):
+    """A row a point."""
+    measures = measures_of(case)
+    heads = [
+        "point",
+        *(one.name for one in measures),
+        *(f"{m.name}: is it best?" for m, _ in case.contests),
+    ]
+    heads += ["gradients per unit of time", "staleness", *PARTS.values()]
+    heads += ["slowest learner's gradients, of an even share"]
+    rows = []
+    for point in case.points:
+        facts = case.facts.loc[point]
+        row = [case.label(point), *(plus_minus(case.value(one, point)) for one in measures)]
+        row += [standing(case, contest, point) for _, contest in case.contests]
+        row += [known(facts.get("rate")), known(facts.get("mean_staleness"))]
+        row += [percent(facts[part]) for part in PARTS]
+        row += [percent(facts["least"])]
+        rows.append(row)
+    return without_empty(Table(heads, rows))
+
+
+def known(value):
+    return "-" if value is None or math.isnan(value) else number(value)
+
+
+def contest_table(case, contest):
+    """How each point compares with the front-runner."""
+    measure = contest.measure
+    heads = [
+        "point",
+        measure.name,
+        f"{case.label(contest.front)} is {measure.better} by",
+        "95 % interval",
+    ]
+    heads += ["better in", "p, corrected", "verdict"]
+    rows = []
+    for point in [contest.front, *contest.comparisons]:
+        row = [case.label(point), plus_minus(case.value(measure, point))]
+        rows.append(row + told(case, contest, point))
+    return Table(heads, rows)
+
+
+def told(case, contest, point):
+    """The cells of a comparison."""
+    if point == contest.front:
+        return ["", "", "", "", standing(case, contest, point)]
+    one = contest.comparisons[point]
+    lead, sure = "-", "-"
+    if one.difference:
+        lead = rounded(one.difference.mean, one.difference.half)
+        sure = interval(one.difference)
+        if one.is_bound:
+            lead, sure = f"at least {lead}", f"of the bound: {sure}"
+    verdict = standing(case, contest, point)
+    if verdict == "open":
+        have = int(contest.measure.values[contest.front].notna().sum())
+        verdict += f": {one.needed - have} more replicas" if one.needed else ": too close"
+    pairs = contest.measure.values[[contest.front, point]].notna().all(axis=1).sum()
+    return [lead, sure, f"{one.wins} of {pairs}", chance(contest.corrected(point)), verdict]
+
+
+def theory_table(case):
+    """Iteration times beside theory; None where none is known."""
+    runs = case.folder.runs
+    if "theory_iteration_time" not in runs or runs["theory_iteration_time"].isna().all():
+        return None
+    rows = []
+    for point in case.points:
+        mine = runs[runs["point"] == point]
+        theory, basis = mine["theory_iteration_time"].iloc[0], mine["theory_basis"].iloc[0]
+        if math.isnan(theory):
+            continue
+        found = sample(mine["mean_iteration_time"])
+        ratio = f"{found.mean / theory:.3f}" if theory > 0 else "-"
+        told_basis = BASES.get(basis, basis)
+        rows.append([case.label(point), plus_minus(found), number(theory, 4), told_basis, ratio])
+    heads = ["point", "measured time of an iteration", "theory", "theory is", "measured / theory"]
+    return Table(heads, rows) if rows else None

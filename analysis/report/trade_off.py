@@ -1,0 +1,74 @@
+"""Final error against time to target: what one pays for being soon."""
+
+import matplotlib
+from plots import style
+from report import drawing
+
+
+def places(case):
+    """[(point, time Sample, error Sample)], None for measures that are not there."""
+    if len(case.measures) < 2 or not case.measures[0].is_time:
+        return []
+    time, final = case.measures[:2]
+    found = [(point, case.value(time, point), case.value(final, point)) for point in case.points]
+    return [one for one in found if one[2].count and not one[2].never]
+
+
+def pareto(found):
+    """Of those that reached the target in every run: the points that none beats in both, the
+    soonest first."""
+    front = []
+    for point, time, final in sorted(found, key=lambda one: (one[1].mean, one[2].mean)):
+        if not time.never and time.count and (not front or final.mean < front[-1][2].mean):
+            front.append((point, time, final))
+    return front
+
+
+def draw_place(axes, case, point, time, final, is_front):
+    """A point with its intervals; alone and without a name where it is not among those shown."""
+    colour, is_shown = drawing.looks_of(case, point)["color"], point in case.shown
+    halves = {"xerr": [time.half], "yerr": [final.half]} if is_shown else {}
+    axes.errorbar(
+        [time.mean], [final.mean], **halves, marker="o", markersize=5.5, linestyle="",
+        elinewidth=0.8, color=colour, markerfacecolor=colour if is_front else "white",
+        zorder=3 if is_shown else 2, label=drawing.short(case.label(point)) if is_shown else None,
+    )  # fmt: skip
+
+
+def draw_missed(axes, case, missed):
+    """At the right edge: points of which some run did not reach the target."""
+    for point, time, final in missed:
+        looks = drawing.looks_of(case, point)
+        reached = f"reached in {time.count} of {time.count + time.never}"
+        label = drawing.short(f"{case.label(point)}: {reached}") if point in case.shown else None
+        axes.errorbar(
+            [0.985], [final.mean], yerr=[final.half], marker=">", markersize=6, linestyle="",
+            color=looks["color"], markerfacecolor="white", elinewidth=0.8, label=label, zorder=3,
+            transform=axes.get_yaxis_transform(),
+        )  # fmt: skip
+
+
+def draw_trade_off(case, size):
+    """The figure; None without a time to target or a final error."""
+    found = places(case)
+    if not found:
+        return None
+    with matplotlib.rc_context(drawing.LOOKS):
+        figure = drawing.new_figure(size, 1.15)
+        axes = figure.add_subplot()
+        front = pareto(found)
+        on_front = [point for point, _, _ in front]
+        reached = [one for one in found if one[1].count and not one[1].never]
+        for one in reached:
+            draw_place(axes, case, *one, one[0] in on_front)
+        drawing.set_log(axes.xaxis, [time.mean for _, time, _ in reached])
+        draw_missed(axes, case, [one for one in found if one not in reached])
+        if len(front) > 1:
+            x, y = zip(*((time.mean, final.mean) for _, time, final in front))
+            axes.step(x, y, where="post", color=drawing.GREY, linewidth=0.9, zorder=1)
+        if not reached:
+            axes.set_xticks([])
+        axes.set_xlabel(f"{case.measures[0].name} (simulated)")
+        axes.set_ylabel(case.measures[1].name)
+        drawing.legend_below(figure, axes, drawing.columns_of(case, size))
+        return figure

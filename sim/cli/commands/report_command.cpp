@@ -1,0 +1,48 @@
+#include "sim/cli/commands/commands.h"
+#include "sim/cli/python.h"
+#include "sim/cli/usage_error.h"
+
+namespace gradrace {
+
+static void check_folder(const std::filesystem::path& folder) {
+  if (std::filesystem::exists(folder / "runs.csv")) return;
+  if (std::filesystem::exists(folder / "runs.parquet"))
+    throw UsageError(folder.string() +
+                     ": holds Parquet files, and a report is made from CSV; gradrace collect " +
+                     folder.string() + " writes them");
+  throw UsageError(folder.string() + ": holds no runs.csv; give the output folder of a run");
+}
+
+static int report(const Words& words) {
+  namespace po = boost::program_options;
+  Syntax syntax{.positional = "folder"};
+  syntax.options.add_options()                                                //
+      ("out", po::value<std::string>()->value_name("FILE"),                   //
+       "the page (default DIR/report.html; of several folders report.html)")  //
+      ("plot",
+       "write its figures too, as PNG, SVG and PDF, as wide as a column of a paper and as "
+       "a page, into a folder of the page's name and -figures");
+  const auto values = parse(report_command, words, syntax);
+  if (!values) return 0;
+  Words call;
+  for (const auto& folder : paths_of("report", *values, "folder")) {
+    check_folder(folder);
+    call.push_back(folder.string());
+  }
+  const auto out = path_of("report", *values, "out");
+  if (!out.empty()) call.insert(call.end(), {"--out", out.string()});
+  if (values->count("plot") != 0) call.emplace_back("--plot");
+  return run_python("report/report.py", std::move(call));
+}
+
+extern const Command report_command{
+    "report", "answers which point is best, by how much and how sure: one HTML page",
+    "  gradrace report DIR... [--out FILE] [--plot]\n\n"
+    "Of several output folders that differ in protocol, learning rate, optimiser or minibatch\n"
+    "alone all points are compared with each other; others stand side by side.\n\n"
+    "Examples:\n"
+    "  gradrace report out/quickstart\n"
+    "  gradrace report out/my out/eta-0.1 --out compared.html --plot\n",
+    report};
+
+}  // namespace gradrace

@@ -1,0 +1,322 @@
+"""Whether a report's first sentence says what made-up runs hold."""
+
+import sys
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+ANALYSIS = Path(__file__).resolve().parents[3] / "analysis"
+sys.path.insert(0, str(ANALYSIS))
+
+import fabricate
+import made_up_runs
+import numpy as np
+import pandas as pd
+from made_up_runs import NEVER, drawn, write
+from report.answer import sentence, verdicts
+from report.case import Together, are_comparable, cases
+from report.contest import contest, sample
+from report.folder import ReportError, read_folder
+from report.measure import Measure, time_to
+from report.tables import contest_table, points_table
+from scipy import stats
+
+SETS = 200
+# At a chance of 0.025 for each, more than 10 of 200 are wrong once in 80 such tests.
+MOST_WRONG = 10
+
+
+class Answers(fabricate.Folder):
+    def case(self):
+        (only,) = cases(read_folder(self.folder))
+        return only
+
+    def said(self, points, **more):
+        """The first sentence, without marks, and the verdicts."""
+        write(self.folder, points, **more)
+        case = self.case()
+        found = verdicts(case)
+        return str(sentence(case, found)).replace("<b>", "").replace("</b>", ""), found
+
+    def best(self, means, seed, **more):
+        """What is called best for time to target and for the final error."""
+        rng = np.random.default_rng(seed)
+        write(self.folder, drawn(rng, means, **more))
+        case = self.case()
+        return [one.best if one.best is None else case.label(one.best) for one in verdicts(case)]
+
+
+class MadeUpSets(Answers):
+    def test_of_equal_points_none_is_called_best(self):
+        """In 95 of 100 sets at least."""
+        means = {"sync": 0.1, "async": 0.1}
+        wrong = sum(any(self.best(means, seed, replicas=4)) for seed in range(SETS))
+        self.assertLessEqual(wrong, MOST_WRONG)
+
+    def test_the_known_best_is_found_and_no_other(self):
+        """Better by 0.02 where a difference spreads by 0.014: of ten replicas t is 4.5 on average
+        and 3.5 is asked for, which 0.8 of the sets reach."""
+        means = {"sync": 0.12, "async": 0.1, "k-sync": 0.12}
+        found = [self.best(means, seed) for seed in range(SETS // 4)]
+        self.assertEqual({name for one in found for name in one} - {None, "async"}, set())
+        self.assertGreater(sum(one[1] == "async" for one in found), SETS // 8)
+
+
+class Contests(unittest.TestCase):
+    """Many sets at once, without files."""
+
+    def wrong(self, means, replicas, sets, shape=lambda x: x, resolution=0.0):
+        """How often one is called best that is not better than all others."""
+        rng, count = np.random.default_rng(7), 0
+        for _ in range(sets):
+            luck = rng.normal(size=(replicas, 1)) + rng.normal(size=(replicas, len(means)))
+            values = pd.DataFrame(shape(luck + means))
+            found = contest(Measure("x", "x", values, values, resolution))
+            count += not found.open and not found.same
+        return count
+
+    def test_of_equal_points_few_are_called_best(self):
+        """At most 5 % of 200 sets: of normal, skewed and rounded values, of few replicas."""
+        for points, replicas in ((2, 3), (2, 10), (3, 5), (8, 5)):
+            equal = np.zeros(points)
+            self.assertLessEqual(self.wrong(equal, replicas, SETS), MOST_WRONG)
+            self.assertLessEqual(self.wrong(equal, replicas, SETS, np.exp), MOST_WRONG)
+            self.assertLessEqual(self.wrong(equal, replicas, SETS, np.ceil, 1.0), MOST_WRONG)
+
+    def test_the_two_best_are_not_told_apart_when_equal(self):
+        self.assertLessEqual(self.wrong(np.array([0, 0, 5.0, 5.0]), 10, SETS), MOST_WRONG)
+
+
+class Sentences(Answers):
+    def test_a_clear_best_is_named_with_its_lead(self):
+        runs = {
+            "sync": [(0.2 + 0.001 * i, 50 + i) for i in range(5)],
+            "async": [(0.1 + 0.002 * i, 10 + 2 * i) for i in range(5)],
+        }
+        words, found = self.said(runs)
+        self.assertTrue(
+            words.startswith("async is best for time to test error 0.1 and final test error"), words
+        )
+        self.assertIn("38 sooner than sync", words)
+        self.assertEqual([one.best for one in found], [1, 1])
+
+    def test_equal_ones_are_not_decided_and_it_says_how_many_replicas_would_do(self):
+        rng = np.random.default_rng(3)
+        words, found = self.said(drawn(rng, {"sync": 0.105, "async": 0.1}, replicas=4))
+        self.assertIn("it is not decided between", words)
+        self.assertRegex(words, r"\(\d+ more replicas would decide\)")
+        self.assertEqual([one.best for one in found], [None, None])
+
+    def test_so_many_more_replicas_as_it_says_decide(self):
+        """Of differences with the same mean and spread."""
+        rng = np.random.default_rng(3)
+        write(self.folder, drawn(rng, {"sync": 0.105, "async": 0.1}, replicas=4))
+        one = next(c for _, c in self.case().contests if c.comparisons[1 - c.front].needed)
+        other = one.comparisons[1 - one.front]
+        spread = other.difference.half / stats.t.isf(0.025, 3)
+        for count, passes in ((other.needed, True), (other.needed - 1, False)):
+            t = other.difference.mean / (spread * 2 / np.sqrt(count))
+            self.assertEqual(stats.t.sf(t, count - 1) <= one.level, passes)
+
+    def test_one_replica_has_no_interval(self):
+        words, _ = self.said({"sync": [(0.2, 50)], "async": [(0.1, 10)]})
+        self.assertIn("not decided", words)
+        self.assertIn("only replica", words)
+        self.assertNotIn("\u00b1", words)
+
+    def test_one_point_is_not_called_best(self):
+        words, found = self.said({"sync": [(0.2, 50), (0.21, 51)]})
+        self.assertNotIn("best", words)
+        self.assertIsNone(found[0].best)
+
+    def test_the_same_runs_at_two_points_share_the_place(self):
+        runs = [(0.1 + 0.001 * i, 10 + i) for i in range(6)]
+        slow = [(0.3 + 0.002 * i, 60 + i) for i in range(6)]
+        words, _ = self.said({"sync": runs, "k-sync": runs, "async": slow})
+        self.assertIn(
+            "sync and k-sync are best for time to test error 0.1 and final test error", words
+        )
+
+    def test_timing_only_asks_for_gradients_per_time(self):
+        points = {name: [(None, NEVER)] * 3 for name in ("sync", "async")}
+        words, found = self.said(points)
+        self.assertEqual([one.measure.key for one in found], ["rate"])
+        self.assertIn("gradients per unit of time", words)
+        self.assertEqual(found[0].best, 1)
+
+    def test_a_target_that_none_reached_is_said(self):
+        runs = {name: [(0.3 + 0.01 * i, NEVER) for i in range(3)] for name in ("sync", "async")}
+        words, _ = self.said(runs)
+        self.assertIn("no run got to the target of time to test error 0.1", words.lower())
+
+    def test_a_protocol_is_best_though_its_rate_is_not_decided(self):
+        rng = np.random.default_rng(5)
+        means = {"sync eta=1": 0.3, "sync eta=2": 0.3, "async eta=1": 0.1, "async eta=2": 0.1}
+        values = {name: [f'{{"kind":"{name.split()[0]}"}}', name[-1]] for name in means}
+        words, _ = self.said(
+            drawn(rng, means), swept=("sweep.protocol", "learning_rate.eta"), values=values
+        )
+        self.assertRegex(words, r"^async eta=\d is best")
+        case = self.case()
+        self.assertEqual(case.siblings(2), [3])
+        self.assertIn("Which learning rate is not decided", " ".join(verdicts(case)[0].details))
+
+    def test_circumstances_are_answered_apart(self):
+        """Under the first sync is best, under the second async."""
+        low, high = [(0.1 + 0.001 * i, 10 + i) for i in range(6)], [
+            (0.3 + 0.002 * i, 60 + 2 * i) for i in range(6)
+        ]
+        points = {"sync c=1": low, "async c=1": high, "sync c=2": high, "async c=2": low}
+        values = {name: [f'{{"kind":"{name.split()[0]}"}}', name[-1]] for name in points}
+        write(self.folder, points, swept=("sweep.protocol", "cluster.speed"), values=values)
+        found = cases(read_folder(self.folder))
+        self.assertEqual([case.where for case in found], ["cluster.speed = 1", "cluster.speed = 2"])
+        best = [case.label(verdicts(case)[0].best) for case in found]
+        self.assertEqual(best, ["sync", "async"])
+
+
+class Censored(Answers):
+    """Runs that did not reach the target in 100 units of time."""
+
+    def contest(self, points):
+        write(self.folder, points)
+        return self.case(), self.case().contests[0][1]
+
+    def test_a_run_that_never_got_there_is_no_number(self):
+        case, found = self.contest(
+            {
+                "sync": [(0.1, 20), (0.1, NEVER), (0.1, 30)],
+                "async": [(0.1, 10), (0.1, 12), (0.1, 14)],
+            }
+        )
+        value = case.value(found.measure, 0)
+        self.assertEqual((value.mean, value.count, value.never), (25, 2, 1))
+        self.assertIn("in 2 of 3 runs", points_table(case).rows[0])
+
+    def test_it_took_at_least_until_its_end(self):
+        runs = {"sync": [(0.1, NEVER)] * 5, "async": [(0.1, 10 + i) for i in range(5)]}
+        case, found = self.contest(runs)
+        self.assertEqual(found.front, 1)
+        self.assertTrue(found.comparisons[0].is_bound)
+        self.assertAlmostEqual(found.comparisons[0].difference.mean, 100 - 12)
+        words = str(sentence(case, verdicts(case)))
+        self.assertIn("at least 88 sooner than sync, which got there in 0 of 5 runs", words)
+
+    def test_where_the_front_runner_missed_some_replicas_are_counted(self):
+        fast = [(0.1, 10 + i) for i in range(9)] + [(0.1, NEVER)]
+        case, found = self.contest(
+            {"sync": [(0.1, 50 + i) for i in range(9)] + [(0.1, NEVER)], "async": fast}
+        )
+        one = found.comparisons[1 - found.front]
+        self.assertIsNone(one.difference)
+        self.assertEqual((one.wins, one.losses), (9, 0))
+        self.assertAlmostEqual(one.p, 0.5**9)
+
+    def test_a_diverged_run_is_behind_every_other(self):
+        runs = {
+            "sync": [(0.2, 20), (np.inf, NEVER), (0.2, 21)],
+            "async": [(0.3, 30), (0.31, 31), (0.32, 32)],
+        }
+        write(self.folder, runs)
+        final = self.case().contests[1][1]
+        self.assertEqual(final.front, 1)
+        self.assertEqual(final.comparisons[0].losses, 2)
+
+    def test_equal_differences_of_one_step_are_not_certain(self):
+        """Times on a grid of 1 that differ by one step in all of three replicas."""
+        write(
+            self.folder,
+            {"sync": [(0.1, 11.0)] * 3, "async": [(0.1, 10.0)] * 3},
+            record={"every_time": 1.0},
+        )
+        measure = time_to(read_folder(self.folder).runs, "time_to_error_0.1", 1.0)
+        found = contest(measure)
+        self.assertAlmostEqual(found.comparisons[0].p, stats.t.sf(np.sqrt(18), 2))
+
+
+class Intervals(unittest.TestCase):
+    def test_it_is_students(self):
+        values = [1.0, 2.0, 4.0, 7.0]
+        low, high = stats.t.interval(0.95, 3, np.mean(values), stats.sem(values))
+        found = sample(values)
+        self.assertAlmostEqual(found.mean - found.half, low)
+        self.assertAlmostEqual(found.mean + found.half, high)
+
+
+class Cost(Answers):
+    def test_a_price_makes_a_column(self):
+        cluster = {"learners": 8, "price": 0.5}
+        write(
+            self.folder,
+            {"sync": [(0.1, 10), (0.1, 20)], "async": [(0.1, 5), (0.1, 5)]},
+            cluster=cluster,
+        )
+        table = points_table(self.case())
+        column = table.heads.index("cost to test error 0.1")
+        self.assertEqual(table.rows[0][column].split(" ")[0], "60")
+        self.assertEqual(table.rows[1][column].split(" ")[0], "20")
+
+    def test_without_one_there_is_none(self):
+        write(self.folder, {"sync": [(0.1, 10), (0.1, 20)], "async": [(0.1, 5), (0.1, 5)]})
+        self.assertFalse([head for head in points_table(self.case()).heads if "cost" in head])
+
+
+class Several(Answers):
+    def folders(self, **second):
+        runs = {"sync": [(0.2 + 0.001 * i, 50 + i) for i in range(5)]}
+        better = {"async": [(0.1 + 0.002 * i, 10 + 2 * i) for i in range(5)]}
+        paths = [self.folder / "a", self.folder / "b"]
+        for path in paths:
+            path.mkdir()
+        write(paths[0], runs, swept=(), sweep={})
+        write(paths[1], better, swept=(), sweep={}, **second)
+        return [read_folder(path) for path in paths]
+
+    def test_folders_that_differ_in_choices_are_compared(self):
+        folders = self.folders(protocol={"kind": "async"}, learning_rate={"eta": 3})
+        self.assertTrue(are_comparable(folders))
+        (case,) = cases(Together(folders))
+        self.assertEqual(case.label(verdicts(case)[0].best), "b")
+        self.assertEqual(len(contest_table(case, case.contests[0][1]).rows), 2)
+
+    def test_folders_of_other_machines_are_not(self):
+        self.assertFalse(are_comparable(self.folders(cluster={"learners": 9})))
+
+
+class Broken(fabricate.Folder):
+    def message(self):
+        with self.assertRaises(ReportError) as caught:
+            read_folder(self.folder)
+        return str(caught.exception)
+
+    def test_an_empty_folder(self):
+        self.assertIn("no runs.csv there", self.message())
+
+    def test_a_table_without_runs(self):
+        fabricate.write_table(self.folder / "runs.csv", [*fabricate.RUNS, "label"], [])
+        self.assertIn("no runs in it", self.message())
+
+    def test_an_old_table(self):
+        fabricate.write_table(self.folder / "runs.csv", fabricate.RUNS, [{"point": 0}])
+        self.assertIn("no column label", self.message())
+
+    def test_a_field_that_is_no_number(self):
+        row = {
+            "point": 0,
+            "replica": 0,
+            "protocol": "sync",
+            "status": "finished",
+            "sim_time": "soon",
+            "label": "x",
+        }
+        fabricate.write_table(self.folder / "runs.csv", [*fabricate.RUNS, "label"], [row])
+        self.assertIn("column sim_time", self.message())
+
+    def test_a_manifest_that_is_cut_off(self):
+        made_up_runs.write(self.folder, {"sync": [(0.1, 1)]})
+        (self.folder / "manifest.json").write_text('{"scenario": ')
+        self.assertIn("manifest.json", self.message())
+
+
+if __name__ == "__main__":
+    unittest.main()

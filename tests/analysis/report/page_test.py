@@ -1,0 +1,253 @@
+"""The page of a report in a real browser without a network, and the figures beside it."""
+
+import contextlib
+import importlib.util
+import io
+import random
+import re
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+ANALYSIS = Path(__file__).resolve().parents[3] / "analysis"
+sys.path.insert(0, str(ANALYSIS))
+
+import fabricate
+import made_up_runs
+import numpy as np
+from browser import NAMES, Browser, find_browser
+from report.page import render
+from report.folder import read_folder
+from report.report import report
+
+WIDTHS = 390, 768, 1440
+EVIL = """<script>document.title = "broken"</script> "quoted" & 'so' $x^2$"""
+MOST_BYTES = 2_000_000
+
+
+def make(folder, title="Which one?", replicas=8, rows=60, **more):
+    """An output folder with every file of a run but the trace."""
+    rng = np.random.default_rng(1)
+    means = {"sync": 0.13, "async": 0.1, "k-sync k=4": 0.12}
+    folder.mkdir(exist_ok=True)
+    made_up_runs.write(folder, made_up_runs.drawn(rng, means, replicas), title=title, **more)
+    made_up_runs.write_curve(folder, means, replicas, rows)
+    made_up_runs.write_learners(folder, means, replicas)
+    counts = {(p, r): {0: 10, p: 20, 3 * p: 5} for p in range(3) for r in range(replicas)}
+    fabricate.staleness(folder, counts)
+    fabricate.theory(
+        folder, {(0, "exact", "moments"): [(float(t), 1 / (1 + t), t) for t in range(50)]}
+    )
+    return folder
+
+
+def written(folders, out, plot=False):
+    """The page's text."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        report(folders, out, plot)
+    return out.read_text(encoding="utf-8")
+
+
+def setUpModule():
+    global FOLDER, BROWSER
+    holder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+    unittest.addModuleCleanup(holder.cleanup)
+    FOLDER = Path(holder.name)
+    BROWSER = Browser(FOLDER / "profile")
+    unittest.addModuleCleanup(BROWSER.close)
+
+
+class Page(unittest.TestCase):
+    """Looked at in the browser."""
+
+    def look(self, path, width):
+        """Opens the page; its errors, requests and width."""
+        BROWSER.errors.clear()
+        BROWSER.requests.clear()
+        BROWSER.resize(width, 900)
+        BROWSER.open(path)
+        return BROWSER.ask("document.documentElement.scrollWidth")
+
+    def check(self, path):
+        """No error, no request, nothing wider than the screen, at every width."""
+        for width in WIDTHS:
+            self.assertLessEqual(self.look(path, width), width)
+            self.assertEqual(BROWSER.errors, [])
+            files = [url for url in BROWSER.requests if not url.startswith("data:")]
+            self.assertEqual(files, [path.resolve().as_uri()])
+
+    def test_it_fits_every_screen_and_answers_first(self):
+        path = FOLDER / "one.html"
+        written([make(FOLDER / "one")], path)
+        self.check(path)
+        lead = BROWSER.ask("document.querySelector('.lead').textContent")
+        self.assertTrue(lead.startswith("async is best for"), lead)
+        for width in WIDTHS:
+            self.look(path, width)
+            bottom = BROWSER.ask("document.querySelector('.lead').getBoundingClientRect().bottom")
+            self.assertLess(bottom, 900)
+
+    def test_each_figure_is_shown_once_and_readable(self):
+        path = FOLDER / "figures.html"
+        written([make(FOLDER / "figures")], path)
+        for width, shown in ((390, "column"), (1440, "page")):
+            self.look(path, width)
+            seen = BROWSER.ask(
+                "[...document.querySelectorAll('figure > div')].filter(e => e.offsetHeight > 50).map(e => e.className)"
+            )
+            self.assertEqual(set(seen), {shown})
+            self.assertEqual(len(seen), 5)
+            sizes = "[...document.querySelectorAll('figure text')].map(e => e.getBoundingClientRect().height).filter(h => h > 0)"
+            self.assertGreater(min(BROWSER.ask(sizes)), 8)
+
+    def test_coordinates_are_shortened_and_words_are_not(self):
+        folder = FOLDER / "short"
+        folder.mkdir()
+        runs = [(0.1, 10), (0.12, 12)]
+        made_up_runs.write(
+            folder, {"sync eta=0.12345": runs, "sync eta=0.2": [(0.2, 20), (0.21, 25)]}
+        )
+        text = written([folder], FOLDER / "short.html")
+        self.assertRegex(text, r"<text[^>]*>sync eta=0\.12345</text>")
+        self.assertNotRegex(text, r' d="[^"]*\d\.\d{3}')
+
+    def test_links_lead_somewhere(self):
+        path = FOLDER / "links.html"
+        written([make(FOLDER / "links")], path)
+        self.look(path, 1440)
+        lost = "[...document.querySelectorAll('a[href^=\"#\"]')].filter(a => !document.getElementById(a.hash.slice(1))).length"
+        self.assertEqual(BROWSER.ask(lost), 0)
+        twice = "(ids => ids.length - new Set(ids).size)([...document.querySelectorAll('[id]')].map(e => e.id))"
+        self.assertEqual(BROWSER.ask(twice), 0)
+
+    def test_words_of_the_scenario_stay_words(self):
+        path = FOLDER / "evil.html"
+        written([make(FOLDER / "evil", EVIL, notes=EVIL)], path)
+        self.check(path)
+        self.assertEqual(BROWSER.ask("document.title"), EVIL)
+        self.assertEqual(BROWSER.ask("document.querySelector('h1').textContent"), EVIL)
+        self.assertEqual(BROWSER.ask("document.querySelectorAll('script').length"), 0)
+
+    def test_labels_stay_words_in_figures_too(self):
+        runs = {EVIL: [(0.1, 10), (0.11, 12)], "b": [(0.2, 20), (0.21, 25)]}
+        folder = FOLDER / "labels"
+        folder.mkdir()
+        made_up_runs.write(folder, runs)
+        path = FOLDER / "labels.html"
+        written([folder], path)
+        self.check(path)
+        self.assertEqual(BROWSER.ask("document.querySelectorAll('script').length"), 0)
+        texts = BROWSER.ask("[...document.querySelectorAll('svg text')].map(e => e.textContent)")
+        self.assertTrue(any(text.startswith(EVIL[:20]) for text in texts), texts)
+
+    def test_axe_finds_nothing_that_bars_anybody(self):
+        path = FOLDER / "axe.html"
+        written([make(FOLDER / "axe")], path)
+        script = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name(
+            "axe.min.js"
+        )
+        for width in WIDTHS:
+            self.look(path, width)
+            BROWSER.call("Runtime.evaluate", expression=script.read_text(encoding="utf-8"))
+            BROWSER.ask(
+                "axe.run().then(told => { window.found = told.violations.map(one => one.id); }); 0"
+            )
+            BROWSER.wait_for("!!window.found")
+            self.assertEqual(BROWSER.ask("window.found"), [])
+
+    def test_several_folders_stand_side_by_side(self):
+        path = FOLDER / "several.html"
+        machines = {"learners": 9, "runtime": {"distribution": "exponential", "mean": 1}}
+        written([make(FOLDER / "a"), make(FOLDER / "b", "Another?", cluster=machines)], path)
+        self.check(path)
+        self.assertEqual(BROWSER.ask("document.querySelectorAll('.answer').length"), 2)
+        tops = "[...document.querySelectorAll('#trade_off figure')].map(e => e.getBoundingClientRect().top)"
+        self.look(path, 1440)
+        first, second = BROWSER.ask(tops)
+        self.assertEqual(first, second)
+
+    def test_a_long_curve_stays_small_and_quick(self):
+        """100,000 rows."""
+        folder = make(FOLDER / "long", rows=100_000 // 24)
+        started = time.process_time()
+        text = written([folder], FOLDER / "long.html")
+        self.assertLess(time.process_time() - started, 60)
+        self.assertLess(len(text.encode()), MOST_BYTES)
+        self.check(FOLDER / "long.html")
+        self.assertLess(
+            BROWSER.ask("performance.timing.domComplete - performance.timing.domLoading"), 5000
+        )
+
+
+class Folders(unittest.TestCase):
+    """What lacks something."""
+
+    def page(self, name, runs, **more):
+        folder = FOLDER / name
+        folder.mkdir()
+        made_up_runs.write(folder, runs, **more)
+        return render([read_folder(folder)])
+
+    def test_one_replica_has_no_interval(self):
+        text = self.page("one_replica", {"sync": [(0.2, 20)], "async": [(0.1, 10)]})
+        self.assertIn("only replica", text)
+        self.assertNotIn("nan", re.sub(r"<style>.*?</style>", "", text, flags=re.DOTALL))
+
+    def test_timing_only(self):
+        text = self.page("timing", {name: [(None, None)] * 3 for name in ("sync", "async")})
+        self.assertIn("gradients per unit of time", text)
+        self.assertNotIn('id="trade_off"', text)
+
+    def test_runs_alone(self):
+        text = self.page(
+            "alone", {"sync": [(0.2, 20), (0.3, 21)], "async": [(0.1, 10), (0.11, 11)]}
+        )
+        self.assertIn('id="trade_off"', text)
+        self.assertNotIn('id="error_time"', text)
+
+    def test_a_trace_is_drawn_as_a_timeline(self):
+        folder = make(FOLDER / "traced")
+        rng = random.Random(1)
+        events = [
+            event for p in range(3) for event in fabricate.rounds(p, "x", rng, 4, 2, 10, "cancelled")
+        ]
+        fabricate.trace(folder, events)
+        text = render([read_folder(folder)])
+        self.assertIn('id="timeline"', text)
+        self.assertRegex(text, r">k-sync k=4: \d+ updates shown<")
+
+    def test_no_manifest_and_interrupted(self):
+        folder = make(FOLDER / "half")
+        manifest = folder / "manifest.json"
+        text = manifest.read_text()
+        manifest.write_text(text.replace('"runs": 24', '"runs": 30'))
+        self.assertIn("Interrupted: 24 of 30 runs are there.", render([read_folder(folder)]))
+        manifest.unlink()
+        self.assertIn("<h1>half</h1>", render([read_folder(folder)]))
+
+
+class Plots(unittest.TestCase):
+    def test_figures_are_written_in_each_format_and_size(self):
+        out = FOLDER / "plots" / "page.html"
+        written([make(FOLDER / "plotted")], out, plot=True)
+        names = {path.name for path in (out.parent / "page-figures").iterdir()}
+        for size in ("column", "page"):
+            for ending, start in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
+                name = f"trade_off_{size}.{ending}"
+                self.assertIn(name, names)
+                self.assertEqual(
+                    (out.parent / "page-figures" / name).read_bytes()[: len(start)], start
+                )
+        pdf = (out.parent / "page-figures" / "error_time_column.pdf").read_bytes()
+        width = float(re.search(rb"/MediaBox \[ ?[\d.]+ [\d.]+ ([\d.]+)", pdf)[1])
+        self.assertAlmostEqual(width / 72, 3.5, places=1)
+
+
+if __name__ == "__main__":
+    if find_browser() is None:
+        print(f"skipped: none of {', '.join(NAMES)} is here; ./setup.sh --browser installs one")
+        sys.exit(77)
+    unittest.main(warnings="ignore")
