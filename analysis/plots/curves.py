@@ -181,5 +181,6 @@ def draw_curves(results, plan, x, y):
         for axes in panels.axes:
             style.set_value_scale(axes, means, highs, zeros_fall_off=y == "disagreement")
             axes.set_xlim(0, max(one.x[-1] for one in bands))
-    panels.finish(AXES[x][1], VALUES[y], [*plan.notes, caption(results, bands)])
+    words = style.time_axis(results.time_unit) if x == "time" else AXES[x][1]
+    panels.finish(words, VALUES[y], [*plan.notes, caption(results, bands)])
     return panels.figure

@@ -49,12 +49,13 @@ class Point:
 @dataclass
 class Results:
     """An output folder: the title, with a line below it if the runs were interrupted, the points by
-    number, the trace events (None without a trace)."""
+    number, the trace events (None without a trace), the name of the unit of time ("": none)."""
 
     folder: Path
     title: str
     points: dict
     trace: list | None
+    time_unit: str = ""
 
 
 def shown_label(label):
@@ -213,7 +214,8 @@ def read_results(folder):
         add_theory(points, folder / "theory.csv")
         trace = folder / "trace.json"
         events = read_events(trace) if packed.find(trace) else None
-        return Results(folder, title_of(manifest, folder), points, events)
+        unit = manifest.get("scenario", {}).get("time_unit", "")
+        return Results(folder, title_of(manifest, folder), points, events, unit)
     except (ValueError, KeyError) as problem:
         raise ResultsError(
             f"{folder}: cannot be read: {type(problem).__name__}: {problem}"

@@ -48,7 +48,12 @@ SHOWN_INTERVAL = 0.5  # of the means' reach, past it, on a linear axis
 MOST_COLUMNS = 4  # of a legend
 MOST_GROWTH = 1.6  # of a figure, by its legend
 LETTER = 0.0072  # mean width of a letter, inches per point of its font
-TIME = "simulated time (unit of the runtime)"
+TIME = "simulated time"
+
+
+def time_axis(unit):
+    """Words of a time axis; unit: the scenario's time_unit, "" where it names none."""
+    return f"{TIME} ({unit or 'unit of the runtime'})"
 
 
 class Size(NamedTuple):

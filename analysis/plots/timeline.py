@@ -243,7 +243,7 @@ def draw_timeline(results, plan):
         made = sum(time <= end for time in trace.updates)
         label_panel(axes, curve.name, trace.learners, made)
         axes.set_xlim(0, end)
-    axes.set_xlabel(style.TIME)
+    axes.set_xlabel(style.time_axis(results.time_unit))
     left = len(results.points) - len(curves)
     notes = [f"{left} of {len(results.points)} points are left out."] if left else []
     style.add_text(figure, notes)

@@ -52,7 +52,7 @@ def draw_curves(case, size, column):
         if axes.get_yscale() == "log":
             axes.set_ylim(bottom=min(means) / 1.3)
         axes.set_xlim(left=0)
-        axes.set_xlabel(style.TIME)
+        axes.set_xlabel(style.time_axis(case.folder.time_unit))
         axes.set_ylabel(NAMES[column])
         drawing.legend_below(figure, axes, drawing.columns_of(case, size))
         return figure

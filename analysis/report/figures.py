@@ -136,7 +136,9 @@ def timeline_sections(folders):
         case = Case(folder, "", list(folder.points.index))
         points = sorted(case.leaders if case.measures else case.points)
         curves = [SimpleNamespace(number=point, name=case.label(point)) for point in points]
-        results = SimpleNamespace(title="", points=points, trace=folder.trace)
+        results = SimpleNamespace(
+            title="", points=points, trace=folder.trace, time_unit=folder.time_unit
+        )
         with style.sized("page"):
             figure, _ = draw_timeline(results, SimpleNamespace(curves=curves))
         if figure:

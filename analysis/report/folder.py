@@ -89,6 +89,11 @@ class Folder:
     def title(self):
         return self.scenario.get("title") or self.scenario.get("name") or self.name
 
+    @property
+    def time_unit(self):
+        """The scenario's name of the unit of time; "" where it has none."""
+        return self.scenario.get("time_unit", "")
+
     @cached_property
     def points(self):
         return self.runs.groupby("point")[["label", "protocol", *self.swept]].first()

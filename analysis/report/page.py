@@ -39,6 +39,7 @@ def answer_of(case, cases):
         "verdicts": found,
         "reasons": reasons(case, found),
         "replicas": case.replicas,
+        "unit": case.folder.time_unit,
         "resolution": evaluation_interval(case.folder) if case.targets else 0,
         "level": WRONG / (len(case.points) * max(1, len(case.measures))),
         "points": points_table(case),
@@ -93,8 +94,19 @@ def title_of(folders):
     return titles[0] if len(titles) == 1 else f"{len(folders)} questions: " + "; ".join(titles)
 
 
+def said(folders):
+    """The answers as plain text, a line each, after where they hold."""
+    lines = []
+    found = [case for group in compared(folders) for case in cases_of(group)]
+    for case in found:
+        name = name_of(case, found)
+        text = Markup(sentence(case, verdicts(case))).striptags()
+        lines.append(f"{name}: {text}" if name else text)
+    return lines
+
+
 def render(folders):
-    """The page's text, and the sections that are on it."""
+    """The page's text."""
     groups = compared(folders)
     found = [case for group in groups for case in cases_of(group)]
     shown = sections(groups, found, page_sizes(found))

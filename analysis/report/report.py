@@ -11,7 +11,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 from plots.whole import write_whole
 from report import drawing
 from report.folder import ReportError, read_folder
-from report.page import drawn_sections, render
+from report.page import drawn_sections, render, said
 
 NAME = "report.html"
 
@@ -34,6 +34,8 @@ def report(paths, out, plot):
     out = out or (folders[0].path / NAME if len(folders) == 1 else Path(NAME))
     out.parent.mkdir(parents=True, exist_ok=True)
     write_whole(out, render(folders))
+    for line in said(folders):
+        print(line)
     print(f"report: {out}")
     if plot:
         print(f"figures: {save_figures(folders, out)}/ (.png, .svg and .pdf)")

@@ -422,8 +422,15 @@ class CommandLine(fabricate.Folder):
         with style.matplotlib.rc_context({"svg.fonttype": "none"}), contextlib.redirect_stdout(None):
             plot.draw_folder(self.folder, endings=["svg"])
         drawn_text = (self.folder / "plots/error_time.svg").read_text()
-        for text in (title, label):
+        for text in (title, label, "simulated time (unit of the runtime)"):
             self.assertTrue(f">{text}<" in drawn_text, text)
+
+    def test_the_unit_of_time_is_on_the_axis(self):
+        fabricate.race(self.folder, [1], replicas=1)
+        fabricate.write_manifest(self.folder, "How long?", scenario={"time_unit": "ms"})
+        with style.matplotlib.rc_context({"svg.fonttype": "none"}), contextlib.redirect_stdout(None):
+            plot.draw_folder(self.folder, endings=["svg"])
+        self.assertIn(">simulated time (ms)<", (self.folder / "plots/error_time.svg").read_text())
 
     def test_a_folder_without_runs_ends_with_1_and_the_others_are_drawn(self):
         fabricate.race(self.folder, [1])

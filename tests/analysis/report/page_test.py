@@ -201,6 +201,19 @@ class Folders(unittest.TestCase):
         self.assertIn("gradients per unit of time", text)
         self.assertNotIn('id="trade_off"', text)
 
+    def test_the_unit_of_time_is_said(self):
+        text = self.page("in_ms", {"sync": [(0.2, 20)], "async": [(0.1, 10)]}, time_unit="ms")
+        self.assertIn("Times are in ms.", text)
+
+    def test_the_answer_is_said_on_the_terminal_too(self):
+        told = io.StringIO()
+        folder = make(FOLDER / "terminal")
+        with contextlib.redirect_stdout(told):
+            report([folder], None, False)
+        answer, place = told.getvalue().splitlines()
+        self.assertRegex(answer, "^[^<>]+ best for [^<>]+$")
+        self.assertEqual(place, f"report: {folder}/report.html")
+
     def test_runs_alone(self):
         text = self.page(
             "alone", {"sync": [(0.2, 20), (0.3, 21)], "async": [(0.1, 10), (0.11, 11)]}
