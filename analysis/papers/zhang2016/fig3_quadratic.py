@@ -50,7 +50,7 @@ def by_key(rows, key):
 def quadratic_figure(curves, kind):
     figure = Figure(
         f"fig3_quadratic_{kind}",
-        f"Fig 3 on a quadratic: {RATES[kind]}",
+        f"Fig 3, on a quadratic: {RATES[kind]}",
         "time (minibatches of a learner)",
         "loss",
         log_y=True,
