@@ -25,7 +25,7 @@ ANSWERS = {
     "twice as fast as All-Reduce.",
     "race-1": "On equal machines static and inter-intra come to the loss first and the server last.",
     "race-5": "With one learner at a fifth of the speed group division with the filter takes less than half of "
-    "All-Reduce's time, and static no less than All-Reduce.",
+    "All-Reduce's time, and static about as long as All-Reduce.",
     "cifar10-1": "On CIFAR-10 and equal machines static and inter-intra with the filter come to the loss before "
     "All-Reduce, AD-PSGD and the server.",
     "cifar10-5": "On CIFAR-10 with one learner at a fifth of the speed inter-intra with the filter takes at most "

@@ -27,7 +27,7 @@ ANSWERS = {
     "mild.",
     "fig3": "Nearly all gradients are there early and a few come very late: the law is fitted to the shares "
     "that the paper gives.",
-    "fig4": "Up to k = 95 a step takes 1.4 to 1.8 s, and until all 100 are there more than twice as long.",
+    "fig4": "Up to k = 95 a step takes 1.4 to 1.8 s, and until all 100 are there at least twice as long.",
     "fig5": "The more gradients an update has, the fewer updates are needed; half as many gradients take 1.6 to "
     "2.0 times the updates.",
     "fig6": "Four or so of 100 machines should be backups, as the paper says: the estimate is flat from 94 to 97 "

@@ -30,7 +30,7 @@ ANSWERS = {
     "is, and n = 15 and 30 fail.",
     "fig3_quadratic_staleness": "With the rate divided by the staleness all n learn, and leave at most 1.5 times "
     "hardsync's loss.",
-    "fig3_softmax_step": "At one rate the test error does not fall as n grows, and is highest at n = 30.",
+    "fig3_softmax_step": "At one rate the test error does not fall as n grows, and at n = 30 it is above hardsync's.",
     "fig3_softmax_staleness": "With the rate divided by the staleness the test errors of all n are hardsync's, "
     "within 0.01.",
     "fig3_perceptron_step": "At one rate hardsync and n = 1, 2 and 6 learn, and n = 15 and 30 do not.",
