@@ -158,7 +158,7 @@ def serial(outputs):
     names = {30: "30 learners, minibatches of 1", 1: "1 learner, minibatches of 30"}
     for learners, name in names.items():
         mean = band(curves[learners], linear)
-        half = list(1.96 * np.nan_to_num(mean.error))
+        half = list(np.nan_to_num(mean.half))
         figure.series.append(Series(name, SIMULATED, list(mean.x), list(mean.mean), half))
     return [figure], [
         Source("section 2.2").all_near(
