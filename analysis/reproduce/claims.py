@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, dataclass, field, fields, replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +15,7 @@ PASS, FAIL, SKIPPED, INCONSISTENT = "pass", "fail", "skipped", "paper-inconsiste
 
 @dataclass
 class Claim:
-    """A row of claims.csv."""
+    """A row of claims.csv: the claim in words, and its numbers where it compares two."""
 
     id: str
     source: str
@@ -24,17 +24,23 @@ class Claim:
     tolerance: str
     measured: str
     verdict: str
+    expected_value: float | None = None  # 0 where measured_value is a difference
+    measured_value: float | None = None
+    standard_error: float | None = None  # of measured_value
+    replicas: int | None = None  # that measured_value comes from
 
 
 @dataclass
 class Sample:
     """A mean over replicas, its standard error (0 where it has none), the degrees of freedom that
-    error is estimated with, and the values of the replicas where they are known."""
+    error is estimated with, the values of the replicas where they are known, and how many replicas
+    it comes from (None: it is no mean; of several means, the fewest)."""
 
     mean: float
     error: float = 0.0
     freedom: float = math.inf
     values: np.ndarray | None = field(default=None, repr=False, compare=False)
+    replicas: int | None = field(default=None, repr=False, compare=False)
 
     def __str__(self):
         return f"{self.mean:.5g}" + (f" (se {self.error:.2g})" if self.error > 0 else "")
@@ -44,9 +50,14 @@ def sample(values):
     """The Sample of one value a replica."""
     values = np.asarray(values, float)
     if len(values) == 1:
-        return Sample(float(values[0]), values=values)
+        return Sample(float(values[0]), values=values, replicas=1)
     error = values.std(ddof=1) / math.sqrt(len(values))
-    return Sample(float(values.mean()), float(error), len(values) - 1, values)
+    return Sample(float(values.mean()), float(error), len(values) - 1, values, len(values))
+
+
+def fewest_replicas(*samples):
+    """Of those that come from replicas; None where none does."""
+    return min((one.replicas for one in samples if one.replicas), default=None)
 
 
 def freedom_of_sum(*parts):
@@ -59,14 +70,15 @@ def ratio(one, other):
     """The Sample of the quotient of two independent ones."""
     mean = one.mean / other.mean
     parts = [(abs(mean) * part.error / abs(part.mean), part.freedom) for part in (one, other)]
-    return Sample(mean, math.hypot(*(error for error, _ in parts)), freedom_of_sum(*parts))
+    error = math.hypot(*(error for error, _ in parts))
+    return Sample(mean, error, freedom_of_sum(*parts), replicas=fewest_replicas(one, other))
 
 
 def difference(one, other):
     """The Sample of the difference of two independent ones."""
     parts = [(part.error, part.freedom) for part in (one, other)]
-    error = math.hypot(one.error, other.error)
-    return Sample(one.mean - other.mean, error, freedom_of_sum(*parts))
+    error, replicas = math.hypot(one.error, other.error), fewest_replicas(one, other)
+    return Sample(one.mean - other.mean, error, freedom_of_sum(*parts), replicas=replicas)
 
 
 def paired_difference(one, other):
@@ -91,14 +103,20 @@ def scaled(samples, factor):
 def times(one, factor):
     """The Sample times a number."""
     values = None if one.values is None else factor * one.values
-    return Sample(factor * one.mean, abs(factor) * one.error, one.freedom, values)
+    return Sample(factor * one.mean, abs(factor) * one.error, one.freedom, values, one.replicas)
+
+
+def plus(one, number):
+    """The Sample and a number."""
+    values = None if one.values is None else one.values + number
+    return Sample(one.mean + number, one.error, one.freedom, values, one.replicas)
 
 
 def against_one_run(one, unit):
     """A mean of replicas for comparison with a single run of the same size that is rounded to
     multiples of `unit`: its error is that of their difference."""
     error = math.hypot(one.error * math.sqrt(one.freedom + 2), unit / math.sqrt(12))
-    return Sample(one.mean, error, one.freedom)
+    return Sample(one.mean, error, one.freedom, replicas=one.replicas)
 
 
 def chance(one, errors):
@@ -168,18 +186,29 @@ def nearest_to_0(gaps, errors=4):
     return min(gaps, key=lambda one: in_units(one.mean, chance(one, errors)))
 
 
+def with_numbers(claim, expected, measured):
+    """The Claim with the numbers that it compares: expected (None: a range, or words) and a Sample."""
+    expected = None if expected is None else float(expected)
+    has_error = measured.error > 0 or (measured.replicas or 0) > 1
+    error = float(measured.error) if has_error else None
+    numbers = {"measured_value": float(measured.mean), "standard_error": error}
+    return replace(claim, expected_value=expected, replicas=measured.replicas, **numbers)
+
+
 class Source(str):
     """Who says so: a figure or a section of a paper, or that it is derived. Its methods judge one
     claim of it each: the id, what is claimed, and what that takes."""
 
     def holds(self, id, claim, expected, is_met, measured, tolerance=""):
-        """What is expected, in words, is so."""
-        return Claim(id, self, claim, expected, tolerance, measured, verdict(is_met))
+        """What is expected, in words, is so; measured: in words, or a Sample."""
+        one = Claim(id, self, claim, expected, tolerance, str(measured), verdict(is_met))
+        return with_numbers(one, None, measured) if isinstance(measured, Sample) else one
 
     def near(self, id, claim, expected, measured, tolerance=BY_CHANCE):
         """The measured Sample is the expected number."""
         met = excess(expected, measured, tolerance) <= 1
-        return self.holds(id, claim, f"{expected:.5g}", met, str(measured), str(tolerance))
+        one = self.holds(id, claim, f"{expected:.5g}", met, measured, str(tolerance))
+        return with_numbers(one, expected, measured)
 
     def all_near(self, id, claim, values, tolerance=BY_CHANCE):
         """Every one of values (place, expected, Sample) is near; tells the worst."""
@@ -188,7 +217,8 @@ class Source(str):
         place, expected, measured = values[int(np.argmax(far))]
         told = f"worst of {len(values)}: {measured} for {expected:.5g} at {place}"
         wanted = " ".join(f"{value:.4g}" for _, value, _ in values)
-        return self.holds(id, claim, wanted, max(far) <= 1, told, str(tolerance))
+        one = self.holds(id, claim, wanted, max(far) <= 1, told, str(tolerance))
+        return with_numbers(one, expected, measured)
 
     def ordered(self, id, claim, values, errors=4, gap=difference):
         """low <= high, up to so many standard errors of their gap (difference or paired_difference),
@@ -205,12 +235,14 @@ class Source(str):
         told = f"nearest to breaking it of {len(values)}: {low} and {high} at {place}"
         tolerance = f"{errors:g} standard errors" if errors else ""
         expected = f"<=, but for {tolerance}" if errors else "<="
-        return self.holds(id, claim, expected, max(far) <= 1, told, tolerance)
+        one = self.holds(id, claim, expected, max(far) <= 1, told, tolerance)
+        return with_numbers(one, 0, gap(low, high))
 
     def above(self, id, claim, gap, errors=4, told=""):
         """A Sample is above 0 by more than so many standard errors."""
         expected = f"> 0 by more than {errors:g} standard errors"
-        return self.holds(id, claim, expected, is_above(gap, errors), told or str(gap))
+        one = self.holds(id, claim, expected, is_above(gap, errors), told or gap)
+        return with_numbers(one, 0, gap)
 
     def rising(self, id, claim, samples, errors=4, gap=difference):
         """Each Sample is above the one before by more than so many standard errors of their gap."""
@@ -219,7 +251,8 @@ class Source(str):
         least = nearest_to_0(gaps, errors)
         told = f"{', '.join(map(str, samples))}; nearest to breaking it: by {least}"
         expected = f"each time by more than {errors:g} standard errors"
-        return self.holds(id, claim, expected, all(is_above(one, errors) for one in gaps), told)
+        is_met = all(is_above(one, errors) for one in gaps)
+        return with_numbers(self.holds(id, claim, expected, is_met, told), 0, least)
 
     def disagrees(self, id, claim, expected, theirs, tolerance):
         """What the paper shows, against what follows from the paper itself."""

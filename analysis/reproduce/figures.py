@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from plots.bands import band, linear
+from reproduce.claims import chance
 
 THEORY, SIMULATED, PLOTTED = "theory", "simulated", "as plotted"
 LEVEL = "level"  # to compare with
@@ -80,9 +81,9 @@ class Table:
 
 
 def sampled(name, x, samples, **more):
-    """Simulation: the means of Samples, with a band of 95 %."""
+    """Simulation: the means of Samples, with a band of 95 %, by Student's t."""
     samples = list(samples)
-    band = [1.96 * one.error for one in samples]
+    band = [chance(one, 1.96) for one in samples]
     return Series(name, SIMULATED, x, [one.mean for one in samples], band, **more)
 
 
@@ -97,7 +98,7 @@ def curve_series(name, curves):
     """The mean of the curves [(x, y)] of replicas, as far as all of them run."""
     mean = band(curves, linear)
     whole = mean.running == len(curves)
-    half = 1.96 * np.nan_to_num(mean.error[whole])
+    half = np.nan_to_num(mean.half[whole])
     return Series(name, SIMULATED, list(mean.x[whole]), list(mean.mean[whole]), list(half), True)
 
 

@@ -110,17 +110,15 @@ class Outputs:
 
     def updates(self, scenario, key, column):
         """{key(row of runs.csv): [a column of updates.csv as an array, one a replica]}."""
+        import pandas  # --list should not wait for it
+
         keys = self.keys(scenario, key)
-        path = self.place(scenario) / "updates.csv"
-        with packed.open_text(path) as file:
-            header = file.readline().strip().split(",")
-            columns = [header.index(name) for name in ("point", "replica", column)]
-            table = np.loadtxt(file, delimiter=",", usecols=columns)
+        with packed.open_text(self.place(scenario) / "updates.csv") as file:
+            wanted = ["point", "replica", column]
+            table = pandas.read_csv(file, usecols=wanted, float_precision="round_trip")
         found = defaultdict(list)
-        for point in sorted(keys):
-            of_point = table[table[:, 0] == point]
-            for replica in np.unique(of_point[:, 1]):
-                found[keys[point]].append(of_point[of_point[:, 1] == replica, 2])
+        for (point, _), run in table.groupby(["point", "replica"]):
+            found[keys[point]].append(run[column].to_numpy(float))
         return dict(found)
 
     def search(self, scenario):

@@ -61,8 +61,8 @@ def jackknife(statistic, *curves):
     whole = statistic(*curves)
     left = [statistic(*(one[:i] + one[i + 1 :] for one in curves)) for i in range(count)]
     if all(one == whole for one in left):
-        return Sample(whole)
+        return Sample(whole, replicas=count)
     if not np.isfinite([whole, *left]).all():
-        return Sample(whole, math.inf, count - 1)
+        return Sample(whole, math.inf, count - 1, replicas=count)
     error = math.sqrt((count - 1) / count * np.square(np.subtract(left, np.mean(left))).sum())
-    return Sample(whole, error, count - 1)
+    return Sample(whole, error, count - 1, replicas=count)

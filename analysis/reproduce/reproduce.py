@@ -1,6 +1,7 @@
 """Draws the figures of a paper from the output folders of its scenarios and judges its claims:
 reproduce.py PAPER DIR writes DIR/index.html, DIR/claims.csv and DIR/figures/*.png; 1 if a claim
-fails. --list PAPER... prints their titles; --index PAGE FOLDER... writes a page that links theirs."""
+fails that is not known to. --list PAPER... prints their titles; --index PAGE FOLDER... writes a page
+that links theirs."""
 
 import argparse
 import importlib
@@ -14,6 +15,7 @@ sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from reproduce.claims import FAIL, Source, count, write_claims
+from reproduce.known_failures import WrongList, new_failures, read_known_failures, told
 from reproduce.outputs import Missing, Outputs
 
 CHECKLIST = Source("checklist")
@@ -67,8 +69,9 @@ def judge_experiment(experiment, outputs, judged):
 
 def judge(paper, outputs):
     """All experiments of the paper; one that fails does not lose the others. A paper is its TITLE,
-    NOTES above the figures of its page, ABOUT {item of the checklist: what it is about} and, in the
-    order of the page, EXPERIMENTS [(function, the items that it judges)]."""
+    LINK, QUESTION, ANSWERS {name of a figure: what came out}, CAVEATS, ABOUT {item of the checklist:
+    what it is about} and, in the order of the page, EXPERIMENTS [(function, the items that it
+    judges)]."""
     judged = Judged()
     judged.missing = {name: where_from(reason) for name, reason in outputs.skipped.items()}
     for experiment, items in paper.EXPERIMENTS:
@@ -103,24 +106,24 @@ def reproduce(name, folder, quick):
     from reproduce.origins import read_origins
     from reproduce.page import write_page
 
-    paper = paper_named(name)
+    paper, listed = paper_named(name), read_known_failures(name)
     judged = judge(paper, Outputs(folder))
+    known = {one.id: listed[one.id] for one in judged.claims if one.verdict == FAIL and one.id in listed}
     command = f"gradrace reproduce {name}" + (" --quick" if quick else "")
     write_claims(judged.claims, folder / "claims.csv")
     draw_figures(judged.figures, folder / "figures")
-    write_page(folder / "index.html", paper, judged, read_origins(folder), command, quick)
-    counts = count(judged.claims)
-    for claim in judged.claims:
-        if claim.verdict == FAIL:
-            print(f"fails: {claim.id}: {claim.claim}: {claim.measured}, expected {claim.expected}")
-    print(f"claims of {name}: " + ", ".join(f"{n} {verdict}" for verdict, n in counts.items()))
+    write_page(folder / "index.html", paper, judged, known, read_origins(folder), command, quick)
+    for line in told(name, judged.claims, listed):
+        print(line)
+    counts = ", ".join(f"{n} {verdict}" for verdict, n in count(judged.claims).items())
+    print(f"claims of {name}: {counts}; of those that fail, {len(known)} are known to")
     print(f"page: {folder / 'index.html'}")
-    return exit_status(judged)
+    return exit_status(judged, listed)
 
 
-def exit_status(judged):
-    """1 if a claim fails or an experiment could not be judged."""
-    return 1 if count(judged.claims)[FAIL] or judged.is_broken else 0
+def exit_status(judged, known):
+    """1 if a claim fails that is not known to or an experiment could not be judged."""
+    return 1 if new_failures(judged.claims, known) or judged.is_broken else 0
 
 
 def print_titles(names):
@@ -142,9 +145,12 @@ def main():
     if arguments.index:
         from reproduce.overview import write_overview
 
-        titles = {name: paper_named(name.removesuffix("-quick")).TITLE for name in others}
-        return write_overview(Path(first), titles)
-    return reproduce(first, Path(*others), arguments.quick)
+        papers = {name: paper_named(name.removesuffix("-quick")) for name in others}
+        return write_overview(Path(first), papers)
+    try:
+        return reproduce(first, Path(*others), arguments.quick)
+    except WrongList as error:
+        return f"reproduce: {error}"
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """A made-up paper: all kinds of figures and of verdicts."""
 
+from types import SimpleNamespace
+
 from reproduce.claims import Sample, Source, Tolerance
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Bar, Figure, Series, Table, side_by_side
 from reproduce.reproduce import Judged
@@ -49,6 +51,15 @@ def columns():
 
 def cells():
     return Table("cells", "Cells", ["a <head>", "b"], [["1 < 2", "x"], ["3", "y"]])
+
+
+PAPER = SimpleNamespace(
+    TITLE="A paper",
+    LINK="https://example.org/paper",
+    QUESTION="Is 1 < 2, & why?",
+    ANSWERS={"points": "It rises with <k>.", "curves": "It falls.", "cells": "There are two rows."},
+    CAVEATS=["It says 1 < 2."],
+)
 
 
 def judged():

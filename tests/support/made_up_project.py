@@ -11,7 +11,10 @@ from reproduce.claims import Source, Tolerance
 from reproduce.figures import SIMULATED, Figure, Series
 
 TITLE = "{title}"
-NOTES = ["Sync of one learner takes as long as a minibatch."]
+LINK = "https://example.org/{title}"
+QUESTION = "How long does sync take?"
+ANSWERS = {{"times": "Sync of one learner takes as long as a minibatch."}}
+CAVEATS = ["A minibatch always takes 2."]
 ABOUT = {{1: "time of an update", 2: "MNIST", 3: "a deep network"}}
 
 

@@ -12,7 +12,7 @@ def fig14(outputs):
     sizes = sorted(times)
     figure = Figure(
         "fig14",
-        "Fig 14, its clock: fully sync, P = 4, X = m / 512 + exp(1)",
+        "Fig 14: the clock of fully sync, P = 4, X = m / 512 + exp(1)",
         "m (minibatch)",
         "time of an iteration",
         note="AlexNet on ImageNet is left out. Marks: the spacing of the plotted points.",

@@ -4,6 +4,7 @@ import numpy as np
 from plots.bands import band, linear
 from reproduce.claims import Sample, Source, Tolerance
 from reproduce.figures import PLOTTED, THEORY, Figure, Series, curve_series
+from reproduce.replicas import mean_at
 
 CLOSED = Source("Fig 7 (closed form, no run)")
 BOUNDS = {"sync": "Lemma 2", "async": "Theorem 3"}
@@ -94,10 +95,10 @@ def below(errors, bounds):
         mean = band(found, linear)
         time, bound = bounds[name]
         inside = (mean.x > 0) & (mean.running == len(found)) & (mean.x <= time[-1])
-        limit = np.exp(np.interp(mean.x[inside], time, np.log(bound)))
-        places = zip(mean.x[inside], mean.mean[inside], mean.error[inside], limit)
+        places = mean.x[inside]
+        limit = np.exp(np.interp(places, time, np.log(bound)))
         yield Source(BOUNDS[name]).ordered(
             f"11.below-{name}",
             f"{name} on the quadratic of these parameters: the mean error of runs lies below the bound",
-            [(f"t = {t:.0f}", Sample(float(e), float(se)), Sample(float(b))) for t, e, se, b in places],
+            [(f"t = {t:.0f}", mean_at(found, t), Sample(float(b))) for t, b in zip(places, limit)],
         )

@@ -62,5 +62,5 @@ def fig8_races(passed):
             f"{name}: time to ln loss 0.2 over async's",
             f"{low:g} to {high:g}",
             low <= found.mean <= high,
-            str(found),
+            found,
         )

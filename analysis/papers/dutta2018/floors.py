@@ -46,7 +46,7 @@ def floors(outputs):
         shown = mean.x <= 600
         x = mean.x[shown]
         name = "async" if protocol == "async" else f"{protocol}, K = {k}"
-        half = list(1.96 * mean.error[shown])
+        half = list(mean.half[shown])
         figure.series.append(Series(name, SIMULATED, list(x), list(mean.mean[shown]), half, True))
         if protocol == "k-sync":
             figure.series.append(Series(name, THEORY, list(x), list(lemma_2(eta, k, x))))

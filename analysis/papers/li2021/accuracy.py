@@ -206,7 +206,7 @@ def orders(outputs):
             f"{task}: BSP first for half of the work ends as BSP does",
             f"within one standard deviation of BSP's runs, {spread(bsp):.2g}",
             abs(gap.mean) <= spread(bsp),
-            str(gap),
+            gap,
         ),
         Source("released logs (0.027 lower; ordering)").above(
             "A4.ASP-first",
@@ -218,7 +218,7 @@ def orders(outputs):
             f"{task}: and no better than ASP alone: above it",
             f"by less than a quarter of what BSP is, {lead:.2g}, by 3 standard errors",
             better.mean + chance(better, 3) < lead,
-            str(better),
+            better,
         ),
         Source("released logs (0.9064; ordering)").holds(
             "A4.between",

@@ -55,5 +55,5 @@ def keeps(name, one, clean, bound):
         f"{TASK}: accuracy of {name} less that of Sync-Switch without stragglers",
         f"within half of greedy's loss, {bound:.2g}, by 3 standard errors",
         abs(gap.mean) + chance(gap, 3) <= bound,
-        str(gap),
+        gap,
     )

@@ -71,7 +71,7 @@ def at_the_end(final):
             f"{TASK}: final accuracies of {one} and {other}, the difference",
             f"within {TIE:g}",
             abs(gap.mean) <= TIE,
-            str(gap),
+            gap,
         )
 
 

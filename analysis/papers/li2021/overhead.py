@@ -68,7 +68,7 @@ def overhead(outputs):
 def share_of(times, setup, cost):
     one = times[setup][float(cost)]
     share = cost / one.mean
-    return Sample(share, share * one.error / one.mean, one.freedom)
+    return Sample(share, share * one.error / one.mean, one.freedom, replicas=one.replicas)
 
 
 def table(times):

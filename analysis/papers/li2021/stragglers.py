@@ -231,7 +231,7 @@ def moderate(over, times, alone):
 
 
 def inverse(one):
-    return Sample(1 / one.mean, one.error / one.mean**2, one.freedom)
+    return Sample(1 / one.mean, one.error / one.mean**2, one.freedom, replicas=one.replicas)
 
 
 def across(times):

@@ -82,7 +82,7 @@ def throughput(setup, found):
     if low == high:
         return LOGS.near(f"T1.setup-{setup}", words, low, measured, NEAR)
     is_met = low <= measured.mean <= high
-    return LOGS.holds(f"T1.setup-{setup}", words, f"{low} to {high}", is_met, str(measured))
+    return LOGS.holds(f"T1.setup-{setup}", words, f"{low} to {high}", is_met, measured)
 
 
 def shares(setup, found):
@@ -117,7 +117,7 @@ def speed_up(setup, found):
         f"setup {setup}: speed-up over BSP of the switch at {100 * share:g} %",
         f"{low} to {high}",
         low <= measured.mean <= high,
-        str(measured),
+        measured,
     )
 
 

@@ -32,13 +32,13 @@ def communicators(outputs):
             "100 ms for a new group: random keeps of its minibatches, as 560 groups do not fit among 60",
             "less than half",
             left[RANDOM].mean < 0.5,
-            str(left[RANDOM]),
+            left[RANDOM],
         ),
         SOURCE.holds(
             "10.division",
             "100 ms for a new group: group division too draws its groups anew: it keeps of its minibatches",
             "less than half",
             left[DIVISION].mean < 0.5,
-            str(left[DIVISION]),
+            left[DIVISION],
         ),
     ]

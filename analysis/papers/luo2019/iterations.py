@@ -40,7 +40,7 @@ def iterations(outputs):
             f"{name}: minibatches to a training loss of {level:g} over All-Reduce's",
             "at most 1.3",
             one.mean <= 1.3,
-            str(one),
+            one,
         )
         for name, one in more.items()
         if name != "All-Reduce"

@@ -120,7 +120,7 @@ def one_slow(faster):
         f"{words} {FILTERED[DIVISION]} (the paper: 4.4, its 2019 version 2)",
         "at least 2",
         at(FILTERED[DIVISION]).mean >= 2,
-        str(at(FILTERED[DIVISION])),
+        at(FILTERED[DIVISION]),
     )
     yield between(CHECKLIST, "4.loss-static", f"{words} static", 0.95, 1.25, at(STATIC))
 

@@ -68,7 +68,7 @@ def figure(relative, cards):
 
 
 def between(source, id, claim, low, high, one):
-    return source.holds(id, claim, f"{low:g} to {high:g}", low <= one.mean <= high, str(one))
+    return source.holds(id, claim, f"{low:g} to {high:g}", low <= one.mean <= high, one)
 
 
 def equal_machines(relative):
@@ -161,14 +161,14 @@ def one_slow(rates, relative):
         f"{WORDS[5]}: {filtered} keeps of its minibatches a second on equal machines",
         "at least 85 %",
         kept.mean >= 0.85,
-        str(kept),
+        kept,
     )
     yield CHECKLIST.holds(
         "4.division",
         f"{WORDS[5]}: {filtered} over All-Reduce (the paper: 4.4)",
         "at least 3",
         relative[ALONE, 5, filtered].mean >= 3,
-        str(relative[ALONE, 5, filtered]),
+        relative[ALONE, 5, filtered],
     )
     most = (5 * COMPUTE + RING) / COMPUTE
     yield DERIVED.holds(
@@ -185,7 +185,7 @@ def one_slow(rates, relative):
             f"{WORDS[5]}: {name} with the filter over without",
             "at least 1",
             gain.mean >= 1,
-            str(gain),
+            gain,
         )
     yield between(
         CHECKLIST,

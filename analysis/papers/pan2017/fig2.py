@@ -81,7 +81,7 @@ def at_the_full(errors, rates):
         "fresh gradients",
         "< 2",
         over[15].mean < 2,
-        str(over[15]),
+        over[15],
     )
     yield Source("section 2.1").holds(
         "11.explosion",
@@ -193,7 +193,7 @@ def quadratic_claims(over_fresh, fresh):
         f"{QUADRATIC}: a staleness of 15 is mild: loss over that of fresh gradients",
         "<= 1.3",
         over_fresh[15].mean <= 1.3,
-        str(over_fresh[15]),
+        over_fresh[15],
     )
 
 

@@ -82,7 +82,7 @@ def savings(steps):
         "mean step of 96 + 4 over that of 100 + 0",
         "<= 0.7",
         saved.mean <= 0.7,
-        str(saved),
+        saved,
     )
     falling = sorted(steps, reverse=True)
     yield Source("section 3.1").holds(
@@ -156,7 +156,7 @@ def against_estimate(of):
 def run_figure(of):
     figure = Figure(
         "fig6_run",
-        "Fig 6 in a run: the time until it converges, N + b = 100",
+        "Fig 6, in a run: the time until it converges, N + b = 100",
         "N (gradients of an update; the other machines are backups)",
         "time (h)",
         marks=[BEST],

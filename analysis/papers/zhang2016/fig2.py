@@ -65,7 +65,7 @@ def free(times, speedup, learners, expected):
         "this number; that Fig 1's bound allows it is what counts (see 4 and 8.consistent)",
         "1.4 to 1.6",
         1.4 <= found.mean <= 1.6,
-        str(found),
+        found,
     )
 
 
@@ -102,7 +102,7 @@ def orders(times, speedup, learners, costs):
         "minibatch, which was inferred from this number: speed-up",
         "22 to 28",
         22 <= found.mean <= 28,
-        str(found),
+        found,
     )
     shares = {protocol: speedup[protocol, 0.0, 30].mean / 30 for protocol in NAMES}
     yield Source("Gupta et al., ICDM 2016 (ordering, from memory)").holds(

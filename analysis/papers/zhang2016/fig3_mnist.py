@@ -117,7 +117,7 @@ def fig3_perceptron(outputs):
             f"{task}, alpha0, n = {n}: does not learn, test error",
             f"> {CHANCE:g}",
             errors["step", f"n = {n}"].mean > CHANCE,
-            str(errors["step", f"n = {n}"]),
+            errors["step", f"n = {n}"],
         )
         for n in (15, 30)
     ]

@@ -50,7 +50,7 @@ def by_key(rows, key):
 def quadratic_figure(curves, kind):
     figure = Figure(
         f"fig3_quadratic_{kind}",
-        f"Fig 3 on a quadratic: {RATES[kind]}",
+        f"Fig 3, on a quadratic: {RATES[kind]}",
         "time (minibatches of a learner)",
         "loss",
         log_y=True,
@@ -158,7 +158,7 @@ def serial(outputs):
     names = {30: "30 learners, minibatches of 1", 1: "1 learner, minibatches of 30"}
     for learners, name in names.items():
         mean = band(curves[learners], linear)
-        half = list(1.96 * np.nan_to_num(mean.error))
+        half = list(np.nan_to_num(mean.half))
         figure.series.append(Series(name, SIMULATED, list(mean.x), list(mean.mean), half))
     return [figure], [
         Source("section 2.2").all_near(

@@ -5,12 +5,12 @@ from itertools import pairwise
 
 from reproduce.claims import (
     LONG_RUN,
-    Sample,
     Source,
     is_above,
     nearest_to_0,
     paired_difference,
     paired_ratio,
+    plus,
 )
 from reproduce.figures import THEORY, Figure, Series, sampled
 from papers.laws import harmonic, normal_maximum
@@ -57,7 +57,7 @@ def claims_of(ratios, laws, learners):
     steps = lambda values: [paired_difference(high, low) for low, high in pairwise(values)]
     by_learners = sum((steps([ratios[law, p] for p in learners]) for law in laws), [])
     by_jitter = sum((steps([ratios[law, p] for law in laws]) for p in learners), [])
-    longer = [Sample(one.mean - 1, one.error, one.freedom) for one in ratios.values()]
+    longer = [plus(one, -1) for one in ratios.values()]
     names = "; ".join(law_name(law) for law in laws)
     always = f"an epoch of hardsync is longer than one of 1-softsync: {names}, 2 to 30 learners"
     grows = f"the difference grows with lambda = {', '.join(map(str, learners))}, seven laws"

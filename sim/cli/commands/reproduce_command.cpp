@@ -350,8 +350,9 @@ extern const Command reproduce_command{
     "  gradrace reproduce all --data ~/data         everything, and a page that links the "
     "papers'\n"
     "  gradrace reproduce dutta2018 --out out/mine --jobs 1\n\n"
-    "Exit status: 0 every claim holds or is skipped; 1 a claim or a run fails; 2 bad usage;\n"
-    "130 interrupted\n",
+    "Exit status: 0 every claim holds, is skipped or is known to fail; 1 another claim or a run\n"
+    "fails; 2 bad usage; 130 interrupted.  What is known to fail stands, with the reason, in\n"
+    "analysis/papers/PAPER/known_failures.csv; a claim listed there that holds is only named.\n",
     reproduce};
 
 }  // namespace gradrace

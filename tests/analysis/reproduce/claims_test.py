@@ -8,12 +8,14 @@ import tempfile
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
+from unittest import mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "analysis"))
 
 import fabricate
 import numpy as np
+from reproduce import known_failures
 from reproduce.claims import (
     LONG_RUN,
     Claim,
@@ -26,8 +28,10 @@ from reproduce.claims import (
     difference,
     paired_difference,
     paired_ratio,
+    plus,
     ratio,
     sample,
+    times,
     write_claims,
 )
 from reproduce.figures import SIMULATED, Series
@@ -159,6 +163,89 @@ class Verdicts(unittest.TestCase):
             self.assertEqual([path.name for path in Path(folder).iterdir()], ["claims.csv"])
         self.assertEqual((row["source"], row["claim"], row["verdict"]), ("a, b", 'with "quotes"', "pass"))
         self.assertEqual(count(claims)["pass"], 1)
+        self.assertEqual(list(row)[7:], ["expected_value", "measured_value", "standard_error", "replicas"])
+        self.assertEqual((row["expected_value"], row["measured_value"], row["replicas"]), ("1.0", "1.0", ""))
+
+
+class Numbers(unittest.TestCase):
+    """Of a claim, beside its words: expected_value, measured_value, standard_error, replicas."""
+
+    def numbers(self, claim):
+        return claim.expected_value, claim.measured_value, claim.standard_error, claim.replicas
+
+    def test_a_mean_comes_with_its_error_and_its_replicas(self):
+        three = sample([1.0, 2.0, 3.0])
+        near = Source("").near("1", "", 2, three, Tolerance(absolute=1))
+        self.assertEqual(self.numbers(near), (2.0, 2.0, three.error, 3))
+        self.assertEqual(self.numbers(Source("").near("1", "", 2, Sample(2), Tolerance())), (2.0, 2.0, None, None))
+        self.assertEqual(self.numbers(Source("").near("1", "", 2, sample([2.0]), Tolerance())), (2.0, 2.0, None, 1))
+        same = sample([2.0, 2.0])
+        self.assertEqual(self.numbers(Source("").near("1", "", 2, same, Tolerance())), (2.0, 2.0, 0.0, 2))
+
+    def test_of_several_values_it_is_the_worst(self):
+        values = [("a", 1.0, sample([1.0, 1.0])), ("b", 1.0, sample([3.0, 4.0, 5.0]))]
+        claim = Source("").all_near("1", "", values, Tolerance(relative=0.1))
+        self.assertEqual(self.numbers(claim)[:2] + self.numbers(claim)[3:], (1.0, 4.0, 3))
+
+    def test_an_order_is_told_by_its_difference(self):
+        low, high = sample([1.0, 2.0]), sample([3.0, 5.0, 7.0])
+        told = self.numbers(Source("").ordered("1", "", [("a", low, high)]))
+        self.assertEqual((told[0], told[1], told[3]), (0.0, -3.5, 2))
+        told = self.numbers(Source("").rising("1", "", [low, high]))
+        self.assertEqual((told[0], told[1], told[3]), (0.0, 3.5, 2))
+        told = self.numbers(Source("").above("1", "", difference(high, low)))
+        self.assertEqual((told[0], told[1], told[3]), (0.0, 3.5, 2))
+
+    def test_a_range_has_no_expected_value_and_words_no_numbers(self):
+        claim = Source("").holds("1", "", "1 to 3", True, sample([1.0, 3.0]))
+        self.assertEqual((claim.measured, self.numbers(claim)), ("2 (se 1)", (None, 2.0, 1.0, 2)))
+        self.assertEqual(self.numbers(Source("").holds("1", "", "some", True, "none")), (None,) * 4)
+        self.assertEqual(self.numbers(Source("").skipped("1", "", "no data")), (None,) * 4)
+
+    def test_what_is_made_of_samples_has_the_fewest_replicas(self):
+        two, three = sample([1.0, 2.0]), sample([3.0, 5.0, 7.0])
+        for one in (ratio(two, three), difference(three, two), difference(two, Sample(1))):
+            self.assertEqual(one.replicas, 2)
+        self.assertEqual([one.replicas for one in (times(three, 2), plus(three, 1), against_one_run(three, 1))], [3] * 3)
+        self.assertEqual((plus(three, 1).mean, plus(three, 1).error), (6.0, three.error))
+
+
+class KnownFailures(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.list = Path(holder.name) / "paper/known_failures.csv"
+        self.list.parent.mkdir()
+        here = mock.patch.object(known_failures, "PAPERS", Path(holder.name))
+        here.start()
+        self.addCleanup(here.stop)
+
+    def test_a_paper_without_a_list_has_none(self):
+        self.assertEqual(known_failures.read_known_failures("paper"), {})
+
+    def test_the_list_is_read(self):
+        self.list.write_text('claim,why\n1.a,"Small, as it is."\n')
+        self.assertEqual(known_failures.read_known_failures("paper"), {"1.a": "Small, as it is."})
+
+    def test_what_is_wrong_is_said_with_its_line(self):
+        for text, told in (
+            ("id,why\n", ":1: columns: .*allowed: claim,why"),
+            ("", ":1: columns: None; allowed: claim,why"),
+            ("claim,why\n1.a,b\n1.c,\n", ":3: allowed: a claim's id and a sentence"),
+            ("claim,why\n1.a,b,c\n", ":2: allowed"),
+            ("claim,why\n1.a,b\n1.a,c\n", ":3: claim: 1.a a second time"),
+        ):
+            self.list.write_text(text)
+            with self.assertRaisesRegex(known_failures.WrongList, f"{self.list}{told}"):
+                known_failures.read_known_failures("paper")
+
+    def test_new_failures_are_told_last(self):
+        claims = [Claim(id, "", "words", "1", "", "2", one) for id, one in (("1", "fail"), ("2", "fail"), ("3", "pass"))]
+        known = {"2": "why", "3": "why", "4": "why"}
+        self.assertEqual(
+            known_failures.told("paper", claims, known),
+            ["fails, as known: 2: why", f"holds now: 3: take it off {self.list}", "fails: 1: words: 2, expected 1"],
+        )
 
 
 class AgainstTables(unittest.TestCase):
@@ -408,13 +495,16 @@ class Experiments(unittest.TestCase):
         self.assertEqual([claim.verdict for claim in judged.claims], ["skipped", "pass"])
         self.assertEqual(judged.missing, {"broken": "could not be judged: KeyError: 'nowhere'"})
         self.assertIn("Traceback", told.getvalue())
-        self.assertEqual(exit_status(judged), 1)
+        self.assertEqual(exit_status(judged, {}), 1)
 
     def test_a_claim_that_fails_ends_with_1(self):
-        status = lambda *verdicts: exit_status(
-            Judged(claims=[Claim("1", "", "", "", "", "", one) for one in verdicts])
+        status = lambda *verdicts, known=(): exit_status(
+            Judged(claims=[Claim(str(i), "", "", "", "", "", one) for i, one in enumerate(verdicts)]), known
         )
         self.assertEqual(status("pass", "fail"), 1)
+        self.assertEqual(status("pass", "fail", known={"1": "why"}), 0)
+        self.assertEqual(status("fail", "fail", known={"1": "why"}), 1)
+        self.assertEqual(status("pass", "pass", known={"1": "why"}), 0)
         self.assertEqual(status("pass", "skipped", "paper-inconsistent"), 0)
 
     def test_what_lacks_data_is_said_with_where_to_get_it(self):

@@ -13,16 +13,18 @@ sys.path.insert(0, str(ANALYSIS))
 
 import fabricate
 from browser import NAMES, Browser, find_browser
-from made_up import GROUPS, judged
+from made_up import GROUPS, PAPER, judged
 from reproduce.origins import Origin
-from reproduce.page import write_page
+from reproduce.page import Shown, write_page
+
+KNOWN = {"2.fails": "The task is too small."}
+
 
 def write(folder):
     """The page of the made-up paper, index.html."""
-    paper = SimpleNamespace(TITLE="A paper", NOTES=["It says 1 < 2."])
     origins = [Origin("race", fabricate.manifest("race"), "race")]
     command = "gradrace reproduce paper --quick"
-    write_page(folder / "index.html", paper, judged(), origins, command, True)
+    write_page(folder / "index.html", PAPER, judged(), KNOWN, origins, command, True)
 
 
 def visible_traces(name, group):
@@ -86,6 +88,41 @@ class Page(Browsed):
             self.assertGreater(self.browser.ask(f"{box}.width"), 600)
             self.assertGreater(self.browser.ask(f"{box}.height"), 300)
 
+    def test_it_says_first_what_the_paper_asks_and_what_came_out(self):
+        texts = lambda place: self.browser.ask(f"[...document.querySelectorAll('{place}')].map(one => one.textContent)")
+        self.assertEqual(texts(".question"), ["Is 1 < 2, & why?"])
+        heads = ["What came out", "Figures", "Caveats", "Claims", "How it was made"]
+        self.assertEqual(texts("h2"), heads)
+        answers = [" ".join(one.split()) for one in texts(".answers li")]
+        self.assertEqual(answers[:2], ["Figure 1. It rises with <k>. 1 pass", "Figure 2. It falls. 1 pass"])
+        self.assertEqual(answers[4], "Figure 5. There are two rows.")
+        self.assertEqual(self.browser.ask("document.querySelector('p a').href"), "https://example.org/paper")
+
+    def test_figures_have_numbers_and_those_of_the_paper(self):
+        texts = lambda place: self.browser.ask(f"[...document.querySelectorAll('{place}')].map(one => one.textContent)")
+        titles = ["Times & <orders>", "Curves", "Bars", "Columns", "Cells"]
+        self.assertEqual(texts("section h3"), [f"Figure {i}. {one}" for i, one in enumerate(titles, 1)])
+        for title, place, rest in (
+            ("Fig 8a, 53 machines: loss", "Fig 8a", "53 machines: loss"),
+            ("Figs 3 and 4: who waits", "Figs 3 and 4", "Who waits"),
+            ("Figures of a kind: none", "", "Figures of a kind: none"),
+        ):
+            shown = Shown(1, SimpleNamespace(title=title), "", [], [])
+            self.assertEqual((shown.in_paper, shown.title), (place, rest))
+
+    def test_what_is_known_to_fail_stands_with_its_reason(self):
+        texts = lambda place: " ".join(self.browser.ask(f"document.querySelector('{place}').textContent").split())
+        self.assertEqual(texts("#known + ul"), "2.fails: The task is too small.")
+        self.assertIn("Known to fail: The task is too small.", texts('[id="claim-2.fails"]'))
+
+    def test_headings_stand_in_order_and_names_are_there_once(self):
+        levels = self.browser.ask("[...document.querySelectorAll('h1, h2, h3, h4')].map(one => +one.tagName[1])")
+        self.assertEqual(levels[0], 1)
+        self.assertEqual(levels.count(1), 1)
+        self.assertTrue(all(after <= before + 1 for before, after in zip(levels, levels[1:])), levels)
+        names = self.browser.ask("[...document.querySelectorAll('main [id]')].filter(e => !e.closest('.plot')).map(one => one.id)")
+        self.assertEqual(len(names), len(set(names)))
+
     def test_columns_have_words_below_and_tables_their_cells(self):
         texts = lambda place: self.browser.ask(f"[...document.querySelectorAll('{place}')].map(one => one.textContent)")
         self.assertEqual(texts("#columns .xtick text"), ["setup 1", "setup 2"])
@@ -122,22 +159,31 @@ class Page(Browsed):
             self.assertIn(words, said)
 
 
+class OnScreens(Browsed):
+    """Of a phone, a tablet and a desk."""
+
+    def test_nothing_is_wider_than_the_screen(self):
+        self.addCleanup(self.browser.call, "Emulation.clearDeviceMetricsOverride")
+        for width in (390, 768, 1440):
+            self.browser.resize(width, 900)
+            self.open()
+            self.assertLessEqual(self.browser.ask("document.documentElement.scrollWidth"), width)
+            self.assertEqual(self.browser.errors, [])
+
+
 class OnAPhone(Browsed):
-    """400 pixels wide."""
+    """390 pixels wide."""
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.browser.resize(400, 800)
+        cls.browser.resize(390, 800)
         cls.open()
         cls.browser.wait_for("document.getElementById('points')._fullLayout.legend.orientation === 'h'")
 
     @classmethod
     def tearDownClass(cls):
         cls.browser.call("Emulation.clearDeviceMetricsOverride")
-
-    def test_nothing_is_wider_than_the_screen(self):
-        self.assertLessEqual(self.browser.ask("document.documentElement.scrollWidth"), 400)
 
     def test_figures_keep_their_width_and_legends_stand_below(self):
         for name in ("points", "curves", "bars", "columns"):
