@@ -64,7 +64,7 @@ class BadScenarios(ProgramTest):
             path = self.write(changed(SMALL, model={"kind": "softmax", "dataset": dataset}))
             told, _ = self.call("validate", path, GRADRACE_DATA=self.folder / "data")
             name = pathlib.Path(where).name
-            self.assertRegex(told, f"scenario.json: fine, but {where} is not there \\(looked at /.*/data/{name}.*\\): . points x 1 replica")
+            self.assertRegex(told, f"scenario.json: fine, but {where} is not there \\(looked at /.*/data/{name}.*\\): 6 points x 2 replicas")
             self.assertIn('dataset.path: no f', self.call("run", path, status=2, GRADRACE_DATA="")[1])
             self.assertNotIn("but", self.call("validate", path, "--timing-only")[0])
         (self.folder / "data/mnist").mkdir()
@@ -356,7 +356,7 @@ class Usage(ProgramTest):
         path = self.write(changed(SMALL, title="Who wins?", cluster=cluster, targets={"test_error": [0.5]}))
         self.call("run", path, "--quiet", "--out", "out")
         told, _ = self.call("report", "out")
-        self.assertEqual(told, "report: out/report.html\n")
+        self.assertRegex(told, r"^out: .* test error 0\.5.*\.\nreport: out/report\.html\n$")
         page = (self.folder / "out/report.html").read_text(encoding="utf-8")
         self.assertIn("<h1>Who wins?</h1>", page)
         self.assertIn("cost to test error 0.5", page)
