@@ -303,7 +303,7 @@ TEST_CASE("theory: it knows iteration times where minibatches are draws of one l
   }
 
   for (const auto* more :
-       {R"(, "speeds": [1, 2])", R"(, "windows": [{"start": 9, "factor": 2}])",
+       {R"(, "windows": [{"start": 9, "factor": 2}])",
         R"(, "persistence": {"kind": "ar1", "correlation": 0, "sd": 1})",
         R"(, "outliers": {"probability": 0.1, "most": 2,
              "runtime": {"distribution": "deterministic", "value": 9}})",
@@ -316,7 +316,12 @@ TEST_CASE("theory: it knows iteration times where minibatches are draws of one l
   }
   const std::string of_each = R"("runtimes": [)" + exponential + ", " + exponential + "]";
   CHECK(value(of_each, sync) == doctest::Approx(h4).epsilon(1e-9));
-  CHECK_FALSE(theory_on(of_each, R"({"kind": "k-sync", "k": 2})").iteration_time);
+  const auto* two = R"({"kind": "k-sync", "k": 2})";
+  CHECK(value(of_each, two) == doctest::Approx(1 / 4.0 + 1 / 3.0).epsilon(1e-9));
+  const Theory unlike = theory_on(law + R"(, "speeds": [1, 2])", R"({"kind": "k-async", "k": 2})");
+  REQUIRE(unlike.iteration_time);
+  CHECK(unlike.iteration_time->value == doctest::Approx(2 / 6.0));  // never idle
+  CHECK(unlike.iteration_time->basis == Basis::lower);
 }
 
 }  // namespace

@@ -61,9 +61,8 @@ TEST_CASE("digits: every defect is said with file and line") {
   }
   const TemporaryFolder folder;
   folder.write("optdigits.tra", good);
-  CHECK_THROWS_WITH_AS(load(folder),
-                       ((folder.path() / "optdigits.tes").string() + ": cannot be opened").c_str(),
-                       std::runtime_error);
+  CHECK_THROWS_WITH_AS(load(folder), (folder.path().string() + ": holds no optdigits.tes").c_str(),
+                       MissingData);
 }
 
 TEST_CASE("digits: optdigits has the counts of its description") {
