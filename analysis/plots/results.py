@@ -187,7 +187,10 @@ def read_events(path):
 def read_manifest(folder):
     """manifest.json; nothing where there is none."""
     path = folder / "manifest.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    if not isinstance(manifest, dict):
+        raise ValueError(f"{path.name} holds no object")
+    return manifest
 
 
 def title_of(manifest, folder):

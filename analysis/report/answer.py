@@ -59,6 +59,10 @@ def lead_text(case, contest, point):
             label, one.wins, one.losses
         )
     amount, better = number(one.difference.mean), contest.measure.better
+    if one.is_bound and one.difference.mean <= 0:
+        return Markup("not known, as {} got there {}").format(
+            label, plus_minus(case.value(contest.measure, point))
+        )
     if one.is_bound:
         never = case.value(contest.measure, point)
         return Markup("at least {} {} than {}, which got there {}").format(
@@ -76,14 +80,18 @@ def rivals(case, contest, points):
 
 def more_replicas(contest, points):
     """How many more replicas would decide against those points; None where too many."""
-    needed = [contest.comparisons[point].needed for point in points]
-    if None in needed:
+    found = [contest.comparisons[point] for point in points]
+    if any(one.needed is None for one in found):
         return None
-    have = contest.measure.values[contest.front].notna().sum()
-    return max(needed) - int(have)
+    return max(one.needed - one.pairs for one in found)
 
 
 def replicas_text(contest, points):
+    found = [contest.comparisons[point] for point in points]
+    if any(one.pairs < 2 for one in found):
+        return "some have less than two replicas in common"
+    if any(one.is_bound and one.difference.mean <= 0 for one in found):
+        return "runs that did not get there ended too soon to tell; train longer"
     more = more_replicas(contest, points)
     if more is None:
         return "so close that 1,000 replicas would not decide"
@@ -108,20 +116,21 @@ def decided(case, contest):
     measure, front = contest.measure, contest.front
     beaten = by_lead(contest, rivals(case, contest, contest.beaten))
     same = [front, *contest.same]
-    who = names(case, same)
-    details = [Markup("{}: {}.").format(who, plus_minus(case.value(measure, front)))]
+    near = [p for p in contest.open if p in case.siblings(front)]
+    who = bold(case.family_label(front)) if near else names(case, same)
+    said = plus_minus(case.value(measure, front))
+    details = [Markup("{}: {}.").format(bold(case.label(front)), said)]
     lead = Markup()
     if beaten:
         lead = lead_text(case, contest, beaten[0])
         details.append(Markup("Against the next: {}.").format(lead))
         details.append(sureness(contest, beaten))
-    near = [p for p in contest.open if p in case.siblings(front)]
     if near:
         near = names(case, near, "or")
         details.append(
             Markup("Which learning rate is not decided: {} may be as good.").format(near)
         )
-    clause = are_best(who, len(same), [measure.name], lead)
+    clause = are_best(who, 1 if near else len(same), [measure.name], lead)
     return Verdict(measure, contest, front, clause, details, who, lead)
 
 
@@ -182,6 +191,9 @@ def alone(case, contest):
 
 def verdict(case, measure, contest):
     if contest is None:
+        if not measure.is_time:
+            clause = Markup("no run has a finite {}: all diverged or failed").format(measure.name)
+            return Verdict(measure, None, None, clause, ["Try lower learning rates."])
         clause = Markup("no run got to the target of {}").format(measure.name)
         return Verdict(measure, None, None, clause, ["Train longer, or set an easier target."])
     if not contest.comparisons or measure.values.notna().sum().max() < 2:
@@ -212,7 +224,9 @@ def sentence(case, found):
         text = are_best(found[0].who, count, [one.measure.name for one in found], leads)
     else:
         text = Markup("; ").join(one.clause for one in found)
-    return text[:1].upper() + text[1:] + "."
+    text = text[:1].upper() + text[1:] + "."
+    unfinished = case.folder.unfinished
+    return Markup("Not finished ({}): {}").format(unfinished, text) if unfinished else text
 
 
 def turn(case, found):

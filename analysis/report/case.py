@@ -201,5 +201,6 @@ class Together(Folder):
     def table(self, name, kept=()):
         return self.gathered(folder.table(name, kept) for folder in self.folders)
 
-    def notes(self):
-        return [f"{one.name}: {note}" for one in self.folders for note in one.notes()]
+    @property
+    def unfinished(self):
+        return "; ".join(f"{one.name}: {one.unfinished}" for one in self.folders if one.unfinished)

@@ -107,7 +107,7 @@ class Folder:
         """Evaluations, without those of single learners' values; empty where there are none."""
         table = self.table("curve.csv", ("learner",))
         if "learner" in table:
-            table = table[table["learner"] == ""]
+            table = table[table["learner"].fillna("") == ""]
         return table
 
     @cached_property
@@ -128,8 +128,11 @@ class Folder:
         path = self.path / "trace.json"
         if not packed.find(path):
             return []
-        with packed.open_text(path) as file:
-            return json.load(file)["traceEvents"]
+        try:
+            with packed.open_text(path) as file:
+                return json.load(file)["traceEvents"]
+        except (ValueError, KeyError, TypeError) as problem:
+            raise ReportError(f"{path}: cannot be read: {problem}") from problem
 
     def table(self, name, kept=()):
         """Another file of the folder; empty where it is not there."""
@@ -137,12 +140,15 @@ class Folder:
         table = read_table(path)
         return pd.DataFrame() if table is None else with_numbers(path, table, kept)
 
+    @property
+    def unfinished(self):
+        """"9 of 24 runs are there"; empty where all are."""
+        runs, finished = self.manifest.get("runs"), self.manifest.get("runs_finished")
+        return "" if runs is None or finished == runs else f"{finished} of {runs} runs are there"
+
     def notes(self):
         """What a reader should know of these runs."""
-        found = []
-        runs, finished = self.manifest.get("runs"), self.manifest.get("runs_finished")
-        if runs is not None and finished != runs:
-            found.append(f"Interrupted: {finished} of {runs} runs are there.")
+        found = [f"Interrupted: {self.unfinished}."] if self.unfinished else []
         counts = self.runs["status"].value_counts()
         for status in ("failed", "diverged", "deadlocked"):
             if counts.get(status, 0):
@@ -154,7 +160,10 @@ def read_manifest(path):
     if not path.is_file():
         return {}
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(manifest, dict):
+            return manifest
+        raise ValueError("expected an object")
     except ValueError as problem:
         raise ReportError(f"{path}: cannot be read: {problem}") from problem
 
@@ -175,4 +184,6 @@ def read_folder(path):
         raise ReportError(f"{file}: no runs in it")
     swept = swept_columns(table.columns)
     runs = with_numbers(file, table, swept)
+    if runs.duplicated(list(KEYS)).any():
+        raise ReportError(f"{file}: has a run twice (the same point and replica)")
     return Folder(path, path.resolve().name, read_manifest(path / "manifest.json"), runs, swept)

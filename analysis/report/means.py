@@ -7,6 +7,7 @@ from plots.bands import step
 from report.contest import CONFIDENCE
 from scipy import stats
 
+MOSTLY = 0.9  # of the time before a crossing, the one that is behind later is ahead
 MOST_PLACES = 400  # at which two points are compared
 
 
@@ -59,6 +60,7 @@ def crossing(case, early, late):
     low, high = max(times[0] for times in ends), min(times[-1] for times in ends)
     grid = np.linspace(low, high, MOST_PLACES)
     first, second = (np.mean([step(x, y, grid) for x, y in one], axis=0) for one in runs)
-    ahead = np.flatnonzero(first <= second)
-    last = ahead[-1] if len(ahead) else -1
-    return None if last < 0 or last == len(grid) - 1 else float(grid[last + 1])
+    ahead = first <= second
+    last = int(np.flatnonzero(ahead)[-1]) if ahead.any() else -1
+    is_one = last >= 0 and ahead[: last + 1].mean() > MOSTLY
+    return float(grid[last + 1]) if is_one and last < len(grid) - 1 else None

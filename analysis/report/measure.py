@@ -11,7 +11,7 @@ class Measure:
     """`values` [replica x point]: inf where the run never got there (not reached, diverged), NaN
     where there is no run. `at_least`: the same, with what is known of those that never got there: a
     run that had not reached its target by its end takes at least so long. `resolution`: how finely
-    values are known. `sign` -1: the more the better, and values are negated."""
+    values are known; `slack`: how much less each may be (a time since the evaluation before). `sign` -1: the more the better, and values are negated."""
 
     key: str
     name: str
@@ -21,10 +21,14 @@ class Measure:
     better: str = "less"
     sign: int = 1
     is_time: bool = False
+    slack: pd.DataFrame | None = None
 
     def of(self, points):
         """The same of some points only."""
-        return replace(self, values=self.values[points], at_least=self.at_least[points])
+        slack = None if self.slack is None else self.slack[points]
+        return replace(
+            self, values=self.values[points], at_least=self.at_least[points], slack=slack
+        )
 
 
 def by_point(runs, column):
@@ -32,9 +36,10 @@ def by_point(runs, column):
     return runs.pivot(index="replica", columns="point", values=column)
 
 
-def without_failed(runs, values):
-    """NaN where a run failed."""
-    return values.mask(by_point(runs, "status") == "failed")
+def of_runs(runs, values):
+    """NaN where a run failed, or is not there."""
+    status = by_point(runs, "status")
+    return values.mask((status == "failed") | status.isna())
 
 
 def final_value(runs):
@@ -46,7 +51,7 @@ def final_value(runs):
         return None
     values = by_point(runs, column)
     diverged = (by_point(runs, "status") == "diverged") & True
-    values = without_failed(runs, values.mask(diverged, np.inf))
+    values = of_runs(runs, values.mask(diverged, np.inf))
     steps = np.diff(np.unique(runs[column].dropna()))
     resolution = float(steps[steps > 1e-12].min()) if (steps > 1e-12).any() else 0.0
     return Measure(column, name, values, values, resolution, "lower")
@@ -69,9 +74,14 @@ def time_to(runs, column, resolution):
     missing = times.isna()
     diverged = by_point(runs, "status").isin(["diverged", "deadlocked"])
     ends = by_point(runs, "sim_time").mask(diverged, np.inf)
-    values = without_failed(runs, times.mask(missing, np.inf))
-    at_least = without_failed(runs, times.where(~missing, ends))
-    return Measure(column, target_name(column), values, at_least, resolution, "sooner", 1, True)
+    values = of_runs(runs, times.mask(missing, np.inf))
+    at_least = of_runs(runs, times.where(~missing, ends))
+    slack = None
+    if f"resolution_of_{column}" in runs:
+        slack = by_point(runs, f"resolution_of_{column}").astype(float).fillna(0.0)
+    return Measure(
+        column, target_name(column), values, at_least, resolution, "sooner", 1, True, slack
+    )
 
 
 def headline_target(runs):
@@ -89,7 +99,7 @@ def throughput(runs):
     rates = runs.assign(
         rate=runs["gradients_applied"] / runs["sim_time"].where(runs["sim_time"] > 0)
     )
-    values = without_failed(runs, -by_point(rates, "rate"))
+    values = of_runs(runs, -by_point(rates, "rate"))
     return Measure("rate", "gradients per unit of time", values, values, 0.0, "more", -1)
 
 

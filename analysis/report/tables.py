@@ -109,10 +109,8 @@ def told(case, contest, point):
             lead, sure = f"at least {lead}", f"of the bound: {sure}"
     verdict = standing(case, contest, point)
     if verdict == "open":
-        have = int(contest.measure.values[contest.front].notna().sum())
-        verdict += f": {one.needed - have} more replicas" if one.needed else ": too close"
-    pairs = contest.measure.values[[contest.front, point]].notna().all(axis=1).sum()
-    return [lead, sure, f"{one.wins} of {pairs}", chance(contest.corrected(point)), verdict]
+        verdict += f": {one.needed - one.pairs} more replicas" if one.needed else ""
+    return [lead, sure, f"{one.wins} of {one.pairs}", chance(contest.corrected(point)), verdict]
 
 
 def theory_table(case):

@@ -45,7 +45,7 @@ bool says_step(std::string name) {
   return name.find("step") != std::string::npos || name.find("iter") != std::string::npos;
 }
 
-std::string percent(double share) { return short_number(100 * share, 2) + " %"; }
+std::string percent(double share) { return short_number(100 * share, share < 0.995 ? 2 : 3) + " %"; }
 
 constexpr const char* slowest_option =
     "if each is that of a job that waits for its slowest of P workers, say --slowest-of P: "

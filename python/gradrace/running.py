@@ -11,6 +11,10 @@ import tempfile
 from gradrace.results import Results
 
 
+A_RUN_FAILED = 1  # an exit status
+WITHOUT_TABLE = ("dry_run", "shard", "help")  # options of `gradrace run`
+
+
 class GradraceError(Exception):
     """The program refused or failed; the text is what it said, `status` its exit status."""
 
@@ -30,8 +34,9 @@ def program():
     return found
 
 
-def call(words, scenario):
-    """scenario: a dict, which goes to standard input, or the path of a file."""
+def call(words, scenario, allowed=(0,)):
+    """What the program prints.  scenario: a dict, which goes to standard input, or the path of a file; allowed: the exit
+    statuses that are no error."""
     is_dict = isinstance(scenario, dict)
     command = [program(), words[0], "-" if is_dict else os.fspath(scenario), *words[1:]]
     done = subprocess.run(
@@ -41,7 +46,7 @@ def call(words, scenario):
         capture_output=True, text=True, check=False,
         env={"GRADRACE_PYTHON": sys.executable, **os.environ},
     )  # fmt: skip
-    if done.returncode != 0:
+    if done.returncode not in allowed:
         raise GradraceError(done.stderr.strip() or done.stdout.strip(), done.returncode)
     return done.stdout
 
@@ -63,12 +68,16 @@ def run(scenario, out=None, *, set=None, **options):  # noqa: A002 (the option's
 
     scenario: a dict with the keys of a scenario file, or the path of one.  out: the folder of the results, where finished
     runs are found again and `read` finds the other tables; without it nothing is kept.  set: {dotted path: value}, as --set.  options: those of
-    `gradrace run`, with _ for -: replicas=10, timing_only=True, jobs=2.  GradraceError where the program refuses."""
+    `gradrace run`, with _ for -: replicas=10, timing_only=True, jobs=2.  A run that failed is a row (column status).
+    GradraceError where the program refuses, ValueError of an option that gives no table."""
+    for name in WITHOUT_TABLE:
+        if options.get(name):
+            raise ValueError(f"gradrace.run: {name} gives no table of runs; call the program")
     words = [word for path, value in (set or {}).items() for word in ("--set", f"{path}={json.dumps(value)}")]
     words += options_of(options)
     with tempfile.TemporaryDirectory() as nowhere:
         folder = os.fspath(out) if out is not None else f"{nowhere}/out"
-        call(["run", "--quiet", "--out", folder, *words], scenario)
+        call(["run", "--quiet", "--out", folder, *words], scenario, allowed=(0, A_RUN_FAILED))
         return Results(folder).runs
 
 

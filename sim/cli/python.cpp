@@ -4,6 +4,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -52,7 +53,8 @@ int spawn(std::vector<std::string> words, bool silent) {
   if (error != 0)
     throw std::runtime_error(words.front() + ": cannot be run: " + std::strerror(error));
   int status = 0;
-  waitpid(child, &status, 0);
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) return 1;
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
@@ -66,7 +68,10 @@ void check_python() {
   const Interpreter python = interpreter();
   if (python.made && !fs::exists(python.program))
     throw std::runtime_error(python.program + ": not there; ./setup.sh installs what plots need");
-  if (python.made || spawn({python.program, "-c", "import jinja2, matplotlib, pandas, scipy"}, true) == 0) return;
+  if (python.made ||
+      spawn({python.program, "-c", "import jinja2, matplotlib, pandas, plotly, pyarrow, scipy"},
+            true) == 0)
+    return;
   throw std::runtime_error(python.program +
                            ": lacks Python packages that plots need; python3 -m venv DIR && "
                            "DIR/bin/pip install -r " +

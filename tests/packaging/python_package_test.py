@@ -45,6 +45,11 @@ class PackageTest(ProgramTest):
         with self.assertRaisesRegex(FileNotFoundError, "holds no results of gradrace"):
             gradrace.read(self.folder)
 
+    def test_options_without_a_table_are_refused(self):
+        for option in ({"dry_run": True}, {"shard": "1/2"}):
+            with self.assertRaisesRegex(ValueError, "gives no table"):
+                gradrace.run(SMALL, **option)
+
     def test_a_mistake_is_told_as_the_program_tells_it(self):
         with self.assertRaisesRegex(gradrace.GradraceError, 'did you mean "stop"') as caught:
             gradrace.run(changed(SMALL, stopp={"updates": 3}))

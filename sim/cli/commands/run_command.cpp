@@ -144,7 +144,8 @@ struct Before {
 /// Of a call that made no run.
 void report_whole(const Job& job, bool files_are_new) {
   std::cout << printable(job.scenario.first().name) << ": all "
-            << count_text(job.folder->size(), "run") << " are there"
+            << count_text(job.folder->size(), "run")
+            << (job.folder->size() == 1 ? " is there" : " are there")
             << (files_are_new ? "; the files are written anew\n" : "; nothing is to be done\n");
 }
 

@@ -36,9 +36,10 @@ std::string spread(const std::vector<double>& values) {
           ? " (" + std::to_string(known.size()) + " of " + std::to_string(values.size()) + ")"
           : "";
   if (known.size() == 1) return short_number(sample.mean) + of;
+  const double margin = sample.margin > 1e-12 * std::abs(sample.mean) ? sample.margin : 0.0;
+  const bool is_plain = margin >= 100 && margin < 1e6;  // else "1.4e+02"
   char text[64];
-  std::snprintf(text, sizeof text, "%.4g ± %.2g", sample.mean,
-                sample.margin > 1e-12 * std::abs(sample.mean) ? sample.margin : 0.0);
+  std::snprintf(text, sizeof text, is_plain ? "%.0f ± %.0f" : "%.4g ± %.2g", sample.mean, margin);
   return text + of;
 }
 

@@ -93,7 +93,11 @@ std::string theory_text(const Scenario& scenario, const std::vector<TheoryRow>& 
   }
   return "\n" + named_title(first) + "\n\n" + aligned(std::move(cells)) +
          "\n  in the long run; <= and >=: bounds, ~: approximate, else exact; times in " +
-         time_unit_text(first) + "\n" + empty;
+         time_unit_text(first) +
+         "\n  speed-up over sync: of updates, each of which averages the gradients that its "
+         "protocol "
+         "waits for\n" +
+         empty;
 }
 
 }  // namespace gradrace
