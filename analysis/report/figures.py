@@ -7,11 +7,11 @@ from types import SimpleNamespace
 from plots import style
 from plots.timeline import draw_timeline
 from report import drawing
-from report.bars import draw_learners, draw_staleness
+from report.bars import draw_learners, draw_staleness, rows_of
 from report.case import Case
 from report.curves import draw_errors, draw_losses
 from report.folder import is_choice
-from report.swept import best_values, draw_sweep, sweeps
+from report.swept import MOST_CURVES, best_values, draw_sweep, sweeps
 from report.tables import Table
 from report.text import number, plus_minus
 from report.trade_off import draw_trade_off
@@ -25,6 +25,7 @@ class Kind:
     title: str
     note: str
     draw: object
+    points: object = lambda case: case.shown  # that are drawn with a name or a curve
 
 
 KINDS = [
@@ -32,7 +33,7 @@ KINDS = [
         "trade_off", "Soon or good?",
         "Lower and further left is better. Full marks: no other point is better in both (the "
         "Pareto front, joined by the line). Crosses are 95 % intervals. A triangle at the right "
-        "edge: not every run reached the target.", draw_trade_off,
+        "edge: not every run reached the target.", draw_trade_off, lambda case: case.points,
     ),
     Kind(
         "error_time", "Error against time",
@@ -47,11 +48,11 @@ KINDS = [
         "staleness", "Staleness",
         "How many updates were made between the reading of a model and the use of its gradient. "
         "Bar: from 5 % to 95 % of the applied gradients; stroke: median; dot: mean.",
-        draw_staleness,
+        draw_staleness, rows_of,
     ),
     Kind(
         "learners", "Where the learners' time went",
-        "The mean over learners and replicas.", draw_learners,
+        "The mean over learners and replicas.", draw_learners, rows_of,
     ),
 ]  # fmt: skip
 
@@ -99,8 +100,21 @@ def case_sections(cases, sizes):
             if figures and case.measures:
                 drawn.append(Drawn(name, name_of(case, cases), figures))
         if drawn:
-            found.append(Section(kind.name, kind.title, kind.note, drawn))
+            note = " ".join([kind.note, *(left_out(case, kind.points(case)) for case in cases)])
+            found.append(Section(kind.name, kind.title, note.strip(), drawn))
     return found
+
+
+def left_out(case, drawn):
+    """How many points are not drawn; empty: none."""
+    left = len(case.points) - len(drawn)
+    where = f" ({case.where})" if case.where else ""
+    if not left:
+        return ""
+    return (
+        f"{left} of {len(case.points)} points are left out{where}: those that look best, and the "
+        "best of each protocol, are shown."
+    )
 
 
 def best_table(case, sweep):
@@ -125,7 +139,10 @@ def sweep_sections(folders, sizes):
             name = f"swept_{len(drawn)}"
             if figures:
                 drawn.append(Drawn(name, sweep.key, figures, best_table(case, sweep)))
-    note = "Means with 95 % intervals; rings mark the best values, where one may choose."
+    note = (
+        "Means with 95 % intervals; rings mark the best values, where one may choose. Of more than "
+        f"{MOST_CURVES} curves the best are drawn, and the table has all."
+    )
     return [Section("swept", "Against what was swept", note, drawn)] if drawn else []
 
 

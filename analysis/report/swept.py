@@ -64,8 +64,18 @@ def best_values(case, sweep, measure):
     return found
 
 
+def drawn_curves(case, sweep):
+    """[(name, points)] of the curves that look best, in their order."""
+    measure = case.measures[0]
+    best = sorted(
+        sweep.curves,
+        key=lambda name: case.order(measure, best_of(case, measure, sweep.curves[name])),
+    )[:MOST_CURVES]
+    return [(name, points) for name, points in sweep.curves.items() if name in best]
+
+
 def draw_panel(axes, case, sweep, measure):
-    for index, (name, points) in enumerate(list(sweep.curves.items())[:MOST_CURVES]):
+    for index, (name, points) in enumerate(drawn_curves(case, sweep)):
         looks = style.line_style(index)
         told = [(sweep.values[p], case.value(measure, p)) for p in points]
         told = [(x, one) for x, one in told if one.count and not one.never]

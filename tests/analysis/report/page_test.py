@@ -201,6 +201,14 @@ class Folders(unittest.TestCase):
         self.assertIn("gradients per unit of time", text)
         self.assertNotIn('id="trade_off"', text)
 
+    def test_points_that_are_left_out_are_counted(self):
+        folder = FOLDER / "twelve"
+        folder.mkdir()
+        means = {f"k-sync k={k}": 0.1 + k / 100 for k in range(1, 13)}
+        made_up_runs.write(folder, made_up_runs.drawn(np.random.default_rng(1), means, 4))
+        made_up_runs.write_curve(folder, means, 4, 20)
+        self.assertIn("4 of 12 points are left out", written([folder], FOLDER / "twelve.html"))
+
     def test_the_unit_of_time_is_said(self):
         text = self.page("in_ms", {"sync": [(0.2, 20)], "async": [(0.1, 10)]}, time_unit="ms")
         self.assertIn("Times are in ms.", text)
