@@ -39,13 +39,21 @@ bool longest_agree(const Round& round) {
 
 bool all_agree(const Round& round) { return round.front() >= (1 - 1e-2) * round.back(); }
 
+/// Whether each time of a learner is larger than the one before.
+bool only_rises(const std::vector<double>& times) {
+  return times.size() >= fewest_rounds &&
+         std::ranges::adjacent_find(times, std::ranges::greater_equal()) == times.end();
+}
+
 bool says_step(std::string name) {
   std::ranges::transform(name, name.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return name.find("step") != std::string::npos || name.find("iter") != std::string::npos;
 }
 
-std::string percent(double share) { return short_number(100 * share, share < 0.995 ? 2 : 3) + " %"; }
+std::string percent(double share) {
+  return short_number(100 * share, share < 0.995 ? 2 : 3) + " %";
+}
 
 constexpr const char* slowest_option =
     "if each is that of a job that waits for its slowest of P workers, say --slowest-of P: "
@@ -59,6 +67,11 @@ constexpr const char* cancelled_option =
 std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& source,
                                       std::uint32_t slowest_of) {
   std::vector<std::string> doubts;
+  if (std::ranges::all_of(trace.series, only_rises)) {
+    doubts.push_back("\"" + source.times +
+                     "\" only rises, as timestamps and running totals do; a law is fitted to how "
+                     "long minibatches take: give a column of their differences");
+  }
   const bool rounds = trace.series.size() > 1 && rounds_of(trace) >= fewest_rounds;
   const double alike = rounds ? share_of_rounds(trace, 0, all_agree) : 0;
   const bool same = alike >= 0.9 && alike >= 4 * share_of_rounds(trace, 1, all_agree);

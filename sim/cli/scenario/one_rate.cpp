@@ -19,9 +19,11 @@ std::uint32_t gradients_of_step(const Point& point) {
 std::string difference_in_gradients(const Scenario& scenario) {
   const auto [least, most] = std::ranges::minmax_element(scenario.points, {}, gradients_of_step);
   if (gradients_of_step(*least) == gradients_of_step(*most)) return {};
-  return " (an update of " + most->protocol_name + " averages " +
-         count_text(gradients_of_step(*most), "gradient") + ", one of " + least->protocol_name +
-         " " + std::to_string(gradients_of_step(*least)) + ")";
+  const bool one = most->protocol_name == least->protocol_name;
+  return " (an update of " + (one ? most->label : most->protocol_name) + " averages " +
+         count_text(gradients_of_step(*most), "gradient") + ", one of " +
+         (one ? least->label : least->protocol_name) + " " +
+         std::to_string(gradients_of_step(*least)) + ")";
 }
 
 }  // namespace
@@ -35,10 +37,12 @@ std::string one_rate_warning(const Scenario& scenario) {
     return path.starts_with("learning_rate");
   });
   const auto& rate = points.front().learning_rate;
-  if (one_protocol || rates_swept || !points.front().with_model() || !rate) return {};
+  if (rates_swept || !points.front().with_model() || !rate) return {};
   if (rate->eta({}, 0, 1) != rate->eta({}, 0, 2)) return {};
-  return "all protocols have one learning rate, and the best one may differ" +
-         difference_in_gradients(scenario) +
+  const std::string differ = difference_in_gradients(scenario);
+  if (one_protocol && differ.empty()) return {};
+  return (one_protocol ? "all points" : "all protocols") +
+         (" have one learning rate, and the best one may differ" + differ) +
          "; sweep learning_rate too, such as learning_rate.eta, before you choose";
 }
 

@@ -7,7 +7,8 @@
 namespace gradrace {
 
 /// What to mind where protocols are compared at one learning rate, as each may have another best
-/// one; empty where they are not.
+/// one, or points of one protocol whose updates average unlike numbers of gradients; empty where
+/// not.
 std::string one_rate_warning(const Scenario& scenario);
 
 }  // namespace gradrace

@@ -162,6 +162,11 @@ class Jobs(Input):
         (warning,) = facts["warnings"]
         self.assertIn("of the rounds all learners have the same time", warning)
 
+    def test_times_that_only_rise_are_doubted(self):
+        self.trace(lines("step,elapsed", [(n, f"{1.5 * n + 1:.6g}") for n in range(40)]))
+        told, _ = self.fit("trace.csv")
+        self.assertIn('warning: "elapsed" only rises, as timestamps and running totals do', told)
+
     def test_ordinary_times_raise_no_doubt(self):
         for digits in (2, 6):
             table = [(l, f"{x:.{digits}g}") for times in self.rounds for l, x in enumerate(times)]

@@ -435,10 +435,13 @@ class Usage(ProgramTest):
     def test_protocols_at_one_learning_rate_are_warned_of(self):
         warning = "note: all protocols have one learning rate, and the best one may differ (an update of sync averages 4 gradients, one of async 1)"
         self.assertIn(warning, self.call("run", self.write(SMALL))[0])
+        of_k = changed(SMALL, sweep={"protocol": [{"kind": "k-sync", "k": k} for k in (1, 2)]})
+        warning = "all points have one learning rate, and the best one may differ (an update of k-sync k=2 averages 2 gradients, one of k-sync k=1 1)"
+        self.assertIn(warning, self.call("run", self.write(of_k), "--out", "of-k")[0])
         for name, changes in {
             "rates": {"sweep": {"zip": {"protocol": SIX[:2], "learning_rate.eta": [0.1, 0.2]}}},
             "scaled": {"learning_rate": {"kind": "constant", "eta": 0.1, "scale": "linear"}},
-            "one": {"sweep": {"protocol": [{"kind": "k-sync", "k": k} for k in (1, 2)]}},
+            "one": {"sweep": {"protocol": [{"kind": "ssp", "bound": bound} for bound in (1, 2)]}},
             "untrained": {"model": None, "learning_rate": None},
         }.items():
             told, _ = self.call("run", self.write(changed(SMALL, **changes)), "--out", name)
