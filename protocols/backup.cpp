@@ -117,7 +117,7 @@ class Backup final : public ServerProtocol {
     return {{law.expected_order_statistic(k_, learners), exact ? Basis::exact : Basis::lower}};
   }
   /// As above, but that the time of who rejoins is not known; with shared tokens P minibatches are
-  /// computed for an update, by learners who are never faster than never idle.
+  /// computed for an update, by learners without idle time at best.
   std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
     const std::uint32_t learners = conditions.learners;
     if (shared_ && k_ < learners)

@@ -27,7 +27,7 @@ class KAsync final : public KLearners {
 
   /// K = 1: E[X]/P; K = P: E[X_{P:P}].  Between, E[X_{K:P}] is exact for exponential X, an upper
   /// bound where a new minibatch takes longer than a used one (Lemma 5), a lower one where it takes
-  /// shorter (the same proof, reversed); for any X nobody is faster than never idle, K E[X]/P.  The
+  /// shorter (the same proof, reversed); for any X at least K E[X]/P, without idle time.  The
   /// mean staleness is (P - K)/K for any law.
   std::optional<Estimate> iteration_time(const Distribution& law,
                                          std::uint32_t learners) const override {
@@ -40,7 +40,7 @@ class KAsync final : public KLearners {
     const bool shorter = ageing == Ageing::new_shorter;
     return {{shorter ? std::max(of_sync, never_idle) : never_idle, Basis::lower}};
   }
-  /// K = 1 and K = P as async and sync; between, nobody is faster than never idle.
+  /// K = 1 and K = P as async and sync; between, bounded by learners without idle time.
   std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
     if (k_ == conditions.learners) return estimate(slowest_minibatch(conditions), Basis::exact);
     const double never_idle = k_ * *time_between_minibatches(conditions);

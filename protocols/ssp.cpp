@@ -52,15 +52,15 @@ class Ssp final : public ServerProtocol {
   std::uint32_t k() const override { return 1; }
 
   /// s = 0: P updates in E[X_{P:P}], made while P - 1, ..., 0 others compute: the mean staleness is
-  /// (P - 1)/2.  Else nobody is faster than never idle: E[X]/P.  (Nor is it slower than with a
+  /// (P - 1)/2.  Else at least E[X]/P, without idle time.  (Nor is it slower than with a
   /// smaller s: starts are maxima of ends, fewer of them.)
   std::optional<Estimate> iteration_time(const Distribution& law,
                                          std::uint32_t learners) const override {
     if (config_.bound > 0) return {{law.mean() / learners, Basis::lower}};
     return {{law.expected_order_statistic(learners, learners) / learners, Basis::exact}};
   }
-  /// s = 0: as above.  Else nobody is faster than never idle, and in the long run all make as many
-  /// minibatches as the slowest.
+  /// s = 0: as above.  Else bounded by learners without idle time, and in the long run all make as
+  /// many minibatches as the slowest.
   std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
     const double P = conditions.learners;
     if (config_.bound == 0) {

@@ -20,11 +20,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from plots.bands import half_interval
 from scipy import stats
 
 WRONG = 0.025  # the chance of a wrong answer: of 200, more than one in twenty are not
 CONFIDENCE = 0.95  # of every interval
-MOST_REPLICAS = 1000  # past which nobody would go on
+MOST_REPLICAS = 1000  # more are not advised
 
 
 @dataclass(frozen=True)
@@ -94,10 +95,7 @@ def sample(values):
     known = values[np.isfinite(values)]
     count, never = len(known), len(values) - len(known)
     mean = float(known.mean()) if count else math.nan
-    half = math.nan
-    if count > 1:
-        error = float(known.std(ddof=1)) / math.sqrt(count)
-        half = float(stats.t.isf((1 - CONFIDENCE) / 2, count - 1)) * error
+    half = float(half_interval(((known - mean) ** 2).sum(), count))
     return Sample(mean, half, count, never)
 
 

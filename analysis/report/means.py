@@ -1,11 +1,7 @@
 """Means over the replicas of a point, whose evaluations may lie at different times."""
 
-import math
-
 import numpy as np
-from plots.bands import step
-from report.contest import CONFIDENCE
-from scipy import stats
+from plots.bands import half_interval, step
 
 MOSTLY = 0.9  # of the time before a crossing, the one that is behind later is ahead
 MOST_PLACES = 400  # at which two points are compared
@@ -41,12 +37,8 @@ def band(runs, places):
     if len(grid) > places:
         grid = np.linspace(start, end, places)
     values = np.array([step(times, value, grid) for times, value in runs])
-    count = len(values)
-    half = np.full(len(grid), math.nan)
-    if count > 1:
-        error = values.std(axis=0, ddof=1) / math.sqrt(count)
-        half = stats.t.isf((1 - CONFIDENCE) / 2, count - 1) * error
-    return grid, values.mean(axis=0), half
+    mean = values.mean(axis=0)
+    return grid, mean, half_interval(((values - mean) ** 2).sum(axis=0), len(values))
 
 
 def crossing(case, early, late):

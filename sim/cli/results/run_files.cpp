@@ -252,10 +252,11 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
   columns.emplace_back("reason", "", "why a run could not go on",
                        [](auto& run) { return run.result.reason; });
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    columns.emplace_back("resolution_of_" + targets[i], "time",
-                         Meaning("by which that may be late, as nobody looked before",
-                                 "its time - that of the evaluation before"),
-                         [i](auto& run) { return interval_to_target(run.summary, i); });
+    columns.emplace_back(
+        "resolution_of_" + targets[i], "time",
+        Meaning("by how much that may be late: the time since the evaluation before",
+                "its time - that of the evaluation before"),
+        [i](auto& run) { return interval_to_target(run.summary, i); });
   }
   for (auto& column : columns) {
     const bool is_of_point = std::ranges::find(of_point, column.name) != std::end(of_point) ||
