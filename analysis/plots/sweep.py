@@ -4,10 +4,11 @@ import json
 import math
 from dataclasses import dataclass
 
+from plots.choices import is_choice, is_rate
 from plots.results import DIVERGED, main_value, name_of
+from plots.targets import headline_target, target_of
 
 NAMED_BY = ("kind", "distribution")  # keys whose value names the object that they stand in
-CHOICES = ("protocol", "learning_rate", "optimiser", "model.minibatch")
 
 
 @dataclass
@@ -45,12 +46,11 @@ class Key:
 
     @property
     def is_rate(self):
-        return self.path.startswith("learning_rate")
+        return is_rate(self.path)
 
     @property
     def is_choice(self):
-        """Whether who trains may choose it; else it is a fact of the machines or of the task."""
-        return self.path.startswith(CHOICES)
+        return is_choice(self.path)
 
     def text(self, value):
         """"k = 4"; a kind stands for itself."""
@@ -117,23 +117,25 @@ class Ranking:
         return min(numbers, key=self.rank.get)
 
 
-def strictest_target(results, y):
-    """The column of runs.csv with the lowest target of y that all runs of some point reach; None
-    where there is none."""
-    start = {"test_error": "time_to_error_", "loss": "time_to_loss_"}[y]
+def reached_target(results):
+    """The headline target if every run of some point reached it; None if no target is such."""
     points = results.points.values()
-    runs = [run for point in points for run in point.runs.values()]
-    columns = [name for name in runs[0].row if name.startswith(start)]
-    for column in sorted(columns, key=lambda name: float(name.removeprefix(start))):
-        if any(math.isfinite(mean_of(point.runs.values(), column)) for point in points):
-            return column
-    return None
+
+    def share(column):
+        return max(
+            sum(math.isfinite(run.number(column)) for run in point.runs.values()) / len(point.runs)
+            for point in points
+        )
+
+    first = next(iter(next(iter(points)).runs.values()))
+    column = headline_target(first.row, share)
+    return column if column and share(column) == 1 else None
 
 
 def ranking(results):
     """Points without diverged runs first, then who reaches the target first, then who ends lowest."""
     y = main_value(results)
-    target = strictest_target(results, y)
+    target = reached_target(results)
 
     def goodness(number):
         runs = results.points[number].runs.values()
@@ -144,5 +146,5 @@ def ranking(results):
     ordered = sorted(results.points, key=goodness)
     words = f"lowest final {name_of(y)}"
     if target:
-        words = f"first to reach {name_of(y)} {target.rpartition('_')[2]}, else {words}"
+        words = f"first to reach {target_of(target)}, else {words}"
     return Ranking({number: rank for rank, number in enumerate(ordered)}, words)

@@ -58,18 +58,25 @@ def lead_text(case, contest, point):
         return Markup("ahead of {} in {} replicas, behind in {}").format(
             label, one.wins, one.losses
         )
-    amount, better = number(one.difference.mean), contest.measure.better
+    amount, better = contest.measure.amount(number(one.difference.mean)), contest.measure.better
     if one.is_bound and one.difference.mean <= 0:
         return Markup("not known, as {} got there {}").format(
-            label, plus_minus(case.value(contest.measure, point))
+            label, value_text(case, contest.measure, point)
         )
     if one.is_bound:
-        never = case.value(contest.measure, point)
+        never = value_text(case, contest.measure, point)
         return Markup("at least {} {} than {}, which got there {}").format(
-            amount, better, label, plus_minus(never)
+            amount, better, label, never
         )
     sure = interval(one.difference)
     return Markup("{} {} than {}; 95 % interval {}").format(amount, better, label, sure)
+
+
+def value_text(case, measure, point):
+    """A point's mean with its interval and unit; of runs that never got there how many did."""
+    found = case.value(measure, point)
+    text = plus_minus(found)
+    return measure.amount(text) if found.count and not found.never else text
 
 
 def rivals(case, contest, points):
@@ -118,7 +125,7 @@ def decided(case, contest):
     same = [front, *contest.same]
     near = [p for p in contest.open if p in case.siblings(front)]
     who = bold(case.family_label(front)) if near else names(case, same)
-    said = plus_minus(case.value(measure, front))
+    said = value_text(case, measure, front)
     details = [Markup("{}: {}.").format(bold(case.label(front)), said)]
     lead = Markup()
     if beaten:
@@ -152,7 +159,7 @@ def undecided(case, contest):
         clause += Markup(", but {} {} ruled out").format(
             joined(out), "is" if len(out) == 1 else "are"
         )
-    said = plus_minus(case.value(measure, front))
+    said = value_text(case, measure, front)
     details = [Markup("{} looks best: {}.").format(bold(case.label(front)), said)]
     details.append(Markup("The lead: {}.").format(lead_text(case, contest, rival[0])))
     details.append(
@@ -174,7 +181,7 @@ def whole_families(case, points):
 def alone(case, contest):
     """With a single point, or a single replica."""
     measure, front = contest.measure, contest.front
-    label, value = bold(case.label(front)), plus_minus(case.value(measure, front))
+    label, value = bold(case.label(front)), value_text(case, measure, front)
     if not contest.comparisons:
         clause = Markup("{}: {} {}").format(label, measure.name, value)
         return Verdict(
@@ -240,7 +247,28 @@ def turn(case, found):
         return ""
     early, late = (bold(case.label(point)) for point in fronts)
     words = "Until time {} the mean error of {} is the lower one, from then on that of {}."
-    return Markup(words).format(number(time), early, late)
+    return Markup(words).format(f"{number(time)} {case.folder.time_unit}".rstrip(), early, late)
+
+
+def edges(case):
+    """A sentence where the best looking learning rate of a protocol is the smallest or the largest
+    one that was swept; nothing else."""
+    if not case.measures:
+        return []
+    found = {}
+    for points in case.families.values():
+        rates = case.rates.reindex(points).dropna()
+        if rates.nunique() < 2:
+            continue
+        best = min(rates.index, key=lambda point: case.order(case.measures[0], point))
+        for edge, rate in (("smallest", rates.min()), ("largest", rates.max())):
+            if rates[best] == rate:
+                found.setdefault(edge, []).append(bold(case.label(best)))
+    words = "At the edge of the learning rates swept: {}, the {}; {} ones may do better."
+    return [
+        Markup(words).format(joined(names), edge, "smaller" if edge == "smallest" else "larger")
+        for edge, names in found.items()
+    ]
 
 
 MOST_REASONS = 4
@@ -262,7 +290,7 @@ def reasons(case, found):
 def doing(case, point):
     """How fast a point works, how long its learners wait, how stale its gradients are."""
     facts = case.facts.loc[point]
-    told = [f"{number(facts['rate'])} gradients per unit of time"]
+    told = [f"{number(facts['rate'])} gradients per {case.folder.time_unit or 'unit of time'}"]
     if facts["waiting"] == facts["waiting"]:
         told.append(f"learners wait {percent(facts['waiting'])} of the time")
     if facts["wasted"] > 0.005:

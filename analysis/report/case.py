@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pandas as pd
+from plots.choices import CHOICES, is_choice, is_rate
+from plots.targets import target_columns
 from report import learners
 from report.contest import contest, sample
-from report.folder import CHOICES, Folder, is_choice, is_rate
-from report.measure import evaluation_interval, headline_measures, target_columns, time_to
+from report.folder import Folder
+from report.measure import headline_measures, time_to
 
 MOST_SHOWN = 8  # points in a figure of curves
 NOT_A_CIRCUMSTANCE = (
@@ -51,8 +53,8 @@ class Case:
     @cached_property
     def targets(self):
         """Measures of the times to all targets."""
-        runs, step = self.folder.runs, evaluation_interval(self.folder)
-        return [time_to(runs, name, step).of(self.points) for name in target_columns(runs)]
+        columns = target_columns(self.folder.runs)
+        return [time_to(self.folder, name).of(self.points) for name in columns]
 
     @cached_property
     def facts(self):
@@ -62,6 +64,12 @@ class Case:
     @property
     def replicas(self):
         return self.folder.runs["replica"].nunique()
+
+    @property
+    def shares_random_numbers(self):
+        """Whether replicas of one number have the same random numbers at all points."""
+        runs = self.folder.runs
+        return "seed" in runs and runs[runs["point"].isin(self.points)]["seed"].nunique() == 1
 
     @cached_property
     def family(self):
@@ -76,6 +84,13 @@ class Case:
         for point in self.points:
             found.setdefault(self.family.get(point), []).append(point)
         return found
+
+    @cached_property
+    def rates(self):
+        """By point: the swept learning rate; NaN where that is no number."""
+        points = self.folder.points.reindex(self.points)
+        etas = points.get("learning_rate.eta", pd.Series(index=points.index, dtype=float))
+        return pd.to_numeric(etas, errors="coerce")
 
     def siblings(self, point):
         """The point at other learning rates; nothing where learning rates are all that is swept."""

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 from plots import style
+from plots.choices import is_choice
 from plots.timeline import draw_timeline
 from report import drawing
 from report.bars import draw_learners, draw_staleness, rows_of
 from report.case import Case
 from report.curves import draw_errors, draw_losses
-from report.folder import is_choice
 from report.swept import MOST_CURVES, best_values, draw_sweep, sweeps
 from report.tables import Table
 from report.text import number, plus_minus

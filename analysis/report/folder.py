@@ -12,11 +12,6 @@ TEXTS = ("protocol", "status", "theory_basis", "label", "reason", "final_hash", 
 KEYS = "point", "replica"
 NEEDED = "point replica protocol status sim_time label".split()
 BEFORE_SWEPT, AFTER_SWEPT = "theory_basis", ("time_to_", "gradients_computed", "final_hash")
-RATE = "learning_rate"
-# What one may choose for given machines, data and limits; every other key says for which of them.
-CHOICES = (
-    "protocol", "sweep.protocol", RATE, "optimiser", "compression", "model.minibatch", "run",
-)  # fmt: skip
 
 
 class ReportError(Exception):
@@ -59,15 +54,6 @@ def swept_columns(columns):
             break
         found.append(name)
     return found
-
-
-def is_choice(key):
-    """Whether a swept key is something that one chooses."""
-    return any(key == one or key.startswith(one + ".") for one in CHOICES)
-
-
-def is_rate(key):
-    return key == RATE or key.startswith(RATE + ".")
 
 
 @dataclass
@@ -153,7 +139,26 @@ class Folder:
         for status in ("failed", "diverged", "deadlocked"):
             if counts.get(status, 0):
                 found.append(f"{counts[status]} of {len(self.runs)} runs {status}.")
+        worse = self.ended_worse
+        if worse:
+            found.append(
+                f"{worse} of {len(self.runs)} runs ended with a greater error than they began with: "
+                "try lower learning rates."
+            )
         return found + list(self.manifest.get("notes", []))
+
+    @property
+    def ended_worse(self):
+        """How many runs did not diverge but ended with a greater test error, or else loss, than at
+        their first evaluation."""
+        curve = self.curve
+        known = [name for name in ("test_error", "loss") if name in curve and curve[name].notna().any()]
+        if not known:
+            return 0
+        runs = curve.groupby(list(KEYS))[known[0]]
+        worse = runs.last() > runs.first()
+        status = self.runs.set_index(list(KEYS))["status"]
+        return int((worse & (status.reindex(worse.index) == "finished")).sum())
 
 
 def read_manifest(path):

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from plots.targets import headline_target, target_of
 
 
 @dataclass
@@ -11,7 +12,8 @@ class Measure:
     """`values` [replica x point]: inf where the run never got there (not reached, diverged), NaN
     where there is no run. `at_least`: the same, with what is known of those that never got there: a
     run that had not reached its target by its end takes at least so long. `resolution`: how finely
-    values are known; `slack`: how much less each may be (a time since the evaluation before). `sign` -1: the more the better, and values are negated."""
+    values are known; `slack`: how much less each may be (a time since the evaluation before). `unit`: that
+    of the values, "" where they have none or the scenario gives none. `sign` -1: the more the better, and values are negated."""
 
     key: str
     name: str
@@ -19,9 +21,20 @@ class Measure:
     at_least: pd.DataFrame
     resolution: float = 0.0
     better: str = "less"
+    unit: str = ""
     sign: int = 1
     is_time: bool = False
     slack: pd.DataFrame | None = None
+
+    def amount(self, text):
+        """A text of digits with the unit that it is read with."""
+        unit = self.unit or ("units of time" if self.is_time else "")
+        return f"{text} {unit}".rstrip()
+
+    @property
+    def head(self):
+        """The name with the unit, for axes and heads of tables."""
+        return f"{self.name} ({self.unit})" if self.unit else self.name
 
     def of(self, points):
         """The same of some points only."""
@@ -57,19 +70,9 @@ def final_value(runs):
     return Measure(column, name, values, values, resolution, "lower")
 
 
-def target_name(column):
-    kind, level = column.removeprefix("time_to_").split("_", 1)
-    return f"time to {'test error' if kind == 'error' else kind} {level}"
-
-
-def target_columns(runs):
-    """The columns of times to targets, the hardest last."""
-    columns = [name for name in runs if name.startswith("time_to_")]
-    return sorted(columns, key=lambda name: (name.split("_")[2], -float(name.split("_")[3])))
-
-
-def time_to(runs, column, resolution):
+def time_to(folder, column):
     """The time to a target."""
+    runs = folder.runs
     times = by_point(runs, column)
     missing = times.isna()
     diverged = by_point(runs, "status").isin(["diverged", "deadlocked"])
@@ -80,37 +83,51 @@ def time_to(runs, column, resolution):
     if f"resolution_of_{column}" in runs:
         slack = by_point(runs, f"resolution_of_{column}").astype(float).fillna(0.0)
     return Measure(
-        column, target_name(column), values, at_least, resolution, "sooner", 1, True, slack
+        key=column,
+        name=f"time to {target_of(column)}",
+        values=values,
+        at_least=at_least,
+        resolution=evaluation_interval(folder),
+        better="sooner",
+        unit=folder.time_unit,
+        is_time=True,
+        slack=slack,
     )
 
 
-def headline_target(runs):
-    """The hardest target that any run reached, else the easiest one; None without targets."""
-    columns = target_columns(runs)
-    errors = [name for name in columns if name.startswith("time_to_error")] or columns
-    reached = [name for name in errors if runs[name].notna().any()]
-    return reached[-1] if reached else next(iter(errors), None)
+def headline_time(folder):
+    """The time that the answer is about; None without targets."""
+    runs = folder.runs
+
+    def share(column):
+        return runs[column].notna().groupby(runs["point"]).mean().max()
+
+    column = headline_target(runs, share)
+    return time_to(folder, column) if column else None
 
 
-def throughput(runs):
+def throughput(folder):
     """Gradients applied per unit of simulated time, for runs that trained nothing."""
+    runs = folder.runs
     if "gradients_applied" not in runs:
         return None
     rates = runs.assign(
         rate=runs["gradients_applied"] / runs["sim_time"].where(runs["sim_time"] > 0)
     )
     values = of_runs(runs, -by_point(rates, "rate"))
-    return Measure("rate", "gradients per unit of time", values, values, 0.0, "more", -1)
+    name = f"gradients per {folder.time_unit or 'unit of time'}"
+    return Measure("rate", name, values, values, better="more", sign=-1)
 
 
 def evaluation_interval(folder):
-    """The median time between evaluations of a run; 0 where that is not known."""
+    """The median time between evaluations, of the point where it is longest; 0 where that is not
+    known."""
     curve = folder.curve
     if curve.empty or "time" not in curve:
         return float(folder.scenario.get("record", {}).get("every_time") or 0)
     gaps = curve.groupby(["point", "replica"])["time"].diff().dropna()
-    gaps = gaps[gaps > 0]
-    return float(gaps.median()) if len(gaps) else 0.0
+    medians = gaps[gaps > 0].groupby(curve["point"]).median()
+    return float(medians.max()) if len(medians) else 0.0
 
 
 def headline_measures(folder):
@@ -118,8 +135,7 @@ def headline_measures(folder):
     throughput."""
     final = final_value(folder.runs)
     if final is None:
-        rate = throughput(folder.runs)
+        rate = throughput(folder)
         return [rate] if rate is not None and rate.values.notna().any(axis=None) else []
-    column = headline_target(folder.runs)
-    time = [time_to(folder.runs, column, evaluation_interval(folder))] if column else []
-    return [*time, final]
+    time = headline_time(folder)
+    return [final] if time is None else [time, final]

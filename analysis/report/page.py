@@ -6,7 +6,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from report import drawing
-from report.answer import reasons, sentence, verdicts
+from report.answer import edges, reasons, sentence, verdicts
 from report.case import Together, are_comparable
 from report.case import cases as cases_of
 from report.contest import CONFIDENCE, WRONG
@@ -38,9 +38,10 @@ def answer_of(case, cases):
         "sentence": sentence(case, found),
         "verdicts": found,
         "reasons": reasons(case, found),
+        "notes": edges(case),
         "replicas": case.replicas,
-        "unit": case.folder.time_unit,
-        "resolution": evaluation_interval(case.folder) if case.targets else 0,
+        "shares_random_numbers": case.shares_random_numbers,
+        "times": times_text(case),
         "level": WRONG / (len(case.points) * max(1, len(case.measures))),
         "points": points_table(case),
         "contests": [
@@ -50,6 +51,15 @@ def answer_of(case, cases):
         ],
         "theory": theory_table(case),
     }
+
+
+def times_text(case):
+    """What the answer's times are in, and how exactly those to targets are known."""
+    unit = case.folder.time_unit or "the unit of the runtimes of the scenario"
+    step = evaluation_interval(case.folder) if case.targets else 0
+    text = f"Times are in {unit}"
+    known = f"; those to targets are known up to the interval between evaluations, {step:.3g}"
+    return f"{text}{known if step else ''}."
 
 
 def shown_section(section):
@@ -100,8 +110,8 @@ def said(folders):
     found = [case for group in compared(folders) for case in cases_of(group)]
     for case in found:
         name = name_of(case, found)
-        text = Markup(sentence(case, verdicts(case))).striptags()
-        lines.append(f"{name}: {text}" if name else text)
+        texts = [Markup(one).striptags() for one in (sentence(case, verdicts(case)), *edges(case))]
+        lines.append(f"{name}: {' '.join(texts)}" if name else " ".join(texts))
     return lines
 
 

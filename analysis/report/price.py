@@ -27,5 +27,6 @@ def cost(case, time):
         at_least=time.at_least * prices,
         resolution=time.resolution * float(prices.max()),
         better="cheaper",
+        unit="",
         is_time=False,
     )

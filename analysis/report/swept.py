@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import matplotlib
 import pandas as pd
 from plots import style
+from plots.choices import is_choice
 from report import drawing
-from report.folder import is_choice
 from report.measure import headline_measures
 
 MOST_CURVES = 8
@@ -94,7 +94,7 @@ def draw_panel(axes, case, sweep, measure):
         axes.plot(sweep.values[best], case.value(measure, best).mean, "o", **ring)
     drawing.set_log(axes.xaxis, sweep.values)
     axes.set_xlabel(sweep.key)
-    axes.set_ylabel(measure.name)
+    axes.set_ylabel(measure.head)
 
 
 def draw_sweep(case, sweep, size):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from report.contest import sample
 from report.learners import PARTS
-from report.measure import final_value, headline_target
+from report.measure import final_value, headline_time
 from report.price import cost
 from report.text import chance, interval, number, percent, plus_minus, rounded
 
@@ -33,11 +33,10 @@ def without_empty(table):
 def measures_of(case):
     """What the table of points has: all targets, the final value, what the target costs."""
     found = list(case.targets)
-    column = headline_target(case.folder.runs)
-    for one in case.targets:
-        priced = cost(case, one) if one.key == column else None
-        if priced:
-            found.append(priced)
+    time = headline_time(case.folder)
+    priced = cost(case, time.of(case.points)) if time else None
+    if priced:
+        found.append(priced)
     final = final_value(case.folder.runs)
     return [*found, final.of(case.points)] if final is not None else found
 
@@ -58,10 +57,11 @@ def points_table(case):
     measures = measures_of(case)
     heads = [
         "point",
-        *(one.name for one in measures),
+        *(one.head for one in measures),
         *(f"{m.name}: is it best?" for m, _ in case.contests),
     ]
-    heads += ["gradients per unit of time", "staleness", *PARTS.values()]
+    heads += [f"gradients per {case.folder.time_unit or 'unit of time'}", "staleness"]
+    heads += PARTS.values()
     heads += ["slowest learner's gradients, of an even share"]
     rows = []
     for point in case.points:
@@ -84,7 +84,7 @@ def contest_table(case, contest):
     measure = contest.measure
     heads = [
         "point",
-        measure.name,
+        measure.head,
         f"{case.label(contest.front)} is {measure.better} by",
         "95 % interval",
     ]

@@ -68,7 +68,7 @@ def draw_trade_off(case, size):
             axes.step(x, y, where="post", color=drawing.GREY, linewidth=0.9, zorder=1)
         if not reached:
             axes.set_xticks([])
-        axes.set_xlabel(f"{case.measures[0].name} (simulated)")
+        axes.set_xlabel(case.measures[0].head)
         axes.set_ylabel(case.measures[1].name)
         drawing.legend_below(figure, axes, drawing.columns_of(case, size))
         return figure

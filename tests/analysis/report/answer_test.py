@@ -14,7 +14,7 @@ import made_up_runs
 import numpy as np
 import pandas as pd
 from made_up_runs import NEVER, drawn, write
-from report.answer import sentence, verdicts
+from report.answer import edges, sentence, verdicts
 from report.case import Together, are_comparable, cases
 from report.contest import WRONG, contest, sample, skewed_p, student_p
 from report.folder import ReportError, read_folder
@@ -121,7 +121,7 @@ class Sentences(Answers):
         self.assertTrue(
             words.startswith("async is best for time to test error 0.1 and final test error"), words
         )
-        self.assertIn("38 sooner than sync", words)
+        self.assertIn("38 units of time sooner than sync", words)
         self.assertEqual([one.best for one in found], [1, 1])
 
     def test_equal_ones_are_not_decided_and_it_says_how_many_replicas_would_do(self):
@@ -206,6 +206,27 @@ class Sentences(Answers):
         self.assertEqual(case.siblings(2), [3])
         self.assertIn("Which learning rate is not decided", " ".join(verdicts(case)[0].details))
 
+    def test_a_best_rate_at_the_edge_of_those_swept_is_said(self):
+        rng = np.random.default_rng(6)
+        means = {"sync eta=1": 0.3, "sync eta=2": 0.2, "sync eta=4": 0.3}
+        means |= {"async eta=1": 0.3, "async eta=2": 0.2, "async eta=4": 0.1}
+        values = {name: [f'{{"kind":"{name.split()[0]}"}}', name[-1]] for name in means}
+        self.said(drawn(rng, means), swept=("sweep.protocol", "learning_rate.eta"), values=values)
+        (edge,) = edges(self.case())
+        self.assertIn("swept: <b>async eta=4</b>, the largest; larger ones", edge)
+
+    def test_runs_that_end_with_a_greater_error_are_counted(self):
+        write(self.folder, {"sync": [(9.0, NEVER)] * 2, "async": [(0.1, 3)] * 2})
+        row = {"update": 0, "loss": 1.0}
+        rows = [
+            row | {"point": point, "replica": replica, "time": time, "test_error": error}
+            for point, errors in enumerate(((0.5, 9.0), (0.5, 0.1)))
+            for replica in range(2)
+            for time, error in enumerate(errors)
+        ]
+        fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, rows)
+        self.assertIn("2 of 4 runs ended with a greater error", read_folder(self.folder).notes()[0])
+
     def test_circumstances_are_answered_apart(self):
         """Under the first sync is best, under the second async."""
         low, high = [(0.1 + 0.001 * i, 10 + i) for i in range(6)], [
@@ -245,7 +266,7 @@ class Censored(Answers):
         self.assertTrue(found.comparisons[0].is_bound)
         self.assertAlmostEqual(found.comparisons[0].difference.mean, 100 - 12)
         words = str(sentence(case, verdicts(case)))
-        self.assertIn("at least 88 sooner than sync, which got there in 0 of 5 runs", words)
+        self.assertIn("at least 88 units of time sooner than sync, which got there in 0 of 5 runs", words)
 
     def test_where_the_front_runner_missed_some_replicas_are_counted(self):
         fast = [(0.1, 10 + i) for i in range(9)] + [(0.1, NEVER)]
@@ -274,7 +295,7 @@ class Censored(Answers):
             {"sync": [(0.1, 11.0)] * 3, "async": [(0.1, 10.0)] * 3},
             record={"every_time": 1.0},
         )
-        measure = time_to(read_folder(self.folder).runs, "time_to_error_0.1", 1.0)
+        measure = time_to(read_folder(self.folder), "time_to_error_0.1")
         found = contest(measure)
         self.assertAlmostEqual(found.comparisons[0].p, stats.t.sf(np.sqrt(18), 2))
 
@@ -323,6 +344,14 @@ class Several(Answers):
         (case,) = cases(Together(folders))
         self.assertEqual(case.label(verdicts(case)[0].best), "b")
         self.assertEqual(len(contest_table(case, case.contests[0][1]).rows), 2)
+
+    def test_folders_of_other_seeds_share_no_random_numbers(self):
+        folders = self.folders()
+        (case,) = cases(Together(folders))
+        self.assertTrue(case.shares_random_numbers)
+        folders[1].runs["seed"] = 2.0
+        (case,) = cases(Together(folders))
+        self.assertFalse(case.shares_random_numbers)
 
     def test_folders_of_other_machines_are_not(self):
         self.assertFalse(are_comparable(self.folders(cluster={"learners": 9})))
