@@ -8,12 +8,14 @@ readonly SOURCES=(sim distributions protocols models analysis CMakeLists.txt CMa
 
 usage() {
   cat <<'USAGE'
-usage: ./setup.sh [--require-plots | --no-retry] [--browser] [--valgrind] [--slurm] [--build [TARGET]]
+usage: ./setup.sh [--require-plots | --no-retry] [--browser] [--valgrind] [--slurm]
+                  [--formatters] [--build [TARGET]]
   --require-plots  fail where the Python environment of the plots (.venv) cannot be made
   --no-retry       do not try again to make it within an hour of a failure
   --browser        install a headless Chromium, for the tests of the pages, where that is possible
   --valgrind       install valgrind, for the test of instruction counts, where that is possible
   --slurm          install Slurm (munge too), GNU parallel and Snakemake, for the tests of scripts/
+  --formatters     install clang-format and ruff into build/formatters, for the test of style
   --build          then build preset release: TARGET, or everything
 USAGE
 }
@@ -237,7 +239,19 @@ prepare_extra() { # prepare_extra WANTED NAME PACKAGE TESTS PROGRAM...
 extras_settled() {
   extra_settled "$BROWSER" browser "${BROWSERS[@]}" && extra_settled "$VALGRIND" valgrind valgrind &&
     extra_settled "$SLURM" slurm slurmctld && extra_settled "$SLURM" parallel parallel &&
-    extra_settled "$SLURM" snakemake snakemake
+    extra_settled "$SLURM" snakemake snakemake &&
+    extra_settled "$FORMATTERS" formatters build/formatters/bin/ruff
+}
+
+prepare_formatters() {
+  if extra_settled "$FORMATTERS" formatters build/formatters/bin/ruff; then return 0; fi
+  say "installing clang-format and ruff (build/formatters), for the test of style"
+  if { "$(venv_python)" -m venv build/formatters &&
+    build/formatters/bin/python -m pip install --disable-pip-version-check --no-deps --only-binary :all: \
+      --retries 2 -r tests/requirements.txt; } >build/formatters.log 2>&1; then return 0; fi
+  rm -rf build/formatters
+  touch build/no-formatters
+  say "pip could not install tests/requirements.txt (see build/formatters.log): the test of style will be skipped"
 }
 
 prepare_extras() {
@@ -246,6 +260,7 @@ prepare_extras() {
   prepare_extra "$SLURM" slurm slurm-wlm "the test of sweeps on Slurm" slurmctld
   prepare_extra "$SLURM" parallel parallel "the test of sweeps by GNU parallel" parallel
   prepare_extra "$SLURM" snakemake snakemake "the test of sweeps by Snakemake" snakemake
+  prepare_formatters
 }
 
 # ---- build
@@ -343,6 +358,7 @@ main() {
   BROWSER=0
   VALGRIND=0
   SLURM=0
+  FORMATTERS=0
   while (($#)); do
     case $1 in
       --require-plots) PLOTS=required ;;
@@ -350,6 +366,7 @@ main() {
       --browser) BROWSER=1 ;;
       --valgrind) VALGRIND=1 ;;
       --slurm) SLURM=1 ;;
+      --formatters) FORMATTERS=1 ;;
       --build)
         target=all
         if (($# > 1)) && [[ $2 != -* ]]; then

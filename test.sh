@@ -4,7 +4,7 @@
 set -euo pipefail
 
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")"
-./setup.sh --require-plots --browser --valgrind --build
+./setup.sh --require-plots --browser --valgrind --formatters --build
 status=0
 ctest --preset release --parallel "$(nproc)" "$@" || status=$?
 if (($#)); then exit "$status"; fi

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "protocols/rejoining_step.h"
 #include "sim/protocol.h"
 
 namespace gradrace {
@@ -116,13 +117,16 @@ class Backup final : public ServerProtocol {
     const bool exact = backups == 0 || cancels_;
     return {{law.expected_order_statistic(k_, learners), exact ? Basis::exact : Basis::lower}};
   }
-  /// As above, but that the time of who rejoins is not known; with shared tokens P minibatches are
-  /// computed for an update, by learners without idle time at best.
+  /// As above; with shared tokens P minibatches are computed for an update, by learners without
+  /// idle time at best.
   std::optional<Estimate> iteration_time_of_unlike(const Conditions& conditions) const override {
     const std::uint32_t learners = conditions.learners;
     if (shared_ && k_ < learners)
       return {{learners * *time_between_minibatches(conditions), Basis::lower}};
     const bool exact = k_ == learners || cancels_;
+    if (!exact && rejoins_ && conditions.memoryless) {
+      if (const auto time = rejoining_step(conditions.means, k_)) return {{*time, Basis::exact}};
+    }
     return estimate(order_statistic(conditions, k_), exact ? Basis::exact : Basis::lower);
   }
   Staleness staleness(std::uint32_t) const override { return {0.0}; }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace gradrace {
 
@@ -17,6 +18,9 @@ inline std::string hex_text(std::uint64_t number) {
 class Hash {
  public:
   void add(std::uint64_t number) { value_ = (value_ ^ number) * 0x100000001b3; }
+  void add_bytes(std::string_view text) {
+    for (const char c : text) add(static_cast<unsigned char>(c));
+  }
   std::uint64_t value() const { return value_; }
   std::string hex() const { return hex_text(value_); }
 

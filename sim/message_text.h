@@ -23,6 +23,15 @@ inline std::string short_number(double value, int digits = 4) {
   return text;
 }
 
+/// A rate to three digits: "0.0312", "34,100".
+inline std::string rate_text(double rate) {
+  if (!(rate >= 999.5 && rate < 1e15)) return short_number(rate, 3);
+  const double unit = std::pow(10, std::floor(std::log10(rate)) - 2);
+  std::string text = std::to_string(std::llround(std::round(rate / unit) * unit));
+  for (std::size_t end = text.size(); end > 3; end -= 3) text.insert(end - 3, ",");
+  return text;
+}
+
 /// "1 run", "2 runs".
 inline std::string count_text(std::size_t count, const std::string& noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");

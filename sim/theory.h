@@ -42,6 +42,7 @@ struct Conditions {
 
   // Where learners have laws of their own, of independent runtimes.
   std::vector<double> means = {};  // [learner]; empty: not so
+  bool memoryless = false;         // all of these laws are exponential
   /// E[min(M, cap)] of the time M of the slowest learner for so many minibatches, where known.
   std::function<std::optional<double>(std::uint32_t minibatches, double cap)> slowest = {};
   /// E[X_{K:P}] of a minibatch of each, K < P, where known.

@@ -123,6 +123,10 @@ def main():
             continue
         for note in notes:
             print(f"plot: {folder}: {note}")
+        if not paths:
+            reason = "" if notes else ": the runs have no errors, staleness or trace to draw"
+            print(f"plots: none of {folder}{reason}")
+            continue
         names = ", ".join(dict.fromkeys(path.stem for path in paths))
         endings = " and ".join("." + ending for ending in options.format)
         print(f"plots: {os.path.join(folder, 'plots', '')} ({names}; {endings})")

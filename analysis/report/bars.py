@@ -46,7 +46,7 @@ def draw_learners(case, size):
                 axes.barh(range(len(rows)), width, 0.72, left, color=COLOURS[part], label=words)
             left += width
         axes.set_xlim(0, 100)
-        axes.set_xlabel("share of the learners' time (%)")
+        axes.set_xlabel("learners' time (%)")
         drawing.legend_below(figure, axes, 1 if size is drawing.COLUMN else 2)
         return figure
 

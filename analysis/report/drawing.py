@@ -9,6 +9,7 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
 from plots import style
+from plots.results import shown_label
 
 LOOKS = {
     "font.size": 8.5,
@@ -53,6 +54,8 @@ def looks_of(case, point):
 
 
 def short(label):
+    """As figures name a point: "k-async, k = 4"."""
+    label = shown_label(label)
     return label if len(label) <= LABEL_LENGTH else label[: LABEL_LENGTH - 1] + "\u2026"
 
 

@@ -109,7 +109,8 @@ def told(case, contest, point):
             lead, sure = f"at least {lead}", f"of the bound: {sure}"
     verdict = standing(case, contest, point)
     if verdict == "open":
-        verdict += f": {one.needed - one.pairs} more replicas" if one.needed else ""
+        more = one.needed - one.pairs if one.needed else 0
+        verdict += f": {more} more replica{'' if more == 1 else 's'}" if more else ""
     return [lead, sure, f"{one.wins} of {one.pairs}", chance(contest.corrected(point)), verdict]
 
 

@@ -174,6 +174,13 @@ std::vector<ClusterRuntimes::LawOfSome> ClusterRuntimes::laws_of(std::uint32_t l
   return result;
 }
 
+bool ClusterRuntimes::memoryless(std::uint32_t learners, std::uint32_t samples) const {
+  return why_not_independent().empty() &&
+         std::ranges::all_of(laws_of(learners, samples), [](const LawOfSome& one) {
+           return one.law->ageing() == Ageing::memoryless;
+         });
+}
+
 std::optional<double> ClusterRuntimes::slowest(std::uint32_t learners, std::uint32_t samples,
                                                std::uint32_t minibatches, double cap) const {
   if (!why_not_independent().empty()) return {};

@@ -44,6 +44,8 @@ struct ClusterRuntimes {
   /// The mean times of such minibatches [learner], if each learner's are independent draws of a law
   /// of its own, and independent of others'; else empty.
   std::vector<double> means(std::uint32_t learners, std::uint32_t samples) const;
+  /// Whether they are such draws, and every learner's law is exponential.
+  bool memoryless(std::uint32_t learners, std::uint32_t samples) const;
   /// E[min(M, cap)] of the time M of the slowest learner for so many minibatches of those; nothing
   /// where they are no such draws, or where the law of a sum of them is not known.
   std::optional<double> slowest(std::uint32_t learners, std::uint32_t samples,

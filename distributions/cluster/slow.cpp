@@ -11,7 +11,9 @@ bool visit_slow(Fields& fields, std::vector<double>& speeds, std::uint32_t learn
   }
   std::vector<std::uint32_t> slow;
   double factor = 1;
-  visit_some_learners(fields, slow, learners, Need::required, "who is slow, counted from 0");
+  visit_some_learners(fields, slow, learners, Need::required,
+                      "the numbers of those that are slow, counted from 0 (3 alone is learner 3, "
+                      "not three of them)");
   fields.real("factor", factor, Need::required, between(1e-9, 1e9),
               "their minibatches take so many times as long");
   if (fields.good() && !speeds.empty()) {

@@ -22,7 +22,7 @@ void read_window(Fields& fields, Window& window, std::uint32_t learners) {
     fields.complain("", "does nothing", "factor, delay");
   fields.real("every", window.every, at_least(1e-6), "it opens again after each so long");
   visit_some_learners(fields, window.learners, learners, Need::none,
-                      "who is slowed, counted from 0 (default: all)");
+                      "the numbers of those that are slowed, counted from 0 (default: all)");
   if (!fields.good() || !window.every) return;
   if (!window.length) {
     fields.complain("every", "needs a length: what stays open does not open again");

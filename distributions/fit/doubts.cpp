@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <functional>
 
 #include "sim/message_text.h"
@@ -9,6 +10,10 @@
 namespace gradrace {
 
 namespace {
+
+std::string percent(double share) {
+  return short_number(100 * share, share < 0.995 ? 2 : 3) + " %";
+}
 
 using Round = std::vector<double>;  // a time of each learner, ascending
 
@@ -28,7 +33,7 @@ double share_of_rounds(const Trace& trace, std::size_t shift,
   for (std::size_t n = 0; n < rounds; ++n) {
     for (std::size_t l = 0; l < learners; ++l) round[l] = trace.series[l][(n + shift * l) % rounds];
     std::sort(round.begin(), round.end());
-    held += test(round) ? 1 : 0;
+    if (test(round)) ++held;
   }
   return static_cast<double>(held) / static_cast<double>(rounds);
 }
@@ -45,14 +50,39 @@ bool only_rises(const std::vector<double>& times) {
          std::ranges::adjacent_find(times, std::ranges::greater_equal()) == times.end();
 }
 
+double share_cancelled(const std::vector<bool>& cancelled) {
+  return static_cast<double>(std::ranges::count(cancelled, true)) /
+         static_cast<double>(cancelled.size());
+}
+
+/// What says that learners differ whose minibatches were cancelled: of one a share of them that is
+/// 5 standard errors or more from that of all; empty of equal ones.
+std::string unlike_cancelled(const Trace& trace) {
+  double count = 0, all = 0;
+  for (const auto& one : trace.cancelled) {
+    all += share_cancelled(one) * static_cast<double>(one.size());
+    count += static_cast<double>(one.size());
+  }
+  const double share = all / count;
+  const auto is_far = [&](const std::vector<bool>& one) {
+    const double error = std::sqrt(share * (1 - share) / static_cast<double>(one.size()));
+    return std::abs(share_cancelled(one) - share) > 5 * error;
+  };
+  if (std::ranges::none_of(trace.cancelled, is_far)) return {};
+  const auto [least, most] = std::ranges::minmax_element(trace.cancelled, {}, share_cancelled);
+  const auto told = [&](auto one) {
+    const auto learner = static_cast<std::size_t>(one - trace.cancelled.begin());
+    return percent(share_cancelled(*one)) + " of those of learner " + trace.learners[learner];
+  };
+  return "the learners are unlike: " + told(least) + " were cancelled, " + told(most) +
+         "; one law is fitted to all, which is right for equal learners alone: fit the trace of "
+         "each learner by itself";
+}
+
 bool says_step(std::string name) {
   std::ranges::transform(name, name.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return name.find("step") != std::string::npos || name.find("iter") != std::string::npos;
-}
-
-std::string percent(double share) {
-  return short_number(100 * share, share < 0.995 ? 2 : 3) + " %";
 }
 
 constexpr const char* slowest_option =
@@ -85,6 +115,7 @@ std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& sou
     doubts.push_back("\"" + source.times + "\" is one series, perhaps of a whole job's steps; " +
                      slowest_option);
   }
+  if (const std::string unlike = unlike_cancelled(trace); !unlike.empty()) doubts.push_back(unlike);
   if (!trace.cancelled.empty() || same) return doubts;
   const double tied = rounds ? share_of_rounds(trace, 0, longest_agree) : 0;
   if (!source.cancelled_hint.empty()) {

@@ -90,7 +90,7 @@ ReadTrace read_event_files(const std::vector<fs::path>& files, const TraceReques
   for (const auto& file : files) {
     refuse_columns(file, request);
     const std::string text = read_trace_file(file);
-    for (const unsigned char c : text) hash.add(c);
+    hash.add_bytes(text);
     const EventTimes times = is_horovod_timeline(text) ? horovod_steps(file, text, request.step)
                                                        : step_events(file, text, request.step);
     for (std::size_t i = 0; i < times.learners.size(); ++i) {

@@ -5,12 +5,12 @@
 #include <charconv>
 #include <cmath>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <utility>
 
 #include "sim/hash.h"
 #include "sim/reading/edit_distance.h"
+#include "sim/reading/rest_of.h"
 
 namespace gradrace {
 
@@ -91,16 +91,22 @@ class Rows {
   std::size_t line_ = 1, begin_ = 1;
 };
 
+bool parse_time(const std::string& cell, double& time) {
+  return parse_number(cell, time) && std::isfinite(time) && time > 0;
+}
+
 double time_in(const Table& table, std::size_t row, std::size_t column) {
   const std::string& cell = table.rows[row][column];
   double time = 0;
-  if (!parse_number(cell, time) || !std::isfinite(time) || !(time > 0)) {
-    throw TraceError("column",
-                     table.file.string() + ":" + std::to_string(table.lines[row]) + ": " +
-                         table.names[column] + " must be a time, got " + shown(cell),
-                     "a finite number > 0");
-  }
-  return time;
+  if (parse_time(cell, time)) return time;
+  const auto others =
+      std::count_if(table.rows.begin() + static_cast<std::ptrdiff_t>(row) + 1, table.rows.end(),
+                    [&](const auto& cells) { return !parse_time(cells[column], time); });
+  throw TraceError("column",
+                   table.file.string() + ":" + std::to_string(table.lines[row]) + ": " +
+                       table.names[column] + " must be a time, got " + shown(cell) +
+                       (others > 0 ? "; " + std::to_string(others) + " more below are none" : ""),
+                   "a finite number > 0");
 }
 
 bool is_number(std::string_view cell) {
@@ -132,7 +138,7 @@ std::string read_trace_file(const fs::path& file) {
   std::error_code error;
   if (!fs::exists(file, error)) throw TraceError("path", file.string() + ": there is no such file");
   if (!fs::is_directory(file)) stream.open(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  std::string text = rest_of(stream);
   if (!stream.is_open() || stream.bad())
     throw TraceError("path", file.string() + ": cannot be read");
   return text;
@@ -172,7 +178,7 @@ std::size_t Table::column(std::string_view name, std::string_view key) const {
 Table read_table(const fs::path& file) {
   const std::string text = read_trace_file(file);
   Hash hash;
-  for (const unsigned char c : text) hash.add(c);
+  hash.add_bytes(text);
   Table table{file, hash.hex(), {}, {}, {}};
   Rows rows(file, text);
   if (!rows.next(table.names)) throw TraceError("path", file.string() + ": is empty");

@@ -72,7 +72,9 @@ std::vector<std::string> asked_for(const Table& table, const TraceRequest& reque
       if (!exact && !name.empty() && matches(name, pattern)) found.push_back(name);
     }
     if (found.empty()) found.push_back(table.names[table.column(pattern, "column")]);
-    columns.insert(columns.end(), found.begin(), found.end());
+    for (const auto& name : found) {
+      if (std::ranges::find(columns, name) == columns.end()) columns.push_back(name);
+    }
   }
   return columns;
 }
@@ -111,17 +113,17 @@ std::string learner_column(const Table& table) {
 
 TraceColumns choose_columns(const Table& table, const TraceRequest& request) {
   TraceColumns columns{asked_for(table, request), request.learner.value_or(""), "", ""};
-  if (columns.times.size() > 1) {
-    if (columns.learner.empty()) return columns;
-    throw TraceError("learner_column",
-                     table.file.string() +
-                         ": several columns of times are a learner's each, and a "
-                         "column of learners is asked for too",
-                     "one column of times, or no column of learners");
-  }
   if (!request.learner) {
     columns.learner = learner_column(table);
     if (!columns.learner.empty()) columns.learner_why = "chosen by its name";
+  }
+  if (columns.times.size() > 1) {
+    if (columns.learner.empty()) return columns;
+    throw TraceError("learner_column",
+                     table.file.string() + ": columns " + listed(columns.times) +
+                         " would be a learner's each, but column " + columns.learner +
+                         " says whose a row is",
+                     "one --column, or --learner '' where a row is a round of all learners");
   }
   if (!columns.times.empty()) return columns;
   for (const auto& name : table.names) {

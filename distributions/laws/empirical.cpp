@@ -149,8 +149,7 @@ class Empirical final : public Law, public Measured {
   static bool is_there(Fields& fields, const Location& place) {
     if (std::filesystem::is_regular_file(place.found)) return true;
     const bool told = place.name.empty() && !fields.good();
-    if (!told)
-      fields.complain("path", "no file \"" + place.name + "\"", "looked at " + place.looked_at);
+    if (!told) fields.lacks("path", {"file", place.name, place.looked_at});
     return false;
   }
 

@@ -91,7 +91,7 @@ LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::str
   const MissingPlace missing{"folder", location.name, location.looked_at};
   const bool is_there = fs::is_directory(location.found);
   if (!is_there) shelf.note_missing(missing);
-  if (!is_there && shelf.data_needed()) fields.complain("path", missing.what(), missing.places());
+  if (!is_there && shelf.data_needed()) fields.lacks("path", missing);
   if (!fields.good()) return {};
   return [&shelf, name, folder = location.found, missing, load] {
     if (folder.empty()) throw MissingData(missing.text());

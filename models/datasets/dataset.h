@@ -50,18 +50,6 @@ class MissingData : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A folder or file that a scenario names and that is not there.
-struct MissingPlace {
-  std::string kind;  // "folder", "file"
-  std::string name;  // as the scenario has it
-  std::string looked_at;
-
-  std::string what() const { return "no " + kind + " \"" + name + "\""; }
-  std::string places() const { return "looked at " + looked_at; }
-  std::string text() const { return what() + ": " + places(); }
-  auto operator<=>(const MissingPlace&) const = default;
-};
-
 /// Keeps data: where they are found, whose they are, and what has been read already.
 class DataShelf {
  public:

@@ -29,7 +29,7 @@ void check_file(Fields& fields, DataShelf& shelf, std::string_view key, const Lo
   if (told || fs::is_regular_file(place.found)) return;
   const MissingPlace lacking = missing(place);
   shelf.note_missing(lacking);
-  if (shelf.data_needed()) fields.complain(key, lacking.what(), lacking.places());
+  if (shelf.data_needed()) fields.lacks(key, lacking);
 }
 
 /// The rows of those numbers.

@@ -88,7 +88,9 @@ class Dense<float> final : public CpuLayer<float> {
     const std::size_t columns = kernels::in_lanes(inputs_);
     rows_of_x_.setZero(x.rows(), static_cast<Eigen::Index>(columns));
     rows_of_x_.leftCols(x.cols()) = x;
-    rows_of_dy_.setZero(dy.rows() + kernels::lane_count, dy.cols());  // the kernels read past them
+    constexpr auto beyond =
+        static_cast<Eigen::Index>(kernels::lane_count);  // the kernels read past them
+    rows_of_dy_.setZero(dy.rows() + beyond, dy.cols());
     rows_of_dy_.topRows(dy.rows()) = dy;
     sums_.resize((outputs_ + 1) * columns);
     scratch_.resize(kernels::sums_of_entries);

@@ -21,7 +21,7 @@ class DrawnTimes {
   /// Of the learner's draw-th minibatch.  Every draw is asked for, in ascending order.
   double time(std::uint32_t learner, std::uint32_t draw) {
     Times& times = ahead_[learner].times;
-    const std::uint32_t place = draw % times.size();
+    const std::size_t place = draw % times.size();
     if (place == 0) law_.draws({seed_, replica_, Purpose::runtime, learner, draw}, times);
     return times[place];
   }

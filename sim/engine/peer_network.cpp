@@ -165,7 +165,8 @@ Traffic collective_traffic(Collective collective, std::uint32_t members, std::ui
       std::uint32_t edges = 0;
       for (std::uint32_t step = 0; step < ceil_log2(g); ++step) {
         const auto [to, from] = up_the_tree(place, step, g);
-        edges += (to != nobody) + (from != nobody);
+        if (to != nobody) ++edges;
+        if (from != nobody) ++edges;
       }
       return {edges * bytes, edges * bytes, edges};
     }

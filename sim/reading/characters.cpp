@@ -68,7 +68,9 @@ std::string control_character(std::string_view text) {
   std::string found;
   each_character(text, [&](std::uint32_t code, std::string_view) {
     char name[16];
-    if (is_control(code)) found.assign(name, std::snprintf(name, sizeof name, "U+%04X", code));
+    if (!is_control(code)) return true;
+    std::snprintf(name, sizeof name, "U+%04X", code);
+    found = name;
     return found.empty();
   });
   return found;

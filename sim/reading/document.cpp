@@ -2,12 +2,12 @@
 
 #include <cerrno>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include "sim/reading/json_text.h"
+#include "sim/reading/rest_of.h"
 
 namespace gradrace {
 
@@ -89,7 +89,7 @@ Document Document::read(const std::filesystem::path& file) {
   if (std::filesystem::is_directory(file)) refuse("it is a folder");
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  std::string text = rest_of(stream);
   if (!stream.is_open() || stream.bad()) refuse(std::generic_category().message(errno));
   return parse(text, file.string());
 }

@@ -144,6 +144,9 @@ class Fields {
   /// path of one further in; `allowed` may be empty.
   virtual void complain(std::string_view key, std::string what, std::string allowed = {}) = 0;
 
+  /// Complains of a file or folder that is not there.
+  virtual void lacks(std::string_view key, const MissingPlace& place) = 0;
+
   /// A key, found as that of complain(), which says nothing beside what other keys say, or says
   /// something: a complaint if it says nothing at every point of a sweep that has it.
   virtual void idle(std::string_view key, bool says_nothing, std::string what,

@@ -136,6 +136,8 @@ class Builder {
     std::string what = "expected " + expected(separated) + ", got " + quoted(found);
     if (message.find("invalid string: ") != std::string::npos)
       what = string_error(message);
+    else if (separated && separator() == "," && (found == "}" || found == "]"))
+      what += "; there must be no comma after the last item";
     else if (found.starts_with("//") || found.starts_with("/*"))
       what = "JSON has no comments";
     else if (error.id == 406)

@@ -12,6 +12,18 @@ struct Location {
   std::string looked_at;        // everywhere it was looked for, for the error message
 };
 
+/// A folder or file that a scenario names and that is not there.
+struct MissingPlace {
+  std::string kind;  // "folder", "file"
+  std::string name;  // as the scenario has it
+  std::string looked_at;
+
+  std::string what() const { return "no " + kind + " \"" + name + "\""; }
+  std::string places() const { return "looked at " + looked_at; }
+  std::string text() const { return what() + ": " + places(); }
+  auto operator<=>(const MissingPlace&) const = default;
+};
+
 /// Finds the files and folders that a scenario names.
 class Locator {
  public:

@@ -17,6 +17,7 @@ struct Problem {
   std::string meaning = {};  // empty, or what the key is for
   std::string allowed;       // empty, or what would be right
   std::string suggestion;    // empty, or the nearest right name
+  bool of_missing_file = false;  // the scenario may be right, but names a file that is not there
 
   /// origin:line:column: path
   std::string place() const;

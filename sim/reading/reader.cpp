@@ -188,8 +188,17 @@ struct Reader::State {
   /// those of the nearest kind.
   std::optional<std::size_t> open_kind(const ordered_json* value, const std::string& pointer,
                                        const Kinds& kinds, ordered_json* slot) {
-    if (value != nullptr && !is_object(*value, pointer)) return {};
     const std::string discriminator(kinds.discriminator);
+    if (value != nullptr && !value->is_object()) {
+      std::string allowed;
+      if (value->is_string()) {
+        const auto name = nearest_name(value->get_ref<const std::string&>(), kinds.names);
+        const std::string kind(name.empty() ? "..." : name);
+        allowed = "{\"" + discriminator + "\": \"" + kind + "\"}";
+      }
+      note(pointer, "expected an object" + got(*value), allowed);
+      return {};
+    }
     const std::string word_pointer = child_pointer(pointer, discriminator);
     ordered_json word = kinds.otherwise;
     if (value != nullptr && value->contains(discriminator)) {
@@ -425,6 +434,11 @@ void Reader::close() {
 
 void Reader::complain(std::string_view key, std::string what, std::string allowed) {
   state_->note(state_->pointer_along(key), std::move(what), std::move(allowed));
+}
+
+void Reader::lacks(std::string_view key, const MissingPlace& place) {
+  complain(key, place.text());
+  state_->problems.back().of_missing_file = true;
 }
 
 void Reader::idle(std::string_view key, bool says_nothing, std::string what, std::string allowed) {

@@ -52,6 +52,7 @@ class Reader : public Fields {
   void open_item(std::size_t index) override;
   void close() override;
   void complain(std::string_view key, std::string what, std::string allowed = {}) override;
+  void lacks(std::string_view key, const MissingPlace& place) override;
   void idle(std::string_view key, bool says_nothing, std::string what,
             std::string allowed = {}) override;
   bool has(std::string_view key) const override;

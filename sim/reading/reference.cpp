@@ -242,6 +242,8 @@ void Reference::close() { path_.pop_back(); }
 
 void Reference::complain(std::string_view, std::string, std::string) {}
 
+void Reference::lacks(std::string_view, const MissingPlace&) {}
+
 std::vector<FieldPage>& Reference::open_fields() {
   auto* fields = &fields_;
   for (const std::size_t index : path_) {

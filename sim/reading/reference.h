@@ -52,6 +52,7 @@ class Reference : public Fields {
   void open_item(std::size_t index) override;
   void close() override;
   void complain(std::string_view key, std::string what, std::string allowed = {}) override;
+  void lacks(std::string_view key, const MissingPlace& place) override;
   void idle(std::string_view, bool, std::string, std::string) override {}
   bool has(std::string_view) const override { return false; }
   bool is(std::string_view, Form) const override { return true; }
@@ -64,7 +65,7 @@ class Reference : public Fields {
   void open(std::string_view key, FieldPage::Type type, Need need, std::string_view meaning);
   std::vector<FieldPage>& open_fields();
   std::vector<FieldPage> fields_;
-  static constexpr std::size_t item = -1;  // of a list: its fields are the list's
+  static constexpr auto item = static_cast<std::size_t>(-1);  // of a list: its fields are the list's
   std::vector<std::size_t> path_;          // indices of what is open
 };
 

@@ -91,7 +91,8 @@ bool cannot_claim(const std::vector<std::string>& items, const std::string& sour
 std::string id_part(const std::string& text) {
   std::string part;
   bool between = false;
-  for (const unsigned char c : text) {
+  for (const char letter : text) {
+    const auto c = static_cast<unsigned char>(letter);
     if (!std::isalnum(c) && c != '.') {
       between = true;
       continue;

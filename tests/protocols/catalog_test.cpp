@@ -48,7 +48,7 @@ TEST_CASE("catalog: every learning rate is positive as its page's example has it
         R"({"cluster": {"learners": 2, "runtime": {"distribution": "exponential", "mean": 1}},
       "model": {"kind": "quadratic"}, "stop": {"gradients": 5000}, "protocol": {"kind": "async"}, "learning_rate": )" +
         std::string(entry->page.example) + "}");
-    for (const std::uint64_t gradients : {0, 1000, 5000})
+    for (const std::uint64_t gradients : {0u, 1000u, 5000u})
       CHECK(point.learning_rate->eta({gradients, 0, 0}, 3, 1) > 0);
   }
 }

@@ -186,7 +186,7 @@ TEST_CASE("d-psgd: combine-first on a ring of 4, by hand") {
 TEST_CASE("d-psgd: weights' rows and columns add to 1, the mean of a step's values stays") {
   for (const auto* graph : {"ring", "torus", "exponential", "complete"}) {
     for (const auto* order : {"adapt-first", "combine-first"}) {
-      for (const std::uint32_t learners : {9, 12, 16}) {
+      for (const std::uint32_t learners : {9u, 12u, 16u}) {
         CAPTURE(graph);
         CAPTURE(order);
         CAPTURE(learners);
@@ -215,7 +215,7 @@ TEST_CASE("d-psgd: on the complete graph without network it is local-sgd with ta
 
 TEST_CASE("d-psgd: staleness is 0 before the average, 1 where it comes between") {
   for (const auto* graph : {"ring", "torus", "exponential", "complete"}) {
-    for (const auto& [order, staleness] : {std::pair{"adapt-first", 0}, {"combine-first", 1}}) {
+    for (const auto& [order, staleness] : {std::pair{"adapt-first", 0u}, {"combine-first", 1u}}) {
       Race race = race_of(12, d_psgd(graph, order), R"({"updates": 500})");
       race.peers = mesh;
       const RaceRecord record = run_timing(race);

@@ -71,12 +71,12 @@ TEST_CASE("graph: bipartite-exponential joins odd learners with even ones alone,
 }
 
 TEST_CASE("graph: a torus that the learners have not is refused by name") {
-  for (const std::uint32_t learners : {1, 4, 8, 10, 14, 22}) {
+  for (const std::uint32_t learners : {1u, 4u, 8u, 10u, 14u, 22u}) {
     CHECK_THROWS_WITH_AS(
         race_of(learners, R"({"kind": "d-psgd", "graph": "torus"})", R"({"updates": 1})"),
         doctest::Contains("torus"), ScenarioError);
   }
-  for (const std::uint32_t learners : {9, 12, 15, 16})
+  for (const std::uint32_t learners : {9u, 12u, 15u, 16u})
     CHECK_NOTHROW(
         race_of(learners, R"({"kind": "d-psgd", "graph": "torus"})", R"({"updates": 1})"));
 }

@@ -48,7 +48,7 @@ TEST_CASE("ssp: a bound that is never reached is async, event for event, and cos
 TEST_CASE("ssp: every read sees what the bound promises, for five bounds and four laws") {
   for (const auto* runtime :
        {exponential_1, shifted_exponential_1_1, pareto_2_1, hyperexponential_mean_1}) {
-    for (const std::uint32_t bound : {0, 1, 2, 5, 40}) {
+    for (const std::uint32_t bound : {0u, 1u, 2u, 5u, 40u}) {
       CAPTURE(runtime);
       CAPTURE(bound);
       const Race race = race_of(8, R"({"kind": "ssp", "bound": )" + std::to_string(bound) + "}",

@@ -305,9 +305,9 @@ TEST_CASE("greedy: the phase goes on with the momentum that it had come to") {
   const auto w = [&](std::size_t update) { return std::sqrt(2 * curve[update].evaluation.loss); };
   CHECK(curve[8].point.time == 8.25);
   CHECK(curve[9].point.time == 9.25);
-  for (const std::size_t update : {1, 2, 3, 4})
+  for (const std::size_t update : {1u, 2u, 3u, 4u})
     CHECK(w(update) == doctest::Approx(0.9 * w(update - 1)));
-  for (const std::size_t update : {9, 10})
+  for (const std::size_t update : {9u, 10u})
     CHECK(w(update) ==
           doctest::Approx(0.9 * w(update - 1) - 0.5 * (w(update - 2) - w(update - 1))));
 }

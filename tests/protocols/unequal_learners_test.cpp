@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "protocols/rejoining_step.h"
 #include "tests/support/iteration_time.h"
 
 using namespace gradrace;
@@ -96,12 +97,39 @@ TEST_CASE("unequal learners: iteration times with a server, as simulated") {
   }
 }
 
+TEST_CASE("unequal learners: late ones that rejoin have an exact time where laws are memoryless") {
+  const std::string rejoin = R"({"kind": "backup", "backups": 2})";
+  const Point exact = point_of(speeds, rejoin, false), bounded = point_of(laws, rejoin, false);
+  CHECK(exact.theory().iteration_time->basis == Basis::exact);
+  check_iteration_time(exact.race(), exact.theory().iteration_time->value);
+  const auto bound = *bounded.theory().iteration_time;
+  CHECK(bound.basis == Basis::lower);
+  CHECK(iteration_time(run_timing(bounded.race())) >= 0.98 * bound.value);
+
+  // Two learners of rates 1 and r, one gradient: who delivers begins fresh, the other one late.
+  // From the first late it takes 1 / (1 + r) to the next end; the second delivers with r / (1 + r),
+  // else both are fresh and it takes as long again.
+  const double r = 0.25, q = r / (1 + r);
+  const double first_late = (1 + (1 - q)) / (1 + r), second_late = (1 + q) / (1 + r);
+  // The first delivers, so that the second is late, with (1 - q)^2 from the first late (it rejoins,
+  // then is first) and 1 - q + q (1 - q) from the second late.
+  const double to_second = (1 - q) * (1 - q), stays = 1 - q + q * (1 - q);
+  const double second = to_second / (to_second + 1 - stays);
+  CHECK(*rejoining_step({1, 1 / r}, 1) ==
+        doctest::Approx((1 - second) * first_late + second * second_late).epsilon(1e-12));
+  const char* const equal = R"("runtime": {"distribution": "exponential", "mean": 1})";
+  CHECK(*rejoining_step(std::vector<double>(6, 1.0), 4) ==
+        doctest::Approx(point_of(equal, rejoin, false).theory().iteration_time->value));
+  std::vector<double> all_different(30);
+  for (std::size_t i = 0; i < 30; ++i) all_different[i] = 1 + 0.1 * static_cast<double>(i);
+  CHECK_FALSE(rejoining_step(all_different, 15));
+}
+
 TEST_CASE("unequal learners: bounds with a server hold") {
   const std::pair<std::string, Basis> bounds[] = {
       {R"({"kind": "k-batch-sync", "k": 4})", Basis::upper},
       {R"({"kind": "k-async", "k": 4})", Basis::lower},
       {R"({"kind": "ssp", "bound": 2})", Basis::lower},
-      {R"({"kind": "backup", "backups": 2})", Basis::lower},
       {R"({"kind": "backup", "backups": 2, "late": "wait"})", Basis::lower},
       {R"({"kind": "backup", "backups": 2, "tokens": "shared"})", Basis::lower}};
   for (const auto* cluster : {speeds, laws}) {

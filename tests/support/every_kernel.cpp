@@ -81,13 +81,13 @@ template <class Use>
 void each_rows(const Use& use) {
   using enum MadeUpRows::Form;
   for (const auto form : {dense, bytes, floats})
-    for (const std::size_t n : {1, 6, 21}) use(MadeUpRows(form, n, 37).rows);
+    for (const std::size_t n : {1u, 6u, 21u}) use(MadeUpRows(form, n, 37).rows);
 }
 
 KernelHash layers(const Kernels& kernels) {
   Hashes found("forward, backward, backward_input");
   each_rows([&](const InputRows& x) {
-    for (const std::size_t columns : {16, 48, 112, 208}) {
+    for (const std::size_t columns : {16u, 48u, 112u, 208u}) {
       const std::size_t outputs = columns - 3, numbers = (x.inputs + 1) * columns;
       const Numbers w = made_up(numbers, 3), sum = made_up(numbers, 4);
       Numbers y(x.n * columns), out(numbers), dx(x.n * in_lanes(x.inputs));
@@ -201,7 +201,7 @@ KernelHash convolutions(const Kernels& kernels) {
     Numbers scratch(std::max(16 * shape.weights(),
                              most * shape.area() * std::max(shape.channels, shape.outputs)));
     const std::size_t of_z = shape.out_height * shape.out_width;
-    for (const std::size_t n : {5, 21}) {
+    for (const std::size_t n : {5u, 21u}) {
       const Numbers x = made_up(shape.channels * shape.height * shape.width * n, 12),
                     w = made_up(shape.weights(), 13), b = made_up(shape.outputs, 14);
       Numbers z(shape.outputs * of_z * n), dx(x.size()), dw(w.size()), sums(shape.outputs);
@@ -223,7 +223,7 @@ KernelHash convolutions(const Kernels& kernels) {
 
 KernelHash normalisations(const MapKernels& maps) {
   Hashes found("normalisations");
-  for (const std::size_t numbers : {5, 16, 83}) {
+  for (const std::size_t numbers : {5u, 16u, 83u}) {
     const Numbers x = made_up(numbers, 15), dy = made_up(numbers, 16);
     Numbers y(numbers), dx(numbers);
     const Moments of_x = maps.moments(x.data(), numbers);
@@ -233,7 +233,7 @@ KernelHash normalisations(const MapKernels& maps) {
     maps.normalise_back(x.data(), dy.data(), numbers, of_x.mean, 0.2f, 0.7f, 0.1f, dx.data());
     found.add(y), found.add(dx);
   }
-  for (const std::size_t n : {5, 21}) {
+  for (const std::size_t n : {5u, 21u}) {
     for (const Neighbourhood& shape : {Neighbourhood{2, 5, 7}, {1, 3, 1}, {2, 1, 4}}) {
       const std::size_t numbers = shape.channels * shape.height * shape.width * n;
       const Numbers x = made_up(numbers, 17), dy = made_up(numbers, 18);
@@ -248,7 +248,7 @@ KernelHash normalisations(const MapKernels& maps) {
 
 KernelHash poolings(const MapKernels& maps) {
   Hashes found("poolings");
-  for (const std::size_t n : {5, 21}) {
+  for (const std::size_t n : {5u, 21u}) {
     for (const PoolingShape& shape :
          {PoolingShape{2, 8, 9, 4, 4, 3, 2}, {3, 4, 6, 2, 3, 2, 2}, {1, 7, 5, 1, 1, 7, 7}}) {
       const Numbers x = made_up(shape.channels * shape.height * shape.width * n, 19);

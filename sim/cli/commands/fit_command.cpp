@@ -1,4 +1,5 @@
 #include <cmath>
+#include <fstream>
 #include <iostream>
 
 #include "sim/cli/commands/commands.h"
@@ -7,6 +8,7 @@
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
+#include "sim/reading/rest_of.h"
 
 namespace gradrace {
 
@@ -57,6 +59,22 @@ static Syntax fit_syntax() {
   return syntax;
 }
 
+/// Whether the folder has the results of this very fit.
+static bool holds(const std::filesystem::path& place, const std::string& json) {
+  std::ifstream file(place / "fit.json", std::ios::binary);
+  return rest_of(file) == json;
+}
+
+static void write(const TraceFit& fit, const std::filesystem::path& place,
+                  const std::filesystem::path& sample, bool overwrite) {
+  OutputFolder folder(place.string(), overwrite);
+  folder.append("fit.csv", fit_csv.text(fit.fits.fits));
+  folder.append("fit.json", fit_json(fit, sample));
+  folder.append("sample.csv", sample_csv.text(measured_times(fit)));
+  folder.append("quantiles.csv", quantiles_csv.text(fitted_quantiles(fit)));
+  folder.publish();
+}
+
 static int fit(const Words& words) {
   Syntax syntax = fit_syntax();
   const auto values = parse(fit_command, words, syntax);
@@ -64,18 +82,13 @@ static int fit(const Words& words) {
   const auto traces = paths_of("fit", *values, "trace");
   const auto out = path_of("fit", *values, "out");
   const TraceFit fit = fit_files(traces, *values);
-  OutputFolder folder(out.empty() ? "out/fit-" + traces.front().stem().string() : out.string(),
-                      values->count("force") != 0);
-  folder.append("fit.csv", fit_csv.text(fit.fits.fits));
-  const auto sample = std::filesystem::absolute(folder.path() / "sample.csv");
-  folder.append("fit.json", fit_json(fit, sample));
-  folder.append("sample.csv", sample_csv.text(measured_times(fit)));
-  folder.append("quantiles.csv", quantiles_csv.text(fitted_quantiles(fit)));
-  folder.publish();
-  std::cout << fit_report(fit, sample) << "results: " << printable((folder.path() / "").string())
-            << '\n'
+  const std::filesystem::path place =
+      out.empty() ? "out/fit-" + traces.front().stem().string() : out.string();
+  const auto sample = std::filesystem::absolute(place / "sample.csv");
+  if (!holds(place, fit_json(fit, sample))) write(fit, place, sample, values->count("force") != 0);
+  std::cout << fit_report(fit, sample) << "results: " << printable((place / "").string()) << '\n'
             << std::flush;
-  return values->count("plot") != 0 ? plot_folders({folder.path()}) : 0;
+  return values->count("plot") != 0 ? plot_folders({place}) : 0;
 }
 
 extern const Command fit_command{

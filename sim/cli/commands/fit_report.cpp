@@ -79,7 +79,9 @@ Json replaying_cluster(const TraceFit& fit, const std::filesystem::path& sample)
   return {{"learners", fit.trace.series.size()}, {"runtime", runtime}};
 }
 
-std::string percent(double share) { return short_number(100 * share, share < 0.1 ? 1 : share < 0.995 ? 2 : 3) + " %"; }
+std::string percent(double share) {
+  return short_number(100 * share, share < 0.1 ? 1 : share < 0.995 ? 2 : 3) + " %";
+}
 
 /// JSON on one line, a blank after each comma and colon.
 std::string on_one_line(const Json& value) {

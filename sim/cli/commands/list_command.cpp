@@ -81,7 +81,7 @@ void print_keys(const FieldPages& fields, const std::string& indent) {
 }
 
 void print_keys(const FieldPages& fields) {
-  std::cout << "  keys:\n";
+  std::cout << (fields.empty() ? "  keys:    none\n" : "  keys:\n");
   print_keys(fields, "    ");
   std::cout << '\n';
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iostream>
 #include <set>
 
@@ -37,6 +38,16 @@ DataFaults look_into_data(const Scenario& scenario) {
   return faults;
 }
 
+Problem problem_of_model(const std::filesystem::path& file, const std::string& what) {
+  if (std::filesystem::is_regular_file(file)) return Document::read(file).problem("/model", what);
+  return {.origin = file.string(),
+          .path = "model",
+          .what = what,
+          .meaning = {},
+          .allowed = {},
+          .suggestion = {}};
+}
+
 /// Its problems; says that it is fine where it has none.
 std::vector<Problem> problems_of(const std::filesystem::path& file,
                                  const ScenarioChanges& changes) {
@@ -44,12 +55,7 @@ std::vector<Problem> problems_of(const std::filesystem::path& file,
   const DataFaults faults = look_into_data(scenario);
   std::vector<Problem> problems;
   for (const auto& what : faults.wrong) {
-    problems.push_back({.origin = file.string(),
-                        .path = "model",
-                        .what = what,
-                        .meaning = {},
-                        .allowed = {},
-                        .suggestion = {}});
+    problems.push_back(problem_of_model(file, what));
   }
   if (!problems.empty()) return problems;
   std::string but;
@@ -58,6 +64,19 @@ std::vector<Problem> problems_of(const std::filesystem::path& file,
             << count_text(scenario.points.size(), "point") << " x "
             << count_text(scenario.replicas(), "replica") << '\n';
   return {};
+}
+
+/// Whether all that is wrong is that files are not there without which the rest cannot be checked,
+/// such as traces of runtimes; tells them.
+bool only_files_lack(const ScenarioError& error) {
+  const auto& problems = error.problems();
+  if (!std::ranges::all_of(problems, &Problem::of_missing_file)) return false;
+  for (const Problem& problem : problems) {
+    std::cout << printable(problem.origin + ": fine as far as can be told, but " + problem.path +
+                           ": " + problem.what)
+              << '\n';
+  }
+  return true;
 }
 
 }  // namespace
@@ -77,7 +96,7 @@ static int validate(const Words& words) {
     try {
       add(problems_of(file, changes));
     } catch (const ScenarioError& error) {
-      add(error.problems());
+      if (!only_files_lack(error)) add(error.problems());
     } catch (const SchemaOfScenarios& error) {
       std::cout << printable(error.what()) << '\n';
     }

@@ -29,7 +29,7 @@ class Gzip final : public Compressor {
     stream_.avail_in = static_cast<uInt>(part.size());
     do {
       stream_.next_out = reinterpret_cast<Bytef*>(ready_.data());
-      stream_.avail_out = ready_.size();
+      stream_.avail_out = static_cast<uInt>(ready_.size());
       deflate(&stream_, is_last ? Z_FINISH : Z_NO_FLUSH);
       out.write(ready_.data(), static_cast<std::streamsize>(ready_.size() - stream_.avail_out));
     } while (stream_.avail_out == 0);

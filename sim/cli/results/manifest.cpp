@@ -25,7 +25,7 @@ using Json = nlohmann::ordered_json;
 
 std::string hash_of(const std::string& text) {
   Hash hash;
-  for (const unsigned char c : text) hash.add(c);
+  hash.add_bytes(text);
   return hash.hex();
 }
 
@@ -107,18 +107,15 @@ std::string arithmetic_of(const Scenario& scenario) {
 }
 
 std::string device_text(const DeviceFacts& device, double elapsed) {
-  char numbers[80];
-  std::snprintf(numbers, sizeof numbers, ", %.3g gradients/s", gradient_rate(device, elapsed));
+  const std::string rate = ", " + rate_text(gradient_rate(device, elapsed)) + " gradients/s";
   std::string text = "device: " + device.name + ", " + count_text(device.threads, "thread");
   if (device.cohort > 1) {
     text += (device.threads > 1 ? ", each with up to " : " with up to ") +
             std::to_string(device.cohort) + " runs side by side";
   }
-  text += numbers;
-  if (const auto share = device.kernel_share(elapsed)) {
-    std::snprintf(numbers, sizeof numbers, ", %.0f %% of the time in kernels", 100 * *share);
-    text += numbers;
-  }
+  text += rate;
+  if (const auto share = device.kernel_share(elapsed))
+    text += ", " + std::to_string(std::lround(100 * *share)) + " % of the time in kernels";
   return text;
 }
 

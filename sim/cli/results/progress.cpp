@@ -105,9 +105,9 @@ double Progress::left(double now) const {
 
 std::string Progress::text(double now) const {
   const auto scenario = std::ranges::upper_bound(scenarios_, last_run_, {}, &Scenario::first) - 1;
-  char numbers[80];
-  std::snprintf(numbers, sizeof numbers, ", %.0f %%, %.3g gradients/s", 100 * sum_ / weight_sum_,
-                static_cast<double>(gradients_) / now);
+  const std::string numbers = ", " + std::to_string(std::lround(100 * sum_ / weight_sum_)) +
+                              " %, " + rate_text(static_cast<double>(gradients_) / now) +
+                              " gradients/s";
   std::string text = scenario->name + ": " + std::to_string(kept_ + ended_) + " of " +
                      count_text(kept_ + done_.size(), "run") + numbers;
   if (sum_ > 0) text += ", " + duration_text(left(now)) + " left";

@@ -19,8 +19,7 @@ using Json = nlohmann::ordered_json;
 /// Of all hashes of a point's data.
 std::uint64_t data_of(const Point& point) {
   Hash hash;
-  for (const auto& text : point.data_hashes())
-    for (const unsigned char c : text) hash.add(c);
+  for (const auto& text : point.data_hashes()) hash.add_bytes(text);
   return hash.value();
 }
 

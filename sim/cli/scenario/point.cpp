@@ -89,6 +89,7 @@ Theory Point::theory() const {
   if (!law) {
     const std::uint32_t samples = model ? model->minibatch() : 1;
     conditions.means = cluster.runtimes.means(cluster.learners, samples);
+    conditions.memoryless = cluster.runtimes.memoryless(cluster.learners, samples);
     conditions.slowest = [this, samples](std::uint32_t minibatches, double cap) {
       return cluster.runtimes.slowest(cluster.learners, samples, minibatches, cap);
     };

@@ -1,6 +1,5 @@
 #include <functional>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "sim/reading/document.h"
 #include "sim/reading/json_places.h"
 #include "sim/reading/reader.h"
+#include "sim/reading/rest_of.h"
 
 namespace gradrace {
 
@@ -119,8 +119,7 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
 
 Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes) {
   if (file == "-") {
-    const std::string text{std::istreambuf_iterator<char>(std::cin), {}};
-    return read_scenario_text(text, "stdin", changes);
+    return read_scenario_text(rest_of(std::cin), "stdin", changes);
   }
   if (std::filesystem::is_directory(file)) {
     const bool has_manifest = std::filesystem::exists(file / "manifest.json");

@@ -111,7 +111,7 @@ class Page(unittest.TestCase):
             folder, {"sync eta=0.12345": runs, "sync eta=0.2": [(0.2, 20), (0.21, 25)]}
         )
         text = written([folder], FOLDER / "short.html")
-        self.assertRegex(text, r"<text[^>]*>sync eta=0\.12345</text>")
+        self.assertRegex(text, r"<text[^>]*>sync, eta = 0\.12345</text>")
         self.assertNotRegex(text, r' d="[^"]*\d\.\d{3}')
 
     def test_links_lead_somewhere(self):
@@ -211,7 +211,7 @@ class Folders(unittest.TestCase):
 
     def test_the_unit_of_time_is_said(self):
         text = self.page("in_ms", {"sync": [(0.2, 20)], "async": [(0.1, 10)]}, time_unit="ms")
-        self.assertIn("Times are in ms.", text)
+        self.assertIn("Times are in ms; those to targets are known up to the interval between evaluations, 0.5.", text)
 
     def test_the_answer_is_said_on_the_terminal_too(self):
         told = io.StringIO()

@@ -44,12 +44,12 @@ TEST_CASE("markov: it starts in the stationary law and stays there, with its cor
   const auto of = factors(R"({"kind": "markov", "factor": 5, "enter": 0.05, "leave": 0.2})");
   const double mean = 1 + (factor - 1) * slow;
   const double variance = (factor - 1) * (factor - 1) * slow * (1 - slow);
-  for (const std::size_t draw : {0, 1, 5, 50}) {
+  for (const std::size_t draw : {0u, 1u, 5u, 50u}) {
     CAPTURE(draw);
     CHECK(over_learners(of, [&](const auto& x) { return x[draw] == factor; }).agrees(slow));
     CHECK(over_learners(of, [&](const auto& x) { return x[draw] == 1; }).agrees(1 - slow));
   }
-  for (const std::size_t lag : {1, 2, 6}) {
+  for (const std::size_t lag : {1u, 2u, 6u}) {
     CAPTURE(lag);
     const auto product = [&](const auto& x) {
       return (x[20] - mean) * (x[20 + lag] - mean) / variance;
@@ -76,7 +76,7 @@ TEST_CASE("ar1: it starts in the stationary law and stays there, with its correl
   constexpr double correlation = 0.9, sd = 0.3, variance = sd * sd;
   const auto of = factors(R"({"kind": "ar1", "correlation": 0.9, "sd": 0.3})");
   const auto a = [](double factor) { return std::log(factor) + variance / 2; };
-  for (const std::size_t draw : {0, 1, 50}) {
+  for (const std::size_t draw : {0u, 1u, 50u}) {
     CAPTURE(draw);
     CHECK(over_learners(of, [&](const auto& x) { return x[draw]; }).agrees(1));
     CHECK(over_learners(of, [&](const auto& x) { return a(x[draw]); }).agrees(0));
@@ -85,7 +85,7 @@ TEST_CASE("ar1: it starts in the stationary law and stays there, with its correl
     const auto fourth = [&](const auto& x) { return std::pow(a(x[draw]), 4); };
     CHECK(over_learners(of, fourth).agrees(3 * variance * variance));
   }
-  for (const std::size_t lag : {1, 2, 10}) {
+  for (const std::size_t lag : {1u, 2u, 10u}) {
     CAPTURE(lag);
     const double rho = std::pow(correlation, lag);
     const auto product = [&](const auto& x) { return a(x[20]) * a(x[20 + lag]) / variance; };

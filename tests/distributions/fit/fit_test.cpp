@@ -268,7 +268,7 @@ TEST_CASE("fit: families rank by AIC, those without a density behind them, and a
 
 // A law of two points is its own sample: its moments give it back to rounding.
 TEST_CASE("fit: laws without a density have the moments of the times") {
-  for (const std::size_t slow : {1, 20, 50, 99}) {
+  for (const std::size_t slow : {1u, 20u, 50u, 99u}) {
     CAPTURE(slow);
     std::vector<double> times(100, 2.5);
     std::fill_n(times.begin(), slow, 20.0);

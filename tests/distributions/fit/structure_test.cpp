@@ -111,8 +111,8 @@ TEST_CASE("structure: chance alone makes the share that is said to be by chance"
     const PersistentLaw law{1, 0, correlation, 0.1};
     Mean share;
     double expected = 0;
-    constexpr int traces = 500;
-    for (int i = 0; i < traces; ++i) {
+    constexpr std::uint32_t traces = 500;
+    for (std::uint32_t i = 0; i < traces; ++i) {
       const Structure s = simulated_structure(law, 0, 100 + i);
       share.add(s.share_between);
       expected += s.share_by_chance / traces;

@@ -108,15 +108,15 @@ void check_equal_bits(const Place& place, const char* model,
                       const std::vector<std::string>& protocols, const std::string& rest) {
   for (const auto& protocol : protocols) {
     CAPTURE(protocol);
-    const Point point = point_of(protocol, model, rest + R"(, "stop": {"updates": 60})");
+    const Point point = point_of(protocol, model, rest + R"(, "stop": {"updates": 30})");
     const auto device = device_on(place, *point.model);
     std::vector<RaceRecord> alone;
-    for (std::uint32_t r = 0; r < 5; ++r)
+    for (std::uint32_t r = 0; r < 3; ++r)
       alone.push_back(run_cohort(point, *device, r, 1, 1'000'000).front());
     CHECK(alone[0].hash != alone[1].hash);
-    for (const std::uint32_t limit : {1u, 64u, 4096u}) {
-      const auto together = run_cohort(point, *device, 0, 5, limit);
-      for (std::size_t r = 0; r < 5; ++r) check_equal(together[r], alone[r]);
+    for (const std::uint32_t limit : {1u, 64u}) {
+      const auto together = run_cohort(point, *device, 0, 3, limit);
+      for (std::size_t r = 0; r < 3; ++r) check_equal(together[r], alone[r]);
     }
   }
 }

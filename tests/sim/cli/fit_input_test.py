@@ -69,6 +69,8 @@ class Columns(Input):
             told = self.refused("trace.csv")
             self.assertIn(f'trace.csv:9: time must be a time, got "{cell}"', told)
             self.assertIn("allowed: a finite number > 0", told)
+        self.trace(lines("step,time", [*table, (21, "x"), (22, -1)]))
+        self.assertIn('trace.csv:9: time must be a time, got "0"; 2 more below are none', self.refused("trace.csv"))
 
     def test_a_scale_multiplies_every_time(self):
         times = gamma_times(20)
@@ -95,6 +97,25 @@ class Columns(Input):
         self.trace(lines("w0,w1", [*[(1, 2)] * 10, (1, "")]), "short.csv")
         told = self.call("fit", "short.csv", "--column", "w*", status=2)[1]
         self.assertIn('short.csv:12: w1 must be a time, got ""', told)
+
+    def test_a_column_that_is_named_twice_is_one_learner(self):
+        self.trace(lines("step,w0,w1", [(n, *gamma_times(2, seed=n)) for n in range(20)]))
+        for words in ("w0", "w0"), ("w*", "w0", "w1"):
+            _, facts = self.fit("trace.csv", *(word for name in words for word in ("--column", name)))
+            self.assertEqual(len(facts["learners"]), len({*words} - {"w*"}))
+
+    def test_several_columns_of_times_beside_one_of_learners_are_refused(self):
+        self.trace(lines("rank,forward_ms,backward_ms", [(n % 2, *gamma_times(2, seed=n)) for n in range(20)]))
+        told = self.refused("trace.csv", "--column", "*_ms")
+        self.assertIn("columns forward_ms, backward_ms would be a learner's each, but column rank says whose a row is", told)
+        _, facts = self.fit("trace.csv", "--column", "*_ms", "--learner", "")
+        self.assertEqual(facts["learners"], ["forward_ms", "backward_ms"])
+
+    def test_the_same_fit_again_is_no_conflict(self):
+        self.trace(lines("rank,ms", [(i % 2, x) for i, x in enumerate(gamma_times(20))]))
+        first = self.call("fit", "trace.csv")[0]
+        self.assertEqual(self.call("fit", "trace.csv")[0], first)
+        self.assertIn("holds results", self.call("fit", "trace.csv", "--scale", "2", status=2)[1])
 
 
 class Jobs(Input):
@@ -132,6 +153,14 @@ class Jobs(Input):
         told, facts = self.fit("trace.csv")
         self.assertLess(facts["mean"], 0.8 * 2)
         self.assertIn("warning: column cancelled may say which minibatches were cancelled", told)
+
+    def test_cancellation_that_strikes_some_learners_more_says_that_they_differ(self):
+        """Learner 0 takes three times as long: nine tenths of its minibatches are cancelled."""
+        self.rounds = [[3 * times[0], *times[1:]] for times in self.rounds]
+        self.write_cancelled("learner,time,cancelled")
+        told, facts = self.fit("trace.csv", "--censored", "cancelled")
+        self.assertRegex(told, r"warning: the learners are unlike: 4\d % of those of learner \d were cancelled, \d+ % of those of learner 0")
+        self.assertEqual(len(facts["warnings"]), 1)
 
     def test_equal_longest_times_tell_of_cancellation(self):
         self.write_cancelled("learner,time")

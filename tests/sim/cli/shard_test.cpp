@@ -26,7 +26,7 @@ std::vector<double> loads_of(unsigned shards, const std::vector<double>& work) {
 }  // namespace
 
 TEST_CASE("shard: each run is in one shard, and shards are equal to the longest run") {
-  for (const std::size_t runs : {0, 1, 5, 100, 1001}) {
+  for (const std::size_t runs : {0u, 1u, 5u, 100u, 1001u}) {
     for (const unsigned shards : {1u, 2u, 7u, 300u}) {
       std::vector<double> work(runs);
       for (std::size_t run = 0; run < runs; ++run) work[run] = 8 << run * 7 % 5;

@@ -139,8 +139,8 @@ TEST_CASE("switch search: the cost of the published searches, and when they pay"
 }
 
 TEST_CASE("switch search: the bootstrap counts what all draws with replacement give") {
-  for (const std::uint32_t runs : {1, 3, 5}) {
-    for (const std::uint32_t settings : {4, 5}) {
+  for (const std::uint32_t runs : {1u, 3u, 5u}) {
+    for (const std::uint32_t settings : {4u, 5u}) {
       const SearchRule rule{.settings = settings, .runs = runs, .first_runs = 0};
       const double p = exact_success(rule, mean(setup1_first), setup1);
       const double bound = 4 * std::sqrt(p * (1 - p) / searches);

@@ -71,6 +71,14 @@ class BadScenarios(ProgramTest):
         told, _ = self.call("validate", path, "--data", self.folder / "data")
         self.assertRegex(told, "fine, but .*/data/mnist: holds no train-images-idx3-ubyte")
 
+    def test_a_trace_that_is_not_there_is_told_and_no_mistake(self):
+        runtime = {"distribution": "empirical", "path": "times.csv", "column": "time"}
+        path = self.write(changed(TIMING, cluster={"learners": 4, "runtime": runtime}, sweep=None))
+        told, _ = self.call("validate", path)
+        self.assertRegex(told, 'fine as far as can be told, but cluster.runtime.path: no file "times.csv": looked at /')
+        _, told = self.call("run", path, status=2)
+        self.assertRegex(told, r'scenario.json:\d+:\d+: error: cluster.runtime.path: no file "times.csv": looked at /')
+
     def test_validate_looks_into_the_data(self):
         (self.folder / "wine.csv").write_text("acid,kind\n1,red\n2,white\n3,red\n4,rosé\n")
         data = {"kind": "csv", "path": "wine.csv", "test_path": "wine.csv", "label": "kind"}
@@ -78,10 +86,15 @@ class BadScenarios(ProgramTest):
         self.call("validate", self.write(fine))
         for model, words in ({"kind": "logistic"}, "needs two classes, and the data set has 3 classes"), ({"kind": "cnn"}, "cnn needs images"):
             _, told = self.call("validate", self.write(changed(fine, model={"dataset": data, **model})), status=2)
-            self.assertRegex(told, f"scenario.json: error: model: .*{words}")
+            self.assertRegex(told, f"scenario.json:[0-9]+:[0-9]+: error: model: .*{words}")
         (self.folder / "wine.csv").write_text("acid,kind\n1,red\nsour,white\n")
         _, told = self.call("validate", self.write(fine), status=2)
         self.assertRegex(told, 'error: model: .*wine.csv:3: column "acid": expected a finite number, found "sour"')
+
+    def test_curves_that_theory_does_not_know_are_said(self):
+        told, noted = self.call("theory", self.write(SMALL), "--curves")
+        self.assertEqual(told.count("\n"), 1)
+        self.assertIn("note: no row: the loss over time is known of model quadratic alone", noted)
 
     def test_the_schema_is_told_from_a_scenario(self):
         told, _ = self.call("validate", ROOT / "scenarios/schema.json", ROOT / "scenarios/quickstart.json")

@@ -85,7 +85,7 @@ const std::pair<const char*, Delay> delays[] = {
     {"exponential", [](std::mt19937& words, std::uint32_t) { return exponential(words); }},
     {"all the same", [](std::mt19937&, std::uint32_t) { return 1.0; }},
     {"none", [](std::mt19937&, std::uint32_t) { return 0.0; }},
-    {"few values", [](std::mt19937& words, std::uint32_t) { return words() % 3 * 0.5; }},
+    {"few values", [](std::mt19937& words, std::uint32_t) { return static_cast<double>(words() % 3) * 0.5; }},
     {"nearly the same",
      [](std::mt19937& words, std::uint32_t) { return 1 + 1e-12 * exponential(words); }},
     {"heavy tail",

@@ -105,7 +105,7 @@ void check_means(const Case& one, const std::string& rest) {
   CAPTURE(one.protocol);
   CAPTURE(one.runtime);
   std::vector<Mean> means[2];
-  for (const std::size_t drawn : {0, 1}) {
+  for (const std::size_t drawn : {0u, 1u}) {
     const Race race = race_by(drawn ? "order-statistic" : "events", one, rest);
     for (std::uint32_t replica = 0; replica < replicas; ++replica) {
       const auto numbers = numbers_of(run_timing(race, replica));
@@ -156,7 +156,7 @@ TEST_CASE("order statistics: the time of many updates has the law that it has by
     CAPTURE(one.protocol);
     CAPTURE(one.runtime);
     std::vector<double> times[2];
-    for (const std::size_t drawn : {0, 1}) {
+    for (const std::size_t drawn : {0u, 1u}) {
       const Race race =
           race_by(drawn ? "order-statistic" : "events", one, R"("stop": {"updates": 30})");
       for (std::uint32_t replica = 0; replica < 400; ++replica)

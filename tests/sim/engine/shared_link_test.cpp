@@ -25,7 +25,7 @@ TEST_CASE("shared_link: transfers under way share it equally, worked by hand") {
 
 TEST_CASE("shared_link: who gives up leaves its share to the others") {
   SharedLink link(2, 6, 4);
-  for (const std::uint32_t learner : {1, 2, 3}) link.enter(learner, 0);
+  for (const std::uint32_t learner : {1u, 2u, 3u}) link.enter(learner, 0);
   link.remove(2, 3);  // each has 4 left
   CHECK(link.next_end() == doctest::Approx(7));
   link.remove(9, 4);  // is not there

@@ -1,0 +1,99 @@
+// Gives mutated inputs to a target, without help of the compiler: fuzz TARGET [--runs N] [--seed S]
+// [--from N] [--replay FILE]. Execution n of a seed is always the same, so that a long run goes on
+// where it was (--from).  An input that shows a fault is written to fuzz-TARGET-N, and the exit
+// status is 1.
+
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include "sim/reading/rest_of.h"
+#include "tests/fuzz/mutation.h"
+#include "tests/fuzz/target.h"
+
+namespace gradrace {
+
+namespace {
+
+const Target* const targets[] = {&json_target,   &scenario_target, &csv_target,     &libsvm_target,
+                                 &idx_target,    &digits_target,   &cifar10_target, &trace_target,
+                                 &events_target, &runs_target};
+
+struct Words {
+  std::string target, replay;
+  std::uint64_t runs = 10'000, seed = 1, from = 0;
+};
+
+int usage() {
+  std::cerr << "fuzz TARGET [--runs N] [--seed S] [--from N] [--replay FILE]\ntargets:";
+  for (const Target* target : targets) std::cerr << ' ' << target->name;
+  std::cerr << '\n';
+  return 2;
+}
+
+bool fails(const Target& target, const std::string& input, const std::string& file) {
+  std::string what;
+  try {
+    target.run(input);
+    return false;
+  } catch (const std::exception& error) {
+    what = error.what();
+  } catch (...) {
+    what = "no std::exception";
+  }
+  std::ofstream(file, std::ios::binary) << input;
+  std::cerr << target.name << ": " << what << "\nfuzz " << target.name << " --replay " << file
+            << '\n';
+  return true;
+}
+
+int run(const Target& target, const Words& words) {
+  if (!words.replay.empty()) {
+    std::ifstream file(words.replay, std::ios::binary);
+    return fails(target, rest_of(file), words.replay) ? 1 : 0;
+  }
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  std::uint64_t failed = 0;
+  constexpr std::uint64_t most_failed = 10;
+  const std::uint64_t end = words.from + words.runs;
+  for (std::uint64_t n = words.from; n < end && failed < most_failed; ++n) {
+    const std::string input = target.mutate(target.seeds, words.seed, n);
+    const std::string name = "fuzz-" + std::string(target.name) + "-" + std::to_string(n);
+    if (fails(target, input, name)) ++failed;
+  }
+  const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  std::cout << target.name << ": " << words.runs << " executions from " << words.from << ", seed "
+            << words.seed << ": " << failed << " faults, " << static_cast<int>(seconds) << " s\n";
+  return failed == 0 ? 0 : 1;
+}
+
+int main(int count, char** words) {
+  if (count < 2) return usage();
+  Words read{.target = words[1], .replay = {}};
+  for (int i = 2; i + 1 < count; i += 2) {
+    const std::string key = words[i];
+    if (key == "--replay")
+      read.replay = words[i + 1];
+    else if (key == "--runs")
+      read.runs = std::strtoull(words[i + 1], nullptr, 10);
+    else if (key == "--seed")
+      read.seed = std::strtoull(words[i + 1], nullptr, 10);
+    else if (key == "--from")
+      read.from = std::strtoull(words[i + 1], nullptr, 10);
+    else
+      return usage();
+  }
+  for (const Target* target : targets)
+    if (target->name == read.target) return run(*target, read);
+  return usage();
+}
+
+}  // namespace
+
+}  // namespace gradrace
+
+int main(int count, char** words) { return gradrace::main(count, words); }

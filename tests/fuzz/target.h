@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/fuzz/mutation.h"
+
+namespace gradrace {
+
+/// What is fuzzed: `run` takes any bytes, and throws UnexpectedResult, or anything but the errors
+/// that are told to a user, where the program is at fault.
+struct Target {
+  std::string_view name;
+  void (*run)(std::string_view bytes);
+  std::vector<std::string> seeds;  // inputs that are right
+  /// Input n of a seed.
+  std::string (*mutate)(const std::vector<std::string>& seeds, std::uint64_t seed,
+                        std::uint64_t n) = mutated;
+};
+
+/// A result that breaks an invariant.
+[[noreturn]] void unexpected(const std::string& what);
+
+/// Runs what reads strangers' text; the errors that tell a user of a mistake are no faults.
+void allow_told_errors(void (*read)(std::string_view bytes), std::string_view bytes);
+
+extern const Target json_target, scenario_target, csv_target, libsvm_target, idx_target,
+    digits_target, cifar10_target, trace_target, events_target, runs_target;
+
+}  // namespace gradrace
