@@ -200,7 +200,7 @@ TEST_CASE("cnn: it learns where a bar is, not how the image lies") {
   data->classes = 2;
   data->image = {1, 8, 8};
   for (std::size_t place = 0; place < 36; ++place) {
-    for (const std::uint8_t c : {0, 1}) {
+    for (const std::uint8_t c : {std::uint8_t{0}, std::uint8_t{1}}) {
       Rows& rows = place % 3 == 0 ? data->test : data->train;
       std::vector<std::uint8_t> image(64);
       for (std::size_t k = 0; k < 3; ++k)

@@ -139,7 +139,7 @@ TEST_CASE("logistic: losses and errors by hand, a score of 0 says class 0") {
 }
 
 TEST_CASE("logistic: great scores neither overflow nor lose the loss") {
-  for (const std::uint8_t c : {0, 1}) {
+  for (const std::uint8_t c : {std::uint8_t{0}, std::uint8_t{1}}) {
     const auto model = make_logistic(on<LogisticConfig>(one_row(1, c)))->make_float32();
     const float right = c == 1 ? 1000 : -1000;
     CHECK(evaluate(*model, {right, 0}).loss == 0);

@@ -8,10 +8,10 @@
 namespace gradrace {
 
 TEST_CASE("crew: every part is done once, whatever the number of threads") {
-  for (const std::size_t threads : {1, 2, 3, 5}) {
+  for (const std::size_t threads : {1u, 2u, 3u, 5u}) {
     Crew crew(threads);
     CHECK(crew.threads() == threads);
-    for (const std::size_t parts : {0, 1, 2, 7, 1000}) {
+    for (const std::size_t parts : {0u, 1u, 2u, 7u, 1000u}) {
       std::vector<int> done(parts);
       std::vector<std::size_t> by(parts);
       crew.share(parts, [&](std::size_t thread, std::size_t part) {

@@ -34,8 +34,10 @@ std::shared_ptr<const Dataset> bytes(double density, std::size_t features, std::
   for (Rows* rows : {&data->train, &data->test}) {
     rows->count = 150;
     for (std::size_t i = 0; i < rows->count * features; ++i)
-      rows->bytes.push_back(random() % 1000 < 1000 * density ? 1 + random() % 255 : 0);
-    for (std::size_t i = 0; i < rows->count; ++i) rows->classes.push_back(random() % classes);
+      rows->bytes.push_back(static_cast<std::uint8_t>(
+          static_cast<double>(random() % 1000) < 1000 * density ? 1 + random() % 255 : 0));
+    for (std::size_t i = 0; i < rows->count; ++i)
+      rows->classes.push_back(static_cast<std::uint8_t>(random() % classes));
   }
   return data;
 }
@@ -152,7 +154,7 @@ TEST_CASE("kernels: a value has the same bits alone and beside others") {
   for (const auto& data : data_sets()) {
     for (const ModelProduct& product : models_on(data)) {
       const auto all = bits_of(product, 5, 40);
-      for (const std::size_t values : {1, 2, 3, 9, 16}) {
+      for (const std::size_t values : {1u, 2u, 3u, 9u, 16u}) {
         const auto some = bits_of(product, 5, values);
         CHECK(std::equal(some.begin(), some.end(), all.begin()));
       }
@@ -205,7 +207,7 @@ std::vector<ModelProduct> linear_models_on(std::shared_ptr<const Dataset> data) 
 }  // namespace
 
 TEST_CASE("kernels: a gradient of many rows of all numbers has the bits of one of entries") {
-  for (const std::size_t classes : {2, 10}) {
+  for (const std::size_t classes : {2u, 10u}) {
     const auto entries = bytes(0.2, 131, classes);
     const auto all = beside_full_features(*entries);
     REQUIRE(all->sparse.of(*all) == nullptr);
