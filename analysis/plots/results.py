@@ -188,8 +188,8 @@ def read_manifest(folder):
     """manifest.json; nothing where there is none."""
     path = folder / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    if not isinstance(manifest, dict):
-        raise ValueError(f"{path.name} holds no object")
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("scenario", {}), dict):
+        raise ValueError(f"{path.name} is not as gradrace writes it")
     return manifest
 
 
@@ -219,7 +219,7 @@ def read_results(folder):
         events = read_events(trace) if packed.find(trace) else None
         unit = manifest.get("scenario", {}).get("time_unit", "")
         return Results(folder, title_of(manifest, folder), points, events, unit)
-    except (ValueError, KeyError) as problem:
+    except (ValueError, KeyError, TypeError, AttributeError) as problem:
         raise ResultsError(
             f"{folder}: cannot be read: {type(problem).__name__}: {problem}"
         ) from problem

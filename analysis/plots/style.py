@@ -1,16 +1,17 @@
 """How every plot looks: colours that colour-blind readers tell apart (Okabe and Ito 2008; viridis),
 sizes, file formats. Text is drawn as it stands: no character of it is markup."""
 
-import os
 import textwrap
 from typing import NamedTuple
 
 import matplotlib
 import numpy as np
+from plots.whole import whole
 
 WIDTH = 8.0  # inches, of a figure that is made for no other size
 
 matplotlib.use("Agg")
+matplotlib.rcdefaults()  # and not what a matplotlibrc of the user says
 matplotlib.rcParams.update(
     {
         "figure.figsize": (WIDTH, 4.8),
@@ -213,8 +214,7 @@ def save(figure, stem, endings=("png", "svg")):
     paths = []
     for ending in endings:
         path = stem.with_name(f"{stem.name}.{ending}")
-        aside = path.with_name(f".{path.name}.new")
-        figure.savefig(aside, format=ending, dpi=DPI, metadata=FORMATS[ending])
-        os.replace(aside, path)
+        with whole(path) as aside:
+            figure.savefig(aside, format=ending, dpi=DPI, metadata=FORMATS[ending])
         paths.append(path)
     return paths

@@ -1,10 +1,22 @@
 """Files that are there whole or not at all."""
 
 import os
+from contextlib import contextmanager
+
+
+@contextmanager
+def whole(path):
+    """A path aside, for what is to be written: renamed at the end, so that who reads the path sees
+    the old file or the new one; removed where that fails."""
+    aside = path.with_name(f".{path.name}.new")
+    try:
+        yield aside
+        os.replace(aside, path)
+    except OSError as problem:
+        aside.unlink(missing_ok=True)
+        raise OSError(problem.errno, problem.strerror, str(path)) from problem
 
 
 def write_whole(path, text):
-    """Writes the text aside and renames it: who reads the path sees the old file or the new one."""
-    aside = path.with_name(f".{path.name}.new")
-    aside.write_text(text, encoding="utf-8", newline="")
-    os.replace(aside, path)
+    with whole(path) as aside:
+        aside.write_text(text, encoding="utf-8", newline="")

@@ -12,6 +12,7 @@
 #include "distributions/laws/mixture.h"
 #include "distributions/laws/shifted.h"
 #include "distributions/order_statistics.h"
+#include "sim/run_error.h"
 
 namespace gradrace {
 
@@ -32,9 +33,12 @@ class Composition final : public Runtimes {
     const ClusterRuntimes& cluster = *cluster_;
     double time = random_part(learner, draw);
     if (cluster.rate) time += samples / *cluster.rate;
+    const double drawn = time;
     if (cluster.persistence) time *= persistent_factor(learner, draw);
     time /= cluster.speeds[learner % cluster.speeds.size()];
-    return time_through(cluster.windows, learner, begin, time);
+    const double length = time_through(cluster.windows, learner, begin, time);
+    if (drawn > 0 && !(length > 0)) refuse_underflow();
+    return length;
   }
 
  private:
@@ -42,6 +46,12 @@ class Composition final : public Runtimes {
     double value = 0;
     std::uint32_t draws = 0;  // it has been through
   };
+
+  [[noreturn]] static void refuse_underflow() {
+    throw RunError(
+        "the time of a minibatch underflows: persistence, speeds or windows make it less than "
+        "4.9e-324, the least number");
+  }
 
   StreamName name(Purpose purpose, std::uint32_t learner, std::uint32_t draw) const {
     return {seed_, replica_, purpose, learner, draw};

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "distributions/cluster/some_learners.h"
+#include "sim/message_text.h"
+#include "sim/run_error.h"
 
 namespace gradrace {
 namespace {
@@ -51,6 +53,9 @@ double work_of_period(const Window& window) {
 /// After so many openings a time tells the parts of the next too badly: the window then slows down
 /// as on average.
 constexpr double most_rounds = 0x1p40;
+
+/// Of windows while a minibatch lasts, but for those that are skipped by whole periods.
+constexpr int most_changes = 100'000;
 
 double rounds(const Window& window, double time) {
   return std::floor((time - window.start) / *window.every);
@@ -139,7 +144,7 @@ double time_through(std::span<const Window> windows, std::uint32_t learner, doub
   const Window* const frequent = most_frequent(windows, learner);
   const double delay = delay_at(windows, learner, begin);
   double now = begin;
-  while (true) {
+  for (int changes = 0; changes < most_changes; ++changes) {
     if (frequent != nullptr) skip_periods(windows, learner, *frequent, now, work);
     const Span all = span_of_all(windows, learner, now);
     const double worked = (all.until - now) / all.factor;
@@ -147,6 +152,9 @@ double time_through(std::span<const Window> windows, std::uint32_t learner, doub
     work -= worked;
     now = all.until;
   }
+  throw RunError("windows open and close more than " + std::to_string(most_changes) +
+                 " times during one minibatch, which began at " + short_number(begin) +
+                 "; cluster.windows: every is too short for such times");
 }
 
 }  // namespace gradrace

@@ -42,7 +42,7 @@ void visit(Fields& fields, Config& config) {
               "the test records, where it is not the usual file: \"test_batch_9980.bin\"");
   fields.integer("rows", config.rows, at_least(1),
                  "only the first so many records, of training and of test each");
-  fields.real("divisor", config.divisor, Need::defaulted, positive(),
+  fields.real("divisor", config.divisor, Need::defaulted, between(1e-30, 1e30),
               "of the bytes; 1 leaves them as they are");
   constexpr std::string_view means[] = {"none", "channel-mean", "pixel-mean"};
   fields.choice("subtract", config.subtract, means, Need::defaulted,

@@ -92,7 +92,10 @@ void read_row(TextLine& line, const Columns& columns, LabelledRows& rows) {
     const std::string cell = read_cell(line, columns, column);
     const std::string& name = columns.names[column];
     if (column != columns.label) {
-      rows.x.push_back(static_cast<float>(number_in(line, name, cell)));
+      const double number = number_in(line, name, cell);
+      const auto kept = in_single_precision(number);
+      if (!kept) defect(line, name, beyond_single_precision(number));
+      rows.x.push_back(*kept);
     } else if (columns.of_targets) {
       rows.labels.push_back(number_in(line, name, cell));
     } else {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "models/datasets/text_line.h"
 #include "models/sampling/permutation.h"
 #include "sim/random.h"
 #include "sim/reading/reference.h"
@@ -83,6 +84,21 @@ std::vector<Label> classes_of(const LabelledRows& rows, std::vector<Label> class
   return classes;
 }
 
+/// File and line.
+std::string place_of(const LabelledRows& rows, std::size_t row) {
+  return rows.file.string() + ":" + std::to_string(rows.lines[row]);
+}
+
+std::vector<float> targets_of(const LabelledRows& rows) {
+  std::vector<float> targets;
+  for (std::size_t i = 0; i < rows.labels.size(); ++i) {
+    const auto kept = in_single_precision(rows.labels[i]);
+    if (!kept) defect(place_of(rows, i), "target " + beyond_single_precision(rows.labels[i]));
+    targets.push_back(*kept);
+  }
+  return targets;
+}
+
 /// The numbers of the rows' classes.
 template <class Label>
 std::vector<std::uint8_t> class_numbers(const LabelledRows& rows, const std::vector<Label>& labels,
@@ -91,8 +107,7 @@ std::vector<std::uint8_t> class_numbers(const LabelledRows& rows, const std::vec
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const auto found = std::lower_bound(classes.begin(), classes.end(), labels[i]);
     if (found == classes.end() || *found != labels[i])
-      throw std::runtime_error(rows.file.string() + ":" + std::to_string(rows.lines[i]) +
-                               ": label " + shown_label(rows, i) + " is none of the training rows");
+      defect(place_of(rows, i), "label " + shown_label(rows, i) + " is none of the training rows");
     numbers.push_back(static_cast<std::uint8_t>(found - classes.begin()));
   }
   return numbers;
@@ -110,8 +125,8 @@ void classify(Dataset& dataset, const LabelledRows& train, const LabelledRows& t
 void add_labels(Dataset& dataset, const LabelledRows& train, const LabelledRows& test,
                 bool regression) {
   if (regression) {
-    dataset.train.targets.assign(train.labels.begin(), train.labels.end());
-    dataset.test.targets.assign(test.labels.begin(), test.labels.end());
+    dataset.train.targets = targets_of(train);
+    dataset.test.targets = targets_of(test);
   } else if (std::ranges::any_of(train.labels, [](double label) { return std::isnan(label); })) {
     classify(dataset, train, test, &LabelledRows::words);
   } else {

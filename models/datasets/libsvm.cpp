@@ -46,7 +46,10 @@ void read_line(TextLine& line, std::uint64_t most, Sparse& sparse, LabelledRows&
       line.defect("index " + std::to_string(index) + " after " + std::to_string(last) +
                   ": indices must ascend");
     if (!line.skip(':')) line.defect("expected a colon after index " + std::to_string(index));
-    sparse.numbers.push_back({rows.labels.size() - 1, index, static_cast<float>(line.real())});
+    const double number = line.real();
+    const auto kept = in_single_precision(number);
+    if (!kept) line.defect(beyond_single_precision(number));
+    sparse.numbers.push_back({rows.labels.size() - 1, index, *kept});
     last = index;
   }
   sparse.greatest = std::max(sparse.greatest, last);

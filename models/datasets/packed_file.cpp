@@ -6,6 +6,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
 namespace gradrace {
 
@@ -14,6 +15,8 @@ namespace gradrace {
 }
 
 std::vector<std::uint8_t> read_packed(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_fifo(file, ignored)) defect(file, "read: it is a pipe, and not a file");
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> handle(gzopen(file.c_str(), "rb"), gzclose);
   if (!handle) defect(file, "opened");
   gzbuffer(handle.get(), 1 << 17);

@@ -39,7 +39,7 @@ void visit(Fields& fields, Config& config) {
   fields.integer("height", config.height, at_least(1), "of images that the features are taken for");
   fields.integer("width", config.width, at_least(1), "of those images");
   fields.integer("classes", config.classes, Need::defaulted, between(2, 256), "clusters");
-  fields.real("separation", config.separation, Need::defaulted, at_least(0),
+  fields.real("separation", config.separation, Need::defaulted, between(0, 1e30),
               "root-mean-square distance of two class means");
 }
 

@@ -30,7 +30,7 @@ void visit(Fields& fields, Config& config) {
   fields.integer("rows", config.rows, Need::defaulted, between(1, 1e8), "training rows");
   fields.integer("test_rows", config.test_rows, Need::defaulted, between(1, 1e8), "test rows");
   fields.integer("features", config.features, Need::defaulted, between(1, 1e6), "numbers in a row");
-  fields.real("noise", config.noise, Need::defaulted, at_least(0), "standard deviation");
+  fields.real("noise", config.noise, Need::defaulted, between(0, 1e30), "standard deviation");
 }
 
 /// What the draw of a stream of Purpose::dataset stands for; its learner is the row.

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
+#include <limits>
 #include <stdexcept>
 #include <system_error>
 #include <vector>
 
 #include "models/datasets/packed_file.h"
+#include "sim/message_text.h"
 
 namespace gradrace {
 
@@ -26,9 +29,24 @@ static std::optional<double> take_number(std::string_view& text) {
   const char* const begin = text.data() + (plus ? 1 : 0);
   double value = 0;
   const auto [end, error] = std::from_chars(begin, text.data() + text.size(), value);
-  if (error != std::errc{} || !std::isfinite(value)) return {};
+  if (error == std::errc::result_out_of_range) {
+    value = std::strtod(std::string(begin, end).c_str(), nullptr);  // infinite, or 0 or near it
+  } else if (error != std::errc{}) {
+    return {};
+  }
+  if (!std::isfinite(value)) return {};
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   return value;
+}
+
+std::optional<float> in_single_precision(double number) {
+  if (std::abs(number) > static_cast<double>(std::numeric_limits<float>::max())) return {};
+  return static_cast<float>(number);
+}
+
+std::string beyond_single_precision(double number) {
+  return number_text(number) +
+         " is beyond single precision, in which data are kept: at most 3.4e38";
 }
 
 std::optional<double> finite_number(std::string_view text) {

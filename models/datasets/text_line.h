@@ -42,8 +42,14 @@ class TextLine {
   std::string_view rest_;
 };
 
-/// The finite number that the whole text is; empty if it is none.
+/// The finite number that the whole text is; empty if it is none.  One that is too small for a
+/// double is 0.
 std::optional<double> finite_number(std::string_view text);
+
+/// The number in single precision, in which data are kept; empty if it is beyond that.
+std::optional<float> in_single_precision(double number);
+/// What is wrong with such a number.
+std::string beyond_single_precision(double number);
 
 /// Calls take(line) for every line of a file, plain or packed by gzip; lines may end in CR LF.
 /// std::runtime_error where it cannot be read.

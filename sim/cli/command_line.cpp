@@ -44,8 +44,15 @@ Words words_of(const Values& values, const std::string& name) {
 
 /// A word that names a file or folder.
 static std::filesystem::path as_path(const std::string& where, const std::string& word) {
+  constexpr std::size_t longest = 255;  // bytes of a name, for most file systems
+  const std::filesystem::path path = word;
+  if (path.empty()) throw UsageError(where + ": names a file or folder, and is empty");
+  for (const auto& name : path) {
+    if (name.native().size() > longest)
+      throw UsageError(where + ": has a name of more than " + std::to_string(longest) + " bytes");
+  }
   const std::string control = control_character(word);
-  if (control.empty()) return word;
+  if (control.empty()) return path;
   throw UsageError(where + ": names a file or folder, and has " + control + ", got \"" + word +
                    "\"");
 }
@@ -108,7 +115,8 @@ void add_scenario_options(Syntax& syntax) {
 static std::filesystem::path data_folder_of(std::string_view command, const Values& values) {
   if (values.count("data") == 0) {
     const char* environment = std::getenv("GRADRACE_DATA");
-    return as_path("GRADRACE_DATA", environment != nullptr ? environment : "");
+    if (environment == nullptr || *environment == '\0') return {};
+    return as_path("GRADRACE_DATA", environment);
   }
   const std::filesystem::path folder = path_of(command, values, "data");
   if (!std::filesystem::is_directory(folder))

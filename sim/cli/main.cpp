@@ -1,5 +1,6 @@
 #include <sys/resource.h>
 
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/results/manifest.h"
+#include "sim/cli/standard_streams.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/characters.h"
 #include "sim/reading/document.h"
@@ -59,6 +61,9 @@ void raise_limit_of_open_files() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+/// Beyond a limit of the size of files (ulimit -f) a write fails and is told, as on a full disk.
+void tell_of_limit_of_file_size() { std::signal(SIGXFSZ, SIG_IGN); }
+
 int dispatch(const Words& words) {
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
     print_help();
@@ -71,25 +76,36 @@ int dispatch(const Words& words) {
   return command_of(words[0]).run({words.begin() + 1, words.end()});
 }
 
-}  // namespace
-
-}  // namespace gradrace
-
-int main(int argc, char** argv) {
+/// The exit status; errors are told.
+int run_command_line(const Words& words) {
   try {
-    gradrace::raise_limit_of_open_files();
-    return gradrace::dispatch({argv + 1, argv + argc});
-  } catch (const gradrace::ScenarioError& error) {
+    return dispatch(words);
+  } catch (const ScenarioError& error) {
     std::cerr << error.what() << '\n';
     return 2;
-  } catch (const gradrace::UsageError& error) {
-    std::cerr << "gradrace: " << gradrace::printable(error.what()) << '\n';
+  } catch (const UsageError& error) {
+    std::cerr << "gradrace: " << printable(error.what()) << '\n';
     return 2;
   } catch (const std::bad_alloc&) {
     std::cerr << "gradrace: out of memory\n";
     return 1;
   } catch (const std::exception& error) {
-    std::cerr << "gradrace: " << gradrace::printable(error.what()) << '\n';
+    std::cerr << "gradrace: " << printable(error.what()) << '\n';
     return 1;
   }
+}
+
+}  // namespace
+
+}  // namespace gradrace
+
+int main(int argc, char** argv) {
+  gradrace::open_standard_streams();
+  gradrace::raise_limit_of_open_files();
+  gradrace::tell_of_limit_of_file_size();
+  const int status = gradrace::run_command_line({argv + 1, argv + argc});
+  const std::string lost = gradrace::lost_output();
+  if (lost.empty()) return status;
+  std::cerr << "gradrace: " << lost << '\n';
+  return status == 0 ? 1 : status;
 }

@@ -81,7 +81,8 @@ void check_python() {
 
 int run_python(const std::string& script, std::vector<std::string> words) {
   check_python();
-  words.insert(words.begin(), {interpreter().program, (home() / "analysis" / script).string()});
+  const std::string guarded = (home() / "analysis" / "guarded.py").string();
+  words.insert(words.begin(), {interpreter().program, guarded, script});
   std::cout << std::flush;
   return spawn(std::move(words), false);
 }

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "sim/message_text.h"
+#include "sim/run_error.h"
+
 namespace gradrace {
 
 namespace {
@@ -35,9 +38,13 @@ Engine::Engine(const Race& race, std::uint32_t replica, bool roads, std::uint32_
   waiting_.reserve(learners());
   for (std::uint32_t learner = 0; learner < learners(); ++learner) wait(learner);
   if (!roads) return;
-  transit_ = std::make_unique<Transit>(
-      race.transit, race.learners, race.seed, replica, queue_, race.learners + alarms,
-      [this](std::uint32_t learner, double begin) { return runtime(learner, begin); });
+  transit_ = std::make_unique<Transit>(race.transit, race.learners, race.seed, replica, queue_,
+                                       race.learners + alarms,
+                                       [this](std::uint32_t learner, double begin) {
+                                         const double length = runtime(learner, begin);
+                                         end_of(begin, length);
+                                         return length;
+                                       });
 }
 
 void Engine::start() {
@@ -109,7 +116,7 @@ bool Engine::begin(std::uint32_t number, const Reading& reading) {
     transit_->depart(number, draw, time_);
   } else {
     const double length = drawn_ ? drawn_->time(number, draw) : runtime(number, time_);
-    queue_.schedule(number, time_ + length, EventClass::arrival);
+    queue_.schedule(number, end_of(time_, length), EventClass::arrival);
   }
   if (observer_) observer_->on_dispatch(learner.gradient, time_);
   return true;
@@ -125,7 +132,25 @@ double Engine::runtime(std::uint32_t number, double begin) {
   return race_.runtime->sample(words);
 }
 
+void Engine::note_standing(double time, double length) {
+  if (time != stands_at_) standing_ = 0;
+  stands_at_ = time;
+  too_short_ += length > 0;
+  const std::uint64_t many = 1'000'000 + std::uint64_t{1000} * race_.learners;
+  if (++standing_ > many) refuse_standing(standing_);
+}
+
+void Engine::refuse_standing(std::uint64_t minibatches) const {
+  throw RunError("simulated time stands still at " + short_number(time_) + ": of " +
+                 std::to_string(tape_.gradients()) + " minibatches " + std::to_string(minibatches) +
+                 " took no time, or less than can be told from it; times of the cluster are too "
+                 "short");
+}
+
 void Engine::finish() {
+  const std::uint64_t begun = tape_.gradients();
+  if (too_short_ > begun / 2) refuse_standing(too_short_);
+  if (time_ == 0 && standing_ > 0) refuse_standing(standing_);
   for (auto& learner : learners_) {
     if (!learner.is_computing()) continue;
     add_busy(learner);

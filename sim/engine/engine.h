@@ -81,6 +81,14 @@ class Engine {
   EventQueue& queue() { return queue_; }
   std::uint32_t first_exchange() const { return first_exchange_; }
 
+  /// When a minibatch ends that begins then and takes so long.  RunError where times like this
+  /// leave the clock where it is.
+  double end_of(double begin, double length) {
+    const double end = begin + length;
+    if (end == begin) note_standing(begin, length);
+    return end;
+  }
+
   void start();
   Happening next() {
     const auto event = queue_.next();
@@ -164,7 +172,8 @@ class Engine {
     transit_->pause(time_, length);
   }
 
-  /// The run is over: nothing is computed any more.
+  /// The run is over: nothing is computed any more.  RunError where most of its minibatches took
+  /// less than the clock can tell, or time never went on.
   void finish();
   /// The same of all that is told of it.
   void close() {
@@ -202,6 +211,8 @@ class Engine {
   Happening ring(std::uint32_t slot, EventClass event_class);
   bool begin(std::uint32_t learner, const Reading& reading);
   double runtime(std::uint32_t learner, double begin);
+  void note_standing(double time, double length);
+  [[noreturn]] void refuse_standing(std::uint64_t minibatches) const;
 
   void wait(std::uint32_t learner) {
     learners_[learner].place = static_cast<std::uint32_t>(waiting_.size());
@@ -245,6 +256,9 @@ class Engine {
   std::vector<double> wasted_;          // by the learners, on gradients cancelled, dropped or lost
   std::vector<std::uint32_t> waiting_;  // idle learners
   std::uint32_t computing_ = 0;
+  double stands_at_ = 0;         // the time of the last minibatch that ended as it began
+  std::uint64_t standing_ = 0;   // those of that time
+  std::uint64_t too_short_ = 0;  // those of the run that took more than no time
 };
 
 }  // namespace gradrace

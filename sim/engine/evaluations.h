@@ -3,9 +3,11 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "sim/engine/race.h"
+#include "sim/run_error.h"
 
 namespace gradrace {
 
@@ -24,6 +26,9 @@ struct EvaluationPoint {
 class Evaluations {
  public:
   explicit Evaluations(const EvaluationSchedule& every) : every_(every) {}
+
+  /// Of a run.
+  static constexpr std::uint64_t most = 10'000'000;
 
   bool by_time() const { return every_.every_time.has_value(); }
   /// The next time of the schedule: a multiple, not a running sum.
@@ -56,7 +61,13 @@ class Evaluations {
     return last_time_ == time && last_changes_ == changes;
   }
 
+  /// RunError: they are too many.
   void add(const EvaluationPoint& point, std::uint64_t changes) {
+    if (++made_ > most) {
+      throw RunError("makes more than " + std::to_string(most) +
+                     " evaluations; ask for fewer (record.every_time, every_updates, "
+                     "every_epochs), or for a shorter run");
+    }
     segment_.push_back(point);
     last_time_ = point.time;
     last_changes_ = changes;
@@ -71,6 +82,7 @@ class Evaluations {
   std::vector<EvaluationPoint> segment_;
   double last_time_ = -1;
   std::uint64_t last_changes_ = 0;
+  std::uint64_t made_ = 0;
   std::uint64_t timed_ = 0;
   std::uint64_t by_updates_ = 0;
   double by_epochs_ = 0;

@@ -2,12 +2,21 @@
 
 #include <bit>
 
+#include "sim/run_error.h"
+
 namespace gradrace {
 
 EventQueue::EventQueue(std::uint32_t slots)
     : pending_(slots), few_(slots <= most_few), tournament_(few_ ? 2 * std::bit_ceil(slots) : 0) {
   GRADRACE_CHECK(slots >= 2, "a queue has two slots or more");
   for (std::uint32_t slot = 0; slot < tournament_.size() / 2; ++slot) put(slot, Due().time_bits);
+}
+
+void EventQueue::refuse(double time) {
+  GRADRACE_CHECK(!(time < 0), "an event needs a time of 0 or later");
+  throw RunError(
+      "simulated time overflows: an event would come later than 1.8e308, the greatest number; "
+      "times of the cluster are too long");
 }
 
 void EventQueue::play() {

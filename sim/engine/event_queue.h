@@ -24,10 +24,11 @@ class EventQueue {
  public:
   explicit EventQueue(std::uint32_t slots);
 
-  /// Sets the event of the slot, in place of the one it had.  The time is 0 or later.
+  /// Sets the event of the slot, in place of the one it had.  The time is 0 or later; RunError
+  /// where it overflowed.
   void schedule(std::uint32_t slot, double time, EventClass event_class) {
     const Due due = Due::at(time, event_class, sequence_++);
-    GRADRACE_CHECK(due.is_time(), "an event needs a finite time, 0 or later");
+    if (!due.is_time()) refuse(time);
     if (few_) {
       put(slot, due.time_bits);
     } else {
@@ -36,6 +37,9 @@ class EventQueue {
     }
     pending_[slot] = due;
   }
+
+  /// RunError: no event comes then.
+  [[noreturn]] static void refuse(double time);
 
   /// Of the slot's event; infinity: it has none.
   double time(std::uint32_t slot) const { return pending_[slot].time(); }

@@ -1,5 +1,6 @@
 #include "sim/engine/order_statistic_server.h"
 
+#include <cmath>
 #include <limits>
 
 #include "sim/check.h"
@@ -26,7 +27,9 @@ void OrderStatisticServer::begin() {
   const std::uint32_t draw = tape_.gradient(0, 0, static_cast<std::uint32_t>(totals_.updates), 0);
   Stream words = stream({race_.seed, replica_, Purpose::order_statistic, 0, draw});
   const double time = race_.runtime->sample_order_statistic(k_, race_.learners, words);
-  engine_.set(Happening::Kind::timer, engine_.time() + time);
+  const double end = engine_.end_of(engine_.time(), time);
+  if (!std::isfinite(end)) EventQueue::refuse(end);
+  engine_.set(Happening::Kind::timer, end);
 }
 
 void OrderStatisticServer::on_timer() {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "sim/check.h"
+#include "sim/run_error.h"
 
 namespace gradrace {
 
@@ -19,20 +20,39 @@ Run::Run(const Race& race, std::uint32_t replica, bool with_model, Observer* obs
       protocol_listens_(with_model && race.make_protocol()->needs_evaluations()),
       plane_(std::make_unique<TimingPlane>(race, replica, with_model, observer, segment_limit)) {}
 
+/// False: the run has failed there.
+template <class Step>
+bool Run::went_well(Step step) {
+  try {
+    step();
+    return true;
+  } catch (const RunError& error) {
+    over_ = true;
+    record_.status = Status::failed;
+    record_.reason = error.what();
+    return false;
+  }
+}
+
 const Segment* Run::advance() {
   if (over_) return nullptr;
-  const Segment& segment = plane_->next_segment();
-  last_end_ = segment.end;
+  const Segment* segment = nullptr;
+  if (!went_well([&] { segment = &plane_->next_segment(); })) return nullptr;
+  last_end_ = segment->end;
   if (!with_model_) {
     for (const auto& point : plane_->evaluations()) tell({point, {}}, {});
     if (last_end_ == End::finished) {
       end();
     }
   }
-  return &segment;
+  return segment;
 }
 
 void Run::take(const Results& results) {
+  went_well([&] { take_answers(results); });
+}
+
+void Run::take_answers(const Results& results) {
   const auto& points = plane_->evaluations();
   const std::size_t looks = 1 + race_.learners_evaluated();
   GRADRACE_CHECK(results.evaluations.size() == points.size() * looks,

@@ -15,13 +15,14 @@
 
 namespace gradrace {
 
-/// deadlocked: learners waited for each other in a circle; failed: it could not be made.
+/// deadlocked: learners waited for each other in a circle; failed: it could not be made, or not to
+/// its end.
 enum class Status : std::uint8_t { finished, diverged, interrupted, deadlocked, failed };
 
 /// What is kept of one run, however long it is.
 struct RunRecord {
   Status status = Status::interrupted;
-  std::string reason;  // of a deadlock: when, and who waits for whom
+  std::string reason;  // of a deadlock: when, and who waits for whom; of a failure: why
   Totals totals;
   CurvePoint last;                              // of the curve
   std::vector<std::uint64_t> staleness_counts;  // [staleness] over applied gradients
@@ -37,7 +38,8 @@ class Run {
   Run(const Race& race, std::uint32_t replica, bool with_model, Observer* observer,
       CurveSink* curve = nullptr, std::uint32_t segment_limit = TimingPlane::default_limit);
 
-  /// The next segment; null when the run is over.
+  /// The next segment; null when the run is over.  Here and in take() a RunError ends the run as
+  /// failed.
   const Segment* advance();
 
   /// What the device found in the segment that advance() gave last; not called in a timing-only
@@ -59,8 +61,11 @@ class Run {
  private:
   void add(const EvaluationPoint& point, std::span<const Evaluation> looks, double rate_factor);
   void tell(const CurvePoint& seen, std::span<const Evaluation> of_learners);
+  void take_answers(const Results& results);
   void end();
   void end_as_diverged();
+  template <class Step>
+  bool went_well(Step step);
 
   const Race& race_;
   const std::uint32_t replica_;

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <stdexcept>
 #include <vector>
 
 #include "sim/check.h"
+#include "sim/run_error.h"
 #include "sim/tape.h"
 
 namespace gradrace {
@@ -19,9 +19,15 @@ class TapeWriter {
  public:
   explicit TapeWriter(bool taped) : taped_(taped) {}
 
+  /// Of a run.
+  static constexpr GradientId most_gradients = std::numeric_limits<GradientId>::max();
+
   bool taped() const { return taped_; }
   /// Gradients, uses and terms of the segment; without a tape gradients alone.
   std::uint64_t size() const { return next_gradient_ - segment_.first_gradient + parts_; }
+
+  /// Gradients of the run so far.
+  GradientId gradients() const { return next_gradient_; }
 
   /// Begins the next segment.
   void begin() {
@@ -32,9 +38,8 @@ class TapeWriter {
 
   /// The learner's draw-th minibatch is computed at that value.
   GradientId gradient(ValueId at, std::uint32_t learner, std::uint32_t draw, std::uint16_t recipe) {
-    if (next_gradient_ == std::numeric_limits<GradientId>::max()) {
-      throw std::runtime_error(
-          "a run ends with its 2^32nd minibatch; ask for less time or fewer updates");
+    if (next_gradient_ == most_gradients) {
+      throw RunError("a run ends with its 2^32nd minibatch; ask for less time or fewer updates");
     }
     if (taped_) segment_.gradients.push_back({at, learner, draw, recipe, Fate::open});
     return next_gradient_++;

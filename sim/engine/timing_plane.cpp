@@ -55,7 +55,9 @@ const Segment& TimingPlane::next_segment() {
   end_.reset();
   if (!started_) start();
   if (answer_due_) answer();
-  while (!end_) step();
+  constexpr std::uint32_t most_steps = 1 << 20;
+  for (std::uint32_t steps = 0; !end_; step())
+    if (++steps == most_steps) end_segment(End::limit);
   return tape_.cut(tape_.taped() ? owner_->live() : std::span<const ValueId>{}, *end_);
 }
 

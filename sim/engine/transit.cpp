@@ -1,11 +1,11 @@
 #include "sim/engine/transit.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "sim/check.h"
+#include "sim/run_error.h"
 
 namespace gradrace {
 
@@ -186,10 +186,9 @@ void Transit::clear_roads() {
 Happening Transit::change(std::uint32_t learner, double now) {
   Way& way = ways_[learner];
   if (++changes_ > 1'000'000 + 1'000 * ways_.size()) {
-    throw std::runtime_error(
-        "learners failed " + std::to_string(changes_ / 2) +
-        " times in a row and no gradient arrived: cluster.failures.up is too short for "
-        "cluster.runtime, or the protocol waits for nobody");
+    throw RunError("learners failed " + std::to_string(changes_ / 2) +
+                   " times in a row and no gradient arrived: cluster.failures.up is too short for "
+                   "cluster.runtime, or the protocol waits for nobody");
   }
   way.down = !way.down;
   schedule_change(learner, now);

@@ -32,7 +32,11 @@ Character first_character(std::string_view text) {
   return sound ? Character{code, bytes} : Character{no_utf8, 1};
 }
 
-bool is_control(std::uint32_t code) { return code < 0x20 || (code >= 0x7F && code < 0xA0); }
+bool is_control(std::uint32_t code) {
+  const bool breaks_or_turns =
+      (code >= 0x2028 && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+  return code < 0x20 || (code >= 0x7F && code < 0xA0) || breaks_or_turns;
+}
 
 /// Of Unicode's format characters those that hide, or turn the direction of what stands around
 /// them; and its line and paragraph separators.

@@ -5,7 +5,8 @@
 
 namespace gradrace {
 
-/// The first control character of a text (C0, DEL, C1), as "U+001B"; empty if it has none.
+/// The first control character of a text (C0, DEL, C1, and those that break lines or turn the
+/// direction of writing), as "U+001B"; empty if it has none.
 std::string control_character(std::string_view text);
 
 bool is_utf8(std::string_view text);

@@ -115,7 +115,8 @@ class Builder {
     auto& object = open_.back();
     key_ = name;
     const std::string pointer = child_pointer(object.pointer, name);
-    if (object.value->contains(name)) {
+    is_given_twice_ = places.contains(pointer);
+    if (is_given_twice_) {
       problems.push_back(problem_at(last_.place, origin_, dotted_path(pointer),
                                     "given twice (JSON keeps only the last)"));
       erase_subtree(places, pointer);
@@ -143,6 +144,12 @@ class Builder {
     else if (error.id == 406)
       what = std::string(found) + " is too large for a number";
     return refuse(wrong, what);
+  }
+
+  /// To be called after the last event: the parser takes a NUL character for the end of the text.
+  void refuse_more() {
+    const Token more = tokens_.next();
+    if (!tokens_.text(more).empty()) refuse(more, "expected the end of the file, got more text");
   }
 
   ordered_json root;
@@ -174,14 +181,19 @@ class Builder {
     }
     auto& parent = open_.back();
     if (parent.value->is_object()) {
-      auto& slot = (*parent.value)[key_];
-      slot = std::move(value);
-      return {&slot, child_pointer(parent.pointer, key_)};
+      return {member(*parent.value, std::move(value)), child_pointer(parent.pointer, key_)};
     }
     const std::string pointer = child_pointer(parent.pointer, std::to_string(parent.value->size()));
     places[pointer] = last_.place;
     parent.value->push_back(std::move(value));
     return {&parent.value->back(), pointer};
+  }
+
+  /// Of the object, at the current key.
+  ordered_json* member(ordered_json& object, ordered_json value) {
+    if (is_given_twice_) return &(object[key_] = std::move(value));
+    auto& members = object.get_ref<ordered_json::object_t&>();
+    return &members.emplace_back(key_, std::move(value)).second;
   }
 
   bool scalar(ordered_json value) {
@@ -242,6 +254,7 @@ class Builder {
   std::string origin_;
   std::vector<Open> open_;
   std::string key_;
+  bool is_given_twice_ = false;  // that key, in its object
   Token last_;
   After after_ = After::nothing;
 };
@@ -254,7 +267,7 @@ ParsedJson::ParsedJson(ParsedJson&&) noexcept = default;
 
 ParsedJson parse_json(std::string_view text, const std::string& origin) {
   Builder builder(text, origin);
-  ordered_json::sax_parse(text, &builder);
+  if (ordered_json::sax_parse(text, &builder)) builder.refuse_more();
   if (builder.broken) throw ScenarioError(std::move(builder.problems));
   ParsedJson parsed;
   *parsed.root = std::move(builder.root);

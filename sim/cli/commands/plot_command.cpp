@@ -1,5 +1,6 @@
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/python.h"
+#include "sim/cli/results/manifest.h"
 #include "sim/cli/usage_error.h"
 
 namespace gradrace {
@@ -48,7 +49,9 @@ Words drawing_words(const Values& values) {
 }  // namespace
 
 int plot_folders(const std::vector<std::filesystem::path>& folders, Words options) {
+  options.emplace_back("--");  // folders follow, whatever they begin with
   for (const auto& folder : folders) {
+    note_if_mixed(folder);
     if (!std::filesystem::exists(folder / "runs.csv") &&
         !std::filesystem::exists(folder / "fit.json")) {
       if (std::filesystem::exists(folder / "runs.parquet"))

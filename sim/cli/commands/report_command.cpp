@@ -1,5 +1,6 @@
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/python.h"
+#include "sim/cli/results/manifest.h"
 #include "sim/cli/usage_error.h"
 
 namespace gradrace {
@@ -25,13 +26,15 @@ static int report(const Words& words) {
   const auto values = parse(report_command, words, syntax);
   if (!values) return 0;
   Words call;
+  const auto out = path_of("report", *values, "out");
+  if (!out.empty()) call.push_back("--out=" + out.string());
+  if (values->count("plot") != 0) call.emplace_back("--plot");
+  call.emplace_back("--");  // folders follow, whatever they begin with
   for (const auto& folder : paths_of("report", *values, "folder")) {
     check_folder(folder);
+    note_if_mixed(folder);
     call.push_back(folder.string());
   }
-  const auto out = path_of("report", *values, "out");
-  if (!out.empty()) call.insert(call.end(), {"--out", out.string()});
-  if (values->count("plot") != 0) call.emplace_back("--plot");
   return run_python("report/report.py", std::move(call));
 }
 

@@ -116,6 +116,8 @@ Experiment planned(const fs::path& file, const fs::path& out, const ReproduceOpt
     if (!options.force) refuse_other_runs(out / file.stem(), scenario);
     if (!options.force && is_published(out / file.stem(), scenario)) experiment.fate = Fate::kept;
   } catch (const ScenarioError& error) {
+    for (const Problem& problem : error.problems())
+      if (problem.origin.starts_with("--")) throw;  // the command line's, not the scenario's
     experiment.fate = Fate::failed;
     experiment.reason = error.what();
   }
@@ -255,8 +257,8 @@ int reproduce(Paper& paper, const ReproduceOptions& options) {
     failed |= is_failed;
   }
   write_skipped(paper);
-  std::vector<std::string> words{paper.name, paper.out.string()};
-  if (options.changes.quick) words.push_back("--quick");
+  std::vector<std::string> words{"--", paper.name, paper.out.string()};
+  if (options.changes.quick) words.insert(words.begin(), "--quick");
   const int status = run_python("reproduce/reproduce.py", std::move(words));
   return failed ? 1 : status;
 }
@@ -300,7 +302,7 @@ static int reproduce_papers(const ReproduceOptions& options) {
   }
   if (!is_one) {
     const fs::path page = out / (is_usual ? "papers" + form + ".html" : "index.html");
-    std::vector<std::string> words{"--index", page.string()};
+    std::vector<std::string> words{"--index", "--", page.string()};
     for (const auto& paper : papers) words.push_back(paper.out.filename());
     worst = std::max(worst, run_python("reproduce/reproduce.py", std::move(words)));
   }

@@ -26,7 +26,7 @@ namespace {
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-constexpr std::array signals{SIGINT, SIGTERM, SIGHUP, SIGUSR1};
+constexpr std::array signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU};
 
 /// One that comes a second after the first ends the program at once.  What comes sooner is the
 /// first again: a shell or a batch system sends it to the process and to its group.
@@ -266,10 +266,11 @@ static Progress::Style progress_of(const Values& values) {
 static int run(const Words& words) {
   Syntax syntax{.positional = "file"};
   add_scenario_options(syntax);
-  syntax.options.add_options()                                                                  //
-      ("out", po::value<std::string>()->value_name("DIR"),                                      //
-       "output folder (default out/<name>; with several files DIR/<name>)")                     //
-      ("jobs", po::value<int>()->value_name("N"), "threads (default: cores; CUDA runs/64)")     //
+  syntax.options.add_options()                                               //
+      ("out", po::value<std::string>()->value_name("DIR"),                   //
+       "output folder (default out/<name>; with several files DIR/<name>)")  //
+      ("jobs", po::value<int>()->value_name("N"),
+       "threads (default: cores; CUDA runs/64), up to 16 a core")                               //
       ("shard", po::value<std::string>()->value_name("I/N"),                                    //
        "one of N parts of the runs, of about equal work; gradrace collect puts them together")  //
       ("dry-run", "say what is to be run and what it takes, and run nothing")                   //

@@ -3,16 +3,21 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "sim/cli/results/disk.h"
+#include "sim/cli/scenario/run_work.h"
 
 namespace gradrace {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+/// More would take memory and save no time.
+std::size_t most_threads() { return 16 * std::max(1u, std::thread::hardware_concurrency()); }
 
 RunQueue queue_of(const Scenario& scenario, const RunPlan& plan,
                   const std::vector<std::size_t>& missing) {
@@ -32,7 +37,7 @@ ScenarioRuns::ScenarioRuns(RunFolder& folder, const RunPlan& plan,
     : folder_(folder),
       scenario_(folder.scenario()),
       plan_(plan),
-      jobs_(std::min<std::size_t>(jobs, missing.size())),
+      jobs_(std::min<std::size_t>({jobs, missing.size(), most_threads()})),
       threads_of_run_(std::max(1u, std::min(jobs, std::thread::hardware_concurrency()) /
                                        std::max(1u, static_cast<unsigned>(jobs_)))),
       progress_(progress),
@@ -44,7 +49,11 @@ ScenarioRuns::ScenarioRuns(RunFolder& folder, const RunPlan& plan,
 
 void ScenarioRuns::run() {
   std::vector<std::jthread> threads;
-  for (std::size_t i = 0; i < jobs_; ++i) threads.emplace_back([this] { work(); });
+  try {
+    for (std::size_t i = 0; i < jobs_; ++i) threads.emplace_back([this] { work(); });
+  } catch (const std::system_error&) {
+    if (threads.empty()) throw;  // the system allows fewer: these do it all
+  }
   threads.clear();
   if (failure_) std::rethrow_exception(failure_);
 }
@@ -126,8 +135,8 @@ void ScenarioRuns::race(const Batch& batch, Device* device) {
       const auto& race = races.emplace_back(std::make_unique<Race>(point.race()));
       const auto& recorder = recorders.emplace_back(
           std::make_unique<RunRecorders>(replica, point, folder_.files().spool_file()));
-      runs.emplace_back(*race, replica, device != nullptr, recorder->observer(),
-                        &recorder->curve());
+      runs.emplace_back(*race, replica, device != nullptr, recorder->observer(), &recorder->curve(),
+                        segment_limit_of(*race, run, device));
     }
     const auto begin = Clock::now();
     drive_batch(runs, batch, device);
@@ -143,11 +152,22 @@ void ScenarioRuns::race(const Batch& batch, Device* device) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (!runs[i].over()) continue;
     const RunRecord record = runs[i].record();
+    if (record.status == Status::failed) {
+      note_failure({batch[i]}, record.reason);
+      continue;
+    }
     folder_.add(batch[i], recorders[i]->finish(record), recorders[i]->texts());
     progress_.end(number_of_[batch[i]], record.status);
     const std::lock_guard lock(mutex_);
     facts_.gradients += record.gradients_computed;
   }
+}
+
+std::uint32_t ScenarioRuns::segment_limit_of(const Race& race, std::size_t run,
+                                             const Device* device) const {
+  if (device == nullptr || device->name() != "cpu") return TimingPlane::default_limit;
+  const std::size_t group = plan_.group_of[scenario_.point_number(run)];
+  return segment_limit(race, plan_.groups[group].value.numbers);
 }
 
 void ScenarioRuns::add_run_seconds(double seconds) {

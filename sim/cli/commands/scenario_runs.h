@@ -39,6 +39,7 @@ class ScenarioRuns {
   void work();
   std::unique_ptr<Device> make_device(std::size_t group) const;
   void race(const Batch& batch, Device* device);
+  std::uint32_t segment_limit_of(const Race& race, std::size_t run, const Device* device) const;
   void add_run_seconds(double seconds);
   void drive_batch(std::vector<Run>& runs, const Batch& batch, Device* device);
   void note_failure(const Batch& batch, const std::string& reason);

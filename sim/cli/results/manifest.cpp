@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <iostream>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <tuple>
@@ -16,6 +17,7 @@
 #include "sim/cli/version.h"
 #include "sim/hash.h"
 #include "sim/message_text.h"
+#include "sim/reading/characters.h"
 
 namespace gradrace {
 
@@ -138,7 +140,7 @@ std::string version_text() {
 
 std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
   Json manifest{{"scenario", Json::parse(scenario.resolved)},
-                {"file", std::filesystem::absolute(scenario.file).string()},
+                {"file", printable(std::filesystem::absolute(scenario.file).string())},
                 {"seed", scenario.first().seed},
                 {"version", version()},
                 {"hashes", {{"scenario", hash_of(scenario.resolved)}, {"data", facts.data}}},
@@ -156,16 +158,33 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
   return manifest.dump(2) + "\n";
 }
 
+static bool is_as_in_manifest(const std::filesystem::path& folder, const Json& files) {
+  return std::ranges::all_of(files.items(), [&](const auto& entry) {
+    return entry.value() == hash_of_file(folder / entry.key());
+  });
+}
+
+void note_if_mixed(const std::filesystem::path& folder) {
+  std::ifstream file(folder / "manifest.json");
+  const Json manifest = Json::parse(file, nullptr, false);
+  const bool has_hashes = manifest.is_object() && manifest.contains("files");
+  const bool has_store = std::filesystem::exists(folder / "runs.store");
+  if (has_hashes ? is_as_in_manifest(folder, manifest["files"]) : !has_store) return;
+  std::cerr << "gradrace: note: " << printable(folder.string())
+            << ": half published, or changed since: its files are not those of "
+            << (has_hashes ? "its manifest" : "a manifest")
+            << (has_store ? "; the same call of run that made it writes them anew\n" : "\n");
+}
+
 bool is_published(const std::filesystem::path& folder, const Scenario& scenario) {
   std::ifstream file(folder / "manifest.json");
   const Json manifest = Json::parse(file, nullptr, false);
   if (!manifest.is_object() || !manifest.contains("files")) return false;
   if (!manifest["files"].contains("runs.csv")) return false;
-  if (manifest["runs_finished"] != manifest["runs"]) return false;
-  if (manifest["scenario"] != Json::parse(scenario.resolved)) return false;
-  return std::ranges::all_of(manifest["files"].items(), [&](const auto& entry) {
-    return entry.value() == hash_of_file(folder / entry.key());
-  });
+  const auto part = [&](const char* key) { return manifest.value(key, Json()); };
+  if (part("runs").is_null() || part("runs_finished") != part("runs")) return false;
+  if (part("scenario") != Json::parse(scenario.resolved)) return false;
+  return is_as_in_manifest(folder, manifest["files"]);
 }
 
 }  // namespace gradrace

@@ -52,6 +52,10 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts);
 /// scenario, with tables as CSV, compressed or not.
 bool is_published(const std::filesystem::path& folder, const Scenario& scenario);
 
+/// Tells the user where files of the folder are not those of its manifest: it was published by
+/// halves, or they were changed since.
+void note_if_mixed(const std::filesystem::path& folder);
+
 /// "fused multiply-adds" or what else gradients in float32 are computed with, whose numbers differ
 /// in the last digits; empty where there are none.
 std::string arithmetic_of(const Scenario& scenario);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
@@ -132,7 +133,11 @@ OutputFolder::OutputFolder(fs::path folder, bool overwrite) : OutputFolder(std::
 
 OutputFolder::~OutputFolder() {
   files_.clear();
-  remove_unfinished();
+  try {
+    remove_unfinished();
+  } catch (const std::bad_alloc&) {
+    // What is left aside goes with the next call.
+  }
 }
 
 Compression OutputFolder::compression_of(const std::string& file) const {
@@ -196,9 +201,15 @@ void OutputFolder::publish() {
     if (!closed_.contains(file)) fs::remove(folder_ / file);
   for (const auto& file : closed_)
     if (file != manifest) place(file);
+  sync_folder();
   if (closed_.contains(manifest)) place(manifest);
-  sync_to_disk(folder_);
+  sync_folder();
   closed_.clear();
+}
+
+/// Of names; some file systems cannot.
+void OutputFolder::sync_folder() const {
+  if (!sync_to_disk(folder_) && errno != EINVAL && errno != ENOTSUP) fail(folder_);
 }
 
 /// Of the results that are there: those that the manifest names, or, where there is none, those of

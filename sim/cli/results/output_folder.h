@@ -62,6 +62,7 @@ class OutputFolder {
 
  private:
   std::vector<std::string> files_of_manifest() const;
+  void sync_folder() const;
   void remove_unfinished();
   void remove_plots();
   Compression compression_of(const std::string& file) const;

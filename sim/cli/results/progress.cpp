@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -30,7 +31,11 @@ Progress::Progress(Style style)
       next_print_(interval_) {}
 
 Progress::~Progress() {
-  if (style_ == Style::json) print(json(elapsed(), interrupted_ ? "interrupted" : "ended"));
+  try {
+    if (style_ == Style::json) print(json(elapsed(), interrupted_ ? "interrupted" : "ended"));
+  } catch (const std::bad_alloc&) {
+    // The call ends with that.
+  }
   clear();
 }
 

@@ -42,7 +42,10 @@ SpoolFile::Block SpoolFile::take() {
     descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (descriptor_ < 0 || ::unlink(path_.c_str()) != 0) fail("made");
   }
-  if (free_.empty()) return blocks_++;
+  if (free_.empty()) {
+    free_.reserve(blocks_ + 1);  // so that release() cannot fail
+    return blocks_++;
+  }
   const Block block = free_.back();
   free_.pop_back();
   return block;

@@ -37,7 +37,14 @@ void apply_quick(Document& document) {
 
 void check_quick(const Document& document) {
   const auto found = document.root().find("quick");
-  if (found == document.root().end() || found->is_object()) return;
+  if (found == document.root().end()) return;
+  if (found->is_object()) {
+    for (const auto& [path, value] : found->items()) {
+      if (is_within(path, "quick"))
+        throw ScenarioError({document.problem(child_pointer("/quick", path), "sets itself")});
+    }
+    return;
+  }
   throw ScenarioError(
       {document.problem("/quick", "expected an object: dotted path -> value with --quick")});
 }

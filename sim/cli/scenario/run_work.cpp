@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "sim/engine/timing_plane.h"
+
 namespace gradrace {
 
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double passes_of_gradient = 3;  // forward, and back by weights and by what is below
 
 /// How far a run comes until the first of its limits.
 struct Extent {
@@ -50,13 +53,19 @@ double run_work(const Point& point, const Race& race, const Theory& theory, std:
   const auto protocol = point.make_protocol();
   const Extent extent = extent_of(race, theory, std::max(1u, protocol->k()));
   if (!point.with_model()) return extent.updates * events_of_update(point, *protocol);
-  constexpr double passes_of_gradient = 3;  // forward, and back by weights and by what is below
   const double rows = static_cast<double>(
       std::max<std::uint64_t>(1, point.rows.train.value_or(race.training_rows)));
   const double passed =
       passes_of_gradient * extent.gradients * race.plans[0].recipe.minibatch +
       evaluations_in(extent, race.evaluations) * rows * (1 + race.learners_evaluated());
   return passed * static_cast<double>(numbers);
+}
+
+std::uint32_t segment_limit(const Race& race, std::size_t numbers) {
+  constexpr double seconds_of_work = 1e10, usual = TimingPlane::default_limit;
+  const double of_gradient = passes_of_gradient * race.plans[0].recipe.minibatch *
+                             static_cast<double>(std::max<std::size_t>(numbers, 1));
+  return static_cast<std::uint32_t>(std::clamp(seconds_of_work / of_gradient, 1.0, usual));
 }
 
 }  // namespace gradrace

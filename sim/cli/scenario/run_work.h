@@ -9,4 +9,8 @@ namespace gradrace {
 /// Infinity where only the loss ends it.
 double run_work(const Point& point, const Race& race, const Theory& theory, std::size_t numbers);
 
+/// After so many gradients of such a value a core has computed for seconds at the most, and a call
+/// can be interrupted.
+std::uint32_t segment_limit(const Race& race, std::size_t numbers);
+
 }  // namespace gradrace

@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
 #include "sim/cli/scenario/sampler.h"
 #include "sim/cli/scenario/world.h"
+#include "sim/engine/evaluations.h"
+#include "sim/engine/tape_writer.h"
 #include "sim/reading/characters.h"
+#include "sim/reading/reference.h"
 
 namespace gradrace {
 
@@ -49,6 +54,23 @@ std::string stop_keys(Wanted wanted, std::string_view last = ", ") {
   return text;
 }
 
+void check_evaluations(Fields& fields, const Stop& stop, const EvaluationSchedule& every) {
+  const auto check = [&](std::string_view limit, double count, std::string_view key) {
+    if (count <= static_cast<double>(Evaluations::most)) return;
+    const std::string beside = "record." + std::string(key);
+    fields.complain(
+        limit,
+        "makes more than " + std::to_string(Evaluations::most) + " evaluations with this " + beside,
+        "a larger " + beside);
+  };
+  if (stop.time && every.every_time) check("time", *stop.time / *every.every_time, "every_time");
+  if (stop.epochs && every.every_epochs)
+    check("epochs", *stop.epochs / *every.every_epochs, "every_epochs");
+  if (stop.updates && every.every_updates)
+    check("updates", static_cast<double>(*stop.updates) / static_cast<double>(*every.every_updates),
+          "every_updates");
+}
+
 /// `model_read`: whether the model is as the file says, so that complaints about its lack are no
 /// echo of its own.
 void visit_stop(Fields& fields, Point& point, bool model_read, bool record_read) {
@@ -69,11 +91,7 @@ void visit_stop(Fields& fields, Point& point, bool model_read, bool record_read)
     fields.complain("", keys + " are judged at evaluations, and none are asked for",
                     evaluations_beside);
   }
-  constexpr double most_evaluations = 1e7;
-  if (stop.time && every.every_time && *stop.time / *every.every_time > most_evaluations) {
-    fields.complain("time", "makes more than 10000000 evaluations with this record.every_time",
-                    "a larger record.every_time");
-  }
+  check_evaluations(fields, stop, every);
   if (!model_read) return fields.close();
   if (judged && !limited && !point.with_model()) {
     fields.complain("", "nothing but the model could end this run, and it is timing-only",
@@ -107,7 +125,8 @@ bool visit_record(Fields& fields, Point& point, bool model_read) {
   if (!fields.open("record", Need::defaulted, "what is written besides the ends of the runs"))
     return false;
   EvaluationSchedule& every = point.evaluations;
-  fields.real("every_time", every.every_time, positive(), "evaluate at multiples of this time");
+  fields.real("every_time", every.every_time, positive(),
+              "evaluate at multiples of this time; a run of more than 10000000 evaluations fails");
   fields.integer("every_updates", every.every_updates, at_least(1),
                  "evaluate after so many updates");
   fields.real("every_epochs", every.every_epochs, positive(), "evaluate after so many epochs");
@@ -143,6 +162,14 @@ void visit_targets(Fields& fields, Point& point, bool record_read) {
   if (record_read && wanted && point.with_model() && !evaluated(every)) {
     fields.complain("", "times to targets are those of evaluations, and none are asked for",
                     evaluations_beside);
+  }
+  for (const auto& [key, levels] :
+       {std::pair("loss", &point.target_loss), std::pair("test_error", &point.target_test_error)}) {
+    std::set<double> seen;
+    if (std::ranges::all_of(*levels, [&](double level) { return seen.insert(level).second; }))
+      continue;
+    fields.complain(key, "has a level twice, which would be two columns of one name",
+                    "each level once");
   }
   fields.close();
 }
@@ -191,6 +218,22 @@ void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool
     fields.complain("protocol", "decides by the loss, and this run is timing-only",
                     "a model, and no --timing-only");
   }
+}
+
+/// Of those that are told by its limits, where each has a number of its own.
+void check_minibatches(Fields& fields, const Point& point) {
+  if (point.sampler == Sampler::order_statistic || !point.make_protocol) return;
+  const auto check = [&](std::string_view key, double minibatches) {
+    constexpr double most = TapeWriter::most_gradients;
+    if (minibatches <= most) return;
+    fields.complain(key, "takes " + json_number(minibatches) + " minibatches, and a run has " +
+                             json_number(most) + " at most");
+  };
+  const auto server = for_server(point.make_protocol());
+  const double of_update = server && server->restarts_all() ? point.cluster.learners : 1;
+  if (point.stop.updates)
+    check("stop.updates", static_cast<double>(*point.stop.updates) * of_update);
+  if (point.stop.gradients) check("stop.gradients", static_cast<double>(*point.stop.gradients));
 }
 
 /// What it is not to be; empty for a name that is fine.
@@ -252,6 +295,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   visit_protocol(fields, point, budget, model_read);
   check_world(fields, point);
   check_sampler(fields, point);
+  check_minibatches(fields, point);
   visit_rate(fields, point, budget);
   visit_targets(fields, point, record_read);
   visit_theory(fields, point);

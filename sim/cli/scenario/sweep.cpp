@@ -6,6 +6,7 @@
 
 #include "sim/cli/scenario/spaced_values.h"
 #include "sim/message_text.h"
+#include "sim/reading/characters.h"
 #include "sim/reading/json_places.h"
 #include "sim/reading/reference.h"
 
@@ -44,7 +45,7 @@ constexpr std::array<std::string_view, 6> sweepable{"cluster",  "model", "optimi
 void make_absolute(Json& value, const Locator& locator) {
   if (!value.is_string()) return;
   const auto found = locator.find(value.get<std::string>()).found;
-  if (!found.empty()) value = found.string();
+  if (!found.empty() && is_utf8(found.string())) value = found.string();  // as JSON has to be
 }
 
 /// Every value of a key `path`, also where a sweep lists values for a path that ends so.

@@ -34,7 +34,7 @@ class UsersFiles(ProgramTest):
         return told
 
     def test_a_name_with_a_control_character_is_refused(self):
-        for name in ("..\0", "\0", ".\0", "x\0/../..", "a\nb", "\x1b[2J", "\x7f", "\x85", "\u202ea\x07"):
+        for name in ("..\0", "\0", ".\0", "x\0/../..", "a\nb", "\x1b[2J", "\x7f", "\x85", "\u202ea\x07", "\u202e", "a\u2028b", "\u2066"):
             path = self.write(changed(TIMING, name=name))
             for command in ("run", "search"):
                 told = self.refused(command, path, "--force")
@@ -51,12 +51,12 @@ class UsersFiles(ProgramTest):
         self.assertIn("--set name=caf\\xe9: is not UTF-8", told)
 
     def test_odd_names_are_folders_of_their_own(self):
-        for name in (" ", "...", ".. ", "a" * 200, "-h", "\u202e", "$(rm -r thesis)"):
+        for name in (" ", "...", ".. ", "a" * 200, "-h", "\u200b", "$(rm -r thesis)"):
             path = self.write(changed(TIMING, name=name))
             before = self.all_files()
             told, _ = self.call("run", path, "--force")
             self.assertTrue((self.folder / "out" / name / "runs.csv").is_file(), ascii(name))
-            self.assertNotIn("\u202e", told)
+            self.assertNotIn("\u200b", told)
             self.assertEqual({file: text for file, text in self.all_files().items() if file in before}, before)
 
     def test_a_files_name_is_a_name(self):

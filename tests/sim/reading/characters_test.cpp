@@ -17,7 +17,11 @@ TEST_CASE("characters: the first control character is named by its code") {
   CHECK(control_character("\xc2\x80") == "U+0080");
   CHECK(control_character("\xc2\x9f") == "U+009F");
   CHECK(control_character("\xc2\xa0") == "");
-  CHECK(control_character("\xe2\x80\xae") == "");  // U+202E is escaped where it is printed
+  CHECK(control_character("\xe2\x80\xa7") == "");
+  CHECK(control_character("\xe2\x80\xa8") == "U+2028");  // a line separator
+  CHECK(control_character("\xe2\x80\xae") == "U+202E");  // from right to left
+  CHECK(control_character("\xe2\x81\xa9") == "U+2069");
+  CHECK(control_character("\xe2\x80\x8b") == "");  // invisible: escaped where it is printed
 }
 
 TEST_CASE(

@@ -1,0 +1,51 @@
+"""Runs a program of this folder as gradrace does: guarded.py SCRIPT [WORD...]. What nobody foresaw,
+and what is printed and cannot be written, is told in a line, and ends with 1."""
+
+import os
+import runpy
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+
+
+def told(problem):
+    return " ".join(f"{type(problem).__name__}: {problem}".split())
+
+
+def end_of(script):
+    """What the script ends with, as sys.exit() takes it."""
+    try:
+        runpy.run_path(script, run_name="__main__")
+    except SystemExit as end:
+        return end.code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # who reads wants no more
+        return 0
+    except Exception as problem:  # pylint: disable=broad-exception-caught
+        return f"gradrace: {Path(script).name}: {told(problem)}"
+    return 0
+
+
+def lost_output():
+    """Why what was printed did not get there; empty where it did."""
+    try:
+        sys.stdout.flush()
+    except OSError as problem:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the last flush
+        return "" if isinstance(problem, BrokenPipeError) else f"stdout: {problem.strerror}"
+    return ""
+
+
+def main(script, *words):
+    script = os.fspath(Path(__file__).resolve().parent / script)
+    sys.argv = [script, *words]
+    sys.path[0] = os.path.dirname(script)
+    end = end_of(script)
+    lost = lost_output()
+    return f"gradrace: {lost}" if lost and not end else end
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,45 @@
+#include "sim/cli/standard_streams.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace gradrace {
+
+namespace {
+
+bool reader_has_gone(int descriptor) {
+  pollfd pipe{.fd = descriptor, .events = POLLOUT, .revents = 0};
+  return ::poll(&pipe, 1, 0) == 1 && (pipe.revents & POLLERR) != 0;
+}
+
+std::string lost_of(std::FILE* stream, const char* name) {
+  errno = 0;
+  const bool is_flushed = std::fflush(stream) == 0;
+  const int error = errno;
+  if (is_flushed && std::ferror(stream) == 0) return {};
+  if (reader_has_gone(::fileno(stream))) return {};
+  return std::string(name) + ": cannot be written" +
+         (error == 0 ? "" : ": " + std::string(std::strerror(error)));
+}
+
+}  // namespace
+
+void open_standard_streams() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) >= 0) continue;
+    // The lowest number that is free is given, which is this one.
+    [[maybe_unused]] const int opened = ::open("/dev/null", O_RDWR);
+  }
+}
+
+std::string lost_output() {
+  const std::string lost = lost_of(stdout, "stdout");
+  return lost.empty() ? lost_of(stderr, "stderr") : lost;
+}
+
+}  // namespace gradrace

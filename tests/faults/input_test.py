@@ -1,0 +1,182 @@
+"""Scenarios, data and words that nobody should write, and what each is told: never an internal error."""
+
+import gzip
+import json
+import os
+import subprocess
+import unittest
+
+from program import PROGRAM, ProgramTest, changed, rows
+
+BASE = {
+    "name": "base",
+    "cluster": {"learners": 4, "runtime": {"distribution": "exponential", "mean": 1}},
+    "protocol": {"kind": "sync"},
+    "stop": {"updates": 20},
+}
+
+TEXT = json.dumps(BASE)
+
+
+def trained(dataset, kind="softmax"):
+    model = {"kind": kind, "dataset": dataset, "minibatch": 1}
+    return changed(BASE, model=model, learning_rate={"kind": "constant", "eta": 0.1})
+
+
+CSV = {"kind": "csv", "path": "d.csv", "label": "y", "test_rows": 1}
+LIBSVM = {"kind": "libsvm", "path": "d.txt", "test_rows": 1}
+
+
+class Scenarios(ProgramTest):
+    # The text of the file, words beside it, what is told.
+    REFUSED = [
+        (TEXT + "\0garbage", (), "expected the end of the file"),
+        (TEXT + "\0", (), "expected the end of the file"),
+        (TEXT + "\n\0\n{}", (), "scenario.json:2:1: error: expected the end of the file"),
+        (json.dumps(changed(BASE, quick={"quick": 1, "stop.updates": 3})), ("--quick",), "error: quick.quick: sets itself"),
+        (json.dumps(changed(BASE, quick={"quick.a": 1})), (), "sets itself"),
+        (json.dumps(changed(BASE, quick=[1])), ("--quick",), "error: quick: expected an object"),
+        (TEXT, ("--set", "stop.updates=18446744073709551615"), "stop.updates: must be"),
+        (TEXT, ("--set", "stop.updates=1e300"), "stop.updates: must be"),
+        (TEXT, ("--set", "seed=9007199254740993"), "error: seed: must be 0 to 9007199254740992"),
+        (TEXT, ("--seed", "18446744073709551615"), "error: seed: must be"),
+        (TEXT, ("--set", b"title=\xff"), "is not UTF-8"),
+        (TEXT, ("--set", "name=a\u202eb"), "has no control characters (U+202E)"),
+        (TEXT, ("--set", "name=a\u2028b"), "has no control characters (U+2028)"),
+        (TEXT, ("--set", "name=\u2066"), "has no control characters (U+2066)"),
+        (TEXT, ("--set", 'name="\\u0000"'), "has no control characters (U+0000)"),
+        (TEXT, ("--set", 'time_unit="\\u001b"'), "time_unit: is a word"),
+        (
+            json.dumps(trained({"kind": "synthetic"}) | {"targets": {"test_error": [0.15, 0.15]}, "record": {"every_time": 1}}),
+            (),
+            "targets.test_error: has a level twice",
+        ),
+        (json.dumps(trained({"kind": "synthetic", "separation": 1e300})), (), "separation: must be 0 to 1e+30"),
+        (json.dumps(trained({"kind": "cifar10", "path": "c", "divisor": 1e-300})), (), "divisor: must be 1e-30 to 1e+30"),
+        (json.dumps(trained(changed(CSV, path="a\0b"))), (), "names a file or folder, and has U+0000"),
+        (json.dumps(trained({"kind": "synthetic"}, "cnn")), (), "cnn needs images"),
+        (json.dumps(trained(changed(CSV, regression=True))), (), "the model needs classes"),
+    ]  # fmt: skip
+
+    def test_each_is_refused_by_validate_and_by_run(self):
+        (self.folder / "d.csv").write_text("a,y\n1,2.5\n2,3.5\n3,1\n")
+        path = self.folder / "scenario.json"
+        for text, words, told in self.REFUSED:
+            with self.subTest(told=told):
+                path.write_text(text)
+                for command in ("validate", "run"):
+                    done = subprocess.run([PROGRAM, command, path, *words], cwd=self.folder, check=False, capture_output=True)
+                    message = done.stderr.decode()
+                    self.assertIn(told, message)
+                    self.assertNotIn("json.exception", message)
+                    of_data = "needs" in told and command == "run"
+                    self.assertEqual(done.returncode, 1 if of_data else 2, message)
+        self.assertFalse((self.folder / "out").exists())
+
+    def test_200000_unknown_keys_are_read_in_seconds(self):
+        many = changed(BASE["cluster"], **{f"key{i}": i for i in range(200_000)})
+        words = [PROGRAM, "validate", self.write(changed(BASE, cluster=many))]
+        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            self.assertIn(b"cluster.key199999: unknown key", process.stderr.read())
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(process.returncode, 2)
+        self.assertLess(used.ru_utime, 20)
+
+    def test_a_title_with_control_characters_is_shown_as_they_are(self):
+        told, _ = self.call("run", self.write(changed(BASE, title="a\0b\u2028c\u0085\x1b]0;x\x07")))
+        self.assertIn("base: a\\u0000b\\u2028c\\u0085\\u001b]0;x\\u0007 (1 point", told)
+
+
+class Data(ProgramTest):
+    def test_numbers_beyond_single_precision_are_refused_with_their_line(self):
+        for name, text, dataset, told in (
+            ("d.csv", "a,y\n1,0\n1e39,1\n3,0\n", CSV, 'd.csv:3: column "a": 1e+39 is beyond single precision'),
+            ("d.csv", "a,y\n1,0\n-1e39,1\n3,0\n", CSV, 'd.csv:3: column "a": -1e+39 is beyond single precision'),
+            ("d.txt", "0 1:1\n1 2:1e39\n0 1:2\n", LIBSVM, "d.txt:2: 1e+39 is beyond single precision"),
+            ("d.csv", "a,y\n1,0\n2,1e39\n3,0\n", changed(CSV, regression=True), "d.csv:3: target 1e+39 is beyond"),
+            ("d.txt", "1 1:1\n-1e300 2:1\n0 1:2\n", changed(LIBSVM, regression=True), "d.txt:2: target -1e+300 is beyond"),
+        ):
+            with self.subTest(told=told):
+                (self.folder / name).write_text(text)
+                kind = "least-squares" if dataset.get("regression") else "softmax"
+                path = self.write(trained(dataset, kind))
+                self.assertIn(told, self.call("validate", path, status=2)[1])
+                self.assertIn(told, self.call("run", path, status=1)[1])
+
+    def test_numbers_that_are_too_small_are_0(self):
+        (self.folder / "d.csv").write_text("a,y\n1e-400,0\n-1e-50,1\n4.9e-324,0\n3.4e38,1\n")
+        self.assertIn("fine", self.call("validate", self.write(trained(CSV)))[0])
+
+    def test_a_pipe_is_no_data_and_nobody_waits_for_it(self):
+        os.mkfifo(self.folder / "d.csv")
+        os.mkfifo(self.folder / "times")
+        self.assertIn("is a pipe", self.call("validate", self.write(trained(CSV)), status=2)[1])
+        self.assertIn("is a pipe", self.call("fit", "times", status=2)[1])
+
+    def test_text_of_data_is_escaped(self):
+        (self.folder / "d.csv").write_text("a,y\n1,0\n\x1b]0;evil\x07,1\n3,1\n")
+        told = self.call("validate", self.write(trained(CSV)), status=2)[1]
+        self.assertIn('found "\\u001b]0;evil\\u0007"', told)
+
+    def test_damaged_gzip_is_told(self):
+        whole = gzip.compress(b"a,y\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(5000)))
+        for text in (whole[:-9], whole[: len(whole) // 2], whole[:20] + b"\xff" + whole[21:]):
+            (self.folder / "d.csv.gz").write_bytes(text)
+            told = self.call("validate", self.write(trained(changed(CSV, path="d.csv.gz"))), status=2)[1]
+            self.assertIn("d.csv.gz: cannot be read", told)
+
+
+class Words(ProgramTest):
+    def test_names_that_no_folder_has_are_refused(self):
+        path = self.write(BASE)
+        for words, told in (
+            (("run", path, "--out", ""), "names a file or folder, and is empty"),
+            (("run", ""), "names a file or folder, and is empty"),
+            (("plot", ""), "names a file or folder, and is empty"),
+            (("run", path, "--out", "a" * 300), "has a name of more than 255 bytes"),
+            (("run", path, "--out", "out/" + "a" * 256 + "/b"), "has a name of more than 255 bytes"),
+            (("run", path, "--out", "a\u202eb"), "has U+202E"),
+            (("run", path, "--out", path), "is a file"),
+            (("run", path, "--jobs", "0"), "--jobs must be >= 1"),
+            (("reproduce", "dutta2018", "--replicas", "0"), "replicas: must be 1 to"),
+            (("reproduce", "dutta2018", "--device", "tpu"), "device: unknown value"),
+        ):
+            with self.subTest(told=told):
+                self.assertIn(told, self.call(*words, status=2)[1])
+        self.assertEqual([each.name for each in self.folder.rglob("*") if each.is_file()], ["scenario.json"])
+
+    def test_a_folder_that_is_no_utf8_loses_nothing(self):
+        folder = os.fsencode(self.folder) + b"/caf\xe9"
+        os.mkdir(folder)
+        with open(folder + b"/d.csv", "w", encoding="utf-8") as file:
+            file.write("a,y\n1,0\n2,1\n3,0\n4,1\n")
+        for name, scenario in ((b"timing", BASE), (b"trained", trained(CSV))):
+            with open(folder + b"/" + name + b".json", "w", encoding="utf-8") as file:
+                json.dump(scenario, file)
+            words = [os.fsencode(PROGRAM), b"run", folder + b"/" + name + b".json", b"--out", folder + b"/" + name]
+            done = subprocess.run([*words, b"--quiet"], cwd=self.folder, check=False, capture_output=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(folder + b"/" + name + b"/manifest.json", encoding="utf-8") as file:
+                self.assertIn("caf\\xe9", json.load(file)["file"])
+            again = subprocess.run(words, cwd=self.folder, check=False, capture_output=True)
+            self.assertIn(b"all 1 run is there; nothing is to be done", again.stdout, again.stderr)
+
+    def test_kept_results_that_were_changed_are_written_anew(self):
+        path = self.write(BASE)
+        self.call("run", path, "--out", "o", "--quiet")
+        usual = self.tables(self.folder / "o")
+        manifest = self.folder / "o/manifest.json"
+        for text in ("[]", "{}", "3", '{"runs": "x", "runs_finished": "x"}', '{"runs": 1, "files": {"runs.csv": 1}}', "{"):
+            with self.subTest(text):
+                manifest.write_text(text)
+                self.call("run", path, "--out", "o", "--quiet")
+                self.assertEqual(json.loads(manifest.read_text())["runs_finished"], 1)
+        (self.folder / "o/runs.csv").write_text("error\n0.0\n")
+        self.call("run", path, "--out", "o", "--quiet")
+        self.assertEqual(self.tables(self.folder / "o"), usual)
+        self.assertEqual(len(rows(self.folder / "o/runs.csv")), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

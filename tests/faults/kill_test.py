@@ -1,0 +1,155 @@
+"""Calls that end in the middle: by every signal, and at every system call that publishes."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+from program import PROGRAM, ProgramTest, changed, rows
+
+SWEEP = {
+    "name": "sweep",
+    "replicas": 12,
+    "cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
+    "protocol": {"kind": "sync"},
+    "stop": {"updates": 40_000},
+    "sweep": {"cluster.learners": [4, 5, 6]},
+}
+SHORT = changed(SWEEP, name="short", replicas=2, stop={"updates": 50})
+
+ENDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM,
+         signal.SIGXCPU)  # fmt: skip
+
+
+class Signals(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.path = self.write(SWEEP)
+        self.call("run", self.path, "--out", "usual", "--quiet")
+        self.usual = self.tables(self.folder / "usual")
+
+    def interrupted(self, out, number, delay):
+        words = [PROGRAM, "run", self.path, "--out", out, "--quiet", "--jobs", "1"]
+        with subprocess.Popen(words, cwd=self.folder, stderr=subprocess.PIPE, text=True) as process:
+            time.sleep(delay)
+            process.send_signal(number)
+            told = process.communicate(timeout=60)[1]
+        return process.returncode, told
+
+    def test_every_signal_that_ends_a_program_keeps_finished_runs(self):
+        for number in ENDED:
+            with self.subTest(number.name):
+                status, told = self.interrupted(number.name, number, 0.15)
+                self.assertIn(status, (130, 0), told)
+                self.go_on(number.name)
+
+    def test_a_kill_at_any_moment_leaves_whole_files(self):
+        moments = random.Random(1)
+        for attempt in range(8):
+            self.interrupted("killed", signal.SIGKILL, moments.uniform(0, 0.3))
+            if (self.folder / "killed/manifest.json").exists():
+                break
+            self.assertFalse((self.folder / "killed/runs.csv").exists(), attempt)
+        self.go_on("killed")
+
+    def go_on(self, out):
+        manifest = self.folder / out / "manifest.json"
+        if manifest.exists():
+            there = rows(self.folder / out / "runs.csv")
+            self.assertEqual(len(there), json.loads(manifest.read_text())["runs_finished"])
+        self.call("run", self.path, "--out", out, "--quiet")
+        self.assertEqual(self.tables(self.folder / out), self.usual)
+        self.assertFalse((self.folder / out / ".unfinished").exists())
+
+
+class Publishing(ProgramTest):
+    """strace ends the program at the n-th call of a kind, or makes that fail, while three runs a point are published in
+    place of two."""
+
+    KINDS = ("rename,renameat,renameat2", "unlink,unlinkat,rmdir", "fsync,fdatasync", "ftruncate,mkdir,mkdirat")
+
+    def setUp(self):
+        super().setUp()
+        if shutil.which("strace") is None:
+            self.skipTest("strace is not there")
+        self.path = self.write(SHORT)
+        if self.traced("kill -0 0", "getpid", "signal=KILL:when=9999").returncode != 0:
+            self.skipTest("strace may not trace here")
+        for replicas, name in ((2, "before"), (3, "after")):
+            self.call("run", self.path, "--out", name, "--replicas", str(replicas), "--quiet")
+        self.texts = [self.tables(self.folder / name) for name in ("before", "after")]
+
+    def traced(self, shell, calls, fault):
+        words = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={calls}", "-e", f"inject={calls}:{fault}"]
+        return subprocess.run([*words, "sh", "-c", f"exec {shell}"], cwd=self.folder, check=False, capture_output=True,
+                              text=True)
+
+    def publish(self, out, calls, fault):
+        shutil.rmtree(self.folder / out, ignore_errors=True)
+        shutil.copytree(self.folder / "before", self.folder / out)
+        return self.traced(f"{PROGRAM} run {self.path} --out {out} --replicas 3 --quiet", calls, fault)
+
+    def check(self, out, why):
+        """Every file is the old or the new one; with a manifest all are of one."""
+        there = self.tables(self.folder / out)
+        there.pop(".unfinished", None)
+        for name, text in there.items():
+            self.assertIn(text, [texts[name] for texts in self.texts], (why, name))
+        if (self.folder / out / "manifest.json").exists():
+            self.assertIn(there, self.texts, why)
+        self.call("run", self.path, "--out", out, "--replicas", "3", "--quiet")
+        self.assertEqual(self.tables(self.folder / out), self.texts[1], why)
+
+    def tables(self, folder):
+        names = [path.name for path in folder.iterdir() if path.is_file()]
+        return {name: (folder / name).read_bytes() for name in names if name not in ("manifest.json", "runs.store")}
+
+    def test_a_kill_at_each_call_leaves_whole_files_that_the_next_run_mends(self):
+        killed = 0
+        for calls in self.KINDS:
+            for number in range(1, 40):
+                done = self.publish("out", calls, f"signal=KILL:when={number}")
+                if done.returncode == 0:
+                    break
+                killed += 1
+                self.check("out", (calls, number))
+        self.assertGreater(killed, 15)
+
+    def test_a_call_that_fails_is_told(self):
+        failed = 0
+        for calls in self.KINDS[:3]:
+            for number in range(1, 40, 2):
+                done = self.publish("out", calls, f"error=EIO:when={number}")
+                self.assertIn(done.returncode, (0, 1), done.stderr)
+                if done.returncode == 1:
+                    self.assertIn("gradrace: ", done.stderr)
+                    self.assertIn("Input/output error", done.stderr)
+                    failed += 1
+                self.check("out", (calls, number))
+                if done.returncode == 0:
+                    break
+        self.assertGreater(failed, 5)
+
+    def test_a_folder_that_is_half_published_is_named(self):
+        self.publish("out", self.KINDS[0], "signal=KILL:when=2")
+        self.assertFalse((self.folder / "out/manifest.json").exists())
+        (self.folder / "no-python").write_text("#!/bin/sh\nexit 0\n")
+        os.chmod(self.folder / "no-python", 0o755)
+        python = os.fspath(self.folder / "no-python")
+        for command in ("plot", "report"):
+            told = self.call(command, "out", GRADRACE_PYTHON=python)[1]
+            self.assertIn("note: out: half published, or changed since: its files are not those of a manifest; the same call of "
+                          "run that made it writes them anew", told)
+            self.assertEqual(self.call(command, "after", GRADRACE_PYTHON=python)[1], "")
+        with open(self.folder / "after/runs.csv", "a", encoding="utf-8") as file:
+            file.write("mine\n")
+        told = self.call("plot", "after", GRADRACE_PYTHON=python)[1]
+        self.assertIn("its files are not those of its manifest", told)
+
+
+if __name__ == "__main__":
+    unittest.main()
