@@ -1,8 +1,8 @@
 """What an update takes of eight learners, and how stale it is: items 1 to 7 and 10."""
 
 import numpy as np
-from reproduce.claims import LONG_RUN, Source, Tolerance, paired_difference, paired_ratio
-from reproduce.figures import THEORY, Figure, Series, sampled
+from reproduce.claims import LONG_RUN, THEORY, Source, Tolerance, paired_difference, paired_ratio
+from reproduce.figures import Figure, Series, sampled
 from reproduce.outputs import update_of
 from papers.laws import LAWS, MEAN, NAME, harmonic, order_statistic, theorem_2
 
@@ -172,7 +172,7 @@ def theorem_2_ratios(times):
     k = 4
     logarithm = 8 / k * float(np.log(8 / (8 - k)))
     off = logarithm / theorem_2(k, 8) - 1
-    yield Source("derived: Theorem 2 in closed form, no run").holds(
+    yield Source("derived: Theorem 2 in closed form, no run", THEORY).holds(
         "10.logarithm",
         "(P / K) log(P / (P - K)), the paper's approximation (~) of the ratio, is how far off at P = "
         "8, K = 4",

@@ -215,9 +215,9 @@ def differences_figure(found):
     for law, name in LAWS.items():
         for s in (1, 4, 16):
             ahead = found[law, s].ahead
-            counts = np.bincount((ahead + s).ravel(), minlength=2 * s + 1)
+            places, at = list(range(-s, s + 1)), f"{name}, s = {s}"
+            counts = np.array([(ahead == place).sum() for place in places])
             counts[s] -= len(ahead)  # the reader itself
             share = counts / counts.sum()
-            places, at = list(range(-s, s + 1)), f"{name}, s = {s}"
             figure.series.append(Series(at, SIMULATED, places, list(share), None, True))
     return figure
