@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
-from reproduce.claims import Sample, Source, Tolerance
+from reproduce.claims import UNCAPPED, Sample, Source, Tolerance
 from reproduce.figures import SIMULATED, THEORY, Figure, Series
 from reproduce.outputs import law_of
 from papers.ho2013.clocks import LAWS, LEARNERS, TABLE
@@ -166,6 +166,7 @@ def table_claims(found):
                 f"{LAWS[law]}: mean number of updates of others {name} at a read, s = "
                 f"{', '.join(map(str, table))}; one run each",
                 values,
+                UNCAPPED,
             )
 
 

@@ -98,6 +98,7 @@ def latency(outputs):
             "S1.order",
             "setup 1, each latency of the study with 4 workers: BSP slows down no less than ASP",
             [(name, slow["ASP"][late], slow["BSP"][late]) for late, name in INJECTED.items() if late],
+            gap=paired_difference,
         )
     )
     return [figure], claims

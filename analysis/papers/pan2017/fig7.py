@@ -70,6 +70,6 @@ def crossing(curves):
             f"12.cross-{level:g}",
             f"{NAME}: the curves cross: the rate {FACTORS[sooner]} is sooner at the loss {level:g}",
             f"fewer updates at {FACTORS[sooner]}",
-            reached[sooner] == min(reached.values()),
+            reached[sooner] < max(reached.values()),
             ", ".join(f"{FACTORS[rate]}: {told(place)}" for rate, place in reached.items()),
         )
