@@ -6,6 +6,7 @@ import io
 import warnings
 import zlib
 from collections import defaultdict
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -40,23 +41,22 @@ class Reading(NamedTuple):
 # ---- what is read
 
 
-class NotedRow(dict):
+class NotedRow(Mapping):
     """A row of texts that notes in `seen` which columns are looked at."""
 
     def __init__(self, row, seen):
-        super().__init__(row)
-        self.seen = seen
+        self.row, self.seen = row, seen
 
     def __getitem__(self, column):
+        value = self.row[column]
         self.seen.add(column)
-        return super().__getitem__(column)
+        return value
 
-    def get(self, column, default=None):
-        return self[column] if column in self else default
+    def __iter__(self):
+        return iter(self.row)
 
-    def items(self):
-        self.seen.update(self)
-        return super().items()
+    def __len__(self):
+        return len(self.row)
 
 
 class NotedFiles:
