@@ -11,6 +11,12 @@ from plots.whole import write_whole
 from scipy.special import ndtr, stdtrit
 
 PASS, FAIL, SKIPPED, INCONSISTENT = "pass", "fail", "skipped", "paper-inconsistent"
+# What a claim rests on: runs; no run; runs of a model one of whose numbers was fitted to what is
+# claimed; runs of a task, rate or target that was chosen after looking at results.
+SIMULATED, THEORY, FITTED, AFTER_THE_FACT = "simulated", "theory", "fitted", "after-the-fact"
+KINDS = (SIMULATED, THEORY, FITTED, AFTER_THE_FACT)
+LEAST_FREEDOM = 7  # degrees of freedom of a standard error that decides: those of 8 replicas
+MOST_DISORDER = 0.02  # of a value, by which chance may break an order
 
 
 @dataclass
@@ -28,6 +34,9 @@ class Claim:
     measured_value: float | None = None
     standard_error: float | None = None  # of measured_value
     replicas: int | None = None  # that measured_value comes from
+    kind: str = SIMULATED
+    power: float | None = None  # the smallest effect that it would have found, by its standard error
+    notices: str = ""  # which falsified outputs change its verdict
 
 
 @dataclass
@@ -125,20 +134,39 @@ def chance(one, errors):
     return float(-stdtrit(one.freedom, ndtr(-errors))) * one.error if one.error else 0.0
 
 
+def is_rough(one):
+    """Its standard error is of too few replicas to decide by."""
+    return one.error > 0 and one.freedom < LEAST_FREEDOM - 1e-6
+
+
 @dataclass
 class Tolerance:
     """How far a measured value may lie: the largest of these."""
 
     relative: float = 0.0
     absolute: float = 0.0
-    errors: float = 0.0  # standard errors, by Student's t
+    errors: float = 0.0  # standard errors, by Student's t; of 8 replicas or more
     most: float = math.inf  # those at most, relative: one wild replica makes them as large as its harm
 
+    def by_chance(self, expected, measured):
+        """What its standard errors allow."""
+        if is_rough(measured):
+            return 0.0
+        found = chance(measured, self.errors)
+        return min(found, self.most * abs(expected)) if found else 0.0
+
     def bound(self, expected, measured):
-        by_chance = chance(measured, self.errors)
-        if by_chance:
-            by_chance = min(by_chance, self.most * abs(expected))
+        by_chance = self.by_chance(expected, measured)
         return max(self.relative * abs(expected), self.absolute, by_chance)
+
+    def power(self, expected, measured):
+        """The smallest distance that is too far; None where no standard error decides it."""
+        bound = self.bound(expected, measured)
+        return bound if 0 < bound == self.by_chance(expected, measured) else None
+
+    def needs_replicas(self, measured):
+        """Nothing but standard errors is tolerated, and there are too few replicas for them."""
+        return self.errors > 0 and not (self.relative or self.absolute) and is_rough(measured)
 
     def __str__(self):
         words = []
@@ -152,7 +180,9 @@ class Tolerance:
         return " or ".join(words)
 
 
-BY_CHANCE = Tolerance(errors=4)
+BY_CHANCE = Tolerance(errors=4, most=0.25)
+# Where 0 or next to it is expected, or a single run of another simulation, which errs itself.
+UNCAPPED = Tolerance(errors=4)
 # For means over long runs.
 LONG_RUN = Tolerance(relative=0.01, errors=4, most=0.1)
 
@@ -186,29 +216,35 @@ def nearest_to_0(gaps, errors=4):
     return min(gaps, key=lambda one: in_units(one.mean, chance(one, errors)))
 
 
-def with_numbers(claim, expected, measured):
+def with_numbers(claim, expected, measured, power=None):
     """The Claim with the numbers that it compares: expected (None: a range, or words) and a Sample."""
     expected = None if expected is None else float(expected)
     has_error = measured.error > 0 or (measured.replicas or 0) > 1
     error = float(measured.error) if has_error else None
     numbers = {"measured_value": float(measured.mean), "standard_error": error}
-    return replace(claim, expected_value=expected, replicas=measured.replicas, **numbers)
+    return replace(claim, expected_value=expected, replicas=measured.replicas, power=power, **numbers)
 
 
 class Source(str):
-    """Who says so: a figure or a section of a paper, or that it is derived. Its methods judge one
-    claim of it each: the id, what is claimed, and what that takes."""
+    """Who says so: a figure or a section of a paper, or that it is derived; and the kind of its
+    claims. Its methods judge one of them each: the id, what is claimed, and what that takes. Where
+    standard errors decide and are of fewer than 8 replicas, a claim is skipped that does not hold
+    and is not refuted."""
+
+    def __new__(cls, words, kind=SIMULATED):
+        one = super().__new__(cls, words)
+        one.kind = kind
+        return one
 
     def holds(self, id, claim, expected, is_met, measured, tolerance=""):
         """What is expected, in words, is so; measured: in words, or a Sample."""
-        one = Claim(id, self, claim, expected, tolerance, str(measured), verdict(is_met))
+        met, told = verdict(is_met), str(measured)
+        one = Claim(id, self, claim, expected, tolerance, told, met, kind=self.kind)
         return with_numbers(one, None, measured) if isinstance(measured, Sample) else one
 
     def near(self, id, claim, expected, measured, tolerance=BY_CHANCE):
         """The measured Sample is the expected number."""
-        met = excess(expected, measured, tolerance) <= 1
-        one = self.holds(id, claim, f"{expected:.5g}", met, measured, str(tolerance))
-        return with_numbers(one, expected, measured)
+        return self._near(id, claim, [("", expected, measured)], tolerance, f"{expected:.5g}", measured)
 
     def all_near(self, id, claim, values, tolerance=BY_CHANCE):
         """Every one of values (place, expected, Sample) is near; tells the worst."""
@@ -217,53 +253,93 @@ class Source(str):
         place, expected, measured = values[int(np.argmax(far))]
         told = f"worst of {len(values)}: {measured} for {expected:.5g} at {place}"
         wanted = " ".join(f"{value:.4g}" for _, value, _ in values)
+        return self._near(id, claim, values, tolerance, wanted, told)
+
+    def _near(self, id, claim, values, tolerance, wanted, told):
+        far = [excess(expected, measured, tolerance) for _, expected, measured in values]
+        _, expected, measured = values[int(np.argmax(far))]
+        rough = [one for *_, one in values if tolerance.needs_replicas(one)]
+        if rough:
+            return self._undecided(id, claim, rough[0])
         one = self.holds(id, claim, wanted, max(far) <= 1, told, str(tolerance))
-        return with_numbers(one, expected, measured)
+        return with_numbers(one, expected, measured, tolerance.power(expected, measured))
 
-    def ordered(self, id, claim, values, errors=4, gap=difference):
-        """low <= high, up to so many standard errors of their gap (difference or paired_difference),
-        for every one of values (place, low, high)."""
+    def ordered(self, id, claim, values, errors=4, gap=difference, most=MOST_DISORDER):
+        """low <= high for every one of values (place, low, high), but for so many standard errors of
+        their gap (difference or paired_difference), and those up to a share `most` of high."""
         assert values, id
-
-        def beyond(low, high):
-            over = gap(low, high)
-            rounding = 1e-12 * abs(high.mean)
-            return in_units(over.mean, max(chance(over, errors), rounding))
-
-        far = [beyond(low, high) for _, low, high in values]
-        place, low, high = values[int(np.argmax(far))]
+        overs = [gap(low, high) for _, low, high in values]
+        slack = [disorder(over, high, errors, most) for over, (*_, high) in zip(overs, values)]
+        far = [in_units(over.mean, one) for over, one in zip(overs, slack)]
+        worst = int(np.argmax(far))
+        place, low, high = values[worst]
+        over = overs[worst]
+        if max(far) > 1 and is_rough(over) and not is_above(over, errors):
+            return self._undecided(id, claim, over)
         told = f"nearest to breaking it of {len(values)}: {low} and {high} at {place}"
-        tolerance = f"{errors:g} standard errors" if errors else ""
+        tolerance = f"{errors:g} standard errors, at most {100 * most:g} %" if errors else ""
         expected = f"<=, but for {tolerance}" if errors else "<="
         one = self.holds(id, claim, expected, max(far) <= 1, told, tolerance)
-        return with_numbers(one, 0, gap(low, high))
+        decides = errors and over.error and not is_rough(over)
+        return with_numbers(one, 0, over, slack[worst] if decides else None)
 
     def above(self, id, claim, gap, errors=4, told=""):
         """A Sample is above 0 by more than so many standard errors."""
         expected = f"> 0 by more than {errors:g} standard errors"
-        one = self.holds(id, claim, expected, is_above(gap, errors), told or gap)
-        return with_numbers(one, 0, gap)
+        return self._above(id, claim, [gap], errors, told or gap, expected)
+
+    def all_above(self, id, claim, gaps, errors=4, told="", expected=""):
+        """Every Sample is above 0 by more than so many standard errors."""
+        assert gaps, id
+        least = f"nearest to breaking it: by {nearest_to_0(gaps, errors)}"
+        told = f"{told}; {least}" if told else least
+        expected = expected or f"each > 0 by more than {errors:g} standard errors"
+        return self._above(id, claim, gaps, errors, told, expected)
 
     def rising(self, id, claim, samples, errors=4, gap=difference):
         """Each Sample is above the one before by more than so many standard errors of their gap."""
         gaps = [gap(high, low) for low, high in pairwise(samples)]
-        assert gaps, id
-        least = nearest_to_0(gaps, errors)
-        told = f"{', '.join(map(str, samples))}; nearest to breaking it: by {least}"
         expected = f"each time by more than {errors:g} standard errors"
+        return self.all_above(id, claim, gaps, errors, ", ".join(map(str, samples)), expected)
+
+    def _above(self, id, claim, gaps, errors, told, expected):
+        least = nearest_to_0(gaps, errors)
         is_met = all(is_above(one, errors) for one in gaps)
-        return with_numbers(self.holds(id, claim, expected, is_met, told), 0, least)
+        if not is_met and is_rough(least) and not is_above(times(least, -1), errors):
+            return self._undecided(id, claim, least)
+        one = self.holds(id, claim, expected, is_met, told)
+        return with_numbers(one, 0, least, chance(least, errors) or None)
+
+    def _undecided(self, id, claim, measured):
+        count = measured.replicas or round(measured.freedom) + 1
+        reason = f"{measured}: {count} replicas do not tell; it takes 8"
+        return self.skipped(id, claim, reason)
 
     def disagrees(self, id, claim, expected, theirs, tolerance):
-        """What the paper shows, against what follows from the paper itself."""
+        """What the paper shows, against what follows from the paper itself; theory."""
         one = self.near(id, claim, expected, Sample(theirs), tolerance)
         one.measured += " in the paper"
         one.verdict = PASS if one.verdict == PASS else INCONSISTENT
+        one.kind = THEORY
         return one
 
     def skipped(self, id, claim, reason):
         """A claim that was not looked at, and why."""
-        return Claim(id, self, claim, "", "", reason, SKIPPED)
+        return Claim(id, self, claim, "", "", reason, SKIPPED, kind=self.kind)
+
+
+def disorder(over, high, errors, most):
+    """By how much one Sample may lie above another where it should not: what chance explains of the
+    gap `over`, up to a share of `high`; with few replicas, rounding."""
+    rounding = 1e-12 * abs(high.mean)
+    if is_rough(over):
+        return rounding
+    return max(min(chance(over, errors), most * abs(high.mean)), rounding)
+
+
+def count_kinds(claims, verdict):
+    """{kind: how many claims have the verdict}, in a fixed order."""
+    return {kind: sum(one.verdict == verdict and one.kind == kind for one in claims) for kind in KINDS}
 
 
 def count(claims):
@@ -274,10 +350,15 @@ def count(claims):
     }
 
 
-def write_claims(claims, path):
-    """claims.csv."""
+def write_table(path, header, rows):
+    """A CSV file."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow([column.name for column in fields(Claim)])
-    table.writerows(astuple(claim) for claim in claims)
+    table.writerow(header)
+    table.writerows(rows)
     write_whole(path, text.getvalue())
+
+
+def write_claims(claims, path):
+    """claims.csv."""
+    write_table(path, [column.name for column in fields(Claim)], map(astuple, claims))

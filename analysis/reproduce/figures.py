@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from plots.bands import band, linear
-from reproduce.claims import chance
+from reproduce.claims import SIMULATED, THEORY, chance
 
-THEORY, SIMULATED, PLOTTED = "theory", "simulated", "as plotted"
+PLOTTED = "as plotted"
 LEVEL = "level"  # to compare with
 
 

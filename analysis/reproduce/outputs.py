@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 from reproduce.claims import sample
-from plots import packed
-from plots.results import number, read_evaluations, read_events, read_records
+from reproduce.result_files import ResultFiles
+from plots.results import number
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 
@@ -24,10 +24,11 @@ class Missing(Exception):
 
 class Outputs:
     """The folders under `folder`; skipped.json names those that were not run. `asked` gathers the
-    scenarios that were looked at."""
+    scenarios that were looked at; `files` reads what lies there."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, files=None):
         self.folder = Path(folder)
+        self.files = files or ResultFiles(self.folder)
         path = self.folder / "skipped.json"
         self.skipped = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
         self.asked = []
@@ -42,47 +43,54 @@ class Outputs:
             raise Missing(scenario, f"{self.folder / scenario} holds no runs")
         return self.folder / scenario
 
+    def rows(self, scenario, file):
+        """Rows of a CSV file, of texts; raises Missing."""
+        self.place(scenario)
+        return self.files.rows(scenario, file)
+
     def runs(self, scenario):
         """Rows of runs.csv; raises Missing."""
-        return read_records(self.place(scenario) / "runs.csv")
+        return self.rows(scenario, "runs.csv")
 
     def keys(self, scenario, key):
         """{point: key(row of runs.csv)}."""
-        return {int(row["point"]): key(row) for row in self.runs(scenario)}
+        firsts = {int(row["point"]): row for row in reversed(self.runs(scenario))}
+        return {point: key(row) for point, row in sorted(firsts.items())}
 
     def samples(self, scenario, key, column):
         """{key(row): the Sample of a column of runs.csv over the replicas}."""
-        values = defaultdict(list)
-        for row in self.runs(scenario):
-            values[key(row)].append(number(row[column]))
-        return {where: sample(column) for where, column in values.items()}
+        values = self.series(scenario, key, "runs.csv", column)
+        return {where: sample(np.concatenate(of)) for where, of in values.items()}
 
-    def by_replica(self, scenario, key, file, read=read_records):
+    def by_replica(self, scenario, key, file):
         """{key(row of runs.csv): [rows of another file, a list a replica]}."""
-        keys = self.keys(scenario, key)
         found = defaultdict(list)
-        for row in read(self.place(scenario) / file):
+        for row in self.rows(scenario, file):
             found[int(row["point"]), int(row["replica"])].append(row)
-        rows = defaultdict(list)
-        for (point, _), one in sorted(found.items(), key=lambda item: item[0]):
-            rows[keys[point]].append(one)
-        return dict(rows)
+        return self._by_key(scenario, key, dict(sorted(found.items(), key=lambda item: item[0])))
+
+    def series(self, scenario, key, file, column):
+        """{key(row of runs.csv): [a column of another file as an array, one a replica]}."""
+        self.place(scenario)
+        return self._by_key(scenario, key, self.files.series(scenario, file, column))
+
+    def _by_key(self, scenario, key, of_runs):
+        """{key(row of runs.csv): what is of each replica} of {(point, replica): it}, in order."""
+        keys, found = self.keys(scenario, key), defaultdict(list)
+        for (point, _), one in of_runs.items():
+            found[keys[point]].append(one)
+        return dict(found)
 
     def curves(self, scenario, key, x, y):
         """{key(row of runs.csv): [(x, y) arrays, one a replica]} of columns of curve.csv."""
-        column = lambda rows, name: np.array([number(row[name]) for row in rows])
-        return {
-            where: [(column(rows, x), column(rows, y)) for rows in replicas]
-            for where, replicas in self.by_replica(
-                scenario, key, "curve.csv", read_evaluations
-            ).items()
-        }
+        xs, ys = (self.series(scenario, key, "curve.csv", name) for name in (x, y))
+        return {where: list(zip(xs[where], ys[where])) for where in xs}
 
     def theory(self, scenario, key):
         """{(key(row of runs.csv), source): (times, losses)} of theory.csv."""
         keys = self.keys(scenario, key)
         found = defaultdict(lambda: ([], []))
-        for row in read_records(self.place(scenario) / "theory.csv"):
+        for row in self.rows(scenario, "theory.csv"):
             if row["loss"]:
                 times, losses = found[keys[int(row["point"])], row["source"]]
                 times.append(number(row["time"]))
@@ -96,9 +104,13 @@ class Outputs:
 
     def staleness(self, scenario, key):
         """{key(row of runs.csv): [{staleness: gradients}, one a replica]}."""
+        taus, counts = (
+            self.series(scenario, key, "staleness.csv", name) for name in ("staleness", "count")
+        )
+        whole = lambda values: values.astype(int).tolist()
         return {
-            where: [{int(row["staleness"]): int(row["count"]) for row in rows} for rows in replicas]
-            for where, replicas in self.by_replica(scenario, key, "staleness.csv").items()
+            where: [dict(zip(whole(tau), whole(n))) for tau, n in zip(taus[where], counts[where])]
+            for where in taus
         }
 
     def fresh_fractions(self, scenario, key):
@@ -110,16 +122,7 @@ class Outputs:
 
     def updates(self, scenario, key, column):
         """{key(row of runs.csv): [a column of updates.csv as an array, one a replica]}."""
-        import pandas  # --list should not wait for it
-
-        keys = self.keys(scenario, key)
-        with packed.open_text(self.place(scenario) / "updates.csv") as file:
-            wanted = ["point", "replica", column]
-            table = pandas.read_csv(file, usecols=wanted, float_precision="round_trip")
-        found = defaultdict(list)
-        for (point, _), run in table.groupby(["point", "replica"]):
-            found[keys[point]].append(run[column].to_numpy(float))
-        return dict(found)
+        return self.series(scenario, key, "updates.csv", column)
 
     def search(self, scenario):
         """search.json of a scenario in the folder search/, with rows of costs.csv, if there is one, as
@@ -131,13 +134,13 @@ class Outputs:
         path = self.folder / name / "search.json"
         if not path.is_file():
             raise Missing(name, f"{self.folder / name} holds no search")
-        costs = path.with_name("costs.csv")
-        costs = read_records(costs) if costs.is_file() else []
-        return json.loads(path.read_text(encoding="utf-8")) | {"costs": costs}
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return found | {"costs": self.files.rows(name, "costs.csv")}
 
     def trace(self, scenario):
         """Events of trace.json."""
-        return read_events(self.place(scenario) / "trace.json")
+        self.place(scenario)
+        return self.files.events(scenario)
 
 
 def digitised(paper, table):

@@ -2,18 +2,29 @@
 
 import pandas
 from plots.results import read_records
-from reproduce.claims import FAIL, INCONSISTENT, PASS, SKIPPED
+from reproduce.claims import FAIL, INCONSISTENT, KINDS, PASS, SKIPPED
 from reproduce.origins import duration, read_origins
 from reproduce.page import VERDICTS, render
 
 HEADS = (PASS, FAIL, SKIPPED, INCONSISTENT)
 
 
-def counts_of(folder):
-    """{verdict: how many} in the claims.csv of a paper's folder; a paper without one has no claims."""
+def claims_of(folder):
+    """Rows of the claims.csv of a paper's folder; a paper without one has no claims."""
     path = folder / "claims.csv"
-    verdicts = [row["verdict"] for row in read_records(path)] if path.is_file() else []
+    return read_records(path) if path.is_file() else []
+
+
+def counts_of(claims):
+    """{verdict: how many}."""
+    verdicts = [row["verdict"] for row in claims]
     return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+
+
+def kinds_of(claims):
+    """{kind: how many hold}."""
+    kinds = [row["kind"] for row in claims if row["verdict"] == PASS]
+    return {kind: kinds.count(kind) for kind in KINDS}
 
 
 def seconds_of(folder):
@@ -23,7 +34,9 @@ def seconds_of(folder):
 
 def print_table(papers):
     table = pandas.DataFrame([one["counts"] for one in papers], [one["folder"] for one in papers])
-    table = table[list(HEADS)].assign(**{"time of runs": [duration(one["seconds"]) for one in papers]})
+    kinds = [", ".join(f"{n} {kind}" for kind, n in one["kinds"].items() if n) for one in papers]
+    times = [duration(one["seconds"]) for one in papers]
+    table = table[list(HEADS)].assign(**{"of those that hold": kinds, "time of runs": times})
     print(f"\nPapers\n{table.to_string()}")
 
 
@@ -34,7 +47,8 @@ def write_overview(page, papers):
             "folder": name,
             "title": paper.TITLE,
             "question": paper.QUESTION,
-            "counts": counts_of(page.parent / name),
+            "counts": counts_of(claims_of(page.parent / name)),
+            "kinds": kinds_of(claims_of(page.parent / name)),
             "seconds": seconds_of(page.parent / name),
         }
         for name, paper in papers.items()

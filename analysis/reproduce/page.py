@@ -10,7 +10,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 from plots.whole import write_whole
-from reproduce.claims import FAIL, INCONSISTENT, PASS, SKIPPED, count
+from reproduce.claims import FAIL, INCONSISTENT, KINDS, PASS, SKIPPED, count, count_kinds
+from reproduce.falsified import WAYS
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Table
 from reproduce.interactive import NARROW, arrange_script, plotly_html
 from reproduce.origins import duration
@@ -28,7 +29,7 @@ def templates():
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     found.filters["duration"] = duration
-    found.globals |= {"verdicts": VERDICTS, "narrow": NARROW}
+    found.globals |= {"verdicts": VERDICTS, "narrow": NARROW, "kinds_of_claims": KINDS}
     return found
 
 
@@ -94,6 +95,19 @@ def by_reason(known, claims):
     return reasons
 
 
+def noticed(claims):
+    """A row for each kind of the claims that hold: how many they are, how many notice each way of
+    falsifying, and how many notice two or more, one or none."""
+    for kind in KINDS:
+        ways = [one.notices.split() for one in claims if one.kind == kind and one.verdict == PASS]
+        if not ways:
+            continue
+        seen = [sum(way in one for one in ways) for way in WAYS]
+        many = [len(set(one) & set(WAYS)) for one in ways]
+        split = [sum(n >= 2 for n in many), many.count(1), many.count(0)]
+        yield {"kind": kind, "numbers": [len(ways), *seen, *split]}
+
+
 def how_made(origins):
     """Programs, machines and the time of all runs."""
     versions = dict.fromkeys(origin.version for origin in origins)
@@ -109,7 +123,8 @@ def write_page(path, paper, judged, known, origins, command, quick):
     drawn = any(not isinstance(figure, Table) for figure in judged.figures)
     render(
         path, "paper.html", title=paper.TITLE, paper=paper, quick=quick, figures=figures,
-        counts=count(judged.claims), known=known, known_by_reason=by_reason(known, judged.claims),
+        counts=count(judged.claims), holding=count_kinds(judged.claims, PASS), ways=WAYS,
+        noticed=list(noticed(judged.claims)), known=known, known_by_reason=by_reason(known, judged.claims),
         claims=sorted(judged.claims, key=lambda claim: VERDICTS.index(claim.verdict)),
         figures_of={
             claim.id: [one for one in figures if one.name in judged.figures_of.get(claim.id, [])]

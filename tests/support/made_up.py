@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from reproduce.claims import Sample, Source, Tolerance
+from reproduce.claims import FITTED, Sample, Source, Tolerance
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Bar, Figure, Series, Table, side_by_side
 from reproduce.reproduce import Judged
 
@@ -66,15 +66,16 @@ def judged():
     """What is made of it."""
     figures = [points(), curves(), bars(), columns(), cells()]
     claims = [
-        Source("Fig 1").near("1.passes", "a < b", 1, Sample(1), Tolerance(relative=0.1)),
+        Source("Fig 1", FITTED).near("1.passes", "a < b", 1, Sample(1, 0.05), Tolerance(errors=4)),
         Source("Fig 2").near("2.fails", "it fails", 1, Sample(2), Tolerance(relative=0.1)),
         Source("Fig 3").skipped("3.skipped", "left out", "no data"),
         Source("Fig 4").disagrees("4.theirs", "theirs", 1, 2, Tolerance(relative=0.1)),
     ]
+    claims[0].notices = "equal scaled"
     return Judged(
         figures,
         claims,
-        {"gpu/race": "takes a GPU"},
-        {figure.name: ["race"] for figure in figures},
-        {"1.passes": ["points", "curves"]},
+        missing={"gpu/race": "takes a GPU"},
+        sources={figure.name: ["race"] for figure in figures},
+        figures_of={"1.passes": ["points", "curves"]},
     )

@@ -41,12 +41,6 @@ def fig11(outputs):
     return [figure], claims
 
 
-def overtakes(late, early, grid):
-    """When a single run, smoothed, first lies below another; infinity where it never does."""
-    below = grid[(smoothed([late], grid, 30) < smoothed([early], grid, 30)) & (grid > 30)]
-    return float(below[0]) if len(below) else np.inf
-
-
 def always(name, words, seen):
     """Something is so at all times; seen: at which it is."""
     told = f"at {np.mean(seen):.0%} of the times"
@@ -63,8 +57,6 @@ def fig12(outputs):
     best = np.array([min(lines, key=lambda k: lines[k][i]) for i in range(len(grid))])
     to_four = float(grid[np.argmax(best == "4")])
     worst = np.array([max(lines, key=lambda k: lines[k][i]) for i in range(len(grid))])
-    passes = [overtakes(*pair, grid) for pair in zip(curves["8"], curves["2"])]
-    seen = [at for at in passes if at < np.inf]
     early, late, before = grid < 120, grid >= 180, (grid > 0) & (grid < 430)
     figure.marks = [to_four, 430]
     return [figure], [
@@ -78,14 +70,6 @@ def fig12(outputs):
             Tolerance(absolute=30),
         ),
         always("worst", "K = 8 is worst before t = 430 (30 units smoothed)", worst[before] == "8"),
-        Source("Fig 12 (one run)").holds(
-            "18.passes",
-            "K = 8 falls below K = 2 at 430, which is a time of single runs",
-            "between the first and the last of those that do",
-            min(passes) <= 430 <= max(seen, default=0),
-            f"{len(seen)} of {len(passes)} runs: {min(passes):g} to {max(seen, default=0):g}, the "
-            "others not before 495",
-        ),
         Source("Fig 12 against its text (no run)").disagrees(
             "18.shift",
             "K = 8: the plotted time of an update is that of the text's X ~ m + exp(1) at m = 1, 1 "

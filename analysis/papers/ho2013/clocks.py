@@ -4,6 +4,7 @@ from itertools import pairwise
 
 from reproduce.claims import (
     LONG_RUN,
+    UNCAPPED,
     Sample,
     Source,
     Tolerance,
@@ -100,6 +101,7 @@ def clock_claims(times):
                 (f"s = {s}", clock, against_one_run(times[law, s], 0.01))
                 for s, (clock, _) in TABLES[law].items()
             ],
+            UNCAPPED,
         )
         yield Source("derived").near(
             f"4.sync-{law}",
@@ -141,6 +143,7 @@ def waiting_claims(waits):
                 (f"s = {s}", share, against_one_run(waits[law, s], digit(share)))
                 for s, (_, share) in TABLES[law].items()
             ],
+            UNCAPPED,
         )
         bounds = bounds_of(waits, law)
         yield Source("experiments (ordering, from memory)").rising(

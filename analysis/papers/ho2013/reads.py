@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
-from reproduce.claims import Sample, Source, Tolerance
+from reproduce.claims import UNCAPPED, Sample, Source, Tolerance
 from reproduce.figures import SIMULATED, THEORY, Figure, Series
 from reproduce.outputs import law_of
 from papers.ho2013.clocks import LAWS, LEARNERS, TABLE
@@ -166,6 +166,7 @@ def table_claims(found):
                 f"{LAWS[law]}: mean number of updates of others {name} at a read, s = "
                 f"{', '.join(map(str, table))}; one run each",
                 values,
+                UNCAPPED,
             )
 
 
@@ -215,9 +216,9 @@ def differences_figure(found):
     for law, name in LAWS.items():
         for s in (1, 4, 16):
             ahead = found[law, s].ahead
-            counts = np.bincount((ahead + s).ravel(), minlength=2 * s + 1)
+            places, at = list(range(-s, s + 1)), f"{name}, s = {s}"
+            counts = np.array([(ahead == place).sum() for place in places])
             counts[s] -= len(ahead)  # the reader itself
             share = counts / counts.sum()
-            places, at = list(range(-s, s + 1)), f"{name}, s = {s}"
             figure.series.append(Series(at, SIMULATED, places, list(share), None, True))
     return figure

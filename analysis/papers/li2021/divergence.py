@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 
-from reproduce.claims import Source, chance, paired_ratio, sample
+from reproduce.claims import AFTER_THE_FACT, Source, chance, paired_ratio, sample
 from reproduce.figures import LEVEL, SIMULATED, THEORY, Figure, Series, curve_series
 from papers.li2021.trained import arm_of
 from reproduce.replicas import late
@@ -39,14 +39,14 @@ def divergence(outputs):
     begin = {arm: share * lost["BSP"].mean for arm, share in (("BSP 25 %, ASP", 0.25), ("ASP", 0))}
     level = f"in every run; between {LEVEL[0]:g} and {LEVEL[1]:g} by 3 standard errors"
     return [loss_figure(curves, learners) for learners in (8, 16)], [
-        Source(f"{SOURCE} (Fail)").holds(
+        Source(f"{SOURCE} (Fail)", AFTER_THE_FACT).holds(
             "A3.ASP",
             f"{TASK}, 16 learners: ASP's status is diverged, with the time at which it was seen",
             "in every run, before half of ASP's time",
             fails["ASP"] and max(times[16, "ASP"]) < 0.5 * sample(times[8, "ASP"]).mean,
             told(statuses[16, "ASP"], lost["ASP"]),
         ),
-        Source(f"{SOURCE} (memory: fails)").holds(
+        Source(f"{SOURCE} (memory: fails)", AFTER_THE_FACT).holds(
             "A3.switch-25",
             f"{TASK}, 16 learners: so is that of the switch at 25 %, after the switch",
             "in every run, later than a quarter of BSP's time",
@@ -54,7 +54,7 @@ def divergence(outputs):
             f"{told(statuses[16, 'BSP 25 %, ASP'], lost['BSP 25 %, ASP'])}; a quarter is "
             f"{begin['BSP 25 %, ASP']:.5g}",
         ),
-        Source(f"{SOURCE} (0.922 and 0.923)").holds(
+        Source(f"{SOURCE} (0.922 and 0.923)", AFTER_THE_FACT).holds(
             "A3.switch-50",
             f"{TASK}, 16 learners: the switch at 50 %, where the rate falls, finishes; its mean loss over "
             "the last four tenths of the work over BSP's",
@@ -62,7 +62,7 @@ def divergence(outputs):
             statuses[16, "BSP 50 %, ASP"] == {"finished"} and is_level(over_bsp[16, "BSP 50 %, ASP"]),
             f"{', '.join(statuses[16, 'BSP 50 %, ASP'])}; {over_bsp[16, 'BSP 50 %, ASP']}",
         ),
-        Source("setup 1").holds(
+        Source("setup 1", AFTER_THE_FACT).holds(
             "A3.8-learners",
             f"{TASK}, 8 learners: all of BSP, both switches and ASP finish; that ratio",
             level,

@@ -3,7 +3,7 @@
 import json
 
 import numpy as np
-from reproduce.claims import Source, chance, paired_difference, paired_ratio, sample
+from reproduce.claims import AFTER_THE_FACT, Source, chance, paired_difference, paired_ratio, sample
 from reproduce.figures import Figure, curve_series
 from papers.li2021.trained import TASKS
 
@@ -36,7 +36,7 @@ def rates(outputs):
     jumps = {key: jump(of) for key, of in curves.items()}
     over = paired_ratio(jumps[8, True, False], jumps[8, True, True])
     return [figure(curves)], [
-        Source("momentum notes (0.08 to 1.28, 0.09 to 0.57)").holds(
+        Source("momentum notes (0.08 to 1.28, 0.09 to 0.57)", AFTER_THE_FACT).holds(
             "A9.kept",
             f"{TASK}: minibatches of an eighth at the rate of BSP: mean loss over the next {AFTER} "
             "updates over that before",
@@ -44,7 +44,7 @@ def rates(outputs):
             all(jumps[8, is_asp, False].mean > 2 for is_asp in (False, True)),
             f"{jumps[8, False, False]} and {jumps[8, True, False]}, from {before}",
         ),
-        Source("momentum notes (512: 1.6, 256: 2.8, 128: 6 to 16; ordering)").rising(
+        Source("momentum notes (512: 1.6, 256: 2.8, 128: 6 to 16; ordering)", AFTER_THE_FACT).rising(
             "A9.by-size",
             f"{TASK}: BSP goes on with minibatches of 1/2, 1/4 and 1/8 at the same rate: the ratio "
             "rises",
@@ -52,7 +52,7 @@ def rates(outputs):
             errors=3,
             gap=paired_difference,
         ),
-        Source("momentum notes (0.04 to 0.07)").holds(
+        Source("momentum notes (0.04 to 0.07)", AFTER_THE_FACT).holds(
             "A9.follows",
             f"{TASK}: BSP goes on with minibatches of 1/2, 1/4 and 1/8 and that part of the rate: the "
             "ratio",
@@ -60,7 +60,7 @@ def rates(outputs):
             all(high(jumps[part, False, True]) < 1.3 for part in (2, 4, 8)),
             ", ".join(f"1/{part}: {jumps[part, False, True]}" for part in (2, 4, 8)),
         ),
-        Source("momentum notes (ordering)").holds(
+        Source("momentum notes (ordering)", AFTER_THE_FACT).holds(
             "A9.ASP",
             f"{TASK}: ASP, minibatches of an eighth: that ratio with the rate kept over that with an "
             "eighth of it",

@@ -3,10 +3,12 @@
 import json
 
 from reproduce.claims import (
+    FITTED,
     Sample,
     Source,
     Tolerance,
     chance,
+    is_above,
     nearest_to_0,
     paired_difference,
     paired_ratio,
@@ -69,7 +71,7 @@ def latency(outputs):
             Series(name, PLOTTED, xs, FOUR_WORKERS[name]),
         ]
     claims = [
-        Source(f"{LOGS} (fit)").near(
+        Source(f"{LOGS} (fit)", FITTED).near(
             f"S1.{name}-{1000 * late:g}",
             f"setup 1, {name}, {INJECTED[late]} all the time: time over that without; the delays were "
             "fitted to it",
@@ -96,6 +98,7 @@ def latency(outputs):
             "S1.order",
             "setup 1, each latency of the study with 4 workers: BSP slows down no less than ASP",
             [(name, slow["ASP"][late], slow["BSP"][late]) for late, name in INJECTED.items() if late],
+            gap=paired_difference,
         )
     )
     return [figure], claims
@@ -261,7 +264,7 @@ def used_up(times):
         "S5.gain",
         "scenario 1: two switches more, of 19 s each, use up what greedy saves (the 1.8 % of the bars, "
         "which are 37 s, are not reproduced: S2.1.greedy)",
-        "at most 38 s, by 3 standard errors",
-        gain.mean + chance(gain, 3) <= 38,
+        "more than 0 and at most 38 s, by 3 standard errors",
+        is_above(gain, 3) and gain.mean + chance(gain, 3) <= 38,
         f"{gain} s, {share:.2g} %",
     )

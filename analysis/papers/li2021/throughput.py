@@ -3,7 +3,7 @@
 import numpy as np
 from reproduce.claims import Source, Tolerance, sample
 from reproduce.figures import PLOTTED, SIMULATED, Figure, Series, sampled
-from papers.li2021.setups import ALL, IMAGES, LOGS, SETUPS, seconds
+from papers.li2021.setups import ALL, FIT, IMAGES, LOGS, SETUPS, seconds
 
 WORKERS = (4, 8, 16)
 # Images a second; BSP on 16: of the run without disturbance, which the model is fitted to (others 803).
@@ -27,7 +27,7 @@ def throughput(outputs):
             Series(name, PLOTTED, list(WORKERS), list(logged)),
         ]
         claims += [
-            LOGS.near(
+            FIT.near(
                 f"T2.{name}-{workers}",
                 f"ResNet32, {name} on {workers} workers: images a second",
                 value,
@@ -48,7 +48,7 @@ def images_a_second(outputs):
 
 def grows(found):
     factors = {name: found[name, 16].mean / found[name, 4].mean for name in MEASURED}
-    return LOGS.holds(
+    return FIT.holds(
         "T2.growth",
         "ResNet32, from 4 to 16 workers: BSP's images a second stay nearly the same, ASP's grow with "
         "the workers",
@@ -72,12 +72,12 @@ def variation(outputs):
     times = outputs.updates("how_much_do_windows_vary", kind, "time")
     claims = []
     for name, protocol, updates, source, words, low, high in (
-        ("BSP", "switch", 100, LOGS, "100 steps", 0.001, 0.002),
+        ("BSP", "switch", 100, FIT, "100 steps", 0.001, 0.002),
         (
             "ASP",
             "async",
             137,
-            "derived: renewals in equilibrium",
+            Source("derived: renewals in equilibrium"),
             "137 updates. The logs have 1 %; 8 learners whose times vary by 12 % give "
             f"(0.12^2 / 137 + 8 / 6 / 137^2)^1/2 = {100 * RENEWALS:.3g} %, and the tolerance about it, "
             "a tenth, is ours",
@@ -87,7 +87,7 @@ def variation(outputs):
     ):
         value, windows = spread(times[protocol], updates)
         claims.append(
-            Source(source).holds(
+            source.holds(
                 f"T7.{name}",
                 f"setup 1, {name} without checkpoints: SD over mean of the time of {words}",
                 f"{100 * low:.3g} to {100 * high:.3g} %",
@@ -169,7 +169,7 @@ def steps_once(setup, before, after):
     factor = after.mean() / before.mean()
     uneven = max(np.abs(part / part.mean() - 1).max() for part in (before, after))
     wanted = f"{low:g}" if low == high else f"{low} to {high}"
-    return LOGS.holds(
+    return FIT.holds(
         f"T8.setup-{setup}",
         f"setup {setup}: images a second from one checkpoint to the next step up once, at the "
         f"{100 * ALL[setup].share:g} % switch, and are flat on both sides",

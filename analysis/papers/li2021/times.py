@@ -3,7 +3,7 @@
 import numpy as np
 from reproduce.claims import Source, Tolerance, ratio, sample, scaled
 from reproduce.figures import PLOTTED, THEORY, Figure, Series, sampled, side_by_side
-from papers.li2021.setups import ALL, BARS, LOGS, SETUPS, scenario_of, seconds, share_of, shares_of
+from papers.li2021.setups import ALL, BARS, FIT, SETUPS, scenario_of, seconds, share_of, shares_of
 
 # Where the paper switches, the range of the speed-up.
 SPEED_UPS = {1: (4.8, 5.3), 2: (1.6, 1.75), 3: (1.8, 1.95)}
@@ -80,14 +80,14 @@ def throughput(setup, found):
     measured = ratio(found[1.0], found[0.0])
     words = f"setup {setup}: throughput of ASP over that of BSP"
     if low == high:
-        return LOGS.near(f"T1.setup-{setup}", words, low, measured, NEAR)
+        return FIT.near(f"T1.setup-{setup}", words, low, measured, NEAR)
     is_met = low <= measured.mean <= high
-    return LOGS.holds(f"T1.setup-{setup}", words, f"{low} to {high}", is_met, measured)
+    return FIT.holds(f"T1.setup-{setup}", words, f"{low} to {high}", is_met, measured)
 
 
 def shares(setup, found):
     """Against the logs, and against a straight line from ASP to BSP."""
-    yield LOGS.all_near(
+    yield FIT.all_near(
         f"T3.setup-{setup}-seconds",
         f"setup {setup}: seconds of ASP, of the switch where the paper's runs have it, and of BSP",
         [(f"{100 * share:g} %", value, found[share]) for share, value in SECONDS[setup].items()],
@@ -95,7 +95,7 @@ def shares(setup, found):
     )
     found = relative(found)
     line = lambda share: share + (1 - share) * found[0.0].mean
-    yield LOGS.all_near(
+    yield FIT.all_near(
         f"T3.setup-{setup}",
         f"setup {setup}: time over that of BSP at each share of BSP that was measured",
         [(f"{100 * share:g} %", value, found[share]) for share, value in ALL[setup].times.items()],

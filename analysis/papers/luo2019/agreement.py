@@ -3,8 +3,8 @@
 import json
 
 import numpy as np
-from reproduce.claims import LONG_RUN, Sample, Source, Tolerance, sample
-from reproduce.figures import THEORY, Figure, Series, sampled
+from reproduce.claims import LONG_RUN, THEORY, Sample, Source, Tolerance, sample
+from reproduce.figures import Figure, Series, sampled
 
 DERIVED = Source("derived")
 PROGRAM = Source("the authors' program (preduce)")
@@ -138,7 +138,7 @@ def static(outputs):
             )
         )
         claims.append(
-            DERIVED.near(
+            Source("derived (no run)", THEORY).near(
                 f"2.contraction-{n}",
                 f"static, P = {n}: the most that is left of a distance after a cycle, by those matrices",
                 0.6495,

@@ -2,7 +2,7 @@
 
 import json
 
-from reproduce.claims import Source, paired_ratio, sample
+from reproduce.claims import Source, paired_difference, paired_ratio, sample
 from reproduce.figures import Figure, curve_series
 from reproduce.replicas import first_at
 from papers.luo2019.losses import level_of
@@ -53,6 +53,7 @@ def iterations(outputs):
                 (f"{few} and {many}", needed[f"groups of {many}"], needed[f"groups of {few}"])
                 for few, many in zip(SIZES, SIZES[1:])
             ],
+            gap=paired_difference,
         )
     )
     return [figure], claims

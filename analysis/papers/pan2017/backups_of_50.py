@@ -3,7 +3,7 @@
 import json
 
 import numpy as np
-from reproduce.claims import Sample, Source, Tolerance, sample
+from reproduce.claims import Sample, Source, Tolerance, plus, ratio, sample, times
 from reproduce.figures import PLOTTED, SIMULATED, Figure, Series, sampled
 from reproduce.outputs import means
 
@@ -18,10 +18,10 @@ SHORT = {FREE: "free", NULL_STEPS: "null-steps", SLOW: "slow"}
 PARTS = 40
 
 
-def median(times):
+def of_parts(statistic, times):
     """With a standard error from those of parts of the run, which are as good as independent."""
-    parts = [np.median(part) for part in np.array_split(times, PARTS)]
-    return Sample(float(np.median(times)), sample(parts).error, PARTS - 1)
+    parts = [statistic(part) for part in np.array_split(times, PARTS)]
+    return Sample(float(statistic(times)), sample(parts).error, PARTS - 1)
 
 
 def setting(row):
@@ -47,8 +47,8 @@ class Steps:
 def backups_of_50(outputs):
     found = outputs.updates("how_many_backups_for_50", setting, "iteration_time")
     times = {key: replicas[0] for key, replicas in found.items()}
-    medians = Steps("median", {key: median(one) for key, one in times.items()})
-    averages = Steps("mean", {key: sample(one) for key, one in times.items()})
+    medians = Steps("median", {key: of_parts(np.median, one) for key, one in times.items()})
+    averages = Steps("mean", {key: of_parts(np.mean, one) for key, one in times.items()})
     claims = [*falls(medians), *interior(medians), *interior(averages)]
     claims += [*best(medians), *fifth(averages, ALONE), crowds(medians), *fifth(averages, CROWDS)]
     return [steps_figure(medians), gain_figure(medians)], claims
@@ -56,13 +56,12 @@ def backups_of_50(outputs):
 
 def falls(medians):
     for link in (FREE, NULL_STEPS):
-        steps = means(medians.of(ALONE, link))[:5]
-        yield SOURCE.holds(
+        yield SOURCE.rising(
             f"8.median-{SHORT[link]}",
-            f"N = 50, {ALONE}, {link}: the median step falls with each backup, b = 0 to 4",
-            "it falls",
-            steps == sorted(steps, reverse=True),
-            ", ".join(f"{step:.4f}" for step in steps),
+            f"N = 50, {ALONE}, {link}: the median step falls with each backup: it rises as b goes down "
+            "from 4 to 0",
+            medians.of(ALONE, link)[4::-1],
+            errors=3,
         )
 
 
@@ -95,22 +94,22 @@ def best(medians):
 
 
 def fifth(averages, law):
-    steps = {link: means(averages.of(law, link)) for link in (FREE, SLOW)}
-    ending, among, least, most = ("", "", 1, 1) if law == ALONE else ("-crowds", f"{law}, ", 0.99, 1.002)
-    for link, source, words, expected in (
-        (FREE, "derived", "shortens", f"t(5) / t(4) < {least:g}"),
-        (SLOW, SOURCE, "lengthens", f"t(5) / t(4) > {most:g}"),
+    steps = {link: averages.of(law, link) for link in (FREE, SLOW)}
+    ending, among, more = ("", "", 0) if law == ALONE else ("-crowds", f"{law}, ", 0.002)
+    for link, source, words, beyond in (
+        (FREE, Source("derived"), "shortens", 0),
+        (SLOW, SOURCE, "lengthens", more),
     ):
-        over = steps[link][5] / steps[link][4]
-        yield Source(source).holds(
+        over = ratio(steps[link][5], steps[link][4])
+        change = plus(over, -1) if link == SLOW else plus(times(over, -1), 1)
+        yield source.above(
             f"8.fifth-{SHORT[link]}{ending}",
             f"N = 50, {among}{link}: the fifth backup {words} the mean step (it lengthens it only where "
-            "transfers share the server's link and are slow)",
-            expected,
-            over < least if link == FREE else over > most,
-            f"{over:.4f}",
+            "transfers share the server's link and are slow)" + (f" by more than {beyond:g} of it" if beyond else ""),
+            plus(change, -beyond),
+            told=f"t(5) / t(4) = {over}",
         )
-    shortest = int(np.argmin(steps[SLOW]))
+    shortest = int(np.argmin(means(steps[SLOW])))
     yield SOURCE.holds(
         f"8.shortest{ending}",
         f"N = 50, {among}{SLOW}: b of the shortest mean step",

@@ -16,7 +16,7 @@ def fig2_cnn(outputs):
         errors = outputs.samples("gpu/fig2_how_stale_is_too_stale", delay_and_rate, "final_test_error")
         best = {d: least(one for (delay, _), one in errors.items() if delay == d) for d in ERRORS}
         over = [ratio(one, best[0]).mean for one in best.values()]
-        return over == sorted(over), ", ".join(map(str, best.values()))
+        return rises(over), ", ".join(map(str, best.values()))
 
     return row(
         "11.cnn",
@@ -56,7 +56,7 @@ def fig7_cnn(outputs):
         ]
         falls = all(large < small for small, large in pairwise(ends.values()))
         told = ", ".join(f"{rate:g}: {end:.4f}" for rate, end in ends.items())
-        return falls and places == sorted(places), f"{told}; {', '.join(map(str, places))}"
+        return falls and rises(places), f"{told}; {', '.join(map(str, places))}"
 
     return row(
         "12.cnn",
@@ -85,6 +85,10 @@ def fig8_cnn(outputs):
         "lower, each time",
         judged,
     )
+
+
+def rises(values):
+    return all(low < high for low, high in pairwise(values))
 
 
 def row(id, source, claim, expected, judged):

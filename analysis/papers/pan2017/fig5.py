@@ -1,10 +1,13 @@
 """Fig 5: how many updates of N gradients until it converges."""
 
-from reproduce.claims import Source
+from itertools import pairwise
+
+from reproduce.claims import AFTER_THE_FACT, Source
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
 from papers.pan2017.latencies import ITERATIONS, iterations
 from papers.pan2017.stand_in import NAME, TARGET, place_of
 
+PAPER = Source("Fig 5 (the target is chosen after looking at results)", AFTER_THE_FACT)
 NS = (50, 70, 80, 90, 100)
 BACKUPS = 6
 
@@ -40,7 +43,7 @@ def fig5(outputs):
 
 
 def claims_of(over_100):
-    yield Source("Fig 5").holds(
+    yield PAPER.holds(
         "5.ratio",
         f"{NAME}: updates until it converges at N = 50 over those at N = 100, b = 6, rate x N",
         "1.80, from 1.6 to 2.0",
@@ -48,18 +51,11 @@ def claims_of(over_100):
         f"{over_100[50]:.3f}",
     )
     falling = [over_100[n] for n in NS]
-    yield Source("Fig 5").holds(
+    yield PAPER.holds(
         "5.monotone",
         f"{NAME}: the more gradients an update has, N = 50, 70, 80, 90, 100, the fewer updates "
         "until it converges",
         "they fall",
-        falling == sorted(falling, reverse=True),
+        all(more > fewer for more, fewer in pairwise(falling)),
         ", ".join(f"{x:.3f}" for x in falling),
-    )
-    yield Source("Fig 5").holds(
-        "5.more-data",
-        f"{NAME}: half as many gradients an update take less than twice the updates, so less data",
-        "ratio < 2",
-        over_100[50] < 2,
-        f"{over_100[50]:.3f}",
     )

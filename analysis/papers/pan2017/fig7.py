@@ -2,11 +2,12 @@
 
 import math
 
-from reproduce.claims import Source, paired_difference
+from reproduce.claims import AFTER_THE_FACT, Source, paired_difference
 from reproduce.figures import Figure, curve_series
 from papers.pan2017.stand_in import place_of
 from reproduce.replicas import late
 
+TABLE, PAPER = Source("Table 2", AFTER_THE_FACT), Source("section 4.1, Fig 7", AFTER_THE_FACT)
 NAME = "stand-in: quadratic, curvatures 1 and 0.04, N = 100, b = 6, rate that falls with the data"
 FACTORS = {0.00125: "x 1/4", 0.0025: "x 1/2", 0.005: "x 1", 0.01: "x 2"}
 SMALL, PLAIN = 0.00125, 0.005
@@ -32,7 +33,7 @@ def optima(curves):
     final = {rate: late(curves[rate], 0.05) for rate in FACTORS}
     updates = {rate: place_of(curves[rate], 1.1 * final[rate].mean) for rate in FACTORS}
     pairs = list(zip(FACTORS, list(FACTORS)[1:]))
-    yield Source("Table 2").ordered(
+    yield TABLE.ordered(
         "12.optimum",
         f"{NAME}: the larger the rate, the better the end: none is above that of half the rate by "
         "more than 3 standard errors",
@@ -43,13 +44,13 @@ def optima(curves):
         errors=3,
         gap=paired_difference,
     )
-    yield Source("section 4.1, Fig 7").above(
+    yield PAPER.above(
         "12.worse",
         f"{NAME}: a quarter of the rate ends clearly higher: final loss, difference",
         paired_difference(final[SMALL], final[PLAIN]),
         errors=3,
     )
-    yield Source("Table 2").holds(
+    yield TABLE.holds(
         "12.updates",
         f"{NAME}: the smaller the rate, the sooner it converges (to 1.1 x its own final loss)",
         "updates rise with the rate",
@@ -65,10 +66,10 @@ def told(updates):
 def crossing(curves):
     for level, sooner in zip(LEVELS, (SMALL, PLAIN)):
         reached = {rate: place_of(curves[rate], level) for rate in (SMALL, PLAIN)}
-        yield Source("section 4.1, Fig 7").holds(
+        yield PAPER.holds(
             f"12.cross-{level:g}",
             f"{NAME}: the curves cross: the rate {FACTORS[sooner]} is sooner at the loss {level:g}",
             f"fewer updates at {FACTORS[sooner]}",
-            reached[sooner] == min(reached.values()),
+            reached[sooner] < max(reached.values()),
             ", ".join(f"{FACTORS[rate]}: {told(place)}" for rate, place in reached.items()),
         )

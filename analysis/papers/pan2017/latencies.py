@@ -5,6 +5,7 @@ A worker takes normally distributed 1.6 s +- 0.08 s; with some probability it st
 least 2 s, by a Pareto law of shape 2 that is cut off at 310 s. The normal times end before 2 s (but
 for 3 in 10 million), so that where s of n workers straggle the others are the first n - s."""
 
+from functools import cache
 from math import erf, lgamma
 
 import numpy as np
@@ -36,19 +37,22 @@ def at_least(n, k, p):
     return binomial(n, p)[k:].sum(axis=0)
 
 
+@cache
 def straggling(n=WORKERS):
     """[n + 1]: P(s of n workers straggle), each with the same probability."""
-    return binomial(n, [STRAGGLERS])[:, 0]
+    return tuple(binomial(n, [STRAGGLERS])[:, 0])
 
 
+@cache
 def straggling_in_crowds(n=WORKERS):
     """The same where the probability is drawn for each iteration, from a gamma law."""
     q = np.linspace(0, 0.3, 3002)[1:]
     shape, scale = CROWDS["shape"], CROWDS["scale"]
     log_density = (shape - 1) * np.log(q / scale) - q / scale - lgamma(shape) - np.log(scale)
-    return binomial(n, q) @ np.exp(log_density) * (q[1] - q[0])
+    return tuple(binomial(n, q) @ np.exp(log_density) * (q[1] - q[0]))
 
 
+@cache
 def arrival(k, stragglers):
     """[len(TIMES)]: P(T_(k) <= t), the k-th of len(stragglers) - 1 workers' gradients."""
     n = len(stragglers) - 1

@@ -1,6 +1,6 @@
 """Fig 2: speed-up against the number of learners: item 8."""
 
-from reproduce.claims import LONG_RUN, Source, paired_difference, paired_ratio
+from reproduce.claims import FITTED, LONG_RUN, Source, paired_difference, paired_ratio
 from reproduce.figures import PLOTTED, THEORY, Figure, Series, sampled
 from papers.laws import normal_maximum
 
@@ -59,7 +59,7 @@ def free(times, speedup, learners, expected):
             LONG_RUN,
         )
     found = paired_ratio(times["hardsync", 0.0, 30], times["softsync", 0.0, 30])
-    yield Source("section 4.2 (derived: the jitter is inferred from it)").holds(
+    yield Source("section 4.2 (fit: the jitter is inferred from it)", FITTED).holds(
         "8.half-faster",
         "ASGD is 50 % faster than SSGD, lambda = 30, at the jitter of 24.5 % that was inferred from "
         "this number; that Fig 1's bound allows it is what counts (see 4 and 8.consistent)",
@@ -96,7 +96,7 @@ def orders(times, speedup, learners, costs):
         gap=paired_difference,
     )
     found = speedup["softsync", 0.04, 30]
-    yield Source("Fig 2 (text: 22 to 28; derived: the cost is inferred from it)").holds(
+    yield Source("Fig 2 (text: 22 to 28; fit: the cost is inferred from it)", FITTED).holds(
         "8.published",
         "ASGD, lambda = 30, a server that takes gradients up one after another in 0.04 of a "
         "minibatch, which was inferred from this number: speed-up",

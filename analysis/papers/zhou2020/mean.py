@@ -1,8 +1,11 @@
 """What the mean of the learners' values does on a quadratic of curvature 1."""
 
+from functools import cache
+
 import numpy as np
 
 
+@cache
 def expected_losses(protocol, updates, eta, variance, start):
     """The mean loss of the mean after 0, 1, ... updates, from a loss at the start; variance: of the
     mean gradient's noise, all dimensions together. The second moments of the mean and of the average

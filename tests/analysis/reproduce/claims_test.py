@@ -17,7 +17,10 @@ import fabricate
 import numpy as np
 from reproduce import known_failures
 from reproduce.claims import (
+    FITTED,
     LONG_RUN,
+    SIMULATED,
+    THEORY,
     Claim,
     Sample,
     Source,
@@ -25,6 +28,7 @@ from reproduce.claims import (
     against_one_run,
     chance,
     count,
+    count_kinds,
     difference,
     paired_difference,
     paired_ratio,
@@ -34,7 +38,7 @@ from reproduce.claims import (
     times,
     write_claims,
 )
-from reproduce.figures import SIMULATED, Series
+from reproduce.figures import Series
 from reproduce.interactive import band_trace
 from reproduce.origins import Origin
 from reproduce.outputs import Outputs, least
@@ -91,7 +95,10 @@ class Verdicts(unittest.TestCase):
     def test_ordered_allows_for_chance_only(self):
         far = [("a", Sample(2, 0.1), Sample(1, 0.1))]
         self.assertEqual(Source("").ordered("1", "", far).verdict, "fail")
-        self.assertEqual(Source("").ordered("1", "", [("a", Sample(1.1, 0.1), Sample(1, 0))]).verdict, "pass")
+        self.assertEqual(Source("").ordered("1", "", [("a", Sample(1.01, 0.1), Sample(1, 0))]).verdict, "pass")
+        self.assertEqual(Source("").ordered("1", "", [("a", Sample(1.03, 0.1), Sample(1, 0))]).verdict, "fail")
+        wide = Source("").ordered("1", "", [("a", Sample(1.03, 0.1), Sample(1, 0))], most=0.05)
+        self.assertEqual((wide.verdict, wide.power, wide.tolerance), ("pass", 0.05, "4 standard errors, at most 5 %"))
         self.assertEqual(Source("").ordered("1", "", [("a", Sample(1.1), Sample(1))]).verdict, "fail")
         self.assertEqual(Source("").ordered("1", "", [("a", Sample(1), Sample(1))]).verdict, "pass")
 
@@ -163,7 +170,9 @@ class Verdicts(unittest.TestCase):
             self.assertEqual([path.name for path in Path(folder).iterdir()], ["claims.csv"])
         self.assertEqual((row["source"], row["claim"], row["verdict"]), ("a, b", 'with "quotes"', "pass"))
         self.assertEqual(count(claims)["pass"], 1)
-        self.assertEqual(list(row)[7:], ["expected_value", "measured_value", "standard_error", "replicas"])
+        numbers = ["expected_value", "measured_value", "standard_error", "replicas"]
+        self.assertEqual(list(row)[7:], [*numbers, "kind", "power", "notices"])
+        self.assertEqual((row["kind"], row["power"], row["notices"]), ("simulated", "", ""))
         self.assertEqual((row["expected_value"], row["measured_value"], row["replicas"]), ("1.0", "1.0", ""))
 
 
@@ -188,13 +197,13 @@ class Numbers(unittest.TestCase):
         self.assertEqual(self.numbers(claim)[:2] + self.numbers(claim)[3:], (1.0, 4.0, 3))
 
     def test_an_order_is_told_by_its_difference(self):
-        low, high = sample([1.0, 2.0]), sample([3.0, 5.0, 7.0])
+        low, high = sample([1.0, 2.0] * 4), sample([3.0, 5.0, 7.0] * 4)
         told = self.numbers(Source("").ordered("1", "", [("a", low, high)]))
-        self.assertEqual((told[0], told[1], told[3]), (0.0, -3.5, 2))
+        self.assertEqual((told[0], told[1], told[3]), (0.0, -3.5, 8))
         told = self.numbers(Source("").rising("1", "", [low, high]))
-        self.assertEqual((told[0], told[1], told[3]), (0.0, 3.5, 2))
+        self.assertEqual((told[0], told[1], told[3]), (0.0, 3.5, 8))
         told = self.numbers(Source("").above("1", "", difference(high, low)))
-        self.assertEqual((told[0], told[1], told[3]), (0.0, 3.5, 2))
+        self.assertEqual((told[0], told[1], told[3]), (0.0, 3.5, 8))
 
     def test_a_range_has_no_expected_value_and_words_no_numbers(self):
         claim = Source("").holds("1", "", "1 to 3", True, sample([1.0, 3.0]))
@@ -208,6 +217,66 @@ class Numbers(unittest.TestCase):
             self.assertEqual(one.replicas, 2)
         self.assertEqual([one.replicas for one in (times(three, 2), plus(three, 1), against_one_run(three, 1))], [3] * 3)
         self.assertEqual((plus(three, 1).mean, plus(three, 1).error), (6.0, three.error))
+
+
+class FewReplicas(unittest.TestCase):
+    """Fewer than 8 decide nothing by their standard error."""
+
+    FEW, MANY = Sample(1.0, 0.1, 6), Sample(1.0, 0.1, 7)
+    GAP = staticmethod(lambda mean: Sample(mean, 0.1, 6))
+
+    def test_a_mean_is_near_within_other_tolerances_only(self):
+        near = lambda one, expected=1.3, **tolerance: Source("").near("1", "", expected, one, Tolerance(**tolerance)).verdict
+        self.assertEqual(near(self.FEW, errors=4), "skipped")
+        self.assertEqual(near(self.MANY, errors=4), "pass")
+        self.assertEqual(near(self.FEW, errors=4, relative=0.1), "fail")
+        self.assertEqual(near(self.FEW, errors=4, relative=0.5), "pass")
+        self.assertEqual(near(Sample(1.0), 1.0, errors=4), "pass")
+        values = [("a", 1, self.MANY), ("b", 1, self.FEW)]
+        few = Source("").all_near("1", "", values)
+        self.assertEqual(few.verdict, "skipped")
+        self.assertIn("7 replicas do not tell; it takes 8", few.measured)
+
+    def test_a_gap_that_is_clear_either_way_is_judged_and_no_other(self):
+        above = lambda mean: Source("").above("1", "", self.GAP(mean)).verdict
+        clear = chance(self.GAP(1), 4) * 1.01
+        self.assertEqual([above(clear), above(0.1), above(-0.1), above(-clear)], ["pass", "skipped", "skipped", "fail"])
+
+    def test_an_order_holds_where_its_means_do(self):
+        ordered = lambda low: Source("").ordered("1", "", [("a", Sample(low, 0.1, 6), Sample(1.0))]).verdict
+        clear = chance(self.GAP(1), 4) * 1.01
+        self.assertEqual([ordered(0.9), ordered(1.01), ordered(1 + clear)], ["pass", "skipped", "fail"])
+
+
+class Power(unittest.TestCase):
+    """The smallest effect that a claim would have found."""
+
+    def test_it_is_the_critical_value_times_the_standard_error(self):
+        ten = Sample(5.0, 0.1, 9)
+        self.assertAlmostEqual(Source("").near("1", "", 5, ten).power / 0.69986, 1, delta=1e-4)
+        self.assertAlmostEqual(Source("").above("1", "", ten, errors=3).power / 0.40943, 1, delta=1e-4)
+        rising = Source("").rising("1", "", [Sample(1, 0.1, 9), Sample(5, 0.1, 9), Sample(7, 0.1, 9)])
+        self.assertAlmostEqual(rising.power, chance(difference(Sample(7, 0.1, 9), ten), 4))
+
+    def test_there_is_none_where_no_standard_error_decides(self):
+        near = lambda **tolerance: Source("").near("1", "", 5, Sample(5.0, 0.1, 9), Tolerance(**tolerance)).power
+        self.assertIsNone(near(relative=0.2, errors=4))
+        self.assertIsNone(near(absolute=0.7, errors=4))
+        self.assertAlmostEqual(near(errors=4, most=0.1), 0.5)
+        self.assertIsNone(Source("").near("1", "", 5, Sample(5.0)).power)
+        self.assertIsNone(Source("").holds("1", "", "", True, sample([1.0, 2.0])).power)
+
+
+class Kinds(unittest.TestCase):
+    def test_a_claim_has_the_kind_of_its_source(self):
+        fit = Source("logs (fit)", FITTED)
+        kinds = [fit.near("1", "", 1, Sample(1)).kind, fit.skipped("1", "", "").kind, Source("").above("1", "", Sample(1)).kind]
+        self.assertEqual(kinds, [FITTED, FITTED, SIMULATED])
+        self.assertEqual(Source("").disagrees("1", "", 1, 1.2, Tolerance(relative=0.1)).kind, THEORY)
+
+    def test_those_of_a_verdict_are_counted(self):
+        claims = [Source("", FITTED).holds("1", "", "", met, "") for met in (True, True, False)]
+        self.assertEqual(count_kinds(claims, "pass"), {SIMULATED: 0, THEORY: 0, FITTED: 2, "after-the-fact": 0})
 
 
 class KnownFailures(unittest.TestCase):
@@ -395,7 +464,7 @@ class Latencies(unittest.TestCase):
         pareto = np.minimum(latencies.LONGEST, 2 * random.random((steps, 100)) ** -0.5)
         times = np.sort(np.where(random.random((steps, 100)) < badness, pareto, normal), axis=1)
         law = latencies.straggling_in_crowds()
-        self.assertAlmostEqual(law.sum(), 1, places=6)
+        self.assertAlmostEqual(sum(law), 1, places=6)
         for k in (1, 50, 95, 98, 99, 100):
             drawn = sample(times[:, k - 1])
             self.assertLess(abs(latencies.mean_arrival(k, law) - drawn.mean), 4 * drawn.error)
