@@ -19,6 +19,8 @@ class SharedLink {
     transfers_.push_back({learner, carried_ + bytes_});
   }
 
+  bool is_idle() const { return transfers_.empty(); }
+
   /// When the next transfer ends if none begins; infinite if there is none.
   double next_end() const {
     if (transfers_.empty()) return std::numeric_limits<double>::infinity();

@@ -21,16 +21,19 @@ std::optional<double> StopCondition::of(const Stop& stop) const {
       limit);
 }
 
+/// Of whole numbers that every reader of JSON tells apart.
+static constexpr double most_counted = 9007199254740992;
+
 std::span<const StopCondition> stop_conditions() {
   using enum StopCondition::Needs;
   using enum StopCondition::How;
   static const StopCondition conditions[] = {
       {"time", &Stop::time, positive(), "simulated time", nothing, clock, false, &Reached::time,
        nullptr},
-      {"updates", &Stop::updates, at_least(1), "updates made", nothing, count, false,
+      {"updates", &Stop::updates, between(1, most_counted), "updates made", nothing, count, false,
        &Reached::updates, nullptr},
-      {"gradients", &Stop::gradients, at_least(1), "gradients applied", nothing, count, true,
-       &Reached::gradients, nullptr},
+      {"gradients", &Stop::gradients, between(1, most_counted), "gradients applied", nothing, count,
+       true, &Reached::gradients, nullptr},
       {"epochs", &Stop::epochs, positive(), "samples applied over the training set's size",
        data_set, count, true, &Reached::epochs, nullptr},
       {"loss", &Stop::loss, anything(), "training objective at an evaluation, or less", model,

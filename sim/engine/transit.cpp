@@ -206,11 +206,10 @@ void Transit::schedule_change(std::uint32_t learner, double now) {
 }
 
 void Transit::schedule(const SharedLink& link, Slot what) {
-  const double end = link.next_end();
-  if (end < std::numeric_limits<double>::infinity()) {
-    queue_.schedule(slot(what), end, EventClass::arrival);
-  } else {
+  if (link.is_idle()) {
     queue_.remove(slot(what));
+  } else {
+    queue_.schedule(slot(what), link.next_end(), EventClass::arrival);
   }
 }
 

@@ -153,10 +153,8 @@ struct Reader::State {
       note(pointer, "must be a whole number" + got(value));
     } else if (!within(x, range)) {
       note(pointer, "must be " + allowed_range(range, x) + got(value));
-    } else if (!(x < 0x1p64)) {
-      note(pointer, (value.is_number_float() ? "must be a whole number below 2^64"
-                                             : "must be <= 18446744073709549568") +
-                        got(value));
+    } else if (value.is_number_float() && !(x < 0x1p64)) {
+      note(pointer, "must be a whole number below 2^64" + got(value));
     } else if (value.is_number_unsigned() && range.high < 0x1p64 &&
                value.get<std::uint64_t>() > static_cast<std::uint64_t>(range.high)) {
       note(pointer, "must be " + allowed_range(range, 0x1p64) + got(value));

@@ -43,6 +43,11 @@ FAILING = [
     ({"cluster.windows": [{"start": 0, "delay": 1e308}], "protocol": ASYNC}, OVERFLOW),
     ({"cluster.server": {"per_update": 1e308}}, OVERFLOW),
     ({"cluster.server": {"per_gradient": 1e308}, "protocol": ASYNC}, OVERFLOW),
+    (
+        {"cluster.network": {"topology": "star", "bandwidth": 1e308, "model_bytes": 1e308}, "cluster.runtime.mean": 1e308},
+        OVERFLOW,
+    ),
+    ({"record": {"every_time": 1e-9, "details": False}}, "makes more than 10000000 evaluations"),
     ({"cluster.network": {"topology": "star", "push": {"distribution": "deterministic", "value": 1e308}}}, OVERFLOW),
     (windows(40, factor=1e-9), UNDERFLOW),
     (windows(40, factor=1e9), STANDS),

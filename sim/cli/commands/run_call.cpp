@@ -37,8 +37,10 @@ std::vector<Scenario> read_scenarios(const RunOptions& options) {
   if (!problems.empty()) throw ScenarioError(problems);
   std::set<std::filesystem::path> places;
   for (const auto& scenario : scenarios) {
-    if (places.insert(std::filesystem::weakly_canonical(folder_of(scenario, options))).second)
-      continue;
+    const std::filesystem::path folder = folder_of(scenario, options);
+    std::error_code error;
+    const auto place = std::filesystem::weakly_canonical(folder, error);
+    if (places.insert(error ? folder : place).second) continue;
     throw UsageError(scenario.file.string() + ": another scenario of this call is named \"" +
                      scenario.first().name +
                      "\" too, or has the same folder; give one of them "

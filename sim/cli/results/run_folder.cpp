@@ -50,9 +50,11 @@ bool has_manifest(const fs::path& folder) {
 
 /// The folder; UsageError where it is none of ours.
 static const fs::path& checked(const fs::path& folder, RunFolder::Begin begin) {
-  if (fs::exists(folder) && !fs::is_directory(folder))
+  std::error_code ignored;
+  const bool is_folder = fs::is_directory(folder, ignored);
+  if (fs::exists(folder, ignored) && !is_folder)
     throw UsageError(folder.string() + ": is a file; --out takes the name of a folder");
-  if (!fs::is_directory(folder) || !stores_in(folder).empty()) return folder;
+  if (!is_folder || !stores_in(folder).empty()) return folder;
   const std::string results = result_file_in(folder);
   const bool overwrites = begin == RunFolder::Begin::anew;
   const bool is_ours = has_manifest(folder);
