@@ -21,7 +21,7 @@ QUESTION = (
     "than asynchronous SGD?"
 )
 ANSWERS = {
-    "fig2": "The error rises with the staleness; at the paper's rate 0.1 a staleness of 5 is mild, one of 15 is "
+    "fig2": "From 5 on the error rises with the staleness; at the paper's rate 0.1 a staleness of 5 is mild, one of 15 is "
     "not, other than the paper says, and at 50 training explodes.",
     "fig2_quadratic": "On a quadratic the loss rises with the staleness as the exact floors say; up to 15 it is "
     "mild.",
@@ -81,7 +81,7 @@ CAVEATS = [
     "targets, but at none by more than chance (3 standard errors of twelve replicas). So the margin "
     "seems to rise with the machines, which twelve replicas do not show. We believe that so small a "
     "network suffers less from staleness than Inception does; a convolutional one takes a GPU.",
-    "At the paper's rate 0.1 the perceptron is worse by a factor of 12 at a staleness of 15, which "
+    "At the paper's rate 0.1 the perceptron is worse by a factor of 8 at a staleness of 15, which "
     "section 2.1 calls mild (11.mild-15). The paper's network had 25 epochs, a rate tuned to each "
     "staleness and a ramp, which we believe make the difference; Fig 2 also has the best of four "
     "rates.",
