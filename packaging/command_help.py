@@ -46,5 +46,7 @@ def command(program, name, summary):
 
 
 def commands(program):
-    listed = re.findall(r"^  ([a-z]+) {2,}(\S.*)$", said(program, "--help").split("First steps")[0], re.MULTILINE)
+    listed = re.findall(
+        r"^  ([a-z]+) {2,}(\S.*)$", said(program, "--help").split("First steps")[0], re.MULTILINE
+    )
     return [command(program, name, summary) for name, summary in listed]

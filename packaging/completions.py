@@ -7,7 +7,10 @@ from command_help import commands
 
 
 def bash(known):
-    cases = "\n".join(f'    {command.name}) options="{" ".join(option.flag for option in command.options)}" ;;' for command in known)
+    cases = "\n".join(
+        f'    {command.name}) options="{" ".join(option.flag for option in command.options)}" ;;'
+        for command in known
+    )
     return f"""# bash completion of gradrace
 _gradrace() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} options=
@@ -39,7 +42,9 @@ def zsh_option(option):
 
 
 def zsh(known):
-    described = "\n".join(f"    '{command.name}:{zsh_quoted(command.summary)}'" for command in known)
+    described = "\n".join(
+        f"    '{command.name}:{zsh_quoted(command.summary)}'" for command in known
+    )
     cases = "\n".join(
         f"    {command.name}) _arguments {' '.join(zsh_option(option) for option in command.options)} '*:file:_files' ;;"
         for command in known
@@ -71,7 +76,9 @@ def fish_quoted(text):
 def fish(known):
     lines = ["# fish completion of gradrace"]
     for command in known:
-        lines.append(f"complete -c gradrace -n __fish_use_subcommand -f -a {command.name} -d {fish_quoted(command.summary)}")
+        lines.append(
+            f"complete -c gradrace -n __fish_use_subcommand -f -a {command.name} -d {fish_quoted(command.summary)}"
+        )
         for option in command.options:
             takes = " -r" if option.value else ""
             lines.append(
@@ -85,7 +92,11 @@ def main(program, folder):
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     known = commands(program)
-    for name, text in (("gradrace.bash", bash(known)), ("_gradrace", zsh(known)), ("gradrace.fish", fish(known))):
+    for name, text in (
+        ("gradrace.bash", bash(known)),
+        ("_gradrace", zsh(known)),
+        ("gradrace.fish", fish(known)),
+    ):
         (folder / name).write_text(text, encoding="utf-8")
 
 

@@ -16,7 +16,12 @@ def option_lines(option):
 
 
 def command_lines(command):
-    lines = [f".SS {command.name}", escaped(command.summary[0].upper() + command.summary[1:]) + ".", ".PP", ".nf"]
+    lines = [
+        f".SS {command.name}",
+        escaped(command.summary[0].upper() + command.summary[1:]) + ".",
+        ".PP",
+        ".nf",
+    ]
     lines += [escaped(line) for line in command.usage]
     lines.append(".fi")
     for option in command.options:

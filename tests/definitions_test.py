@@ -51,7 +51,7 @@ def function_of(head):
         depth += (head[i] == "(") - (head[i] == ")")
         if depth == 0:
             constant = " const" if re.match(r"\s*const\b", head[i + 1 :]) else ""
-            return f"{found[1]}({parameters(head[found.end():i])}){constant}"
+            return f"{found[1]}({parameters(head[found.end() : i])}){constant}"
     return None
 
 

@@ -33,11 +33,14 @@ class SetupTest(unittest.TestCase):
         file.chmod(0o755)
 
     def cmake(self, configures="exit 0", builds="exit 0"):
-        self.program("cmake", f"""case $1 in
+        self.program(
+            "cmake",
+            f"""case $1 in
   --version) echo "cmake version 3.25.1" ;;
   --preset) {configures} ;;
   --build) {builds} ;;
-esac""")
+esac""",
+        )
 
     def configured(self):
         (self.folder / "build/release/build.ninja").touch()
@@ -46,8 +49,11 @@ esac""")
     def call(self, *words, status=0, **environment):
         path = f"{self.folder / 'bin'}:{os.environ['PATH']}"
         done = subprocess.run(
-            [self.folder / "setup.sh", *words], env=os.environ | {"PATH": path} | environment,
-            capture_output=True, text=True, check=False,
+            [self.folder / "setup.sh", *words],
+            env=os.environ | {"PATH": path} | environment,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         self.assertEqual(done.returncode, status, done.stderr)
         return done.stderr

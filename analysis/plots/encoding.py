@@ -76,9 +76,9 @@ def two_looks(first, second):
         return None
     colour, dash = fits[0]
     colours = looks_of(colour)
-    return lambda number: colours[colour.of[number]] | {
-        "linestyle": style.LINES[dash.values.index(dash.of[number])]
-    }
+    return lambda number: (
+        colours[colour.of[number]] | {"linestyle": style.LINES[dash.values.index(dash.of[number])]}
+    )
 
 
 def looks_of_few(points, keys):
@@ -211,9 +211,7 @@ def panel_of(points, inside, title, key, values, ranks):
     """A panel of the points inside: of each of these values of the key the best."""
     shown, looks = best_of_each(key, values, inside, ranks), looks_of(key, values)
     title, labels = split_labels(points, inside, title)
-    curves = [
-        Curve(n, shown_label(points[n].label), labels[n], looks[key.of[n]]) for n in shown
-    ]
+    curves = [Curve(n, shown_label(points[n].label), labels[n], looks[key.of[n]]) for n in shown]
     return Panel(title, curves, [n for n in inside if n not in shown])
 
 
@@ -229,7 +227,9 @@ def few(results, keys):
     plan = Plan([Panel("", curves, [n for n in points if n not in shown])])
     if ranks:
         which = f"the best are shown ({ranks.words})"
-        plan.notes = [f"{len(points) - len(shown)} of {len(points)} points are left out (grey): {which}."]
+        plan.notes = [
+            f"{len(points) - len(shown)} of {len(points)} points are left out (grey): {which}."
+        ]
     return plan
 
 

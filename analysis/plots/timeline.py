@@ -175,7 +175,9 @@ def label_panel(axes, label, learners, updates):
     axes.set_title(f"{title}: {updates} updates shown", loc="left", fontsize="medium")
     axes.set_ylim(shown - 0.4, -0.6)
     axes.set_yticks(range(0, shown, 1 if shown <= 8 else 4))
-    axes.set_ylabel("learner" if shown == learners else f"learner (of {learners})", fontsize="medium")
+    axes.set_ylabel(
+        "learner" if shown == learners else f"learner (of {learners})", fontsize="medium"
+    )
     axes.grid(visible=False)
 
 

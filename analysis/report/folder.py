@@ -128,7 +128,7 @@ class Folder:
 
     @property
     def unfinished(self):
-        """"9 of 24 runs are there"; empty where all are."""
+        """ "9 of 24 runs are there"; empty where all are."""
         runs, finished = self.manifest.get("runs"), self.manifest.get("runs_finished")
         return "" if runs is None or finished == runs else f"{finished} of {runs} runs are there"
 
@@ -152,7 +152,9 @@ class Folder:
         """How many runs did not diverge but ended with a greater test error, or else loss, than at
         their first evaluation."""
         curve = self.curve
-        known = [name for name in ("test_error", "loss") if name in curve and curve[name].notna().any()]
+        known = [
+            name for name in ("test_error", "loss") if name in curve and curve[name].notna().any()
+        ]
         if not known:
             return 0
         runs = curve.groupby(list(KEYS))[known[0]]

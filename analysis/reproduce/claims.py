@@ -35,7 +35,9 @@ class Claim:
     standard_error: float | None = None  # of measured_value
     replicas: int | None = None  # that measured_value comes from
     kind: str = SIMULATED
-    power: float | None = None  # the smallest effect that it would have found, by its standard error
+    power: float | None = (
+        None  # the smallest effect that it would have found, by its standard error
+    )
     notices: str = ""  # which falsified outputs change its verdict
 
 
@@ -146,7 +148,9 @@ class Tolerance:
     relative: float = 0.0
     absolute: float = 0.0
     errors: float = 0.0  # standard errors, by Student's t; of 8 replicas or more
-    most: float = math.inf  # those at most, relative: one wild replica makes them as large as its harm
+    most: float = (
+        math.inf
+    )  # those at most, relative: one wild replica makes them as large as its harm
 
     def by_chance(self, expected, measured):
         """What its standard errors allow."""
@@ -222,7 +226,9 @@ def with_numbers(claim, expected, measured, power=None):
     has_error = measured.error > 0 or (measured.replicas or 0) > 1
     error = float(measured.error) if has_error else None
     numbers = {"measured_value": float(measured.mean), "standard_error": error}
-    return replace(claim, expected_value=expected, replicas=measured.replicas, power=power, **numbers)
+    return replace(
+        claim, expected_value=expected, replicas=measured.replicas, power=power, **numbers
+    )
 
 
 class Source(str):
@@ -244,7 +250,9 @@ class Source(str):
 
     def near(self, id, claim, expected, measured, tolerance=BY_CHANCE):
         """The measured Sample is the expected number."""
-        return self._near(id, claim, [("", expected, measured)], tolerance, f"{expected:.5g}", measured)
+        return self._near(
+            id, claim, [("", expected, measured)], tolerance, f"{expected:.5g}", measured
+        )
 
     def all_near(self, id, claim, values, tolerance=BY_CHANCE):
         """Every one of values (place, expected, Sample) is near; tells the worst."""
@@ -339,7 +347,9 @@ def disorder(over, high, errors, most):
 
 def count_kinds(claims, verdict):
     """{kind: how many claims have the verdict}, in a fixed order."""
-    return {kind: sum(one.verdict == verdict and one.kind == kind for one in claims) for kind in KINDS}
+    return {
+        kind: sum(one.verdict == verdict and one.kind == kind for one in claims) for kind in KINDS
+    }
 
 
 def count(claims):

@@ -88,7 +88,9 @@ class NotedFiles:
     def _labels(self, scenario, file):
         if file == "curve.csv":
             return {"learner"}
-        swept = swept_paths(read_manifest(self.files.folder / scenario)) if file == "runs.csv" else []
+        swept = (
+            swept_paths(read_manifest(self.files.folder / scenario)) if file == "runs.csv" else []
+        )
         return LABELS | EXPECTED | {name for path in swept for name in (path, f"sweep.{path}")}
 
 
@@ -114,7 +116,11 @@ def permuted(values, way):
     """Each point has the values of another, replica by replica."""
     of = by_point(values)
     points = list(of)
-    order = {EQUAL: points[:1] * len(points), REVERSED: points[::-1], ROTATED: points[1:] + points[:1]}
+    order = {
+        EQUAL: points[:1] * len(points),
+        REVERSED: points[::-1],
+        ROTATED: points[1:] + points[:1],
+    }
     found = {}
     for point, source in zip(points, order[way]):
         others = list(of[source].values())
@@ -153,7 +159,9 @@ def falsified(values, way, seed):
     flat = np.concatenate(list(values.values()))
     if flat.dtype.kind not in "fi":
         return values
-    found = moved(values, seed) if way == NOISE else {at: FACTOR * one for at, one in values.items()}
+    found = (
+        moved(values, seed) if way == NOISE else {at: FACTOR * one for at, one in values.items()}
+    )
     return {at: one.round() for at, one in found.items()} if is_whole(flat) else found
 
 
@@ -175,7 +183,10 @@ def texts_of(values):
     if values.dtype.kind != "f":
         return values.tolist()
     if is_whole(values):
-        return ["" if np.isnan(one) else str(int(one)) if np.isfinite(one) else repr(one) for one in values.tolist()]
+        return [
+            "" if np.isnan(one) else str(int(one)) if np.isfinite(one) else repr(one)
+            for one in values.tolist()
+        ]
     return ["" if one != one else repr(one) for one in values.tolist()]
 
 
@@ -224,7 +235,9 @@ class FalsifiedFiles:
         names = [event for event in events if event["ph"] != "X"]
         whole = {(point, 0): np.fromiter([one], object, 1) for point, one in of.items()}
         found = permuted(whole, self.way)
-        return names + [event | {"pid": point} for (point, _), (one,) in found.items() for event in one]
+        return names + [
+            event | {"pid": point} for (point, _), (one,) in found.items() for event in one
+        ]
 
     def _falsified(self, values):
         found = falsified(values, self.way, self.seed)
@@ -247,7 +260,11 @@ class Notice:
 @contextlib.contextmanager
 def in_silence():
     """Falsified numbers may be divided by zero."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"), contextlib.redirect_stderr(io.StringIO()):
+    with (
+        warnings.catch_warnings(),
+        np.errstate(all="ignore"),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
         warnings.simplefilter("ignore")
         yield
 
@@ -309,5 +326,8 @@ def write_notices(claims, notices, path):
     readings = defaultdict(list)
     for one in notices:
         readings[one.claim, one.way].append(str(one.reading))
-    rows = [[claim.id, claim.verdict, *("; ".join(readings[claim.id, way]) for way in WAYS)] for claim in claims]
+    rows = [
+        [claim.id, claim.verdict, *("; ".join(readings[claim.id, way]) for way in WAYS)]
+        for claim in claims
+    ]
     write_table(path, ["claim", "verdict", *WAYS], rows)

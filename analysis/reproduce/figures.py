@@ -66,7 +66,9 @@ class Figure:
             return False
         values = [value for one in self.series for value in getattr(one, axis)]
         values = [value for value in values if math.isfinite(value)]
-        return bool(values) and (min(values) > 0 or (axis == "x" and min(values) == 0 < max(values)))
+        return bool(values) and (
+            min(values) > 0 or (axis == "x" and min(values) == 0 < max(values))
+        )
 
 
 @dataclass

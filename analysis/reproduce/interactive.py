@@ -78,7 +78,12 @@ def series_traces(series, colour, mark):
     if series.kind in (THEORY, LEVEL):
         return [go.Scatter(mode="lines", line={"color": colour, "dash": "dash"}, **looks)]
     if series.kind == PLOTTED:
-        shape = {"color": colour, "symbol": "x-thin", "size": 9, "line": {"width": 2, "color": colour}}
+        shape = {
+            "color": colour,
+            "symbol": "x-thin",
+            "size": 9,
+            "line": {"width": 2, "color": colour},
+        }
         return [go.Scatter(mode="markers", marker=shape, **looks)]
     if series.is_curve:
         below = [band_trace(series, colour)] if series.band else []

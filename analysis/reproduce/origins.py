@@ -46,7 +46,9 @@ class Origin:
         """With its threads, which shards that were collected do not say."""
         machine, jobs = self.manifest["machine"], self.manifest.get("jobs")
         threads = f", {jobs} threads" if jobs else ""
-        return f"{machine['processor']}, {machine['system']}, compiler {machine['compiler']}{threads}"
+        return (
+            f"{machine['processor']}, {machine['system']}, compiler {machine['compiler']}{threads}"
+        )
 
     @property
     def text(self):
@@ -59,7 +61,9 @@ def read_origins(folder):
     first protocol alone."""
     folder = Path(folder)
     origins = []
-    for path in sorted(folder.glob("*/manifest.json")) + sorted(folder.glob("search/*/first-*/manifest.json")):
+    for path in sorted(folder.glob("*/manifest.json")) + sorted(
+        folder.glob("search/*/first-*/manifest.json")
+    ):
         place = path.parent.relative_to(folder)
         name = "/".join(place.parts[:2])
         origins.append(Origin(name, json.loads(path.read_text(encoding="utf-8")), str(place)))
@@ -67,7 +71,7 @@ def read_origins(folder):
 
 
 def duration(seconds):
-    """"3.7 s", "2 min 05 s"."""
+    """ "3.7 s", "2 min 05 s"."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     return f"{int(seconds) // 60} min {int(seconds) % 60:02d} s"

@@ -110,7 +110,9 @@ def reproduce(name, folder, quick):
 
     paper, listed = paper_named(name), read_known_failures(name)
     judged = judge(paper, Outputs(folder))
-    known = {one.id: listed[one.id] for one in judged.claims if one.verdict == FAIL and one.id in listed}
+    known = {
+        one.id: listed[one.id] for one in judged.claims if one.verdict == FAIL and one.id in listed
+    }
     command = f"gradrace reproduce {name}" + (" --quick" if quick else "")
     judged.notices = falsify(paper, folder)
     tell(judged.claims, judged.notices, getattr(paper, "UNNOTICED", {}))

@@ -112,9 +112,9 @@ def footnotes(rows):
     ]
     lines[0] += " Ratios are medians (quartiles) over rounds."
     if busy_ones:
-        lines[
-            0
-        ] += f" **The machine was busy with other work in {busy_ones} of {measured} measurements.**"
+        lines[0] += (
+            f" **The machine was busy with other work in {busy_ones} of {measured} measurements.**"
+        )
     for note in in_order(
         (row["contestant"], row["work"], row["note"]) for row in rows if row["note"]
     ):

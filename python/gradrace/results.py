@@ -16,7 +16,9 @@ class Results:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
         if not (self.folder / "manifest.json").is_file():
-            raise FileNotFoundError(f"{self.folder}: holds no results of gradrace (manifest.json is not there)")
+            raise FileNotFoundError(
+                f"{self.folder}: holds no results of gradrace (manifest.json is not there)"
+            )
 
     def __repr__(self):
         return f"Results({str(self.folder)!r})"

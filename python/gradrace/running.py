@@ -73,7 +73,11 @@ def run(scenario, out=None, *, set=None, **options):  # noqa: A002 (the option's
     for name in WITHOUT_TABLE:
         if options.get(name):
             raise ValueError(f"gradrace.run: {name} gives no table of runs; call the program")
-    words = [word for path, value in (set or {}).items() for word in ("--set", f"{path}={json.dumps(value)}")]
+    words = [
+        word
+        for path, value in (set or {}).items()
+        for word in ("--set", f"{path}={json.dumps(value)}")
+    ]
     words += options_of(options)
     with tempfile.TemporaryDirectory() as nowhere:
         folder = os.fspath(out) if out is not None else f"{nowhere}/out"

@@ -12,11 +12,11 @@ struct Problem {
   std::string origin;    // "scenarios/bad.json", or "--set protocol.k=9"
   std::size_t line = 0;  // from 1; 0 where the origin has no lines
   std::size_t column = 0;
-  std::string path;          // dotted: "protocol.k", "parts[0].mean"; empty for the whole file
-  std::string what;          // "must be >= 1, got 0"
-  std::string meaning = {};  // empty, or what the key is for
-  std::string allowed;       // empty, or what would be right
-  std::string suggestion;    // empty, or the nearest right name
+  std::string path;              // dotted: "protocol.k", "parts[0].mean"; empty for the whole file
+  std::string what;              // "must be >= 1, got 0"
+  std::string meaning = {};      // empty, or what the key is for
+  std::string allowed;           // empty, or what would be right
+  std::string suggestion;        // empty, or the nearest right name
   bool of_missing_file = false;  // the scenario may be right, but names a file that is not there
 
   /// origin:line:column: path

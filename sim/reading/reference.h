@@ -65,8 +65,9 @@ class Reference : public Fields {
   void open(std::string_view key, FieldPage::Type type, Need need, std::string_view meaning);
   std::vector<FieldPage>& open_fields();
   std::vector<FieldPage> fields_;
-  static constexpr auto item = static_cast<std::size_t>(-1);  // of a list: its fields are the list's
-  std::vector<std::size_t> path_;          // indices of what is open
+  static constexpr auto item =
+      static_cast<std::size_t>(-1);  // of a list: its fields are the list's
+  std::vector<std::size_t> path_;    // indices of what is open
 };
 
 /// A number as JSON, whole ones without a fraction: "0", "0.1", "1e-05".

@@ -103,9 +103,7 @@ class Gpu(unittest.TestCase):
     def test_a_step_has_a_limit(self):
         short = self.here / "bench/gpu.sh"
         short.parent.mkdir()
-        short.write_text(
-            (ROOT / "bench/gpu.sh").read_text().replace("step roofs 60", "step roofs 1")
-        )
+        short.write_text((ROOT / "bench/gpu.sh").read_text().replace("step roofs 60", "step roofs 1"))
         code, said, calls, names = self.gpu("measure", "*roofs*:echo begun; sleep 30", script=short)
         self.assertEqual(code, 1)
         self.assertIn("begun\n== roofs: FAILED, not done after 1 s", said)
@@ -129,9 +127,7 @@ class Gpu(unittest.TestCase):
         self.assertEqual(places, sorted(places))
 
     def test_it_says_how_it_is_called(self):
-        self.assertEqual(
-            subprocess.run(["sh", ROOT / "bench/gpu.sh"], stdout=subprocess.DEVNULL).returncode, 2
-        )
+        self.assertEqual(subprocess.run(["sh", ROOT / "bench/gpu.sh"], stdout=subprocess.DEVNULL).returncode, 2)
 
 
 class Peers(unittest.TestCase):

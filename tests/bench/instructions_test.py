@@ -53,9 +53,7 @@ RUNS = {
         protocol={"kind": "k-sync", "k": 500000},
         stop={"updates": 100000},
     ),
-    "softmax, async": changed(
-        TRAINING, model=model("softmax"), protocol={"kind": "async"}, stop={"updates": 100}
-    ),
+    "softmax, async": changed(TRAINING, model=model("softmax"), protocol={"kind": "async"}, stop={"updates": 100}),
     "mlp, k-sync": changed(
         TRAINING,
         model=model("mlp", widths=[128]),
@@ -92,9 +90,7 @@ class Instructions(ProgramTest):
             more = count / before[name] - 1
             print(f"{name}: {count:,} instructions, {more:+.1%}", file=sys.stderr)
             with self.subTest(name):
-                self.assertLess(
-                    more, MOST, f"find out what costs them; or, if it is worth that, {RECORD}"
-                )
+                self.assertLess(more, MOST, f"find out what costs them; or, if it is worth that, {RECORD}")
                 self.assertGreater(more, -MOST, f"that they stay so few, {RECORD}")
 
 

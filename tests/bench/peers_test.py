@@ -41,9 +41,7 @@ class Quick(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             rows = ratios.read(out)
         with_gradients = ["softmax m=32", "mlp m=32"]
-        wanted = {("async P=8", "heapq"), ("k-sync P=8", "heapq")} | {
-            (w, "numpy") for w in with_gradients
-        }
+        wanted = {("async P=8", "heapq"), ("k-sync P=8", "heapq")} | {(w, "numpy") for w in with_gradients}
         wanted |= {(work, "gradrace") for work, _ in wanted}
         self.assertEqual({(row["work"], row["contestant"]) for row in rows}, wanted)
         for row in rows:
@@ -101,9 +99,7 @@ class Quick(unittest.TestCase):
             broken.write_text("#!/bin/sh\necho no such machine >&2\nexit 3\n")
             broken.chmod(0o755)
             out = ["--out", Path(folder) / "peers.csv"]
-            done = call(
-                "--quick", "--works", "async", "--only", "heapq", "--gradrace", broken, *out
-            )
+            done = call("--quick", "--works", "async", "--only", "heapq", "--gradrace", broken, *out)
         self.assertEqual(done.returncode, 1)
         self.assertIn("run.py: gradrace failed: no such machine", done.stderr)
 
@@ -121,9 +117,7 @@ class Checks(unittest.TestCase):
     def test_another_loss_or_number_of_updates_is_other_work(self):
         work = works.gradient_work("softmax", 32)
         losses = [1.0, 1.02, 0.98, 1.01, 0.99, 1.0, 1.0, 1.0]
-        judge = lambda loss, updates=256, same=None: check.check_loss(
-            work, loss, updates, 1, losses, same
-        )
+        judge = lambda loss, updates=256, same=None: check.check_loss(work, loss, updates, 1, losses, same)
         self.assertEqual(judge(1.03), "")
         self.assertEqual(judge(1.1), "")
         self.assertIn("gradrace 1", judge(1.13))
@@ -148,11 +142,7 @@ class Ratios(unittest.TestCase):
             "machine": "",
             "version": "1",
         }
-        return [
-            keep | {"contestant": name, "round": str(i + 1), "rate": str(rate)}
-            for name, found in rates_of.items()
-            for i, rate in enumerate(found)
-        ]
+        return [keep | {"contestant": name, "round": str(i + 1), "rate": str(rate)} for name, found in rates_of.items() for i, rate in enumerate(found)]
 
     def test_a_ratio_is_of_one_round(self):
         rows = self.rows({"gradrace": [10, 20, 60], "heapq": [1, 4, 10]})
@@ -163,9 +153,7 @@ class Ratios(unittest.TestCase):
         rows = self.rows({"gradrace": [10, 20], "heapq": [1, 4]})
         self.assertNotIn("busy", table.table(rows))
         rows[1]["busy"] = "1"
-        self.assertIn(
-            "**The machine was busy with other work in 1 of 4 measurements.**", table.table(rows)
-        )
+        self.assertIn("**The machine was busy with other work in 1 of 4 measurements.**", table.table(rows))
 
     def test_what_makes_a_measurement_busy(self):
         quiet = machine.Seen(others=0.01, steal=0, elsewhere=0.05, yardstick=1.02)
@@ -189,9 +177,12 @@ class Ratios(unittest.TestCase):
 
 class Readme(unittest.TestCase):
     def test_its_table_is_what_the_recording_gives(self):
-        for readme, form in ("README.md", table.short_table), (
-            "bench/results/README.md",
-            table.table,
+        for readme, form in (
+            ("README.md", table.short_table),
+            (
+                "bench/results/README.md",
+                table.table,
+            ),
         ):
             text = (ROOT / readme).read_text(encoding="utf-8")
             self.assertEqual(text, table.with_table(text, form(ratios.read(RECORDED))))

@@ -20,11 +20,7 @@ MINIBATCH = next(sweep for sweep in SWEEPS if sweep.name == "minibatch")
 def costs(exponent, below=0.0):
     """Rows of two rounds, the second twice as slow; below the sweep's beginning the cost is `below`."""
     cost = lambda value: value**exponent if value >= MINIBATCH.begin else below
-    return [
-        {"value": value, "round": number, "cost": number * cost(value)}
-        for number in (1, 2)
-        for value in MINIBATCH.values
-    ]
+    return [{"value": value, "round": number, "cost": number * cost(value)} for number in (1, 2) for value in MINIBATCH.values]
 
 
 class Exponents(unittest.TestCase):

@@ -85,8 +85,7 @@ class Publishing(ProgramTest):
 
     def traced(self, shell, calls, fault):
         words = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={calls}", "-e", f"inject={calls}:{fault}"]
-        return subprocess.run([*words, "sh", "-c", f"exec {shell}"], cwd=self.folder, check=False, capture_output=True,
-                              text=True)
+        return subprocess.run([*words, "sh", "-c", f"exec {shell}"], cwd=self.folder, check=False, capture_output=True, text=True)
 
     def publish(self, out, calls, fault):
         shutil.rmtree(self.folder / out, ignore_errors=True)
@@ -142,8 +141,9 @@ class Publishing(ProgramTest):
         python = os.fspath(self.folder / "no-python")
         for command in ("plot", "report"):
             told = self.call(command, "out", GRADRACE_PYTHON=python)[1]
-            self.assertIn("note: out: half published, or changed since: its files are not those of a manifest; the same call of "
-                          "run that made it writes them anew", told)
+            self.assertIn(
+                "note: out: half published, or changed since: its files are not those of a manifest; the same call of run that made it writes them anew", told
+            )
             self.assertEqual(self.call(command, "after", GRADRACE_PYTHON=python)[1], "")
         with open(self.folder / "after/runs.csv", "a", encoding="utf-8") as file:
             file.write("mine\n")

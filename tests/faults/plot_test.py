@@ -35,9 +35,7 @@ class Plots(ProgramTest):
         odd = json.loads(manifest.read_text())
         odd["scenario"]["title"] = 3
         folders = []
-        for number, text in enumerate(
-            ("[]", '{"scenario": "x"}', '{"scenario": {"sweep": 3}}', "{", json.dumps(odd))
-        ):
+        for number, text in enumerate(("[]", '{"scenario": "x"}', '{"scenario": {"sweep": 3}}', "{", json.dumps(odd))):
             folder = self.folder / str(number)
             folder.mkdir()
             for path in (self.folder / "o").iterdir():
@@ -53,8 +51,7 @@ class Plots(ProgramTest):
     def test_a_full_stdout_is_told_in_a_line(self):
         self.call("run", self.write(BASE), "--out", "o", "--quiet")
         with open("/dev/full", "w", encoding="utf-8") as full:
-            done = subprocess.run([PROGRAM, "plot", "o"], cwd=self.folder, check=False, stdout=full,
-                                  stderr=subprocess.PIPE, text=True)
+            done = subprocess.run([PROGRAM, "plot", "o"], cwd=self.folder, check=False, stdout=full, stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 1)
         self.assertNotIn("Traceback", done.stderr)
         self.assertIn("No space left on device", done.stderr)

@@ -93,8 +93,7 @@ class Statuses(ProgramTest):
                 path = self.write(with_changes(changes))
                 self.call("validate", path)
                 _, told = self.call("run", path, "--out", str(number), "--quiet", status=1)
-                self.assertIn(f"gradrace: failed: {BASE['protocol']['kind'] if 'protocol' not in changes else 'async'}, "
-                              "replica 0: ", told)
+                self.assertIn(f"gradrace: failed: {BASE['protocol']['kind'] if 'protocol' not in changes else 'async'}, replica 0: ", told)
                 self.assertNotIn("invariant", told)
                 (row,) = rows(self.folder / str(number) / "runs.csv")
                 self.assertEqual(row["status"], "failed")

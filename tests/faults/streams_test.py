@@ -66,8 +66,7 @@ class Streams(ProgramTest):
                 out = "without-" + "".join(closed)
                 closing = " ".join(f"{number}>&-" for number in closed)
                 script = f'exec "$0" run "$1" --out {out} --progress json {closing}'
-                done = subprocess.run(["sh", "-c", script, PROGRAM, path], cwd=self.folder, check=False,
-                                      capture_output=True, text=True)
+                done = subprocess.run(["sh", "-c", script, PROGRAM, path], cwd=self.folder, check=False, capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(self.tables(self.folder / out), self.tables(self.folder / "usual"), closed)
                 self.assertTrue((self.folder / out / "runs.store").read_bytes().startswith(b"runs\x1a"))
@@ -78,8 +77,7 @@ class Limits(ProgramTest):
         def set_limit():
             resource.setrlimit(limit, (value, value))
 
-        return subprocess.run([PROGRAM, *map(os.fspath, words)], cwd=self.folder, check=False, capture_output=True,
-                              text=True, preexec_fn=set_limit)
+        return subprocess.run([PROGRAM, *map(os.fspath, words)], cwd=self.folder, check=False, capture_output=True, text=True, preexec_fn=set_limit)
 
     def test_a_limit_of_the_size_of_files_is_told(self):
         path = self.write(changed(TIMING, replicas=20))
@@ -95,8 +93,7 @@ class Limits(ProgramTest):
     def test_more_threads_than_there_is_memory_for(self):
         path = self.write(TIMING)
         for size in (60, 1500):  # MiB
-            done = self.limited(resource.RLIMIT_AS, size << 20, "run", path, "--out", "x", "--quiet", "--force",
-                                "--replicas", "1000", "--jobs", "1000")
+            done = self.limited(resource.RLIMIT_AS, size << 20, "run", path, "--out", "x", "--quiet", "--force", "--replicas", "1000", "--jobs", "1000")
             self.assertIn(done.returncode, (0, 1), (size, done.returncode, done.stderr))
             if done.returncode == 1:
                 self.assertIn("out of memory", done.stderr)

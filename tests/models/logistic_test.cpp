@@ -1,7 +1,6 @@
-#include "models/linear.h"
-
 #include <doctest/doctest.h>
 
+#include "models/linear.h"
 #include "tests/support/model_checks.h"
 #include "tests/support/reading.h"
 #include "tests/support/skip.h"

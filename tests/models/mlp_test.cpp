@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "models/sampling/minibatch.h"
 #include "models/linear.h"
+#include "models/sampling/minibatch.h"
 #include "tests/support/model_checks.h"
 #include "tests/support/reading.h"
 #include "tests/support/skip.h"

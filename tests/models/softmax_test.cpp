@@ -1,5 +1,3 @@
-#include "models/linear.h"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "models/linear.h"
 #include "models/sampling/minibatch.h"
 #include "models/sampling/permutation.h"
 #include "tests/support/model_checks.h"

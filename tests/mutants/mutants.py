@@ -53,7 +53,7 @@ def prepare(targets):
 
 
 def is_found(mutant):
-    """"tests", "compiler", or "" where the bug survives."""
+    """ "tests", "compiler", or "" where the bug survives."""
     if not mutant["target"]:
         file, *cases = mutant["tests"].split()
         paths = os.pathsep.join(map(str, [CLONE / "tests/support"]))

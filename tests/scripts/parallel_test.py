@@ -10,11 +10,7 @@ from program import ROOT, skip
 
 def is_gnu_parallel():
     program = shutil.which("parallel")  # moreutils has another one
-    return (
-        program
-        and b"GNU parallel"
-        in subprocess.run([program, "--version"], capture_output=True, check=False).stdout
-    )
+    return program and b"GNU parallel" in subprocess.run([program, "--version"], capture_output=True, check=False).stdout
 
 
 class Parallel(KilledShardTest):
@@ -37,9 +33,7 @@ class Parallel(KilledShardTest):
 
     def test_a_wrong_call_is_told(self):
         for words in ((), ("a", "b"), ("a", "b", "c")):
-            done = subprocess.run(
-                [self.SCRIPT, *words], capture_output=True, text=True, check=False
-            )
+            done = subprocess.run([self.SCRIPT, *words], capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 2)
             self.assertIn("usage: scripts/sweep_parallel.sh", done.stderr)
 

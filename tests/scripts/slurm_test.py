@@ -63,9 +63,7 @@ class Slurm(ProgramTest):
             check=False,
         )
         self.assertEqual(done.returncode, 0, done.stderr)
-        found = re.search(
-            r"submitted: array job (\d+) \((\d+) shards\), then collect, job (\d+)", done.stdout
-        )
+        found = re.search(r"submitted: array job (\d+) \((\d+) shards\), then collect, job (\d+)", done.stdout)
         self.assertEqual(found[2], str(shards))
         return found[1], found[3]
 
@@ -82,18 +80,12 @@ class Slurm(ProgramTest):
         return self.folder / f"out/sweep/runs.{shard}-of-{SHARDS}.store"
 
     def everything(self, out):
-        return {
-            path.name: path.read_bytes()
-            for path in (self.folder / out).iterdir()
-            if path.name != "manifest.json"
-        }
+        return {path.name: path.read_bytes() for path in (self.folder / out).iterdir() if path.name != "manifest.json"}
 
     def halt_in_the_middle(self, shard):
         """Halts the shard's program between its runs; the process, and what the store has."""
         store = self.store(shard)
-        wait_until(
-            lambda: store.exists() and len(keys(store)) >= 5, f"shard {shard} does not begin"
-        )
+        wait_until(lambda: store.exists() and len(keys(store)) >= 5, f"shard {shard} does not begin")
         process = self.cluster.process(b"--shard", f"{shard}/{SHARDS}".encode())
         self.assertIsNotNone(process, f"shard {shard} has ended already")
         os.kill(process, signal.SIGSTOP)

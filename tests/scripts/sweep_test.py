@@ -9,9 +9,7 @@ import unittest
 from program import PROGRAM, ROOT, SMALL, ProgramTest, changed
 from slurm_cluster import wait_until
 
-TIMING = changed(
-    SMALL, model=None, learning_rate=None, record={}, sweep=None, protocol={"kind": "async"}
-)
+TIMING = changed(SMALL, model=None, learning_rate=None, record={}, sweep=None, protocol={"kind": "async"})
 
 
 class ScriptTest(ProgramTest):
@@ -68,25 +66,19 @@ class ScriptTest(ProgramTest):
 
 class Submission(ScriptTest):
     def test_it_submits_an_array_and_collect_behind_it(self):
-        told = self.told(
-            "sweep.sh", self.scenario, "out/a b%/", "40%10", "--time=5", "--", "--set", "seed=3"
-        )
+        told = self.told("sweep.sh", self.scenario, "out/a b%/", "40%10", "--time=5", "--", "--set", "seed=3")
         self.assertIn("shard 1/40", told)
-        self.assertIn(
-            "submitted: array job 7 (40 shards), then collect, job 7; logs: out/a b%.log/", told
-        )
+        self.assertIn("submitted: array job 7 (40 shards), then collect, job 7; logs: out/a b%.log/", told)
         array, collect = self.lines("submitted")
         scripts = ROOT / "scripts"
         log = "<--parsable><--export=ALL><--output=out/a b%%.log/"
         self.assertEqual(
             array,
-            f"{log}shard-%a.log><--time=5><--array=1-40%10><{scripts}/sweep.sbatch>"
-            f"<{self.scenario}><out/a b%><--set><seed=3>",
+            f"{log}shard-%a.log><--time=5><--array=1-40%10><{scripts}/sweep.sbatch><{self.scenario}><out/a b%><--set><seed=3>",
         )
         self.assertEqual(
             collect,
-            f"{log}collect.log><--time=5><--dependency=afterok:7><--kill-on-invalid-dep=yes>"
-            f"<{scripts}/collect.sbatch><out/a b%>",
+            f"{log}collect.log><--time=5><--dependency=afterok:7><--kill-on-invalid-dep=yes><{scripts}/collect.sbatch><out/a b%>",
         )
 
     def test_what_is_wrong_is_told_before_anything_is_submitted(self):
@@ -107,13 +99,9 @@ class Submission(ScriptTest):
             ),
         ):
             self.assertIn(wanted, self.told("sweep.sh", *words, status=status))
-        told = self.told(
-            "sweep.sh", self.scenario, "out/s", "4", status=2, GRADRACE_PROGRAM="/none"
-        )
+        told = self.told("sweep.sh", self.scenario, "out/s", "4", status=2, GRADRACE_PROGRAM="/none")
         self.assertIn("/none: no such program", told)
-        told = self.told(
-            "sweep.sh", self.scenario, "out/s", "4", status=2, PATH=self.without_sbatch()
-        )
+        told = self.told("sweep.sh", self.scenario, "out/s", "4", status=2, PATH=self.without_sbatch())
         self.assertIn("there is no sbatch here", told)
         self.assertEqual(self.lines("submitted"), [])
 
@@ -163,9 +151,7 @@ class Task(ScriptTest):
 
     def test_a_failure_is_not_requeued(self):
         for status in (1, 2, 134, 139):
-            broken = self.made_up(
-                "broken", f"echo more >>{self.folder}/out/s/runs.2-of-3.store; exit {status}"
-            )
+            broken = self.made_up("broken", f"echo more >>{self.folder}/out/s/runs.2-of-3.store; exit {status}")
             (self.folder / "out/s").mkdir(parents=True, exist_ok=True)
             self.told(
                 "sweep.sbatch",
@@ -178,21 +164,13 @@ class Task(ScriptTest):
 
     def test_killed_it_is_requeued_if_runs_were_finished(self):
         (self.folder / "out/s").mkdir(parents=True)
-        got_on = self.made_up(
-            "got_on", f"echo more >>{self.folder}/out/s/runs.2-of-3.store; kill -9 $$"
-        )
-        told = self.told(
-            "sweep.sbatch", self.scenario, "out/s", status=137, GRADRACE_PROGRAM=os.fspath(got_on)
-        )
+        got_on = self.made_up("got_on", f"echo more >>{self.folder}/out/s/runs.2-of-3.store; kill -9 $$")
+        told = self.told("sweep.sbatch", self.scenario, "out/s", status=137, GRADRACE_PROGRAM=os.fspath(got_on))
         self.assertIn("shard 2/3: ended with 137; goes on when the queue lets it", told)
         self.assertEqual(self.lines("requeued"), ["requeue 5_2"])
         stuck = self.made_up("stuck", "kill -9 $$")
-        told = self.told(
-            "sweep.sbatch", self.scenario, "out/s", status=137, GRADRACE_PROGRAM=os.fspath(stuck)
-        )
-        self.assertIn(
-            "finished no run since it was started; give it a longer --time or more --mem", told
-        )
+        told = self.told("sweep.sbatch", self.scenario, "out/s", status=137, GRADRACE_PROGRAM=os.fspath(stuck))
+        self.assertIn("finished no run since it was started; give it a longer --time or more --mem", told)
         self.assertEqual(self.lines("requeued"), ["requeue 5_2"])
 
     def test_at_the_time_limit_the_program_ends_in_order_and_is_requeued(self):
@@ -209,16 +187,11 @@ class Task(ScriptTest):
     def test_cancelled_it_waits_for_the_program_and_is_not_requeued(self):
         slow = self.made_up(
             "slow",
-            f"trap 'sleep 0.3; echo ended in order; exit 130' TERM; touch {self.folder}/begun\n"
-            "while :; do sleep 0.05; done",
+            f"trap 'sleep 0.3; echo ended in order; exit 130' TERM; touch {self.folder}/begun\nwhile :; do sleep 0.05; done",
         )
-        process = self.start(
-            "sweep.sbatch", self.scenario, "out/s", GRADRACE_PROGRAM=os.fspath(slow)
-        )
+        process = self.start("sweep.sbatch", self.scenario, "out/s", GRADRACE_PROGRAM=os.fspath(slow))
         wait_until((self.folder / "begun").exists, "it does not begin")
-        children = subprocess.run(
-            ["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=True
-        ).stdout.split()
+        children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True, check=True).stdout.split()
         for each in (process.pid, *map(int, children)):
             os.kill(each, signal.SIGTERM)
         told, _ = process.communicate(timeout=60)

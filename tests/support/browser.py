@@ -43,9 +43,7 @@ class Browser:
         self.start()
 
     def start(self):
-        page = next(
-            target for target in self.call("Target.getTargets")["targetInfos"] if target["type"] == "page"
-        )
+        page = next(target for target in self.call("Target.getTargets")["targetInfos"] if target["type"] == "page")
         words = {"targetId": page["targetId"], "flatten": True}
         self.session = self.call("Target.attachToTarget", **words)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
@@ -142,4 +140,3 @@ class Browser:
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
         self.call("Input.dispatchMouseEvent", type="mousePressed", **mouse)
         self.call("Input.dispatchMouseEvent", type="mouseReleased", **mouse)
-

@@ -13,9 +13,7 @@ RUNS = (
     " gradients_cancelled sim_time mean_iteration_time mean_staleness max_staleness final_loss"
     " final_test_error theory_iteration_time theory_basis"
 ).split()
-CURVE = (
-    "point replica time update gradients epoch loss test_loss test_error learning_rate k".split()
-)
+CURVE = "point replica time update gradients epoch loss test_loss test_error learning_rate k".split()
 
 
 class Folder(unittest.TestCase):
@@ -73,11 +71,7 @@ def manifest(name):
 
 def error_at(k, time, luck):
     """A made-up test error: larger k is slower to fall and has a lower floor."""
-    return (
-        0.9 * 2.0 ** (-time * (1.3 - 0.1 * k) / 3)
-        + (0.012 + 0.03 / k) * (1 + luck)
-        + 0.01 * abs(luck)
-    )
+    return 0.9 * 2.0 ** (-time * (1.3 - 0.1 * k) / 3) + (0.012 + 0.03 / k) * (1 + luck) + 0.01 * abs(luck)
 
 
 def race(folder, ks, replicas=5, seed=1):
@@ -147,29 +141,21 @@ def sweep(folder, swept, final, replicas=2, missing=lambda values: False):
 
 def staleness(folder, counts):
     """staleness.csv of counts {(point, replica): {staleness: count}}."""
-    rows = [
-        {"point": p, "replica": r, "staleness": tau, "count": n}
-        for (p, r), values in counts.items()
-        for tau, n in values.items()
-    ]
+    rows = [{"point": p, "replica": r, "staleness": tau, "count": n} for (p, r), values in counts.items() for tau, n in values.items()]
     write_table(folder / "staleness.csv", ["point", "replica", "staleness", "count"], rows)
 
 
 def theory(folder, curves):
     """theory.csv of curves {(point, basis, source): [(time, loss, update)]}."""
     rows = [
-        {"point": p, "time": t, "loss": y, "basis": basis, "source": source, "update": j}
-        for (p, basis, source), places in curves.items()
-        for t, y, j in places
+        {"point": p, "time": t, "loss": y, "basis": basis, "source": source, "update": j} for (p, basis, source), places in curves.items() for t, y, j in places
     ]
     write_table(folder / "theory.csv", "point time loss basis source update".split(), rows)
 
 
 def gradient(point, learner, draw, start, end, fate):
     """A gradient's slice in the trace."""
-    arguments = {"version": 0, "draw": draw, "fate": fate} | (
-        {"staleness": 0} if fate == "used" else {}
-    )
+    arguments = {"version": 0, "draw": draw, "fate": fate} | ({"staleness": 0} if fate == "used" else {})
     place = {"pid": point, "tid": learner + 1, "ts": 1e6 * start, "dur": 1e6 * (end - start)}
     return {"ph": "X", "cat": "gradient", "name": "gradient", "args": arguments} | place
 
@@ -217,9 +203,7 @@ def rounds(point, label, rng, learners, k, end, late):
             again = finish if fate == "dropped" else update
             busy[who] = (again, again + 0.3 + rng.expovariate(1))
         now, number = update, number + 1
-    events += [
-        gradient(point, who, draw[who], s, max(s, now), "in flight") for who, (s, _) in busy.items()
-    ]
+    events += [gradient(point, who, draw[who], s, max(s, now), "in flight") for who, (s, _) in busy.items()]
     return events
 
 
@@ -227,9 +211,7 @@ def trace(folder, events):
     (folder / "trace.json").write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}))
 
 
-def fit(
-    folder, series, families=("lognormal", "gamma"), evened=False, persistence=None, cancelled=()
-):
+def fit(folder, series, families=("lognormal", "gamma"), evened=False, persistence=None, cancelled=()):
     """The output folder of a fit: series are {learner: times}; every family has the quantiles p of
     the uniform law on 0 to 10.  The times `cancelled` are those of cancelled minibatches."""
     times = [x for each in series.values() for x in each]
@@ -248,11 +230,7 @@ def fit(
         ]
     write_table(folder / "sample.csv", "learner draw time evened cancelled".split(), rows)
     write_table(folder / "fit.csv", ["family"], [{"family": family} for family in families])
-    quantiles = [
-        {"family": family, "p": (i + 0.5) / 100, "quantile": (i + 0.5) / 10}
-        for family in families
-        for i in range(100)
-    ]
+    quantiles = [{"family": family, "p": (i + 0.5) / 100, "quantile": (i + 0.5) / 10} for family in families for i in range(100)]
     write_table(folder / "quantiles.csv", "family p quantile".split(), quantiles)
     facts = {
         "file": "/somewhere/times.csv",

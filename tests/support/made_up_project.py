@@ -6,7 +6,7 @@ import shutil
 
 from program import PROGRAM, ROOT
 
-PAPER = '''
+PAPER = """
 from reproduce.claims import Source, Tolerance
 from reproduce.figures import SIMULATED, Figure, Series
 
@@ -33,7 +33,7 @@ def deep(outputs):
 
 
 EXPERIMENTS = [(time, [1]), (mnist, [2]), (deep, [3])]
-'''
+"""
 
 # What takes time is drawing.
 FIGURES = {

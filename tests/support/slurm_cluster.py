@@ -57,9 +57,7 @@ class SlurmCluster:
             "SLURM_CONF": os.fspath(self.configuration),
             "PATH": SEARCHED,
         }
-        for name in [
-            name for name in self.environment if name.startswith(("SBATCH_", "SLURM_JOB"))
-        ]:
+        for name in [name for name in self.environment if name.startswith(("SBATCH_", "SLURM_JOB"))]:
             del self.environment[name]
         self.write_configuration(cpus)
         try:
@@ -126,9 +124,7 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
         wait_until(socket_file.exists, self.logs, 10)
         self.daemon("slurmctld", "-D")
         self.daemon("slurmd", "-D")
-        wait_until(
-            lambda: self.call("sinfo", "-h", "-o", "%T", check=False) == "idle\n", self.logs, 20
-        )
+        wait_until(lambda: self.call("sinfo", "-h", "-o", "%T", check=False) == "idle\n", self.logs, 20)
 
     def daemon(self, name, *words):
         with open(self.folder / f"{name}.told", "w", encoding="utf-8") as told:
@@ -143,25 +139,17 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
     def call(self, *words, check=True):
         """What a command of Slurm prints."""
-        done = subprocess.run(
-            words, env=self.environment, capture_output=True, text=True, check=False, timeout=60
-        )
+        done = subprocess.run(words, env=self.environment, capture_output=True, text=True, check=False, timeout=60)
         if check and done.returncode != 0:
             raise RuntimeError(f"{' '.join(words)}: {done.stderr}")
         return done.stdout
 
     def queue(self):
         """{job: state, and why} of what is queued or runs; a task of an array is ARRAY_TASK."""
-        return dict(
-            line.split(" ", 1)
-            for line in self.call("squeue", "-h", "-r", "-o", "%i %T %r").splitlines()
-        )
+        return dict(line.split(" ", 1) for line in self.call("squeue", "-h", "-r", "-o", "%i %T %r").splitlines())
 
     def logs(self):
-        return "\n".join(
-            f"{path.name}:\n{path.read_text()[-1500:]}"
-            for path in sorted(self.folder.glob("*.told"))
-        )
+        return "\n".join(f"{path.name}:\n{path.read_text()[-1500:]}" for path in sorted(self.folder.glob("*.told")))
 
     def processes(self):
         """Of this cluster: its daemons and all that they started."""

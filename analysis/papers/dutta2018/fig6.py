@@ -134,7 +134,14 @@ def fig6_cold(outputs):
         "computed it: 20 draws a learner, which bends the curve up at K = 18 to 20."
     )
     figures = [
-        fig6_figure(f"fig6_{law}", f"Fig 6, {NAME[law]}, P = 20: as plotted, from a cold start", law, times, {}, note)
+        fig6_figure(
+            f"fig6_{law}",
+            f"Fig 6, {NAME[law]}, P = 20: as plotted, from a cold start",
+            law,
+            times,
+            {},
+            note,
+        )
         for law in SIDES
     ]
     return figures, [*fig6_cold_values(times, own), *fig6_inconsistencies()]

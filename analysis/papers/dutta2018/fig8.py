@@ -50,7 +50,9 @@ def fig8_ends(ends, curves):
             Tolerance(absolute=width),
         )
     first = sample([y[0] for found in curves.values() for _, y in found])
-    yield Source("Fig 8").near("14.start", "ln loss at the start", 0.84, first, Tolerance(absolute=0.01))
+    yield Source("Fig 8").near(
+        "14.start", "ln loss at the start", 0.84, first, Tolerance(absolute=0.01)
+    )
 
 
 def fig8_races(passed):

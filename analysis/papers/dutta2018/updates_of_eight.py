@@ -139,7 +139,9 @@ def staleness(stale, fresh):
         for protocol in ("k-sync", "k-batch-sync")
         for k in KS
     ]
-    yield Source("section 2.3").all_near("7.sync", "the sync family: no staleness", sync, Tolerance())
+    yield Source("section 2.3").all_near(
+        "7.sync", "the sync family: no staleness", sync, Tolerance()
+    )
     shares = {
         "k-async": lambda k: k / 8,
         "k-batch-async": lambda k: sum(1 - (7 / 8) ** i for i in range(1, k + 1)) / k,

@@ -7,7 +7,9 @@ from papers.ho2013.ends import ends
 from papers.ho2013.reads import reads, reads_beside_a_slow_learner
 
 TITLE = "Stale Synchronous Parallel parameter server (Ho et al., NIPS 2013)"
-LINK = "https://proceedings.neurips.cc/paper/2013/hash/b7bb35b9c6ca2aee2df08cf09d7016c2-Abstract.html"
+LINK = (
+    "https://proceedings.neurips.cc/paper/2013/hash/b7bb35b9c6ca2aee2df08cf09d7016c2-Abstract.html"
+)
 QUESTION = (
     "How far ahead may fast learners run (the bound s) so that they make more updates a second without "
     "losing to staleness what they gain?"

@@ -3,7 +3,15 @@
 import math
 from itertools import pairwise
 
-from reproduce.claims import AFTER_THE_FACT, Source, is_above, paired_difference, paired_ratio, plus, sample
+from reproduce.claims import (
+    AFTER_THE_FACT,
+    Source,
+    is_above,
+    paired_difference,
+    paired_ratio,
+    plus,
+    sample,
+)
 from reproduce.figures import Figure, curve_series, sampled
 from reproduce.replicas import first_recorded, late
 
@@ -21,7 +29,9 @@ def best_bound(outputs):
     key = lambda row: int(row["protocol.bound"])
     by_time = outputs.curves(SCENARIO, key, "time", "loss")
     by_update = outputs.curves(SCENARIO, key, "update", "loss")
-    times = {s: sample([first_recorded(*one, TARGET) for one in found]) for s, found in by_time.items()}
+    times = {
+        s: sample([first_recorded(*one, TARGET) for one in found]) for s, found in by_time.items()
+    }
     clocks = {
         s: sample([first_recorded(*one, TARGET) / 32 for one in found])
         for s, found in by_update.items()

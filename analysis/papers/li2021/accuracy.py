@@ -109,7 +109,11 @@ def time_figure(setup, samples, times):
         note=f"{TASKS[setup]}. A point for each share of the work that is done in BSP.",
     )
     xs = [times[share].mean / times[1].mean for share in samples]
-    for name, part in (("ASP", [0]), ("Sync-Switch", range(1, len(xs) - 1)), ("BSP", [len(xs) - 1])):
+    for name, part in (
+        ("ASP", [0]),
+        ("Sync-Switch", range(1, len(xs) - 1)),
+        ("BSP", [len(xs) - 1]),
+    ):
         found = [list(samples.values())[i] for i in part]
         figure.series.append(sampled(name, [xs[i] for i in part], found))
     return figure

@@ -152,14 +152,18 @@ def at_the_switch(outputs):
         rise = paired_difference(right_after(losses, name, share), loss)
         fall = paired_difference(accuracy, right_after(accuracies, name, share))
         claims += [
-            Source("released logs (5 %: 0.7 to 1.1-1.5, 10 %: 0.15 to 0.5-0.7)", AFTER_THE_FACT).above(
+            Source(
+                "released logs (5 %: 0.7 to 1.1-1.5, 10 %: 0.15 to 0.5-0.7)", AFTER_THE_FACT
+            ).above(
                 f"A7.loss-{id}",
                 f"{TASK}, switch at {id} %: mean loss over the next tenth of the work less that before",
                 rise,
                 errors=3,
                 told=f"{rise}; from {loss.mean:.2g} to {top(losses[name], share):.2g} at most",
             ),
-            Source("released logs (10 %: 0.837 to 0.760, 25 %: 0.873 to 0.823)", AFTER_THE_FACT).above(
+            Source(
+                "released logs (10 %: 0.837 to 0.760, 25 %: 0.873 to 0.823)", AFTER_THE_FACT
+            ).above(
                 f"A7.dip-{id}",
                 f"{TASK}, switch at {id} %: test accuracy before less its mean over that tenth",
                 fall,

@@ -37,15 +37,17 @@ def detours(outputs):
         ),
         *(keeps(name, found[name], clean, gap.mean / 2) for name in ("baseline", "elastic")),
     ]
-    return [gaps_figure(
-        "detours",
-        "Scenario 1: accuracy at the end, less that of the baseline",
-        found,
-        PAPER,
-        label="policy",
-        first="the baseline",
-        task=TASK,
-    )], claims
+    return [
+        gaps_figure(
+            "detours",
+            "Scenario 1: accuracy at the end, less that of the baseline",
+            found,
+            PAPER,
+            label="policy",
+            first="the baseline",
+            task=TASK,
+        )
+    ], claims
 
 
 def keeps(name, one, clean, bound):

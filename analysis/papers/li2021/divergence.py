@@ -32,7 +32,10 @@ def divergence(outputs):
         times[key(row)].append(number(row["sim_time"]))
     counts = Counter(row["status"] for row in rows)
     curves = outputs.curves(SCENARIO, key, "time", "loss")
-    ends = {where: late(of, LATE) for where, of in outputs.curves(SCENARIO, key, "gradients", "loss").items()}
+    ends = {
+        where: late(of, LATE)
+        for where, of in outputs.curves(SCENARIO, key, "gradients", "loss").items()
+    }
     over_bsp = {(n, arm): paired_ratio(one, ends[n, "BSP"]) for (n, arm), one in ends.items()}
     fails = {arm: statuses[16, arm] == {"diverged"} for arm in ARMS}
     lost = {arm: sample(times[16, arm]) for arm in ARMS}
@@ -59,7 +62,8 @@ def divergence(outputs):
             f"{TASK}, 16 learners: the switch at 50 %, where the rate falls, finishes; its mean loss over "
             "the last four tenths of the work over BSP's",
             level,
-            statuses[16, "BSP 50 %, ASP"] == {"finished"} and is_level(over_bsp[16, "BSP 50 %, ASP"]),
+            statuses[16, "BSP 50 %, ASP"] == {"finished"}
+            and is_level(over_bsp[16, "BSP 50 %, ASP"]),
             f"{', '.join(statuses[16, 'BSP 50 %, ASP'])}; {over_bsp[16, 'BSP 50 %, ASP']}",
         ),
         Source("setup 1", AFTER_THE_FACT).holds(
@@ -114,7 +118,8 @@ def limits(outputs):
         float(row["learning_rate.eta"]),
     )
     grown = {
-        where: not loss.mean < 0.5 for where, loss in outputs.samples(scenario, key, "final_loss").items()
+        where: not loss.mean < 0.5
+        for where, loss in outputs.samples(scenario, key, "final_loss").items()
     }
     wrong = [
         f"momentum {momentum:g}, staleness {staleness}, rate {eta:g}"
@@ -128,7 +133,8 @@ def limits(outputs):
         "above it",
         f"{2 * sum(map(len, LIMITS.values()))} of {2 * sum(map(len, LIMITS.values()))}",
         not wrong and len(grown) == 2 * sum(map(len, LIMITS.values())),
-        f"{len(grown) - len(wrong)} of {len(grown)}" + (f", not at {'; '.join(wrong)}" if wrong else ""),
+        f"{len(grown) - len(wrong)} of {len(grown)}"
+        + (f", not at {'; '.join(wrong)}" if wrong else ""),
     )
     return [limits_figure(grown)], [claim]
 
@@ -145,7 +151,9 @@ def limits_figure(grown):
     )
     for momentum, limit in LIMITS.items():
         name = f"momentum {momentum:g}"
-        stable = {1 + tau: eta for (m, tau, eta), grows in grown.items() if m == momentum and not grows}
+        stable = {
+            1 + tau: eta for (m, tau, eta), grows in grown.items() if m == momentum and not grows
+        }
         figure.series += [
             Series(name, THEORY, [1 + tau for tau in limit], list(limit.values())),
             Series(name, SIMULATED, list(stable), list(stable.values())),

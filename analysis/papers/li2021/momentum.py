@@ -8,9 +8,7 @@ from papers.li2021.trained import accuracies, gaps_figure
 from reproduce.replicas import mean_at
 
 SCENARIO = "setup1_which_momentum_after_the_switch"
-TASK = (
-    "setup 1, a perceptron of 64 units on 8 x 8 digits in place of ResNet32 on CIFAR-10, switch at 10 %"
-)
+TASK = "setup 1, a perceptron of 64 units on 8 x 8 digits in place of ResNet32 on CIFAR-10, switch at 10 %"
 # As `momentum` of the second phase has it; mean accuracy in the released logs.
 UNCHANGED, TWO_STAGE, LINEAR = "unchanged", "two-stage", "linear"
 NON_LINEAR, FIXED, ZERO = "non-linear", "scaled", "zero"
@@ -43,21 +41,26 @@ def momentum(outputs):
     found = outputs.curves(SCENARIO, variant, "gradients", "test_error")
     curves = {name: [(x / x[-1], 1 - y) for x, y in of] for name, of in found.items()}
     claims = [*at_the_end(final), *after_the_switch(curves)]
-    return [curves_figure(curves), gaps_figure(
-        "momentum_final",
-        "Accuracy at the end by momentum after the switch",
-        final,
-        LOGS,
-        label="momentum",
-        first="unchanged momentum",
-        task=TASK,
-    )], claims
+    return [
+        curves_figure(curves),
+        gaps_figure(
+            "momentum_final",
+            "Accuracy at the end by momentum after the switch",
+            final,
+            LOGS,
+            label="momentum",
+            first="unchanged momentum",
+            task=TASK,
+        ),
+    ], claims
 
 
 def at_the_end(final):
     for high, low in ((UNCHANGED, LINEAR), (LINEAR, NON_LINEAR), (FIXED, ZERO)):
         gap = paired_difference(final[high], final[low])
-        yield Source(f"released logs ({LOGS[high]:g} and {LOGS[low]:g}; ordering)", AFTER_THE_FACT).above(
+        yield Source(
+            f"released logs ({LOGS[high]:g} and {LOGS[low]:g}; ordering)", AFTER_THE_FACT
+        ).above(
             f"A8.{high}-{low}".replace(" ", "-"),
             f"{TASK}: final accuracy, {high} less {low}",
             gap,

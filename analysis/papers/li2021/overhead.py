@@ -16,7 +16,9 @@ SHARES = (
 def overhead(outputs):
     times = {
         setup: outputs.samples(
-            f"setup{setup}_what_does_the_switch_cost", lambda row: float(row["protocol.per_switch"]), "sim_time"
+            f"setup{setup}_what_does_the_switch_cost",
+            lambda row: float(row["protocol.per_switch"]),
+            "sim_time",
         )
         for setup in SETUPS
     }

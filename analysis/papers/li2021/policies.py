@@ -38,7 +38,8 @@ def updates_made(outputs):
                 f"S6.{number}.{policy}",
                 f"{told}: minibatches in BSP, all of its quota of 3,200, up to a whole step, and in all",
                 ("3,200 to 3,207" if policy == "elastic" else "3,200") + "; 25,600",
-                all(3200 <= one <= most for one in together) and set(done[number, policy].values) == {25_600},
+                all(3200 <= one <= most for one in together)
+                and set(done[number, policy].values) == {25_600},
                 ", ".join(map(str, together)) + f"; {done[number, policy].mean:,.0f}",
             )
         )
@@ -49,7 +50,9 @@ def everything(outputs):
     """At full length."""
     done = {}
     for number in (1, 2):
-        found = outputs.samples(f"scenario{number}_what_do_policies_save", policy_of, "gradients_applied")
+        found = outputs.samples(
+            f"scenario{number}_what_do_policies_save", policy_of, "gradients_applied"
+        )
         done |= {(number, policy): set(one.values) for policy, one in found.items()}
     return LOGS.holds(
         "S6.all",
@@ -76,5 +79,7 @@ def steps_figure(outputs, scenario, key):
         time, done = times[2, policy][0], np.cumsum(sizes[2, policy][0])
         kept = time <= 700
         few = slice(None, None, 20)
-        figure.series.append(Series(policy, SIMULATED, list(time[kept][few]), list(done[kept][few]), None, True))
+        figure.series.append(
+            Series(policy, SIMULATED, list(time[kept][few]), list(done[kept][few]), None, True)
+        )
     return figure

@@ -44,7 +44,9 @@ def rates(outputs):
             all(jumps[8, is_asp, False].mean > 2 for is_asp in (False, True)),
             f"{jumps[8, False, False]} and {jumps[8, True, False]}, from {before}",
         ),
-        Source("momentum notes (512: 1.6, 256: 2.8, 128: 6 to 16; ordering)", AFTER_THE_FACT).rising(
+        Source(
+            "momentum notes (512: 1.6, 256: 2.8, 128: 6 to 16; ordering)", AFTER_THE_FACT
+        ).rising(
             "A9.by-size",
             f"{TASK}: BSP goes on with minibatches of 1/2, 1/4 and 1/8 at the same rate: the ratio "
             "rises",

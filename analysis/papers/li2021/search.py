@@ -82,7 +82,9 @@ def path_figure(searches):
     for setup, found in searches.items():
         trials = [trial for trial in found["path"] if trial["accuracy"] is not None]
         ys = [trial["accuracy"] - found["target"] for trial in trials]
-        figure.series.append(Series(f"setup {setup}", PLOTTED, [trial["share"] for trial in trials], ys))
+        figure.series.append(
+            Series(f"setup {setup}", PLOTTED, [trial["share"] for trial in trials], ys)
+        )
     figure.series += [
         Series("BSP", LEVEL, [0.03, 1], [0, 0]),
         Series("BSP - beta", LEVEL, [0.03, 1], [-beta, -beta]),
@@ -102,7 +104,11 @@ def costs(found):
         ("recurring-pays", "the same: recurrences", recurring["recurrences"], 9.6, 0.2),
     ):
         yield DERIVED.near(
-            f"B2.{id}", f"setup 1, {RULE}, {words}", expected, Sample(value), Tolerance(absolute=slack)
+            f"B2.{id}",
+            f"setup 1, {RULE}, {words}",
+            expected,
+            Sample(value),
+            Tolerance(absolute=slack),
         )
 
 
@@ -114,7 +120,11 @@ def successes(searches):
             f"setup {setup}, {RULE}: probability that a search with runs drawn anew ends there; "
             + GROUNDS[setup],
             [
-                (f"{first} runs of BSP, {runs} of a setting", value, Sample(found[first, runs]["success"]))
+                (
+                    f"{first} runs of BSP, {runs} of a setting",
+                    value,
+                    Sample(found[first, runs]["success"]),
+                )
                 for (first, runs), value in expected.items()
             ],
             Tolerance(absolute=0.025),
@@ -128,9 +138,14 @@ def more_runs(searches):
         most = max(runs for _, runs in found)
         known = [found[0, runs] for runs in range(1, most + 1)]
         new = [found[runs, runs] for runs in range(1, most + 1)]
-        rises = all(a["success_high"] < b["success_low"] for a, b in ((known[0], known[2]), (known[2], known[4])))
+        rises = all(
+            a["success_high"] < b["success_low"]
+            for a, b in ((known[0], known[2]), (known[2], known[4]))
+        )
         each = [one["cost"] / one["runs"] for one in known]
-        less = all(a["success"] <= b["success"] and a["cost"] > b["cost"] for a, b in zip(new, known))
+        less = all(
+            a["success"] <= b["success"] and a["cost"] > b["cost"] for a, b in zip(new, known)
+        )
         yield DERIVED.holds(
             f"B3.setup-{setup}-runs",
             f"setup {setup}, {RULE}: success rises from 1 to 3 to 5 runs of a setting, cost is "

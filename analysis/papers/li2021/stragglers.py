@@ -97,7 +97,11 @@ def latency(outputs):
         LOGS.ordered(
             "S1.order",
             "setup 1, each latency of the study with 4 workers: BSP slows down no less than ASP",
-            [(name, slow["ASP"][late], slow["BSP"][late]) for late, name in INJECTED.items() if late],
+            [
+                (name, slow["ASP"][late], slow["BSP"][late])
+                for late, name in INJECTED.items()
+                if late
+            ],
             gap=paired_difference,
         )
     )
@@ -135,7 +139,13 @@ def savings(outputs):
             Tolerance(relative=0.05),
         )
     ]
-    claims += [*mild(over), faster(times), *moderate(over, times, alone), *across(times), used_up(times)]
+    claims += [
+        *mild(over),
+        faster(times),
+        *moderate(over, times, alone),
+        *across(times),
+        used_up(times),
+    ]
     return [bars(over)], claims
 
 

@@ -18,7 +18,9 @@ RENEWALS = (0.12**2 / 137 + 8 / 6 / 137**2) ** 0.5
 
 def throughput(outputs):
     found = images_a_second(outputs)
-    figure = Figure("throughput", "Throughput", "workers", "images a second", log_x=True, log_y=True)
+    figure = Figure(
+        "throughput", "Throughput", "workers", "images a second", log_x=True, log_y=True
+    )
     claims = [grows(found)]
     for name, logged in MEASURED.items():
         each = [found[name, workers] for workers in WORKERS]

@@ -27,7 +27,9 @@ def time_to_accuracy(outputs):
         found = speed_up(setup, target, clocks[setup])
         if target == TARGETS[setup]:
             speed_ups[setup] = found
-        claims.append(to_accuracy(setup, target, float(row["BSP"]) / float(row["Sync-Switch"]), found))
+        claims.append(
+            to_accuracy(setup, target, float(row["BSP"]) / float(row["Sync-Switch"]), found)
+        )
     claims += [in_order(speed_ups), asp_never()]
     return [*(curves_figure(setup, clocks[setup]) for setup in SETUPS), bars(clocks)], claims
 
@@ -54,7 +56,9 @@ def work_to(setup, protocol, target):
 def seconds_to(setup, protocol, target, clocks):
     """A Sample of NaN where it is never reached."""
     work = work_to(setup, protocol, target)
-    return sample([np.interp(work, *clock) if np.isfinite(work) else np.nan for clock in clocks[protocol]])
+    return sample(
+        [np.interp(work, *clock) if np.isfinite(work) else np.nan for clock in clocks[protocol]]
+    )
 
 
 def speed_up(setup, target, clocks):

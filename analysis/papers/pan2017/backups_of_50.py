@@ -105,7 +105,8 @@ def fifth(averages, law):
         yield source.above(
             f"8.fifth-{SHORT[link]}{ending}",
             f"N = 50, {among}{link}: the fifth backup {words} the mean step (it lengthens it only where "
-            "transfers share the server's link and are slow)" + (f" by more than {beyond:g} of it" if beyond else ""),
+            "transfers share the server's link and are slow)"
+            + (f" by more than {beyond:g} of it" if beyond else ""),
             plus(change, -beyond),
             told=f"t(5) / t(4) = {over}",
         )

@@ -13,7 +13,9 @@ TARGET = 0.35  # test error on CIFAR-10
 
 def fig2_cnn(outputs):
     def judged():
-        errors = outputs.samples("gpu/fig2_how_stale_is_too_stale", delay_and_rate, "final_test_error")
+        errors = outputs.samples(
+            "gpu/fig2_how_stale_is_too_stale", delay_and_rate, "final_test_error"
+        )
         best = {d: least(one for (delay, _), one in errors.items() if delay == d) for d in ERRORS}
         over = [ratio(one, best[0]).mean for one in best.values()]
         return rises(over), ", ".join(map(str, best.values()))
@@ -51,9 +53,7 @@ def fig7_cnn(outputs):
         rate_of = lambda row: float(row["learning_rate.eta"])
         curves = outputs.curves("gpu/fig7_which_rate_is_best", rate_of, "update", "test_error")
         ends = {rate: late(found, 0.05).mean for rate, found in sorted(curves.items())}
-        places = [
-            first_at(*mean_curve(curves[rate]), 1.1 * end) for rate, end in ends.items()
-        ]
+        places = [first_at(*mean_curve(curves[rate]), 1.1 * end) for rate, end in ends.items()]
         falls = all(large < small for small, large in pairwise(ends.values()))
         told = ", ".join(f"{rate:g}: {end:.4f}" for rate, end in ends.items())
         return falls and rises(places), f"{told}; {', '.join(map(str, places))}"

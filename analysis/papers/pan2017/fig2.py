@@ -49,7 +49,9 @@ def fig2(outputs):
 
 def at_the_best(best):
     tie = paired_difference(best[5], best[0])
-    yield Source("Fig 2 (ordering; that 0 and 5 tie was seen in results)", AFTER_THE_FACT).all_above(
+    yield Source(
+        "Fig 2 (ordering; that 0 and 5 tie was seen in results)", AFTER_THE_FACT
+    ).all_above(
         "11.monotone",
         f"{STAND_IN}, the best of four rates: the test error rises with the staleness, 5, 15, 20, 50",
         [paired_difference(best[high], best[low]) for low, high in pairwise(DELAYS[1:])],

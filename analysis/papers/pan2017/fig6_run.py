@@ -63,7 +63,9 @@ def as_before(id, claim, value, error, rounding, measured):
     """What an independent simulation found, to 3 standard errors of both and its rounding."""
     bound = 3 * math.hypot(error, measured.error) + rounding
     source = "derived: an independent simulation"
-    return Source(source).near(id, claim, value, measured, Tolerance(absolute=float(f"{bound:.2g}")))
+    return Source(source).near(
+        id, claim, value, measured, Tolerance(absolute=float(f"{bound:.2g}"))
+    )
 
 
 def table(steps, dropped):

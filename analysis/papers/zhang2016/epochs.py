@@ -46,7 +46,9 @@ def epochs(outputs):
 
 
 def claims_of(each, updates, gradients, sizes):
-    per_update = {name: paired_ratio(gradients[name, 4], updates[name, 4]).mean for name in NAMES.values()}
+    per_update = {
+        name: paired_ratio(gradients[name, 4], updates[name, 4]).mean for name in NAMES.values()
+    }
     over = lambda mu: paired_ratio(each["30-softsync", mu], each["1-softsync", mu])
     return [
         Source("section 2.2").holds(

@@ -79,7 +79,11 @@ def table(counts):
             f"4.share-{tau}",
             f"1-softsync, seven laws: share of staleness {tau}",
             [
-                (law, row[0][tau], against_one_run(share(counts[law, 1], lambda t: t == tau), 0.001))
+                (
+                    law,
+                    row[0][tau],
+                    against_one_run(share(counts[law, 1], lambda t: t == tau), 0.001),
+                )
                 for law, row in TABLE_ROWS.items()
             ],
             UNCAPPED,

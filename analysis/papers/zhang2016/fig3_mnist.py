@@ -63,7 +63,8 @@ def fig3_softmax(outputs):
             "5.softmax-loss",
             f"{task}, alpha0: nor does the loss, which rises from n = 1 on",
             "each time in every replica",
-            all((step.values > 0).all() for step in steps[1:]) and not is_above(times(steps[0], -1)),
+            all((step.values > 0).all() for step in steps[1:])
+            and not is_above(times(steps[0], -1)),
             ", ".join(f"{name}: {losses['step', name]}" for name in NAMES),
         ),
         PAPER.holds(
@@ -93,7 +94,9 @@ def fig3_softmax(outputs):
 
 def spread(errors, kind):
     """How far the errors of all n are from hardsync's; NaN where one is NaN."""
-    return float(np.max([abs(errors[kind, name].mean - errors[kind, "hardsync"].mean) for name in NAMES]))
+    return float(
+        np.max([abs(errors[kind, name].mean - errors[kind, "hardsync"].mean) for name in NAMES])
+    )
 
 
 def told(errors, kind):

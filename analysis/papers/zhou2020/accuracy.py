@@ -33,7 +33,8 @@ def judged(outputs, scenario, id, task):
     ends = outputs.samples(scenario, protocol_of, "sim_time")
     updates = outputs.samples(scenario, protocol_of, "updates")
     over = {
-        axis: outputs.curves(scenario, protocol_of, axis, "test_error") for axis in ("epoch", "time")
+        axis: outputs.curves(scenario, protocol_of, axis, "test_error")
+        for axis in ("epoch", "time")
     }
     order = list(errors)  # sync, Local, DaSGD by delay
     figures = [

@@ -110,7 +110,10 @@ def waiting(outputs):
             "2.waiting",
             f"random times, {LEARNERS} learners, tau = {', '.join(map(str, taus))}: time of a step, "
             "the mean of the longest of sums of tau draws over tau",
-            [(f"{names[law]}, tau = {tau}", expected[law, tau], one) for (law, tau), one in found.items()],
+            [
+                (f"{names[law]}, tau = {tau}", expected[law, tau], one)
+                for (law, tau), one in found.items()
+            ],
             LONG_RUN,
         )
     ]

@@ -44,7 +44,9 @@ def scale_up(outputs, scenario, network, words):
     for step, (net, link) in NETS.items():
         found = {(one, n): up for (at, one, n), up in speedups.items() if at == step}
         average = {n: average_time(network, n, link) for _, n in found}
-        wanted = {(one, n): n * one.tau * step / one.round_time(step, average[n]) for one, n in found}
+        wanted = {
+            (one, n): n * one.tau * step / one.round_time(step, average[n]) for one, n in found
+        }
         needed = math.ceil(average[256] / step - 1e-9)
         if net != "VGG-16":  # as NiN: the same T_s / T_c
             figures.append(scale_figure(network, words, net, wanted, found, needed))
@@ -123,8 +125,6 @@ def claims_of(network, words, net, step, wanted, found, needed):
 
 def smallest_hiding(efficiency):
     hiding = [
-        one.delay
-        for one, share in efficiency.items()
-        if one.kind == "dasgd" and share > 1 - 1e-9
+        one.delay for one, share in efficiency.items() if one.kind == "dasgd" and share > 1 - 1e-9
     ]
     return min(hiding, default=None)

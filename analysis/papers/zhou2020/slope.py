@@ -77,7 +77,8 @@ def slope(outputs):
             f"{TASK}, {longest.name}, of which one step in four counts: slopes from each K to the next, "
             f"{', '.join(map(str, steps))}",
             "steeper each time, the last -0.5 +- 0.03",
-            all(high.mean < low.mean for low, high in pairwise(last)) and abs(last[-1].mean + 0.5) < 0.03,
+            all(high.mean < low.mean for low, high in pairwise(last))
+            and abs(last[-1].mean + 0.5) < 0.03,
             ", ".join(map(str, last)),
         ),
     ]

@@ -34,8 +34,8 @@ def start(shapes, replicas):
     """Of each layer, for all replicas: W as N(0, 2 / inputs), 0 without hidden layers, and b = 0."""
     random = numpy.random.default_rng(1)
     sd = lambda shape: (2 / math.prod(shape[1:])) ** 0.5 if len(shapes) > 1 else 0
-    normal = lambda shape: random.standard_normal((replicas, *shape), "f4") * numpy.float32(
-        sd(shape)
+    normal = lambda shape: (
+        random.standard_normal((replicas, *shape), "f4") * numpy.float32(sd(shape))
     )
     return [(normal(shape), numpy.zeros((replicas, shape[0]), "f4")) for shape in shapes]
 

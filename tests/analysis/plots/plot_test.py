@@ -52,9 +52,7 @@ class Bands(unittest.TestCase):
         np.testing.assert_array_equal(found, [np.nan, 9, 9, 4, 4, 1, np.nan])
 
     def test_linear_meets_the_later_of_two_evaluations_at_one_update(self):
-        found = linear(
-            np.array([0.0, 4.0, 4.0]), np.array([8.0, 6.0, 2.0]), np.array([0.0, 1.0, 4.0, 5.0])
-        )
+        found = linear(np.array([0.0, 4.0, 4.0]), np.array([8.0, 6.0, 2.0]), np.array([0.0, 1.0, 4.0, 5.0]))
         np.testing.assert_array_equal(found, [8, 6.5, 2, np.nan])
 
     def test_mean_and_interval_are_those_of_the_replicas_still_running(self):
@@ -97,9 +95,7 @@ class Curves(fabricate.Folder):
         half = 2.776445 * np.std(values, ddof=1) / np.sqrt(5)  # t of a table, 4 degrees of freedom
         corners = figure.axes[0].collections[0].get_paths()[0].vertices
         reached = sorted(set(corners[corners[:, 0] == 10.0, 1]))
-        np.testing.assert_allclose(
-            reached, [np.mean(values) - half, np.mean(values) + half], rtol=1e-6
-        )
+        np.testing.assert_allclose(reached, [np.mean(values) - half, np.mean(values) + half], rtol=1e-6)
 
     def test_solid_line_stops_where_the_first_replica_ends_and_a_faint_one_goes_on(self):
         _, curve = fabricate.race(self.folder, KS)
@@ -142,30 +138,17 @@ class Curves(fabricate.Folder):
         figure = drawn(results, "time", "test_error")
         label = "k-async, k = 2\n(1 of 5 diverged)"
         x, y = solid_line(figure, label).get_data()
-        kept = [
-            row["test_error"]
-            for row in curve
-            if (row["point"], row["time"]) == (1, 4.0) and row["replica"] > 0
-        ]
+        kept = [row["test_error"] for row in curve if (row["point"], row["time"]) == (1, 4.0) and row["replica"] > 0]
         self.assertEqual(len(kept), 4)
         np.testing.assert_allclose(y[x == 4.0], np.mean(kept), rtol=1e-14)
 
     def test_updates_are_joined_by_straight_lines(self):
-        runs = [
-            {"point": 0, "replica": r, "protocol": "sync", "k": 2, "status": "finished"}
-            for r in (0, 1)
-        ]
+        runs = [{"point": 0, "replica": r, "protocol": "sync", "k": 2, "status": "finished"} for r in (0, 1)]
         fabricate.write_runs(self.folder, runs)
         seen = {0: ((0, 8), (4, 4), (8, 2)), 1: ((0, 8), (2, 5), (8, 2))}
-        rows = [
-            {"point": 0, "replica": r, "time": i, "update": j, "loss": y}
-            for r, evaluations in seen.items()
-            for i, (j, y) in enumerate(evaluations)
-        ]
+        rows = [{"point": 0, "replica": r, "time": i, "update": j, "loss": y} for r, evaluations in seen.items() for i, (j, y) in enumerate(evaluations)]
         fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, rows)
-        x, y = solid_line(
-            drawn(read_results(self.folder), "updates", "loss"), "sync"
-        ).get_data()
+        x, y = solid_line(drawn(read_results(self.folder), "updates", "loss"), "sync").get_data()
         np.testing.assert_array_equal(x, [0, 2, 4, 8])
         np.testing.assert_array_equal(y, [8, (6 + 5) / 2, (4 + 4) / 2, 2])
 
@@ -258,10 +241,7 @@ class Curves(fabricate.Folder):
                 self.folder,
                 [{"point": 0, "replica": 0, "protocol": "sync", "k": 2, "status": "finished"}],
             )
-            rows = [
-                {"point": 0, "replica": 0, "time": t, "update": t, "loss": y}
-                for t, y in ((0, 1), (1, 0.5), (2, lowest))
-            ]
+            rows = [{"point": 0, "replica": 0, "time": t, "update": t, "loss": y} for t, y in ((0, 1), (1, 0.5), (2, lowest))]
             fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, rows)
             figure = drawn(read_results(self.folder), "time", "loss")
             self.assertEqual(figure.axes[0].get_yscale(), scale, lowest)
@@ -312,12 +292,8 @@ class Staleness(fabricate.Folder):
         fabricate.race(self.folder, [4])
         fabricate.staleness(self.folder, self.COUNTS)
         axes = self.draw().axes[0]
-        np.testing.assert_allclose(
-            [bar.get_height() for bar in axes.patches], [0.6, 0.2, 0, 0.2], rtol=1e-15
-        )
-        np.testing.assert_allclose(
-            [bar.get_x() + bar.get_width() / 2 for bar in axes.patches], range(4), atol=1e-12
-        )
+        np.testing.assert_allclose([bar.get_height() for bar in axes.patches], [0.6, 0.2, 0, 0.2], rtol=1e-15)
+        np.testing.assert_allclose([bar.get_x() + bar.get_width() / 2 for bar in axes.patches], range(4), atol=1e-12)
         np.testing.assert_allclose(axes.lines[0].get_xdata(), [0.8, 0.8], rtol=1e-15)
 
     def test_wide_bars_hold_whole_ranges(self):
@@ -346,20 +322,12 @@ class CommandLine(fabricate.Folder):
     def test_writes_every_plot_and_names_it(self):
         fabricate.race(self.folder, KS)
         fabricate.staleness(self.folder, {(p, 0): {p + 1: 10} for p in range(4)})
-        fabricate.trace(
-            self.folder, [e for p in range(4) for e in (fabricate.version(p, 1, 1, 2), fabricate.gradient(p, 0, 0, 0, 1, "used"))]
-        )
+        fabricate.trace(self.folder, [e for p in range(4) for e in (fabricate.version(p, 1, 1, 2), fabricate.gradient(p, 0, 0, 0, 1, "used"))])
         status, told, problems = self.run_plot(self.folder)
         names = ("error_time", "loss_time", "staleness", "timeline")
-        wanted = [
-            self.folder / "plots" / f"{name}.{ending}"
-            for name in names
-            for ending in ("png", "svg")
-        ]
+        wanted = [self.folder / "plots" / f"{name}.{ending}" for name in names for ending in ("png", "svg")]
         self.assertEqual((status, problems), (0, ""))
-        self.assertEqual(
-            told, f"plots: {self.folder}/plots/ ({', '.join(names)}; .png and .svg)\n"
-        )
+        self.assertEqual(told, f"plots: {self.folder}/plots/ ({', '.join(names)}; .png and .svg)\n")
         self.assertEqual(sorted((self.folder / "plots").iterdir()), sorted(wanted))
         for path in wanted:
             start = path.read_bytes()[:8]
@@ -386,9 +354,7 @@ class CommandLine(fabricate.Folder):
         fabricate.staleness(self.folder, {(0, 0): {0: 30, 1: 10}})
         paths, notes = self.draw_here()
         self.assertEqual([path.name for path in paths], ["staleness.png", "staleness.svg"])
-        self.assertEqual(
-            notes, ["no losses or errors recorded (timing only): error plots left out"]
-        )
+        self.assertEqual(notes, ["no losses or errors recorded (timing only): error plots left out"])
 
     def test_loss_stands_in_for_a_missing_test_error(self):
         fabricate.race(self.folder, [1])

@@ -130,9 +130,7 @@ class Timeline(fabricate.Folder):
         marks = {tuple(line.get_xdata()): list(line.get_ydata()) for line in figure.axes[0].lines}
         self.assertEqual(marks, {(2, 2): [0, 3], (1, 1, 1, 1): [0, 1, 2, 3]})
         self.assertEqual({line.get_marker() for line in figure.axes[0].lines}, {"o", "s"})
-        self.assertEqual(
-            words_of(figure)[2:4], [EXCHANGES[one].words + ", in no time" for one in ("all-reduce", "group")]
-        )
+        self.assertEqual(words_of(figure)[2:4], [EXCHANGES[one].words + ", in no time" for one in ("all-reduce", "group")])
 
     def test_bars_and_lines_stand_where_the_trace_says(self):
         events = [

@@ -118,9 +118,7 @@ class Sentences(Answers):
             "async": [(0.1 + 0.002 * i, 10 + 2 * i) for i in range(5)],
         }
         words, found = self.said(runs)
-        self.assertTrue(
-            words.startswith("async is best for time to test error 0.1 and final test error"), words
-        )
+        self.assertTrue(words.startswith("async is best for time to test error 0.1 and final test error"), words)
         self.assertIn("38 units of time sooner than sync", words)
         self.assertEqual([one.best for one in found], [1, 1])
 
@@ -157,9 +155,7 @@ class Sentences(Answers):
         runs = [(0.1 + 0.001 * i, 10 + i) for i in range(6)]
         slow = [(0.3 + 0.002 * i, 60 + i) for i in range(6)]
         words, _ = self.said({"sync": runs, "k-sync": runs, "async": slow})
-        self.assertIn(
-            "sync and k-sync are best for time to test error 0.1 and final test error", words
-        )
+        self.assertIn("sync and k-sync are best for time to test error 0.1 and final test error", words)
 
     def test_timing_only_asks_for_gradients_per_time(self):
         points = {name: [(None, NEVER)] * 3 for name in ("sync", "async")}
@@ -198,9 +194,7 @@ class Sentences(Answers):
         rng = np.random.default_rng(5)
         means = {"sync eta=1": 0.3, "sync eta=2": 0.3, "async eta=1": 0.1, "async eta=2": 0.1}
         values = {name: [f'{{"kind":"{name.split()[0]}"}}', name[-1]] for name in means}
-        words, _ = self.said(
-            drawn(rng, means), swept=("sweep.protocol", "learning_rate.eta"), values=values
-        )
+        words, _ = self.said(drawn(rng, means), swept=("sweep.protocol", "learning_rate.eta"), values=values)
         self.assertRegex(words, r"^async is best")
         case = self.case()
         self.assertEqual(case.siblings(2), [3])
@@ -229,9 +223,7 @@ class Sentences(Answers):
 
     def test_circumstances_are_answered_apart(self):
         """Under the first sync is best, under the second async."""
-        low, high = [(0.1 + 0.001 * i, 10 + i) for i in range(6)], [
-            (0.3 + 0.002 * i, 60 + 2 * i) for i in range(6)
-        ]
+        low, high = [(0.1 + 0.001 * i, 10 + i) for i in range(6)], [(0.3 + 0.002 * i, 60 + 2 * i) for i in range(6)]
         points = {"sync c=1": low, "async c=1": high, "sync c=2": high, "async c=2": low}
         values = {name: [f'{{"kind":"{name.split()[0]}"}}', name[-1]] for name in points}
         write(self.folder, points, swept=("sweep.protocol", "cluster.speed"), values=values)
@@ -270,9 +262,7 @@ class Censored(Answers):
 
     def test_where_the_front_runner_missed_some_replicas_are_counted(self):
         fast = [(0.1, 10 + i) for i in range(9)] + [(0.1, NEVER)]
-        case, found = self.contest(
-            {"sync": [(0.1, 50 + i) for i in range(9)] + [(0.1, NEVER)], "async": fast}
-        )
+        case, found = self.contest({"sync": [(0.1, 50 + i) for i in range(9)] + [(0.1, NEVER)], "async": fast})
         one = found.comparisons[1 - found.front]
         self.assertIsNone(one.difference)
         self.assertEqual((one.wins, one.losses), (9, 0))

@@ -56,10 +56,7 @@ def drawn(rng, means, replicas=10, shared=0.02, own=0.01, step=0.5):
     errors = np.array(list(means.values())) + luck
     late = rng.normal(size=(replicas, 1)) * shared + rng.normal(size=(replicas, len(means))) * own
     times = np.ceil(400 * (np.array(list(means.values())) + late) / step) * step
-    return {
-        label: list(zip(errors[:, i].tolist(), times[:, i].tolist()))
-        for i, label in enumerate(means)
-    }
+    return {label: list(zip(errors[:, i].tolist(), times[:, i].tolist())) for i, label in enumerate(means)}
 
 
 def write_curve(folder, labels, replicas, rows):

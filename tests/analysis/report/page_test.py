@@ -38,9 +38,7 @@ def make(folder, title="Which one?", replicas=8, rows=60, **more):
     made_up_runs.write_learners(folder, means, replicas)
     counts = {(p, r): {0: 10, p: 20, 3 * p: 5} for p in range(3) for r in range(replicas)}
     fabricate.staleness(folder, counts)
-    fabricate.theory(
-        folder, {(0, "exact", "moments"): [(float(t), 1 / (1 + t), t) for t in range(50)]}
-    )
+    fabricate.theory(folder, {(0, "exact", "moments"): [(float(t), 1 / (1 + t), t) for t in range(50)]})
     return folder
 
 
@@ -95,9 +93,7 @@ class Page(unittest.TestCase):
         written([make(FOLDER / "figures")], path)
         for width, shown in ((390, "column"), (1440, "page")):
             self.look(path, width)
-            seen = BROWSER.ask(
-                "[...document.querySelectorAll('figure > div')].filter(e => e.offsetHeight > 50).map(e => e.className)"
-            )
+            seen = BROWSER.ask("[...document.querySelectorAll('figure > div')].filter(e => e.offsetHeight > 50).map(e => e.className)")
             self.assertEqual(set(seen), {shown})
             self.assertEqual(len(seen), 5)
             sizes = "[...document.querySelectorAll('figure text')].map(e => e.getBoundingClientRect().height).filter(h => h > 0)"
@@ -107,9 +103,7 @@ class Page(unittest.TestCase):
         folder = FOLDER / "short"
         folder.mkdir()
         runs = [(0.1, 10), (0.12, 12)]
-        made_up_runs.write(
-            folder, {"sync eta=0.12345": runs, "sync eta=0.2": [(0.2, 20), (0.21, 25)]}
-        )
+        made_up_runs.write(folder, {"sync eta=0.12345": runs, "sync eta=0.2": [(0.2, 20), (0.21, 25)]})
         text = written([folder], FOLDER / "short.html")
         self.assertRegex(text, r"<text[^>]*>sync, eta = 0\.12345</text>")
         self.assertNotRegex(text, r' d="[^"]*\d\.\d{3}')
@@ -146,15 +140,11 @@ class Page(unittest.TestCase):
     def test_axe_finds_nothing_that_bars_anybody(self):
         path = FOLDER / "axe.html"
         written([make(FOLDER / "axe")], path)
-        script = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name(
-            "axe.min.js"
-        )
+        script = Path(importlib.util.find_spec("axe_playwright_python").origin).with_name("axe.min.js")
         for width in WIDTHS:
             self.look(path, width)
             BROWSER.call("Runtime.evaluate", expression=script.read_text(encoding="utf-8"))
-            BROWSER.ask(
-                "axe.run().then(told => { window.found = told.violations.map(one => one.id); }); 0"
-            )
+            BROWSER.ask("axe.run().then(told => { window.found = told.violations.map(one => one.id); }); 0")
             BROWSER.wait_for("!!window.found")
             self.assertEqual(BROWSER.ask("window.found"), [])
 
@@ -177,9 +167,7 @@ class Page(unittest.TestCase):
         self.assertLess(time.process_time() - started, 60)
         self.assertLess(len(text.encode()), MOST_BYTES)
         self.check(FOLDER / "long.html")
-        self.assertLess(
-            BROWSER.ask("performance.timing.domComplete - performance.timing.domLoading"), 5000
-        )
+        self.assertLess(BROWSER.ask("performance.timing.domComplete - performance.timing.domLoading"), 5000)
 
 
 class Folders(unittest.TestCase):
@@ -223,18 +211,14 @@ class Folders(unittest.TestCase):
         self.assertEqual(place, f"report: {folder}/report.html")
 
     def test_runs_alone(self):
-        text = self.page(
-            "alone", {"sync": [(0.2, 20), (0.3, 21)], "async": [(0.1, 10), (0.11, 11)]}
-        )
+        text = self.page("alone", {"sync": [(0.2, 20), (0.3, 21)], "async": [(0.1, 10), (0.11, 11)]})
         self.assertIn('id="trade_off"', text)
         self.assertNotIn('id="error_time"', text)
 
     def test_a_trace_is_drawn_as_a_timeline(self):
         folder = make(FOLDER / "traced")
         rng = random.Random(1)
-        events = [
-            event for p in range(3) for event in fabricate.rounds(p, "x", rng, 4, 2, 10, "cancelled")
-        ]
+        events = [event for p in range(3) for event in fabricate.rounds(p, "x", rng, 4, 2, 10, "cancelled")]
         fabricate.trace(folder, events)
         text = render([read_folder(folder)])
         self.assertIn('id="timeline"', text)
@@ -259,9 +243,7 @@ class Plots(unittest.TestCase):
             for ending, start in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
                 name = f"trade_off_{size}.{ending}"
                 self.assertIn(name, names)
-                self.assertEqual(
-                    (out.parent / "page-figures" / name).read_bytes()[: len(start)], start
-                )
+                self.assertEqual((out.parent / "page-figures" / name).read_bytes()[: len(start)], start)
         pdf = (out.parent / "page-figures" / "error_time_column.pdf").read_bytes()
         width = float(re.search(rb"/MediaBox \[ ?[\d.]+ [\d.]+ ([\d.]+)", pdf)[1])
         self.assertAlmostEqual(width / 72, 3.5, places=1)

@@ -368,9 +368,7 @@ class Curves(unittest.TestCase):
 class Reads(unittest.TestCase):
     """Learner, version, staleness, start, end: two of 32 learners make four updates."""
 
-    ROWS = np.array(
-        [(0, 3, 0, 3, 4), (1, 0, 1, 0, 2), (0, 0, 0, 0, 1), (0, 1, 1, 1, 3)], float
-    )
+    ROWS = np.array([(0, 3, 0, 3, 4), (1, 0, 1, 0, 2), (0, 0, 0, 0, 1), (0, 1, 1, 1, 3)], float)
 
     def test_what_reads_contain_by_hand(self):
         found = reads_of(self.ROWS)
@@ -513,9 +511,7 @@ class DelayedAverages(unittest.TestCase):
     def test_the_mean_loss_is_that_of_a_simulation(self):
         draw = np.random.default_rng(1)
         for protocol in (Protocol("local-sgd", 4), Protocol("dasgd", 4, 3, 0.25), Protocol("dasgd", 3, 3, 0.5)):
-            means = np.array(
-                [merged_means(protocol, draw.normal(0, 0.5, 30), 0.2, 1.0) for _ in range(20_000)]
-            )
+            means = np.array([merged_means(protocol, draw.normal(0, 0.5, 30), 0.2, 1.0) for _ in range(20_000)])
             expected = expected_losses(protocol, 30, 0.2, 0.25, 0.5)
             losses = means**2 / 2
             error = losses.std(axis=0) / math.sqrt(len(losses))
@@ -567,9 +563,7 @@ class Experiments(unittest.TestCase):
         self.assertEqual(exit_status(judged, {}), 1)
 
     def test_a_claim_that_fails_ends_with_1(self):
-        status = lambda *verdicts, known=(): exit_status(
-            Judged(claims=[Claim(str(i), "", "", "", "", "", one) for i, one in enumerate(verdicts)]), known
-        )
+        status = lambda *verdicts, known=(): exit_status(Judged(claims=[Claim(str(i), "", "", "", "", "", one) for i, one in enumerate(verdicts)]), known)
         self.assertEqual(status("pass", "fail"), 1)
         self.assertEqual(status("pass", "fail", known={"1": "why"}), 0)
         self.assertEqual(status("fail", "fail", known={"1": "why"}), 1)

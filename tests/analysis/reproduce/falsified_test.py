@@ -160,9 +160,7 @@ class Files(MadeUpRuns):
         fabricate.trace(self.folder, [fabricate.gradient(p, 0, 0, p, 2 * p + 1, "used") for p in (0, 1)])
         lengths = lambda way: {
             event["pid"]: event["dur"] / 1e6
-            for event in FalsifiedFiles(
-                ResultFiles(self.folder.parent), Reading("race", "trace.json"), False, way
-            ).events("race")
+            for event in FalsifiedFiles(ResultFiles(self.folder.parent), Reading("race", "trace.json"), False, way).events("race")
         }
         self.assertEqual([lengths(way) for way in WAYS], [{0: 1, 1: 1}, {0: 2, 1: 1}, {0: 2, 1: 1}, {0: 1, 1: 2}, {0: 1, 1: 2}])
 

@@ -1,6 +1,6 @@
 """The kernels of 64-bit ARM, under qemu, give the bits of those of this machine.
 
-    apt-get install g++-aarch64-linux-gnu qemu-user
+apt-get install g++-aarch64-linux-gnu qemu-user
 """
 
 import os

@@ -121,8 +121,7 @@ class UsersFiles(ProgramTest):
         (self.folder / "empty").mkdir(mode=0o700)
         (self.folder / "link").symlink_to(self.folder / "empty")
         for out in ("empty", "link"):
-            process = subprocess.Popen([PROGRAM, "run", self.write(LONG), "--out", out, "--quiet"], cwd=self.folder,
-                                       stderr=subprocess.DEVNULL)
+            process = subprocess.Popen([PROGRAM, "run", self.write(LONG), "--out", out, "--quiet"], cwd=self.folder, stderr=subprocess.DEVNULL)
             wait_for(self.folder / out / ".unfinished/lock")
             process.send_signal(signal.SIGINT)
             self.assertEqual(process.wait(60), 130)
@@ -144,7 +143,10 @@ class OneProcess(ProgramTest):
     def start(self, *words, out="out"):
         process = subprocess.Popen(
             [PROGRAM, *map(os.fspath, words), "--out", out, "--quiet"],
-            cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         self.addCleanup(lambda: (process.kill(), process.communicate()))
         wait_for(self.folder / out / ".unfinished/lock")
@@ -175,7 +177,10 @@ class OneProcess(ProgramTest):
                 path = self.write(changed(TIMING, replicas=20), f"{learners}.json")
                 calls[learners] = subprocess.Popen(
                     [PROGRAM, "run", path, "--out", out, "--set", f"cluster.learners={learners}", "--quiet", "--force"],
-                    cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                    cwd=self.folder,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    text=True,
                 )
             told = {learners: call.communicate(timeout=60)[1] for learners, call in calls.items()}
             done = [learners for learners, call in calls.items() if call.returncode == 0]
@@ -198,8 +203,7 @@ class OneProcess(ProgramTest):
         switch = self.write(
             changed(
                 TIMING,
-                protocol={"kind": "switch", "phases": [
-                    {"protocol": {"kind": "sync"}, "end": {"work": 0.5}}, {"protocol": {"kind": "async"}}]},
+                protocol={"kind": "switch", "phases": [{"protocol": {"kind": "sync"}, "end": {"work": 0.5}}, {"protocol": {"kind": "async"}}]},
                 stop={"gradients": 100},
             ),
             "switch.json",

@@ -198,8 +198,7 @@ class Parquet(ProgramTest):
         for (name, file), types in found.items():
             self.assertEqual(types, found["trained", file], (name, file))
         of_runs = found["timed", "runs.parquet"]
-        self.assertEqual([of_runs[name] for name in ("final_loss", "final_hash", "max_staleness", "sweep.protocol")],
-                         ["double", "string", "int64", "string"])
+        self.assertEqual([of_runs[name] for name in ("final_loss", "final_hash", "max_staleness", "sweep.protocol")], ["double", "string", "int64", "string"])
         for values, kind in (([2, 4], "int64"), ([0.5, 1], "double"), ([1, 2.5], "double")):
             path = "cluster.learners" if kind == "int64" else "cluster.runtime.mean"
             out, tables = self.collected(changed(timed, protocol={"kind": "async"}, sweep={path: values}), str(values))

@@ -54,8 +54,7 @@ class Measured(ProgramTest):
         for run in rows(self.folder / "out/runs.csv"):
             self.assertAlmostEqual(float(run["sim_time"]), sum(longest), delta=1e-9)
         path = os.fspath((self.folder / "t.csv").resolve())
-        note = (f"replay of {path} ran out in 2 runs and started again: "
-                "learner 0 made 50 draws of 40 measured times")
+        note = f"replay of {path} ran out in 2 runs and started again: learner 0 made 50 draws of 40 measured times"
         self.assertEqual(manifest["notes"], [note])
         self.assertIn(f"note: {note}\n", told)
         self.assertNotIn("note:", self.run_it(changed(SCENARIO, stop={"updates": 50}), "--quiet")[0])
@@ -103,9 +102,7 @@ class Measured(ProgramTest):
             # (i^3 - (i - 1)^3) / 120^3.
             longest = sum(x * (i**3 - (i - 1) ** 3) for i, x in enumerate(every, 1)) / 120**3
             self.assertAlmostEqual(float(table[0]["theory_iteration_time"]), longest, delta=1e-9)
-            self.assertAlmostEqual(
-                float(table[1]["theory_iteration_time"]), sum(every) / 360, delta=1e-9
-            )
+            self.assertAlmostEqual(float(table[1]["theory_iteration_time"]), sum(every) / 360, delta=1e-9)
 
     def test_a_bootstrap_takes_as_long_as_theory_says(self):
         scenario = changed(SCENARIO, cluster=runtime(), stop={"updates": 400}, replicas=25)
@@ -118,9 +115,7 @@ class Measured(ProgramTest):
         self.assertLess(abs(mean - float(table[0]["theory_iteration_time"])), 4 * error)
 
     def test_modes_may_be_swept_and_replicas_of_a_block_differ(self):
-        scenario = changed(
-            SCENARIO, replicas=2, sweep={"cluster.runtime.mode": ["bootstrap", "block", "replay"]}
-        )
+        scenario = changed(SCENARIO, replicas=2, sweep={"cluster.runtime.mode": ["bootstrap", "block", "replay"]})
         self.run_it(scenario)
         times = [row["sim_time"] for row in rows(self.folder / "out/runs.csv")]
         self.assertNotEqual(times[0], times[1])

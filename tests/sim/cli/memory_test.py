@@ -105,9 +105,7 @@ class SharedByPoints(ProgramTest):
     def test_data_of_models_that_differ(self):
         table = self.folder / "data.csv"
         values = ",".join(f"{i / 7:.3f}" for i in range(300))
-        table.write_text(
-            "\n".join([",".join(f"f{i}" for i in range(300)) + ",label", *(f"{values},{i % 2}" for i in range(3000))])
-        )
+        table.write_text("\n".join([",".join(f"f{i}" for i in range(300)) + ",label", *(f"{values},{i % 2}" for i in range(3000))]))
         sweep = {"model.widths": [[2], [3], [4], [5], [6]], "model.l2": [0, 0.1], "model.minibatch": [1, 2]}
         synthetic = {"kind": "synthetic", "rows": 3000, "features": 300}
         for dataset in synthetic, {"kind": "csv", "path": "data.csv", "label": "label", "test_rows": 100}:

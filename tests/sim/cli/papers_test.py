@@ -47,8 +47,15 @@ UNDECIDED = of_paper("pan2017", "11.monotone", "11.ratios") | of_paper("zhang201
 NEEDS_A_GPU = (
     of_paper("dutta2021", "22.CNN-on-CIFAR-10")
     | of_paper(
-        "li2021", "A1.resnet-1", "A1.resnet-1.above-ASP", "A1.resnet-2", "A1.resnet-2.above-ASP",
-        "A3.resnet", "A4.resnet", "A8.resnet", "S3.resnet",
+        "li2021",
+        "A1.resnet-1",
+        "A1.resnet-1.above-ASP",
+        "A1.resnet-2",
+        "A1.resnet-2.above-ASP",
+        "A3.resnet",
+        "A4.resnet",
+        "A8.resnet",
+        "S3.resnet",
     )
     | of_paper("luo2019", "3.resnet")
     | of_paper("pan2017", "5.cnn", "9.cnn", "11.cnn", "12.cnn")
@@ -83,12 +90,7 @@ class Papers(unittest.TestCase):
         cls.claims = {paper: rows(cls.out / paper / "claims.csv") for paper in PAPERS}
 
     def ids(self, verdict):
-        return {
-            f"{paper}: {row['id']}"
-            for paper, table in self.claims.items()
-            for row in table
-            if row["verdict"] == verdict
-        }
+        return {f"{paper}: {row['id']}" for paper, table in self.claims.items() for row in table if row["verdict"] == verdict}
 
     def test_those_claims_fail_that_are_known_to(self):
         known = set().union(*map(known_to_fail, PAPERS))

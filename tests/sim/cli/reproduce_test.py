@@ -157,9 +157,7 @@ class MadeUpPapers(ReproduceTest):
             self.assertEqual(runs.read_bytes(), whole)
 
     def test_replicas_and_device_of_every_scenario_can_be_changed(self):
-        of = lambda *words: self.reproduce("small", "--out", "out", "--force", *words) and rows(
-            self.folder / "out/how_long/runs.csv"
-        )
+        of = lambda *words: self.reproduce("small", "--out", "out", "--force", *words) and rows(self.folder / "out/how_long/runs.csv")
         points = {row["point"] for row in of()}
         self.assertEqual(len(of("--replicas", "7")), 7 * len(points))
         told = self.reproduce("small", "--out", "other", "--device", "gpu", status=1)[1]

@@ -127,9 +127,7 @@ class Results(ProgramTest):
         recorded = json.loads(RECORDED.read_text())
         if recorded["compiled_for"] != found["compiled_for"]:
             self.skipTest(f"recorded for {recorded['compiled_for']}, this is {found['compiled_for']}")
-        self.assertEqual(
-            recorded["results_version"], NUMBER, "results_version has changed; record its hashes (the text of this file says how)"
-        )
+        self.assertEqual(recorded["results_version"], NUMBER, "results_version has changed; record its hashes (the text of this file says how)")
         self.assertEqual(
             recorded["hashes"], found["hashes"],
             "runs give other results: raise results_version in sim/cli/scenario/identity.h and record the hashes anew",

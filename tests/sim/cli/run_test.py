@@ -13,10 +13,8 @@ COLUMNS = {
     "runs.csv": "point,replica,seed,protocol,learners,k,status,updates,gradients_applied,"
     "gradients_dropped,gradients_cancelled,sim_time,mean_iteration_time,mean_staleness,"
     "max_staleness,final_loss,final_test_error,theory_iteration_time,theory_basis",
-    "curve.csv": "point,replica,time,update,gradients,epoch,loss,test_loss,test_error,"
-    "learning_rate,k,disagreement",
-    "updates.csv": "point,replica,update,time,iteration_time,gradients,mean_staleness,"
-    "max_staleness,learning_rate",
+    "curve.csv": "point,replica,time,update,gradients,epoch,loss,test_loss,test_error,learning_rate,k,disagreement",
+    "updates.csv": "point,replica,update,time,iteration_time,gradients,mean_staleness,max_staleness,learning_rate",
     "staleness.csv": "point,replica,staleness,count",
     "learners.csv": "point,replica,learner,busy,idle,wasted,gradients",
 }
@@ -26,11 +24,14 @@ WITHOUT_SERVER = [
     {"kind": "ripples", "schedule": "random"},
     {"kind": "local-sgd", "tau": [[0, 2], [1, 3]]},
     {"kind": "local-sgd", "tau": {"adacomm": 4, "interval": 3}},
-    {"kind": "switch", "phases": [
-        {"protocol": {"kind": "all-reduce"}, "end": {"updates": 9}},
-        {"protocol": {"kind": "d-psgd", "graph": "ring"}, "end": {"updates": 20}, "minibatch": 7},
-        {"protocol": {"kind": "local-sgd", "tau": 3}, "momentum_state": "reset"},
-    ]},
+    {
+        "kind": "switch",
+        "phases": [
+            {"protocol": {"kind": "all-reduce"}, "end": {"updates": 9}},
+            {"protocol": {"kind": "d-psgd", "graph": "ring"}, "end": {"updates": 20}, "minibatch": 7},
+            {"protocol": {"kind": "local-sgd", "tau": 3}, "momentum_state": "reset"},
+        ],
+    },
 ]
 
 
@@ -52,25 +53,30 @@ class Output(ProgramTest):
     def test_without_details_there_is_a_summary_only_the_same(self):
         whole = self.run_small()
         out = self.run_small("summary", "--set", "record.details=false", "--set", "record.trace=false")
-        self.assertEqual(
-            sorted(path.name for path in out.iterdir()), ["manifest.json", "runs.csv", "runs.store", "updates.csv"]
-        )
+        self.assertEqual(sorted(path.name for path in out.iterdir()), ["manifest.json", "runs.csv", "runs.store", "updates.csv"])
         self.assertEqual((out / "runs.csv").read_bytes(), (whole / "runs.csv").read_bytes())
 
     def test_exchanges_are_empty_where_they_are_not_counted_and_0_where_there_are_none(self):
         protocols = [
-            {"kind": "sync"}, {"kind": "all-reduce"}, {"kind": "local-sgd", "tau": 2}, {"kind": "dasgd"},
-            {"kind": "d-psgd", "graph": "ring"}, {"kind": "ad-psgd", "graph": "bipartite-exponential"},
-            {"kind": "partial-reduce", "group": 2}, {"kind": "ripples", "schedule": "static"},
+            {"kind": "sync"},
+            {"kind": "all-reduce"},
+            {"kind": "local-sgd", "tau": 2},
+            {"kind": "dasgd"},
+            {"kind": "d-psgd", "graph": "ring"},
+            {"kind": "ad-psgd", "graph": "bipartite-exponential"},
+            {"kind": "partial-reduce", "group": 2},
+            {"kind": "ripples", "schedule": "static"},
         ]
         columns = ("bytes_sent", "bytes_received", "messages", "conflicts")
         counted = lambda row: "".join("-" if row[column] == "" else "0" if float(row[column]) == 0 else "+" for column in columns)
         mesh = {"topology": "mesh", "latency": 0.1}
-        for number, (network, per_run) in enumerate([
-            ({}, ["----"] * 7 + ["---0"]),
-            (mesh, ["--+-"] * 6 + ["--+0"]),
-            ({**mesh, "model_bytes": 8}, ["+++-"] * 6 + ["+++0"]),
-        ]):
+        for number, (network, per_run) in enumerate(
+            [
+                ({}, ["----"] * 7 + ["---0"]),
+                (mesh, ["--+-"] * 6 + ["--+0"]),
+                ({**mesh, "model_bytes": 8}, ["+++-"] * 6 + ["+++0"]),
+            ]
+        ):
             cluster = {**SMALL["cluster"], **({"network": network} if network else {})}
             kinds = protocols[1:] if network else protocols
             scenario = changed(SMALL, cluster=cluster, replicas=1, model=None, learning_rate=None, sweep={"protocol": kinds})
@@ -87,12 +93,23 @@ class Output(ProgramTest):
 
     def test_k_is_how_many_gradients_an_update_has(self):
         kinds = [
-            {"kind": "all-reduce"}, {"kind": "local-sgd", "tau": 2}, {"kind": "dasgd"}, {"kind": "d-psgd", "graph": "ring"},
-            {"kind": "ad-psgd", "graph": "bipartite-exponential"}, {"kind": "partial-reduce", "group": 2},
-            {"kind": "ripples", "schedule": "random"}, WITHOUT_SERVER[-1],
+            {"kind": "all-reduce"},
+            {"kind": "local-sgd", "tau": 2},
+            {"kind": "dasgd"},
+            {"kind": "d-psgd", "graph": "ring"},
+            {"kind": "ad-psgd", "graph": "bipartite-exponential"},
+            {"kind": "partial-reduce", "group": 2},
+            {"kind": "ripples", "schedule": "random"},
+            WITHOUT_SERVER[-1],
         ]
-        scenario = changed(SMALL, replicas=1, sweep={"protocol": kinds}, stop={"updates": 40}, record={"every_updates": 20},
-                           learning_rate={"kind": "constant", "eta": 0.1, "scale": "linear"})
+        scenario = changed(
+            SMALL,
+            replicas=1,
+            sweep={"protocol": kinds},
+            stop={"updates": 40},
+            record={"every_updates": 20},
+            learning_rate={"kind": "constant", "eta": 0.1, "scale": "linear"},
+        )
         out = self.run_small(scenario=scenario)
         self.assertEqual([row["k"] for row in rows(out / "runs.csv")], ["4"] * 4 + ["1"] * 3 + ["4"])
         # The scale of the rate goes by the gradients of a step.
@@ -106,9 +123,7 @@ class Output(ProgramTest):
         words = ("--quick", "--set", "stop.updates=5")
         later = rows(self.run_small("later", *words, scenario=scenario) / "runs.csv")
         self.assertEqual({(row["replica"], row["updates"]) for row in later}, {("0", "5")})
-        self.assertEqual(
-            self.tables(self.run_small("without", scenario=scenario)), self.tables(self.run_small())
-        )
+        self.assertEqual(self.tables(self.run_small("without", scenario=scenario)), self.tables(self.run_small()))
 
     def test_a_mistake_in_quick_is_told_at_its_place(self):
         scenario = self.write(changed(SMALL, quick={"replicas": 0}))
@@ -120,9 +135,7 @@ class Output(ProgramTest):
         scenario = changed(SMALL, sweep={"cluster.learners": [3, 4], "protocol": SIX[:2]})
         out = self.run_small(scenario=scenario)
         header = (out / "runs.csv").read_text().splitlines()[0].split(",")
-        self.assertEqual(
-            header[header.index("theory_basis") + 1 :][:2], ["cluster.learners", "sweep.protocol"]
-        )
+        self.assertEqual(header[header.index("theory_basis") + 1 :][:2], ["cluster.learners", "sweep.protocol"])
         table = rows(out / "runs.csv")
         self.assertEqual([row["cluster.learners"] for row in table[::2]], ["3", "3", "4", "4"])
         self.assertEqual(json.loads(table[2]["sweep.protocol"]), SIX[1])
@@ -145,10 +158,7 @@ class Output(ProgramTest):
 
     def test_labels_tell_momenta_apart(self):
         last = {"protocol": SIX[0], "momentum_every": 5}
-        switches = [
-            {"kind": "switch", "phases": [{"protocol": SIX[0], "end": {"updates": 5}}, {**last, "momentum": one}]}
-            for one in ([0.1, 0.9], [0.5, 0.9])
-        ]
+        switches = [{"kind": "switch", "phases": [{"protocol": SIX[0], "end": {"updates": 5}}, {**last, "momentum": one}]} for one in ([0.1, 0.9], [0.5, 0.9])]
         told, _ = self.call("run", self.write(changed(SMALL, sweep={"protocol": switches})), "--out", "out")
         for momentum in ("[0.1,0.9]", "[0.5,0.9]"):
             self.assertIn(f"\n  switch sync then sync momentum={momentum} ", told)
@@ -174,20 +184,29 @@ class Output(ProgramTest):
         data = {"kind": "synthetic", "rows": 200, "test_rows": 50}
         rate = {"kind": "constant", "eta": 0.1}
         cases = [
-            ({"protocol": [switch(phase(2)), switch(phase(3))]},
-             ["switch sync until updates=2 then async", "switch sync until updates=3 then async"]),
-            ({"protocol": [switch(phase(2)), switch(phase(2, stragglers={"kind": "greedy", "window": 5}))]},
-             ["switch sync then async", "switch sync greedy window=5 then async"]),
+            ({"protocol": [switch(phase(2)), switch(phase(3))]}, ["switch sync until updates=2 then async", "switch sync until updates=3 then async"]),
+            (
+                {"protocol": [switch(phase(2)), switch(phase(2, stragglers={"kind": "greedy", "window": 5}))]},
+                ["switch sync then async", "switch sync greedy window=5 then async"],
+            ),
             ({"protocol": [{"kind": "local-sgd", "tau": 8}, {"kind": "all-reduce"}]}, ["local-sgd tau=8", "all-reduce"]),
-            ({"protocol": [{"kind": "local-sgd", "tau": 8}, {"kind": "local-sgd", "tau": 8, "outer": outer}]},
-             ["local-sgd", "local-sgd outer eta=0.5 momentum=0.9"]),
-            ({"cluster": [{"learners": 4, "runtime": law}, {"learners": 4, "runtime": {**law, "mean": 2}, "network": {"pull": law}}]},
-             ["sync runtime mean=1", "sync runtime mean=2 network pull exponential mean=1"]),
+            (
+                {"protocol": [{"kind": "local-sgd", "tau": 8}, {"kind": "local-sgd", "tau": 8, "outer": outer}]},
+                ["local-sgd", "local-sgd outer eta=0.5 momentum=0.9"],
+            ),
+            (
+                {"cluster": [{"learners": 4, "runtime": law}, {"learners": 4, "runtime": {**law, "mean": 2}, "network": {"pull": law}}]},
+                ["sync runtime mean=1", "sync runtime mean=2 network pull exponential mean=1"],
+            ),
             ({"cluster.speeds": [[1, 1, 1, 0.5], [1, 2, 3, 4]]}, ["sync speeds=[3x1,0.5]", "sync speeds=[1,2,3,4]"]),
-            ({"cluster.network": [{**mesh, "model_bytes": n} for n in (1, 2)], "protocol": [{"kind": "dasgd"}]},
-             ["dasgd model_bytes=1", "dasgd model_bytes=2"]),
-            ({"model": [{"kind": "softmax", "minibatch": 5, "dataset": {**data, "partition": {"kind": part}}} for part in ("iid", "shared")]},
-             ["sync iid", "sync shared"]),
+            (
+                {"cluster.network": [{**mesh, "model_bytes": n} for n in (1, 2)], "protocol": [{"kind": "dasgd"}]},
+                ["dasgd model_bytes=1", "dasgd model_bytes=2"],
+            ),
+            (
+                {"model": [{"kind": "softmax", "minibatch": 5, "dataset": {**data, "partition": {"kind": part}}} for part in ("iid", "shared")]},
+                ["sync iid", "sync shared"],
+            ),
             ({"learning_rate": [rate, {**rate, "warm_up": {"length": 2}}]}, ["sync", "sync warm_up length=2"]),
         ]
         for number, (sweep, labels) in enumerate(cases):
@@ -224,23 +243,20 @@ class Output(ProgramTest):
                 name, unit, meaning = re.split(r" {2,}", line.strip())
                 self.assertTrue(unit and meaning, line)
                 columns.append(name)
-        quadratic = changed(SMALL, model={"kind": "quadratic"}, sweep={"cluster.learners": [4, 5]},
-                            protocol=SIX[0], targets={"loss": 0.1})
+        quadratic = changed(SMALL, model={"kind": "quadratic"}, sweep={"cluster.learners": [4, 5]}, protocol=SIX[0], targets={"loss": 0.1})
         times = ROOT / "scenarios/times.csv"
         self.call("fit", times, "--out", "fit")
         phases = [{"protocol": {"kind": "sync"}, "end": {"work": 0.5}}, {"protocol": {"kind": "async"}}]
         job = changed(SMALL, sweep=None, record=None, stop={"gradients": 200}, protocol={"kind": "switch", "phases": phases})
         self.call("search", self.write(job), "--out", "search", "--runs", "2", "--first-runs", "2", "--settings", "1", "--quiet")
         folders = [self.run_small(scenario=quadratic), self.folder / "fit", self.folder / "search"]
-        found = {path.name: path.read_text().splitlines()[0].split(",")
-                 for folder in folders for path in folder.glob("*.csv")}
+        found = {path.name: path.read_text().splitlines()[0].split(",") for folder in folders for path in folder.glob("*.csv")}
         found["gradrace theory"] = self.call("theory", self.write(quadratic))[0].splitlines()[0].split(",")
         peers = changed(SMALL, sweep=None, protocol={"kind": "all-reduce"}, record={"evaluate": "each"})
         by_learner = rows(self.run_small("peers", scenario=peers) / "curve.csv")
         self.assertEqual(list(by_learner[0]), [*found["curve.csv"], "learner"])
         found["curve.csv"] = list(by_learner[0])
-        named = {"cluster.learners": "<swept path>"} | {
-            name + "0.1": name + "<x>" for name in ("time_to_loss_", "resolution_of_time_to_loss_")}
+        named = {"cluster.learners": "<swept path>"} | {name + "0.1": name + "<x>" for name in ("time_to_loss_", "resolution_of_time_to_loss_")}
         for name, columns in found.items():
             expected = [column for column in told[name] if "time_to_error_<x>" not in column]
             self.assertEqual([named.get(column, column) for column in columns], expected, name)
@@ -249,8 +265,13 @@ class Output(ProgramTest):
     def test_the_manifest_explains_every_column_of_every_file(self):
         targets = {"loss": [0.5]}
         quadratic = changed(SMALL, model={"kind": "quadratic"}, sweep={"cluster.learners": [4, 5]}, protocol=SIX[0], targets=targets)
-        peers = changed(SMALL, sweep={"protocol": [{"kind": "all-reduce"}]}, targets={"test_error": [0.5]}, time_unit="ms",
-                        record={"every_time": 1, "evaluate": "each", "updates": True})
+        peers = changed(
+            SMALL,
+            sweep={"protocol": [{"kind": "all-reduce"}]},
+            targets={"test_error": [0.5]},
+            time_unit="ms",
+            record={"every_time": 1, "evaluate": "each", "updates": True},
+        )
         failing = changed(SMALL, record={"details": False})
         for name, scenario in ("quadratic", quadratic), ("peers", peers), ("failing", failing):
             out = self.run_small(name, scenario=scenario)
@@ -384,11 +405,7 @@ class Output(ProgramTest):
         for run in rows(out / "runs.csv"):
             self.assertEqual(run["time_to_loss_0"], "")
             for column, key, level in (("time_to_loss_1.5", "loss", 1.5), ("time_to_error_0.4", "test_error", 0.4)):
-                times = [
-                    float(row["time"])
-                    for row in curve
-                    if (row["point"], row["replica"]) == (run["point"], run["replica"]) and float(row[key]) <= level
-                ]
+                times = [float(row["time"]) for row in curve if (row["point"], row["replica"]) == (run["point"], run["replica"]) and float(row[key]) <= level]
                 self.assertEqual(run[column], "" if not times else run[column])
                 if times:
                     self.assertEqual(float(run[column]), times[0])
@@ -396,8 +413,11 @@ class Output(ProgramTest):
 
     def test_a_diverged_run_is_a_result(self):
         scenario = changed(
-            SMALL, model={"kind": "quadratic", "noise": 0}, learning_rate={"kind": "constant", "eta": 1000},
-            record={"every_updates": 5}, stop={"updates": 500},
+            SMALL,
+            model={"kind": "quadratic", "noise": 0},
+            learning_rate={"kind": "constant", "eta": 1000},
+            record={"every_updates": 5},
+            stop={"updates": 500},
         )
         table = rows(self.run_small(scenario=scenario) / "runs.csv")
         self.assertEqual({row["status"] for row in table}, {"diverged"})
@@ -406,8 +426,7 @@ class Output(ProgramTest):
 
     def test_each_learners_value_has_rows_of_its_own(self):
         def peers(evaluate):
-            return changed(SMALL, sweep=None, protocol={"kind": "local-sgd", "tau": 3}, targets={"loss": 1.5},
-                           record={"every_time": 1, "evaluate": evaluate})
+            return changed(SMALL, sweep=None, protocol={"kind": "local-sgd", "tau": 3}, targets={"loss": 1.5}, record={"every_time": 1, "evaluate": evaluate})
 
         of_mean = self.run_small("mean", scenario=peers("mean"))
         each = self.run_small("each", scenario=peers("each"))
@@ -426,7 +445,10 @@ class Output(ProgramTest):
 
     def test_by_order_statistics_the_files_are_those_by_events_but_the_learners(self):
         scenario = changed(
-            SMALL, timing_only=True, record={"every_time": 1, "every_epochs": 0.5}, stop={"updates": 400},
+            SMALL,
+            timing_only=True,
+            record={"every_time": 1, "every_epochs": 0.5},
+            stop={"updates": 400},
             sweep={"protocol": [*SIX[:2], {"kind": "backup", "backups": 1, "late": "cancel"}]},
         )
         events = self.run_small("events", scenario=scenario)
@@ -551,12 +573,19 @@ class Cluster(ProgramTest):
 
 class Theory(ProgramTest):
     def test_prints_iteration_time_staleness_and_speed_up(self):
-        scenario = changed(SMALL, cluster={"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
-                           sweep={"protocol": [{**one, "k": 4} if "k" in one else one for one in SIX]})
+        scenario = changed(
+            SMALL,
+            cluster={"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
+            sweep={"protocol": [{**one, "k": 4} if "k" in one else one for one in SIX]},
+        )
         table = list(__import__("csv").DictReader(self.call("theory", self.write(scenario))[0].splitlines()))
         expected = {
-            "sync": (2.717857142857143, 0), "k-sync": (0.6345238095238095, 0), "k-batch-sync": (0.5, 0),
-            "async": (0.125, 7), "k-async": (0.6345238095238095, 1), "k-batch-async": (0.5, 1.75),
+            "sync": (2.717857142857143, 0),
+            "k-sync": (0.6345238095238095, 0),
+            "k-batch-sync": (0.5, 0),
+            "async": (0.125, 7),
+            "k-async": (0.6345238095238095, 1),
+            "k-batch-async": (0.5, 1.75),
         }
         self.assertEqual([row["protocol"] for row in table], list(expected))
         for row in table:
@@ -580,14 +609,14 @@ class Theory(ProgramTest):
             ({"server": {"per_update": 1}}, "iteration time, staleness: the server takes time"),
             ({"failures": {"up": law, "down": law}}, "iteration time, staleness: learners fail"),
         ]:
-            row, = self.told(changed(base, cluster={"learners": 4, "runtime": law, **cluster}))
+            (row,) = self.told(changed(base, cluster={"learners": 4, "runtime": law, **cluster}))
             self.assertEqual(row["not_known"], why)
             self.assertEqual(row["theory_iteration_time"] == "", "iteration time" in why)
             self.assertEqual(row["theory_staleness"] == "", "staleness" in why)
-        row, = self.told(changed(base, protocol={"kind": "ssp", "bound": 3}))
+        (row,) = self.told(changed(base, protocol={"kind": "ssp", "bound": 3}))
         self.assertEqual(row["not_known"], "staleness: no formula is known here")
         slow = {"learners": 4, "runtime": law, "slow": {"learners": [0], "factor": 2}}
-        row, = self.told(changed(base, cluster=slow, protocol={"kind": "deadline", "k": 2, "time": 1}))
+        (row,) = self.told(changed(base, cluster=slow, protocol={"kind": "deadline", "k": 2, "time": 1}))
         self.assertEqual(row["not_known"], "iteration time: learners have different speeds")
 
     def test_knows_learners_of_different_speeds(self):
@@ -637,15 +666,23 @@ class Theory(ProgramTest):
         # A ring of 4 learners: 6 x 0.25 + 1.5 x 2 / 2 = 3 units of time, three minibatches.
         network = {"topology": "mesh", "latency": 0.25, "bandwidth": 2, "model_bytes": 2}
         one = {"distribution": "deterministic", "value": 1}
-        table = self.told({
-            "cluster": {"learners": 4, "runtime": one, "network": network},
-            "protocol": {"kind": "all-reduce"}, "stop": {"updates": 10},
-            "sweep": {"protocol": [
-                {"kind": "all-reduce"}, {"kind": "local-sgd", "tau": 4}, {"kind": "dasgd", "tau": 4, "delay": 3},
-                {"kind": "d-psgd", "graph": "ring"}, {"kind": "ripples", "schedule": "random", "group": 2},
-                {"kind": "ripples", "schedule": "group-division", "group": 2},
-            ]},
-        })
+        table = self.told(
+            {
+                "cluster": {"learners": 4, "runtime": one, "network": network},
+                "protocol": {"kind": "all-reduce"},
+                "stop": {"updates": 10},
+                "sweep": {
+                    "protocol": [
+                        {"kind": "all-reduce"},
+                        {"kind": "local-sgd", "tau": 4},
+                        {"kind": "dasgd", "tau": 4, "delay": 3},
+                        {"kind": "d-psgd", "graph": "ring"},
+                        {"kind": "ripples", "schedule": "random", "group": 2},
+                        {"kind": "ripples", "schedule": "group-division", "group": 2},
+                    ]
+                },
+            }
+        )
         number = lambda name: [float(row[name]) if row[name] else None for row in table]
         self.assertEqual(number("theory_iteration_time"), [4, 1.75, 1, 3.25, 0.25, 0.625])
         self.assertEqual([row["theory_basis"] for row in table], ["exact"] * 4 + ["lower", "exact"])
@@ -672,8 +709,14 @@ class Theory(ProgramTest):
         self.assertAlmostEqual(float(floors["async"]), q / (2 * (1 - q)), delta=1e-12)
 
     def test_knows_the_error_floor_only_of_plain_sgd_with_one_learning_rate(self):
-        scenario = changed(SMALL, model={"kind": "quadratic"}, learning_rate={"kind": "constant", "eta": 0.05},
-                           protocol={"kind": "k-sync", "k": 3}, stop={"gradients": 1000}, sweep=None)
+        scenario = changed(
+            SMALL,
+            model={"kind": "quadratic"},
+            learning_rate={"kind": "constant", "eta": 0.05},
+            protocol={"kind": "k-sync", "k": 3},
+            stop={"gradients": 1000},
+            sweep=None,
+        )
         gradients = {"unit": "gradients"}
         plain = 0.05 / (2 * 3 * 1.95)
         for changes, floor in [
@@ -682,8 +725,7 @@ class Theory(ProgramTest):
             ({"learning_rate": {"kind": "constant", "eta": 0.05, "scale": "linear"}}, 0.15 / (2 * 3 * 1.85)),
             ({"learning_rate": {"kind": "inverse-sqrt", "eta": 0.05, "after": 10, **gradients}}, None),
             ({"learning_rate": {"kind": "constant", "eta": 0.05, "warm_up": {"length": 10, **gradients}}}, None),
-            *[({"optimiser": optimiser}, None) for optimiser in (
-                {"momentum": 0.5}, {"clip": 1}, {"ema": 0.9}, {"rmsprop": {}})],
+            *[({"optimiser": optimiser}, None) for optimiser in ({"momentum": 0.5}, {"clip": 1}, {"ema": 0.9}, {"rmsprop": {}})],
             ({"protocol": {"kind": "adasync", "variant": "k-sync", "interval": 5}}, None),  # K changes
         ]:
             with self.subTest(changes):
@@ -695,8 +737,12 @@ class Theory(ProgramTest):
                     self.assertAlmostEqual(float(row["error_floor"]), floor, delta=1e-15)
 
     QUADRATIC = changed(
-        SMALL, model={"kind": "quadratic", "dimensions": 3, "curvatures": [1, 0.5], "noise": 2, "minibatch": 4},
-        learning_rate={"kind": "constant", "eta": 0.1}, stop={"time": 20}, record={"every_time": 5})
+        SMALL,
+        model={"kind": "quadratic", "dimensions": 3, "curvatures": [1, 0.5], "noise": 2, "minibatch": 4},
+        learning_rate={"kind": "constant", "eta": 0.1},
+        stop={"time": 20},
+        record={"every_time": 5},
+    )
 
     def curves(self, scenario):
         told, _ = self.call("theory", self.write(scenario), "--curves")
@@ -752,9 +798,10 @@ class Theory(ProgramTest):
         cluster = {"learners": 4, "runtime": {"distribution": "pareto", "scale": 1, "shape": 2}}
         found = self.curves(changed(self.QUADRATIC, cluster=cluster))
         # k-batch-sync's time is an upper bound; of stale gradients nothing is known.
-        self.assertEqual([key[:2] for key in found], [
-            (0, "exact"), (0, "upper"), (0, "upper"), (1, "exact"), (1, "upper"), (1, "upper"),
-            (2, "upper"), (2, "upper"), (2, "upper")])
+        self.assertEqual(
+            [key[:2] for key in found],
+            [(0, "exact"), (0, "upper"), (0, "upper"), (1, "exact"), (1, "upper"), (1, "upper"), (2, "upper"), (2, "upper"), (2, "upper")],
+        )
         backup = {"kind": "backup", "backups": 1}  # its time is a lower bound
         found = self.curves(changed(self.QUADRATIC, cluster=cluster, sweep=None, protocol=backup))
         self.assertEqual([key[1] for key in found], ["lower", "approximate", "approximate"])

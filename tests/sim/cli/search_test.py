@@ -48,18 +48,12 @@ def with_phases(*phases):
 
 class SearchTest(ProgramTest):
     def search(self, *words, scenario=JOB, out="out", status=0):
-        return self.call(
-            "search", self.write(scenario), "--out", out, "--beta", str(BETA), *words, status=status
-        )
+        return self.call("search", self.write(scenario), "--out", out, "--beta", str(BETA), *words, status=status)
 
     def files(self, out="out"):
         """Bytes of every file of a search but the manifests of its settings, which tell the time taken."""
         paths = [path for path in sorted((self.folder / out).rglob("*")) if path.is_file()]
-        return {
-            str(path.relative_to(self.folder / out)): path.read_bytes()
-            for path in paths
-            if path.name != "manifest.json"
-        }
+        return {str(path.relative_to(self.folder / out)): path.read_bytes() for path in paths if path.name != "manifest.json"}
 
     def written(self, out="out"):
         """When the results of each setting were written."""
@@ -110,8 +104,7 @@ class Found(SearchTest):
     def test_settings_differ_in_the_end_of_the_first_phase_alone(self):
         self.search("--settings", "2", "--runs", "2", "--first-runs", "1")
         manifests = {
-            name: json.loads((self.folder / "out" / name / "manifest.json").read_text())["scenario"]
-            for name in ("first-protocol", "share-0.5", "share-0.25")
+            name: json.loads((self.folder / "out" / name / "manifest.json").read_text())["scenario"] for name in ("first-protocol", "share-0.5", "share-0.25")
         }
         half, quarter, alone = (manifests[name] for name in ("share-0.5", "share-0.25", "first-protocol"))
         self.assertEqual([one["replicas"] for one in (half, quarter, alone)], [2, 2, 1])

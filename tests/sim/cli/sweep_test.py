@@ -16,15 +16,13 @@ from run_store import keys, records
 
 PROTOCOLS = [{"kind": "k-sync", "k": 2}, {"kind": "async"}, {"kind": "local-sgd", "tau": 3}]
 SWEEP = changed(SMALL, name="sweep", replicas=3, stop={"updates": 30}, sweep={"protocol": PROTOCOLS, "learning_rate.eta": [0.1, 0.2]})
-TIMING = changed(SMALL, name="timing", model=None, learning_rate=None, record={}, sweep=None, replicas=200,
-                 protocol={"kind": "async"}, stop={"updates": 20})
+TIMING = changed(SMALL, name="timing", model=None, learning_rate=None, record={}, sweep=None, replicas=200, protocol={"kind": "async"}, stop={"updates": 20})
 LONG = changed(TIMING, replicas=2, stop={"updates": 10**9})
 
 
 class SweepTest(ProgramTest):
     def start(self, *words, **keys):
-        process = subprocess.Popen([PROGRAM, *map(os.fspath, words)], cwd=self.folder, text=True,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, **keys)
+        process = subprocess.Popen([PROGRAM, *map(os.fspath, words)], cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **keys)
         self.addCleanup(lambda: (process.kill(), process.communicate()))
         return process
 
@@ -156,8 +154,7 @@ class GoesOn(SweepTest):
             (self.folder / folder).mkdir()
             (self.folder / folder / "t.csv").write_text("seconds\n" + f"{value}\n" * 20)
         runtime = lambda path: {"distribution": "empirical", "path": path, "column": "seconds"}
-        scenario = changed(TIMING, replicas=2, sweep={"cluster.runtime.path": ["a/t.csv", "b/t.csv"]},
-                           cluster={"learners": 4, "runtime": runtime("a/t.csv")})
+        scenario = changed(TIMING, replicas=2, sweep={"cluster.runtime.path": ["a/t.csv", "b/t.csv"]}, cluster={"learners": 4, "runtime": runtime("a/t.csv")})
         wanted = self.whole(scenario)
         times = [float(row["sim_time"]) for row in rows(self.folder / "whole/runs.csv")]
         self.assertAlmostEqual(times[2], 10 * times[0])
@@ -202,8 +199,7 @@ class GoesOn(SweepTest):
         self.assertEqual(len(rows(out / "runs.csv")), len(keys(out / "runs.store")))
 
     def test_a_signal_that_the_caller_ignores_is_ignored(self):
-        process = self.start("run", self.write(LONG), "--out", "out", "--quiet",
-                             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        process = self.start("run", self.write(LONG), "--out", "out", "--quiet", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
         self.wait_for((self.folder / "out/runs.store").exists)
         process.send_signal(signal.SIGHUP)
         time.sleep(0.2)
@@ -214,8 +210,14 @@ class Damage(SweepTest):
     def test_a_torn_end_is_dropped(self):
         wanted = self.whole()
         whole = (self.folder / "whole/runs.store").read_bytes()
-        for name, left in (("cut", whole[:-1]), ("half", whole[: len(whole) // 2]), ("garbage", whole + b"\0" * 5000),
-                           ("more", whole + os.urandom(3000)), ("begun", whole + whole[:60]), ("first", whole[:30])):
+        for name, left in (
+            ("cut", whole[:-1]),
+            ("half", whole[: len(whole) // 2]),
+            ("garbage", whole + b"\0" * 5000),
+            ("more", whole + os.urandom(3000)),
+            ("begun", whole + whole[:60]),
+            ("first", whole[:30]),
+        ):
             (self.folder / name).mkdir()
             (self.folder / name / "runs.store").write_bytes(left)
             self.call("run", self.folder / "scenario.json", "--out", name, "--quiet")
@@ -286,9 +288,11 @@ class Damage(SweepTest):
 
     def test_folders_of_others_are_refused(self):
         path = self.write(SWEEP)
-        for name, why in (("notes.txt", "is no output folder of gradrace (notes.txt is there)"),
-                          ("runs.csv", "holds runs.csv, which is not of a run"),
-                          ("fit.csv", "holds fit.csv, which is not of a run")):
+        for name, why in (
+            ("notes.txt", "is no output folder of gradrace (notes.txt is there)"),
+            ("runs.csv", "holds runs.csv, which is not of a run"),
+            ("fit.csv", "holds fit.csv, which is not of a run"),
+        ):
             out = self.folder / f"of-{name}"
             out.mkdir()
             (out / name).write_text("mine")
@@ -304,9 +308,11 @@ class Damage(SweepTest):
     def test_a_full_disk_keeps_what_has_finished(self):
         path = self.write(changed(TIMING, record={"updates": True}))
         wanted = self.whole(changed(TIMING, record={"updates": True}))
+
         def limit():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (60000, 60000))
+
         process = self.start("run", path, "--out", "out", "--quiet", preexec_fn=limit)
         _, told = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 1, told)
@@ -318,8 +324,16 @@ class Damage(SweepTest):
 
     def test_a_run_that_fails_is_a_row_and_the_others_go_on(self):
         scenario = changed(TIMING, replicas=1, sweep={"cluster.learners": [4, 4000000, 8]}, stop={"updates": 5})
-        process = self.start("run", self.write(scenario), "--out", "out", "--quiet", "--jobs", "1",
-                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20)))
+        process = self.start(
+            "run",
+            self.write(scenario),
+            "--out",
+            "out",
+            "--quiet",
+            "--jobs",
+            "1",
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (300 << 20, 300 << 20)),
+        )
         _, told = process.communicate(timeout=60)
         self.assertEqual(process.returncode, 1, told)
         self.assertIn("gradrace: failed: async learners=4000000, replica 0: out of memory\ngradrace: 1 run failed; the same call tries again", told)
@@ -413,8 +427,7 @@ class Shards(SweepTest):
         key, content = found[-1]
         with_other = content.replace(b"gupdates\x18\x1e", b"gupdates\x18\x1d")
         self.assertNotEqual(content, with_other)
-        store.write_bytes(store.read_bytes().replace(content + struct.pack("<I", zlib.crc32(content)),
-                                                     with_other + struct.pack("<I", zlib.crc32(with_other))))
+        store.write_bytes(store.read_bytes().replace(content + struct.pack("<I", zlib.crc32(content)), with_other + struct.pack("<I", zlib.crc32(with_other))))
         told = self.call("collect", "one", "two", "--out", "out", status=2)[1]
         self.assertIn("with another result", told)
 
@@ -440,8 +453,7 @@ class Shards(SweepTest):
     def test_many_shards_at_once(self):
         scenario = changed(TIMING, replicas=60)
         wanted = self.whole(scenario)
-        calls = [self.start("run", self.folder / "scenario.json", "--shard", f"{i}/60", "--out", "out", "--quiet", "--jobs", "1")
-                 for i in range(1, 61)]
+        calls = [self.start("run", self.folder / "scenario.json", "--shard", f"{i}/60", "--out", "out", "--quiet", "--jobs", "1") for i in range(1, 61)]
         for call in calls:
             _, told = call.communicate(timeout=120)
             self.assertEqual(call.returncode, 0, told)
@@ -463,16 +475,16 @@ class OneFolder(SweepTest):
 class Sources(SweepTest):
     def test_standard_input_and_a_manifest_are_scenarios(self):
         wanted = self.whole()
-        done = subprocess.run([PROGRAM, "run", "-", "--out", "piped", "--quiet"], cwd=self.folder, check=False,
-                              input=json.dumps(SWEEP), capture_output=True, text=True)
+        done = subprocess.run(
+            [PROGRAM, "run", "-", "--out", "piped", "--quiet"], cwd=self.folder, check=False, input=json.dumps(SWEEP), capture_output=True, text=True
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.call("run", "whole/manifest.json", "--out", "again", "--quiet")
         for out in ("piped", "again"):
             self.assertEqual({**self.everything(out), "runs.store": None}, {**wanted, "runs.store": None})
         told, _ = self.call("run", "whole/manifest.json", "--out", "whole")
         self.assertIn("all 18 runs are there", told)
-        wrong = subprocess.run([PROGRAM, "run", "-"], cwd=self.folder, check=False, input='{\n "clustr": 1}',
-                               capture_output=True, text=True)
+        wrong = subprocess.run([PROGRAM, "run", "-"], cwd=self.folder, check=False, input='{\n "clustr": 1}', capture_output=True, text=True)
         self.assertEqual(wrong.returncode, 2)
         self.assertIn("stdin:2:2: error: clustr: unknown key", wrong.stderr)
 

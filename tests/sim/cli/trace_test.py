@@ -65,7 +65,10 @@ class Trace(ProgramTest):
 
     def test_times_are_microseconds_of_simulated_seconds(self):
         scenario = changed(
-            SMALL, sweep=None, protocol={"kind": "sync"}, stop={"updates": 2},
+            SMALL,
+            sweep=None,
+            protocol={"kind": "sync"},
+            stop={"updates": 2},
             cluster={"learners": 2, "runtime": {"distribution": "deterministic", "value": 1.5}},
         )
         slices = [event for event in self.events(scenario) if event["ph"] == "X" and event["tid"] == 1]
@@ -135,12 +138,14 @@ class Trace(ProgramTest):
             "protocol": {"kind": "all-reduce"},
             "stop": {"time": 4.25},
             "record": {"trace": True},
-            "sweep": {"protocol": [
-                {"kind": "local-sgd", "tau": 2},
-                {"kind": "partial-reduce", "group": 2},
-                {"kind": "d-psgd", "graph": "ring", "order": "combine-first"},
-                {"kind": "all-reduce", "buckets": 2, "backward": 0.5},
-            ]},
+            "sweep": {
+                "protocol": [
+                    {"kind": "local-sgd", "tau": 2},
+                    {"kind": "partial-reduce", "group": 2},
+                    {"kind": "d-psgd", "graph": "ring", "order": "combine-first"},
+                    {"kind": "all-reduce", "buckets": 2, "backward": 0.5},
+                ]
+            },
         }
         events = self.events(scenario)
         names = {(one["pid"], one["tid"]): one["args"]["name"] for one in events if one["name"] == "thread_name"}
@@ -165,24 +170,32 @@ class Trace(ProgramTest):
             for (_, end), (following, _) in zip(slices, slices[1:]):
                 self.assertLessEqual(end, following)
         of_all = {"learners": 4, "bytes": 2}
-        self.assertEqual(sorted(found[0], key=lambda one: one[3]),
-                         [(2.0, 3.5, "all-reduce", i, of_all) for i in range(4)])
+        self.assertEqual(sorted(found[0], key=lambda one: one[3]), [(2.0, 3.5, "all-reduce", i, of_all) for i in range(4)])
         pair = lambda i: {"learners": 2, "members": [i - i % 2, i - i % 2 + 1], "bytes": 2}
-        self.assertEqual(sorted(found[1], key=lambda one: (one[0], one[3])),
-                         [(begin, min(begin + 0.75, 4.25), "group", i, pair(i)) for begin in (1.0, 2.75) for i in range(4)])
+        self.assertEqual(
+            sorted(found[1], key=lambda one: (one[0], one[3])),
+            [(begin, min(begin + 0.75, 4.25), "group", i, pair(i)) for begin in (1.0, 2.75) for i in range(4)],
+        )
         near = lambda i: {"learners": 3, "hears": sorted([(i + 1) % 4, (i + 3) % 4]), "bytes": 2}
         # a + 2 S b = 1.125, beside the minibatch: the last is cut by the end of the run.
-        self.assertEqual(sorted(found[2], key=lambda one: (one[0], one[3])),
-                         [(begin, min(begin + 1.125, 4.25), "exchange", i, near(i)) for begin in (0, 1.125, 2.25, 3.375) for i in range(4)])
+        self.assertEqual(
+            sorted(found[2], key=lambda one: (one[0], one[3])),
+            [(begin, min(begin + 1.125, 4.25), "exchange", i, near(i)) for begin in (0, 1.125, 2.25, 3.375) for i in range(4)],
+        )
         # The first of two parts is there at 0.75 and takes 1.125, the second follows.
         half = {"learners": 4, "bytes": 1}
-        self.assertEqual(sorted(found[3], key=lambda one: (one[3], one[0]))[:3],
-                         [(0.75, 1.875, "all-reduce", 0, half), (1.875, 3.0, "all-reduce", 0, half), (3.75, 4.25, "all-reduce", 0, half)])
+        self.assertEqual(
+            sorted(found[3], key=lambda one: (one[3], one[0]))[:3],
+            [(0.75, 1.875, "all-reduce", 0, half), (1.875, 3.0, "all-reduce", 0, half), (3.75, 4.25, "all-reduce", 0, half)],
+        )
 
     def test_a_cut_trace_of_learners_ends_at_its_last_update(self):
         network = {"topology": "mesh", "latency": 0.25}
         scenario = changed(
-            SMALL, protocol={"kind": "dasgd", "tau": 2}, sweep=None, record={"trace": True, "trace_updates": 5},
+            SMALL,
+            protocol={"kind": "dasgd", "tau": 2},
+            sweep=None,
+            record={"trace": True, "trace_updates": 5},
             cluster={"learners": 4, "runtime": {"distribution": "exponential", "mean": 1}, "network": {**network, "model_bytes": 1}},
         )
         events = [event for event in self.events(scenario) if event["ph"] == "X"]

@@ -65,7 +65,7 @@ class BadScenarios(ProgramTest):
             told, _ = self.call("validate", path, GRADRACE_DATA=self.folder / "data")
             name = pathlib.Path(where).name
             self.assertRegex(told, f"scenario.json: fine, but {where} is not there \\(looked at /.*/data/{name}.*\\): 6 points x 2 replicas")
-            self.assertIn('dataset.path: no f', self.call("run", path, status=2, GRADRACE_DATA="")[1])
+            self.assertIn("dataset.path: no f", self.call("run", path, status=2, GRADRACE_DATA="")[1])
             self.assertNotIn("but", self.call("validate", path, "--timing-only")[0])
         (self.folder / "data/mnist").mkdir()
         told, _ = self.call("validate", path, "--data", self.folder / "data")
@@ -250,7 +250,9 @@ class Usage(ProgramTest):
         self.call("run", self.write(json.loads(block("README.md", 1))), "--quiet", "--replicas", "1")
         for readme, key in (("distributions/cluster/README.md", "cluster"), ("protocols/README.md", "protocol")):
             part = json.loads("{" + block(readme, 1) + "}")
-            self.call("run", self.write(changed(SMALL, **{"protocol": {"kind": "sync"}, "stop": {"gradients": 400}, "sweep": {}, **part})), "--quiet", "--out", key)
+            self.call(
+                "run", self.write(changed(SMALL, **{"protocol": {"kind": "sync"}, "stop": {"gradients": 400}, "sweep": {}, **part})), "--quiet", "--out", key
+            )
 
     def test_no_floor_is_told_where_updates_differ_in_their_gradients(self):
         noisy = {"kind": "quadratic", "dimensions": 3, "noise": 0.5}
@@ -432,8 +434,14 @@ class Usage(ProgramTest):
     def test_the_table_explains_targets_and_minibatches_that_were_not_used(self):
         protocols = [{"kind": "k-sync", "k": 2}, {"kind": "backup", "k": 2}]
         failures = {"up": {"distribution": "exponential", "mean": 20}, "down": {"distribution": "exponential", "mean": 1}}
-        scenario = changed(SMALL, time_unit="ms", cluster={**SMALL["cluster"], "failures": failures},
-                           record={"every_time": 0.5}, targets={"loss": [2]}, sweep={"protocol": protocols})
+        scenario = changed(
+            SMALL,
+            time_unit="ms",
+            cluster={**SMALL["cluster"], "failures": failures},
+            record={"every_time": 0.5},
+            targets={"loss": [2]},
+            sweep={"protocol": protocols},
+        )
         told, _ = self.call("run", self.write(scenario))
         self.assertIn("over replicas; times in ms\n", told)
         self.assertIn("  time_to_loss_2: of the first evaluation at that level or below, 0.5 ms after the one before\n", told)
@@ -462,8 +470,14 @@ class Usage(ProgramTest):
 
     def test_many_evaluations_are_advised_against(self):
         dataset = {"kind": "synthetic", "rows": 100_000, "test_rows": 10}
-        often = changed(SMALL, replicas=1, sweep={"protocol": [{"kind": "async"}]}, model={"kind": "softmax", "dataset": dataset},
-                        stop={"updates": 1000}, record={"every_updates": 1})
+        often = changed(
+            SMALL,
+            replicas=1,
+            sweep={"protocol": [{"kind": "async"}]},
+            model={"kind": "softmax", "dataset": dataset},
+            stop={"updates": 1000},
+            record={"every_updates": 1},
+        )
         told, _ = self.call("run", self.write(often))
         self.assertRegex(told, r"note: evaluations took (9\d|100) % of the time of the runs: .*record.train_rows")
         self.assertNotIn("evaluations took", self.call("run", self.write(changed(often, record={})), "--force")[0])
@@ -499,11 +513,19 @@ class Usage(ProgramTest):
 
     def test_an_interrupt_keeps_the_runs_that_had_finished(self):
         scenario = changed(
-            SMALL, replicas=1000, sweep=None, protocol={"kind": "async"}, stop={"updates": 20000}, record={},
+            SMALL,
+            replicas=1000,
+            sweep=None,
+            protocol={"kind": "async"},
+            stop={"updates": 20000},
+            record={},
         )
         process = subprocess.Popen(
             [PROGRAM, "run", self.write(scenario), "--out", "out", "--quiet"],
-            cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
         time.sleep(3)
         self.assertIsNone(process.poll(), "the run ended before it was interrupted")
@@ -527,7 +549,10 @@ class Usage(ProgramTest):
         for words in ([], ["--timing-only"]):
             process = subprocess.Popen(
                 [PROGRAM, "run", self.write(scenario), "--out", "out", "--quiet", *words],
-                cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                cwd=self.folder,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
             )
             time.sleep(1)
             process.send_signal(signal.SIGINT)
