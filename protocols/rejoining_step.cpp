@@ -1,8 +1,10 @@
 #include "protocols/rejoining_step.h"
 
-#include <algorithm>
 #include <cmath>
+#include <compare>
+#include <cstddef>
 #include <map>
+#include <utility>
 
 namespace gradrace {
 
@@ -117,15 +119,16 @@ std::optional<double> rejoining_step(const std::vector<double>& means, std::uint
   std::map<Counts, double> law;  // of who is late when a step begins
   for (const Counts& late : starts) law[late] = 1.0 / static_cast<double>(starts.size());
   constexpr int most_rounds = 100'000;
-  for (int round = 0; round < most_rounds; ++round) {
+  double change = 1;
+  for (int round = 0; round < most_rounds && change > 1e-13; ++round) {
     std::map<Counts, double> next;
     for (const auto& [late, probability] : law)
       for (const auto& [left, share] : steps[late].next) next[left] += probability * share;
-    double change = 0;
+    change = 0;
     for (const Counts& late : starts) change += std::abs(next[late] - law[late]);
     law = std::move(next);
-    if (change < 1e-13) break;
   }
+  if (change > 1e-13) return {};
   double time = 0;
   for (const auto& [late, probability] : law) time += probability * steps[late].time;
   return time;

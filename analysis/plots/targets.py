@@ -15,11 +15,9 @@ def headline_target(columns, share):
     found = target_columns(columns)
     found = [name for name in found if name.startswith("time_to_error_")] or found
     shares = {name: share(name) for name in found}
-    for least in (1.0, 1e-9):
-        reached = [name for name in found if shares[name] >= least]
-        if reached:
-            return reached[-1]
-    return next(iter(found), None)
+    by_all = [name for name in found if shares[name] == 1]
+    by_any = [name for name in found if shares[name] > 0]
+    return next(iter([*by_all[-1:], *by_any[-1:], *found]), None)
 
 
 def target_of(column):

@@ -12,9 +12,11 @@ def whole(path):
     try:
         yield aside
         os.replace(aside, path)
-    except OSError as problem:
+    except BaseException as problem:
         aside.unlink(missing_ok=True)
-        raise OSError(problem.errno, problem.strerror, str(path)) from problem
+        if isinstance(problem, OSError):
+            raise OSError(problem.errno, problem.strerror, str(path)) from problem
+        raise
 
 
 def write_whole(path, text):

@@ -115,7 +115,7 @@ def are_best(who, count, measures, lead):
 def sureness(contest, beaten):
     p = chance(max(contest.corrected(point) for point in beaten))
     words = p if p.startswith("<") else f"= {p}"
-    return f"How sure: by luck alone such a lead has a chance p {words}, corrected for choosing."
+    return f"How sure: in the least sure of all comparisons p {words}, corrected for choosing."
 
 
 def decided(case, contest):
@@ -253,21 +253,27 @@ def turn(case, found):
 def edges(case):
     """A sentence where the best looking learning rate of a protocol is the smallest or the largest
     one that was swept; nothing else."""
-    if not case.measures:
-        return []
     found = {}
     for points in case.families.values():
         rates = case.rates.reindex(points).dropna()
-        if rates.nunique() < 2:
+        if rates.nunique() < 2 or not case.measures:
             continue
-        best = min(rates.index, key=lambda point: case.order(case.measures[0], point))
+        best = min(rates.index, key=case.rank)
+        known = [one for one in case.measures if case.value(one, best).count]
         for edge, rate in (("smallest", rates.min()), ("largest", rates.max())):
-            if rates[best] == rate:
-                found.setdefault(edge, []).append(bold(case.label(best)))
-    words = "At the edge of the learning rates swept: {}, the {}; {} ones may do better."
+            if known and rates[best] == rate:
+                found.setdefault((known[0].name, edge), []).append(bold(case.label(best)))
+    words = "for {}, {} at the {} one"
+    said = [
+        Markup(words).format(name, joined(labels), edge) for (name, edge), labels in found.items()
+    ]
+    if not said:
+        return []
+    what = Markup("; ").join(said)
     return [
-        Markup(words).format(joined(names), edge, "smaller" if edge == "smallest" else "larger")
-        for edge, names in found.items()
+        Markup(
+            "Best at an edge of the learning rates swept: {}; rates beyond may do better."
+        ).format(what)
     ]
 
 

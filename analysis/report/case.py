@@ -42,7 +42,7 @@ class Case:
     @cached_property
     def measures(self):
         """Those of the answer that have any value here."""
-        found = [one.of(self.points) for one in headline_measures(self.folder)]
+        found = headline_measures(self.folder, self.points)
         return [one for one in found if one.values.notna().any(axis=None)]
 
     @cached_property
@@ -108,7 +108,7 @@ class Case:
     def leaders(self):
         """The best looking point of each family, by the first measure."""
         best = {}
-        for point in sorted(self.points, key=lambda p: self.order(self.measures[0], p)):
+        for point in sorted(self.points, key=self.rank):
             best.setdefault(self.family[point] if self.siblings(point) else point, point)
         return list(best.values())
 
@@ -128,6 +128,11 @@ class Case:
         wanted += sorted(self.points, key=lambda p: self.order(self.measures[-1], p))
         kept = list(dict.fromkeys(wanted))[:MOST_SHOWN]
         return [point for point in self.points if point in kept]
+
+    def rank(self, point):
+        """What sorts points by how good they look: by the first measure, where that ties by the
+        next."""
+        return [self.order(measure, point) for measure in self.measures]
 
     def order(self, measure, point):
         """Few that never got there first, then small means."""

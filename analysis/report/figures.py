@@ -112,7 +112,7 @@ def left_out(case, drawn):
     if not left:
         return ""
     return (
-        f"{left} of {len(case.points)} points are left out{where}: those that look best, and the "
+        f"{left} of {len(case.points)} points {'is' if left == 1 else 'are'} left out{where}: those that look best, and the "
         "best of each protocol, are shown."
     )
 

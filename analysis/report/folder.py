@@ -142,7 +142,7 @@ class Folder:
         worse = self.ended_worse
         if worse:
             found.append(
-                f"{worse} of {len(self.runs)} runs ended with a greater error than they began with: "
+                f"{worse} of {len(self.runs)} runs ended with a greater error or loss than they began with: "
                 "try lower learning rates."
             )
         return found + list(self.manifest.get("notes", []))

@@ -95,15 +95,15 @@ def time_to(folder, column):
     )
 
 
-def headline_time(folder):
-    """The time that the answer is about; None without targets."""
-    runs = folder.runs
+def headline_time(folder, points):
+    """The time that the answer about those points is about; None without targets."""
+    runs = folder.runs[folder.runs["point"].isin(points)]
 
     def share(column):
         return runs[column].notna().groupby(runs["point"]).mean().max()
 
     column = headline_target(runs, share)
-    return time_to(folder, column) if column else None
+    return time_to(folder, column).of(points) if column else None
 
 
 def throughput(folder):
@@ -130,12 +130,13 @@ def evaluation_interval(folder):
     return float(medians.max()) if len(medians) else 0.0
 
 
-def headline_measures(folder):
-    """What the answer is about: time to target and final error; of a timing-only folder the
-    throughput."""
+def headline_measures(folder, points):
+    """What the answer about those points is about: time to target and final error; of a timing-only
+    folder the throughput."""
     final = final_value(folder.runs)
     if final is None:
         rate = throughput(folder)
-        return [rate] if rate is not None and rate.values.notna().any(axis=None) else []
-    time = headline_time(folder)
+        return [rate.of(points)] if rate is not None and rate.values.notna().any(axis=None) else []
+    time = headline_time(folder, points)
+    final = final.of(points)
     return [final] if time is None else [time, final]

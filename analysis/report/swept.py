@@ -100,7 +100,7 @@ def draw_panel(axes, case, sweep, measure):
 def draw_sweep(case, sweep, size):
     """The figure: a panel for each measure of the answer, side by side on a page. `case`: all of
     the folder's points."""
-    measures = headline_measures(case.folder)
+    measures = headline_measures(case.folder, case.points)
     if not measures:
         return None
     with matplotlib.rc_context(drawing.LOOKS):

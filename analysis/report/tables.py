@@ -33,8 +33,8 @@ def without_empty(table):
 def measures_of(case):
     """What the table of points has: all targets, the final value, what the target costs."""
     found = list(case.targets)
-    time = headline_time(case.folder)
-    priced = cost(case, time.of(case.points)) if time else None
+    time = headline_time(case.folder, case.points)
+    priced = cost(case, time) if time else None
     if priced:
         found.append(priced)
     final = final_value(case.folder.runs)

@@ -117,6 +117,14 @@ std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& sou
   }
   if (const std::string unlike = unlike_cancelled(trace); !unlike.empty()) doubts.push_back(unlike);
   if (!trace.cancelled.empty() || same) return doubts;
+  if (source.learners_a_step > 0) {
+    doubts.push_back(
+        "each step has times of " + std::to_string(source.learners_a_step) + " of the " +
+        std::to_string(trace.series.size()) +
+        " learners, as where the others' minibatches were cancelled and not logged: the "
+        "law is then that of the fastest; log those too, with how long they ran, and say "
+        "--censored COLUMN");
+  }
   const double tied = rounds ? share_of_rounds(trace, 0, longest_agree) : 0;
   if (!source.cancelled_hint.empty()) {
     doubts.push_back("column " + source.cancelled_hint +

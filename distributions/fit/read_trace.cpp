@@ -5,6 +5,7 @@
 #include <cctype>
 #include <fstream>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "distributions/fit/readers/step_events.h"
@@ -24,9 +25,8 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-/// A column that may say which minibatches were cancelled.
-std::string cancelled_column(const Table& table) {
-  constexpr std::array words{"cancel", "censor", "abort", "killed", "interrupted", "dropped"};
+/// The first column whose name has one of the words; empty: none.
+std::string column_with(const Table& table, std::span<const char* const> words) {
   for (const auto& name : table.names) {
     std::string small = name;
     std::ranges::transform(small, small.begin(),
@@ -36,6 +36,28 @@ std::string cancelled_column(const Table& table) {
     }
   }
   return {};
+}
+
+/// A column that may say which minibatches were cancelled.
+std::string cancelled_column(const Table& table) {
+  constexpr std::array words{"cancel", "censor", "abort", "killed", "interrupted", "dropped"};
+  return column_with(table, words);
+}
+
+/// How many rows a step has, by a column that counts steps, where nearly all have as many; 0: they
+/// have not, or there is no such column.
+std::size_t rows_a_step(const Table& table) {
+  constexpr std::array words{"step", "iter", "round", "update"};
+  constexpr std::size_t fewest_steps = 8;
+  const std::string name = column_with(table, words);
+  if (name.empty() || std::ranges::count(table.names, name) != 1) return 0;
+  const std::size_t column = table.column(name, "column");
+  std::map<std::string, std::size_t> rows;
+  for (const auto& row : table.rows) ++rows[row[column]];
+  std::map<std::size_t, std::size_t> steps;  // [rows of a step]
+  for (const auto& [step, count] : rows) ++steps[count];
+  const auto most = std::ranges::max_element(steps, {}, [](const auto& one) { return one.second; });
+  return rows.size() >= fewest_steps && 10 * most->second >= 9 * rows.size() ? most->first : 0;
 }
 
 ReadTrace read_columns(const fs::path& file, const TraceRequest& request) {
@@ -67,7 +89,10 @@ ReadTrace read_columns(const fs::path& file, const TraceRequest& request) {
                             ? "no column, all times are one learner's"
                             : "column " + columns.learner + in_brackets(columns.learner_why);
   source.one_column = !wide;
-  if (request.cancelled.empty()) source.cancelled_hint = cancelled_column(table);
+  if (!request.cancelled.empty()) return result;
+  source.cancelled_hint = cancelled_column(table);
+  const std::size_t a_step = rows_a_step(table);
+  if (a_step < result.trace.series.size()) source.learners_a_step = a_step;
   return result;
 }
 

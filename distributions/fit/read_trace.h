@@ -19,6 +19,7 @@ struct TraceSource {
   bool one_column = false;     // so that a scenario can read it: a table, and a row for each time
   bool step_times = false;     // certainly those of a job that waits for its slowest learner
   std::string cancelled_hint;  // a column that may say which minibatches were cancelled, else empty
+  std::size_t learners_a_step = 0;  // fewer than there are, and the same in each; 0: not so
 };
 
 struct ReadTrace {

@@ -1,17 +1,18 @@
 #pragma once
 
+#include <cstddef>
 #include <istream>
-#include <sstream>
 #include <string>
-#include <utility>
 
 namespace gradrace {
 
-/// What has not been read of a stream.
+/// What has not been read of a stream, which is bad() after an error of the disk.
 inline std::string rest_of(std::istream& stream) {
-  std::ostringstream text;
-  if (stream.peek() != std::istream::traits_type::eof()) text << stream.rdbuf();
-  return std::move(text).str();
+  std::string text;
+  char part[1 << 16];
+  while (stream.read(part, sizeof part), stream.gcount() > 0)
+    text.append(part, static_cast<std::size_t>(stream.gcount()));
+  return text;
 }
 
 }  // namespace gradrace

@@ -59,8 +59,10 @@ static Syntax fit_syntax() {
   return syntax;
 }
 
-/// Whether the folder has the results of this very fit.
+/// Whether the folder has all results of this very fit.
 static bool holds(const std::filesystem::path& place, const std::string& json) {
+  for (const char* const name : {"fit.csv", "sample.csv", "quantiles.csv"})
+    if (!std::filesystem::exists(place / name)) return false;
   std::ifstream file(place / "fit.json", std::ios::binary);
   return rest_of(file) == json;
 }
@@ -85,7 +87,8 @@ static int fit(const Words& words) {
   const std::filesystem::path place =
       out.empty() ? "out/fit-" + traces.front().stem().string() : out.string();
   const auto sample = std::filesystem::absolute(place / "sample.csv");
-  if (!holds(place, fit_json(fit, sample))) write(fit, place, sample, values->count("force") != 0);
+  const bool overwrite = values->count("force") != 0;
+  if (overwrite || !holds(place, fit_json(fit, sample))) write(fit, place, sample, overwrite);
   std::cout << fit_report(fit, sample) << "results: " << printable((place / "").string()) << '\n'
             << std::flush;
   return values->count("plot") != 0 ? plot_folders({place}) : 0;

@@ -72,7 +72,8 @@ bool only_files_lack(const ScenarioError& error) {
   const auto& problems = error.problems();
   if (!std::ranges::all_of(problems, &Problem::of_missing_file)) return false;
   for (const Problem& problem : problems) {
-    std::cout << printable(problem.origin + ": fine as far as can be told, but " + problem.path +
+    std::cout << printable(problem.origin +
+                           ": fine but for data, which were not looked at, since " + problem.path +
                            ": " + problem.what)
               << '\n';
   }

@@ -4,6 +4,7 @@ import json
 import sys
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.dont_write_bytecode = True
 ANALYSIS = Path(__file__).resolve().parents[3] / "analysis"
@@ -18,7 +19,7 @@ from report.answer import edges, sentence, verdicts
 from report.case import Together, are_comparable, cases
 from report.contest import WRONG, contest, sample, skewed_p, student_p
 from report.folder import ReportError, read_folder
-from report.measure import Measure, time_to
+from report.measure import Measure, headline_time, time_to
 from report.tables import contest_table, points_table
 from scipy import stats
 
@@ -207,7 +208,25 @@ class Sentences(Answers):
         values = {name: [f'{{"kind":"{name.split()[0]}"}}', name[-1]] for name in means}
         self.said(drawn(rng, means), swept=("sweep.protocol", "learning_rate.eta"), values=values)
         (edge,) = edges(self.case())
-        self.assertIn("swept: <b>async eta=4</b>, the largest; larger ones", edge)
+        self.assertIn("swept: for time to test error 0.1, <b>async eta=4</b> at the largest one;", edge)
+
+    def test_an_edge_is_told_by_what_is_known(self):
+        """No run reached the target, and errors fall with the rate."""
+        errors = {"sync eta=1": 0.3, "sync eta=2": 0.2, "sync eta=4": 0.1, "async eta=1": 0.3, "async eta=2": 0.1}
+        values = {name: [f'{{"kind":"{name.split()[0]}"}}', name[-1]] for name in errors}
+        runs = {name: [(error + 0.001 * i, NEVER) for i in range(3)] for name, error in errors.items()}
+        self.said(runs, swept=("sweep.protocol", "learning_rate.eta"), values=values)
+        (edge,) = edges(self.case())
+        self.assertIn("for final test error, <b>sync eta=4</b> and <b>async eta=2</b> at the largest one;", edge)
+
+    def test_each_answer_has_its_own_target(self):
+        """Under the first circumstance no run reaches the harder one."""
+        easy, hard = "time_to_error_0.3", "time_to_error_0.1"
+        runs = pd.DataFrame({"point": [0, 0, 1, 1], "replica": [0, 1, 0, 1], "status": "finished", "sim_time": 9.0,
+                             easy: [1.0, 2.0, 1.0, 1.0], hard: [np.nan, np.nan, 3.0, 4.0]})  # fmt: skip
+        folder = SimpleNamespace(runs=runs, curve=pd.DataFrame(), scenario={}, time_unit="")
+        self.assertEqual([headline_time(folder, [p]).key for p in (0, 1)], [easy, hard])
+        self.assertEqual(headline_time(folder, [0, 1]).key, hard)
 
     def test_runs_that_end_with_a_greater_error_are_counted(self):
         write(self.folder, {"sync": [(9.0, NEVER)] * 2, "async": [(0.1, 3)] * 2})
@@ -219,7 +238,7 @@ class Sentences(Answers):
             for time, error in enumerate(errors)
         ]
         fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, rows)
-        self.assertIn("2 of 4 runs ended with a greater error", read_folder(self.folder).notes()[0])
+        self.assertIn("2 of 4 runs ended with a greater error or loss", read_folder(self.folder).notes()[0])
 
     def test_circumstances_are_answered_apart(self):
         """Under the first sync is best, under the second async."""

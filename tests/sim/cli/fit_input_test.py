@@ -111,11 +111,20 @@ class Columns(Input):
         _, facts = self.fit("trace.csv", "--column", "*_ms", "--learner", "")
         self.assertEqual(facts["learners"], ["forward_ms", "backward_ms"])
 
+    def test_the_fastest_of_each_step_alone_are_doubted(self):
+        rounds = [sorted(zip(gamma_times(8, seed=n), range(8)))[:4] for n in range(50)]
+        self.trace(lines("step,rank,time", [(n, rank, x) for n, times in enumerate(rounds) for x, rank in times]))
+        told, _ = self.fit("trace.csv")
+        self.assertIn("warning: each step has times of 4 of the 8 learners, as where the others' minibatches were cancelled and not logged", told)
+
     def test_the_same_fit_again_is_no_conflict(self):
         self.trace(lines("rank,ms", [(i % 2, x) for i, x in enumerate(gamma_times(20))]))
         first = self.call("fit", "trace.csv")[0]
         self.assertEqual(self.call("fit", "trace.csv")[0], first)
         self.assertIn("holds results", self.call("fit", "trace.csv", "--scale", "2", status=2)[1])
+        (self.folder / "out/fit-trace/sample.csv").unlink()
+        self.call("fit", "trace.csv", "--force")
+        self.assertTrue((self.folder / "out/fit-trace/sample.csv").exists())
 
 
 class Jobs(Input):

@@ -75,7 +75,7 @@ class BadScenarios(ProgramTest):
         runtime = {"distribution": "empirical", "path": "times.csv", "column": "time"}
         path = self.write(changed(TIMING, cluster={"learners": 4, "runtime": runtime}, sweep=None))
         told, _ = self.call("validate", path)
-        self.assertRegex(told, 'fine as far as can be told, but cluster.runtime.path: no file "times.csv": looked at /')
+        self.assertRegex(told, 'fine but for data, which were not looked at, since cluster.runtime.path: no file "times.csv": looked at /')
         _, told = self.call("run", path, status=2)
         self.assertRegex(told, r'scenario.json:\d+:\d+: error: cluster.runtime.path: no file "times.csv": looked at /')
 
