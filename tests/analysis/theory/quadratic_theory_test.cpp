@@ -138,7 +138,7 @@ TEST_CASE("quadratic theory: the floors of a unit quadratic at P = 8") {
 TEST_CASE("quadratic theory: floors agree where two protocols are one") {
   const auto quadratic = unit_quadratic();
   for (const double eta : {0.005, 0.05, 0.3}) {
-    for (const std::uint32_t p : {1, 2, 8, 50}) {
+    for (const std::uint32_t p : {1u, 2u, 8u, 50u}) {
       CAPTURE(eta);
       CAPTURE(p);
       const auto floor = [&](ReadOrder reading, std::uint32_t k) {
@@ -191,7 +191,7 @@ TEST_CASE("quadratic theory: curves end at their floors") {
 }
 
 TEST_CASE("quadratic theory: the second moments are stable up to (1 + sqrt(1 + 8 P)) / (2 P)") {
-  for (const std::uint32_t p : {1, 2, 8, 100, 10000}) {
+  for (const std::uint32_t p : {1u, 2u, 8u, 100u, 10000u}) {
     CAPTURE(p);
     const double expected = (1 + std::sqrt(1 + 8.0 * p)) / (2.0 * p);
     CHECK(memoryless_stable_step({ReadOrder::after_arrival, 1, p}) ==

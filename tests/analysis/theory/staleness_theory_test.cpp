@@ -58,8 +58,8 @@ Theory theory_of(const std::string& protocol, std::uint32_t learners, const std:
 }  // namespace
 
 TEST_CASE("staleness theory: each law adds up to 1 and has the mean that holds for any runtimes") {
-  for (const std::uint32_t p : {2, 3, 8, 40}) {
-    for (const std::uint32_t k : {1, 2, 3, 7, 8, 100}) {
+  for (const std::uint32_t p : {2u, 3u, 8u, 40u}) {
+    for (const std::uint32_t k : {1u, 2u, 3u, 7u, 8u, 100u}) {
       for (const ReadOrder reading :
            {ReadOrder::together, ReadOrder::after_arrival, ReadOrder::before_update}) {
         if (reading == ReadOrder::together && k > p) continue;
@@ -91,7 +91,7 @@ TEST_CASE("staleness theory: fresh are 1/P of async, K/P of k-async, 0.2758 of k
   CHECK(memoryless_staleness(ReadOrder::together, 1, 8)->fresh == doctest::Approx(1.0 / 8));
   CHECK(memoryless_staleness(ReadOrder::together, 4, 8)->fresh == doctest::Approx(4.0 / 8));
   CHECK(std::abs(memoryless_staleness(ReadOrder::after_arrival, 4, 8)->fresh - 0.2758) <= 0.00005);
-  for (const std::uint32_t k : {1, 4, 9}) {
+  for (const std::uint32_t k : {1u, 4u, 9u}) {
     double sum = 0;
     for (std::uint32_t l = 1; l <= k; ++l) sum += 1 - std::pow(7.0 / 8, l);
     CHECK(memoryless_staleness(ReadOrder::after_arrival, k, 8)->fresh == doctest::Approx(sum / k));
@@ -128,7 +128,7 @@ TEST_CASE("staleness theory: async's fresh fraction by quadrature") {
   const auto fresh = [](const char* law, std::uint32_t p) {
     return fresh_fraction_of_async(*law_of(law), p).value();
   };
-  for (const std::uint32_t p : {1, 2, 3, 8, 20, 100}) {
+  for (const std::uint32_t p : {1u, 2u, 3u, 8u, 20u, 100u}) {
     CAPTURE(p);
     CHECK(fresh(exponential_1, p) == doctest::Approx(1.0 / p).epsilon(1e-6));
     // S_e(1 + y) = e^-y / 2; S_e(x) = 1/(2 x) where x > 1.

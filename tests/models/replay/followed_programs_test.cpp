@@ -218,7 +218,7 @@ TEST_CASE("lowering: chains, averages and gradients used again mean the same for
     std::vector<ValueId> chains;
     std::size_t used = 0;
     const WholeTape tape = random_tape(seed, chains, used);
-    for (const std::size_t limit : {1, 2, 7, 4096}) {
+    for (const std::size_t limit : {1u, 2u, 7u, 4096u}) {
       CAPTURE(limit);
       for (const Order order : {Order::late, Order::early}) {
         for (const bool keep : {false, true}) {
