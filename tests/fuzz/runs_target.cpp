@@ -42,7 +42,8 @@ class TreeMutator {
   /// Pointers of all values but the root.
   static std::vector<Json::json_pointer> places(const Json& root) {
     std::vector<Json::json_pointer> all;
-    for (const auto& [pointer, value] : root.flatten().items()) {
+    const Json leaves = root.flatten();
+    for (const auto& [pointer, value] : leaves.items()) {
       for (Json::json_pointer at(pointer); !at.empty(); at = at.parent_pointer()) all.push_back(at);
     }
     return all;

@@ -190,8 +190,8 @@ class Fit(ProgramTest):
         name = self.exponential(count=10)
         told, _ = self.call("fit", name)
         self.assertIn("results: out/fit-trace/", told)
-        self.assertIn("--force", self.call("fit", name, status=2)[1])
-        self.call("fit", name, "--force")
+        self.assertIn("--force", self.call("fit", name, "--scale", "2", status=2)[1])
+        self.call("fit", name, "--scale", "2", "--force")
 
     def test_the_plots_are_drawn_where_python_is_set_up(self):
         if not (ROOT / ".venv/bin/python").exists():

@@ -186,7 +186,9 @@ TEST_CASE("document: whole numbers, natural numbers and others keep their kind")
 TEST_CASE("document: a syntax error tells where it is, what was expected and what was found") {
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", "1:1: error: expected a value, got the end of the file"},
-      {"{\n  \"a\": 1,\n}", "3:1: error: expected a key in double quotes, got '}'"},
+      {"{\n  \"a\": 1,\n}",
+       "3:1: error: expected a key in double quotes, got '}'; "
+       "there must be no comma after the last item"},
       {"{,}", "1:2: error: expected a key in double quotes or '}', got ','"},
       {"{a: 1}", "1:2: error: expected a key in double quotes or '}', got 'a'"},
       {"{'a': 1}", "1:2: error: expected a key in double quotes or '}', got ''a''"},
@@ -195,7 +197,8 @@ TEST_CASE("document: a syntax error tells where it is, what was expected and wha
       {"{\"a\":: 1}", "1:6: error: expected a value, got ':'"},
       {"{\"a\": 1\n \"b\": 2}", "2:2: error: expected ',' or '}', got \"b\""},
       {"{\"a\": 1,, \"b\": 2}", "1:9: error: expected a key in double quotes, got ','"},
-      {"[1, ]", "1:5: error: expected a value, got ']'"},
+      {"[1, ]",
+       "1:5: error: expected a value, got ']'; there must be no comma after the last item"},
       {"[1 2]", "1:4: error: expected ',' or ']', got '2'"},
       {"[1\n2]", "2:1: error: expected ',' or ']', got '2'"},
       {"[}", "1:2: error: expected a value or ']', got '}'"},
