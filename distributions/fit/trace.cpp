@@ -105,7 +105,7 @@ double time_in(const Table& table, std::size_t row, std::size_t column) {
   throw TraceError("column",
                    table.file.string() + ":" + std::to_string(table.lines[row]) + ": " +
                        table.names[column] + " must be a time, got " + shown(cell) +
-                       (others > 0 ? "; " + std::to_string(others) + " more below are none" : ""),
+                       (others > 0 ? "; so must " + std::to_string(others) + " more below" : ""),
                    "a finite number > 0");
 }
 

@@ -68,8 +68,10 @@ TEST_CASE(
   CHECK(trace.series == std::vector<Times>{{1, 3}, {2, 4}});
   CHECK(trace.cancelled == std::vector<std::vector<bool>>{{false, false}, {true, true}});
   CHECK(trace_of(file.table(), "t", "who").cancelled.empty());
-  CHECK_THROWS_WITH_AS(trace_of(file.table(), "cut", "", "t"),
-                       (file.path() + ":2: cut must be a time, got \"0\"").c_str(), TraceError);
+  CHECK_THROWS_WITH_AS(
+      trace_of(file.table(), "cut", "", "t"),
+      (file.path() + ":2: cut must be a time, got \"0\"; so must 2 more below").c_str(),
+      TraceError);
   CHECK_THROWS_WITH_AS(
       trace_of(file.table(), "t", "", "who"),
       (file.path() + ":2: who must say whether the minibatch was cancelled, got \"a\"").c_str(),

@@ -70,7 +70,7 @@ class Columns(Input):
             self.assertIn(f'trace.csv:9: time must be a time, got "{cell}"', told)
             self.assertIn("allowed: a finite number > 0", told)
         self.trace(lines("step,time", [*table, (21, "x"), (22, -1)]))
-        self.assertIn('trace.csv:9: time must be a time, got "0"; 2 more below are none', self.refused("trace.csv"))
+        self.assertIn('trace.csv:9: time must be a time, got "0"; so must 2 more below', self.refused("trace.csv"))
 
     def test_a_scale_multiplies_every_time(self):
         times = gamma_times(20)

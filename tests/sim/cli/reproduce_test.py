@@ -160,7 +160,7 @@ class MadeUpPapers(ReproduceTest):
         of = lambda *words: self.reproduce("small", "--out", "out", "--force", *words) and rows(self.folder / "out/how_long/runs.csv")
         points = {row["point"] for row in of()}
         self.assertEqual(len(of("--replicas", "7")), 7 * len(points))
-        told = self.reproduce("small", "--out", "other", "--device", "gpu", status=1)[1]
+        told = self.reproduce("small", "--out", "other", "--device", "gpu", status=2)[1]
         self.assertIn("device: unknown value", told)
 
     def test_a_folder_of_something_else_is_refused(self):
