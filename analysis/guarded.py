@@ -1,5 +1,5 @@
-"""Runs a program of this folder as gradrace does: guarded.py SCRIPT [WORD...]. What nobody foresaw,
-and what is printed and cannot be written, is told in a line, and ends with 1."""
+"""Runs a program of this folder as gradrace does: guarded.py SCRIPT [WORD...]. An exception that it
+does not catch, or output that cannot be written, is told in a line and ends it with 1."""
 
 import os
 import runpy

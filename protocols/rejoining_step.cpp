@@ -25,7 +25,7 @@ struct State {
   auto operator<=>(const State&) const = default;
 };
 
-/// A step that begins with some learners late: its mean time, and whom it leaves late.
+/// A step that begins with some learners late: its mean time, and who is late when it ends.
 struct Step {
   double time = 0;
   std::map<Counts, double> next;  // [late at the next step] probability

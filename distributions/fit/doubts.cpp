@@ -5,15 +5,11 @@
 #include <cmath>
 #include <functional>
 
-#include "sim/message_text.h"
+#include "distributions/fit/percent.h"
 
 namespace gradrace {
 
 namespace {
-
-std::string percent(double share) {
-  return short_number(100 * share, share < 0.995 ? 2 : 3) + " %";
-}
 
 using Round = std::vector<double>;  // a time of each learner, ascending
 

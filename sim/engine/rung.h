@@ -62,8 +62,7 @@ class Rung {
   }
 
  private:
-  static constexpr double most_per_time =
-      1e300;  // finite, so that no time gives a NaN as its place
+  static constexpr double most_per_time = 1e300;  // finite: no time has a NaN as its place
 
   std::vector<Bucket> buckets_;
   std::int32_t size_ = 0, opened_ = 0;

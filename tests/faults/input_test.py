@@ -1,4 +1,4 @@
-"""Scenarios, data and words that nobody should write, and what each is told: never an internal error."""
+"""Wrong scenarios, data and options: each ends with a message for the user, never with an internal error."""
 
 import gzip
 import json
@@ -108,7 +108,7 @@ class Data(ProgramTest):
         (self.folder / "d.csv").write_text("a,y\n1e-400,0\n-1e-50,1\n4.9e-324,0\n3.4e38,1\n")
         self.assertIn("fine", self.call("validate", self.write(trained(CSV)))[0])
 
-    def test_a_pipe_is_no_data_and_nobody_waits_for_it(self):
+    def test_a_pipe_is_refused_as_data_and_not_waited_for(self):
         os.mkfifo(self.folder / "d.csv")
         os.mkfifo(self.folder / "times")
         self.assertIn("is a pipe", self.call("validate", self.write(trained(CSV)), status=2)[1])

@@ -11,8 +11,7 @@
 
 namespace gradrace {
 
-/// What is fuzzed: `run` takes any bytes, and throws UnexpectedResult, or anything but the errors
-/// that are told to a user, where the program is at fault.
+/// What is fuzzed: `run` takes any bytes, and throws where the program is at fault.
 struct Target {
   std::string_view name;
   void (*run)(std::string_view bytes);

@@ -108,7 +108,7 @@ bool has_own_times(const std::string& protocol) {
   return has("deadline") || has("switch");
 }
 
-/// Every gradient ends once, staleness adds up, and nobody computes longer than the run takes.
+/// Every gradient ends once, staleness adds up, and no learner computes longer than the run takes.
 void check_books(const RaceRecord& record) {
   const Totals& totals = record.totals;
   const std::uint64_t ended = totals.applied + totals.dropped + totals.cancelled + totals.lost;

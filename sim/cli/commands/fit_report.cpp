@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "distributions/fit/percent.h"
 #include "sim/cli/results/table.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
@@ -77,10 +78,6 @@ Json replaying_cluster(const TraceFit& fit, const std::filesystem::path& sample)
   runtime["mode"] = "replay";
   if (own && fit.source.scale != 1) runtime["scale"] = fit.source.scale;
   return {{"learners", fit.trace.series.size()}, {"runtime", runtime}};
-}
-
-std::string percent(double share) {
-  return short_number(100 * share, share < 0.1 ? 1 : share < 0.995 ? 2 : 3) + " %";
 }
 
 /// JSON on one line, a blank after each comma and colon.

@@ -34,8 +34,8 @@ constexpr int tries = 100;  // of a folder that others make and remove
                            ": cannot be made: " + std::generic_category().message(error));
 }
 
-/// Where no scenario's results go.
-void refuse_odd(const fs::path& folder) {
+/// A dangling link, or the name of the folder of unfinished results.
+void refuse_reserved(const fs::path& folder) {
   std::error_code ignored;
   if (fs::is_symlink(fs::symlink_status(folder, ignored)) && !fs::exists(folder, ignored))
     throw UsageError(folder.string() + ": is a link that leads nowhere; use another name");
@@ -109,7 +109,7 @@ void leave_word(int descriptor) {
 
 FolderLock::FolderLock(const fs::path& folder, const std::string& shard)
     : folder_(folder), aside_(folder / unfinished), whole_{aside_ / "lock", !shard.empty()} {
-  refuse_odd(folder);
+  refuse_reserved(folder);
   lock(whole_);
   if (shard.empty()) return;
   part_.emplace(File{aside_ / ("lock-" + shard)});

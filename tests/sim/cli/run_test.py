@@ -19,6 +19,14 @@ COLUMNS = {
     "learners.csv": "point,replica,learner,busy,idle,wasted,gradients",
 }
 
+PEERS = [
+    {"kind": "all-reduce"},
+    {"kind": "local-sgd", "tau": 2},
+    {"kind": "dasgd"},
+    {"kind": "d-psgd", "graph": "ring"},
+    {"kind": "ad-psgd", "graph": "bipartite-exponential"},
+    {"kind": "partial-reduce", "group": 2},
+]
 WITHOUT_SERVER = [
     {"kind": "ripples", "schedule": "static"},
     {"kind": "ripples", "schedule": "random"},
@@ -57,16 +65,7 @@ class Output(ProgramTest):
         self.assertEqual((out / "runs.csv").read_bytes(), (whole / "runs.csv").read_bytes())
 
     def test_exchanges_are_empty_where_they_are_not_counted_and_0_where_there_are_none(self):
-        protocols = [
-            {"kind": "sync"},
-            {"kind": "all-reduce"},
-            {"kind": "local-sgd", "tau": 2},
-            {"kind": "dasgd"},
-            {"kind": "d-psgd", "graph": "ring"},
-            {"kind": "ad-psgd", "graph": "bipartite-exponential"},
-            {"kind": "partial-reduce", "group": 2},
-            {"kind": "ripples", "schedule": "static"},
-        ]
+        protocols = [{"kind": "sync"}, *PEERS, {"kind": "ripples", "schedule": "static"}]
         columns = ("bytes_sent", "bytes_received", "messages", "conflicts")
         counted = lambda row: "".join("-" if row[column] == "" else "0" if float(row[column]) == 0 else "+" for column in columns)
         mesh = {"topology": "mesh", "latency": 0.1}
@@ -92,16 +91,7 @@ class Output(ProgramTest):
         self.assertLessEqual(differ, {"point", "protocol", "sweep.protocol", "label", "theory_iteration_time", "theory_basis"})
 
     def test_k_is_how_many_gradients_an_update_has(self):
-        kinds = [
-            {"kind": "all-reduce"},
-            {"kind": "local-sgd", "tau": 2},
-            {"kind": "dasgd"},
-            {"kind": "d-psgd", "graph": "ring"},
-            {"kind": "ad-psgd", "graph": "bipartite-exponential"},
-            {"kind": "partial-reduce", "group": 2},
-            {"kind": "ripples", "schedule": "random"},
-            WITHOUT_SERVER[-1],
-        ]
+        kinds = [*PEERS, {"kind": "ripples", "schedule": "random"}, WITHOUT_SERVER[-1]]
         scenario = changed(
             SMALL,
             replicas=1,
