@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import matplotlib
 import numpy as np
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from plots.whole import whole
 
 WIDTH = 8.0  # inches, of a figure that is made for no other size
@@ -46,6 +47,7 @@ DPI = 150
 MARGIN = 0.3  # inches
 PAD = 0.08  # inches, between what stands on the foot of a figure
 SHOWN_INTERVAL = 0.5  # of the means' reach, past it, on a linear axis
+PLACE_DIGITS = 9  # of where axes are, as parts of a figure
 MOST_COLUMNS = 4  # of a legend
 MOST_GROWTH = 1.6  # of a figure, by its legend
 LETTER = 0.0072  # mean width of a letter, inches per point of its font
@@ -107,11 +109,22 @@ def shade(index, count):
     return matplotlib.colormaps["viridis"](LIGHTEST * index / max(1, count - 1))
 
 
+class Layout(ConstrainedLayoutEngine):
+    """matplotlib's constrained layout, of the same digits each time: its solver leaves some 1e-14
+    of a figure to the order of its constraints, which is that of addresses."""
+
+    def execute(self, fig):
+        super().execute(fig)
+        for axes in fig.axes:
+            axes.set_position(np.round(axes.get_position(original=True).bounds, PLACE_DIGITS))
+            axes.set_in_layout(True)  # set_position takes them out
+
+
 def new_figure(results, height):
     """A figure under the scenario's title."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width(), height), layout="constrained")
+    figure = Figure(figsize=(width(), height), layout=Layout())
     figure.suptitle(wrapped(results.title, 0.95, 1.2))
     return figure
 

@@ -42,7 +42,7 @@ PAGE = Size("page", style.SIZES["page"].width, 3.5)
 
 
 def new_figure(size, taller=1.0):
-    return Figure(figsize=(size.width, size.height * taller), layout="constrained")
+    return Figure(figsize=(size.width, size.height * taller), layout=style.Layout())
 
 
 def looks_of(case, point):

@@ -67,7 +67,7 @@ def draw(figure):
     """A matplotlib figure with what this one shows."""
     from matplotlib.figure import Figure
 
-    canvas = Figure(figsize=(style.WIDTH, HEIGHT), layout="constrained")
+    canvas = Figure(figsize=(style.WIDTH, HEIGHT), layout=style.Layout())
     axes = canvas.subplots()
     axes.set_title(textwrap.fill(figure.title, 65), loc="left")
     groups = figure.groups()
