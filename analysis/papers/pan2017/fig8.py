@@ -13,13 +13,11 @@ PROTOCOLS = {"sync": "sync", "backup": "sync with backups", "async": "async"}
 
 
 class Race:
-    """The three protocols on one number of machines, judged by a column of curve.csv."""
+    """The three protocols on one number of machines: their curves, by the time and by the update, and
+    the mean times of an update."""
 
-    def __init__(self, outputs, scenario, gradients, column, target):
-        by_protocol = lambda row: row["protocol"]
-        self.curves = outputs.curves(scenario, by_protocol, "time", column)
-        by_update = outputs.curves(scenario, by_protocol, "update", column)
-        step = outputs.samples(scenario, by_protocol, "mean_iteration_time")
+    def __init__(self, curves, by_update, step, gradients, target):
+        self.curves = curves
         # An epoch is an update of sync, a round of N updates of async.
         self.epoch = step | scaled({"async": step["async"]}, gradients)
         self.final = {name: late(found, LATE) for name, found in self.curves.items()}
@@ -37,10 +35,20 @@ class Race:
         return float(np.exp(np.interp(min(self.time["backup"], x[-1]), x, np.log(mean)))) / target
 
 
+def race_of(outputs, machines, gradients):
+    """On the quadratic."""
+    scenario = f"fig8_who_wins_on_{machines}_machines"
+    by_protocol = lambda row: row["protocol"]
+    curves, by_update = (
+        outputs.curves(scenario, by_protocol, x, "loss") for x in ("time", "update")
+    )
+    step = outputs.samples(scenario, by_protocol, "mean_iteration_time")
+    return Race(curves, by_update, step, gradients, TARGET)
+
+
 def fig8(outputs):
     races = {
-        machines: Race(outputs, f"fig8_who_wins_on_{machines}_machines", gradients, "loss", TARGET)
-        for machines, gradients in MACHINES.items()
+        machines: race_of(outputs, machines, gradients) for machines, gradients in MACHINES.items()
     }
     claims = [*errors(races), *epoch_times(races), *crossover(races)]
     figures = [curves_figure(m, race, "loss", "A quadratic") for m, race in races.items()]

@@ -1,99 +1,186 @@
-"""Fig 8 on MNIST: sync with and without backups, and async, on three numbers of machines."""
+"""Fig 8 on MNIST: sync with and without backups, and async, each at six rates, on three numbers of
+machines. Some replicas choose the rate of each protocol, the others judge it."""
+
+import math
 
 import numpy as np
-from reproduce.claims import AFTER_THE_FACT, Source, difference, plus, times
-from papers.pan2017.fig8 import MACHINES, Race, curves_figure, panels
-from reproduce.replicas import first_at, jackknife, mean_curve
+from papers.pan2017.fig8 import LATE, MACHINES, PROTOCOLS, Race, curves_figure, panels
+from reproduce.claims import AFTER_THE_FACT, LEAST_FREEDOM, Source, difference, sample
+from reproduce.figures import Figure, sampled
+from reproduce.replicas import first_at, late
 
-NAME = "stand-in: mlp of 32 on MNIST"
+NAME = "stand-in: mlp of 32 on MNIST, momentum 0.9"
+CHOOSING = 4  # one of so many replicas chooses
+COMMON = 0.0004  # the one rate at which all are compared too
 TARGETS = (0.085, 0.10, 0.12, 0.15)
 
 
-def fig8_mnist(outputs):
-    races = {
-        machines: Race(
-            outputs,
-            f"fig8_who_wins_on_mnist_with_{machines}_machines",
-            gradients,
-            "test_error",
-            TARGETS[0],
+def protocol_and_rate(row):
+    return row["protocol"], float(row["learning_rate.eta"])
+
+
+class Rates:
+    """The three protocols at every rate, on one number of machines."""
+
+    def __init__(self, outputs, machines):
+        scenario = f"fig8_who_wins_on_mnist_with_{machines}_machines"
+        self.gradients = MACHINES[machines]
+        self.curves, self.by_update = (
+            outputs.curves(scenario, protocol_and_rate, x, "test_error") for x in ("time", "update")
         )
-        for machines, gradients in MACHINES.items()
-    }
-    figures = [curves_figure(m, race, "test error", "A small mlp") for m, race in races.items()]
-    figures += panels(races, "test error", "A small mlp")
-    return figures, [*errors(races), *crossover(races)]
+        self.step = outputs.samples(scenario, protocol_and_rate, "mean_iteration_time")
+        self.rates = sorted({rate for _, rate in self.curves})
+        self.choosing = max(1, len(self.curves["async", COMMON]) // CHOOSING)
+
+    def best(self, protocol):
+        """The rate of the lowest end, by the replicas that choose."""
+        ends = {
+            rate: late(self.curves[protocol, rate][: self.choosing], LATE).mean
+            for rate in self.rates
+        }
+        return min(ends, key=lambda rate: math.inf if math.isnan(ends[rate]) else ends[rate])
+
+    def all_best(self):
+        return {protocol: self.best(protocol) for protocol in PROTOCOLS}
+
+    def race(self, rates):
+        """Of the replicas that judge, at the rates {protocol: rate}."""
+        curves, by_update = (
+            {protocol: found[protocol, rate][self.choosing :] for protocol, rate in rates.items()}
+            for found in (self.curves, self.by_update)
+        )
+        step = {protocol: self.step[protocol, rate] for protocol, rate in rates.items()}
+        return Race(curves, by_update, step, self.gradients, TARGETS[0])
 
 
-def errors(races):
+def fig8_mnist(outputs):
+    swept = {machines: Rates(outputs, machines) for machines in MACHINES}
+    best = {machines: one.race(one.all_best()) for machines, one in swept.items()}
+    common = {m: one.race(dict.fromkeys(PROTOCOLS, COMMON)) for m, one in swept.items()}
+    figures = [rates_figure(machines, one) for machines, one in swept.items()]
+    figures += [curves_figure(m, race, "test error", "A small mlp") for m, race in best.items()]
+    figures += panels(best, "test error", "A small mlp")
+    told = {machines: told_rates(one.all_best()) for machines, one in swept.items()}
+    at_best = {m: f"the best rate of each ({words})" for m, words in told.items()}
+    at_common = dict.fromkeys(MACHINES, f"one rate, {COMMON:g} of each gradient")
+    claims = [*errors(best, at_best), *crossover(best, at_best, "best-")]
+    claims += crossover(common, at_common, "")
+    return figures, undecided(claims, best) if judges(best) <= LEAST_FREEDOM else claims
+
+
+def judges(races):
+    return len(races[53].curves["async"])
+
+
+def undecided(claims, races):
+    """As quick forms leave them."""
+    reason = f"{judges(races)} replicas judge; it takes {LEAST_FREEDOM + 1}"
+    return [one.source.skipped(one.id, one.claim, reason) for one in claims]
+
+
+def told_rates(rates):
+    return ", ".join(f"{PROTOCOLS[protocol]} {rate:g}" for protocol, rate in rates.items())
+
+
+# ---- Item 9: final errors
+
+
+def errors(races, rates):
     gaps = {machines: race.gap() for machines, race in races.items()}
     for machines, gap in gaps.items():
-        yield Source("Fig 8b (ordering; paper: some 0.5 %)", AFTER_THE_FACT).above(
+        yield Source("Fig 8b (ordering; paper: some 0.5 %)").above(
             f"9.mnist-{machines}",
-            f"{NAME}, {machines} machines: test error of async less that of sync with backups, "
-            "over the last 30 % of the run",
+            f"{NAME}, {machines} machines, {rates[machines]}: test error of async less that of sync "
+            "with backups, over the last 30 % of the run",
             gap,
             errors=3,
         )
-    yield Source("Fig 8b (ordering)", AFTER_THE_FACT).above(
-        "9.mnist-gap",
-        f"{NAME}: that difference is larger on 212 machines than on 53",
-        difference(gaps[212], gaps[53]),
-        errors=3,
-    )
-
-
-def time_to(curves, target):
-    """When the mean curve is there; and, where it never is, its end, after which that would be."""
-    x, mean = mean_curve(curves)
-    time = first_at(x, mean, target)
-    return (time, False) if np.isfinite(time) else (float(x[-1]), True)
-
-
-def over_backup(late, sync, target):
-    """Async's time to the target over that of sync with backups: at least so large where async is
-    never there, at most so large where sync is not; NaN where neither is."""
-    (ours, is_late), (theirs, is_sync_late) = (time_to(found, target) for found in (late, sync))
-    return ours / theirs if not (is_late and is_sync_late) else np.nan
-
-
-def times_over_backup(race):
-    """{target: the Sample of async's time over that of sync with backups}."""
-    late, sync = race.curves["async"], race.curves["backup"]
-    return {
-        target: jackknife(lambda one, other, at=target: over_backup(one, other, at), late, sync)
-        for target in TARGETS
-    }
-
-
-def crossover(races):
-    """Item 10."""
-    over = {machines: times_over_backup(race) for machines, race in races.items()}
-    for machines, found in over.items():
-        for target, one in found.items():
-            is_never = time_to(races[machines].curves["async"], target)[1]
-            yield first_at_target(machines, target, one, is_never)
-    for target in TARGETS:
-        yield Source("Fig 8d (ordering)", AFTER_THE_FACT).rising(
-            f"10.mnist-margin-{100 * target:g}",
-            f"{NAME}: the more machines, 53, 106, 212, the better sync with backups does against "
-            f"async: async's time to a test error of {100 * target:g} % over that of sync with "
-            "backups rises",
-            [found[target] for found in over.values()],
+    for few, many in ((53, 106), (106, 212)):
+        yield Source("Fig 8b (ordering)").above(
+            f"9.mnist-gap-{many}",
+            f"{NAME}, the best rate of each: that difference grows from {few} to {many} machines",
+            difference(gaps[many], gaps[few]),
             errors=3,
         )
 
 
-def first_at_target(machines, target, over, is_never):
-    is_async = machines == 53
-    behind = plus(times(over, -1), 1) if is_async else plus(over, -1)
-    source = "Fig 8d (ordering" + ("; paper: 6 hours sooner)" if machines == 106 else ")")
-    first, beyond = ("async", "1 less it") if is_async else ("sync with backups", "it less 1")
-    return Source(source, AFTER_THE_FACT).above(
-        f"10.mnist-{machines}-{100 * target:g}",
-        f"{NAME}, {machines} machines: {first} is first at a test error of {100 * target:g} %: async's "
-        f"time over that of sync with backups, {beyond}",
-        behind,
-        errors=3,
-        told=f"async is never there: at least {over}" if is_never else over,
+# ---- Item 10: who is first
+
+
+class Lead:
+    """ln of one protocol's time to a target over another's, a value a replica; where the one is never
+    there it counts as if it were at the end of its run, so that it is at least so much."""
+
+    def __init__(self, slow, fast, target):
+        times = [[first_at(*one, target) for one in curves] for curves in (slow, fast)]
+        slow_is_never, fast_is_never = (~np.isfinite(found) for found in times)
+        self.never, self.count = int(slow_is_never.sum()), len(slow)
+        self.is_known = not fast_is_never.any()
+        if self.is_known:
+            ends = [x[-1] for x, _ in slow]
+            self.sample = sample(np.log(np.minimum(times[0], ends) / times[1]))
+
+    def told(self, name):
+        """The ratio of times, and how often the slow one never comes."""
+        at_least = "at least " if self.never else ""
+        ratio = f"{at_least}{math.exp(self.sample.mean):.3f} (ln: {self.sample})"
+        return ratio + f"; {name} is never there in {self.never} of {self.count}" * (self.never > 0)
+
+
+def crossover(races, rates, ending):
+    for target in TARGETS:
+        for machines, race in races.items():
+            yield first_at_target(machines, race.curves, target, rates[machines], ending)
+        yield margin(races, target, rates, ending)
+
+
+def first_at_target(machines, curves, target, rates, ending):
+    first, last = ("async", "backup") if machines == 53 else ("backup", "async")
+    source = Source(
+        "Fig 8d (ordering" + ("; paper: 6 hours sooner)" if machines == 106 else ")"),
+        AFTER_THE_FACT,
     )
+    id = f"10.mnist-{ending}{machines}-{100 * target:g}"
+    claim = (
+        f"{NAME}, {machines} machines, {rates}: {PROTOCOLS[first]} is first at a test error of "
+        f"{100 * target:g} %: ln of the time of {PROTOCOLS[last]} over its"
+    )
+    lead = Lead(curves[last], curves[first], target)
+    if lead.is_known:
+        return source.above(id, claim, lead.sample, errors=3, told=lead.told(PROTOCOLS[last]))
+    reason = f"{PROTOCOLS[first]} is not there in all replicas"
+    if lead.never == lead.count:
+        return source.skipped(id, claim, f"{reason}, {PROTOCOLS[last]} in none")
+    return source.holds(id, claim, "> 0 by more than 3 standard errors", False, reason)
+
+
+def margin(races, target, rates, ending):
+    """Only where few machines are always there is it known that it rises."""
+    source = Source("Fig 8d (ordering)", AFTER_THE_FACT)
+    which = "the best rate of each" if ending else rates[53]
+    id = f"10.mnist-{ending}margin-{100 * target:g}"
+    claim = (
+        f"{NAME}, {which}: the more machines, 53, 106, 212, the better sync with backups does "
+        f"against async: ln of async's time to a test error of {100 * target:g} % over its rises"
+    )
+    leads = [Lead(race.curves["async"], race.curves["backup"], target) for race in races.values()]
+    if not all(one.is_known for one in leads) or any(one.never for one in leads[:-1]):
+        return source.skipped(id, claim, "not all replicas are there on 53 and 106 machines")
+    return source.rising(id, claim, [one.sample for one in leads], errors=3)
+
+
+def rates_figure(machines, swept):
+    figure = Figure(
+        f"fig8_rates_{machines}",
+        f"Fig 8 on {machines} machines: test error against the rate",
+        "rate of each gradient",
+        "test error, over the last 30 % of the run",
+        log_x=True,
+        log_y=True,
+        note="A small mlp stands in for Inception on ImageNet; an update of N gradients has N times "
+        "the rate.",
+    )
+    for protocol, name in PROTOCOLS.items():
+        ends = [late(swept.curves[protocol, rate], LATE) for rate in swept.rates]
+        figure.series.append(sampled(name, swept.rates, ends))
+    return figure

@@ -42,7 +42,14 @@ NOT_MODELLED = (
     | of_paper("zhang2016", "11.threads")
 )
 # What takes 8 replicas, of which quick forms have fewer.
-UNDECIDED = of_paper("pan2017", "11.monotone", "11.ratios") | of_paper("zhang2016", "5.softmax-rises")
+UNDECIDED = (
+    of_paper("pan2017", "11.monotone", "11.ratios", "11.mild-5", "11.mild-15")
+    | of_paper("pan2017", *(f"9.mnist-{what}" for what in (53, 106, 212, "gap-106", "gap-212")))
+    | of_paper(
+        "pan2017", *(f"10.mnist-{rates}{what}-{target}" for rates in ("", "best-") for what in (53, 106, 212, "margin") for target in ("8.5", "10", "12", "15"))
+    )
+    | of_paper("zhang2016", "5.softmax-rises")
+)
 NEEDS_A_GPU = (
     of_paper("dutta2021", "22.CNN-on-CIFAR-10")
     | of_paper(
@@ -102,7 +109,7 @@ class Papers(unittest.TestCase):
     def test_those_claims_fail_that_are_known_to(self):
         known = set().union(*map(known_to_fail, PAPERS))
         if HAS_DATA:
-            self.assertEqual(self.ids("fail"), known, self.told)
+            self.assertEqual(self.ids("fail"), known - UNDECIDED, self.told)
         self.assertLessEqual(self.ids("fail"), known, self.told)
         self.assertEqual(self.ids("pass") & known, set(), self.told)
         self.assertEqual(self.done.returncode, 0, self.told)
