@@ -1,6 +1,7 @@
 """Figures for papers and slides: PNG files, drawn by matplotlib."""
 
 import textwrap
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 from plots import style
@@ -103,7 +104,10 @@ def draw_figures(figures, folder):
     folder.mkdir(parents=True, exist_ok=True)
     for stale in folder.glob("*.png"):
         stale.unlink()
-    for figure in figures:
-        if isinstance(figure, Table):
-            continue
-        style.save(draw(figure), folder / figure.name, endings=("png",))
+    drawn = [figure for figure in figures if not isinstance(figure, Table)]
+    with ProcessPoolExecutor() as pool:
+        list(pool.map(draw_figure, drawn, [folder] * len(drawn)))
+
+
+def draw_figure(figure, folder):
+    style.save(draw(figure), folder / figure.name, endings=("png",))

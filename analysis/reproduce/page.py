@@ -3,7 +3,7 @@
 
 import re
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -71,7 +71,7 @@ class Shown:
     def counts(self):
         return count(self.claims)
 
-    @property
+    @cached_property
     def plot(self):
         return None if isinstance(self.figure, Table) else Markup(plotly_html(self.figure))
 
