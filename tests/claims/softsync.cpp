@@ -18,7 +18,7 @@ TEST_CASE("softsync: with n = lambda it is async, event for event") {
              async = events(R"({"kind": "async"})", 30, 20000);
   REQUIRE(soft.size() == async.size());
   std::size_t different = 0;
-  for (std::size_t i = 0; i < soft.size(); ++i) different += soft[i] == async[i] ? 0 : 1;
+  for (std::size_t i = 0; i < soft.size(); ++i) different += soft[i] == async[i] ? 0u : 1u;
   claim({"softsync-7.async", "Zhang et al., IJCAI 2016, sec. 4.3 (Downpour)",
          "n = 30: events of 20,000 updates that differ from async's", exactly(0),
          static_cast<double>(different)});
