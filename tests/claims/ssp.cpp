@@ -31,7 +31,7 @@ std::vector<std::string> starts_and_ends(const std::string& protocol, std::uint6
 double differences(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   REQUIRE(a.size() == b.size());
   std::size_t count = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) count += a[i] == b[i] ? 0 : 1;
+  for (std::size_t i = 0; i < a.size(); ++i) count += a[i] == b[i] ? 0u : 1u;
   return static_cast<double>(count);
 }
 
