@@ -100,15 +100,13 @@ def interior(steps):
 
 def best(medians):
     for link in (FREE, NULL_STEPS):
-        gain = medians.gains(link)
-        measured = int(np.argmax(gain))
-        yield FITTED_TO.holds(
+        steps = medians.of(link)
+        gains = [times(ratio(steps[0], steps[b]), 50 / (50 + b)) for b in BACKUPS]
+        yield FITTED_TO.ordered(
             f"8.best-{SHORT[link]}",
-            f"N = 50, {link}: the gain of the median step is largest at so many backups",
-            f"b = {BEST}",
-            measured == BEST,
-            f"b = {measured}: {100 * (gain[measured] - 1):+.1f} %; b = {BEST}: "
-            f"{100 * (gain[BEST] - 1):+.1f} %",
+            f"N = 50, {link}: no other number of backups gains more of the median step than {BEST}",
+            [(f"b = {b}", gains[b], gains[BEST]) for b in BACKUPS if b != BEST],
+            errors=3,
         )
 
 
@@ -143,8 +141,8 @@ def steps_figure(medians):
         "TensorFlow (OSDI 2016), Fig 8: the median step, 50 gradients an update",
         "b (backups)",
         "time (s)",
-        note="The law of the times was chosen for the gain by three backups; the paper's workers are "
-        "slower by a few percent. All transfers share the server's link.",
+        note="The law of the times was chosen for the gain by three backups, not for the length of a "
+        "step. All transfers share the server's link.",
     )
     for link in LINKS.values():
         found = medians.of(link)

@@ -73,10 +73,10 @@ def at_the_best(best):
 
 
 def mild(delay, best):
-    return Source("section 2.1 (mild up to some 15 updates)").above(
+    return Source("section 2.1 (mild up to some 15 updates)", AFTER_THE_FACT).above(
         f"11.mild-{delay}",
-        f"{STAND_IN}, the best of four rates: a staleness of {delay} is mild: 2 less the test error "
-        "over that of fresh gradients",
+        f"{STAND_IN}, the best of four rates, by the replicas that judge: a staleness of {delay} is mild, "
+        "here: the test error is less than twice that of fresh gradients: 2 less their ratio",
         plus(times(paired_ratio(best[delay], best[0]), -1), 2),
         errors=3,
     )
