@@ -2,8 +2,7 @@
 
 #include <string>
 
-#include "models/gpu/block_device.h"
-#include "tests/support/emulated_blocks.h"
+#include "tests/support/emulated_device.h"
 #include "tests/support/race_text.h"
 
 namespace gradrace {

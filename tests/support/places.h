@@ -6,9 +6,8 @@
 #include <utility>
 
 #include "models/cpu/cpu_device.h"
-#include "models/gpu/block_device.h"
 #include "models/gpu/cuda/cuda_device.h"
-#include "tests/support/emulated_blocks.h"
+#include "tests/support/emulated_device.h"
 #include "tests/support/skip.h"
 
 namespace gradrace {

@@ -1,8 +1,7 @@
 #include <doctest/doctest.h>
 
-#include "models/gpu/block_device.h"
 #include "models/linear.h"
-#include "tests/support/emulated_blocks.h"
+#include "tests/support/emulated_device.h"
 #include "tests/support/model_checks.h"
 
 namespace gradrace {
