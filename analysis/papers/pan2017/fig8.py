@@ -1,5 +1,7 @@
 """Fig 8: sync with and without backups, and async, on three numbers of machines."""
 
+from itertools import pairwise
+
 import numpy as np
 from reproduce.claims import AFTER_THE_FACT, Sample, Source, difference, paired_difference, scaled
 from reproduce.figures import SIMULATED, Figure, Series, curve_series, sampled
@@ -65,7 +67,7 @@ def errors(races):
             gap,
             errors=3,
         )
-    for few, many in ((53, 106), (106, 212)):
+    for few, many in pairwise(MACHINES):
         yield Source("Fig 8b (ordering)", AFTER_THE_FACT).above(
             f"9.gap-{many}",
             f"{NAME}: that difference grows from {few} to {many} machines",

@@ -98,7 +98,7 @@ def errors(races, rates):
             gap,
             errors=3,
         )
-    for few, many in ((53, 106), (106, 212)):
+    for few, many in pairwise(MACHINES):
         yield Source("Fig 8b (ordering)", AFTER_THE_FACT).above(
             f"9.mnist-gap-{many}",
             f"{NAME}, each at its rate: that difference grows from {few} to {many} machines",
