@@ -64,9 +64,14 @@ class AdPsgd final : public PeerProtocol {
       : overlap_(config.overlap),
         bipartite_(config.graph == "bipartite-exponential"),
         pair_cost_(config.pair_cost),
-        graph_(config.graph, learners),
-        learners_(learners),
-        pairs_(learners) {}
+        graph_(config.graph, learners) {}
+
+  void start(Peers& peers) override {
+    lists_ = NeighbourLists(graph_);
+    learners_.resize(graph_.learners());
+    pairs_.resize(graph_.learners());
+    PeerProtocol::start(peers);
+  }
 
   void on_gradient(Peers& peers, const GradientFacts& arrival) override {
     Learner& learner = learners_[arrival.learner];
@@ -139,7 +144,7 @@ class AdPsgd final : public PeerProtocol {
       return undisturbed(*network, pair_transfer(*network, 0, other, network->model_bytes));
     };
     const std::uint32_t far = network->per_node;  // the first of the next node
-    const bool apart = far > 0 && far < learners_.size();
+    const bool apart = far > 0 && far < graph_.learners();
     return std::minmax({with(1), with(apart ? far : 1)});
   }
 
@@ -189,7 +194,7 @@ class AdPsgd final : public PeerProtocol {
   }
 
   void ask(Peers& peers, std::uint32_t number) {
-    const auto neighbours = graph_.hears(number);
+    const auto neighbours = lists_.hears(number);
     Stream random = peers.random(number, learners_[number].choices++);
     const std::uint32_t partner = neighbours[uniform_below(random, neighbours.size())];
     learners_[number].partner = partner;
@@ -214,6 +219,9 @@ class AdPsgd final : public PeerProtocol {
   const bool overlap_, bipartite_;
   const std::optional<double> pair_cost_;
   const Graph graph_;
+
+  // Of a run.
+  NeighbourLists lists_;
   std::vector<Learner> learners_;
   std::vector<Pair> pairs_;  // [exchange], of those under way
   bool stuck_ = false;

@@ -53,21 +53,11 @@ class DPsgd final : public PeerProtocol {
 
   DPsgd(const Config& config, std::uint32_t learners)
       : adapt_first_(config.order == "adapt-first"),
-        kind_(config.graph),
         graph_(config.graph, learners),
-        ahead_(static_cast<std::uint32_t>(std::bit_width(learners - 1)) + 1),
-        learners_(learners),
-        shown_(std::size_t{learners} * ahead_),
-        there_(std::size_t{learners} * ahead_),
-        exchanging_(learners) {
-    for (std::uint32_t learner = 0; learner < learners; ++learner) {
-      GRADRACE_CHECK(graph_.hears(learner).size() == graph_.heard_by(learner).size() &&
-                         graph_.hears(learner).size() == graph_.hears(0).size(),
-                     "the columns of W add to 1 as its rows do");
-    }
-  }
+        ahead_(static_cast<std::uint32_t>(std::bit_width(learners - 1)) + 1) {}
 
   void start(Peers& peers) override {
+    if (learners_.empty()) make_room();
     PeerProtocol::start(peers);
     if (adapt_first_) return;
     for (std::uint32_t learner = 0; learner < learners_.size(); ++learner) show(peers, learner);
@@ -91,13 +81,13 @@ class DPsgd final : public PeerProtocol {
   }
 
   bool together() const override { return true; }
-  std::uint32_t k() const override { return static_cast<std::uint32_t>(learners_.size()); }
+  std::uint32_t k() const override { return graph_.learners(); }
   bool may_be_phase() const override { return true; }
   bool uses_collectives() const override { return false; }
 
   void hold(std::vector<ValueId>& live) const override {
     for (std::uint32_t learner = 0; learner < learners_.size(); ++learner) {
-      for (const std::uint32_t other : graph_.hears(learner)) {
+      for (const std::uint32_t other : lists_.hears(learner)) {
         for (std::uint64_t step = learners_[learner].mixed; step < learners_[other].shown; ++step)
           live.push_back(shown_[slot(other, step)]);
       }
@@ -115,8 +105,7 @@ class DPsgd final : public PeerProtocol {
     if (all.alike && !all.disturb) theory.exchange_time = all.longest;
     if (!conditions.law) return theory;
     const Distribution& law = *conditions.law;
-    const auto P = static_cast<std::uint32_t>(learners_.size());
-    const auto heard = graph_.hears(0).size() + 1;
+    const std::uint32_t P = graph_.learners(), heard = graph_.degree() + 1;
     const bool constant = law.variance() == 0;
     double time = 0;
     if (adapt_first_) {
@@ -137,9 +126,7 @@ class DPsgd final : public PeerProtocol {
   }
 
   std::optional<Mixing> mixing() const override {
-    Mixing mixing{.eigenvalues = mixing_eigenvalues(kind_, graph_,
-                                                    static_cast<std::uint32_t>(learners_.size())),
-                  .combine_first = !adapt_first_};
+    Mixing mixing{.eigenvalues = mixing_eigenvalues(graph_), .combine_first = !adapt_first_};
     const double left = 1 - spectral_gap(mixing);
     mixing.rho = left * left;
     return mixing;
@@ -161,14 +148,13 @@ class DPsgd final : public PeerProtocol {
   Exchanges exchanges(const PeerNetwork* network) const {
     Exchanges found;
     if (!network) return found;
-    const bool mesh = network->per_node == 0;
-    std::vector<std::uint32_t> in, out;
-    for (std::uint32_t learner = 0; learner < (mesh ? 1 : learners_.size()); ++learner) {
-      const Others hears = graph_.hears(learner), heard_by = graph_.heard_by(learner);
-      in.assign(hears.begin(), hears.end());
-      out.assign(heard_by.begin(), heard_by.end());
-      const Transfer transfer =
-          neighbour_transfer(*network, learner, in, out, network->model_bytes);
+    const std::uint32_t P = graph_.learners();
+    const bool mesh = network->per_node == 0, complete = graph_.degree() == P - 1;
+    // Of a complete graph the learners of one node are alike, and so are all nodes but the last.
+    const std::uint32_t apart = complete ? std::max(1u, P - 1) : 1;
+    for (std::uint32_t learner = 0; learner < (mesh ? 1 : P); learner += apart) {
+      const Transfer transfer = neighbour_transfer(*network, learner, graph_.hears(learner),
+                                                   graph_.heard_by(learner), network->model_bytes);
       const double time = undisturbed(*network, transfer);
       found.disturb = found.disturb || !transfer.nics.empty();
       found.longest = std::max(found.longest, time);
@@ -176,6 +162,20 @@ class DPsgd final : public PeerProtocol {
     }
     found.alike = found.shortest == found.longest;
     return found;
+  }
+
+  void make_room() {
+    const std::uint32_t P = graph_.learners();
+    lists_ = NeighbourLists(graph_);
+    for (std::uint32_t learner = 0; learner < P; ++learner) {
+      GRADRACE_CHECK(lists_.hears(learner).size() == lists_.heard_by(learner).size() &&
+                         lists_.hears(learner).size() == graph_.degree(),
+                     "the columns of W add to 1 as its rows do");
+    }
+    learners_.resize(P);
+    shown_.resize(std::size_t{P} * ahead_);
+    there_.resize(std::size_t{P} * ahead_);
+    exchanging_.resize(P);
   }
 
   /// Of a learner's step.  One whose average is not made hears nobody who is ahead of it by more
@@ -188,16 +188,16 @@ class DPsgd final : public PeerProtocol {
   void show(Peers& peers, std::uint32_t learner) {
     const std::uint64_t step = learners_[learner].shown++;
     shown_[slot(learner, step)] = peers.value(learner);
-    with_itself(graph_.heard_by(learner), learner,
+    with_itself(lists_.heard_by(learner), learner,
                 [&](std::uint32_t other) { tell(peers, other, step); });
   }
 
   /// One more value of that step is there for the learner.
   void tell(Peers& peers, std::uint32_t learner, std::uint64_t step) {
     std::uint32_t& there = there_[slot(learner, step)];
-    if (++there <= graph_.hears(learner).size()) return;
+    const Others hears = lists_.hears(learner), heard_by = lists_.heard_by(learner);
+    if (++there <= hears.size()) return;
     there = 0;
-    const Others hears = graph_.hears(learner), heard_by = graph_.heard_by(learner);
     heard_.assign(hears.begin(), hears.end());
     heard_by_.assign(heard_by.begin(), heard_by.end());
     exchanging_[peers.gossip(learner, heard_, heard_by_)] = learner;
@@ -205,7 +205,7 @@ class DPsgd final : public PeerProtocol {
 
   void mix(Peers& peers, std::uint32_t learner) {
     const std::uint64_t step = learners_[learner].mixed++;
-    const auto neighbours = graph_.hears(learner);
+    const auto neighbours = lists_.hears(learner);
     const double weight = 1.0 / (static_cast<double>(neighbours.size()) + 1);
     terms_.clear();
     with_itself(neighbours, learner, [&](std::uint32_t other) {
@@ -226,9 +226,11 @@ class DPsgd final : public PeerProtocol {
   }
 
   const bool adapt_first_;
-  const std::string kind_;  // of graph_
   const Graph graph_;
   const std::uint32_t ahead_;  // steps of a learner that are kept
+
+  // Of a run.
+  NeighbourLists lists_;
   std::vector<Learner> learners_;
   std::vector<ValueId> shown_;             // [slot]
   std::vector<std::uint32_t> there_;       // [slot]: values of the step that the learner can hear

@@ -18,71 +18,90 @@ std::uint32_t torus_rows(std::uint32_t learners) {
   return rows;
 }
 
-/// Whom learner i of P hears; it may be there itself, or somebody twice.
-void hear(std::string_view kind, std::uint32_t i, std::uint32_t P,
-          std::vector<std::uint32_t>& heard) {
+}  // namespace
+
+Graph::Graph(std::string_view kind, std::uint32_t learners)
+    : kind_(kind), learners_(learners), torus_rows_(kind == "torus" ? torus_rows(learners) : 0) {}
+
+/// Learner i may be there itself, or somebody twice; `backwards`: those who hear it.
+void Graph::add(std::uint32_t i, bool backwards, std::vector<std::uint32_t>& others) const {
+  const std::uint32_t P = learners_;
   const auto at = [&](std::uint64_t place) {
-    heard.push_back(static_cast<std::uint32_t>(place % P));
+    others.push_back(static_cast<std::uint32_t>(place % P));
   };
   const auto both_ways = [&](std::uint64_t distance) {
     at(i + distance);
     at(i + std::uint64_t{P} * 2 - distance);
   };
-  if (kind == "ring") {
+  if (kind_ == "ring") {
     both_ways(1);
-  } else if (kind == "torus") {
-    const std::uint32_t a = torus_rows(P);
+  } else if (kind_ == "torus") {
+    const std::uint32_t a = torus_rows_;
     GRADRACE_CHECK(a > 0, "a torus has three rows and three columns or more");
     const std::uint32_t b = P / a, row = i / b, column = i % b;
     at(i + b);
     at(i + P - b);
     at(row * b + (column + 1) % b);
     at(row * b + (column + b - 1) % b);
-  } else if (kind == "exponential") {
-    for (std::uint64_t distance = 1; distance < P; distance *= 2) at(i + distance);
+  } else if (kind_ == "exponential") {
+    for (std::uint64_t distance = 1; distance < P; distance *= 2)
+      at(i + (backwards ? P - distance : distance));
   } else {
-    GRADRACE_CHECK(kind == "bipartite-exponential", "no graph has that name");
+    GRADRACE_CHECK(kind_ == "bipartite-exponential", "no graph has that name");
     both_ways(1);
     for (std::uint64_t power = 2; power < P; power *= 2) both_ways(1 + power);
-    std::erase_if(heard, [i](std::uint32_t other) { return other % 2 == i % 2; });
+    std::erase_if(others, [i](std::uint32_t other) { return other % 2 == i % 2; });
   }
 }
 
-}  // namespace
+void Graph::find(std::uint32_t learner, bool backwards, std::vector<std::uint32_t>& others) const {
+  others.clear();
+  add(learner, backwards, others);
+  std::erase(others, learner);
+  std::ranges::sort(others);
+  others.erase(std::ranges::unique(others).begin(), others.end());
+}
 
-Graph::Graph(std::string_view kind, std::uint32_t learners)
-    : learners_(learners), complete_(kind == "complete") {
+std::vector<std::uint32_t> Graph::list(std::uint32_t learner, bool backwards) const {
+  std::vector<std::uint32_t> others;
+  if (kind_ != "complete") {
+    find(learner, backwards, others);
+  } else {
+    const Others all = Others::all_but(learner, learners_);
+    others.assign(all.begin(), all.end());
+  }
+  return others;
+}
+
+std::uint32_t Graph::degree() const {
+  return kind_ == "complete" ? learners_ - 1 : static_cast<std::uint32_t>(hears(0).size());
+}
+
+NeighbourLists::NeighbourLists(const Graph& graph)
+    : learners_(graph.learners()),
+      complete_(graph.kind() == "complete"),
+      directed_(graph.kind() == "exponential") {
   if (complete_) return;
-  std::vector<std::uint32_t> heard;
-  for (std::uint32_t i = 0; i < learners; ++i) {
-    heard.clear();
-    hear(kind, i, learners, heard);
-    std::erase(heard, i);
-    std::ranges::sort(heard);
-    heard.erase(std::ranges::unique(heard).begin(), heard.end());
-    hears_.others.insert(hears_.others.end(), heard.begin(), heard.end());
-    hears_.first.push_back(hears_.others.size());
-  }
-  reverse();
+  std::vector<std::uint32_t> found;
+  const auto fill = [&](Lists& lists, bool backwards) {
+    lists.first.reserve(std::size_t{learners_} + 1);
+    for (std::uint32_t i = 0; i < learners_; ++i) {
+      graph.find(i, backwards, found);
+      lists.others.insert(lists.others.end(), found.begin(), found.end());
+      lists.first.push_back(lists.others.size());
+    }
+  };
+  fill(hears_, false);
+  if (directed_) fill(heard_by_, true);
 }
 
-/// heard_by_ from hears_, by counting.
-void Graph::reverse() {
-  heard_by_.first.assign(learners_ + 1, 0);
-  for (const std::uint32_t other : hears_.others) ++heard_by_.first[other + 1];
-  for (std::uint32_t i = 0; i < learners_; ++i) heard_by_.first[i + 1] += heard_by_.first[i];
-  heard_by_.others.resize(hears_.others.size());
-  std::vector<std::size_t> next = heard_by_.first;
-  for (std::uint32_t i = 0; i < learners_; ++i)
-    for (const std::uint32_t other : hears(i)) heard_by_.others[next[other]++] = i;
-}
-
-std::vector<std::complex<double>> mixing_eigenvalues(std::string_view kind, const Graph& graph,
-                                                     std::uint32_t learners) {
+std::vector<std::complex<double>> mixing_eigenvalues(const Graph& graph) {
+  const std::uint32_t learners = graph.learners();
   std::vector<std::complex<double>> values(learners);
   values.front() = 1;
-  if (kind == "complete") return values;
-  const std::uint32_t columns = kind == "torus" ? learners / torus_rows(learners) : learners;
+  if (graph.kind() == "complete") return values;
+  const std::uint32_t columns =
+      graph.kind() == "torus" ? learners / torus_rows(learners) : learners;
   const std::uint32_t rows = learners / columns;
   const auto heard = graph.hears(0);
   const auto angle = [](std::uint64_t turns, std::uint32_t of) {

@@ -73,12 +73,41 @@ class Others {
 /// DynamicBipartiteExponentialGraph of their code.
 class Graph {
  public:
-  /// Of a kind named above.
+  /// Of a kind named above; it takes no time or memory for each learner.
   Graph(std::string_view kind, std::uint32_t learners);
 
-  /// Without the learner itself and without repetition.
+  std::uint32_t learners() const { return learners_; }
+  const std::string& kind() const { return kind_; }
+
+  /// Without the learner itself and without repetition, in ascending order.
+  std::vector<std::uint32_t> hears(std::uint32_t learner) const { return list(learner, false); }
+  std::vector<std::uint32_t> heard_by(std::uint32_t learner) const { return list(learner, true); }
+  /// How many learner 0 hears.
+  std::uint32_t degree() const;
+
+  /// Whom the learner hears or, backwards, by whom it is heard, into memory that is there; not of a
+  /// complete graph.
+  void find(std::uint32_t learner, bool backwards, std::vector<std::uint32_t>& others) const;
+
+ private:
+  void add(std::uint32_t i, bool backwards, std::vector<std::uint32_t>& others) const;
+  std::vector<std::uint32_t> list(std::uint32_t learner, bool backwards) const;
+
+  std::string kind_;
+  std::uint32_t learners_;
+  std::uint32_t torus_rows_ = 0;
+};
+
+/// The same for every learner at hand, for a run.
+class NeighbourLists {
+ public:
+  NeighbourLists() = default;  // of nobody
+  explicit NeighbourLists(const Graph& graph);
+
   Others hears(std::uint32_t learner) const { return of(hears_, learner); }
-  Others heard_by(std::uint32_t learner) const { return of(heard_by_, learner); }
+  Others heard_by(std::uint32_t learner) const {
+    return of(directed_ ? heard_by_ : hears_, learner);
+  }
 
  private:
   /// [learner]: who belongs to it, one learner's after another's.
@@ -91,10 +120,10 @@ class Graph {
     return Others({lists.others.data() + lists.first[learner],
                    lists.first[learner + 1] - lists.first[learner]});
   }
-  void reverse();
 
-  std::uint32_t learners_;
-  bool complete_;  // then there are no lists
+  std::uint32_t learners_ = 0;
+  bool complete_ = false;  // then there are no lists
+  bool directed_ = false;  // else heard_by_ would be hears_
   Lists hears_, heard_by_;
 };
 
@@ -104,8 +133,7 @@ class Graph {
 /// the differences, w = e^(2 pi i / P) and k = 0 ... P - 1
 ///
 ///     lambda_k = (1 + sum over d in D of w^(k d)) / (degree + 1).
-std::vector<std::complex<double>> mixing_eigenvalues(std::string_view kind, const Graph& graph,
-                                                     std::uint32_t learners);
+std::vector<std::complex<double>> mixing_eigenvalues(const Graph& graph);
 
 /// Reads the key `graph`, one of the kinds; complains about a torus that so many learners have not.
 void visit_graph(Fields& fields, std::string& graph, std::span<const std::string_view> kinds,

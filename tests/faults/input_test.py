@@ -73,6 +73,21 @@ class Scenarios(ProgramTest):
                     self.assertEqual(done.returncode, 1 if of_data else 2, message)
         self.assertFalse((self.folder / "out").exists())
 
+    def test_protocols_of_16777216_learners_are_read_in_seconds(self):
+        for protocol in (
+            {"kind": "d-psgd", "graph": "exponential"},
+            {"kind": "d-psgd", "graph": "torus"},
+            {"kind": "ad-psgd", "graph": "bipartite-exponential"},
+            {"kind": "all-reduce"},
+        ):
+            scenario = changed(BASE, protocol=protocol, timing_only=True)
+            scenario["cluster"]["learners"] = 1 << 24
+            with self.subTest(protocol), subprocess.Popen([PROGRAM, "validate", self.write(scenario)]) as process:
+                _, status, used = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+                self.assertEqual(process.returncode, 0)
+                self.assertLess(used.ru_utime, 10)
+
     def test_200000_unknown_keys_are_read_in_seconds(self):
         many = changed(BASE["cluster"], **{f"key{i}": i for i in range(200_000)})
         words = [PROGRAM, "validate", self.write(changed(BASE, cluster=many))]

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "sim/cli/commands/run_plan.h"
 #include "sim/cli/scenario/scenario.h"
 #include "sim/engine/run.h"
 #include "sim/reading/rest_of.h"
@@ -115,33 +116,53 @@ void check_record(const RunRecord& record) {
           "a learner computes longer than the run takes");
 }
 
-/// Some hundred gradients of the first points without gradients, and what theory says.
-void run_points(std::string_view bytes) {
+Scenario read_with(std::string_view bytes, const std::vector<std::string>& sets) {
   ScenarioChanges changes;
   changes.data_may_lack = true;
-  for (const char* const set : {R"(stop={"gradients": 300})", "timing_only=true"}) {
-    const std::string text = set;
+  for (const std::string& set : sets) {
     changes.sets.push_back(
-        {text.substr(0, text.find('=')), text.substr(text.find('=') + 1), "--set " + text});
+        {set.substr(0, set.find('=')), set.substr(set.find('=') + 1), "--set " + set});
   }
-  const Scenario scenario =
-      read_scenario_text(bytes, std::filesystem::absolute("scenarios/fuzz.json"), changes);
+  return read_scenario_text(bytes, std::filesystem::absolute("scenarios/fuzz.json"), changes);
+}
+
+/// Two seconds of a run, at most.
+void run_point(const Point& point, Device* device) {
+  const Race race = point.race();
+  Run run(race, 0, device != nullptr, nullptr);
+  const auto start = std::chrono::steady_clock::now();
+  drive({&run, 1}, device,
+        [&] { return std::chrono::steady_clock::now() - start < std::chrono::seconds(2); });
+  check_record(run.record());
+}
+
+/// Some hundred gradients of the first points without gradients, and what theory says.
+void run_points(std::string_view bytes) {
+  const Scenario scenario = read_with(bytes, {R"(stop={"gradients": 300})", "timing_only=true"});
   for (std::size_t i = 0; i < std::min<std::size_t>(scenario.points.size(), 3); ++i) {
     const Point& point = scenario.points[i];
     if (point.cluster.learners > 10'000) continue;
     const Theory theory = point.theory();
     if (theory.iteration_time)
       check(theory.iteration_time->value >= 0, "a negative iteration time");
-    const Race race = point.race();
-    Run run(race, 0, false, nullptr);
-    const auto start = std::chrono::steady_clock::now();
-    drive({&run, 1}, nullptr,
-          [&] { return std::chrono::steady_clock::now() - start < std::chrono::seconds(2); });
-    check_record(run.record());
+    run_point(point, nullptr);
   }
 }
 
+/// A few gradients of the first point, if it trains a small model.
+void train_points(std::string_view bytes) {
+  constexpr std::size_t most_numbers = 100'000;
+  Scenario scenario = read_with(bytes, {R"(stop={"gradients": 20})"});
+  scenario.points.resize(1, scenario.points.front());
+  const Point& point = scenario.first();
+  if (!point.with_model() || point.cluster.learners > 100) return;
+  if (point.model->value_layout().numbers > most_numbers) return;
+  const RunPlan plan = plan_of(scenario, 1);
+  run_point(point, point.model->make_device(plan.groups.front().options).get());
+}
+
 void run_scenario(std::string_view bytes) { allow_told_errors(run_points, bytes); }
+void train_scenario(std::string_view bytes) { allow_told_errors(train_points, bytes); }
 
 /// The scenarios that come with the program, without those of papers.
 std::vector<std::string> scenarios() {
@@ -158,11 +179,12 @@ std::vector<std::string> scenarios() {
   return found;
 }
 
+const std::vector<std::string> all_scenarios =
+    std::filesystem::is_directory("scenarios") ? scenarios() : std::vector<std::string>{};
+
 }  // namespace
 
-const Target runs_target{
-    "runs", run_scenario,
-    std::filesystem::is_directory("scenarios") ? scenarios() : std::vector<std::string>{},
-    mutated_tree};
+const Target runs_target{"runs", run_scenario, all_scenarios, mutated_tree};
+const Target training_target{"training", train_scenario, all_scenarios, mutated_tree};
 
 }  // namespace gradrace

@@ -28,6 +28,6 @@ struct Target {
 void allow_told_errors(void (*read)(std::string_view bytes), std::string_view bytes);
 
 extern const Target json_target, scenario_target, csv_target, libsvm_target, idx_target,
-    digits_target, cifar10_target, trace_target, events_target, runs_target;
+    digits_target, cifar10_target, trace_target, events_target, runs_target, training_target;
 
 }  // namespace gradrace

@@ -15,11 +15,11 @@ using namespace gradrace;
 
 namespace {
 
-std::vector<std::uint32_t> hears(const Graph& graph, std::uint32_t learner) {
-  return {graph.hears(learner).begin(), graph.hears(learner).end()};
-}
-
 using List = std::vector<std::uint32_t>;
+
+List hears(const Graph& graph, std::uint32_t learner) { return graph.hears(learner); }
+
+List list_of(const Others& others) { return {others.begin(), others.end()}; }
 
 }  // namespace
 
@@ -33,7 +33,8 @@ TEST_CASE("graph: whom a learner hears, by hand") {
   CHECK(hears(Graph("exponential", 8), 5) == List{1, 6, 7});
   CHECK(hears(Graph("exponential", 6), 0) == List{1, 2, 4});
   CHECK(hears(Graph("complete", 4), 2) == List{0, 1, 3});
-  CHECK(Graph("complete", 1 << 24).hears(7)[7] == 8);  // whom all hear is not written down
+  const NeighbourLists all(Graph("complete", 1 << 24));  // whom all hear is not written down
+  CHECK(all.hears(7)[7] == 8);
   // Distances 1, 3 and 5 of 8, then of 7 with 6 and 0 both even.
   CHECK(hears(Graph("bipartite-exponential", 8), 1) == List{0, 2, 4, 6});
   CHECK(hears(Graph("bipartite-exponential", 16), 1) == List{0, 2, 4, 6, 8, 10, 12, 14});
@@ -53,8 +54,13 @@ TEST_CASE("graph: heard_by is hears, the other way round, and degrees are equal"
         CHECK(graph.hears(i).size() == graph.hears(0).size());
         CHECK(graph.heard_by(i).size() == graph.hears(0).size());
       }
-      for (std::uint32_t i = 0; i < learners; ++i)
-        CHECK(heard[i] == List(graph.heard_by(i).begin(), graph.heard_by(i).end()));
+      const NeighbourLists lists(graph);
+      for (std::uint32_t i = 0; i < learners; ++i) {
+        CHECK(heard[i] == graph.heard_by(i));
+        CHECK(list_of(lists.hears(i)) == graph.hears(i));
+        CHECK(list_of(lists.heard_by(i)) == graph.heard_by(i));
+      }
+      CHECK(graph.degree() == graph.hears(0).size());
     }
   }
 }
@@ -63,7 +69,7 @@ TEST_CASE("graph: bipartite-exponential joins odd learners with even ones alone,
   for (std::uint32_t learners = 1; learners < 70; ++learners) {
     const Graph graph("bipartite-exponential", learners);
     for (std::uint32_t i = 0; i < learners; ++i) {
-      CHECK(hears(graph, i) == List(graph.heard_by(i).begin(), graph.heard_by(i).end()));
+      CHECK(hears(graph, i) == graph.heard_by(i));
       for (const std::uint32_t other : graph.hears(i)) CHECK(i % 2 != other % 2);
       CHECK(graph.hears(i).empty() == (learners == 1));
     }
@@ -95,7 +101,7 @@ TEST_CASE("graph: eigenvalues are those of the matrix of weights") {
         for (const std::uint32_t other : graph.hears(i)) weights(i, other) = weight;
       }
       const Eigen::VectorXcd expected = weights.eigenvalues();
-      const auto found = mixing_eigenvalues(kind, graph, learners);
+      const auto found = mixing_eigenvalues(graph);
       REQUIRE(found.size() == learners);
       CHECK(std::abs(found[0] - 1.0) <= 1e-14);
       std::vector<bool> met(learners);
@@ -114,7 +120,7 @@ TEST_CASE("graph: eigenvalues are those of the matrix of weights") {
 }
 
 TEST_CASE("graph: a ring's second eigenvalue by hand") {
-  const auto found = mixing_eigenvalues("ring", Graph("ring", 8), 8);
+  const auto found = mixing_eigenvalues(Graph("ring", 8));
   CHECK(found[1].real() == doctest::Approx((1 + std::sqrt(2)) / 3).epsilon(1e-14));
   CHECK(std::abs(found[1].imag()) <= 1e-15);
 }

@@ -66,7 +66,7 @@ class Steps {
 
   void add(const Track& track, const TraceEvent& event, double begin, double duration,
            const std::string& key) {
-    if (!std::isfinite(begin) || !std::isfinite(duration) || !(duration > 0)) {
+    if (!std::isfinite(begin) || !std::isfinite(duration) || !(duration / second > 0)) {
       throw event_error(file_, text_, event.offset,
                         "event " + shown(event.name) + " must last, got " +
                             (std::isfinite(duration) ? short_number(duration) + " microseconds"
