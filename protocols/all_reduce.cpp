@@ -40,12 +40,13 @@ class AllReduce final : public PeerProtocol {
                 "buckets from 2 on");
   }
 
-  AllReduce(const Config& config, std::uint32_t learners) : config_(config) {
-    for (std::uint32_t learner = 0; learner < learners; ++learner) all_.push_back(learner);
-    arrived_.reserve(learners);
-  }
+  AllReduce(const Config& config, std::uint32_t learners) : config_(config), learners_(learners) {}
 
-  void start(Peers& peers) override { begin(peers); }
+  void start(Peers& peers) override {
+    all_ = everyone(learners_);
+    arrived_.reserve(learners_);
+    begin(peers);
+  }
 
   void on_gradient(Peers& peers, const GradientFacts& arrival) override {
     arrived_.push_back(arrival);
@@ -65,14 +66,15 @@ class AllReduce final : public PeerProtocol {
   bool together() const override { return true; }
   bool may_be_phase() const override { return true; }
   bool has_one_value() const override { return true; }
-  std::uint32_t k() const override { return static_cast<std::uint32_t>(all_.size()); }
+  std::uint32_t k() const override { return learners_; }
   std::uint32_t gradients_of_step() const override { return k(); }
 
   Theory theory(const Conditions& conditions) const override {
     Theory theory;
     theory.staleness = 0.0;
     theory.in_step = theory.mean_follows_sync = true;
-    const double part = collective_time(conditions.network, all_, 1.0 / config_.buckets);
+    const double part =
+        collective_time(conditions.network, everyone(learners_), 1.0 / config_.buckets);
     theory.exchange_time = config_.buckets * part;
     if (const auto time = iteration_time(conditions, part))
       theory.iteration_time = {{*time, Basis::exact}};
@@ -124,6 +126,7 @@ class AllReduce final : public PeerProtocol {
   }
 
   const Config config_;
+  const std::uint32_t learners_;
   std::vector<std::uint32_t> all_;
   std::vector<GradientFacts> arrived_;
   std::vector<double> ready_;  // [b - 1]: when all have part b, but for the last

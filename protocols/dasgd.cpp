@@ -32,9 +32,13 @@ class DaSgd final : public PeerProtocol {
     fields.real("xi", config.xi, Need::defaulted, between(0, 1), "what is left of the own value");
   }
 
-  DaSgd(const Config& config, std::uint32_t learners)
-      : config_(config), rounds_(learners), ends_(learners) {
-    for (std::uint32_t learner = 0; learner < learners; ++learner) all_.push_back(learner);
+  DaSgd(const Config& config, std::uint32_t learners) : config_(config), learners_(learners) {}
+
+  void start(Peers& peers) override {
+    all_ = everyone(learners_);
+    rounds_.resize(learners_);
+    ends_.resize(learners_);
+    PeerProtocol::start(peers);
   }
 
   void on_gradient(Peers& peers, const GradientFacts& arrival) override {
@@ -55,7 +59,7 @@ class DaSgd final : public PeerProtocol {
   }
 
   bool together() const override { return true; }
-  std::uint32_t k() const override { return static_cast<std::uint32_t>(all_.size()); }
+  std::uint32_t k() const override { return learners_; }
 
   void hold(std::vector<ValueId>& live) const override {
     live.push_back(average_);
@@ -69,7 +73,7 @@ class DaSgd final : public PeerProtocol {
   Theory theory(const Conditions& conditions) const override {
     Theory theory;
     theory.staleness = 0.0;
-    const double exchange = collective_time(conditions.network, all_);
+    const double exchange = collective_time(conditions.network, everyone(learners_));
     theory.exchange_time = exchange;
     theory.may_come_late = true;
     const auto rest = slowest_of(conditions, config_.tau - config_.delay);
@@ -78,7 +82,7 @@ class DaSgd final : public PeerProtocol {
     const double mean = law ? law->mean() : std::ranges::max(conditions.means);
     const double round = std::max(config_.tau * mean, rest->low + exchange);
     const bool waits = config_.delay == 0 && rest->low == rest->high;
-    const bool exact = waits || all_.size() == 1 || (law && law->variance() == 0);
+    const bool exact = waits || learners_ == 1 || (law && law->variance() == 0);
     theory.iteration_time = {{round / config_.tau, exact ? Basis::exact : Basis::lower}};
     return theory;
   }
@@ -116,6 +120,7 @@ class DaSgd final : public PeerProtocol {
   }
 
   const Config config_;
+  const std::uint32_t learners_;
   std::vector<std::uint32_t> all_;
   std::vector<Round> rounds_;  // [learner]
   std::vector<ValueId> ends_;  // [learner]: its value at the end of its last round

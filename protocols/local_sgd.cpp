@@ -60,11 +60,10 @@ class LocalSgd final : public PeerProtocol {
       : config_(config),
         state_(momentum_state_named(config.momentum_state)),
         period_(config.period),
-        steps_(learners) {
-    for (std::uint32_t learner = 0; learner < learners; ++learner) all_.push_back(learner);
-  }
+        learners_(learners) {}
 
   void start(Peers& peers) override {
+    all_ = everyone(learners_);
     period_.start(peers);
     x_ = before_ = mean_before_ = peers.value(0);
     begin(peers);
@@ -90,7 +89,7 @@ class LocalSgd final : public PeerProtocol {
   bool needs_epochs() const override { return period_.needs_epochs(); }
 
   bool together() const override { return true; }
-  std::uint32_t k() const override { return learners(); }
+  std::uint32_t k() const override { return learners_; }
   bool may_be_phase() const override { return true; }
 
   void hold(std::vector<ValueId>& live) const override {
@@ -102,7 +101,7 @@ class LocalSgd final : public PeerProtocol {
   Theory theory(const Conditions& conditions) const override {
     Theory theory;
     theory.staleness = 0.0;
-    const double exchange = collective_time(conditions.network, all_);
+    const double exchange = collective_time(conditions.network, everyone(learners_));
     theory.exchange_time = exchange;
     theory.may_come_late = true;
     const auto tau = period_.constant();
@@ -117,7 +116,7 @@ class LocalSgd final : public PeerProtocol {
 
   std::optional<Mixing> mixing() const override {
     const auto tau = period_.constant();
-    return tau ? std::optional(mixing_of_all(learners(), *tau)) : std::nullopt;
+    return tau ? std::optional(mixing_of_all(learners_, *tau)) : std::nullopt;
   }
 
  private:
@@ -151,11 +150,10 @@ class LocalSgd final : public PeerProtocol {
     x_ = peers.value(0);
   }
 
-  std::uint32_t learners() const { return static_cast<std::uint32_t>(all_.size()); }
-
   const Config config_;
   const MomentumState state_;
   AveragingPeriod period_;
+  const std::uint32_t learners_;
   std::uint32_t tau_ = 1;                         // of this round
   ValueId x_ = 0, before_ = 0, mean_before_ = 0;  // of the outer step: now, and one step ago
   double rate_before_ = 0;

@@ -31,7 +31,12 @@ class PartialReduce final : public PeerProtocol {
   }
 
   PartialReduce(const Config& config, std::uint32_t learners)
-      : group_(config.group), members_(learners) {}
+      : group_(config.group), learners_(learners) {}
+
+  void start(Peers& peers) override {
+    members_.resize(learners_);
+    PeerProtocol::start(peers);
+  }
 
   void on_gradient(Peers& peers, const GradientFacts& arrival) override {
     peers.step(arrival);
@@ -53,12 +58,10 @@ class PartialReduce final : public PeerProtocol {
   Theory theory(const Conditions& conditions) const override {
     Theory theory;
     theory.staleness = 0.0;
-    const auto P = static_cast<std::uint32_t>(members_.size());
+    const std::uint32_t P = learners_;
     const PeerNetwork* const network = conditions.network;
-    std::vector<std::uint32_t> first(group_);
-    std::iota(first.begin(), first.end(), 0);
     const bool alike = group_ == 1 || group_ == P || !network || network->per_node == 0;
-    const double exchange = alike ? collective_time(network, first) : 0;
+    const double exchange = alike ? collective_time(network, everyone(group_)) : 0;
     if (alike) theory.exchange_time = exchange;
     const bool kept =
         !network || network->communicator_setup == 0 || P / group_ <= network->communicators;
@@ -75,7 +78,7 @@ class PartialReduce final : public PeerProtocol {
   }
 
  private:
-  const std::uint32_t group_;
+  const std::uint32_t group_, learners_;
   std::vector<std::uint32_t> ready_;
   std::vector<std::vector<std::uint32_t>> members_;  // [exchange], of those under way
 };

@@ -50,10 +50,25 @@ struct Config {
   std::uint32_t per_node = 0;
 };
 
+std::unique_ptr<GroupSchedule> make_schedule(const Config& config) {
+  if (config.schedule == "static") return make_static_groups(config.rule.learners);
+  if (config.schedule == "random") return make_random_groups(config.rule);
+  if (config.schedule == "group-buffer") return make_group_buffer(config.rule);
+  if (config.schedule == "group-division") return make_group_division(config.rule);
+  return make_inter_intra(config.rule, config.per_node);
+}
+
 class Ripples final : public PeerProtocol {
  public:
-  explicit Ripples(std::unique_ptr<GroupSchedule> schedule, std::uint32_t learners)
-      : schedule_(std::move(schedule)), groups_(learners) {}
+  explicit Ripples(const Config& config) : config_(config) {}
+
+  void start(Peers& peers) override {
+    if (!schedule_) {
+      schedule_ = make_schedule(config_);
+      groups_.resize(config_.rule.learners);
+    }
+    PeerProtocol::start(peers);
+  }
 
   void on_gradient(Peers& peers, const GradientFacts& arrival) override {
     peers.step(arrival);
@@ -74,10 +89,10 @@ class Ripples final : public PeerProtocol {
   Theory theory(const Conditions& conditions) const override {
     Theory theory;
     theory.staleness = 0.0;
-    theory.iteration_time = schedule_->iteration_time(conditions);
+    theory.iteration_time = make_schedule(config_)->iteration_time(conditions);
     return theory;
   }
-  std::optional<Mixing> mixing() const override { return schedule_->mixing(); }
+  std::optional<Mixing> mixing() const override { return make_schedule(config_)->mixing(); }
 
  private:
   void go_on(Peers& peers) {
@@ -94,18 +109,11 @@ class Ripples final : public PeerProtocol {
     leaving_.clear();
   }
 
-  const std::unique_ptr<GroupSchedule> schedule_;
-  std::vector<std::uint32_t> groups_;  // [exchange], of those under way
+  const Config config_;
+  std::unique_ptr<GroupSchedule> schedule_;  // of a run
+  std::vector<std::uint32_t> groups_;        // [exchange], of those under way
   std::vector<std::uint32_t> ready_, leaving_;
 };
-
-std::unique_ptr<GroupSchedule> make_schedule(const Config& config) {
-  if (config.schedule == "static") return make_static_groups(config.rule.learners);
-  if (config.schedule == "random") return make_random_groups(config.rule);
-  if (config.schedule == "group-buffer") return make_group_buffer(config.rule);
-  if (config.schedule == "group-division") return make_group_division(config.rule);
-  return make_inter_intra(config.rule, config.per_node);
-}
 
 MakeProtocol read(Fields& fields, const Setting& setting) {
   Config config;
@@ -130,8 +138,7 @@ MakeProtocol read(Fields& fields, const Setting& setting) {
                       "cluster.learners a multiple of 4, or cluster.network.per_node 4");
     }
   }
-  return
-      [config] { return std::make_unique<Ripples>(make_schedule(config), config.rule.learners); };
+  return [config] { return std::make_unique<Ripples>(config); };
 }
 
 }  // namespace

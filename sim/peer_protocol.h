@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <vector>
@@ -112,12 +113,20 @@ class Peers {
   std::vector<Term> mean_;  // kept for its memory
 };
 
+/// 0 ... P - 1: the members of a group of all.
+inline std::vector<std::uint32_t> everyone(std::uint32_t learners) {
+  std::vector<std::uint32_t> all(learners);
+  std::iota(all.begin(), all.end(), 0u);
+  return all;
+}
+
 /// A protocol without a server: learners compute, step, exchange and average.
 ///
 /// Contract: as that of a ServerProtocol.
 class PeerProtocol : public Protocol {
  public:
-  /// t = 0: all hold the initial model and are idle.
+  /// t = 0: all hold the initial model and are idle.  What a protocol keeps for each learner it
+  /// makes here: many are made to be asked about themselves alone.
   virtual void start(Peers& peers) { peers.compute_all(); }
 
   /// A learner finished a minibatch and is idle now.

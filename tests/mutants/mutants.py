@@ -1,8 +1,9 @@
 """Plants the bugs of mutants.toml, one at a time, in a clone of the last commit, runs the tests that
 should notice, and says which bugs they found: mutants.py [--only TEXT] [--out FILE] [--check].
 
-The clone and its build stay in build/mutants.  A bug that survives is a test that lacks; one that
-does not compile counts as found by the compiler, and is said so.
+The clone and its build stay in build/mutants.  The tests are run without the bug first, and have to
+pass.  A bug that survives is a test that lacks; one that does not compile counts as found by the
+compiler, and is said so.
 """
 
 import argparse
@@ -41,32 +42,49 @@ def must(*words, **more):
 
 
 def prepare(targets):
-    """A clone of the last commit, built; its tests pass without a bug."""
+    """A clone of the last commit, built."""
     if not CLONE.exists():
         must("git", "clone", "--quiet", ROOT, CLONE, folder=ROOT)
     must("git", "fetch", "--quiet", "origin")
     commit = run("git", "rev-parse", "HEAD", folder=ROOT).stdout.strip()
     must("git", "checkout", "--quiet", "--force", commit)
-    must("cmake", "--preset", "release", "-DGRADRACE_CUDA=OFF")
+    must("cmake", "--preset", "release", "-DGRADRACE_CUDA=OFF", "-DGRADRACE_UNITY=OFF")
     for target in targets:
         must("cmake", "--build", BUILD, "--target", target)
 
 
-def is_found(mutant):
-    """ "tests", "compiler", or "" where the bug survives."""
+def tests_pass(mutant):
     if not mutant["target"]:
         file, *cases = mutant["tests"].split()
         paths = os.pathsep.join(map(str, [CLONE / "tests/support"]))
         words = [PYTHON, "-W", "ignore", CLONE / file, *cases]
-        done = run(*words, env=os.environ | {"PYTHONPATH": paths}, timeout=600)
-        return "tests" if done.returncode else ""
-    if run("cmake", "--build", BUILD, "--target", mutant["target"]).returncode:
-        return "compiler"
+        return run(*words, env=os.environ | {"PYTHONPATH": paths}, timeout=600).returncode == 0
     words = ["ctest", "--test-dir", BUILD, "-R", mutant["tests"], "--stop-on-failure", "--timeout", "120"]
     done = run(*words)
     if "No tests were found" in done.stdout + done.stderr:
         sys.exit(f"no test matches {mutant['tests']}")
-    return "tests" if done.returncode else ""
+    return done.returncode == 0
+
+
+def build(mutant):
+    target = mutant["target"]
+    return not target or run("cmake", "--build", BUILD, "--target", target).returncode == 0
+
+
+def is_found(mutant):
+    """ "tests", "compiler", or "" where the bug survives."""
+    if not build(mutant):
+        return "compiler"
+    return "" if tests_pass(mutant) else "tests"
+
+
+def check_tests(mutant, passed):
+    """They pass without the bug; `passed`: those that did."""
+    if mutant["tests"] in passed:
+        return
+    if not build(mutant) or not tests_pass(mutant):
+        sys.exit(f"without a bug, this fails: {mutant['tests']}")
+    passed.add(mutant["tests"])
 
 
 def judge(mutant):
@@ -92,8 +110,9 @@ def main():
         print(f"{len(mutants)} bugs have their places")
         return 0
     prepare({mutant["target"] for mutant in mutants} - {""})
-    rows, found = [], 0
+    rows, found, passed = [], 0, set()
     for mutant in mutants:
+        check_tests(mutant, passed)
         by = judge(mutant)
         found += bool(by)
         rows.append([mutant["number"], mutant["file"], mutant["from"].strip(), mutant["to"].strip(), by or "survived"])
