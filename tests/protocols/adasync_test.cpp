@@ -125,6 +125,23 @@ TEST_CASE("adasync: the timing plane waits for the loss, and bits do not depend 
   }
 }
 
+TEST_CASE("adasync: until K changes it is the protocol that it varies") {
+  for (const std::string variant : {"k-sync", "k-batch-sync", "k-async", "k-batch-async"}) {
+    CAPTURE(variant);
+    const auto run = [](const std::string& protocol) {
+      return run_training(point_from(race_from_1 + protocol + "}"));
+    };
+    const auto fixed = run(R"({"kind": ")" + variant + R"(", "k": 3})");
+    const auto adapted =
+        run(R"({"kind": "adasync", "variant": ")" + variant + R"(", "k0": 3, "interval": 1000})");
+    CHECK(adapted.totals.updates == fixed.totals.updates);
+    CHECK(adapted.totals.dispatched == fixed.totals.dispatched);
+    CHECK(adapted.totals.cancelled == fixed.totals.cancelled);
+    CHECK(adapted.totals.staleness_sum == fixed.totals.staleness_sum);
+    CHECK(adapted.totals.last_update_time == fixed.totals.last_update_time);
+  }
+}
+
 TEST_CASE("adasync: K of a run is the rule applied to the losses it was told") {
   const Point point =
       point_from(race_from_1 + R"({"kind": "adasync", "interval": 7, "variant": "k-sync"}})");
