@@ -38,6 +38,7 @@ class Scenarios(ProgramTest):
         (json.dumps(changed(BASE, quick=[1])), ("--quick",), "error: quick: expected an object"),
         (TEXT, ("--set", "stop.updates=18446744073709551615"), "stop.updates: must be 1 to 9007199254740992"),
         (TEXT, ("--set", "stop.updates=1e300"), "stop.updates: must be"),
+        (TEXT, ("--set", "record.every_updates=18446744073709551615"), "every_updates: must be 1 to 9007199254740992"),
         (TEXT, ("--set", "seed=9007199254740993"), "error: seed: must be 0 to 9007199254740992"),
         (TEXT, ("--seed", "18446744073709551615"), "error: seed: must be"),
         (TEXT, ("--set", b"title=\xff"), "is not UTF-8"),
