@@ -1,5 +1,6 @@
 """Plants the bugs of mutants.toml, one at a time, in a clone of the last commit, runs the tests that
-should notice, and says which bugs they found: mutants.py [--only TEXT] [--out FILE] [--check].
+should notice, and says which bugs they found: mutants.py [--only TEXT] [--first N] [--out FILE]
+[--check].
 
 The clone and its build stay in build/mutants.  The tests are run without the bug first, and have to
 pass.  A bug that survives is a test that lacks; one that does not compile counts as found by the
@@ -102,10 +103,11 @@ def judge(mutant):
 def main():
     parser = argparse.ArgumentParser(prog="mutants.py", description=__doc__)
     parser.add_argument("--only", default="", help="bugs in files whose path has this text")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first bug, to go on")
     parser.add_argument("--out", type=pathlib.Path, help="a CSV file with a row a bug")
     parser.add_argument("--check", action="store_true", help="only see that every bug has its place")
     words = parser.parse_args()
-    mutants = read_mutants(words.only)
+    mutants = [mutant for mutant in read_mutants(words.only) if mutant["number"] >= words.first]
     if words.check:
         print(f"{len(mutants)} bugs have their places")
         return 0
