@@ -269,9 +269,10 @@ void Reader::real(std::string_view key, double& value, Need need, Range range,
 
 void Reader::integer(std::string_view key, std::uint64_t& value, Need need, Range range,
                      std::string_view meaning) {
-  constexpr double most = std::uint64_t{1} << 53;  // doubles, which others read, tell these apart
+  constexpr double most = std::uint64_t{1} << 53;  // of one that may be absent, which is 2^64 - 1
   if (const auto* found = state_->find(key, need, meaning)) {
-    if (found->is_number() && found->get<double>() > most) range.high = std::min(range.high, most);
+    if (need == Need::none && found->is_number() && found->get<double>() > most)
+      range.high = std::min(range.high, most);
     if (const auto number = state_->integer(*found, state_->pointer(key), range)) {
       value = *number;
       state_->write(key, *number);
