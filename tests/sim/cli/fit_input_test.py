@@ -337,6 +337,8 @@ class Events(Input):
 
         text = "[\n" + json.dumps(good) + ",\n  " + json.dumps({**good, "dur": 0}) + "]"
         self.assertIn('t.json:3:3: event "s" must last, got 0 microseconds', told(text, "--step", "s"))
+        text = json.dumps([good, {**good, "dur": 5e-324}])  # 0 seconds
+        self.assertIn('event "s" must last, got', told(text, "--step", "s"))
         text = '{"traceEvents": [\n ' + json.dumps({**good, "dur": "x"}) + "]}"
         self.assertIn('t.json:2:2: event "s" must last, got no number for "dur"', told(text, "--step", "s"))
         self.assertIn("t.json:1:", told('[{"ph": }]'))
