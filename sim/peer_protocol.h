@@ -113,7 +113,7 @@ class Peers {
   std::vector<Term> mean_;  // kept for its memory
 };
 
-/// 0 ... P - 1: the members of a group of all.
+/// The learners 0 ... P - 1.
 inline std::vector<std::uint32_t> everyone(std::uint32_t learners) {
   std::vector<std::uint32_t> all(learners);
   std::iota(all.begin(), all.end(), 0u);
@@ -125,8 +125,8 @@ inline std::vector<std::uint32_t> everyone(std::uint32_t learners) {
 /// Contract: as that of a ServerProtocol.
 class PeerProtocol : public Protocol {
  public:
-  /// t = 0: all hold the initial model and are idle.  What a protocol keeps for each learner it
-  /// makes here: many are made to be asked about themselves alone.
+  /// t = 0: all hold the initial model and are idle.  State for each learner is allocated here, not
+  /// in the constructor: a scenario's reader makes protocols for their theory alone.
   virtual void start(Peers& peers) { peers.compute_all(); }
 
   /// A learner finished a minibatch and is idle now.

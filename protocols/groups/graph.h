@@ -85,7 +85,7 @@ class Graph {
   /// How many learner 0 hears.
   std::uint32_t degree() const;
 
-  /// Whom the learner hears or, backwards, by whom it is heard, into memory that is there; not of a
+  /// Replaces `others` by whom the learner hears or, backwards, by whom it is heard; not of a
   /// complete graph.
   void find(std::uint32_t learner, bool backwards, std::vector<std::uint32_t>& others) const;
 
@@ -98,10 +98,10 @@ class Graph {
   std::uint32_t torus_rows_ = 0;
 };
 
-/// The same for every learner at hand, for a run.
+/// The neighbours of every learner, computed once for a run.
 class NeighbourLists {
  public:
-  NeighbourLists() = default;  // of nobody
+  NeighbourLists() = default;  // empty
   explicit NeighbourLists(const Graph& graph);
 
   Others hears(std::uint32_t learner) const { return of(hears_, learner); }

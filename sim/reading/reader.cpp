@@ -269,7 +269,8 @@ void Reader::real(std::string_view key, double& value, Need need, Range range,
 
 void Reader::integer(std::string_view key, std::uint64_t& value, Need need, Range range,
                      std::string_view meaning) {
-  constexpr double most = std::uint64_t{1} << 53;  // of one that may be absent, which is 2^64 - 1
+  // Of optional integers, whose mark for "absent" is 2^64 - 1 (fields.h).
+  constexpr double most = std::uint64_t{1} << 53;
   if (const auto* found = state_->find(key, need, meaning)) {
     if (need == Need::none && found->is_number() && found->get<double>() > most)
       range.high = std::min(range.high, most);

@@ -2,9 +2,9 @@
 [--program FILE].
 
 How many executions each target has had is in executed.csv, beside this file: a row a target, with
-the seed whose executions 0 to N - 1 they are.  A call takes targets in turns, the one that lacks
-most of its goal first, a minute each.  Ends with 1 at a fault, whose input is then in the folder
-where this was called; its executions are not counted.
+the seed whose executions 0 to N - 1 they are.  A call takes targets in turns, the one furthest
+from its goal first, a minute each.  Ends with 1 at a fault, whose input is then in the
+project's folder; its executions are not counted.
 """
 
 import argparse

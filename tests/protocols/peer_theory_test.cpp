@@ -155,6 +155,10 @@ TEST_CASE("theory of peers: constant runtimes in nodes, as simulated") {
   network.shared = false;
   check(d_psgd("ring", "adapt-first"));
   check(d_psgd("ring", "combine-first"));
+  for (const std::uint32_t learners : {8u, 9u, 10u}) {  // the last node has four, one or two
+    const std::string all = d_psgd("complete", "adapt-first");
+    check_exact(learners, all, network, predicted(race_on(learners, all, network, one, 1)).value);
+  }
   // The slowest exchange of a ring is one across nodes.
   CHECK(predicted(race_on(8, d_psgd("ring", "adapt-first"), network, one, 1)).value ==
         doctest::Approx(1 + 0.125 + 2 * 7 / 14.0).epsilon(1e-12));
