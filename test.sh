@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")"
 ./setup.sh --require-plots --browser --valgrind --formatters --build
 status=0
-ctest --preset release --parallel "$(nproc)" "$@" || status=$?
+ctest --preset release --parallel "$(nproc)" --timeout 1800 "$@" || status=$?
 if (($#)); then exit "$status"; fi
 for preset in debug tsan; do
   cmake --preset "$preset" >"build/$preset.log"

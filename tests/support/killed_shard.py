@@ -29,7 +29,7 @@ class KilledShardTest(ProgramTest):
 [[ $* == *"--shard 2/"* && ! -e {self.folder}/killed ]] || exec {PROGRAM} "$@"
 touch {self.folder}/killed
 {PROGRAM} "$@" &
-until (($(stat -c %s {store} 2>/dev/null || echo 0) > 20000)); do :; done  # that of two runs
+while kill -0 $! && (($(stat -c %s {store} 2>/dev/null || echo 0) <= 20000)); do :; done  # two runs
 kill -9 $!
 exit 137
 """)

@@ -35,8 +35,9 @@ std::optional<Shard> shard_of_store(const std::string& name) {
       store_begin.size(), name.size() - store_begin.size() - store_end.size() - 1));
 }
 
-bool is_store(const std::string& name) {
-  return name == store_name({}) || shard_of_store(name).has_value();
+bool is_store(const fs::path& file) {
+  const std::string name = file.filename();
+  return (name == store_name({}) || shard_of_store(name).has_value()) && RunStore::may_be(file);
 }
 
 /// Whether the folder has a manifest that gradrace wrote.
@@ -67,7 +68,8 @@ static const fs::path& checked(const fs::path& folder, RunFolder::Begin begin) {
                      "--force to make all again");
   for (const auto& entry : fs::directory_iterator(folder)) {
     const fs::path name = entry.path().filename();
-    if (overwrites || name == ".unfinished") continue;
+    const bool is_made_since = is_store(entry.path());  // by another shard
+    if (overwrites || name == ".unfinished" || is_made_since) continue;
     throw UsageError(folder.string() + ": is no output folder of gradrace (" + name.string() +
                      " is there); use --out DIR for a new or empty one, or run --force to use it "
                      "all the same, which leaves other files alone");
@@ -79,8 +81,7 @@ std::vector<fs::path> stores_in(const fs::path& folder) {
   std::vector<fs::path> stores;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored))
-    if (is_store(entry.path().filename()) && RunStore::may_be(entry.path()))
-      stores.push_back(entry.path());
+    if (is_store(entry.path())) stores.push_back(entry.path());
   std::ranges::sort(stores);
   return stores;
 }

@@ -460,6 +460,16 @@ class Shards(SweepTest):
         self.call("collect", "out", "--quiet")
         self.assertEqual(self.everything("out"), wanted)
 
+    def test_shards_that_begin_together_take_each_others_stores_for_ours(self):
+        scenario = changed(TIMING, replicas=8)
+        self.write(scenario)
+        for round in range(60):  # where one's store was a stranger to another, 8 of 60 failed
+            out = f"out-{round}"
+            calls = [self.start("run", self.folder / "scenario.json", "--shard", f"{i}/4", "--out", out, "--quiet", "--jobs", "1") for i in range(1, 5)]
+            for call in calls:
+                _, told = call.communicate(timeout=120)
+                self.assertEqual(call.returncode, 0, told)
+
 
 class OneFolder(SweepTest):
     def test_the_second_is_told_at_once_who_has_it(self):
