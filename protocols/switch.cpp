@@ -321,7 +321,7 @@ MakeProtocol read(Fields& fields, const Setting& setting) {
                     "is for protocols of a server: without one, an average of all "
                     "takes the time that the network says");
   if (!fields.good()) return {};
-  if (!has_server) return make_peer_switch(Phases(phases), setting.learners);
+  if (!has_server) return make_peer_switch(Phases(phases));
   return [phases = Phases(phases), per_switch] {
     return std::make_unique<Switch>(phases, per_switch);
   };

@@ -19,8 +19,10 @@ std::vector<std::uint8_t> read_packed(const std::filesystem::path& file) {
   if (std::filesystem::is_fifo(file, ignored)) defect(file, "read: it is a pipe, and not a file");
   const std::unique_ptr<gzFile_s, int (*)(gzFile)> handle(gzopen(file.c_str(), "rb"), gzclose);
   if (!handle) defect(file, "opened");
-  gzbuffer(handle.get(), 1 << 17);
-  std::vector<std::uint8_t> content(1 << 20);
+  const auto packed = std::filesystem::file_size(file, ignored);  // the greatest where unknown
+  const auto piece = static_cast<unsigned>(std::clamp<std::uintmax_t>(packed, 1 << 12, 1 << 17));
+  gzbuffer(handle.get(), piece);
+  std::vector<std::uint8_t> content(8 * std::size_t{piece});
   std::size_t size = 0;
   while (true) {
     const auto room = static_cast<unsigned>(std::min<std::size_t>(content.size() - size, 1 << 30));

@@ -16,14 +16,15 @@ namespace {
 /// minibatch and no exchange after it.
 class PeerSwitch final : public PeerProtocol, private Peers {
  public:
-  PeerSwitch(const Phases& phases, std::uint32_t learners)
-      : phases_(phases), unused_(learners), under_way_(learners) {
+  explicit PeerSwitch(const Phases& phases) : phases_(phases) {
     for (const Phase& phase : phases_.list()) protocols_.push_back(phase.peer_protocol());
-    for (std::uint32_t learner = 0; learner < learners; ++learner) all_.push_back(learner);
   }
 
   void start(Peers& peers) override {
     peers_ = &peers;
+    unused_.resize(learners());
+    under_way_.resize(learners());
+    all_ = everyone(learners());
     run(0);
   }
 
@@ -233,8 +234,8 @@ class PeerSwitch final : public PeerProtocol, private Peers {
 
 }  // namespace
 
-MakeProtocol make_peer_switch(const Phases& phases, std::uint32_t learners) {
-  return [phases, learners] { return std::make_unique<PeerSwitch>(phases, learners); };
+MakeProtocol make_peer_switch(const Phases& phases) {
+  return [phases] { return std::make_unique<PeerSwitch>(phases); };
 }
 
 }  // namespace gradrace

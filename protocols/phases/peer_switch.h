@@ -5,6 +5,6 @@
 namespace gradrace {
 
 /// `switch` between protocols without a server: makes one for each run.
-MakeProtocol make_peer_switch(const Phases& phases, std::uint32_t learners);
+MakeProtocol make_peer_switch(const Phases& phases);
 
 }  // namespace gradrace

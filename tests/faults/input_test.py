@@ -27,6 +27,10 @@ CSV = {"kind": "csv", "path": "d.csv", "label": "y", "test_rows": 1}
 LIBSVM = {"kind": "libsvm", "path": "d.txt", "test_rows": 1}
 
 
+def switch(first, second):
+    return {"kind": "switch", "phases": [{"protocol": first, "end": {"updates": 9}}, {"protocol": second}]}
+
+
 class Scenarios(ProgramTest):
     # The text of the file, words beside it, what is told.
     REFUSED = [
@@ -80,6 +84,9 @@ class Scenarios(ProgramTest):
             {"kind": "d-psgd", "graph": "torus"},
             {"kind": "ad-psgd", "graph": "bipartite-exponential"},
             {"kind": "all-reduce"},
+            switch({"kind": "all-reduce"}, {"kind": "d-psgd", "graph": "exponential"}),
+            {"kind": "ssp", "bound": 3},
+            switch({"kind": "sync"}, {"kind": "async"}),
         ):
             scenario = changed(BASE, protocol=protocol, timing_only=True)
             scenario["cluster"]["learners"] = 1 << 24

@@ -126,13 +126,13 @@ Scenario read_with(std::string_view bytes, const std::vector<std::string>& sets)
   return read_scenario_text(bytes, std::filesystem::absolute("scenarios/fuzz.json"), changes);
 }
 
-/// Two seconds of a run, at most.
+/// A twentieth of a second of a run, at most: what it has counted by then adds up too.
 void run_point(const Point& point, Device* device) {
   const Race race = point.race();
   Run run(race, 0, device != nullptr, nullptr);
   const auto start = std::chrono::steady_clock::now();
   drive({&run, 1}, device,
-        [&] { return std::chrono::steady_clock::now() - start < std::chrono::seconds(2); });
+        [&] { return std::chrono::steady_clock::now() - start < std::chrono::milliseconds(50); });
   check_record(run.record());
 }
 
@@ -141,7 +141,7 @@ void run_points(std::string_view bytes) {
   const Scenario scenario = read_with(bytes, {R"(stop={"gradients": 300})", "timing_only=true"});
   for (std::size_t i = 0; i < std::min<std::size_t>(scenario.points.size(), 3); ++i) {
     const Point& point = scenario.points[i];
-    if (point.cluster.learners > 10'000) continue;
+    if (point.cluster.learners > 2'000) continue;
     const Theory theory = point.theory();
     if (theory.iteration_time)
       check(theory.iteration_time->value >= 0, "a negative iteration time");
