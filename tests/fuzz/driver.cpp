@@ -118,7 +118,7 @@ int run(const Target& target, const Words& words) {
 
 int main(int count, char** words) {
   if (count < 2) return usage();
-  // Memory is kept from one execution to the next: half of the time went to pages given back.
+  // Freed memory is kept for the next execution: giving pages back took half of the time.
   ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
   ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
   // Files of inputs are small and many: in memory they are read ten times as fast.

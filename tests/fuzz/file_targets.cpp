@@ -36,14 +36,15 @@ std::string files(const std::vector<std::string>& contents) {
 
 void check_rows(const Dataset& data, const Rows& rows) {
   const std::size_t features = rows.count * data.features;
-  if (rows.bytes.size() + rows.floats.size() != features) unexpected("features lack, or are left");
-  if (rows.classes.size() + rows.targets.size() != rows.count) unexpected("labels lack");
+  if (rows.bytes.size() + rows.floats.size() != features)
+    unexpected("the features are not rows x features");
+  if (rows.classes.size() + rows.targets.size() != rows.count) unexpected("not one label a row");
   for (const float x : rows.floats)
-    if (!std::isfinite(x)) unexpected("a feature that is no number");
+    if (!std::isfinite(x)) unexpected("a feature is NaN or infinite");
   for (const float y : rows.targets)
-    if (!std::isfinite(y)) unexpected("a target that is no number");
+    if (!std::isfinite(y)) unexpected("a target is NaN or infinite");
   for (const std::size_t of_row : rows.classes)
-    if (of_row >= data.classes) unexpected("a class beyond the greatest");
+    if (of_row >= data.classes) unexpected("a class that is not below their count");
 }
 
 /// The data set that the JSON names is refused, or whole.
@@ -52,7 +53,8 @@ void read_data(const std::string& json) {
   const auto [load, problems] = read_dataset(json, shelf);
   if (!problems.empty()) return;
   const auto data = load();
-  if (data->features == 0 || data->train.count == 0) unexpected("a data set of nothing");
+  if (data->features == 0 || data->train.count == 0)
+    unexpected("a data set without rows or features");
   check_rows(*data, data->train);
   check_rows(*data, data->test);
 }

@@ -68,8 +68,8 @@ static const fs::path& checked(const fs::path& folder, RunFolder::Begin begin) {
                      "--force to make all again");
   for (const auto& entry : fs::directory_iterator(folder)) {
     const fs::path name = entry.path().filename();
-    const bool is_made_since = is_store(entry.path());  // by another shard
-    if (overwrites || name == ".unfinished" || is_made_since) continue;
+    const bool is_of_another_shard = is_store(entry.path());  // and was made since
+    if (overwrites || name == ".unfinished" || is_of_another_shard) continue;
     throw UsageError(folder.string() + ": is no output folder of gradrace (" + name.string() +
                      " is there); use --out DIR for a new or empty one, or run --force to use it "
                      "all the same, which leaves other files alone");
