@@ -1,4 +1,5 @@
 #include <cmath>
+#include <new>
 #include <string>
 
 #include "distributions/fit/read_trace.h"
@@ -66,7 +67,12 @@ void read_csv(std::string_view bytes) {
 
 void read_libsvm(std::string_view bytes) {
   write_files(bytes, {"a.svm", "b.svm"});
-  read_data(R"({"kind": "libsvm", "path": "a.svm", "test_path": "b.svm"})");
+  try {
+    read_data(R"({"kind": "libsvm", "path": "a.svm", "test_path": "b.svm"})");
+  } catch (const std::bad_alloc&) {
+    // Rows are kept dense: a feature numbered 2e8 takes gigabytes, and a run fails as "out of
+    // memory".
+  }
 }
 
 const std::vector<std::string> idx_names = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
