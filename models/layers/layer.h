@@ -17,7 +17,7 @@ namespace gradrace::kernels {
 enum class LayerKind : std::uint8_t {};
 
 /// One layer of a network, followed by f.  It looks at `channels` maps of height x width and gives
-/// `outputs` maps of out_height x out_width; what is no image has one pixel.
+/// `outputs` maps of out_height x out_width; other data have one pixel.
 ///
 /// Parameters from `first` on: W [outputs, depth], row-major, then b [outputs]; of a batch or
 /// group normalisation b [outputs], then gamma [outputs].

@@ -185,9 +185,8 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
       {"learners", "learners", "P", [](auto& run) { return run.at.cluster.learners; }},
       {"k", "gradients", k_meaning, [](auto& run) { return run.result.last.point.k; }},
       {"status", "",
-       "finished; diverged: its loss was infinite or no number; deadlocked: learners waited for "
-       "each "
-       "other in a circle; failed: it could not go on (reason says why)",
+       "finished; diverged: its loss was infinite or NaN; deadlocked: learners waited for "
+       "each other in a circle; failed: it could not go on (reason says why)",
        status_of},
       {"updates", "updates", "made", [](auto& run) { return run.result.totals.updates; }},
       {"gradients_applied", "minibatches", "whose gradient entered an update",

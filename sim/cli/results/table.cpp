@@ -123,7 +123,7 @@ std::string explanations(const Scenario& scenario, const std::vector<RunSummary>
                      time_unit_text(scenario.first()) + "\n";
   text += resolutions(scenario, summaries) + fates(summaries);
   if (some(Status::diverged)) {
-    text += "  diverged: the loss was infinite or no number, and the run ended there\n";
+    text += "  diverged: the loss was infinite or NaN, and the run ended there\n";
   }
   if (some(Status::deadlocked)) {
     text +=

@@ -40,7 +40,7 @@ struct Scenario {
 struct ScenarioChanges {
   struct Set {
     std::string path;    // dotted
-    std::string value;   // JSON; what is no JSON is a string
+    std::string value;   // JSON; other text is a string
     std::string origin;  // for messages: "--set protocol.k=9"
   };
   bool quick = false;  // the scenario's own "quick", before the sets
