@@ -104,6 +104,8 @@ TEST_CASE("idx: every defect of a file is said with the file's name") {
        "label 3, the training labels end at 2"},
       {"train-labels-idx1-ubyte", [](std::string& s) { s[7] = 2, s.pop_back(); },
        "2 labels for the 3 images of train-images-idx3-ubyte"},
+      {"train-labels-idx1-ubyte", [](std::string& s) { s[7] = 4, s += '\1'; },
+       "4 labels for the 3 images of train-images-idx3-ubyte"},
       {"t10k-images-idx3-ubyte", [](std::string& s) { s[11] = 2, s[15] = 1; },
        "images of 2 x 1, those of training are 1 x 2"},
       {"t10k-images-idx3-ubyte", [](std::string& s) { s[11] = 0; }, "header: a length is 0"},
