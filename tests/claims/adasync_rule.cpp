@@ -8,7 +8,7 @@
 #include "sim/cli/results/csv.h"
 #include "tests/claims/claim.h"
 
-using namespace gradrace;
+namespace gradrace::adasync_rule_claims {
 
 namespace {
 
@@ -51,3 +51,5 @@ TEST_CASE("adasync: the numerical rule follows the law's own order statistics") 
     }
   }
 }
+
+}  // namespace gradrace::adasync_rule_claims

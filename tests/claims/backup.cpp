@@ -13,7 +13,7 @@
 #include "tests/support/mean.h"
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::backup_claims {
 
 namespace {
 
@@ -109,3 +109,5 @@ TEST_CASE("backup: with 50 gradients an update a few backups are worth their mac
     }
   }
 }
+
+}  // namespace gradrace::backup_claims

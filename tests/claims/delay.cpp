@@ -10,7 +10,7 @@
 #include "tests/claims/claim.h"
 #include "tests/claims/delayed.h"
 
-using namespace gradrace;
+namespace gradrace::delay_claims {
 
 // A quadratic of curvature h whose gradients are all tau updates old: w_(j+1) = w_j - v_(j+1),
 // v_(j+1) = momentum v_j + alpha h w_(j-tau).  It is stable up to a certain alpha h.
@@ -105,3 +105,5 @@ TEST_CASE("delay: a run decays 2 % below the largest stable alpha h and grows 2 
     }
   }
 }
+
+}  // namespace gradrace::delay_claims

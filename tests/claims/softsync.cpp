@@ -4,7 +4,7 @@
 #include "tests/claims/serial.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::softsync_claims {
 
 TEST_CASE("softsync: hardsync is serial SGD with a minibatch of all") {
   claim({"softsync-1.serial", "Zhang et al., IJCAI 2016, sec. 2.2",
@@ -23,3 +23,5 @@ TEST_CASE("softsync: with n = lambda it is async, event for event") {
          "n = 30: events of 20,000 updates that differ from async's", exactly(0),
          static_cast<double>(different)});
 }
+
+}  // namespace gradrace::softsync_claims

@@ -7,7 +7,7 @@
 #include "tests/claims/claim.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::ssp_claims {
 
 namespace {
 
@@ -47,3 +47,5 @@ TEST_CASE("ssp: s = 0 is bulk synchronous, a large s asynchronous") {
          differences(events(ssp(std::numeric_limits<std::uint32_t>::max()), learners, 20000),
                      events(R"({"kind": "async"})", learners, 20000))});
 }
+
+}  // namespace gradrace::ssp_claims

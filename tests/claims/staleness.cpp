@@ -11,7 +11,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::staleness_claims {
 
 namespace {
 
@@ -158,3 +158,5 @@ TEST_CASE("staleness: with communication its mean is that of the open learners o
            exactly(books.open_per_gradient()), books.mean_staleness_so_far()});
   }
 }
+
+}  // namespace gradrace::staleness_claims

@@ -13,7 +13,7 @@
 #include "tests/support/mean.h"
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::staleness_rates_claims {
 
 namespace {
 
@@ -260,3 +260,5 @@ TEST_CASE("staleness rates: where nothing is stale every rule is the constant ra
     check("dutta-15.fresh", R"({"kind": "distance", "c": 1e-9, "eta_max": 0.01})");
   }
 }
+
+}  // namespace gradrace::staleness_rates_claims

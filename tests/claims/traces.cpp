@@ -11,7 +11,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/skip.h"
 
-using namespace gradrace;
+namespace gradrace::traces_claims {
 
 // Three jobs of the Alibaba Platform for AI, cluster trace GPU v2020, mini-batch time, CC BY 4.0:
 // ten workers each, one minibatch in ten.
@@ -161,3 +161,5 @@ TEST_CASE("traces: a replay of three measured jobs waits for the slowest worker 
            about(job.slowest, .005), replayed_slowest(job)});
   }
 }
+
+}  // namespace gradrace::traces_claims

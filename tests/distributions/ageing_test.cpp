@@ -7,7 +7,7 @@
 
 #include "tests/support/laws.h"
 
-namespace gradrace {
+namespace gradrace::ageing_test {
 namespace {
 
 using Known = std::pair<const char*, Ageing>;
@@ -98,4 +98,4 @@ TEST_CASE("ageing on a grid: the survival function alone tells the same") {
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::ageing_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/laws.h"
 
-namespace gradrace {
+namespace gradrace::catalog_test {
 namespace {
 
 TEST_CASE("distribution catalog: the thirteen names of the contract, in its order") {
@@ -120,4 +120,4 @@ TEST_CASE("distribution catalog: probabilities may miss 1 by their last digit") 
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::catalog_test

@@ -14,7 +14,7 @@
 #include "tests/support/laws.h"
 #include "tests/support/mean.h"
 
-namespace gradrace {
+namespace gradrace::order_statistics_test {
 namespace {
 
 bool near(double value, double expected, double relative) {
@@ -393,4 +393,4 @@ TEST_CASE("order statistics: draws of exponentials have Renyi's mean, up to n = 
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::order_statistics_test

@@ -10,7 +10,7 @@
 #include "distributions/law.h"
 #include "tests/support/laws.h"
 
-namespace gradrace {
+namespace gradrace::quantile_test {
 namespace {
 
 TEST_CASE("distributions: survival falls from 1 to 0 and never rises") {
@@ -137,4 +137,4 @@ TEST_CASE(
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::quantile_test

@@ -2,7 +2,7 @@
 
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::fresh_k_test {
 
 TEST_CASE(
     "guide: the protocol of EXTENDING.md drops what is stale (K = 2, P = 3, worked by hand)") {
@@ -17,3 +17,5 @@ TEST_CASE(
 TEST_CASE("guide: K = P of the protocol of EXTENDING.md waits for all") {
   check_iteration_time(R"({"kind": "fresh-k", "k": 8})", 2.717857142857143);
 }
+
+}  // namespace gradrace::fresh_k_test

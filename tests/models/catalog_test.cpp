@@ -5,7 +5,7 @@
 #include "models/gpu/cuda/cuda_device.h"
 #include "tests/support/reading.h"
 
-namespace gradrace {
+namespace gradrace::catalog_test {
 
 static bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -132,4 +132,4 @@ TEST_CASE("models: equal data sets of several models are one") {
   CHECK(a != c);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::catalog_test

@@ -6,7 +6,7 @@
 #include "tests/support/model_checks.h"
 #include "tests/support/reading.h"
 
-namespace gradrace {
+namespace gradrace::cifar10_full_test {
 
 static CnnConfig full(std::shared_ptr<const Dataset> data) {
   auto config = on<CnnConfig>(std::move(data));
@@ -185,4 +185,4 @@ TEST_CASE("cifar10-full: what it cannot look at is refused") {
                        std::runtime_error);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::cifar10_full_test

@@ -7,7 +7,7 @@
 #include "models/mlp.h"
 #include "tests/support/model_checks.h"
 
-namespace gradrace {
+namespace gradrace::cnn_test {
 
 static CnnConfig net(std::shared_ptr<const Dataset> data, std::vector<std::uint64_t> channels,
                      std::uint32_t kernel, std::vector<std::uint64_t> dense,
@@ -241,4 +241,4 @@ TEST_CASE("cnn: data without images, and images that are too small, are refused"
                        std::runtime_error);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::cnn_test

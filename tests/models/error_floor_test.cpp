@@ -6,7 +6,7 @@
 #include "tests/support/mean.h"
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::error_floor_test {
 
 namespace {
 
@@ -184,3 +184,5 @@ TEST_CASE(
     }
   }
 }
+
+}  // namespace gradrace::error_floor_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/race_text.h"
 
-namespace gradrace {
+namespace gradrace::known_minimum_test {
 
 /// 12 images that a network can tell apart: the greatest lower bound of its loss is 0.
 static std::string images(int side, double separation) {
@@ -46,4 +46,4 @@ TEST_CASE("networks: descent comes within 1e-3 of a known minimum") {
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::known_minimum_test

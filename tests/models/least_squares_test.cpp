@@ -3,7 +3,7 @@
 #include "models/linear.h"
 #include "tests/support/model_checks.h"
 
-namespace gradrace {
+namespace gradrace::least_squares_test {
 
 static std::shared_ptr<const Dataset> regression() {
   return made(R"({"kind": "synthetic-regression", "rows": 50, "test_rows": 7, "features": 4})");
@@ -123,4 +123,4 @@ TEST_CASE("least-squares: there is no test error, and classes are no targets") {
                        "the model needs targets, and the data set has classes", std::runtime_error);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::least_squares_test

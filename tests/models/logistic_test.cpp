@@ -5,7 +5,7 @@
 #include "tests/support/reading.h"
 #include "tests/support/skip.h"
 
-namespace gradrace {
+namespace gradrace::logistic_test {
 
 static std::shared_ptr<const Dataset> two_classes() {
   return synthetic(R"("rows": 40, "test_rows": 3, "features": 3, "classes": 2, "separation": 1.5)");
@@ -164,4 +164,4 @@ TEST_CASE("logistic: other data than of two classes are refused") {
                        "the model needs classes, and the data set has targets", std::runtime_error);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::logistic_test

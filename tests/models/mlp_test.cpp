@@ -10,7 +10,7 @@
 #include "tests/support/reading.h"
 #include "tests/support/skip.h"
 
-namespace gradrace {
+namespace gradrace::mlp_test {
 
 static std::shared_ptr<const Dataset> small() {
   return synthetic(R"("rows": 60, "test_rows": 41, "features": 13, "classes": 5)");
@@ -169,4 +169,4 @@ TEST_CASE("mlp: it learns what softmax cannot, exclusive or") {
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::mlp_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace gradrace {
+namespace gradrace::quadratic_test {
 
 template <class Real>
 static double loss(Model<Real>& model, const std::vector<Real>& w) {
@@ -163,4 +163,4 @@ TEST_CASE("quadratic: many values at once are the values one by one, and NaN sta
   CHECK(!std::isfinite(loss(*model, values[2])));
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::quadratic_test

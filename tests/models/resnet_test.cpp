@@ -6,7 +6,7 @@
 
 #include "tests/support/model_checks.h"
 
-namespace gradrace {
+namespace gradrace::resnet_test {
 
 namespace {
 
@@ -281,4 +281,4 @@ TEST_CASE("resnet: it starts with the variance of its inputs, and with statistic
   CHECK(at == w.size());
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::resnet_test

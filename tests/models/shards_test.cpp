@@ -5,7 +5,7 @@
 #include "tests/support/emulated_device.h"
 #include "tests/support/race_text.h"
 
-namespace gradrace {
+namespace gradrace::shards_test {
 
 namespace {
 
@@ -51,4 +51,4 @@ TEST_CASE("shards: a GPU refuses them by name") {
       "its own; use --device cpu");
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::shards_test

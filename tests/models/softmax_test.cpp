@@ -12,7 +12,7 @@
 #include "tests/support/reading.h"
 #include "tests/support/skip.h"
 
-namespace gradrace {
+namespace gradrace::softmax_test {
 
 /// 60 rows of 13 features, 5 classes; no size is a multiple of a block.
 static std::shared_ptr<const Dataset> small() {
@@ -249,4 +249,4 @@ TEST_CASE("softmax: plain SGD on optdigits gives the known accuracy and loss") {
   CHECK(std::abs(test_loss - 0.3504) <= 0.005);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::softmax_test

@@ -10,7 +10,7 @@
 #include "models/resnet.h"
 #include "tests/support/model_checks.h"
 
-namespace gradrace {
+namespace gradrace::supervised_test {
 
 namespace {
 
@@ -206,4 +206,4 @@ TEST_CASE("models of data: values that are not finite give losses that are not f
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::supervised_test

@@ -22,7 +22,7 @@
 #include "tests/support/recorded_peers.h"
 #include "tests/support/stub_law.h"
 
-using namespace gradrace;
+namespace gradrace::ad_psgd_test {
 
 namespace {
 
@@ -776,3 +776,5 @@ TEST_CASE("ad-psgd: what cannot be is refused by name") {
     for (const auto* graph : graphs)
       CHECK_NOTHROW(race_of(learners, ad_psgd(graph), R"({"updates": 1})"));
 }
+
+}  // namespace gradrace::ad_psgd_test

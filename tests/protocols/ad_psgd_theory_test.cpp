@@ -9,7 +9,7 @@
 #include "tests/support/mean.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::ad_psgd_theory_test {
 
 namespace {
 
@@ -154,3 +154,5 @@ TEST_CASE("theory of ad-psgd: nothing is said of graphs on which learners come t
   CHECK_FALSE(theory.iteration_time);
   CHECK_FALSE(theory.staleness);
 }
+
+}  // namespace gradrace::ad_psgd_theory_test

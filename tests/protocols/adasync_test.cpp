@@ -8,7 +8,7 @@
 #include "tests/support/adasync_rule.h"
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::adasync_test {
 
 TEST_CASE("adasync: K goes up where the root passes a half, solved by hand") {
   for (std::uint32_t k = 1; k < 8; ++k) {
@@ -171,3 +171,5 @@ TEST_CASE("adasync: a diverged run ends where its losses led, records included")
   CHECK(record.totals.time == record.curve.back().point.time);
   CHECK(record.totals.updates == record.curve.back().point.update);
 }
+
+}  // namespace gradrace::adasync_test

@@ -8,7 +8,7 @@
 #include "tests/support/spool_text.h"
 #include "tests/support/temporary_folder.h"
 
-using namespace gradrace;
+namespace gradrace::all_reduce_test {
 
 namespace {
 
@@ -94,3 +94,5 @@ TEST_CASE("all-reduce: parts of a gradient are exchanged while the rest is compu
   const RaceRecord late = timed(R"({"kind": "all-reduce", "buckets": 2, "backward": 0})", mesh);
   CHECK(late.totals.time == doctest::Approx(10 * 1.24).epsilon(1e-12));
 }
+
+}  // namespace gradrace::all_reduce_test

@@ -5,7 +5,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::async_test {
 
 namespace {
 const char* const async_protocol = R"({"kind": "async"})";
@@ -37,3 +37,5 @@ TEST_CASE("async: a share of 1/P of the gradients is fresh when runtimes are exp
   const double fresh = static_cast<double>(record.staleness_counts[0]) / 1e6;
   CHECK(std::abs(fresh - 0.125) <= 0.00125);  // 1 %; a standard error is 0.0003
 }
+
+}  // namespace gradrace::async_test

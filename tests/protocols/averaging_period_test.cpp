@@ -8,7 +8,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/recorded_peers.h"
 
-using namespace gradrace;
+namespace gradrace::averaging_period_test {
 
 namespace {
 
@@ -145,3 +145,5 @@ TEST_CASE("local-sgd: AdaComm needs the loss") {
       point_of(R"({"adacomm": 4, "interval": 1})", R"("timing_only": true, "stop": {"time": 40})"),
       ScenarioError);
 }
+
+}  // namespace gradrace::averaging_period_test

@@ -7,7 +7,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::backup_test {
 
 namespace {
 
@@ -224,3 +224,5 @@ TEST_CASE("backup: the theory of very many learners is a bound and takes no time
   const Theory theory = theory_of(race);
   CHECK(theory.iteration_time->basis == Basis::lower);
 }
+
+}  // namespace gradrace::backup_test

@@ -8,7 +8,7 @@
 #include "sim/peer_protocol.h"
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::catalog_test {
 
 TEST_CASE("catalog: no two protocols or learning rates have the same name") {
   std::set<std::string_view> protocols, learning_rates;
@@ -52,3 +52,5 @@ TEST_CASE("catalog: every learning rate is positive as its page's example has it
       CHECK(point.learning_rate->eta({gradients, 0, 0}, 3, 1) > 0);
   }
 }
+
+}  // namespace gradrace::catalog_test

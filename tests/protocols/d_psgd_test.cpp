@@ -12,7 +12,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::d_psgd_test {
 
 namespace {
 
@@ -241,3 +241,5 @@ TEST_CASE("d-psgd: bytes sent are bytes received, times add up to the clock") {
     CHECK((hidden > 0) == (order == std::string("combine-first")));
   }
 }
+
+}  // namespace gradrace::d_psgd_test

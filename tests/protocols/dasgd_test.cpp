@@ -7,7 +7,7 @@
 
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::dasgd_test {
 
 namespace {
 
@@ -89,3 +89,5 @@ TEST_CASE("dasgd: steps of the delay hide the collective") {
     }
   }
 }
+
+}  // namespace gradrace::dasgd_test

@@ -10,7 +10,7 @@
 #include "tests/support/spool_text.h"
 #include "tests/support/temporary_folder.h"
 
-using namespace gradrace;
+namespace gradrace::deadline_test {
 
 namespace {
 
@@ -179,3 +179,5 @@ TEST_CASE("deadline: as a phase it starts its own clock, and its timer ends with
   const auto mixed = events(phases(k_sync, deadline(8, "0.2")), 8, 40);
   CHECK(mixed != events(phases(k_sync, R"({"kind": "sync"})"), 8, 40));
 }
+
+}  // namespace gradrace::deadline_test

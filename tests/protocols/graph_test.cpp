@@ -11,7 +11,7 @@
 #include "sim/reading/problem.h"
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::graph_test {
 
 namespace {
 
@@ -124,3 +124,5 @@ TEST_CASE("graph: a ring's second eigenvalue by hand") {
   CHECK(found[1].real() == doctest::Approx((1 + std::sqrt(2)) / 3).epsilon(1e-14));
   CHECK(std::abs(found[1].imag()) <= 1e-15);
 }
+
+}  // namespace gradrace::graph_test

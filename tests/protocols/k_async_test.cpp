@@ -5,7 +5,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::k_async_test {
 
 TEST_CASE(
     "k-async: K = 2, P = 3: who delivered waits for the update, the others go on (Fig. 4 worked by "
@@ -61,3 +61,5 @@ TEST_CASE("k-async: K = P is sync and K = 1 is async, event for event") {
   same(R"({"kind": "k-async", "k": 8})", R"({"kind": "sync"})");
   same(R"({"kind": "k-async", "k": 1})", R"({"kind": "async"})");
 }
+
+}  // namespace gradrace::k_async_test

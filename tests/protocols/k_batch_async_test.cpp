@@ -5,7 +5,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::k_batch_async_test {
 
 TEST_CASE(
     "k-batch-async: K = 2, P = 3: who is first starts a second block on w_0 (Fig. 4 worked by "
@@ -52,3 +52,5 @@ TEST_CASE(
   CHECK(std::abs(static_cast<double>(record.staleness_counts[0]) / 1e6 - 0.2758) <=
         0.002758);  // 1 %
 }
+
+}  // namespace gradrace::k_batch_async_test

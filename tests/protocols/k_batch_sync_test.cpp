@@ -5,7 +5,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::k_batch_sync_test {
 
 TEST_CASE(
     "k-batch-sync: who delivered starts again at the same version, and the update cancels and "
@@ -50,3 +50,5 @@ TEST_CASE("k-batch-sync: theory holds for three laws, also for K > P") {
 TEST_CASE("k-batch-sync: no gradient is ever stale") {
   check_staleness(R"({"kind": "k-batch-sync", "k": 4})", 8, 4, 0, exponential_1);
 }
+
+}  // namespace gradrace::k_batch_sync_test

@@ -2,7 +2,7 @@
 
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::k_sync_test {
 
 TEST_CASE("k-sync: K = 2, P = 3 cancels the slowest and restarts all (Fig. 4 worked by hand)") {
   CHECK(schedule(R"({"kind": "k-sync", "k": 2})", 3, {1, 2, 4, 3, 3.5, 1, 9, 9, 9}, 2) ==
@@ -32,3 +32,5 @@ TEST_CASE("k-sync: theory holds for three laws") { check_theory(R"({"kind": "k-s
 TEST_CASE("k-sync: no gradient is ever stale") {
   check_staleness(R"({"kind": "k-sync", "k": 4})", 8, 4, 0, exponential_1);
 }
+
+}  // namespace gradrace::k_sync_test

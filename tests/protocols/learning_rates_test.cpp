@@ -6,7 +6,7 @@
 
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::learning_rates_test {
 
 namespace {
 
@@ -276,3 +276,5 @@ TEST_CASE("distance: eta_max, and c / eta_max for the device, through every rule
       point_with(R"({"kind": "staleness", "eta": 2})", R"({"updates": 1})", quadratic);
   CHECK(constant.race().plans[0].rule.distance == 0);
 }
+
+}  // namespace gradrace::learning_rates_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::local_sgd_test {
 
 namespace {
 
@@ -166,3 +166,5 @@ TEST_CASE("local-sgd: a round takes tau minibatches and one collective") {
   CHECK(time("1") == doctest::Approx(81 + 80 * 0.5).epsilon(1e-12));
   CHECK(time("4") == doctest::Approx(81 + 20 * 0.5).epsilon(1e-12));
 }
+
+}  // namespace gradrace::local_sgd_test

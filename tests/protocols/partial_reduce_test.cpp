@@ -3,7 +3,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/recorded_peers.h"
 
-using namespace gradrace;
+namespace gradrace::partial_reduce_test {
 
 using Lines = std::vector<std::string>;
 
@@ -37,3 +37,5 @@ TEST_CASE("partial-reduce: nobody waits for one slow learner") {
     CHECK(record.learners[learner].gradients == doctest::Approx(80000).epsilon(0.02));
   CHECK(record.learners[5].gradients < 1000);
 }
+
+}  // namespace gradrace::partial_reduce_test

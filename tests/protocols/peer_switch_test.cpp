@@ -9,7 +9,7 @@
 #include "tests/support/recorded_peers.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::peer_switch_test {
 
 namespace {
 
@@ -392,3 +392,5 @@ TEST_CASE("switch without a server: what it is not between is refused by name") 
   CHECK(complaints(switching(phase(in_step, end) + "," + phase(ring, until("9")) + "," +
                              phase(local, until("12")) + "," + phase(groups))) == "none");
 }
+
+}  // namespace gradrace::peer_switch_test

@@ -10,7 +10,7 @@
 #include "tests/support/iteration_time.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::peer_theory_test {
 
 namespace {
 
@@ -325,3 +325,5 @@ TEST_CASE(
     CHECK(error_curves(descent).empty());
   }
 }
+
+}  // namespace gradrace::peer_theory_test

@@ -9,7 +9,7 @@
 
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::properties_test {
 
 namespace {
 
@@ -200,3 +200,5 @@ TEST_CASE("properties: a slower learner never makes an update of k-sync earlier"
     }
   }
 }
+
+}  // namespace gradrace::properties_test

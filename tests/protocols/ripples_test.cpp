@@ -11,7 +11,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/recorded_peers.h"
 
-using namespace gradrace;
+namespace gradrace::ripples_test {
 
 namespace {
 
@@ -496,3 +496,5 @@ TEST_CASE("ripples: conflicts of random groups, with a buffer, and of a division
   CHECK(buffer.groups == doctest::Approx(1.0 / 3).epsilon(0.01));
   CHECK(division.groups < 0.5);
 }
+
+}  // namespace gradrace::ripples_test

@@ -3,7 +3,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::softsync_test {
 
 TEST_CASE(
     "softsync: n = 2, P = 5: two gradients from any learners, none dropped, who delivered goes "
@@ -55,3 +55,5 @@ TEST_CASE(
   }
   check_staleness(R"({"kind": "softsync", "n": 8, "pull": "before"})", 8, 1, 8, exponential_1);
 }
+
+}  // namespace gradrace::softsync_test

@@ -6,7 +6,7 @@
 #include "tests/support/schedule.h"
 #include "tests/support/ssp_reads.h"
 
-using namespace gradrace;
+namespace gradrace::ssp_test {
 
 namespace {
 
@@ -82,3 +82,5 @@ TEST_CASE("ssp: the time of a clock falls from E[X_{P:P}] towards E[X] as s grow
     CHECK(before <= 1.05 * at_least);
   }
 }
+
+}  // namespace gradrace::ssp_test

@@ -10,7 +10,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::straggler_policies_test {
 
 namespace {
 
@@ -372,3 +372,5 @@ TEST_CASE("stragglers: how often healthy learners are held for slow") {
   CHECK(std::abs(static_cast<double>(flags(0.95)) - 868) <= 4 * std::sqrt(868));
   CHECK(flags(StragglerDetector::Config().floor) <= 8);
 }
+
+}  // namespace gradrace::straggler_policies_test

@@ -6,7 +6,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::switch_test {
 
 namespace {
 
@@ -330,3 +330,5 @@ TEST_CASE("switch: a phase whose protocol asks for the loss is told it, its own 
     if (point.k == 3) CHECK(evaluation.loss <= 0.2);
   }
 }
+
+}  // namespace gradrace::switch_test

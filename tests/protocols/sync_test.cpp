@@ -2,7 +2,7 @@
 
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::sync_test {
 
 namespace {
 const char* const sync_protocol = R"({"kind": "sync"})";
@@ -30,3 +30,5 @@ TEST_CASE("sync: no gradient is ever stale") {
 TEST_CASE("sync: hardsync is another name of it") {
   CHECK(events(R"({"kind": "hardsync"})", 5, 200) == events(sync_protocol, 5, 200));
 }
+
+}  // namespace gradrace::sync_test

@@ -7,7 +7,7 @@
 #include "protocols/rejoining_step.h"
 #include "tests/support/iteration_time.h"
 
-using namespace gradrace;
+namespace gradrace::unequal_learners_test {
 
 namespace {
 
@@ -206,3 +206,5 @@ TEST_CASE("unequal learners: nothing is said where draws depend on each other") 
                   .theory()
                   .iteration_time);
 }
+
+}  // namespace gradrace::unequal_learners_test

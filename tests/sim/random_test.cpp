@@ -6,7 +6,7 @@
 
 #include "sim/streams_of_draws.h"
 
-using namespace gradrace;
+namespace gradrace::random_test {
 
 TEST_CASE("random: Philox4x32-10 gives the published known answers") {
   // Salmon et al., SC 2011; the kat_vectors file of Random123.
@@ -70,3 +70,5 @@ TEST_CASE("random: a stream gives the words of Random123's own engine in their o
   Stream ours = stream(name);
   for (int word = 0; word < 1000; ++word) REQUIRE(ours() == theirs());
 }
+
+}  // namespace gradrace::random_test

@@ -12,7 +12,7 @@
 #include "tests/support/laws.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::error_theory_test {
 
 namespace {
 
@@ -246,3 +246,5 @@ TEST_CASE("error theory: over time the gradient bound is least where AdaSync's r
   CHECK(at(best) < at(1.01 * best));
   CHECK(at(4) == doctest::Approx(2 * 5 * (4 / p) / (eta * time) + 2 * eta * 3 / (4 * 4)));
 }
+
+}  // namespace gradrace::error_theory_test

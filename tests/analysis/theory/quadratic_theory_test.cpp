@@ -11,7 +11,7 @@
 
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::quadratic_theory_test {
 
 namespace {
 
@@ -251,3 +251,5 @@ TEST_CASE("quadratic theory: the mean of 400 runs follows the curve, update by u
     }
   }
 }
+
+}  // namespace gradrace::quadratic_theory_test

@@ -11,7 +11,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::runtime_theory_test {
 
 namespace {
 
@@ -163,3 +163,5 @@ TEST_CASE("runtime theory: a bound of a time is the other bound of a speed-up") 
   CHECK(of(Basis::lower).basis == Basis::upper);
   CHECK(of(Basis::approximate).basis == Basis::approximate);
 }
+
+}  // namespace gradrace::runtime_theory_test

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numbers>
 
-using namespace gradrace;
+namespace gradrace::stability_test {
 
 namespace {
 
@@ -65,3 +65,5 @@ TEST_CASE("stability: the largest root is inside the unit circle below the limit
     }
   }
 }
+
+}  // namespace gradrace::stability_test

@@ -11,7 +11,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/schedule.h"
 
-using namespace gradrace;
+namespace gradrace::staleness_theory_test {
 
 namespace {
 
@@ -208,3 +208,5 @@ TEST_CASE("staleness theory: what is known of a protocol's fresh fraction, and o
   CHECK(!fresh(R"({"kind": "k-batch-async", "k": 3})", shifted_exponential_1_1, 3));
   CHECK(!fresh(R"({"kind": "ssp", "bound": 2})", exponential_1, 1));
 }
+
+}  // namespace gradrace::staleness_theory_test

@@ -15,7 +15,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/stub_law.h"
 
-namespace gradrace {
+namespace gradrace::cluster_runtimes_test {
 namespace {
 
 const std::string exponential = R"({"distribution": "exponential", "mean": 1})";
@@ -325,4 +325,4 @@ TEST_CASE("theory: it knows iteration times where minibatches are draws of one l
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::cluster_runtimes_test

@@ -8,7 +8,7 @@
 #include "tests/support/laws.h"
 #include "tests/support/mean.h"
 
-namespace gradrace {
+namespace gradrace::outliers_test {
 namespace {
 
 constexpr std::uint32_t learners = 100, draws = 4000;
@@ -97,4 +97,4 @@ TEST_CASE("outliers: none takes longer than `most`") {
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::outliers_test

@@ -10,7 +10,7 @@
 #include "tests/support/clusters.h"
 #include "tests/support/mean.h"
 
-namespace gradrace {
+namespace gradrace::persistence_test {
 namespace {
 
 constexpr std::uint32_t learners = 20'000, draws = 51;
@@ -134,4 +134,4 @@ TEST_CASE("persistence: a draw that is missing was walked through all the same")
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::persistence_test

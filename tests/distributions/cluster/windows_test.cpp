@@ -11,7 +11,7 @@
 #include "sim/reading/document.h"
 #include "sim/reading/reader.h"
 
-namespace gradrace {
+namespace gradrace::windows_test {
 namespace {
 
 /// Of eight learners.
@@ -187,4 +187,4 @@ TEST_CASE("windows: skipping whole periods leads where walking through them does
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::windows_test

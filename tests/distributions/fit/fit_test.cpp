@@ -14,7 +14,7 @@
 
 #include "tests/support/laws.h"
 
-namespace gradrace {
+namespace gradrace::fit_test {
 namespace {
 
 std::vector<double> draws(const std::string& json, std::uint32_t n, std::uint64_t seed = 1) {
@@ -344,4 +344,4 @@ TEST_CASE("fit: the distance of Kolmogorov and Smirnov, by hand") {
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::fit_test

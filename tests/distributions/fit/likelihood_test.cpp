@@ -10,7 +10,7 @@
 #include "distributions/fit/fit.h"
 #include "tests/support/laws.h"
 
-namespace gradrace {
+namespace gradrace::likelihood_test {
 namespace {
 
 constexpr std::uint32_t learners = 8, steps = 1000;
@@ -185,4 +185,4 @@ TEST_CASE("likelihood: the product-limit estimate, by hand") {
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::likelihood_test

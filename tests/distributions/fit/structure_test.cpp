@@ -12,7 +12,7 @@
 #include "tests/support/mean.h"
 #include "tests/support/skip.h"
 
-namespace gradrace {
+namespace gradrace::structure_test {
 namespace {
 
 using Series = std::vector<std::vector<double>>;
@@ -216,4 +216,4 @@ TEST_CASE("structure: the laws fitted to two measured jobs have their mean, vari
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::structure_test

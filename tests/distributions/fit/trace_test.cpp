@@ -8,7 +8,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace gradrace {
+namespace gradrace::trace_test {
 namespace {
 
 using Cells = std::vector<std::string>;
@@ -126,4 +126,4 @@ TEST_CASE("trace: every defect is said with file, line, column and what is allow
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::trace_test

@@ -13,7 +13,7 @@
 #include "tests/support/laws.h"
 #include "tests/support/temporary_folder.h"
 
-namespace gradrace {
+namespace gradrace::empirical_test {
 namespace {
 
 /// A law over a file of its own.
@@ -264,4 +264,4 @@ TEST_CASE("scenarios/times.csv: the example of a trace is what its recipe gives"
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::empirical_test

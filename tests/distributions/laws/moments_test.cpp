@@ -7,7 +7,7 @@
 #include "distributions/order_statistics.h"
 #include "tests/support/laws.h"
 
-namespace gradrace {
+namespace gradrace::moments_test {
 namespace {
 
 using std::numbers::pi;
@@ -82,4 +82,4 @@ TEST_CASE("mixture: weights are divided by their sum") {
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::moments_test

@@ -11,7 +11,7 @@
 
 #include "tests/support/laws.h"
 
-namespace gradrace {
+namespace gradrace::sampling_test {
 namespace {
 
 /// One draw each from n streams, as learners take them: 8 learners in turn.
@@ -142,4 +142,4 @@ TEST_CASE("distributions: no draw is negative or beyond the support") {
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::sampling_test

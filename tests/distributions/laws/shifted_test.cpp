@@ -8,7 +8,7 @@
 #include "distributions/order_statistics.h"
 #include "tests/support/laws.h"
 
-namespace gradrace {
+namespace gradrace::shifted_test {
 namespace {
 
 bool near(double value, double expected, double relative) {
@@ -78,4 +78,4 @@ TEST_CASE("shifted: new shorter than used does not survive a shift, nor does mem
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::shifted_test

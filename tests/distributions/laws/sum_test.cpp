@@ -5,7 +5,7 @@
 #include "distributions/laws/shifted.h"
 #include "tests/support/laws.h"
 
-namespace gradrace {
+namespace gradrace::sum_test {
 namespace {
 
 /// 1e5 sums of three draws (seed 1): as many above each of its quantiles as it says, within 4
@@ -55,4 +55,4 @@ TEST_CASE("sum: two exponential draws") {
 }
 
 }  // namespace
-}  // namespace gradrace
+}  // namespace gradrace::sum_test

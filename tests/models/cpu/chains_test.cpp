@@ -15,7 +15,7 @@
 #include "tests/support/model_checks.h"
 #include "tests/support/whole_tape.h"
 
-namespace gradrace {
+namespace gradrace::chains_test {
 
 namespace {
 
@@ -345,4 +345,4 @@ TEST_CASE("chains: a gradient used again is computed once, at its value of then"
   check_used_again({.distance = 1e-3}, 0);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::chains_test

@@ -8,7 +8,7 @@
 
 #include "models/cpu/kernels/kernels.h"
 
-namespace gradrace {
+namespace gradrace::convolution_kernels_test {
 
 namespace {
 
@@ -152,4 +152,4 @@ TEST_CASE("convolution kernels: an image does not depend on those beside it") {
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::convolution_kernels_test

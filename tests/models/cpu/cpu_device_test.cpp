@@ -10,7 +10,7 @@
 #include "models/quadratic.h"
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::cpu_device_test {
 
 namespace {
 
@@ -356,3 +356,5 @@ TEST_CASE("cpu_device: a run that is lost at its start ends there") {
   CHECK(record.totals.time == 0);
   CHECK(record.totals.updates == 0);
 }
+
+}  // namespace gradrace::cpu_device_test

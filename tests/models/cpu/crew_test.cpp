@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace gradrace {
+namespace gradrace::crew_test {
 
 TEST_CASE("crew: every part is done once, whatever the number of threads") {
   for (const std::size_t threads : {1u, 2u, 3u, 5u}) {
@@ -35,4 +35,4 @@ TEST_CASE("crew: what a part throws comes back, and the next call is as any") {
   CHECK(done == std::vector<int>(20, 1));
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::crew_test

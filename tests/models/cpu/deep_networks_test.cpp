@@ -10,7 +10,7 @@
 #include "tests/support/forced_kernels.h"
 #include "tests/support/model_checks.h"
 
-namespace gradrace {
+namespace gradrace::deep_networks_test {
 
 namespace {
 
@@ -62,4 +62,4 @@ TEST_CASE("deep networks: every instruction set with fused multiply-adds trains 
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::deep_networks_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace gradrace {
+namespace gradrace::every_kernel_test {
 
 TEST_CASE("kernels: each has the same bits on every instruction set that fuses") {
   const std::vector<KernelHash> expected = hashes_of(*kernels::runnable_kernels().front());
@@ -13,4 +13,4 @@ TEST_CASE("kernels: each has the same bits on every instruction set that fuses")
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::every_kernel_test

@@ -11,7 +11,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/temporary_folder.h"
 
-namespace gradrace {
+namespace gradrace::gradients_ahead_test {
 
 namespace {
 
@@ -149,4 +149,4 @@ TEST_CASE("cpu device: side by side also with clipping, momentum and a rate by d
   check_equal(by_distance);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::gradients_ahead_test

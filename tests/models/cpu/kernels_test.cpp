@@ -16,7 +16,7 @@
 #include "tests/support/forced_kernels.h"
 #include "tests/support/model_checks.h"
 
-namespace gradrace {
+namespace gradrace::kernels_test {
 
 namespace {
 
@@ -384,4 +384,4 @@ TEST_CASE("kernels: GRADRACE_CPU chooses, and what this machine has not is refus
   CHECK_THROWS_WITH(chosen_kernels(), doctest::Contains("GRADRACE_CPU: \"sse9\"; allowed: "));
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::kernels_test

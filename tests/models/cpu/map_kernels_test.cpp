@@ -15,7 +15,7 @@
 #include "tests/support/layers.h"
 #include "tests/support/model_checks.h"
 
-namespace gradrace {
+namespace gradrace::map_kernels_test {
 
 namespace {
 
@@ -156,4 +156,4 @@ TEST_CASE("map kernels: the first of equal numbers wins, and NaN propagates") {
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::map_kernels_test

@@ -9,7 +9,7 @@
 #include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"
 
-namespace gradrace {
+namespace gradrace::cifar10_test {
 
 /// A record whose planes have one number each.
 static std::string record(int c, int red, int green, int blue) {
@@ -203,4 +203,4 @@ TEST_CASE("cifar10: the training records have their known counts") {
   CHECK(sums[2] / (50000.0 * 1024 * 255) == doctest::Approx(0.4465).epsilon(0.0001));
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::cifar10_test

@@ -5,7 +5,7 @@
 #include "tests/support/reading.h"
 #include "tests/support/temporary_folder.h"
 
-namespace gradrace {
+namespace gradrace::csv_test {
 
 static std::shared_ptr<const Dataset> load(const TemporaryFolder& folder, const std::string& more) {
   DataShelf shelf(folder.path(), {});
@@ -125,4 +125,4 @@ TEST_CASE("csv: test rows of other columns are refused") {
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::csv_test

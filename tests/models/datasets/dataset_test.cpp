@@ -4,7 +4,7 @@
 
 #include <thread>
 
-namespace gradrace {
+namespace gradrace::dataset_test {
 
 /// Two training rows of bytes, a test row of floats.
 static Dataset toy() {
@@ -66,4 +66,4 @@ TEST_CASE("data hash: each part of the content matters") {
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::dataset_test

@@ -8,7 +8,7 @@
 #include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"
 
-namespace gradrace {
+namespace gradrace::digits_test {
 
 /// 64 times the number, then the class.
 static std::string line(int number, int c) {
@@ -82,4 +82,4 @@ TEST_CASE("digits: optdigits has the counts of its description") {
   CHECK(std::accumulate(data->test.bytes.begin(), data->test.bytes.end(), 0L) == 561718);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::digits_test

@@ -10,7 +10,7 @@
 #include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"
 
-namespace gradrace {
+namespace gradrace::idx_test {
 
 static std::string big_endian(std::initializer_list<std::uint32_t> numbers) {
   std::string bytes;
@@ -174,4 +174,4 @@ TEST_CASE("idx: MNIST has its known counts, labels and sums") {
   CHECK(std::ranges::count(data->train.classes, 5) == 5421);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::idx_test

@@ -8,7 +8,7 @@
 #include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"
 
-namespace gradrace {
+namespace gradrace::libsvm_test {
 
 static std::shared_ptr<const Dataset> load(const TemporaryFolder& folder, const std::string& more) {
   DataShelf shelf(folder.path(), {});
@@ -182,4 +182,4 @@ TEST_CASE("libsvm: a9a has its known counts") {
   CHECK(std::ranges::count(data->train.floats, 0.0f) == 32561 * 123 - 451592);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::libsvm_test

@@ -16,7 +16,7 @@
 #include "sim/reading/reader.h"
 #include "tests/support/model_checks.h"
 
-namespace gradrace {
+namespace gradrace::partition_test {
 
 namespace {
 
@@ -313,4 +313,4 @@ TEST_CASE("partition: data that cannot be dealt out are refused with what is all
         "rows; allowed: classes <= 3 with so many learners");
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::partition_test

@@ -3,7 +3,7 @@
 #include "models/datasets/dataset.h"
 #include "tests/support/model_checks.h"
 
-namespace gradrace {
+namespace gradrace::synthetic_regression_test {
 
 TEST_CASE("synthetic-regression: shape, and equal keys give equal data") {
   const char* const json =
@@ -47,4 +47,4 @@ TEST_CASE("synthetic-regression: what is left of the targets is the noise") {
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::synthetic_regression_test

@@ -7,7 +7,7 @@
 #include "models/linear.h"
 #include "tests/support/reading.h"
 
-namespace gradrace {
+namespace gradrace::synthetic_test {
 
 static std::shared_ptr<const Dataset> make(const std::string& keys) {
   DataShelf shelf(".", {});
@@ -89,4 +89,4 @@ TEST_CASE("synthetic: with its defaults, softmax regression learns slowly to an 
   CHECK(at[3].test_error <= 0.15);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::synthetic_test

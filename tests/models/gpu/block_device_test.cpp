@@ -8,7 +8,7 @@
 #include "models/quadratic.h"
 #include "tests/support/subjects.h"
 
-namespace gradrace {
+namespace gradrace::block_device_test {
 
 namespace {
 
@@ -348,4 +348,4 @@ TEST_CASE("cuda: updates by every rule conform") {
   check_updates(cuda(true));
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::block_device_test

@@ -6,7 +6,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/subjects.h"
 
-namespace gradrace {
+namespace gradrace::block_runs_test {
 
 namespace {
 
@@ -255,4 +255,4 @@ TEST_CASE("cuda: equal bits for any cohort and any segment limit") {
   check_mixed_points(cuda(), small_cnn, cnn_minibatch);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::block_runs_test

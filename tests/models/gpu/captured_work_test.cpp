@@ -4,7 +4,7 @@
 #include "tests/support/emulated_device.h"
 #include "tests/support/model_checks.h"
 
-namespace gradrace {
+namespace gradrace::captured_work_test {
 
 namespace {
 
@@ -47,4 +47,4 @@ TEST_CASE("emulated: captured work is dropped when a list that it reads grows") 
   CHECK(after_updates({2, 2, 60}) == w);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::captured_work_test

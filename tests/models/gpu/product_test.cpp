@@ -8,7 +8,7 @@
 #include "models/gpu/mirror.h"
 #include "tests/support/emulated_blocks.h"
 
-namespace gradrace {
+namespace gradrace::product_test {
 
 namespace {
 
@@ -134,4 +134,4 @@ TEST_CASE("blocks: a product has equal bits at every place of a batch of any siz
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::product_test

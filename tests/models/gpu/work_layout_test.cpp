@@ -6,7 +6,7 @@
 
 #include "models/layers/layer_table.h"
 
-namespace gradrace {
+namespace gradrace::work_layout_test {
 
 using kernels::DenseSteps, kernels::PooledConvolutionSteps, kernels::ShortcutSteps;
 using kernels::kind_of, kernels::Layer, kernels::LayerKind;
@@ -52,4 +52,4 @@ TEST_CASE("work layout: a derivative stays until every layer that looked there h
   CHECK_FALSE(layers[4].adds);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::work_layout_test

@@ -7,7 +7,7 @@
 #include "tests/support/layers.h"
 #include "tests/support/model_checks.h"
 
-namespace gradrace {
+namespace gradrace::batch_normalisation_test {
 
 TEST_CASE("batch_normalisation: two images of two pixels by hand") {
   // Channel 0 has 1, 3 and 2, 6: mean 3, variance (4 + 0 + 1 + 9) / 4 = 3.5.  Channel 1 has 5
@@ -88,4 +88,4 @@ TEST_CASE("batch_normalisation: derivatives against central differences") {
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::batch_normalisation_test

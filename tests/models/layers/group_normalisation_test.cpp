@@ -5,7 +5,7 @@
 #include "tests/support/layers.h"
 #include "tests/support/model_checks.h"
 
-namespace gradrace {
+namespace gradrace::group_normalisation_test {
 
 TEST_CASE("group_normalisation: two images of four channels in two groups by hand") {
   // Image 0: group 0 has 1, 3 (mean 2, variance 1), group 1 has 5, 5.  Image 1: 2, 8 (mean 5,
@@ -81,4 +81,4 @@ TEST_CASE("group_normalisation: derivatives against central differences") {
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::group_normalisation_test

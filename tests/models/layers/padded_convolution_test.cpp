@@ -5,7 +5,7 @@
 #include "tests/support/layers.h"
 #include "tests/support/model_checks.h"
 
-namespace gradrace {
+namespace gradrace::padded_convolution_test {
 
 namespace {
 
@@ -125,4 +125,4 @@ TEST_CASE("padded_convolution: a kernel of ones adds up what is around, zeros be
   CHECK(y == corners);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::padded_convolution_test

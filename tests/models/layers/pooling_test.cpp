@@ -6,7 +6,7 @@
 
 #include "tests/support/layers.h"
 
-namespace gradrace {
+namespace gradrace::pooling_test {
 
 static Units<double> pooled(CpuLayer<double>& layer, const Units<double>& x) {
   Units<double> y;
@@ -84,4 +84,4 @@ TEST_CASE("pooling: the first of equal numbers wins, and NaN propagates") {
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::pooling_test

@@ -4,7 +4,7 @@
 
 #include "tests/support/layers.h"
 
-namespace gradrace {
+namespace gradrace::response_normalisation_test {
 
 static Units<double> normalised(CpuLayer<double>& layer, const Units<double>& x) {
   Units<double> y;
@@ -41,4 +41,4 @@ TEST_CASE("response_normalisation: derivatives against central differences") {
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::response_normalisation_test

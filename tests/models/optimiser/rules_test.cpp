@@ -4,7 +4,7 @@
 
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::rules_test {
 
 namespace {
 
@@ -102,3 +102,5 @@ TEST_CASE("optimiser: rmsprop is left alone by an update of no rate, as a warm-u
              R"({"kind": "constant", "eta": 0.1, "warm_up": {"length": 2, "unit": "gradients"}})",
              1, expected);
 }
+
+}  // namespace gradrace::rules_test

@@ -9,7 +9,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/whole_tape.h"
 
-namespace gradrace {
+namespace gradrace::statistics_test {
 
 namespace {
 
@@ -182,4 +182,4 @@ TEST_CASE("statistics: a resnet learns, and is right with the statistics that it
   CHECK(record.curve.back().evaluation.test_error <= 0.02);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::statistics_test

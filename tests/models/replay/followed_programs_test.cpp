@@ -10,7 +10,7 @@
 #include "tests/support/race_text.h"
 #include "tests/support/whole_tape.h"
 
-namespace gradrace {
+namespace gradrace::followed_programs_test {
 
 namespace {
 
@@ -231,4 +231,4 @@ TEST_CASE("lowering: chains, averages and gradients used again mean the same for
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::followed_programs_test

@@ -7,7 +7,7 @@
 #include "sim/check.h"
 #include "tests/support/whole_tape.h"
 
-namespace gradrace {
+namespace gradrace::lowering_test {
 
 static Op update_of(ValueId out, ValueId base, std::uint32_t first, std::uint32_t count) {
   return {Op::Kind::update, 0, out, base, first, count};
@@ -212,4 +212,4 @@ TEST_CASE("lowering: early, a gradient is computed before its value is moved, an
   CHECK(next.steps[2].stored);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::lowering_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-namespace gradrace {
+namespace gradrace::ready_uses_test {
 
 namespace {
 
@@ -55,4 +55,4 @@ TEST_CASE("ready uses: gradients that are there, or stay, are left to their upda
   CHECK(ready(program, 0, 2) == Range(2, 2));
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::ready_uses_test

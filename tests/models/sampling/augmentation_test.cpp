@@ -7,7 +7,7 @@
 #include "sim/random.h"
 #include "tests/support/model_checks.h"
 
-namespace gradrace {
+namespace gradrace::augmentation_test {
 
 /// Images of which every number is another one, from 1.
 static RowMajor<double> numbered(std::size_t m, const ImageShape& images) {
@@ -100,4 +100,4 @@ TEST_CASE("augmentation: rows of pixels made one by one have the same bits") {
   CHECK(found == wanted);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::augmentation_test

@@ -9,7 +9,7 @@
 #include "models/sampling/permutation.h"
 #include "sim/random.h"
 
-namespace gradrace {
+namespace gradrace::minibatch_test {
 
 static std::vector<std::uint32_t> rows(Sampling sampling, const MinibatchName& name,
                                        std::uint32_t n) {
@@ -80,4 +80,4 @@ TEST_CASE("epoch minibatch: a late draw is found without the ones before it") {
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::minibatch_test

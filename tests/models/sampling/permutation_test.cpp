@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-namespace gradrace {
+namespace gradrace::permutation_test {
 
 static std::vector<std::uint32_t> order(const StreamName& name, std::uint32_t n) {
   const Permutation permutation(name, n);
@@ -112,4 +112,4 @@ TEST_CASE("permutation: every pair of place and number is equally frequent") {
   CHECK(chi2 <= freedom + 4 * std::sqrt(2 * freedom));
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::permutation_test

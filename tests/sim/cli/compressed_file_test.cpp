@@ -11,7 +11,7 @@
 #include "models/datasets/packed_file.h"
 #include "tests/support/temporary_folder.h"
 
-namespace gradrace {
+namespace gradrace::compressed_file_test {
 
 namespace fs = std::filesystem;
 
@@ -97,4 +97,4 @@ TEST_CASE("compressed file: a disk that refuses is told") {
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::compressed_file_test

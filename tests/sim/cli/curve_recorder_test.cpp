@@ -9,7 +9,7 @@
 #include "tests/support/spool_text.h"
 #include "tests/support/temporary_folder.h"
 
-namespace gradrace {
+namespace gradrace::curve_recorder_test {
 
 namespace {
 
@@ -68,4 +68,4 @@ TEST_CASE("curve recorder: a row of the run, then one of each learner that is lo
   CHECK(text_of(plain) == "\1,0,1,0,0,0,,,,0,0,\n");
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::curve_recorder_test

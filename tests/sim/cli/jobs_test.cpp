@@ -4,7 +4,7 @@
 
 #include "sim/cli/results/manifest.h"
 
-namespace gradrace {
+namespace gradrace::jobs_test {
 
 TEST_CASE("jobs: one for each core, on CUDA one for 64 runs") {
   CHECK(default_jobs(false, 1, 16) == 16);
@@ -29,4 +29,4 @@ TEST_CASE("jobs: the device's line counts threads, and the runs of each where th
         "device: cpu, 2 threads, each with up to 64 runs side by side, 150 gradients/s");
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::jobs_test

@@ -11,7 +11,7 @@
 #include "sim/reading/document.h"
 #include "sim/reading/reader.h"
 
-using namespace gradrace;
+namespace gradrace::network_test {
 
 namespace {
 
@@ -133,3 +133,5 @@ TEST_CASE("network: the examples are valid as they stand") {
     CHECK(read(std::string(entry->page.example)).problems == "");
   }
 }
+
+}  // namespace gradrace::network_test

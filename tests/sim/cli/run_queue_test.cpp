@@ -5,7 +5,7 @@
 #include "sim/cli/scenario/run_work.h"
 #include "tests/support/race_text.h"
 
-namespace gradrace {
+namespace gradrace::run_queue_test {
 
 namespace {
 
@@ -66,4 +66,4 @@ TEST_CASE("run work: it grows with gradients, evaluations, parameters, and waits
   CHECK(work_of(k4 + R"("stop": {"updates": 100})") == doctest::Approx(800));
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::run_queue_test

@@ -10,7 +10,7 @@
 #include "sim/cli/usage_error.h"
 #include "tests/support/temporary_folder.h"
 
-namespace gradrace {
+namespace gradrace::run_store_test {
 
 namespace {
 
@@ -176,4 +176,4 @@ TEST_CASE("run result: it reads back exactly") {
   CHECK_THROWS_AS(result_from("no result"), std::runtime_error);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::run_store_test

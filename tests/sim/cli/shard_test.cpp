@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace gradrace {
+namespace gradrace::shard_test {
 
 namespace {
 
@@ -56,4 +56,4 @@ TEST_CASE("shard: as the command line and files name it") {
     CHECK_FALSE(Shard::from(text));
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::shard_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-namespace gradrace {
+namespace gradrace::spaced_values_test {
 
 using Values = std::vector<double>;
 
@@ -45,4 +45,4 @@ TEST_CASE("spaced values: equal ratios are those of std::pow to 12 digits") {
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::spaced_values_test

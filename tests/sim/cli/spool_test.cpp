@@ -10,7 +10,7 @@
 #include "tests/support/spool_text.h"
 #include "tests/support/temporary_folder.h"
 
-namespace gradrace {
+namespace gradrace::spool_test {
 
 namespace {
 
@@ -106,4 +106,4 @@ TEST_CASE("spool: a disk that refuses is said, with the file") {
   CHECK(std::filesystem::file_size(folder.path() / "spool") == 10);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::spool_test

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-using namespace gradrace;
+namespace gradrace::switch_search_test {
 
 namespace {
 
@@ -182,3 +182,5 @@ TEST_CASE("switch search: a resampled search meets a diverged run as often as it
   const double counted = count_successes(rule, 0.9, found, runs, searches, 1) / double{searches};
   CHECK(std::abs(counted - 0.5625) <= 4 * std::sqrt(0.5625 * 0.4375 / searches));
 }
+
+}  // namespace gradrace::switch_search_test

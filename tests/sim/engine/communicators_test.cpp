@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-using namespace gradrace;
+namespace gradrace::communicators_test {
 
 using Members = std::vector<std::uint32_t>;
 
@@ -54,3 +54,5 @@ TEST_CASE("communicators: random sets agree with a list in order of use") {
     REQUIRE(communicators.use(members) == (missing ? 1 : 0));
   }
 }
+
+}  // namespace gradrace::communicators_test

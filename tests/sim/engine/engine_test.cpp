@@ -8,7 +8,7 @@
 #include "sim/check.h"
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::engine_test {
 
 namespace {
 
@@ -87,3 +87,5 @@ TEST_CASE("engine: a gradient that arrived is settled once, and a learner comput
   CHECK_THROWS_AS(engine.settle(engine.gradient(0), Ending::dropped), BrokenInvariant);
   CHECK_THROWS_AS(engine.set(Happening::Kind::timer, engine.time() / 2), BrokenInvariant);
 }
+
+}  // namespace gradrace::engine_test

@@ -6,7 +6,7 @@
 
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::evaluated_value_test {
 
 namespace {
 
@@ -103,3 +103,5 @@ TEST_CASE("evaluations: a run whose every learner is looked at ends where its me
   CHECK(each.curve.size() == of_mean.curve.size());
   CHECK(each.of_learners.size() == 2 * each.curve.size());
 }
+
+}  // namespace gradrace::evaluated_value_test

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace gradrace;
+namespace gradrace::evaluations_test {
 
 TEST_CASE("evaluations: by time they are due at multiples, from the first on") {
   const EvaluationSchedule every{.every_time = 0.1, .every_updates = {}, .every_epochs = {}};
@@ -35,3 +35,5 @@ TEST_CASE("evaluations: by epochs one is due where multiples have been passed, h
   CHECK(evaluations.due(4, 2.3));
   CHECK(!evaluations.due(5, 2.4));
 }
+
+}  // namespace gradrace::evaluations_test

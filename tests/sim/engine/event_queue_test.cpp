@@ -12,7 +12,7 @@
 
 #include "sim/run_error.h"
 
-using namespace gradrace;
+namespace gradrace::event_queue_test {
 
 namespace {
 
@@ -223,3 +223,5 @@ TEST_CASE("event queue: what comes soon is told of once, also after a ladder was
     queue.remove(left - 1);
   }
 }
+
+}  // namespace gradrace::event_queue_test

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-using namespace gradrace;
+namespace gradrace::exchanges_test {
 
 namespace {
 
@@ -235,3 +235,5 @@ TEST_CASE("exchanges: numbers are used again, and are as many as learners") {
   CHECK(exchanges.on_event(one, 1));
   CHECK(exchanges.begin({.latency = 3}, 1) == one);
 }
+
+}  // namespace gradrace::exchanges_test

@@ -9,7 +9,7 @@
 #include "tests/support/mean.h"
 #include "tests/support/race_text.h"
 
-namespace gradrace {
+namespace gradrace::order_statistic_server_test {
 
 namespace {
 
@@ -206,4 +206,4 @@ TEST_CASE("order statistics: a run is the same wherever its tape is cut, another
   CHECK(time(0, 4096) != time(1, 4096));
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::order_statistic_server_test

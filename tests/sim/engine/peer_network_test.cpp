@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-using namespace gradrace;
+namespace gradrace::peer_network_test {
 
 namespace {
 
@@ -273,3 +273,5 @@ TEST_CASE("peer_network: what the members of a collective send is what they rece
   CHECK(neighbour_traffic(3, S).sent == 36);
   CHECK(neighbour_traffic(1, S).messages == 1);
 }
+
+}  // namespace gradrace::peer_network_test

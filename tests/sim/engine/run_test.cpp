@@ -7,7 +7,7 @@
 
 #include "tests/support/race_text.h"
 
-namespace gradrace {
+namespace gradrace::run_test {
 
 namespace {
 
@@ -51,4 +51,4 @@ TEST_CASE("run: the curve is told in order, each evaluation once, and the last i
   }
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::run_test

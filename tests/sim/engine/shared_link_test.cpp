@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-using namespace gradrace;
+namespace gradrace::shared_link_test {
 
 TEST_CASE("shared_link: transfers under way share it equally, worked by hand") {
   SharedLink link(2, 6, 4);  // 3 units of time for one alone
@@ -37,3 +37,5 @@ TEST_CASE("shared_link: who gives up leaves its share to the others") {
   link.enter(5, 9);
   CHECK(link.next_end() == 12);
 }
+
+}  // namespace gradrace::shared_link_test

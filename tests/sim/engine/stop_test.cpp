@@ -7,7 +7,7 @@
 
 #include "sim/evaluation.h"
 
-using namespace gradrace;
+namespace gradrace::stop_test {
 
 TEST_CASE("stop: a loss or a test error is reached where it equals its limit") {
   Stop loss{}, test_error{}, updates{};
@@ -22,3 +22,5 @@ TEST_CASE("stop: a loss or a test error is reached where it equals its limit") {
   CHECK(!meets({.loss = 0, .test_error = 0.26}, test_error));
   CHECK(!meets({.loss = 0, .test_error = 0}, updates));
 }
+
+}  // namespace gradrace::stop_test

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-using namespace gradrace;
+namespace gradrace::tape_writer_test {
 
 TEST_CASE("tape_writer: values of several chains are dense in the order of writing") {
   for (const bool taped : {true, false}) {
@@ -107,3 +107,5 @@ TEST_CASE("tape_writer: gradients end in the segment of their dispatch, or later
   CHECK(segment.dead == std::vector<GradientId>{2});
   CHECK(tape.size() == 3);
 }
+
+}  // namespace gradrace::tape_writer_test

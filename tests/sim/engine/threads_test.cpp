@@ -9,7 +9,7 @@
 #include "sim/random.h"
 #include "tests/support/stub_law.h"
 
-namespace gradrace {
+namespace gradrace::threads_test {
 
 namespace {
 
@@ -84,4 +84,4 @@ TEST_CASE("threads: runs of one race on three threads have the bits of one") {
   CHECK(alone[0] != alone[1]);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::threads_test

@@ -12,7 +12,7 @@
 #include "sim/cli/results/csv.h"
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::timing_plane_test {
 
 namespace {
 
@@ -474,3 +474,5 @@ TEST_CASE("timing_plane: one learner and one slot suffice") {
     CHECK(record.totals.cancelled == 0);
   }
 }
+
+}  // namespace gradrace::timing_plane_test

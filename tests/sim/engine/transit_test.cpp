@@ -11,7 +11,7 @@
 #include "tests/support/iteration_time.h"
 #include "tests/support/race_text.h"
 
-using namespace gradrace;
+namespace gradrace::transit_test {
 
 namespace {
 
@@ -350,3 +350,5 @@ TEST_CASE("transit: what costs nothing changes nothing") {
     CHECK(record.learners[0].busy == doctest::Approx(plain.learners[0].busy));
   }
 }
+
+}  // namespace gradrace::transit_test

@@ -4,7 +4,7 @@
 
 using namespace std::string_literals;
 
-namespace gradrace {
+namespace gradrace::characters_test {
 
 TEST_CASE("characters: the first control character is named by its code") {
   CHECK(control_character("") == "");
@@ -48,4 +48,4 @@ TEST_CASE("characters: what a terminal would obey, hide or turn round is escaped
   CHECK(printable("caf\xe9 \xe2\x80") == "caf\\xe9 \\xe2\\x80");
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::characters_test

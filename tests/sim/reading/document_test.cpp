@@ -12,7 +12,7 @@
 #include "sim/check.h"
 #include "sim/reading/json_places.h"
 
-namespace gradrace {
+namespace gradrace::document_test {
 
 using nlohmann::ordered_json;
 
@@ -378,4 +378,4 @@ TEST_CASE("document: a file is read under its name, what cannot be read is no sc
   std::filesystem::remove(folder);
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::document_test

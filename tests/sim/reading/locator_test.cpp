@@ -4,7 +4,7 @@
 
 #include "tests/support/temporary_folder.h"
 
-namespace gradrace {
+namespace gradrace::locator_test {
 
 TEST_CASE("locator: a path starts at the scenario, then its last one or two parts at the data") {
   const TemporaryFolder folder;
@@ -41,4 +41,4 @@ TEST_CASE("locator: without a data folder there is one place, without any it is 
   CHECK(Locator().find("scenarios").found == std::filesystem::canonical("scenarios"));
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::locator_test

@@ -12,7 +12,7 @@
 #include "sim/reading/document.h"
 #include "sim/reading/edit_distance.h"
 
-namespace gradrace {
+namespace gradrace::reader_test {
 
 using nlohmann::ordered_json;
 
@@ -745,8 +745,8 @@ static void visit_toy(Reader& fields, Toy& toy) {
     fields.flag("nesterov", toy.nesterov, Need::defaulted, "");
     fields.close();
   }
-  read_kind(fields, "number", gradrace::numbers(), toy.number, Need::required, "");
-  read_kinds(fields, "numbers", gradrace::numbers(), toy.numbers, Need::none, "");
+  read_kind(fields, "number", reader_test::numbers(), toy.number, Need::required, "");
+  read_kinds(fields, "numbers", reader_test::numbers(), toy.numbers, Need::none, "");
 }
 
 TEST_CASE("reader: the resolved document has every default, and reads as the same again") {
@@ -822,4 +822,4 @@ TEST_CASE("edit distance: what parts a name's words counts only between names th
   CHECK(nearest_name("---", names) == "");
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::reader_test

@@ -10,7 +10,7 @@
 
 #include "sim/catalog.h"
 
-namespace gradrace {
+namespace gradrace::reference_test {
 
 using nlohmann::ordered_json;
 
@@ -220,4 +220,4 @@ TEST_CASE("reference: the kind that is meant where none is named may lack its di
   CHECK(object_schema({}, "kind", "other", "plain")["required"].dump() == R"(["kind"])");
 }
 
-}  // namespace gradrace
+}  // namespace gradrace::reference_test
