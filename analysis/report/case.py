@@ -87,7 +87,7 @@ class Case:
 
     @cached_property
     def rates(self):
-        """By point: the swept learning rate; NaN where that is no number."""
+        """By point: the swept learning rate; NaN where that is not a number."""
         points = self.folder.points.reindex(self.points)
         etas = points.get("learning_rate.eta", pd.Series(index=points.index, dtype=float))
         return pd.to_numeric(etas, errors="coerce")

@@ -19,8 +19,8 @@ constexpr Page page{
     "A table: a line of names, then rows with a cell in each column, apart by commas.  The column "
     "`label` has the class, a number or a word, or, with `regression`, the target; every other "
     "column is a feature, a number as it stands.  The classes are the different labels of the "
-    "training rows, in ascending order; if one of these is no number, all are words, in that of "
-    "their characters.",
+    "training rows, in ascending order; if one of these is not a number, all are words, sorted by "
+    "their bytes.",
     "RFC 4180, a row a line",
     R"({"kind": "csv", "path": "../data/wine.csv", "label": "quality", "test_rows": 100})"};
 
@@ -79,7 +79,7 @@ double number_in(const TextLine& line, const std::string& column, const std::str
   return *number;
 }
 
-/// A class: NaN where it is no number.
+/// A class: NaN where it is not a number.
 void read_class(const TextLine& line, const std::string& column, const std::string& cell,
                 LabelledRows& rows) {
   if (cell.empty()) defect(line, column, "expected a label, found an empty cell");

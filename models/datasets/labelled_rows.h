@@ -43,7 +43,7 @@ void visit(Fields& fields, LabelledFiles& files, DataShelf& shelf);
 /// that of the data set among those of the files.
 ///
 /// The classes are the different labels of the training rows, in ascending order, words where one
-/// of these is no number; with `regression` labels are targets.  Without test_path the test rows
+/// of these is not a number; with `regression` labels are targets.  Without test_path the test rows
 /// are the first of a fixed shuffle of the file, and the others, in the file's order, the training
 /// rows.
 LoadDataset read_labelled_files(

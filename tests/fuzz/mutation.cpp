@@ -8,7 +8,7 @@ namespace gradrace {
 
 namespace {
 
-/// Where readers go wrong: limits of types, texts for no number, separators, quotes.
+/// Where readers go wrong: limits of types, texts that are not numbers, separators, quotes.
 constexpr std::string_view pieces[] = {"0",
                                        "-1",
                                        "1",

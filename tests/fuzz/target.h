@@ -26,6 +26,8 @@ struct Target {
 
 /// Runs what reads strangers' text; the errors that tell a user of a mistake are no faults.
 void allow_told_errors(void (*read)(std::string_view bytes), std::string_view bytes);
+/// Runs what may take more memory than there is: the program reports such a run as failed.
+void allow_out_of_memory(void (*read)(std::string_view bytes), std::string_view bytes);
 
 extern const Target json_target, scenario_target, csv_target, libsvm_target, idx_target,
     digits_target, cifar10_target, trace_target, events_target, runs_target, training_target;

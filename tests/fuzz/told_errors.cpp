@@ -1,3 +1,4 @@
+#include <new>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -17,6 +18,13 @@ void allow_told_errors(void (*read)(std::string_view bytes), std::string_view by
     unexpected(std::string("an exception of the JSON library: ") + error.what());
   } catch (const std::runtime_error& error) {
     if (std::string_view(error.what()).empty()) unexpected("an error without words");
+  }
+}
+
+void allow_out_of_memory(void (*read)(std::string_view bytes), std::string_view bytes) {
+  try {
+    read(bytes);
+  } catch (const std::bad_alloc&) {
   }
 }
 

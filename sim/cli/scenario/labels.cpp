@@ -127,7 +127,7 @@ std::vector<std::string> protocol_labels(const std::vector<Json>& protocols) {
   return labels;
 }
 
-/// "0.02154" of "0.0215443469003"; empty: the text is no number.
+/// "0.02154" of "0.0215443469003"; empty where the text is not a number.
 std::string short_number_of(const std::string& text) {
   constexpr std::size_t short_enough = 8;
   const Json value = Json::parse(text, nullptr, false);
