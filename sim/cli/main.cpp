@@ -1,9 +1,15 @@
+#include <cxxabi.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <new>
 #include <string>
+#include <string_view>
+#include <typeinfo>
 #include <vector>
 
 #include "sim/cli/commands/commands.h"
@@ -64,6 +70,18 @@ void raise_limit_of_open_files() {
 /// Beyond a limit of the size of files (ulimit -f) a write fails and is told, as on a full disk.
 void tell_of_limit_of_file_size() { std::signal(SIGXFSZ, SIG_IGN); }
 
+std::terminate_handler default_terminate = std::get_terminate();
+
+/// Where memory ends in a destructor, as in those of JSON, which allocate, no error can be caught:
+/// finished runs are in their store, and the program ends with the same words as elsewhere.
+[[noreturn]] void end_without_memory() {
+  const std::type_info* error = abi::__cxa_current_exception_type();
+  if (error == nullptr || *error != typeid(std::bad_alloc)) default_terminate();
+  constexpr std::string_view words = "gradrace: out of memory\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words.data(), words.size());
+  std::_Exit(1);
+}
+
 int dispatch(const Words& words) {
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
     print_help();
@@ -100,6 +118,7 @@ int run_command_line(const Words& words) {
 }  // namespace gradrace
 
 int main(int argc, char** argv) {
+  std::set_terminate(gradrace::end_without_memory);
   gradrace::open_standard_streams();
   gradrace::raise_limit_of_open_files();
   gradrace::tell_of_limit_of_file_size();

@@ -92,7 +92,7 @@ class Limits(ProgramTest):
 
     def test_more_threads_than_there_is_memory_for(self):
         path = self.write(TIMING)
-        for size in (60, 1500):  # MiB
+        for size in (48, 60, 72, 84, 1500):  # MiB
             done = self.limited(resource.RLIMIT_AS, size << 20, "run", path, "--out", "x", "--quiet", "--force", "--replicas", "1000", "--jobs", "1000")
             self.assertIn(done.returncode, (0, 1), (size, done.returncode, done.stderr))
             if done.returncode == 1:
