@@ -20,8 +20,7 @@ class Async final : public ServerProtocol {
   Async(const Config&, std::uint32_t) {}
 
   void on_gradient(Server& server, const GradientFacts& arrival) override {
-    server.accept(arrival);
-    server.update();
+    server.apply(arrival);
     server.dispatch(arrival.learner);
   }
 

@@ -34,8 +34,7 @@ class Ssp final : public ServerProtocol {
       : config_(config), clock_(learners, 0), at_{learners} {}
 
   void on_gradient(Server& server, const GradientFacts& arrival) override {
-    server.accept(arrival);
-    server.update();
+    server.apply(arrival);
     const std::uint32_t ahead = ++clock_[arrival.learner] - slowest_;
     if (ahead == at_.size()) at_.push_back(0);
     ++at_[ahead];

@@ -11,9 +11,16 @@ class BrokenInvariant : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-[[noreturn]] inline void broken_invariant(const char* file, int line, const std::string& what) {
+[[noreturn, gnu::cold, gnu::noinline]] inline void broken_invariant(const char* file, int line,
+                                                                    const std::string& what) {
   throw BrokenInvariant(std::string(file) + ":" + std::to_string(line) +
                         ": broken invariant: " + what);
+}
+
+/// Apart from the above so that a check costs no memory of a stack where it holds.
+[[noreturn, gnu::cold, gnu::noinline]] inline void broken_invariant(const char* file, int line,
+                                                                    const char* what) {
+  broken_invariant(file, line, std::string(what));
 }
 
 }  // namespace gradrace

@@ -48,6 +48,11 @@ class Server {
 
   /// Applies the average of the accepted gradients: the next version.
   virtual void update() = 0;
+  /// The gradient is accepted, and an update made.
+  virtual void apply(const GradientFacts& arrival) {
+    accept(arrival);
+    update();
+  }
   /// The server does nothing for so long: gradients that arrive wait, and models of dispatches
   /// ordered from now on leave when it is over.  For a Protocol that pauses().
   virtual void pause(double length) = 0;

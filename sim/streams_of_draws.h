@@ -21,12 +21,17 @@ class StreamsOfDraws {
   Stream operator[](std::uint32_t i) const {
     StreamName name = first_;
     name.draw += i;
-    return {name, {{word(0, i), word(1, i), word(2, i), word(3, i)}}};
+    return {name, {{in_block(0, i), in_block(1, i), in_block(2, i), in_block(3, i)}}};
+  }
+
+  /// The word that streams[i] gives after so many others, fewer than 4.
+  std::uint32_t word(std::uint32_t others, std::uint32_t i) const {
+    return in_block(3 - others, i);
   }
 
  private:
-  std::uint32_t word(std::uint32_t number, std::uint32_t i) const {
-    return static_cast<std::uint32_t>(blocks_.words[number][i]);
+  std::uint32_t in_block(std::uint32_t place, std::uint32_t i) const {
+    return static_cast<std::uint32_t>(blocks_.words[place][i]);
   }
 
   StreamName first_;

@@ -27,10 +27,24 @@ class Exponential final : public Law {
   double sample(Stream& words) const override {
     return mean_ * boost::random::exponential_distribution<double>()(words);
   }
-  /// As the base's, but with calls of sample() that are inlined.
+  /// As the base's: Boost's ziggurat (256 layers, a layer and a place of 53 bits from two words)
+  /// with its first try, which 98.9 % of the draws need alone, written out.
   void draws(const StreamName& first,
              std::span<double, StreamsOfDraws::size> times) const override {
-    sample_each(*this, first, times);
+    const double* const layers = boost::random::detail::exponential_table<double>::table_x;
+    const StreamsOfDraws streams(first);
+    for (std::uint32_t i = 0; i < times.size(); ++i) {
+      const std::uint32_t high = streams.word(0, i), low = streams.word(1, i);
+      const std::uint32_t layer = high & 255;
+      const double place = ((high >> 8) * 0x1p-24 + (low & 0x1fffffff)) * 0x1p-29;
+      const double x = place * layers[layer];
+      if (x < layers[layer + 1]) [[likely]] {
+        times[i] = mean_ * x;
+      } else {
+        Stream words = streams[i];
+        times[i] = sample(words);
+      }
+    }
   }
   double mean() const override { return mean_; }
   double variance() const override { return mean_ * mean_; }

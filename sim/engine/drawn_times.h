@@ -22,7 +22,7 @@ class DrawnTimes {
   double time(std::uint32_t learner, std::uint32_t draw) {
     Times& times = ahead_[learner].times;
     const std::size_t place = draw % times.size();
-    if (place == 0) law_.draws({seed_, replica_, Purpose::runtime, learner, draw}, times);
+    if (place == 0) draw_ahead(learner, draw);
     return times[place];
   }
 
@@ -30,6 +30,10 @@ class DrawnTimes {
   void prefetch(std::uint32_t learner) const { __builtin_prefetch(&ahead_[learner]); }
 
  private:
+  [[gnu::noinline]] void draw_ahead(std::uint32_t learner, std::uint32_t draw) {
+    law_.draws({seed_, replica_, Purpose::runtime, learner, draw}, ahead_[learner].times);
+  }
+
   using Times = std::array<double, StreamsOfDraws::size>;
   struct alignas(64) Ahead {
     Times times;

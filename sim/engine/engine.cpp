@@ -21,18 +21,18 @@ constexpr EventClass class_of(Kind alarm) {
 
 }  // namespace
 
-Engine::Engine(const Race& race, std::uint32_t replica, bool roads, std::uint32_t exchanges,
-               TapeWriter& tape, Observer* observer)
+Engine::Engine(const Race& race, std::uint32_t replica, std::uint32_t followed, bool roads,
+               std::uint32_t exchanges, TapeWriter& tape, Observer* observer)
     : race_(race),
       replica_(replica),
       tape_(tape),
       observer_(observer),
       runtimes_(race.make_runtimes ? race.make_runtimes(race.seed, replica) : nullptr),
-      first_exchange_(race.learners_followed() + alarms +
+      first_exchange_(followed + alarms +
                       (roads ? Transit::slots(race.transit, race.learners) : 0)),
       queue_(first_exchange_ + exchanges),
-      learners_(race.learners_followed()),
-      wasted_(race.learners_followed()) {
+      learners_(followed),
+      wasted_(followed) {
   if (!runtimes_ && !roads && learners() > 0)
     drawn_.emplace(*race.runtime, race.seed, replica, learners());
   waiting_.reserve(learners());
@@ -52,8 +52,17 @@ void Engine::start() {
   if (transit_) transit_->start();
 }
 
+void Engine::fetch_coming() {
+  for (const PendingEvent& soon : queue_.coming()) {
+    if (soon.slot >= learners_.size()) continue;
+    __builtin_prefetch(&learners_[soon.slot], 1);
+    if (drawn_) drawn_->prefetch(soon.slot);
+  }
+}
+
 Happening Engine::on_road(std::uint32_t slot) {
   const Happening happening = transit_->on_event(slot, time_);
+  if (happening.kind == Kind::arrival) arrive(learners_[happening.learner]);
   if (happening.kind == Kind::loss) {
     queue_.remove(happening.learner);
     stop(learners_[happening.learner]);
@@ -84,6 +93,7 @@ void Engine::set(Kind alarm, double time) {
 }
 
 std::uint32_t Engine::compute_waiting(const Reading& reading) {
+  join_waiting();
   queue_.expect(static_cast<std::uint32_t>(waiting_.size()));
   std::uint32_t began = 0;
   if (waiting_.size() > learners_.size() / 8) {
@@ -98,26 +108,11 @@ std::uint32_t Engine::compute_waiting(const Reading& reading) {
   return began;
 }
 
-bool Engine::begin(std::uint32_t number, const Reading& reading) {
-  Learner& learner = learners_[number];
+bool Engine::depart(Learner& learner, std::uint32_t number, const Reading& reading) {
   learner.place = Learner::down;
-  if (transit_ && transit_->postpone(number)) return false;
-  const std::uint32_t draw = learner.draws++;
-  learner.gradient = {tape_.gradient(reading.value, number, draw, reading.plan),
-                      number,
-                      reading.version,
-                      draw,
-                      reading.plan,
-                      0,
-                      time_};
-  learner.place = Learner::computing;
-  ++computing_;
-  if (transit_) {
-    transit_->depart(number, draw, time_);
-  } else {
-    const double length = drawn_ ? drawn_->time(number, draw) : runtime(number, time_);
-    queue_.schedule(number, end_of(time_, length), EventClass::arrival);
-  }
+  if (transit_->postpone(number)) return false;
+  take(learner, number, reading);
+  transit_->depart(number, learner.gradient.draw, time_);
   if (observer_) observer_->on_dispatch(learner.gradient, time_);
   return true;
 }

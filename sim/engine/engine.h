@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/engine/drawn_times.h"
@@ -55,10 +56,11 @@ struct LearnerTotals {
 /// arrived is settled once.
 class Engine {
  public:
-  /// `roads`: gradients may take more than computing, or the server be busy.  `exchanges`: of how
+  /// `followed`: learners 0 ... that - 1 have minibatches that are events; all, or none.  `roads`:
+  /// gradients may take more than computing, or the server be busy.  `exchanges`: of how
   /// many events are pending at most.  The observer may be null.
-  Engine(const Race& race, std::uint32_t replica, bool roads, std::uint32_t exchanges,
-         TapeWriter& tape, Observer* observer);
+  Engine(const Race& race, std::uint32_t replica, std::uint32_t followed, bool roads,
+         std::uint32_t exchanges, TapeWriter& tape, Observer* observer);
 
   double time() const { return time_; }
   std::uint32_t learners() const { return static_cast<std::uint32_t>(learners_.size()); }
@@ -92,17 +94,17 @@ class Engine {
   void start();
   Happening next() {
     const auto event = queue_.next();
-    for (const PendingEvent& soon : queue_.coming()) prefetch(soon.slot);
+    if (queue_.has_coming()) fetch_coming();
     GRADRACE_CHECK(event.time < std::numeric_limits<double>::infinity(),
                    "nobody computes and nothing is due: the protocol stands still");
-    GRADRACE_CHECK(event.time >= time_, "event in the past: now " + std::to_string(time_) +
-                                            ", event at " + std::to_string(event.time));
+    GRADRACE_CHECK(event.time >= time_, "an event is in the past");
     time_ = event.time;
-    if (event.event_class != EventClass::arrival) return ring(event.slot, event.event_class);
-    Happening happening{Happening::Kind::arrival, event.slot};
-    if (transit_) happening = on_road(event.slot);
-    if (happening.kind == Happening::Kind::arrival) arrive(learners_[happening.learner]);
-    return happening;
+    if (event.event_class != EventClass::arrival) [[unlikely]]
+      return ring(event.slot, event.event_class);
+    if (transit_) [[unlikely]]
+      return on_road(event.slot);
+    arrive(learners_[event.slot]);
+    return {Happening::Kind::arrival, event.slot};
   }
 
   /// That alarm (Kind::timer and what follows it) goes off then and not at the time it had;
@@ -111,12 +113,11 @@ class Engine {
 
   /// The idle learner begins its next minibatch; false: it is down, and comes back to it.
   bool compute(std::uint32_t learner, const Reading& reading) {
-    const std::uint32_t place = learners_[learner].place;
-    GRADRACE_CHECK(place < waiting_.size(), "a learner computes one minibatch at a time");
-    const std::uint32_t last = waiting_.back();
-    waiting_[place] = last;
-    learners_[last].place = place;
-    waiting_.pop_back();
+    if (learner == arriving_) {
+      arriving_ = nobody;
+    } else {
+      stop_waiting(learner);
+    }
     return begin(learner, reading);
   }
   /// One that is back.
@@ -136,8 +137,10 @@ class Engine {
   void done(const Happening& happening) {
     if (happening.kind == Happening::Kind::arrival && !is_computing(happening.learner)) {
       queue_.remove(happening.learner);  // else its next event has the slot
+      join_waiting();
     }
-    if (transit_) transit_->take_next(time_);
+    if (transit_) [[unlikely]]
+      transit_->take_next(time_);
   }
   void count_applied(std::uint32_t learner) { ++learners_[learner].applied; }
 
@@ -184,6 +187,7 @@ class Engine {
 
  private:
   static constexpr auto none = std::numeric_limits<GradientId>::max();
+  static constexpr auto nobody = std::numeric_limits<std::uint32_t>::max();
 
   /// What an event touches of a learner, in one cache line.
   struct alignas(64) Learner {
@@ -202,14 +206,35 @@ class Engine {
   };
   static_assert(sizeof(Learner) == 64);
 
-  void prefetch(std::uint32_t slot) const {
-    if (slot >= learners_.size()) return;
-    __builtin_prefetch(&learners_[slot], 1);
-    if (drawn_) drawn_->prefetch(slot);
-  }
+  void fetch_coming();
   Happening on_road(std::uint32_t slot);
   Happening ring(std::uint32_t slot, EventClass event_class);
-  bool begin(std::uint32_t learner, const Reading& reading);
+  [[gnu::always_inline]] bool begin(std::uint32_t number, const Reading& reading) {
+    Learner& learner = learners_[number];
+    if (transit_) [[unlikely]]
+      return depart(learner, number, reading);
+    take(learner, number, reading);
+    const double length =
+        drawn_ ? drawn_->time(number, learner.gradient.draw) : runtime(number, time_);
+    queue_.schedule(number, end_of(time_, length), EventClass::arrival);
+    if (observer_) [[unlikely]]
+      observer_->on_dispatch(learner.gradient, time_);
+    return true;
+  }
+  bool depart(Learner& learner, std::uint32_t number, const Reading& reading);
+  /// The learner's next minibatch.
+  void take(Learner& learner, std::uint32_t number, const Reading& reading) {
+    const std::uint32_t draw = learner.draws++;
+    learner.gradient = {tape_.gradient(reading.value, number, draw, reading.plan),
+                        number,
+                        reading.version,
+                        draw,
+                        reading.plan,
+                        0,
+                        time_};
+    learner.place = Learner::computing;
+    ++computing_;
+  }
   double runtime(std::uint32_t learner, double begin);
   void note_standing(double time, double length);
   [[noreturn]] void refuse_standing(std::uint64_t minibatches) const;
@@ -218,10 +243,22 @@ class Engine {
     learners_[learner].place = static_cast<std::uint32_t>(waiting_.size());
     waiting_.push_back(learner);
   }
+  void stop_waiting(std::uint32_t learner) {
+    const std::uint32_t place = learners_[learner].place;
+    GRADRACE_CHECK(place < waiting_.size(), "a learner computes one minibatch at a time");
+    const std::uint32_t last = waiting_.back();
+    waiting_[place] = last;
+    learners_[last].place = place;
+    waiting_.pop_back();
+  }
   void arrive(Learner& learner) {
     stop(learner);
     learner.arrived = learner.gradient.gradient;
-    wait(learner.gradient.learner);
+    arriving_ = learner.gradient.learner;
+  }
+  /// Whose gradient has just arrived, if nothing was ordered for it.
+  void join_waiting() {
+    if (arriving_ != nobody) wait(std::exchange(arriving_, nobody));
   }
   void stop(Learner& learner) {
     add_busy(learner);
@@ -254,7 +291,8 @@ class Engine {
   std::unique_ptr<Transit> transit_;  // null: a gradient arrives when it is computed
   LargeVector<Learner> learners_;
   std::vector<double> wasted_;          // by the learners, on gradients cancelled, dropped or lost
-  std::vector<std::uint32_t> waiting_;  // idle learners
+  std::vector<std::uint32_t> waiting_;  // idle learners, but
+  std::uint32_t arriving_ = nobody;     // the one whose gradient has just arrived
   std::uint32_t computing_ = 0;
   double stands_at_ = 0;         // the time of the last minibatch that ended as it began
   std::uint64_t standing_ = 0;   // those of that time

@@ -7,9 +7,13 @@
 namespace gradrace {
 
 EventQueue::EventQueue(std::uint32_t slots)
-    : pending_(slots), few_(slots <= most_few), tournament_(few_ ? 2 * std::bit_ceil(slots) : 0) {
+    : pending_(slots),
+      few_(slots <= most_few),
+      leaves_(few_ ? std::bit_ceil(slots) : 0),
+      tournament_(2 * leaves_) {
   GRADRACE_CHECK(slots >= 2, "a queue has two slots or more");
-  for (std::uint32_t slot = 0; slot < tournament_.size() / 2; ++slot) put(slot, Due().time_bits);
+  for (std::uint32_t slot = 0; slot < leaves_; ++slot) tournament_[leaves_ + slot] = never(slot);
+  if (few_) play_all();
 }
 
 void EventQueue::refuse(double time) {
@@ -19,9 +23,9 @@ void EventQueue::refuse(double time) {
       "times of the cluster are too long");
 }
 
-void EventQueue::play() {
-  for (std::size_t at = tournament_.size() / 2; at-- > 1;) {
-    tournament_[at] = std::min(tournament_[2 * at], tournament_[2 * at + 1]);
+void EventQueue::play_all() {
+  for (std::size_t at = leaves_; at-- > 1;) {
+    tournament_[at] = play(tournament_[2 * at], tournament_[2 * at + 1]);
   }
   stale_ = false;
 }

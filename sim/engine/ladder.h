@@ -40,8 +40,14 @@ class Ladder {
     return &soon_[first_];
   }
   void pop() { ++first_; }
+  /// Whether it is that event, as far as events are sorted.
+  bool begins_with(const PendingEvent& event) const {
+    return first_ < soon_.size() && soon_[first_].slot == event.slot &&
+           soon_[first_].due == event.due;
+  }
 
   /// What comes after the events that have been sorted since this was asked last.
+  bool has_coming() const { return is_new_; }
   std::span<const PendingEvent> coming() {
     if (!std::exchange(is_new_, false)) return {};
     const auto next = rungs_[depth_ - 1].next();

@@ -70,44 +70,47 @@ void ParameterServer::cancel_all() {
 
 void ParameterServer::update() {
   GRADRACE_CHECK(!accepted_.empty(), "an update needs a gradient");
-  const std::uint32_t count = accepted();
-  const bool rate_known = observer_ && race_.plans[plan_].rule.distance == 0;
-  const double learning_rate = rate_known ? eta(0, count) : not_known;
   std::uint64_t samples = 0;
-  uses_.clear();
   for (auto& gradient : accepted_) {
-    gradient.staleness = books_.apply(gradient.version);
-    engine_.count_applied(gradient.learner);
-    samples += race_.plans[gradient.plan].recipe.minibatch;
-    if (tape_.taped()) {
-      uses_.push_back(
-          {gradient.gradient, gradient.staleness, eta(gradient.staleness, count) / count});
-    }
+    gradient.staleness = take_up(gradient);
+    samples += samples_of(gradient);
   }
-  value_ = tape_.update(value_, plan_, uses_);
+  if (tape_.taped()) list_uses();
   const double last = books_.totals().last_update_time;
-  books_.update(engine_.computing(), time());
-  ++changes_;
-  engine_.on_update();
-  count_work(count, samples);
-  if (observer_) {
-    observer_->on_update(
-        {books_.totals().updates, time(), time() - last, learning_rate, accepted_});
-  }
+  make_version();
+  if (observer_) tell_update(time() - last);
+  count_work(accepted(), samples);
   accepted_.clear();
+}
+
+/// Nobody looks at what is accepted, so that it need not be kept.
+void ParameterServer::apply(const GradientFacts& arrival) {
+  if (observer_ || tape_.taped() || !accepted_.empty()) [[unlikely]]
+    return Server::apply(arrival);
+  engine_.settle(arrival, Ending::accepted);
+  take_up(arrival);
+  make_version();
+  count_work(1, samples_of(arrival));
+}
+
+void ParameterServer::list_uses() {
+  const std::uint32_t count = accepted();
+  uses_.clear();
+  for (const auto& gradient : accepted_) {
+    uses_.push_back(
+        {gradient.gradient, gradient.staleness, eta(gradient.staleness, count) / count});
+  }
+}
+
+void ParameterServer::tell_update(double iteration_time) const {
+  const bool rate_known = race_.plans[plan_].rule.distance == 0;
+  const double learning_rate = rate_known ? eta(0, accepted()) : not_known;
+  observer_->on_update({books_.totals().updates, time(), iteration_time, learning_rate, accepted_});
 }
 
 void ParameterServer::follow(std::uint16_t plan) {
   GRADRACE_CHECK(plan < race_.plans.size(), "the race has no such plan");
   plan_ = plan;
-}
-
-void ParameterServer::count_work(std::uint32_t gradients, std::uint64_t samples) {
-  work_.gradients += gradients;
-  work_.samples += samples;
-  if (race_.training_rows > 0) {
-    work_.epochs = static_cast<double>(work_.samples) / static_cast<double>(race_.training_rows);
-  }
 }
 
 double ParameterServer::eta(std::uint32_t staleness, std::uint32_t gradients) const {

@@ -65,6 +65,7 @@ class ParameterServer final : private Server, public Owner {
   void cancel(const GradientFacts& gradient) override;
   void cancel_all() override;
   void update() override;
+  void apply(const GradientFacts& arrival) override;
   void pause(double length) override { engine_.pause(length); }
   void timer(double time) override { engine_.set(Happening::Kind::timer, time); }
   void evaluate_at(double time) override { engine_.set(Happening::Kind::look, time); }
@@ -73,7 +74,31 @@ class ParameterServer final : private Server, public Owner {
   EvaluationPoint point() const;
   Reading reading() const { return {value_, version(), plan_}; }
   double eta(std::uint32_t staleness, std::uint32_t gradients) const;
-  void count_work(std::uint32_t gradients, std::uint64_t samples);
+
+  // Of the update that is being made.
+  /// The gradient's staleness.
+  std::uint32_t take_up(const GradientFacts& gradient) {
+    engine_.count_applied(gradient.learner);
+    return books_.apply(gradient.version);
+  }
+  std::uint32_t samples_of(const GradientFacts& gradient) const {
+    return race_.plans[gradient.plan].recipe.minibatch;
+  }
+  void list_uses();
+  void make_version() {
+    value_ = tape_.update(value_, plan_, uses_);
+    books_.update(engine_.computing(), time());
+    ++changes_;
+    engine_.on_update();
+  }
+  void tell_update(double iteration_time) const;
+  void count_work(std::uint32_t gradients, std::uint64_t samples) {
+    work_.gradients += gradients;
+    work_.samples += samples;
+    if (race_.training_rows > 0)
+      work_.epochs = static_cast<double>(work_.samples) / static_cast<double>(race_.training_rows);
+  }
+
   void check() const { books_.check(engine_.computing() + accepted_.size()); }
 
   const Race& race_;

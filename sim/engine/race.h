@@ -60,9 +60,6 @@ struct Race {
   EvaluatedValue evaluated = EvaluatedValue::mean;
   Sampler sampler = Sampler::events;
 
-  /// Learners whose minibatches are events.
-  std::uint32_t learners_followed() const { return sampler == Sampler::events ? learners : 0; }
-
   /// An evaluation looks at the mean, and at the values of learners 0 ... that - 1.
   std::uint32_t learners_evaluated() const {
     if (evaluated == EvaluatedValue::each) return learners;

@@ -38,11 +38,16 @@ class TapeWriter {
 
   /// The learner's draw-th minibatch is computed at that value.
   GradientId gradient(ValueId at, std::uint32_t learner, std::uint32_t draw, std::uint16_t recipe) {
-    if (next_gradient_ == most_gradients) {
-      throw RunError("a run ends with its 2^32nd minibatch; ask for less time or fewer updates");
-    }
+    if (next_gradient_ == most_gradients) [[unlikely]]
+      refuse_more();
     if (taped_) segment_.gradients.push_back({at, learner, draw, recipe, Fate::open});
     return next_gradient_++;
+  }
+
+  /// So many minibatches are computed, of which nothing is written.
+  void count_gradients(std::uint32_t count) {
+    if (most_gradients - next_gradient_ < count) refuse_more();
+    next_gradient_ += count;
   }
 
   /// `base` moved by the uses.  Without a tape they may be left out.
@@ -95,6 +100,10 @@ class TapeWriter {
   }
 
  private:
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_more() {
+    throw RunError("a run ends with its 2^32nd minibatch; ask for less time or fewer updates");
+  }
+
   Fate& fate(GradientId gradient) {
     return segment_.gradients[gradient - segment_.first_gradient].fate;
   }

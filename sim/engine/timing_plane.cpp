@@ -1,34 +1,59 @@
 #include "sim/engine/timing_plane.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
-#include "sim/engine/order_statistic_server.h"
 #include "sim/engine/parameter_server.h"
 #include "sim/engine/peer_values.h"
+#include "sim/engine/round_server.h"
 
 namespace gradrace {
 
 namespace {
-
-std::unique_ptr<Owner> make_owner(const Race& race, std::uint32_t replica, Protocol& protocol,
-                                  Engine& engine, TapeWriter& tape, Observer* observer) {
-  if (auto* const server = dynamic_cast<ServerProtocol*>(&protocol)) {
-    if (race.sampler == Sampler::order_statistic)
-      return std::make_unique<OrderStatisticServer>(race, replica, *server, engine, tape);
-    return std::make_unique<ParameterServer>(race, *server, engine, tape, observer);
-  }
-  auto& peers = dynamic_cast<PeerProtocol&>(protocol);
-  return std::make_unique<PeerValues>(race, replica, peers, engine, tape, observer);
-}
 
 bool has_roads(const Race& race, const Protocol& protocol) {
   const auto* const server = dynamic_cast<const ServerProtocol*>(&protocol);
   return server && (race.transit.any() || server->pauses());
 }
 
+/// Whether an update is one event: nobody looks at minibatches, which all begin together.  Those
+/// that take no time are left to events, since some end before the run does and some after.
+bool goes_in_rounds(const Race& race, const Protocol& protocol, bool taped,
+                    const Observer* observer) {
+  if (race.sampler == Sampler::order_statistic) return true;
+  const auto* const server = dynamic_cast<const ServerProtocol*>(&protocol);
+  return server && server->restarts_all() && !taped && !observer && !race.make_runtimes &&
+         !has_roads(race, protocol) && !race.runtime->has_memory() &&
+         race.runtime->survival(0) == 1;
+}
+
+std::uint32_t learners_followed(const Race& race, const Protocol& protocol, bool taped,
+                                const Observer* observer) {
+  return goes_in_rounds(race, protocol, taped, observer) ? 0 : race.learners;
+}
+
+std::unique_ptr<Owner> make_owner(const Race& race, std::uint32_t replica, Protocol& protocol,
+                                  Engine& engine, TapeWriter& tape, Observer* observer) {
+  if (auto* const server = dynamic_cast<ServerProtocol*>(&protocol)) {
+    if (race.sampler == Sampler::order_statistic)
+      return std::make_unique<OrderStatisticServer>(race, replica, *server, engine, tape);
+    if (goes_in_rounds(race, protocol, tape.taped(), observer))
+      return std::make_unique<EachDrawnServer>(race, replica, *server, engine, tape);
+    return std::make_unique<ParameterServer>(race, *server, engine, tape, observer);
+  }
+  auto& peers = dynamic_cast<PeerProtocol&>(protocol);
+  return std::make_unique<PeerValues>(race, replica, peers, engine, tape, observer);
+}
+
 std::uint32_t exchanges(const Race& race, const Protocol& protocol) {
   return dynamic_cast<const PeerProtocol*>(&protocol) ? race.learners : 0;
+}
+
+/// The first count that is so many or more.
+std::uint64_t first_count(double limit) {
+  return limit < 0x1p63 ? static_cast<std::uint64_t>(std::ceil(limit))
+                        : std::numeric_limits<std::uint64_t>::max();
 }
 
 }  // namespace
@@ -41,12 +66,27 @@ TimingPlane::TimingPlane(const Race& race, std::uint32_t replica, bool taped, Ob
       limits_(counted_limits(race.stop)),
       protocol_(race.make_protocol()),
       tape_(taped),
-      engine_(race, replica, has_roads(race, *protocol_), exchanges(race, *protocol_), tape_,
-              observer),
+      engine_(race, replica, learners_followed(race, *protocol_, taped, observer),
+              has_roads(race, *protocol_), exchanges(race, *protocol_), tape_, observer),
       owner_(make_owner(race, replica, *protocol_, engine_, tape_, observer)),
       made_(owner_->totals()),
       work_(owner_->work()),
       evaluations_(race.evaluations) {}
+
+[[gnu::always_inline]] inline void TimingPlane::step() {
+  const Happening happening = engine_.next();
+  const std::uint64_t changes = owner_->changes();
+  if (happening.kind == Happening::Kind::arrival) [[likely]] {
+    owner_->on_arrival(happening.learner);
+    engine_.done(happening);
+  } else {
+    happen(happening);
+  }
+  if (finished_) return;
+  if (!owner_->standstill().empty()) return finish();
+  if (owner_->changes() != changes && !is_quiet()) on_update();
+  if (tape_.size() >= limit_) end_segment(End::limit);
+}
 
 const Segment& TimingPlane::next_segment() {
   GRADRACE_CHECK(!finished_, "the run is over");
@@ -71,58 +111,47 @@ void TimingPlane::start() {
   evaluate();
 }
 
-void TimingPlane::step() {
-  const Happening happening = engine_.next();
-  const std::uint64_t changes = owner_->changes();
+/// What is no arrival.
+void TimingPlane::happen(const Happening& happening) {
   using enum Happening::Kind;
   switch (happening.kind) {
-    case arrival:
-      owner_->on_arrival(happening.learner);
-      engine_.done(happening);
-      break;
     case exchange:
-      owner_->on_exchange(happening.learner);
-      break;
+      return owner_->on_exchange(happening.learner);
     case timer:
       owner_->on_timer();
-      engine_.done(happening);
-      break;
+      return engine_.done(happening);
     case loss:
-      owner_->on_loss(happening.learner);
-      break;
+      return owner_->on_loss(happening.learner);
     case back:
-      owner_->on_return(happening.learner);
-      break;
+      return owner_->on_return(happening.learner);
     case evaluation:
       evaluate();
-      engine_.set(evaluation, evaluations_.next_time());
-      break;
+      return engine_.set(evaluation, evaluations_.next_time());
     case look:
-      evaluate_for_protocol();
-      break;
+      return evaluate_for_protocol();
     case end:
       return finish();
+    case arrival:
     case passage:
-      break;
+      return;
   }
-  if (!owner_->standstill().empty()) return finish();
-  if (owner_->changes() != changes && !is_quiet()) on_update();
-  if (tape_.size() >= limit_) end_segment(End::limit);
 }
 
 void TimingPlane::on_update() {
   const Reached run = reached();
   if (evaluations_.due(made_.updates, run.epochs)) evaluate();
-  quiet_updates_ = evaluations_.next_update();
-  quiet_gradients_ = std::numeric_limits<double>::infinity();
+  double updates = evaluations_.next_update();
+  double gradients = std::numeric_limits<double>::infinity();
   for (const auto& [what, limit] : limits_) {
     if (run.*what >= limit) return finish();
     if (what == &Reached::gradients) {
-      quiet_gradients_ = limit;
+      gradients = limit;
     } else {
-      quiet_updates_ = what == &Reached::updates ? std::min(quiet_updates_, limit) : 0;
+      updates = what == &Reached::updates ? std::min(updates, limit) : 0;
     }
   }
+  quiet_updates_ = first_count(updates);
+  quiet_gradients_ = first_count(gradients);
 }
 
 Reached TimingPlane::reached() const {

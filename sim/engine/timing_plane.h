@@ -55,9 +55,9 @@ class TimingPlane {
  private:
   void start();
   void step();
+  void happen(const Happening& happening);
   bool is_quiet() const {
-    return static_cast<double>(made_.updates) < quiet_updates_ &&
-           static_cast<double>(work_.gradients) < quiet_gradients_;
+    return made_.updates < quiet_updates_ && work_.gradients < quiet_gradients_;
   }
   void on_update();
   void evaluate();
@@ -81,7 +81,7 @@ class TimingPlane {
   Evaluations evaluations_;
 
   // No limit and no evaluation by work is met by fewer of both.
-  double quiet_updates_ = 0, quiet_gradients_ = 0;
+  std::uint64_t quiet_updates_ = 0, quiet_gradients_ = 0;
   bool started_ = false, finished_ = false;
   std::optional<End> end_;  // of the segment; empty: it goes on
   bool answer_due_ = false;

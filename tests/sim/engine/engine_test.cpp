@@ -16,7 +16,7 @@ namespace {
 /// the other and goes on.
 class Pair {
  public:
-  explicit Pair(const Race& race) : engine_(race, 0, false, 0, tape_, nullptr) {
+  explicit Pair(const Race& race) : engine_(race, 0, 2, false, 0, tape_, nullptr) {
     tape_.begin();
     engine_.start();
     for (const std::uint32_t learner : {0u, 1u}) go_on(learner);
@@ -78,7 +78,7 @@ TEST_CASE("engine: a gradient that arrived is settled once, and a learner comput
   const Race race = race_of(1, R"({"kind": "async"})", R"({"updates": 1})");
   TapeWriter tape(false);
   tape.begin();
-  Engine engine(race, 0, false, 0, tape, nullptr);
+  Engine engine(race, 0, race.learners, false, 0, tape, nullptr);
   engine.compute(0, {0, 0, 0});
   CHECK_THROWS_AS(engine.compute(0, {0, 0, 0}), BrokenInvariant);
   CHECK_THROWS_AS(engine.settle(engine.gradient(0), Ending::accepted), BrokenInvariant);

@@ -9,7 +9,7 @@
 #include "tests/support/mean.h"
 #include "tests/support/race_text.h"
 
-namespace gradrace::order_statistic_server_test {
+namespace gradrace::round_server_test {
 
 namespace {
 
@@ -99,6 +99,12 @@ double distance(std::vector<double> a, std::vector<double> b) {
   return most;
 }
 
+/// An observer sees minibatches, so that each is an event.
+RaceRecord run_by_events(const Race& race, std::uint32_t replica = 0) {
+  Observer observer;
+  return run_timing(race, replica, &observer);
+}
+
 /// The means of both samplers, over 400 replicas each, differ by no more than 4 standard errors.
 void check_means(const Case& one, const std::string& rest) {
   constexpr std::uint32_t replicas = 400;
@@ -108,7 +114,8 @@ void check_means(const Case& one, const std::string& rest) {
   for (const std::size_t drawn : {0u, 1u}) {
     const Race race = race_by(drawn ? "order-statistic" : "events", one, rest);
     for (std::uint32_t replica = 0; replica < replicas; ++replica) {
-      const auto numbers = numbers_of(run_timing(race, replica));
+      const auto numbers =
+          numbers_of(drawn ? run_timing(race, replica) : run_by_events(race, replica));
       means[drawn].resize(numbers.size());
       for (std::size_t i = 0; i < numbers.size(); ++i) means[drawn][i].add(numbers[i]);
     }
@@ -122,7 +129,53 @@ void check_means(const Case& one, const std::string& rest) {
   }
 }
 
+/// The same of the learners.
+std::vector<double> numbers_of(const std::vector<LearnerTotals>& learners) {
+  std::vector<double> numbers;
+  for (const LearnerTotals& learner : learners)
+    numbers.insert(numbers.end(),
+                   {learner.busy, learner.wasted, static_cast<double>(learner.gradients),
+                    static_cast<double>(learner.draws)});
+  return numbers;
+}
+
 }  // namespace
+
+TEST_CASE("rounds: every number is that by events, bit for bit") {
+  std::vector<Case> all = cases();
+  for (const char* const protocol : {R"({"kind": "sync"})", R"({"kind": "k-sync", "k": 3})",
+                                     R"({"kind": "backup", "backups": 2, "late": "cancel"})"})
+    all.push_back({5, protocol, R"({"distribution": "deterministic", "value": 0.7})"});
+  all.push_back({100, R"({"kind": "k-sync", "k": 50})",
+                 R"({"distribution": "two-point", "low": 1, "high": 2, "probability": 0.5})"});
+  for (const Case& one : all) {
+    CAPTURE(one.protocol);
+    CAPTURE(one.runtime);
+    for (const std::string rest :
+         {R"("stop": {"time": 25}, "record": {"every_time": 5})",
+          R"("stop": {"time": 7}, "record": {"every_time": 1.4})",
+          R"("stop": {"updates": 30}, "record": {"every_updates": 10})",
+          R"("stop": {"epochs": 50}, "record": {"every_epochs": 10})",
+          R"("stop": {"gradients": 100, "time": 1000})", R"("stop": {"time": 1e-9})"}) {
+      const Race race = race_by("events", one, rest);
+      for (std::uint32_t replica = 0; replica < 3; ++replica) {
+        const RaceRecord rounds = run_timing(race, replica), events = run_by_events(race, replica);
+        CHECK(numbers_of(rounds) == numbers_of(events));
+        CHECK(numbers_of(rounds.learners) == numbers_of(events.learners));
+      }
+    }
+  }
+}
+
+TEST_CASE("rounds: a run whose times overflow fails as by events") {
+  const Case one{3, R"({"kind": "k-sync", "k": 1})",
+                 R"({"distribution": "two-point", "low": 1, "high": 1e308, "probability": 0.5})"};
+  const Race race = race_by("events", one, R"("stop": {"updates": 1000000})");
+  const RaceRecord rounds = run_timing(race), events = run_by_events(race);
+  CHECK(rounds.status == Status::failed);
+  CHECK(rounds.reason == events.reason);
+  CHECK(numbers_of(rounds) == numbers_of(events));
+}
 
 TEST_CASE("order statistics: all that files have has the mean that it has by events") {
   for (const Case& one : cases()) {
@@ -142,7 +195,7 @@ TEST_CASE("order statistics: with constant runtimes every number is that by even
          {R"("stop": {"time": 7}, "record": {"every_time": 1.4})",
           R"("stop": {"updates": 20}, "record": {"every_updates": 7})",
           R"("stop": {"gradients": 100, "updates": 19}, "record": {"every_epochs": 0.5})"}) {
-      CHECK(numbers_of(run_timing(race_by("events", one, rest))) ==
+      CHECK(numbers_of(run_by_events(race_by("events", one, rest))) ==
             numbers_of(run_timing(race_by("order-statistic", one, rest))));
     }
   }
@@ -206,4 +259,4 @@ TEST_CASE("order statistics: a run is the same wherever its tape is cut, another
   CHECK(time(0, 4096) != time(1, 4096));
 }
 
-}  // namespace gradrace::order_statistic_server_test
+}  // namespace gradrace::round_server_test

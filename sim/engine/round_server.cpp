@@ -1,0 +1,137 @@
+#include "sim/engine/round_server.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "sim/check.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+
+/// The k-th smallest; the times may change places.
+double kth_of(std::span<double> times, std::uint32_t k) {
+  const auto kth = times.begin() + (k - 1);
+  std::nth_element(times.begin(), kth, times.end());
+  return *kth;
+}
+
+/// The same of few: by counting, without a branch that depends on times.
+double kth_of_few(std::span<const double> times, std::uint32_t k) {
+  double kth = std::numeric_limits<double>::infinity();
+  for (const double time : times) {
+    std::uint64_t no_later = 0;
+    for (const double other : times) no_later += other <= time;
+    kth = std::min(kth, no_later >= k ? time : kth);
+  }
+  return kth;
+}
+
+}  // namespace
+
+RoundServer::RoundServer(const Race& race, const ServerProtocol& protocol, Engine& engine,
+                         TapeWriter& tape)
+    : race_(race), k_(protocol.k()), engine_(engine), tape_(tape) {
+  GRADRACE_CHECK(protocol.restarts_all() && !tape.taped() && !race.make_runtimes &&
+                     !race.runtime->has_memory() && !race.transit.any(),
+                 "minibatches do not begin and end together, or are no independent draws");
+}
+
+void RoundServer::begin() {
+  const double end = begin_round();
+  totals_.dispatched += race_.learners;
+  engine_.set(Happening::Kind::timer, end);
+}
+
+void RoundServer::on_timer() {
+  end_round();
+  ++totals_.updates;
+  totals_.applied += k_;
+  totals_.cancelled += race_.learners - k_;
+  totals_.last_update_time = engine_.time();
+  staleness_counts_.assign(1, totals_.applied);
+  ++changes_;
+  work_.gradients = totals_.applied;
+  work_.samples = totals_.applied * race_.plans[0].recipe.minibatch;
+  if (race_.training_rows > 0) {
+    work_.epochs = static_cast<double>(work_.samples) / static_cast<double>(race_.training_rows);
+  }
+  begin();
+}
+
+void RoundServer::evaluate(Evaluations& evaluations) {
+  const double epoch = race_.training_rows > 0 ? work_.epochs : not_known;
+  const auto& learning_rate = race_.plans[0].learning_rate;
+  const double eta = learning_rate ? learning_rate->eta(work_, 0, k_) : not_known;
+  evaluations.add({engine_.time(), totals_.updates, totals_.applied, epoch, eta, k_}, changes_);
+}
+
+void RoundServer::refuse() {
+  GRADRACE_CHECK(false, "a run in rounds has no events of one learner");
+}
+
+EachDrawnServer::EachDrawnServer(const Race& race, std::uint32_t replica,
+                                 const ServerProtocol& protocol, Engine& engine, TapeWriter& tape)
+    : RoundServer(race, protocol, engine, tape),
+      drawn_(*race.runtime, race.seed, replica, race.learners),
+      learners_(race.learners),
+      in_order_(race.learners) {}
+
+double EachDrawnServer::begin_round() {
+  tape_.count_gradients(race_.learners);
+  began_ = engine_.time();
+  for (std::uint32_t number = 0; number < race_.learners; ++number) {
+    const double end = engine_.end_of(began_, drawn_.time(number, round()));
+    if (!std::isfinite(end)) EventQueue::refuse(end);
+    learners_[number].end = in_order_[number] = end;
+  }
+  return learners_.size() <= most_few ? kth_of_few(in_order_, k_) : kth_of(in_order_, k_);
+}
+
+/// Of minibatches that end at one time those of lower numbers came first.
+void EachDrawnServer::end_round() {
+  const double now = engine_.time();
+  std::uint32_t now_applied = k_;
+  for (const Learner& learner : learners_) now_applied -= learner.end < now;
+  for (Learner& learner : learners_) {
+    const bool ends_now = learner.end == now;
+    const bool applied = learner.end < now || (ends_now && now_applied > 0);
+    now_applied -= ends_now && applied;
+    const double computed = std::min(learner.end, now) - began_;
+    learner.busy += computed;
+    learner.wasted += applied ? 0 : computed;
+    learner.applied += applied;
+    ++learner.draws;
+  }
+}
+
+/// Some minibatches of the round have ended, and the others are being computed.
+void EachDrawnServer::finish() {
+  const double now = engine_.time();
+  for (Learner& learner : learners_) {
+    learner.busy += std::min(learner.end, now) - began_;
+    learner.draws += learner.end <= now;
+  }
+}
+
+std::vector<LearnerTotals> EachDrawnServer::learner_totals() const {
+  std::vector<LearnerTotals> result;
+  result.reserve(learners_.size());
+  for (const Learner& learner : learners_)
+    result.push_back({learner.busy, learner.wasted, learner.applied, learner.draws});
+  return result;
+}
+
+double OrderStatisticServer::begin_round() {
+  const std::uint32_t draw = tape_.gradient(0, 0, round(), 0);
+  Stream words = stream({race_.seed, replica_, Purpose::order_statistic, 0, draw});
+  const double time = race_.runtime->sample_order_statistic(k_, race_.learners, words);
+  const double end = engine_.end_of(engine_.time(), time);
+  if (!std::isfinite(end)) EventQueue::refuse(end);
+  return end;
+}
+
+}  // namespace gradrace
