@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -80,7 +81,7 @@ struct Reader::State {
   ordered_json resolved = ordered_json::object();
   std::vector<Problem> problems = {};
   std::vector<ExaminedKey> examined = {};
-  std::vector<Open> open = {};
+  std::deque<Open> open = {};  // none moves when another is opened
   bool root_is_object = true;
 
   Open& top() { return open.back(); }
