@@ -140,10 +140,10 @@ Basis joined(Basis loss, Basis time) {
 
 std::vector<ErrorCurve> error_curves(const Descent& descent) {
   if (!is_plain(descent) || !descent.theory.iteration_time) return {};
-  auto [iteration_time, time_basis] = *descent.theory.iteration_time;
+  Estimate time = *descent.theory.iteration_time;
   const bool uneven = descent.mixing && descent.theory.exchange_time.value_or(0) > 0;
-  if (uneven) time_basis = Basis::approximate;  // an average comes after some updates, not in them
-  const auto updates = places(descent, iteration_time);
+  if (uneven) time.basis = Basis::approximate;  // an average comes after some updates, not in them
+  const auto updates = places(descent, time.value);
   const auto curvatures = static_cast<double>(descent.quadratic.directions.size());
   if (updates.empty() || static_cast<double>(updates.back()) * curvatures > most_steps) return {};
 
@@ -151,9 +151,9 @@ std::vector<ErrorCurve> error_curves(const Descent& descent) {
   const auto add = [&](Basis basis, const char* source, std::vector<double> values,
                        ErrorCurve::Of of = ErrorCurve::Of::loss) {
     if (values.empty()) return;
-    ErrorCurve curve{of, joined(basis, time_basis), source, updates, {}, std::move(values)};
+    ErrorCurve curve{of, joined(basis, time.basis), source, updates, {}, std::move(values)};
     for (const auto update : updates)
-      curve.times.push_back(static_cast<double>(update) * iteration_time);
+      curve.times.push_back(static_cast<double>(update) * time.value);
     curves.push_back(std::move(curve));
   };
   const ProblemConstants problem = descent.quadratic.constants();

@@ -15,8 +15,7 @@ void visit_some_learners(Fields& fields, std::vector<std::uint32_t>& learners, s
     fields.complain("learners", "must be at least one");
   learners.assign(numbers.begin(), numbers.end());
   std::ranges::sort(learners);
-  const auto [first, last] = std::ranges::unique(learners);
-  learners.erase(first, last);
+  learners.erase(std::unique(learners.begin(), learners.end()), learners.end());
 }
 
 }  // namespace gradrace

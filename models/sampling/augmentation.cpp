@@ -12,14 +12,13 @@ template <class Real>
 void augment(const MinibatchName& name, const ImageShape& images, RowMajor<Real>& x) {
   constexpr std::size_t padding = kernels::Cut::padding;
   const auto [channels, height, width] = images;
-  std::vector<Real> padded((height + 2 * padding) * (width + 2 * padding));
+  const std::size_t stride = width + 2 * padding;
+  std::vector<Real> padded((height + 2 * padding) * stride);
   for (std::uint32_t r = 0; r < name.size; ++r) {
     const kernels::Cut cut(name, r);
     for (std::size_t c = 0; c < channels; ++c) {
       Real* const image = x.data() + r * images.numbers() + c * height * width;
-      const auto at = [&](std::size_t i, std::size_t j) {
-        return padded.data() + i * (width + 2 * padding) + j;
-      };
+      const auto at = [&](std::size_t i, std::size_t j) { return padded.data() + i * stride + j; };
       for (std::size_t i = 0; i < height; ++i)
         std::copy_n(image + i * width, width, at(i + padding, padding));
       for (std::size_t i = 0; i < height; ++i) {

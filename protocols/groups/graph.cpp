@@ -59,7 +59,7 @@ void Graph::find(std::uint32_t learner, bool backwards, std::vector<std::uint32_
   add(learner, backwards, others);
   std::erase(others, learner);
   std::ranges::sort(others);
-  others.erase(std::ranges::unique(others).begin(), others.end());
+  others.erase(std::unique(others.begin(), others.end()), others.end());
 }
 
 std::vector<std::uint32_t> Graph::list(std::uint32_t learner, bool backwards) const {

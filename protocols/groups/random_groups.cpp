@@ -38,7 +38,7 @@ class RandomGroups final : public GroupSchedule {
     }
     // No other group has become free.
     std::ranges::sort(freed_, {}, [this](std::uint32_t group) { return groups_[group].number; });
-    freed_.erase(std::ranges::unique(freed_).begin(), freed_.end());
+    freed_.erase(std::unique(freed_.begin(), freed_.end()), freed_.end());
     for (const std::uint32_t group : freed_) {
       if (!is_free(groups_[group])) continue;
       for (const std::uint32_t member : groups_[group].members)

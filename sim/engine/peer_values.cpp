@@ -363,7 +363,8 @@ std::span<const ValueId> PeerValues::live() {
   std::iota(order.begin(), order.end(), 0);
   const auto id = [this](std::uint32_t place) { return live_[place]; };
   std::ranges::stable_sort(order, {}, id);
-  order.erase(std::ranges::unique(order, {}, id).begin(), order.end());
+  const auto same = [&](std::uint32_t a, std::uint32_t b) { return id(a) == id(b); };
+  order.erase(std::unique(order.begin(), order.end(), same), order.end());
   std::ranges::sort(order);
   for (std::size_t i = 0; i < order.size(); ++i) live_[i] = live_[order[i]];
   live_.resize(order.size());

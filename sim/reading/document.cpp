@@ -98,7 +98,7 @@ Document Document::parse(std::string_view text, std::string origin) {
   ParsedJson parsed = parse_json(text, origin);
   Document document;
   document.content_->text =
-      std::make_shared<const Text>(std::move(origin), std::move(parsed.places));
+      std::make_shared<const Text>(Text{std::move(origin), std::move(parsed.places)});
   document.content_->root = std::move(*parsed.root);
   document.content_->problems = std::move(parsed.problems);
   return document;

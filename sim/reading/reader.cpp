@@ -247,7 +247,7 @@ struct Reader::State {
 };
 
 Reader::Reader(const Document& document, Locator locator)
-    : state_(std::make_unique<State>(document, std::move(locator))) {
+    : state_(std::make_unique<State>(State{document, std::move(locator)})) {
   const auto& root = document.root();
   state_->root_is_object = root.is_object();
   state_->push(root.is_object() ? &root : nullptr, "", &state_->resolved);

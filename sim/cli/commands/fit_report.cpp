@@ -167,8 +167,7 @@ std::string families_table(const TraceFit& fit) {
 std::string left_out_text(const TraceFit& fit) {
   std::vector<std::pair<std::string, std::string>> reasons;  // why, families
   for (const auto& [family, why] : fit.fits.left_out) {
-    const auto known = std::find_if(reasons.begin(), reasons.end(),
-                                    [&](const auto& reason) { return reason.first == why; });
+    const auto known = std::ranges::find(reasons, why, &std::pair<std::string, std::string>::first);
     if (known == reasons.end()) {
       reasons.emplace_back(why, family);
     } else {

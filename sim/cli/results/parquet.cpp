@@ -12,7 +12,7 @@ namespace gradrace {
 
 namespace {
 
-constexpr const char* script = "tables/parquet.py";
+constexpr const char* converter = "tables/parquet.py";
 
 std::string types_text(const CsvPage& page) {
   constexpr const char* names[] = {"double", "int64", "string"};
@@ -24,7 +24,7 @@ std::string types_text(const CsvPage& page) {
 }  // namespace
 
 void check_parquet() {
-  if (run_python(script, {}) != 0)
+  if (run_python(converter, {}) != 0)
     throw std::runtime_error("Parquet cannot be written; ./setup.sh installs what that needs");
 }
 
@@ -38,7 +38,7 @@ void turn_into_parquet(OutputFolder& files, const Scenario& scenario) {
     words.push_back(files.aside() / name);
     words.push_back(types_text(page));
   }
-  if (run_python(script, words) != 0)
+  if (run_python(converter, words) != 0)
     throw std::runtime_error("the results could not be written as Parquet; they are as they were");
   for (const auto& name : tables) files.replace(name, parquet_name(name));
 }

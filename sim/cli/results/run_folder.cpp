@@ -170,7 +170,9 @@ void RunFolder::index_runs() {
 
 /// Of the scenario.
 std::span<const std::pair<RunKey, std::size_t>> RunFolder::runs_with(const RunKey& key) const {
-  return std::ranges::equal_range(by_key_, key, {}, [](const auto& entry) { return entry.first; });
+  constexpr auto key_of = &std::pair<RunKey, std::size_t>::first;
+  return {std::ranges::lower_bound(by_key_, key, {}, key_of),
+          std::ranges::upper_bound(by_key_, key, {}, key_of)};
 }
 
 RunFolder::~RunFolder() {

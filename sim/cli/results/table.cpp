@@ -14,7 +14,7 @@ namespace gradrace {
 
 namespace {
 
-using Row = std::vector<std::string>;
+using Cells = std::vector<std::string>;
 
 constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
@@ -135,7 +135,7 @@ std::string explanations(const Scenario& scenario, const std::vector<RunSummary>
 
 }  // namespace
 
-std::string aligned(std::vector<Row> rows) {
+std::string aligned(std::vector<Cells> rows) {
   std::vector<std::size_t> widths(rows.front().size());
   for (auto& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -179,11 +179,11 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
   }
   const auto targets = target_columns(scenario.first());
   const std::size_t replicas = scenario.replicas();
-  Row header{"point", "iteration time", "theory", "gradients/time", "staleness", "theory"};
+  Cells header{"point", "iteration time", "theory", "gradients/time", "staleness", "theory"};
   for (const auto& column : errors) header.push_back(column.title);
   for (const auto& target : targets) header.push_back(target);
   header.push_back("runs");
-  std::vector<Row> rows{header};
+  std::vector<Cells> rows{header};
   std::size_t without_runs = 0;
   for (std::size_t p = 0; p < scenario.points.size(); ++p) {
     std::vector<const RunSummary*> runs;
@@ -203,12 +203,12 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
       for (const auto* run : runs) values.push_back(value(*run));
       return spread(values);
     };
-    Row row{scenario.points[p].label,
-            over_runs([](const RunSummary& run) { return run.iteration_time; }),
-            estimate_text(theories[p].iteration_time),
-            over_runs([](const RunSummary& run) { return run.pace; }),
-            over_runs([](const RunSummary& run) { return run.staleness; }),
-            theories[p].staleness ? short_number(*theories[p].staleness) : "-"};
+    Cells row{scenario.points[p].label,
+              over_runs([](const RunSummary& run) { return run.iteration_time; }),
+              estimate_text(theories[p].iteration_time),
+              over_runs([](const RunSummary& run) { return run.pace; }),
+              over_runs([](const RunSummary& run) { return run.staleness; }),
+              theories[p].staleness ? short_number(*theories[p].staleness) : "-"};
     for (const auto& column : errors) {
       row.push_back(over_runs([&](const RunSummary& run) {
         return run.status == Status::deadlocked ? not_known : column.value(run);
