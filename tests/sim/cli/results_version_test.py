@@ -106,17 +106,22 @@ def found_by_runs(path):
     return text.getvalue().encode()
 
 
+def hash_of(folder):
+    """Of all that runs found; `folder`: their results."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.name not in ("manifest.json", "runs.store", "theory.csv"):
+            digest.update(path.name.encode() + b"\0" + found_by_runs(path))
+    return digest.hexdigest()[:16]
+
+
 class Results(ProgramTest):
     def hashes(self):
         found = {}
         write_images(self.folder / "images")
         for name, scenario in SCENARIOS.items():
             self.call("run", self.write(changed(scenario, name=name)), "--quiet")
-            digest = hashlib.sha256()
-            for path in sorted((self.folder / "out" / name).iterdir()):
-                if path.name not in ("manifest.json", "runs.store", "theory.csv"):
-                    digest.update(path.name.encode() + b"\0" + found_by_runs(path))
-            found[name] = digest.hexdigest()[:16]
+            found[name] = hash_of(self.folder / "out" / name)
         return found
 
     def test_other_results_go_with_another_number(self):
