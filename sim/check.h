@@ -17,7 +17,7 @@ class BrokenInvariant : public std::logic_error {
                         ": broken invariant: " + what);
 }
 
-/// Apart from the above so that a check costs no memory of a stack where it holds.
+/// Apart from the above so that a check that holds takes no stack space.
 [[noreturn, gnu::cold, gnu::noinline]] inline void broken_invariant(const char* file, int line,
                                                                     const char* what) {
   broken_invariant(file, line, std::string(what));

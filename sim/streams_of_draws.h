@@ -24,10 +24,8 @@ class StreamsOfDraws {
     return {name, {{in_block(0, i), in_block(1, i), in_block(2, i), in_block(3, i)}}};
   }
 
-  /// The word that streams[i] gives after so many others, fewer than 4.
-  std::uint32_t word(std::uint32_t others, std::uint32_t i) const {
-    return in_block(3 - others, i);
-  }
+  /// Word number `index` of streams[i], 0 to 3.
+  std::uint32_t word(std::uint32_t index, std::uint32_t i) const { return in_block(3 - index, i); }
 
  private:
   std::uint32_t in_block(std::uint32_t place, std::uint32_t i) const {

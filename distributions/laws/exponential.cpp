@@ -27,8 +27,8 @@ class Exponential final : public Law {
   double sample(Stream& words) const override {
     return mean_ * boost::random::exponential_distribution<double>()(words);
   }
-  /// As the base's: Boost's ziggurat (256 layers, a layer and a place of 53 bits from two words)
-  /// with its first try, which 98.9 % of the draws need alone, written out.
+  /// As the base's.  Boost's ziggurat (8 bits choose one of 256 layers, 53 bits are the uniform
+  /// number, of two words) takes its first try in 98 % of the draws, which is inlined here.
   void draws(const StreamName& first,
              std::span<double, StreamsOfDraws::size> times) const override {
     const double* const layers = boost::random::detail::exponential_table<double>::table_x;

@@ -56,9 +56,9 @@ struct LearnerTotals {
 /// arrived is settled once.
 class Engine {
  public:
-  /// `followed`: learners 0 ... that - 1 have minibatches that are events; all, or none.  `roads`:
-  /// gradients may take more than computing, or the server be busy.  `exchanges`: of how
-  /// many events are pending at most.  The observer may be null.
+  /// `followed`: P, or 0 where minibatches are no events.  `roads`: gradients may take more than
+  /// computing, or the server be busy.  `exchanges`: of how many events are pending at most.  The
+  /// observer may be null.
   Engine(const Race& race, std::uint32_t replica, std::uint32_t followed, bool roads,
          std::uint32_t exchanges, TapeWriter& tape, Observer* observer);
 

@@ -150,7 +150,7 @@ class EventQueue {
   const bool few_;
   const std::size_t leaves_;
   std::vector<std::uint64_t> tournament_;  // 1: of all; from leaves_ on: of each slot, if few
-  bool close_ = false;                     // of two times that met, by which a slot may be wrong
+  bool close_ = false;  // keys that differ in the slot alone have met: a winner may be wrong
 
   Ladder ladder_;                // of all that is pending, and of what is forgotten
   std::uint64_t forgotten_ = 0;  // its events that were replaced or removed

@@ -36,7 +36,7 @@ RoundServer::RoundServer(const Race& race, const ServerProtocol& protocol, Engin
                          TapeWriter& tape)
     : race_(race), k_(protocol.k()), engine_(engine), tape_(tape) {
   GRADRACE_CHECK(protocol.restarts_all() && !tape.taped() && !race.make_runtimes &&
-                     !race.runtime->has_memory() && !race.transit.any(),
+                     !race.runtime->has_memory() && !race.transit.any() && !protocol.pauses(),
                  "minibatches do not begin and end together, or are no independent draws");
 }
 
@@ -81,9 +81,9 @@ EachDrawnServer::EachDrawnServer(const Race& race, std::uint32_t replica,
       in_order_(race.learners) {}
 
 double EachDrawnServer::begin_round() {
-  tape_.count_gradients(race_.learners);
   began_ = engine_.time();
   for (std::uint32_t number = 0; number < race_.learners; ++number) {
+    tape_.gradient(0, number, round(), 0);
     const double end = engine_.end_of(began_, drawn_.time(number, round()));
     if (!std::isfinite(end)) EventQueue::refuse(end);
     learners_[number].end = in_order_[number] = end;
@@ -104,24 +104,20 @@ void EachDrawnServer::end_round() {
     learner.busy += computed;
     learner.wasted += applied ? 0 : computed;
     learner.applied += applied;
-    ++learner.draws;
   }
 }
 
-/// Some minibatches of the round have ended, and the others are being computed.
-void EachDrawnServer::finish() {
-  const double now = engine_.time();
-  for (Learner& learner : learners_) {
-    learner.busy += std::min(learner.end, now) - began_;
-    learner.draws += learner.end <= now;
-  }
-}
-
+/// Minibatches of the round that have ended by now count; the others once the run is over.  Where
+/// the round has just begun none has ended, not even one that takes less than the clock can tell.
 std::vector<LearnerTotals> EachDrawnServer::learner_totals() const {
+  const double now = engine_.time();
   std::vector<LearnerTotals> result;
   result.reserve(learners_.size());
-  for (const Learner& learner : learners_)
-    result.push_back({learner.busy, learner.wasted, learner.applied, learner.draws});
+  for (const Learner& learner : learners_) {
+    const bool ended = now > began_ && learner.end <= now;
+    const double computed = ended || is_over_ ? std::min(learner.end, now) - began_ : 0;
+    result.push_back({learner.busy + computed, learner.wasted, learner.applied, round() + ended});
+  }
   return result;
 }
 

@@ -71,13 +71,13 @@ class EachDrawnServer final : public RoundServer {
                   Engine& engine, TapeWriter& tape);
 
   std::vector<LearnerTotals> learner_totals() const override;
-  void finish() override;
+  void finish() override { is_over_ = true; }
 
  private:
   struct Learner {
     double end = 0;  // of its minibatch
     double busy = 0, wasted = 0;
-    std::uint32_t applied = 0, draws = 0;
+    std::uint32_t applied = 0;
   };
 
   static constexpr std::size_t most_few = 16;
@@ -89,6 +89,7 @@ class EachDrawnServer final : public RoundServer {
   double began_ = 0;  // the round
   LargeVector<Learner> learners_;
   LargeVector<double> in_order_;  // ends of minibatches, some of them: scratch
+  bool is_over_ = false;          // the run
 };
 
 /// Only the time of the K-th is drawn, as the K-th smallest of P runtimes, whatever P is.  Nothing

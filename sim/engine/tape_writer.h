@@ -44,12 +44,6 @@ class TapeWriter {
     return next_gradient_++;
   }
 
-  /// So many minibatches are computed, of which nothing is written.
-  void count_gradients(std::uint32_t count) {
-    if (most_gradients - next_gradient_ < count) refuse_more();
-    next_gradient_ += count;
-  }
-
   /// `base` moved by the uses.  Without a tape they may be left out.
   ValueId update(ValueId base, std::uint16_t rule, std::span<const Use> uses) {
     for (const Use& use : uses) {

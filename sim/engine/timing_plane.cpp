@@ -17,8 +17,9 @@ bool has_roads(const Race& race, const Protocol& protocol) {
   return server && (race.transit.any() || server->pauses());
 }
 
-/// Whether an update is one event: nobody looks at minibatches, which all begin together.  Those
-/// that take no time are left to events, since some end before the run does and some after.
+/// Whether an update is one event: nobody looks at minibatches, which all begin together.  A law
+/// whose minibatches may take no time is left to events: where a run ends at an update, some of the
+/// minibatches that begin there have ended and some have not.
 bool goes_in_rounds(const Race& race, const Protocol& protocol, bool taped,
                     const Observer* observer) {
   if (race.sampler == Sampler::order_statistic) return true;
@@ -111,7 +112,7 @@ void TimingPlane::start() {
   evaluate();
 }
 
-/// What is no arrival.
+/// Any event but an arrival.
 void TimingPlane::happen(const Happening& happening) {
   using enum Happening::Kind;
   switch (happening.kind) {

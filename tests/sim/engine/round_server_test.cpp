@@ -148,6 +148,11 @@ TEST_CASE("rounds: every number is that by events, bit for bit") {
     all.push_back({5, protocol, R"({"distribution": "deterministic", "value": 0.7})"});
   all.push_back({100, R"({"kind": "k-sync", "k": 50})",
                  R"({"distribution": "two-point", "low": 1, "high": 2, "probability": 0.5})"});
+  // Many minibatches take less time than the clock can tell.
+  all.push_back(
+      {8, R"({"kind": "sync"})", R"({"distribution": "gamma", "shape": 0.05, "scale": 20})"});
+  all.push_back({8, R"({"kind": "k-sync", "k": 7})",
+                 R"({"distribution": "gamma", "shape": 0.05, "scale": 20})"});
   for (const Case& one : all) {
     CAPTURE(one.protocol);
     CAPTURE(one.runtime);
@@ -167,14 +172,20 @@ TEST_CASE("rounds: every number is that by events, bit for bit") {
   }
 }
 
-TEST_CASE("rounds: a run whose times overflow fails as by events") {
-  const Case one{3, R"({"kind": "k-sync", "k": 1})",
-                 R"({"distribution": "two-point", "low": 1, "high": 1e308, "probability": 0.5})"};
-  const Race race = race_by("events", one, R"("stop": {"updates": 1000000})");
-  const RaceRecord rounds = run_timing(race), events = run_by_events(race);
-  CHECK(rounds.status == Status::failed);
-  CHECK(rounds.reason == events.reason);
-  CHECK(numbers_of(rounds) == numbers_of(events));
+TEST_CASE("rounds: a run whose times overflow, or stand still, fails as by events") {
+  for (const char* const runtime :
+       {R"({"distribution": "two-point", "low": 1, "high": 1e308, "probability": 0.5})",
+        R"({"distribution": "two-point", "low": 1, "high": 1e20, "probability": 0.01})"}) {
+    const Race race = race_by("events", {3, R"({"kind": "k-sync", "k": 2})", runtime},
+                              R"("stop": {"updates": 1000000})");
+    const RaceRecord rounds = run_timing(race), events = run_by_events(race);
+    CAPTURE(events.reason);
+    CHECK(events.status == Status::failed);
+    CHECK(rounds.status == events.status);
+    CHECK(rounds.reason == events.reason);
+    CHECK(numbers_of(rounds) == numbers_of(events));
+    CHECK(numbers_of(rounds.learners) == numbers_of(events.learners));
+  }
 }
 
 TEST_CASE("order statistics: all that files have has the mean that it has by events") {
