@@ -16,7 +16,7 @@ SWEEP = {
     "replicas": 12,
     "cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
     "protocol": {"kind": "sync"},
-    "stop": {"updates": 40_000},
+    "stop": {"updates": 160_000},
     "sweep": {"cluster.learners": [4, 5, 6]},
 }
 SHORT = changed(SWEEP, name="short", replicas=2, stop={"updates": 50})
@@ -35,15 +35,23 @@ class Signals(ProgramTest):
     def interrupted(self, out, number, delay):
         words = [PROGRAM, "run", self.path, "--out", out, "--quiet", "--jobs", "1"]
         with subprocess.Popen(words, cwd=self.folder, stderr=subprocess.PIPE, text=True) as process:
-            time.sleep(delay)
+            if delay is None:
+                self.wait_for_runs(out, process)
+            else:
+                time.sleep(delay)
             process.send_signal(number)
             told = process.communicate(timeout=60)[1]
         return process.returncode, told
 
+    def wait_for_runs(self, out, process):
+        store = self.folder / out / "runs.store"
+        while process.poll() is None and not store.exists():
+            time.sleep(0.001)
+
     def test_every_signal_that_ends_a_program_keeps_finished_runs(self):
         for number in ENDED:
             with self.subTest(number.name):
-                status, told = self.interrupted(number.name, number, 0.15)
+                status, told = self.interrupted(number.name, number, None)
                 self.assertIn(status, (130, 0), told)
                 self.go_on(number.name)
 
