@@ -11,7 +11,7 @@
 
 namespace gradrace {
 
-/// What runs.csv and the closing table say of a run that has ended, but for what its point says.
+/// What runs.csv and the closing table say of a run that has ended, except what its point says.
 struct RunResult {
   Status status = Status::interrupted;
   std::string reason;
