@@ -39,7 +39,7 @@ std::unique_ptr<Owner> make_owner(const Race& race, std::uint32_t replica, Proto
   if (auto* const server = dynamic_cast<ServerProtocol*>(&protocol)) {
     if (race.sampler == Sampler::order_statistic)
       return std::make_unique<OrderStatisticServer>(race, replica, *server, engine, tape);
-    if (goes_in_rounds(race, protocol, tape.taped(), observer))
+    if (engine.learners() == 0)  // it goes in rounds
       return std::make_unique<EachDrawnServer>(race, replica, *server, engine, tape);
     return std::make_unique<ParameterServer>(race, *server, engine, tape, observer);
   }
