@@ -143,6 +143,10 @@ class ServerProtocol : public Protocol {
   /// are independent draws of X_{K:P} if runtimes are of X.
   virtual bool restarts_all() const { return false; }
 
+  /// True if every gradient is an update when it arrives and its learner goes on at once: start()
+  /// and on_gradient() order dispatch_waiting(), and apply() and dispatch().
+  virtual bool never_waits() const { return false; }
+
   /// Whether it orders pauses.
   virtual bool pauses() const { return false; }
 

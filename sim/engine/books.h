@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sim/check.h"
+#include "sim/large_pages.h"
 
 namespace gradrace {
 
@@ -27,7 +29,7 @@ class Books {
   const Totals& totals() const { return totals_; }
   std::uint32_t version() const { return static_cast<std::uint32_t>(totals_.updates); }
   /// [staleness]: applied gradients.
-  const std::vector<std::uint64_t>& staleness_counts() const { return staleness_counts_; }
+  std::span<const std::uint64_t> staleness_counts() const { return staleness_counts_; }
   std::uint64_t outstanding_sum() const { return outstanding_sum_; }
 
   /// So many gradients at the version of now.
@@ -52,9 +54,10 @@ class Books {
     return staleness;
   }
 
-  /// A gradient of that version will be applied soon.
-  void prefetch(std::uint32_t read) const {
-    const std::uint32_t staleness = version() - read;
+  /// A gradient of that version will be applied after so many updates.  Inlined, as GCC drops calls
+  /// of what does nothing but prefetch.
+  [[gnu::always_inline]] void prefetch(std::uint32_t read, std::uint32_t updates) const {
+    const std::uint32_t staleness = version() + updates - read;
     if (staleness < staleness_counts_.size()) __builtin_prefetch(&staleness_counts_[staleness], 1);
   }
 
@@ -83,7 +86,7 @@ class Books {
   }
 
   Totals totals_;
-  std::vector<std::uint64_t> staleness_counts_;
+  LargeVector<std::uint64_t> staleness_counts_;
   std::uint64_t read_sum_ = 0;  // of versions read, over outstanding gradients
   std::uint64_t outstanding_sum_ = 0;
   std::uint64_t ended_lag_sum_ = 0;  // of version - read at the end of a gradient; not beside

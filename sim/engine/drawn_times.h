@@ -26,6 +26,13 @@ class DrawnTimes {
     return times[place];
   }
 
+  /// Of a minibatch that is not the next one, drawn anew; those that follow are asked for next.
+  double again(std::uint32_t learner, std::uint32_t draw) {
+    const std::size_t place = draw % StreamsOfDraws::size;
+    draw_ahead(learner, draw - static_cast<std::uint32_t>(place));
+    return ahead_[learner].times[place];
+  }
+
   /// The learner's next time is going to be asked for.
   void prefetch(std::uint32_t learner) const { __builtin_prefetch(&ahead_[learner]); }
 

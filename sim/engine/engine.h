@@ -111,6 +111,14 @@ class Engine {
   /// infinity: never.
   void set(Happening::Kind alarm, double time);
 
+  /// When the first alarm goes off; infinity: none is set.
+  double next_alarm() { return queue_.next().time; }
+  /// Where minibatches are no events: the clock goes on, no further than to the next alarm.
+  void advance(double time) {
+    GRADRACE_CHECK(time >= time_, "an event is in the past");
+    time_ = time;
+  }
+
   /// The idle learner begins its next minibatch; false: it is down, and comes back to it.
   bool compute(std::uint32_t learner, const Reading& reading) {
     if (learner == arriving_) {

@@ -79,9 +79,9 @@ class EventQueue {
   }
   /// An event that comes soon; null: not known.
   const PendingEvent* soon() const { return few_ ? nullptr : ladder_.soon(places_ahead); }
+  static constexpr std::size_t places_ahead = 3;
 
  private:
-  static constexpr std::size_t places_ahead = 3;
   static constexpr std::uint64_t most_few = 32;
 
   /// A tournament of few slots: their times with the slot in place of the last bits, so that a

@@ -13,6 +13,11 @@
 
 namespace gradrace {
 
+/// No limit and no evaluation by work is met by fewer of both.
+struct Quiet {
+  std::uint64_t updates = 0, gradients = 0;
+};
+
 /// Who owns the values of a run: a parameter server, or learners without one.  The timing plane
 /// tells it what happens on the engine and when an evaluation is answered, and asks what is to be
 /// evaluated.
@@ -43,7 +48,7 @@ class Owner {
   virtual const Totals& totals() const = 0;
   virtual const Work& work() const = 0;
   /// [staleness]: applied gradients.
-  virtual const std::vector<std::uint64_t>& staleness_counts() const = 0;
+  virtual std::span<const std::uint64_t> staleness_counts() const = 0;
   /// Sum over updates of the gradients outstanding at each.
   virtual std::uint64_t outstanding_sum() const { return 0; }
   virtual std::vector<LearnerTotals> learner_totals() const = 0;

@@ -30,7 +30,8 @@ class ParameterServer final : private Server, public Owner {
   void start() override;
   void on_arrival(std::uint32_t learner) override {
     const GradientFacts arrival = engine_.gradient(learner);  // its next one may begin meanwhile
-    if (const GradientFacts* const soon = engine_.arriving()) books_.prefetch(soon->version);
+    if (const GradientFacts* const soon = engine_.arriving())
+      books_.prefetch(soon->version, EventQueue::places_ahead);
     protocol_.on_gradient(*this, arrival);
     check();
   }
@@ -45,7 +46,7 @@ class ParameterServer final : private Server, public Owner {
 
   const Totals& totals() const override { return books_.totals(); }
   const Work& work() const override { return work_; }
-  const std::vector<std::uint64_t>& staleness_counts() const override {
+  std::span<const std::uint64_t> staleness_counts() const override {
     return books_.staleness_counts();
   }
   std::uint64_t outstanding_sum() const override { return books_.outstanding_sum(); }

@@ -43,7 +43,7 @@ class PeerValues final : public Owner, private Peers {
 
   const Totals& totals() const override { return totals_; }
   const Work& work() const override { return work_; }
-  const std::vector<std::uint64_t>& staleness_counts() const override { return staleness_counts_; }
+  std::span<const std::uint64_t> staleness_counts() const override { return staleness_counts_; }
   std::vector<LearnerTotals> learner_totals() const override;
 
  private:

@@ -37,7 +37,7 @@ class RoundServer : public Owner {
 
   const Totals& totals() const override { return totals_; }
   const Work& work() const override { return work_; }
-  const std::vector<std::uint64_t>& staleness_counts() const override { return staleness_counts_; }
+  std::span<const std::uint64_t> staleness_counts() const override { return staleness_counts_; }
   std::uint64_t outstanding_sum() const override { return totals_.cancelled; }
 
  protected:

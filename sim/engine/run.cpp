@@ -111,19 +111,20 @@ void Run::end_as_diverged() {
     plane.stop();
     break;
   }
-  record_.totals = plane.totals();
-  record_.staleness_counts = plane.staleness_counts();
-  record_.learners = plane.learner_totals();
+  count(plane);
   plane_.reset();
 }
 
 RunRecord Run::record() {
-  if (plane_) {
-    record_.totals = plane_->totals();
-    record_.staleness_counts = plane_->staleness_counts();
-    record_.learners = plane_->learner_totals();
-  }
+  if (plane_) count(*plane_);
   return std::move(record_);
+}
+
+void Run::count(const TimingPlane& plane) {
+  const auto counts = plane.staleness_counts();
+  record_.totals = plane.totals();
+  record_.staleness_counts.assign(counts.begin(), counts.end());
+  record_.learners = plane.learner_totals();
 }
 
 void drive(std::span<Run> cohort, Device* device, const std::function<bool()>& go_on) {

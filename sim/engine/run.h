@@ -64,6 +64,7 @@ class Run {
   void take_answers(const Results& results);
   void end();
   void end_as_diverged();
+  void count(const TimingPlane& plane);
   template <class Step>
   bool went_well(Step step);
 

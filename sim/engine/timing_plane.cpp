@@ -6,6 +6,7 @@
 
 #include "sim/engine/parameter_server.h"
 #include "sim/engine/peer_values.h"
+#include "sim/engine/renewal_server.h"
 #include "sim/engine/round_server.h"
 
 namespace gradrace {
@@ -17,31 +18,35 @@ bool has_roads(const Race& race, const Protocol& protocol) {
   return server && (race.transit.any() || server->pauses());
 }
 
-/// Whether an update is one event: nobody looks at minibatches, which all begin together.  A law
-/// whose minibatches may take no time is left to events: where a run ends at an update, some of the
-/// minibatches that begin there have ended and some have not.
-bool goes_in_rounds(const Race& race, const Protocol& protocol, bool taped,
-                    const Observer* observer) {
-  if (race.sampler == Sampler::order_statistic) return true;
+/// Whether nobody looks at minibatches, which are independent draws: those of a protocol that
+/// restarts_all() or never_waits() are no events then.  A law whose minibatches may take no time is
+/// left to events: where a run in rounds ends at an update, some of the minibatches that begin
+/// there have ended and some have not.
+bool are_minibatches_events(const Race& race, const Protocol& protocol, bool taped,
+                            const Observer* observer) {
+  if (race.sampler == Sampler::order_statistic) return false;
   const auto* const server = dynamic_cast<const ServerProtocol*>(&protocol);
-  return server && server->restarts_all() && !taped && !observer && !race.make_runtimes &&
-         !has_roads(race, protocol) && !race.runtime->has_memory() &&
-         race.runtime->survival(0) == 1;
+  return !server || !(server->restarts_all() || server->never_waits()) || taped || observer ||
+         race.make_runtimes || has_roads(race, protocol) || race.runtime->has_memory() ||
+         race.runtime->survival(0) < 1;
 }
 
 std::uint32_t learners_followed(const Race& race, const Protocol& protocol, bool taped,
                                 const Observer* observer) {
-  return goes_in_rounds(race, protocol, taped, observer) ? 0 : race.learners;
+  return are_minibatches_events(race, protocol, taped, observer) ? race.learners : 0;
 }
 
 std::unique_ptr<Owner> make_owner(const Race& race, std::uint32_t replica, Protocol& protocol,
-                                  Engine& engine, TapeWriter& tape, Observer* observer) {
+                                  Engine& engine, TapeWriter& tape, Observer* observer,
+                                  const Quiet& quiet) {
   if (auto* const server = dynamic_cast<ServerProtocol*>(&protocol)) {
     if (race.sampler == Sampler::order_statistic)
       return std::make_unique<OrderStatisticServer>(race, replica, *server, engine, tape);
-    if (engine.learners() == 0)  // it goes in rounds
-      return std::make_unique<EachDrawnServer>(race, replica, *server, engine, tape);
-    return std::make_unique<ParameterServer>(race, *server, engine, tape, observer);
+    if (engine.learners() > 0)
+      return std::make_unique<ParameterServer>(race, *server, engine, tape, observer);
+    if (server->never_waits())
+      return std::make_unique<RenewalServer>(race, replica, *server, engine, tape, quiet);
+    return std::make_unique<EachDrawnServer>(race, replica, *server, engine, tape);
   }
   auto& peers = dynamic_cast<PeerProtocol&>(protocol);
   return std::make_unique<PeerValues>(race, replica, peers, engine, tape, observer);
@@ -69,7 +74,7 @@ TimingPlane::TimingPlane(const Race& race, std::uint32_t replica, bool taped, Ob
       tape_(taped),
       engine_(race, replica, learners_followed(race, *protocol_, taped, observer),
               has_roads(race, *protocol_), exchanges(race, *protocol_), tape_, observer),
-      owner_(make_owner(race, replica, *protocol_, engine_, tape_, observer)),
+      owner_(make_owner(race, replica, *protocol_, engine_, tape_, observer, quiet_)),
       made_(owner_->totals()),
       work_(owner_->work()),
       evaluations_(race.evaluations) {}
@@ -151,8 +156,7 @@ void TimingPlane::on_update() {
       updates = what == &Reached::updates ? std::min(updates, limit) : 0;
     }
   }
-  quiet_updates_ = first_count(updates);
-  quiet_gradients_ = first_count(gradients);
+  quiet_ = {first_count(updates), first_count(gradients)};
 }
 
 Reached TimingPlane::reached() const {

@@ -42,7 +42,7 @@ class TimingPlane {
   const std::vector<EvaluationPoint>& evaluations() const { return evaluations_.of_segment(); }
 
   Totals totals() const;
-  const std::vector<std::uint64_t>& staleness_counts() const { return owner_->staleness_counts(); }
+  std::span<const std::uint64_t> staleness_counts() const { return owner_->staleness_counts(); }
   std::vector<LearnerTotals> learner_totals() const { return owner_->learner_totals(); }
   /// Sum over updates of the gradients outstanding at each (in flight or accepted for a later
   /// update).
@@ -57,7 +57,7 @@ class TimingPlane {
   void step();
   void happen(const Happening& happening);
   bool is_quiet() const {
-    return made_.updates < quiet_updates_ && work_.gradients < quiet_gradients_;
+    return made_.updates < quiet_.updates && work_.gradients < quiet_.gradients;
   }
   void on_update();
   void evaluate();
@@ -75,13 +75,12 @@ class TimingPlane {
 
   TapeWriter tape_;
   Engine engine_;
+  Quiet quiet_;
   const std::unique_ptr<Owner> owner_;
   const Totals& made_;  // the owner's
   const Work& work_;    // the owner's
   Evaluations evaluations_;
 
-  // No limit and no evaluation by work is met by fewer of both.
-  std::uint64_t quiet_updates_ = 0, quiet_gradients_ = 0;
   bool started_ = false, finished_ = false;
   std::optional<End> end_;  // of the segment; empty: it goes on
   bool answer_due_ = false;

@@ -8,15 +8,11 @@
 #include "sim/reading/problem.h"
 #include "tests/support/mean.h"
 #include "tests/support/race_text.h"
+#include "tests/support/run_numbers.h"
 
 namespace gradrace::round_server_test {
 
 namespace {
-
-struct Case {
-  std::uint32_t learners;
-  std::string protocol, runtime;
-};
 
 const char* const exponential = R"({"distribution": "exponential", "mean": 1})";
 
@@ -47,41 +43,8 @@ std::vector<Case> cases() {
   };
 }
 
-/// Without what stop and sampler say; rows of the training set are 10.
-std::string json_of(const Case& one, const std::string& rest) {
-  return R"({"cluster": {"learners": )" + std::to_string(one.learners) + R"(, "runtime": )" +
-         one.runtime + R"(}, "protocol": )" + one.protocol +
-         R"(, "model": {"kind": "softmax", "minibatch": 3, "dataset":
-             {"kind": "synthetic", "rows": 10}}, "timing_only": true, )" +
-         rest + "}";
-}
-
 Race race_by(const char* sampler, const Case& one, const std::string& rest) {
   return point_from(json_of(one, rest + R"(, "sampler": ")" + sampler + '"')).race();
-}
-
-/// Every number that a run's files have of it, in one order.
-std::vector<double> numbers_of(const RaceRecord& record) {
-  const Totals& totals = record.totals;
-  std::vector<double> numbers{totals.time,
-                              totals.last_update_time,
-                              static_cast<double>(totals.updates),
-                              static_cast<double>(totals.applied),
-                              static_cast<double>(totals.dropped),
-                              static_cast<double>(totals.cancelled),
-                              static_cast<double>(totals.lost),
-                              static_cast<double>(totals.staleness_sum),
-                              static_cast<double>(totals.max_staleness)};
-  for (const std::uint64_t count : record.staleness_counts)
-    numbers.push_back(static_cast<double>(count));
-  for (const auto& [point, evaluation] : record.curve) {
-    const double epoch = std::isnan(point.epoch) ? -1 : point.epoch;
-    numbers.insert(numbers.end(),
-                   {point.time, static_cast<double>(point.update),
-                    static_cast<double>(point.gradients), epoch, static_cast<double>(point.k)});
-    CHECK(std::isnan(point.learning_rate));
-  }
-  return numbers;
 }
 
 /// The greatest difference of two empirical distribution functions.
@@ -97,12 +60,6 @@ double distance(std::vector<double> a, std::vector<double> b) {
                                    static_cast<double>(j) / static_cast<double>(b.size())));
   }
   return most;
-}
-
-/// An observer sees minibatches, so that each is an event.
-RaceRecord run_by_events(const Race& race, std::uint32_t replica = 0) {
-  Observer observer;
-  return run_timing(race, replica, &observer);
 }
 
 /// The means of both samplers, over 400 replicas each, differ by no more than 4 standard errors.
@@ -129,16 +86,6 @@ void check_means(const Case& one, const std::string& rest) {
   }
 }
 
-/// The same of the learners.
-std::vector<double> numbers_of(const std::vector<LearnerTotals>& learners) {
-  std::vector<double> numbers;
-  for (const LearnerTotals& learner : learners)
-    numbers.insert(numbers.end(),
-                   {learner.busy, learner.wasted, static_cast<double>(learner.gradients),
-                    static_cast<double>(learner.draws)});
-  return numbers;
-}
-
 }  // namespace
 
 TEST_CASE("rounds: every number is that by events, bit for bit") {
@@ -153,39 +100,15 @@ TEST_CASE("rounds: every number is that by events, bit for bit") {
       {8, R"({"kind": "sync"})", R"({"distribution": "gamma", "shape": 0.05, "scale": 20})"});
   all.push_back({8, R"({"kind": "k-sync", "k": 7})",
                  R"({"distribution": "gamma", "shape": 0.05, "scale": 20})"});
-  for (const Case& one : all) {
-    CAPTURE(one.protocol);
-    CAPTURE(one.runtime);
-    for (const std::string rest :
-         {R"("stop": {"time": 25}, "record": {"every_time": 5})",
-          R"("stop": {"time": 7}, "record": {"every_time": 1.4})",
-          R"("stop": {"updates": 30}, "record": {"every_updates": 10})",
-          R"("stop": {"epochs": 50}, "record": {"every_epochs": 10})",
-          R"("stop": {"gradients": 100, "time": 1000})", R"("stop": {"time": 1e-9})"}) {
-      const Race race = race_by("events", one, rest);
-      for (std::uint32_t replica = 0; replica < 3; ++replica) {
-        const RaceRecord rounds = run_timing(race, replica), events = run_by_events(race, replica);
-        CHECK(numbers_of(rounds) == numbers_of(events));
-        CHECK(numbers_of(rounds.learners) == numbers_of(events.learners));
-      }
-    }
-  }
+  for (const Case& one : all) check_equals_events(one);
 }
 
 TEST_CASE("rounds: a run whose times overflow, or stand still, fails as by events") {
   for (const char* const runtime :
        {R"({"distribution": "two-point", "low": 1, "high": 1e308, "probability": 0.5})",
-        R"({"distribution": "two-point", "low": 1, "high": 1e20, "probability": 0.01})"}) {
-    const Race race = race_by("events", {3, R"({"kind": "k-sync", "k": 2})", runtime},
-                              R"("stop": {"updates": 1000000})");
-    const RaceRecord rounds = run_timing(race), events = run_by_events(race);
-    CAPTURE(events.reason);
-    CHECK(events.status == Status::failed);
-    CHECK(rounds.status == events.status);
-    CHECK(rounds.reason == events.reason);
-    CHECK(numbers_of(rounds) == numbers_of(events));
-    CHECK(numbers_of(rounds.learners) == numbers_of(events.learners));
-  }
+        R"({"distribution": "two-point", "low": 1, "high": 1e20, "probability": 0.01})"})
+    check_fails_as_by_events({3, R"({"kind": "k-sync", "k": 2})", runtime},
+                             R"("stop": {"updates": 1000000})");
 }
 
 TEST_CASE("order statistics: all that files have has the mean that it has by events") {
