@@ -58,6 +58,7 @@ class Measured:
     count: int
     seconds: float
     processor_seconds: float
+    taken_off: float = 0  # processor seconds
 
     @property
     def rate(self):
@@ -220,7 +221,7 @@ class Gradrace:
         shorter, longer = self.run(self.shorter), self.run(self.shorter + updates)
         self.row = longer[2][0]
         done = updates * self.per_update
-        return Measured(done, longer[0] - shorter[0], longer[1] - shorter[1])
+        return Measured(done, longer[0] - shorter[0], longer[1] - shorter[1], shorter[1])
 
     def result(self):
         """Of the longest run of the last measurement."""

@@ -90,9 +90,11 @@ def mean_loss(peer):
 
 
 def calibrate(one, count, seconds):
-    """Minibatches that take about so much processor time, found from `count` on."""
+    """Minibatches that take about so much processor time, found from `count` on; not less than four
+    times what is taken off, which is not the same each time."""
     while True:
         measured = one.measure(count)
+        seconds = max(seconds, 4 * measured.taken_off)
         if measured.processor_seconds >= seconds / 4:
             return ceil(measured.count * seconds / measured.processor_seconds)
         count = 4 * measured.count
@@ -123,8 +125,8 @@ def measure_round(contest, settings, number):
     for one, (measured, seen) in each(contest, measure):
         contest.rows.append(
             {
-                "contestant": one.name, "round": number + 1, "rate": measured.rate,
-                **vars(measured), **vars(seen),
+                "contestant": one.name, "round": number + 1, "rate": measured.rate, "count": measured.count,
+                "seconds": measured.seconds, "processor_seconds": measured.processor_seconds, **vars(seen),
             }
         )  # fmt: skip
 

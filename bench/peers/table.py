@@ -106,9 +106,9 @@ def footnotes(rows):
     """Where, of what, how busy; who did not take part, or not in the same work."""
     busy_ones, measured = busy(rows)
     rounds = max(int(row["round"]) for row in rows if row["rate"])
-    version = next(row["version"] for row in rows if row["contestant"] == "gradrace")
+    versions = dict.fromkeys(row["version"] for row in rows if row["contestant"] == "gradrace")
     lines = [
-        f"One core of {rows[0]['machine']}; gradrace {version}; {rows[0]['data']}; {rounds} rounds."
+        f"One core of {rows[0]['machine']}; gradrace {', '.join(versions)}; {rows[0]['data']}; {rounds} rounds."
     ]
     lines[0] += " Ratios are medians (quartiles) over rounds."
     if busy_ones:
