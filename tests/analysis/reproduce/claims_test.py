@@ -42,7 +42,7 @@ from reproduce.figures import Series
 from reproduce.interactive import band_trace
 from reproduce.origins import Origin
 from reproduce.outputs import Outputs, least
-from papers import dutta2018, dutta2021, ho2013, li2021, pan2017, zhang2016, zhou2020
+from papers import chan2014, dutta2018, dutta2021, ho2013, li2021, pan2017, zhang2016, zhou2020
 from papers.dutta2018.fig6 import authors_times
 from papers.dutta2018.floors import async_floor, lemma_2, sync_floor
 from papers.dutta2021.rule import QUADRATIC, ROOT, wanted
@@ -576,7 +576,7 @@ class Experiments(unittest.TestCase):
         self.assertEqual(where_from("takes a GPU"), "takes a GPU")
 
     def test_no_item_of_a_paper_is_left_out(self):
-        for package in (dutta2021, ho2013, li2021, pan2017, zhang2016, zhou2020):
+        for package in (chan2014, dutta2021, ho2013, li2021, pan2017, zhang2016, zhou2020):
             with self.subTest(package.__name__), tempfile.TemporaryDirectory() as folder:
                 judged = judge(package, Outputs(folder))
                 self.assertFalse(judged.is_broken)

@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 from browser import NAMES, Browser, find_browser
 
 PAPERS = [
-    "dutta2018", "dutta2021", "ho2013", "li2021", "luo2019", "pan2017", "zhang2016", "zhou2020",
+    "chan2014", "dutta2018", "dutta2021", "ho2013", "li2021", "luo2019", "pan2017", "zhang2016", "zhou2020",
 ]  # fmt: skip
 HAS_DATA = bool(os.environ.get("GRADRACE_DATA"))
 

@@ -1,0 +1,50 @@
+"""Figures and claims of the exponential penalty for stale gradients (Chan, Lane, Interspeech 2014), and
+of what decides how stale gradients are and how much staleness a rate bears."""
+
+from papers.chan2014.penalty import delayed, fresh, penalty, similar
+from papers.chan2014.stable import stable
+from papers.chan2014.stale import stale
+
+TITLE = "An exponential penalty for stale gradients (Chan, Lane, Interspeech 2014)"
+LINK = "https://www.isca-archive.org/interspeech_2014/chan14_interspeech.html"
+QUESTION = (
+    "How stale are gradients, how large a learning rate do they bear, and does a rate that falls exponentially "
+    "with the staleness, eta rho^tau, do for more learners than it was chosen for?"
+)
+ANSWERS = {
+    "multipliers": "1 / tau and rho^tau are alike at the staleness that rho was chosen for; beyond it rho^tau soon "
+    "leaves nothing of the rate.",
+    "penalty_5": "With 5 learners both rules, and one rate, bring the loss down.",
+    "penalty_30": "With 30 learners eta / tau goes on to learn; the penalty chosen for 5 learners stalls, and one "
+    "near 1, like one rate, diverges.",
+    "stable": "Runs at 0.95 times the largest stable rate converge, those at 1.05 times diverge; with momentum 0.9 "
+    "the limit is a tenth and less.",
+    "stale": "The mean staleness is (P - 1) / c whatever the law of runtimes and the learners' speeds, P / c where a "
+    "learner reads before its own gradient is applied, and (P - K) / K where the server waits for K learners.",
+}
+CAVEATS = [
+    "The paper's formula and constant are not at hand. The rule is that of later papers, which call it "
+    "an exponential penalty: eta rho^tau, one gradient an update. Its speech model is replaced by a quadratic.",
+    "Items X1 and X2 belong to no paper: they are derived, for the simulator and for the choice of a "
+    "rate at which asynchronous SGD fails.",
+]
+
+ABOUT = {
+    "D1": "with few learners the exponential rule and eta / tau both converge, to a similar error",
+    "D2": "with 30 learners a penalty chosen for 5 stalls, and one near 1 does not help",
+    "D3": "a fresh gradient gets the whole rate",
+    "X1": "the mean staleness is decided by how many learners compute at an update, not by runtimes",
+    "X2": "the largest stable rate at a constant staleness",
+}
+
+# Claims that notice no falsified output, and why.
+UNNOTICED = {"D3.divided": "hash", "D3.penalty": "hash"}
+
+EXPERIMENTS = [
+    (penalty, ["D1", "D2"]),
+    (similar, ["D1"]),
+    (delayed, ["D1", "D2"]),
+    (fresh, ["D3"]),
+    (stale, ["X1"]),
+    (stable, ["X2"]),
+]
