@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <ctime>
 #include <iostream>
@@ -44,7 +45,9 @@ extern "C" void on_signal(int signal) {
   interrupted = true;
   constexpr std::string_view told =
       "\ninterrupted: ending what is under way; again ends it at once\n";
+  const int error = errno;  // of what was interrupted
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, told.data(), told.size());
+  errno = error;
 }
 
 /// While it lives, signals that end a program end what is under way instead, but for those that the
