@@ -48,7 +48,7 @@ UNDECIDED = (
     | of_paper(
         "pan2017", *(f"10.mnist-{rates}{what}-{target}" for rates in ("", "best-") for what in (53, 106, 212, "margin") for target in ("8.5", "10", "12", "15"))
     )
-    | of_paper("zhang2016", "5.softmax-rises")
+    | of_paper("zhang2016", "5.softmax-rises", "5.softmax-tuned")
 )
 NEEDS_A_GPU = (
     of_paper("dutta2021", "22.CNN-on-CIFAR-10")
@@ -75,7 +75,7 @@ NEEDS_DATA = (
     | of_paper("li2021", "A8.momentum")
     | of_paper("luo2019", "3.losses", "4.losses", "3.cifar10", "4.cifar10", "8.iterations")
     | of_paper("pan2017", "9.fig8_mnist", "10.fig8_mnist", "11.fig2", "11.ramp")
-    | of_paper("zhang2016", "5.fig3_softmax", "6.fig3_softmax", "5.fig3_perceptron", "10.trade_off")
+    | of_paper("zhang2016", "5.fig3_softmax", "6.fig3_softmax", "5.fig3_rates", "5.fig3_perceptron", "10.trade_off")
     | of_paper("zhou2020", "6.mnist")
 )
 
