@@ -242,3 +242,29 @@ def orders(outputs):
             task=f"{TASKS[1]}: {told(found)}",
         )
     ], claims
+
+
+def orders_at_half_the_rate(outputs):
+    """A4: is what ASP loses there a matter of the rate?"""
+    found = accuracies(outputs, "setup1_does_the_order_matter_at_half_the_rate", arm_of)
+    asked = Source("asked by this project", AFTER_THE_FACT)
+    arms = {"half-rate": "ASP", "half-rate-quarter": "ASP 25 %, BSP"}
+    claims = [
+        asked.above(
+            f"A4.{id}",
+            f"{TASKS[1]}, half of the rate: {arm} ends above BSP, not below: by",
+            paired_difference(found[arm], found["BSP"]),
+        )
+        for id, arm in arms.items()
+    ]
+    return [
+        gaps_figure(
+            "orders_at_half_the_rate",
+            "Accuracy at the end by order, at half the rate, less that of BSP",
+            found,
+            {arm: ORDER[arm] for arm in ("BSP", "ASP 25 %, BSP", "ASP")},
+            label="order",
+            first="BSP",
+            task=f"{TASKS[1]}: {told(found)}",
+        )
+    ], claims
