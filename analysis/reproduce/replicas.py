@@ -67,3 +67,14 @@ def jackknife(statistic, *curves):
         return Sample(whole, math.inf, count - 1, replicas=count)
     error = math.sqrt((count - 1) / count * np.square(np.subtract(left, np.mean(left))).sum())
     return Sample(whole, error, count - 1, replicas=count)
+
+
+def best_of(errors):
+    """Of {rate: Sample of errors} the rate of the least mean, by every third replica."""
+    means = {rate: one.values[::3].mean() for rate, one in errors.items()}
+    return min(means, key=lambda rate: math.inf if math.isnan(means[rate]) else means[rate])
+
+
+def judging(one):
+    """The Sample of the replicas that choose nothing."""
+    return sample(np.delete(one.values, np.s_[::3]))

@@ -3,9 +3,9 @@
 import json
 
 from reproduce.claims import AFTER_THE_FACT, Source, paired_difference
-from reproduce.figures import Figure, curve_series
+from reproduce.figures import Figure, curve_series, sampled
 from papers.li2021.trained import accuracies, gaps_figure
-from reproduce.replicas import mean_at
+from reproduce.replicas import best_of, judging, mean_at
 
 SCENARIO = "setup1_which_momentum_after_the_switch"
 TASK = "setup 1, a perceptron of 64 units on 8 x 8 digits in place of ResNet32 on CIFAR-10, switch at 10 %"
@@ -29,6 +29,7 @@ VARIANTS = {
 }
 RIGHT_AFTER = 0.131  # share of the work; the switch is at 0.1
 TIE = 0.005
+ONE_RATE = 0.0145  # of SCENARIO
 
 
 def variant(row):
@@ -100,3 +101,34 @@ def curves_figure(curves):
         note=f"{TASK}. Dotted: the switch, and where the rate falls to a tenth.",
         series=[curve_series(name, curves[name]) for name in LOGS],
     )
+
+
+def momentum_at_its_own_rate(outputs):
+    """Is what zero momentum loses a matter of the rate, which is that of unchanged momentum?"""
+    key = lambda row: (variant(row), float(row["learning_rate.eta"]))
+    errors = outputs.samples("setup1_which_momentum_at_its_own_rate", key, "final_test_error")
+    rates = sorted({rate for _, rate in errors})
+    arms = (UNCHANGED, ZERO)
+    best = {arm: best_of({rate: errors[arm, rate] for rate in rates}) for arm in arms}
+    lost = [
+        paired_difference(judging(errors[ZERO, zero]), judging(errors[UNCHANGED, unchanged]))
+        for zero, unchanged in ((ONE_RATE, ONE_RATE), (best[ZERO], best[UNCHANGED]))
+    ]
+    told = ", ".join(f"{arm}: {best[arm]:g}" for arm in arms)
+    figure = Figure(
+        "momentum_rates",
+        "Setup 1 in small: test error by momentum after the switch and rate",
+        "learning rate of ASP",
+        "test error",
+        log_x=True,
+        note=f"{TASK}. BSP, before the switch, at 8 times the rate.",
+        series=[sampled(arm, rates, [errors[arm, rate] for rate in rates]) for arm in arms],
+    )
+    return [figure], [
+        Source("asked by this project", AFTER_THE_FACT).above(
+            "A8.own-rate",
+            f"{TASK}: zero momentum loses more at one rate, {ONE_RATE:g}, than at the best of five of each ({told}): by",
+            paired_difference(*lost),
+            told=f"test error above that of unchanged momentum: {lost[0]} at one rate, {lost[1]} at the best",
+        )
+    ]

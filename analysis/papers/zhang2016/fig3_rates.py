@@ -3,9 +3,9 @@ rate that nobody tuned for it?  Item 5."""
 
 import json
 
-import numpy as np
-from reproduce.claims import AFTER_THE_FACT, Source, paired_difference, sample
+from reproduce.claims import AFTER_THE_FACT, Source, paired_difference
 from reproduce.figures import Figure, sampled
+from reproduce.replicas import best_of, judging
 
 NAMES = ("hardsync", "n = 1", "n = 6", "n = 30")
 ONE_RATE = 0.2
@@ -22,7 +22,7 @@ def name_and_rate(row):
 def fig3_rates(outputs):
     errors = outputs.samples("which_rate_is_best_on_mnist", name_and_rate, "final_test_error")
     rates = sorted({rate for _, rate in errors})
-    best = {name: best_rate({rate: errors[name, rate] for rate in rates}) for name in NAMES}
+    best = {name: best_of({rate: errors[name, rate] for rate in rates}) for name in NAMES}
     return [rates_figure(errors, rates)], [
         SOURCE.holds(
             "5.softmax-best-rates",
@@ -51,19 +51,6 @@ def tuned(errors, best):
         )
     told = f"test error above hardsync's: {lost[0]} at one rate, {lost[1]} at the best"
     return SOURCE.above(id, claim, paired_difference(*lost), told=told)
-
-
-def choosing(one):
-    return sample(one.values[::3])
-
-
-def judging(one):
-    return sample(np.delete(one.values, np.s_[::3]))
-
-
-def best_rate(errors):
-    """Of {rate: test errors}, by every third replica."""
-    return min(errors, key=lambda rate: choosing(errors[rate]).mean)
 
 
 def rates_figure(errors, rates):

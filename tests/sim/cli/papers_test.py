@@ -72,7 +72,7 @@ NEEDS_A_GPU = (
 NEEDS_DATA = (
     of_paper("dutta2018", "14.fig8", "15.fig9", "16.fig10", "17.fig11", "18.fig12")
     | of_paper("dutta2021", "22.mnist", "22.grey_cifar10")
-    | of_paper("li2021", "A8.momentum")
+    | of_paper("li2021", "A8.momentum", "A8.momentum_at_its_own_rate")
     | of_paper("luo2019", "3.losses", "4.losses", "3.cifar10", "4.cifar10", "8.iterations")
     | of_paper("pan2017", "9.fig8_mnist", "10.fig8_mnist", "11.fig2", "11.ramp")
     | of_paper("zhang2016", "5.fig3_softmax", "6.fig3_softmax", "5.fig3_rates", "5.fig3_perceptron", "10.trade_off")
