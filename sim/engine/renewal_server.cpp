@@ -11,8 +11,6 @@ namespace gradrace {
 
 namespace {
 
-constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
-
 /// So many that looking at all learners costs little beside them; of many learners fewer, as caches
 /// hold no more.
 std::size_t ends_of_span(std::uint32_t learners) {
@@ -36,10 +34,8 @@ void insert_each(Ends& ends, std::size_t size) {
 RenewalServer::RenewalServer(const Race& race, std::uint32_t replica,
                              const ServerProtocol& protocol, Engine& engine, TapeWriter& tape,
                              const Quiet& quiet)
-    : race_(race),
+    : TimingServer(race, protocol, engine, tape),
       quiet_(quiet),
-      engine_(engine),
-      tape_(tape),
       drawn_(*race.runtime, race.seed, replica, race.learners),
       learners_(race.learners),
       ends_(race.learners),
@@ -47,9 +43,7 @@ RenewalServer::RenewalServer(const Race& race, std::uint32_t replica,
       drawn_ends_(2 * enough_),
       span_(2 * enough_ + 1 + 2 * ahead),
       places_(2 * enough_) {
-  GRADRACE_CHECK(protocol.never_waits() && !tape.taped() && !race.make_runtimes &&
-                     !race.runtime->has_memory() && !race.transit.any() && !protocol.pauses(),
-                 "a learner waits, or minibatches are no independent draws");
+  GRADRACE_CHECK(protocol.never_waits(), "a learner waits");
 }
 
 void RenewalServer::start() {
@@ -86,12 +80,7 @@ void RenewalServer::on_timer() {
       next_span();
   } while (span_[at_].time <= alarm && books_.totals().updates < enough);
   books_.check(race_.learners);
-  const std::uint64_t made = books_.totals().updates - before;
-  changes_ += made;
-  work_.gradients += made;
-  work_.samples += made * race_.plans[0].recipe.minibatch;
-  if (race_.training_rows > 0)
-    work_.epochs = static_cast<double>(work_.samples) / static_cast<double>(race_.training_rows);
+  count(books_.totals().updates - before);
   engine_.set(Happening::Kind::timer, span_[at_].time);
 }
 
@@ -216,14 +205,6 @@ void RenewalServer::take_from_heap() {
   size_ = 1;
 }
 
-void RenewalServer::evaluate(Evaluations& evaluations) {
-  const double epoch = race_.training_rows > 0 ? work_.epochs : not_known;
-  const auto& learning_rate = race_.plans[0].learning_rate;
-  const double eta = learning_rate ? learning_rate->eta(work_, 0, 1) : not_known;
-  const Totals& made = totals();
-  evaluations.add({engine_.time(), made.updates, made.applied, epoch, eta, 1}, changes_);
-}
-
 /// Minibatches under way count once the run is over.
 std::vector<LearnerTotals> RenewalServer::learner_totals() const {
   std::vector<LearnerTotals> result;
@@ -233,10 +214,6 @@ std::vector<LearnerTotals> RenewalServer::learner_totals() const {
     result.push_back({learner.busy + computed, 0, learner.applied, learner.applied});
   }
   return result;
-}
-
-void RenewalServer::refuse() {
-  GRADRACE_CHECK(false, "a run of renewals has no events of one learner");
 }
 
 }  // namespace gradrace

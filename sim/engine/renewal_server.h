@@ -11,22 +11,21 @@
 #include "sim/engine/drawn_times.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/evaluations.h"
-#include "sim/engine/owner.h"
 #include "sim/engine/race.h"
 #include "sim/engine/tape_writer.h"
+#include "sim/engine/timing_server.h"
 #include "sim/large_pages.h"
 #include "sim/protocol.h"
 
 namespace gradrace {
 
-/// Owner of one chain of values in a timing-only run whose learners never wait: a gradient is an
-/// update when it arrives, and its learner goes on.  The minibatches of a learner then follow on
-/// one another whatever the others do, so that their ends are drawn for a span of time, learner by
-/// learner, and sorted; none is pending.
+/// Learners never wait: a gradient is an update when it arrives, and its learner goes on.  The
+/// minibatches of a learner then follow on one another whatever the others do, so that their ends
+/// are drawn for a span of time, learner by learner, and sorted; none is pending.
 ///
 /// Minibatches that end at one time count in the order in which they began.  Where one ends when it
 /// begins, or never, the span goes minibatch by minibatch.
-class RenewalServer final : public Owner {
+class RenewalServer final : public TimingServer {
  public:
   /// All must outlive it.  The protocol never_waits(); runtimes are independent draws of
   /// race.runtime alone.
@@ -36,18 +35,9 @@ class RenewalServer final : public Owner {
   void start() override;
   /// The next update is due, and all that follow up to the next alarm.
   void on_timer() override;
-  void on_arrival(std::uint32_t) override { refuse(); }
-  void on_loss(std::uint32_t) override { refuse(); }
-  void on_return(std::uint32_t) override { refuse(); }
-  void on_exchange(std::uint32_t) override { refuse(); }
-  void on_evaluation(const Evaluation&) override { refuse(); }
   void finish() override { is_over_ = true; }
 
-  void evaluate(Evaluations& evaluations) override;
-  std::span<const ValueId> live() override { return {}; }
-
   const Totals& totals() const override { return books_.totals(); }
-  const Work& work() const override { return work_; }
   std::span<const std::uint64_t> staleness_counts() const override {
     return books_.staleness_counts();
   }
@@ -82,15 +72,10 @@ class RenewalServer final : public Owner {
   void order_ties();
   void go_by_heap();
   void take_from_heap();
-  [[noreturn]] static void refuse();
 
-  const Race& race_;
   const Quiet& quiet_;
-  Engine& engine_;
-  TapeWriter& tape_;
   DrawnTimes drawn_;
   Books books_;
-  Work work_;
   bool is_over_ = false;  // the run
 
   LargeVector<Learner> learners_;

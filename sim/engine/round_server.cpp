@@ -10,8 +10,6 @@ namespace gradrace {
 
 namespace {
 
-constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
-
 /// The k-th smallest; the times may change places.
 double kth_of(std::span<double> times, std::uint32_t k) {
   const auto kth = times.begin() + (k - 1);
@@ -34,10 +32,8 @@ double kth_of_few(std::span<const double> times, std::uint32_t k) {
 
 RoundServer::RoundServer(const Race& race, const ServerProtocol& protocol, Engine& engine,
                          TapeWriter& tape)
-    : race_(race), k_(protocol.k()), engine_(engine), tape_(tape) {
-  GRADRACE_CHECK(protocol.restarts_all() && !tape.taped() && !race.make_runtimes &&
-                     !race.runtime->has_memory() && !race.transit.any() && !protocol.pauses(),
-                 "minibatches do not begin and end together, or are no independent draws");
+    : TimingServer(race, protocol, engine, tape) {
+  GRADRACE_CHECK(protocol.restarts_all(), "minibatches do not begin and end together");
 }
 
 void RoundServer::begin() {
@@ -53,24 +49,8 @@ void RoundServer::on_timer() {
   totals_.cancelled += race_.learners - k_;
   totals_.last_update_time = engine_.time();
   staleness_counts_.assign(1, totals_.applied);
-  ++changes_;
-  work_.gradients = totals_.applied;
-  work_.samples = totals_.applied * race_.plans[0].recipe.minibatch;
-  if (race_.training_rows > 0) {
-    work_.epochs = static_cast<double>(work_.samples) / static_cast<double>(race_.training_rows);
-  }
+  count(1);
   begin();
-}
-
-void RoundServer::evaluate(Evaluations& evaluations) {
-  const double epoch = race_.training_rows > 0 ? work_.epochs : not_known;
-  const auto& learning_rate = race_.plans[0].learning_rate;
-  const double eta = learning_rate ? learning_rate->eta(work_, 0, k_) : not_known;
-  evaluations.add({engine_.time(), totals_.updates, totals_.applied, epoch, eta, k_}, changes_);
-}
-
-void RoundServer::refuse() {
-  GRADRACE_CHECK(false, "a run in rounds has no events of one learner");
 }
 
 EachDrawnServer::EachDrawnServer(const Race& race, std::uint32_t replica,

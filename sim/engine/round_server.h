@@ -7,18 +7,17 @@
 #include "sim/engine/drawn_times.h"
 #include "sim/engine/engine.h"
 #include "sim/engine/evaluations.h"
-#include "sim/engine/owner.h"
 #include "sim/engine/race.h"
 #include "sim/engine/tape_writer.h"
+#include "sim/engine/timing_server.h"
 #include "sim/large_pages.h"
 #include "sim/protocol.h"
 
 namespace gradrace {
 
-/// Owner of one chain of values in a timing-only run whose minibatches all begin together, at the
-/// start and at each update, which takes the first K and cancels the others: an update is one
-/// event, and no minibatch is pending.
-class RoundServer : public Owner {
+/// Minibatches all begin together, at the start and at each update, which takes the first K and
+/// cancels the others: an update is one event.
+class RoundServer : public TimingServer {
  public:
   /// All must outlive it.  The protocol restarts_all().
   RoundServer(const Race& race, const ServerProtocol& protocol, Engine& engine, TapeWriter& tape);
@@ -26,17 +25,8 @@ class RoundServer : public Owner {
   void start() override { begin(); }
   /// The update is due.
   void on_timer() override;
-  void on_arrival(std::uint32_t) override { refuse(); }
-  void on_loss(std::uint32_t) override { refuse(); }
-  void on_return(std::uint32_t) override { refuse(); }
-  void on_exchange(std::uint32_t) override { refuse(); }
-  void on_evaluation(const Evaluation&) override { refuse(); }
-
-  void evaluate(Evaluations& evaluations) override;
-  std::span<const ValueId> live() override { return {}; }
 
   const Totals& totals() const override { return totals_; }
-  const Work& work() const override { return work_; }
   std::span<const std::uint64_t> staleness_counts() const override { return staleness_counts_; }
   std::uint64_t outstanding_sum() const override { return totals_.cancelled; }
 
@@ -49,17 +39,10 @@ class RoundServer : public Owner {
 
   std::uint32_t round() const { return static_cast<std::uint32_t>(totals_.updates); }
 
-  const Race& race_;
-  const std::uint32_t k_;
-  Engine& engine_;
-  TapeWriter& tape_;
-
  private:
   void begin();
-  [[noreturn]] static void refuse();
 
   Totals totals_;
-  Work work_;
   std::vector<std::uint64_t> staleness_counts_;  // all gradients are fresh
 };
 

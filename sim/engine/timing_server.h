@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "sim/check.h"
+#include "sim/engine/engine.h"
+#include "sim/engine/evaluations.h"
+#include "sim/engine/owner.h"
+#include "sim/engine/race.h"
+#include "sim/engine/tape_writer.h"
+#include "sim/protocol.h"
+
+namespace gradrace {
+
+/// Owner of one chain of values in a timing-only run whose minibatches are no events: the timer
+/// says when the next update is due.
+class TimingServer : public Owner {
+ public:
+  /// All must outlive it.
+  TimingServer(const Race& race, const ServerProtocol& protocol, Engine& engine, TapeWriter& tape)
+      : race_(race), k_(protocol.k()), engine_(engine), tape_(tape) {
+    GRADRACE_CHECK(!tape.taped() && !race.make_runtimes && !race.runtime->has_memory() &&
+                       !race.transit.any() && !protocol.pauses(),
+                   "minibatches are no independent draws, or more than draws");
+  }
+
+  void on_arrival(std::uint32_t) final { refuse(); }
+  void on_loss(std::uint32_t) final { refuse(); }
+  void on_return(std::uint32_t) final { refuse(); }
+  void on_exchange(std::uint32_t) final { refuse(); }
+  void on_evaluation(const Evaluation&) final { refuse(); }
+
+  void evaluate(Evaluations& evaluations) final {
+    constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+    const double epoch = race_.training_rows > 0 ? work_.epochs : not_known;
+    const auto& learning_rate = race_.plans[0].learning_rate;
+    const double eta = learning_rate ? learning_rate->eta(work_, 0, k_) : not_known;
+    const Totals& made = totals();
+    evaluations.add({engine_.time(), made.updates, made.applied, epoch, eta, k_}, changes_);
+  }
+  std::span<const ValueId> live() final { return {}; }
+  const Work& work() const final { return work_; }
+
+ protected:
+  /// So many updates were made.
+  void count(std::uint64_t updates) {
+    changes_ += updates;
+    work_.gradients += updates * k_;
+    work_.samples += updates * k_ * race_.plans[0].recipe.minibatch;
+    if (race_.training_rows > 0)
+      work_.epochs = static_cast<double>(work_.samples) / static_cast<double>(race_.training_rows);
+  }
+
+  const Race& race_;
+  const std::uint32_t k_;
+  Engine& engine_;
+  TapeWriter& tape_;
+
+ private:
+  [[noreturn]] static void refuse() {
+    GRADRACE_CHECK(false, "minibatches are no events of this run");
+    __builtin_unreachable();
+  }
+
+  Work work_;
+};
+
+}  // namespace gradrace
