@@ -41,10 +41,10 @@ class DenseModel final : public SupervisedModel<float> {
                           const Fold<float>& into) override {
     auto left = draw_rows(name);
     const float* before = nullptr;
-    while (left.size() > at_once(left)) {
-      minibatch_.gather(false, first_block(left));
-      left = left.subspan(block_rows);
-      minibatch_.expect(false, first_block(left));
+    for (auto n = minibatch_.at_once(left); n < left.size(); n = minibatch_.at_once(left)) {
+      minibatch_.gather(false, left.first(n));
+      left = left.subspan(n);
+      minibatch_.expect(false, left.first(minibatch_.at_once(left)));
       chains_.resize(packing_.numbers());
       add_rows(name.size, {{1, nullptr, nullptr, chains_.data()}, 0, w, before});
       before = chains_.data();
@@ -52,7 +52,7 @@ class DenseModel final : public SupervisedModel<float> {
     minibatch_.gather(false, left);
     if (expected_) {
       const auto next = draw_rows(*std::exchange(expected_, {}));
-      minibatch_.expect(false, next.first(at_once(next)));
+      minibatch_.expect(false, next.first(minibatch_.at_once(next)));
     }
     add_rows(name.size, {into, static_cast<float>(2 * parts_.l2), w, before});
   }
@@ -71,12 +71,6 @@ class DenseModel final : public SupervisedModel<float> {
   }
 
  private:
-  /// How many rows of a minibatch are computed together: of rows of all numbers so many that they
-  /// stay in the second cache, the next ones beside them, from one product to the next.
-  std::size_t at_once(std::span<const std::uint32_t> rows) const {
-    return minibatch_.are_entries() ? rows.size() : first_block(rows).size();
-  }
-
   /// Goes on with the gradient of a minibatch over the rows gathered last.
   void add_rows(std::size_t minibatch, const kernels::WeightFold& g) {
     const kernels::InputRows& x = minibatch_.x();

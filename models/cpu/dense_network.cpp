@@ -24,7 +24,7 @@ DenseNetwork::DenseNetwork(const NetworkSpec& spec, const kernels::Kernels& kern
     layers_.push_back({inputs, outputs, one ? 1 : in_lanes(outputs), packed, layer.kernel.f});
     packed += (inputs + 1) * layers_.back().columns;
   }
-  sums_.resize(one ? layers_.front().inputs : kernels::sums_of_entries);
+  if (one) sums_.resize(layers_.front().inputs);
 }
 
 Packing DenseNetwork::packing() const {
@@ -88,8 +88,7 @@ void DenseNetwork::backward(const kernels::InputRows& rows, const kernels::Weigh
       times_slope(layers_[l - 1].f, maps_[l - 1], dx);
     }
     // Now W may be overwritten.
-    kernels_.backward(l == 0 ? rows : map_below(l, rows.n), dy->data(), layer.columns, of_layer,
-                      sums_.data());
+    kernels_.backward(l == 0 ? rows : map_below(l, rows.n), dy->data(), layer.columns, of_layer);
     dy = &dx;
   }
 }

@@ -10,6 +10,20 @@ DenseRows::DenseRows(const Dataset& data, const kernels::Kernels& kernels)
     of_byte_.push_back(static_cast<float>(byte) * data.byte_scale);
 }
 
+std::size_t DenseRows::at_once(std::span<const std::uint32_t> rows) const {
+  constexpr std::size_t most_rows = 128;           // of all numbers
+  constexpr std::uint64_t most_entries = 1 << 16;  // turned round
+  if (sparse_ == nullptr) return std::min(most_rows, rows.size());
+  const auto& begin = sparse_->train.begin;
+  std::size_t n = 0;
+  for (std::uint64_t left = most_entries; n < rows.size(); ++n) {
+    const std::uint64_t entries = begin[rows[n] + 1] - begin[rows[n]];
+    if (n > 0 && entries > left) break;
+    left -= std::min(left, entries);
+  }
+  return n;
+}
+
 /// Where numbers [begin, end) are.
 template <class Number, class Memory>
 static kernels::Soon soon_of(const std::vector<Number, Memory>& numbers, std::size_t begin,
@@ -40,9 +54,11 @@ void DenseRows::gather_entries(const SparseSplit& split, std::span<const std::ui
   const bool bytes = !split.bytes.empty() || split.floats.empty();
   bytes_.resize(rows.size()), floats_.resize(rows.size());
   counts_.resize(rows.size()), done_.resize(rows.size());
+  std::size_t entries = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::uint64_t begin = split.begin[rows[i]];
     counts_[i] = static_cast<std::uint32_t>(split.begin[rows[i] + 1] - begin);
+    entries += counts_[i];
     if (bytes)
       bytes_[i] = split.bytes.data() + begin;
     else
@@ -52,6 +68,8 @@ void DenseRows::gather_entries(const SparseSplit& split, std::span<const std::ui
   x_.floats = bytes ? nullptr : floats_.data();
   x_.counts = counts_.data(), x_.done = done_.data();
   x_.of_byte = of_byte_.data();
+  ends_.resize(data_.features), turned_.resize(std::max(turned_.size(), entries));
+  x_.turned = {ends_.data(), turned_.data()};
 }
 
 void DenseRows::expect(bool test, std::span<const std::uint32_t> rows) {

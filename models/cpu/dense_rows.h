@@ -20,8 +20,9 @@ class DenseRows {
   /// Products with the rows gathered last fetch these meanwhile.
   void expect(bool test, std::span<const std::uint32_t> rows);
 
-  /// Whether x() has the entries that are not 0 alone.
-  bool are_entries() const { return sparse_ != nullptr; }
+  /// How many of these training rows, the first ones, stay in the second cache together with the
+  /// next ones, from one product to the next; at least one.
+  std::size_t at_once(std::span<const std::uint32_t> rows) const;
 
   /// Of the last call.
   const kernels::InputRows& x() const { return x_; }
@@ -38,7 +39,8 @@ class DenseRows {
   kernels::InputRows x_;
   std::vector<const kernels::ByteEntry*> bytes_;
   std::vector<const kernels::FloatEntry*> floats_;
-  std::vector<std::uint32_t> counts_, done_;
+  std::vector<std::uint32_t> counts_, done_, ends_;
+  std::vector<kernels::FloatEntry> turned_;
   std::vector<kernels::Soon> soon_;
   std::vector<float> of_byte_;
   Aligned<float> numbers_;

@@ -93,11 +93,10 @@ class Dense<float> final : public CpuLayer<float> {
     rows_of_dy_.setZero(dy.rows() + beyond, dy.cols());
     rows_of_dy_.topRows(dy.rows()) = dy;
     sums_.resize((outputs_ + 1) * columns);
-    scratch_.resize(kernels::sums_of_entries);
     const kernels::InputRows rows{
         .n = n, .inputs = outputs_, .dense = rows_of_dy_.data(), .stride = outputs_};
     kernels_.backward(rows, rows_of_x_.data(), columns,
-                      {{1, nullptr, nullptr, sums_.data()}, 0, nullptr}, scratch_.data());
+                      {{1, nullptr, nullptr, sums_.data()}, 0, nullptr});
     for (std::size_t o = 0; o < outputs_; ++o)
       std::copy_n(sums_.data() + o * columns, inputs_, dW + o * inputs_);
   }
@@ -106,7 +105,7 @@ class Dense<float> final : public CpuLayer<float> {
   const std::size_t inputs_, outputs_;
   ConvolutionProducts<float> products_;  // of maps of one pixel
   RowMajor<float> rows_of_x_, rows_of_dy_;
-  std::vector<float> sums_, scratch_;
+  std::vector<float> sums_;
 };
 
 }  // namespace

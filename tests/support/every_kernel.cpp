@@ -65,6 +65,8 @@ struct MadeUpRows {
     if (form == Form::bytes) rows.bytes = of_bytes.data(), rows.of_byte = of_byte.data();
     if (form == Form::floats) rows.floats = of_floats.data();
     rows.counts = counts.data(), rows.done = done.data();
+    ends.resize(inputs), turned.resize(floats.size());
+    rows.turned = {ends.data(), turned.data()};
   }
 
   Numbers dense;
@@ -72,7 +74,8 @@ struct MadeUpRows {
   std::vector<FloatEntry> floats;
   std::vector<const ByteEntry*> of_bytes;
   std::vector<const FloatEntry*> of_floats;
-  std::vector<std::uint32_t> counts, done;
+  std::vector<std::uint32_t> counts, done, ends;
+  std::vector<FloatEntry> turned;
   Numbers of_byte;
   InputRows rows;
 };
@@ -91,22 +94,20 @@ KernelHash layers(const Kernels& kernels) {
       const std::size_t outputs = columns - 3, numbers = (x.inputs + 1) * columns;
       const Numbers w = made_up(numbers, 3), sum = made_up(numbers, 4);
       Numbers y(x.n * columns), out(numbers), dx(x.n * in_lanes(x.inputs));
-      Numbers scratch(std::max(sums_of_entries, (x.inputs + outputs) * in_lanes(x.n)));
+      Numbers turned((x.inputs + outputs) * in_lanes(x.n));
       kernels.forward(x, w.data(), columns, y.data());
       found.add(y);
-      kernels.backward(x, y.data(), columns, {{1, nullptr, nullptr, out.data()}, 0, w.data()},
-                       scratch.data());
+      kernels.backward(x, y.data(), columns, {{1, nullptr, nullptr, out.data()}, 0, w.data()});
       found.add(out);
       kernels.backward(x, y.data(), columns,
-                       {{0.3f, sum.data(), w.data(), out.data()}, 0.1f, w.data()}, scratch.data());
+                       {{0.3f, sum.data(), w.data(), out.data()}, 0.1f, w.data()});
       found.add(out);
       Numbers moved = w;
       kernels.backward(x, y.data(), columns,
-                       {{0.3f, nullptr, moved.data(), moved.data()}, 0.1f, moved.data()},
-                       scratch.data());
+                       {{0.3f, nullptr, moved.data(), moved.data()}, 0.1f, moved.data()});
       found.add(moved);
       kernels.backward_input(y.data(), x.n, columns, outputs, w.data(), x.inputs, dx.data(),
-                             scratch.data());
+                             turned.data());
       found.add(dx);
     }
   });

@@ -15,9 +15,8 @@ void forward(const InputRows& x, const float* w, std::size_t columns, float* y) 
   x.dense != nullptr ? forward_dense(x, w, columns, y) : forward_sparse(x, w, columns, y);
 }
 
-void backward(const InputRows& x, const float* dy, std::size_t columns, const WeightFold& g,
-              float* sums) {
-  x.dense != nullptr ? backward_dense(x, dy, columns, g) : backward_sparse(x, dy, columns, g, sums);
+void backward(const InputRows& x, const float* dy, std::size_t columns, const WeightFold& g) {
+  x.dense != nullptr ? backward_dense(x, dy, columns, g) : backward_sparse(x, dy, columns, g);
 }
 
 void convert(const std::uint8_t* bytes, std::size_t count, float scale, float* to) {

@@ -34,6 +34,13 @@ struct Soon {
   std::size_t bytes;
 };
 
+/// Scratch in which a gradient turns entries round: those of an input beside each other, their
+/// rows as their places.
+struct TurnedEntries {
+  std::uint32_t* ends;  // [inputs] of an input's entries
+  FloatEntry* entries;  // [those of all rows]
+};
+
 /// Rows x [n, inputs]: all numbers, or the entries that are not 0 in the order of their places.
 struct InputRows {
   std::size_t n = 0, inputs = 0;
@@ -44,11 +51,9 @@ struct InputRows {
   const std::uint32_t* counts = nullptr;      // [n] entries of a row
   const float* of_byte = nullptr;             // [256] the numbers that bytes stand for
   std::uint32_t* done = nullptr;              // [n] scratch
-  std::span<const Soon> soon = {};            // fetched meanwhile, one with each row
+  TurnedEntries turned = {};
+  std::span<const Soon> soon = {};  // fetched meanwhile, one with each row
 };
-
-/// Numbers in which a gradient of entries is added up.
-inline constexpr std::size_t sums_of_entries = 16 * 1024 / sizeof(float);
 
 /// What a gradient of W does beside: g + decay W, then the fold.
 struct WeightFold {
@@ -56,7 +61,7 @@ struct WeightFold {
   float decay;
   const float* w;  // at which it is computed
   /// Its chains over earlier rows of the minibatch, which these go on with; null: 0.  May be where
-  /// the numbers go.  Of rows of all numbers alone.
+  /// the numbers go.
   const float* before = nullptr;
 };
 
@@ -73,16 +78,15 @@ struct Kernels {
   /// y [n, columns] = x W + b of W [inputs, columns] with b [columns] after it, columns a multiple
   /// of lane_count.
   void (*forward)(const InputRows& x, const float* w, std::size_t columns, float* y);
-  /// dW = x^T dy and db.  scratch [sums_of_entries]; of entries alone.
-  void (*backward)(const InputRows& x, const float* dy, std::size_t columns, const WeightFold& g,
-                   float* scratch);
+  /// dW = x^T dy and db.
+  void (*backward)(const InputRows& x, const float* dy, std::size_t columns, const WeightFold& g);
   /// dx [n, in_lanes(inputs)] = dy W^T over the first `outputs` columns.  scratch
   /// [(inputs + outputs) in_lanes(n)].
   void (*backward_input)(const float* dy, std::size_t n, std::size_t columns, std::size_t outputs,
                          const float* w, std::size_t inputs, float* dx, float* scratch);
   /// The same of one output that has no others beside it: w [inputs], b, y [n].
   void (*forward_one)(const InputRows& x, const float* w, float* y);
-  /// sums [inputs] is 0 before and after; of entries alone.
+  /// sums [inputs] is scratch; of entries alone.
   void (*backward_one)(const InputRows& x, const float* dy, const WeightFold& g, float* sums);
 
   /// to [count] = scale times the bytes.

@@ -72,6 +72,7 @@ void weights_of_dense(const InputRows& x, const float* dy, const Finish& finish)
 template <class Entries>
 void weights_of_entries(const InputRows& x, const Entries& entries, const float* dy,
                         const Finish& finish, float* sums) {
+  for (std::size_t k = 0; k < x.inputs; ++k) sums[k] = finish.one_before(k);
   for (std::size_t r = 0; r < x.n; ++r) {
     const auto* const row = entries.begin(r);
     for (std::uint32_t i = 0; i < x.counts[r]; ++i) {
@@ -80,14 +81,8 @@ void weights_of_entries(const InputRows& x, const Entries& entries, const float*
     }
   }
   std::size_t k = 0;
-  for (; k + lane_count <= x.inputs; k += lane_count) {
-    finish(k, Lanes::load(sums + k));
-    Lanes::all(0).store(sums + k);
-  }
-  for (; k < x.inputs; ++k) {
-    finish.one(k, sums[k]);
-    sums[k] = 0;
-  }
+  for (; k + lane_count <= x.inputs; k += lane_count) finish(k, Lanes::load(sums + k));
+  for (; k < x.inputs; ++k) finish.one(k, sums[k]);
 }
 
 void backward_one(const InputRows& x, const float* dy, const WeightFold& g, float* sums) {

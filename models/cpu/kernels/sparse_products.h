@@ -117,48 +117,26 @@ void forward_side_by_side(const InputRows& x, const Entries entries, const float
   }
 }
 
-/// How many places of W's rows stay in the first cache while all rows pass by them; dW's sums leave
-/// room there for the values that they move.
+/// How many places of W's rows stay in the first cache while all rows pass by them.
 template <int L>
 constexpr std::size_t places_of_weights = 32 * 1024 / (L * lane_count * sizeof(float));
-template <int L>
-constexpr std::size_t places_of_sums = sums_of_entries / (L * lane_count);
-
-/// L lanes, from column `at` on, of the places from `first` on and before `end`.
-template <int L>
-struct Block {
-  std::size_t first, end, columns, at;
-
-  static Block first_of(std::size_t inputs, std::size_t places, std::size_t columns,
-                        std::size_t at) {
-    return {0, inputs < places ? inputs : places, columns, at};
-  }
-
-  GRADRACE_INLINE std::size_t number(std::size_t place, int lane) const {
-    return place * columns + at + static_cast<std::size_t>(lane) * lane_count;
-  }
-  Block next(std::size_t inputs) const {
-    const std::size_t left = inputs - end, places = end - first;
-    return {end, end + (left < places ? left : places), columns, at};
-  }
-};
 
 /// Of more lanes: block after block of places.  y carries the chains from one to the next.
 template <int L, class Entries>
 void forward_in_blocks(const InputRows& x, const Entries entries, const float* w,
                        std::size_t columns, const float* b, float* y) {
-  for (Block<L> block = Block<L>::first_of(x.inputs, places_of_weights<L>, columns, 0);
-       block.first < x.inputs; block = block.next(x.inputs)) {
+  for (std::size_t first = 0, end; first < x.inputs; first = end) {
+    const std::size_t left = x.inputs - first;
+    end = first + (left < places_of_weights<L> ? left : places_of_weights<L>);
     for (std::size_t r = 0; r < x.n; ++r) {
-      if (block.first == 0) fetch_soon(x, r);
+      if (first == 0) fetch_soon(x, r);
       float* const to = y + r * columns;
-      const auto* at = entries.begin(r) + (block.first == 0 ? 0 : x.done[r]);
+      const auto* at = entries.begin(r) + (first == 0 ? 0 : x.done[r]);
       const auto* const last = entries.begin(r) + x.counts[r];
       Lanes sum[L];
 #pragma GCC unroll 16
-      for (int l = 0; l < L; ++l)
-        sum[l] = Lanes::load((block.first == 0 ? b : to) + l * lane_count);
-      for (; at < last && entries.is_before(*at, block.end); ++at)
+      for (int l = 0; l < L; ++l) sum[l] = Lanes::load((first == 0 ? b : to) + l * lane_count);
+      for (; at < last && entries.is_before(*at, end); ++at)
         add_entry<L>(entries, *at, w, columns, sum);
 #pragma GCC unroll 16
       for (int l = 0; l < L; ++l) sum[l].store(to + l * lane_count);
@@ -167,94 +145,70 @@ void forward_in_blocks(const InputRows& x, const Entries entries, const float* w
   }
 }
 
-/// Where a block of dW is added up.
-struct Sums {
-  float* at;          // of the block's first place
-  std::size_t apart;  // numbers from one place to the next
-};
+/// Sorts the entries of all rows by their places, and those of a place by their rows.
+template <class Entries>
+void turn(const InputRows& x, const Entries entries) {
+  std::uint32_t* const ends = x.turned.ends;
+  FloatEntry* const turned = x.turned.entries;
+  for (std::size_t k = 0; k < x.inputs; ++k) ends[k] = 0;
+  for (std::size_t r = 0; r < x.n; ++r) {
+    const auto* const row = entries.begin(r);
+    for (std::uint32_t i = 0; i < x.counts[r]; ++i) ++ends[entries.place(row[i])];
+  }
+  std::uint32_t so_far = 0;
+  for (std::size_t k = 0; k < x.inputs; ++k) {
+    const std::uint32_t count = ends[k];
+    ends[k] = so_far;
+    so_far += count;
+  }
+  for (std::size_t r = 0; r < x.n; ++r) {
+    fetch_soon(x, r);
+    const auto* const row = entries.begin(r);
+    for (std::uint32_t i = 0; i < x.counts[r]; ++i)
+      turned[ends[entries.place(row[i])]++] = {static_cast<std::uint32_t>(r),
+                                               entries.number(row[i])};
+  }
+}
 
+/// dW of L lanes from column `at` on: place after place, whose chains stay in registers.
 template <int L>
-GRADRACE_INLINE void clear(const Block<L>& block, const Sums sums) {
-  constexpr std::size_t ahead = 16 * lane_count;
-  for (std::size_t k = block.first; k < block.end; ++k) {
-    float* const to = sums.at + (k - block.first) * sums.apart;
+void backward_by_place(const InputRows& x, const float* dy, std::size_t columns, std::size_t at,
+                       const Finish finish) {
+  const std::size_t ahead = 8 * columns;
+  const FloatEntry* entry = x.turned.entries;
+  for (std::size_t k = 0; k < x.inputs; ++k) {
+    const std::size_t number = k * columns + at;
+    Lanes sum[L];
 #pragma GCC unroll 16
     for (int l = 0; l < L; ++l) {
-      __builtin_prefetch(to + l * lane_count + ahead, 1);
-      Lanes::all(0).store(to + l * lane_count);
+      finish.fetch_base(number + ahead + l * lane_count);
+      finish.fetch_out(number + ahead + l * lane_count);
+      sum[l] = finish.before(number + l * lane_count);
     }
-  }
-}
-
-/// Adds up the block's entries, row by row; with each row fetch(number) for some of the block's
-/// lanes, so that all of them were fetched in the end.
-template <int L, class Entries, class Fetch>
-void add_up(const InputRows& x, const Entries entries, const float* dy, const Block<L> block,
-            const Sums sums, const Fetch fetch) {
-  const std::size_t share = (block.end - block.first + x.n - 1) / x.n;
-  std::size_t fetched = block.first;
-  for (std::size_t r = 0; r < x.n; ++r) {
-    if (L == 1 && block.first == 0) fetch_soon(x, r);  // more lanes did so before
-    for (std::size_t i = 0; i < share && fetched < block.end; ++i, ++fetched)
-#pragma GCC unroll 16
-      for (int l = 0; l < L; ++l) fetch(block.number(fetched, l));
-    const auto* at = entries.begin(r) + (block.first == 0 ? 0 : x.done[r]);
-    const auto* const last = entries.begin(r) + x.counts[r];
-    Lanes by_y[L];
-#pragma GCC unroll 16
-    for (int l = 0; l < L; ++l) by_y[l] = Lanes::load(dy + block.number(r, l));
-    for (; at < last && entries.is_before(*at, block.end); ++at) {
-      float* const to = sums.at + (entries.place(*at) - block.first) * sums.apart;
-      const Lanes number = Lanes::all(entries.number(*at));
+    for (const FloatEntry* const last = x.turned.entries + x.turned.ends[k]; entry < last;
+         ++entry) {
+      const float* const from = dy + entry->place * columns + at;
+      const Lanes number_of_row = Lanes::all(entry->x);
 #pragma GCC unroll 16
       for (int l = 0; l < L; ++l)
-        Lanes::fma(number, by_y[l], Lanes::load(to + l * lane_count)).store(to + l * lane_count);
+        sum[l] = Lanes::fma(number_of_row, Lanes::load(from + l * lane_count), sum[l]);
     }
-    x.done[r] = static_cast<std::uint32_t>(at - entries.begin(r));
-  }
-}
-
-/// Takes the block's sums to where they go.
-template <int L>
-GRADRACE_INLINE void take_up(const Block<L>& block, const Sums sums, const Finish& finish) {
-  for (std::size_t k = block.first; k < block.end; ++k) {
-    const float* const from = sums.at + (k - block.first) * sums.apart;
 #pragma GCC unroll 16
-    for (int l = 0; l < L; ++l) finish(block.number(k, l), Lanes::load(from + l * lane_count));
+    for (int l = 0; l < L; ++l) finish(number + l * lane_count, sum[l]);
   }
 }
 
-/// dW of L lanes.  Where nothing is read from where it goes it is added up right there: numbers
-/// elsewhere would only pass through the caches.
-template <int L, class Entries>
-void backward_in_blocks(const InputRows& x, const Entries entries, const float* dy,
-                        std::size_t columns, std::size_t at, const Finish finish, float* scratch) {
-  const bool in_place = finish.out_is_free();
-  for (Block<L> block = Block<L>::first_of(x.inputs, places_of_sums<L>, columns, at);
-       block.first < x.inputs; block = block.next(x.inputs)) {
-    const std::size_t begin = block.number(block.first, 0);
-    const std::size_t ahead = in_place ? block.number(block.end, 0) - begin : 0;
-    const Sums sums =
-        in_place ? Sums{finish.out() + begin, columns} : Sums{scratch, L * lane_count};
-    clear(block, sums);
-    add_up(x, entries, dy, block, sums, [=](std::size_t number) GRADRACE_ALWAYS {
-      finish.fetch_base(number);
-      finish.fetch_out(number + ahead);
-    });
-    take_up(block, sums, finish);
-  }
-}
-
-/// The same of one lane that is all: in one go, since rows end less often than in blocks.
+/// Of one lane that is all: row after row, since to turn them round would take longer.  Nothing may
+/// be read from where dW goes.
 template <class Entries>
-void backward_at_once(const InputRows& x, const Entries entries, const float* dy,
-                      const Finish finish) {
+void backward_by_row(const InputRows& x, const Entries entries, const float* dy,
+                     const Finish finish) {
   constexpr std::size_t ahead = 16 * lane_count;
   const std::size_t numbers = x.inputs * lane_count;
   float* const sums = finish.out();
   for (std::size_t i = 0; i < numbers; i += lane_count) {
     finish.fetch_out(i + ahead);
-    Lanes::all(0).store(sums + i);
+    finish.before(i).store(sums + i);
   }
   for (std::size_t r = 0; r < x.n; ++r) {
     const auto* at = entries.begin(r);
@@ -292,16 +246,16 @@ void forward_sparse(const InputRows& x, const float* w, std::size_t columns, flo
   });
 }
 
-void backward_sparse(const InputRows& x, const float* dy, std::size_t columns, const WeightFold& g,
-                     float* scratch) {
+void backward_sparse(const InputRows& x, const float* dy, std::size_t columns,
+                     const WeightFold& g) {
   const Finish finish(g);
+  const bool by_row = columns == lane_count && finish.out_is_free();
   with_entries(x, [&](const auto& entries) GRADRACE_ALWAYS {
-    if (columns == lane_count && finish.out_is_free())
-      return backward_at_once(x, entries, dy, finish);
-    each_lanes(columns, [&]<int L>(std::size_t at) GRADRACE_ALWAYS {
-      backward_in_blocks<L>(x, entries, dy, columns, at, finish, scratch);
-    });
+    by_row ? backward_by_row(x, entries, dy, finish) : turn(x, entries);
   });
+  if (!by_row)
+    each_lanes(columns, [&]<int L>(std::size_t at)
+                            GRADRACE_ALWAYS { backward_by_place<L>(x, dy, columns, at, finish); });
   backward_bias(x.n, x.inputs, dy, columns, finish);
 }
 
