@@ -36,9 +36,10 @@ from results_version_test import RECORDED, SCENARIOS, hash_of, write_images
 
 FOLDER = ROOT / "build/determinism"
 EXPECTED = ROOT / "tests/sim/cli/signature.expected"
+# g++ 12.2 ends with an internal error in models/cpu/kernels/avx512.cpp at -O1 alone.
 NAMES = [
     "g++ -O3", "g++ -O3 GRADRACE_CPU=avx2", "g++ -O3 GRADRACE_CPU=portable", "clang++ -O2", "g++ -O0", "g++ -O3 x86-64-v3",
-    "clang++ -O0", "clang++ -O3", "clang++ -O3 x86-64-v3", "g++ -O1", "g++ -O2", "clang++ -O1",
+    "clang++ -O0", "clang++ -O3", "clang++ -O3 x86-64-v3", "g++ -O1 -fno-tree-sra", "g++ -O2", "clang++ -O1",
 ]  # fmt: skip
 COLUMNS = ["configuration", "version", "schedules", "values", "jobs", "order"]
 VALUES = re.compile("(^|_)time(_|$)|busy|idle|wasted|communicating|waiting|hidden|loss|error|learning_rate|disagreement|squared|hash|theory|^ts$|^dur$")

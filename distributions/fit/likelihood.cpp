@@ -237,7 +237,7 @@ Minimum least_cost(const Scaled& sample) {
     return [&sample, part](const Place& place) { return cost<Law>(place, sample, part); };
   };
   Minimum best{{}, infinity};
-  for (Place start : Law::starts(sample)) {
+  for (const Place& start : Law::starts(sample)) {
     if (!std::isfinite(on(stride)(start))) continue;
     Minimum found = nelder_mead(on(stride), start, 0.5, 1e-7);
     if (found.value < best.value) best = std::move(found);

@@ -61,7 +61,7 @@ Rows make_rows(const Config& config, const std::vector<float>& means, std::uint3
   rows.count = count;
   rows.floats.resize(count * d);
   for (std::uint32_t i = 0; i < count; ++i) {
-    const std::uint32_t c = i % config.classes;
+    const std::uint32_t c = i % config.classes;  // NOLINT(*-core.DivideZero): at least 2
     rows.classes.push_back(static_cast<std::uint8_t>(c));
     const std::span<float> row(rows.floats.data() + i * d, d);
     std::copy_n(means.data() + c * d, d, row.data());

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "models/datasets/image_shape.h"
@@ -48,7 +47,7 @@ class NetworkSpec {
     if (layer.statistics.count > 0)
       statistics_ = {statistics_.count + layer.statistics.count, layer.statistics.decay};
     output_ = layer.output();
-    layers_.push_back(std::move(layer));
+    layers_.push_back(layer);
   }
 
   const std::vector<LayerSpec>& layers() const { return layers_; }

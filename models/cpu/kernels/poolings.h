@@ -57,7 +57,8 @@ void greatest(const PoolingShape& w, std::size_t n, const float* x, float* y, fl
       Lanes best = some_lanes(from, n - r), best_place = Lanes::all(0);
       each_pixel(w, n, at, from, n - r, [&](Lanes pixel, std::size_t place) GRADRACE_ALWAYS {
         const Lanes own = Lanes::all(static_cast<float>(place));
-        const auto better = pixel > best, is_number = pixel == pixel;
+        const auto better = pixel > best;
+        const auto is_number = pixel == pixel;  // NOLINT(misc-redundant-expression): not of NaN
         best_place = Lanes::select(is_number, Lanes::select(better, own, best_place), own);
         best = Lanes::select(is_number, Lanes::select(better, pixel, best), pixel);
       });

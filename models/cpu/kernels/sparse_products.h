@@ -94,7 +94,7 @@ void forward_side_by_side(const InputRows& x, const Entries entries, const float
   const auto finish = [&](int r) GRADRACE_ALWAYS { sum[r][0].store(y + row[r] * columns); };
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) take(r);
-  while (all_busy) {
+  while (all_busy) {  // NOLINT(bugprone-infinite-loop): take() ends it
     std::size_t together = left[0];
 #pragma GCC unroll 16
     for (int r = 1; r < R; ++r) together = left[r] < together ? left[r] : together;

@@ -105,7 +105,7 @@ struct Network {
   GRADRACE_HD void evaluate_parameters(const Block& block, const Real* w,
                                        EvaluationPart* result) const {
     double total =
-        sum(block, parameters, [=](std::uint32_t j) { return static_cast<double>(w[j] - w[j]); });
+        sum(block, parameters, [=](std::uint32_t j) { return 0 * static_cast<double>(w[j]); });
     for (std::uint32_t l = 0; l2 > 0 && l < depth; ++l) {
       const Real* const W = w + layers[l].first;
       total += l2 * sum(block, layers[l].weights(), [=](std::uint32_t j) {
