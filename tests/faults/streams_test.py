@@ -90,6 +90,16 @@ class Limits(ProgramTest):
         self.call("run", path, "--out", "y", "--quiet")
         self.assertEqual(self.tables(self.folder / "x"), self.tables(self.folder / "y"))
 
+    def test_a_point_that_is_too_large_fails_alone(self):
+        model = {"model": {"kind": "quadratic"}, "learning_rate": {"kind": "constant", "eta": 0.1}}
+        large = self.write(changed(TIMING, name="large", replicas=1, sweep={"model.dimensions": [2, 1_000_000_000, 3]}, **model), "large.json")
+        small = self.write(changed(TIMING, name="small", replicas=1, **model), "small.json")
+        done = self.limited(resource.RLIMIT_AS, 2 << 30, "run", large, small, "--out", "x", "--quiet")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("failed: sync dimensions=1000000000, replica 0: out of memory", done.stderr)
+        self.assertEqual([row["status"] for row in rows(self.folder / "x/large/runs.csv")], ["finished", "failed", "finished"])
+        self.assertEqual([row["status"] for row in rows(self.folder / "x/small/runs.csv")], ["finished"])
+
     def test_more_threads_than_there_is_memory_for(self):
         path = self.write(TIMING)
         for size in (48, 60, 72, 84, 1500):  # MiB

@@ -1,6 +1,7 @@
 #include "sim/cli/commands/run_plan.h"
 
 #include <algorithm>
+#include <new>
 #include <string>
 #include <unordered_map>
 
@@ -22,6 +23,28 @@ void enlarge(DeviceOptions& options, const Point& point, const Race& race) {
   }
 }
 
+/// Theory, work and group of the next point.
+void add_point(RunPlan& plan, const Point& point, std::size_t number, bool is_new,
+               std::size_t jobs) {
+  RunPlan::Group& group = plan.groups[number];
+  plan.group_of.push_back(number);
+  Theory& theory = plan.theories.emplace_back();
+  double& work = plan.work.emplace_back(0);
+  if (!group.obstacle.empty()) return;
+  try {
+    if (is_new && point.with_model()) group.value = point.model->value_layout();
+    const Race race = point.race();
+    if (point.with_model()) {
+      check_memory(point, race, group.value, jobs);
+      enlarge(group.options, point, race);
+    }
+    theory = point.theory();
+    work = run_work(point, race, theory, group.value.numbers);
+  } catch (const std::bad_alloc&) {
+    group.obstacle = "out of memory";
+  }
+}
+
 }  // namespace
 
 std::vector<double> RunPlan::work_of_runs(const Scenario& scenario) const {
@@ -36,16 +59,7 @@ RunPlan plan_of(const Scenario& scenario, std::size_t jobs) {
   for (const Point& point : scenario.points) {
     const auto [found, is_new] = numbers.try_emplace(point.device_text, plan.groups.size());
     if (is_new) plan.groups.emplace_back();
-    RunPlan::Group& group = plan.groups[found->second];
-    if (is_new && point.with_model()) group.value = point.model->value_layout();
-    const Race race = point.race();
-    if (point.with_model()) {
-      check_memory(point, race, group.value, jobs);
-      enlarge(group.options, point, race);
-    }
-    plan.theories.push_back(point.theory());
-    plan.work.push_back(run_work(point, race, plan.theories.back(), group.value.numbers));
-    plan.group_of.push_back(found->second);
+    add_point(plan, point, found->second, is_new, jobs);
   }
   return plan;
 }

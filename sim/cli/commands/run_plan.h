@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 #include "models/model.h"
@@ -14,6 +15,7 @@ struct RunPlan {
   struct Group {
     DeviceOptions options;  // for all of them, but for devices and threads
     ValueLayout value = {};
+    std::string obstacle = {};  // why none of its runs can be made; empty: none
   };
 
   std::vector<Theory> theories;       // [point]

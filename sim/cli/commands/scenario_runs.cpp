@@ -61,6 +61,7 @@ void ScenarioRuns::run() {
 void ScenarioRuns::work() {
   std::unique_ptr<Device> device;
   std::optional<std::size_t> group_of_device;
+  std::string obstacle;  // of the group
   try {
     while (!stopping()) {
       std::size_t group = 0;
@@ -70,7 +71,13 @@ void ScenarioRuns::work() {
         note(device.get());
         group_of_device = group;
         device.reset();  // its memory is the next one's
-        if (scenario_.point_of(batch.front()).with_model()) device = make_device(group);
+        obstacle = plan_.groups[group].obstacle;
+        if (obstacle.empty() && scenario_.point_of(batch.front()).with_model())
+          device = make_device(group, obstacle);
+      }
+      if (!obstacle.empty()) {
+        note_failure(batch, obstacle);
+        continue;
       }
       if (device) take_more(batch, group, device->cohort());
       race(batch, device.get());
@@ -83,13 +90,18 @@ void ScenarioRuns::work() {
   }
 }
 
-/// For the greatest of the points in the group.
-std::unique_ptr<Device> ScenarioRuns::make_device(std::size_t group) const {
+/// For the greatest of the points in the group; null and an obstacle where memory lacks.
+std::unique_ptr<Device> ScenarioRuns::make_device(std::size_t group, std::string& obstacle) const {
   const auto point = std::ranges::find(plan_.group_of, group) - plan_.group_of.begin();
   DeviceOptions options = plan_.groups[group].options;
   options.devices = static_cast<unsigned>(jobs_);
   options.threads = options.device == "cuda" ? 1 : threads_of_run_;
-  return scenario_.points[static_cast<std::size_t>(point)].model->make_device(options);
+  try {
+    return scenario_.points[static_cast<std::size_t>(point)].model->make_device(options);
+  } catch (const std::bad_alloc&) {
+    obstacle = "out of memory";
+    return nullptr;
+  }
 }
 
 /// The next run, if there is one.

@@ -37,7 +37,7 @@ class ScenarioRuns {
   using Batch = std::vector<std::size_t>;  // runs that a thread takes at once, of one group
 
   void work();
-  std::unique_ptr<Device> make_device(std::size_t group) const;
+  std::unique_ptr<Device> make_device(std::size_t group, std::string& obstacle) const;
   void race(const Batch& batch, Device* device);
   std::uint32_t segment_limit_of(const Race& race, std::size_t run, const Device* device) const;
   void add_run_seconds(double seconds);
