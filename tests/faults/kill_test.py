@@ -55,6 +55,32 @@ class Signals(ProgramTest):
                 self.assertIn(status, (130, 0), told)
                 self.go_on(number.name)
 
+    def test_a_signal_ends_a_call_that_waits_for_its_scenario(self):
+        os.mkfifo(self.folder / "pipe")
+        with subprocess.Popen([PROGRAM, "run", "pipe"], cwd=self.folder, stderr=subprocess.PIPE) as process:
+            time.sleep(0.2)
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(timeout=20)
+            finally:
+                process.kill()
+        self.assertEqual(process.returncode, -signal.SIGTERM)
+
+    def test_collect_keeps_whole_files_beside_a_damaged_store(self):
+        path = self.write(SHORT, "short.json")
+        self.call("run", path, "--out", "o", "--quiet")
+        store = self.folder / "o/runs.store"
+        whole = self.tables(self.folder / "o")
+        for size in (store.stat().st_size // 2, store.stat().st_size - 40):
+            os.truncate(store, size)
+            _, told = self.call("collect", "o", status=2)
+            self.assertIn("Nothing is changed", told)
+            self.assertEqual(store.stat().st_size, size)
+            self.assertEqual(self.tables(self.folder / "o"), whole)
+            self.call("run", path, "--out", "o", "--quiet")
+            self.call("collect", "o", "--quiet")
+            self.assertEqual(self.tables(self.folder / "o"), whole)
+
     def test_a_kill_at_any_moment_leaves_whole_files(self):
         moments = random.Random(1)
         for attempt in range(8):

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/cli/commands/commands.h"
+#include "sim/cli/results/manifest.h"
 #include "sim/cli/results/parquet.h"
 #include "sim/cli/results/publish.h"
 #include "sim/cli/results/table.h"
@@ -122,6 +123,21 @@ class Sources {
   std::vector<std::string> complaints_;
 };
 
+/// UsageError where the folder's files are whole, and the stores have fewer runs than they.
+void keep_whole(const fs::path& out, const Scenario& scenario, const Sources& sources) {
+  if (!is_published(out, scenario)) return;
+  std::size_t there = 0;
+  for (const auto& file : sources.stores())
+    there += RunStore(file, RunStore::Use::read).runs().size();
+  if (there >= scenario.runs()) return;
+  throw UsageError("collect: " + out.string() + ": its files have all of " +
+                   count_text(scenario.runs(), "run") + ", and the stores " +
+                   std::to_string(there) +
+                   " of them: damaged, or not all shards.  Nothing is changed; gradrace run FILE "
+                   "--out " +
+                   out.string() + " makes those that lack");
+}
+
 /// Its runs into the folder; UsageError where one is there with another result.
 void add(const Sources& sources, RunFolder& folder) {
   for (const auto& file : sources.stores()) {
@@ -179,6 +195,7 @@ static int collect(const Words& words) {
   RunHeader header = sources.header();
   header.shard.reset();
   const Scenario scenario = read_scenario_text(header.scenario, header.file, changes);
+  keep_whole(out, scenario, sources);
   RunFolder folder(out, scenario, header);
   folder.files().compress(compression);
   add(sources, folder);

@@ -203,8 +203,8 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
 }  // namespace
 
 int run_scenarios(const RunOptions& options) {
-  const Signals handled;
   const std::vector<Scenario> scenarios = read_scenarios(options);
+  const Signals handled;  // there is nothing to keep before
   std::vector<std::unique_ptr<Job>> jobs;
   for (const auto& scenario : scenarios) jobs.push_back(std::make_unique<Job>(scenario, options));
   for (auto& job : jobs) {
