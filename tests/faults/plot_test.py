@@ -29,6 +29,13 @@ class Plots(ProgramTest):
         self.assertNotIn("<script", drawn)
         self.assertTrue((self.folder / "-h/plots/error_time.png").stat().st_size > 1000)
 
+    def test_a_page_of_runs_that_all_failed_says_so(self):
+        path = self.write(BASE)
+        words = [PROGRAM, "run", path, "--set", "cluster.runtime.mean=1e308", "--out", "o", "--quiet"]
+        self.assertEqual(subprocess.run(words, cwd=self.folder, capture_output=True, check=False).returncode, 1)
+        told, _ = self.call("report", "o")
+        self.assertIn("nothing to compare", told)
+
     def test_no_traceback_reaches_a_user(self):
         self.call("run", self.write(BASE), "--out", "o", "--quiet")
         manifest = pathlib.Path(self.folder / "o/manifest.json")
