@@ -1,6 +1,7 @@
 #include "sim/engine/engine.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "sim/message_text.h"
 #include "sim/run_error.h"
@@ -146,6 +147,10 @@ void Engine::finish() {
   const std::uint64_t begun = tape_.gradients();
   if (too_short_ > begun / 2) refuse_standing(too_short_);
   if (time_ == 0 && standing_ > 0) refuse_standing(standing_);
+  if (time_ > 0 && time_ < std::numeric_limits<double>::min())
+    throw RunError("simulated time underflows: it ends at " + short_number(time_) +
+                   ", and numbers below 2.2e-308 lose their digits; times of the cluster are too "
+                   "short");
   for (auto& learner : learners_) {
     if (!learner.is_computing()) continue;
     add_busy(learner);

@@ -16,6 +16,7 @@ BASE = {
 
 OVERFLOW = "simulated time overflows"
 STANDS = "simulated time stands still"
+TINY = "simulated time underflows"
 UNDERFLOW = "the time of a minibatch underflows"
 ASYNC = {"kind": "async"}
 
@@ -51,6 +52,11 @@ FAILING = [
     ({"cluster.network": {"topology": "star", "push": {"distribution": "deterministic", "value": 1e308}}}, OVERFLOW),
     (windows(40, factor=1e-9), UNDERFLOW),
     (windows(40, factor=1e9), STANDS),
+    (law("uniform", low=0, high=5e-324), TINY),
+    (law("exponential", mean=5e-324), TINY),
+    (law("exponential", mean=1e-320) | {"protocol": ASYNC}, TINY),
+    (law("exponential", mean=1e-320) | {"sampler": "order-statistic"}, TINY),
+    (law("deterministic", value=5e-324), TINY),
     ({"cluster.windows": [{"start": 0, "length": 1, "delay": 1e17}]} | law("uniform", low=0, high=1e-9), STANDS),
     (law("two-point", low=0, high=1e-300, probability=1e-9) | {"protocol": ASYNC, "stop": {"time": 1}}, STANDS),
     (
@@ -101,7 +107,7 @@ class Statuses(ProgramTest):
 
     def test_odd_times_that_can_be_told_run(self):
         for changes in (
-            law("deterministic", value=5e-324),
+            law("deterministic", value=1e-306),
             law("deterministic", value=1e300),
             law("two-point", low=0, high=1, probability=0.1) | {"protocol": ASYNC},
             {"record": {"every_time": 1e307}},
