@@ -47,7 +47,7 @@ class Installed(ProgramTest):
         for part in ("gradrace/scenarios/quickstart.json", "gradrace/scenarios/schema.json", "gradrace/analysis/plots/plot.py",
                      "gradrace/analysis/requirements.txt", "gradrace/analysis/papers/dutta2018", "gradrace/scripts/sweep.sbatch",
                      "man/man1/gradrace.1", "bash-completion/completions/gradrace", "zsh/site-functions/_gradrace",
-                     "fish/vendor_completions.d/gradrace.fish", "doc/gradrace/LICENSE", "doc/gradrace/CITATION.cff"):  # fmt: skip
+                     "fish/vendor_completions.d/gradrace.fish", "doc/gradrace/LICENSE", "doc/gradrace/NOTICE", "doc/gradrace/CITATION.cff"):  # fmt: skip
             self.assertTrue((share / part).exists(), part)
         wanted = {path.relative_to(ROOT) for path in (ROOT / "analysis").rglob("*.py")}
         self.assertEqual({path.relative_to(share / "gradrace") for path in (share / "gradrace/analysis").rglob("*.py")}, wanted)
