@@ -1,6 +1,7 @@
 #include "models/datasets/dataset.h"
 
 #include <limits>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -73,12 +74,18 @@ void check(const Dataset& dataset) {
 std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
                                               const std::function<Dataset()>& load) {
   const std::lock_guard lock(mutex_);
+  if (too_large_.contains(name)) throw std::bad_alloc();
   auto& slot = shelf_[name];
   if (slot) return slot;
-  auto dataset = std::make_shared<Dataset>(load());
-  check(*dataset);
-  dataset->hash = content_hash(*dataset);
-  return slot = std::move(dataset);
+  try {
+    auto dataset = std::make_shared<Dataset>(load());
+    check(*dataset);
+    dataset->hash = content_hash(*dataset);
+    return slot = std::move(dataset);
+  } catch (const std::bad_alloc&) {
+    too_large_.insert(name);
+    throw;
+  }
 }
 
 LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::string& name,

@@ -80,7 +80,8 @@ class DataShelf {
     if (data_needed_) missing_.insert(place);
   }
 
-  /// The data set of that name, made by `load` at the first call.  Safe from several threads.
+  /// The data set of that name, made by `load` at the first call; std::bad_alloc where it does not
+  /// fit into memory.  Safe from several threads.
   std::shared_ptr<const Dataset> get(const std::string& name, const std::function<Dataset()>& load);
 
  private:
@@ -90,6 +91,7 @@ class DataShelf {
   std::set<MissingPlace> missing_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const Dataset>> shelf_;
+  std::set<std::string> too_large_;  // for memory
 };
 
 /// Reads or makes the data set when it is first needed.

@@ -1,6 +1,7 @@
 #include "models/datasets/partition.h"
 
 #include <mutex>
+#include <new>
 #include <stdexcept>
 
 #include "models/datasets/dataset.h"
@@ -53,6 +54,8 @@ void check(Fields& fields, const Partition& partition, const DataShelf& shelf,
   try {
     data = load();
   } catch (const std::runtime_error&) {
+    return;
+  } catch (const std::bad_alloc&) {
     return;
   }
   if (const auto fault = partition.fault(*data, shelf.sharers()))

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import json
 import os
 import pathlib
 import resource
@@ -99,6 +100,24 @@ class Limits(ProgramTest):
         self.assertIn("failed: sync dimensions=1000000000, replica 0: out of memory", done.stderr)
         self.assertEqual([row["status"] for row in rows(self.folder / "x/large/runs.csv")], ["finished", "failed", "finished"])
         self.assertEqual([row["status"] for row in rows(self.folder / "x/small/runs.csv")], ["finished"])
+
+    def test_data_that_are_too_large_fail_alone(self):
+        learnt = {
+            "model": {"kind": "softmax", "dataset": {"kind": "synthetic", "features": 1000, "test_rows": 10}},
+            "learning_rate": {"kind": "constant", "eta": 0.1},
+            "sweep": {"model.dataset.rows": [100, 100_000_000, 200]},
+        }
+        dealt = json.loads(json.dumps(learnt))
+        dealt["model"]["dataset"]["partition"] = {"kind": "iid"}
+        for name, keys in (("drawn", learnt), ("dealt", dealt)):
+            large = self.write(changed(TIMING, name=name, replicas=1, **keys), f"{name}.json")
+            small = self.write(changed(TIMING, name="small", replicas=1), "small.json")
+            done = self.limited(resource.RLIMIT_AS, 2 << 30, "run", large, small, "--out", "x", "--quiet", "--force")
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("failed: sync dataset.rows=100000000, replica 0: out of memory", done.stderr)
+            self.assertEqual([row["status"] for row in rows(self.folder / "x" / name / "runs.csv")], ["finished", "failed", "finished"])
+            self.assertEqual([row["status"] for row in rows(self.folder / "x/small/runs.csv")], ["finished"])
+            self.call("collect", f"x/{name}", "--quiet", status=1)
 
     def test_more_threads_than_there_is_memory_for(self):
         path = self.write(TIMING)
