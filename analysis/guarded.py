@@ -1,9 +1,12 @@
 """Runs a program of this folder as gradrace does: guarded.py SCRIPT [WORD...]. An exception that it
-does not catch, or output that cannot be written, is told in a line and ends it with 1."""
+does not catch, or output that cannot be written, is told in a line and ends it with 1. Warnings of
+Python and of its packages, which are for programmers, are not shown."""
 
+import logging
 import os
 import runpy
 import sys
+import warnings
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -39,6 +42,8 @@ def lost_output():
 
 
 def main(script, *words):
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
     script = os.fspath(Path(__file__).resolve().parent / script)
     sys.argv = [script, *words]
     sys.path[0] = os.path.dirname(script)

@@ -5,6 +5,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -196,9 +197,19 @@ def read_manifest(folder):
 def title_of(manifest, folder):
     """The scenario's title, else its name, else the folder's; below it how many runs are missing."""
     scenario = manifest.get("scenario", {})
-    title = scenario.get("title") or scenario.get("name") or folder.resolve().name
+    title = str(scenario.get("title", "")) or scenario.get("name") or folder.resolve().name
     runs, finished = manifest.get("runs"), manifest.get("runs_finished")
     return title if finished == runs else f"{title}\ninterrupted: {finished} of {runs} runs"
+
+
+@contextmanager
+def reading(path):
+    """What goes wrong with the file's content is a ResultsError, which names it."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError, AttributeError, EOFError) as problem:
+        told = f"{path}: cannot be read: {type(problem).__name__}: {problem}"
+        raise ResultsError(told) from problem
 
 
 def read_results(folder):
@@ -209,17 +220,20 @@ def read_results(folder):
         raise ResultsError(
             f"{folder}: no runs.csv there, so this is not an output folder of gradrace"
         )
-    try:
+    with reading(folder / "manifest.json"):
         manifest = read_manifest(folder)
-        points = read_points(runs, swept_paths(manifest))
-        add_curves(points, folder / "curve.csv")
-        add_staleness(points, folder / "staleness.csv")
-        add_theory(points, folder / "theory.csv")
-        trace = folder / "trace.json"
-        events = read_events(trace) if packed.find(trace) else None
+        swept, title = swept_paths(manifest), title_of(manifest, folder)
         unit = manifest.get("scenario", {}).get("time_unit", "")
-        return Results(folder, title_of(manifest, folder), points, events, unit)
-    except (ValueError, KeyError, TypeError, AttributeError) as problem:
-        raise ResultsError(
-            f"{folder}: cannot be read: {type(problem).__name__}: {problem}"
-        ) from problem
+    with reading(runs):
+        points = read_points(runs, swept)
+    for name, add in (
+        ("curve.csv", add_curves),
+        ("staleness.csv", add_staleness),
+        ("theory.csv", add_theory),
+    ):
+        with reading(folder / name):
+            add(points, folder / name)
+    trace = folder / "trace.json"
+    with reading(trace):
+        events = read_events(trace) if packed.find(trace) else None
+    return Results(folder, title, points, events, unit)

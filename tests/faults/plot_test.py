@@ -53,7 +53,15 @@ class Plots(ProgramTest):
         told, errors = self.call("plot", *folders, status=1)
         self.assertNotIn("Traceback", told + errors)
         for name in folders[:4]:
-            self.assertIn(f"plot: {name}: cannot be read", errors)
+            self.assertIn(f"plot: {name}/manifest.json: cannot be read", errors)
+        (self.folder / "o/trace.json").write_text('{"traceEvents": [{"name": ')
+        self.assertIn("plot: o/trace.json: cannot be read", self.call("plot", "o", status=1)[1])
+
+    def test_extreme_times_and_a_home_of_nobody_give_no_warnings(self):
+        self.call("run", self.write(BASE), "--out", "o", "--quiet", "--set", "cluster.runtime.mean=1e300", "--set", "record.every_time=1e300")
+        nowhere = os.fspath(self.folder / "scenario.json")
+        _, errors = self.call("plot", "o", HOME=nowhere, MPLCONFIGDIR=nowhere)
+        self.assertEqual(errors, "")
 
     def test_a_full_stdout_is_told_in_a_line(self):
         self.call("run", self.write(BASE), "--out", "o", "--quiet")

@@ -277,7 +277,7 @@ class Reading(fabricate.Folder):
         fabricate.race(self.folder, [1])
         text = (self.folder / "curve.csv").read_text().replace("4.0,", "4..0,")
         (self.folder / "curve.csv").write_text(text)
-        with self.assertRaisesRegex(ResultsError, "race: cannot be read.*4..0"):
+        with self.assertRaisesRegex(ResultsError, "race/curve.csv: cannot be read.*4..0"):
             read_results(self.folder)
 
 
