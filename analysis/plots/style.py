@@ -7,6 +7,7 @@ from typing import NamedTuple
 import matplotlib
 import numpy as np
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from plots.stamp import refuse_others, stamp
 from plots.whole import whole
 
 WIDTH = 8.0  # inches, of a figure that is made for no other size
@@ -223,11 +224,11 @@ def set_value_scale(axes, values, highest, zeros_fall_off=False):
 
 def save(figure, stem, endings=("png", "svg")):
     """Writes the stem with each ending of FORMATS, whole or not at all, the same bytes for the same
-    figure; returns the paths."""
-    paths = []
-    for ending in endings:
-        path = stem.with_name(f"{stem.name}.{ending}")
+    figure; returns the paths. OSError where one is somebody else's."""
+    paths = [stem.with_name(f"{stem.name}.{ending}") for ending in endings]
+    for path, ending in zip(paths, endings):
+        refuse_others(path)
         with whole(path) as aside:
             figure.savefig(aside, format=ending, dpi=DPI, metadata=FORMATS[ending])
-        paths.append(path)
+            stamp(aside, path.suffix)
     return paths

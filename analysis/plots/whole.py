@@ -7,11 +7,12 @@ from contextlib import contextmanager
 @contextmanager
 def whole(path):
     """A path aside, for what is to be written: renamed at the end, so that who reads the path sees
-    the old file or the new one; removed where that fails."""
-    aside = path.with_name(f".{path.name}.new")
+    the old file or the new one; removed where that fails. A link is followed."""
+    target = path.resolve()
+    aside = target.with_name(f".{target.name}.new")
     try:
         yield aside
-        os.replace(aside, path)
+        os.replace(aside, target)
     except BaseException as problem:
         aside.unlink(missing_ok=True)
         if isinstance(problem, OSError):

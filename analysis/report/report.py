@@ -8,7 +8,8 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from plots.whole import write_whole
+from plots.stamp import refuse_others, stamp
+from plots.whole import whole
 from report import drawing
 from report.folder import ReportError, read_folder
 from report.page import drawn_sections, render, said
@@ -33,7 +34,10 @@ def report(paths, out, plot):
     folders = [read_folder(path) for path in paths]
     out = out or (folders[0].path / NAME if len(folders) == 1 else Path(NAME))
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(out, render(folders))
+    refuse_others(out)
+    with whole(out) as aside:
+        aside.write_text(render(folders), encoding="utf-8", newline="")
+        stamp(aside, ".html")
     for line in said(folders):
         print(line)
     print(f"report: {out}")

@@ -82,6 +82,7 @@ struct Job {
     folder = std::make_unique<RunFolder>(folder_of(of, options), of, options.shard,
                                          runs_of_call(of, plan, options), options.begin);
     folder->files().compress(options.compression);
+    if (!options.shard) refuse_others(*folder);
   }
 
   std::vector<double> missing_work() const {
@@ -135,15 +136,6 @@ void report_troubles(const Job& job, const RunFailures& failures) {
               << job.scenario.replica_of(run) << ": " << printable(reason) << '\n';
 }
 
-/// What is in the folder before it is published.
-struct Before {
-  bool has_parquet, has_plots;
-
-  explicit Before(const RunFolder& folder)
-      : has_parquet(std::filesystem::exists(folder.path() / "runs.parquet")),
-        has_plots(std::filesystem::exists(folder.path() / "plots")) {}
-};
-
 /// Of a call that made no run.
 void report_whole(const Job& job, bool files_are_new) {
   std::cout << printable(job.scenario.first().name) << ": all "
@@ -152,11 +144,11 @@ void report_whole(const Job& job, bool files_are_new) {
             << (files_are_new ? "; the files are written anew\n" : "; nothing is to be done\n");
 }
 
-void report_replaced(const Before& before, bool will_plot) {
-  if (before.has_parquet)
+void report_replaced(bool had_parquet, bool had_plots, bool will_plot) {
+  if (had_parquet)
     std::cout << "note: tables are CSV again; gradrace collect --format parquet makes them "
                  "Parquet\n";
-  if (before.has_plots && !will_plot)
+  if (had_plots && !will_plot)
     std::cout << "note: plots of the files before are removed; gradrace plot draws them\n";
 }
 
@@ -180,7 +172,7 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
   if (folder.present() == folder.size()) folder.put_in_order();
   const bool is_new =
       !was_whole || folder.files().has_other_forms() || !is_published(folder.path(), job.scenario);
-  const Before before(folder);
+  const bool had_parquet = std::filesystem::exists(folder.path() / "runs.parquet");
   const Summary summary =
       is_new ? publish(folder, job.plan.theories, failures,
                        {.jobs = job.jobs, .elapsed = elapsed, .device = runs.device_facts()})
@@ -188,7 +180,7 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
   if (!options.report) return {true, failures.size()};
   if (!options.quiet) {
     if (was_whole) report_whole(job, is_new);
-    if (is_new) report_replaced(before, options.plot);
+    if (is_new) report_replaced(had_parquet, summary.drawings_went, options.plot);
     std::cout << closing_table(job.scenario, job.plan.theories, summary.runs, elapsed);
     if (!runs.device_facts().name.empty())
       std::cout << device_text(runs.device_facts(), elapsed) << '\n';

@@ -3,7 +3,30 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <system_error>
+
 namespace gradrace {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int most_links = 40;  // one after the other, as the system follows them
+
+[[noreturn]] void fail(const fs::path& file, const char* what, const std::error_code& error) {
+  throw DiskError(file.string() + ": cannot be " + what + ": " + error.message());
+}
+
+/// Beside the place, on its file system.
+fs::path copied(const fs::path& file, const fs::path& place, std::error_code& error) {
+  const fs::path copy =
+      place.parent_path() / ("." + place.filename().string() + "." + std::to_string(::getpid()));
+  fs::copy_file(file, copy, fs::copy_options::overwrite_existing, error);
+  if (!error && !sync_to_disk(copy)) error.assign(errno, std::generic_category());
+  return copy;
+}
+
+}  // namespace
 
 bool sync_to_disk(const std::filesystem::path& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -13,6 +36,34 @@ bool sync_to_disk(const std::filesystem::path& path) {
   ::close(descriptor);
   errno = error;
   return synced;
+}
+
+fs::path followed(fs::path path) {
+  std::error_code error;
+  for (int i = 0; i < most_links && fs::is_symlink(fs::symlink_status(path, error)); ++i)
+    path = path.parent_path() / fs::read_symlink(path, error);
+  return path;
+}
+
+void move_to_place(const fs::path& file, const fs::path& place) {
+  const fs::path target = followed(place);
+  std::error_code error;
+  fs::rename(file, target, error);
+  if (error == std::errc::cross_device_link) {
+    error.clear();
+    const fs::path copy = copied(file, target, error);
+    if (!error) fs::rename(copy, target, error);
+    std::error_code ignored;
+    fs::remove(error ? copy : file, ignored);
+    if (!error && !sync_to_disk(target.parent_path())) error.assign(errno, std::generic_category());
+  }
+  if (error) fail(place, "written", error);
+}
+
+void remove_file(const fs::path& file) {
+  std::error_code error;
+  fs::remove(followed(file), error);
+  if (error) fail(file, "removed", error);
 }
 
 }  // namespace gradrace

@@ -18,6 +18,16 @@ struct DiskError : std::runtime_error {
 /// A file or a folder is on disk; false: errno says why it is not.
 bool sync_to_disk(const std::filesystem::path& path);
 
+/// Where a link leads, and whether or not anything is there; what is none leads to itself.
+std::filesystem::path followed(std::filesystem::path path);
+
+/// A file takes the place of another one, or of the one that a link there leads to, whole and on
+/// disk; DiskError where it cannot.
+void move_to_place(const std::filesystem::path& file, const std::filesystem::path& place);
+
+/// Removes a file, if it is there; of a link, what it leads to.  DiskError where it cannot.
+void remove_file(const std::filesystem::path& file);
+
 /// All bytes from or to a byte of the file, by ::pread or ::pwrite; false: errno says why not.
 template <class Move, class Bytes>
 bool move_all(Move move, int descriptor, Bytes* bytes, std::size_t count, std::uint64_t offset) {

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "sim/cli/results/disk.h"
+#include "sim/cli/results/stamp.h"
 #include "sim/cli/scenario/record.h"
 #include "sim/cli/usage_error.h"
 #include "sim/hash.h"
@@ -25,8 +25,16 @@ namespace fs = std::filesystem;
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 /// The first to go and the last to come: where it is, the others are whole.
 constexpr const char* manifest = "manifest.json";
+
+/// Where `gradrace report` writes by default (analysis/report/report.py).
+constexpr const char* report_page = "report.html";
+
+/// Of a search, and not of each.
+constexpr const char* costs = "costs.csv";
 
 /// What a run writes for machines, and may compress.
 std::vector<std::string> large_files() {
@@ -63,27 +71,20 @@ std::vector<std::string> files_of_runs() {
 /// In each form.
 std::vector<std::string> result_files() {
   std::vector<std::string> files{manifest,        "fit.csv",    "fit.json",    "sample.csv",
-                                 "quantiles.csv", "search.csv", "search.json", "costs.csv"};
+                                 "quantiles.csv", "search.csv", "search.json", costs};
   for (const auto& file : files_of_runs())
     for (auto& form : forms_of(file)) files.push_back(std::move(form));
   return files;
 }
 
-constexpr std::array plot_endings{".png", ".svg", ".pdf"};
-
-/// Whether a plot of a folder is called so, without its ending.
-bool is_plot_name(const std::string& name) {
-  constexpr std::array others{"staleness", "timeline", "fit", "persistence"};
-  if (std::ranges::find(others, name) != others.end()) return true;
-  if (name.starts_with("final_error_by_")) return true;
-  for (const std::string y : {"error", "loss", "disagreement"})
-    for (const auto* x : {"_time", "_updates", "_gradients", "_epochs"})
-      if (name == y + x || name == y + x + "_panels") return true;
-  return false;
+/// The hashes of the files in it; null where there is none that gradrace wrote.
+Json hashes_in(const fs::path& manifest_file) {
+  std::ifstream file(manifest_file);
+  const Json known = Json::parse(file, nullptr, false);
+  const bool is_whole = known.is_object() && known.contains("scenario") &&
+                        known.contains("version") && known.contains("files");
+  return is_whole ? known["files"] : Json();
 }
-
-/// Where `gradrace report` writes by default (analysis/report/report.py).
-constexpr const char* report_page = "report.html";
 
 }  // namespace
 
@@ -145,13 +146,22 @@ Compression OutputFolder::compression_of(const std::string& file) const {
 }
 
 bool OutputFolder::has_other_forms() const {
-  const auto there = files_of_manifest();
+  const Json there = hashes_in(folder_ / manifest);
   return std::ranges::any_of(files_of_runs(), [&](const std::string& file) {
     const std::string written = form_of(file, compression_of(file));
     return std::ranges::any_of(forms_of(file), [&](const std::string& form) {
-      return form != written && std::ranges::find(there, form) != there.end();
+      return form != written && there.contains(form);
     });
   });
+}
+
+void OutputFolder::refuse_others(const std::string& file) const {
+  const Json known = hashes_in(folder_ / manifest);
+  const std::string form = form_of(file, compression_of(file));
+  if (known.is_null() || known.contains(form) || !fs::exists(folder_ / form)) return;
+  throw UsageError((folder_ / form).string() +
+                   ": is there, and is not among the results that the manifest names; it is left "
+                   "as it is: move it away, or use --out DIR for another folder");
 }
 
 CompressedFile& OutputFolder::opened(const std::string& file) {
@@ -187,24 +197,25 @@ std::map<std::string, std::string> OutputFolder::finish() {
   return hashes;
 }
 
-void OutputFolder::publish() {
-  for (const auto& file : close())
+bool OutputFolder::publish() {
+  for (const auto& file : close()) {
     if (!sync_to_disk(aside_ / file)) fail(aside_ / file);
-  if (!result_file_in(folder_).empty()) {
-    remove_plots();
-    fs::remove(folder_ / report_page);
+    if (file != manifest) refuse_others(file);
   }
-  const auto place = [this](const std::string& file) { fs::rename(aside_ / file, folder_ / file); };
-  const auto old_files = files_of_manifest();
-  fs::remove(folder_ / manifest);
-  for (const auto& file : old_files)
-    if (!closed_.contains(file)) fs::remove(folder_ / file);
+  const bool had_drawings = remove_drawings();
+  const auto place = [this](const std::string& file) {
+    move_to_place(aside_ / file, folder_ / file);
+  };
+  const auto old_files = old_results();
+  remove_file(folder_ / manifest);
+  for (const auto& file : old_files) remove_file(folder_ / file);
   for (const auto& file : closed_)
     if (file != manifest) place(file);
   sync_folder();
   if (closed_.contains(manifest)) place(manifest);
   sync_folder();
   closed_.clear();
+  return had_drawings;
 }
 
 /// Of names; some file systems cannot.
@@ -212,17 +223,17 @@ void OutputFolder::sync_folder() const {
   if (!sync_to_disk(folder_) && errno != EINVAL && errno != ENOTSUP) fail(folder_);
 }
 
-/// Of the results that are there: those that the manifest names, or, where there is none, those of
-/// a fit or a search, which have none.
-std::vector<std::string> OutputFolder::files_of_manifest() const {
-  std::ifstream file(folder_ / manifest);
-  const auto known = nlohmann::json::parse(file, nullptr, false);
+/// Results that are there and have no successors: as the manifest has them, which nobody has
+/// changed since, or of a search.
+std::vector<std::string> OutputFolder::old_results() const {
+  const Json hashes = hashes_in(folder_ / manifest);
   std::vector<std::string> files;
   for (const auto& name : result_files()) {
-    const bool is_named =
-        known.is_object() && known.contains("files") && known["files"].contains(std::string(name));
-    const bool is_of_no_run = !known.is_object() && !closed_.contains(manifest);
-    if (is_named || is_of_no_run) files.emplace_back(name);
+    if (closed_.contains(name)) continue;
+    const bool is_as_in_manifest =
+        hashes.contains(name) && hashes[name] == hash_of_file(folder_ / name);
+    const bool is_of_search = name == costs && closed_.contains("search.json");
+    if (is_as_in_manifest || is_of_search) files.push_back(name);
   }
   return files;
 }
@@ -237,15 +248,20 @@ void OutputFolder::remove_unfinished() {
   }
 }
 
-void OutputFolder::remove_plots() {
-  if (fs::is_symlink(folder_ / "plots")) return;  // what it leads to is the user's
+/// Plots and page of the results before, which nobody has changed since; whether there were any.
+bool OutputFolder::remove_drawings() const {
+  const fs::path plots = folder_ / "plots";
   std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(folder_ / "plots", ignored)) {
-    const fs::path& file = entry.path();
-    const bool is_picture = std::ranges::find(plot_endings, file.extension()) != plot_endings.end();
-    if (is_picture && is_plot_name(file.stem())) fs::remove(file);
+  std::vector<fs::path> drawings{folder_ / report_page};
+  if (!fs::is_symlink(plots)) {  // what it leads to is the user's
+    for (const auto& entry : fs::directory_iterator(plots, ignored)) {
+      drawings.push_back(entry.path());
+    }
   }
-  fs::remove(folder_ / "plots", ignored);  // if nothing else is in it
+  std::erase_if(drawings, [](const fs::path& file) { return !is_stamped(file); });
+  for (const auto& file : drawings) remove_file(file);
+  if (!fs::is_symlink(plots)) fs::remove(plots, ignored);  // if nothing else is in it
+  return !drawings.empty();
 }
 
 void OutputFolder::fail(const fs::path& file) {

@@ -56,15 +56,21 @@ class OutputFolder {
   /// Where files are that are not whole.
   const std::filesystem::path& aside() const { return aside_; }
 
+  /// UsageError where append(), of the file, would take the place of one that is not of the results
+  /// in the folder.
+  void refuse_others(const std::string& file) const;
+
   /// Moves every file to its place and makes sure that it is on disk, the manifest last; removes
-  /// other result files, compressed or not, and their plots.
-  void publish();
+  /// the other results that the manifest before names, and what was drawn of them, but for what
+  /// was changed since.  Whether anything was drawn of them.  UsageError, as above, and nothing is
+  /// changed.
+  bool publish();
 
  private:
-  std::vector<std::string> files_of_manifest() const;
+  std::vector<std::string> old_results() const;
   void sync_folder() const;
   void remove_unfinished();
-  void remove_plots();
+  bool remove_drawings() const;
   Compression compression_of(const std::string& file) const;
   CompressedFile& opened(const std::string& file);
   [[noreturn]] static void fail(const std::filesystem::path& file);

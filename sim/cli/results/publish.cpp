@@ -54,19 +54,27 @@ class Texts {
   std::set<std::string> files_;  // files that have text of any
 };
 
-void begin_files(const Scenario& scenario, OutputFolder& folder, const CsvFile<RunRow>& runs) {
-  const auto begin = [&](const auto& file) {
-    folder.append(std::string(file.name), file.header());
-  };
+CsvFile<RunRow> runs_file_of(const Scenario& scenario) {
+  return runs_csv(scenario.swept_paths, target_columns(scenario.first()));
+}
+
+/// What the files of runs begin with: name and text.
+std::vector<std::pair<std::string, std::string>> beginnings(const Scenario& scenario) {
+  std::vector<std::pair<std::string, std::string>> texts;
+  const auto begin = [&](const auto& file) { texts.emplace_back(file.name, file.header()); };
   const Point& first = scenario.first();
-  begin(runs);
+  begin(runs_file_of(scenario));
   if (first.record_details) {
     begin(curve_csv(first.evaluated == EvaluatedValue::each));
     begin(staleness_csv);
     if (first.knows_learners()) begin(learners_csv);
   }
-  for (const auto& [record, make] : first.records)
-    folder.append(std::string(record->file), record->begin);
+  for (const auto& [record, make] : first.records) texts.emplace_back(record->file, record->begin);
+  return texts;
+}
+
+void begin_files(const Scenario& scenario, OutputFolder& folder) {
+  for (const auto& [file, text] : beginnings(scenario)) folder.append(file, text);
   const auto curves = error_curve_rows(scenario);
   if (!curves.empty()) folder.append("theory.csv", theory_csv.text(curves));
 }
@@ -114,8 +122,8 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
                 RunFacts facts, Format format) {
   const Scenario& scenario = folder.scenario();
   OutputFolder& files = folder.files();
-  const auto runs_file = runs_csv(scenario.swept_paths, target_columns(scenario.first()));
-  begin_files(scenario, files, runs_file);
+  const auto runs_file = runs_file_of(scenario);
+  begin_files(scenario, files);
   const std::uint32_t replicas = scenario.replicas();
   Gathering gathering(folder);
   Texts texts(files);
@@ -153,8 +161,12 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
   facts.data = folder.header().data_hashes;
   facts.files = files.finish();
   files.append("manifest.json", manifest_text(scenario, facts));
-  files.publish();
+  summary.drawings_went = files.publish();
   return summary;
+}
+
+void refuse_others(RunFolder& folder) {
+  for (const auto& [file, text] : beginnings(folder.scenario())) folder.files().refuse_others(file);
 }
 
 Summary summary_of(const RunFolder& folder) {

@@ -16,6 +16,7 @@ struct Summary {
   std::vector<RunSummary> runs;  // [point x replicas + replica]; interrupted: it is not there
   std::size_t finished = 0;
   std::vector<std::string> notes;
+  bool drawings_went = false;  // plots of the files before were removed, or their page
 };
 
 /// Why runs could not be made: [run].
@@ -31,5 +32,8 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
 
 /// The same, of a folder whose files are published.
 Summary summary_of(const RunFolder& folder);
+
+/// UsageError where publish() would take the place of a file that is not of the folder's results.
+void refuse_others(RunFolder& folder);
 
 }  // namespace gradrace

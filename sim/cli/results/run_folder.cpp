@@ -156,7 +156,7 @@ void RunFolder::begin_anew() {
     if (header_.shard && file != own_file())
       refuse_difference(RunStore(file, RunStore::Use::read), header_text_);
   for (const auto& file : stores_in(path()))
-    if (!header_.shard || file == own_file()) fs::remove(file);
+    if (!header_.shard || file == own_file()) remove_file(file);
   open_stores(Begin::anew);
 }
 
@@ -179,7 +179,7 @@ RunFolder::~RunFolder() {
   const bool is_empty = own_ && !was_used_ && own_->runs().empty();
   own_.reset();
   std::error_code ignored;
-  if (is_empty) fs::remove(own_file(), ignored);
+  if (is_empty) fs::remove(followed(own_file()), ignored);
 }
 
 fs::path RunFolder::own_file() const { return path() / store_name(header_.shard); }
@@ -211,7 +211,7 @@ void RunFolder::open_stores(Begin begin) {
     if (own_->header() != header_text_) own_->add_header(header_text_);
   } catch (...) {
     own_.reset();
-    if (is_new) fs::remove(own_file());
+    if (is_new) remove_file(own_file());
     throw;
   }
 }
@@ -304,9 +304,9 @@ void RunFolder::put_in_order() {
     for (const Place& place : ordered) store.add(*place.store, place.run);
     store.sync();
   }
-  fs::rename(aside, own_file());
+  move_to_place(aside, own_file());
   sync_to_disk(path());
-  for (const auto& store : others_) fs::remove(store->file());
+  for (const auto& store : others_) remove_file(store->file());
   others_.clear();
   std::ranges::fill(places_, Place{});
   open_stores(Begin::go_on);

@@ -57,7 +57,7 @@ bool is_whole(const Head& head) {
 }  // namespace
 
 bool RunStore::may_be(const std::filesystem::path& file) {
-  if (!std::filesystem::is_regular_file(std::filesystem::symlink_status(file))) return false;
+  if (!std::filesystem::is_regular_file(file)) return false;
   std::string bytes(magic.size(), '\0');
   std::ifstream stream(file, std::ios::binary);
   stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -68,7 +68,7 @@ bool RunStore::may_be(const std::filesystem::path& file) {
 RunStore::RunStore(std::filesystem::path file, Use use) : file_(std::move(file)) {
   const bool is_new = use == Use::add && !std::filesystem::exists(file_);
   const int flags = use == Use::add ? O_RDWR | O_CREAT : O_RDONLY;
-  descriptor_ = ::open(file_.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0666);
+  descriptor_ = ::open(file_.c_str(), flags | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail("opened");
   try {
     scan(use);

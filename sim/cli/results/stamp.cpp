@@ -1,0 +1,52 @@
+#include "sim/cli/results/stamp.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+namespace gradrace {
+
+namespace {
+
+/// Of the bytes before a place in the file.
+std::string checksum_of(std::ifstream& stream, std::uint64_t place) {
+  std::uint32_t checksum = 0;
+  std::string piece(1 << 16, '\0');
+  stream.clear();
+  stream.seekg(0);
+  while (place > 0 && stream) {
+    const auto count = static_cast<std::streamsize>(std::min<std::uint64_t>(place, piece.size()));
+    stream.read(piece.data(), count);
+    checksum = static_cast<std::uint32_t>(crc32_z(
+        checksum, reinterpret_cast<const Bytef*>(piece.data()), static_cast<z_size_t>(count)));
+    place -= static_cast<std::uint64_t>(count);
+  }
+  char text[9];
+  std::snprintf(text, sizeof text, "%08x", checksum);
+  return text;
+}
+
+}  // namespace
+
+bool is_stamped(const std::filesystem::path& file) {
+  constexpr std::string_view mark = "gradrace-crc32:";
+  constexpr std::uint64_t longest_end = 64;  // bytes, from the mark on
+  if (!std::filesystem::is_regular_file(file)) return false;
+  const std::uint64_t size = std::filesystem::file_size(file);
+  const std::uint64_t begin = size - std::min(size, longest_end);
+  std::ifstream stream(file, std::ios::binary);
+  std::string end(size - begin, '\0');
+  stream.seekg(static_cast<std::streamoff>(begin));
+  stream.read(end.data(), static_cast<std::streamsize>(end.size()));
+  const auto place = end.rfind(mark);
+  return place != std::string::npos && std::string_view(end)
+                                           .substr(place + mark.size())
+                                           .starts_with(checksum_of(stream, begin + place));
+}
+
+}  // namespace gradrace

@@ -1,0 +1,164 @@
+"""Whose a file in an output folder is: what gradrace did not make, or somebody changed, is neither
+replaced nor removed, whatever its name, and links are followed."""
+
+import json
+import os
+import unittest
+
+from program import SMALL, ProgramTest, changed
+
+BASE = changed(SMALL, record={"every_time": 1}, sweep=None, protocol={"kind": "sync"}, replicas=1, stop={"updates": 5})
+RECORDED = changed(BASE, record={"every_time": 1, "updates": True, "trace": True})
+
+
+class Others(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "o"
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+
+    def text(self, name):
+        return (self.out / name).read_text(encoding="utf-8")
+
+    def test_a_file_of_a_records_name_stops_the_call_before_it_runs(self):
+        before = self.text("runs.csv")
+        for name in ("updates.csv", "trace.json"):
+            (self.out / name).write_text("mine")
+            _, told = self.call("run", self.write(RECORDED, "r.json"), "--out", "o", "--quiet", "--force", status=2)
+            self.assertIn(f"o/{name}: is there, and is not among the results", told)
+            self.assertEqual((self.text(name), self.text("runs.csv")), ("mine", before))
+            (self.out / name).unlink()
+            self.call("run", self.write(BASE), "--out", "o", "--quiet")
+
+    def test_a_file_of_another_form_stays(self):
+        for name, words in (("runs.parquet", ("--format", "parquet")), ("curve.csv.gz", ("--compress", "gzip"))):
+            (self.out / name).write_text("mine")
+            _, told = self.call("collect", "o", *words, status=2)
+            self.assertIn(f"o/{name}: is there", told)
+            self.assertEqual(self.text(name), "mine")
+            (self.out / name).unlink()
+
+    def test_a_result_that_was_changed_outlives_its_successors(self):
+        self.call("run", self.write(RECORDED, "r.json"), "--out", "o", "--quiet", "--force")
+        (self.out / "updates.csv").write_text("mine")
+        self.call("run", self.write(BASE), "--out", "o", "--quiet", "--force")
+        self.assertEqual(self.text("updates.csv"), "mine")
+        self.assertFalse((self.out / "trace.json").exists())
+
+    def test_a_fit_leaves_the_files_of_runs(self):
+        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
+        for name in ("costs.csv", "curve.csv"):
+            (self.folder / "f").mkdir(exist_ok=True)
+            (self.folder / "f" / name).write_text("mine")
+        self.call("fit", "t.csv", "--out", "f", "--force")
+        self.assertEqual((self.folder / "f/curve.csv").read_text() + (self.folder / "f/costs.csv").read_text(), "minemine")
+
+
+class Drawings(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.out = self.folder / "o"
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+
+    def draw(self):
+        self.call("plot", "o", "--format", "png", "--format", "svg", "--format", "pdf")
+        self.call("report", "o")
+        return [self.out / "report.html", *(self.out / "plots").iterdir()]
+
+    def anew(self):
+        return self.call("run", self.write(BASE), "--out", "o", "--force")[0]
+
+    def test_what_was_drawn_goes_with_its_results(self):
+        self.assertEqual({path.suffix for path in self.draw()}, {".html", ".png", ".svg", ".pdf"})
+        self.draw()  # once more over its own
+        self.assertIn("plots of the files before are removed", self.anew())
+        self.assertFalse((self.out / "plots").exists() or (self.out / "report.html").exists())
+
+    def test_what_was_changed_stays(self):
+        drawn = self.draw()
+        for path in drawn:
+            path.write_bytes(path.read_bytes().replace(b"e", b"E", 1))
+        before = {path: path.read_bytes() for path in drawn}
+        self.assertNotIn("plots of the files before", self.anew())
+        for words in (("plot", "o"), ("plot", "o", "--format", "pdf"), ("report", "o")):
+            _, told = self.call(*words, status=1)
+            self.assertIn("bears no stamp of gradrace", told)
+        self.assertEqual({path: path.read_bytes() for path in drawn}, before)
+
+    def test_the_users_own_stay(self):
+        mine = [self.out / name for name in ("report.html", "plots/error_time.png", "plots/final_error_by_me.png")]
+        (self.out / "plots").mkdir()
+        for path in mine:
+            path.write_text("mine")
+        os.mkfifo(self.out / "plots/staleness.png")
+        self.anew()
+        self.call("report", "o", status=1)
+        self.call("plot", "o", status=1)
+        self.call("report", "o", "--out", self.folder / "new.html", "--plot")
+        self.assertEqual([path.read_text() for path in mine], ["mine"] * 3)
+
+    def test_pictures_with_a_stamp_are_whole(self):
+        try:
+            from PIL import Image
+        except ImportError:
+            self.skipTest("Pillow is not installed")
+        self.draw()
+        with Image.open(self.out / "plots/error_time.png") as picture:
+            picture.verify()
+
+
+class Links(ProgramTest):
+    """Results that were moved to another place, with links to them, are made anew there."""
+
+    NAMES = ("runs.csv", "curve.csv", "manifest.json", "runs.store")
+
+    def setUp(self):
+        super().setUp()
+        self.out, self.elsewhere = self.folder / "o", self.folder / "elsewhere"
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+
+    def move(self, elsewhere):
+        elsewhere.mkdir()
+        for name in self.NAMES:
+            (elsewhere / name).write_bytes((self.out / name).read_bytes())
+            (self.out / name).unlink()
+            (self.out / name).symlink_to(os.path.relpath(elsewhere / name, self.out))
+
+    def all_are_links(self, elsewhere):
+        return all((self.out / name).is_symlink() and (elsewhere / name).is_file() for name in self.NAMES)
+
+    def test_links_are_followed(self):
+        self.move(self.elsewhere)
+        told, _ = self.call("run", self.write(BASE), "--out", "o")
+        self.assertIn("nothing is to be done", told)
+        self.call("run", self.write(changed(BASE, replicas=3)), "--out", "o", "--quiet")
+        self.assertTrue(self.all_are_links(self.elsewhere))
+        self.assertEqual(json.loads((self.elsewhere / "manifest.json").read_text())["runs"], 3)
+        self.call("run", self.write(changed(BASE, replicas=2)), "--out", "o", "--quiet", "--force")
+        self.assertTrue(self.all_are_links(self.elsewhere))
+        self.call("plot", "o")
+
+    def test_to_another_file_system_too(self):
+        elsewhere = self.folder / "tmpfs"
+        shared = "/dev/shm"
+        if not os.access(shared, os.W_OK) or os.stat(shared).st_dev == os.stat(self.folder).st_dev:
+            self.skipTest("no second file system to write on")
+        import tempfile
+
+        with tempfile.TemporaryDirectory(dir=shared) as held:
+            elsewhere.symlink_to(held)
+            self.move(elsewhere / "moved")
+            self.call("run", self.write(changed(BASE, replicas=3)), "--out", "o", "--quiet")
+            self.assertTrue(self.all_are_links(elsewhere / "moved"))
+            self.assertEqual(sorted(os.listdir(elsewhere / "moved")), sorted(self.NAMES))
+            self.call("run", self.write(changed(BASE, replicas=3)), "--out", "o", "--quiet")
+
+    def test_a_folder_in_the_place_of_a_result_is_told(self):
+        (self.out / "runs.csv").unlink()
+        (self.out / "runs.csv").mkdir()
+        _, told = self.call("run", self.write(changed(BASE, replicas=3)), "--out", "o", "--quiet", status=1)
+        self.assertIn("runs.csv: cannot be written: Is a directory", told)
+
+
+if __name__ == "__main__":
+    unittest.main()
