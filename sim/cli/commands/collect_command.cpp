@@ -196,6 +196,7 @@ static int collect(const Words& words) {
   header.shard.reset();
   const Scenario scenario = read_scenario_text(header.scenario, header.file, changes);
   keep_whole(out, scenario, sources);
+  if (!result_file_in(out).empty()) note_if_mixed(out);
   RunFolder folder(out, scenario, header);
   folder.files().compress(compression);
   add(sources, folder);

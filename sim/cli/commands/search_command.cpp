@@ -1,11 +1,14 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/commands/setting_runner.h"
+#include "sim/cli/results/manifest.h"
 #include "sim/cli/results/output_folder.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
@@ -139,6 +142,24 @@ Search search_for(const Scenario& scenario, const SearchOptions& options,
   return search;
 }
 
+/// Whether the folder has results of a search, maybe of one that was ended while it published them.
+bool has_search(const std::filesystem::path& out) {
+  std::ifstream table(out / "search.csv"), facts(out / "search.json");
+  std::string line;
+  std::getline(table, line);
+  const auto found = nlohmann::json::parse(facts, nullptr, false);
+  return line + '\n' == search_header() &&
+         (!facts.is_open() || (found.is_object() && found.contains("switch_point")));
+}
+
+/// UsageError where the folder has results, and they are of no search.
+void refuse_other_results(const std::filesystem::path& out) {
+  const std::string file = result_file_in(out);
+  if (file.empty() || has_search(out)) return;
+  throw UsageError(out.string() + ": holds results that are not of a search (" + file +
+                   "); use --out DIR for another folder, or --force to overwrite them");
+}
+
 }  // namespace
 
 int search_switch_point(const SearchOptions& options) {
@@ -148,9 +169,9 @@ int search_switch_point(const SearchOptions& options) {
   const std::filesystem::path out =
       options.out.empty() ? "out/search-" + scenario.first().name : options.out.string();
   const SettingRunner runner(scenario, options, out);
-  if (!options.force && std::filesystem::exists(out / "manifest.json")) {
-    throw UsageError(out.string() + ": holds results of runs; use --out DIR for another folder");
-  }
+  if (!options.force) refuse_other_results(out);
+  if (!options.accuracies.empty())
+    note_if_mixed(std::filesystem::absolute(options.accuracies).parent_path());
   OutputFolder folder(out, true);
   try {
     const Search search = search_for(scenario, options, runner);

@@ -224,6 +224,8 @@ const CsvFile<CostRow> costs_csv{
      {"success_low", "fraction", "lower end of its 95 % interval", &CostRow::low},
      {"success_high", "fraction", "upper end of its 95 % interval", &CostRow::high}}};
 
+std::string search_header() { return search_csv.header(); }
+
 std::string settings_text(const Search& search) {
   std::vector<SettingRow> rows;
   const auto add = [&](const SettingRuns& setting, const char* verdict) {

@@ -47,6 +47,8 @@ struct CostRow;
 extern const CsvFile<SettingRow> search_csv;
 extern const CsvFile<CostRow> costs_csv;
 
+/// What search.csv begins with.
+std::string search_header();
 /// The text of search.csv, and of costs.csv.
 std::string settings_text(const Search& search);
 std::string costs_text(const Search& search);

@@ -277,7 +277,11 @@ class Kept(SearchTest):
         self.search("--settings", "1", "--runs", "2", "--seed", "2", "--force")
         self.assertNotEqual(before, self.files())
         self.call("run", self.write(JOB), "--quiet", "--out", "of-runs")
-        self.assertIn("holds results of runs", self.search(out="of-runs", status=2)[1])
+        for name in ("runs.csv", "search.csv", "search.json"):
+            (self.folder / f"of-{name}").mkdir(exist_ok=True)
+            (self.folder / f"of-{name}" / name).write_text("mine")
+            self.assertIn("holds results that are not of a search", self.search(out=f"of-{name}", status=2)[1])
+        self.assertIn("holds results that are not of a search", self.search(out="of-runs", status=2)[1])
 
     def test_an_interrupted_search_goes_on_to_the_same_files(self):
         slow = changed(JOB, stop={"gradients": 40000})
