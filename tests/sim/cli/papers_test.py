@@ -49,6 +49,7 @@ UNDECIDED = (
         "pan2017", *(f"10.mnist-{rates}{what}-{target}" for rates in ("", "best-") for what in (53, 106, 212, "margin") for target in ("8.5", "10", "12", "15"))
     )
     | of_paper("zhang2016", "5.softmax-rises", "5.softmax-tuned")
+    | of_paper("dutta2021", "22.MNIST-tuned", "22.MNIST-tuned-late")
 )
 NEEDS_A_GPU = (
     of_paper("dutta2021", "22.CNN-on-CIFAR-10")
@@ -71,7 +72,7 @@ NEEDS_A_GPU = (
 # Experiments on data, as they are skipped.
 NEEDS_DATA = (
     of_paper("dutta2018", "14.fig8", "15.fig9", "16.fig10", "17.fig11", "18.fig12")
-    | of_paper("dutta2021", "22.mnist", "22.grey_cifar10")
+    | of_paper("dutta2021", "22.mnist", "22.mnist_rates", "22.grey_cifar10")
     | of_paper("li2021", "A8.momentum", "A8.momentum_at_its_own_rate")
     | of_paper("luo2019", "3.losses", "4.losses", "3.cifar10", "4.cifar10", "8.iterations")
     | of_paper("pan2017", "9.fig8_mnist", "10.fig8_mnist", "11.fig2", "11.ramp")

@@ -1,0 +1,72 @@
+"""AdaSync and fixed K on MNIST with a rate of its own for each: is what K0 loses at one rate its small K,
+or a rate that nobody tuned for it?  Item 22."""
+
+import json
+
+from reproduce.claims import AFTER_THE_FACT, Source, paired_difference
+from reproduce.figures import Figure, sampled
+from reproduce.replicas import best_of, judging
+
+SOURCE = Source("asked by this project", AFTER_THE_FACT)
+TASK = "MNIST, softmax, k-sync, K0 = 2"
+ADAPTIVE, START = "AdaSync", "K = 2"
+FIXED = (START, "K = 4", "K = 8")
+ONE_RATE = 0.1  # of does_adasync_win_on_mnist
+TOO_FEW = "fewer than 8 replicas that chose no rate do not tell"
+
+
+def name_and_rate(row):
+    protocol = json.loads(row["sweep.protocol"])
+    name = ADAPTIVE if protocol["kind"] == "adasync" else f"K = {protocol['k']}"
+    return name, float(row["learning_rate.eta"])
+
+
+def mnist_rates(outputs):
+    losses = outputs.samples("which_rate_is_best_on_mnist", name_and_rate, "final_loss")
+    rates = sorted({rate for _, rate in losses})
+    names = (ADAPTIVE, *FIXED)
+    best = {name: best_of({rate: losses[name, rate] for rate in rates}) for name in names}
+    at_best = {name: judging(losses[name, best[name]]) for name in names}
+    at_one = {name: judging(losses[name, ONE_RATE]) for name in names}
+    return [rates_figure(losses, names, rates)], [tuned(at_one, at_best), no_higher(at_best)]
+
+
+def is_decided(one):
+    return one.replicas >= 8
+
+
+def tuned(at_one, at_best):
+    id, claim = (
+        "22.MNIST-tuned",
+        f"{TASK}: AdaSync ends farther below K0 at one rate, {ONE_RATE:g}, than at the best of each",
+    )
+    leads = [paired_difference(ends[START], ends[ADAPTIVE]) for ends in (at_one, at_best)]
+    if not is_decided(leads[0]):
+        return SOURCE.skipped(id, claim, TOO_FEW)
+    told = f"training loss below K0's: {leads[0]} at one rate, {leads[1]} at the best"
+    return SOURCE.above(id, claim, paired_difference(*leads), told=told)
+
+
+def no_higher(at_best):
+    id, claim = (
+        "22.MNIST-tuned-late",
+        f"{TASK}: at the best of five rates of each, AdaSync ends no higher than K = 2, 4 and 8",
+    )
+    if not is_decided(at_best[ADAPTIVE]):
+        return SOURCE.skipped(id, claim, TOO_FEW)
+    ends = [(name, at_best[ADAPTIVE], at_best[name]) for name in FIXED]
+    return SOURCE.ordered(id, claim, ends, gap=paired_difference)
+
+
+def rates_figure(losses, names, rates):
+    figure = Figure(
+        "race-MNIST-rates",
+        f"AdaSync and fixed K: {TASK}, a rate for each",
+        "learning rate",
+        "training loss",
+        log_x=True,
+        note="The loss at time 3,000.",
+    )
+    for name in names:
+        figure.series.append(sampled(name, rates, [losses[name, rate] for rate in rates]))
+    return figure
