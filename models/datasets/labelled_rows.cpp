@@ -190,6 +190,7 @@ LoadDataset read_labelled_files(DataShelf& shelf, const std::string& name,
       defect(test.file, "has other columns than " + train.file.string());
     Dataset dataset;
     dataset.features = std::max(train.features, test.features);
+    if (dataset.features == 0) defect(train.file, "has no features");
     widen(train, dataset.features);
     widen(test, dataset.features);
     dataset.train = features_of(train);

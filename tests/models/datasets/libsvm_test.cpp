@@ -137,6 +137,10 @@ TEST_CASE("libsvm: defects of two files or of labels are said") {
                                 "numbers, which is the most")
                            .c_str(),
                        std::runtime_error);
+  folder.write("train", "1\n0 # 3:2\n");
+  folder.write("test", "1\n");
+  CHECK_THROWS_WITH_AS(load(folder, R"("test_path": "test")"),
+                       (train + ": has no features").c_str(), std::runtime_error);
 }
 
 TEST_CASE("libsvm: keys that do not fit are refused") {
