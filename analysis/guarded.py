@@ -2,18 +2,34 @@
 does not catch, or output that cannot be written, is told in a line and ends it with 1. Warnings of
 Python and of its packages, which are for programmers, are not shown."""
 
+import contextlib
+import ctypes
 import logging
 import os
 import runpy
+import signal
 import sys
 import warnings
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
+
 
 def told(problem):
+    """In a line."""
+    if isinstance(problem, MemoryError):
+        return "out of memory"
+    if isinstance(problem, OSError) and problem.errno:
+        return f"{problem.filename or 'stdout'}: {problem.strerror}"
     return " ".join(f"{type(problem).__name__}: {problem}".split())
+
+
+def end_with_caller():
+    """A signal that ends gradrace, which waits for this process, ends this one too (Linux)."""
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def end_of(script):
@@ -42,6 +58,7 @@ def lost_output():
 
 
 def main(script, *words):
+    end_with_caller()
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     script = os.fspath(Path(__file__).resolve().parent / script)

@@ -1,6 +1,7 @@
 """The stamp in a file that was drawn: a checksum of all that stands before it. By it a file is known
 as gradrace's own, and as nobody has changed it (sim/cli/results/stamp.cpp reads it too)."""
 
+import os
 import struct
 import zlib
 
@@ -47,7 +48,7 @@ def is_stamped(path):
 
 def refuse_others(path):
     """OSError for a file that is there and is not as gradrace drew it."""
-    if path.is_file() and not is_stamped(path):
+    if os.path.lexists(path) and not (path.is_file() and is_stamped(path)):
         raise OSError(
             f"{path}: bears no stamp of gradrace, so it is somebody else's or was changed since; "
             "it is left as it is: move it away, or draw elsewhere"

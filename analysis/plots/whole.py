@@ -1,6 +1,7 @@
 """Files that are there whole or not at all."""
 
 import os
+import secrets
 from contextlib import contextmanager
 
 
@@ -9,8 +10,9 @@ def whole(path):
     """A path aside, for what is to be written: renamed at the end, so that who reads the path sees
     the old file or the new one; removed where that fails. A link is followed."""
     target = path.resolve()
-    aside = target.with_name(f".{target.name}.new")
+    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
+        os.close(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         yield aside
         os.replace(aside, target)
     except BaseException as problem:

@@ -54,6 +54,8 @@ def main():
     try:
         report(words.folders, words.out, words.plot)
     except (ReportError, OSError) as problem:
+        if getattr(problem, "errno", None) and not problem.filename:
+            raise  # of stdout
         print(f"report: {problem}", file=sys.stderr)
         return 1
     return 0

@@ -9,7 +9,8 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from plotly.offline import get_plotlyjs
-from plots.whole import write_whole
+from plots.stamp import refuse_others, stamp
+from plots.whole import whole
 from reproduce.claims import FAIL, INCONSISTENT, KINDS, PASS, SKIPPED, count, count_kinds
 from reproduce.falsified import WAYS
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Table
@@ -35,7 +36,10 @@ def templates():
 
 def render(path, template, **values):
     """Writes a page that loads nothing."""
-    write_whole(path, templates().get_template(template).render(values))
+    refuse_others(path)
+    with whole(path) as aside:
+        aside.write_text(templates().get_template(template).render(values), encoding="utf-8")
+        stamp(aside, ".html")
 
 
 @dataclass

@@ -3,9 +3,10 @@ replaced nor removed, whatever its name, and links are followed."""
 
 import json
 import os
+import subprocess
 import unittest
 
-from program import SMALL, ProgramTest, changed
+from program import PROGRAM, SMALL, ProgramTest, changed
 
 BASE = changed(SMALL, record={"every_time": 1}, sweep=None, protocol={"kind": "sync"}, replicas=1, stop={"updates": 5})
 RECORDED = changed(BASE, record={"every_time": 1, "updates": True, "trace": True})
@@ -44,6 +45,40 @@ class Others(ProgramTest):
         self.call("run", self.write(BASE), "--out", "o", "--quiet", "--force")
         self.assertEqual(self.text("updates.csv"), "mine")
         self.assertFalse((self.out / "trace.json").exists())
+
+    def test_without_a_manifest_a_result_is_known_by_how_it_begins(self):
+        (self.out / "manifest.json").unlink()
+        before = self.text("curve.csv")
+        (self.out / "curve.csv").write_text("mine")
+        for words in (("run", self.write(BASE), "--out", "o", "--quiet"), ("collect", "o", "--quiet")):
+            self.assertIn("o/curve.csv: is there", self.call(*words, status=2)[1])
+        self.assertEqual(self.text("curve.csv"), "mine")
+        (self.out / "curve.csv").write_text(before[: len(before) // 2])
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+        self.assertEqual(self.text("curve.csv"), before)
+
+    def test_a_fit_goes_to_no_folder_of_runs(self):
+        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
+        before = sorted(path.name for path in self.out.iterdir())
+        for force in ((), ("--force",)):
+            self.assertIn("o: holds results of runs", self.call("fit", "t.csv", "--out", "o", *force, status=2)[1])
+        self.assertEqual(sorted(path.name for path in self.out.iterdir()), before)
+
+    def test_a_fit_that_was_changed_is_not_taken_for_whole(self):
+        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
+        self.call("fit", "t.csv", "--out", "f")
+        self.call("fit", "t.csv", "--out", "f")
+        with open(self.folder / "f/sample.csv", "a", encoding="utf-8") as file:
+            file.write("0,9\n")
+        self.assertIn("f: holds results already", self.call("fit", "t.csv", "--out", "f", status=2)[1])
+
+    def test_a_page_of_nobody_knows_whom_stops_reproduce(self):
+        for name in ("index.html", "claims.csv", "notices.csv", "skipped.json"):
+            (self.folder / name).mkdir()
+            (self.folder / name / name).write_text("mine")
+            _, told = self.call("reproduce", "chan2014", "--quick", "--out", name, status=2)
+            self.assertIn(f"{name}/{name}: is not as reproduce writes it", told)
+            self.assertEqual(os.listdir(self.folder / name), [name])
 
     def test_a_fit_leaves_the_files_of_runs(self):
         (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
@@ -95,7 +130,15 @@ class Drawings(ProgramTest):
         self.call("report", "o", status=1)
         self.call("plot", "o", status=1)
         self.call("report", "o", "--out", self.folder / "new.html", "--plot")
+        os.mkfifo(self.folder / "pipe")
+        self.call("report", "o", "--out", self.folder / "pipe", status=1)
+        self.assertTrue((self.folder / "pipe").is_fifo())
         self.assertEqual([path.read_text() for path in mine], ["mine"] * 3)
+
+    def test_two_that_draw_at_once_draw_both(self):
+        calls = [subprocess.Popen([PROGRAM, "plot", "o"], cwd=self.folder, stdout=subprocess.DEVNULL) for _ in range(2)]
+        self.assertEqual([call.wait(60) for call in calls], [0, 0])
+        self.assertTrue(all(path.suffix in (".png", ".svg") for path in (self.out / "plots").iterdir()))
 
     def test_pictures_with_a_stamp_are_whole(self):
         try:
@@ -156,8 +199,19 @@ class Links(ProgramTest):
     def test_a_folder_in_the_place_of_a_result_is_told(self):
         (self.out / "runs.csv").unlink()
         (self.out / "runs.csv").mkdir()
-        _, told = self.call("run", self.write(changed(BASE, replicas=3)), "--out", "o", "--quiet", status=1)
-        self.assertIn("runs.csv: cannot be written: Is a directory", told)
+        _, told = self.call("run", self.write(changed(BASE, replicas=3)), "--out", "o", "--quiet", status=2)
+        self.assertIn("runs.csv: is there, and is not among the results", told)
+
+    def test_pipes_are_no_results_and_hang_nothing(self):
+        for name in ("manifest.json", "runs.csv", "curve.csv"):
+            (self.out / name).rename(self.folder / "kept")
+            os.mkfifo(self.out / name)
+            for words in (("plot", "o"), ("collect", "o", "--quiet"), ("run", self.write(BASE), "--out", "o", "--quiet")):
+                with self.subTest(name=name, command=words[0]):
+                    done = subprocess.run([PROGRAM, *words], cwd=self.folder, capture_output=True, timeout=60, check=False)
+                    self.assertIn(done.returncode, (0, 1, 2))
+            (self.out / name).unlink(missing_ok=True)
+            (self.folder / "kept").rename(self.out / name)
 
 
 if __name__ == "__main__":

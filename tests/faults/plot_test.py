@@ -3,7 +3,9 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
+import time
 import unittest
 
 from program import PROGRAM, ROOT, ProgramTest, skip
@@ -62,6 +64,17 @@ class Plots(ProgramTest):
         nowhere = os.fspath(self.folder / "scenario.json")
         _, errors = self.call("plot", "o", HOME=nowhere, MPLCONFIGDIR=nowhere)
         self.assertEqual(errors, "")
+
+    def test_drawing_ends_with_the_call_that_waits_for_it(self):
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+        call = subprocess.Popen([PROGRAM, "plot", "o"], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        time.sleep(0.3)
+        call.terminate()
+        begin = time.monotonic()
+        call.communicate(timeout=60)  # until the drawing, which has the pipe too, ends
+        self.assertEqual(call.returncode, -signal.SIGTERM)
+        self.assertLess(time.monotonic() - begin, 5)
+        self.assertFalse([path for path in (self.folder / "o").glob("plots/*") if path.suffix in (".png", ".svg")])
 
     def test_a_full_stdout_is_told_in_a_line(self):
         self.call("run", self.write(BASE), "--out", "o", "--quiet")

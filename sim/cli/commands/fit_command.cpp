@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <iostream>
+#include <map>
 
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/commands/fit_report.h"
+#include "sim/cli/results/disk.h"
 #include "sim/cli/results/output_folder.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
@@ -59,21 +62,28 @@ static Syntax fit_syntax() {
   return syntax;
 }
 
-/// Whether the folder has all results of this very fit.
-static bool holds(const std::filesystem::path& place, const std::string& json) {
-  for (const char* const name : {"fit.csv", "sample.csv", "quantiles.csv"})
-    if (!std::filesystem::exists(place / name)) return false;
-  std::ifstream file(place / "fit.json", std::ios::binary);
-  return rest_of(file) == json;
+/// {file: its text}.
+static std::map<std::string, std::string> files_of(const TraceFit& fit,
+                                                   const std::filesystem::path& sample) {
+  return {{"fit.csv", fit_csv.text(fit.fits.fits)},
+          {"fit.json", fit_json(fit, sample)},
+          {"sample.csv", sample_csv.text(measured_times(fit))},
+          {"quantiles.csv", quantiles_csv.text(fitted_quantiles(fit))}};
 }
 
-static void write(const TraceFit& fit, const std::filesystem::path& place,
-                  const std::filesystem::path& sample, bool overwrite) {
+/// Whether the folder has all results of this very fit.
+static bool holds(const std::filesystem::path& place,
+                  const std::map<std::string, std::string>& files) {
+  return std::ranges::all_of(files, [&](const auto& entry) {
+    std::ifstream file = opened_file(place / entry.first);
+    return file.is_open() && rest_of(file) == entry.second;
+  });
+}
+
+static void write(const std::map<std::string, std::string>& files,
+                  const std::filesystem::path& place, bool overwrite) {
   OutputFolder folder(place.string(), overwrite);
-  folder.append("fit.csv", fit_csv.text(fit.fits.fits));
-  folder.append("fit.json", fit_json(fit, sample));
-  folder.append("sample.csv", sample_csv.text(measured_times(fit)));
-  folder.append("quantiles.csv", quantiles_csv.text(fitted_quantiles(fit)));
+  for (const auto& [file, text] : files) folder.append(file, text);
   folder.publish();
 }
 
@@ -88,7 +98,8 @@ static int fit(const Words& words) {
       out.empty() ? "out/fit-" + traces.front().stem().string() : out.string();
   const auto sample = std::filesystem::absolute(place / "sample.csv");
   const bool overwrite = values->count("force") != 0;
-  if (overwrite || !holds(place, fit_json(fit, sample))) write(fit, place, sample, overwrite);
+  const auto files = files_of(fit, sample);
+  if (overwrite || !holds(place, files)) write(files, place, overwrite);
   std::cout << fit_report(fit, sample) << "results: " << printable((place / "").string()) << '\n'
             << std::flush;
   return values->count("plot") != 0 ? plot_folders({place}) : 0;

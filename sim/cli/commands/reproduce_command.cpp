@@ -9,8 +9,10 @@
 #include "models/datasets/dataset.h"
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/python.h"
+#include "sim/cli/results/disk.h"
 #include "sim/cli/results/folder_lock.h"
 #include "sim/cli/results/manifest.h"
+#include "sim/cli/results/stamp.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/characters.h"
 #include "sim/reading/document.h"
@@ -133,6 +135,24 @@ void check_out(const fs::path& out) {
                      ": holds the results of a run; name another folder");
 }
 
+/// Throws UsageError where a file of the user's has the name of one that is to be written.
+void refuse_others(const fs::path& out) {
+  const auto refuse = [&](const char* name) {
+    throw UsageError("--out: " + (out / name).string() +
+                     ": is not as reproduce writes it, so it is somebody else's or was changed "
+                     "since; move it away, or name another folder");
+  };
+  if (fs::exists(out / "index.html") && !is_stamped(out / "index.html")) refuse("index.html");
+  constexpr std::pair<const char*, std::string_view> beginnings[] = {
+      {"claims.csv", "id,source,claim,"}, {"notices.csv", "claim,verdict,"}, {"skipped.json", "{"}};
+  for (const auto& [name, begin] : beginnings) {
+    std::ifstream file = opened_file(out / name);
+    std::string line;
+    std::getline(file, line);
+    if (fs::exists(out / name) && !line.starts_with(begin)) refuse(name);
+  }
+}
+
 Paper planned(const std::string& name, const fs::path& out, const ReproduceOptions& options) {
   Paper paper{name, out, {}};
   for (const auto& file : sorted_entries(papers_folder() / name)) {
@@ -206,10 +226,11 @@ void write_skipped(const Paper& paper) {
     if (fate == Fate::failed) skipped[name] = "its run failed: " + reason;
   }
   fs::create_directories(paper.out);
-  std::ofstream file(paper.out / "skipped.json");
-  if (!(file << skipped.dump(2) << std::endl)) {
+  const fs::path aside = paper.out / ".unfinished" / "skipped.json";
+  std::ofstream file(aside);
+  if (!(file << skipped.dump(2) << std::endl))
     throw std::runtime_error((paper.out / "skipped.json").string() + ": cannot be written");
-  }
+  move_to_place(aside, paper.out / "skipped.json");
 }
 
 std::string seconds_text(double seconds) {
@@ -288,6 +309,7 @@ static int reproduce_papers(const ReproduceOptions& options) {
   std::list<FolderLock> locks;
   for (const auto& name : names) {
     const fs::path folder = is_one && !is_usual ? out : out / (name + form);
+    refuse_others(folder);
     locks.emplace_back(folder);
     papers.push_back(planned(name, folder, options));
   }

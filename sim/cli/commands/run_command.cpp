@@ -8,6 +8,7 @@
 #include <ctime>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "sim/cli/commands/commands.h"
@@ -196,7 +197,7 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
 
 int run_scenarios(const RunOptions& options) {
   const std::vector<Scenario> scenarios = read_scenarios(options);
-  const Signals handled;  // there is nothing to keep before
+  std::optional<Signals> handled(std::in_place);  // there is nothing to keep before
   std::vector<std::unique_ptr<Job>> jobs;
   for (const auto& scenario : scenarios) jobs.push_back(std::make_unique<Job>(scenario, options));
   for (auto& job : jobs) {
@@ -233,6 +234,7 @@ int run_scenarios(const RunOptions& options) {
               << " failed; the same call tries again\n";
     return 1;
   }
+  handled.reset();  // nor afterwards
   return options.plot ? plot_folders(done) : 0;
 }
 

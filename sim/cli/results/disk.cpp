@@ -21,7 +21,7 @@ constexpr int most_links = 40;  // one after the other, as the system follows th
 fs::path copied(const fs::path& file, const fs::path& place, std::error_code& error) {
   const fs::path copy =
       place.parent_path() / ("." + place.filename().string() + "." + std::to_string(::getpid()));
-  fs::copy_file(file, copy, fs::copy_options::overwrite_existing, error);
+  fs::copy_file(file, copy, error);
   if (!error && !sync_to_disk(copy)) error.assign(errno, std::generic_category());
   return copy;
 }
@@ -43,6 +43,12 @@ fs::path followed(fs::path path) {
   for (int i = 0; i < most_links && fs::is_symlink(fs::symlink_status(path, error)); ++i)
     path = path.parent_path() / fs::read_symlink(path, error);
   return path;
+}
+
+std::ifstream opened_file(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(file, ignored)) return {};
+  return std::ifstream(file, std::ios::binary);
 }
 
 void move_to_place(const fs::path& file, const fs::path& place) {

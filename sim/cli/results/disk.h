@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 
 namespace gradrace {
@@ -20,6 +21,9 @@ bool sync_to_disk(const std::filesystem::path& path);
 
 /// Where a link leads, and whether or not anything is there; what is none leads to itself.
 std::filesystem::path followed(std::filesystem::path path);
+
+/// To read from its start; not open where it is no file, as a pipe, which would not end.
+std::ifstream opened_file(const std::filesystem::path& file);
 
 /// A file takes the place of another one, or of the one that a link there leads to, whole and on
 /// disk; DiskError where it cannot.

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "models/cpu/kernels/kernels.h"
+#include "sim/cli/results/disk.h"
 #include "sim/cli/results/output_folder.h"
 #include "sim/cli/results/pages.h"
 #include "sim/cli/version.h"
@@ -165,7 +166,7 @@ static bool is_as_in_manifest(const std::filesystem::path& folder, const Json& f
 }
 
 void note_if_mixed(const std::filesystem::path& folder) {
-  std::ifstream file(folder / "manifest.json");
+  std::ifstream file = opened_file(folder / "manifest.json");
   const Json manifest = Json::parse(file, nullptr, false);
   const bool has_hashes = manifest.is_object() && manifest.contains("files");
   const bool has_store = std::filesystem::exists(folder / "runs.store");
@@ -177,7 +178,7 @@ void note_if_mixed(const std::filesystem::path& folder) {
 }
 
 bool is_published(const std::filesystem::path& folder, const Scenario& scenario) {
-  std::ifstream file(folder / "manifest.json");
+  std::ifstream file = opened_file(folder / "manifest.json");
   const Json manifest = Json::parse(file, nullptr, false);
   if (!manifest.is_object() || !manifest.contains("files")) return false;
   if (!manifest["files"].contains("runs.csv")) return false;

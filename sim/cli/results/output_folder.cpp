@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/check.h"
 #include "sim/cli/results/disk.h"
 #include "sim/cli/results/stamp.h"
 #include "sim/cli/scenario/record.h"
@@ -27,7 +28,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The first to go and the last to come: where it is, the others are whole.
+/// Where it is, the others are whole.
 constexpr const char* manifest = "manifest.json";
 
 /// Where `gradrace report` writes by default (analysis/report/report.py).
@@ -77,9 +78,24 @@ std::vector<std::string> result_files() {
   return files;
 }
 
+/// Whether a file has nothing, or begins as the other one, if that is there.
+bool begins_as(const fs::path& file, const fs::path& other) {
+  std::ifstream one = opened_file(file), two = opened_file(other);
+  char first[4] = {}, second[4] = {};
+  one.read(first, sizeof first), two.read(second, sizeof second);
+  return one.gcount() == 0 || two.gcount() == 0 || std::ranges::equal(first, second);
+}
+
+/// Of the files of a command: the first to go and the last to come.
+std::string last_of(const std::set<std::string>& files) {
+  for (const char* const name : {manifest, "fit.json", "search.json"})
+    if (files.contains(name)) return name;
+  return {};
+}
+
 /// The hashes of the files in it; null where there is none that gradrace wrote.
 Json hashes_in(const fs::path& manifest_file) {
-  std::ifstream file(manifest_file);
+  std::ifstream file = opened_file(manifest_file);
   const Json known = Json::parse(file, nullptr, false);
   const bool is_whole = known.is_object() && known.contains("scenario") &&
                         known.contains("version") && known.contains("files");
@@ -99,7 +115,7 @@ std::string result_file_in(const fs::path& folder) {
 }
 
 std::string hash_of_file(const fs::path& file) {
-  std::ifstream stream(file, std::ios::binary);
+  std::ifstream stream = opened_file(file);
   std::vector<std::uint64_t> words(1 << 13);
   Hash hash;
   std::uint64_t size = 0;
@@ -114,7 +130,7 @@ std::string hash_of_file(const fs::path& file) {
     size += count;
   }
   hash.add(size);
-  return stream.bad() || (size == 0 && !fs::exists(file)) ? "" : hash.hex();
+  return stream.bad() || (size == 0 && !fs::is_regular_file(file)) ? "" : hash.hex();
 }
 
 OutputFolder::OutputFolder(fs::path folder, const std::string& shard)
@@ -126,6 +142,10 @@ OutputFolder::OutputFolder(fs::path folder, const std::string& shard)
 }
 
 OutputFolder::OutputFolder(fs::path folder, bool overwrite) : OutputFolder(std::move(folder)) {
+  for (const char* const of_runs : {manifest, "runs.store"})
+    if (fs::exists(folder_ / of_runs))
+      throw UsageError(folder_.string() + ": holds results of runs (" + of_runs +
+                       "); use --out DIR for another folder");
   const std::string file = result_file_in(folder_);
   if (file.empty() || overwrite) return;
   throw UsageError(folder_.string() + ": holds results already (" + file +
@@ -155,11 +175,16 @@ bool OutputFolder::has_other_forms() const {
   });
 }
 
+/// Without a manifest, as where a call was killed while it published, a result is known by how it
+/// begins.
 void OutputFolder::refuse_others(const std::string& file) const {
   const Json known = hashes_in(folder_ / manifest);
   const std::string form = form_of(file, compression_of(file));
-  if (known.is_null() || known.contains(form) || !fs::exists(folder_ / form)) return;
-  throw UsageError((folder_ / form).string() +
+  const fs::path place = folder_ / form;
+  if (!fs::exists(place)) return;
+  const bool is_ours = known.is_null() ? begins_as(place, aside_ / form) : known.contains(form);
+  if (is_ours && fs::is_regular_file(place)) return;
+  throw UsageError(place.string() +
                    ": is there, and is not among the results that the manifest names; it is left "
                    "as it is: move it away, or use --out DIR for another folder");
 }
@@ -200,19 +225,21 @@ std::map<std::string, std::string> OutputFolder::finish() {
 bool OutputFolder::publish() {
   for (const auto& file : close()) {
     if (!sync_to_disk(aside_ / file)) fail(aside_ / file);
-    if (file != manifest) refuse_others(file);
+    if (closed_.contains(manifest) && file != manifest) refuse_others(file);
   }
   const bool had_drawings = remove_drawings();
   const auto place = [this](const std::string& file) {
     move_to_place(aside_ / file, folder_ / file);
   };
   const auto old_files = old_results();
-  remove_file(folder_ / manifest);
+  const std::string last = last_of(closed_);
+  GRADRACE_CHECK(!last.empty(), "results have a file that comes last");
+  remove_file(folder_ / last);
   for (const auto& file : old_files) remove_file(folder_ / file);
   for (const auto& file : closed_)
-    if (file != manifest) place(file);
+    if (file != last) place(file);
   sync_folder();
-  if (closed_.contains(manifest)) place(manifest);
+  place(last);
   sync_folder();
   closed_.clear();
   return had_drawings;

@@ -29,7 +29,7 @@ class OutputFolder {
  public:
   /// UsageError when another process has the folder, or this shard of it.
   explicit OutputFolder(std::filesystem::path folder, const std::string& shard = "");
-  /// And when it holds results, unless they may be overwritten.
+  /// And when it holds results of runs, or others that may not be overwritten.
   OutputFolder(std::filesystem::path folder, bool overwrite);
   ~OutputFolder();
 
@@ -56,8 +56,8 @@ class OutputFolder {
   /// Where files are that are not whole.
   const std::filesystem::path& aside() const { return aside_; }
 
-  /// UsageError where append(), of the file, would take the place of one that is not of the results
-  /// in the folder.
+  /// UsageError where append() and publish(), of the file, would take the place of one that is not
+  /// of the results of runs in the folder.
   void refuse_others(const std::string& file) const;
 
   /// Moves every file to its place and makes sure that it is on disk, the manifest last; removes

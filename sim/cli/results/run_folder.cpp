@@ -42,7 +42,7 @@ bool is_store(const fs::path& file) {
 
 /// Whether the folder has a manifest that gradrace wrote.
 bool has_manifest(const fs::path& folder) {
-  std::ifstream file(folder / "manifest.json");
+  std::ifstream file = opened_file(folder / "manifest.json");
   const Json manifest = Json::parse(file, nullptr, false);
   return manifest.is_object() && manifest.contains("scenario") && manifest.contains("version");
 }
