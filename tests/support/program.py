@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zlib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("GRADRACE_PROGRAM", os.fspath(ROOT / "build/release/gradrace"))
@@ -54,6 +55,11 @@ def changed(scenario, **keys):
 def rows(path):
     with open(path, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
+
+
+def stamped(text):
+    """As gradrace stamps what it draws."""
+    return f"{text}gradrace-crc32:{zlib.crc32(text.encode()):08x}"
 
 
 class ProgramTest(unittest.TestCase):

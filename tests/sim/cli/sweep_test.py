@@ -10,9 +10,8 @@ import subprocess
 import time
 import unittest
 import zlib
-import zlib
 
-from program import IS_RELEASE, PROGRAM, SMALL, ProgramTest, changed, rows
+from program import IS_RELEASE, PROGRAM, SMALL, ProgramTest, changed, rows, stamped
 from run_store import keys, records
 
 PROTOCOLS = [{"kind": "k-sync", "k": 2}, {"kind": "async"}, {"kind": "local-sgd", "tau": 3}]
@@ -543,8 +542,7 @@ class Sources(SweepTest):
         path = self.write(SWEEP)
         self.whole()
         (self.folder / "whole/plots").mkdir()
-        stamp = f"gradrace-crc32:{zlib.crc32(b'drawn '):08x}"
-        (self.folder / "whole/plots/error_time.png").write_bytes(b"drawn " + stamp.encode())
+        (self.folder / "whole/plots/error_time.png").write_text(stamped("drawn"))
         told, _ = self.call("run", path, "--out", "whole", "--compress", "gzip")
         self.assertIn("the files are written anew\nnote: plots of the files before are removed", told)
         self.assertEqual(self.call("run", path, "--out", "whole", "--quiet")[0], "results: whole/\n")

@@ -13,7 +13,7 @@ import time
 import unittest
 import unittest.mock
 
-from program import IS_RELEASE, PROGRAM, ROOT, SIX, SMALL, ProgramTest, changed, rows
+from program import IS_RELEASE, PROGRAM, ROOT, SIX, SMALL, ProgramTest, changed, rows, stamped
 
 INVALID = ROOT / "tests/sim/cli/invalid"
 
@@ -355,12 +355,12 @@ class Usage(ProgramTest):
         self.assertIn("--force", self.call("run", path, "--quiet", "--out", "out", "--seed", "2", status=2)[1])
         self.assertEqual(before, (self.folder / "out/runs.csv").read_bytes())
         (self.folder / "out/plots").mkdir()
-        mine = [self.folder / "out/plots" / name for name in ("error.png", "final_error.pdf", "error_time.txt")]
+        mine = [self.folder / "out/plots" / name for name in ("error.png", "final_error.pdf", "error_time.txt", "loss_time.png")]
         for name in ("error_time.png", "loss_epochs.pdf", "error_updates_panels.svg", "final_error_by_eta.pdf"):
-            (self.folder / "out/plots" / name).write_text("of the first run")
+            (self.folder / "out/plots" / name).write_text(stamped("of the first run"))
         for file in mine:
             file.write_text("mine")
-        (self.folder / "out/report.html").write_text("of the first run")
+        (self.folder / "out/report.html").write_text(stamped("of the first run"))
         self.call("run", path, "--quiet", "--out", "out", "--seed", "2", "--force")
         self.assertFalse((self.folder / "out/report.html").exists())
         self.assertEqual(sorted((self.folder / "out/plots").iterdir()), sorted(mine))
