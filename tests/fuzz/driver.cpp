@@ -1,8 +1,9 @@
-// Gives mutated inputs to a target, without help of the compiler: fuzz TARGET [--runs N] [--seed S]
-// [--from N] [--replay FILE]. Execution n of a seed is always the same, so that a long run goes on
-// where it was (--from).  An input that shows a fault is written to fuzz-TARGET-N, and the exit
-// status is 1.  A fault is also what ends the program, or takes a minute of processor time, or more
-// than 4 GiB of memory; then the run ends with it.
+// Gives a target its seeds and corpus, then mutations of these, without help of the compiler: fuzz
+// TARGET [--runs N] [--seed S] [--from N] [--replay FILE] [--write FOLDER].  Execution n of a seed
+// is always the same, so that a long run goes on where it was (--from).  --write puts seeds and
+// corpus into files, for guided_fuzz.  An input that shows a fault is written to fuzz-TARGET-N, and
+// the exit status is 1.  A fault is also what ends the program, or takes a minute of processor
+// time, or more than 4 GiB of memory; then the run ends with it.
 
 #include <fcntl.h>
 #include <malloc.h>
@@ -27,18 +28,15 @@ namespace gradrace {
 
 namespace {
 
-const Target* const targets[] = {&json_target,   &scenario_target, &csv_target,     &libsvm_target,
-                                 &idx_target,    &digits_target,   &cifar10_target, &trace_target,
-                                 &events_target, &runs_target,     &training_target};
-
 struct Words {
-  std::string target, replay;
+  std::string target, replay, write;
   std::uint64_t runs = 10'000, seed = 1, from = 0;
 };
 
 int usage() {
-  std::cerr << "fuzz TARGET [--runs N] [--seed S] [--from N] [--replay FILE]\ntargets:";
-  for (const Target* target : targets) std::cerr << ' ' << target->name;
+  std::cerr << "fuzz TARGET [--runs N] [--seed S] [--from N] [--replay FILE] [--write FOLDER]\n"
+               "targets:";
+  for (const Target* target : all_targets()) std::cerr << ' ' << target->name;
   std::cerr << '\n';
   return 2;
 }
@@ -94,7 +92,15 @@ bool fails(const Target& target, const std::string& input, const std::string& fi
   return true;
 }
 
+int write(const std::vector<std::string>& inputs, const std::filesystem::path& folder) {
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    std::ofstream(folder / std::to_string(i), std::ios::binary) << inputs[i];
+  return 0;
+}
+
 int run(const Target& target, const Words& words) {
+  const std::vector<std::string> inputs = inputs_of(target);
+  if (!words.write.empty()) return write(inputs, words.write);
   watch();
   if (!words.replay.empty()) {
     std::ifstream file(words.replay, std::ios::binary);
@@ -104,9 +110,12 @@ int run(const Target& target, const Words& words) {
   const auto start = Clock::now();
   std::uint64_t failed = 0;
   constexpr std::uint64_t most_failed = 10;
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    failed += fails(target, inputs[i],
+                    "fuzz-" + std::string(target.name) + "-given-" + std::to_string(i));
   const std::uint64_t end = words.from + words.runs;
   for (std::uint64_t n = words.from; n < end && failed < most_failed; ++n) {
-    const std::string input = target.mutate(target.seeds, words.seed, n);
+    const std::string input = target.mutate(inputs, words.seed, n);
     const std::string name = "fuzz-" + std::string(target.name) + "-" + std::to_string(n);
     if (fails(target, input, name)) ++failed;
   }
@@ -123,11 +132,13 @@ int main(int count, char** words) {
   ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
   // Files of inputs are small and many: in memory they are read ten times as fast.
   if (std::filesystem::is_directory("/dev/shm")) ::setenv("TMPDIR", "/dev/shm", 0);
-  Words read{.target = words[1], .replay = {}};
+  Words read{.target = words[1], .replay = {}, .write = {}};
   for (int i = 2; i + 1 < count; i += 2) {
     const std::string key = words[i];
     if (key == "--replay")
       read.replay = words[i + 1];
+    else if (key == "--write")
+      read.write = words[i + 1];
     else if (key == "--runs")
       read.runs = std::strtoull(words[i + 1], nullptr, 10);
     else if (key == "--seed")
@@ -137,9 +148,8 @@ int main(int count, char** words) {
     else
       return usage();
   }
-  for (const Target* target : targets)
-    if (target->name == read.target) return run(*target, read);
-  return usage();
+  const Target* const target = target_named(read.target);
+  return target == nullptr ? usage() : run(*target, read);
 }
 
 }  // namespace
