@@ -142,9 +142,9 @@ ReadTrace read_event_files(const std::vector<fs::path>& files, const TraceReques
 /// Told by the first byte; what cannot be opened is left to the reader of tables.
 bool has_events(const fs::path& file) {
   std::error_code ignored;
-  if (fs::is_fifo(file, ignored))
-    throw TraceError("path", file.string() + ": is a pipe, and it is read more than once",
-                     "a file");
+  if (fs::is_fifo(file, ignored) || fs::is_character_file(file, ignored))
+    throw TraceError(
+        "path", file.string() + ": is a pipe or a device, and it is read more than once", "a file");
   std::ifstream stream(file, std::ios::binary);
   char first = 0;
   stream >> first;

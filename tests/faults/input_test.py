@@ -136,6 +136,11 @@ class Data(ProgramTest):
         os.mkfifo(self.folder / "times")
         self.assertIn("is a pipe", self.call("validate", self.write(trained(CSV)), status=2)[1])
         self.assertIn("is a pipe", self.call("fit", "times", status=2)[1])
+        for name in ("d.csv", "times"):
+            (self.folder / name).unlink()
+            (self.folder / name).symlink_to("/dev/zero")
+        self.assertIn("is a device", self.call("validate", self.write(trained(CSV)), status=2)[1])
+        self.assertIn("or a device", self.call("fit", "times", status=2)[1])
 
     def test_text_of_data_is_escaped(self):
         (self.folder / "d.csv").write_text("a,y\n1,0\n\x1b]0;evil\x07,1\n3,1\n")

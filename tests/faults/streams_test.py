@@ -119,6 +119,21 @@ class Limits(ProgramTest):
             self.assertEqual([row["status"] for row in rows(self.folder / "x/small/runs.csv")], ["finished"])
             self.call("collect", f"x/{name}", "--quiet", status=1)
 
+    def test_data_that_cannot_be_read_fail_alone(self):
+        (self.folder / "good.csv").write_text("x,y\n" + "1,0\n2,1\n" * 20)
+        (self.folder / "bad.csv").write_text("x,y\n1,0\nmany,1\n")
+        sets = [{"kind": "csv", "path": f"{name}.csv", "label": "y", "test_rows": 1} for name in ("good", "bad")]
+        learnt = {"model": {"kind": "logistic", "dataset": sets[0]}, "learning_rate": {"kind": "constant", "eta": 0.1}}
+        mixed = self.write(changed(TIMING, replicas=2, sweep={"model.dataset": sets}, **learnt), "mixed.json")
+        _, told = self.call("run", mixed, "--out", "x", "--quiet", status=1)
+        self.assertIn("bad.csv:3: ", told)
+        self.assertEqual([row["status"] for row in rows(self.folder / "x/runs.csv")], ["finished"] * 2 + ["failed"] * 2)
+        learnt["model"]["dataset"] = sets[1]
+        bad = self.write(changed(TIMING, replicas=2, **learnt), "bad.json")
+        _, told = self.call("run", bad, "--out", "y", "--quiet", status=1)
+        self.assertEqual(told.count("bad.csv:3: "), 1)
+        self.assertFalse((self.folder / "y").exists())
+
     def test_more_threads_than_there_is_memory_for(self):
         path = self.write(TIMING)
         for size in (48, 60, 72, 84, 1500):  # MiB

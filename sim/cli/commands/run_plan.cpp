@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <unordered_map>
 
+#include "models/datasets/dataset.h"
 #include "sim/cli/scenario/memory.h"
 #include "sim/cli/scenario/run_work.h"
 
@@ -23,6 +25,18 @@ void enlarge(DeviceOptions& options, const Point& point, const Race& race) {
   }
 }
 
+/// Reads the data; MissingData where they are not there.
+void read_value(RunPlan::Group& group, const Point& point) {
+  try {
+    group.value = point.model->value_layout();
+  } catch (const MissingData&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    group.obstacle = error.what();
+    group.is_unreadable = true;
+  }
+}
+
 /// Theory, work and group of the next point.
 void add_point(RunPlan& plan, const Point& point, std::size_t number, bool is_new,
                std::size_t jobs) {
@@ -30,9 +44,9 @@ void add_point(RunPlan& plan, const Point& point, std::size_t number, bool is_ne
   plan.group_of.push_back(number);
   Theory& theory = plan.theories.emplace_back();
   double& work = plan.work.emplace_back(0);
-  if (!group.obstacle.empty()) return;
   try {
-    if (is_new && point.with_model()) group.value = point.model->value_layout();
+    if (is_new && point.with_model()) read_value(group, point);
+    if (!group.obstacle.empty()) return;
     const Race race = point.race();
     if (point.with_model()) {
       check_memory(point, race, group.value, jobs);
@@ -61,6 +75,8 @@ RunPlan plan_of(const Scenario& scenario, std::size_t jobs) {
     if (is_new) plan.groups.emplace_back();
     add_point(plan, point, found->second, is_new, jobs);
   }
+  if (std::ranges::all_of(plan.groups, &RunPlan::Group::is_unreadable))
+    throw std::runtime_error(plan.groups.front().obstacle);
   return plan;
 }
 

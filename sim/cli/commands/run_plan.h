@@ -15,7 +15,8 @@ struct RunPlan {
   struct Group {
     DeviceOptions options;  // for all of them, but for devices and threads
     ValueLayout value = {};
-    std::string obstacle = {};  // why none of its runs can be made; empty: none
+    std::string obstacle = {};   // why none of its runs can be made; empty: none
+    bool is_unreadable = false;  // the obstacle is in its data
   };
 
   std::vector<Theory> theories;       // [point]
@@ -27,8 +28,8 @@ struct RunPlan {
   std::vector<double> work_of_runs(const Scenario& scenario) const;
 };
 
-/// Reads the data where the work depends on them.  std::runtime_error where the values of learners
-/// do not fit into memory while so many runs are under way.
+/// Reads the data.  std::runtime_error where no point's can be read, or the values of learners do
+/// not fit into memory while so many runs are under way.
 RunPlan plan_of(const Scenario& scenario, std::size_t jobs);
 
 }  // namespace gradrace

@@ -5,6 +5,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/usage_error.h"
@@ -17,10 +18,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// None where the data do not fit into memory: the point's runs fail.
+/// None where the data cannot be read or do not fit into memory: the point's runs fail.
 std::vector<std::string> hashes_of(const Point& point) {
   try {
     return point.data_hashes();
+  } catch (const std::runtime_error&) {
+    return {};
   } catch (const std::bad_alloc&) {
     return {};
   }
