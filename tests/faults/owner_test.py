@@ -3,7 +3,9 @@ replaced nor removed, whatever its name, and links are followed."""
 
 import json
 import os
+import signal
 import subprocess
+import time
 import unittest
 
 from program import PROGRAM, SMALL, ProgramTest, changed
@@ -113,6 +115,9 @@ class Drawings(ProgramTest):
         drawn = self.draw()
         for path in drawn:
             path.write_bytes(path.read_bytes().replace(b"e", b"E", 1))
+        page = self.out / "report.html"
+        page.write_bytes(page.read_bytes().replace(b"E", b"e", 1))  # as it was
+        page.write_bytes(page.read_bytes() + b"<!-- a note -->")
         before = {path: path.read_bytes() for path in drawn}
         self.assertNotIn("plots of the files before", self.anew())
         for words in (("plot", "o"), ("plot", "o", "--format", "pdf"), ("report", "o")):
@@ -180,6 +185,24 @@ class Links(ProgramTest):
         self.call("run", self.write(changed(BASE, replicas=2)), "--out", "o", "--quiet", "--force")
         self.assertTrue(self.all_are_links(self.elsewhere))
         self.call("plot", "o")
+
+    def test_a_link_that_leads_nowhere_yet_is_followed(self):
+        (self.out / "report.html").symlink_to(self.folder / "page.html")
+        self.call("report", "o")
+        self.assertTrue((self.out / "report.html").is_symlink() and (self.folder / "page.html").is_file())
+
+    def test_two_folders_with_one_store_are_two_calls_for_one(self):
+        (self.folder / "two").mkdir()
+        (self.folder / "two/runs.store").symlink_to(self.out / "runs.store")
+        long = self.write(changed(BASE, replicas=2, stop={"updates": 10**8}), "long.json")
+        words = [PROGRAM, "run", long, "--quiet", "--force", "--out"]
+        first = subprocess.Popen([*words, "o"], cwd=self.folder, stderr=subprocess.DEVNULL)
+        time.sleep(0.5)
+        for force in ((), ("--force",)):
+            _, told = self.call("run", long, "--quiet", "--out", "two", *force, status=2)
+            self.assertIn("another call of gradrace writes to it", told)
+        first.send_signal(signal.SIGINT)
+        first.wait(60)
 
     def test_to_another_file_system_too(self):
         elsewhere = self.folder / "tmpfs"

@@ -128,10 +128,15 @@ class Limits(ProgramTest):
         _, told = self.call("run", mixed, "--out", "x", "--quiet", status=1)
         self.assertIn("bad.csv:3: ", told)
         self.assertEqual([row["status"] for row in rows(self.folder / "x/runs.csv")], ["finished"] * 2 + ["failed"] * 2)
+        (self.folder / "bad.csv").write_text((self.folder / "good.csv").read_text())
+        self.call("run", mixed, "--out", "x", "--quiet")
+        (self.folder / "bad.csv").write_text("x,y\nmany,1\n")
+        told, _ = self.call("run", mixed, "--out", "x")
+        self.assertIn("all 4 runs are there", told)
         learnt["model"]["dataset"] = sets[1]
         bad = self.write(changed(TIMING, replicas=2, **learnt), "bad.json")
         _, told = self.call("run", bad, "--out", "y", "--quiet", status=1)
-        self.assertEqual(told.count("bad.csv:3: "), 1)
+        self.assertEqual(told.count("bad.csv:2: "), 1)
         self.assertFalse((self.folder / "y").exists())
 
     def test_more_threads_than_there_is_memory_for(self):

@@ -1,9 +1,9 @@
 // Gives a target its seeds and corpus, then mutations of these, without help of the compiler: fuzz
 // TARGET [--runs N] [--seed S] [--from N] [--replay FILE] [--write FOLDER].  Execution n of a seed
-// is always the same, so that a long run goes on where it was (--from).  --write puts seeds and
-// corpus into files, for guided_fuzz.  An input that shows a fault is written to fuzz-TARGET-N, and
-// the exit status is 1.  A fault is also what ends the program, or takes a minute of processor
-// time, or more than 4 GiB of memory; then the run ends with it.
+// and a corpus is always the same, so that a long run goes on where it was (--from).  --write puts
+// seeds and corpus into files, for guided_fuzz.  An input that shows a fault is written to
+// fuzz-TARGET-N, and the exit status is 1.  A fault is also what ends the program, or takes a
+// minute of processor time, or more than 4 GiB of memory; then the run ends with it.
 
 #include <fcntl.h>
 #include <malloc.h>

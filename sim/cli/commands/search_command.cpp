@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/commands/setting_runner.h"
+#include "sim/cli/results/disk.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/results/output_folder.h"
 #include "sim/cli/usage_error.h"
@@ -144,20 +144,26 @@ Search search_for(const Scenario& scenario, const SearchOptions& options,
 
 /// Whether the folder has results of a search, maybe of one that was ended while it published them.
 bool has_search(const std::filesystem::path& out) {
-  std::ifstream table(out / "search.csv"), facts(out / "search.json");
-  std::string line;
-  std::getline(table, line);
+  const auto has = [&](const char* name, const std::string& header) {
+    std::ifstream table = opened_file(out / name);
+    std::string line;
+    std::getline(table, line);
+    return !std::filesystem::exists(out / name) || line + '\n' == header;
+  };
+  std::ifstream facts = opened_file(out / "search.json");
   const auto found = nlohmann::json::parse(facts, nullptr, false);
-  return line + '\n' == search_header() &&
-         (!facts.is_open() || (found.is_object() && found.contains("switch_point")));
+  const bool has_facts = found.is_object() && found.contains("switch_point");
+  return has("search.csv", search_header()) && has("costs.csv", costs_header()) &&
+         (has_facts || !std::filesystem::exists(out / "search.json"));
 }
 
 /// UsageError where the folder has results, and they are of no search.
 void refuse_other_results(const std::filesystem::path& out) {
   const std::string file = result_file_in(out);
-  if (file.empty() || has_search(out)) return;
+  const bool is_named_so = file.starts_with("search.") || file == "costs.csv";
+  if (file.empty() || (is_named_so && has_search(out))) return;
   throw UsageError(out.string() + ": holds results that are not of a search (" + file +
-                   "); use --out DIR for another folder, or --force to overwrite them");
+                   "); use --out DIR for another folder");
 }
 
 }  // namespace

@@ -225,6 +225,7 @@ const CsvFile<CostRow> costs_csv{
      {"success_high", "fraction", "upper end of its 95 % interval", &CostRow::high}}};
 
 std::string search_header() { return search_csv.header(); }
+std::string costs_header() { return costs_csv.header(); }
 
 std::string settings_text(const Search& search) {
   std::vector<SettingRow> rows;

@@ -47,8 +47,9 @@ struct CostRow;
 extern const CsvFile<SettingRow> search_csv;
 extern const CsvFile<CostRow> costs_csv;
 
-/// What search.csv begins with.
+/// What search.csv begins with, and costs.csv.
 std::string search_header();
+std::string costs_header();
 /// The text of search.csv, and of costs.csv.
 std::string settings_text(const Search& search);
 std::string costs_text(const Search& search);

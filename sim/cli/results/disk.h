@@ -25,8 +25,8 @@ std::filesystem::path followed(std::filesystem::path path);
 /// To read from its start; not open where it is no file, as a pipe, which would not end.
 std::ifstream opened_file(const std::filesystem::path& file);
 
-/// A file takes the place of another one, or of the one that a link there leads to, whole and on
-/// disk; DiskError where it cannot.
+/// A file takes the place of another one, or of the one that a link there leads to, whole; on
+/// another file system, on disk too.  DiskError where it cannot.
 void move_to_place(const std::filesystem::path& file, const std::filesystem::path& place);
 
 /// Removes a file, if it is there; of a link, what it leads to.  DiskError where it cannot.

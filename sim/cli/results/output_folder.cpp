@@ -83,7 +83,8 @@ bool begins_as(const fs::path& file, const fs::path& other) {
   std::ifstream one = opened_file(file), two = opened_file(other);
   char first[4] = {}, second[4] = {};
   one.read(first, sizeof first), two.read(second, sizeof second);
-  return one.gcount() == 0 || two.gcount() == 0 || std::ranges::equal(first, second);
+  if (one.gcount() == 0) return one.is_open() && fs::file_size(file) == 0;
+  return two.gcount() == 0 || std::ranges::equal(first, second);
 }
 
 /// Of the files of a command: the first to go and the last to come.

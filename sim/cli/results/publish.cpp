@@ -167,6 +167,9 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
 
 void refuse_others(RunFolder& folder) {
   for (const auto& [file, text] : beginnings(folder.scenario())) folder.files().refuse_others(file);
+  const bool has_theory = std::filesystem::exists(folder.path() / "theory.csv");
+  if (has_theory && !error_curve_rows(folder.scenario()).empty())
+    folder.files().refuse_others("theory.csv");
 }
 
 Summary summary_of(const RunFolder& folder) {

@@ -156,7 +156,12 @@ void RunFolder::begin_anew() {
     if (header_.shard && file != own_file())
       refuse_difference(RunStore(file, RunStore::Use::read), header_text_);
   for (const auto& file : stores_in(path()))
-    if (!header_.shard || file == own_file()) remove_file(file);
+    if (file == own_file()) {
+      const RunStore nobody_elses(file, RunStore::Use::add);
+      remove_file(file);
+    } else if (!header_.shard) {
+      fs::remove(file);  // of a link, the link
+    }
   open_stores(Begin::anew);
 }
 
@@ -228,7 +233,8 @@ bool RunFolder::set(const RunStore& store, const StoredRun& stored) {
   bool is_new = false, has_key = false, has_data = false;
   for (const auto& [key, run] : runs_with(stored.key)) {
     has_key = true;
-    if (stored.data != header_.data_of_point(scenario_.point_number(run))) continue;
+    const std::uint64_t data = header_.data_of_point(scenario_.point_number(run));
+    if (data != unknown_data && stored.data != data) continue;
     has_data = true;
     Place& place = places_[run];
     if (!place.is_there) {
@@ -306,7 +312,7 @@ void RunFolder::put_in_order() {
   }
   move_to_place(aside, own_file());
   sync_to_disk(path());
-  for (const auto& store : others_) remove_file(store->file());
+  for (const auto& store : others_) fs::remove(store->file());  // of a link, the link
   others_.clear();
   std::ranges::fill(places_, Place{});
   open_stores(Begin::go_on);

@@ -18,14 +18,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// None where the data cannot be read or do not fit into memory: the point's runs fail.
-std::vector<std::string> hashes_of(const Point& point) {
+/// Null where the data cannot be read or do not fit into memory: the point's runs fail.
+std::optional<std::vector<std::string>> hashes_of(const Point& point) {
   try {
     return point.data_hashes();
   } catch (const std::runtime_error&) {
-    return {};
+    return std::nullopt;
   } catch (const std::bad_alloc&) {
-    return {};
+    return std::nullopt;
   }
 }
 
@@ -84,11 +84,12 @@ RunHeader RunHeader::of(const Scenario& scenario, std::optional<Shard> shard, st
   std::set<std::string> hashes;
   for (const Point& point : scenario.points) {
     Hash hash;
-    for (const auto& text : hashes_of(point)) {
+    const auto texts = hashes_of(point);
+    for (const auto& text : texts.value_or(std::vector<std::string>())) {
       hash.add_bytes(text);
       hashes.insert(text);
     }
-    header.data_of_points.push_back(hash.value());
+    header.data_of_points.push_back(texts ? hash.value() : unknown_data);
   }
   header.data_hashes = {hashes.begin(), hashes.end()};
   return header;

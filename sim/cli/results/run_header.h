@@ -16,13 +16,17 @@ namespace gradrace {
 /// What a run is recognised by: its key, and the hash of all data that it is made with.
 using RunName = std::pair<RunKey, std::uint64_t>;
 
+/// The hash of data that could not be read: runs that are there may be of them.
+constexpr std::uint64_t unknown_data = 0;
+
 /// What a store of runs says of the runs in it.
 struct RunHeader {
   std::string file;                           // of the scenario
   std::string scenario, written;              // JSON: Scenario::resolved and written
   std::string arithmetic;                     // arithmetic_of() it
   std::vector<std::string> data_hashes;       // of the files that runs are made with
-  std::vector<std::uint64_t> data_of_points;  // [point]: hash of all of its data; one: of each
+  std::vector<std::uint64_t> data_of_points;  // [point]: hash of all of its data, or unknown_data;
+                                              // one: of each
   std::optional<Shard> shard = {};
   std::size_t runs = 0;  // that are wanted of it
 

@@ -1,6 +1,7 @@
 #include "sim/cli/results/run_store.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -71,6 +72,10 @@ RunStore::RunStore(std::filesystem::path file, Use use) : file_(std::move(file))
   descriptor_ = ::open(file_.c_str(), flags | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail("opened");
   try {
+    if (use == Use::add && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+      throw UsageError(file_.string() +
+                       ": another call of gradrace writes to it, by a link from "
+                       "another folder; wait for its end");
     scan(use);
     const auto folder = std::filesystem::absolute(file_).parent_path();
     if (is_new && !(sync_to_disk(folder) && sync_to_disk(folder.parent_path()))) fail("made");

@@ -31,6 +31,14 @@ std::string checksum_of(std::ifstream& stream, std::uint64_t place) {
   return text;
 }
 
+/// What may follow the checksum: the end of a comment, or of a PNG file.
+bool is_end(std::string_view bytes) {
+  using namespace std::string_view_literals;
+  constexpr auto last_chunk = "\0\0\0\0IEND\xae\x42\x60\x82"sv;
+  return bytes.empty() || bytes == "\n" || bytes == " -->\n" ||
+         (bytes.size() == 4 + last_chunk.size() && bytes.ends_with(last_chunk));
+}
+
 }  // namespace
 
 bool is_stamped(const std::filesystem::path& file) {
@@ -44,9 +52,10 @@ bool is_stamped(const std::filesystem::path& file) {
   stream.seekg(static_cast<std::streamoff>(begin));
   stream.read(end.data(), static_cast<std::streamsize>(end.size()));
   const auto place = end.rfind(mark);
-  return place != std::string::npos && std::string_view(end)
-                                           .substr(place + mark.size())
-                                           .starts_with(checksum_of(stream, begin + place));
+  if (place == std::string::npos) return false;
+  const auto rest = std::string_view(end).substr(place + mark.size());
+  const std::string checksum = checksum_of(stream, begin + place);
+  return rest.starts_with(checksum) && is_end(rest.substr(checksum.size()));
 }
 
 }  // namespace gradrace
