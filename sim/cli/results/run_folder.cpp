@@ -157,7 +157,7 @@ void RunFolder::begin_anew() {
       refuse_difference(RunStore(file, RunStore::Use::read), header_text_);
   for (const auto& file : stores_in(path()))
     if (file == own_file()) {
-      const RunStore nobody_elses(file, RunStore::Use::add);
+      const RunStore locked(file, RunStore::Use::add);
       remove_file(file);
     } else if (!header_.shard) {
       fs::remove(file);  // of a link, the link
