@@ -61,9 +61,9 @@ class OutputFolder {
   void refuse_others(const std::string& file) const;
 
   /// Moves every file to its place and makes sure that it is on disk, the manifest last; removes
-  /// the other results that the manifest before names, and what was drawn of them, but for what
-  /// was changed since.  Whether anything was drawn of them.  UsageError, as above, and nothing is
-  /// changed.
+  /// the other results that the manifest before names, and what was drawn of them, except files
+  /// that were changed since.  Whether anything was drawn of them.  UsageError, as above, and
+  /// nothing is changed.
   bool publish();
 
  private:
