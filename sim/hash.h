@@ -17,7 +17,8 @@ inline std::string hex_text(std::uint64_t number) {
 /// Source: Fowler, Noll, Vo; draft-eastlake-fnv.
 class Hash {
  public:
-  void add(std::uint64_t number) { value_ = (value_ ^ number) * 0x100000001b3; }
+  void add(std::uint64_t number) { value_ = (value_ ^ number) * prime; }
+  void add_eight_zeros() { value_ *= prime_to_the_eighth; }
   void add_bytes(std::string_view text) {
     for (const char c : text) add(static_cast<unsigned char>(c));
   }
@@ -25,6 +26,10 @@ class Hash {
   std::string hex() const { return hex_text(value_); }
 
  private:
+  static constexpr std::uint64_t prime = 0x100000001b3;
+  static constexpr std::uint64_t prime_squared = prime * prime;
+  static constexpr std::uint64_t prime_to_the_eighth =
+      prime_squared * prime_squared * prime_squared * prime_squared;
   std::uint64_t value_ = 0xcbf29ce484222325;
 };
 

@@ -67,7 +67,7 @@ class Records {
     if (!fs::is_regular_file(file)) file += ".gz";
     if (!fs::is_regular_file(file))
       throw MissingData(folder.string() + ": holds no " + name + " (nor .gz)");
-    const std::vector<std::uint8_t> content = read_packed(file);
+    const Bytes content = read_packed(file);
     if (content.empty()) defect(file, "is empty");
     if (content.size() % record != 0)
       defect(file, "has " + std::to_string(content.size()) + " bytes, which is no multiple of " +

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "models/datasets/image_shape.h"
+#include "models/datasets/packed_file.h"
 #include "models/datasets/partition.h"
 #include "models/datasets/sparse_rows.h"
 #include "sim/catalog.h"
@@ -27,7 +28,7 @@ namespace gradrace {
 /// float.
 struct Rows {
   std::size_t count = 0;
-  std::vector<std::uint8_t> bytes;    // [count, features], or empty
+  Bytes bytes;                        // [count, features], or empty
   std::vector<float> floats;          // [count, features], or empty
   std::vector<std::uint8_t> classes;  // [count], or empty
   std::vector<float> targets = {};    // [count], or empty

@@ -29,8 +29,6 @@ constexpr Page mnist_page{
     "mnist, which is found beside the scenario or under --data or GRADRACE_DATA.",
     "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998", R"({"kind": "mnist"})"};
 
-using Bytes = std::vector<std::uint8_t>;
-
 [[noreturn]] void defect(const fs::path& file, const std::string& what) {
   throw std::runtime_error(file.string() + ": " + what);
 }
@@ -105,7 +103,10 @@ Rows read_split(const fs::path& folder, const std::string& split, std::size_t& h
     defect(images_file, "images of " + std::to_string(images.shape[1]) + " x " +
                             std::to_string(images.shape[2]) + ", those of training are " +
                             std::to_string(height) + " x " + std::to_string(width));
-  return {images.shape[0], std::move(images.bytes), {}, std::move(labels.bytes)};
+  return {images.shape[0],
+          std::move(images.bytes),
+          {},
+          {labels.bytes.begin(), labels.bytes.end()}};
 }
 
 Dataset load(const fs::path& folder) {

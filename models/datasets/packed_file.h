@@ -2,12 +2,15 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <vector>
+
+#include "sim/large_pages.h"
 
 namespace gradrace {
 
+using Bytes = LargeVector<std::uint8_t>;
+
 /// The content of a file, unpacked if gzip packed it.  std::runtime_error with the file's name
 /// where it cannot be read.
-std::vector<std::uint8_t> read_packed(const std::filesystem::path& file);
+Bytes read_packed(const std::filesystem::path& file);
 
 }  // namespace gradrace

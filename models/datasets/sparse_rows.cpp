@@ -16,11 +16,11 @@ double density(const Dataset& data) {
   return 1 - static_cast<double>(zeros) / static_cast<double>(rows.count * data.features);
 }
 
-template <class Number, class Entry, class Make>
-void add_entries(const std::vector<Number>& numbers, std::size_t features, SparseSplit& split,
+template <class Numbers, class Entry, class Make>
+void add_entries(const Numbers& numbers, std::size_t features, SparseSplit& split,
                  LargeVector<Entry>& entries, const Make& make) {
   if (numbers.empty()) return;
-  const auto zeros = static_cast<std::size_t>(std::ranges::count(numbers, Number{0}));
+  const auto zeros = static_cast<std::size_t>(std::ranges::count(numbers, 0));
   entries.resize(numbers.size() - zeros + 1);
   std::size_t count = 0;
   for (std::size_t row = 0; row < numbers.size(); row += features) {

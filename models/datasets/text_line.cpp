@@ -110,7 +110,7 @@ void TextLine::defect(const std::string& what) const {
 }
 
 void each_line(const std::filesystem::path& file, const std::function<void(TextLine&)>& take) {
-  const std::vector<std::uint8_t> content = read_packed(file);
+  const Bytes content = read_packed(file);
   std::string_view rest(reinterpret_cast<const char*>(content.data()), content.size());
   for (std::size_t number = 1; !rest.empty(); ++number) {
     std::string_view text = rest.substr(0, rest.find('\n'));

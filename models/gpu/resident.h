@@ -65,10 +65,10 @@ class ResidentDataset {
   }
 
   /// Rows padded with zeros to the stride.
-  template <class T>
-  static Memory<T> copied(const std::vector<T>& rows, std::size_t features) {
+  template <class T, class Allocator>
+  static Memory<T> copied(const std::vector<T, Allocator>& rows, std::size_t features) {
     const std::size_t stride = stride_of(features);
-    if (stride == features) return Memory<T>(rows);
+    if (stride == features) return Memory<T>(std::vector<T>(rows.begin(), rows.end()));
     std::vector<T> result;
     result.reserve(rows.size() / features * stride);
     for (auto row = rows.begin(); row != rows.end(); row += static_cast<std::ptrdiff_t>(features)) {

@@ -36,7 +36,7 @@ TEST_CASE("digits: pixels over 16 and classes") {
   CHECK(data->train.classes == std::vector<std::uint8_t>{9, 0});
   CHECK(data->train.bytes[63] == 0);
   CHECK(data->train.bytes[64] == 16);
-  CHECK(data->test.bytes == std::vector<std::uint8_t>(64, 3));
+  CHECK(data->test.bytes == Bytes(64, 3));
 }
 
 TEST_CASE("digits: every defect is said with file and line") {

@@ -59,10 +59,10 @@ TEST_CASE("idx: shape, pixels and labels") {
   CHECK(data->classes == 3);
   CHECK(data->byte_scale == 1.0f / 255);
   CHECK(data->train.count == 3);
-  CHECK(data->train.bytes == std::vector<std::uint8_t>{0, 1, 2, 3, 4, 255});
+  CHECK(data->train.bytes == Bytes{0, 1, 2, 3, 4, 255});
   CHECK(data->train.classes == std::vector<std::uint8_t>{2, 0, 1});
   CHECK(data->test.count == 2);
-  CHECK(data->test.bytes == std::vector<std::uint8_t>{'a', 'b', 'c', 'd'});
+  CHECK(data->test.bytes == Bytes{'a', 'b', 'c', 'd'});
   CHECK(data->test.classes == std::vector<std::uint8_t>{1, 2});
 }
 
