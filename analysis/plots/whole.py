@@ -1,8 +1,36 @@
 """Files that are there whole or not at all."""
 
+import fcntl
+import glob
 import os
 import secrets
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+
+UNFINISHED = ".unfinished"
+
+
+def opened_aside(target):
+    """A new file beside the target, and its descriptor, which has the lock on it."""
+    while True:
+        aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}{UNFINISHED}")
+        descriptor = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+        with suppress(OSError):  # without locks nothing that was left goes
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if aside.exists():  # nobody has taken it for left over before it was locked
+            return aside, descriptor
+        os.close(descriptor)
+
+
+def remove_left(target):
+    """What was written for the target by a process that was killed: nobody has its lock."""
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*{UNFINISHED}"):
+        with suppress(OSError):
+            descriptor = os.open(left, os.O_WRONLY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                left.unlink()
+            finally:
+                os.close(descriptor)
 
 
 @contextmanager
@@ -10,16 +38,19 @@ def whole(path):
     """A path aside, for what is to be written: renamed at the end, so that who reads the path sees
     the old file or the new one; removed where that fails. A link is followed."""
     target = path.resolve()
-    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
-        os.close(os.open(aside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
-        yield aside
-        os.replace(aside, target)
-    except BaseException as problem:
-        aside.unlink(missing_ok=True)
-        if isinstance(problem, OSError):
-            raise OSError(problem.errno, problem.strerror, str(path)) from problem
-        raise
+        remove_left(target)
+        aside, descriptor = opened_aside(target)
+        try:
+            yield aside
+            os.replace(aside, target)
+        except BaseException:
+            aside.unlink(missing_ok=True)
+            raise
+        finally:
+            os.close(descriptor)
+    except OSError as problem:
+        raise OSError(problem.errno, problem.strerror, str(path)) from problem
 
 
 def write_whole(path, text):

@@ -103,10 +103,7 @@ Rows read_split(const fs::path& folder, const std::string& split, std::size_t& h
     defect(images_file, "images of " + std::to_string(images.shape[1]) + " x " +
                             std::to_string(images.shape[2]) + ", those of training are " +
                             std::to_string(height) + " x " + std::to_string(width));
-  return {images.shape[0],
-          std::move(images.bytes),
-          {},
-          {labels.bytes.begin(), labels.bytes.end()}};
+  return {images.shape[0], std::move(images.bytes), {}, {labels.bytes.begin(), labels.bytes.end()}};
 }
 
 Dataset load(const fs::path& folder) {

@@ -168,7 +168,7 @@ class Publishing(ProgramTest):
         self.assertGreater(failed, 3)
 
     def test_a_folder_that_is_half_published_is_named(self):
-        self.publish("out", self.KINDS[0], "signal=KILL:when=2")
+        self.publish("out", self.KINDS[0], "signal=KILL:when=3")
         self.assertFalse((self.folder / "out/manifest.json").exists())
         (self.folder / "no-python").write_text("#!/bin/sh\nexit 0\n")
         os.chmod(self.folder / "no-python", 0o755)
@@ -176,13 +176,57 @@ class Publishing(ProgramTest):
         for command in ("plot", "report"):
             told = self.call(command, "out", GRADRACE_PYTHON=python)[1]
             self.assertIn(
-                "note: out: half published, or changed since: its files are not those of a manifest; the same call of run that made it writes them anew", told
+                "note: out: half published, or changed since: its files are not those of a manifest; the same call that made it writes them anew", told
             )
             self.assertEqual(self.call(command, "after", GRADRACE_PYTHON=python)[1], "")
         with open(self.folder / "after/runs.csv", "a", encoding="utf-8") as file:
             file.write("mine\n")
         told = self.call("plot", "after", GRADRACE_PYTHON=python)[1]
         self.assertIn("its files are not those of its manifest", told)
+        self.assertIn("note: out: half published", self.call("collect", "out", "--quiet")[1])
+        self.assertEqual(self.tables(self.folder / "out"), self.texts[1])
+
+    def test_what_was_put_into_a_half_published_folder_stays(self):
+        self.publish("out", self.KINDS[0], "signal=KILL:when=3")
+        for name in ("curve.csv", "staleness.csv", "learners.csv"):
+            before = (self.folder / "out" / name).read_bytes() if (self.folder / "out" / name).exists() else None
+            (self.folder / "out" / name).write_text("mine")
+            told = self.call("run", self.path, "--out", "out", "--replicas", "3", "--quiet", status=2)[1]
+            self.assertIn(f"out/{name}: is there, and is a result that no manifest names", told)
+            self.assertEqual((self.folder / "out" / name).read_text(), "mine")
+            (self.folder / "out" / name).unlink()
+            if before is not None:
+                (self.folder / "out" / name).write_bytes(before)
+        self.check("out", "mended")
+
+    def test_a_fit_and_a_search_that_are_half_published_are_named_and_mended(self):
+        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
+        (self.folder / "a.csv").write_text("share,accuracy\n" + "".join(f"{share},{0.9 + run / 1000}\n" for share in (1, 0.5, 0.25) for run in range(2)))
+        phases = [{"protocol": {"kind": "sync"}, "end": {"work": 0.5}}, {"protocol": {"kind": "async"}}]
+        scenario = self.write(changed(SHORT, sweep=None, replicas=1, protocol={"kind": "switch", "phases": phases}, stop={"gradients": 128}), "switch.json")
+        search = f"search {scenario} --accuracies a.csv --settings 2 --runs 2 --first-runs 2 --quiet"
+        for call, last in (("fit t.csv", "fit.json"), (search, "search.json")):
+            self.call(*call.split(), "--out", "whole")
+            whole = self.tables(self.folder / "whole")
+            killed = 0
+            for number in range(2, 40):
+                out = f"{last}-{number}"
+                done = self.traced(f"{PROGRAM} {call} --out {out}", self.KINDS[0], f"signal=KILL:when={number}")
+                if done.returncode == 0:
+                    break
+                if any(path.is_file() for path in (self.folder / out).iterdir()):
+                    killed += 1
+                    name = next(path.name for path in (self.folder / out).iterdir() if path.is_file())
+                    shutil.copytree(self.folder / out, self.folder / "mine")
+                    (self.folder / "mine" / name).write_text("mine")
+                    self.assertIn("mine", self.call(*call.split(), "--out", "mine", status=2)[1])
+                    self.assertEqual((self.folder / "mine" / name).read_text(), "mine")
+                    shutil.rmtree(self.folder / "mine")
+                    self.assertIn(f"note: {out}: half published", self.call(*call.split(), "--out", out)[1])
+                self.call(*call.split(), "--out", out)
+                self.assertEqual(self.tables(self.folder / out), whole)
+            self.assertGreater(killed, 0)
+            shutil.rmtree(self.folder / "whole")
 
 
 if __name__ == "__main__":

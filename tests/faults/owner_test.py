@@ -1,6 +1,7 @@
 """Whose a file in an output folder is: what gradrace did not make, or somebody changed, is neither
 replaced nor removed, whatever its name, and links are followed."""
 
+import fcntl
 import json
 import os
 import signal
@@ -48,16 +49,24 @@ class Others(ProgramTest):
         self.assertEqual(self.text("updates.csv"), "mine")
         self.assertFalse((self.out / "trace.json").exists())
 
-    def test_without_a_manifest_a_result_is_known_by_how_it_begins(self):
-        (self.out / "manifest.json").unlink()
-        before = self.text("curve.csv")
-        (self.out / "curve.csv").write_text("mine")
-        for words in (("run", self.write(BASE), "--out", "o", "--quiet"), ("collect", "o", "--quiet")):
-            self.assertIn("o/curve.csv: is there", self.call(*words, status=2)[1])
-        self.assertEqual(self.text("curve.csv"), "mine")
-        (self.out / "curve.csv").write_text(before[: len(before) // 2])
-        self.call("run", self.write(BASE), "--out", "o", "--quiet")
-        self.assertEqual(self.text("curve.csv"), before)
+    def test_results_that_no_manifest_names_stay(self):
+        for text in (None, "mine", "{}"):
+            manifest = self.out / "manifest.json"
+            manifest.unlink() if text is None else manifest.write_text(text)
+            before = {path.name: path.read_bytes() for path in self.out.iterdir()}
+            for words in (("run", self.write(BASE), "--out", "o", "--quiet"), ("collect", "o", "--quiet")):
+                _, told = self.call(*words, status=2)
+                self.assertRegex(told, "o/[a-z.]*: is there, and is (a result that no manifest names|no manifest of gradrace)")
+            self.assertEqual({path.name: path.read_bytes() for path in self.out.iterdir()}, before)
+
+    def test_collect_refuses_before_it_puts_stores_together(self):
+        for shard in ("1/2", "2/2"):
+            self.call("run", self.write(changed(BASE, replicas=4)), "--out", "s", "--shard", shard, "--quiet")
+        (self.folder / "s/runs.parquet").write_text("mine")
+        (self.folder / "s/staleness.csv").write_text("mine")
+        for words in ((), ("--format", "parquet")):
+            self.assertIn("is there", self.call("collect", "s", *words, status=2)[1])
+            self.assertEqual(sorted(os.listdir(self.folder / "s")), ["runs.1-of-2.store", "runs.2-of-2.store", "runs.parquet", "staleness.csv"])
 
     def test_a_fit_goes_to_no_folder_of_runs(self):
         (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
@@ -81,6 +90,13 @@ class Others(ProgramTest):
             _, told = self.call("reproduce", "chan2014", "--quick", "--out", name, status=2)
             self.assertIn(f"{name}/{name}: is not as reproduce writes it", told)
             self.assertEqual(os.listdir(self.folder / name), [name])
+
+    def test_so_does_one_in_the_place_of_the_overview(self):
+        (self.folder / "d").mkdir()
+        (self.folder / "d/index.html").write_text("mine")
+        _, told = self.call("reproduce", "chan2014", "ho2013", "--quick", "--out", "d", status=2)
+        self.assertIn("d/index.html: is not as reproduce writes it", told)
+        self.assertEqual(os.listdir(self.folder / "d"), ["index.html"])
 
     def test_a_fit_leaves_the_files_of_runs(self):
         (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
@@ -139,6 +155,30 @@ class Drawings(ProgramTest):
         self.call("report", "o", "--out", self.folder / "pipe", status=1)
         self.assertTrue((self.folder / "pipe").is_fifo())
         self.assertEqual([path.read_text() for path in mine], ["mine"] * 3)
+
+    def test_who_draws_and_who_publishes_wait_for_each_other(self):
+        folder = os.open(self.out, os.O_RDONLY)
+        self.addCleanup(os.close, folder)
+        for words in (("plot", "o"), ("report", "o"), ("run", self.write(BASE), "--out", "o", "--replicas", "2")):
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            waiting = subprocess.Popen([PROGRAM, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            told = ""
+            while "waits for another call that publishes or draws there" not in told:
+                told = waiting.stderr.readline()
+                self.assertTrue(told, words)
+            self.assertIsNone(waiting.poll(), words)
+            fcntl.flock(folder, fcntl.LOCK_UN)
+            waiting.communicate()
+            self.assertEqual(waiting.returncode, 0, words)
+
+    def test_what_a_killed_drawing_left_goes(self):
+        self.call("plot", "o")
+        left, in_use = (self.out / f"plots/.error_time.png.0000000{n}.unfinished" for n in range(2))
+        left.touch()
+        with in_use.open("wb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            self.call("plot", "o")
+            self.assertEqual((left.exists(), in_use.exists()), (False, True))
 
     def test_two_that_draw_at_once_draw_both(self):
         calls = [subprocess.Popen([PROGRAM, "plot", "o"], cwd=self.folder, stdout=subprocess.DEVNULL) for _ in range(2)]

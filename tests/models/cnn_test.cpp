@@ -128,7 +128,7 @@ TEST_CASE("cnn: LeNet's sizes") {
     data->features = channels * side * side;
     data->classes = 10;
     data->image = {channels, side, side};
-    data->train = data->test = {1, std::vector<std::uint8_t>(data->features), {}, {0}};
+    data->train = data->test = {1, Bytes(data->features), {}, {0}};
     return data;
   };
   // 28 to 24, 12, 8, 4: 16 x 4 x 4 = 256 inputs of the dense layers.

@@ -199,6 +199,7 @@ static int collect(const Words& words) {
   if (!result_file_in(out).empty()) note_if_mixed(out);
   RunFolder folder(out, scenario, header);
   folder.files().compress(compression);
+  refuse_others(folder, format);
   add(sources, folder);
   folder.sync();
   const std::size_t left = folder.size() - folder.present();

@@ -7,6 +7,7 @@
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/commands/fit_report.h"
 #include "sim/cli/results/disk.h"
+#include "sim/cli/results/manifest.h"
 #include "sim/cli/results/output_folder.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
@@ -99,7 +100,10 @@ static int fit(const Words& words) {
   const auto sample = std::filesystem::absolute(place / "sample.csv");
   const bool overwrite = values->count("force") != 0;
   const auto files = files_of(fit, sample);
-  if (overwrite || !holds(place, files)) write(files, place, overwrite);
+  if (overwrite || !holds(place, files) || PublishedFiles(place).are_half()) {
+    if (!result_file_in(place).empty()) note_if_mixed(place);
+    write(files, place, overwrite);
+  }
   std::cout << fit_report(fit, sample) << "results: " << printable((place / "").string()) << '\n'
             << std::flush;
   return values->count("plot") != 0 ? plot_folders({place}) : 0;

@@ -1,5 +1,6 @@
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/python.h"
+#include "sim/cli/results/files_lock.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/usage_error.h"
 
@@ -50,6 +51,7 @@ Words drawing_words(const Values& values) {
 
 int plot_folders(const std::vector<std::filesystem::path>& folders, Words options) {
   options.emplace_back("--");  // folders follow, whatever they begin with
+  const FilesLock lock(folders);
   for (const auto& folder : folders) {
     note_if_mixed(folder);
     if (!std::filesystem::exists(folder / "runs.csv") &&

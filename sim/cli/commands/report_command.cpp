@@ -1,5 +1,6 @@
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/python.h"
+#include "sim/cli/results/files_lock.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/usage_error.h"
 
@@ -30,7 +31,9 @@ static int report(const Words& words) {
   if (!out.empty()) call.push_back("--out=" + out.string());
   if (values->count("plot") != 0) call.emplace_back("--plot");
   call.emplace_back("--");  // folders follow, whatever they begin with
-  for (const auto& folder : paths_of("report", *values, "folder")) {
+  const auto folders = paths_of("report", *values, "folder");
+  const FilesLock lock(folders);
+  for (const auto& folder : folders) {
     check_folder(folder);
     note_if_mixed(folder);
     call.push_back(folder.string());

@@ -135,21 +135,27 @@ void check_out(const fs::path& out) {
                      ": holds the results of a run; name another folder");
 }
 
+[[noreturn]] void refuse(const fs::path& file) {
+  throw UsageError("--out: " + file.string() +
+                   ": is not as reproduce writes it, so it is somebody else's or was changed "
+                   "since; move it away, or name another folder");
+}
+
+/// Throws UsageError where a page of the user's is there.
+void refuse_other_page(const fs::path& page) {
+  if (fs::exists(page) && !is_stamped(page)) refuse(page);
+}
+
 /// Throws UsageError where a file of the user's has the name of one that is to be written.
 void refuse_others(const fs::path& out) {
-  const auto refuse = [&](const char* name) {
-    throw UsageError("--out: " + (out / name).string() +
-                     ": is not as reproduce writes it, so it is somebody else's or was changed "
-                     "since; move it away, or name another folder");
-  };
-  if (fs::exists(out / "index.html") && !is_stamped(out / "index.html")) refuse("index.html");
+  refuse_other_page(out / "index.html");
   constexpr std::pair<const char*, std::string_view> beginnings[] = {
       {"claims.csv", "id,source,claim,"}, {"notices.csv", "claim,verdict,"}, {"skipped.json", "{"}};
   for (const auto& [name, begin] : beginnings) {
     std::ifstream file = opened_file(out / name);
     std::string line;
     std::getline(file, line);
-    if (fs::exists(out / name) && !line.starts_with(begin)) refuse(name);
+    if (fs::exists(out / name) && !line.starts_with(begin)) refuse(out / name);
   }
 }
 
@@ -305,6 +311,8 @@ static int reproduce_papers(const ReproduceOptions& options) {
   const fs::path out = is_usual ? fs::path("out") : options.out;
   const std::string form = is_usual && options.changes.quick ? "-quick" : "";
   check_out(out);
+  const fs::path overview = out / (is_usual ? "papers" + form + ".html" : "index.html");
+  if (!is_one) refuse_other_page(overview);
   std::vector<Paper> papers;
   std::list<FolderLock> locks;
   for (const auto& name : names) {
@@ -323,8 +331,7 @@ static int reproduce_papers(const ReproduceOptions& options) {
     worst = std::max(worst, status);
   }
   if (!is_one) {
-    const fs::path page = out / (is_usual ? "papers" + form + ".html" : "index.html");
-    std::vector<std::string> words{"--index", "--", page.string()};
+    std::vector<std::string> words{"--index", "--", overview.string()};
     for (const auto& paper : papers) words.push_back(paper.out.filename());
     worst = std::max(worst, run_python("reproduce/reproduce.py", std::move(words)));
   }

@@ -173,7 +173,8 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
   if (folder.present() == folder.size()) folder.put_in_order();
   const bool is_new =
       !was_whole || folder.files().has_other_forms() || !is_published(folder.path(), job.scenario);
-  const bool had_parquet = std::filesystem::exists(folder.path() / "runs.parquet");
+  const std::filesystem::path parquet = folder.path() / parquet_name("runs.csv");
+  const bool had_parquet = std::filesystem::exists(parquet);
   const Summary summary =
       is_new ? publish(folder, job.plan.theories, failures,
                        {.jobs = job.jobs, .elapsed = elapsed, .device = runs.device_facts()})
@@ -181,7 +182,9 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
   if (!options.report) return {true, failures.size()};
   if (!options.quiet) {
     if (was_whole) report_whole(job, is_new);
-    if (is_new) report_replaced(had_parquet, summary.drawings_went, options.plot);
+    if (is_new)
+      report_replaced(had_parquet && !std::filesystem::exists(parquet), summary.drawings_went,
+                      options.plot);
     std::cout << closing_table(job.scenario, job.plan.theories, summary.runs, elapsed);
     if (!runs.device_facts().name.empty())
       std::cout << device_text(runs.device_facts(), elapsed) << '\n';

@@ -142,7 +142,7 @@ Search search_for(const Scenario& scenario, const SearchOptions& options,
   return search;
 }
 
-/// Whether the folder has results of a search, maybe of one that was ended while it published them.
+/// Whether the folder has results of a search.
 bool has_search(const std::filesystem::path& out) {
   const auto has = [&](const char* name, const std::string& header) {
     std::ifstream table = opened_file(out / name);
@@ -161,7 +161,7 @@ bool has_search(const std::filesystem::path& out) {
 void refuse_other_results(const std::filesystem::path& out) {
   const std::string file = result_file_in(out);
   const bool is_named_so = file.starts_with("search.") || file == "costs.csv";
-  if (file.empty() || (is_named_so && has_search(out))) return;
+  if (file.empty() || (is_named_so && has_search(out)) || PublishedFiles(out).are_half()) return;
   throw UsageError(out.string() + ": holds results that are not of a search (" + file +
                    "); use --out DIR for another folder");
 }
@@ -176,6 +176,7 @@ int search_switch_point(const SearchOptions& options) {
       options.out.empty() ? "out/search-" + scenario.first().name : options.out.string();
   const SettingRunner runner(scenario, options, out);
   if (!options.force) refuse_other_results(out);
+  if (!result_file_in(out).empty()) note_if_mixed(out);
   if (!options.accuracies.empty())
     note_if_mixed(std::filesystem::absolute(options.accuracies).parent_path());
   OutputFolder folder(out, true);

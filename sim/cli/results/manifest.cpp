@@ -13,8 +13,8 @@
 
 #include "models/cpu/kernels/kernels.h"
 #include "sim/cli/results/disk.h"
-#include "sim/cli/results/output_folder.h"
 #include "sim/cli/results/pages.h"
+#include "sim/cli/results/published_files.h"
 #include "sim/cli/version.h"
 #include "sim/hash.h"
 #include "sim/message_text.h"
@@ -159,22 +159,17 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
   return manifest.dump(2) + "\n";
 }
 
-static bool is_as_in_manifest(const std::filesystem::path& folder, const Json& files) {
-  return std::ranges::all_of(files.items(), [&](const auto& entry) {
-    return entry.value() == hash_of_file(folder / entry.key());
-  });
-}
-
 void note_if_mixed(const std::filesystem::path& folder) {
-  std::ifstream file = opened_file(folder / "manifest.json");
-  const Json manifest = Json::parse(file, nullptr, false);
-  const bool has_hashes = manifest.is_object() && manifest.contains("files");
+  const PublishedFiles there(folder);
   const bool has_store = std::filesystem::exists(folder / "runs.store");
-  if (has_hashes ? is_as_in_manifest(folder, manifest["files"]) : !has_store) return;
+  const bool is_known = there.has_manifest() || there.are_half();
+  if (is_known ? there.are_whole() : !has_store) return;
   std::cerr << "gradrace: note: " << printable(folder.string())
             << ": half published, or changed since: its files are not those of "
-            << (has_hashes ? "its manifest" : "a manifest")
-            << (has_store ? "; the same call of run that made it writes them anew\n" : "\n");
+            << (there.has_manifest() ? "its manifest" : "a manifest")
+            << (there.are_half() || (has_store && there.has_manifest())
+                    ? "; the same call that made it writes them anew\n"
+                    : "\n");
 }
 
 bool is_published(const std::filesystem::path& folder, const Scenario& scenario) {
@@ -185,7 +180,7 @@ bool is_published(const std::filesystem::path& folder, const Scenario& scenario)
   const auto part = [&](const char* key) { return manifest.value(key, Json()); };
   if (part("runs").is_null() || part("runs_finished") != part("runs")) return false;
   if (part("scenario") != Json::parse(scenario.resolved)) return false;
-  return is_as_in_manifest(folder, manifest["files"]);
+  return PublishedFiles(folder).are_whole();
 }
 
 }  // namespace gradrace

@@ -6,27 +6,23 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <new>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 #include <vector>
 
 #include "sim/check.h"
 #include "sim/cli/results/disk.h"
+#include "sim/cli/results/files_lock.h"
 #include "sim/cli/results/stamp.h"
 #include "sim/cli/scenario/record.h"
 #include "sim/cli/usage_error.h"
-#include "sim/hash.h"
 
 namespace gradrace {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Where it is, the others are whole.
 constexpr const char* manifest = "manifest.json";
@@ -78,29 +74,11 @@ std::vector<std::string> result_files() {
   return files;
 }
 
-/// Whether a file has nothing, or begins as the other one, if that is there.
-bool begins_as(const fs::path& file, const fs::path& other) {
-  std::ifstream one = opened_file(file), two = opened_file(other);
-  char first[4] = {}, second[4] = {};
-  one.read(first, sizeof first), two.read(second, sizeof second);
-  if (one.gcount() == 0) return one.is_open() && fs::file_size(file) == 0;
-  return two.gcount() == 0 || std::ranges::equal(first, second);
-}
-
 /// Of the files of a command: the first to go and the last to come.
 std::string last_of(const std::set<std::string>& files) {
   for (const char* const name : {manifest, "fit.json", "search.json"})
     if (files.contains(name)) return name;
   return {};
-}
-
-/// The hashes of the files in it; null where there is none that gradrace wrote.
-Json hashes_in(const fs::path& manifest_file) {
-  std::ifstream file = opened_file(manifest_file);
-  const Json known = Json::parse(file, nullptr, false);
-  const bool is_whole = known.is_object() && known.contains("scenario") &&
-                        known.contains("version") && known.contains("files");
-  return is_whole ? known["files"] : Json();
 }
 
 }  // namespace
@@ -113,25 +91,6 @@ std::string result_file_in(const fs::path& folder) {
   for (const auto& file : result_files())
     if (fs::exists(folder / file)) return file;
   return {};
-}
-
-std::string hash_of_file(const fs::path& file) {
-  std::ifstream stream = opened_file(file);
-  std::vector<std::uint64_t> words(1 << 13);
-  Hash hash;
-  std::uint64_t size = 0;
-  while (stream) {
-    words.back() = 0;
-    auto* const bytes = reinterpret_cast<char*>(words.data());
-    stream.read(bytes, static_cast<std::streamsize>(words.size() * sizeof words[0]));
-    const auto count = static_cast<std::size_t>(stream.gcount());
-    const std::size_t whole = (count + sizeof words[0] - 1) / sizeof words[0];
-    std::memset(bytes + count, 0, whole * sizeof words[0] - count);
-    for (std::size_t i = 0; i < whole; ++i) hash.add(words[i]);
-    size += count;
-  }
-  hash.add(size);
-  return stream.bad() || (size == 0 && !fs::is_regular_file(file)) ? "" : hash.hex();
 }
 
 OutputFolder::OutputFolder(fs::path folder, const std::string& shard)
@@ -148,7 +107,7 @@ OutputFolder::OutputFolder(fs::path folder, bool overwrite) : OutputFolder(std::
       throw UsageError(folder_.string() + ": holds results of runs (" + of_runs +
                        "); use --out DIR for another folder");
   const std::string file = result_file_in(folder_);
-  if (file.empty() || overwrite) return;
+  if (file.empty() || overwrite || PublishedFiles(folder_).are_half()) return;
   throw UsageError(folder_.string() + ": holds results already (" + file +
                    "); use --force to overwrite them, or --out DIR for another folder");
 }
@@ -167,27 +126,29 @@ Compression OutputFolder::compression_of(const std::string& file) const {
 }
 
 bool OutputFolder::has_other_forms() const {
-  const Json there = hashes_in(folder_ / manifest);
+  const PublishedFiles there(folder_);
   return std::ranges::any_of(files_of_runs(), [&](const std::string& file) {
     const std::string written = form_of(file, compression_of(file));
     return std::ranges::any_of(forms_of(file), [&](const std::string& form) {
-      return form != written && there.contains(form);
+      return form != written && there.has(form);
     });
   });
 }
 
-/// Without a manifest, as where a call was killed while it published, a result is known by how it
-/// begins.
-void OutputFolder::refuse_others(const std::string& file) const {
-  const Json known = hashes_in(folder_ / manifest);
-  const std::string form = form_of(file, compression_of(file));
-  const fs::path place = folder_ / form;
-  if (!fs::exists(place)) return;
-  const bool is_ours = known.is_null() ? begins_as(place, aside_ / form) : known.contains(form);
-  if (is_ours && fs::is_regular_file(place)) return;
-  throw UsageError(place.string() +
-                   ": is there, and is not among the results that the manifest names; it is left "
-                   "as it is: move it away, or use --out DIR for another folder");
+void OutputFolder::refuse_others(const std::set<std::string>& files) const {
+  const PublishedFiles there(folder_);
+  for (const auto& file : files) {
+    const std::string form = form_of(file, compression_of(file));
+    const fs::path place = folder_ / form;
+    if (!fs::exists(place)) continue;
+    const bool is_ours = form == manifest ? there.has_manifest() : there.has(form);
+    if (is_ours && fs::is_regular_file(place)) continue;
+    throw UsageError(place.string() + ": is there, and is " +
+                     (form == manifest       ? "no manifest of gradrace"
+                      : there.has_manifest() ? "not among the results that the manifest names"
+                                             : "a result that no manifest names") +
+                     "; it is left as it is: move it away, or use --out DIR for another folder");
+  }
 }
 
 CompressedFile& OutputFolder::opened(const std::string& file) {
@@ -217,24 +178,25 @@ void OutputFolder::replace(const std::string& file, const std::string& with) {
   closed_.insert(with);
 }
 
-std::map<std::string, std::string> OutputFolder::finish() {
-  std::map<std::string, std::string> hashes;
-  for (const auto& file : close()) hashes[file] = hash_of_file(aside_ / file);
-  return hashes;
+PublishedFiles::Hashes OutputFolder::finish() {
+  for (const auto& file : close()) hashes_.try_emplace(file, hash_of_file(aside_ / file));
+  return hashes_;
 }
 
 bool OutputFolder::publish() {
-  for (const auto& file : close()) {
+  const FilesLock lock({folder_});
+  for (const auto& file : close())
     if (!sync_to_disk(aside_ / file)) fail(aside_ / file);
-    if (closed_.contains(manifest) && file != manifest) refuse_others(file);
-  }
+  const PublishedFiles there(folder_);
+  if (closed_.contains(manifest) || there.are_half()) refuse_others(closed_);
   const bool had_drawings = remove_drawings();
   const auto place = [this](const std::string& file) {
     move_to_place(aside_ / file, folder_ / file);
   };
-  const auto old_files = old_results();
+  const auto old_files = old_results(there);
   const std::string last = last_of(closed_);
   GRADRACE_CHECK(!last.empty(), "results have a file that comes last");
+  there.note(finish());
   remove_file(folder_ / last);
   for (const auto& file : old_files) remove_file(folder_ / file);
   for (const auto& file : closed_)
@@ -242,7 +204,9 @@ bool OutputFolder::publish() {
   sync_folder();
   place(last);
   sync_folder();
+  there.forget();
   closed_.clear();
+  hashes_.clear();
   return had_drawings;
 }
 
@@ -251,17 +215,13 @@ void OutputFolder::sync_folder() const {
   if (!sync_to_disk(folder_) && errno != EINVAL && errno != ENOTSUP) fail(folder_);
 }
 
-/// Results that are there and have no successors: as the manifest has them, which nobody has
-/// changed since, or of a search.
-std::vector<std::string> OutputFolder::old_results() const {
-  const Json hashes = hashes_in(folder_ / manifest);
+/// Results that are there and have no successors: which nobody has changed, or of a search.
+std::vector<std::string> OutputFolder::old_results(const PublishedFiles& there) const {
   std::vector<std::string> files;
   for (const auto& name : result_files()) {
     if (closed_.contains(name)) continue;
-    const bool is_as_in_manifest =
-        hashes.contains(name) && hashes[name] == hash_of_file(folder_ / name);
     const bool is_of_search = name == costs && closed_.contains("search.json");
-    if (is_as_in_manifest || is_of_search) files.push_back(name);
+    if (there.has_unchanged(name) || is_of_search) files.push_back(name);
   }
   return files;
 }
@@ -272,7 +232,8 @@ void OutputFolder::remove_unfinished() {
   for (const auto& file : result_files()) fs::remove(aside_ / file, ignored);
   for (const auto& entry : fs::directory_iterator(aside_, ignored)) {
     const std::string name = entry.path().filename();
-    if (name.starts_with("spool") || name == "runs.store") fs::remove(entry.path(), ignored);
+    if (name.starts_with("spool") || name == "runs.store" || name.ends_with(".new"))
+      fs::remove(entry.path(), ignored);
   }
 }
 

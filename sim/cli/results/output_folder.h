@@ -9,6 +9,7 @@
 
 #include "sim/cli/results/compressed_file.h"
 #include "sim/cli/results/folder_lock.h"
+#include "sim/cli/results/published_files.h"
 #include "sim/cli/results/spool_file.h"
 
 namespace gradrace {
@@ -19,9 +20,6 @@ std::string parquet_name(const std::string& csv);
 /// The first file of results that is in the folder; empty: none.
 std::string result_file_in(const std::filesystem::path& folder);
 
-/// A hash of what the file has; empty where it cannot be read.
-std::string hash_of_file(const std::filesystem::path& file);
-
 /// The files of results of an output folder, which is locked.  They are written aside, in a hidden
 /// folder, and moved to their places by publish(): a file appears whole or not at all, and what was
 /// there stays until then.
@@ -29,7 +27,8 @@ class OutputFolder {
  public:
   /// UsageError when another process has the folder, or this shard of it.
   explicit OutputFolder(std::filesystem::path folder, const std::string& shard = "");
-  /// And when it holds results of runs, or others that may not be overwritten.
+  /// And when it holds results of runs, or others that may not be overwritten; those that a call
+  /// had half published may.
   OutputFolder(std::filesystem::path folder, bool overwrite);
   ~OutputFolder();
 
@@ -49,16 +48,16 @@ class OutputFolder {
   /// A file aside takes the place of one that has ended, which is removed.
   void replace(const std::string& file, const std::string& with);
   /// Hashes of the files so far, to which nothing is added any more: [name with its ending].
-  std::map<std::string, std::string> finish();
+  PublishedFiles::Hashes finish();
 
   /// For what comes before its place in a file; ends with the folder.
   SpoolFile& spool_file() { return spool_file_; }
   /// Where files are that are not whole.
   const std::filesystem::path& aside() const { return aside_; }
 
-  /// UsageError where append() and publish(), of the file, would take the place of one that is not
-  /// of the results of runs in the folder.
-  void refuse_others(const std::string& file) const;
+  /// UsageError where append() and publish(), of such files, would take the place of one that
+  /// gradrace did not put there.
+  void refuse_others(const std::set<std::string>& files) const;
 
   /// Moves every file to its place and makes sure that it is on disk, the manifest last; removes
   /// the other results that the manifest before names, and what was drawn of them, except files
@@ -67,7 +66,7 @@ class OutputFolder {
   bool publish();
 
  private:
-  std::vector<std::string> old_results() const;
+  std::vector<std::string> old_results(const PublishedFiles& there) const;
   void sync_folder() const;
   void remove_unfinished();
   bool remove_drawings() const;
@@ -82,6 +81,7 @@ class OutputFolder {
   Compression compression_ = Compression::none;
   std::map<std::string, CompressedFile> files_;  // open: [name without the ending]
   std::set<std::string> closed_;                 // names
+  PublishedFiles::Hashes hashes_;                // of those that finish() has told
   SpoolFile spool_file_;
 };
 

@@ -165,11 +165,15 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
   return summary;
 }
 
-void refuse_others(RunFolder& folder) {
-  for (const auto& [file, text] : beginnings(folder.scenario())) folder.files().refuse_others(file);
-  const bool has_theory = std::filesystem::exists(folder.path() / "theory.csv");
-  if (has_theory && !error_curve_rows(folder.scenario()).empty())
-    folder.files().refuse_others("theory.csv");
+void refuse_others(RunFolder& folder, Format format) {
+  std::set<std::string> names{"manifest.json"};
+  const auto add = [&](const std::string& name) {
+    const bool is_table = name.ends_with(".csv");
+    names.insert(is_table && format == Format::parquet ? parquet_name(name) : name);
+  };
+  for (const auto& [file, text] : beginnings(folder.scenario())) add(file);
+  if (!error_curve_rows(folder.scenario()).empty()) add("theory.csv");
+  folder.files().refuse_others(names);
 }
 
 Summary summary_of(const RunFolder& folder) {

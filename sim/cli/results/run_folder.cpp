@@ -1,9 +1,7 @@
 #include "sim/cli/results/run_folder.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 
@@ -17,8 +15,6 @@ namespace gradrace {
 namespace fs = std::filesystem;
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::string_view store_begin = "runs.", store_end = "store";
 
@@ -40,13 +36,6 @@ bool is_store(const fs::path& file) {
   return (name == store_name({}) || shard_of_store(name).has_value()) && RunStore::may_be(file);
 }
 
-/// Whether the folder has a manifest that gradrace wrote.
-bool has_manifest(const fs::path& folder) {
-  std::ifstream file = opened_file(folder / "manifest.json");
-  const Json manifest = Json::parse(file, nullptr, false);
-  return manifest.is_object() && manifest.contains("scenario") && manifest.contains("version");
-}
-
 }  // namespace
 
 /// The folder; UsageError where it is none of ours.
@@ -58,7 +47,7 @@ static const fs::path& checked(const fs::path& folder, RunFolder::Begin begin) {
   if (!is_folder || !stores_in(folder).empty()) return folder;
   const std::string results = result_file_in(folder);
   const bool overwrites = begin == RunFolder::Begin::anew;
-  const bool is_ours = has_manifest(folder);
+  const bool is_ours = PublishedFiles(folder).has_manifest();
   if (!results.empty() && !is_ours)
     throw UsageError(folder.string() + ": holds " + results +
                      ", which is not of a run; use --out DIR for another folder");
@@ -88,14 +77,16 @@ std::vector<fs::path> stores_in(const fs::path& folder) {
 
 /// How the runs in the store differ from what is wanted; empty: they do not.
 static std::string foreignness_of(const RunStore& store, const std::string& header) {
-  if (!store.header().empty()) return difference(store.header(), header);
-  return store.runs().empty() ? "" : "it does not say of which";
+  if (store.header().empty())
+    return store.runs().empty() ? "" : "has runs, and what says of which scenario is damaged";
+  const std::string differs = difference(store.header(), header);
+  return differs.empty() ? "" : "has runs of another scenario: " + differs;
 }
 
 static void refuse_difference(const RunStore& store, const std::string& header) {
-  const std::string differs = foreignness_of(store, header);
-  if (differs.empty()) return;
-  throw UsageError(store.file().string() + ": has runs of another scenario: " + differs +
+  const std::string foreign = foreignness_of(store, header);
+  if (foreign.empty()) return;
+  throw UsageError(store.file().string() + ": " + foreign +
                    "; use --out DIR for another folder, or run --force, without shards, to begin "
                    "anew");
 }

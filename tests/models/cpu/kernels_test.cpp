@@ -187,7 +187,7 @@ std::shared_ptr<const Dataset> beside_full_features(const Dataset& from) {
   auto data = std::make_shared<Dataset>(from);
   data->features = 2 * from.features;
   for (Rows* rows : {&data->train, &data->test}) {
-    const std::vector<std::uint8_t> own = std::exchange(rows->bytes, {});
+    const Bytes own = std::exchange(rows->bytes, {});
     for (std::size_t i = 0; i < rows->count; ++i) {
       const auto row = own.begin() + static_cast<std::ptrdiff_t>(i * from.features);
       rows->bytes.insert(rows->bytes.end(), row, row + static_cast<std::ptrdiff_t>(from.features));

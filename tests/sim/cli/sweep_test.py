@@ -233,6 +233,16 @@ class Damage(SweepTest):
         self.assertIn("whole/runs.store: 1 damaged record left out", told)
         self.assertEqual(self.everything("whole"), wanted)
 
+    def test_a_store_whose_header_is_damaged_is_called_so(self):
+        self.whole()
+        store = self.folder / "whole/runs.store"
+        damaged = bytearray(store.read_bytes())
+        damaged[100] ^= 1
+        store.write_bytes(damaged)
+        _, told = self.call("run", self.folder / "scenario.json", "--out", "whole", "--quiet", status=2)
+        self.assertIn("whole/runs.store: has runs, and what says of which scenario is damaged", told)
+        self.assertEqual(store.read_bytes(), bytes(damaged))
+
     def test_what_is_damaged_before_the_end_costs_its_runs_alone(self):
         wanted = self.whole()
         store = self.folder / "whole/runs.store"

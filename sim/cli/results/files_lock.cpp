@@ -1,0 +1,46 @@
+#include "sim/cli/results/files_lock.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <iostream>
+#include <set>
+#include <system_error>
+
+#include "sim/reading/characters.h"
+
+namespace gradrace {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+void lock(int descriptor, const fs::path& folder) {
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  std::cerr << "gradrace: note: " << printable(folder.string())
+            << ": waits for another call that publishes or draws there\n";
+  while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace
+
+FilesLock::FilesLock(const std::vector<fs::path>& folders) {
+  std::set<fs::path> places;  // each once, and in one order for all calls
+  std::error_code ignored;
+  for (const auto& folder : folders) places.insert(fs::weakly_canonical(folder, ignored));
+  for (const auto& place : places) {
+    const int descriptor = ::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0) continue;
+    descriptors_.push_back(descriptor);
+    lock(descriptor, place);
+  }
+}
+
+FilesLock::~FilesLock() {
+  for (const int descriptor : descriptors_) ::close(descriptor);
+}
+
+}  // namespace gradrace

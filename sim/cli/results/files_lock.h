@@ -1,0 +1,22 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace gradrace {
+
+/// While it lives, no other call publishes results in these folders or draws from them: waits for
+/// one that does, and says so.  The lock is on the folder itself, so that nothing is written; on a
+/// file system without locks there is none.
+class FilesLock {
+ public:
+  explicit FilesLock(const std::vector<std::filesystem::path>& folders);
+  ~FilesLock();
+  FilesLock(const FilesLock&) = delete;
+  FilesLock& operator=(const FilesLock&) = delete;
+
+ private:
+  std::vector<int> descriptors_;
+};
+
+}  // namespace gradrace

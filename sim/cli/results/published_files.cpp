@@ -1,0 +1,116 @@
+#include "sim/cli/results/published_files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "sim/cli/results/disk.h"
+#include "sim/hash.h"
+
+namespace gradrace {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_in(const fs::path& path) {
+  std::ifstream file = opened_file(path);
+  return Json::parse(file, nullptr, false);
+}
+
+/// Of gradrace.
+bool is_manifest(const Json& found) {
+  return found.is_object() && found.contains("scenario") && found.contains("version") &&
+         found.contains("files") && found["files"].is_object();
+}
+
+}  // namespace
+
+std::string hash_of_file(const fs::path& file) {
+  std::ifstream stream = opened_file(file);
+  std::vector<std::uint64_t> words(1 << 13);
+  Hash hash;
+  std::uint64_t size = 0;
+  while (stream) {
+    words.back() = 0;
+    auto* const bytes = reinterpret_cast<char*>(words.data());
+    stream.read(bytes, static_cast<std::streamsize>(words.size() * sizeof words[0]));
+    const auto count = static_cast<std::size_t>(stream.gcount());
+    const std::size_t whole = (count + sizeof words[0] - 1) / sizeof words[0];
+    std::memset(bytes + count, 0, whole * sizeof words[0] - count);
+    for (std::size_t i = 0; i < whole; ++i) hash.add(words[i]);
+    size += count;
+  }
+  hash.add(size);
+  return stream.bad() || (size == 0 && !fs::is_regular_file(file)) ? "" : hash.hex();
+}
+
+PublishedFiles::PublishedFiles(fs::path folder)
+    : folder_(std::move(folder)), note_(folder_ / ".unfinished" / "publishing.json") {
+  const Json manifest = json_in(folder_ / "manifest.json");
+  has_manifest_ = is_manifest(manifest);
+  if (has_manifest_)
+    for (const auto& [file, hash] : manifest["files"].items())
+      if (hash.is_string()) named_.emplace(file, hash);
+  const Json note = json_in(note_);
+  if (!note.is_object()) return;
+  for (const auto& [file, hashes] : note.items())
+    for (const auto& hash : hashes)
+      if (hash.is_string()) noted_.emplace(file, hash);
+}
+
+bool PublishedFiles::has(const std::string& file) const {
+  return has_manifest_ ? named_.contains(file) : has_unchanged(file);
+}
+
+bool PublishedFiles::has_unchanged(const std::string& file) const {
+  if (has_manifest_)
+    return named_.contains(file) && named_.at(file) == hash_of_file(folder_ / file);
+  const auto [first, last] = noted_.equal_range(file);
+  return first != last &&
+         std::any_of(first, last, [hash = hash_of_file(folder_ / file)](const auto& noted) {
+           return noted.second == hash;
+         });
+}
+
+bool PublishedFiles::are_whole() const {
+  return has_manifest_ && std::ranges::all_of(named_, [&](const auto& entry) {
+           return entry.second == hash_of_file(folder_ / entry.first);
+         });
+}
+
+void PublishedFiles::note(const Hashes& coming) const {
+  Json note = Json::object();
+  const auto add = [&](const auto& hashes) {
+    for (const auto& [file, hash] : hashes) note[file].push_back(hash);
+  };
+  add(coming);
+  if (has_manifest_)
+    add(named_);
+  else
+    add(noted_);
+  fs::path aside = note_;
+  aside += ".new";
+  std::ofstream file(aside, std::ios::binary);
+  file << note << std::flush;
+  file.close();
+  if (!file || !sync_to_disk(aside))
+    throw DiskError(aside.string() + ": cannot be written: " + std::strerror(errno));
+  move_to_place(aside, note_);
+  sync_to_disk(note_.parent_path());
+}
+
+void PublishedFiles::forget() const {
+  std::error_code ignored;
+  fs::remove(note_, ignored);
+}
+
+}  // namespace gradrace
