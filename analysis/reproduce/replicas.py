@@ -78,3 +78,11 @@ def best_of(errors):
 def judging(one):
     """The Sample of the replicas that choose nothing."""
     return sample(np.delete(one.values, np.s_[::3]))
+
+
+def decided(claims, judges):
+    """The claims; skipped where fewer than 8 replicas judge, of the Sample `judges`."""
+    if judges.replicas >= 8:
+        return claims
+    reason = f"replicas that chose no rate: {judges.replicas}; it takes 8 to tell"
+    return [one.source.skipped(one.id, one.claim, reason) for one in claims]

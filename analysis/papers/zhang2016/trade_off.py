@@ -10,15 +10,15 @@ NAMES = {"hardsync": "hardsync", "softsync": "1-softsync", "async": "lambda-soft
 PRODUCTS = (128, 256, 512, 1024)
 
 
+def name_and_pair(row):
+    """The protocol, lambda and mu."""
+    return NAMES[row["protocol"]], int(row["cluster.learners"]), int(row["model.minibatch"])
+
+
 def trade_off(outputs):
-    key = lambda row: (
-        NAMES[row["protocol"]],
-        int(row["cluster.learners"]),
-        int(row["model.minibatch"]),
-    )
     scenario = "does_error_follow_mu_lambda"
-    errors = outputs.samples(scenario, key, "final_test_error")
-    times = outputs.samples(scenario, key, "sim_time")
+    errors = outputs.samples(scenario, name_and_pair, "final_test_error")
+    times = outputs.samples(scenario, name_and_pair, "sim_time")
     figures = [error_figure(errors), *race_figures(errors, times)]
     claims = [claim for name in NAMES.values() for claim in product_claims(name, errors, times)]
     return figures, [*claims, *orders(errors, times)]

@@ -56,9 +56,12 @@ from papers.zhou2020.local import expected_drift, longest_of_sums
 from papers.zhou2020.mean import expected_losses, merged_means
 from papers.zhou2020.protocols import Protocol, measured_round
 from reproduce.replicas import (
+    best_of,
+    decided,
     first_at,
     first_recorded,
     jackknife,
+    judging,
     late,
     late_mean,
     mean_at,
@@ -363,6 +366,27 @@ class Curves(unittest.TestCase):
         self.assertEqual(found.freedom, 3)
         self.assertEqual(jackknife(lambda one: math.inf, values).error, 0)
         self.assertEqual(jackknife(lambda one: math.inf if len(one) > 3 else 1.0, values).error, math.inf)
+
+
+class BestRates(unittest.TestCase):
+    """Rates that some replicas choose and others judge."""
+
+    CLAIM = Source("who asks", FITTED).above("1.rate", "a gap", sample([1.0, 1.1]))
+
+    def test_every_third_replica_chooses_and_the_others_judge(self):
+        errors = {0.1: sample([0.3, 0, 0, 0.3, 0, 0]), 0.2: sample([0.2, 9, 8, 0.2, 7, 6])}
+        self.assertEqual(best_of(errors), 0.2)
+        self.assertEqual(list(judging(errors[0.2]).values), [9, 8, 7, 6])
+
+    def test_a_rate_at_which_a_run_diverges_is_never_the_best(self):
+        self.assertEqual(best_of({0.1: sample([math.nan, 0, 0]), 0.2: sample([9.0, 9, 9])}), 0.2)
+
+    def test_fewer_than_8_judges_decide_nothing(self):
+        claims = [self.CLAIM]
+        self.assertIs(decided(claims, sample(np.ones(8))), claims)
+        (one,) = decided(claims, sample(np.ones(7)))
+        self.assertEqual((one.id, one.source, one.claim, one.kind), ("1.rate", "who asks", "a gap", FITTED))
+        self.assertEqual((one.verdict, one.measured), ("skipped", "replicas that chose no rate: 7; it takes 8 to tell"))
 
 
 class Reads(unittest.TestCase):

@@ -48,7 +48,9 @@ UNDECIDED = (
     | of_paper(
         "pan2017", *(f"10.mnist-{rates}{what}-{target}" for rates in ("", "best-") for what in (53, 106, 212, "margin") for target in ("8.5", "10", "12", "15"))
     )
-    | of_paper("zhang2016", "5.softmax-rises", "5.softmax-tuned")
+    | of_paper("zhang2016", "5.softmax-rises", *(f"5.{model}-{what}" for model in ("softmax", "perceptron") for what in ("best-rates", "tuned", "best-ends")))
+    | of_paper("zhang2016", "5.perceptron-best-left", "10.tuned-pairs", "10.tuned-alpha0", "10.tuned-prescription")
+    | of_paper("zhang2016", *(f"10.tuned-{what}{name}" for what in ("", "products-") for name in ("hardsync", "1-softsync", "lambda-softsync")))
     | of_paper("dutta2021", "22.MNIST-tuned", "22.MNIST-tuned-late")
 )
 NEEDS_A_GPU = (
@@ -76,7 +78,8 @@ NEEDS_DATA = (
     | of_paper("li2021", "A8.momentum", "A8.momentum_at_its_own_rate")
     | of_paper("luo2019", "3.losses", "4.losses", "3.cifar10", "4.cifar10", "8.iterations")
     | of_paper("pan2017", "9.fig8_mnist", "10.fig8_mnist", "11.fig2", "11.ramp")
-    | of_paper("zhang2016", "5.fig3_softmax", "6.fig3_softmax", "5.fig3_rates", "5.fig3_perceptron", "10.trade_off")
+    | of_paper("zhang2016", "5.fig3_softmax", "6.fig3_softmax", "5.fig3_rates", "5.fig3_perceptron")
+    | of_paper("zhang2016", "5.fig3_perceptron_rates", "10.trade_off", "10.trade_off_rates")
     | of_paper("zhou2020", "6.mnist")
 )
 
