@@ -203,6 +203,8 @@ class Words(ProgramTest):
                 manifest.write_text(text)
                 self.call("run", path, "--out", "o", "--quiet")
                 self.assertEqual(json.loads(manifest.read_text())["runs_finished"], 1)
+        for kept in (self.folder / "o").glob("manifest.json.*"):
+            kept.unlink()
         (self.folder / "o/runs.csv").write_text("error\n0.0\n")
         self.call("run", path, "--out", "o", "--quiet")
         self.assertEqual(self.tables(self.folder / "o"), usual)

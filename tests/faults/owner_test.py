@@ -49,24 +49,28 @@ class Others(ProgramTest):
         self.assertEqual(self.text("updates.csv"), "mine")
         self.assertFalse((self.out / "trace.json").exists())
 
-    def test_results_that_no_manifest_names_stay(self):
-        for text in (None, "mine", "{}"):
+    def test_what_no_manifest_names_gets_another_name(self):
+        usual = self.tables(self.out)
+        for number, text in enumerate((None, "mine", "{}"), 1):
             manifest = self.out / "manifest.json"
             manifest.unlink() if text is None else manifest.write_text(text)
-            before = {path.name: path.read_bytes() for path in self.out.iterdir()}
-            for words in (("run", self.write(BASE), "--out", "o", "--quiet"), ("collect", "o", "--quiet")):
-                _, told = self.call(*words, status=2)
-                self.assertRegex(told, "o/[a-z.]*: is there, and is (a result that no manifest names|no manifest of gradrace)")
-            self.assertEqual({path.name: path.read_bytes() for path in self.out.iterdir()}, before)
+            (self.out / "curve.csv").write_text("mine")
+            told = self.call(*((("run", self.write(BASE), "--out", "o"), ("collect", "o"))[number % 2]), "--quiet")[1]
+            self.assertIn(f"note: o/curve.csv: no manifest says whose it is; it is curve.csv.{number} now", told)
+            self.assertEqual(self.text(f"curve.csv.{number}"), "mine")
+            kept = {name for name in os.listdir(self.out) if name.startswith("manifest.json.")}
+            self.assertEqual(len(kept), number - 1)
+            there = self.tables(self.out)
+            self.assertEqual({name: there[name] for name in usual}, usual)
+        self.assertEqual(self.text("manifest.json.1"), "mine")
 
     def test_collect_refuses_before_it_puts_stores_together(self):
         for shard in ("1/2", "2/2"):
-            self.call("run", self.write(changed(BASE, replicas=4)), "--out", "s", "--shard", shard, "--quiet")
-        (self.folder / "s/runs.parquet").write_text("mine")
-        (self.folder / "s/staleness.csv").write_text("mine")
-        for words in ((), ("--format", "parquet")):
-            self.assertIn("is there", self.call("collect", "s", *words, status=2)[1])
-            self.assertEqual(sorted(os.listdir(self.folder / "s")), ["runs.1-of-2.store", "runs.2-of-2.store", "runs.parquet", "staleness.csv"])
+            self.call("run", self.write(changed(BASE, replicas=4)), "--out", "o", "--shard", shard, "--quiet")
+        (self.out / "runs.parquet").write_text("mine")
+        there = set(os.listdir(self.out)) - {".unfinished"}
+        self.assertIn("o/runs.parquet: is there", self.call("collect", "o", "--format", "parquet", status=2)[1])
+        self.assertEqual(set(os.listdir(self.out)) - {".unfinished"}, there)
 
     def test_a_fit_goes_to_no_folder_of_runs(self):
         (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))

@@ -162,14 +162,12 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
 void note_if_mixed(const std::filesystem::path& folder) {
   const PublishedFiles there(folder);
   const bool has_store = std::filesystem::exists(folder / "runs.store");
-  const bool is_known = there.has_manifest() || there.are_half();
-  if (is_known ? there.are_whole() : !has_store) return;
+  if (there.are_known() ? there.are_whole() : !has_store) return;
   std::cerr << "gradrace: note: " << printable(folder.string())
             << ": half published, or changed since: its files are not those of "
             << (there.has_manifest() ? "its manifest" : "a manifest")
-            << (there.are_half() || (has_store && there.has_manifest())
-                    ? "; the same call that made it writes them anew\n"
-                    : "\n");
+            << (there.are_half() || has_store ? "; the same call that made it writes them anew\n"
+                                              : "\n");
 }
 
 bool is_published(const std::filesystem::path& folder, const Scenario& scenario) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iostream>
 #include <new>
 #include <set>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "sim/cli/results/stamp.h"
 #include "sim/cli/scenario/record.h"
 #include "sim/cli/usage_error.h"
+#include "sim/reading/characters.h"
 
 namespace gradrace {
 
@@ -141,12 +143,11 @@ void OutputFolder::refuse_others(const std::set<std::string>& files) const {
     const std::string form = form_of(file, compression_of(file));
     const fs::path place = folder_ / form;
     if (!fs::exists(place)) continue;
-    const bool is_ours = form == manifest ? there.has_manifest() : there.has(form);
+    const bool is_ours = form == manifest || there.has(form) || !there.are_known();
     if (is_ours && fs::is_regular_file(place)) continue;
-    throw UsageError(place.string() + ": is there, and is " +
-                     (form == manifest       ? "no manifest of gradrace"
-                      : there.has_manifest() ? "not among the results that the manifest names"
-                                             : "a result that no manifest names") +
+    throw UsageError(place.string() + ": is there, and is not among the results that " +
+                     (there.are_half() ? "a call was about to publish when it was ended"
+                                       : "the manifest names") +
                      "; it is left as it is: move it away, or use --out DIR for another folder");
   }
 }
@@ -197,6 +198,7 @@ bool OutputFolder::publish() {
   const std::string last = last_of(closed_);
   GRADRACE_CHECK(!last.empty(), "results have a file that comes last");
   there.note(finish());
+  if (!there.are_known() && last == manifest) keep_others();
   remove_file(folder_ / last);
   for (const auto& file : old_files) remove_file(folder_ / file);
   for (const auto& file : closed_)
@@ -208,6 +210,21 @@ bool OutputFolder::publish() {
   closed_.clear();
   hashes_.clear();
   return had_drawings;
+}
+
+/// Where nothing says whose the files are: those that differ from what takes their place.
+void OutputFolder::keep_others() const {
+  for (const auto& [file, hash] : hashes_) {
+    const fs::path place = folder_ / file;
+    if (!fs::exists(place) || hash_of_file(place) == hash) continue;
+    fs::path other;
+    for (int number = 1; number == 1 || fs::exists(fs::symlink_status(other)); ++number)
+      other = folder_ / (file + "." + std::to_string(number));
+    move_to_place(place, other);
+    std::cerr << "gradrace: note: " << printable(place.string())
+              << ": no manifest says whose it is; it is " << printable(other.filename().string())
+              << " now\n";
+  }
 }
 
 /// Of names; some file systems cannot.

@@ -55,18 +55,20 @@ class OutputFolder {
   /// Where files are that are not whole.
   const std::filesystem::path& aside() const { return aside_; }
 
-  /// UsageError where append() and publish(), of such files, would take the place of one that
-  /// gradrace did not put there.
+  /// UsageError where append() and publish(), of such files, would take the place of one that is
+  /// not of the results of runs in the folder.
   void refuse_others(const std::set<std::string>& files) const;
 
   /// Moves every file to its place and makes sure that it is on disk, the manifest last; removes
   /// the other results that the manifest before names, and what was drawn of them, except files
-  /// that were changed since.  Whether anything was drawn of them.  UsageError, as above, and
-  /// nothing is changed.
+  /// that were changed since.  Without a manifest, files that are there and differ get other names,
+  /// and the user is told.  Whether anything was drawn.  UsageError, as above, and nothing is
+  /// changed.
   bool publish();
 
  private:
   std::vector<std::string> old_results(const PublishedFiles& there) const;
+  void keep_others() const;
   void sync_folder() const;
   void remove_unfinished();
   bool remove_drawings() const;

@@ -20,6 +20,8 @@ class PublishedFiles {
   /// Whether a call was ended while it published.
   bool are_half() const { return !has_manifest_ && !noted_.empty(); }
   bool has_manifest() const { return has_manifest_; }
+  /// Whether anything says which they are.
+  bool are_known() const { return has_manifest_ || are_half(); }
 
   /// Whether the manifest names the file; without a manifest, whether it is as it was noted.
   bool has(const std::string& file) const;
