@@ -8,16 +8,16 @@
 
 namespace gradrace {
 
-/// make: another equal model.
-template <class Make>
-static std::unique_ptr<Device> make_chosen(const Make& make, const DeviceOptions& options) {
-  std::vector<decltype(make())> models;
-  do {
-    models.push_back(make());
-    models.back()->look_at(options.rows);
-    if (options.device == "cuda") return make_cuda_device(std::move(models.front()), options);
-  } while (models.size() < options.threads);
-  return make_cpu_device(std::move(models));
+template <class Real>
+static std::unique_ptr<Device> make_chosen(std::function<std::unique_ptr<Model<Real>>()> make,
+                                           const DeviceOptions& options) {
+  const auto looking = [make, rows = options.rows] {
+    auto model = make();
+    model->look_at(rows);
+    return model;
+  };
+  if (options.device == "cuda") return make_cuda_device(looking(), options);
+  return make_cpu_device(CrewedModel<Real>{looking, options.crew, options.member});
 }
 
 template <class Real>
@@ -33,8 +33,9 @@ ValueLayout ModelSpec::value_layout() const {
 std::unique_ptr<Device> ModelSpec::make_device(const DeviceOptions& options) const {
   if (options.device == "cuda" && !no_cuda_device().empty())
     throw std::runtime_error("cuda: " + no_cuda_device() + "; use --device cpu");
-  if (precision() == "float64") return make_chosen([&] { return make_float64(); }, options);
-  return make_chosen([&] { return make_float32(); }, options);
+  if (precision() == "float64")
+    return make_chosen<double>([this] { return make_float64(); }, options);
+  return make_chosen<float>([this] { return make_float32(); }, options);
 }
 
 }  // namespace gradrace

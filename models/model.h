@@ -21,6 +21,8 @@
 
 namespace gradrace {
 
+class Crew;
+
 /// Rows used by an evaluation: the first n of a fixed shuffle; all if unset.
 struct EvaluatedRows {
   std::optional<std::uint64_t> train = {}, test = {};
@@ -87,7 +89,8 @@ struct DeviceOptions {
   std::uint32_t learners = 1;    // P of its runs
   std::uint32_t minibatch = 1;   // the greatest of its runs
   unsigned devices = 1;          // made beside it, itself included
-  unsigned threads = 1;          // of its own, on the CPU
+  Crew* crew = nullptr;          // whose members help it, on the CPU
+  std::size_t member = 0;        // its own number there
   std::vector<Rule> rules = {};  // of its runs: what their states have beside the parameters
 };
 

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "models/cpu/aligned.h"
-#include "models/cpu/crew.h"
 #include "models/cpu/state_sum.h"
 #include "models/optimiser/optimiser.h"
 #include "models/replay/lowering.h"
@@ -39,10 +37,10 @@ struct ReplayedRun {
 template <class Real>
 class CpuDevice final : public Device {
  public:
-  CpuDevice(std::vector<std::unique_ptr<Model<Real>>> models, Order order)
-      : model_(std::move(models.front())),
-        others_(std::make_move_iterator(models.begin() + 1), std::make_move_iterator(models.end())),
-        crew_(models.size()),
+  CpuDevice(std::unique_ptr<Model<Real>> model, Order order, CrewedModel<Real> crewed = {})
+      : model_(std::move(model)),
+        crewed_(std::move(crewed)),
+        others_(crewed_.crew ? crewed_.crew->members() : 0),
         packing_(model_->packing()),
         statistics_(model_->statistics()),
         order_(order),
@@ -155,20 +153,31 @@ class CpuDevice final : public Device {
                      std::uint32_t use) {
     const std::size_t work =
         packing_.numbers() * run.tape.recipes[program.uses[use].recipe].minibatch;
-    if (crew_.threads() == 1 || ahead_.has(use) || work < least_shared) return;
+    if (helpers() == 0 || ahead_.has(use) || work < least_shared) return;
     const std::size_t most =
-        std::min(2 * crew_.threads(), most_ahead / (packing_.numbers() * sizeof(Real)));
+        std::min(2 + 2 * helpers(), most_ahead / (packing_.numbers() * sizeof(Real)));
     if (most < 2) return;
     ahead_ = ready_uses(program, step, use, static_cast<std::uint32_t>(most));
     const std::size_t count = ahead_.last - ahead_.first;
     if (count < 2) return void(ahead_ = {});
     if (gradients_ahead_.size() < count) gradients_ahead_.resize(count);
-    crew_.share(count, [&](std::size_t thread, std::size_t part) {
+    share(count, [&](Model<Real>& model, std::size_t part) {
       const SlotUse& ready = program.uses[ahead_.first + part];
-      Model<Real>& model = thread == 0 ? *model_ : *others_[thread - 1];
       gradients_ahead_[part].resize(packing_.numbers());
       model.gradient_of_packed(run.values[ready.at].data(), name_of(run, ready),
                                {1, nullptr, nullptr, gradients_ahead_[part].data()});
+    });
+  }
+
+  std::size_t helpers() const { return crewed_.crew ? crewed_.crew->helpers() : 0; }
+
+  /// part(model, number) of every part; a model is its member's, and made when he first helps.
+  template <class Part>
+  void share(std::size_t parts, const Part& part) {
+    crewed_.crew->share(crewed_.member, parts, [&](std::size_t member, std::size_t number) {
+      auto& other = others_[member];
+      if (member != crewed_.member && !other) other = crewed_.make();
+      part(member == crewed_.member ? *model_ : *other, number);
     });
   }
 
@@ -256,22 +265,36 @@ class CpuDevice final : public Device {
     results.evaluations.resize(step.first + step.count);
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
-    model_->evaluate_packed(values, std::span(results.evaluations).subspan(step.first));
+    evaluate(values, std::span(results.evaluations).subspan(step.first));
     evaluation_seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
+    evaluated_ += values.size();
     for (std::uint32_t i = step.first; i < step.first + step.count; ++i)
       results.evaluations[i].disagreement = disagreements_[i];
   }
 
+  void evaluate(std::span<const Real* const> values, std::span<Evaluation> results) {
+    const std::size_t parts = std::min(1 + helpers(), values.size());
+    const double seconds = evaluation_seconds_ * static_cast<double>(values.size()) /
+                           static_cast<double>(std::max<std::uint64_t>(1, evaluated_));
+    if (parts < 2 || seconds < least_seconds) return model_->evaluate_packed(values, results);
+    share(parts, [&](Model<Real>& model, std::size_t part) {
+      const std::size_t first = values.size() * part / parts;
+      const std::size_t count = values.size() * (part + 1) / parts - first;
+      model.evaluate_packed(values.subspan(first, count), results.subspan(first, count));
+    });
+  }
+
   /// Parameters times rows of a minibatch; below, threads wait longer than they work.
   static constexpr std::size_t least_shared = 1 << 20;
+  static constexpr double least_seconds = 1e-3;  // of evaluations
   /// Bytes of gradients that wait for their updates.
   static constexpr std::size_t most_ahead = 256 << 20;
 
   std::unique_ptr<Model<Real>> model_;
-  std::vector<std::unique_ptr<Model<Real>>> others_;  // of the crew's other threads
-  Crew crew_;
-  UseRange ahead_;                              // of the segment's uses: computed already
-  std::vector<Aligned<Real>> gradients_ahead_;  // theirs
+  CrewedModel<Real> crewed_;
+  std::vector<std::unique_ptr<Model<Real>>> others_;  // [member]: of those who have helped
+  UseRange ahead_;                                    // of the segment's uses: computed already
+  std::vector<Aligned<Real>> gradients_ahead_;        // theirs
   Packing packing_;
   Statistics statistics_;
   Order order_;
@@ -282,26 +305,24 @@ class CpuDevice final : public Device {
   std::vector<double> factors_;            // of the segment's uses, where a rule has a distance
   std::vector<double> disagreements_;      // of the segment's evaluations
   double evaluation_seconds_ = 0;
+  std::uint64_t evaluated_ = 0;  // values
 };
 
 }  // namespace
 
 template <class Real>
 std::unique_ptr<Device> make_cpu_device(std::unique_ptr<Model<Real>> model, Order order) {
-  std::vector<std::unique_ptr<Model<Real>>> models;
-  models.push_back(std::move(model));
-  return std::make_unique<CpuDevice<Real>>(std::move(models), order);
+  return std::make_unique<CpuDevice<Real>>(std::move(model), order);
 }
 
 template <class Real>
-std::unique_ptr<Device> make_cpu_device(std::vector<std::unique_ptr<Model<Real>>> models) {
-  return std::make_unique<CpuDevice<Real>>(std::move(models), Order::late);
+std::unique_ptr<Device> make_cpu_device(const CrewedModel<Real>& crewed) {
+  return std::make_unique<CpuDevice<Real>>(crewed.make(), Order::late, crewed);
 }
 
 template std::unique_ptr<Device> make_cpu_device<float>(std::unique_ptr<Model<float>>, Order);
 template std::unique_ptr<Device> make_cpu_device<double>(std::unique_ptr<Model<double>>, Order);
-template std::unique_ptr<Device> make_cpu_device<float>(std::vector<std::unique_ptr<Model<float>>>);
-template std::unique_ptr<Device> make_cpu_device<double>(
-    std::vector<std::unique_ptr<Model<double>>>);
+template std::unique_ptr<Device> make_cpu_device<float>(const CrewedModel<float>&);
+template std::unique_ptr<Device> make_cpu_device<double>(const CrewedModel<double>&);
 
 }  // namespace gradrace

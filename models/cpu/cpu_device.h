@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
-#include <vector>
 
+#include "models/cpu/crew.h"
 #include "models/model.h"
 #include "models/replay/lowering.h"
 #include "sim/device.h"
@@ -16,10 +18,18 @@ template <class Real>
 std::unique_ptr<Device> make_cpu_device(std::unique_ptr<Model<Real>> model,
                                         Order order = Order::late);
 
-/// The same numbers with a thread for each of the models, which are equal: gradients that are ready
-/// at the same time are computed side by side, and wait for their updates: two for a thread, and no
-/// more than fit into 256 MiB.
+/// What a device and its crew are made of.
 template <class Real>
-std::unique_ptr<Device> make_cpu_device(std::vector<std::unique_ptr<Model<Real>>> models);
+struct CrewedModel {
+  std::function<std::unique_ptr<Model<Real>>()> make;  // another equal model; from any thread
+  Crew* crew = nullptr;
+  std::size_t member = 0;  // the device's
+};
+
+/// The same numbers; while others of the crew help, gradients that are ready at the same time are
+/// computed side by side, and wait for their updates: two for each who computes, and no more than
+/// fit into 256 MiB; and so are evaluations of several values.
+template <class Real>
+std::unique_ptr<Device> make_cpu_device(const CrewedModel<Real>& crewed);
 
 }  // namespace gradrace

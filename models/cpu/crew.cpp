@@ -1,58 +1,63 @@
 #include "models/cpu/crew.h"
 
-#include <utility>
+#include <algorithm>
 
 namespace gradrace {
 
-Crew::Crew(std::size_t threads) {
-  try {
-    for (std::size_t thread = 1; thread < threads; ++thread)
-      others_.emplace_back([this, thread] { wait_for_parts(thread); });
-  } catch (...) {
-    end();
-    throw;
+void Crew::share(std::size_t member, std::size_t parts, const Part& part) {
+  Call call{part, parts};
+  std::unique_lock lock(mutex_);
+  calls_.push_back(&call);
+  changed_.notify_all();
+  work(call, member, lock);
+  std::erase(calls_, &call);
+  changed_.wait(lock, [&] { return call.at_work == 0; });
+  if (call.failure) std::rethrow_exception(call.failure);
+}
+
+void Crew::help(std::size_t member) {
+  std::unique_lock lock(mutex_);
+  ++helpers_;
+  changed_.notify_all();
+  while (true) {
+    Call* call = nullptr;
+    changed_.wait(lock, [&] {
+      call = call_with_parts();
+      return call != nullptr || helpers_ == members_;
+    });
+    if (call == nullptr) return;
+    work(*call, member, lock);
   }
 }
 
-Crew::~Crew() { end(); }
-
-void Crew::end() {
-  over_ = true;
-  ++calls_;
-  calls_.notify_all();
+void Crew::lack(std::size_t members) {
+  const std::lock_guard lock(mutex_);
+  members_ -= members;
+  changed_.notify_all();
 }
 
-void Crew::share(std::size_t parts, const Part& part) {
-  part_ = &part;
-  parts_ = parts;
-  next_ = 0;
-  at_work_ = others_.size();
-  ++calls_;
-  calls_.notify_all();
-  work(0);
-  while (const std::size_t left = at_work_) at_work_.wait(left);
-  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-}
-
-void Crew::wait_for_parts(std::size_t thread) {
-  for (std::size_t seen = 0;;) {
-    calls_.wait(seen);
-    ++seen;  // the next call comes when this one is done
-    if (over_) return;
-    work(thread);
-    if (--at_work_ == 0) at_work_.notify_all();
-  }
-}
-
-void Crew::work(std::size_t thread) {
-  for (std::size_t number = next_++; number < parts_; number = next_++) {
+/// Until no part is left.
+void Crew::work(Call& call, std::size_t member, std::unique_lock<std::mutex>& lock) {
+  ++call.at_work;
+  while (call.next < call.parts) {
+    const std::size_t number = call.next++;
+    lock.unlock();
+    std::exception_ptr failure;
     try {
-      (*part_)(thread, number);
+      call.part(member, number);
     } catch (...) {
-      const std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = std::current_exception();
+      failure = std::current_exception();
     }
+    lock.lock();
+    if (failure && !call.failure) call.failure = failure;
   }
+  if (--call.at_work == 0) changed_.notify_all();
+}
+
+Crew::Call* Crew::call_with_parts() const {
+  const auto found =
+      std::ranges::find_if(calls_, [](const Call* call) { return call->next < call->parts; });
+  return found == calls_.end() ? nullptr : *found;
 }
 
 }  // namespace gradrace

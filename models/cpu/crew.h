@@ -1,47 +1,56 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <functional>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 namespace gradrace {
 
-/// Threads that compute the independent parts of one call.
+/// Threads that have work of their own, and help each other when they have none left: whoever helps
+/// computes independent parts of another one's call.
 class Crew {
  public:
-  using Part = std::function<void(std::size_t thread, std::size_t part)>;
+  using Part = std::function<void(std::size_t member, std::size_t part)>;
 
-  /// threads: the caller's, which has number 0, included.  std::system_error where one cannot
-  /// start.
-  explicit Crew(std::size_t threads);
-  ~Crew();
+  /// Its members are numbered from 0, each a thread.
+  explicit Crew(std::size_t members) : members_(members) {}
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  std::size_t threads() const { return others_.size() + 1; }
+  std::size_t members() const { return members_; }
+  /// How many have no work of their own.
+  std::size_t helpers() const { return helpers_; }
 
-  /// Calls `part` for every number below `parts`, each once, and comes back when all are done.
-  /// Throws what one of them has thrown.
-  void share(std::size_t parts, const Part& part);
+  /// Calls `part` for every number below `parts`, each once, by this member and by those who help,
+  /// and comes back when all are done.  Throws what one of them has thrown.
+  void share(std::size_t member, std::size_t parts, const Part& part);
+
+  /// The member's last call: it helps until nobody has work of his own.
+  void help(std::size_t member);
+  /// So many of the last members do not come.
+  void lack(std::size_t members);
 
  private:
-  void end();
-  void wait_for_parts(std::size_t thread);
-  void work(std::size_t thread);
+  struct Call {
+    const Part& part;
+    std::size_t parts;
+    std::size_t next = 0;     // part that nobody has taken
+    std::size_t at_work = 0;  // members
+    std::exception_ptr failure = {};
+  };
 
-  const Part* part_ = nullptr;
-  std::size_t parts_ = 0;
-  std::atomic<std::size_t> next_ = 0;  // part that nobody has taken
-  std::atomic<std::size_t> calls_ = 0;
-  std::atomic<std::size_t> at_work_ = 0;  // others
-  std::atomic<bool> over_ = false;
-  std::mutex mutex_;
-  std::exception_ptr failure_;
-  std::vector<std::jthread> others_;
+  void work(Call& call, std::size_t member, std::unique_lock<std::mutex>& lock);
+  Call* call_with_parts() const;
+
+  std::atomic<std::size_t> members_;
+  std::atomic<std::size_t> helpers_ = 0;
+  std::mutex mutex_;  // of all that follows, and of calls
+  std::condition_variable changed_;
+  std::vector<Call*> calls_;
 };
 
 }  // namespace gradrace

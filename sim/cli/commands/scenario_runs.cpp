@@ -38,8 +38,7 @@ ScenarioRuns::ScenarioRuns(RunFolder& folder, const RunPlan& plan,
       scenario_(folder.scenario()),
       plan_(plan),
       jobs_(std::min<std::size_t>({jobs, missing.size(), most_threads()})),
-      threads_of_run_(std::max(1u, std::min(jobs, std::thread::hardware_concurrency()) /
-                                       std::max(1u, static_cast<unsigned>(jobs_)))),
+      crew_(std::max<std::size_t>(jobs_, std::min(jobs, std::thread::hardware_concurrency()))),
       progress_(progress),
       number_of_(scenario_.runs()),
       stop_(std::move(stop)),
@@ -50,15 +49,20 @@ ScenarioRuns::ScenarioRuns(RunFolder& folder, const RunPlan& plan,
 void ScenarioRuns::run() {
   std::vector<std::jthread> threads;
   try {
-    for (std::size_t i = 0; i < jobs_; ++i) threads.emplace_back([this] { work(); });
+    for (std::size_t i = 0; i < crew_.members(); ++i)
+      threads.emplace_back([this, i] {
+        if (i < jobs_) work(i);
+        crew_.help(i);
+      });
   } catch (const std::system_error&) {
     if (threads.empty()) throw;  // the system allows fewer: these do it all
+    crew_.lack(crew_.members() - threads.size());
   }
   threads.clear();
   if (failure_) std::rethrow_exception(failure_);
 }
 
-void ScenarioRuns::work() {
+void ScenarioRuns::work(std::size_t member) {
   std::unique_ptr<Device> device;
   std::optional<std::size_t> group_of_device;
   std::string obstacle;  // of the group
@@ -73,7 +77,7 @@ void ScenarioRuns::work() {
         device.reset();  // its memory is the next one's
         obstacle = plan_.groups[group].obstacle;
         if (obstacle.empty() && scenario_.point_of(batch.front()).with_model())
-          device = make_device(group, obstacle);
+          device = make_device(group, member, obstacle);
       }
       if (!obstacle.empty()) {
         note_failure(batch, obstacle);
@@ -91,11 +95,13 @@ void ScenarioRuns::work() {
 }
 
 /// For the greatest of the points in the group; null and an obstacle where memory lacks.
-std::unique_ptr<Device> ScenarioRuns::make_device(std::size_t group, std::string& obstacle) const {
+std::unique_ptr<Device> ScenarioRuns::make_device(std::size_t group, std::size_t member,
+                                                  std::string& obstacle) {
   const auto point = std::ranges::find(plan_.group_of, group) - plan_.group_of.begin();
   DeviceOptions options = plan_.groups[group].options;
   options.devices = static_cast<unsigned>(jobs_);
-  options.threads = options.device == "cuda" ? 1 : threads_of_run_;
+  options.crew = &crew_;
+  options.member = member;
   try {
     return scenario_.points[static_cast<std::size_t>(point)].model->make_device(options);
   } catch (const std::bad_alloc&) {
@@ -129,7 +135,7 @@ void ScenarioRuns::note(const Device* device) {
   if (device == nullptr) return;
   const std::lock_guard lock(mutex_);
   facts_.name = device->name();
-  facts_.threads = jobs_ * threads_of_run_;
+  facts_.threads = facts_.name == "cpu" ? crew_.members() : jobs_;
   if (const auto seconds = device->kernel_seconds())
     facts_.kernel_seconds = facts_.kernel_seconds.value_or(0) + *seconds;
   facts_.evaluation_seconds += device->evaluation_seconds().value_or(0);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "models/cpu/crew.h"
 #include "sim/cli/commands/run_plan.h"
 #include "sim/cli/commands/run_queue.h"
 #include "sim/cli/results/progress.h"
@@ -19,7 +20,7 @@ namespace gradrace {
 /// Makes the runs of a folder that are missing, over threads.
 class ScenarioRuns {
  public:
-  /// jobs: threads, of which there are no more than runs; a run has the cores that are left.
+  /// jobs: threads; those that have no run left help the others, on the CPU.
   /// first: the number of its first run in the progress, in which they stand in the order of
   /// `missing`.  stop: asked often; true leaves what is under way.
   ScenarioRuns(RunFolder& folder, const RunPlan& plan, const std::vector<std::size_t>& missing,
@@ -36,8 +37,8 @@ class ScenarioRuns {
  private:
   using Batch = std::vector<std::size_t>;  // runs that a thread takes at once, of one group
 
-  void work();
-  std::unique_ptr<Device> make_device(std::size_t group, std::string& obstacle) const;
+  void work(std::size_t member);
+  std::unique_ptr<Device> make_device(std::size_t group, std::size_t member, std::string& obstacle);
   void race(const Batch& batch, Device* device);
   std::uint32_t segment_limit_of(const Race& race, std::size_t run, const Device* device) const;
   void add_run_seconds(double seconds);
@@ -51,8 +52,8 @@ class ScenarioRuns {
   RunFolder& folder_;
   const Scenario& scenario_;
   const RunPlan& plan_;
-  const std::size_t jobs_;         // runs under way at once
-  const unsigned threads_of_run_;  // where there are more jobs than runs
+  const std::size_t jobs_;  // runs under way at once
+  Crew crew_;
   Progress& progress_;
   std::vector<std::size_t> number_of_;  // [run]: in the progress
   const std::function<bool()> stop_;

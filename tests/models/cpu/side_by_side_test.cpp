@@ -1,17 +1,21 @@
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
+#include <deque>
 #include <memory>
-#include <numeric>
+#include <mutex>
 #include <string>
-#include <utility>
+#include <thread>
 #include <vector>
 
 #include "models/cpu/cpu_device.h"
 #include "models/quadratic.h"
+#include "tests/support/helpers.h"
 #include "tests/support/race_text.h"
 #include "tests/support/temporary_folder.h"
 
-namespace gradrace::gradients_ahead_test {
+namespace gradrace::side_by_side_test {
 
 namespace {
 
@@ -25,20 +29,30 @@ Point point_of(const std::string& protocol, const std::string& rest = "") {
       protocol + R"(, "stop": {"updates": 60}, "record": {"every_updates": 20})" + rest + "}");
 }
 
-RunRecord run_by(unsigned threads, const Point& point) {
+RaceRecord run_by(std::size_t members, const Point& point) {
   const Race race = point.race();
-  const auto device = point.model->make_device({.threads = threads});
-  Run run(race, 0, true, nullptr, nullptr, 50);
-  drive({&run, 1}, device.get(), [] { return true; });
-  return run.record();
+  RaceRecord record;
+  with_helpers(members, [&](Crew& crew) {
+    const auto device = point.model->make_device({.crew = &crew});
+    record = run_race({race, 0, 50, nullptr}, device.get());
+  });
+  return record;
+}
+
+std::vector<double> losses_of(const RaceRecord& record) {
+  std::vector<double> losses;
+  for (const CurvePoint& at : record.curve)
+    losses.insert(losses.end(), {at.evaluation.loss, at.evaluation.test_loss});
+  return losses;
 }
 
 void check_equal(const Point& point) {
-  const RunRecord alone = run_by(1, point);
+  const RaceRecord alone = run_by(1, point);
   REQUIRE(alone.hash != 0);
-  for (const unsigned threads : {2u, 3u}) {
-    const RunRecord shared = run_by(threads, point);
+  for (const std::size_t members : {2u, 3u}) {
+    const RaceRecord shared = run_by(members, point);
     CHECK(shared.hash == alone.hash);
+    CHECK(losses_of(shared) == losses_of(alone));
     CHECK(shared.gradients_computed == alone.gradients_computed);
     CHECK(shared.totals.time == alone.totals.time);
   }
@@ -57,12 +71,16 @@ TEST_CASE("cpu device: gradients side by side have the bits of one thread, in ev
 
 namespace {
 
-/// Counts its gradients.
+struct Counts {
+  std::atomic<std::size_t> gradients = 0, values = 0;  // evaluated
+};
+
+/// Counts its work, and takes its time for values.
 class Counted final : public Model<double> {
  public:
-  explicit Counted(std::size_t& count)
+  explicit Counted(Counts& counts)
       : model_(make_quadratic<double>({.dimensions = 1 << 20, .curvatures = {1, 2}})),
-        count_(count) {}
+        counts_(counts) {}
 
   std::size_t parameters() const override { return model_->parameters(); }
   void initialise(std::uint64_t seed, std::uint32_t replica, std::span<double> w) override {
@@ -70,30 +88,46 @@ class Counted final : public Model<double> {
   }
   void gradient(std::span<const double> w, const MinibatchName& name,
                 std::span<double> g) override {
-    ++count_;
+    ++counts_.gradients;
     model_->gradient(w, name, g);
   }
   void evaluate(std::span<const double* const> values, std::span<Evaluation> results) override {
+    counts_.values += values.size();
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
     model_->evaluate(values, results);
   }
 
  private:
   std::unique_ptr<Model<double>> model_;
-  std::size_t& count_;
+  Counts& counts_;
 };
 
 }  // namespace
 
-TEST_CASE("cpu device: every thread computes some of the gradients that are ready") {
-  const Race race = race_of(8, R"({"kind": "k-sync", "k": 8})", R"({"updates": 6})");
-  std::vector<std::size_t> counts(3);
-  std::vector<std::unique_ptr<Model<double>>> models;
-  for (std::size_t& count : counts) models.push_back(std::make_unique<Counted>(count));
-  const auto device = make_cpu_device(std::move(models));
-  Run run(race, 0, true, nullptr);
-  drive({&run, 1}, device.get(), [] { return true; });
-  CHECK(std::accumulate(counts.begin(), counts.end(), std::size_t{0}) == 48);
-  for (const std::size_t count : counts) CHECK(count > 0);
+TEST_CASE(
+    "cpu device: every member computes some of the gradients and evaluates some of the values") {
+  Race race = race_of(8, R"({"kind": "k-sync", "k": 8})", R"({"updates": 12})");
+  race.evaluations.every_updates = 1;
+  std::deque<Counts> counts;
+  std::mutex mutex;
+  const auto make = [&] {
+    const std::lock_guard lock(mutex);
+    return std::make_unique<Counted>(counts.emplace_back());
+  };
+  with_helpers(3, [&](Crew& crew) {
+    const auto device = make_cpu_device(CrewedModel<double>{make, &crew, 0});
+    Run run(race, 0, true, nullptr, nullptr, 50);
+    drive({&run, 1}, device.get(), [] { return true; });
+  });
+  std::size_t gradients = 0, values = 0;
+  for (const Counts& count : counts) {
+    CHECK(count.gradients > 0);
+    CHECK(count.values > 0);
+    gradients += count.gradients, values += count.values;
+  }
+  CHECK(counts.size() == 3);
+  CHECK(gradients == 96);
+  CHECK(values == 13);
 }
 
 namespace {
@@ -149,4 +183,4 @@ TEST_CASE("cpu device: side by side also with clipping, momentum and a rate by d
   check_equal(by_distance);
 }
 
-}  // namespace gradrace::gradients_ahead_test
+}  // namespace gradrace::side_by_side_test
