@@ -5,6 +5,7 @@ Python and of its packages, which are for programmers, are not shown."""
 import contextlib
 import ctypes
 import logging
+import mmap
 import os
 import runpy
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 
 PR_SET_PDEATHSIG = 1  # of <sys/prctl.h>
+LEAST_MEMORY = 640 << 20  # of address space
 
 
 def told(problem):
@@ -27,16 +29,23 @@ def told(problem):
 
 
 def end_with_caller():
-    """A signal that ends gradrace, which waits for this process, ends this one too (Linux); files
-    that are not whole then go."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    """A signal that ends gradrace, which waits for this process, ends this one too (Linux)."""
     with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def check_memory():
+    """MemoryError where packages would find too little, of which some hang then."""
+    try:
+        mmap.mmap(-1, LEAST_MEMORY).close()
+    except OSError as problem:
+        raise MemoryError from problem
 
 
 def end_of(script):
     """What the script ends with, as sys.exit() takes it."""
     try:
+        check_memory()
         runpy.run_path(script, run_name="__main__")
     except SystemExit as end:
         return end.code
@@ -61,6 +70,7 @@ def lost_output():
 
 def main(script, *words):
     end_with_caller()
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # plots need no more
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     script = os.fspath(Path(__file__).resolve().parent / script)

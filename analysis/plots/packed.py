@@ -46,7 +46,18 @@ def find(path):
     return next((form for form in forms if form.is_file()), None)
 
 
+def is_cut(path):
+    """Whether a text file ends within a line."""
+    with open(path, "rb") as file:
+        size = file.seek(0, io.SEEK_END)
+        file.seek(max(0, size - 1))
+        return file.read(1) not in (b"", b"\n")
+
+
 def open_text(path):
-    """Opens the file, or its compressed form, to read its text; OSError where that cannot be."""
+    """Opens the file, or its compressed form, to read its text; OSError where that cannot be, and
+    ValueError where it is cut."""
     found = find(path) or path
-    return OPENERS.get(found.suffix, open)(found, newline="", encoding="utf-8")
+    if found.suffix not in OPENERS and found.is_file() and is_cut(found):
+        raise ValueError("the file is cut: its last line has no end")
+    return OPENERS.get(found.suffix, open)(found, newline="", encoding="utf-8-sig")

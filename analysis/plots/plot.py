@@ -14,7 +14,15 @@ from plots import style
 from plots.curves import AXES, disagrees, draw_curves, is_watched
 from plots.encoding import by_value, race
 from plots.final import draw_final, figure_name, numbers_of
-from plots.results import ResultsError, has_finals, has_values, main_value, read_results
+from plots.results import (
+    OF_EDITED_FILES,
+    ResultsError,
+    edited,
+    has_finals,
+    has_values,
+    main_value,
+    read_results,
+)
 from plots.staleness import draw_staleness
 from plots.sweep import keys_of
 from plots.timeline import draw_timeline
@@ -41,9 +49,17 @@ def final_figures(results):
     return {figure_name(key): draw_final(results, key) for key in keys}
 
 
+def is_missing(results, file):
+    """Whether the manifest names it, compressed or not, and it is not there."""
+    return any(name.startswith(file) for name in results.missing)
+
+
 def curve_figures(results, plan, xs):
     """The plots of curves by name, and words on why there are none."""
     columns = curve_columns(results)
+    if is_missing(results, "curve.csv"):
+        why = "curve.csv is not there, which the manifest names: curves left out"
+        return final_figures(results), [why]
     if not columns:
         return {}, ["no losses or errors recorded (timing only): error plots left out"]
     if not is_watched(results):
@@ -74,7 +90,13 @@ def run_figures(folder, xs=("time",)):
     figures, notes = curve_figures(results, plan, xs)
     if figures:
         notes = plan.notes + notes
-    for name, draw in (("staleness", draw_staleness), ("timeline", draw_timeline)):
+    for name, file, draw in (
+        ("staleness", "staleness.csv", draw_staleness),
+        ("timeline", "trace.json", draw_timeline),
+    ):
+        if is_missing(results, file):
+            notes.append(f"{name}: {file} is not there, which the manifest names: plot left out")
+            continue
         figure, told = draw(results, plan)
         notes += [f"{name}: {note}" for note in told]
         if figure:
@@ -117,8 +139,9 @@ def main():
     for folder in options.folders:
         try:
             paths, notes = draw_folder(folder, options.x, options.format, options.size)
-        except (ResultsError, OSError) as problem:
-            print(f"plot: {problem}", file=sys.stderr)
+        except (ResultsError, OSError, *OF_EDITED_FILES) as problem:
+            told = edited(folder, problem) if isinstance(problem, OF_EDITED_FILES) else problem
+            print(f"plot: {told}", file=sys.stderr)
             status = 1
             continue
         for note in notes:

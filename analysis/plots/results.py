@@ -16,6 +16,9 @@ class ResultsError(Exception):
     """The folder holds nothing to draw, or something that cannot be read."""
 
 
+# What goes wrong where a file, or a value in it, is not as gradrace writes it.
+OF_EDITED_FILES = ValueError, LookupError, TypeError, AttributeError
+
 DIVERGED = "diverged"
 EVALUATED = ("time", "update", "gradients", "epoch", "loss", "test_error", "disagreement")
 
@@ -50,13 +53,15 @@ class Point:
 @dataclass
 class Results:
     """An output folder: the title, with a line below it if the runs were interrupted, the points by
-    number, the trace events (None without a trace), the name of the unit of time ("": none)."""
+    number, the trace events (None without a trace), the name of the unit of time ("": none), and
+    files that the manifest names and that are not there."""
 
     folder: Path
     title: str
     points: dict
     trace: list | None
     time_unit: str = ""
+    missing: list = field(default_factory=list)
 
 
 def shown_label(label):
@@ -101,10 +106,15 @@ def number(text):
 def read_table(path):
     """Header and rows of a CSV file, both as lists."""
     with packed.open_text(path) as file:
-        rows = [row for row in csv.reader(file) if row]
+        lines = csv.reader(file)
+        rows = [(lines.line_num, row) for row in lines if row]
     if not rows:
         raise ResultsError(f"{path}: the file is empty")
-    return rows[0], rows[1:]
+    header = rows[0][1]
+    for line, row in rows:
+        if len(row) != len(header):
+            raise ValueError(f"line {line} has {len(row)} cells of {len(header)}")
+    return header, [row for _, row in rows[1:]]
 
 
 def read_records(path):
@@ -154,10 +164,21 @@ def read_points(path, swept=()):
     return dict(sorted(points.items()))
 
 
+def point_of(points, row):
+    """Of a row of another file than runs.csv."""
+    number = int(row["point"])
+    if number not in points:
+        raise ValueError(f"runs.csv has no point {number}")
+    return points[number]
+
+
 def add_curves(points, path):
     """Adds the rows of curve.csv to their runs."""
     for row in read_evaluations(path):
-        curve = points[int(row["point"])].runs[int(row["replica"])].curve
+        run = point_of(points, row).runs.get(int(row["replica"]))
+        if run is None:
+            raise ValueError(f"runs.csv has no replica {row['replica']} of point {row['point']}")
+        curve = run.curve
         for name in EVALUATED:
             curve[name].append(number(row.get(name, "")))
 
@@ -165,7 +186,7 @@ def add_curves(points, path):
 def add_staleness(points, path):
     """Adds the counts of staleness.csv to their points."""
     for row in read_records(path):
-        points[int(row["point"])].staleness[int(row["staleness"])] += int(row["count"])
+        point_of(points, row).staleness[int(row["staleness"])] += int(row["count"])
 
 
 def add_theory(points, path):
@@ -174,7 +195,7 @@ def add_theory(points, path):
         if not row["loss"]:
             continue  # of the gradient
         key = row["basis"], row["source"]
-        curve = points[int(row["point"])].theory.setdefault(key, defaultdict(list))
+        curve = point_of(points, row).theory.setdefault(key, defaultdict(list))
         for name in ("time", "update", "loss"):
             curve[name].append(number(row[name]))
 
@@ -202,13 +223,24 @@ def title_of(manifest, folder):
     return title if finished == runs else f"{title}\ninterrupted: {finished} of {runs} runs"
 
 
+def words_of(problem):
+    """What it says; with its type where that alone says nothing."""
+    tells = isinstance(problem, ValueError) and not isinstance(problem, UnicodeError)
+    return str(problem) if tells else f"{type(problem).__name__}: {problem}"
+
+
+def edited(folder, problem):
+    """What is told of such a problem, which no file in particular has."""
+    return f"{folder}: its files are not as gradrace writes them: {words_of(problem)}"
+
+
 @contextmanager
 def reading(path):
     """What goes wrong with the file's content is a ResultsError, which names it."""
     try:
         yield
-    except (ValueError, KeyError, TypeError, AttributeError, EOFError) as problem:
-        told = f"{path}: cannot be read: {type(problem).__name__}: {problem}"
+    except (*OF_EDITED_FILES, EOFError) as problem:
+        told = f"{path}: cannot be read: {words_of(problem)}"
         raise ResultsError(told) from problem
 
 
@@ -224,6 +256,7 @@ def read_results(folder):
         manifest = read_manifest(folder)
         swept, title = swept_paths(manifest), title_of(manifest, folder)
         unit = manifest.get("scenario", {}).get("time_unit", "")
+        missing = [name for name in manifest.get("files", {}) if not (folder / name).is_file()]
     with reading(runs):
         points = read_points(runs, swept)
     for name, add in (
@@ -236,4 +269,4 @@ def read_results(folder):
     trace = folder / "trace.json"
     with reading(trace):
         events = read_events(trace) if packed.find(trace) else None
-    return Results(folder, title, points, events, unit)
+    return Results(folder, title, points, events, unit, missing)

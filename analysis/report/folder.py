@@ -27,7 +27,10 @@ def read_table(path):
         with packed.open_text(path) as file:
             table = pd.read_csv(file, dtype=str, keep_default_na=False)
     except (ValueError, pd.errors.ParserError) as problem:
-        raise ReportError(f"{path}: cannot be read: {problem}") from problem
+        raise ReportError(f"{path}: cannot be read: {str(problem).strip()}") from problem
+    short = table.isna().any(axis=1).to_numpy().nonzero()[0]
+    if len(short):
+        raise ReportError(f"{path}: row {short[0] + 1} has fewer cells than the line of names")
     return table
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from plots.results import OF_EDITED_FILES, edited
 from plots.stamp import refuse_others, stamp
 from plots.whole import whole
 from report import drawing
@@ -34,6 +35,8 @@ def report(paths, out, plot):
     folders = [read_folder(path) for path in paths]
     out = out or (folders[0].path / NAME if len(folders) == 1 else Path(NAME))
     out.parent.mkdir(parents=True, exist_ok=True)
+    if out.is_dir():
+        raise ReportError(f"{out}: is a folder; --out takes the name of a file")
     refuse_others(out)
     with whole(out) as aside:
         aside.write_text(render(folders), encoding="utf-8", newline="")
@@ -57,6 +60,9 @@ def main():
         if getattr(problem, "errno", None) and not problem.filename:
             raise  # of stdout
         print(f"report: {problem}", file=sys.stderr)
+        return 1
+    except OF_EDITED_FILES as problem:
+        print(f"report: {edited(' '.join(map(str, words.folders)), problem)}", file=sys.stderr)
         return 1
     return 0
 

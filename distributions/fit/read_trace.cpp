@@ -148,8 +148,6 @@ bool has_events(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   char first = 0;
   stream >> first;
-  if (first == '\x1F')
-    throw TraceError("path", file.string() + ": is compressed", "the file as gunzip makes it");
   return first == '{' || first == '[';
 }
 

@@ -141,6 +141,15 @@ std::string read_trace_file(const fs::path& file) {
   std::string text = rest_of(stream);
   if (!stream.is_open() || stream.bad())
     throw TraceError("path", file.string() + ": cannot be read");
+  if (text.starts_with("\x1F\x8B"))
+    throw TraceError("path", file.string() + ": is compressed", "the file as gunzip makes it");
+  if (const auto zero = text.find('\0'); zero != std::string::npos)
+    throw TraceError(
+        "path",
+        file.string() + ":" +
+            std::to_string(1 + std::count(text.begin(),
+                                          text.begin() + static_cast<std::ptrdiff_t>(zero), '\n')) +
+            ": holds a zero byte, so that it is no text");
   return text;
 }
 

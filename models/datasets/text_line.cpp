@@ -117,6 +117,7 @@ void each_line(const std::filesystem::path& file, const std::function<void(TextL
     rest.remove_prefix(std::min(text.size() + 1, rest.size()));
     if (text.ends_with('\r')) text.remove_suffix(1);
     TextLine line(file, number, text);
+    if (text.find('\0') != text.npos) line.defect("holds a zero byte, so that it is no text");
     take(line);
   }
 }

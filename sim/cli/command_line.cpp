@@ -159,7 +159,7 @@ double fraction_of(std::string_view command, const Values& values, const std::st
   const double fraction = values[name].as<double>();
   if (fraction >= 0 && fraction <= 1) return fraction;
   throw UsageError(std::string(command) + ": --" + name + " must be 0 to 1, got " +
-                   number_text(fraction));
+                   short_number(fraction, 17));
 }
 
 unsigned jobs_of(std::string_view command, const Values& values) {

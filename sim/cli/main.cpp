@@ -9,6 +9,7 @@
 #include <new>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <typeinfo>
 #include <vector>
 
@@ -106,6 +107,11 @@ int run_command_line(const Words& words) {
     return 2;
   } catch (const std::bad_alloc&) {
     std::cerr << "gradrace: out of memory\n";
+    return 1;
+  } catch (const std::system_error& error) {
+    const bool lacks_threads = error.code() == std::errc::resource_unavailable_try_again;
+    std::cerr << "gradrace: " << (lacks_threads ? "no thread can be started (ulimit -u): " : "")
+              << printable(error.what()) << '\n';
     return 1;
   } catch (const std::exception& error) {
     std::cerr << "gradrace: " << printable(error.what()) << '\n';

@@ -55,7 +55,10 @@ int spawn(std::vector<std::string> words, bool silent) {
   int status = 0;
   while (waitpid(child, &status, 0) < 0)
     if (errno != EINTR) return 1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  std::cerr << "gradrace: its Python was ended by a signal: " << strsignal(WTERMSIG(status))
+            << '\n';
+  return 1;
 }
 
 }  // namespace

@@ -193,6 +193,24 @@ class Words(ProgramTest):
             again = subprocess.run(words, cwd=self.folder, check=False, capture_output=True)
             self.assertIn(b"all 1 run is there; nothing is to be done", again.stdout, again.stderr)
 
+    def test_a_key_that_is_given_twice_is_refused_in_a_set_too(self):
+        path = self.write(BASE)
+        for text in ('stop={"time":1,"time":2}', 'sweep={"protocol":[{"kind":"sync","kind":"async"}]}'):
+            self.assertIn("given twice", self.call("validate", path, "--set", text, status=2)[1])
+
+    def test_zero_bytes_and_packed_traces_are_told_whole(self):
+        (self.folder / "zero.csv").write_bytes(b"x,y\n1,0\n2\0,1\n")
+        (self.folder / "trace.csv").write_bytes(b"seconds\n1\n2\0\n")
+        (self.folder / "packed.csv").write_bytes(gzip.compress(b"seconds\n1\n2\n"))
+        self.assertIn(
+            "zero.csv:3: holds a zero byte, so that it is no text",
+            self.call("validate", self.write(trained({"kind": "csv", "path": "zero.csv", "label": "y", "test_rows": 1})), status=2)[1],
+        )
+        for name, told in (("trace.csv", "trace.csv:3: holds a zero byte"), ("packed.csv", "packed.csv: is compressed")):
+            self.assertIn(told, self.call("fit", name, status=2)[1])
+            scenario = changed(BASE, cluster={"learners": 2, "runtime": {"distribution": "empirical", "path": name, "column": "seconds"}})
+            self.assertIn(told, self.call("validate", self.write(scenario), status=2)[1])
+
     def test_kept_results_that_were_changed_are_written_anew(self):
         path = self.write(BASE)
         self.call("run", path, "--out", "o", "--quiet")

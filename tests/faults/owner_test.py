@@ -79,6 +79,19 @@ class Others(ProgramTest):
             self.assertIn("o: holds results of runs", self.call("fit", "t.csv", "--out", "o", *force, status=2)[1])
         self.assertEqual(sorted(path.name for path in self.out.iterdir()), before)
 
+    def test_a_fit_replaces_nothing_that_it_did_not_make(self):
+        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
+        (self.folder / "real.csv").write_text("mine")
+        for name in ("fit.csv", "fit.json", "sample.csv", "quantiles.csv"):
+            (self.folder / name).mkdir()
+            (self.folder / name / name).symlink_to(self.folder / "real.csv")
+            for force in ((), ("--force",)):
+                self.assertIn(f"{name}/{name}: is there", self.call("fit", "t.csv", "--out", name, *force, status=2)[1])
+            self.assertEqual((self.folder / "real.csv").read_text(), "mine")
+        self.call("fit", "t.csv", "--out", "f")
+        self.call("fit", "t.csv", "--out", "f", "--force")
+        self.assertIn("o: is a file", self.call("fit", "t.csv", "--out", "t.csv", status=2)[1].replace("t.csv", "o"))
+
     def test_a_fit_that_was_changed_is_not_taken_for_whole(self):
         (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
         self.call("fit", "t.csv", "--out", "f")

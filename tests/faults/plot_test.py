@@ -59,6 +59,55 @@ class Plots(ProgramTest):
         (self.folder / "o/trace.json").write_text('{"traceEvents": [{"name": ')
         self.assertIn("plot: o/trace.json: cannot be read", self.call("plot", "o", status=1)[1])
 
+    def test_files_that_were_cut_or_edited_are_named(self):
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+        self.call("run", self.write(BASE | {"replicas": 9}, "nine.json"), "--out", "nine", "--quiet")
+        runs, curve = ((self.folder / "o" / name).read_text() for name in ("runs.csv", "curve.csv"))
+        rows = curve.splitlines(keepends=True)
+        for name, text, told in (
+            ("runs.csv", runs[:-20], "o/runs.csv: cannot be read: the file is cut: its last line has no end"),
+            ("curve.csv", "".join(rows[:2]) + "1,2\n", "o/curve.csv: "),
+            ("curve.csv", (self.folder / "nine/curve.csv").read_text(), "o/curve.csv: cannot be read: runs.csv has no replica"),
+            ("runs.csv", runs.replace("mean_iteration_time", "renamed", 1), "o: its files are not as gradrace writes them: KeyError"),
+        ):
+            (self.folder / "o" / name).write_text(text)
+            calls = {
+                command: subprocess.run([PROGRAM, command, "o"], cwd=self.folder, check=False, capture_output=True, text=True) for command in ("plot", "report")
+            }
+            told_by = [command for command, done in calls.items() if told in done.stderr]
+            self.assertTrue(told_by, [done.stderr for done in calls.values()])
+            for command, done in calls.items():
+                self.assertNotIn("Traceback", done.stderr)
+                self.assertEqual(done.returncode, int(command in told_by), done.stderr)
+            (self.folder / "o/runs.csv").write_text(runs)
+            (self.folder / "o/curve.csv").write_text(curve)
+        (self.folder / "o/manifest.json").write_text((self.folder / "o/manifest.json").read_text().replace('"version": {', '"version": 5, "other": {'))
+        self.assertIn("o: its files are not as gradrace writes them: TypeError", self.call("report", "o", status=1)[1])
+
+    def test_a_file_that_is_not_there_is_told(self):
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+        for name, why in (("curve.csv", "curve.csv is not there, which the manifest names"), ("staleness.csv", "staleness: staleness.csv is not there")):
+            text = (self.folder / "o" / name).read_text()
+            (self.folder / "o" / name).unlink()
+            self.assertIn(why, self.call("plot", "o")[0])
+            (self.folder / "o" / name).write_text(text)
+
+    def test_too_little_memory_is_told_and_hangs_nothing(self):
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+        for limit in (300_000, 400_000, 500_000, 600_000):
+            for command in ("plot", "report"):
+                done = subprocess.run(
+                    ["sh", "-c", f"ulimit -v {limit}; exec {PROGRAM} {command} o"], cwd=self.folder, check=False, capture_output=True, text=True, timeout=60
+                )
+                self.assertEqual((done.returncode, "out of memory" in done.stderr), (1, True), (limit, command, done.stderr))
+
+    def test_what_ends_the_drawing_is_told(self):
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+        (self.folder / "killed").write_text("#!/bin/sh\ncase $1 in -c) exit 0;; esac\nkill -9 $$\n")
+        os.chmod(self.folder / "killed", 0o755)
+        told = self.call("plot", "o", GRADRACE_PYTHON=os.fspath(self.folder / "killed"), status=1)[1]
+        self.assertIn("gradrace: its Python was ended by a signal: Killed", told)
+
     def test_extreme_times_and_a_home_of_nobody_give_no_warnings(self):
         self.call("run", self.write(BASE), "--out", "o", "--quiet", "--set", "cluster.runtime.mean=1e300", "--set", "record.every_time=1e300")
         nowhere = os.fspath(self.folder / "scenario.json")

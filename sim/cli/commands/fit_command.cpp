@@ -21,7 +21,7 @@ namespace po = boost::program_options;
 static double scale_of(const Values& values) {
   const double scale = values["scale"].as<double>();
   if (scale > 0 && std::isfinite(scale)) return scale;
-  throw UsageError("fit: --scale must be a finite number > 0, got " + number_text(scale));
+  throw UsageError("fit: --scale must be a finite number > 0, got " + short_number(scale, 17));
 }
 
 static TraceFit fit_files(const std::vector<std::filesystem::path>& traces, const Values& values) {
@@ -63,28 +63,31 @@ static Syntax fit_syntax() {
   return syntax;
 }
 
-/// {file: its text}.
-static std::map<std::string, std::string> files_of(const TraceFit& fit,
-                                                   const std::filesystem::path& sample) {
+/// {file: its text}, without the record.
+static std::map<std::string, std::string> tables_of(const TraceFit& fit) {
   return {{"fit.csv", fit_csv.text(fit.fits.fits)},
-          {"fit.json", fit_json(fit, sample)},
           {"sample.csv", sample_csv.text(measured_times(fit))},
           {"quantiles.csv", quantiles_csv.text(fitted_quantiles(fit))}};
 }
 
 /// Whether the folder has all results of this very fit.
-static bool holds(const std::filesystem::path& place,
-                  const std::map<std::string, std::string>& files) {
+static bool holds(const std::filesystem::path& place, const TraceFit& fit,
+                  const std::filesystem::path& sample) {
+  const PublishedFiles there(place);
+  if (there.record() != fit_record || !there.are_whole()) return false;
+  auto files = tables_of(fit);
+  files[fit_record] = fit_json(fit, sample, there.named());
   return std::ranges::all_of(files, [&](const auto& entry) {
     std::ifstream file = opened_file(place / entry.first);
     return file.is_open() && rest_of(file) == entry.second;
   });
 }
 
-static void write(const std::map<std::string, std::string>& files,
+static void write(const TraceFit& fit, const std::filesystem::path& sample,
                   const std::filesystem::path& place, bool overwrite) {
-  OutputFolder folder(place.string(), overwrite);
-  for (const auto& [file, text] : files) folder.append(file, text);
+  OutputFolder folder(place.string(), fit_record, overwrite);
+  for (const auto& [file, text] : tables_of(fit)) folder.append(file, text);
+  folder.append(fit_record, fit_json(fit, sample, folder.finish()));
   folder.publish();
 }
 
@@ -99,10 +102,9 @@ static int fit(const Words& words) {
       out.empty() ? "out/fit-" + traces.front().stem().string() : out.string();
   const auto sample = std::filesystem::absolute(place / "sample.csv");
   const bool overwrite = values->count("force") != 0;
-  const auto files = files_of(fit, sample);
-  if (overwrite || !holds(place, files) || PublishedFiles(place).are_half()) {
-    if (!result_file_in(place).empty()) note_if_mixed(place);
-    write(files, place, overwrite);
+  if (overwrite || !holds(place, fit, sample)) {
+    note_if_mixed(place);
+    write(fit, sample, place, overwrite);
   }
   std::cout << fit_report(fit, sample) << "results: " << printable((place / "").string()) << '\n'
             << std::flush;

@@ -323,7 +323,8 @@ const CsvFile<FittedQuantile> quantiles_csv{
      {"quantile", "time", "of the law, or of the slowest of the draws that a time is of",
       &FittedQuantile::quantile}}};
 
-std::string fit_json(const TraceFit& fit, const std::filesystem::path& sample) {
+std::string fit_json(const TraceFit& fit, const std::filesystem::path& sample,
+                     const std::map<std::string, std::string>& files) {
   const Structure& s = fit.structure;
   const auto [least, median, most] = spread_of(s.lag1);
   Json left_out = Json::object();
@@ -351,7 +352,8 @@ std::string fit_json(const TraceFit& fit, const std::filesystem::path& sample) {
             {"left_out", left_out},
             {"cluster", fitted_cluster(fit)},
             {"replay", replaying_cluster(fit, sample)},
-            {"warnings", fit.doubts}};
+            {"warnings", fit.doubts},
+            {"files", files}};
   return json.dump(2) + "\n";
 }
 

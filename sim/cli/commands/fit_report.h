@@ -13,8 +13,9 @@ namespace gradrace {
 /// where it cannot read the trace itself.
 std::string fit_report(const TraceFit& fit, const std::filesystem::path& sample);
 
-/// fit.json.
-std::string fit_json(const TraceFit& fit, const std::filesystem::path& sample);
+/// fit.json.  files: the hashes of the others.
+std::string fit_json(const TraceFit& fit, const std::filesystem::path& sample,
+                     const std::map<std::string, std::string>& files);
 
 /// What analysis/plots/fit.py draws besides.
 struct MeasuredTime {

@@ -142,30 +142,6 @@ Search search_for(const Scenario& scenario, const SearchOptions& options,
   return search;
 }
 
-/// Whether the folder has results of a search.
-bool has_search(const std::filesystem::path& out) {
-  const auto has = [&](const char* name, const std::string& header) {
-    std::ifstream table = opened_file(out / name);
-    std::string line;
-    std::getline(table, line);
-    return !std::filesystem::exists(out / name) || line + '\n' == header;
-  };
-  std::ifstream facts = opened_file(out / "search.json");
-  const auto found = nlohmann::json::parse(facts, nullptr, false);
-  const bool has_facts = found.is_object() && found.contains("switch_point");
-  return has("search.csv", search_header()) && has("costs.csv", costs_header()) &&
-         (has_facts || !std::filesystem::exists(out / "search.json"));
-}
-
-/// UsageError where the folder has results, and they are of no search.
-void refuse_other_results(const std::filesystem::path& out) {
-  const std::string file = result_file_in(out);
-  const bool is_named_so = file.starts_with("search.") || file == "costs.csv";
-  if (file.empty() || (is_named_so && has_search(out)) || PublishedFiles(out).are_half()) return;
-  throw UsageError(out.string() + ": holds results that are not of a search (" + file +
-                   "); use --out DIR for another folder");
-}
-
 }  // namespace
 
 int search_switch_point(const SearchOptions& options) {
@@ -175,16 +151,16 @@ int search_switch_point(const SearchOptions& options) {
   const std::filesystem::path out =
       options.out.empty() ? "out/search-" + scenario.first().name : options.out.string();
   const SettingRunner runner(scenario, options, out);
-  if (!options.force) refuse_other_results(out);
-  if (!result_file_in(out).empty()) note_if_mixed(out);
+  note_if_mixed(out);
   if (!options.accuracies.empty())
     note_if_mixed(std::filesystem::absolute(options.accuracies).parent_path());
-  OutputFolder folder(out, true);
+  const bool goes_on = PublishedFiles(out).record() == search_record;
+  OutputFolder folder(out, search_record, options.force || goes_on);
   try {
     const Search search = search_for(scenario, options, runner);
     folder.append("search.csv", settings_text(search));
     if (!search.cheaper.empty()) folder.append("costs.csv", costs_text(search));
-    folder.append("search.json", search_json(search, scenario));
+    folder.append(search_record, search_json(search, scenario, folder.finish()));
     folder.publish();
     if (!options.report) return 0;
     if (!options.quiet) std::cout << search_report(search, scenario);

@@ -224,9 +224,6 @@ const CsvFile<CostRow> costs_csv{
      {"success_low", "fraction", "lower end of its 95 % interval", &CostRow::low},
      {"success_high", "fraction", "upper end of its 95 % interval", &CostRow::high}}};
 
-std::string search_header() { return search_csv.header(); }
-std::string costs_header() { return costs_csv.header(); }
-
 std::string settings_text(const Search& search) {
   std::vector<SettingRow> rows;
   const auto add = [&](const SettingRuns& setting, const char* verdict) {
@@ -247,7 +244,8 @@ std::string costs_text(const Search& search) {
   return costs_csv.text(rows);
 }
 
-std::string search_json(const Search& search, const Scenario& scenario) {
+std::string search_json(const Search& search, const Scenario& scenario,
+                        const std::map<std::string, std::string>& files) {
   Json path = Json::array();
   for (std::size_t i = 0; i < search.settings.size(); ++i) {
     const Trial& trial = search.found.path[i];
@@ -274,7 +272,8 @@ std::string search_json(const Search& search, const Scenario& scenario) {
                   {"unused", search.unused},
                   {"searches", search.searches},
                   {"success", success.share},  // null: not known
-                  {"success_95", {success.low, success.high}}};
+                  {"success_95", {success.low, success.high}},
+                  {"files", files}};
   return json.dump(2) + "\n";
 }
 

@@ -47,16 +47,14 @@ struct CostRow;
 extern const CsvFile<SettingRow> search_csv;
 extern const CsvFile<CostRow> costs_csv;
 
-/// What search.csv begins with, and costs.csv.
-std::string search_header();
-std::string costs_header();
 /// The text of search.csv, and of costs.csv.
 std::string settings_text(const Search& search);
 std::string costs_text(const Search& search);
 
 /// search.json: what was asked, what was found, and the resolved scenario.  Of equal runs it is
-/// the same text.
-std::string search_json(const Search& search, const Scenario& scenario);
+/// the same text.  files: the hashes of the others.
+std::string search_json(const Search& search, const Scenario& scenario,
+                        const std::map<std::string, std::string>& files);
 
 /// What is printed.
 std::string search_report(const Search& search, const Scenario& scenario);

@@ -34,11 +34,13 @@ constexpr int tries = 100;  // of a folder that others make and remove
                            ": cannot be made: " + std::generic_category().message(error));
 }
 
-/// A dangling link, or the name of the folder of unfinished results.
+/// A dangling link, a file, or the name of the folder of unfinished results.
 void refuse_reserved(const fs::path& folder) {
   std::error_code ignored;
   if (fs::is_symlink(fs::symlink_status(folder, ignored)) && !fs::exists(folder, ignored))
     throw UsageError(folder.string() + ": is a link that leads nowhere; use another name");
+  if (fs::exists(folder, ignored) && !fs::is_directory(folder, ignored))
+    throw UsageError(folder.string() + ": is a file; --out takes the name of a folder");
   const fs::path last = folder.has_filename() ? folder.filename() : folder.parent_path().filename();
   if (last == unfinished)
     throw UsageError(folder.string() + ": is where unfinished results are; use another name");

@@ -165,7 +165,7 @@ void note_if_mixed(const std::filesystem::path& folder) {
   if (there.are_known() ? there.are_whole() : !has_store) return;
   std::cerr << "gradrace: note: " << printable(folder.string())
             << ": half published, or changed since: its files are not those of "
-            << (there.has_manifest() ? "its manifest" : "a manifest")
+            << (there.record().empty() ? "a manifest" : "its " + there.record())
             << (there.are_half() || has_store ? "; the same call that made it writes them anew\n"
                                               : "\n");
 }

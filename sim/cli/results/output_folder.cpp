@@ -26,14 +26,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Where it is, the others are whole.
-constexpr const char* manifest = "manifest.json";
-
 /// Where `gradrace report` writes by default (analysis/report/report.py).
 constexpr const char* report_page = "report.html";
-
-/// Of a search, and not of each.
-constexpr const char* costs = "costs.csv";
 
 /// What a run writes for machines, and may compress.
 std::vector<std::string> large_files() {
@@ -67,10 +61,14 @@ std::vector<std::string> files_of_runs() {
   return files;
 }
 
+const std::set<std::string> files_of_fits{"fit.csv", "sample.csv", "quantiles.csv", fit_record};
+const std::set<std::string> files_of_searches{"search.csv", "costs.csv", search_record};
+
 /// In each form.
 std::vector<std::string> result_files() {
-  std::vector<std::string> files{manifest,        "fit.csv",    "fit.json",    "sample.csv",
-                                 "quantiles.csv", "search.csv", "search.json", costs};
+  std::vector<std::string> files{manifest_record};
+  for (const auto* of : {&files_of_fits, &files_of_searches})
+    files.insert(files.end(), of->begin(), of->end());
   for (const auto& file : files_of_runs())
     for (auto& form : forms_of(file)) files.push_back(std::move(form));
   return files;
@@ -78,7 +76,7 @@ std::vector<std::string> result_files() {
 
 /// Of the files of a command: the first to go and the last to come.
 std::string last_of(const std::set<std::string>& files) {
-  for (const char* const name : {manifest, "fit.json", "search.json"})
+  for (const char* const name : {manifest_record, fit_record, search_record})
     if (files.contains(name)) return name;
   return {};
 }
@@ -103,15 +101,25 @@ OutputFolder::OutputFolder(fs::path folder, const std::string& shard)
   remove_unfinished();
 }
 
-OutputFolder::OutputFolder(fs::path folder, bool overwrite) : OutputFolder(std::move(folder)) {
-  for (const char* const of_runs : {manifest, "runs.store"})
-    if (fs::exists(folder_ / of_runs))
-      throw UsageError(folder_.string() + ": holds results of runs (" + of_runs +
-                       "); use --out DIR for another folder");
+OutputFolder::OutputFolder(fs::path folder, const char* record, bool overwrite)
+    : OutputFolder(std::move(folder)) {
+  const PublishedFiles there(folder_);
+  const auto refuse = [this](const std::string& what) {
+    throw UsageError(folder_.string() + ": holds " + what + "; use --out DIR for another folder");
+  };
+  constexpr std::pair<const char*, const char*> others[] = {{manifest_record, "runs"},
+                                                            {"runs.store", "runs"},
+                                                            {fit_record, "a fit"},
+                                                            {search_record, "a search"}};
+  for (const auto& [file, of] : others)
+    if (file != std::string_view(record) && fs::exists(folder_ / file))
+      refuse("results of " + std::string(of) + " (" + file + ")");
+  refuse_others(record == std::string_view(fit_record) ? files_of_fits : files_of_searches);
   const std::string file = result_file_in(folder_);
-  if (file.empty() || overwrite || PublishedFiles(folder_).are_half()) return;
-  throw UsageError(folder_.string() + ": holds results already (" + file +
-                   "); use --force to overwrite them, or --out DIR for another folder");
+  if (file.empty() || overwrite || there.are_half()) return;
+  if (there.record().empty())
+    refuse(file + ", which gradrace did not make or somebody has changed since");
+  refuse("results already (" + file + "); use --force to overwrite them");
 }
 
 OutputFolder::~OutputFolder() {
@@ -143,11 +151,12 @@ void OutputFolder::refuse_others(const std::set<std::string>& files) const {
     const std::string form = form_of(file, compression_of(file));
     const fs::path place = folder_ / form;
     if (!fs::exists(place)) continue;
-    const bool is_ours = form == manifest || there.has(form) || !there.are_known();
+    const bool is_ours = there.are_known() ? there.has(form) : files.contains(manifest_record);
     if (is_ours && fs::is_regular_file(place)) continue;
     throw UsageError(place.string() + ": is there, and is not among the results that " +
-                     (there.are_half() ? "a call was about to publish when it was ended"
-                                       : "the manifest names") +
+                     (there.are_half()         ? "a call was about to publish when it was ended"
+                      : there.record().empty() ? "a command wrote"
+                                               : "the " + there.record() + " there names") +
                      "; it is left as it is: move it away, or use --out DIR for another folder");
   }
 }
@@ -189,7 +198,7 @@ bool OutputFolder::publish() {
   for (const auto& file : close())
     if (!sync_to_disk(aside_ / file)) fail(aside_ / file);
   const PublishedFiles there(folder_);
-  if (closed_.contains(manifest) || there.are_half()) refuse_others(closed_);
+  refuse_others(closed_);
   const bool had_drawings = remove_drawings();
   const auto place = [this](const std::string& file) {
     move_to_place(aside_ / file, folder_ / file);
@@ -198,7 +207,7 @@ bool OutputFolder::publish() {
   const std::string last = last_of(closed_);
   GRADRACE_CHECK(!last.empty(), "results have a file that comes last");
   there.note(finish());
-  if (!there.are_known() && last == manifest) keep_others();
+  if (!there.are_known()) keep_others();
   remove_file(folder_ / last);
   for (const auto& file : old_files) remove_file(folder_ / file);
   for (const auto& file : closed_)
@@ -232,14 +241,11 @@ void OutputFolder::sync_folder() const {
   if (!sync_to_disk(folder_) && errno != EINVAL && errno != ENOTSUP) fail(folder_);
 }
 
-/// Results that are there and have no successors: which nobody has changed, or of a search.
+/// Results that are there and have no successors, which nobody has changed.
 std::vector<std::string> OutputFolder::old_results(const PublishedFiles& there) const {
   std::vector<std::string> files;
-  for (const auto& name : result_files()) {
-    if (closed_.contains(name)) continue;
-    const bool is_of_search = name == costs && closed_.contains("search.json");
-    if (there.has_unchanged(name) || is_of_search) files.push_back(name);
-  }
+  for (const auto& name : result_files())
+    if (!closed_.contains(name) && there.has_unchanged(name)) files.push_back(name);
   return files;
 }
 

@@ -27,9 +27,10 @@ class OutputFolder {
  public:
   /// UsageError when another process has the folder, or this shard of it.
   explicit OutputFolder(std::filesystem::path folder, const std::string& shard = "");
-  /// And when it holds results of runs, or others that may not be overwritten; those that a call
-  /// had half published may.
-  OutputFolder(std::filesystem::path folder, bool overwrite);
+  /// For a command whose record is fit.json or search.json.  UsageError, too, when the folder holds
+  /// results of another command, or files of these names that gradrace did not make, or results
+  /// that may not be overwritten; those that a call had half published may.
+  OutputFolder(std::filesystem::path folder, const char* record, bool overwrite);
   ~OutputFolder();
 
   const std::filesystem::path& path() const { return folder_; }

@@ -26,11 +26,14 @@ Json json_in(const fs::path& path) {
   return Json::parse(file, nullptr, false);
 }
 
-/// Of gradrace.
-bool is_manifest(const Json& found) {
-  return found.is_object() && found.contains("scenario") && found.contains("version") &&
-         found.contains("files") && found["files"].is_object();
+/// Of gradrace, by the keys that it has beside "files".
+bool is_record(const Json& found, const char* key) {
+  return found.is_object() && found.contains(key) && found.contains("files") &&
+         found["files"].is_object();
 }
+
+constexpr std::pair<const char*, const char*> records_and_keys[] = {
+    {manifest_record, "version"}, {fit_record, "verdict"}, {search_record, "switch_point"}};
 
 }  // namespace
 
@@ -55,11 +58,13 @@ std::string hash_of_file(const fs::path& file) {
 
 PublishedFiles::PublishedFiles(fs::path folder)
     : folder_(std::move(folder)), note_(folder_ / ".unfinished" / "publishing.json") {
-  const Json manifest = json_in(folder_ / "manifest.json");
-  has_manifest_ = is_manifest(manifest);
-  if (has_manifest_)
-    for (const auto& [file, hash] : manifest["files"].items())
+  for (const auto& [name, key] : records_and_keys) {
+    const Json found = json_in(folder_ / name);
+    if (!record_.empty() || !is_record(found, key)) continue;
+    record_ = name;
+    for (const auto& [file, hash] : found["files"].items())
       if (hash.is_string()) named_.emplace(file, hash);
+  }
   const Json note = json_in(note_);
   if (!note.is_object()) return;
   for (const auto& [file, hashes] : note.items())
@@ -68,11 +73,12 @@ PublishedFiles::PublishedFiles(fs::path folder)
 }
 
 bool PublishedFiles::has(const std::string& file) const {
-  return has_manifest_ ? named_.contains(file) : has_unchanged(file);
+  if (record_.empty()) return has_unchanged(file);
+  return file == record_ || named_.contains(file);
 }
 
 bool PublishedFiles::has_unchanged(const std::string& file) const {
-  if (has_manifest_)
+  if (!record_.empty())
     return named_.contains(file) && named_.at(file) == hash_of_file(folder_ / file);
   const auto [first, last] = noted_.equal_range(file);
   return first != last &&
@@ -82,9 +88,9 @@ bool PublishedFiles::has_unchanged(const std::string& file) const {
 }
 
 bool PublishedFiles::are_whole() const {
-  return has_manifest_ && std::ranges::all_of(named_, [&](const auto& entry) {
-           return entry.second == hash_of_file(folder_ / entry.first);
-         });
+  return !record_.empty() && std::ranges::all_of(named_, [&](const auto& entry) {
+    return entry.second == hash_of_file(folder_ / entry.first);
+  });
 }
 
 void PublishedFiles::note(const Hashes& coming) const {
@@ -93,10 +99,10 @@ void PublishedFiles::note(const Hashes& coming) const {
     for (const auto& [file, hash] : hashes) note[file].push_back(hash);
   };
   add(coming);
-  if (has_manifest_)
-    add(named_);
-  else
+  if (record_.empty())
     add(noted_);
+  else
+    add(named_);
   fs::path aside = note_;
   aside += ".new";
   std::ofstream file(aside, std::ios::binary);

@@ -9,7 +9,12 @@ namespace gradrace {
 /// A hash of what the file has; empty where it cannot be read.
 std::string hash_of_file(const std::filesystem::path& file);
 
-/// The results in an output folder that gradrace put there: those that its manifest names, or,
+/// Files that come last among those of a command, and name the others with their hashes.
+constexpr const char* manifest_record = "manifest.json";
+constexpr const char* fit_record = "fit.json";
+constexpr const char* search_record = "search.json";
+
+/// The results in an output folder that gradrace put there: those that its record names, or,
 /// without one, those that a call was about to publish when it was ended, and had noted before.
 class PublishedFiles {
  public:
@@ -17,17 +22,20 @@ class PublishedFiles {
 
   explicit PublishedFiles(std::filesystem::path folder);
 
+  /// The name of the record; empty where none is there that gradrace wrote.
+  const std::string& record() const { return record_; }
+  /// By the record.
+  const Hashes& named() const { return named_; }
   /// Whether a call was ended while it published.
-  bool are_half() const { return !has_manifest_ && !noted_.empty(); }
-  bool has_manifest() const { return has_manifest_; }
+  bool are_half() const { return record_.empty() && !noted_.empty(); }
   /// Whether anything says which they are.
-  bool are_known() const { return has_manifest_ || are_half(); }
+  bool are_known() const { return !record_.empty() || are_half(); }
 
-  /// Whether the manifest names the file; without a manifest, whether it is as it was noted.
+  /// Whether the file is the record or named by it; without one, whether it is as it was noted.
   bool has(const std::string& file) const;
   /// And nobody has changed it since.
   bool has_unchanged(const std::string& file) const;
-  /// Whether all that the manifest names is so.
+  /// Whether all that the record names is so.
   bool are_whole() const;
 
   /// Notes what comes and what is there, before a file of the folder is moved.  DiskError.
@@ -37,8 +45,8 @@ class PublishedFiles {
 
  private:
   std::filesystem::path folder_, note_;
-  bool has_manifest_ = false;
-  Hashes named_;                                   // by the manifest
+  std::string record_;
+  Hashes named_;
   std::multimap<std::string, std::string> noted_;  // [name]: hashes
 };
 

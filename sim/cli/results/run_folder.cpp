@@ -47,7 +47,7 @@ static const fs::path& checked(const fs::path& folder, RunFolder::Begin begin) {
   if (!is_folder || !stores_in(folder).empty()) return folder;
   const std::string results = result_file_in(folder);
   const bool overwrites = begin == RunFolder::Begin::anew;
-  const bool is_ours = PublishedFiles(folder).has_manifest();
+  const bool is_ours = PublishedFiles(folder).record() == manifest_record;
   if (!results.empty() && !is_ours)
     throw UsageError(folder.string() + ": holds " + results +
                      ", which is not of a run; use --out DIR for another folder");

@@ -13,6 +13,7 @@
 #include "sim/cli/scenario/swept_problems.h"
 #include "sim/reading/document.h"
 #include "sim/reading/json_places.h"
+#include "sim/reading/json_text.h"
 #include "sim/reading/reader.h"
 #include "sim/reading/rest_of.h"
 
@@ -49,13 +50,18 @@ void check_quick(const Document& document) {
       {document.problem("/quick", "expected an object: dotted path -> value with --quick")});
 }
 
+/// Of a text of JSON; ScenarioError where a key is given twice.
+Json value_of(const ScenarioChanges::Set& set) {
+  ParsedJson parsed = parse_json(set.value, set.origin);
+  if (!parsed.problems.empty()) throw ScenarioError(parsed.problems);
+  return std::move(*parsed.root);
+}
+
 void apply(Document& document, const ScenarioChanges& changes) {
   check_quick(document);
   if (changes.quick) apply_quick(document);
   for (const auto& set : changes.sets) {
-    Json value = Json::parse(set.value, nullptr, false);
-    if (value.is_discarded()) value = set.value;
-    document.set(set.path, value, set.origin);
+    document.set(set.path, Json::accept(set.value) ? value_of(set) : Json(set.value), set.origin);
   }
 }
 

@@ -280,8 +280,10 @@ class Kept(SearchTest):
         for name in ("runs.csv", "search.csv", "search.json"):
             (self.folder / f"of-{name}").mkdir(exist_ok=True)
             (self.folder / f"of-{name}" / name).write_text("mine")
-            self.assertIn("holds results that are not of a search", self.search(out=f"of-{name}", status=2)[1])
-        self.assertIn("holds results that are not of a search", self.search(out="of-runs", status=2)[1])
+            for force in (() if name == "runs.csv" else ("--force",), ()):
+                self.assertRegex(self.search(*force, out=f"of-{name}", status=2)[1], "which gradrace did not make|is not among the results|holds results of")
+                self.assertEqual((self.folder / f"of-{name}" / name).read_text(), "mine")
+        self.assertIn("holds results of runs (manifest.json)", self.search("--force", out="of-runs", status=2)[1])
 
     def test_an_interrupted_search_goes_on_to_the_same_files(self):
         slow = changed(JOB, stop={"gradients": 40000})
