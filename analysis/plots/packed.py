@@ -58,6 +58,6 @@ def open_text(path):
     """Opens the file, or its compressed form, to read its text; OSError where that cannot be, and
     ValueError where it is cut."""
     found = find(path) or path
-    if found.suffix not in OPENERS and found.is_file() and is_cut(found):
+    if found.suffix == ".csv" and found.is_file() and is_cut(found):
         raise ValueError("the file is cut: its last line has no end")
     return OPENERS.get(found.suffix, open)(found, newline="", encoding="utf-8-sig")

@@ -50,8 +50,8 @@ def final_figures(results):
 
 
 def is_missing(results, file):
-    """Whether the manifest names it, compressed or not, and it is not there."""
-    return any(name.startswith(file) for name in results.missing)
+    """Whether the manifest names it and it is not there."""
+    return file in results.missing
 
 
 def curve_figures(results, plan, xs):
@@ -82,7 +82,8 @@ def run_figures(folder, xs=("time",)):
     """The figures of a run's output folder by name, and what they leave out; xs: what curves are
     drawn against, of AXES."""
     results = read_results(folder)
-    if not any(packed.find(folder / name) for name in ("curve.csv", "staleness.csv", "trace.json")):
+    details = ("curve.csv", "staleness.csv", "trace.json")
+    if not any(packed.find(folder / name) or is_missing(results, name) for name in details):
         figures = final_figures(results)
         drawn = "final errors alone are drawn" if figures else "nothing to draw"
         return figures, [f"a summary only (record.details is false): {drawn}"]

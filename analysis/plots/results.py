@@ -50,6 +50,11 @@ class Point:
     theory: dict = field(default_factory=dict)
 
 
+def unpacked(name):
+    """Of a file, compressed or not."""
+    return re.sub(r"\.(gz|zst)$", "", name)
+
+
 @dataclass
 class Results:
     """An output folder: the title, with a line below it if the runs were interrupted, the points by
@@ -256,7 +261,11 @@ def read_results(folder):
         manifest = read_manifest(folder)
         swept, title = swept_paths(manifest), title_of(manifest, folder)
         unit = manifest.get("scenario", {}).get("time_unit", "")
-        missing = [name for name in manifest.get("files", {}) if not (folder / name).is_file()]
+        missing = [
+            name
+            for name in map(unpacked, manifest.get("files", {}))
+            if not packed.find(folder / name)
+        ]
     with reading(runs):
         points = read_points(runs, swept)
     for name, add in (

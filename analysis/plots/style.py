@@ -230,5 +230,5 @@ def save(figure, stem, endings=("png", "svg")):
         refuse_others(path)
         with whole(path) as aside:
             figure.savefig(aside, format=ending, dpi=DPI, metadata=FORMATS[ending])
-            stamp(aside, path.suffix)
+            stamp(aside, path.name)
     return paths

@@ -23,7 +23,7 @@ def opened_aside(target):
 
 def remove_left(target):
     """What was written for the target by a process that was killed: nobody has its lock."""
-    for left in target.parent.glob(f".{glob.escape(target.name)}.*{UNFINISHED}"):
+    for left in target.parent.glob(f".{glob.escape(target.name)}.{8 * '[0-9a-f]'}{UNFINISHED}"):
         with suppress(OSError):
             descriptor = os.open(left, os.O_WRONLY | os.O_NOFOLLOW)
             try:
@@ -43,6 +43,7 @@ def whole(path):
         aside, descriptor = opened_aside(target)
         try:
             yield aside
+            os.fsync(descriptor)
             os.replace(aside, target)
         except BaseException:
             aside.unlink(missing_ok=True)
@@ -50,6 +51,8 @@ def whole(path):
         finally:
             os.close(descriptor)
     except OSError as problem:
+        if problem.errno is None:
+            raise
         raise OSError(problem.errno, problem.strerror, str(path)) from problem
 
 

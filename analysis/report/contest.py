@@ -18,6 +18,7 @@ holds for differences that are about normal; where they are strongly skewed it i
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from plots.bands import half_interval
@@ -69,17 +70,18 @@ class Contest:
     def is_beaten(self, point):
         return self.comparisons[point].p <= self.level
 
-    @property
+    @cached_property
     def same(self):
         """Points with the front-runner's values in every replica."""
         return [p for p, one in self.comparisons.items() if one.is_same]
 
-    @property
+    @cached_property
     def open(self):
         """Points that may be as good, or better."""
-        return [p for p in self.comparisons if not self.is_beaten(p) and p not in self.same]
+        unlike = (p for p, one in self.comparisons.items() if not one.is_same)
+        return [p for p in unlike if not self.is_beaten(p)]
 
-    @property
+    @cached_property
     def beaten(self):
         return [p for p in self.comparisons if self.is_beaten(p)]
 

@@ -104,36 +104,38 @@ def title_of(folders):
     return titles[0] if len(titles) == 1 else f"{len(folders)} questions: " + "; ".join(titles)
 
 
-def said(folders):
-    """The answers as plain text, a line each, after where they hold."""
-    lines = []
-    found = [case for group in compared(folders) for case in cases_of(group)]
-    for case in found:
-        name = name_of(case, found)
-        texts = [Markup(one).striptags() for one in (sentence(case, verdicts(case)), *edges(case))]
-        lines.append(f"{name}: {' '.join(texts)}" if name else " ".join(texts))
-    return lines
+class Page:
+    """What is said of output folders, and drawn; each case is judged once."""
 
+    def __init__(self, folders):
+        self.folders = folders
+        self.groups = compared(folders)
+        self.cases = [case for group in self.groups for case in cases_of(group)]
 
-def render(folders):
-    """The page's text."""
-    groups = compared(folders)
-    found = [case for group in groups for case in cases_of(group)]
-    shown = sections(groups, found, page_sizes(found))
-    text = ENVIRONMENT.get_template(TEMPLATE).render(
-        title=title_of(folders),
-        answers=[answer_of(case, found) for case in found],
-        groups=[{"name": group.name, "title": group.title} for group in groups],
-        sections=[shown_section(one) for one in shown],
-        origins=[origin(folder) for folder in folders],
-        confidence=f"{100 * CONFIDENCE:.0f} %",
-        wrong=f"{100 * WRONG:g} %",
-    )
-    return Markup(text)
+    def said(self):
+        """The answers as plain text, a line each, after where they hold."""
+        return [self.answer(case) for case in self.cases]
 
+    def answer(self, case):
+        name = name_of(case, self.cases)
+        texts = sentence(case, verdicts(case)), *edges(case)
+        text = " ".join(Markup(one).striptags() for one in texts)
+        return f"{name}: {text}" if name else text
 
-def drawn_sections(folders):
-    """The page's sections with every figure at both sizes."""
-    groups = compared(folders)
-    found = [case for group in groups for case in cases_of(group)]
-    return sections(groups, found, (drawing.COLUMN, drawing.PAGE))
+    def render(self):
+        """The page's text."""
+        shown = sections(self.groups, self.cases, page_sizes(self.cases))
+        text = ENVIRONMENT.get_template(TEMPLATE).render(
+            title=title_of(self.folders),
+            answers=[answer_of(case, self.cases) for case in self.cases],
+            groups=[{"name": group.name, "title": group.title} for group in self.groups],
+            sections=[shown_section(one) for one in shown],
+            origins=[origin(folder) for folder in self.folders],
+            confidence=f"{100 * CONFIDENCE:.0f} %",
+            wrong=f"{100 * WRONG:g} %",
+        )
+        return Markup(text)
+
+    def drawn_sections(self):
+        """The page's sections with every figure at both sizes."""
+        return sections(self.groups, self.cases, (drawing.COLUMN, drawing.PAGE))

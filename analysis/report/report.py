@@ -13,17 +13,17 @@ from plots.stamp import refuse_others, stamp
 from plots.whole import whole
 from report import drawing
 from report.folder import ReportError, read_folder
-from report.page import drawn_sections, render, said
+from report.page import Page
 
 NAME = "report.html"
 
 
-def save_figures(folders, out):
+def save_figures(page, out):
     """Writes the page's figures as PNG, SVG and PDF, as wide as a column and as a page, into the
     folder of the page's name; returns it."""
     place = out.with_name(f"{out.stem}-figures")
     place.mkdir(parents=True, exist_ok=True)
-    for section in drawn_sections(folders):
+    for section in page.drawn_sections():
         for drawn in section.drawn:
             for size, figure in drawn.figures:
                 name = f"{drawn.name}_{size.name}" if size else drawn.name
@@ -33,19 +33,21 @@ def save_figures(folders, out):
 
 def report(paths, out, plot):
     folders = [read_folder(path) for path in paths]
+    page = Page(folders)
     out = out or (folders[0].path / NAME if len(folders) == 1 else Path(NAME))
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.is_dir():
         raise ReportError(f"{out}: is a folder; --out takes the name of a file")
     refuse_others(out)
+    text = page.render()
     with whole(out) as aside:
-        aside.write_text(render(folders), encoding="utf-8", newline="")
-        stamp(aside, ".html")
-    for line in said(folders):
+        aside.write_text(text, encoding="utf-8", newline="")
+        stamp(aside, out.name)
+    for line in page.said():
         print(line)
     print(f"report: {out}")
     if plot:
-        print(f"figures: {save_figures(folders, out)}/ (.png, .svg and .pdf)")
+        print(f"figures: {save_figures(page, out)}/ (.png, .svg and .pdf)")
 
 
 def main():

@@ -39,7 +39,7 @@ def render(path, template, **values):
     refuse_others(path)
     with whole(path) as aside:
         aside.write_text(templates().get_template(template).render(values), encoding="utf-8")
-        stamp(aside, ".html")
+        stamp(aside, path.name)
 
 
 @dataclass

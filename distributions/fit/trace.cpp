@@ -141,7 +141,7 @@ std::string read_trace_file(const fs::path& file) {
   std::string text = rest_of(stream);
   if (!stream.is_open() || stream.bad())
     throw TraceError("path", file.string() + ": cannot be read");
-  if (text.starts_with("\x1F\x8B"))
+  if (text.starts_with('\x1F'))
     throw TraceError("path", file.string() + ": is compressed", "the file as gunzip makes it");
   if (const auto zero = text.find('\0'); zero != std::string::npos)
     throw TraceError(

@@ -53,6 +53,7 @@ class CpuDevice final : public Device {
 
   void start(std::span<const Tape> tapes) override {
     runs_.resize(tapes.size());
+    for (auto& other : others_) other.reset();
     for (std::size_t i = 0; i < tapes.size(); ++i) {
       ReplayedRun<Real>& run = runs_[i];
       run.tape = tapes[i];

@@ -219,7 +219,7 @@ class Publishing(ProgramTest):
                     name = next(path.name for path in (self.folder / out).iterdir() if path.is_file())
                     shutil.copytree(self.folder / out, self.folder / "mine")
                     (self.folder / "mine" / name).write_text("mine")
-                    self.assertIn("mine", self.call(*call.split(), "--out", "mine", status=2)[1])
+                    self.assertIn(f"mine/{name}: is there", self.call(*call.split(), "--out", "mine", status=2)[1])
                     self.assertEqual((self.folder / "mine" / name).read_text(), "mine")
                     shutil.rmtree(self.folder / "mine")
                     self.assertIn(f"note: {out}: half published", self.call(*call.split(), "--out", out)[1])

@@ -72,6 +72,16 @@ class Others(ProgramTest):
         self.assertIn("o/runs.parquet: is there", self.call("collect", "o", "--format", "parquet", status=2)[1])
         self.assertEqual(set(os.listdir(self.out)) - {".unfinished"}, there)
 
+    def test_shards_and_fits_are_not_mixed(self):
+        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
+        self.call("run", self.write(changed(BASE, replicas=4)), "--out", "s", "--shard", "1/2", "--quiet")
+        self.assertIn("s: holds results of runs (runs.1-of-2.store)", self.call("fit", "t.csv", "--out", "s", "--force", status=2)[1])
+        self.call("fit", "t.csv", "--out", "f")
+        (self.folder / "f/runs.1-of-2.store").write_bytes((self.folder / "s/runs.1-of-2.store").read_bytes())
+        before = self.tables(self.folder / "f")
+        self.assertIn("f: holds results of another command (fit.json)", self.call("collect", "f", status=2)[1])
+        self.assertEqual(self.tables(self.folder / "f"), before)
+
     def test_a_fit_goes_to_no_folder_of_runs(self):
         (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
         before = sorted(path.name for path in self.out.iterdir())
@@ -144,6 +154,17 @@ class Drawings(ProgramTest):
         self.assertIn("plots of the files before are removed", self.anew())
         self.assertFalse((self.out / "plots").exists() or (self.out / "report.html").exists())
 
+    def test_a_copy_under_another_name_stays(self):
+        self.draw()
+        for name, copy in (
+            ("plots/error_time.png", "plots/mine.png"),
+            ("plots/loss_time.svg", "plots/error_time_2.svg"),
+            ("report.html", "plots/report.html.png"),
+        ):
+            (self.out / copy).write_bytes((self.out / name).read_bytes())
+        self.call("run", self.write(BASE), "--out", "o", "--replicas", "2", "--quiet")
+        self.assertEqual({path.name for path in (self.out / "plots").iterdir()}, {"mine.png", "error_time_2.svg", "report.html.png"})
+
     def test_what_was_changed_stays(self):
         drawn = self.draw()
         for path in drawn:
@@ -191,11 +212,13 @@ class Drawings(ProgramTest):
     def test_what_a_killed_drawing_left_goes(self):
         self.call("plot", "o")
         left, in_use = (self.out / f"plots/.error_time.png.0000000{n}.unfinished" for n in range(2))
+        mine = self.out / "plots/.error_time.png.draft.unfinished"
         left.touch()
+        mine.touch()
         with in_use.open("wb") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             self.call("plot", "o")
-            self.assertEqual((left.exists(), in_use.exists()), (False, True))
+            self.assertEqual((left.exists(), in_use.exists(), mine.exists()), (False, True, True))
 
     def test_two_that_draw_at_once_draw_both(self):
         calls = [subprocess.Popen([PROGRAM, "plot", "o"], cwd=self.folder, stdout=subprocess.DEVNULL) for _ in range(2)]

@@ -57,9 +57,9 @@ def rows(path):
         return list(csv.DictReader(file))
 
 
-def stamped(text):
-    """As gradrace stamps what it draws."""
-    return f"{text}gradrace-crc32:{zlib.crc32(text.encode()):08x}"
+def stamped(text, name):
+    """As gradrace stamps what it draws under that name."""
+    return f"{text}gradrace-crc32:{zlib.crc32((text + name).encode()):08x}"
 
 
 class ProgramTest(unittest.TestCase):

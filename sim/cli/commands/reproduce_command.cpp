@@ -91,7 +91,10 @@ std::vector<std::string> papers_of(const std::vector<std::string>& words) {
     for (const auto& paper : known) message += ", " + paper;
     throw UsageError(message);
   }
-  return words;
+  std::vector<std::string> once;
+  for (const auto& word : words)
+    if (std::ranges::find(once, word) == once.end()) once.push_back(word);
+  return once;
 }
 
 /// What the scenario's data lack; empty when they are all there.
@@ -234,7 +237,7 @@ void write_skipped(const Paper& paper) {
   fs::create_directories(paper.out);
   const fs::path aside = paper.out / ".unfinished" / "skipped.json";
   std::ofstream file(aside);
-  if (!(file << skipped.dump(2) << std::endl))
+  if (!(file << skipped.dump(2) << std::endl) || !sync_to_disk(aside))
     throw std::runtime_error((paper.out / "skipped.json").string() + ": cannot be written");
   move_to_place(aside, paper.out / "skipped.json");
 }

@@ -15,6 +15,7 @@
 #include "sim/cli/commands/dry_run.h"
 #include "sim/cli/commands/run_call.h"
 #include "sim/cli/commands/scenario_runs.h"
+#include "sim/cli/results/files_lock.h"
 #include "sim/cli/results/table.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/characters.h"
@@ -83,7 +84,9 @@ struct Job {
     folder = std::make_unique<RunFolder>(folder_of(of, options), of, options.shard,
                                          runs_of_call(of, plan, options), options.begin);
     folder->files().compress(options.compression);
-    if (!options.shard) refuse_others(*folder);
+    if (options.shard) return;
+    refuse_others(*folder);
+    note_if_mixed(folder->path());
   }
 
   std::vector<double> missing_work() const {
@@ -175,10 +178,15 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
       !was_whole || folder.files().has_other_forms() || !is_published(folder.path(), job.scenario);
   const std::filesystem::path parquet = folder.path() / parquet_name("runs.csv");
   const bool had_parquet = std::filesystem::exists(parquet);
-  const Summary summary =
-      is_new ? publish(folder, job.plan.theories, failures,
-                       {.jobs = job.jobs, .elapsed = elapsed, .device = runs.device_facts()})
-             : summary_of(folder);
+  Summary summary;
+  try {
+    summary = is_new
+                  ? publish(folder, job.plan.theories, failures,
+                            {.jobs = job.jobs, .elapsed = elapsed, .device = runs.device_facts()})
+                  : summary_of(folder);
+  } catch (const WaitEnded&) {
+    return {true, failures.size()};
+  }
   if (!options.report) return {true, failures.size()};
   if (!options.quiet) {
     if (was_whole) report_whole(job, is_new);

@@ -48,13 +48,14 @@ ScenarioRuns::ScenarioRuns(RunFolder& folder, const RunPlan& plan,
 
 void ScenarioRuns::run() {
   std::vector<std::jthread> threads;
+  threads.reserve(crew_.members());
   try {
     for (std::size_t i = 0; i < crew_.members(); ++i)
       threads.emplace_back([this, i] {
         if (i < jobs_) work(i);
         crew_.help(i);
       });
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     if (threads.empty()) throw;  // the system allows fewer: these do it all
     crew_.lack(crew_.members() - threads.size());
   }

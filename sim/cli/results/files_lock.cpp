@@ -21,8 +21,8 @@ void lock(int descriptor, const fs::path& folder) {
   if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   std::cerr << "gradrace: note: " << printable(folder.string())
             << ": waits for another call that publishes or draws there\n";
-  while (::flock(descriptor, LOCK_EX) != 0 && errno == EINTR) {
-  }
+  while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0)
+    if (errno != EWOULDBLOCK || ::usleep(20'000) != 0) throw WaitEnded();
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "models/cpu/kernels/kernels.h"
 #include "sim/cli/results/disk.h"
+#include "sim/cli/results/output_folder.h"
 #include "sim/cli/results/pages.h"
 #include "sim/cli/results/published_files.h"
 #include "sim/cli/version.h"
@@ -162,7 +163,8 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
 void note_if_mixed(const std::filesystem::path& folder) {
   const PublishedFiles there(folder);
   const bool has_store = std::filesystem::exists(folder / "runs.store");
-  if (there.are_known() ? there.are_whole() : !has_store) return;
+  const bool is_there = there.are_known() || (has_store && !result_file_in(folder).empty());
+  if (!is_there || there.are_whole()) return;
   std::cerr << "gradrace: note: " << printable(folder.string())
             << ": half published, or changed since: its files are not those of "
             << (there.record().empty() ? "a manifest" : "its " + there.record())

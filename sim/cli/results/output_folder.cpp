@@ -1,8 +1,5 @@
 #include "sim/cli/results/output_folder.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -107,13 +104,15 @@ OutputFolder::OutputFolder(fs::path folder, const char* record, bool overwrite)
   const auto refuse = [this](const std::string& what) {
     throw UsageError(folder_.string() + ": holds " + what + "; use --out DIR for another folder");
   };
-  constexpr std::pair<const char*, const char*> others[] = {{manifest_record, "runs"},
-                                                            {"runs.store", "runs"},
-                                                            {fit_record, "a fit"},
-                                                            {search_record, "a search"}};
+  constexpr std::pair<const char*, const char*> others[] = {
+      {manifest_record, "runs"}, {fit_record, "a fit"}, {search_record, "a search"}};
   for (const auto& [file, of] : others)
     if (file != std::string_view(record) && fs::exists(folder_ / file))
       refuse("results of " + std::string(of) + " (" + file + ")");
+  for (const auto& entry : fs::directory_iterator(folder_))
+    if (const std::string name = entry.path().filename();
+        name.starts_with("runs.") && name.ends_with(".store"))
+      refuse("results of runs (" + name + ")");
   refuse_others(record == std::string_view(fit_record) ? files_of_fits : files_of_searches);
   const std::string file = result_file_in(folder_);
   if (file.empty() || overwrite || there.are_half()) return;
@@ -147,6 +146,9 @@ bool OutputFolder::has_other_forms() const {
 
 void OutputFolder::refuse_others(const std::set<std::string>& files) const {
   const PublishedFiles there(folder_);
+  if (!there.record().empty() && there.record() != last_of(files))
+    throw UsageError(folder_.string() + ": holds results of another command (" + there.record() +
+                     "); use --out DIR for another folder");
   for (const auto& file : files) {
     const std::string form = form_of(file, compression_of(file));
     const fs::path place = folder_ / form;
@@ -206,8 +208,9 @@ bool OutputFolder::publish() {
   const auto old_files = old_results(there);
   const std::string last = last_of(closed_);
   GRADRACE_CHECK(!last.empty(), "results have a file that comes last");
-  there.note(finish());
-  if (!there.are_known()) keep_others();
+  const auto hashes = finish();
+  if (!there.are_known()) keep_others(hashes);
+  there.note(hashes);
   remove_file(folder_ / last);
   for (const auto& file : old_files) remove_file(folder_ / file);
   for (const auto& file : closed_)
@@ -222,8 +225,8 @@ bool OutputFolder::publish() {
 }
 
 /// Where nothing says whose the files are: those that differ from what takes their place.
-void OutputFolder::keep_others() const {
-  for (const auto& [file, hash] : hashes_) {
+void OutputFolder::keep_others(const PublishedFiles::Hashes& coming) const {
+  for (const auto& [file, hash] : coming) {
     const fs::path place = folder_ / file;
     if (!fs::exists(place) || hash_of_file(place) == hash) continue;
     fs::path other;

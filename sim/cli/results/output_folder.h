@@ -69,7 +69,7 @@ class OutputFolder {
 
  private:
   std::vector<std::string> old_results(const PublishedFiles& there) const;
-  void keep_others() const;
+  void keep_others(const PublishedFiles::Hashes& coming) const;
   void sync_folder() const;
   void remove_unfinished();
   bool remove_drawings() const;

@@ -53,7 +53,7 @@ std::string hash_of_file(const fs::path& file) {
     size += count;
   }
   hash.add(size);
-  return stream.bad() || (size == 0 && !fs::is_regular_file(file)) ? "" : hash.hex();
+  return stream.is_open() && !stream.bad() ? hash.hex() : "";
 }
 
 PublishedFiles::PublishedFiles(fs::path folder)

@@ -13,8 +13,8 @@ namespace gradrace {
 
 namespace {
 
-/// Of the bytes before a place in the file.
-std::string checksum_of(std::ifstream& stream, std::uint64_t place) {
+/// Of the bytes before a place in the file, and of its name.
+std::string checksum_of(std::ifstream& stream, std::uint64_t place, const std::string& name) {
   std::uint32_t checksum = 0;
   std::string piece(1 << 16, '\0');
   stream.clear();
@@ -26,6 +26,8 @@ std::string checksum_of(std::ifstream& stream, std::uint64_t place) {
         checksum, reinterpret_cast<const Bytef*>(piece.data()), static_cast<z_size_t>(count)));
     place -= static_cast<std::uint64_t>(count);
   }
+  checksum = static_cast<std::uint32_t>(
+      crc32_z(checksum, reinterpret_cast<const Bytef*>(name.data()), name.size()));
   char text[9];
   std::snprintf(text, sizeof text, "%08x", checksum);
   return text;
@@ -54,7 +56,7 @@ bool is_stamped(const std::filesystem::path& file) {
   const auto place = end.rfind(mark);
   if (place == std::string::npos) return false;
   const auto rest = std::string_view(end).substr(place + mark.size());
-  const std::string checksum = checksum_of(stream, begin + place);
+  const std::string checksum = checksum_of(stream, begin + place, file.filename());
   return rest.starts_with(checksum) && is_end(rest.substr(checksum.size()));
 }
 

@@ -19,7 +19,7 @@ import fabricate
 import made_up_runs
 import numpy as np
 from browser import NAMES, Browser, find_browser
-from report.page import render
+from report import page
 from report.folder import read_folder
 from report.report import report
 
@@ -177,7 +177,7 @@ class Folders(unittest.TestCase):
         folder = FOLDER / name
         folder.mkdir()
         made_up_runs.write(folder, runs, **more)
-        return render([read_folder(folder)])
+        return page.Page([read_folder(folder)]).render()
 
     def test_one_replica_has_no_interval(self):
         text = self.page("one_replica", {"sync": [(0.2, 20)], "async": [(0.1, 10)]})
@@ -220,7 +220,7 @@ class Folders(unittest.TestCase):
         rng = random.Random(1)
         events = [event for p in range(3) for event in fabricate.rounds(p, "x", rng, 4, 2, 10, "cancelled")]
         fabricate.trace(folder, events)
-        text = render([read_folder(folder)])
+        text = page.Page([read_folder(folder)]).render()
         self.assertIn('id="timeline"', text)
         self.assertRegex(text, r">k-sync k=4: \d+ updates shown<")
 
@@ -229,9 +229,9 @@ class Folders(unittest.TestCase):
         manifest = folder / "manifest.json"
         text = manifest.read_text()
         manifest.write_text(text.replace('"runs": 24', '"runs": 30'))
-        self.assertIn("Interrupted: 24 of 30 runs are there.", render([read_folder(folder)]))
+        self.assertIn("Interrupted: 24 of 30 runs are there.", page.Page([read_folder(folder)]).render())
         manifest.unlink()
-        self.assertIn("<h1>half</h1>", render([read_folder(folder)]))
+        self.assertIn("<h1>half</h1>", page.Page([read_folder(folder)]).render())
 
 
 class Plots(unittest.TestCase):

@@ -175,6 +175,15 @@ TEST_CASE("cpu device: side by side also with statistics, entries and shards") {
        "partition": {"kind": "by-class", "classes": 3}}})"));
 }
 
+TEST_CASE("cpu device: values evaluated side by side have the bits of one thread") {
+  check_equal(point_from(
+      R"({"cluster": {"learners": 2, "runtime": {"distribution": "exponential", "mean": 1}},
+          "model": {"kind": "softmax", "minibatch": 4, "dataset":
+            {"kind": "synthetic", "features": 300, "rows": 20000, "test_rows": 50}},
+          "learning_rate": {"kind": "constant", "eta": 0.05}, "protocol": {"kind": "async"},
+          "stop": {"updates": 60}, "record": {"every_updates": 2}})"));
+}
+
 TEST_CASE("cpu device: side by side also with clipping, momentum and a rate by distance") {
   check_equal(point_of(R"({"kind": "k-sync", "k": 5})", R"(, "optimiser": {"kind": "sgd",
       "momentum": 0.9, "clip": 0.5})"));

@@ -552,7 +552,7 @@ class Sources(SweepTest):
         path = self.write(SWEEP)
         self.whole()
         (self.folder / "whole/plots").mkdir()
-        (self.folder / "whole/plots/error_time.png").write_text(stamped("drawn"))
+        (self.folder / "whole/plots/error_time.png").write_text(stamped("drawn", "error_time.png"))
         told, _ = self.call("run", path, "--out", "whole", "--compress", "gzip")
         self.assertIn("the files are written anew\nnote: plots of the files before are removed", told)
         self.assertEqual(self.call("run", path, "--out", "whole", "--quiet")[0], "results: whole/\n")

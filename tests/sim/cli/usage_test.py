@@ -357,10 +357,10 @@ class Usage(ProgramTest):
         (self.folder / "out/plots").mkdir()
         mine = [self.folder / "out/plots" / name for name in ("error.png", "final_error.pdf", "error_time.txt", "loss_time.png")]
         for name in ("error_time.png", "loss_epochs.pdf", "error_updates_panels.svg", "final_error_by_eta.pdf"):
-            (self.folder / "out/plots" / name).write_text(stamped("of the first run"))
+            (self.folder / "out/plots" / name).write_text(stamped("of the first run", name))
         for file in mine:
             file.write_text("mine")
-        (self.folder / "out/report.html").write_text(stamped("of the first run"))
+        (self.folder / "out/report.html").write_text(stamped("of the first run", "report.html"))
         self.call("run", path, "--quiet", "--out", "out", "--seed", "2", "--force")
         self.assertFalse((self.folder / "out/report.html").exists())
         self.assertEqual(sorted((self.folder / "out/plots").iterdir()), sorted(mine))
