@@ -69,6 +69,7 @@ class Folder:
     manifest: dict
     runs: pd.DataFrame
     swept: list
+    is_changed: bool = False  # since gradrace wrote its files, or these are half published
 
     @property
     def scenario(self):
@@ -138,6 +139,11 @@ class Folder:
     def notes(self):
         """What a reader should know of these runs."""
         found = [f"Interrupted: {self.unfinished}."] if self.unfinished else []
+        if self.is_changed:
+            found.append(
+                "Files of these results were changed since gradrace wrote them, or are half published: the "
+                "numbers here are theirs."
+            )
         counts = self.runs["status"].value_counts()
         for status in ("failed", "diverged", "deadlocked"):
             if counts.get(status, 0):

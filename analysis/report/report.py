@@ -31,8 +31,10 @@ def save_figures(page, out):
     return place
 
 
-def report(paths, out, plot):
+def report(paths, out, plot, changed=()):
     folders = [read_folder(path) for path in paths]
+    for folder in folders:
+        folder.is_changed = folder.path in changed
     page = Page(folders)
     out = out or (folders[0].path / NAME if len(folders) == 1 else Path(NAME))
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -55,9 +57,10 @@ def main():
     parser.add_argument("folders", metavar="DIR", nargs="+", type=Path, help="an output folder")
     parser.add_argument("--out", metavar="FILE", type=Path)
     parser.add_argument("--plot", action="store_true")
+    parser.add_argument("--changed", metavar="DIR", action="append", default=[], type=Path)
     words = parser.parse_args()
     try:
-        report(words.folders, words.out, words.plot)
+        report(words.folders, words.out, words.plot, words.changed)
     except (ReportError, OSError) as problem:
         if getattr(problem, "errno", None) and not problem.filename:
             raise  # of stdout

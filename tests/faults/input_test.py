@@ -224,7 +224,11 @@ class Words(ProgramTest):
         for kept in (self.folder / "o").glob("manifest.json.*"):
             kept.unlink()
         (self.folder / "o/runs.csv").write_text("error\n0.0\n")
-        self.call("run", path, "--out", "o", "--quiet")
+        told = self.call("run", path, "--out", "o", "--quiet")[1]
+        self.assertIn("note: o/runs.csv: was changed since gradrace wrote it; it is runs.csv.1 now", told)
+        kept = self.folder / "o/runs.csv.1"
+        self.assertEqual(kept.read_text(), "error\n0.0\n")
+        kept.unlink()
         self.assertEqual(self.tables(self.folder / "o"), usual)
         self.assertEqual(len(rows(self.folder / "o/runs.csv")), 1)
 

@@ -151,7 +151,7 @@ class Drawings(ProgramTest):
     def test_what_was_drawn_goes_with_its_results(self):
         self.assertEqual({path.suffix for path in self.draw()}, {".html", ".png", ".svg", ".pdf"})
         self.draw()  # once more over its own
-        self.assertIn("plots of the files before are removed", self.anew())
+        self.assertIn("what was drawn of the files before (plots, report.html) is removed", self.anew())
         self.assertFalse((self.out / "plots").exists() or (self.out / "report.html").exists())
 
     def test_a_copy_under_another_name_stays(self):
@@ -173,7 +173,7 @@ class Drawings(ProgramTest):
         page.write_bytes(page.read_bytes().replace(b"E", b"e", 1))  # as it was
         page.write_bytes(page.read_bytes() + b"<!-- a note -->")
         before = {path: path.read_bytes() for path in drawn}
-        self.assertNotIn("plots of the files before", self.anew())
+        self.assertNotIn("what was drawn of the files before", self.anew())
         for words in (("plot", "o"), ("plot", "o", "--format", "pdf"), ("report", "o")):
             _, told = self.call(*words, status=1)
             self.assertIn("bears no stamp of gradrace", told)

@@ -35,7 +35,7 @@ static int report(const Words& words) {
   const FilesLock lock(folders);
   for (const auto& folder : folders) {
     check_folder(folder);
-    note_if_mixed(folder);
+    if (note_if_mixed(folder)) call.insert(call.begin(), "--changed=" + folder.string());
     call.push_back(folder.string());
   }
   return run_python("report/report.py", std::move(call));

@@ -148,12 +148,13 @@ void report_whole(const Job& job, bool files_are_new) {
             << (files_are_new ? "; the files are written anew\n" : "; nothing is to be done\n");
 }
 
-void report_replaced(bool had_parquet, bool had_plots, bool will_plot) {
+void report_replaced(bool had_parquet, bool had_drawings, bool will_plot) {
   if (had_parquet)
     std::cout << "note: tables are CSV again; gradrace collect --format parquet makes them "
                  "Parquet\n";
-  if (had_plots && !will_plot)
-    std::cout << "note: plots of the files before are removed; gradrace plot draws them\n";
+  if (had_drawings)
+    std::cout << "note: what was drawn of the files before (plots, report.html) is removed; "
+              << (will_plot ? "" : "gradrace plot and ") << "gradrace report draw it anew\n";
 }
 
 /// Makes what is missing, and publishes what is there.

@@ -160,16 +160,18 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
   return manifest.dump(2) + "\n";
 }
 
-void note_if_mixed(const std::filesystem::path& folder) {
+bool note_if_mixed(const std::filesystem::path& folder) {
   const PublishedFiles there(folder);
   const bool has_store = std::filesystem::exists(folder / "runs.store");
   const bool is_there = there.are_known() || (has_store && !result_file_in(folder).empty());
-  if (!is_there || there.are_whole()) return;
+  if (!is_there || there.are_whole()) return false;
   std::cerr << "gradrace: note: " << printable(folder.string())
             << ": half published, or changed since: its files are not those of "
-            << (there.record().empty() ? "a manifest" : "its " + there.record())
+            << (there.record().empty() ? "a manifest"
+                                       : "its " + there.record() + " (" + there.changed() + ")")
             << (there.are_half() || has_store ? "; the same call that made it writes them anew\n"
                                               : "\n");
+  return true;
 }
 
 bool is_published(const std::filesystem::path& folder, const Scenario& scenario) {

@@ -53,8 +53,8 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts);
 bool is_published(const std::filesystem::path& folder, const Scenario& scenario);
 
 /// Tells the user where files of the folder are not those of its manifest: it was published by
-/// halves, or they were changed since.
-void note_if_mixed(const std::filesystem::path& folder);
+/// halves, or they were changed since.  Whether that is so.
+bool note_if_mixed(const std::filesystem::path& folder);
 
 /// "fused multiply-adds" or what else gradients in float32 are computed with, whose numbers differ
 /// in the last digits; empty where there are none.

@@ -209,7 +209,7 @@ bool OutputFolder::publish() {
   const std::string last = last_of(closed_);
   GRADRACE_CHECK(!last.empty(), "results have a file that comes last");
   const auto hashes = finish();
-  if (!there.are_known()) keep_others(hashes);
+  keep_others(there, hashes);
   there.note(hashes);
   remove_file(folder_ / last);
   for (const auto& file : old_files) remove_file(folder_ / file);
@@ -224,18 +224,22 @@ bool OutputFolder::publish() {
   return had_drawings;
 }
 
-/// Where nothing says whose the files are: those that differ from what takes their place.
-void OutputFolder::keep_others(const PublishedFiles::Hashes& coming) const {
+/// Files that somebody has changed, or of which nothing says whose they are, get other names where
+/// what comes differs from them.
+void OutputFolder::keep_others(const PublishedFiles& there,
+                               const PublishedFiles::Hashes& coming) const {
   for (const auto& [file, hash] : coming) {
     const fs::path place = folder_ / file;
-    if (!fs::exists(place) || hash_of_file(place) == hash) continue;
+    const bool is_ours = file == there.record() || there.has_unchanged(file);
+    if (is_ours || !fs::exists(place) || hash_of_file(place) == hash) continue;
     fs::path other;
     for (int number = 1; number == 1 || fs::exists(fs::symlink_status(other)); ++number)
       other = folder_ / (file + "." + std::to_string(number));
     move_to_place(place, other);
-    std::cerr << "gradrace: note: " << printable(place.string())
-              << ": no manifest says whose it is; it is " << printable(other.filename().string())
-              << " now\n";
+    std::cerr << "gradrace: note: " << printable(place.string()) << ": "
+              << (there.are_known() ? "was changed since gradrace wrote it"
+                                    : "no manifest says whose it is")
+              << "; it is " << printable(other.filename().string()) << " now\n";
   }
 }
 

@@ -62,14 +62,14 @@ class OutputFolder {
 
   /// Moves every file to its place and makes sure that it is on disk, the manifest last; removes
   /// the other results that the manifest before names, and what was drawn of them, except files
-  /// that were changed since.  Without a manifest, files that are there and differ get other names,
-  /// and the user is told.  Whether anything was drawn.  UsageError, as above, and nothing is
-  /// changed.
+  /// that were changed since.  What takes their place gives these, and files that nothing names,
+  /// other names, and the user is told.  Whether anything was drawn.  UsageError, as above, and
+  /// nothing is changed.
   bool publish();
 
  private:
   std::vector<std::string> old_results(const PublishedFiles& there) const;
-  void keep_others(const PublishedFiles::Hashes& coming) const;
+  void keep_others(const PublishedFiles& there, const PublishedFiles::Hashes& coming) const;
   void sync_folder() const;
   void remove_unfinished();
   bool remove_drawings() const;

@@ -87,10 +87,10 @@ bool PublishedFiles::has_unchanged(const std::string& file) const {
          });
 }
 
-bool PublishedFiles::are_whole() const {
-  return !record_.empty() && std::ranges::all_of(named_, [&](const auto& entry) {
-    return entry.second == hash_of_file(folder_ / entry.first);
-  });
+std::string PublishedFiles::changed() const {
+  for (const auto& [file, hash] : named_)
+    if (hash != hash_of_file(folder_ / file)) return file;
+  return {};
 }
 
 void PublishedFiles::note(const Hashes& coming) const {

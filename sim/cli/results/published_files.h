@@ -35,8 +35,10 @@ class PublishedFiles {
   bool has(const std::string& file) const;
   /// And nobody has changed it since.
   bool has_unchanged(const std::string& file) const;
-  /// Whether all that the record names is so.
-  bool are_whole() const;
+  /// The first file that the record names and that is not so; empty: there is none.
+  std::string changed() const;
+  /// Whether there is a record, and all is as it says.
+  bool are_whole() const { return !record_.empty() && changed().empty(); }
 
   /// Notes what comes and what is there, before a file of the folder is moved.  DiskError.
   void note(const Hashes& coming) const;

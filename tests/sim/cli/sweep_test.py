@@ -294,6 +294,9 @@ class Damage(SweepTest):
             (self.folder / "whole" / name).write_text("mine")
             told, _ = self.call("run", self.folder / "scenario.json", "--out", "whole")
             self.assertIn("the files are written anew", told)
+            kept = self.folder / "whole" / f"{name}.1"
+            self.assertEqual(kept.read_text(), "mine")
+            kept.unlink()
             self.assertEqual(self.everything("whole"), wanted)
 
     def test_folders_of_others_are_refused(self):
@@ -554,7 +557,7 @@ class Sources(SweepTest):
         (self.folder / "whole/plots").mkdir()
         (self.folder / "whole/plots/error_time.png").write_text(stamped("drawn", "error_time.png"))
         told, _ = self.call("run", path, "--out", "whole", "--compress", "gzip")
-        self.assertIn("the files are written anew\nnote: plots of the files before are removed", told)
+        self.assertIn("the files are written anew\nnote: what was drawn of the files before (plots, report.html) is removed", told)
         self.assertEqual(self.call("run", path, "--out", "whole", "--quiet")[0], "results: whole/\n")
 
 
