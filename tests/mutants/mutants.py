@@ -61,7 +61,7 @@ def tests_pass(mutant):
         words = [PYTHON, "-W", "ignore", CLONE / file, *cases]
         return run(*words, env=os.environ | {"PYTHONPATH": paths}, timeout=600).returncode == 0
     words = ["ctest", "--test-dir", BUILD, "-R", mutant["tests"], "--stop-on-failure", "--timeout", "120"]
-    done = run(*words)
+    done = run(*words, env=os.environ | {"GRADRACE_PYTHON": os.fspath(PYTHON)})
     if "No tests were found" in done.stdout + done.stderr:
         sys.exit(f"no test matches {mutant['tests']}")
     return done.returncode == 0
