@@ -14,12 +14,13 @@ std::size_t DenseRows::at_once(std::span<const std::uint32_t> rows) const {
   constexpr std::size_t most_rows = 128;           // of all numbers
   constexpr std::uint64_t most_entries = 1 << 16;  // turned round
   if (sparse_ == nullptr) return std::min(most_rows, rows.size());
+  if (rows.size() * data_.features <= most_entries) return rows.size();
   const auto& begin = sparse_->train.begin;
   std::size_t n = 0;
-  for (std::uint64_t left = most_entries; n < rows.size(); ++n) {
-    const std::uint64_t entries = begin[rows[n] + 1] - begin[rows[n]];
-    if (n > 0 && entries > left) break;
-    left -= std::min(left, entries);
+  for (std::uint64_t left = most_entries / kernels::entries_at_once; n < rows.size(); ++n) {
+    const std::uint64_t fours = begin[rows[n] + 1] - begin[rows[n]];
+    if (n > 0 && fours > left) break;
+    left -= std::min(left, fours);
   }
   return n;
 }
@@ -50,15 +51,15 @@ void DenseRows::gather(bool test, std::span<const std::uint32_t> rows) {
   for (std::size_t i = 0; i < targets_.size(); ++i) targets_[i] = split.targets[rows[i]];
 }
 
-void DenseRows::gather_entries(const SparseSplit& split, std::span<const std::uint32_t> rows) {
+void DenseRows::gather_entries(const RowEntries& split, std::span<const std::uint32_t> rows) {
   const bool bytes = !split.bytes.empty() || split.floats.empty();
   bytes_.resize(rows.size()), floats_.resize(rows.size());
-  counts_.resize(rows.size()), done_.resize(rows.size());
-  std::size_t entries = 0;
+  counts_.resize(rows.size()), reached_.resize(rows.size());
+  std::size_t fours = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::uint64_t begin = split.begin[rows[i]];
     counts_[i] = static_cast<std::uint32_t>(split.begin[rows[i] + 1] - begin);
-    entries += counts_[i];
+    fours += counts_[i];
     if (bytes)
       bytes_[i] = split.bytes.data() + begin;
     else
@@ -66,9 +67,10 @@ void DenseRows::gather_entries(const SparseSplit& split, std::span<const std::ui
   }
   x_.bytes = bytes ? bytes_.data() : nullptr;
   x_.floats = bytes ? nullptr : floats_.data();
-  x_.counts = counts_.data(), x_.done = done_.data();
+  x_.counts = counts_.data(), x_.reached = reached_.data();
   x_.of_byte = of_byte_.data();
-  ends_.resize(data_.features), turned_.resize(std::max(turned_.size(), entries));
+  ends_.resize(data_.features);
+  turned_.resize(std::max(turned_.size(), fours * kernels::entries_at_once));
   x_.turned = {ends_.data(), turned_.data()};
 }
 
@@ -82,7 +84,7 @@ kernels::Soon DenseRows::soon_of_row(bool test, std::size_t row) const {
   if (sparse_ == nullptr)
     return soon_of(test ? data_.test : data_.train, row * data_.features,
                    (row + 1) * data_.features);
-  const SparseSplit& split = test ? sparse_->test : sparse_->train;
+  const RowEntries& split = test ? sparse_->test : sparse_->train;
   return soon_of(split, split.begin[row], split.begin[row + 1]);
 }
 

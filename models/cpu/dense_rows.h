@@ -30,17 +30,18 @@ class DenseRows {
 
  private:
   kernels::Soon soon_of_row(bool test, std::size_t row) const;
-  void gather_entries(const SparseSplit& split, std::span<const std::uint32_t> rows);
+  void gather_entries(const RowEntries& split, std::span<const std::uint32_t> rows);
   void gather_numbers(const Rows& split, std::span<const std::uint32_t> rows);
 
   const Dataset& data_;
   const kernels::Kernels& kernels_;
   const SparseRows* sparse_;  // null: all numbers
   kernels::InputRows x_;
-  std::vector<const kernels::ByteEntry*> bytes_;
-  std::vector<const kernels::FloatEntry*> floats_;
-  std::vector<std::uint32_t> counts_, done_, ends_;
-  std::vector<kernels::FloatEntry> turned_;
+  std::vector<const kernels::FourBytes*> bytes_;
+  std::vector<const kernels::FourFloats*> floats_;
+  std::vector<std::uint32_t> counts_, ends_;
+  std::vector<kernels::Reached> reached_;
+  std::vector<kernels::TurnedEntry> turned_;
   std::vector<kernels::Soon> soon_;
   std::vector<float> of_byte_;
   Aligned<float> numbers_;

@@ -1,28 +1,17 @@
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <mutex>
-#include <vector>
 
-#include "models/cpu/kernels/entries.h"
-#include "sim/large_pages.h"
+#include "models/datasets/row_entries.h"
 
 namespace gradrace {
 
-struct Rows;
 struct Dataset;
-
-/// The numbers of a split that are not 0, row after row, in the order of their places.
-struct SparseSplit {
-  std::vector<std::uint64_t> begin;              // [rows + 1] of each row's entries
-  LargeVector<kernels::ByteEntry> bytes = {};    // of features that are bytes
-  LargeVector<kernels::FloatEntry> floats = {};  // of others
-};
 
 /// Of both splits.
 struct SparseRows {
-  SparseSplit train, test;
+  RowEntries train, test;
 };
 
 /// What is made of a data set when it is first asked for, once for all threads.  A copy of the data

@@ -4,6 +4,7 @@
 #include <bit>
 #include <utility>
 
+#include "models/datasets/row_entries.h"
 #include "sim/hash.h"
 
 namespace gradrace {
@@ -42,40 +43,36 @@ struct MadeUpRows {
   enum class Form { dense, bytes, floats };
 
   MadeUpRows(Form form, std::size_t n, std::size_t inputs)
-      : dense((n + 1) * inputs + lane_count), done(n), of_byte(made_up(256, 2)) {
+      : dense((n + 1) * inputs + lane_count), reached(n), of_byte(made_up(256, 2)) {
+    of_byte[0] = 0;
     const Numbers numbers = made_up(n * inputs, 1);
-    std::vector<std::size_t> begins;
+    std::vector<std::uint8_t> of_dense(n * inputs);
+    for (std::size_t i = 0; i < n * inputs; ++i)
+      if (numbers[i] <= -0.7f) of_dense[i] = static_cast<std::uint8_t>(-100 * numbers[i]);
+    for (std::size_t i = 0; i < n * inputs; ++i) dense[i] = of_byte[of_dense[i]];
+    const std::span<const float> floats(dense.data(), n * inputs);
+    entries = form == Form::floats ? row_entries(floats, inputs) : row_entries(of_dense, inputs);
     for (std::size_t r = 0; r < n; ++r) {
-      begins.push_back(bytes.size());
-      for (std::size_t i = 0; i < inputs; ++i) {
-        if (numbers[r * inputs + i] > -0.7f) continue;
-        const auto byte = static_cast<std::uint32_t>(-100 * numbers[r * inputs + i]);
-        dense[r * inputs + i] = of_byte[byte];
-        bytes.push_back({static_cast<std::uint32_t>(i) << 8 | byte});
-        floats.push_back({static_cast<std::uint32_t>(i), of_byte[byte]});
-      }
-      counts.push_back(static_cast<std::uint32_t>(bytes.size() - begins.back()));
-    }
-    for (const std::size_t begin : begins) {
-      of_bytes.push_back(bytes.data() + begin);
-      of_floats.push_back(floats.data() + begin);
+      if (form == Form::bytes) of_bytes.push_back(&entries.bytes[entries.begin[r]]);
+      if (form == Form::floats) of_floats.push_back(&entries.floats[entries.begin[r]]);
+      counts.push_back(static_cast<std::uint32_t>(entries.begin[r + 1] - entries.begin[r]));
     }
     rows = {.n = n, .inputs = inputs};
     if (form == Form::dense) rows.dense = dense.data(), rows.stride = inputs;
     if (form == Form::bytes) rows.bytes = of_bytes.data(), rows.of_byte = of_byte.data();
     if (form == Form::floats) rows.floats = of_floats.data();
-    rows.counts = counts.data(), rows.done = done.data();
-    ends.resize(inputs), turned.resize(floats.size());
+    rows.counts = counts.data(), rows.reached = reached.data();
+    ends.resize(inputs), turned.resize(entries.begin.back() * entries_at_once);
     rows.turned = {ends.data(), turned.data()};
   }
 
   Numbers dense;
-  std::vector<ByteEntry> bytes;
-  std::vector<FloatEntry> floats;
-  std::vector<const ByteEntry*> of_bytes;
-  std::vector<const FloatEntry*> of_floats;
-  std::vector<std::uint32_t> counts, done, ends;
-  std::vector<FloatEntry> turned;
+  RowEntries entries;
+  std::vector<const FourBytes*> of_bytes;
+  std::vector<const FourFloats*> of_floats;
+  std::vector<std::uint32_t> counts, ends;
+  std::vector<Reached> reached;
+  std::vector<TurnedEntry> turned;
   Numbers of_byte;
   InputRows rows;
 };

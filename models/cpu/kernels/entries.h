@@ -5,14 +5,20 @@
 
 namespace gradrace::kernels {
 
-/// A number of a row that is not 0.
-struct ByteEntry {
-  static constexpr std::size_t most_places = std::size_t{1} << 24;
-  std::uint32_t word;  // its place * 256 + its byte
+/// Of a row's numbers, those that are not 0, in the order of their places, in fours: its last four
+/// is filled up with numbers 0 at its last place.
+inline constexpr std::size_t entries_at_once = 4;
+
+/// Of bytes: 16 bits each, the first of them the lowest: byte + 256 (places from the entry before
+/// it, or from place 0).  A distance above 255 has entries of byte 0 in between.
+struct FourBytes {
+  std::uint64_t word;
 };
-struct FloatEntry {
-  std::uint32_t place;
-  float x;
+inline constexpr std::size_t most_distance = 255;
+
+struct FourFloats {
+  std::uint32_t places[entries_at_once];
+  float x[entries_at_once];
 };
 
 }  // namespace gradrace::kernels

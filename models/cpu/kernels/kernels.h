@@ -34,11 +34,19 @@ struct Soon {
   std::size_t bytes;
 };
 
-/// Scratch in which a gradient turns entries round: those of an input beside each other, their
-/// rows as their places.
+/// Scratch in which a gradient turns entries round: those of an input beside each other.
+struct TurnedEntry {
+  std::uint32_t row;
+  float x;
+};
 struct TurnedEntries {
-  std::uint32_t* ends;  // [inputs] of an input's entries
-  FloatEntry* entries;  // [those of all rows]
+  std::uint32_t* ends;   // [inputs] of an input's entries
+  TurnedEntry* entries;  // [those of all rows]
+};
+
+/// How far a product has come in a row.
+struct Reached {
+  std::uint32_t fours, place;
 };
 
 /// Rows x [n, inputs]: all numbers, or the entries that are not 0 in the order of their places.
@@ -46,11 +54,11 @@ struct InputRows {
   std::size_t n = 0, inputs = 0;
   const float* dense = nullptr;  // [n, stride]; null: the entries of one kind
   std::size_t stride = 0;
-  const ByteEntry* const* bytes = nullptr;    // [n] where a row begins
-  const FloatEntry* const* floats = nullptr;  // [n] likewise
-  const std::uint32_t* counts = nullptr;      // [n] entries of a row
+  const FourBytes* const* bytes = nullptr;    // [n] where a row begins
+  const FourFloats* const* floats = nullptr;  // [n] likewise
+  const std::uint32_t* counts = nullptr;      // [n] fours of a row
   const float* of_byte = nullptr;             // [256] the numbers that bytes stand for
-  std::uint32_t* done = nullptr;              // [n] scratch
+  Reached* reached = nullptr;                 // [n] scratch
   TurnedEntries turned = {};
   std::span<const Soon> soon = {};  // fetched meanwhile, one with each row
 };

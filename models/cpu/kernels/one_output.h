@@ -44,10 +44,10 @@ void forward_one(const InputRows& x, const float* w, float* y) {
   with_entries(x, [&](const auto& entries) GRADRACE_ALWAYS {
     for (std::size_t r = 0; r < x.n; ++r) {
       fetch_soon(x, r);
-      const auto* const row = entries.begin(r);
       float chain = w[x.inputs];
-      for (std::uint32_t i = 0; i < x.counts[r]; ++i)
-        chain = fused(entries.number(row[i]), w[entries.place(row[i])], chain);
+      each_entry(x, entries, r, [&](std::size_t k, float number) GRADRACE_ALWAYS {
+        chain = fused(number, w[k], chain);
+      });
       y[r] = chain;
     }
   });
@@ -73,13 +73,10 @@ template <class Entries>
 void weights_of_entries(const InputRows& x, const Entries& entries, const float* dy,
                         const Finish& finish, float* sums) {
   for (std::size_t k = 0; k < x.inputs; ++k) sums[k] = finish.one_before(k);
-  for (std::size_t r = 0; r < x.n; ++r) {
-    const auto* const row = entries.begin(r);
-    for (std::uint32_t i = 0; i < x.counts[r]; ++i) {
-      float& sum = sums[entries.place(row[i])];
-      sum = fused(entries.number(row[i]), dy[r], sum);
-    }
-  }
+  for (std::size_t r = 0; r < x.n; ++r)
+    each_entry(x, entries, r, [&](std::size_t k, float number) GRADRACE_ALWAYS {
+      sums[k] = fused(number, dy[r], sums[k]);
+    });
   std::size_t k = 0;
   for (; k + lane_count <= x.inputs; k += lane_count) finish(k, Lanes::load(sums + k));
   for (; k < x.inputs; ++k) finish.one(k, sums[k]);

@@ -9,33 +9,45 @@ namespace {
 /// The rows' entries; what a loop needs of them stays in registers, whatever it writes.
 class ByteEntries {
  public:
-  using Entry = ByteEntry;
+  using Four = FourBytes;
   explicit ByteEntries(const InputRows& x) : rows_(x.bytes), of_byte_(x.of_byte) {}
-  GRADRACE_INLINE const Entry* begin(std::size_t row) const { return rows_[row]; }
-  GRADRACE_INLINE std::size_t place(const Entry& e) const { return e.word >> 8; }
-  GRADRACE_INLINE float number(const Entry& e) const { return of_byte_[e.word & 255]; }
-  GRADRACE_INLINE bool is_before(const Entry& e, std::size_t place) const {
-    return e.word < place << 8;
+  GRADRACE_INLINE const Four* begin(std::size_t row) const { return rows_[row]; }
+
+  /// use(place * columns, number) of each; `at` is the last place * columns before, at first 0.
+  template <class Use>
+  GRADRACE_INLINE void each(const Four& four, std::size_t columns, std::size_t& at,
+                            const Use& use) const {
+    std::uint64_t word = four.word;
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < entries_at_once; ++i, word >>= 16) {
+      at += (word >> 8 & 255) * columns;
+      use(at, of_byte_[word & 255]);
+    }
   }
 
  private:
-  const Entry* const* rows_;
+  const Four* const* rows_;
   const float* of_byte_;
 };
 
 class FloatEntries {
  public:
-  using Entry = FloatEntry;
+  using Four = FourFloats;
   explicit FloatEntries(const InputRows& x) : rows_(x.floats) {}
-  GRADRACE_INLINE const Entry* begin(std::size_t row) const { return rows_[row]; }
-  GRADRACE_INLINE std::size_t place(const Entry& e) const { return e.place; }
-  GRADRACE_INLINE float number(const Entry& e) const { return e.x; }
-  GRADRACE_INLINE bool is_before(const Entry& e, std::size_t place) const {
-    return e.place < place;
+  GRADRACE_INLINE const Four* begin(std::size_t row) const { return rows_[row]; }
+
+  template <class Use>
+  GRADRACE_INLINE void each(const Four& four, std::size_t columns, std::size_t& at,
+                            const Use& use) const {
+#pragma GCC unroll 4
+    for (std::size_t i = 0; i < entries_at_once; ++i) {
+      at = four.places[i] * columns;
+      use(at, four.x[i]);
+    }
   }
 
  private:
-  const Entry* const* rows_;
+  const Four* const* rows_;
 };
 
 template <class Use>
@@ -65,31 +77,39 @@ GRADRACE_INLINE void each_lanes(std::size_t columns, const Use& use) {
 }
 
 template <int L, class Entries>
-GRADRACE_INLINE void add_entry(const Entries& entries, const typename Entries::Entry& entry,
-                               const float* w, std::size_t columns, Lanes (&sum)[L]) {
-  const float* const from = w + entries.place(entry) * columns;
-  const Lanes x = Lanes::all(entries.number(entry));
+GRADRACE_INLINE void add_four(const Entries& entries, const typename Entries::Four& four,
+                              const float* w, std::size_t columns, std::size_t& at,
+                              Lanes (&sum)[L]) {
+  entries.each(four, columns, at, [&](std::size_t from, float number) GRADRACE_ALWAYS {
+    const Lanes x = Lanes::all(number);
 #pragma GCC unroll 16
-  for (int l = 0; l < L; ++l) sum[l] = Lanes::fma(x, Lanes::load(from + l * lane_count), sum[l]);
+    for (int l = 0; l < L; ++l)
+      sum[l] = Lanes::fma(x, Lanes::load(w + from + l * lane_count), sum[l]);
+  });
 }
 
-/// Of one lane: the chains of R rows, since one alone would wait for itself.  Where a row ends, the
-/// next takes its place.
+/// Of one lane that is all: the chains of R rows, since one alone would wait for itself.  Where a
+/// row ends, the next takes its place.
 template <int R, class Entries>
-void forward_side_by_side(const InputRows& x, const Entries entries, const float* w,
-                          std::size_t columns, const float* b, float* y) {
+void forward_side_by_side(const InputRows& x, const Entries entries, const float* w, const float* b,
+                          float* y) {
+  constexpr std::size_t columns = lane_count;
   Lanes sum[R][1] = {};
-  const typename Entries::Entry* at[R] = {};
-  std::size_t left[R] = {}, row[R] = {}, next = 0;
+  const typename Entries::Four* four[R] = {};
+  std::size_t at[R] = {}, left[R] = {}, row[R] = {}, next = 0;
   bool busy[R], all_busy = true;
   const auto take = [&](int r) GRADRACE_ALWAYS {
     busy[r] = next < x.n;
     all_busy = all_busy && busy[r];
     if (!busy[r]) return;
     row[r] = next++;
-    at[r] = entries.begin(row[r]);
+    four[r] = entries.begin(row[r]);
+    at[r] = 0;
     left[r] = x.counts[row[r]];
     sum[r][0] = Lanes::load(b);
+  };
+  const auto add = [&](int r) GRADRACE_ALWAYS {
+    add_four<1>(entries, *four[r]++, w, columns, at[r], sum[r]);
   };
   const auto finish = [&](int r) GRADRACE_ALWAYS { sum[r][0].store(y + row[r] * columns); };
 #pragma GCC unroll 16
@@ -100,10 +120,10 @@ void forward_side_by_side(const InputRows& x, const Entries entries, const float
     for (int r = 1; r < R; ++r) together = left[r] < together ? left[r] : together;
     for (std::size_t i = 0; i < together; ++i)
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) add_entry<1>(entries, at[r][i], w, columns, sum[r]);
+      for (int r = 0; r < R; ++r) add(r);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      at[r] += together, left[r] -= together;
+      left[r] -= together;
       if (left[r] > 0) continue;
       finish(r);
       take(r);
@@ -112,7 +132,7 @@ void forward_side_by_side(const InputRows& x, const Entries entries, const float
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
     if (!busy[r]) continue;
-    for (std::size_t i = 0; i < left[r]; ++i) add_entry<1>(entries, at[r][i], w, columns, sum[r]);
+    for (; left[r] > 0; --left[r]) add(r);
     finish(r);
   }
 }
@@ -129,32 +149,41 @@ void forward_in_blocks(const InputRows& x, const Entries entries, const float* w
     const std::size_t left = x.inputs - first;
     end = first + (left < places_of_weights<L> ? left : places_of_weights<L>);
     for (std::size_t r = 0; r < x.n; ++r) {
-      if (first == 0) fetch_soon(x, r);
+      if (first == 0) fetch_soon(x, r), x.reached[r] = {0, 0};
       float* const to = y + r * columns;
-      const auto* at = entries.begin(r) + (first == 0 ? 0 : x.done[r]);
+      const auto* four = entries.begin(r) + x.reached[r].fours;
       const auto* const last = entries.begin(r) + x.counts[r];
+      std::size_t at = x.reached[r].place * columns;
       Lanes sum[L];
 #pragma GCC unroll 16
       for (int l = 0; l < L; ++l) sum[l] = Lanes::load((first == 0 ? b : to) + l * lane_count);
-      for (; at < last && entries.is_before(*at, end); ++at)
-        add_entry<L>(entries, *at, w, columns, sum);
+      // The last four may reach into the next block.
+      while (four < last && at < end * columns) add_four<L>(entries, *four++, w, columns, at, sum);
 #pragma GCC unroll 16
       for (int l = 0; l < L; ++l) sum[l].store(to + l * lane_count);
-      x.done[r] = static_cast<std::uint32_t>(at - entries.begin(r));
+      x.reached[r] = {static_cast<std::uint32_t>(four - entries.begin(r)),
+                      static_cast<std::uint32_t>(at / columns)};
     }
   }
+}
+
+/// use(place, number) of all entries of a row.
+template <class Entries, class Use>
+GRADRACE_INLINE void each_entry(const InputRows& x, const Entries& entries, std::size_t row,
+                                const Use& use) {
+  const auto* four = entries.begin(row);
+  const auto* const last = four + x.counts[row];
+  for (std::size_t place = 0; four < last; ++four) entries.each(*four, 1, place, use);
 }
 
 /// Sorts the entries of all rows by their places, and those of a place by their rows.
 template <class Entries>
 void turn(const InputRows& x, const Entries entries) {
   std::uint32_t* const ends = x.turned.ends;
-  FloatEntry* const turned = x.turned.entries;
+  TurnedEntry* const turned = x.turned.entries;
   for (std::size_t k = 0; k < x.inputs; ++k) ends[k] = 0;
-  for (std::size_t r = 0; r < x.n; ++r) {
-    const auto* const row = entries.begin(r);
-    for (std::uint32_t i = 0; i < x.counts[r]; ++i) ++ends[entries.place(row[i])];
-  }
+  for (std::size_t r = 0; r < x.n; ++r)
+    each_entry(x, entries, r, [&](std::size_t k, float) GRADRACE_ALWAYS { ++ends[k]; });
   std::uint32_t so_far = 0;
   for (std::size_t k = 0; k < x.inputs; ++k) {
     const std::uint32_t count = ends[k];
@@ -163,10 +192,9 @@ void turn(const InputRows& x, const Entries entries) {
   }
   for (std::size_t r = 0; r < x.n; ++r) {
     fetch_soon(x, r);
-    const auto* const row = entries.begin(r);
-    for (std::uint32_t i = 0; i < x.counts[r]; ++i)
-      turned[ends[entries.place(row[i])]++] = {static_cast<std::uint32_t>(r),
-                                               entries.number(row[i])};
+    each_entry(x, entries, r, [&](std::size_t k, float number) GRADRACE_ALWAYS {
+      turned[ends[k]++] = {static_cast<std::uint32_t>(r), number};
+    });
   }
 }
 
@@ -175,7 +203,7 @@ template <int L>
 void backward_by_place(const InputRows& x, const float* dy, std::size_t columns, std::size_t at,
                        const Finish finish) {
   const std::size_t ahead = 8 * columns;
-  const FloatEntry* entry = x.turned.entries;
+  const TurnedEntry* entry = x.turned.entries;
   for (std::size_t k = 0; k < x.inputs; ++k) {
     const std::size_t number = k * columns + at;
     Lanes sum[L];
@@ -185,9 +213,9 @@ void backward_by_place(const InputRows& x, const float* dy, std::size_t columns,
       finish.fetch_out(number + ahead + l * lane_count);
       sum[l] = finish.before(number + l * lane_count);
     }
-    for (const FloatEntry* const last = x.turned.entries + x.turned.ends[k]; entry < last;
+    for (const TurnedEntry* const last = x.turned.entries + x.turned.ends[k]; entry < last;
          ++entry) {
-      const float* const from = dy + entry->place * columns + at;
+      const float* const from = dy + entry->row * columns + at;
       const Lanes number_of_row = Lanes::all(entry->x);
 #pragma GCC unroll 16
       for (int l = 0; l < L; ++l)
@@ -211,20 +239,16 @@ void backward_by_row(const InputRows& x, const Entries entries, const float* dy,
     finish.before(i).store(sums + i);
   }
   for (std::size_t r = 0; r < x.n; ++r) {
-    const auto* at = entries.begin(r);
-    const auto* const last = at + x.counts[r];
+    const auto* four = entries.begin(r);
+    const auto* const last = four + x.counts[r];
     const Lanes by_y = Lanes::load(dy + r * lane_count);
-    const auto add = [&](const auto& entry) GRADRACE_ALWAYS {
-      float* const to = sums + entries.place(entry) * lane_count;
-      Lanes::fma(Lanes::all(entries.number(entry)), by_y, Lanes::load(to)).store(to);
-    };
     SoonLines soon(x, r);
-    for (; last - at >= 8; at += 8) {
+    for (std::size_t at = 0; four < last; ++four) {
       soon.fetch_one();
-#pragma GCC unroll 8
-      for (int i = 0; i < 8; ++i) add(at[i]);
+      entries.each(*four, lane_count, at, [&](std::size_t to, float number) GRADRACE_ALWAYS {
+        Lanes::fma(Lanes::all(number), by_y, Lanes::load(sums + to)).store(sums + to);
+      });
     }
-    for (; at < last; ++at) add(*at);
     soon.fetch_rest();
   }
   for (std::size_t i = 0; i < numbers; i += lane_count) {
@@ -237,11 +261,9 @@ void backward_by_row(const InputRows& x, const Entries entries, const float* dy,
 void forward_sparse(const InputRows& x, const float* w, std::size_t columns, float* y) {
   const float* const b = w + x.inputs * columns;
   with_entries(x, [&](const auto& entries) GRADRACE_ALWAYS {
+    if (columns == lane_count) return forward_side_by_side<3>(x, entries, w, b, y);
     each_lanes(columns, [&]<int L>(std::size_t at) GRADRACE_ALWAYS {
-      if constexpr (L == 1)
-        forward_side_by_side<4>(x, entries, w + at, columns, b + at, y + at);
-      else
-        forward_in_blocks<L>(x, entries, w + at, columns, b + at, y + at);
+      forward_in_blocks<L>(x, entries, w + at, columns, b + at, y + at);
     });
   });
 }

@@ -20,8 +20,8 @@ FLAGS = ["-std=c++20", "-O3", "-DNDEBUG", "-ffp-contract=off", "-static", f"-I{R
 SOURCES = [
     *("models/cpu/kernels/convolution_taps.cpp", "models/cpu/kernels/kernels.cpp"),
     *("models/cpu/kernels/neon.cpp", "models/cpu/kernels/portable.cpp"),
-    *("sim/instruction_set.cpp", "tests/support/every_kernel.cpp"),
-    "tests/models/cpu/kernel_hashes.cpp",
+    *("models/datasets/row_entries.cpp", "sim/instruction_set.cpp"),
+    *("tests/support/every_kernel.cpp", "tests/models/cpu/kernel_hashes.cpp"),
 ]
 
 

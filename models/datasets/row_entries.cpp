@@ -1,0 +1,91 @@
+#include "models/datasets/row_entries.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace gradrace {
+
+namespace {
+
+using kernels::entries_at_once;
+using kernels::FourBytes;
+using kernels::FourFloats;
+using kernels::most_distance;
+
+constexpr std::size_t bytes_at_once = 8;
+
+bool are_zero(const std::uint8_t* bytes) {
+  std::uint64_t all;
+  std::memcpy(&all, bytes, bytes_at_once);
+  return all == 0;
+}
+
+/// Of a row of so many features that are not 0.
+constexpr std::size_t most_entries(std::size_t not_zero, std::size_t features) {
+  return not_zero + features / (most_distance - bytes_at_once) + entries_at_once;
+}
+
+/// The entries of a row, the last four filled up; returns how many.
+std::size_t put_entries(const std::uint8_t* row, std::size_t features, std::uint16_t* entries) {
+  std::size_t count = 0, last = 0;
+  for (std::size_t first = 0; first < features; first += bytes_at_once) {
+    const std::size_t end = std::min(first + bytes_at_once, features);
+    if (first + bytes_at_once == end && are_zero(row + first)) continue;
+    while (end - last > most_distance) {
+      const std::size_t distance = std::min(first - last, most_distance);
+      entries[count++] = static_cast<std::uint16_t>(distance << 8);
+      last += distance;
+    }
+    for (std::size_t place = first; place < end; ++place) {  // without branches
+      entries[count] = static_cast<std::uint16_t>((place - last) << 8 | row[place]);
+      count += row[place] != 0;
+      last = row[place] != 0 ? place : last;
+    }
+  }
+  while (count % entries_at_once != 0) entries[count++] = 0;
+  return count;
+}
+
+FourBytes four_of(const std::uint16_t* entries) {
+  std::uint64_t word = 0;
+  for (std::size_t i = entries_at_once; i-- > 0;) word = word << 16 | entries[i];
+  return {word};
+}
+
+}  // namespace
+
+RowEntries row_entries(std::span<const std::uint8_t> numbers, std::size_t features) {
+  RowEntries made;
+  const std::size_t rows = numbers.size() / features;
+  const auto zeros = static_cast<std::size_t>(std::ranges::count(numbers, 0));
+  made.bytes.reserve((numbers.size() - zeros + rows * most_entries(0, features)) / entries_at_once);
+  std::vector<std::uint16_t> entries(most_entries(features, features));
+  made.begin.push_back(0);
+  for (std::size_t row = 0; row < numbers.size(); row += features) {
+    const std::size_t count = put_entries(numbers.data() + row, features, entries.data());
+    for (std::size_t i = 0; i < count; i += entries_at_once)
+      made.bytes.push_back(four_of(entries.data() + i));
+    made.begin.push_back(made.bytes.size());
+  }
+  return made;
+}
+
+RowEntries row_entries(std::span<const float> numbers, std::size_t features) {
+  RowEntries made;
+  made.begin.push_back(0);
+  for (std::size_t row = 0; row < numbers.size(); row += features) {
+    std::size_t count = 0;
+    for (std::size_t place = 0; place < features; ++place) {
+      if (numbers[row + place] == 0) continue;
+      const auto at = static_cast<std::uint32_t>(place);
+      if (count % entries_at_once == 0) made.floats.push_back({{at, at, at, at}, {}});
+      FourFloats& four = made.floats.back();
+      for (std::size_t i = count % entries_at_once; i < entries_at_once; ++i) four.places[i] = at;
+      four.x[count++ % entries_at_once] = numbers[row + place];
+    }
+    made.begin.push_back(made.floats.size());
+  }
+  return made;
+}
+
+}  // namespace gradrace

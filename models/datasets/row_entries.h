@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/cpu/kernels/entries.h"
+#include "sim/large_pages.h"
+
+namespace gradrace {
+
+/// The numbers of rows that are not 0.
+struct RowEntries {
+  std::vector<std::uint64_t> begin;              // [rows + 1] of each row's fours
+  LargeVector<kernels::FourBytes> bytes = {};    // of numbers that are bytes
+  LargeVector<kernels::FourFloats> floats = {};  // of others
+};
+
+/// Of numbers [rows, features].
+RowEntries row_entries(std::span<const std::uint8_t> numbers, std::size_t features);
+RowEntries row_entries(std::span<const float> numbers, std::size_t features);
+
+}  // namespace gradrace
