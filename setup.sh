@@ -116,6 +116,7 @@ missing_packages() {
   has_header doctest/doctest.h || echo doctest-dev
   has_header benchmark/benchmark.h || echo libbenchmark-dev
   has_header zlib.h || echo zlib1g-dev
+  has_header libdeflate.h || echo libdeflate-dev
   has_header zstd.h || echo libzstd-dev
 }
 

@@ -1,63 +1,80 @@
 #include "models/datasets/packed_file.h"
 
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
+#include <ios>
 #include <memory>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <system_error>
-#include <vector>
 
 namespace gradrace {
 
-[[noreturn]] static void defect(const std::filesystem::path& file, const std::string& what) {
+namespace fs = std::filesystem;
+
+[[noreturn]] static void defect(const fs::path& file, const std::string& what) {
   throw std::runtime_error(file.string() + ": cannot be " + what);
 }
 
-/// zlib's message, which begins with the file's name.
-static std::string without_name(std::string message, const std::filesystem::path& file) {
-  const std::string name = file.string() + ": ";
-  return message.starts_with(name) ? message.substr(name.size()) : message;
-}
-
-/// How much a file of `packed` bytes may be, by the last four of them if gzip packed it: a guess,
-/// and a small one, since they may be anything.
-static std::size_t unpacked_size(const std::filesystem::path& file, std::uintmax_t packed) {
-  constexpr std::uintmax_t usual_ratio = 16;
-  std::array<unsigned char, 4> end{};
-  std::ifstream stream(file, std::ios::binary);
-  const bool is_gzip = stream.get() == 0x1f && stream.get() == 0x8b;
-  if (!is_gzip || !stream.seekg(-4, std::ios::end)) return packed;
-  stream.read(reinterpret_cast<char*>(end.data()), end.size());
-  const std::uintmax_t told =
-      end[0] | end[1] << 8 | end[2] << 16 | static_cast<std::uintmax_t>(end[3]) << 24;
-  return std::min(told, usual_ratio * packed);
-}
-
-Bytes read_packed(const std::filesystem::path& file) {
+static Bytes read_all(const fs::path& file) {
   std::error_code ignored;
-  if (std::filesystem::is_fifo(file, ignored)) defect(file, "read: it is a pipe, and not a file");
-  if (std::filesystem::is_character_file(file, ignored))
-    defect(file, "read: it is a device, and not a file");
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> handle(gzopen(file.c_str(), "rb"), gzclose);
-  if (!handle) defect(file, "opened");
-  gzbuffer(handle.get(), 1 << 17);
-  std::vector<std::uint8_t> piece(1 << 18);
-  Bytes content;
-  const auto packed = std::filesystem::file_size(file, ignored);
-  if (!ignored) content.reserve(unpacked_size(file, packed));
-  while (true) {
-    const int got = gzread(handle.get(), piece.data(), static_cast<unsigned>(piece.size()));
-    int status = Z_OK;
-    const char* message = gzerror(handle.get(), &status);
-    if (got < 0 || (status != Z_OK && status != Z_STREAM_END))
-      defect(file, "read: " + (status == Z_ERRNO ? "I/O error" : without_name(message, file)));
-    if (got == 0) return content;
-    content.insert(content.end(), piece.begin(), piece.begin() + got);
+  if (fs::is_directory(file, ignored)) defect(file, "read: it is a folder, and not a file");
+  if (fs::is_fifo(file, ignored)) defect(file, "read: it is a pipe, and not a file");
+  if (fs::is_character_file(file, ignored)) defect(file, "read: it is a device, and not a file");
+  std::ifstream stream(file, std::ios::binary | std::ios::ate);
+  if (!stream) defect(file, "opened");
+  const auto end = static_cast<std::streamoff>(stream.tellg());
+  if (end < 0) defect(file, "read: I/O error");
+  Bytes content(static_cast<std::size_t>(end));
+  stream.seekg(0);
+  stream.read(reinterpret_cast<char*>(content.data()), end);
+  if (!stream) defect(file, "read: I/O error");
+  return content;
+}
+
+/// Whether gzip's magic number is at this place.
+static bool is_gzip(const Bytes& bytes, std::size_t at) {
+  return bytes.size() - at >= 2 && bytes[at] == 0x1f && bytes[at + 1] == 0x8b;
+}
+
+/// By the last four bytes of what gzip packed: a guess, and a small one, since they may be
+/// anything.
+static std::size_t unpacked_size(const Bytes& packed) {
+  constexpr std::size_t usual_ratio = 16, least = 1 << 12;
+  std::size_t told = 0;
+  if (packed.size() >= 4)
+    for (std::size_t i = 1; i <= 4; ++i) told = told << 8 | packed[packed.size() - i];
+  return std::clamp(told, least, std::max(least, usual_ratio * packed.size()));
+}
+
+/// Part after part, as cat and gzip make them; what comes after the last is left out, as gzip does.
+static Bytes unpacked(const fs::path& file, const Bytes& packed) {
+  const std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)> decompressor(
+      libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
+  if (!decompressor) throw std::bad_alloc();
+  Bytes content(unpacked_size(packed));
+  std::size_t done = 0;
+  for (std::size_t at = 0, taken = 0, given = 0; at == 0 || is_gzip(packed, at);) {
+    const libdeflate_result result =
+        libdeflate_gzip_decompress_ex(decompressor.get(), packed.data() + at, packed.size() - at,
+                                      content.data() + done, content.size() - done, &taken, &given);
+    if (result == LIBDEFLATE_BAD_DATA) defect(file, "read: what gzip packed is cut or damaged");
+    if (result == LIBDEFLATE_INSUFFICIENT_SPACE) {
+      content.resize(2 * content.size());
+    } else {
+      at += taken, done += given;
+    }
   }
+  content.resize(done);
+  return content;
+}
+
+Bytes read_packed(const fs::path& file) {
+  Bytes content = read_all(file);
+  return is_gzip(content, 0) ? unpacked(file, content) : content;
 }
 
 }  // namespace gradrace
