@@ -1,6 +1,6 @@
 """The stamp in a file that was drawn: a checksum of all that stands before it and of the file's name.
 By it a file is known as gradrace's own, and as nobody has changed, copied or renamed it
-(sim/cli/results/stamp.cpp reads it too)."""
+(sim/cli/output/stamp.cpp reads it too)."""
 
 import os
 import struct

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/cli/results/compressed_file.h"
+#include "sim/cli/output/compressed_file.h"
 #include "sim/cli/scenario/scenario.h"
 
 namespace gradrace {

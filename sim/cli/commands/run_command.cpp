@@ -15,7 +15,7 @@
 #include "sim/cli/commands/dry_run.h"
 #include "sim/cli/commands/run_call.h"
 #include "sim/cli/commands/scenario_runs.h"
-#include "sim/cli/results/files_lock.h"
+#include "sim/cli/output/files_lock.h"
 #include "sim/cli/results/table.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/characters.h"

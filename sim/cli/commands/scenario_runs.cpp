@@ -7,7 +7,7 @@
 #include <thread>
 #include <utility>
 
-#include "sim/cli/results/disk.h"
+#include "sim/cli/output/disk.h"
 #include "sim/cli/scenario/run_work.h"
 
 namespace gradrace {

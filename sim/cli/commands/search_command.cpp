@@ -7,9 +7,9 @@
 
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/commands/setting_runner.h"
-#include "sim/cli/results/disk.h"
+#include "sim/cli/output/disk.h"
+#include "sim/cli/output/output_folder.h"
 #include "sim/cli/results/manifest.h"
-#include "sim/cli/results/output_folder.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"

@@ -12,10 +12,10 @@
 #include <tuple>
 
 #include "models/cpu/kernels/kernels.h"
-#include "sim/cli/results/disk.h"
-#include "sim/cli/results/output_folder.h"
+#include "sim/cli/output/disk.h"
+#include "sim/cli/output/output_folder.h"
+#include "sim/cli/output/published_files.h"
 #include "sim/cli/results/pages.h"
-#include "sim/cli/results/published_files.h"
 #include "sim/cli/version.h"
 #include "sim/hash.h"
 #include "sim/message_text.h"

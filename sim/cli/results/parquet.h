@@ -1,6 +1,6 @@
 #pragma once
 
-#include "sim/cli/results/output_folder.h"
+#include "sim/cli/output/output_folder.h"
 #include "sim/cli/scenario/scenario.h"
 
 namespace gradrace {

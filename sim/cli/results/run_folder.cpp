@@ -5,7 +5,7 @@
 #include <numeric>
 #include <set>
 
-#include "sim/cli/results/disk.h"
+#include "sim/cli/output/disk.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/cli/results/output_folder.h"
+#include "sim/cli/output/output_folder.h"
 #include "sim/cli/results/run_header.h"
 #include "sim/cli/results/run_store.h"
 #include "sim/cli/scenario/scenario.h"

@@ -14,7 +14,7 @@
 #include <fstream>
 #include <utility>
 
-#include "sim/cli/results/disk.h"
+#include "sim/cli/output/disk.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
 

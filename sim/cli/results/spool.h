@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/cli/results/spool_file.h"
+#include "sim/cli/output/spool_file.h"
 
 namespace gradrace {
 

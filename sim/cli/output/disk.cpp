@@ -1,4 +1,4 @@
-#include "sim/cli/results/disk.h"
+#include "sim/cli/output/disk.h"
 
 #include <fcntl.h>
 #include <unistd.h>

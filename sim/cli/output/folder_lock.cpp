@@ -1,4 +1,4 @@
-#include "sim/cli/results/folder_lock.h"
+#include "sim/cli/output/folder_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/cli/results/compressed_file.h"
-#include "sim/cli/results/folder_lock.h"
-#include "sim/cli/results/published_files.h"
-#include "sim/cli/results/spool_file.h"
+#include "sim/cli/output/compressed_file.h"
+#include "sim/cli/output/folder_lock.h"
+#include "sim/cli/output/published_files.h"
+#include "sim/cli/output/spool_file.h"
 
 namespace gradrace {
 

@@ -1,4 +1,4 @@
-#include "sim/cli/results/stamp.h"
+#include "sim/cli/output/stamp.h"
 
 #include <zlib.h>
 

@@ -1,4 +1,4 @@
-#include "sim/cli/results/published_files.h"
+#include "sim/cli/output/published_files.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/cli/results/disk.h"
+#include "sim/cli/output/disk.h"
 #include "sim/hash.h"
 
 namespace gradrace {

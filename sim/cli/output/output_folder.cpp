@@ -1,4 +1,4 @@
-#include "sim/cli/results/output_folder.h"
+#include "sim/cli/output/output_folder.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "sim/check.h"
-#include "sim/cli/results/disk.h"
-#include "sim/cli/results/files_lock.h"
-#include "sim/cli/results/stamp.h"
+#include "sim/cli/output/disk.h"
+#include "sim/cli/output/files_lock.h"
+#include "sim/cli/output/stamp.h"
 #include "sim/cli/scenario/record.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/characters.h"

@@ -1,4 +1,4 @@
-#include "sim/cli/results/spool_file.h"
+#include "sim/cli/output/spool_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "sim/cli/results/disk.h"
+#include "sim/cli/output/disk.h"
 
 namespace gradrace {
 

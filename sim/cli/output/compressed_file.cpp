@@ -1,4 +1,4 @@
-#include "sim/cli/results/compressed_file.h"
+#include "sim/cli/output/compressed_file.h"
 
 #include <zlib.h>
 #include <zstd.h>

@@ -1,4 +1,4 @@
-#include "sim/cli/results/files_lock.h"
+#include "sim/cli/output/files_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
