@@ -40,6 +40,19 @@ struct LargePages {
   }
 };
 
+/// The same, whose new numbers are whatever the memory holds until they are set.
+template <class T>
+struct UnsetLargePages : LargePages<T> {
+  UnsetLargePages() = default;
+  template <class Other>
+  UnsetLargePages(const UnsetLargePages<Other>&) {}
+
+  template <class Number>
+  void construct(Number* place) {
+    ::new (static_cast<void*>(place)) Number;
+  }
+};
+
 /// A vector in such memory.
 template <class T>
 using LargeVector = std::vector<T, LargePages<T>>;

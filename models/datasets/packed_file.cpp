@@ -24,14 +24,19 @@ static Bytes read_all(const fs::path& file) {
   if (fs::is_directory(file, ignored)) defect(file, "read: it is a folder, and not a file");
   if (fs::is_fifo(file, ignored)) defect(file, "read: it is a pipe, and not a file");
   if (fs::is_character_file(file, ignored)) defect(file, "read: it is a device, and not a file");
-  std::ifstream stream(file, std::ios::binary | std::ios::ate);
+  std::ifstream stream(file, std::ios::binary);
   if (!stream) defect(file, "opened");
-  const auto end = static_cast<std::streamoff>(stream.tellg());
-  if (end < 0) defect(file, "read: I/O error");
-  Bytes content(static_cast<std::size_t>(end));
-  stream.seekg(0);
-  stream.read(reinterpret_cast<char*>(content.data()), end);
-  if (!stream) defect(file, "read: I/O error");
+  const std::uintmax_t size = fs::file_size(file, ignored);
+  constexpr std::size_t piece = 1 << 16;  // beyond what the system says, as of files in /proc
+  Bytes content;
+  for (std::size_t wanted = ignored ? piece : size + 1; stream; wanted = piece) {
+    const std::size_t before = content.size();
+    content.resize(before + wanted);
+    stream.read(reinterpret_cast<char*>(content.data() + before),
+                static_cast<std::streamsize>(wanted));
+    content.resize(before + static_cast<std::size_t>(stream.gcount()));
+  }
+  if (stream.bad()) defect(file, "read: I/O error");
   return content;
 }
 
@@ -63,7 +68,9 @@ static Bytes unpacked(const fs::path& file, const Bytes& packed) {
                                       content.data() + done, content.size() - done, &taken, &given);
     if (result == LIBDEFLATE_BAD_DATA) defect(file, "read: what gzip packed is cut or damaged");
     if (result == LIBDEFLATE_INSUFFICIENT_SPACE) {
-      content.resize(2 * content.size());
+      const std::size_t more = 2 * content.size();
+      content.resize(done);  // what is copied
+      content.resize(more);
     } else {
       at += taken, done += given;
     }
@@ -74,7 +81,8 @@ static Bytes unpacked(const fs::path& file, const Bytes& packed) {
 
 Bytes read_packed(const fs::path& file) {
   Bytes content = read_all(file);
-  return is_gzip(content, 0) ? unpacked(file, content) : content;
+  if (!is_gzip(content, 0)) return content;
+  return unpacked(file, content);
 }
 
 }  // namespace gradrace

@@ -14,13 +14,15 @@ using kernels::most_distance;
 
 constexpr std::size_t bytes_at_once = 8;
 
-bool are_zero(const std::uint8_t* bytes) {
+bool are_zero(const std::uint8_t* bytes, std::size_t count) {
+  if (count < bytes_at_once)
+    return std::all_of(bytes, bytes + count, [](std::uint8_t byte) { return byte == 0; });
   std::uint64_t all;
   std::memcpy(&all, bytes, bytes_at_once);
   return all == 0;
 }
 
-/// Of a row of so many features that are not 0.
+/// Of a row of so many numbers that are not 0.
 constexpr std::size_t most_entries(std::size_t not_zero, std::size_t features) {
   return not_zero + features / (most_distance - bytes_at_once) + entries_at_once;
 }
@@ -30,7 +32,7 @@ std::size_t put_entries(const std::uint8_t* row, std::size_t features, std::uint
   std::size_t count = 0, last = 0;
   for (std::size_t first = 0; first < features; first += bytes_at_once) {
     const std::size_t end = std::min(first + bytes_at_once, features);
-    if (first + bytes_at_once == end && are_zero(row + first)) continue;
+    if (are_zero(row + first, end - first)) continue;
     while (end - last > most_distance) {
       const std::size_t distance = std::min(first - last, most_distance);
       entries[count++] = static_cast<std::uint16_t>(distance << 8);
@@ -72,13 +74,16 @@ RowEntries row_entries(std::span<const std::uint8_t> numbers, std::size_t featur
 
 RowEntries row_entries(std::span<const float> numbers, std::size_t features) {
   RowEntries made;
+  const std::size_t rows = numbers.size() / features;
+  const auto zeros = static_cast<std::size_t>(std::ranges::count(numbers, 0.0f));
+  made.floats.reserve((numbers.size() - zeros) / entries_at_once + rows);
   made.begin.push_back(0);
   for (std::size_t row = 0; row < numbers.size(); row += features) {
     std::size_t count = 0;
     for (std::size_t place = 0; place < features; ++place) {
       if (numbers[row + place] == 0) continue;
       const auto at = static_cast<std::uint32_t>(place);
-      if (count % entries_at_once == 0) made.floats.push_back({{at, at, at, at}, {}});
+      if (count % entries_at_once == 0) made.floats.push_back({});
       FourFloats& four = made.floats.back();
       for (std::size_t i = count % entries_at_once; i < entries_at_once; ++i) four.places[i] = at;
       four.x[count++ % entries_at_once] = numbers[row + place];

@@ -9,14 +9,14 @@
 
 namespace gradrace {
 
-/// The numbers of rows that are not 0.
+/// The numbers of rows that are not 0: of one kind, the other is empty.
 struct RowEntries {
   std::vector<std::uint64_t> begin;              // [rows + 1] of each row's fours
   LargeVector<kernels::FourBytes> bytes = {};    // of numbers that are bytes
   LargeVector<kernels::FourFloats> floats = {};  // of others
 };
 
-/// Of numbers [rows, features].
+/// Of numbers [rows, features], features >= 1.
 RowEntries row_entries(std::span<const std::uint8_t> numbers, std::size_t features);
 RowEntries row_entries(std::span<const float> numbers, std::size_t features);
 

@@ -21,7 +21,7 @@ const SparseRows* SparseOnce::of(const Dataset& data) const {
     const std::size_t numbers = data.train.count * data.features;
     const double density =
         1 - static_cast<double>(zeros_of(data.train)) / static_cast<double>(numbers);
-    if (density > most_dense) return;
+    if (density > most_dense || data.features > kernels::most_places) return;
     rows_ = std::make_unique<const SparseRows>(
         SparseRows{entries_of(data.train, data.features), entries_of(data.test, data.features)});
   });

@@ -31,9 +31,10 @@ foreach(layer sim distributions protocols models analysis cli)
       if(layer STREQUAL "protocols" AND line MATCHES "\"sim/engine/")
         string(APPEND bad "${source}: ${line}  (protocols see the seams of sim/, never its engine)\n")
       endif()
-      if((source MATCHES "^sim/cli/scenario/" AND line MATCHES "sim/cli/(results|commands)/") OR
+      if((source MATCHES "^sim/cli/scenario/" AND line MATCHES "sim/cli/(output|results|commands)/") OR
+         (source MATCHES "^sim/cli/output/" AND line MATCHES "sim/cli/(results|commands)/") OR
          (source MATCHES "^sim/cli/results/" AND line MATCHES "sim/cli/commands/"))
-        string(APPEND bad "${source}: ${line}  (commands include results, and these scenario)\n")
+        string(APPEND bad "${source}: ${line}  (commands include results, these output, and this scenario)\n")
       endif()
       if(NOT target IN_LIST ${layer} OR (line MATCHES "\"sim/cli/" AND NOT layer STREQUAL "cli") OR clock_in_models)
         string(APPEND bad "${source}: ${line}  (${layer} may include from: ${${layer}}; models never the clock)\n")

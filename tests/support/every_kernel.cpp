@@ -53,8 +53,8 @@ struct MadeUpRows {
     const std::span<const float> floats(dense.data(), n * inputs);
     entries = form == Form::floats ? row_entries(floats, inputs) : row_entries(of_dense, inputs);
     for (std::size_t r = 0; r < n; ++r) {
-      if (form == Form::bytes) of_bytes.push_back(&entries.bytes[entries.begin[r]]);
-      if (form == Form::floats) of_floats.push_back(&entries.floats[entries.begin[r]]);
+      if (form == Form::bytes) of_bytes.push_back(entries.bytes.data() + entries.begin[r]);
+      if (form == Form::floats) of_floats.push_back(entries.floats.data() + entries.begin[r]);
       counts.push_back(static_cast<std::uint32_t>(entries.begin[r + 1] - entries.begin[r]));
     }
     rows = {.n = n, .inputs = inputs};

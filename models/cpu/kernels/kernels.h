@@ -17,9 +17,10 @@
 /// Every number of a product is one chain of fused multiply-adds, in the order of what is summed
 /// (inputs, or rows of a minibatch), from the bias or from 0.  So its bits depend neither on the
 /// instruction set nor on how many rows, outputs or values are computed beside it, and a term whose
-/// factor from the rows is 0 may be left out: with finite weights that changes nothing but the sign
-/// of a zero; where a weight is not finite the loss is NaN in any case.  A machine without fused
-/// multiply-adds rounds each product before it is added, and differs in the last digits.
+/// factor from the rows is 0 may be left out or put in: where the other factor is finite that
+/// changes nothing but the sign of a zero; where a weight is not, the loss is NaN in any case.  A
+/// machine without fused multiply-adds rounds each product before it is added, and differs in the
+/// last digits.
 namespace gradrace::kernels {
 
 /// Outputs are padded with zeros to a multiple of this.
@@ -49,7 +50,7 @@ struct Reached {
   std::uint32_t fours, place;
 };
 
-/// Rows x [n, inputs]: all numbers, or the entries that are not 0 in the order of their places.
+/// Rows x [n, inputs]: all numbers, or their entries (entries.h).
 struct InputRows {
   std::size_t n = 0, inputs = 0;
   const float* dense = nullptr;  // [n, stride]; null: the entries of one kind

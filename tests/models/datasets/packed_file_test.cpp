@@ -55,6 +55,15 @@ TEST_CASE("packed file: what gzip did not pack is as it is") {
     CHECK(Reading(content).text() == content);
 }
 
+TEST_CASE("packed file: a file that the system calls empty is read, a folder is not") {
+  const std::filesystem::path of_system = "/proc/self/stat";
+  if (std::filesystem::exists(of_system)) CHECK(!read_packed(of_system).empty());
+  const TemporaryFolder folder;
+  const std::string message =
+      folder.path().string() + ": cannot be read: it is a folder, and not a file";
+  CHECK_THROWS_WITH_AS(read_packed(folder.path()), message.c_str(), std::runtime_error);
+}
+
 TEST_CASE("packed file: a part that is cut or damaged is an error") {
   const std::string whole = packed("a few words, and some more of them");
   const std::string defect = "file: cannot be read: what gzip packed is cut or damaged";
