@@ -27,7 +27,7 @@ constexpr std::size_t most_entries(std::size_t not_zero, std::size_t features) {
   return not_zero + features / (most_distance - bytes_at_once) + entries_at_once;
 }
 
-/// The entries of a row, the last four filled up; returns how many.
+/// The entries of a row, the last four padded with zeros; returns how many.
 std::size_t put_entries(const std::uint8_t* row, std::size_t features, std::uint16_t* entries) {
   std::size_t count = 0, last = 0;
   for (std::size_t first = 0; first < features; first += bytes_at_once) {

@@ -5,7 +5,7 @@
 #include <limits>
 
 /// Rows' entries: their numbers that are not 0, in the order of their places.  They stand in fours;
-/// the last four of a row is filled up with numbers 0 at its last place.
+/// the last four of a row is padded with zeros at its last place.
 namespace gradrace::kernels {
 
 inline constexpr std::size_t entries_at_once = 4;
