@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "models/cpu/dense_model.h"
+#include "models/cpu/dense_network.h"
+#include "models/cpu/few_outputs_model.h"
 #include "models/layers/network.h"
 #include "models/sampling/augmentation.h"
 #include "models/sampling/batch.h"
@@ -121,7 +123,8 @@ class SupervisedSpec final : public ModelSpec {
 
   std::unique_ptr<Model<float>> make_float32() const override {
     SupervisedParts parts(config_, loss_, network_);
-    if (is_dense(parts.spec)) return make_dense_model(std::move(parts));
+    if (has_few_outputs(parts.spec)) return make_few_outputs_model(parts);
+    if (is_dense(parts.spec)) return make_dense_model(parts);
     return std::make_unique<NetworkModel<float>>(std::move(parts), block_rows_);
   }
   std::unique_ptr<Model<double>> make_float64() const override {

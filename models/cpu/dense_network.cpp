@@ -1,6 +1,8 @@
 #include "models/cpu/dense_network.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 
 #include "models/layers/layer_table.h"
 
@@ -15,26 +17,33 @@ bool is_dense(const NetworkSpec& spec) {
   });
 }
 
-DenseNetwork::DenseNetwork(const NetworkSpec& spec, const kernels::Kernels& kernels)
-    : kernels_(kernels), maps_(spec.layers().size()) {
+static std::vector<DenseNetwork::Layer> layers_of(const NetworkSpec& spec) {
+  std::vector<DenseNetwork::Layer> layers;
   std::size_t packed = 0;
-  const bool one = spec.layers().size() == 1 && spec.output().numbers() == 1;
   for (const LayerSpec& layer : spec.layers()) {
     const std::size_t inputs = layer.kernel.depth, outputs = layer.kernel.outputs;
-    layers_.push_back({inputs, outputs, one ? 1 : in_lanes(outputs), packed, layer.kernel.f});
-    packed += (inputs + 1) * layers_.back().columns;
+    layers.push_back({inputs, outputs, in_lanes(outputs), packed, layer.kernel.f});
+    packed += (inputs + 1) * layers.back().columns;
   }
-  if (one) sums_.resize(layers_.front().inputs);
+  return layers;
 }
 
-Packing DenseNetwork::packing() const {
-  std::vector<Packing::Layer> packed;
-  std::size_t first = 0;
-  for (const Layer& layer : layers_) {
-    packed.push_back({first, layer.packed, layer.outputs, layer.inputs, layer.columns});
-    first += layer.outputs * (layer.inputs + 1);
+DenseNetwork::DenseNetwork(const NetworkSpec& spec, const kernels::Kernels& kernels)
+    : kernels_(kernels), layers_(layers_of(spec)), maps_(layers_.size()) {}
+
+Packing DenseNetwork::packing(const NetworkSpec& spec) {
+  std::vector<std::uint32_t> place_of(spec.parameters());
+  std::size_t j = 0, numbers = 0;
+  for (const Layer& layer : layers_of(spec)) {
+    const auto place = [&](std::size_t input, std::size_t output) {
+      place_of[j++] = static_cast<std::uint32_t>(layer.packed + input * layer.columns + output);
+    };
+    for (std::size_t o = 0; o < layer.outputs; ++o)
+      for (std::size_t i = 0; i < layer.inputs; ++i) place(i, o);
+    for (std::size_t o = 0; o < layer.outputs; ++o) place(layer.inputs, o);
+    numbers = layer.packed + (layer.inputs + 1) * layer.columns;
   }
-  return Packing(packed);
+  return {std::move(place_of), numbers};
 }
 
 kernels::InputRows DenseNetwork::map_below(std::size_t layer, std::size_t n) const {
@@ -45,11 +54,6 @@ kernels::InputRows DenseNetwork::map_below(std::size_t layer, std::size_t n) con
 }
 
 float* DenseNetwork::forward(const float* w, const kernels::InputRows& rows) {
-  if (has_one_output()) {
-    maps_[0].resize(in_lanes(rows.n));
-    kernels_.forward_one(rows, w, maps_[0].data());
-    return maps_[0].data();
-  }
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const Layer& layer = layers_[l];
     maps_[l].reserve((rows.n + 1) * layer.columns + lane_count);  // as DenseRows does
@@ -75,7 +79,6 @@ static kernels::WeightFold from(const kernels::WeightFold& g, std::size_t first)
 
 void DenseNetwork::backward(const kernels::InputRows& rows, const kernels::WeightFold& g) {
   Aligned<float>* dy = &maps_.back();
-  if (has_one_output()) return kernels_.backward_one(rows, dy->data(), g, sums_.data());
   for (std::size_t l = layers_.size(); l-- > 0;) {
     const Layer& layer = layers_[l];
     const kernels::WeightFold of_layer = from(g, layer.packed);

@@ -14,7 +14,8 @@ namespace gradrace {
 bool is_dense(const NetworkSpec& spec);
 
 /// Dense layers, one after the other, by kernels of their own.  Keeps the maps of its last call.
-/// Values are packed; the weights of a single layer with a single output are not padded.
+/// Values are packed: W [inputs, columns] of each layer, so that outputs stand side by side, and
+/// b [columns] after it, as the weights of an input that is 1.
 class DenseNetwork {
  public:
   DenseNetwork(const NetworkSpec& spec, const kernels::Kernels& kernels);
@@ -25,11 +26,9 @@ class DenseNetwork {
     Activation f;
   };
   const std::vector<Layer>& layers() const { return layers_; }
-  Packing packing() const;
-  /// A single layer with a single output.
-  bool has_one_output() const { return layers_.back().columns == 1; }
+  static Packing packing(const NetworkSpec& spec);
 
-  /// The scores [n, columns] of the rows at w; of one output there is room for in_lanes(n).
+  /// The scores [n, columns] of the rows at w.
   float* forward(const float* w, const kernels::InputRows& rows);
 
   /// The gradient from the derivative by the scores, which stands in their place.  Comes after
@@ -45,7 +44,7 @@ class DenseNetwork {
   std::vector<Layer> layers_;
   std::vector<Aligned<float>> maps_;  // [n, columns] each
   Aligned<float> derivatives_[2];
-  Aligned<float> turned_, sums_;  // scratch of the kernels
+  Aligned<float> turned_;  // scratch of the kernels
 };
 
 }  // namespace gradrace

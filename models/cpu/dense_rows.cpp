@@ -5,7 +5,7 @@
 namespace gradrace {
 
 DenseRows::DenseRows(const Dataset& data, const kernels::Kernels& kernels)
-    : data_(data), kernels_(kernels), sparse_(data.sparse.of(data)) {
+    : data_(data), kernels_(kernels), sparse_(sparse_rows(data)) {
   for (int byte = 0; byte < 256; ++byte)
     of_byte_.push_back(static_cast<float>(byte) * data.byte_scale);
 }
@@ -38,17 +38,14 @@ static kernels::Soon soon_of(const Split& split, std::size_t begin, std::size_t 
   return split.bytes.empty() ? soon_of(split.floats, begin, end) : soon_of(split.bytes, begin, end);
 }
 
-void DenseRows::gather(bool test, std::span<const std::uint32_t> rows) {
+void DenseRows::gather(std::span<const std::uint32_t> rows, bool test) {
   const Rows& split = test ? data_.test : data_.train;
   x_ = {.n = rows.size(), .inputs = data_.features};
   if (sparse_ != nullptr)
     gather_entries(test ? sparse_->test : sparse_->train, rows);
   else
     gather_numbers(split, rows);
-  classes_.resize(split.classes.empty() ? 0 : rows.size());
-  for (std::size_t i = 0; i < classes_.size(); ++i) classes_[i] = split.classes[rows[i]];
-  targets_.resize(split.targets.empty() ? 0 : rows.size());
-  for (std::size_t i = 0; i < targets_.size(); ++i) targets_[i] = split.targets[rows[i]];
+  labels_.gather(split, rows);
 }
 
 void DenseRows::gather_entries(const RowEntries& split, std::span<const std::uint32_t> rows) {
@@ -74,7 +71,7 @@ void DenseRows::gather_entries(const RowEntries& split, std::span<const std::uin
   x_.turned = {ends_.data(), turned_.data()};
 }
 
-void DenseRows::expect(bool test, std::span<const std::uint32_t> rows) {
+void DenseRows::expect(std::span<const std::uint32_t> rows, bool test) {
   soon_.clear();
   for (const std::size_t row : rows) soon_.push_back(soon_of_row(test, row));
   x_.soon = soon_;

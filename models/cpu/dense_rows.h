@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "models/cpu/aligned.h"
+#include "models/cpu/gathered_labels.h"
 #include "models/cpu/kernels/kernels.h"
 #include "models/datasets/dataset.h"
 
@@ -15,10 +16,10 @@ class DenseRows {
  public:
   DenseRows(const Dataset& data, const kernels::Kernels& kernels);
 
-  void gather(bool test, std::span<const std::uint32_t> rows);
+  void gather(std::span<const std::uint32_t> rows, bool test = false);
 
   /// Products with the rows gathered last fetch these meanwhile.
-  void expect(bool test, std::span<const std::uint32_t> rows);
+  void expect(std::span<const std::uint32_t> rows, bool test = false);
 
   /// How many of these training rows, the first ones, stay in the second cache together with the
   /// next ones, from one product to the next; at least one.
@@ -26,7 +27,7 @@ class DenseRows {
 
   /// Of the last call.
   const kernels::InputRows& x() const { return x_; }
-  kernels::RowLabels labels() const { return {classes_.data(), targets_.data()}; }
+  kernels::RowLabels labels() const { return labels_.labels(); }
 
  private:
   kernels::Soon soon_of_row(bool test, std::size_t row) const;
@@ -45,8 +46,7 @@ class DenseRows {
   std::vector<kernels::Soon> soon_;
   std::vector<float> of_byte_;
   Aligned<float> numbers_;
-  std::vector<std::uint8_t> classes_;
-  std::vector<float> targets_;
+  GatheredLabels labels_;
 };
 
 }  // namespace gradrace

@@ -15,7 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "models/datasets/grouped_rows.h"
 #include "models/datasets/image_shape.h"
+#include "models/datasets/made_once.h"
 #include "models/datasets/packed_file.h"
 #include "models/datasets/partition.h"
 #include "models/datasets/sparse_rows.h"
@@ -41,8 +43,9 @@ struct Dataset {
   float byte_scale = 1;     // a feature is its byte times this
   std::optional<ImageShape> image = {};
   Rows train, test;
-  std::string hash;  // of the content, hexadecimal
-  SparseOnce sparse = {};
+  std::string hash;                    // of the content, hexadecimal
+  MadeOnce<SparseRows> sparse = {};    // sparse_rows()
+  MadeOnce<GroupedRows> grouped = {};  // grouped_rows()
 };
 
 /// A folder or a file of a data set is not there.

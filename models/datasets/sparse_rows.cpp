@@ -1,6 +1,7 @@
 #include "models/datasets/sparse_rows.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "models/datasets/dataset.h"
 
@@ -16,16 +17,17 @@ static RowEntries entries_of(const Rows& rows, std::size_t features) {
                              : row_entries(rows.floats, features);
 }
 
-const SparseRows* SparseOnce::of(const Dataset& data) const {
-  std::call_once(once_, [&] {
-    const std::size_t numbers = data.train.count * data.features;
-    const double density =
-        1 - static_cast<double>(zeros_of(data.train)) / static_cast<double>(numbers);
-    if (density > most_dense || data.features > kernels::most_places) return;
-    rows_ = std::make_unique<const SparseRows>(
-        SparseRows{entries_of(data.train, data.features), entries_of(data.test, data.features)});
-  });
-  return rows_.get();
+static std::unique_ptr<const SparseRows> made_of(const Dataset& data) {
+  const std::size_t numbers = data.train.count * data.features;
+  const double density =
+      1 - static_cast<double>(zeros_of(data.train)) / static_cast<double>(numbers);
+  if (density > most_dense || data.features > kernels::most_places) return nullptr;
+  return std::make_unique<const SparseRows>(
+      SparseRows{entries_of(data.train, data.features), entries_of(data.test, data.features)});
+}
+
+const SparseRows* sparse_rows(const Dataset& data) {
+  return data.sparse.get([&] { return made_of(data); });
 }
 
 }  // namespace gradrace

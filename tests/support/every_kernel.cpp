@@ -77,6 +77,50 @@ struct MadeUpRows {
   InputRows rows;
 };
 
+/// The same in groups, some of them all 0.
+struct MadeUpGroups {
+  MadeUpGroups(bool bytes, std::size_t n, std::size_t places) : counts(n), next(n) {
+    const Numbers numbers = made_up(n * places, 1);
+    for (std::size_t r = 0; r < n; ++r) {
+      begin.push_back(of_bytes.size());
+      for (std::size_t place = 0; place < places; place += lane_count) {
+        if (numbers[r * places + place] < -1) continue;
+        of_bytes.push_back({static_cast<std::uint32_t>(place), {}});
+        of_floats.push_back({static_cast<std::uint32_t>(place), {}});
+        for (std::size_t i = 0; i < lane_count; ++i) {
+          const float x = std::max(0.0f, numbers[r * places + place + i]);
+          of_floats.back().x[i] = x;
+          of_bytes.back().x[i] = static_cast<std::uint8_t>(100 * x);
+        }
+        ++counts[r];
+      }
+    }
+    for (const std::size_t first : begin) {
+      byte_rows.push_back(of_bytes.data() + first);
+      float_rows.push_back(of_floats.data() + first);
+    }
+    rows_of.resize(places / lane_count * words_of(n));
+    rows = {.n = n,
+            .places = places,
+            .bytes = bytes ? byte_rows.data() : nullptr,
+            .floats = float_rows.data(),
+            .counts = counts.data(),
+            .scale = 0.013f,
+            .rows_of = rows_of.data(),
+            .next = next.data()};
+  }
+
+  std::vector<std::size_t> begin;
+  std::vector<ByteGroup> of_bytes;
+  std::vector<FloatGroup> of_floats;
+  std::vector<const ByteGroup*> byte_rows;
+  std::vector<const FloatGroup*> float_rows;
+  std::vector<std::uint32_t> counts;
+  std::vector<const void*> next;
+  std::vector<std::uint64_t> rows_of;
+  InputGroups rows;
+};
+
 template <class Use>
 void each_rows(const Use& use) {
   using enum MadeUpRows::Form;
@@ -111,17 +155,27 @@ KernelHash layers(const Kernels& kernels) {
   return found.of_all();
 }
 
-KernelHash layers_of_one(const Kernels& kernels) {
-  Hashes found("forward_one, backward_one");
-  each_rows([&](const InputRows& x) {
-    const Numbers w = made_up(x.inputs + 1, 3);
-    Numbers y(x.n), out(x.inputs + 1), sums(x.inputs);
-    kernels.forward_one(x, w.data(), y.data());
-    found.add(y);
-    kernels.backward_one(x, y.data(), {{0.3f, nullptr, w.data(), out.data()}, 0.1f, w.data()},
-                         sums.data());
-    found.add(out);
-  });
+KernelHash layers_of_few(const Kernels& kernels) {
+  Hashes found("forward_few, backward_few");
+  for (const bool bytes : {true, false}) {
+    for (const std::size_t n : {1u, 6u, 70u}) {
+      MadeUpGroups groups(bytes, n, 80);
+      for (const std::size_t outputs : {1u, 2u, 10u, 16u}) {
+        const std::size_t columns = columns_of_few(outputs), numbers = outputs * 80 + columns;
+        const Numbers w = made_up(numbers, 3), sum = made_up(numbers, 4);
+        Numbers y(n * columns), out(numbers), moved = w;
+        kernels.forward_few(groups.rows, w.data(), outputs, y.data());
+        found.add(y);
+        kernels.backward_few(groups.rows, y.data(), outputs,
+                             {{0.3f, sum.data(), w.data(), out.data()}, 0.1f, w.data()});
+        found.add(out);
+        kernels.backward_few(
+            groups.rows, y.data(), outputs,
+            {{0.3f, nullptr, moved.data(), moved.data()}, 0, moved.data(), sum.data()});
+        found.add(moved);
+      }
+    }
+  }
   return found.of_all();
 }
 
@@ -267,7 +321,7 @@ KernelHash poolings(const MapKernels& maps) {
 }  // namespace
 
 std::vector<KernelHash> hashes_of(const Kernels& kernels) {
-  return {layers(kernels),       layers_of_one(kernels), functions(kernels),
+  return {layers(kernels),       layers_of_few(kernels), functions(kernels),
           losses(kernels),       convolutions(kernels),  normalisations(kernels.maps),
           poolings(kernels.maps)};
 }

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "models/cpu/kernels/convolutions.h"
+#include "models/cpu/kernels/few_outputs.h"
 #include "models/cpu/kernels/losses.h"
 #include "models/cpu/kernels/normalisations.h"
-#include "models/cpu/kernels/one_output.h"
 #include "models/cpu/kernels/poolings.h"
 #include "models/cpu/kernels/sparse_products.h"
 
@@ -57,8 +57,8 @@ constexpr Kernels kernels_named(std::string_view name, bool fuses) {
           forward,
           backward,
           backward_input,
-          forward_one,
-          backward_one,
+          forward_few,
+          backward_few,
           convert,
           exponentials,
           logarithms,

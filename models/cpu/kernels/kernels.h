@@ -7,6 +7,7 @@
 
 #include "models/cpu/kernels/convolution_kernels.h"
 #include "models/cpu/kernels/entries.h"
+#include "models/cpu/kernels/groups.h"
 #include "models/cpu/kernels/map_kernels.h"
 #include "models/fold.h"
 #include "models/layers/loss_kind.h"
@@ -15,19 +16,14 @@
 /// a machine may have; the best that it has is chosen when the program runs.
 ///
 /// Every number of a product is one chain of fused multiply-adds, in the order of what is summed
-/// (inputs, or rows of a minibatch), from the bias or from 0.  So its bits depend neither on the
-/// instruction set nor on how many rows, outputs or values are computed beside it, and a term whose
-/// factor from the rows is 0 may be left out or put in: where the other factor is finite that
-/// changes nothing but the sign of a zero; where a weight is not, the loss is NaN in any case.  A
-/// machine without fused multiply-adds rounds each product before it is added, and differs in the
-/// last digits.
+/// (inputs, or rows of a minibatch), from the bias or from 0; of forward_few(), 16 chains, each of
+/// the inputs in one lane, then their sum, always by the same tree, and the bias.  So its bits
+/// depend neither on the instruction set nor on how many rows, outputs or values are computed
+/// beside it, and a term whose factor from the rows is 0 may be left out or put in: where the other
+/// factor is finite that changes nothing but the sign of a zero; where a weight is not, the loss is
+/// NaN in any case.  A machine without fused multiply-adds rounds each product before it is added,
+/// and differs in the last digits.
 namespace gradrace::kernels {
-
-/// Outputs are padded with zeros to a multiple of this.
-inline constexpr std::size_t lane_count = 16;
-constexpr std::size_t in_lanes(std::size_t n) {
-  return (n + lane_count - 1) / lane_count * lane_count;
-}
 
 /// Memory that will be read.
 struct Soon {
@@ -64,6 +60,23 @@ struct InputRows {
   std::span<const Soon> soon = {};  // fetched meanwhile, one with each row
 };
 
+/// Rows x [n, places], places a multiple of lane_count: their groups, in the order of their places,
+/// without those whose numbers are all 0.
+struct InputGroups {
+  std::size_t n = 0, places = 0;
+  const ByteGroup* const* bytes = nullptr;    // [n] where a row begins; null: of floats
+  const FloatGroup* const* floats = nullptr;  // [n] likewise
+  const std::uint32_t* counts = nullptr;      // [n] groups of a row
+  float scale = 1;                            // of bytes
+  std::uint64_t* rows_of = nullptr;           // [places / lane_count, words_of(n)] scratch
+  const void** next = nullptr;                // [n] scratch
+  std::span<const Soon> soon = {};            // fetched meanwhile, one with each row
+};
+/// A bit for each of n rows.
+constexpr std::size_t words_of(std::size_t n) { return (n + 63) / 64; }
+/// How far apart two rows' outputs are, up to lane_count of them: one output is not padded.
+constexpr std::size_t columns_of_few(std::size_t outputs) { return outputs == 1 ? 1 : lane_count; }
+
 /// What a gradient of W does beside: g + decay W, then the fold.
 struct WeightFold {
   Fold<float> into;
@@ -93,10 +106,13 @@ struct Kernels {
   /// [(inputs + outputs) in_lanes(n)].
   void (*backward_input)(const float* dy, std::size_t n, std::size_t columns, std::size_t outputs,
                          const float* w, std::size_t inputs, float* dx, float* scratch);
-  /// The same of one output that has no others beside it: w [inputs], b, y [n].
-  void (*forward_one)(const InputRows& x, const float* w, float* y);
-  /// sums [inputs] is scratch; of entries alone.
-  void (*backward_one)(const InputRows& x, const float* dy, const WeightFold& g, float* sums);
+  /// The same of up to lane_count outputs and their columns = columns_of_few(): W [places /
+  /// lane_count, outputs, lane_count], b [columns]; y [n, columns], of which the outputs are
+  /// written.
+  void (*forward_few)(const InputGroups& x, const float* w, std::size_t outputs, float* y);
+  /// Comes after forward_few() of the same x.  dy is 0 beyond the outputs.
+  void (*backward_few)(const InputGroups& x, const float* dy, std::size_t outputs,
+                       const WeightFold& g);
 
   /// to [count] = scale times the bytes.
   void (*convert)(const std::uint8_t* bytes, std::size_t count, float scale, float* to);

@@ -29,8 +29,25 @@ GRADRACE_INLINE Lanes weight_of(const float* s, float top, std::size_t c, std::s
   return Lanes::select(classes_among(c, outputs), e, Lanes::all(0));
 }
 
+/// Of a row whose scores are one lane.
+GRADRACE_INLINE Lanes slopes_of_lane(Lanes s, Lanes::Mask exist, Lanes own, Lanes share) {
+  const Lanes none = Lanes::all(-__builtin_inff()), zero = Lanes::all(0);
+  const Lanes x = Lanes::select(exist, s, none);
+  const float top = Lanes::select(x > none, x, none).greatest();
+  const Lanes e = Lanes::select(exist, exponential(s - Lanes::all(top)), zero);
+  const Lanes p = e / Lanes::all(e.total());
+  const Lanes label = Lanes::select(Lanes::places() == own, Lanes::all(1), zero);
+  return Lanes::select(exist, (p - label) * share, zero);
+}
+
 void softmax_slopes(float* s, std::size_t n, std::size_t columns, std::size_t outputs,
                     const std::uint8_t* classes, float share) {
+  if (columns == lane_count) {
+    const Lanes::Mask exist = classes_among(0, outputs);
+    for (std::size_t r = 0; r < n; ++r, s += lane_count)
+      slopes_of_lane(Lanes::load(s), exist, Lanes::all(classes[r]), Lanes::all(share)).store(s);
+    return;
+  }
   for (std::size_t r = 0; r < n; ++r, s += columns) {
     const float top = greatest_score(s, outputs);
     Lanes sum = Lanes::all(0);

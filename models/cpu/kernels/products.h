@@ -34,13 +34,6 @@ class Finish {
     if (into.base != nullptr) change = Lanes::load(into.base + place) - change;
     change.store(into.out + place);
   }
-  /// Whether nothing is read from where the numbers go.
-  bool out_is_free() const {
-    const Fold<float>& into = g_.into;
-    return into.out != into.sum && into.out != into.base && (g_.decay == 0 || into.out != g_.w);
-  }
-  float* out() const { return g_.into.out; }
-
   GRADRACE_INLINE void fetch_out(std::size_t place) const {
     __builtin_prefetch(g_.into.out + place, 1);
   }
@@ -64,30 +57,28 @@ class Finish {
 
 /// The lines of a row that comes after this minibatch, from far away: fetching them takes as long
 /// as computing with them.
-class SoonLines {
- public:
-  SoonLines(const InputRows& x, std::size_t row) {
-    if (row >= x.soon.size()) return;
-    next_ = x.soon[row].begin;
-    end_ = next_ + x.soon[row].bytes;
-  }
-  GRADRACE_INLINE void fetch_one() {
-    if (next_ >= end_) return;
-    __builtin_prefetch(next_, 0, 2);
-    next_ += line;
-  }
-  GRADRACE_INLINE void fetch_rest() {
-    while (next_ < end_) fetch_one();
-  }
+GRADRACE_INLINE void fetch_soon(std::span<const Soon> soon, std::size_t row) {
+  constexpr std::size_t line = 64;  // of a cache
+  if (row >= soon.size()) return;
+  for (std::size_t i = 0; i < soon[row].bytes; i += line)
+    __builtin_prefetch(soon[row].begin + i, 0, 2);
+}
 
- private:
-  static constexpr std::ptrdiff_t line = 64;  // of a cache
-  const char* next_ = nullptr;
-  const char* end_ = nullptr;
-};
-
-GRADRACE_INLINE void fetch_soon(const InputRows& x, std::size_t row) {
-  SoonLines(x, row).fetch_rest();
+/// use<L>(first) of `count` things, as many at once as are held and as evenly as it goes.
+template <int L = Lanes::held, class Use>
+GRADRACE_INLINE void with_count(std::size_t count, std::size_t first, const Use& use) {
+  if (count == L)
+    use.template operator()<L>(first);
+  else if constexpr (L > 1)
+    with_count<L - 1>(count, first, use);
+}
+template <class Use>
+GRADRACE_INLINE void each_held(std::size_t count, const Use& use) {
+  const std::size_t parts = (count + Lanes::held - 1) / Lanes::held;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t first = count * part / parts, last = count * (part + 1) / parts;
+    with_count(last - first, first, use);
+  }
 }
 
 /// A matrix whose rows, or whose columns, are `far` apart.
@@ -174,11 +165,11 @@ void forward_dense(const InputRows& x, const float* w, std::size_t columns, floa
           GRADRACE_ALWAYS { sum.store(y + r * columns + at); });
 }
 
-/// Of b, whose factor is 1.
-void backward_bias(std::size_t n, std::size_t inputs, const float* dy, std::size_t columns,
+/// Of b, whose factor is 1, and which begins at `first`.
+void backward_bias(std::size_t n, std::size_t first, const float* dy, std::size_t columns,
                    const Finish& finish) {
   for (std::size_t at = 0; at < columns; at += lane_count) {
-    const std::size_t place = inputs * columns + at;
+    const std::size_t place = first + at;
     Lanes sum = finish.before(place);
     for (std::size_t r = 0; r < n; ++r) sum = sum + Lanes::load(dy + r * columns + at);
     finish.without_decay(place, sum);
@@ -192,12 +183,12 @@ void backward_dense(const InputRows& x, const float* dy, std::size_t columns, co
   product(
       FarColumns{x.dense, x.stride}, x.inputs, x.n, dy, columns,
       [&](std::size_t k, std::size_t at) GRADRACE_ALWAYS {
-        if (at == 0 && k >= next) fetch_soon(x, soon++), next += apart;
+        if (at == 0 && k >= next) fetch_soon(x.soon, soon++), next += apart;
         return finish.before(k * columns + at);
       },
       [&](std::size_t k, std::size_t at, Lanes sum)
           GRADRACE_ALWAYS { finish(k * columns + at, sum); });
-  backward_bias(x.n, x.inputs, dy, columns, finish);
+  backward_bias(x.n, x.inputs * columns, dy, columns, finish);
 }
 
 /// Rows are the lanes: W stays as it is, and what is turned round is as small as the minibatch.

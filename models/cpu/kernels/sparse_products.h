@@ -58,22 +58,12 @@ GRADRACE_INLINE void with_entries(const InputRows& x, const Use& use) {
     use(FloatEntries(x));
 }
 
-/// use<L>(first column) for lanes side by side, as many as are held and as evenly as it goes.
-template <int L = Lanes::held, class Use>
-GRADRACE_INLINE void with_lanes(std::size_t lanes, std::size_t at, const Use& use) {
-  if (lanes == L)
-    use.template operator()<L>(at);
-  else if constexpr (L > 1)
-    with_lanes<L - 1>(lanes, at, use);
-}
+/// use<L>(first column) for lanes side by side.
 template <class Use>
 GRADRACE_INLINE void each_lanes(std::size_t columns, const Use& use) {
-  const std::size_t lanes = columns / lane_count;
-  const std::size_t parts = (lanes + Lanes::held - 1) / Lanes::held;
-  for (std::size_t part = 0; part < parts; ++part) {
-    const std::size_t first = lanes * part / parts, last = lanes * (part + 1) / parts;
-    with_lanes(last - first, first * lane_count, use);
-  }
+  each_held(columns / lane_count, [&]<int L>(std::size_t first) GRADRACE_ALWAYS {
+    use.template operator()<L>(first * lane_count);
+  });
 }
 
 template <int L, class Entries>
@@ -149,7 +139,7 @@ void forward_in_blocks(const InputRows& x, const Entries entries, const float* w
     const std::size_t left = x.inputs - first;
     end = first + (left < places_of_weights<L> ? left : places_of_weights<L>);
     for (std::size_t r = 0; r < x.n; ++r) {
-      if (first == 0) fetch_soon(x, r), x.reached[r] = {0, 0};
+      if (first == 0) fetch_soon(x.soon, r), x.reached[r] = {0, 0};
       float* const to = y + r * columns;
       const auto* four = entries.begin(r) + x.reached[r].fours;
       const auto* const last = entries.begin(r) + x.counts[r];
@@ -191,7 +181,7 @@ void turn(const InputRows& x, const Entries entries) {
     so_far += count;
   }
   for (std::size_t r = 0; r < x.n; ++r) {
-    fetch_soon(x, r);
+    fetch_soon(x.soon, r);
     each_entry(x, entries, r, [&](std::size_t k, float number) GRADRACE_ALWAYS {
       turned[ends[k]++] = {static_cast<std::uint32_t>(r), number};
     });
@@ -226,38 +216,6 @@ void backward_by_place(const InputRows& x, const float* dy, std::size_t columns,
   }
 }
 
-/// Of one lane that is all: row after row, since to turn them round would take longer.  Nothing may
-/// be read from where dW goes.
-template <class Entries>
-void backward_by_row(const InputRows& x, const Entries entries, const float* dy,
-                     const Finish finish) {
-  constexpr std::size_t ahead = 16 * lane_count;
-  const std::size_t numbers = x.inputs * lane_count;
-  float* const sums = finish.out();
-  for (std::size_t i = 0; i < numbers; i += lane_count) {
-    finish.fetch_out(i + ahead);
-    finish.before(i).store(sums + i);
-  }
-  for (std::size_t r = 0; r < x.n; ++r) {
-    const auto* four = entries.begin(r);
-    const auto* const last = four + x.counts[r];
-    const Lanes by_y = Lanes::load(dy + r * lane_count);
-    SoonLines soon(x, r);
-    for (std::size_t at = 0; four < last; ++four) {
-      soon.fetch_one();
-      entries.each(*four, lane_count, at, [&](std::size_t to, float number) GRADRACE_ALWAYS {
-        Lanes::fma(Lanes::all(number), by_y, Lanes::load(sums + to)).store(sums + to);
-      });
-    }
-    soon.fetch_rest();
-  }
-  for (std::size_t i = 0; i < numbers; i += lane_count) {
-    finish.fetch_out(i + ahead);
-    finish.fetch_base(i + ahead);
-    finish(i, Lanes::load(sums + i));
-  }
-}
-
 void forward_sparse(const InputRows& x, const float* w, std::size_t columns, float* y) {
   const float* const b = w + x.inputs * columns;
   with_entries(x, [&](const auto& entries) GRADRACE_ALWAYS {
@@ -271,14 +229,10 @@ void forward_sparse(const InputRows& x, const float* w, std::size_t columns, flo
 void backward_sparse(const InputRows& x, const float* dy, std::size_t columns,
                      const WeightFold& g) {
   const Finish finish(g);
-  const bool by_row = columns == lane_count && finish.out_is_free();
-  with_entries(x, [&](const auto& entries) GRADRACE_ALWAYS {
-    by_row ? backward_by_row(x, entries, dy, finish) : turn(x, entries);
-  });
-  if (!by_row)
-    each_lanes(columns, [&]<int L>(std::size_t at)
-                            GRADRACE_ALWAYS { backward_by_place<L>(x, dy, columns, at, finish); });
-  backward_bias(x.n, x.inputs, dy, columns, finish);
+  with_entries(x, [&](const auto& entries) GRADRACE_ALWAYS { turn(x, entries); });
+  each_lanes(columns, [&]<int L>(std::size_t at)
+                          GRADRACE_ALWAYS { backward_by_place<L>(x, dy, columns, at, finish); });
+  backward_bias(x.n, x.inputs * columns, dy, columns, finish);
 }
 
 }  // namespace

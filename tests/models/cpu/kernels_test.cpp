@@ -42,6 +42,13 @@ std::shared_ptr<const Dataset> bytes(double density, std::size_t features, std::
   return data;
 }
 
+/// Of images.
+std::shared_ptr<const Dataset> images(double density, const ImageShape& shape) {
+  auto data = std::make_shared<Dataset>(*bytes(density, shape.numbers(), 10));
+  data->image = shape;
+  return data;
+}
+
 /// The same numbers as floats.
 std::shared_ptr<const Dataset> as_floats(const Dataset& from) {
   auto data = std::make_shared<Dataset>(from);
@@ -104,10 +111,10 @@ std::vector<std::uint64_t> bits_of(const ModelProduct& product, std::uint32_t mi
 }
 
 const std::vector<std::shared_ptr<const Dataset>>& data_sets() {
-  static const std::vector all{bytes(0.2, 131, 10),   as_floats(*bytes(0.2, 131, 10)),
-                               bytes(0.9, 131, 10),   as_floats(*bytes(0.9, 50, 2)),
-                               bytes(0.2, 700, 2),    bytes(0.2, 31, 40),
-                               bytes(0.002, 5000, 10)};
+  static const std::vector all{bytes(0.2, 131, 10),    as_floats(*bytes(0.2, 131, 10)),
+                               bytes(0.9, 131, 10),    as_floats(*bytes(0.9, 50, 2)),
+                               bytes(0.2, 700, 2),     bytes(0.2, 31, 40),
+                               bytes(0.002, 5000, 10), images(0.1, {2, 9, 7})};
   return all;
 }
 
@@ -166,11 +173,11 @@ TEST_CASE("kernels: a value has the same bits alone and beside others") {
 TEST_CASE("kernels: zeros that are left out change no bit") {
   // The numbers of the second are often more than 255 places apart.
   for (const auto& sparse : {bytes(0.2, 131, 10), bytes(0.002, 5000, 10)}) {
-    REQUIRE(sparse->sparse.of(*sparse) != nullptr);
+    REQUIRE(sparse_rows(*sparse) != nullptr);
     const auto dense = dense_beside(*sparse);
-    REQUIRE(dense->sparse.of(*dense) == nullptr);
+    REQUIRE(sparse_rows(*dense) == nullptr);
     const auto entries = as_floats(*sparse);
-    REQUIRE(entries->sparse.of(*entries) != nullptr);
+    REQUIRE(sparse_rows(*entries) != nullptr);
     for (std::size_t i = 0; i < models_on(sparse).size(); ++i) {
       const auto skipping = models_on(sparse)[i]->make_float32();
       const auto all = models_on(dense)[i]->make_float32();
@@ -215,7 +222,7 @@ TEST_CASE("kernels: a gradient of many rows of all numbers has the bits of one o
   for (const std::size_t classes : {2u, 10u, 40u}) {
     const auto entries = bytes(0.2, 131, classes);
     const auto all = beside_full_features(*entries);
-    REQUIRE(all->sparse.of(*all) == nullptr);
+    REQUIRE(sparse_rows(*all) == nullptr);
     for (std::size_t i = 0; i < linear_models_on(entries).size(); ++i) {
       const auto few = linear_models_on(entries)[i]->make_float32();
       const auto full = linear_models_on(all)[i]->make_float32();

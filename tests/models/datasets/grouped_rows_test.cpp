@@ -1,0 +1,90 @@
+#include "models/datasets/grouped_rows.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+#include "models/datasets/dataset.h"
+
+namespace gradrace {
+namespace {
+
+using kernels::lane_count;
+
+/// Rows of bytes, most of them 0, and one row of zeros.
+Dataset sparse_bytes(std::size_t features) {
+  Dataset data;
+  data.features = features;
+  data.train.count = 3;
+  data.train.bytes.resize(3 * features);
+  for (std::size_t k = 0; k < features; k += 37)
+    data.train.bytes[k] = static_cast<std::uint8_t>(1 + k % 255);
+  for (std::size_t k = 5; k < features; k += 3) data.train.bytes[2 * features + k] = 7;
+  return data;
+}
+
+template <class Number, class Groups>
+void check_rows(const GroupedRows& grouped, const Groups& groups,
+                const std::vector<Number>& numbers) {
+  const std::size_t features = grouped.place_of.size();
+  REQUIRE(grouped.places % lane_count == 0);
+  REQUIRE(grouped.begin.size() == numbers.size() / features + 1);
+  CHECK(grouped.begin.back() == groups.size());
+  CHECK(std::set(grouped.place_of.begin(), grouped.place_of.end()).size() == features);
+  for (std::size_t row = 0; row + 1 < grouped.begin.size(); ++row) {
+    std::vector<Number> placed(grouped.places), back(features);
+    std::size_t next = 0;  // place of a group
+    for (std::uint64_t g = grouped.begin[row]; g < grouped.begin[row + 1]; ++g) {
+      CHECK(groups[g].place >= next);
+      next = groups[g].place + lane_count;
+      bool has_number = false;
+      for (std::size_t i = 0; i < lane_count; ++i) {
+        placed.at(groups[g].place + i) = groups[g].x[i];
+        has_number = has_number || groups[g].x[i] != 0;
+      }
+      CHECK(has_number);
+    }
+    std::size_t not_zero = 0;
+    for (std::size_t k = 0; k < features; ++k) {
+      back[k] = placed.at(grouped.place_of[k]);
+      not_zero += back[k] != 0;
+    }
+    CHECK(std::equal(back.begin(), back.end(),
+                     numbers.begin() + static_cast<std::ptrdiff_t>(row * features)));
+    // Padding is 0.
+    CHECK(placed.size() - static_cast<std::size_t>(std::ranges::count(placed, 0)) == not_zero);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("grouped rows: numbers come back, without the groups that are all 0") {
+  for (const std::size_t features : {1u, 15u, 16u, 17u, 100u, 784u}) {
+    CAPTURE(features);
+    Dataset data = sparse_bytes(features);
+    const std::vector<std::uint8_t> bytes(data.train.bytes.begin(), data.train.bytes.end());
+    check_rows(grouped_rows(data), grouped_rows(data).bytes, bytes);
+    data.train.floats.assign(bytes.begin(), bytes.end());
+    data.train.bytes.clear();
+    const Dataset floats = data;  // which makes its own
+    check_rows(grouped_rows(floats), grouped_rows(floats).floats, floats.train.floats);
+  }
+}
+
+TEST_CASE("grouped rows: a group of an image is a square of 4 x 4") {
+  for (const ImageShape& image : {ImageShape{1, 28, 28}, {3, 9, 6}, {2, 3, 5}}) {
+    Dataset data = sparse_bytes(image.numbers());
+    data.image = image;
+    const GroupedRows& grouped = grouped_rows(data);
+    const std::vector<std::uint8_t> bytes(data.train.bytes.begin(), data.train.bytes.end());
+    check_rows(grouped, grouped.bytes, bytes);
+    for (std::size_t k = 0; k < image.numbers(); ++k) {
+      const std::size_t row = k / image.width, i = row % image.height, j = k % image.width;
+      const std::size_t same = k - i % 4 * image.width - j % 4;  // the first of its square
+      CHECK(grouped.place_of[k] == grouped.place_of[same] + i % 4 * 4 + j % 4);
+      CHECK(grouped.place_of[same] % lane_count == 0);
+    }
+  }
+}
+
+}  // namespace gradrace
