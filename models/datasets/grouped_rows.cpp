@@ -35,17 +35,40 @@ void place_neighbours(std::size_t features, GroupedRows& made) {
   made.places = in_lanes(features);
 }
 
-/// The groups of rows [begin.size(), features].
+/// How many neighbours always stay together, of each features / that many.
+std::size_t together(const std::vector<std::uint32_t>& place_of) {
+  constexpr std::size_t most = 4;
+  if (place_of.size() % most != 0) return 1;
+  for (std::size_t k = 0; k < place_of.size(); ++k)
+    if (place_of[k] != place_of[k - k % most] + k % most) return 1;
+  return most;
+}
+
+template <std::size_t n, class Number>
+void place(const Number* row, const std::vector<std::uint32_t>& place_of, Number* placed) {
+  for (std::size_t k = 0; k < place_of.size(); k += n)
+    std::copy_n(row + k, n, placed + place_of[k]);
+}
+
+template <class Number>
+bool are_zero(const Number* group) {
+  bool zero = true;
+  for (std::size_t i = 0; i < lane_count; ++i) zero &= group[i] == 0;
+  return zero;
+}
+
+/// The groups of rows [rows, features].
 template <class Number, class Groups>
 void put_groups(const Number* row, std::size_t rows, GroupedRows& made, Groups& groups) {
-  const std::size_t features = made.place_of.size();
+  const std::size_t features = made.place_of.size(), n = together(made.place_of);
   std::vector<Number> placed(made.places);
   groups.reserve(rows * made.places / lane_count);
   for (std::size_t r = 0; r < rows; ++r, row += features) {
-    for (std::size_t k = 0; k < features; ++k) placed[made.place_of[k]] = row[k];
+    n == 4 ? place<4>(row, made.place_of, placed.data())
+           : place<1>(row, made.place_of, placed.data());
     for (std::size_t place = 0; place < made.places; place += lane_count) {
       const Number* const first = placed.data() + place;
-      if (std::all_of(first, first + lane_count, [](Number x) { return x == 0; })) continue;
+      if (are_zero(first)) continue;
       groups.push_back({static_cast<std::uint32_t>(place), {}});
       std::copy_n(first, lane_count, groups.back().x);
     }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -89,8 +90,12 @@ Array read_array(const fs::path& file, std::size_t dimensions) {
   return array;
 }
 
-Rows read_split(const fs::path& folder, const std::string& split, std::size_t& height,
-                std::size_t& width) {
+struct Split {
+  Rows rows;
+  std::size_t height, width;
+};
+
+Split read_split(const fs::path& folder, const std::string& split) {
   const fs::path images_file = find_file(folder, split + "-images", "idx3-ubyte");
   const fs::path labels_file = find_file(folder, split + "-labels", "idx1-ubyte");
   Array images = read_array(images_file, 3), labels = read_array(labels_file, 1);
@@ -98,21 +103,27 @@ Rows read_split(const fs::path& folder, const std::string& split, std::size_t& h
     defect(labels_file, std::to_string(labels.shape[0]) + " labels for the " +
                             std::to_string(images.shape[0]) + " images of " +
                             images_file.filename().string());
-  if (height == 0) height = images.shape[1], width = images.shape[2];
-  if (images.shape[1] != height || images.shape[2] != width)
-    defect(images_file, "images of " + std::to_string(images.shape[1]) + " x " +
-                            std::to_string(images.shape[2]) + ", those of training are " +
-                            std::to_string(height) + " x " + std::to_string(width));
-  return {images.shape[0], std::move(images.bytes), {}, {labels.bytes.begin(), labels.bytes.end()}};
+  Rows rows{images.shape[0], std::move(images.bytes), {}, {}};
+  rows.classes.assign(labels.bytes.begin(), labels.bytes.end());
+  return {std::move(rows), images.shape[1], images.shape[2]};
+}
+
+std::string size_of(const Split& split) {
+  return std::to_string(split.height) + " x " + std::to_string(split.width);
 }
 
 Dataset load(const fs::path& folder) {
+  constexpr auto where_a_thread_starts = std::launch::async | std::launch::deferred;
+  auto reading = std::async(where_a_thread_starts, [&] { return read_split(folder, "t10k"); });
+  Split train = read_split(folder, "train"), test = reading.get();
+  if (test.height != train.height || test.width != train.width)
+    defect(find_file(folder, "t10k-images", "idx3-ubyte"),
+           "images of " + size_of(test) + ", those of training are " + size_of(train));
   Dataset dataset;
-  std::size_t height = 0, width = 0;
-  dataset.train = read_split(folder, "train", height, width);
-  dataset.test = read_split(folder, "t10k", height, width);
-  dataset.features = height * width;
-  dataset.image = {1, height, width};
+  dataset.train = std::move(train.rows);
+  dataset.test = std::move(test.rows);
+  dataset.features = train.height * train.width;
+  dataset.image = {1, train.height, train.width};
   dataset.byte_scale = 1.0f / 255;
   dataset.classes = 1 + std::size_t{*std::ranges::max_element(dataset.train.classes)};
   const std::size_t greatest = *std::ranges::max_element(dataset.test.classes);

@@ -56,10 +56,10 @@ FourBytes four_of(const std::uint16_t* entries) {
 
 }  // namespace
 
-RowEntries row_entries(std::span<const std::uint8_t> numbers, std::size_t features) {
+RowEntries row_entries(std::span<const std::uint8_t> numbers, std::size_t features,
+                       std::size_t zeros) {
   RowEntries made;
   const std::size_t rows = numbers.size() / features;
-  const auto zeros = static_cast<std::size_t>(std::ranges::count(numbers, 0));
   made.bytes.reserve((numbers.size() - zeros + rows * most_entries(0, features)) / entries_at_once);
   std::vector<std::uint16_t> entries(most_entries(features, features));
   made.begin.push_back(0);
@@ -72,10 +72,9 @@ RowEntries row_entries(std::span<const std::uint8_t> numbers, std::size_t featur
   return made;
 }
 
-RowEntries row_entries(std::span<const float> numbers, std::size_t features) {
+RowEntries row_entries(std::span<const float> numbers, std::size_t features, std::size_t zeros) {
   RowEntries made;
   const std::size_t rows = numbers.size() / features;
-  const auto zeros = static_cast<std::size_t>(std::ranges::count(numbers, 0.0f));
   made.floats.reserve((numbers.size() - zeros) / entries_at_once + rows);
   made.begin.push_back(0);
   for (std::size_t row = 0; row < numbers.size(); row += features) {

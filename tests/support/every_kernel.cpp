@@ -51,7 +51,8 @@ struct MadeUpRows {
       if (numbers[i] <= -0.7f) of_dense[i] = static_cast<std::uint8_t>(-100 * numbers[i]);
     for (std::size_t i = 0; i < n * inputs; ++i) dense[i] = of_byte[of_dense[i]];
     const std::span<const float> floats(dense.data(), n * inputs);
-    entries = form == Form::floats ? row_entries(floats, inputs) : row_entries(of_dense, inputs);
+    entries = form == Form::floats ? row_entries(floats, inputs, zeros_of(floats))
+                                   : row_entries(of_dense, inputs, zeros_of(of_dense));
     for (std::size_t r = 0; r < n; ++r) {
       if (form == Form::bytes) of_bytes.push_back(entries.bytes.data() + entries.begin[r]);
       if (form == Form::floats) of_floats.push_back(entries.floats.data() + entries.begin[r]);

@@ -45,13 +45,13 @@ TEST_CASE("row entries: bytes come back, however far apart") {
       CAPTURE(features);
       CAPTURE(step);
       const auto numbers = rows_with_a_number_every(step, features);
-      CHECK(numbers_of(row_entries(numbers, features), features) == numbers);
+      CHECK(numbers_of(row_entries(numbers, features, zeros_of(numbers)), features) == numbers);
     }
 }
 
 TEST_CASE("row entries: a row of floats ends with numbers 0 at its last place") {
   const std::vector<float> numbers{0, 2, 0, 0, 5, 6, 7, 8, 0, 0, 0, 0};
-  const RowEntries entries = row_entries(numbers, 4);
+  const RowEntries entries = row_entries(numbers, 4, zeros_of(numbers));
   REQUIRE(entries.begin == std::vector<std::uint64_t>{0, 1, 2, 2});
   const auto& first = entries.floats[0];
   const auto& second = entries.floats[1];
