@@ -122,10 +122,10 @@ class SupervisedSpec final : public ModelSpec {
   const std::string& precision() const override { return config_.precision; }
 
   std::unique_ptr<Model<float>> make_float32() const override {
-    SupervisedParts parts(config_, loss_, network_);
-    if (has_few_outputs(parts.spec)) return make_few_outputs_model(parts);
+    const SupervisedParts parts(config_, loss_, network_);
+    if (is_few_outputs_model(parts)) return make_few_outputs_model(parts);
     if (is_dense(parts.spec)) return make_dense_model(parts);
-    return std::make_unique<NetworkModel<float>>(std::move(parts), block_rows_);
+    return std::make_unique<NetworkModel<float>>(parts, block_rows_);
   }
   std::unique_ptr<Model<double>> make_float64() const override {
     return std::make_unique<NetworkModel<double>>(SupervisedParts(config_, loss_, network_),

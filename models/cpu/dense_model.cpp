@@ -34,6 +34,7 @@ class DenseModel final : public PackedModel {
  private:
   std::vector<LossSum> pass(bool test, std::span<const std::uint32_t> rows,
                             std::span<const float* const> values) override {
+    if (network_.layers().size() == 1) return pass_side_by_side(block_, test, rows, values);
     std::vector<LossSum> sums(values.size());
     each_block(block_, test, rows, [&] { add_block(values, sums); });
     return sums;
@@ -50,13 +51,6 @@ class DenseModel final : public PackedModel {
                               losses_.data(), wrong_.data());
       add_losses(sums[v], x.n);
     }
-  }
-
-  std::vector<std::span<const float>> weights(const float* w) const override {
-    std::vector<std::span<const float>> parts;
-    for (const DenseNetwork::Layer& layer : network_.layers())
-      parts.push_back({w + layer.packed, layer.inputs * layer.columns});
-    return parts;
   }
 
   DenseNetwork network_;

@@ -1,7 +1,6 @@
 #include "models/cpu/dense_network.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "models/layers/layer_table.h"
@@ -32,18 +31,16 @@ DenseNetwork::DenseNetwork(const NetworkSpec& spec, const kernels::Kernels& kern
     : kernels_(kernels), layers_(layers_of(spec)), maps_(layers_.size()) {}
 
 Packing DenseNetwork::packing(const NetworkSpec& spec) {
-  std::vector<std::uint32_t> place_of(spec.parameters());
-  std::size_t j = 0, numbers = 0;
+  std::vector<Packing::Stretch> stretches;
+  std::size_t numbers = 0;
   for (const Layer& layer : layers_of(spec)) {
-    const auto place = [&](std::size_t input, std::size_t output) {
-      place_of[j++] = static_cast<std::uint32_t>(layer.packed + input * layer.columns + output);
-    };
+    const std::size_t b = layer.packed + layer.inputs * layer.columns;
     for (std::size_t o = 0; o < layer.outputs; ++o)
-      for (std::size_t i = 0; i < layer.inputs; ++i) place(i, o);
-    for (std::size_t o = 0; o < layer.outputs; ++o) place(layer.inputs, o);
-    numbers = layer.packed + (layer.inputs + 1) * layer.columns;
+      stretches.push_back({layer.packed + o, layer.inputs, layer.columns});
+    stretches.push_back({b, layer.outputs, 1});
+    numbers = b + layer.columns;
   }
-  return {std::move(place_of), numbers};
+  return {std::move(stretches), numbers};
 }
 
 kernels::InputRows DenseNetwork::map_below(std::size_t layer, std::size_t n) const {

@@ -5,17 +5,22 @@
 namespace gradrace {
 
 DenseRows::DenseRows(const Dataset& data, const kernels::Kernels& kernels)
-    : data_(data), kernels_(kernels), sparse_(sparse_rows(data)) {
+    : data_(data), kernels_(kernels) {
   for (int byte = 0; byte < 256; ++byte)
     of_byte_.push_back(static_cast<float>(byte) * data.byte_scale);
 }
 
-std::size_t DenseRows::at_once(std::span<const std::uint32_t> rows) const {
+const SparseRows* DenseRows::sparse() {
+  if (!sparse_) sparse_ = sparse_rows(data_);
+  return *sparse_;
+}
+
+std::size_t DenseRows::at_once(std::span<const std::uint32_t> rows) {
   constexpr std::size_t most_rows = 128;           // of all numbers
   constexpr std::uint64_t most_entries = 1 << 16;  // turned round
-  if (sparse_ == nullptr) return std::min(most_rows, rows.size());
+  if (sparse() == nullptr) return std::min(most_rows, rows.size());
   if (rows.size() * data_.features <= most_entries) return rows.size();
-  const auto& begin = sparse_->train.begin;
+  const auto& begin = sparse()->train.begin;
   std::size_t n = 0;
   for (std::uint64_t left = most_entries / kernels::entries_at_once; n < rows.size(); ++n) {
     const std::uint64_t fours = begin[rows[n] + 1] - begin[rows[n]];
@@ -41,8 +46,8 @@ static kernels::Soon soon_of(const Split& split, std::size_t begin, std::size_t 
 void DenseRows::gather(std::span<const std::uint32_t> rows, bool test) {
   const Rows& split = test ? data_.test : data_.train;
   x_ = {.n = rows.size(), .inputs = data_.features};
-  if (sparse_ != nullptr)
-    gather_entries(test ? sparse_->test : sparse_->train, rows);
+  if (sparse() != nullptr)
+    gather_entries(test ? sparse()->test : sparse()->train, rows);
   else
     gather_numbers(split, rows);
   labels_.gather(split, rows);
@@ -77,11 +82,11 @@ void DenseRows::expect(std::span<const std::uint32_t> rows, bool test) {
   x_.soon = soon_;
 }
 
-kernels::Soon DenseRows::soon_of_row(bool test, std::size_t row) const {
-  if (sparse_ == nullptr)
+kernels::Soon DenseRows::soon_of_row(bool test, std::size_t row) {
+  if (sparse() == nullptr)
     return soon_of(test ? data_.test : data_.train, row * data_.features,
                    (row + 1) * data_.features);
-  const RowEntries& split = test ? sparse_->test : sparse_->train;
+  const RowEntries& split = test ? sparse()->test : sparse()->train;
   return soon_of(split, split.begin[row], split.begin[row + 1]);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -23,20 +24,22 @@ class DenseRows {
 
   /// How many of these training rows, the first ones, stay in the second cache together with the
   /// next ones, from one product to the next; at least one.
-  std::size_t at_once(std::span<const std::uint32_t> rows) const;
+  std::size_t at_once(std::span<const std::uint32_t> rows);
 
   /// Of the last call.
   const kernels::InputRows& x() const { return x_; }
   kernels::RowLabels labels() const { return labels_.labels(); }
 
  private:
-  kernels::Soon soon_of_row(bool test, std::size_t row) const;
+  /// Made when they are first wanted; null: all numbers.
+  const SparseRows* sparse();
+  kernels::Soon soon_of_row(bool test, std::size_t row);
   void gather_entries(const RowEntries& split, std::span<const std::uint32_t> rows);
   void gather_numbers(const Rows& split, std::span<const std::uint32_t> rows);
 
   const Dataset& data_;
   const kernels::Kernels& kernels_;
-  const SparseRows* sparse_;  // null: all numbers
+  std::optional<const SparseRows*> sparse_;
   kernels::InputRows x_;
   std::vector<const kernels::FourBytes*> bytes_;
   std::vector<const kernels::FourFloats*> floats_;

@@ -13,7 +13,8 @@ namespace gradrace {
 /// Training rows, as kernels of few outputs look at them.
 class GroupedMinibatch {
  public:
-  explicit GroupedMinibatch(const Dataset& data);
+  /// places: of a row of all groups.
+  GroupedMinibatch(const Dataset& data, std::size_t places) : data_(data), places_(places) {}
 
   void gather(std::span<const std::uint32_t> rows);
 
@@ -21,8 +22,8 @@ class GroupedMinibatch {
   void expect(std::span<const std::uint32_t> rows);
 
   /// How many of these rows, the first ones, stay in the second cache between two products; at
-  /// least one.
-  std::size_t at_once(std::span<const std::uint32_t> rows) const;
+  /// least one.  Comes first: it groups all rows.
+  std::size_t at_once(std::span<const std::uint32_t> rows);
 
   /// Of the last call.
   const kernels::InputGroups& x() const { return x_; }
@@ -32,7 +33,8 @@ class GroupedMinibatch {
   kernels::Soon soon_of(std::uint32_t row) const;
 
   const Dataset& data_;
-  const GroupedRows& grouped_;
+  const std::size_t places_;
+  const GroupedRows* grouped_ = nullptr;
   kernels::InputGroups x_;
   std::vector<const kernels::ByteGroup*> bytes_;
   std::vector<const kernels::FloatGroup*> floats_;

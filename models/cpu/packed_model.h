@@ -88,6 +88,20 @@ class PackedModel : public SupervisedModel<float> {
     }
   }
 
+  /// Of the values of a single layer, some at once, whose scores stand side by side.
+  std::vector<LossSum> pass_side_by_side(DenseRows& block, bool test,
+                                         std::span<const std::uint32_t> rows,
+                                         std::span<const float* const> values) {
+    std::vector<LossSum> sums(values.size());
+    for (std::size_t v = 0; v < values.size(); v += kernels::lane_count) {
+      const std::size_t count = std::min(kernels::lane_count, values.size() - v);
+      put_side_by_side(values.subspan(v, count));
+      each_block(block, test, rows,
+                 [&] { add_side_by_side(block, std::span(sums).subspan(v, count)); });
+    }
+    return sums;
+  }
+
   /// The losses of n rows, the first at `at` and each so far from the one before.
   void add_losses(LossSum& sum, std::size_t n, std::size_t at = 0, std::size_t apart = 1) const {
     float wrong = 0;
@@ -99,18 +113,17 @@ class PackedModel : public SupervisedModel<float> {
                                                       : static_cast<double>(wrong);
   }
 
-  /// What is regularised of a packed value.
-  virtual std::vector<std::span<const float>> weights(const float* w) const = 0;
-
   double regulariser(const float* w) const override {
     const auto finite = [](float x) { return std::isfinite(x); };
     if (!std::all_of(w, w + packing_.numbers(), finite))
       return std::numeric_limits<double>::quiet_NaN();
     if (parts_.l2 == 0) return 0;
+    unpacked_.resize(packing_.parameters());
+    packing_.unpack(w, unpacked_.data());
     double sums[kernels::lane_count] = {};
-    for (const std::span<const float> part : weights(w))
-      for (std::size_t j = 0; j < part.size(); ++j) {
-        const double x = part[j];
+    for (const LayerSpec& layer : parts_.spec.layers())
+      for (std::size_t j = 0; j < layer.kernel.weights(); ++j) {
+        const double x = unpacked_[layer.kernel.first + j];
         sums[j % kernels::lane_count] += x * x;
       }
     return parts_.l2 * std::accumulate(std::begin(sums), std::end(sums), 0.0);
@@ -127,8 +140,44 @@ class PackedModel : public SupervisedModel<float> {
   Aligned<float> losses_, wrong_;  // of the rows of a block
 
  private:
+  std::size_t outputs() const { return parts_.spec.output().numbers(); }
+
+  /// W [features + 1, columns], of which [outputs, values] are used.
+  void put_side_by_side(std::span<const float* const> values) {
+    const std::size_t features = parts_.data->features;
+    const std::size_t columns = kernels::in_lanes(outputs() * values.size());
+    side_by_side_.assign((features + 1) * columns, 0);
+    unpacked_.resize(packing_.parameters());
+    for (std::size_t v = 0; v < values.size(); ++v) {
+      packing_.unpack(values[v], unpacked_.data());
+      for (std::size_t o = 0; o < outputs(); ++o) {
+        float* const to = side_by_side_.data() + o * values.size() + v;
+        for (std::size_t k = 0; k < features; ++k) to[k * columns] = unpacked_[o * features + k];
+        to[features * columns] = unpacked_[outputs() * features + o];
+      }
+    }
+  }
+
+  void add_side_by_side(const DenseRows& block, std::span<LossSum> sums) {
+    const kernels::InputRows& x = block.x();
+    const std::size_t columns = kernels::in_lanes(outputs() * sums.size());
+    scores_.resize(x.n * columns + kernels::lane_count);
+    losses_.resize(x.n * kernels::lane_count), wrong_.resize(x.n * kernels::lane_count);
+    kernels_.forward(x, side_by_side_.data(), columns, scores_.data());
+    if (sums.size() == 1 && outputs() > 1) {
+      kernels_.softmax_losses(scores_.data(), x.n, columns, outputs(), block.labels().classes,
+                              losses_.data(), wrong_.data());
+      return add_losses(sums.front(), x.n);
+    }
+    kernels_.losses_of_values(parts_.loss, scores_.data(), x.n, outputs(), sums.size(),
+                              block.labels(), losses_.data(), wrong_.data());
+    for (std::size_t v = 0; v < sums.size(); ++v) add_losses(sums[v], x.n, v, kernels::lane_count);
+  }
+
   std::optional<MinibatchName> expected_;
   Aligned<float> chains_;  // of a gradient over the rows so far
+  mutable Aligned<float> unpacked_;
+  Aligned<float> side_by_side_, scores_;
 };
 
 }  // namespace gradrace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <span>
 
 #include "models/datasets/dataset.h"
 
@@ -10,38 +11,40 @@ namespace gradrace {
 
 namespace {
 
-using kernels::Group;
 using kernels::in_lanes;
 using kernels::lane_count;
 
-void place_squares(const ImageShape& image, GroupedRows& made) {
+GroupPlaces neighbours(std::size_t features) {
+  GroupPlaces places{std::vector<std::uint32_t>(features), in_lanes(features)};
+  std::iota(places.of_feature.begin(), places.of_feature.end(), 0u);
+  return places;
+}
+
+GroupPlaces squares(const ImageShape& image) {
   constexpr std::size_t side = 4;
   static_assert(side * side == lane_count);
-  const auto squares = [](std::size_t numbers) { return (numbers + side - 1) / side; };
-  const std::size_t rows = squares(image.height), columns = squares(image.width);
+  const auto along = [](std::size_t numbers) { return (numbers + side - 1) / side; };
+  const std::size_t rows = along(image.height), columns = along(image.width);
+  GroupPlaces places;
   for (std::size_t channel = 0; channel < image.channels; ++channel)
     for (std::size_t i = 0; i < image.height; ++i)
       for (std::size_t j = 0; j < image.width; ++j) {
         const std::size_t square = (channel * rows + i / side) * columns + j / side;
         const std::size_t place = square * lane_count + i % side * side + j % side;
-        made.place_of.push_back(static_cast<std::uint32_t>(place));
+        places.of_feature.push_back(static_cast<std::uint32_t>(place));
       }
-  made.places = image.channels * rows * columns * lane_count;
+  places.count = image.channels * rows * columns * lane_count;
+  return places;
 }
 
-void place_neighbours(std::size_t features, GroupedRows& made) {
-  made.place_of.resize(features);
-  std::iota(made.place_of.begin(), made.place_of.end(), 0u);
-  made.places = in_lanes(features);
-}
+constexpr std::size_t at_once = 4;
 
-/// How many neighbours always stay together, of each features / that many.
-std::size_t together(const std::vector<std::uint32_t>& place_of) {
-  constexpr std::size_t most = 4;
-  if (place_of.size() % most != 0) return 1;
+/// Whether features can be placed so many at once.
+bool stay_together(const std::vector<std::uint32_t>& place_of) {
+  if (place_of.size() % at_once != 0) return false;
   for (std::size_t k = 0; k < place_of.size(); ++k)
-    if (place_of[k] != place_of[k - k % most] + k % most) return 1;
-  return most;
+    if (place_of[k] != place_of[k - k % at_once] + k % at_once) return false;
+  return true;
 }
 
 template <std::size_t n, class Number>
@@ -57,42 +60,84 @@ bool are_zero(const Number* group) {
   return zero;
 }
 
-/// The groups of rows [rows, features].
-template <class Number, class Groups>
-void put_groups(const Number* row, std::size_t rows, GroupedRows& made, Groups& groups) {
-  const std::size_t features = made.place_of.size(), n = together(made.place_of);
-  std::vector<Number> placed(made.places);
-  groups.reserve(rows * made.places / lane_count);
-  for (std::size_t r = 0; r < rows; ++r, row += features) {
-    n == 4 ? place<4>(row, made.place_of, placed.data())
-           : place<1>(row, made.place_of, placed.data());
-    for (std::size_t place = 0; place < made.places; place += lane_count) {
-      const Number* const first = placed.data() + place;
-      if (are_zero(first)) continue;
-      groups.push_back({static_cast<std::uint32_t>(place), {}});
-      std::copy_n(first, lane_count, groups.back().x);
-    }
-    made.begin.push_back(groups.size());
+/// use(place, its lane_count numbers) of every group of rows [rows, features] that is not all 0;
+/// end_row() after those of a row.
+template <class Number, class Use, class EndRow>
+void each_group(const Number* row, std::size_t rows, const GroupPlaces& places, const Use& use,
+                const EndRow& end_row) {
+  const std::vector<std::uint32_t>& place_of = places.of_feature;
+  const auto put = stay_together(place_of) ? place<at_once, Number> : place<1, Number>;
+  std::vector<Number> placed(places.count);
+  for (std::size_t r = 0; r < rows; ++r, row += place_of.size()) {
+    put(row, place_of, placed.data());
+    for (std::size_t at = 0; at < places.count; at += lane_count)
+      if (!are_zero(placed.data() + at)) use(at, placed.data() + at);
+    end_row();
   }
+}
+
+template <class Number, class Groups>
+void put_groups(const Number* row, std::size_t rows, const GroupPlaces& places,
+                std::vector<std::uint64_t>& begin, Groups& groups) {
+  groups.reserve(rows * places.count / lane_count);
+  begin.push_back(0);
+  each_group(
+      row, rows, places,
+      [&](std::size_t place, const Number* numbers) {
+        groups.push_back({static_cast<std::uint32_t>(place), {}});
+        std::copy_n(numbers, lane_count, groups.back().x);
+      },
+      [&] { begin.push_back(groups.size()); });
+}
+
+template <class Number>
+double numbers_in_a_group(const Number* row, std::size_t rows, const GroupPlaces& places) {
+  std::size_t groups = 0, zeros = 0;
+  each_group(
+      row, rows, places,
+      [&](std::size_t, const Number* numbers) {
+        ++groups;
+        zeros += zeros_of(std::span(numbers, lane_count));
+      },
+      [] {});
+  return static_cast<double>(groups * lane_count - zeros) /
+         std::max(1.0, static_cast<double>(groups));
 }
 
 }  // namespace
 
+GroupPlaces group_places(const Dataset& data) {
+  GroupPlaces in_a_row = neighbours(data.features);
+  if (!data.image) return in_a_row;
+  GroupPlaces in_squares = squares(*data.image);
+  constexpr double most_padding = 0.25;
+  const bool few = static_cast<double>(in_squares.count) <=
+                   (1 + most_padding) * static_cast<double>(in_a_row.count);
+  return few ? in_squares : in_a_row;
+}
+
 const GroupedRows& grouped_rows(const Dataset& data) {
   return *data.grouped.get([&] {
     auto made = std::make_unique<GroupedRows>();
-    if (data.image)
-      place_squares(*data.image, *made);
-    else
-      place_neighbours(data.features, *made);
-    made->begin.push_back(0);
+    const GroupPlaces places = group_places(data);
     const Rows& rows = data.train;
     if (rows.floats.empty())
-      put_groups(rows.bytes.data(), rows.count, *made, made->bytes);
+      put_groups(rows.bytes.data(), rows.count, places, made->begin, made->bytes);
     else
-      put_groups(rows.floats.data(), rows.count, *made, made->floats);
+      put_groups(rows.floats.data(), rows.count, places, made->begin, made->floats);
     return made;
   });
+}
+
+bool groups_pay(const Dataset& data, std::size_t outputs) {
+  constexpr std::size_t most_rows = 1000;
+  constexpr double numbers_of_an_output = 0.3;  // bench/results
+  const Rows& rows = data.train;
+  const std::size_t some = std::min(most_rows, rows.count);
+  const GroupPlaces places = group_places(data);
+  const double numbers = rows.floats.empty() ? numbers_in_a_group(rows.bytes.data(), some, places)
+                                             : numbers_in_a_group(rows.floats.data(), some, places);
+  return numbers >= numbers_of_an_output * static_cast<double>(outputs) || outputs == 1;
 }
 
 }  // namespace gradrace

@@ -11,16 +11,24 @@ namespace gradrace {
 
 struct Dataset;
 
-/// The training rows in groups of features that are often 0 together: squares of 4 x 4 numbers of
-/// an image, else neighbours.  A group whose numbers are all 0 is left out.
+/// Where features stand, so that those of a group are often 0 together: squares of 4 x 4 numbers of
+/// an image, unless that takes much padding; else neighbours.
+struct GroupPlaces {
+  std::vector<std::uint32_t> of_feature;  // [features]
+  std::size_t count = 0;                  // a multiple of lane_count
+};
+GroupPlaces group_places(const Dataset& data);
+
+/// The training rows, without the groups whose numbers are all 0.
 struct GroupedRows {
-  std::vector<std::uint32_t> place_of;           // [features] in a row of all groups
-  std::size_t places = 0;                        // of such a row, padding included
   std::vector<std::uint64_t> begin;              // [rows + 1] of each row's groups
   LargeVector<kernels::ByteGroup> bytes = {};    // of numbers that are bytes
   LargeVector<kernels::FloatGroup> floats = {};  // of others
 };
-
 const GroupedRows& grouped_rows(const Dataset& data);
+
+/// Whether groups take less time than entries (row_entries.h), by how many numbers that are not 0 a
+/// group has, in the first training rows.
+bool groups_pay(const Dataset& data, std::size_t outputs);
 
 }  // namespace gradrace

@@ -113,8 +113,8 @@ std::string size_of(const Split& split) {
 }
 
 Dataset load(const fs::path& folder) {
-  constexpr auto where_a_thread_starts = std::launch::async | std::launch::deferred;
-  auto reading = std::async(where_a_thread_starts, [&] { return read_split(folder, "t10k"); });
+  constexpr auto now_or_later = std::launch::async | std::launch::deferred;
+  auto reading = std::async(now_or_later, [&] { return read_split(folder, "t10k"); });
   Split train = read_split(folder, "train"), test = reading.get();
   if (test.height != train.height || test.width != train.width)
     defect(find_file(folder, "t10k-images", "idx3-ubyte"),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
@@ -12,17 +13,24 @@ class MadeOnce {
  public:
   MadeOnce() = default;
   MadeOnce(const MadeOnce&) {}
-  MadeOnce& operator=(const MadeOnce&) { return *this; }
+  MadeOnce& operator=(const MadeOnce&) = delete;
 
   /// What make() gave: a unique_ptr, which may be null.
   template <class Make>
   const Made* get(const Make& make) const {
-    std::call_once(once_, [&] { made_ = make(); });
+    std::call_once(once_, [&] {
+      begun_ = true;
+      made_ = make();
+    });
     return made_.get();
   }
 
+  /// Whether a thread is at it, or has done it.
+  bool begun() const { return begun_; }
+
  private:
   mutable std::once_flag once_;
+  mutable std::atomic<bool> begun_ = false;
   mutable std::unique_ptr<const Made> made_;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -24,18 +23,8 @@ RowEntries row_entries(std::span<const std::uint8_t> numbers, std::size_t featur
                        std::size_t zeros);
 RowEntries row_entries(std::span<const float> numbers, std::size_t features, std::size_t zeros);
 
-/// Sums of bytes, which a compiler makes many of at once.
 inline std::size_t zeros_of(const auto& numbers) {
-  constexpr std::size_t most = std::numeric_limits<std::uint8_t>::max();
-  std::size_t zeros = 0;
-  for (std::size_t first = 0; first < numbers.size(); first += most) {
-    const std::size_t count = std::min(most, numbers.size() - first);
-    std::uint8_t of_some = 0;
-    for (std::size_t i = 0; i < count; ++i)
-      of_some = static_cast<std::uint8_t>(of_some + (numbers[first + i] == 0));
-    zeros += of_some;
-  }
-  return zeros;
+  return static_cast<std::size_t>(std::ranges::count(numbers, 0));
 }
 
 }  // namespace gradrace

@@ -3,7 +3,7 @@
 #include "models/cpu/kernels/products.h"
 
 /// Products of a layer of few outputs: the lanes are inputs, so that no lane is empty, and a group
-/// of 16 that are all 0 is passed over.
+/// of 16 inputs that are all 0 is passed over.
 namespace gradrace::kernels {
 namespace {
 
@@ -38,14 +38,16 @@ GRADRACE_INLINE void with_groups(const InputGroups& x, const Use& use) {
     use(FloatGroups(x));
 }
 
-/// Of L outputs, the first of which w, b and y begin with; so far apart are two groups of w and two
-/// rows of y.
+/// Of L outputs from `first` on.
 template <int L, class Groups>
 void forward_of(const InputGroups& x, const Groups groups, const float* w, std::size_t outputs,
-                const float* b, float* y, std::size_t apart) {
-  const std::size_t words = words_of(x.n);
+                std::size_t first, float* y) {
+  const std::size_t words = words_of(x.n), columns = columns_of_few(outputs);
+  const float* const b = w + outputs * x.places + first;
+  w += first * lane_count;
+  y += first;
   for (std::size_t r = 0; r < x.n; ++r) {
-    fetch_soon(x.soon, r);
+    if (first == 0) fetch_soon(x.soon, r);
     std::uint64_t* const rows_of = x.rows_of + r / 64;
     const std::uint64_t own = std::uint64_t{1} << r % 64;
     const auto* group = groups.begin(r);
@@ -62,17 +64,15 @@ void forward_of(const InputGroups& x, const Groups groups, const float* w, std::
         sum[l] = Lanes::fma(numbers, Lanes::load(from + l * lane_count), sum[l]);
     }
 #pragma GCC unroll 16
-    for (int l = 0; l < L; ++l) y[r * apart + l] = sum[l].total() + b[l];
+    for (int l = 0; l < L; ++l) y[r * columns + l] = sum[l].total() + b[l];
   }
 }
 
 void forward_few(const InputGroups& x, const float* w, std::size_t outputs, float* y) {
-  const float* const b = w + outputs * x.places;
   for (std::size_t i = 0; i < x.places / lane_count * words_of(x.n); ++i) x.rows_of[i] = 0;
   with_groups(x, [&](const auto& groups) GRADRACE_ALWAYS {
-    each_held(outputs, [&]<int L>(std::size_t o) GRADRACE_ALWAYS {
-      forward_of<L>(x, groups, w + o * lane_count, outputs, b + o, y + o, columns_of_few(outputs));
-    });
+    each_held(outputs, [&]<int L>(std::size_t first)
+                           GRADRACE_ALWAYS { forward_of<L>(x, groups, w, outputs, first, y); });
   });
 }
 
@@ -99,7 +99,7 @@ class Move {
 template <int L, class Groups, class Into>
 void weights_of(const InputGroups& x, const Groups groups, const float* dy, std::size_t outputs,
                 std::size_t first, const Into into) {
-  const std::size_t words = words_of(x.n), apart = columns_of_few(outputs);
+  const std::size_t words = words_of(x.n), columns = columns_of_few(outputs);
   const void** const next = x.next;
   for (std::size_t r = 0; r < x.n; ++r) next[r] = groups.begin(r);
   const std::uint64_t* rows_of = x.rows_of;
@@ -114,7 +114,7 @@ void weights_of(const InputGroups& x, const Groups groups, const float* dy, std:
         const auto* const group = static_cast<decltype(groups.begin(r))>(next[r]);
         next[r] = group + 1;
         const Lanes numbers = groups.numbers(*group);
-        const float* const of_row = dy + r * apart + first;
+        const float* const of_row = dy + r * columns + first;
 #pragma GCC unroll 16
         for (int l = 0; l < L; ++l) sum[l] = Lanes::fma(numbers, Lanes::all(of_row[l]), sum[l]);
       }
@@ -127,8 +127,8 @@ void weights_of(const InputGroups& x, const Groups groups, const float* dy, std:
 template <class Into>
 void weights_of_few(const InputGroups& x, const float* dy, std::size_t outputs, const Into& into) {
   with_groups(x, [&](const auto& groups) GRADRACE_ALWAYS {
-    each_held(outputs, [&]<int L>(std::size_t o)
-                           GRADRACE_ALWAYS { weights_of<L>(x, groups, dy, outputs, o, into); });
+    each_held(outputs, [&]<int L>(std::size_t first)
+                           GRADRACE_ALWAYS { weights_of<L>(x, groups, dy, outputs, first, into); });
   });
 }
 
@@ -137,7 +137,7 @@ void backward_few(const InputGroups& x, const float* dy, std::size_t outputs, co
   Move::is_all_of(g) ? weights_of_few(x, dy, outputs, Move(g))
                      : weights_of_few(x, dy, outputs, finish);
   const std::size_t b = outputs * x.places;
-  if (outputs > 1) return backward_bias(x.n, b, dy, lane_count, finish);
+  if (outputs > 1) return backward_bias(x.n, b, dy, columns_of_few(outputs), finish);
   float sum = finish.one_before(b);
   for (std::size_t r = 0; r < x.n; ++r) sum += dy[r];
   finish.one_without_decay(b, sum);

@@ -68,14 +68,19 @@ struct InputGroups {
   const FloatGroup* const* floats = nullptr;  // [n] likewise
   const std::uint32_t* counts = nullptr;      // [n] groups of a row
   float scale = 1;                            // of bytes
-  std::uint64_t* rows_of = nullptr;           // [places / lane_count, words_of(n)] scratch
-  const void** next = nullptr;                // [n] scratch
-  std::span<const Soon> soon = {};            // fetched meanwhile, one with each row
+  // Scratch: the rows that have a group, bit r % 64 of word r / 64; the next group of each row.
+  std::uint64_t* rows_of = nullptr;  // [places / lane_count, words_of(n)]
+  const void** next = nullptr;       // [n]
+  std::span<const Soon> soon = {};   // fetched meanwhile, one with each row
 };
 /// A bit for each of n rows.
 constexpr std::size_t words_of(std::size_t n) { return (n + 63) / 64; }
-/// How far apart two rows' outputs are, up to lane_count of them: one output is not padded.
-constexpr std::size_t columns_of_few(std::size_t outputs) { return outputs == 1 ? 1 : lane_count; }
+/// Outputs up to which a layer's inputs are the lanes.
+inline constexpr std::size_t most_few = lane_count;
+/// How far apart two rows' outputs are then: one output is not padded.
+constexpr std::size_t columns_of_few(std::size_t outputs) {
+  return outputs == 1 ? 1 : in_lanes(outputs);
+}
 
 /// What a gradient of W does beside: g + decay W, then the fold.
 struct WeightFold {
@@ -106,11 +111,11 @@ struct Kernels {
   /// [(inputs + outputs) in_lanes(n)].
   void (*backward_input)(const float* dy, std::size_t n, std::size_t columns, std::size_t outputs,
                          const float* w, std::size_t inputs, float* dx, float* scratch);
-  /// The same of up to lane_count outputs and their columns = columns_of_few(): W [places /
-  /// lane_count, outputs, lane_count], b [columns]; y [n, columns], of which the outputs are
-  /// written.
+  /// y [n, columns] = x W + b of up to most_few outputs, columns = columns_of_few(outputs), of
+  /// W [places / lane_count, outputs, lane_count] with b [columns] after it.  Columns beyond the
+  /// outputs are not written.
   void (*forward_few)(const InputGroups& x, const float* w, std::size_t outputs, float* y);
-  /// Comes after forward_few() of the same x.  dy is 0 beyond the outputs.
+  /// dW and db, after forward_few() of the same x.  dy is 0 beyond the outputs.
   void (*backward_few)(const InputGroups& x, const float* dy, std::size_t outputs,
                        const WeightFold& g);
 

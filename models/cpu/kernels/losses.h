@@ -29,42 +29,35 @@ GRADRACE_INLINE Lanes weight_of(const float* s, float top, std::size_t c, std::s
   return Lanes::select(classes_among(c, outputs), e, Lanes::all(0));
 }
 
-/// Of a row whose scores are one lane.
-GRADRACE_INLINE Lanes slopes_of_lane(Lanes s, Lanes::Mask exist, Lanes own, Lanes share) {
-  const Lanes none = Lanes::all(-__builtin_inff()), zero = Lanes::all(0);
-  const Lanes x = Lanes::select(exist, s, none);
-  const float top = Lanes::select(x > none, x, none).greatest();
-  const Lanes e = Lanes::select(exist, exponential(s - Lanes::all(top)), zero);
-  const Lanes p = e / Lanes::all(e.total());
-  const Lanes label = Lanes::select(Lanes::places() == own, Lanes::all(1), zero);
-  return Lanes::select(exist, (p - label) * share, zero);
+/// Of the classes from c on, from their weights e and all classes' total.
+GRADRACE_INLINE Lanes slope_of(Lanes e, float total, std::size_t c, std::size_t outputs,
+                               std::uint8_t own, float share) {
+  const Lanes zero = Lanes::all(0);
+  const auto is_own =
+      Lanes::places() == Lanes::all(static_cast<float>(own) - static_cast<float>(c));
+  const Lanes slope =
+      (e / Lanes::all(total) - Lanes::select(is_own, Lanes::all(1), zero)) * Lanes::all(share);
+  return Lanes::select(classes_among(c, outputs), slope, zero);
 }
 
 void softmax_slopes(float* s, std::size_t n, std::size_t columns, std::size_t outputs,
                     const std::uint8_t* classes, float share) {
-  if (columns == lane_count) {
-    const Lanes::Mask exist = classes_among(0, outputs);
-    for (std::size_t r = 0; r < n; ++r, s += lane_count)
-      slopes_of_lane(Lanes::load(s), exist, Lanes::all(classes[r]), Lanes::all(share)).store(s);
-    return;
-  }
   for (std::size_t r = 0; r < n; ++r, s += columns) {
     const float top = greatest_score(s, outputs);
+    if (columns == lane_count) {
+      const Lanes e = weight_of(s, top, 0, outputs);
+      slope_of(e, e.total(), 0, outputs, classes[r], share).store(s);
+      continue;
+    }
     Lanes sum = Lanes::all(0);
     for (std::size_t c = 0; c < outputs; c += lane_count) {
       const Lanes e = weight_of(s, top, c, outputs);
       e.store(s + c);
       sum = sum + e;
     }
-    const Lanes total = Lanes::all(sum.total());
-    for (std::size_t c = 0; c < columns; c += lane_count) {
-      const auto own =
-          Lanes::places() == Lanes::all(static_cast<float>(classes[r]) - static_cast<float>(c));
-      const Lanes p = Lanes::load(s + c) / total;
-      const Lanes slope =
-          (p - Lanes::select(own, Lanes::all(1), Lanes::all(0))) * Lanes::all(share);
-      Lanes::select(classes_among(c, outputs), slope, Lanes::all(0)).store(s + c);
-    }
+    const float total = sum.total();
+    for (std::size_t c = 0; c < columns; c += lane_count)
+      slope_of(Lanes::load(s + c), total, c, outputs, classes[r], share).store(s + c);
   }
 }
 

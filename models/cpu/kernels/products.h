@@ -34,6 +34,13 @@ class Finish {
     if (into.base != nullptr) change = Lanes::load(into.base + place) - change;
     change.store(into.out + place);
   }
+  /// Whether nothing is read from where the numbers go.
+  bool out_is_free() const {
+    const Fold<float>& into = g_.into;
+    return into.out != into.sum && into.out != into.base && (g_.decay == 0 || into.out != g_.w);
+  }
+  float* out() const { return g_.into.out; }
+
   GRADRACE_INLINE void fetch_out(std::size_t place) const {
     __builtin_prefetch(g_.into.out + place, 1);
   }
@@ -41,10 +48,6 @@ class Finish {
     if (g_.into.base != nullptr) __builtin_prefetch(g_.into.base + place);
   }
   /// Of a single number.
-  GRADRACE_INLINE void one(std::size_t place, float x) const {
-    if (g_.decay != 0) x += g_.decay * g_.w[place];
-    one_without_decay(place, x);
-  }
   GRADRACE_INLINE void one_without_decay(std::size_t place, float x) const {
     const Fold<float>& into = g_.into;
     const float change = (into.sum != nullptr ? into.sum[place] : 0) + into.weight * x;

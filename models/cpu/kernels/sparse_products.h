@@ -216,6 +216,35 @@ void backward_by_place(const InputRows& x, const float* dy, std::size_t columns,
   }
 }
 
+/// Of one lane that is all: row after row, since to turn them round would take longer.  Nothing may
+/// be read from where dW goes.
+template <class Entries>
+void backward_by_row(const InputRows& x, const Entries entries, const float* dy,
+                     const Finish finish) {
+  constexpr std::size_t ahead = 16 * lane_count;
+  const std::size_t numbers = x.inputs * lane_count;
+  float* const sums = finish.out();
+  for (std::size_t i = 0; i < numbers; i += lane_count) {
+    finish.fetch_out(i + ahead);
+    finish.before(i).store(sums + i);
+  }
+  for (std::size_t r = 0; r < x.n; ++r) {
+    fetch_soon(x.soon, r);
+    const auto* four = entries.begin(r);
+    const auto* const last = four + x.counts[r];
+    const Lanes by_y = Lanes::load(dy + r * lane_count);
+    for (std::size_t at = 0; four < last; ++four)
+      entries.each(*four, lane_count, at, [&](std::size_t to, float number) GRADRACE_ALWAYS {
+        Lanes::fma(Lanes::all(number), by_y, Lanes::load(sums + to)).store(sums + to);
+      });
+  }
+  for (std::size_t i = 0; i < numbers; i += lane_count) {
+    finish.fetch_out(i + ahead);
+    finish.fetch_base(i + ahead);
+    finish(i, Lanes::load(sums + i));
+  }
+}
+
 void forward_sparse(const InputRows& x, const float* w, std::size_t columns, float* y) {
   const float* const b = w + x.inputs * columns;
   with_entries(x, [&](const auto& entries) GRADRACE_ALWAYS {
@@ -229,9 +258,13 @@ void forward_sparse(const InputRows& x, const float* w, std::size_t columns, flo
 void backward_sparse(const InputRows& x, const float* dy, std::size_t columns,
                      const WeightFold& g) {
   const Finish finish(g);
-  with_entries(x, [&](const auto& entries) GRADRACE_ALWAYS { turn(x, entries); });
-  each_lanes(columns, [&]<int L>(std::size_t at)
-                          GRADRACE_ALWAYS { backward_by_place<L>(x, dy, columns, at, finish); });
+  const bool by_row = columns == lane_count && finish.out_is_free();
+  with_entries(x, [&](const auto& entries) GRADRACE_ALWAYS {
+    by_row ? backward_by_row(x, entries, dy, finish) : turn(x, entries);
+  });
+  if (!by_row)
+    each_lanes(columns, [&]<int L>(std::size_t at)
+                            GRADRACE_ALWAYS { backward_by_place<L>(x, dy, columns, at, finish); });
   backward_bias(x.n, x.inputs * columns, dy, columns, finish);
 }
 

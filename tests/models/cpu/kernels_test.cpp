@@ -73,11 +73,13 @@ std::vector<ModelProduct> models_on(std::shared_ptr<const Dataset> data) {
   softmax.l2 = 0.01;
   auto relu = on<MlpConfig>(data);
   relu.widths = {40, 17};
+  auto narrow = relu;
+  narrow.widths = {9};
   auto tanh = relu;
   tanh.activation = "tanh";
   tanh.l2 = 0.01;
   std::vector<ModelProduct> models{make_softmax(on<SoftmaxConfig>(data)), make_softmax(softmax),
-                                   make_mlp(relu), make_mlp(tanh)};
+                                   make_mlp(relu), make_mlp(tanh), make_mlp(narrow)};
   if (data->classes == 2) models.push_back(make_logistic(on<LogisticConfig>(data)));
   return models;
 }
@@ -111,10 +113,16 @@ std::vector<std::uint64_t> bits_of(const ModelProduct& product, std::uint32_t mi
 }
 
 const std::vector<std::shared_ptr<const Dataset>>& data_sets() {
-  static const std::vector all{bytes(0.2, 131, 10),    as_floats(*bytes(0.2, 131, 10)),
-                               bytes(0.9, 131, 10),    as_floats(*bytes(0.9, 50, 2)),
-                               bytes(0.2, 700, 2),     bytes(0.2, 31, 40),
-                               bytes(0.002, 5000, 10), images(0.1, {2, 9, 7})};
+  static const std::vector all{bytes(0.2, 131, 10),
+                               as_floats(*bytes(0.2, 131, 10)),
+                               bytes(0.9, 131, 10),
+                               as_floats(*bytes(0.9, 50, 2)),
+                               bytes(0.2, 700, 2),
+                               bytes(0.2, 31, 40),
+                               bytes(0.002, 5000, 10),
+                               images(0.1, {2, 11, 11}),
+                               bytes(0.002, 131, 2) /* most rows are 0 */,
+                               bytes(0.2, 100, 20)};
   return all;
 }
 
@@ -217,8 +225,8 @@ std::vector<ModelProduct> linear_models_on(std::shared_ptr<const Dataset> data) 
 }  // namespace
 
 TEST_CASE("kernels: a gradient of many rows of all numbers has the bits of one of entries") {
-  // One output, one lane, three lanes; the most rows have 78,000 entries, more than are turned at
-  // once.
+  // Up to 16 outputs both are in groups; of 40, the most rows have 78,000 entries, more than are
+  // turned at once.
   for (const std::size_t classes : {2u, 10u, 40u}) {
     const auto entries = bytes(0.2, 131, classes);
     const auto all = beside_full_features(*entries);
@@ -264,7 +272,10 @@ TEST_CASE("kernels: what fills up the lanes of a packed gradient is 0") {
 
 TEST_CASE("kernels: a fold is the gradient, scaled, added and taken off, bit for bit") {
   for (const auto& [density, m] : {std::pair{0.2, 32u}, {0.9, 300u}}) {
-    for (const ModelProduct& product : models_on(bytes(density, 131, 10))) {
+    auto products = models_on(bytes(density, 131, 10));
+    for (const ModelProduct& one_output : models_on(bytes(density, 131, 2)))
+      products.push_back(one_output);
+    for (const ModelProduct& product : products) {
       const auto model = product->make_float32();
       const std::size_t d = model->packing().numbers();
       std::vector<float> w(d), g(d), sum(d), out(d);

@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <set>
+#include <thread>
+#include <vector>
 
 #include "models/datasets/dataset.h"
 
@@ -24,15 +26,16 @@ Dataset sparse_bytes(std::size_t features) {
 }
 
 template <class Number, class Groups>
-void check_rows(const GroupedRows& grouped, const Groups& groups,
-                const std::vector<Number>& numbers) {
-  const std::size_t features = grouped.place_of.size();
-  REQUIRE(grouped.places % lane_count == 0);
+void check_rows(const Dataset& data, const Groups& groups, const std::vector<Number>& numbers) {
+  const GroupPlaces places = group_places(data);
+  const GroupedRows& grouped = grouped_rows(data);
+  const std::size_t features = places.of_feature.size();
+  REQUIRE(places.count % lane_count == 0);
   REQUIRE(grouped.begin.size() == numbers.size() / features + 1);
   CHECK(grouped.begin.back() == groups.size());
-  CHECK(std::set(grouped.place_of.begin(), grouped.place_of.end()).size() == features);
+  CHECK(std::set(places.of_feature.begin(), places.of_feature.end()).size() == features);
   for (std::size_t row = 0; row + 1 < grouped.begin.size(); ++row) {
-    std::vector<Number> placed(grouped.places), back(features);
+    std::vector<Number> placed(places.count), back(features);
     std::size_t next = 0;  // place of a group
     for (std::uint64_t g = grouped.begin[row]; g < grouped.begin[row + 1]; ++g) {
       CHECK(groups[g].place >= next);
@@ -46,7 +49,7 @@ void check_rows(const GroupedRows& grouped, const Groups& groups,
     }
     std::size_t not_zero = 0;
     for (std::size_t k = 0; k < features; ++k) {
-      back[k] = placed.at(grouped.place_of[k]);
+      back[k] = placed.at(places.of_feature[k]);
       not_zero += back[k] != 0;
     }
     CHECK(std::equal(back.begin(), back.end(),
@@ -63,26 +66,55 @@ TEST_CASE("grouped rows: numbers come back, without the groups that are all 0") 
     CAPTURE(features);
     Dataset data = sparse_bytes(features);
     const std::vector<std::uint8_t> bytes(data.train.bytes.begin(), data.train.bytes.end());
-    check_rows(grouped_rows(data), grouped_rows(data).bytes, bytes);
+    check_rows(data, grouped_rows(data).bytes, bytes);
     data.train.floats.assign(bytes.begin(), bytes.end());
     data.train.bytes.clear();
     const Dataset floats = data;  // which makes its own
-    check_rows(grouped_rows(floats), grouped_rows(floats).floats, floats.train.floats);
+    check_rows(floats, grouped_rows(floats).floats, floats.train.floats);
   }
 }
 
 TEST_CASE("grouped rows: a group of an image is a square of 4 x 4") {
-  for (const ImageShape& image : {ImageShape{1, 28, 28}, {3, 9, 6}, {2, 3, 5}}) {
+  for (const ImageShape& image : {ImageShape{1, 28, 28}, {3, 8, 12}, {2, 23, 30}}) {
     Dataset data = sparse_bytes(image.numbers());
     data.image = image;
-    const GroupedRows& grouped = grouped_rows(data);
     const std::vector<std::uint8_t> bytes(data.train.bytes.begin(), data.train.bytes.end());
-    check_rows(grouped, grouped.bytes, bytes);
+    check_rows(data, grouped_rows(data).bytes, bytes);
+    const auto place_of = group_places(data).of_feature;
     for (std::size_t k = 0; k < image.numbers(); ++k) {
       const std::size_t row = k / image.width, i = row % image.height, j = k % image.width;
       const std::size_t same = k - i % 4 * image.width - j % 4;  // the first of its square
-      CHECK(grouped.place_of[k] == grouped.place_of[same] + i % 4 * 4 + j % 4);
-      CHECK(grouped.place_of[same] % lane_count == 0);
+      CHECK(place_of[k] == place_of[same] + i % 4 * 4 + j % 4);
+      CHECK(place_of[same] % lane_count == 0);
+    }
+  }
+}
+
+TEST_CASE("grouped rows: images that squares would pad by more than a quarter are in rows") {
+  for (const ImageShape& image : {ImageShape{1, 1, 784}, {784, 1, 1}, {3, 9, 6}}) {
+    Dataset data = sparse_bytes(image.numbers());
+    data.image = image;
+    const auto place_of = group_places(data).of_feature;
+    for (std::size_t k = 0; k < image.numbers(); ++k) CHECK(place_of[k] == k);
+  }
+}
+
+TEST_CASE("grouped rows: they are made once, whatever threads ask") {
+  for (int repetition = 0; repetition < 20; ++repetition) {
+    const Dataset data = sparse_bytes(784);
+    const GroupedRows* grouped[4];
+    const SparseRows* sparse[4];
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < 4; ++i)
+      threads.emplace_back([&, i] {
+        if (data.grouped.begun()) sparse_rows(data);
+        grouped[i] = &grouped_rows(data);
+        sparse[i] = sparse_rows(data);
+      });
+    for (std::thread& thread : threads) thread.join();
+    for (std::size_t i = 0; i < 4; ++i) {
+      CHECK(grouped[i] == grouped[0]);
+      CHECK(sparse[i] == sparse[0]);
     }
   }
 }
