@@ -369,7 +369,8 @@ class Shards(SweepTest):
             self.shard(number, 7, f"own-{number}")
         self.assertFalse((self.folder / "shared/runs.csv").exists())
         sizes = [len(keys(path)) for path in (self.folder / "shared").glob("*.store")]
-        self.assertEqual((sum(sizes), max(sizes) - min(sizes)), (18, 1))
+        # Shards have about as much to do, not as many runs: those of local-sgd are longer than async's.
+        self.assertEqual((sum(sizes), len(sizes), max(sizes) - min(sizes)), (18, 7, 2))
         told, _ = self.call("collect", "shared")
         self.assertIn("sweep: 18 of 18 runs are there", told)
         self.call("collect", *(f"own-{number}" for number in range(1, 8)), "--out", "collected", "--quiet")
