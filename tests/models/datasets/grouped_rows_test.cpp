@@ -99,6 +99,16 @@ TEST_CASE("grouped rows: images that squares would pad by more than a quarter ar
   }
 }
 
+TEST_CASE("grouped rows: they pay where a group has half as many numbers as there are outputs") {
+  Dataset data = sparse_bytes(160);
+  for (std::size_t k = 0; k < 3 * 160; ++k) data.train.bytes[k] = k % 16 < 5 && k < 320;
+  CHECK(groups_pay(data, 10));
+  CHECK(!groups_pay(data, 11));
+  data.train.bytes.assign(3 * 160, 0);
+  CHECK(groups_pay(data, 1));
+  CHECK(!groups_pay(data, 2));
+}
+
 TEST_CASE("grouped rows: they are made once, whatever threads ask") {
   for (int repetition = 0; repetition < 20; ++repetition) {
     const Dataset data = sparse_bytes(784);
