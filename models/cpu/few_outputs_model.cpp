@@ -1,6 +1,5 @@
 #include "models/cpu/few_outputs_model.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -45,9 +44,8 @@ class FewOutputsModel final : public PackedModel {
  public:
   explicit FewOutputsModel(const SupervisedParts& parts)
       : PackedModel(parts, packing_of(outputs_of(parts), group_places(*parts.data))),
-        places_(group_places(*parts_.data)),
         outputs_(outputs_of(parts)),
-        minibatch_(*parts_.data, places_.count),
+        minibatch_(*parts_.data, group_places(*parts_.data).count),
         block_(*parts_.data, kernels_) {}
 
   void gradient_of_packed(const float* w, const MinibatchName& name,
@@ -74,7 +72,6 @@ class FewOutputsModel final : public PackedModel {
     return pass_side_by_side(block_, test, rows, values);
   }
 
-  const GroupPlaces places_;
   const std::size_t outputs_;
   GroupedMinibatch minibatch_;
   DenseRows block_;
