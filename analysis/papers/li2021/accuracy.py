@@ -164,17 +164,22 @@ def varies(setup, task, samples):
     )
 
 
+def regained(bsp, hybrid, asp):
+    """The share of what ASP loses that is not lost."""
+    return (np.mean(hybrid) - np.mean(asp)) / (np.mean(bsp) - np.mean(asp))
+
+
 def knee(setup, task, samples, times):
     """A5."""
     at, bsp, asp = KNEE[setup], samples[1], samples[0]
     lost = paired_difference(bsp, asp)
-    regained = 1 - paired_difference(bsp, samples[at]).mean / lost.mean
+    share = jackknife(regained, *(list(one.values) for one in (bsp, samples[at], asp)))
     yield SOURCE.holds(
         f"A5.setup-{setup}.steep",
         f"{task}: the first {100 * at:g} % of BSP regain most of what ASP loses",
-        "> 3/4, of what is > 0 by more than 4 standard errors",
-        is_above(lost) and regained > 0.75,
-        f"{regained:.3f} of {lost}",
+        "> 1/2 by more than 3 standard errors, of what is > 0 by more than 4",
+        is_above(lost) and share.mean - 1 / 2 > chance(share, 3),
+        f"{share} of {lost}",
     )
     rest = {share: one for share, one in samples.items() if at <= share < 1}
     far = {share: paired_difference(bsp, one).mean / spread(bsp) for share, one in rest.items()}
