@@ -50,6 +50,10 @@ class Model {
   /// at the places of the statistics, those of the minibatch.
   virtual void gradient(std::span<const Real> w, const MinibatchName& name, std::span<Real> g) = 0;
 
+  /// Makes what it shares with other models of the same data, which is made when it is first wanted
+  /// otherwise.
+  virtual void prepare() {}
+
   /// Evaluations use those rows from now on; a new model's use all.
   virtual void look_at(const EvaluatedRows&) {}
 

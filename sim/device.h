@@ -45,6 +45,10 @@ class Device {
   /// Time that it has spent in evaluations, where it is known.
   virtual std::optional<double> evaluation_seconds() const { return {}; }
 
+  /// Makes what it shares with others of the same data, which is made when it is first wanted
+  /// otherwise; std::bad_alloc where it does not fit into memory.
+  virtual void prepare() {}
+
   virtual void start(std::span<const Tape> tapes) = 0;
 
   /// One wave.  results[i] is filled for wave[i].

@@ -51,6 +51,8 @@ class CpuDevice final : public Device {
   std::size_t cohort() const override { return 1; }
   std::optional<double> evaluation_seconds() const override { return evaluation_seconds_; }
 
+  void prepare() override { model_->prepare(); }
+
   void start(std::span<const Tape> tapes) override {
     runs_.resize(tapes.size());
     for (auto& other : others_) other.reset();

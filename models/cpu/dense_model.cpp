@@ -19,6 +19,8 @@ class DenseModel final : public PackedModel {
         minibatch_(*parts_.data, kernels_),
         block_(*parts_.data, kernels_) {}
 
+  void prepare() override { block_.prepare(); }
+
   void gradient_of_packed(const float* w, const MinibatchName& name,
                           const Fold<float>& into) override {
     const DenseNetwork::Layer& last = network_.layers().back();

@@ -17,6 +17,9 @@ class DenseRows {
  public:
   DenseRows(const Dataset& data, const kernels::Kernels& kernels);
 
+  /// Makes the entries of all rows, which the first call does otherwise.
+  void prepare() { sparse(); }
+
   void gather(std::span<const std::uint32_t> rows, bool test = false);
 
   /// Products with the rows gathered last fetch these meanwhile.
@@ -31,7 +34,7 @@ class DenseRows {
   kernels::RowLabels labels() const { return labels_.labels(); }
 
  private:
-  /// Made when they are first wanted; null: all numbers.
+  /// Null: all numbers.
   const SparseRows* sparse();
   kernels::Soon soon_of_row(bool test, std::size_t row);
   void gather_entries(const RowEntries& split, std::span<const std::uint32_t> rows);

@@ -45,26 +45,28 @@ class FewOutputsModel final : public PackedModel {
   explicit FewOutputsModel(const SupervisedParts& parts)
       : PackedModel(parts, packing_of(outputs_of(parts), group_places(*parts.data))),
         outputs_(outputs_of(parts)),
-        minibatch_(*parts_.data, group_places(*parts_.data).count),
+        minibatch_(*parts_.data),
         block_(*parts_.data, kernels_) {}
+
+  void prepare() override { minibatch_.prepare(), block_.prepare(); }
 
   void gradient_of_packed(const float* w, const MinibatchName& name,
                           const Fold<float>& into) override {
     const float share = 1 / static_cast<float>(name.size);
     over_rows(minibatch_, name, w, into, [&](const kernels::WeightFold& g) {
       const kernels::InputGroups& x = minibatch_.x();
-      scores_.resize(in_lanes(x.n * columns_of_few(outputs_)));
-      kernels_.forward_few(x, w, outputs_, scores_.data());
+      slopes_.resize(in_lanes(x.n * columns_of_few(outputs_)));
+      kernels_.forward_few(x, w, outputs_, slopes_.data());
       differentiate(x.n, share);
-      kernels_.backward_few(x, scores_.data(), outputs_, g);
+      kernels_.backward_few(x, slopes_.data(), outputs_, g);
     });
   }
 
  private:
   void differentiate(std::size_t n, float share) {
     const kernels::RowLabels labels = minibatch_.labels();
-    if (outputs_ == 1) return kernels_.slopes_of_one(parts_.loss, scores_.data(), n, labels, share);
-    kernels_.softmax_slopes(scores_.data(), n, in_lanes(outputs_), outputs_, labels.classes, share);
+    if (outputs_ == 1) return kernels_.slopes_of_one(parts_.loss, slopes_.data(), n, labels, share);
+    kernels_.softmax_slopes(slopes_.data(), n, in_lanes(outputs_), outputs_, labels.classes, share);
   }
 
   std::vector<LossSum> pass(bool test, std::span<const std::uint32_t> rows,
@@ -75,7 +77,7 @@ class FewOutputsModel final : public PackedModel {
   const std::size_t outputs_;
   GroupedMinibatch minibatch_;
   DenseRows block_;
-  Aligned<float> scores_;
+  Aligned<float> slopes_;  // scores, then the loss's derivatives by them
 };
 
 }  // namespace

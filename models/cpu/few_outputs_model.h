@@ -6,8 +6,8 @@
 
 namespace gradrace {
 
-/// Whether it is a single dense layer of few outputs, of data whose zeros are beside each other, so
-/// that inputs are the lanes of its products; one of a single output always is.
+/// Whether it is a single dense layer of few outputs whose products are faster with inputs as
+/// lanes, by groups_pay().
 bool is_few_outputs_model(const SupervisedParts& parts);
 
 /// A supervised model of such a layer in float32, computed by kernels of its own.  The chosen

@@ -2,15 +2,17 @@
 
 namespace gradrace {
 
-/// Where another thread groups them already, this one makes meanwhile what evaluations will want.
-static const GroupedRows* rows_of(const Dataset& data) {
-  if (data.grouped.begun()) sparse_rows(data);
-  return &grouped_rows(data);
+const GroupedRows& GroupedMinibatch::groups() {
+  if (grouped_ == nullptr) {
+    // Another thread groups them already: this one makes meanwhile what evaluations will want.
+    if (data_.grouped.begun()) sparse_rows(data_);
+    grouped_ = &grouped_rows(data_);
+  }
+  return *grouped_;
 }
 
 std::size_t GroupedMinibatch::at_once(std::span<const std::uint32_t> rows) {
   constexpr std::size_t most_bytes = std::size_t{1} << 18;
-  if (grouped_ == nullptr) grouped_ = rows_of(data_);
   if (rows.size() * places_ * sizeof(float) <= most_bytes) return rows.size();
   std::size_t n = 0;
   for (std::size_t bytes = 0; n < rows.size(); ++n) {
@@ -23,14 +25,15 @@ std::size_t GroupedMinibatch::at_once(std::span<const std::uint32_t> rows) {
 void GroupedMinibatch::gather(std::span<const std::uint32_t> rows) {
   const std::size_t n = rows.size();
   const bool bytes = data_.train.floats.empty();
+  const GroupedRows& all = groups();
   bytes_.resize(n), floats_.resize(n), counts_.resize(n), next_.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
-    const std::uint64_t begin = grouped_->begin[rows[i]];
-    counts_[i] = static_cast<std::uint32_t>(grouped_->begin[rows[i] + 1] - begin);
+    const std::uint64_t begin = all.begin[rows[i]];
+    counts_[i] = static_cast<std::uint32_t>(all.begin[rows[i] + 1] - begin);
     if (bytes)
-      bytes_[i] = grouped_->bytes.data() + begin;
+      bytes_[i] = all.bytes.data() + begin;
     else
-      floats_[i] = grouped_->floats.data() + begin;
+      floats_[i] = all.floats.data() + begin;
   }
   rows_of_.resize(places_ / kernels::lane_count * kernels::words_of(n));
   x_ = {.n = n,
@@ -50,12 +53,13 @@ void GroupedMinibatch::expect(std::span<const std::uint32_t> rows) {
   x_.soon = soon_;
 }
 
-kernels::Soon GroupedMinibatch::soon_of(std::uint32_t row) const {
-  const std::uint64_t begin = grouped_->begin[row], count = grouped_->begin[row + 1] - begin;
+kernels::Soon GroupedMinibatch::soon_of(std::uint32_t row) {
+  const GroupedRows& all = groups();
+  const std::uint64_t begin = all.begin[row], count = all.begin[row + 1] - begin;
   if (data_.train.floats.empty())
-    return {reinterpret_cast<const char*>(grouped_->bytes.data() + begin),
+    return {reinterpret_cast<const char*>(all.bytes.data() + begin),
             count * sizeof(kernels::ByteGroup)};
-  return {reinterpret_cast<const char*>(grouped_->floats.data() + begin),
+  return {reinterpret_cast<const char*>(all.floats.data() + begin),
           count * sizeof(kernels::FloatGroup)};
 }
 

@@ -13,8 +13,10 @@ namespace gradrace {
 /// Training rows, as kernels of few outputs look at them.
 class GroupedMinibatch {
  public:
-  /// places: of a row of all groups.
-  GroupedMinibatch(const Dataset& data, std::size_t places) : data_(data), places_(places) {}
+  explicit GroupedMinibatch(const Dataset& data) : data_(data), places_(group_places(data).count) {}
+
+  /// Groups all rows, which the first call does otherwise.
+  void prepare() { groups(); }
 
   void gather(std::span<const std::uint32_t> rows);
 
@@ -22,7 +24,7 @@ class GroupedMinibatch {
   void expect(std::span<const std::uint32_t> rows);
 
   /// How many of these rows, the first ones, stay in the second cache between two products; at
-  /// least one.  Comes first: it groups all rows.
+  /// least one.
   std::size_t at_once(std::span<const std::uint32_t> rows);
 
   /// Of the last call.
@@ -30,10 +32,11 @@ class GroupedMinibatch {
   kernels::RowLabels labels() const { return labels_.labels(); }
 
  private:
-  kernels::Soon soon_of(std::uint32_t row) const;
+  const GroupedRows& groups();
+  kernels::Soon soon_of(std::uint32_t row);
 
   const Dataset& data_;
-  const std::size_t places_;
+  const std::size_t places_;  // of a row of all groups
   const GroupedRows* grouped_ = nullptr;
   kernels::InputGroups x_;
   std::vector<const kernels::ByteGroup*> bytes_;

@@ -45,6 +45,7 @@ struct Dataset {
   Rows train, test;
   std::string hash;                    // of the content, hexadecimal
   MadeOnce<SparseRows> sparse = {};    // sparse_rows()
+  MadeOnce<GroupPlaces> places = {};   // group_places()
   MadeOnce<GroupedRows> grouped = {};  // grouped_rows()
 };
 

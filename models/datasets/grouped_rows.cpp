@@ -15,7 +15,8 @@ using kernels::in_lanes;
 using kernels::lane_count;
 
 GroupPlaces neighbours(std::size_t features) {
-  GroupPlaces places{std::vector<std::uint32_t>(features), in_lanes(features)};
+  GroupPlaces places{.of_feature = std::vector<std::uint32_t>(features),
+                     .count = in_lanes(features)};
   std::iota(places.of_feature.begin(), places.of_feature.end(), 0u);
   return places;
 }
@@ -104,9 +105,7 @@ double numbers_in_a_group(const Number* row, std::size_t rows, const GroupPlaces
          std::max(1.0, static_cast<double>(groups));
 }
 
-}  // namespace
-
-GroupPlaces group_places(const Dataset& data) {
+GroupPlaces places_of(const Dataset& data) {
   GroupPlaces in_a_row = neighbours(data.features);
   if (!data.image) return in_a_row;
   GroupPlaces in_squares = squares(*data.image);
@@ -116,10 +115,24 @@ GroupPlaces group_places(const Dataset& data) {
   return few ? in_squares : in_a_row;
 }
 
+}  // namespace
+
+const GroupPlaces& group_places(const Dataset& data) {
+  constexpr std::size_t most_rows = 1000;
+  return *data.places.get([&] {
+    auto made = std::make_unique<GroupPlaces>(places_of(data));
+    const Rows& rows = data.train;
+    const std::size_t some = std::min(most_rows, rows.count);
+    made->numbers = rows.floats.empty() ? numbers_in_a_group(rows.bytes.data(), some, *made)
+                                        : numbers_in_a_group(rows.floats.data(), some, *made);
+    return made;
+  });
+}
+
 const GroupedRows& grouped_rows(const Dataset& data) {
   return *data.grouped.get([&] {
     auto made = std::make_unique<GroupedRows>();
-    const GroupPlaces places = group_places(data);
+    const GroupPlaces& places = group_places(data);
     const Rows& rows = data.train;
     if (rows.floats.empty())
       put_groups(rows.bytes.data(), rows.count, places, made->begin, made->bytes);
@@ -130,14 +143,9 @@ const GroupedRows& grouped_rows(const Dataset& data) {
 }
 
 bool groups_pay(const Dataset& data, std::size_t outputs) {
-  constexpr std::size_t most_rows = 1000;
   constexpr double numbers_of_an_output = 0.5;  // bench/results
-  const Rows& rows = data.train;
-  const std::size_t some = std::min(most_rows, rows.count);
-  const GroupPlaces places = group_places(data);
-  const double numbers = rows.floats.empty() ? numbers_in_a_group(rows.bytes.data(), some, places)
-                                             : numbers_in_a_group(rows.floats.data(), some, places);
-  return numbers >= numbers_of_an_output * static_cast<double>(outputs) || outputs == 1;
+  return outputs == 1 ||
+         group_places(data).numbers >= numbers_of_an_output * static_cast<double>(outputs);
 }
 
 }  // namespace gradrace

@@ -16,8 +16,9 @@ struct Dataset;
 struct GroupPlaces {
   std::vector<std::uint32_t> of_feature;  // [features]
   std::size_t count = 0;                  // a multiple of lane_count
+  double numbers = 0;  // that are not 0, of a group of the first training rows that is not all 0
 };
-GroupPlaces group_places(const Dataset& data);
+const GroupPlaces& group_places(const Dataset& data);
 
 /// The training rows, without the groups whose numbers are all 0.
 struct GroupedRows {
@@ -27,8 +28,7 @@ struct GroupedRows {
 };
 const GroupedRows& grouped_rows(const Dataset& data);
 
-/// Whether groups take less time than entries (row_entries.h), by how many numbers that are not 0 a
-/// group has, in the first training rows.
+/// Whether products of groups are faster than those of entries (row_entries.h) or of all numbers.
 bool groups_pay(const Dataset& data, std::size_t outputs);
 
 }  // namespace gradrace

@@ -104,7 +104,9 @@ std::unique_ptr<Device> ScenarioRuns::make_device(std::size_t group, std::size_t
   options.crew = &crew_;
   options.member = member;
   try {
-    return scenario_.points[static_cast<std::size_t>(point)].model->make_device(options);
+    auto device = scenario_.points[static_cast<std::size_t>(point)].model->make_device(options);
+    device->prepare();
+    return device;
   } catch (const std::bad_alloc&) {
     obstacle = "out of memory";
     return nullptr;

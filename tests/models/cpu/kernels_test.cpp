@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <random>
 #include <string>
@@ -121,6 +122,7 @@ const std::vector<std::shared_ptr<const Dataset>>& data_sets() {
   static const std::vector all{bytes(0.2, 131, 10),
                                as_floats(*bytes(0.2, 131, 10)),
                                bytes(0.9, 131, 10),
+                               bytes(0.9, 131, 11) /* one more than inputs are lanes for */,
                                as_floats(*bytes(0.9, 50, 2)),
                                bytes(0.2, 700, 2),
                                bytes(0.2, 31, 40),
@@ -184,9 +186,11 @@ TEST_CASE("kernels: a value has the same bits alone and beside others") {
 }
 
 TEST_CASE("kernels: zeros that are left out change no bit") {
-  // The numbers of the second are often more than 255 places apart.
-  for (const auto& sparse : {bytes(0.2, 131, 10), bytes(0.002, 5000, 10)}) {
+  // The numbers of the second are often more than 255 places apart; the third's are in groups.
+  for (const auto& sparse :
+       {bytes(0.2, 131, 10), bytes(0.002, 5000, 10), images(0.4, {2, 11, 11})}) {
     REQUIRE(sparse_rows(*sparse) != nullptr);
+    REQUIRE(groups_pay(*sparse, 10) == sparse->image.has_value());
     const auto dense = dense_beside(*sparse);
     REQUIRE(sparse_rows(*dense) == nullptr);
     const auto entries = as_floats(*sparse);
@@ -257,7 +261,12 @@ TEST_CASE("kernels: a gradient of many rows of all numbers has the bits of one o
 }
 
 TEST_CASE("kernels: what fills up the lanes of a packed gradient is 0") {
-  for (const ModelProduct& product : models_on(bytes(0.2, 131, 10))) {
+  const auto entries = bytes(0.2, 131, 10), groups = bytes(0.9, 131, 10);
+  REQUIRE(!groups_pay(*entries, 10));
+  REQUIRE(groups_pay(*groups, 10));
+  auto products = models_on(entries);
+  std::ranges::copy(models_on(groups), std::back_inserter(products));
+  for (const ModelProduct& product : products) {
     const auto model = product->make_float32();
     const Packing packing = model->packing();
     REQUIRE(packing.numbers() > packing.parameters());

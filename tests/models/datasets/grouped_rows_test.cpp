@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <set>
-#include <thread>
 #include <vector>
 
 #include "models/datasets/dataset.h"
@@ -104,29 +103,22 @@ TEST_CASE("grouped rows: they pay where a group has half as many numbers as ther
   for (std::size_t k = 0; k < 3 * 160; ++k) data.train.bytes[k] = k % 16 < 5 && k < 320;
   CHECK(groups_pay(data, 10));
   CHECK(!groups_pay(data, 11));
-  data.train.bytes.assign(3 * 160, 0);
-  CHECK(groups_pay(data, 1));
-  CHECK(!groups_pay(data, 2));
+  Dataset zeros = data;
+  zeros.train.bytes.assign(3 * 160, 0);
+  CHECK(groups_pay(zeros, 1));
+  CHECK(!groups_pay(zeros, 2));
 }
 
-TEST_CASE("grouped rows: they are made once, whatever threads ask") {
-  for (int repetition = 0; repetition < 20; ++repetition) {
-    const Dataset data = sparse_bytes(784);
-    const GroupedRows* grouped[4];
-    const SparseRows* sparse[4];
-    std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < 4; ++i)
-      threads.emplace_back([&, i] {
-        if (data.grouped.begun()) sparse_rows(data);
-        grouped[i] = &grouped_rows(data);
-        sparse[i] = sparse_rows(data);
-      });
-    for (std::thread& thread : threads) thread.join();
-    for (std::size_t i = 0; i < 4; ++i) {
-      CHECK(grouped[i] == grouped[0]);
-      CHECK(sparse[i] == sparse[0]);
-    }
-  }
+TEST_CASE("grouped rows: the first 1,000 rows decide whether they pay") {
+  Dataset data;
+  data.features = 16;
+  data.train.count = 2'000;
+  data.train.bytes.assign(2'000 * 16, 1);
+  // 16 numbers in the first group, one in those up to row 999, 16 in the others.
+  for (std::size_t k = 16; k < 1'000 * 16; ++k) data.train.bytes[k] = k % 16 == 3;
+  CHECK(group_places(data).numbers == (16.0 + 999) / 1'000);
+  CHECK(groups_pay(data, 2));
+  CHECK(!groups_pay(data, 3));
 }
 
 }  // namespace gradrace
