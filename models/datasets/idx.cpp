@@ -126,6 +126,9 @@ Dataset load(const fs::path& folder) {
   dataset.image = {1, train.height, train.width};
   dataset.byte_scale = 1.0f / 255;
   dataset.classes = 1 + std::size_t{*std::ranges::max_element(dataset.train.classes)};
+  if (dataset.classes < 2)
+    defect(find_file(folder, "train-labels", "idx1-ubyte"),
+           "every label is 0; two classes are needed");
   const std::size_t greatest = *std::ranges::max_element(dataset.test.classes);
   if (greatest >= dataset.classes)
     defect(find_file(folder, "t10k-labels", "idx1-ubyte"), "label " + std::to_string(greatest) +

@@ -109,6 +109,8 @@ TEST_CASE("idx: every defect of a file is said with the file's name") {
       {"t10k-images-idx3-ubyte", [](std::string& s) { s[11] = 2, s[15] = 1; },
        "images of 2 x 1, those of training are 1 x 2"},
       {"t10k-images-idx3-ubyte", [](std::string& s) { s[11] = 0; }, "header: a length is 0"},
+      {"train-labels-idx1-ubyte", [](std::string& s) { s[8] = s[10] = 0; },
+       "every label is 0; two classes are needed"},
       {"train-images-idx3-ubyte", [](std::string& s) { s[4] = s[8] = s[12] = '\xff'; },
        "is truncated: 6 bytes after the header, which says 4278190083 x 4278190081 x 4278190082"},
   };
@@ -118,6 +120,14 @@ TEST_CASE("idx: every defect of a file is said with the file's name") {
     c.spoil(files[c.file]);
     CHECK(message(files, folder) == (folder.path() / c.file).string() + ": " + c.says);
   }
+}
+
+TEST_CASE("idx: of two damaged splits the training set's defect is said") {
+  const TemporaryFolder folder;
+  Files files = good_files();
+  files["train-images-idx3-ubyte"][3] = files["t10k-images-idx3-ubyte"][3] = 1;
+  CHECK(message(files, folder)
+            .starts_with((folder.path() / "train-images-idx3-ubyte").string() + ": magic number"));
 }
 
 TEST_CASE("idx: a missing file and a broken gzip stream are said") {
