@@ -51,6 +51,10 @@ std::string content_hash(const Dataset& dataset) {
   add_number(hash, dataset.features);
   add_number(hash, dataset.classes);
   add_bytes(hash, {reinterpret_cast<const std::uint8_t*>(&dataset.byte_scale), sizeof(float)});
+  if (dataset.image)
+    for (const std::size_t length :
+         {dataset.image->channels, dataset.image->height, dataset.image->width})
+      add_number(hash, length);
   add_rows(hash, dataset.train);
   add_rows(hash, dataset.test);
   return hash.hex();

@@ -75,8 +75,8 @@ struct InputGroups {
 };
 /// A bit for each of n rows.
 constexpr std::size_t words_of(std::size_t n) { return (n + 63) / 64; }
-/// Outputs up to which a layer's inputs are the lanes.
-inline constexpr std::size_t most_few = lane_count;
+/// Outputs up to which products are faster with inputs as lanes (bench/results).
+inline constexpr std::size_t most_few = 10;
 /// How far apart two rows' outputs are then: one output is not padded.
 constexpr std::size_t columns_of_few(std::size_t outputs) {
   return outputs == 1 ? 1 : in_lanes(outputs);
