@@ -12,15 +12,19 @@ OTHERS, ELSEWHERE, YARDSTICK = 0.03, 0.15, 0.08
 
 
 def name():
-    """The processor and the number of cores."""
-    model = platform.processor() or platform.machine()
+    """The processor, its generation where the system says it, and the number of cores."""
+    known = {}
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
-            models = [line.split(":", 1)[1] for line in file if line.startswith("model name")]
-        model = " ".join(models[0].split()) if models else model
+            for line in file:
+                key, _, value = line.partition(":")
+                known.setdefault(key.strip(), " ".join(value.split()))
     except OSError:
         pass
-    return f"{model}, {os.cpu_count()} cores"
+    name = known.get("model name") or platform.processor() or platform.machine()
+    if "cpu family" in known:
+        name += f" (family {known['cpu family']}, model {known.get('model')})"
+    return f"{name}, {os.cpu_count()} cores"
 
 
 def load_average():

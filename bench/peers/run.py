@@ -102,7 +102,7 @@ def tell(rows):
         print(f"  {note}")
     busy_ones, measured = busy(rows)
     if busy_ones:
-        print(f"  the machine was busy with other work in {busy_ones} of {measured} measurements")
+        print(f"  busy, or slower than at its best, in {busy_ones} of {measured} measurements")
     sys.stdout.flush()
 
 

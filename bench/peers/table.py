@@ -12,6 +12,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
+from peers.machine import YARDSTICK
 from peers.ratios import busy, in_order, rates, ratios, read, spread
 
 BEGIN = "<!-- bench/peers/table.py: begin -->"
@@ -113,7 +114,8 @@ def footnotes(rows):
     lines[0] += " Ratios are medians (quartiles) over rounds."
     if busy_ones:
         lines[0] += (
-            f" **The machine was busy with other work in {busy_ones} of {measured} measurements.**"
+            f" **In {busy_ones} of {measured} measurements the machine was busy with other work, or"
+            f" its core {YARDSTICK:.0%} slower than at its best.**"
         )
     for note in in_order(
         (row["contestant"], row["work"], row["note"]) for row in rows if row["note"]
