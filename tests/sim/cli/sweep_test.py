@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import resource
 import signal
 import struct
@@ -61,6 +62,16 @@ class GoesOn(SweepTest):
         self.assertIn("iteration time", told)
         self.assertEqual(self.everything("whole"), before)
         self.assertEqual({path: path.stat().st_mtime_ns for path in times}, times)
+
+    def test_a_folder_has_numbers_of_one_arithmetic(self):
+        before = self.whole()
+        if json.loads((self.folder / "whole/manifest.json").read_text())["arithmetic"] == "multiplications and additions":
+            self.skipTest("this machine has no fused multiply-adds")
+        done = self.start("run", "scenario.json", "--out", "whole", "--replicas", "4", env=os.environ | {"GRADRACE_CPU": "portable"})
+        _, told = done.communicate(timeout=60)
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(told, 'computed with "fused multiply-adds", here with "multiplications and additions"')
+        self.assertEqual(self.everything("whole"), before)
 
     def test_killed_ten_times_it_makes_each_run_once(self):
         scenario = changed(TIMING, replicas=2000, record={"every_time": 5, "updates": True}, stop={"updates": 200})
@@ -522,6 +533,14 @@ class Sources(SweepTest):
         self.call("run", path, "--out", "out", "--quiet", "--replicas", "2")
         self.assertIn("18 runs, 12 are there", self.call("run", path, "--dry-run", "--out", "out")[0])
         self.assertIn("another scenario", self.call("run", path, "--dry-run", "--out", "out", "--seed", "3", status=2)[1])
+
+    def test_a_dry_run_counts_what_runs_share_once(self):
+        data = {"kind": "synthetic", "features": 784, "rows": 5000, "test_rows": 10}
+        eta = {"kind": "constant", "eta": 0.1}
+        path = self.write(changed(TIMING, model={"kind": "softmax", "dataset": data}, learning_rate=eta, replicas=8, stop={"updates": 5000}))
+        memory = lambda jobs: float(re.search(r"memory: about ([\d.]+) MB", self.call("run", path, "--dry-run", "--jobs", jobs)[0])[1])
+        # Of 17 MB of groups each thread has none of its own.
+        self.assertLess(memory("2") - memory("1"), 8)
 
     def test_progress_for_programs_covers_all_files_of_a_call(self):
         one, two = self.write(SWEEP, "one.json"), self.write(changed(TIMING, replicas=7), "two.json")
