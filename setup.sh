@@ -330,7 +330,7 @@ build() { # build TARGET
   if [[ -f $stamp ]]; then
     say "building ($1)..."
   else
-    say "building ($1; the first time takes some minutes)..."
+    say "building ($1; the first time takes some minutes; build/build.log says how far it is)..."
   fi
   touch build/build-start
   if ! cmake --build --preset release --target "$1" --parallel "$(build_jobs)" 2>&1 |

@@ -41,14 +41,14 @@ def families(case, points, word=""):
     return list(found.values())
 
 
-def by_lead(contest, points):
-    """Points, the one nearest to the front-runner first."""
+def by_lead(case, contest, points):
+    """Points, the one nearest to the front-runner first; of equals the one that ends better."""
 
     def lead(point):
         difference = contest.comparisons[point].difference
         return difference.mean if difference else float("inf")
 
-    return sorted(points, key=lead)
+    return sorted(points, key=lambda point: (lead(point), case.order(contest.measure, point)))
 
 
 def lead_text(case, contest, point):
@@ -121,7 +121,7 @@ def sureness(contest, beaten):
 def decided(case, contest):
     """The Verdict where the front-runner is better than every rival."""
     measure, front = contest.measure, contest.front
-    beaten = by_lead(contest, rivals(case, contest, contest.beaten))
+    beaten = by_lead(case, contest, rivals(case, contest, contest.beaten))
     same = [front, *contest.same]
     near = [p for p in contest.open if p in case.siblings(front)]
     who = bold(case.family_label(front)) if near else names(case, same)
@@ -143,13 +143,13 @@ def decided(case, contest):
 
 def candidates(case, contest):
     """The protocols that may be best, the front-runner's first."""
-    points = [contest.front, *by_lead(contest, rivals(case, contest, contest.open))]
+    points = [contest.front, *by_lead(case, contest, rivals(case, contest, contest.open))]
     return list(dict.fromkeys(bold(case.family_label(point)) for point in points))
 
 
 def undecided(case, contest):
     measure, front = contest.measure, contest.front
-    rival = by_lead(contest, rivals(case, contest, contest.open))
+    rival = by_lead(case, contest, rivals(case, contest, contest.open))
     worse = rivals(case, contest, contest.beaten)
     clause = Markup("for {} it is not decided between {} ({})").format(
         measure.name, joined(candidates(case, contest)), replicas_text(contest, rival)

@@ -135,9 +135,12 @@ class Case:
         return [self.order(measure, point) for measure in self.measures]
 
     def order(self, measure, point):
-        """Few that never got there first, then small means."""
+        """Few that never got there first, then small means; where no run got there, those at the end."""
         found = sample(measure.values[point])
-        return found.never if found.count else float("inf"), found.mean if found.count else 0
+        if found.count:
+            return found.never, found.mean
+        end = sample(self.measures[-1].values[point])
+        return float("inf"), end.mean if end.count else float("inf")
 
 
 def circumstances(folder):

@@ -117,15 +117,19 @@ def left_out(case, drawn):
     )
 
 
+def best_text(value, found):
+    """A value and the Sample there; of a measure that no run got to, not which value that is."""
+    if found.never and not found.count:
+        return "no value got there"
+    return f"{number(value)} ({plus_minus(found)})"
+
+
 def best_table(case, sweep):
     """Which value of each curve looks best; None of what one cannot choose."""
     if not is_choice(sweep.key):
         return None
     columns = [best_values(case, sweep, measure) for measure in case.measures]
-    rows = [
-        [name, *(f"{number(found[name][0])} ({plus_minus(found[name][1])})" for found in columns)]
-        for name in sweep.curves
-    ]
+    rows = [[name, *(best_text(*found[name]) for found in columns)] for name in sweep.curves]
     return Table(["curve", *(f"best for {measure.name}" for measure in case.measures)], rows)
 
 

@@ -125,7 +125,7 @@ def reproduce(name, folder, quick):
     for one in unmarked(judged.claims):
         print(f"notices no falsified output, and UNNOTICED does not say why: {one.id}")
     counts = ", ".join(f"{n} {verdict}" for verdict, n in count(judged.claims).items())
-    print(f"claims of {name}: {counts}; of those that fail, {len(known)} are known to")
+    print(f"claims of {name}: {counts}; of those that fail, {len(known)} are known failures")
     print(f"page: {folder / 'index.html'}")
     return exit_status(judged, listed)
 

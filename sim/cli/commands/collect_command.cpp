@@ -211,6 +211,9 @@ static int collect(const Words& words) {
   if (left > 0) sources.complain_of_missing_shards();
   for (const auto& complaint : sources.complaints())
     std::cerr << "gradrace: " << printable(complaint) << '\n';
+  if (summary.drawings_went)
+    std::cerr << "gradrace: note: what was drawn of the files before (plots, report.html) is "
+                 "removed; plot and report draw it anew from CSV\n";
   if (values->count("quiet") == 0) std::cout << closing_table(scenario, theories, summary.runs, {});
   std::cout << printable(scenario.first().name) << ": " << folder.size() - left << " of "
             << count_text(folder.size(), "run") << " are there"
@@ -231,7 +234,8 @@ extern const Command collect_command{
     "The folders are those of run --shard I/N: one for all shards, or one for each.  The files of\n"
     "results are then those of a run without shards, byte for byte.  Shards that lack, lack runs,\n"
     "are there twice or are of another scenario are named; exit status 1 where a run lacks.\n"
-    "Another --compress or --format, or none, writes the files of a folder anew.\n\n"
+    "Another --compress or --format, or none, writes the files of a folder anew, and\n"
+    "removes what was drawn of those before: plots and reports are drawn from CSV.\n\n"
     "Examples:\n"
     "  gradrace collect out/sweep                        where shards had one --out\n"
     "  gradrace collect out/shard-* --out out/sweep      where each had its own\n"

@@ -46,7 +46,7 @@ extern "C" void on_signal(int signal) {
   }
   interrupted = true;
   constexpr std::string_view told =
-      "\ninterrupted: ending what is under way; again ends it at once\n";
+      "\ninterrupted: runs under way are lost, others kept; again ends at once\n";
   const int error = errno;  // of what was interrupted
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, told.data(), told.size());
   errno = error;

@@ -228,7 +228,7 @@ class MadeUpPapers(ReproduceTest):
         paper.write_text(paper.read_text().replace('"sync takes 2", 2,', '"sync takes 2", 2.1,'))
         told, _ = self.reproduce("small", "--out", "out")
         self.assertIn("fails, as known: 1.sync: A minibatch takes 2.\n", told)
-        self.assertIn("1 fail, 2 skipped, 0 paper-inconsistent; of those that fail, 1 are known to\n", told)
+        self.assertIn("1 fail, 2 skipped, 0 paper-inconsistent; of those that fail, 1 are known failures\n", told)
         self.assertEqual(verdicts(self.folder / "out")["1.sync"], "fail")
         self.assertIn("A minibatch takes 2.", (self.folder / "out/index.html").read_text(encoding="utf-8"))
         known.write_text("claim,why\n1.sync,\n")
