@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint32_t minibatch = 32;
 constexpr std::size_t learners = 8;
 
-/// Rows of numbers of which so many are not 0, anywhere; bytes where they are many, as of an image.
+/// Rows of bytes, of which so many, at random places, are not 0.
 std::shared_ptr<const Dataset> rows_of(std::size_t features, std::size_t outputs, double density) {
   std::mt19937 random(1);
   auto data = std::make_shared<Dataset>();

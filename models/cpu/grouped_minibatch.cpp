@@ -36,6 +36,7 @@ void GroupedMinibatch::gather(std::span<const std::uint32_t> rows) {
       floats_[i] = all.floats.data() + begin;
   }
   rows_of_.resize(places_ / kernels::lane_count * kernels::words_of(n));
+  sums_.resize(n * kernels::lane_count * kernels::lane_count);
   x_ = {.n = n,
         .places = places_,
         .bytes = bytes ? bytes_.data() : nullptr,
@@ -43,7 +44,8 @@ void GroupedMinibatch::gather(std::span<const std::uint32_t> rows) {
         .counts = counts_.data(),
         .scale = data_.byte_scale,
         .rows_of = rows_of_.data(),
-        .next = next_.data()};
+        .next = next_.data(),
+        .sums = sums_.data()};
   labels_.gather(data_.train, rows);
 }
 

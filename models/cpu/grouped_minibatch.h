@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "models/cpu/aligned.h"
 #include "models/cpu/gathered_labels.h"
 #include "models/cpu/kernels/kernels.h"
 #include "models/datasets/dataset.h"
@@ -43,6 +44,7 @@ class GroupedMinibatch {
   std::vector<const kernels::FloatGroup*> floats_;
   std::vector<std::uint32_t> counts_;
   std::vector<const void*> next_;
+  Aligned<float> sums_;
   std::vector<std::uint64_t> rows_of_;
   std::vector<kernels::Soon> soon_;
   GatheredLabels labels_;

@@ -101,6 +101,7 @@ struct MadeUpGroups {
       float_rows.push_back(of_floats.data() + first);
     }
     rows_of.resize(places / lane_count * words_of(n));
+    sums.resize(n * lane_count * lane_count);
     rows = {.n = n,
             .places = places,
             .bytes = bytes ? byte_rows.data() : nullptr,
@@ -108,7 +109,8 @@ struct MadeUpGroups {
             .counts = counts.data(),
             .scale = 0.013f,
             .rows_of = rows_of.data(),
-            .next = next.data()};
+            .next = next.data(),
+            .sums = sums.data()};
   }
 
   std::vector<std::size_t> begin;
@@ -119,6 +121,7 @@ struct MadeUpGroups {
   std::vector<std::uint32_t> counts;
   std::vector<const void*> next;
   std::vector<std::uint64_t> rows_of;
+  Numbers sums;
   InputGroups rows;
 };
 
@@ -159,10 +162,11 @@ KernelHash layers(const Kernels& kernels) {
 KernelHash layers_of_few(const Kernels& kernels) {
   Hashes found("forward_few, backward_few");
   for (const bool bytes : {true, false}) {
-    for (const std::size_t n : {1u, 6u, 70u}) {
-      MadeUpGroups groups(bytes, n, 80);
+    // W of the last fills the first cache several times.
+    for (const auto& [n, places] : {std::pair{1u, 80u}, {6u, 80u}, {70u, 80u}, {6u, 1'200u}}) {
+      MadeUpGroups groups(bytes, n, places);
       for (const std::size_t outputs : {1u, 2u, 10u, 16u}) {
-        const std::size_t columns = columns_of_few(outputs), numbers = outputs * 80 + columns;
+        const std::size_t columns = columns_of_few(outputs), numbers = outputs * places + columns;
         const Numbers w = made_up(numbers, 3), sum = made_up(numbers, 4);
         Numbers y(n * columns), out(numbers), moved = w;
         kernels.forward_few(groups.rows, w.data(), outputs, y.data());

@@ -38,24 +38,28 @@ GRADRACE_INLINE void with_groups(const InputGroups& x, const Use& use) {
     use(FloatGroups(x));
 }
 
-/// Of L outputs from `first` on.
-template <int L, class Groups>
+/// Of L outputs from `first` on, of the groups before place `end`: in_blocks, those after the ones
+/// before `begin`, whose sums are kept.
+template <int L, bool in_blocks, class Groups>
 void forward_of(const InputGroups& x, const Groups groups, const float* w, std::size_t outputs,
-                std::size_t first, float* y) {
+                std::size_t first, std::size_t begin, std::size_t end, float* y) {
   const std::size_t words = words_of(x.n), columns = columns_of_few(outputs);
   const float* const b = w + outputs * x.places + first;
   w += first * lane_count;
   y += first;
   for (std::size_t r = 0; r < x.n; ++r) {
-    if (first == 0) fetch_soon(x.soon, r);
+    if (first == 0 && begin == 0) fetch_soon(x.soon, r);
     std::uint64_t* const rows_of = x.rows_of + r / 64;
     const std::uint64_t own = std::uint64_t{1} << r % 64;
     const auto* group = groups.begin(r);
     const auto* const last = group + x.counts[r];
+    float* const kept = x.sums + r * L * lane_count;
+    if (in_blocks && begin > 0) group = static_cast<decltype(group)>(x.next[r]);
     Lanes sum[L];
 #pragma GCC unroll 16
-    for (int l = 0; l < L; ++l) sum[l] = Lanes::all(0);
-    for (; group < last; ++group) {
+    for (int l = 0; l < L; ++l)
+      sum[l] = in_blocks && begin > 0 ? Lanes::load(kept + l * lane_count) : Lanes::all(0);
+    for (; group < last && (!in_blocks || group->place < end); ++group) {
       rows_of[group->place / lane_count * words] |= own;
       const Lanes numbers = groups.numbers(*group);
       const float* const from = w + group->place * outputs;
@@ -63,8 +67,28 @@ void forward_of(const InputGroups& x, const Groups groups, const float* w, std::
       for (int l = 0; l < L; ++l)
         sum[l] = Lanes::fma(numbers, Lanes::load(from + l * lane_count), sum[l]);
     }
+    if (in_blocks && end < x.places) {
+      x.next[r] = group;
+#pragma GCC unroll 16
+      for (int l = 0; l < L; ++l) sum[l].store(kept + l * lane_count);
+      continue;
+    }
 #pragma GCC unroll 16
     for (int l = 0; l < L; ++l) y[r * columns + l] = sum[l].total() + b[l];
+  }
+}
+
+/// W is read once for each row: in blocks that stay in the first cache.
+template <int L, class Groups>
+void forward_at(const InputGroups& x, const Groups groups, const float* w, std::size_t outputs,
+                std::size_t first, float* y) {
+  constexpr std::size_t most_numbers = 8192;  // 32 KiB
+  const std::size_t block = most_numbers / outputs / lane_count * lane_count;
+  if (x.places <= block) return forward_of<L, false>(x, groups, w, outputs, first, 0, x.places, y);
+  for (std::size_t begin = 0; begin < x.places; begin += block) {
+    const std::size_t left = x.places - begin;
+    forward_of<L, true>(x, groups, w, outputs, first, begin, begin + (left < block ? left : block),
+                        y);
   }
 }
 
@@ -72,7 +96,7 @@ void forward_few(const InputGroups& x, const float* w, std::size_t outputs, floa
   for (std::size_t i = 0; i < x.places / lane_count * words_of(x.n); ++i) x.rows_of[i] = 0;
   with_groups(x, [&](const auto& groups) GRADRACE_ALWAYS {
     each_held(outputs, [&]<int L>(std::size_t first)
-                           GRADRACE_ALWAYS { forward_of<L>(x, groups, w, outputs, first, y); });
+                           GRADRACE_ALWAYS { forward_at<L>(x, groups, w, outputs, first, y); });
   });
 }
 

@@ -68,14 +68,17 @@ struct InputGroups {
   const FloatGroup* const* floats = nullptr;  // [n] likewise
   const std::uint32_t* counts = nullptr;      // [n] groups of a row
   float scale = 1;                            // of bytes
-  // Scratch: the rows that have a group, bit r % 64 of word r / 64; the next group of each row.
+  // Scratch: the rows that have a group, bit r % 64 of word r / 64; the next group of each row;
+  // sums of a row between blocks of its groups.
   std::uint64_t* rows_of = nullptr;  // [places / lane_count, words_of(n)]
   const void** next = nullptr;       // [n]
+  float* sums = nullptr;             // [n, lane_count, lane_count]
   std::span<const Soon> soon = {};   // fetched meanwhile, one with each row
 };
 /// A bit for each of n rows.
 constexpr std::size_t words_of(std::size_t n) { return (n + 63) / 64; }
-/// Outputs up to which products are faster with inputs as lanes (bench/results).
+/// Outputs up to which a model has inputs as lanes: of more, lanes that are outputs are as fast or
+/// faster at most shapes (bench/results).  The kernels take up to lane_count.
 inline constexpr std::size_t most_few = 10;
 /// How far apart two rows' outputs are then: one output is not padded.
 constexpr std::size_t columns_of_few(std::size_t outputs) {
@@ -111,7 +114,7 @@ struct Kernels {
   /// [(inputs + outputs) in_lanes(n)].
   void (*backward_input)(const float* dy, std::size_t n, std::size_t columns, std::size_t outputs,
                          const float* w, std::size_t inputs, float* dx, float* scratch);
-  /// y [n, columns] = x W + b of up to most_few outputs, columns = columns_of_few(outputs), of
+  /// y [n, columns] = x W + b of up to lane_count outputs, columns = columns_of_few(outputs), of
   /// W [places / lane_count, outputs, lane_count] with b [columns] after it.  Columns beyond the
   /// outputs are not written.
   void (*forward_few)(const InputGroups& x, const float* w, std::size_t outputs, float* y);

@@ -56,7 +56,7 @@ std::vector<std::uint32_t> first_rows(std::size_t n) {
 
 TEST_CASE("grouped minibatch: a product's chains are those that kernels.h names, bit for bit") {
   const Dataset data = images(70);
-  for (const std::size_t outputs : {1u, 2u, 7u, 10u}) {
+  for (const std::size_t outputs : {1u, 2u, 7u, 10u, 11u, 16u}) {
     CAPTURE(outputs);
     for (const kernels::Kernels* kernels : kernels::runnable_kernels()) {
       if (!kernels->fused) continue;
