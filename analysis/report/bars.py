@@ -47,7 +47,7 @@ def draw_learners(case, size):
             left += width
         axes.set_xlim(0, 100)
         axes.set_xlabel("learners' time (%)")
-        drawing.legend_below(figure, axes, 1 if size is drawing.COLUMN else 2)
+        drawing.legend_below(figure, axes, size)
         return figure
 
 

@@ -54,7 +54,7 @@ def draw_curves(case, size, column):
         axes.set_xlim(left=0)
         axes.set_xlabel(style.time_axis(case.folder.time_unit))
         axes.set_ylabel(NAMES[column])
-        drawing.legend_below(figure, axes, drawing.columns_of(case, size))
+        drawing.legend_below(figure, axes, size)
         return figure
 
 

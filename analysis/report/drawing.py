@@ -59,17 +59,13 @@ def short(label):
     return label if len(label) <= LABEL_LENGTH else label[: LABEL_LENGTH - 1] + "\u2026"
 
 
-def legend_below(figure, axes, columns):
-    """A legend under the axes where there is anything to name."""
+def legend_below(figure, axes, size):
+    """A legend under the axes where there is anything to name, in as many columns as fit."""
     handles, words = axes.get_legend_handles_labels()
-    if handles:
-        figure.legend(handles, words, loc="outside lower left", ncols=columns, frameon=False)
-
-
-def columns_of(case, size):
-    """How many columns of labels a figure is wide."""
-    longest = max(len(short(case.label(point))) for point in case.shown)
-    return max(1, int(size.width / (0.45 + 0.068 * longest)))
+    if not handles:
+        return
+    columns = max(1, int(size.width / (0.6 + 0.068 * max(map(len, words)))))
+    figure.legend(handles, words, loc="outside lower left", ncols=columns, frameon=False)
 
 
 def set_log(axis, values):

@@ -109,8 +109,6 @@ def draw_sweep(case, sweep, size):
         shape = (1, len(measures)) if wide else (len(measures), 1)
         for axes, measure in zip(figure.subplots(*shape, squeeze=False).flat, measures):
             draw_panel(axes, case, sweep, measure)
-        longest = max(len(drawing.short(name)) for name in sweep.curves)
-        columns = max(1, int(size.width / (0.6 + 0.068 * longest)))
         if len(sweep.curves) > 1:
-            drawing.legend_below(figure, axes, columns)
+            drawing.legend_below(figure, axes, size)
         return figure

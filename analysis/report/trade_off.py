@@ -39,8 +39,9 @@ def draw_missed(axes, case, missed):
     """At the right edge: points of which some run did not reach the target."""
     for point, time, final in missed:
         looks = drawing.looks_of(case, point)
-        reached = f"reached in {time.count} of {time.count + time.never}"
-        label = drawing.short(f"{case.label(point)}: {reached}") if point in case.shown else None
+        reached = f"{time.count} of {time.count + time.never} runs"
+        name = drawing.short(case.label(point))
+        label = f"{name}: {reached}" if point in case.shown else None
         axes.errorbar(
             [0.985], [final.mean], yerr=[final.half], marker=">", markersize=6, linestyle="",
             color=looks["color"], markerfacecolor="white", elinewidth=0.8, label=label, zorder=3,
@@ -70,5 +71,5 @@ def draw_trade_off(case, size):
             axes.set_xticks([])
         axes.set_xlabel(case.measures[0].head)
         axes.set_ylabel(case.measures[1].name)
-        drawing.legend_below(figure, axes, drawing.columns_of(case, size))
+        drawing.legend_below(figure, axes, size)
         return figure
