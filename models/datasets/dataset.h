@@ -75,6 +75,10 @@ class DataShelf {
   void share_among(const Sharers& sharers) { sharers_ = sharers; }
   const Sharers& sharers() const { return sharers_; }
 
+  /// With how many threads data may be read; one unless this is said.
+  void use_threads(std::size_t threads) { threads_ = threads; }
+  std::size_t threads() const { return threads_; }
+
   /// Then a place that is not there is never an error until its data are read.
   void tolerate_missing() { missing_tolerated_ = true; }
   /// Then no run reads them, whatever the scenario needs.
@@ -92,6 +96,7 @@ class DataShelf {
  private:
   Locator locator_;
   Sharers sharers_;
+  std::size_t threads_ = 1;
   bool data_needed_ = true, missing_tolerated_ = false, unused_ = false;
   std::set<MissingPlace> missing_;
   std::mutex mutex_;

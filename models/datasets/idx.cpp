@@ -112,9 +112,10 @@ std::string size_of(const Split& split) {
   return std::to_string(split.height) + " x " + std::to_string(split.width);
 }
 
-Dataset load(const fs::path& folder) {
-  constexpr auto now_or_later = std::launch::async | std::launch::deferred;
-  auto reading = std::async(now_or_later, [&] { return read_split(folder, "t10k"); });
+Dataset load(const fs::path& folder, std::size_t threads) {
+  const auto when =
+      threads > 1 ? std::launch::async | std::launch::deferred : std::launch::deferred;
+  auto reading = std::async(when, [&] { return read_split(folder, "t10k"); });
   Split train = read_split(folder, "train"), test = reading.get();
   if (test.height != train.height || test.width != train.width)
     defect(find_file(folder, "t10k-images", "idx3-ubyte"),
@@ -137,13 +138,15 @@ Dataset load(const fs::path& folder) {
   return dataset;
 }
 
-LoadDataset read(Fields& fields, DataShelf& shelf) {
-  return read_dataset_folder(fields, shelf, "idx", "folder of the four files", load);
+LoadDataset read_at(Fields& fields, DataShelf& shelf, const std::string& usual_path) {
+  return read_dataset_folder(
+      fields, shelf, "idx", "folder of the four files",
+      [&shelf](const fs::path& folder) { return load(folder, shelf.threads()); }, usual_path);
 }
 
-LoadDataset read_mnist(Fields& fields, DataShelf& shelf) {
-  return read_dataset_folder(fields, shelf, "idx", "folder of the four files", load, "mnist");
-}
+LoadDataset read(Fields& fields, DataShelf& shelf) { return read_at(fields, shelf, ""); }
+
+LoadDataset read_mnist(Fields& fields, DataShelf& shelf) { return read_at(fields, shelf, "mnist"); }
 
 }  // namespace
 

@@ -13,6 +13,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from compiled_for import compiled_for
@@ -21,7 +22,7 @@ from program import IS_RELEASE, PROGRAM, ProgramTest, changed, skip
 RECORDED = pathlib.Path(__file__).with_name("instructions.json")
 RECORD = "GRADRACE_RECORD=1 ctest --preset release -R instructions"
 MOST = 0.05  # of a count, by which it may differ from the recorded one
-ALLOCATES = re.compile(r"(malloc|calloc|realloc|aligned_alloc|posix_memalign)(@.*)?")
+ALLOCATES = re.compile(r"(malloc|calloc|realloc|aligned_alloc|posix_memalign|(__libc_)?memalign)(@.*)?")
 
 TIMING = {
     "cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
@@ -139,6 +140,15 @@ class Instructions(ProgramTest):
             with self.subTest(name):
                 self.assertLess(more, MOST, f"find out what costs them; or, if it is worth that, {RECORD}")
                 self.assertGreater(more, -MOST, f"that they stay so few, {RECORD}")
+
+
+class Allocations(unittest.TestCase):
+    def test_calls_are_counted_by_names_that_are_written_once(self):
+        lines = "fn=(1) main\ncfn=(2) malloc\ncalls=3 0\n1 60\ncfn=(3) memalign\ncalls=2 0\n1 40\ncfn=(4) free\ncalls=9 0\n1 9\nfn=(5) f\ncfn=(2)\ncalls=4 0\n1 80\n"
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(lines)
+            file.flush()
+            self.assertEqual(allocations(file.name), 3 + 2 + 4)
 
 
 def allocations(path):

@@ -211,9 +211,9 @@ static int collect(const Words& words) {
   if (left > 0) sources.complain_of_missing_shards();
   for (const auto& complaint : sources.complaints())
     std::cerr << "gradrace: " << printable(complaint) << '\n';
-  if (summary.drawings_went)
-    std::cerr << "gradrace: note: what was drawn of the files before (plots, report.html) is "
-                 "removed; plot and report draw it anew from CSV\n";
+  const bool will_plot = values->count("plot") != 0;
+  if (summary.drawings_went && values->count("quiet") == 0)
+    std::cout << note_of_drawings(will_plot);
   if (values->count("quiet") == 0) std::cout << closing_table(scenario, theories, summary.runs, {});
   std::cout << printable(scenario.first().name) << ": " << folder.size() - left << " of "
             << count_text(folder.size(), "run") << " are there"
@@ -225,7 +225,7 @@ static int collect(const Words& words) {
             << "\nresults: " << printable((folder.path() / "").string()) << '\n'
             << std::flush;
   if (left > 0) return 1;
-  return values->count("plot") != 0 ? plot_folders({folder.path()}) : 0;
+  return will_plot ? plot_folders({folder.path()}) : 0;
 }
 
 extern const Command collect_command{

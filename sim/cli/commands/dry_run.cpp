@@ -39,22 +39,26 @@ double peak_memory() {
   return static_cast<double>(usage.ru_maxrss) * 1024;
 }
 
-/// Null of a timing-only point.
-std::unique_ptr<Device> device_of(const Point& point, const RunPlan::Group& group) {
-  if (!point.with_model()) return nullptr;
-  auto device = point.model->make_device(group.options);
-  device->prepare();
-  return device;
-}
+/// What a run takes, without what all runs share.
+struct RunCost {
+  double seconds, memory;
+};
 
-/// Seconds that a run of the point takes, by its first part.
-double seconds_of_run(const Point& point, Device* device) {
+/// Of a run of the point, by its first part.
+RunCost cost_of_run(const Point& point, const RunPlan::Group& group) {
+  const double at_first = peak_memory();
+  const auto device =
+      point.with_model() ? point.model->make_device(group.options) : std::unique_ptr<Device>();
+  const double made = peak_memory() - at_first;
+  if (device) device->prepare();
+  const double before = peak_memory();
   const Race race = point.race();
   std::vector<Run> runs;
   const auto begin = Clock::now();
   runs.emplace_back(race, 0, device != nullptr, nullptr);
-  drive(runs, device, [&] { return seconds_since(begin) < probe_seconds; });
-  return seconds_since(begin) / std::max(1e-6, runs.front().progress());
+  drive(runs, device.get(), [&] { return seconds_since(begin) < probe_seconds; });
+  const double seconds = seconds_since(begin) / std::max(1e-6, runs.front().progress());
+  return {seconds, made + peak_memory() - before};
 }
 
 std::string about_text(double seconds) {
@@ -80,11 +84,9 @@ Cost cost_of(const Scenario& scenario, const RunPlan& plan,
     const std::size_t begin = by_work.size() * part / parts,
                       end = by_work.size() * (part + 1) / parts;
     const std::size_t tried = by_work[(begin + end) / 2];
-    const Point& point = scenario.points[tried];
-    const auto device = device_of(point, plan.groups[plan.group_of[tried]]);
-    const double before = peak_memory();
-    const double seconds = seconds_of_run(point, device.get());
-    cost.memory = std::max(cost.memory, peak_memory() - before);
+    const auto [seconds, memory] =
+        cost_of_run(scenario.points[tried], plan.groups[plan.group_of[tried]]);
+    cost.memory = std::max(cost.memory, memory);
     for (std::size_t i = begin; i < end; ++i) {
       const double of_run = seconds * plan.work[by_work[i]] / plan.work[tried];
       cost.longest = std::max(cost.longest, of_run);

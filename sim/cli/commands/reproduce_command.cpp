@@ -386,7 +386,8 @@ extern const Command reproduce_command{
     "  gradrace reproduce dutta2018 --out out/mine --jobs 1\n\n"
     "Exit status: 0 every claim holds, is skipped or is known to fail; 1 another claim or a run\n"
     "fails; 2 bad usage; 130 interrupted.  What is known to fail stands, with the reason, in\n"
-    "analysis/papers/PAPER/known_failures.csv; a claim listed there that holds is only named.\n",
+    "analysis/papers/PAPER/known_failures.csv; a claim listed there that holds is only named.\n"
+    "A claim is paper-inconsistent where numbers of the paper itself disagree.\n",
     reproduce};
 
 }  // namespace gradrace

@@ -29,7 +29,8 @@ std::vector<Scenario> read_scenarios(const RunOptions& options) {
   std::vector<Problem> problems;
   for (const auto& file : options.files) {
     try {
-      scenarios.push_back(read_scenario(file, options.changes));
+      const Scenario& scenario = scenarios.emplace_back(read_scenario(file, options.changes));
+      scenario.shelf->use_threads(jobs_for(scenario, options));
     } catch (const ScenarioError& error) {
       problems.insert(problems.end(), error.problems().begin(), error.problems().end());
     }

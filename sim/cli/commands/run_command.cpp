@@ -46,7 +46,9 @@ extern "C" void on_signal(int signal) {
   }
   interrupted = true;
   constexpr std::string_view told =
-      "\ninterrupted: runs under way are lost, others kept; again ends at once\n";
+      "\ninterrupted: ending; runs under way are lost, finished ones kept; again, two seconds "
+      "later, "
+      "ends at once\n";
   const int error = errno;  // of what was interrupted
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, told.data(), told.size());
   errno = error;
@@ -152,9 +154,7 @@ void report_replaced(bool had_parquet, bool had_drawings, bool will_plot) {
   if (had_parquet)
     std::cout << "note: tables are CSV again; gradrace collect --format parquet makes them "
                  "Parquet\n";
-  if (had_drawings)
-    std::cout << "note: what was drawn of the files before (plots, report.html) is removed; "
-              << (will_plot ? "" : "gradrace plot and ") << "gradrace report draw it anew\n";
+  if (had_drawings) std::cout << note_of_drawings(will_plot);
 }
 
 /// Makes what is missing, and publishes what is there.

@@ -104,9 +104,7 @@ std::unique_ptr<Device> ScenarioRuns::make_device(std::size_t group, std::size_t
   options.crew = &crew_;
   options.member = member;
   try {
-    auto device = scenario_.points[static_cast<std::size_t>(point)].model->make_device(options);
-    device->prepare();
-    return device;
+    return scenario_.points[static_cast<std::size_t>(point)].model->make_device(options);
   } catch (const std::bad_alloc&) {
     obstacle = "out of memory";
     return nullptr;
@@ -159,6 +157,7 @@ void ScenarioRuns::race(const Batch& batch, Device* device) {
       runs.emplace_back(*race, replica, device != nullptr, recorder->observer(), &recorder->curve(),
                         segment_limit_of(*race, run, device));
     }
+    if (device) device->prepare();
     const auto begin = Clock::now();
     drive_batch(runs, batch, device);
     seconds = std::chrono::duration<double>(Clock::now() - begin).count();

@@ -229,4 +229,9 @@ std::string closing_table(const Scenario& scenario, const std::vector<Theory>& t
          left_out + "\n" + explanations(scenario, summaries);
 }
 
+std::string note_of_drawings(bool will_plot) {
+  return std::string("note: what was drawn of the files before (plots, report.html) is removed; ") +
+         (will_plot ? "" : "gradrace plot and ") + "gradrace report draw it anew\n";
+}
+
 }  // namespace gradrace

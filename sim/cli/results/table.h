@@ -26,4 +26,7 @@ std::string named_title(const Point& point);
 std::string closing_table(const Scenario& scenario, const std::vector<Theory>& theories,
                           const std::vector<RunSummary>& summaries, std::optional<double> elapsed);
 
+/// That plots and a page went with the files that they were drawn of.
+std::string note_of_drawings(bool will_plot);
+
 }  // namespace gradrace

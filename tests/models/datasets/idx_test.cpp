@@ -30,18 +30,20 @@ static Files good_files() {
       {"t10k-labels-idx1-ubyte", big_endian({0x801, 2}) + std::string("\1\2", 2)}};
 }
 
-static std::shared_ptr<const Dataset> load(const TemporaryFolder& folder) {
+static std::shared_ptr<const Dataset> load(const TemporaryFolder& folder, std::size_t threads = 1) {
   DataShelf shelf(folder.path(), {});
+  shelf.use_threads(threads);
   const auto reading = read_dataset(R"({"kind": "idx", "path": "."})", shelf);
   REQUIRE(reading.problems == "");
   return reading.product();
 }
 
 /// The message of the error that the files give.
-static std::string message(const Files& files, const TemporaryFolder& folder) {
+static std::string message(const Files& files, const TemporaryFolder& folder,
+                           std::size_t threads = 1) {
   for (const auto& [name, content] : files) folder.write(name, content);
   try {
-    load(folder);
+    load(folder, threads);
   } catch (const std::runtime_error& error) {
     return error.what();
   }
@@ -76,7 +78,7 @@ TEST_CASE("idx: plain, packed and dotted names give the same") {
     dotted.write(other, content);
   }
   const auto data = load(plain);
-  for (const auto& same : {load(packed), load(dotted)}) {
+  for (const auto& same : {load(packed), load(dotted), load(plain, 2)}) {
     CHECK(same->hash == data->hash);
     CHECK(same->train.bytes == data->train.bytes);
     CHECK(same->test.classes == data->test.classes);
@@ -126,7 +128,9 @@ TEST_CASE("idx: of two damaged splits the training set's defect is said") {
   const TemporaryFolder folder;
   Files files = good_files();
   files["train-images-idx3-ubyte"][3] = files["t10k-images-idx3-ubyte"][3] = 1;
-  CHECK(message(files, folder)
+  for (const std::size_t threads : {1u, 2u})
+    CHECK(
+        message(files, folder, threads)
             .starts_with((folder.path() / "train-images-idx3-ubyte").string() + ": magic number"));
 }
 

@@ -541,6 +541,10 @@ class Sources(SweepTest):
         memory = lambda jobs: float(re.search(r"memory: about ([\d.]+) MB", self.call("run", path, "--dry-run", "--jobs", jobs)[0])[1])
         # Of 17 MB of groups each thread has none of its own.
         self.assertLess(memory("2") - memory("1"), 8)
+        wide = changed(data, features=200000, rows=20)
+        path = self.write(changed(TIMING, model={"kind": "softmax", "dataset": wide}, learning_rate=eta, replicas=8, stop={"updates": 50}))
+        # But values of 8 MB.
+        self.assertGreater(memory("2") - memory("1"), 30)
 
     def test_progress_for_programs_covers_all_files_of_a_call(self):
         one, two = self.write(SWEEP, "one.json"), self.write(changed(TIMING, replicas=7), "two.json")
@@ -579,6 +583,13 @@ class Sources(SweepTest):
         told, _ = self.call("run", path, "--out", "whole", "--compress", "gzip")
         self.assertIn("the files are written anew\nnote: what was drawn of the files before (plots, report.html) is removed", told)
         self.assertEqual(self.call("run", path, "--out", "whole", "--quiet")[0], "results: whole/\n")
+
+    def test_what_a_collect_removes_is_told(self):
+        self.whole()
+        (self.folder / "whole/plots").mkdir()
+        (self.folder / "whole/plots/error_time.png").write_text(stamped("drawn", "error_time.png"))
+        told, _ = self.call("collect", "whole", "--compress", "gzip")
+        self.assertIn("note: what was drawn of the files before (plots, report.html) is removed; gradrace plot and gradrace report draw", told)
 
 
 class Large(SweepTest):
