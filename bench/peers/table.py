@@ -108,9 +108,9 @@ def footnotes(rows):
     busy_ones, measured = busy(rows)
     rounds = max(int(row["round"]) for row in rows if row["rate"])
     versions = dict.fromkeys(row["version"] for row in rows if row["contestant"] == "gradrace")
-    data = dict.fromkeys(row["data"] for row in rows)
+    data, machines = (dict.fromkeys(row[key] for row in rows) for key in ("data", "machine"))
     lines = [
-        f"One core of {rows[0]['machine']}; gradrace {', '.join(versions)}; {', '.join(data)}; {rounds} rounds."
+        f"One core of {', '.join(machines)}; gradrace {', '.join(versions)}; {', '.join(data)}; {rounds} rounds."
     ]
     lines[0] += " Ratios are medians (quartiles) over rounds."
     if busy_ones:

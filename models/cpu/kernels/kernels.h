@@ -79,7 +79,7 @@ struct InputGroups {
 constexpr std::size_t words_of(std::size_t n) { return (n + 63) / 64; }
 /// Outputs up to which a model has inputs as lanes: of more, lanes that are outputs are as fast or
 /// faster at most shapes (bench/results).  The kernels take up to lane_count.
-inline constexpr std::size_t most_few = 10;
+inline constexpr std::size_t most_few = 12;
 /// How far apart two rows' outputs are then: one output is not padded.
 constexpr std::size_t columns_of_few(std::size_t outputs) {
   return outputs == 1 ? 1 : in_lanes(outputs);

@@ -122,7 +122,7 @@ const std::vector<std::shared_ptr<const Dataset>>& data_sets() {
   static const std::vector all{bytes(0.2, 131, 10),
                                as_floats(*bytes(0.2, 131, 10)),
                                bytes(0.9, 131, 10),
-                               bytes(0.9, 131, 11) /* one more than inputs are lanes for */,
+                               bytes(0.9, 131, 13) /* one more than inputs are lanes for */,
                                as_floats(*bytes(0.9, 50, 2)),
                                bytes(0.2, 700, 2),
                                bytes(0.2, 31, 40),
