@@ -32,10 +32,11 @@ def names(case, points, last="and"):
 
 def families(case, points, word=""):
     """Names of points, those of a protocol at all its learning rates as one; `word` after these."""
+    among = set(points)
     found = {}
     for point in points:
-        family = [point, *case.siblings(point)]
-        whole = len(family) > 1 and set(family) <= set(points)
+        siblings = case.siblings(point)
+        whole = siblings and among.issuperset(siblings)
         label = case.family_label(point) + word if whole else case.label(point)
         found.setdefault(label, bold(label))
     return list(found.values())
@@ -81,7 +82,7 @@ def value_text(case, measure, point):
 
 def rivals(case, contest, points):
     """Those of other protocols than the front-runner."""
-    siblings = case.siblings(contest.front)
+    siblings = set(case.siblings(contest.front))
     return [point for point in points if point not in siblings]
 
 
@@ -174,7 +175,8 @@ def undecided(case, contest):
 
 def whole_families(case, points):
     """Names of the protocols of which every learning rate is among the points."""
-    whole = [p for p in points if set(case.siblings(p)) <= set(points)]
+    among = set(points)
+    whole = [p for p in points if among.issuperset(case.siblings(p))]
     return list(dict.fromkeys(bold(case.family_label(point)) for point in whole))
 
 
@@ -231,8 +233,11 @@ def sentence(case, found):
         text = are_best(found[0].who, count, [one.measure.name for one in found], leads)
     else:
         text = Markup("; ").join(one.clause for one in found)
-    text = text[:1].upper() + text[1:] + "."
-    unfinished = case.folder.unfinished
+    return after_progress(case.folder.unfinished, text[:1].upper() + text[1:] + ".")
+
+
+def after_progress(unfinished, text):
+    """The text, after what is there of the runs where some are not."""
     return Markup("Not finished ({}): {}").format(unfinished, text) if unfinished else text
 
 

@@ -98,10 +98,14 @@ class Case:
             return []
         return [other for other in self.families[self.family[point]] if other != point]
 
+    @cached_property
+    def family_labels(self):
+        """{choices but for the learning rate: what the labels of its points share}."""
+        return {family: self.common_label(points) for family, points in self.families.items()}
+
     def family_label(self, point):
         """The point's name without its learning rate, where it has siblings."""
-        siblings = self.siblings(point)
-        shared = self.common_label([point, *siblings]) if siblings else ""
+        shared = self.family_labels[self.family[point]] if self.siblings(point) else ""
         return shared or self.label(point)
 
     @cached_property

@@ -169,11 +169,11 @@ def sign_comparison(point, pairs, counts, level):
 
 def compare(measure, front, point, level):
     """The Comparison of a point with the front-runner, over the replicas that both have."""
-    both = measure.values[[front, point]].notna().all(axis=1)
-    mine, theirs = measure.values[front][both].to_numpy(), measure.values[point][both].to_numpy()
-    bound = measure.at_least[point][both].to_numpy()
+    mine, theirs = (measure.values[p].to_numpy() for p in (front, point))
+    both = ~np.isnan(mine) & ~np.isnan(theirs)
+    mine, theirs, bound = mine[both], theirs[both], measure.at_least[point].to_numpy()[both]
     if measure.slack is not None:  # of the other one, past that of the front-runner
-        own, other = (measure.slack[p][both].to_numpy() for p in (front, point))
+        own, other = (measure.slack[p].to_numpy()[both] for p in (front, point))
         bound = bound - np.maximum(0.0, other - own) * np.isfinite(theirs)
     counts = int((mine < theirs).sum()), int((theirs < mine).sum())
     if not len(mine):
@@ -186,11 +186,9 @@ def compare(measure, front, point, level):
 
 def front_runner(measure):
     """The point of which most runs got there, the one of the least mean among them."""
-    values = measure.values
-    share = np.isfinite(values).sum() / values.notna().sum().clip(lower=1)
-    means = values.where(np.isfinite(values)).mean()
-    order = sorted(values.columns, key=lambda p: (-share[p], means[p]))
-    return next(iter(order))
+    found = {point: sample(measure.values[point]) for point in measure.values.columns}
+    share = {p: one.count / max(1, one.count + one.never) for p, one in found.items()}
+    return min(found, key=lambda p: (-share[p], found[p].mean))
 
 
 def contest(measure, questions=1):

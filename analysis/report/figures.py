@@ -82,23 +82,24 @@ def at_sizes(draw, sizes):
     return [(size, figure) for size, figure in found if figure]
 
 
-def name_of(case, cases):
-    """Which one it is among the cases."""
-    folders = {one.folder.name for one in cases}
-    words = (case.folder.name if len(folders) > 1 or not case.where else "", case.where)
-    return ", ".join(word for word in words if word)
+def names_of(cases):
+    """Which one each of the cases is."""
+    several = len({one.folder.name for one in cases}) > 1
+    words = [(one.folder.name if several or not one.where else "", one.where) for one in cases]
+    return [", ".join(word for word in both if word) for both in words]
 
 
 def case_sections(cases, sizes):
     """The sections with a figure a case."""
     found = []
+    names = names_of(cases)
     for kind in KINDS:
         drawn = []
         for number_of, case in enumerate(cases):
             figures = at_sizes(lambda size, case=case, kind=kind: kind.draw(case, size), sizes)
             name = kind.name if len(cases) == 1 else f"{kind.name}_{number_of}"
             if figures and case.measures:
-                drawn.append(Drawn(name, name_of(case, cases), figures))
+                drawn.append(Drawn(name, names[number_of], figures))
         if drawn:
             note = " ".join([kind.note, *(left_out(case, kind.points(case)) for case in cases)])
             found.append(Section(kind.name, kind.title, note.strip(), drawn))

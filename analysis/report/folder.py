@@ -59,7 +59,7 @@ def swept_columns(columns):
     return found
 
 
-@dataclass
+@dataclass(eq=False)
 class Folder:
     """An output folder: `runs` has a row a run, `swept` names its columns of swept values (texts),
     `points` is a table of them by point, with the label."""

@@ -1,5 +1,7 @@
 """What the learners of each point did with their time."""
 
+from functools import cache
+
 import pandas as pd
 
 # The parts of a learner's time, in the order of bars.
@@ -43,6 +45,7 @@ def least_share(folder):
     return sums.groupby("point").min() / sums.groupby("point").mean()
 
 
+@cache
 def facts(folder):
     """[point x fact]: gradients per unit of time, staleness, the parts of the learners' time, the
     share of the slowest learner."""

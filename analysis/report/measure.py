@@ -1,10 +1,11 @@
 """What points are compared by: a number of each run, the less the better."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
-from plots.targets import headline_target, target_of
+from plots.targets import headline_target, target_columns, target_of
 
 
 @dataclass
@@ -55,8 +56,10 @@ def of_runs(runs, values):
     return values.mask((status == "failed") | status.isna())
 
 
-def final_value(runs):
+@cache
+def final_value(folder):
     """The test error at the end of the runs, else the loss; None of runs that trained nothing."""
+    runs = folder.runs
     for column, name in (("final_test_error", "final test error"), ("final_loss", "final loss")):
         if column in runs and runs[column].notna().any():
             break
@@ -70,6 +73,7 @@ def final_value(runs):
     return Measure(column, name, values, values, resolution, "lower")
 
 
+@cache
 def time_to(folder, column):
     """The time to a target."""
     runs = folder.runs
@@ -95,17 +99,21 @@ def time_to(folder, column):
     )
 
 
+@cache
+def reached(folder):
+    """[point x target]: the share of a point's runs that reached it."""
+    runs = folder.runs
+    return runs[target_columns(runs)].notna().groupby(runs["point"]).mean()
+
+
 def headline_time(folder, points):
     """The time that the answer about those points is about; None without targets."""
-    runs = folder.runs[folder.runs["point"].isin(points)]
-
-    def share(column):
-        return runs[column].notna().groupby(runs["point"]).mean().max()
-
-    column = headline_target(runs, share)
+    shares = reached(folder).loc[points].max()
+    column = headline_target(shares.index, shares.get)
     return time_to(folder, column).of(points) if column else None
 
 
+@cache
 def throughput(folder):
     """Gradients applied per unit of simulated time, for runs that trained nothing."""
     runs = folder.runs
@@ -119,6 +127,7 @@ def throughput(folder):
     return Measure("rate", name, values, values, better="more", sign=-1)
 
 
+@cache
 def evaluation_interval(folder):
     """The median time between evaluations, of the point where it is longest; 0 where that is not
     known."""
@@ -133,7 +142,7 @@ def evaluation_interval(folder):
 def headline_measures(folder, points):
     """What the answer about those points is about: time to target and final error; of a timing-only
     folder the throughput."""
-    final = final_value(folder.runs)
+    final = final_value(folder)
     if final is None:
         rate = throughput(folder)
         return [rate.of(points)] if rate is not None and rate.values.notna().any(axis=None) else []

@@ -6,12 +6,13 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from report import drawing
-from report.answer import edges, reasons, sentence, verdicts
+from report.answer import after_progress, edges, reasons, sentence, verdicts
 from report.case import Together, are_comparable
 from report.case import cases as cases_of
 from report.contest import CONFIDENCE, WRONG
-from report.figures import name_of, page_sizes, sections
+from report.figures import names_of, page_sizes, sections
 from report.measure import evaluation_interval
+from report.summary import MOST_CASES, outcomes, tallies
 from report.tables import contest_table, points_table, theory_table
 
 TEMPLATE = "page.html"
@@ -29,11 +30,10 @@ def compared(folders):
     return [Together(folders)] if len(folders) > 1 and are_comparable(folders) else folders
 
 
-def answer_of(case, cases):
-    """What the template says of a case."""
-    found = verdicts(case)
+def answer_of(case, name, found):
+    """What the template says of a case, whose Verdicts are found."""
     return {
-        "name": name_of(case, cases),
+        "name": name,
         "where": case.where,
         "sentence": sentence(case, found),
         "verdicts": found,
@@ -104,22 +104,37 @@ def title_of(folders):
     return titles[0] if len(titles) == 1 else f"{len(folders)} questions: " + "; ".join(titles)
 
 
+def plain(texts):
+    return " ".join(Markup(one).striptags() for one in texts)
+
+
 class Page:
-    """What is said of output folders, and drawn; each case is judged once."""
+    """What is said of output folders, and drawn; each case is judged once. Of more than MOST_CASES
+    the first ones are told in whole, all in a table."""
 
     def __init__(self, folders):
         self.folders = folders
         self.groups = compared(folders)
-        self.cases = [case for group in self.groups for case in cases_of(group)]
+        cases = [case for group in self.groups for case in cases_of(group)]
+        found, names = [verdicts(case) for case in cases], names_of(cases)
+        self.summary = {}
+        if len(cases) > MOST_CASES:
+            table = outcomes(names, found)
+            unfinished = "; ".join(filter(None, (group.unfinished for group in self.groups)))
+            told = [after_progress(unfinished, one) for one in tallies(found)]
+            self.summary = {"tallies": told, "table": table, "told": MOST_CASES}
+        self.told = list(zip(cases, names, found))[:MOST_CASES]
+        self.cases = [case for case, _, _ in self.told]
 
     def said(self):
         """The answers as plain text, a line each, after where they hold."""
-        return [self.answer(case) for case in self.cases]
+        if self.summary:
+            return [plain([one]) for one in self.summary["tallies"]]
+        return [self.answer(*one) for one in self.told]
 
-    def answer(self, case):
-        name = name_of(case, self.cases)
-        texts = sentence(case, verdicts(case)), *edges(case)
-        text = " ".join(Markup(one).striptags() for one in texts)
+    @staticmethod
+    def answer(case, name, found):
+        text = plain([sentence(case, found), *edges(case)])
         return f"{name}: {text}" if name else text
 
     def render(self):
@@ -127,7 +142,8 @@ class Page:
         shown = sections(self.groups, self.cases, page_sizes(self.cases))
         text = ENVIRONMENT.get_template(TEMPLATE).render(
             title=title_of(self.folders),
-            answers=[answer_of(case, self.cases) for case in self.cases],
+            summary=self.summary,
+            answers=[answer_of(*one) for one in self.told],
             groups=[{"name": group.name, "title": group.title} for group in self.groups],
             sections=[shown_section(one) for one in shown],
             origins=[origin(folder) for folder in self.folders],

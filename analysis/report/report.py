@@ -16,6 +16,7 @@ from report.folder import ReportError, read_folder
 from report.page import Page
 
 NAME = "report.html"
+MANY = 3000  # points, which take some 10 s
 
 
 def save_figures(page, out):
@@ -35,6 +36,9 @@ def report(paths, out, plot, changed=()):
     folders = [read_folder(path) for path in paths]
     for folder in folders:
         folder.is_changed = folder.path in changed
+    points = sum(len(folder.points) for folder in folders)
+    if points > MANY and sys.stderr.isatty():
+        print(f"report: {points:,} points, some {points / MANY * 10:.0f} s", file=sys.stderr)
     page = Page(folders)
     out = out or (folders[0].path / NAME if len(folders) == 1 else Path(NAME))
     out.parent.mkdir(parents=True, exist_ok=True)

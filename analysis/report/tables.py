@@ -37,7 +37,7 @@ def measures_of(case):
     priced = cost(case, time) if time else None
     if priced:
         found.append(priced)
-    final = final_value(case.folder.runs)
+    final = final_value(case.folder)
     return [*found, final.of(case.points)] if final is not None else found
 
 
@@ -120,8 +120,9 @@ def theory_table(case):
     if "theory_iteration_time" not in runs or runs["theory_iteration_time"].isna().all():
         return None
     rows = []
+    of_point = runs.groupby("point")
     for point in case.points:
-        mine = runs[runs["point"] == point]
+        mine = of_point.get_group(point)
         theory, basis = mine["theory_iteration_time"].iloc[0], mine["theory_basis"].iloc[0]
         if math.isnan(theory):
             continue

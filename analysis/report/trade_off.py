@@ -25,14 +25,22 @@ def pareto(found):
 
 
 def draw_place(axes, case, point, time, final, is_front):
-    """A point with its intervals; alone and without a name where it is not among those shown."""
-    colour, is_shown = drawing.looks_of(case, point)["color"], point in case.shown
-    halves = {"xerr": [time.half], "yerr": [final.half]} if is_shown else {}
+    """A point with its intervals."""
+    colour = drawing.looks_of(case, point)["color"]
     axes.errorbar(
-        [time.mean], [final.mean], **halves, marker="o", markersize=5.5, linestyle="",
-        elinewidth=0.8, color=colour, markerfacecolor=colour if is_front else "white",
-        zorder=3 if is_shown else 2, label=drawing.short(case.label(point)) if is_shown else None,
+        [time.mean], [final.mean], xerr=[time.half], yerr=[final.half], marker="o", markersize=5.5,
+        linestyle="", elinewidth=0.8, color=colour, markerfacecolor=colour if is_front else "white",
+        zorder=3, label=drawing.short(case.label(point)),
     )  # fmt: skip
+
+
+def draw_others(axes, others, is_front):
+    """Those that are not shown with a name: places alone."""
+    if not others:
+        return
+    x, y = zip(*((time.mean, final.mean) for _, time, final in others))
+    face = style.GREY if is_front else "white"
+    axes.plot(x, y, "o", markersize=5.5, color=style.GREY, markerfacecolor=face, zorder=2)
 
 
 def draw_missed(axes, case, missed):
@@ -58,10 +66,14 @@ def draw_trade_off(case, size):
         figure = drawing.new_figure(size, 1.15)
         axes = figure.add_subplot()
         front = pareto(found)
-        on_front = [point for point, _, _ in front]
+        on_front = {point for point, _, _ in front}
         reached = [one for one in found if one[1].count and not one[1].never]
+        others = [one for one in reached if one[0] not in case.shown]
+        draw_others(axes, [one for one in others if one[0] not in on_front], False)
+        draw_others(axes, [one for one in others if one[0] in on_front], True)
         for one in reached:
-            draw_place(axes, case, *one, one[0] in on_front)
+            if one[0] in case.shown:
+                draw_place(axes, case, *one, one[0] in on_front)
         drawing.set_log(axes.xaxis, [time.mean for _, time, _ in reached])
         draw_missed(axes, case, [one for one in found if one not in reached])
         if len(front) > 1:

@@ -4,7 +4,6 @@ import json
 import sys
 import unittest
 from pathlib import Path
-from types import SimpleNamespace
 
 sys.dont_write_bytecode = True
 ANALYSIS = Path(__file__).resolve().parents[3] / "analysis"
@@ -18,8 +17,9 @@ from made_up_runs import NEVER, drawn, write
 from report.answer import edges, sentence, verdicts
 from report.case import Together, are_comparable, cases
 from report.contest import WRONG, contest, sample, skewed_p, student_p
-from report.folder import ReportError, read_folder
+from report.folder import Folder, ReportError, read_folder
 from report.measure import Measure, headline_time, time_to
+from report.summary import outcomes, tallies
 from report.tables import contest_table, points_table
 from scipy import stats
 
@@ -224,7 +224,7 @@ class Sentences(Answers):
         easy, hard = "time_to_error_0.3", "time_to_error_0.1"
         runs = pd.DataFrame({"point": [0, 0, 1, 1], "replica": [0, 1, 0, 1], "status": "finished", "sim_time": 9.0,
                              easy: [1.0, 2.0, 1.0, 1.0], hard: [np.nan, np.nan, 3.0, 4.0]})  # fmt: skip
-        folder = SimpleNamespace(runs=runs, curve=pd.DataFrame(), scenario={}, time_unit="")
+        folder = Folder(self.folder, "", {}, runs, [])
         self.assertEqual([headline_time(folder, [p]).key for p in (0, 1)], [easy, hard])
         self.assertEqual(headline_time(folder, [0, 1]).key, hard)
 
@@ -250,6 +250,24 @@ class Sentences(Answers):
         self.assertEqual([case.where for case in found], ["cluster.speed = 1", "cluster.speed = 2"])
         best = [case.label(verdicts(case)[0].best) for case in found]
         self.assertEqual(best, ["sync", "async"])
+
+    def test_many_circumstances_are_counted(self):
+        """sync is best under two, async under one; under the fourth they are equal, under the fifth
+        apart by luck alone, and under the sixth no run has an error."""
+        low, high = [(0.1 + 0.001 * i, 10 + i) for i in range(6)], [(0.3 + 0.002 * i, 60 + 2 * i) for i in range(6)]
+        lucky, failed = [(0.1 + 0.01 * (i * i % 5), 9 + i * i % 5) for i in range(6)], [(np.inf, NEVER)] * 6
+        pairs = [(low, high), (low, high), (high, low), (low, low), (low, lucky), (failed, failed)]
+        points = {f"{name} c={c}": runs for c, pair in enumerate(pairs) for name, runs in zip(("sync", "async"), pair)}
+        values = {name: [f'{{"kind":"{name.split()[0]}"}}', name[-1]] for name in points}
+        write(self.folder, points, swept=("sweep.protocol", "cluster.speed"), values=values)
+        found = [verdicts(case) for case in cases(read_folder(self.folder))]
+        expected = "is best under 2 of 6 circumstances; async under 1; under 3 it is not decided."
+        told = [str(one).replace("<b>", "").replace("</b>", "") for one in tallies(found)]
+        self.assertEqual(told, [f"For time to test error 0.1, sync {expected}", f"For final test error, sync {expected}"])
+        column = [row[2] for row in outcomes("abcdef", found).rows]
+        sync, both = "<b>sync</b>", "<b>async</b>"
+        self.assertEqual(column, [sync, sync, both, "all are equal", "not decided", "no run got there"])
+        self.assertIn("not decided under any of 1 circumstances", tallies(found[3:4])[0])
 
 
 class Censored(Answers):

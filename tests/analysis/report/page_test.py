@@ -22,6 +22,7 @@ from browser import NAMES, Browser, find_browser
 from report import page
 from report.folder import read_folder
 from report.report import report
+from report.summary import MOST_CASES
 
 WIDTHS = 390, 768, 1440
 EVIL = """<script>document.title = "broken"</script> "quoted" & 'so' $x^2$"""
@@ -107,6 +108,21 @@ class Page(unittest.TestCase):
         text = written([folder], FOLDER / "short.html")
         self.assertRegex(text, r"<text[^>]*>sync, eta = 0\.12345</text>")
         self.assertNotRegex(text, r' d="[^"]*\d\.\d{3}')
+
+    def test_of_many_circumstances_the_first_are_told_in_whole(self):
+        runs, names = [(0.2, 20), (0.21, 21)], ("sync", "async")
+        points = {f"{name} c={c:02}": runs for c in range(30) for name in names}
+        values = {name: [f'{{"kind":"{name.split()[0]}"}}', name[-2:]] for name in points}
+        folder, path = FOLDER / "many", FOLDER / "many.html"
+        folder.mkdir()
+        made_up_runs.write(folder, points, swept=("sweep.protocol", "cluster.speed"), values=values)
+        written([folder], path)
+        self.check(path)
+        ask = BROWSER.ask
+        self.assertEqual(ask("document.querySelectorAll('.several').length"), MOST_CASES)
+        self.assertEqual(ask("document.querySelectorAll('.answer details tbody tr').length"), 30)
+        said = page.Page([read_folder(folder)]).said()
+        self.assertIn("For final test error, it is not decided under any of 30 circumstances.", said)
 
     def test_links_lead_somewhere(self):
         path = FOLDER / "links.html"
