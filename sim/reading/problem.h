@@ -3,9 +3,13 @@
 #include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gradrace {
+
+/// What is said of a key that must be there.
+inline constexpr std::string_view missing_key = "required key is missing";
 
 /// One complaint about a scenario.
 struct Problem {

@@ -113,7 +113,7 @@ struct Reader::State {
     }
     const bool is_no_object = top().found != nullptr && !top().found->is_object();
     if (need == Need::required && !is_no_object)
-      note(pointer(key), "required key is missing", {}, {}, meaning);
+      note(pointer(key), std::string(missing_key), {}, {}, meaning);
     return nullptr;
   }
 
@@ -187,6 +187,15 @@ struct Reader::State {
     return place;
   }
 
+  void note_missing_kind(const ordered_json* object, const std::string& pointer,
+                         const Kinds& kinds) {
+    for (const auto& [key, value] : object->items())
+      if (!nearest_name(key, std::span(&kinds.discriminator, 1)).empty())
+        return note(child_pointer(pointer, key), "unknown key", {}, kinds.discriminator);
+    const std::string word_pointer = child_pointer(pointer, std::string(kinds.discriminator));
+    note(word_pointer, std::string(missing_key), joined(kinds.names));
+  }
+
   /// Opens the object, which may be absent where there is a kind without it, if its discriminator
   /// names a kind.  One that names none is a problem of the object, whose keys are then read as
   /// those of the nearest kind.
@@ -208,7 +217,7 @@ struct Reader::State {
     if (value != nullptr && value->contains(discriminator)) {
       word = value->at(discriminator);
     } else if (kinds.otherwise.empty()) {
-      note(word_pointer, "required key is missing", joined(kinds.names));
+      note_missing_kind(value, pointer, kinds);
       return {};
     }
     const std::size_t problems_before = problems.size();
@@ -227,15 +236,26 @@ struct Reader::State {
     return chosen;
   }
 
+  /// Of a key whose name was written wrong: it is said once, where it stands.
+  void withdraw_missing(std::string_view key) {
+    const Problem missing = document.problem(pointer(key), std::string(missing_key));
+    std::erase_if(problems, [&](const Problem& problem) {
+      return problem.path == missing.path && problem.what == missing.what;
+    });
+  }
+
   void refuse_unknown_keys() {
     const Open& object = top();
     if (object.found == nullptr || !object.found->is_object()) return;
     const std::vector<std::string_view> known(object.known.begin(), object.known.end());
     std::vector<std::string_view> similar = known;
     if (!object.unasked.empty()) similar.push_back(object.unasked);
-    for (const auto& [key, value] : object.found->items())
-      if (std::find(known.begin(), known.end(), key) == known.end())
-        note(pointer(key), "unknown key", joined(known), nearest_name(key, similar));
+    for (const auto& [key, value] : object.found->items()) {
+      if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+      const std::string_view nearest = nearest_name(key, similar);
+      if (!nearest.empty()) withdraw_missing(nearest);
+      note(pointer(key), "unknown key", joined(known), nearest);
+    }
   }
 
   /// Adds an empty value to the resolved document.

@@ -183,8 +183,7 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
     idle_keys.add(reader.examined());
     if (!found.empty()) unsound[number] = point.cluster.traces();
     if (!sweep.problems().empty()) {  // a path that was refused would have set what is missing
-      std::erase_if(
-          found, [](const Problem& problem) { return problem.what == "required key is missing"; });
+      std::erase_if(found, [](const Problem& problem) { return problem.what == missing_key; });
     }
     of_points.add(point.swept, found);
     if (!unsound.empty() || !problems.empty()) continue;

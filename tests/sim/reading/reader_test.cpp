@@ -277,6 +277,19 @@ TEST_CASE(
         "a.json:2:2: error: cluster.learners: required key is missing; it is: number of learners");
 }
 
+TEST_CASE("reader: a required key whose name is written wrong is told once, where it stands") {
+  const auto visit = [](Fields& fields) {
+    double mean = 0, deviation = 0;
+    fields.real("mean", mean, Need::required, positive(), "");
+    fields.real("deviation", deviation, Need::required, positive(), "");
+  };
+  CHECK(problems_of("{\n \"maen\": 1}", visit) ==
+        "a.json:1:1: error: deviation: required key is missing\n"
+        "a.json:2:2: error: maen: unknown key\n"
+        "    allowed: mean, deviation\n"
+        "    did you mean \"mean\"?");
+}
+
 TEST_CASE("reader: unknown keys are told with those that are known and the nearest of them") {
   const auto visit = [](Reader& reader) {
     double learning_rate = 0, damping = 0, k = 0;
@@ -514,7 +527,6 @@ TEST_CASE("reader: problems in kinds have the index in their path, all of them a
         "    allowed: constant, twice, sum\n"
         "a.json:6:4: error: number.parts[4].kind: expected a string, got 7\n"
         "    allowed: constant, twice, sum\n"
-        "a.json:7:3: error: number.parts[5].of: required key is missing; it is: what is doubled\n"
         "a.json:7:21: error: number.parts[5].off: unknown key\n"
         "    allowed: kind, of\n"
         "    did you mean \"of\"?");
@@ -539,6 +551,9 @@ TEST_CASE("reader: a kind that is missing or none is one problem") {
         "a.json:1:1: error: number: required key is missing; it is: the result");
   CHECK(number_problems("{\"number\": 3}") ==
         "a.json:1:2: error: number: expected an object, got 3");
+  CHECK(number_problems("{\"number\": {\"knd\": \"constant\", \"value\": 3}}") ==
+        "a.json:1:13: error: number.knd: unknown key\n"
+        "    did you mean \"kind\"?");
   CHECK(number_problems("{\"number\": {\"kind\": \"sum\", \"parts\": {}}}") ==
         "a.json:1:28: error: number.parts: expected an array, got {}");
 }
