@@ -154,7 +154,8 @@ void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, Data
   fields.real("l2", config.l2, Need::defaulted, at_least(0),
               "factor of " + std::string(norm) + "; a weight decay of lambda is l2 = lambda / 2");
   fields.choice("sampling", config.sampling, samplings, Need::defaulted,
-                "rows with replacement, or each once in a learner's epoch");
+                "rows with replacement, or each once in a learner's epoch (in a minibatch that may "
+                "be cancelled)");
   if (fields.has("precision")) config.precision.clear();  // and stays so where it is refused
   fields.choice("precision", config.precision, precisions, Need::defaulted,
                 "of all numbers; float64 is for checking");

@@ -17,8 +17,8 @@ constexpr Page page{
     .name = "adasync",
     .definition =
         "One of the four K-variants, whose K follows the loss F: every `interval` of time the loss "
-        "is looked at (on record.train_rows rows; it costs no time) and K is set, from the next "
-        "update on, to the solution of\n\n"
+        "is looked at (on record.train_rows rows; it costs no time) and K is set, for the "
+        "updates after the one in progress, to the solution of\n\n"
         "    K^2 T'(K) = r k0^2 T'(k0),   r = F(start) / F(now),\n\n"
         "rounded, at most P; both losses above `least_loss`, T(K) the expected time between "
         "updates.\n\n"

@@ -27,7 +27,7 @@ enum class Purpose : std::uint8_t {
   outlier_probability,  // of the draw-th minibatches of all learners
   pull,                 // time of the model's way to a learner's draw-th minibatch
   push,                 // time of its gradient's way back
-  failure,              // time to a learner's draw-th change from up to down or back
+  failure,              // time to a learner's draw-th failure
   bootstrap,            // which runs the draw-th resampled search sees
   crop,                 // where the images of a learner's draw-th minibatch are cropped
   flip,                 // which of them are mirrored
@@ -35,6 +35,7 @@ enum class Purpose : std::uint8_t {
   partition,            // which rows are a learner's
   peers,                // choices of a protocol without a server: draw-th of a learner
   order_statistic,      // time of the draw-th update, where that alone is drawn
+  repair,               // time from a learner's draw-th failure to its return
 };
 
 /// The name of a random stream.  Equal names give equal numbers, on every machine and in any order

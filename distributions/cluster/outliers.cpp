@@ -22,7 +22,7 @@ void visit_outliers(Fields& fields, Outliers& outliers) {
       fields, "probability_law", distribution_catalog(), outliers.probability_law, Need::none,
       "law of the probability, cut off at 1: drawn for each draw index, one for all learners");
   read_kind(fields, "runtime", distribution_catalog(), outliers.runtime, Need::required,
-            "law of the X of an outlier");
+            "law of the X of an outlier; its draws are numbered as the minibatches are");
   fields.real("most", outliers.most, positive(), "the longest X of an outlier (default: any)");
   if (fields.has("probability") == fields.has("probability_law")) {
     fields.complain("probability", "exactly one of the two is needed",

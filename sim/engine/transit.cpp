@@ -201,7 +201,9 @@ Happening Transit::change(std::uint32_t learner, double now) {
 void Transit::schedule_change(std::uint32_t learner, double now) {
   Way& way = ways_[learner];
   const auto& law = way.down ? facts_.failures->down : facts_.failures->up;
-  const double length = law->draw({seed_, replica_, Purpose::failure, learner, way.changes++});
+  const Purpose purpose = way.down ? Purpose::repair : Purpose::failure;
+  const double length = law->draw({seed_, replica_, purpose, learner, way.failures});
+  if (way.down) ++way.failures;
   queue_.schedule(slot(machines) + learner, now + length, EventClass::arrival);
 }
 

@@ -111,7 +111,7 @@ class Transit {
   struct Way {
     double begin = 0, runtime = 0;  // of the computation, once away
     std::uint32_t draw = 0;
-    std::uint32_t changes = 0;  // from up to down and back
+    std::uint32_t failures = 0;  // that are over
     Place place = Place::nowhere;
     bool down = false, due = false;
   };

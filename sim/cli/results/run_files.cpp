@@ -55,8 +55,9 @@ void add_peer_columns(std::vector<Column<Row>>& columns, Total total) {
                            return total(row, member);
                          });
   };
-  add("bytes_sent", "bytes", "without a server, where the network has model_bytes",
-      &PeerTotals::sent, &CountedExchanges::bytes);
+  add("bytes_sent", "bytes",
+      "without a server, where the network has model_bytes; of exchanges begun", &PeerTotals::sent,
+      &CountedExchanges::bytes);
   add("bytes_received", "bytes", "likewise", &PeerTotals::received, &CountedExchanges::bytes);
   add("messages", "messages", "sent, without a server, where there is a network",
       &PeerTotals::messages, &CountedExchanges::messages);

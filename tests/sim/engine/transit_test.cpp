@@ -10,6 +10,7 @@
 
 #include "tests/support/iteration_time.h"
 #include "tests/support/race_text.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gradrace::transit_test {
 
@@ -242,6 +243,23 @@ TEST_CASE("transit: a learner that is down begins when it is back") {
               R"({"kind": "sync"})", R"({"updates": 3})"));
   CHECK(record.totals.time == 5);  // 1, lost at 1.25, from 2 to 3, lost at 3.25, from 4 to 5
   CHECK(record.totals.lost == 2);
+}
+
+TEST_CASE("transit: replayed failures and returns take each time in turn") {
+  // At 1 and 2, up for 2.5, back at 3.5; at 4.5, up for 1.25, down for 2, back at 6.75; at 7.75 and
+  // 8.75, up for 2.5, back at 10.25; at 11.25.
+  const TemporaryFolder folder;
+  folder.write("times.csv", "up,down\n2.5,1\n1.25,2\n");
+  const auto replay = [&](const std::string& column) {
+    return R"({"distribution": "empirical", "mode": "replay", "path": ")" +
+           (folder.path() / "times.csv").string() + R"(", "column": ")" + column + "\"}";
+  };
+  const RunRecord record = run_timing(
+      race_on(1, R"("runtime": )" + one,
+              R"("failures": {"up": )" + replay("up") + R"(, "down": )" + replay("down") + "}",
+              R"({"kind": "async"})", R"({"updates": 6})"));
+  CHECK(record.totals.time == 11.25);
+  CHECK(record.totals.lost == 3);
 }
 
 TEST_CASE("transit: a cluster that never finishes a minibatch says so") {

@@ -7,7 +7,7 @@ constexpr Page page{
     .name = "mesh",
     .definition =
         "Learners without a server, each with a link of its own each way.  A message of S bytes "
-        "takes latency + S / bandwidth.",
+        "takes latency + S / bandwidth, the latency first.",
     .source = "the alpha-beta model of messages",
     .example =
         R"({"topology": "mesh", "latency": 0.001, "bandwidth": 1e9, "model_bytes": 1e8, "collective": "ring"})",

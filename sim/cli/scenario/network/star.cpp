@@ -8,8 +8,8 @@ constexpr Page page{
     .name = "star",
     .definition =
         "Learners around a server.  A model that is pulled passes the server's outgoing link, a "
-        "gradient its incoming one; the transfers under way share a link equally.  What `pull` and "
-        "`push` say comes on top of that.",
+        "gradient its incoming one; the transfers under way share a link equally.  A model takes "
+        "the time `pull` after its transfer, a gradient the time `push` before it.",
     .source = "processor sharing",
     .example = R"({"topology": "star", "bandwidth": 1e9, "model_bytes": 1e8})",
 };
