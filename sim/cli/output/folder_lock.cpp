@@ -39,7 +39,8 @@ void refuse_reserved(const fs::path& folder) {
   std::error_code ignored;
   if (fs::is_symlink(fs::symlink_status(folder, ignored)) && !fs::exists(folder, ignored))
     throw UsageError(folder.string() + ": is a link that leads nowhere; use another name");
-  if (fs::exists(folder, ignored) && !fs::is_directory(folder, ignored))
+  const fs::file_status status = fs::status(folder, ignored);
+  if (fs::exists(status) && !fs::is_directory(status))
     throw UsageError(folder.string() + ": is a file; --out takes the name of a folder");
   const fs::path last = folder.has_filename() ? folder.filename() : folder.parent_path().filename();
   if (last == unfinished)

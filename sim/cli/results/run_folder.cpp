@@ -41,8 +41,9 @@ bool is_store(const fs::path& file) {
 /// The folder; UsageError where it is none of ours.
 static const fs::path& checked(const fs::path& folder, RunFolder::Begin begin) {
   std::error_code ignored;
-  const bool is_folder = fs::is_directory(folder, ignored);
-  if (fs::exists(folder, ignored) && !is_folder)
+  const fs::file_status status = fs::status(folder, ignored);  // another call may make it now
+  const bool is_folder = fs::is_directory(status);
+  if (fs::exists(status) && !is_folder)
     throw UsageError(folder.string() + ": is a file; --out takes the name of a folder");
   if (!is_folder || !stores_in(folder).empty()) return folder;
   const std::string results = result_file_in(folder);
