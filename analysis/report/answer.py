@@ -264,7 +264,8 @@ def edges(case):
         if rates.nunique() < 2 or not case.measures:
             continue
         best = min(rates.index, key=case.rank)
-        known = [one for one in case.measures if case.value(one, best).count]
+        trained = (one for one in case.measures if one.key != "rate")
+        known = [one for one in trained if case.value(one, best).count]
         for edge, rate in (("smallest", rates.min()), ("largest", rates.max())):
             if known and rates[best] == rate:
                 found.setdefault((known[0].name, edge), []).append(bold(case.label(best)))

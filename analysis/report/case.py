@@ -4,6 +4,7 @@ among them."""
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 import pandas as pd
 from plots.choices import CHOICES, is_choice, is_rate
@@ -168,8 +169,19 @@ def cases(folder):
 # ---- several folders
 
 
+def with_short_paths(value, key=""):
+    """With the last component of each path alone."""
+    if isinstance(value, dict):
+        return {name: with_short_paths(child, name) for name, child in value.items()}
+    if isinstance(value, list):
+        return [with_short_paths(child, key) for child in value]
+    is_path = key == "path" or key.endswith((".path", "_path"))
+    return Path(value).name if is_path and isinstance(value, str) else value
+
+
 def without_choices(scenario):
     """The circumstances of a scenario, as text."""
+    scenario = with_short_paths(scenario)
     kept = {key: value for key, value in scenario.items() if key not in NOT_A_CIRCUMSTANCE}
     for key in CHOICES:
         first, _, second = key.partition(".")
@@ -181,13 +193,17 @@ def without_choices(scenario):
     return json.dumps([kept, scenario.get("targets"), swept and scenario["sweep"]], sort_keys=True)
 
 
-def are_comparable(folders):
-    """Whether they differ in what one chooses alone."""
-    return (
-        len({without_choices(folder.scenario) for folder in folders}) == 1
-        and all(folder.scenario for folder in folders)
-        and len({folder.name for folder in folders}) == len(folders)
-    )
+def why_apart(folders):
+    """Why folders are not compared; empty where they differ in what one chooses alone."""
+    if not all(folder.scenario for folder in folders):
+        return "not all have a manifest"
+    if len({without_choices(folder.scenario) for folder in folders}) > 1:
+        return "their scenarios differ in more than protocols, learning rates and the like"
+    if len({json.dumps(folder.manifest.get("hashes", {}).get("data")) for folder in folders}) > 1:
+        return "they were made of different data"
+    if len({folder.name for folder in folders}) < len(folders):
+        return "two have the same name"
+    return ""
 
 
 class Together(Folder):

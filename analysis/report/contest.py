@@ -186,17 +186,17 @@ def compare(measure, front, point, level):
 
 def front_runner(measure):
     """The point of which most runs got there, the one of the least mean among them."""
-    found = {point: sample(measure.values[point]) for point in measure.values.columns}
+    found = {point: sample(measure.values[point]) for point in measure.values}
     share = {p: one.count / max(1, one.count + one.never) for p, one in found.items()}
     return min(found, key=lambda p: (-share[p], found[p].mean))
 
 
 def contest(measure, questions=1):
-    """The Contest of the points of a measure; None where no run of any got there. `questions`: how
+    """The Contest of the points of a measure that have a run; None where no run got there. `questions`: how
     many measures share the chance of a wrong answer."""
     if not np.isfinite(measure.values).any(axis=None):
         return None
-    points = list(measure.values.columns)
+    points = [point for point in measure.values if measure.values[point].notna().any()]
     level = WRONG / (len(points) * questions)
     front = front_runner(measure)
     others = [point for point in points if point != front]

@@ -7,7 +7,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from report import drawing
 from report.answer import after_progress, edges, reasons, sentence, verdicts
-from report.case import Together, are_comparable
+from report.case import Together, why_apart
 from report.case import cases as cases_of
 from report.contest import CONFIDENCE, WRONG
 from report.figures import names_of, page_sizes, sections
@@ -23,11 +23,6 @@ ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-
-
-def compared(folders):
-    """The folders, as one where they differ in what one chooses alone."""
-    return [Together(folders)] if len(folders) > 1 and are_comparable(folders) else folders
 
 
 def answer_of(case, name, found):
@@ -114,7 +109,9 @@ class Page:
 
     def __init__(self, folders):
         self.folders = folders
-        self.groups = compared(folders)
+        why = why_apart(folders) if len(folders) > 1 else ""
+        self.apart = f"The folders are not compared with one another: {why}." if why else ""
+        self.groups = [Together(folders)] if len(folders) > 1 and not why else folders
         cases = [case for group in self.groups for case in cases_of(group)]
         found, names = [verdicts(case) for case in cases], names_of(cases)
         self.summary = {}
@@ -128,9 +125,8 @@ class Page:
 
     def said(self):
         """The answers as plain text, a line each, after where they hold."""
-        if self.summary:
-            return [plain([one]) for one in self.summary["tallies"]]
-        return [self.answer(*one) for one in self.told]
+        answers = self.summary.get("tallies") or [self.answer(*one) for one in self.told]
+        return [plain([one]) for one in (*answers, self.apart) if one]
 
     @staticmethod
     def answer(case, name, found):
@@ -142,6 +138,7 @@ class Page:
         shown = sections(self.groups, self.cases, page_sizes(self.cases))
         text = ENVIRONMENT.get_template(TEMPLATE).render(
             title=title_of(self.folders),
+            apart=self.apart,
             summary=self.summary,
             answers=[answer_of(*one) for one in self.told],
             groups=[{"name": group.name, "title": group.title} for group in self.groups],

@@ -47,6 +47,8 @@ def standing(case, contest, point):
         return ""
     if point == contest.front:
         return "best" if not contest.open else "looks best"
+    if point not in contest.comparisons:
+        return "no run finished"
     if point in contest.same:
         return "equal in every replica"
     return "worse" if contest.is_beaten(point) else "open"

@@ -15,10 +15,11 @@ import numpy as np
 import pandas as pd
 from made_up_runs import NEVER, drawn, write
 from report.answer import edges, sentence, verdicts
-from report.case import Together, are_comparable, cases
+from report.case import Together, cases, why_apart
 from report.contest import WRONG, contest, sample, skewed_p, student_p
 from report.folder import Folder, ReportError, read_folder
 from report.measure import Measure, headline_time, time_to
+from report.page import Page
 from report.summary import outcomes, tallies
 from report.tables import contest_table, points_table
 from scipy import stats
@@ -367,7 +368,7 @@ class Several(Answers):
 
     def test_folders_that_differ_in_choices_are_compared(self):
         folders = self.folders(protocol={"kind": "async"}, learning_rate={"eta": 3})
-        self.assertTrue(are_comparable(folders))
+        self.assertEqual(why_apart(folders), "")
         (case,) = cases(Together(folders))
         self.assertEqual(case.label(verdicts(case)[0].best), "b")
         self.assertEqual(len(contest_table(case, case.contests[0][1]).rows), 2)
@@ -381,7 +382,26 @@ class Several(Answers):
         self.assertFalse(case.shares_random_numbers)
 
     def test_folders_of_other_machines_are_not(self):
-        self.assertFalse(are_comparable(self.folders(cluster={"learners": 9})))
+        self.assertIn("scenarios differ", why_apart(self.folders(cluster={"learners": 9})))
+
+    def test_data_count_by_what_they_hold_and_not_by_where_they_are(self):
+        folders = self.folders()
+        for place, folder in zip("ab", folders):
+            folder.scenario["model"] = {"dataset": {"kind": "csv", "path": f"/{place}/rows.csv"}}
+            folder.manifest["hashes"] = {"data": ["rows.csv 1"]}
+        self.assertEqual(why_apart(folders), "")
+        folders[1].manifest["hashes"] = {"data": ["rows.csv 2"]}
+        self.assertEqual(why_apart(folders), "they were made of different data")
+        self.assertTrue(any("made of different data" in one for one in Page(folders).said()))
+
+    def test_a_point_without_a_run_is_no_candidate(self):
+        alike = [(0.2 + 0.001 * i, 50 + i) for i in range(8)]
+        write(self.folder, {"sync": alike, "async": [(None, NEVER)] * 8, "k-sync": alike})
+        text = (self.folder / "runs.csv").read_text()
+        (self.folder / "runs.csv").write_text(text.replace("async,8,1,finished", "async,8,1,failed"))
+        case = self.case()
+        self.assertNotIn(1, case.contests[1][1].comparisons)
+        self.assertIn("no run finished", points_table(case).rows[1])
 
 
 class Broken(fabricate.Folder):
