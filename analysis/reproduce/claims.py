@@ -172,6 +172,11 @@ class Tolerance:
         """Nothing but standard errors is tolerated, and there are too few replicas for them."""
         return self.errors > 0 and not (self.relative or self.absolute) and is_rough(measured)
 
+    def explains(self, expected, measured):
+        """Of too few replicas: so far off may be by chance."""
+        distance = abs(measured.mean - expected)
+        return self.errors > 0 and is_rough(measured) and distance <= chance(measured, self.errors)
+
     def __str__(self):
         words = []
         if self.relative:
@@ -242,8 +247,15 @@ class Source(str):
         one.kind = kind
         return one
 
-    def holds(self, id, claim, expected, is_met, measured, tolerance=""):
-        """What is expected, in words, is so; measured: in words, or a Sample."""
+    def holds(self, id, claim, expected, is_met, measured, tolerance="", decides=None):
+        """What is expected, in words, is so; measured: in words, or a Sample; decides: the Sample
+        that it is judged by, where that is another one."""
+        judged = decides or (measured if isinstance(measured, Sample) else None)
+        if judged and not is_met and is_rough(judged):
+            return self._undecided(id, claim, judged)
+        return self._judged(id, claim, expected, is_met, measured, tolerance)
+
+    def _judged(self, id, claim, expected, is_met, measured, tolerance=""):
         met, told = verdict(is_met), str(measured)
         one = Claim(id, self, claim, expected, tolerance, told, met, kind=self.kind)
         return with_numbers(one, None, measured) if isinstance(measured, Sample) else one
@@ -267,9 +279,11 @@ class Source(str):
         far = [excess(expected, measured, tolerance) for _, expected, measured in values]
         _, expected, measured = values[int(np.argmax(far))]
         rough = [one for *_, one in values if tolerance.needs_replicas(one)]
+        if max(far) > 1 and tolerance.explains(expected, measured):
+            rough = [measured]
         if rough:
             return self._undecided(id, claim, rough[0])
-        one = self.holds(id, claim, wanted, max(far) <= 1, told, str(tolerance))
+        one = self._judged(id, claim, wanted, max(far) <= 1, told, str(tolerance))
         return with_numbers(one, expected, measured, tolerance.power(expected, measured))
 
     def ordered(self, id, claim, values, errors=4, gap=difference, most=MOST_DISORDER):
@@ -287,7 +301,7 @@ class Source(str):
         told = f"nearest to breaking it of {len(values)}: {low} and {high} at {place}"
         tolerance = f"{errors:g} standard errors, at most {100 * most:g} %" if errors else ""
         expected = f"<=, but for {tolerance}" if errors else "<="
-        one = self.holds(id, claim, expected, max(far) <= 1, told, tolerance)
+        one = self._judged(id, claim, expected, max(far) <= 1, told, tolerance)
         decides = errors and over.error and not is_rough(over)
         return with_numbers(one, 0, over, slack[worst] if decides else None)
 
@@ -315,7 +329,7 @@ class Source(str):
         is_met = all(is_above(one, errors) for one in gaps)
         if not is_met and is_rough(least) and not is_above(times(least, -1), errors):
             return self._undecided(id, claim, least)
-        one = self.holds(id, claim, expected, is_met, told)
+        one = self._judged(id, claim, expected, is_met, told)
         return with_numbers(one, 0, least, chance(least, errors) or None)
 
     def _undecided(self, id, claim, measured):

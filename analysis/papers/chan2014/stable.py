@@ -34,7 +34,7 @@ def stable(outputs):
         int(row["cluster.learners"]) - 1,
         float(row["learning_rate.eta"]),
     )
-    found = {at: y for at, [(_, y)] in outputs.curves(scenario, key, "update", "loss").items()}
+    found = {at: y for at, [(_, y), *_] in outputs.curves(scenario, key, "update", "loss").items()}
     claims = [formula_claim(sorted({tau for _, tau, _ in found}))]
     for momentum in MOMENTA:
         claims += of_momentum(momentum, {at[1:]: y for at, y in found.items() if at[0] == momentum})

@@ -32,7 +32,7 @@ def choices(outputs):
     key = lambda row: (row["protocol.variant"], int(row["protocol.k0"]))
     curves = outputs.curves("which_k_does_the_rule_choose", key, "loss", "k")
     # The K of an evaluation is what the one before has chosen.
-    chosen = {where: (loss[0] / loss[:-1], k[1:]) for where, [(loss, k)] in curves.items()}
+    chosen = {where: (loss[0] / loss[:-1], k[1:]) for where, [(loss, k), *_] in curves.items()}
     return [rule_figure(chosen)], [*lookups(chosen), *rule_claims(chosen), *ends(chosen)]
 
 

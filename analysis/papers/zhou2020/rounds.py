@@ -15,10 +15,11 @@ LINKS = 8  # one after another in a tree of 16 learners
 
 def shares(outputs, scenario, key):
     """{key(row): (share of the run that its learners compute, share of their exchanges that is
-    hidden)} of points with one replica."""
-    lengths = {key(row): float(row["sim_time"]) for row in outputs.runs(scenario)}
+    hidden)} of the first replica; nothing is random."""
+    runs = [row for row in outputs.runs(scenario) if number(row["replica"]) == 0]
+    lengths = {key(row): float(row["sim_time"]) for row in runs}
     found = {}
-    for where, (rows,) in outputs.by_replica(scenario, key, "learners.csv").items():
+    for where, (rows, *_) in outputs.by_replica(scenario, key, "learners.csv").items():
         total = lambda name: sum(number(row[name]) for row in rows)
         exchanging = total("hidden") + total("communicating")
         found[where] = (

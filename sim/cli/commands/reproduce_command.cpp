@@ -81,8 +81,8 @@ void check_package(const std::string& paper) {
 
 std::vector<std::string> papers_of(const std::vector<std::string>& words) {
   const std::vector<std::string> known = known_papers();
-  if (std::find(words.begin(), words.end(), "all") != words.end()) return known;
   for (const auto& word : words) {
+    if (word == "all") continue;
     if (std::find(known.begin(), known.end(), word) != known.end()) {
       check_package(word);
       continue;
@@ -91,6 +91,7 @@ std::vector<std::string> papers_of(const std::vector<std::string>& words) {
     for (const auto& paper : known) message += ", " + paper;
     throw UsageError(message);
   }
+  if (std::ranges::find(words, "all") != words.end()) return known;
   std::vector<std::string> once;
   for (const auto& word : words)
     if (std::ranges::find(once, word) == once.end()) once.push_back(word);

@@ -228,17 +228,24 @@ class FewReplicas(unittest.TestCase):
     FEW, MANY = Sample(1.0, 0.1, 6), Sample(1.0, 0.1, 7)
     GAP = staticmethod(lambda mean: Sample(mean, 0.1, 6))
 
-    def test_a_mean_is_near_within_other_tolerances_only(self):
+    def test_a_mean_is_near_within_other_tolerances_and_far_beyond_chance(self):
         near = lambda one, expected=1.3, **tolerance: Source("").near("1", "", expected, one, Tolerance(**tolerance)).verdict
         self.assertEqual(near(self.FEW, errors=4), "skipped")
         self.assertEqual(near(self.MANY, errors=4), "pass")
-        self.assertEqual(near(self.FEW, errors=4, relative=0.1), "fail")
+        self.assertEqual(near(self.FEW, errors=4, relative=0.1), "skipped")
+        self.assertEqual(near(self.FEW, 3, errors=4, relative=0.1), "fail")
+        self.assertEqual(near(self.FEW, relative=0.1), "fail")
         self.assertEqual(near(self.FEW, errors=4, relative=0.5), "pass")
         self.assertEqual(near(Sample(1.0), 1.0, errors=4), "pass")
         values = [("a", 1, self.MANY), ("b", 1, self.FEW)]
         few = Source("").all_near("1", "", values)
         self.assertEqual(few.verdict, "skipped")
         self.assertIn("7 replicas do not tell; it takes 8", few.measured)
+
+    def test_words_hold_or_are_not_decided(self):
+        holds = lambda is_met, *measured, **more: Source("").holds("1", "", "", is_met, *measured, **more).verdict
+        self.assertEqual([holds(is_met, self.FEW) for is_met in (True, False)], ["pass", "skipped"])
+        self.assertEqual([holds(False, "words", decides=one) for one in (self.FEW, self.MANY)], ["skipped", "fail"])
 
     def test_a_gap_that_is_clear_either_way_is_judged_and_no_other(self):
         above = lambda mean: Source("").above("1", "", self.GAP(mean)).verdict
