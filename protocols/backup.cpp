@@ -106,7 +106,7 @@ class Backup final : public ServerProtocol {
   /// memoryless begins with N fresh and b late learners, whatever was before: the rejoining have an
   /// exact time. Shared tokens: P minibatches are computed for an update in the long run, so it
   /// takes E[X] or more; without backups the extra tokens of the start are soon spent, and it is
-  /// sync.
+  /// sync, but later by a minibatch.
   std::optional<Estimate> iteration_time(const Distribution& law,
                                          std::uint32_t learners) const override {
     const std::uint32_t backups = learners - k_;
@@ -114,8 +114,7 @@ class Backup final : public ServerProtocol {
     const bool short_enough = std::uint64_t{k_} * backups <= 100'000'000;
     if (backups > 0 && rejoins_ && short_enough && law.ageing() == Ageing::memoryless)
       return {{law.mean() * memoryless_step(k_, backups), Basis::exact}};
-    const bool exact = backups == 0 || cancels_;
-    return {{law.expected_order_statistic(k_, learners), exact ? Basis::exact : Basis::lower}};
+    return {{law.expected_order_statistic(k_, learners), basis(backups)}};
   }
   /// As above; with shared tokens P minibatches are computed for an update, by learners without
   /// idle time at best.
@@ -123,15 +122,21 @@ class Backup final : public ServerProtocol {
     const std::uint32_t learners = conditions.learners;
     if (shared_ && k_ < learners)
       return {{learners * *time_between_minibatches(conditions), Basis::lower}};
-    const bool exact = k_ == learners || cancels_;
-    if (!exact && rejoins_ && conditions.memoryless) {
+    const Basis known = basis(learners - k_);
+    if (known == Basis::lower && rejoins_ && conditions.memoryless) {
       if (const auto time = rejoining_step(conditions.means, k_)) return {{*time, Basis::exact}};
     }
-    return estimate(order_statistic(conditions, k_), exact ? Basis::exact : Basis::lower);
+    return estimate(order_statistic(conditions, k_), known);
   }
   Staleness staleness(std::uint32_t) const override { return {0.0}; }
 
  private:
+  /// Of E[X_{N:P}].
+  Basis basis(std::uint32_t backups) const {
+    if (backups > 0) return cancels_ ? Basis::exact : Basis::lower;
+    return shared_ ? Basis::approximate : Basis::exact;
+  }
+
   void on_gradient_of_token(Server& server, const GradientFacts& arrival) {
     if (arrival.version < first_version_ || step_[arrival.learner] < step(server)) {
       server.drop(arrival);
