@@ -41,7 +41,9 @@ command -v sbatch >/dev/null ||
   die "there is no sbatch here; call this where jobs are submitted, or see scripts/README.md"
 
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-export GRADRACE_PROGRAM=${GRADRACE_PROGRAM:-$here/../build/release/gradrace}
+program=$here/../build/release/gradrace
+[[ -e $program ]] || program=$here/../../../bin/gradrace
+export GRADRACE_PROGRAM=${GRADRACE_PROGRAM:-$program}
 # The first shard's script finds what is wrong before anything is submitted, and says what it takes.
 SLURM_ARRAY_TASK_ID=1 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_MAX=$shards \
   SLURM_ARRAY_TASK_COUNT=$shards bash "$here/sweep.sbatch" "$scenario" "$out" "$@" --dry-run

@@ -11,7 +11,7 @@ Options of parallel are in the variable PARALLEL:
   PARALLEL='--sshlogin 8/node1,8/node2 --joblog sweep.jobs' \
     scripts/sweep_parallel.sh sweep.json out/sweep 40 --replicas 100 --data /data
 SHARDS is best some times the number of cores.  GRADRACE_PROGRAM names the program, if it is not
-build/release/gradrace beside these scripts.
+build/release/gradrace beside these scripts or bin/gradrace of an installation.
 USAGE
 }
 
@@ -22,7 +22,9 @@ fi
 readonly scenario=$1 out=$2 shards=$3
 shift 3
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
-readonly program=${GRADRACE_PROGRAM:-$here/../build/release/gradrace}
+program=$here/../build/release/gradrace
+[[ -e $program ]] || program=$here/../../../bin/gradrace
+readonly program=${GRADRACE_PROGRAM:-$program}
 
 seq "$shards" | parallel --quote --workdir "$PWD" \
   "$program" run "$scenario" --out "$out" --shard "{}/$shards" --jobs 1 "$@"

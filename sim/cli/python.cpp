@@ -61,6 +61,11 @@ int spawn(std::vector<std::string> words, bool silent) {
   return 1;
 }
 
+/// Not from the working folder.
+constexpr std::string_view import_packages =
+    "import sys; sys.path = [place for place in sys.path if place]; "
+    "import jinja2, matplotlib, pandas, plotly, pyarrow, scipy";
+
 }  // namespace
 
 fs::path home() {
@@ -71,10 +76,7 @@ void check_python() {
   const Interpreter python = interpreter();
   if (python.made && !fs::exists(python.program))
     throw std::runtime_error(python.program + ": not there; ./setup.sh installs what plots need");
-  if (python.made ||
-      spawn({python.program, "-c", "import jinja2, matplotlib, pandas, plotly, pyarrow, scipy"},
-            true) == 0)
-    return;
+  if (python.made || spawn({python.program, "-c", std::string(import_packages)}, true) == 0) return;
   throw std::runtime_error(python.program +
                            ": lacks Python packages that plots need; python3 -m venv DIR && "
                            "DIR/bin/pip install -r " +

@@ -58,8 +58,18 @@ class Installed(ProgramTest):
         self.assertGreater(len(rows(self.folder / "out/runs.csv")), 0)
         if not PYTHON.exists():
             self.skipTest("no .venv: setup.sh could not make the Python environment of the plots")
+        (self.folder / "queue.py").write_text("raise SystemExit(3)")  # no module of ours
         self.run_installed("plot", "out", GRADRACE_PYTHON=str(PYTHON))
         self.assertTrue((self.folder / "out/plots/error_time.png").exists())
+
+    def test_scripts_find_the_program(self):
+        if not shutil.which("parallel"):
+            self.skipTest("no parallel")
+        self.write(SMALL)
+        script = self.prefix / "share/gradrace/scripts/sweep_parallel.sh"
+        known = {key: value for key, value in os.environ.items() if key != "GRADRACE_PROGRAM"}
+        subprocess.run([script, "scenario.json", "out", "2"], cwd=self.folder, check=True, capture_output=True, env=known)
+        self.assertTrue((self.folder / "out/runs.csv").exists())
 
     def test_where_plots_lack_python_it_says_what_to_type(self):
         bare = self.folder / "python"
