@@ -81,6 +81,7 @@ struct Reader::State {
   ordered_json resolved = ordered_json::object();
   std::vector<Problem> problems = {};
   std::vector<ExaminedKey> examined = {};
+  std::vector<std::string> restated = {};
   std::deque<Open> open = {};  // none moves when another is opened
   bool root_is_object = true;
 
@@ -119,6 +120,10 @@ struct Reader::State {
 
   void write(std::string_view key, ordered_json value) {
     (*top().resolved)[std::string(key)] = std::move(value);
+  }
+
+  void restate(std::string_view key, Need need, bool is_default) {
+    if (need == Need::defaulted && is_default) restated.push_back(pointer(key));
   }
 
   void push(const ordered_json* found, std::string pointer, ordered_json* slot) {
@@ -280,6 +285,7 @@ void Reader::real(std::string_view key, double& value, Need need, Range range,
                   std::string_view meaning) {
   if (const auto* found = state_->find(key, need, meaning)) {
     if (const auto number = state_->real(*found, state_->pointer(key), range)) {
+      state_->restate(key, need, *number == value);
       value = *number;
       state_->write(key, *found);
     }
@@ -296,6 +302,7 @@ void Reader::integer(std::string_view key, std::uint64_t& value, Need need, Rang
     if (need == Need::none && found->is_number() && found->get<double>() > most)
       range.high = std::min(range.high, most);
     if (const auto number = state_->integer(*found, state_->pointer(key), range)) {
+      state_->restate(key, need, *number == value);
       value = *number;
       state_->write(key, *number);
     }
@@ -308,6 +315,7 @@ void Reader::flag(std::string_view key, bool& value, Need need, std::string_view
   if (const auto* found = state_->find(key, need, meaning)) {
     if (!found->is_boolean())
       return state_->note(state_->pointer(key), "expected true or false" + got(*found));
+    state_->restate(key, need, found->get<bool>() == value);
     value = found->get<bool>();
   } else if (need != Need::defaulted) {
     return;
@@ -341,6 +349,7 @@ void Reader::choice(std::string_view key, std::string& value,
   if (const auto* found = state_->find(key, need, meaning)) {
     const auto chosen = state_->choose(*found, state_->pointer(key), allowed);
     if (!chosen) return;
+    state_->restate(key, need, allowed[*chosen] == value);
     value = allowed[*chosen];
   } else if (need != Need::defaulted) {
     return;
@@ -505,6 +514,8 @@ std::vector<Problem> Reader::finish() {
 }
 
 const std::vector<ExaminedKey>& Reader::examined() const { return state_->examined; }
+
+const std::vector<std::string>& Reader::restated() const { return state_->restated; }
 
 const ordered_json& Reader::resolved() const { return state_->resolved; }
 

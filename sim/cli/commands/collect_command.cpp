@@ -98,20 +98,21 @@ class Sources {
     counts_.insert(header.shard->of);
   }
 
-  /// With the sweep and the replicas of the shards so far; those of a store of all runs count where
-  /// there is no shard.
+  /// With the sweep and the replicas so far; of the stores of one folder those of shards count, and
+  /// a store of all runs where there is no shard.
   void agree(const RunHeader& header, const fs::path& file) {
-    const bool leads = !header_ || (header.shard && !header_->shard);
-    if (leads) {
-      header_ = header;
-      header_file_ = file;
-      header_text_ = header.text();
-    } else if (header.shard.has_value() == header_->shard.has_value() &&
-               !make_same_runs(header, *header_)) {
-      throw UsageError("collect: " + file.string() + " and " + header_file_.string() +
-                       " were made for different sweeps or numbers of replicas; run the shards "
-                       "that are behind again with the scenario of the others");
+    if (header_) {
+      const bool count_both = header.shard.has_value() == header_->shard.has_value() ||
+                              !fs::equivalent(file.parent_path(), header_file_.parent_path());
+      if (count_both && !make_same_runs(header, *header_))
+        throw UsageError("collect: " + file.string() + " and " + header_file_.string() +
+                         " were made for different sweeps or numbers of replicas; run the one "
+                         "that is behind again with the scenario of the other");
     }
+    if (header_ && (header_->shard || !header.shard)) return;
+    header_ = header;
+    header_file_ = file;
+    header_text_ = header.text();
   }
 
   std::optional<RunHeader> header_;

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <iostream>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <string>
@@ -22,7 +24,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t probes = 5;  // runs that are tried, of points from the least work to the most
-constexpr double probe_seconds = 0.2;  // each
+constexpr double probe_seconds = 0.2;  // each, once it has got on
+constexpr double most_seconds = 4;     // before it has
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -41,10 +44,12 @@ double peak_memory() {
 
 /// What a run takes, without what all runs share.
 struct RunCost {
-  double seconds, memory;
+  double seconds;  // NaN: it has not got on
+  double memory;
 };
 
-/// Of a run of the point, by its first part.
+/// Of a run of the point, by its first part: what lies before its first progress and, of the rest,
+/// the time of what was seen of it.
 RunCost cost_of_run(const Point& point, const RunPlan::Group& group) {
   const double at_first = peak_memory();
   const auto device =
@@ -56,12 +61,23 @@ RunCost cost_of_run(const Point& point, const RunPlan::Group& group) {
   std::vector<Run> runs;
   const auto begin = Clock::now();
   runs.emplace_back(race, 0, device != nullptr, nullptr);
-  drive(runs, device.get(), [&] { return seconds_since(begin) < probe_seconds; });
-  const double seconds = seconds_since(begin) / std::max(1e-6, runs.front().progress());
-  return {seconds, made + peak_memory() - before};
+  double first = 0, first_progress = 0;
+  drive(runs, device.get(), [&] {
+    const double seconds = seconds_since(begin), progress = runs.front().progress();
+    if (first_progress == 0) first = seconds, first_progress = progress;
+    return first_progress == 0 ? seconds < most_seconds : seconds < first + probe_seconds;
+  });
+  const double seconds = seconds_since(begin), progress = runs.front().progress();
+  const double memory = made + peak_memory() - before;
+  if (progress >= 1) return {seconds, memory};
+  if (!(first_progress > 0)) return {std::numeric_limits<double>::quiet_NaN(), memory};
+  const double rate = progress > first_progress ? (progress - first_progress) / (seconds - first)
+                                                : first_progress / first;
+  return {first + (1 - first_progress) / rate, memory};
 }
 
 std::string about_text(double seconds) {
+  if (std::isnan(seconds)) return "not known, since a run that was tried has not got on";
   return seconds < 1 ? "less than a second" : "about " + duration_text(seconds);
 }
 
@@ -87,9 +103,10 @@ Cost cost_of(const Scenario& scenario, const RunPlan& plan,
     const auto [seconds, memory] =
         cost_of_run(scenario.points[tried], plan.groups[plan.group_of[tried]]);
     cost.memory = std::max(cost.memory, memory);
+    if (std::isnan(seconds)) cost.longest = cost.seconds = seconds;
     for (std::size_t i = begin; i < end; ++i) {
       const double of_run = seconds * plan.work[by_work[i]] / plan.work[tried];
-      cost.longest = std::max(cost.longest, of_run);
+      if (!std::isnan(cost.longest)) cost.longest = std::max(cost.longest, of_run);
       cost.seconds += of_run * static_cast<double>(missing[by_work[i]]);
     }
   }
@@ -128,7 +145,7 @@ int dry_run(const RunOptions& options) {
     const std::size_t left = std::accumulate(missing.begin(), missing.end(), std::size_t{0});
     const Cost cost = cost_of(scenario, plan, missing);
     const double threads = std::max<double>(1, std::min<double>(jobs, static_cast<double>(left)));
-    const double wall = std::max(cost.seconds / threads, cost.longest);
+    const double wall = std::max(cost.seconds / threads, cost.longest);  // NaN where both are
     seconds += wall;
     std::cout << printable(scenario.first().name) << ": "
               << count_text(scenario.points.size(), "point") << " x "

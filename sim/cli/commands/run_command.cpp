@@ -86,6 +86,9 @@ struct Job {
     folder = std::make_unique<RunFolder>(folder_of(of, options), of, options.shard,
                                          runs_of_call(of, plan, options), options.begin);
     folder->files().compress(options.compression);
+    if (!of.data_before.empty() && of.data_before != folder->header().data_hashes)
+      std::cerr << "gradrace: note: " << printable(of.file.string())
+                << ": the data are not those that its results were made of\n";
     if (options.shard) return;
     refuse_others(*folder);
     note_if_mixed(folder->path());

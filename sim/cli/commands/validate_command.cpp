@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "sim/cli/commands/commands.h"
@@ -48,10 +49,21 @@ Problem problem_of_model(const std::filesystem::path& file, const std::string& w
           .suggestion = {}};
 }
 
-/// Its problems; says that it is fine where it has none.
+bool has_quick_form(const std::filesystem::path& file) {
+  if (!std::filesystem::is_regular_file(file)) return false;
+  const Document document = Document::read(file);
+  return document.root().is_object() && document.root().contains("quick");
+}
+
+/// Its problems, those of its quick form too; says that it is fine where it has none.
 std::vector<Problem> problems_of(const std::filesystem::path& file,
                                  const ScenarioChanges& changes) {
   const Scenario scenario = read_scenario(file, changes);
+  if (!changes.quick && has_quick_form(file)) {
+    ScenarioChanges quick = changes;
+    quick.quick = true;
+    read_scenario(file, quick);
+  }
   const DataFaults faults = look_into_data(scenario);
   std::vector<Problem> problems;
   for (const auto& what : faults.wrong) {

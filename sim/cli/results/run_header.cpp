@@ -158,7 +158,8 @@ std::string difference(const std::string& there, const std::string& here) {
 }
 
 bool make_same_runs(const RunHeader& one, const RunHeader& other) {
-  const Json first = Json::parse(one.scenario), second = Json::parse(other.scenario);
+  const Json first = with_short_paths(Json::parse(one.scenario)),
+             second = with_short_paths(Json::parse(other.scenario));
   const auto same = [&](const char* key) {
     return first.value(key, Json()) == second.value(key, Json());
   };

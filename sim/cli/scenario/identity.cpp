@@ -5,24 +5,15 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
+
+#include "sim/cli/scenario/each_path.h"
 
 namespace gradrace {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-void shorten_paths(Json& value) {
-  if (!value.is_structured()) return;
-  for (const auto& [key, child] : value.items()) {
-    const bool is_path = value.is_object() && (key == "path" || key.ends_with("_path"));
-    if (is_path && child.is_string()) {
-      child = std::filesystem::path(child.get<std::string>()).filename().string();
-    } else {
-      shorten_paths(child);
-    }
-  }
-}
 
 RunKey named(const RunKey& space, const std::string& name) {
   return boost::uuids::name_generator_sha1(space)(name);
@@ -36,7 +27,13 @@ Json bearing_on_results(Json scenario) {
     scenario.erase(key);
   if (scenario.value("device", "") == "auto") scenario["device"] = "cpu";
   if (scenario.contains("cluster")) scenario["cluster"].erase("price");
-  shorten_paths(scenario);
+  return with_short_paths(std::move(scenario));
+}
+
+Json with_short_paths(Json scenario) {
+  each_path(scenario, [](Json& path) {
+    path = std::filesystem::path(path.get<std::string>()).filename().string();
+  });
   return scenario;
 }
 

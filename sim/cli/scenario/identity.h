@@ -15,6 +15,9 @@ inline constexpr int results_version = 4;
 /// of their paths, wherever they are.
 nlohmann::ordered_json bearing_on_results(nlohmann::ordered_json scenario);
 
+/// With the last component of each path alone.
+nlohmann::ordered_json with_short_paths(nlohmann::ordered_json scenario);
+
 /// Names a run by all that bears on its results but the content of its data.
 using RunKey = boost::uuids::uuid;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 
@@ -112,17 +111,19 @@ struct Family {
 };
 
 /// The protocol of each point, without what all of its kind share if they differ.
-std::vector<std::string> protocol_labels(const std::vector<Json>& protocols) {
+std::vector<std::string> protocol_labels(const std::vector<ProtocolText>& protocols) {
   std::map<std::string, Family> families;
-  for (const auto& protocol : protocols) {
+  for (const auto& [protocol, told] : protocols) {
     const auto [found, added] = families.try_emplace(protocol["kind"], Family{protocol});
     if (added || found->second.shared == protocol) continue;
     found->second = {common(found->second.shared, protocol), false};
   }
   std::vector<std::string> labels;
-  for (const auto& protocol : protocols) {
+  for (const auto& [protocol, told] : protocols) {
     const Family& family = families.at(protocol["kind"]);
-    labels.push_back(object_text(protocol, {family.alike ? Json() : family.shared}).substr(1));
+    const std::string text =
+        family.alike ? object_text(told, {}) : object_text(protocol, {family.shared});
+    labels.push_back(text.substr(1));
   }
   return labels;
 }
@@ -180,7 +181,7 @@ std::map<std::string, std::string> swept_labels(const std::vector<Point>& points
 
 }  // namespace
 
-void name_points(Scenario& scenario, const std::vector<Json>& protocols) {
+void name_points(Scenario& scenario, const std::vector<ProtocolText>& protocols) {
   std::vector<Point>& points = scenario.points;
   const auto labels = protocol_labels(protocols);
   for (std::size_t i = 0; i < points.size(); ++i) points[i].label = labels[i];

@@ -127,8 +127,33 @@ static std::vector<Problem> changes_without_effect(const Sweep& sweep,
   return problems;
 }
 
+/// As labels tell it: without defaults, so that a resolved document has the label of the one that
+/// was written.  A protocol that is swept whole stays as it is written.
+static ProtocolText protocol_text(const Sweep& sweep, const Document& document,
+                                  const std::vector<std::string>& defaults) {
+  ProtocolText text{document.root().at("protocol"), document.root().at("protocol")};
+  for (const std::string& path : sweep.paths())
+    if (path == "protocol" || path == "protocol.kind") return text;
+  const std::string above = "/protocol";
+  for (const std::string& pointer : defaults) {
+    if (!pointer.starts_with(above + "/")) continue;
+    const nlohmann::ordered_json::json_pointer place(pointer.substr(above.size()));
+    text.told.at(place.parent_pointer()).erase(place.back());
+  }
+  return text;
+}
+
 static Scenario read_document(Document base, const std::filesystem::path& file,
                               const ScenarioChanges& changes);
+
+static std::vector<std::string> data_of_manifest(const nlohmann::ordered_json& manifest) {
+  const nlohmann::ordered_json::json_pointer place("/hashes/data");
+  std::vector<std::string> hashes;
+  if (manifest.contains(place))
+    for (const auto& hash : manifest.at(place))
+      if (hash.is_string()) hashes.push_back(hash.get<std::string>());
+  return hashes;
+}
 
 Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes) {
   if (file == "-") {
@@ -147,8 +172,10 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
   }
   const bool is_manifest = document.root().is_object() && document.root().contains("scenario") &&
                            document.root().contains("version");
-  if (is_manifest) document = document.part("/scenario");
-  return read_document(std::move(document), file, changes);
+  if (!is_manifest) return read_document(std::move(document), file, changes);
+  Scenario scenario = read_document(document.part("/scenario"), file, changes);
+  scenario.data_before = data_of_manifest(document.root());
+  return scenario;
 }
 
 Scenario read_scenario_text(std::string_view text, const std::filesystem::path& file,
@@ -170,7 +197,7 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
   IdleKeys idle_keys;
   Scenario scenario{file, sweep.paths(), {}, {}, base.root().dump(), shelf};
   scenario.points.reserve(sweep.points());
-  std::vector<nlohmann::ordered_json> protocols;
+  std::vector<ProtocolText> protocols;
   // [point with other problems]: its traces, which are read once as long as they are kept
   std::map<std::size_t, std::vector<std::shared_ptr<const Trace>>> unsound;
   std::map<std::string, ModelProduct> models;  // [model_text]: those of many points are one
@@ -187,8 +214,8 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
     }
     of_points.add(point.swept, found);
     if (!unsound.empty() || !problems.empty()) continue;
-    protocols.push_back(document.root().at("protocol"));
-    point.protocol_name = protocols.back().at("kind").get<std::string>();
+    protocols.push_back(protocol_text(sweep, document, reader.restated()));
+    point.protocol_name = protocols.back().written.at("kind").get<std::string>();
     point.device_text = device_text(point, reader.resolved());
     point.key = point_key(reader.resolved());
     if (auto& model = point.model)

@@ -22,7 +22,8 @@ struct Scenario {
   std::string resolved;       // JSON text: a scenario that gives the same results, paths absolute
   std::string written;        // as the file and the command line have it
 
-  std::shared_ptr<DataShelf> shelf;  // where the models find their data
+  std::shared_ptr<DataShelf> shelf;           // where the models find their data
+  std::vector<std::string> data_before = {};  // hashes of the data of a manifest's results
 
   const Point& first() const { return points.front(); }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "sim/cli/scenario/each_path.h"
 #include "sim/cli/scenario/spaced_values.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
@@ -42,25 +43,11 @@ constexpr std::size_t most_points = 1'000'000;
 constexpr std::array<std::string_view, 6> sweepable{"cluster",  "model", "optimiser",
                                                     "protocol", "stop",  "learning_rate"};
 
-void make_absolute(Json& value, const Locator& locator) {
-  if (!value.is_string()) return;
-  const auto found = locator.find(value.get<std::string>()).found;
-  if (!found.empty() && is_utf8(found.string())) value = found.string();  // as JSON has to be
-}
-
-/// Every value of a key `path`, also where a sweep lists values for a path that ends so.
 void make_paths_absolute(Json& value, const Locator& locator) {
-  if (!value.is_structured()) return;
-  for (const auto& [key, child] : value.items()) {
-    const bool names_path = value.is_object() && (key == "path" || key.ends_with(".path"));
-    if (names_path && child.is_array()) {
-      for (auto& path : child) make_absolute(path, locator);
-    } else if (names_path) {
-      make_absolute(child, locator);
-    } else {
-      make_paths_absolute(child, locator);
-    }
-  }
+  each_path(value, [&](Json& path) {
+    const auto found = locator.find(path.get<std::string>()).found;
+    if (!found.empty() && is_utf8(found.string())) path = found.string();  // as JSON has to be
+  });
 }
 
 std::string csv_value(const std::string& path, const Json& value, const Locator& locator) {

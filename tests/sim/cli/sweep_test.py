@@ -443,6 +443,46 @@ class Shards(SweepTest):
         self.call("collect", "out", "--quiet")
         self.assertEqual(len(rows(self.folder / "out/runs.csv")), 30)
 
+    def test_a_folder_of_all_runs_and_shards_of_fewer_are_not_put_together(self):
+        path = self.write(SWEEP)
+        self.call("run", path, "--out", "full", "--quiet")
+        self.shard(1, 2, "part", "--replicas", "2")
+        for folders in (("full", "part"), ("part", "full")):
+            told = self.call("collect", *folders, "--out", "both", status=2)[1]
+            self.assertIn("were made for different sweeps or numbers of replicas", told)
+        self.assertFalse((self.folder / "both").exists())
+
+    def test_shards_of_two_places_have_files_of_one_sweep(self):
+        law = {"distribution": "empirical", "path": "a.csv", "column": "time"}
+        sweep = {"cluster.runtime.path": ["a.csv", "b.csv"]}
+        scenario = changed(TIMING, cluster={"learners": 2, "runtime": law}, sweep=sweep)
+        for number, place in enumerate(("here", "there"), 1):
+            folder = self.folder / place
+            folder.mkdir()
+            (folder / "a.csv").write_text("time\n1\n2\n3\n")
+            (folder / "b.csv").write_text("time\n2\n3\n5\n")
+            path = self.write(scenario, f"{place}/scenario.json")
+            self.call("run", path, "--shard", f"{number}/2", "--out", "out", "--quiet")
+        self.assertIn("400 of 400 runs are there", self.call("collect", "out")[0])
+
+    def test_defaults_do_not_change_a_label(self):
+        for protocol, label in (
+            ({"kind": "backup", "backups": 1}, "backup backups=1"),
+            ({"kind": "dasgd", "tau": 4, "delay": 2}, "dasgd delay=2"),
+            ({"kind": "switch", "phases": [{"protocol": {"kind": "sync"}, "end": {"updates": 5}}, {"protocol": {"kind": "ssp", "bound": 2}}]},
+             "switch sync until updates=5 then ssp bound=2"),
+        ):  # fmt: skip
+            path = self.write(changed(TIMING, protocol=protocol, sweep=None))
+            out = protocol["kind"]
+            self.call("run", path, "--out", out, "--quiet")
+            self.assertEqual({row["label"] for row in rows(self.folder / out / "runs.csv")}, {label})
+            self.call("run", f"{out}/manifest.json", "--out", f"{out}-again", "--quiet")
+            for number in (1, 2):
+                self.shard(number, 2, f"{out}-shards")
+            self.call("collect", f"{out}-shards", "--quiet")
+            for other in ("again", "shards"):
+                self.assertEqual(self.tables(self.folder / out), self.tables(self.folder / f"{out}-{other}"))
+
     def test_a_run_with_two_results_is_not_collected(self):
         self.write(SWEEP)
         self.shard(1, 2, "one")
@@ -522,6 +562,29 @@ class Sources(SweepTest):
         wrong = subprocess.run([PROGRAM, "run", "-"], cwd=self.folder, check=False, input='{\n "clustr": 1}', capture_output=True, text=True)
         self.assertEqual(wrong.returncode, 2)
         self.assertIn("stdin:2:2: error: clustr: unknown key", wrong.stderr)
+
+    def test_a_manifest_names_its_data_and_tells_when_they_have_changed(self):
+        text = "x,y,c\n" + "".join(f"{i % 2}.{i},0.{i},{i % 2}\n" for i in range(40))
+        for name in ("train.csv", "test.csv"):
+            (self.folder / name).write_text(text)
+        data = {"kind": "csv", "path": "train.csv", "test_path": "test.csv", "label": "c"}
+        path = self.write(changed(TIMING, model={"kind": "softmax", "dataset": data}, learning_rate={"kind": "constant", "eta": 0.1}))
+        environment = {"GRADRACE_DATA": ""}
+        self.call("run", path, "--out", "one", "--quiet", **environment)
+        told = self.call("run", "one/manifest.json", "--out", "two", "--quiet", **environment)[1]
+        self.assertEqual(told, "")
+        self.assertEqual(self.tables(self.folder / "one"), self.tables(self.folder / "two"))
+        (self.folder / "test.csv").write_text(text.replace(",0\n", ",2\n").replace(",1\n", ",0\n").replace(",2\n", ",1\n"))
+        told = self.call("run", "one/manifest.json", "--out", "three", "--quiet", **environment)[1]
+        self.assertIn("one/manifest.json: the data are not those that its results were made of", told)
+
+    def test_a_dry_run_waits_until_a_run_gets_on(self):
+        many = changed(TIMING, cluster={"learners": 2_000_000, "runtime": {"distribution": "exponential", "mean": 1}}, protocol={"kind": "async"})
+        told, _ = self.call("run", self.write(changed(many, stop={"updates": 4_000_000}, replicas=1, sweep=None)), "--dry-run")
+        self.assertRegex(told, r"  time: about [\d.]+ (s|min) with 1 thread")
+        never = changed(TIMING, stop={"time": 1e308}, replicas=1, sweep=None)
+        told, _ = self.call("run", self.write(never), "--dry-run")
+        self.assertIn("time: not known, since a run that was tried has not got on", told)
 
     def test_a_dry_run_makes_nothing(self):
         path = self.write(SWEEP)

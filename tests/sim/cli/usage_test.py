@@ -468,6 +468,12 @@ class Usage(ProgramTest):
             told, _ = self.call("run", self.write(changed(SMALL, **changes)), "--out", name)
             self.assertNotIn("one learning rate", told, name)
 
+    def test_the_quick_form_is_checked_too(self):
+        path = self.write(changed(TIMING, quick={"stop.updatse": 1}))
+        self.assertIn("stop.updatse: unknown key", self.call("validate", path, status=2)[1])
+        self.write(changed(TIMING, quick={"stop.updates": 1}))
+        self.assertEqual(self.call("validate", path)[0].count("fine"), 1)
+
     def test_many_evaluations_are_advised_against(self):
         dataset = {"kind": "synthetic", "rows": 100_000, "test_rows": 10}
         often = changed(
@@ -475,7 +481,7 @@ class Usage(ProgramTest):
             replicas=1,
             sweep={"protocol": [{"kind": "async"}]},
             model={"kind": "softmax", "dataset": dataset},
-            stop={"updates": 1000},
+            stop={"updates": 4000},
             record={"every_updates": 1},
         )
         told, _ = self.call("run", self.write(often))
