@@ -5,6 +5,7 @@
 #include <set>
 #include <string_view>
 
+#include "sim/cli/scenario/identity.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
 
@@ -157,6 +158,16 @@ std::map<std::string, Json> shortened(const std::map<std::string, Json>& values)
   return different.size() == values.size() ? texts : values;
 }
 
+/// Files by their names, without the folders that they are in, where that tells them apart.
+std::map<std::string, Json> with_file_names(const std::string& key,
+                                            const std::map<std::string, Json>& values) {
+  std::map<std::string, Json> texts;
+  std::set<Json> different;
+  for (const auto& [text, value] : values)
+    different.insert(texts[text] = with_short_paths({{key, value}})[key]);
+  return different.size() == values.size() ? texts : values;
+}
+
 /// Of each value of a swept path, without what all have in common: " staleness eta=0.1" of an
 /// object, " learners=16" of a plain value, " pareto" of a kind.
 std::map<std::string, std::string> swept_labels(const std::vector<Point>& points, std::size_t place,
@@ -166,11 +177,11 @@ std::map<std::string, std::string> swept_labels(const std::vector<Point>& points
     const std::string& text = point.swept[place];
     if (!values.contains(text)) values[text] = swept_value(text);
   }
-  values = shortened(values);
+  const std::string last = path.substr(path.rfind('.') + 1);
+  values = shortened(with_file_names(last, values));
   Json shared = values.begin()->second;
   for (const auto& [text, value] : values) shared = common(shared, value);
   const Known known{values.size() > 1 ? shared : Json(), false};
-  const std::string last = path.substr(path.rfind('.') + 1);
   const std::string key = chooses(last) ? last : path.substr(path.find('.') + 1);
   std::map<std::string, std::string> labels;
   for (const auto& [text, value] : values) {

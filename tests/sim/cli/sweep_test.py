@@ -464,6 +464,7 @@ class Shards(SweepTest):
             path = self.write(scenario, f"{place}/scenario.json")
             self.call("run", path, "--shard", f"{number}/2", "--out", "out", "--quiet")
         self.assertIn("400 of 400 runs are there", self.call("collect", "out")[0])
+        self.assertEqual({row["label"] for row in rows(self.folder / "out/runs.csv")}, {"async runtime.path=a.csv", "async runtime.path=b.csv"})
 
     def test_defaults_do_not_change_a_label(self):
         for protocol, label in (
