@@ -106,7 +106,7 @@ class Backup final : public ServerProtocol {
   /// memoryless begins with N fresh and b late learners, whatever was before: the rejoining have an
   /// exact time. Shared tokens: P minibatches are computed for an update in the long run, so it
   /// takes E[X] or more; without backups the extra tokens of the start are soon spent, and it is
-  /// sync, but later by a minibatch.
+  /// sync; the first updates come up to about a minibatch sooner or later.
   std::optional<Estimate> iteration_time(const Distribution& law,
                                          std::uint32_t learners) const override {
     const std::uint32_t backups = learners - k_;

@@ -23,8 +23,7 @@ constexpr Page page{
         "neighbours that it hears have their values of that step: adapt-first after the gradient, "
         "combine-first before it, so that the exchange overlaps with the computation.  With degree "
         "d, latency a, bandwidth 1 / b and S bytes it takes a + d S b.  Each keeps the state of "
-        "its "
-        "own optimiser; a decay of weights acts on what it steps from.",
+        "its own optimiser; a decay of weights acts on what it steps from.",
     .source =
         "Lian et al., NIPS 2017 (combine-first); adapt-first: Sayed, Foundations and "
         "Trends in Machine Learning 2014; exponential: Assran et al., ICML 2019",

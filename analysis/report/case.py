@@ -3,7 +3,7 @@ among them."""
 
 import json
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import pandas as pd
@@ -179,6 +179,16 @@ def with_short_paths(value, key=""):
     return Path(value).name if is_path and isinstance(value, str) else value
 
 
+def file_names(key, text):
+    """A swept value as CSV has it, with the last component of each path alone."""
+    if not text.startswith(("{", "[")):
+        return with_short_paths(text, key)
+    try:
+        return json.dumps(with_short_paths(json.loads(text), key))
+    except ValueError:
+        return text
+
+
 def without_choices(scenario):
     """The circumstances of a scenario, as text."""
     scenario = with_short_paths(scenario)
@@ -193,13 +203,19 @@ def without_choices(scenario):
     return json.dumps([kept, scenario.get("targets"), swept and scenario["sweep"]], sort_keys=True)
 
 
+def known_data(folders):
+    """The different data that folders were made of, as far as their manifests say it."""
+    hashes = [(folder.manifest.get("hashes") or {}).get("data") for folder in folders]
+    return {json.dumps(one) for one in hashes if one is not None}
+
+
 def why_apart(folders):
     """Why folders are not compared; empty where they differ in what one chooses alone."""
     if not all(folder.scenario for folder in folders):
         return "not all have a manifest"
     if len({without_choices(folder.scenario) for folder in folders}) > 1:
         return "their scenarios differ in more than protocols, learning rates and the like"
-    if len({json.dumps(folder.manifest.get("hashes", {}).get("data")) for folder in folders}) > 1:
+    if len(known_data(folders)) > 1:
         return "they were made of different data"
     if len({folder.name for folder in folders}) < len(folders):
         return "two have the same name"
@@ -224,7 +240,8 @@ class Together(Folder):
         label = (
             folder.name if len(folder.points) == 1 else folder.name + ": " + folder.runs["label"]
         )
-        return folder.runs.assign(label=label, run=folder.name)
+        files = {key: folder.runs[key].map(partial(file_names, key)) for key in folder.swept}
+        return folder.runs.assign(label=label, run=folder.name, **files)
 
     def gathered(self, tables):
         shifted = [

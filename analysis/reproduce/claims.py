@@ -247,12 +247,11 @@ class Source(str):
         one.kind = kind
         return one
 
-    def holds(self, id, claim, expected, is_met, measured, tolerance="", decides=None):
-        """What is expected, in words, is so; measured: in words, or a Sample; decides: the Sample
-        that it is judged by, where that is another one."""
-        judged = decides or (measured if isinstance(measured, Sample) else None)
-        if judged and not is_met and is_rough(judged):
-            return self._undecided(id, claim, judged)
+    def holds(self, id, claim, expected, is_met, measured, tolerance="", gap=None):
+        """What is expected, in words, is so; measured: in words, or a Sample. gap: the Sample that has
+        to be above 0 for it."""
+        if gap and not is_met and is_rough(gap) and not is_above(times(gap, -1)):
+            return self._undecided(id, claim, gap)
         return self._judged(id, claim, expected, is_met, measured, tolerance)
 
     def _judged(self, id, claim, expected, is_met, measured, tolerance=""):
@@ -279,7 +278,8 @@ class Source(str):
         far = [excess(expected, measured, tolerance) for _, expected, measured in values]
         _, expected, measured = values[int(np.argmax(far))]
         rough = [one for *_, one in values if tolerance.needs_replicas(one)]
-        if max(far) > 1 and tolerance.explains(expected, measured):
+        beyond = [one for one, distance in zip(values, far) if distance > 1]
+        if beyond and all(tolerance.explains(*one[1:]) for one in beyond):
             rough = [measured]
         if rough:
             return self._undecided(id, claim, rough[0])

@@ -20,8 +20,7 @@ void read_window(Fields& fields, Window& window, std::uint32_t learners) {
               "learners work at 1 / factor of their speed");
   fields.real("delay", window.delay, Need::defaulted, at_least(0),
               "each minibatch that they begin takes so much longer, as with a slow message; "
-              "`factor` does not "
-              "stretch it");
+              "`factor` does not stretch it");
   if (fields.good() && !fields.has("factor") && !fields.has("delay"))
     fields.complain("", "does nothing", "factor, delay");
   fields.real("every", window.every, at_least(1e-6), "it opens again after each so long");

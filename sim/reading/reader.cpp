@@ -81,7 +81,7 @@ struct Reader::State {
   ordered_json resolved = ordered_json::object();
   std::vector<Problem> problems = {};
   std::vector<ExaminedKey> examined = {};
-  std::vector<std::string> restated = {};
+  std::vector<std::string> defaults = {};
   std::deque<Open> open = {};  // none moves when another is opened
   bool root_is_object = true;
 
@@ -115,6 +115,7 @@ struct Reader::State {
     const bool is_no_object = top().found != nullptr && !top().found->is_object();
     if (need == Need::required && !is_no_object)
       note(pointer(key), std::string(missing_key), {}, {}, meaning);
+    if (need == Need::defaulted) defaults.push_back(pointer(key));
     return nullptr;
   }
 
@@ -122,8 +123,8 @@ struct Reader::State {
     (*top().resolved)[std::string(key)] = std::move(value);
   }
 
-  void restate(std::string_view key, Need need, bool is_default) {
-    if (need == Need::defaulted && is_default) restated.push_back(pointer(key));
+  void note_default(std::string_view key, Need need, bool is_default) {
+    if (need == Need::defaulted && is_default) defaults.push_back(pointer(key));
   }
 
   void push(const ordered_json* found, std::string pointer, ordered_json* slot) {
@@ -194,11 +195,15 @@ struct Reader::State {
 
   void note_missing_kind(const ordered_json* object, const std::string& pointer,
                          const Kinds& kinds) {
-    for (const auto& [key, value] : object->items())
-      if (!nearest_name(key, std::span(&kinds.discriminator, 1)).empty())
-        return note(child_pointer(pointer, key), "unknown key", {}, kinds.discriminator);
-    const std::string word_pointer = child_pointer(pointer, std::string(kinds.discriminator));
-    note(word_pointer, std::string(missing_key), joined(kinds.names));
+    std::vector<std::string_view> keys;
+    for (const auto& [key, value] : object->items()) keys.push_back(key);
+    const std::string discriminator(kinds.discriminator);
+    const std::string_view nearest = nearest_name(discriminator, keys);
+    if (nearest.empty())
+      return note(child_pointer(pointer, discriminator), std::string(missing_key),
+                  joined(kinds.names));
+    note(child_pointer(pointer, std::string(nearest)), "unknown key",
+         discriminator + " (" + joined(kinds.names) + ")", discriminator);
   }
 
   /// Opens the object, which may be absent where there is a kind without it, if its discriminator
@@ -285,7 +290,7 @@ void Reader::real(std::string_view key, double& value, Need need, Range range,
                   std::string_view meaning) {
   if (const auto* found = state_->find(key, need, meaning)) {
     if (const auto number = state_->real(*found, state_->pointer(key), range)) {
-      state_->restate(key, need, *number == value);
+      state_->note_default(key, need, *number == value);
       value = *number;
       state_->write(key, *found);
     }
@@ -302,7 +307,7 @@ void Reader::integer(std::string_view key, std::uint64_t& value, Need need, Rang
     if (need == Need::none && found->is_number() && found->get<double>() > most)
       range.high = std::min(range.high, most);
     if (const auto number = state_->integer(*found, state_->pointer(key), range)) {
-      state_->restate(key, need, *number == value);
+      state_->note_default(key, need, *number == value);
       value = *number;
       state_->write(key, *number);
     }
@@ -315,7 +320,7 @@ void Reader::flag(std::string_view key, bool& value, Need need, std::string_view
   if (const auto* found = state_->find(key, need, meaning)) {
     if (!found->is_boolean())
       return state_->note(state_->pointer(key), "expected true or false" + got(*found));
-    state_->restate(key, need, found->get<bool>() == value);
+    state_->note_default(key, need, found->get<bool>() == value);
     value = found->get<bool>();
   } else if (need != Need::defaulted) {
     return;
@@ -349,7 +354,7 @@ void Reader::choice(std::string_view key, std::string& value,
   if (const auto* found = state_->find(key, need, meaning)) {
     const auto chosen = state_->choose(*found, state_->pointer(key), allowed);
     if (!chosen) return;
-    state_->restate(key, need, allowed[*chosen] == value);
+    state_->note_default(key, need, allowed[*chosen] == value);
     value = allowed[*chosen];
   } else if (need != Need::defaulted) {
     return;
@@ -515,7 +520,7 @@ std::vector<Problem> Reader::finish() {
 
 const std::vector<ExaminedKey>& Reader::examined() const { return state_->examined; }
 
-const std::vector<std::string>& Reader::restated() const { return state_->restated; }
+const std::vector<std::string>& Reader::defaults() const { return state_->defaults; }
 
 const ordered_json& Reader::resolved() const { return state_->resolved; }
 

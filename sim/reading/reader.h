@@ -70,8 +70,9 @@ class Reader : public Fields {
   /// Not among the problems of finish().
   const std::vector<ExaminedKey>& examined() const;
 
-  /// JSON pointers of the numbers, flags and words that have the value that they would have anyway.
-  const std::vector<std::string>& restated() const;
+  /// JSON pointers of the keys that are not there, and of the numbers, flags and words that are,
+  /// with the value that they would have anyway.
+  const std::vector<std::string>& defaults() const;
 
   /// Complete when finish() found nothing.
   const nlohmann::ordered_json& resolved() const;

@@ -112,8 +112,9 @@ def against_fixed(adaptive, errors):
         "21.below",
         "AdaSync's final error lies below the floors of K = 1, 2 and 4",
         "below 0.005 by more than 4 standard errors",
-        is_above(difference(Sample(0.02 / 4), last)),
+        is_above(below := difference(Sample(0.02 / 4), last)),
         last,
+        gap=below,
     )
     times = {
         k: (reached(adaptive, 0.02 / k), reached(errors["K = 8"], 0.02 / k)) for k in (1, 2, 4)

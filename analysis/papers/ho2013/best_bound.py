@@ -128,5 +128,5 @@ def interior(times):
             "by more than 4 standard errors",
             best not in (0, last) and is_above(gap),
             f"s = {best}: {times[best]}, {name_of(other)}: {times[other]}: by {gap}",
-            decides=gap,
+            gap=gap,
         )

@@ -31,7 +31,7 @@ def overlap(outputs):
                 f"{'' if n > 1 else 'not longer '}by more than 4 standard errors",
                 is_above(sooner) if n > 1 else not is_above(times(sooner, -1)),
                 f"{ends[before]} for {ends[after]}",
-                decides=sooner,
+                gap=sooner if n > 1 else None,
             ),
             COMPANION.holds(
                 f"11.stale-{n}",

@@ -33,8 +33,11 @@ class Sources {
       if (files.empty())
         throw UsageError("collect: " + folder.string() +
                          ": holds no store of runs (runs.store, runs.I-of-N.store)");
-      for (const auto& file : files)
-        if (seen.insert(fs::weakly_canonical(file)).second) add(file);
+      const bool has_shards = files.size() > 1 || files.front().filename() != "runs.store";
+      for (const auto& file : files) {
+        const bool counts = !has_shards || file.filename() != "runs.store";
+        if (seen.insert(fs::weakly_canonical(file)).second) add(file, counts);
+      }
     }
     if (stores_.empty())
       throw UsageError("collect: " + folders.front().string() + ": its stores are empty");
@@ -74,7 +77,8 @@ class Sources {
     std::size_t found, wanted;
   };
 
-  void add(const fs::path& file) {
+  /// `counts`: for the sweep and the replicas, as a store of all runs beside shards does not.
+  void add(const fs::path& file, bool counts) {
     const RunStore store(file, RunStore::Use::read);
     if (store.header().empty()) return;
     const RunHeader header = RunHeader::from(store.header(), file.string());
@@ -83,7 +87,7 @@ class Sources {
       complaints_.push_back("foreign, left out: " + file.string() + ": " + differs);
       return;
     }
-    agree(header, file);
+    agree(header, file, counts);
     if (store.damaged() > 0)
       complaints_.push_back("damaged: " + file.string() + ": " +
                             count_text(store.damaged(), "record") + " left out");
@@ -98,17 +102,11 @@ class Sources {
     counts_.insert(header.shard->of);
   }
 
-  /// With the sweep and the replicas so far; of the stores of one folder those of shards count, and
-  /// a store of all runs where there is no shard.
-  void agree(const RunHeader& header, const fs::path& file) {
-    if (header_) {
-      const bool count_both = header.shard.has_value() == header_->shard.has_value() ||
-                              !fs::equivalent(file.parent_path(), header_file_.parent_path());
-      if (count_both && !make_same_runs(header, *header_))
-        throw UsageError("collect: " + file.string() + " and " + header_file_.string() +
-                         " were made for different sweeps or numbers of replicas; run the one "
-                         "that is behind again with the scenario of the other");
-    }
+  void agree(const RunHeader& header, const fs::path& file, bool counts) {
+    if (header_ && counts && !make_same_runs(header, *header_))
+      throw UsageError("collect: " + file.string() + " and " + header_file_.string() +
+                       " were made for different sweeps or numbers of replicas; run the one that "
+                       "is behind again with the scenario of the other");
     if (header_ && (header_->shard || !header.shard)) return;
     header_ = header;
     header_file_ = file;

@@ -44,7 +44,7 @@ double peak_memory() {
 
 /// What a run takes, without what all runs share.
 struct RunCost {
-  double seconds;  // NaN: it has not got on
+  double seconds;  // NaN: nothing tells how far it is
   double memory;
 };
 
@@ -61,11 +61,14 @@ RunCost cost_of_run(const Point& point, const RunPlan::Group& group) {
   std::vector<Run> runs;
   const auto begin = Clock::now();
   runs.emplace_back(race, 0, device != nullptr, nullptr);
+  const Stop& stop = race.stop;
+  const bool is_foreseen = stop.time || stop.updates || stop.gradients || stop.epochs;
+  const double patience = is_foreseen ? most_seconds : probe_seconds;
   double first = 0, first_progress = 0;
   drive(runs, device.get(), [&] {
     const double seconds = seconds_since(begin), progress = runs.front().progress();
     if (first_progress == 0) first = seconds, first_progress = progress;
-    return first_progress == 0 ? seconds < most_seconds : seconds < first + probe_seconds;
+    return first_progress == 0 ? seconds < patience : seconds < first + probe_seconds;
   });
   const double seconds = seconds_since(begin), progress = runs.front().progress();
   const double memory = made + peak_memory() - before;
@@ -77,7 +80,9 @@ RunCost cost_of_run(const Point& point, const RunPlan::Group& group) {
 }
 
 std::string about_text(double seconds) {
-  if (std::isnan(seconds)) return "not known, since a run that was tried has not got on";
+  constexpr double year = 365.25 * 24 * 3600;
+  if (std::isnan(seconds)) return "not known, as nothing tells beforehand when its runs end";
+  if (seconds > 1000 * year) return "more than 1,000 years";
   return seconds < 1 ? "less than a second" : "about " + duration_text(seconds);
 }
 
@@ -95,6 +100,7 @@ Cost cost_of(const Scenario& scenario, const RunPlan& plan,
     if (missing[point] > 0) by_work.push_back(point);
   std::ranges::stable_sort(by_work, {}, [&](std::size_t point) { return plan.work[point]; });
   Cost cost;
+  bool is_known = true;
   const std::size_t parts = std::min(probes, by_work.size());
   for (std::size_t part = 0; part < parts; ++part) {
     const std::size_t begin = by_work.size() * part / parts,
@@ -103,13 +109,15 @@ Cost cost_of(const Scenario& scenario, const RunPlan& plan,
     const auto [seconds, memory] =
         cost_of_run(scenario.points[tried], plan.groups[plan.group_of[tried]]);
     cost.memory = std::max(cost.memory, memory);
-    if (std::isnan(seconds)) cost.longest = cost.seconds = seconds;
+    is_known = is_known && !std::isnan(seconds);
     for (std::size_t i = begin; i < end; ++i) {
-      const double of_run = seconds * plan.work[by_work[i]] / plan.work[tried];
-      if (!std::isnan(cost.longest)) cost.longest = std::max(cost.longest, of_run);
+      const double ratio = plan.work[by_work[i]] / plan.work[tried];
+      const double of_run = seconds * (std::isfinite(ratio) ? ratio : 1);
+      cost.longest = std::max(cost.longest, of_run);
       cost.seconds += of_run * static_cast<double>(missing[by_work[i]]);
     }
   }
+  if (!is_known) cost.seconds = cost.longest = std::numeric_limits<double>::quiet_NaN();
   return cost;
 }
 
@@ -145,7 +153,7 @@ int dry_run(const RunOptions& options) {
     const std::size_t left = std::accumulate(missing.begin(), missing.end(), std::size_t{0});
     const Cost cost = cost_of(scenario, plan, missing);
     const double threads = std::max<double>(1, std::min<double>(jobs, static_cast<double>(left)));
-    const double wall = std::max(cost.seconds / threads, cost.longest);  // NaN where both are
+    const double wall = std::max(cost.seconds / threads, cost.longest);
     seconds += wall;
     std::cout << printable(scenario.first().name) << ": "
               << count_text(scenario.points.size(), "point") << " x "

@@ -49,27 +49,47 @@ Problem problem_of_model(const std::filesystem::path& file, const std::string& w
           .suggestion = {}};
 }
 
-bool has_quick_form(const std::filesystem::path& file) {
-  if (!std::filesystem::is_regular_file(file)) return false;
-  const Document document = Document::read(file);
-  return document.root().is_object() && document.root().contains("quick");
+/// Those of its data.
+std::vector<Problem> problems_of(const DataFaults& faults, const std::filesystem::path& file) {
+  std::vector<Problem> problems;
+  for (const auto& what : faults.wrong) problems.push_back(problem_of_model(file, what));
+  return problems;
 }
 
-/// Its problems, those of its quick form too; says that it is fine where it has none.
+bool has_quick_form(const std::filesystem::path& file) {
+  if (!std::filesystem::is_regular_file(file)) return false;
+  try {
+    const Document document = Document::read(file);
+    return document.root().is_object() && document.root().contains("quick");
+  } catch (const ScenarioError&) {
+    return false;
+  }
+}
+
+/// Those that its quick form has, without the changes of the command line, which may be of keys
+/// that it sets.
+std::vector<Problem> problems_of_quick_form(const std::filesystem::path& file,
+                                            ScenarioChanges changes) {
+  if (changes.quick || !has_quick_form(file)) return {};
+  changes.quick = true;
+  changes.sets.clear();
+  try {
+    return problems_of(look_into_data(read_scenario(file, changes)), file);
+  } catch (const ScenarioError& error) {
+    std::vector<Problem> problems = error.problems();
+    std::erase_if(problems, [](const Problem& problem) { return problem.of_missing_file; });
+    return problems;
+  }
+}
+
+/// Its problems, or those of its quick form; says that it is fine where it has none.
 std::vector<Problem> problems_of(const std::filesystem::path& file,
                                  const ScenarioChanges& changes) {
   const Scenario scenario = read_scenario(file, changes);
-  if (!changes.quick && has_quick_form(file)) {
-    ScenarioChanges quick = changes;
-    quick.quick = true;
-    read_scenario(file, quick);
-  }
   const DataFaults faults = look_into_data(scenario);
-  std::vector<Problem> problems;
-  for (const auto& what : faults.wrong) {
-    problems.push_back(problem_of_model(file, what));
-  }
-  if (!problems.empty()) return problems;
+  if (!faults.wrong.empty()) return problems_of(faults, file);
+  if (auto of_quick_form = problems_of_quick_form(file, changes); !of_quick_form.empty())
+    return of_quick_form;
   std::string but;
   for (const auto& what : faults.lacking) but += (but.empty() ? ", but " : "; ") + what;
   std::cout << printable(file.string() + ": fine" + but) << ": "
@@ -102,14 +122,18 @@ static int validate(const Words& words) {
   ScenarioChanges changes = changes_of("validate", *values);
   changes.data_may_lack = true;
   std::vector<Problem> problems;
+  std::set<std::string> told;
   const auto add = [&](const std::vector<Problem>& more) {
-    problems.insert(problems.end(), more.begin(), more.end());
+    for (const Problem& problem : more)
+      if (told.insert(problem.text()).second) problems.push_back(problem);
   };
   for (const auto& file : paths_of("validate", *values, "file")) {
     try {
       add(problems_of(file, changes));
     } catch (const ScenarioError& error) {
-      if (!only_files_lack(error)) add(error.problems());
+      if (only_files_lack(error)) continue;
+      add(error.problems());
+      add(problems_of_quick_form(file, changes));
     } catch (const SchemaOfScenarios& error) {
       std::cout << printable(error.what()) << '\n';
     }

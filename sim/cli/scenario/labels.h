@@ -7,15 +7,15 @@
 
 namespace gradrace {
 
-/// The protocol of a point: as its document says it, and what a label tells of it where nothing
-/// else of its kind is compared.
+/// The protocol of a point: all of it, and what a label tells of it where nothing else of its kind
+/// is compared.
 struct ProtocolText {
-  nlohmann::ordered_json written, told;
+  nlohmann::ordered_json whole, told;
 };
 
 /// Names the points by what tells them apart, each on one line and no two alike: the protocol as it
-/// is told or, where several of its kind are compared, as it is written, without what these share;
-/// then the other swept values, without what those share.  "k-async k=4", "async learners=16",
+/// is told or, where several of its kind are compared, all of it without what these share; then the
+/// other swept values, without what those share.  "k-async k=4", "async learners=16",
 /// "local-sgd outer eta=0.7".  Points that would be named alike get their numbers.  protocols: that
 /// of each point.
 void name_points(Scenario& scenario, const std::vector<ProtocolText>& protocols);

@@ -127,18 +127,19 @@ static std::vector<Problem> changes_without_effect(const Sweep& sweep,
   return problems;
 }
 
-/// As labels tell it: without defaults, so that a resolved document has the label of the one that
-/// was written.  A protocol that is swept whole stays as it is written.
+/// As labels tell it: resolved, so that a manifest has the labels of what was written, and without
+/// defaults.  A protocol that is swept whole stays as it is written.
 static ProtocolText protocol_text(const Sweep& sweep, const Document& document,
-                                  const std::vector<std::string>& defaults) {
-  ProtocolText text{document.root().at("protocol"), document.root().at("protocol")};
+                                  const Reader& reader) {
   for (const std::string& path : sweep.paths())
-    if (path == "protocol" || path == "protocol.kind") return text;
-  const std::string above = "/protocol";
-  for (const std::string& pointer : defaults) {
-    if (!pointer.starts_with(above + "/")) continue;
-    const nlohmann::ordered_json::json_pointer place(pointer.substr(above.size()));
-    text.told.at(place.parent_pointer()).erase(place.back());
+    if (path == "protocol" || path == "protocol.kind")
+      return {document.root().at("protocol"), document.root().at("protocol")};
+  const std::string key = "/protocol";
+  ProtocolText text{reader.resolved().at("protocol"), reader.resolved().at("protocol")};
+  for (const std::string& pointer : reader.defaults()) {
+    if (!pointer.starts_with(key + "/")) continue;
+    const nlohmann::ordered_json::json_pointer place(pointer.substr(key.size()));
+    if (text.told.contains(place)) text.told.at(place.parent_pointer()).erase(place.back());
   }
   return text;
 }
@@ -153,6 +154,11 @@ static std::vector<std::string> data_of_manifest(const nlohmann::ordered_json& m
     for (const auto& hash : manifest.at(place))
       if (hash.is_string()) hashes.push_back(hash.get<std::string>());
   return hashes;
+}
+
+static bool bears_on_data(const ScenarioChanges::Set& set) {
+  const std::string key = set.path.substr(0, set.path.find('.'));
+  return key == "model" || key == "cluster" || key == "sweep" || key == "timing_only";
 }
 
 Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes) {
@@ -174,7 +180,8 @@ Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges&
                            document.root().contains("version");
   if (!is_manifest) return read_document(std::move(document), file, changes);
   Scenario scenario = read_document(document.part("/scenario"), file, changes);
-  scenario.data_before = data_of_manifest(document.root());
+  if (std::ranges::none_of(changes.sets, bears_on_data))
+    scenario.data_before = data_of_manifest(document.root());
   return scenario;
 }
 
@@ -214,8 +221,8 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
     }
     of_points.add(point.swept, found);
     if (!unsound.empty() || !problems.empty()) continue;
-    protocols.push_back(protocol_text(sweep, document, reader.restated()));
-    point.protocol_name = protocols.back().written.at("kind").get<std::string>();
+    protocols.push_back(protocol_text(sweep, document, reader));
+    point.protocol_name = protocols.back().whole.at("kind").get<std::string>();
     point.device_text = device_text(point, reader.resolved());
     point.key = point_key(reader.resolved());
     if (auto& model = point.model)

@@ -394,6 +394,20 @@ class Several(Answers):
         self.assertEqual(why_apart(folders), "they were made of different data")
         self.assertTrue(any("made of different data" in one for one in Page(folders).said()))
 
+    def test_files_of_two_places_are_one_circumstance(self):
+        paths = [self.folder / "a", self.folder / "b"]
+        for path, name, low in zip(paths, ("sync", "async"), (0.2, 0.1)):
+            path.mkdir()
+            points = {f"{name} path={file}": [(low + 0.001 * i, 50 + i) for i in range(5)] for file in ("x.csv", "y.csv")}
+            values = {label: [f"/{path.name}/{label[-5:]}"] for label in points}
+            sweep = {"cluster.runtime.path": [value for (value,) in values.values()]}
+            write(path, points, swept=("cluster.runtime.path",), values=values, sweep=sweep)
+        folders = [read_folder(path) for path in paths]
+        self.assertEqual(why_apart(folders), "")
+        found = cases(Together(folders))
+        self.assertEqual([case.where for case in found], [f"cluster.runtime.path = {file}" for file in ("x.csv", "y.csv")])
+        self.assertEqual([len(case.points) for case in found], [2, 2])
+
     def test_a_point_without_a_run_is_no_candidate(self):
         alike = [(0.2 + 0.001 * i, 50 + i) for i in range(8)]
         write(self.folder, {"sync": alike, "async": [(None, NEVER)] * 8, "k-sync": alike})

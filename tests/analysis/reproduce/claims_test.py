@@ -242,10 +242,17 @@ class FewReplicas(unittest.TestCase):
         self.assertEqual(few.verdict, "skipped")
         self.assertIn("7 replicas do not tell; it takes 8", few.measured)
 
-    def test_words_hold_or_are_not_decided(self):
-        holds = lambda is_met, *measured, **more: Source("").holds("1", "", "", is_met, *measured, **more).verdict
-        self.assertEqual([holds(is_met, self.FEW) for is_met in (True, False)], ["pass", "skipped"])
-        self.assertEqual([holds(False, "words", decides=one) for one in (self.FEW, self.MANY)], ["skipped", "fail"])
+    def test_words_hold_or_a_gap_does_not_decide(self):
+        holds = lambda is_met, **more: Source("").holds("1", "", "", is_met, self.FEW, **more).verdict
+        clear = chance(self.GAP(1), 4) * 1.01
+        self.assertEqual([holds(is_met) for is_met in (True, False)], ["pass", "fail"])
+        self.assertEqual([holds(False, gap=self.GAP(gap)) for gap in (0.1, -0.1, -clear)], ["skipped", "skipped", "fail"])
+        self.assertEqual(holds(False, gap=self.MANY), "fail")
+
+    def test_what_chance_explains_hides_nothing_else(self):
+        near = lambda *values: Source("").all_near("1", "", list(values), Tolerance(errors=4, relative=0.1)).verdict
+        rough, far = ("a", 1, Sample(5, 2, 3)), ("b", 1, Sample(1.5, 0.001, 20))
+        self.assertEqual([near(rough), near(far), near(rough, far)], ["skipped", "fail", "fail"])
 
     def test_a_gap_that_is_clear_either_way_is_judged_and_no_other(self):
         above = lambda mean: Source("").above("1", "", self.GAP(mean)).verdict

@@ -447,6 +447,12 @@ class Shards(SweepTest):
         path = self.write(SWEEP)
         self.call("run", path, "--out", "full", "--quiet")
         self.shard(1, 2, "part", "--replicas", "2")
+        # A store of all runs beside shards does not count.
+        self.call("run", path, "--out", "stale", "--replicas", "1", "--quiet")
+        for number, out in ((1, "one"), (2, "stale")):
+            self.shard(number, 2, out)
+        for folders in (("one", "stale"), ("stale", "one")):
+            self.assertIn("18 of 18 runs are there", self.call("collect", *folders, "--out", "-".join(folders))[0])
         for folders in (("full", "part"), ("part", "full")):
             told = self.call("collect", *folders, "--out", "both", status=2)[1]
             self.assertIn("were made for different sweeps or numbers of replicas", told)
@@ -469,12 +475,13 @@ class Shards(SweepTest):
     def test_defaults_do_not_change_a_label(self):
         for protocol, label in (
             ({"kind": "backup", "backups": 1}, "backup backups=1"),
-            ({"kind": "dasgd", "tau": 4, "delay": 2}, "dasgd delay=2"),
+            ({"delay": 2, "tau": 4.0, "kind": "dasgd"}, "dasgd delay=2"),
+            ({"tokens": "bound", "late": "wait", "k": 3.0, "kind": "backup"}, "backup k=3 late=wait"),
             ({"kind": "switch", "phases": [{"protocol": {"kind": "sync"}, "end": {"updates": 5}}, {"protocol": {"kind": "ssp", "bound": 2}}]},
              "switch sync until updates=5 then ssp bound=2"),
         ):  # fmt: skip
             path = self.write(changed(TIMING, protocol=protocol, sweep=None))
-            out = protocol["kind"]
+            out = label.replace(" ", "_")
             self.call("run", path, "--out", out, "--quiet")
             self.assertEqual({row["label"] for row in rows(self.folder / out / "runs.csv")}, {label})
             self.call("run", f"{out}/manifest.json", "--out", f"{out}-again", "--quiet")
@@ -575,6 +582,7 @@ class Sources(SweepTest):
         told = self.call("run", "one/manifest.json", "--out", "two", "--quiet", **environment)[1]
         self.assertEqual(told, "")
         self.assertEqual(self.tables(self.folder / "one"), self.tables(self.folder / "two"))
+        self.assertEqual(self.call("run", "one/manifest.json", "--out", "short", "--quiet", "--timing-only", **environment)[1], "")
         (self.folder / "test.csv").write_text(text.replace(",0\n", ",2\n").replace(",1\n", ",0\n").replace(",2\n", ",1\n"))
         told = self.call("run", "one/manifest.json", "--out", "three", "--quiet", **environment)[1]
         self.assertIn("one/manifest.json: the data are not those that its results were made of", told)
@@ -585,7 +593,10 @@ class Sources(SweepTest):
         self.assertRegex(told, r"  time: about [\d.]+ (s|min) with 1 thread")
         never = changed(TIMING, stop={"time": 1e308}, replicas=1, sweep=None)
         told, _ = self.call("run", self.write(never), "--dry-run")
-        self.assertIn("time: not known, since a run that was tried has not got on", told)
+        self.assertRegex(told, "time: more than 1,000 years with 1 thread of this machine, the longest run more than 1,000 years")
+        judged = changed(SMALL, stop={"loss": 1e-9}, replicas=1, sweep=None, protocol={"kind": "async"})
+        told, _ = self.call("run", self.write(judged), "--dry-run")
+        self.assertRegex(told, "time: not known, as nothing tells .* the longest run not known")
 
     def test_a_dry_run_makes_nothing(self):
         path = self.write(SWEEP)

@@ -473,6 +473,13 @@ class Usage(ProgramTest):
         self.assertIn("stop.updatse: unknown key", self.call("validate", path, status=2)[1])
         self.write(changed(TIMING, quick={"stop.updates": 1}))
         self.assertEqual(self.call("validate", path)[0].count("fine"), 1)
+        self.write(changed(TIMING, stop={"updates": -20}, quick={"stop.updates": -5, "protcol.k": 1}))
+        told = self.call("validate", path, status=2)[1]
+        self.assertIn("9007199254740992, got -20", told)
+        self.assertIn("9007199254740992, got -5", told)
+        self.assertIn("protcol: unknown key", told)
+        self.write(changed(TIMING, sweep=None, quick={"sweep": {"protocol.k": [1, 2]}}))
+        self.assertIn("fine", self.call("validate", path, "--set", "protocol.k=3")[0])
 
     def test_many_evaluations_are_advised_against(self):
         dataset = {"kind": "synthetic", "rows": 100_000, "test_rows": 10}

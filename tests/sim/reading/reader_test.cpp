@@ -553,6 +553,7 @@ TEST_CASE("reader: a kind that is missing or none is one problem") {
         "a.json:1:2: error: number: expected an object, got 3");
   CHECK(number_problems("{\"number\": {\"knd\": \"constant\", \"value\": 3}}") ==
         "a.json:1:13: error: number.knd: unknown key\n"
+        "    allowed: kind (constant, twice, sum)\n"
         "    did you mean \"kind\"?");
   CHECK(number_problems("{\"number\": {\"kind\": \"sum\", \"parts\": {}}}") ==
         "a.json:1:28: error: number.parts: expected an array, got {}");
