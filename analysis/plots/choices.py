@@ -16,5 +16,13 @@ def is_choice(key):
     return any(is_of(key, path) for path in CHOICES)
 
 
+def is_chosen(key, scenario):
+    """Whether a swept key is a choice, or the network of a protocol, beside which a zip lists it:
+    protocols with a server and without one take different ones."""
+    zipped = scenario.get("sweep", {}).get("zip", {})
+    of_protocol = key in zipped and any(is_of(other, "protocol") for other in zipped)
+    return is_choice(key) or (is_of(key, "cluster.network") and of_protocol)
+
+
 def is_rate(key):
     return is_of(key, RATE)

@@ -99,7 +99,7 @@ def spread(values, most, wanted):
         return list(values)
     places = np.linspace(0, len(values) - 1, most).round().astype(int)
     place = values.index(wanted)
-    if place not in places:
+    if place not in places and most > 2:
         places[1:-1][np.abs(places[1:-1] - place).argmin()] = place
     return [values[i] for i in places]
 
@@ -157,7 +157,8 @@ def left_out_words(others, thinned, ranks, lead=()):
         of_each = f" for each {words(lead)}" if lead else ""
         told.append(f"the best {words(others)}{of_each} is shown ({ranks.words})")
     if thinned:
-        told.append(f"of {words(thinned)} some values are shown, the best among them")
+        best = ", the best among them" if any(key.is_choice for key in thinned) else ""
+        told.append(f"of {words(thinned)} some values are shown{best}")
     return "; ".join(told)
 
 
@@ -172,15 +173,16 @@ def notes_on_rest(points, plan, lead, others, ranks):
     return [f"{left} of {len(points)} points are left out (grey): {which}."]
 
 
-def facets_of(keys, lead):
-    """The keys that no one chooses, besides the leading one, as long as their values are panels
-    enough."""
-    found, panels = [], 1
+def facets_of(keys, lead, points, ranks):
+    """{key that no one chooses, besides the leading one: its values that have panels}."""
+    found, panels = {}, 1
     for key in keys:
-        if key is lead or key.is_choice or panels * len(key.values) > MOST_PANELS:
+        if key is lead or key.is_choice:
             continue
-        found.append(key)
-        panels *= len(key.values)
+        room = MOST_PANELS // panels
+        few = len(key.values) <= room
+        found[key] = key.values if few else shown_values(key, list(points), ranks, room)
+        panels *= len(found[key])
     return found
 
 
@@ -192,10 +194,10 @@ def race(results):
     if len(points) <= MOST_CURVES or not keys:
         return few(results, keys)
     ranks = ranking(results)
-    lead, facets = keys[0], facets_of(keys, keys[0])
+    lead, facets = keys[0], facets_of(keys, keys[0], points, ranks)
     values = shown_values(lead, list(points), ranks)
     panels = []
-    for setting in product(*(key.values for key in facets)):
+    for setting in product(*facets.values()):
         inside = [n for n in points if all(k.of[n] == v for k, v in zip(facets, setting))]
         if not inside:
             continue

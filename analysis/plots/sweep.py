@@ -11,7 +11,7 @@ from plots.targets import headline_target, target_of
 NAMED_BY = ("kind", "distribution")  # keys whose value names the object that they stand in
 
 
-@dataclass
+@dataclass(eq=False)
 class Key:
     """A key of the scenario that differs between points: its dotted path (that of the object where
     it is a kind), its value for each point's number, None where the point has none."""

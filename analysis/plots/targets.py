@@ -20,6 +20,15 @@ def headline_target(columns, share):
     return next(iter([*by_all[-1:], *by_any[-1:], *found]), None)
 
 
+def value_column(column):
+    """The column of curve.csv that such a target is of."""
+    return "test_error" if column.startswith("time_to_error_") else "loss"
+
+
+def target_level(column):
+    return float(column.rpartition("_")[2])
+
+
 def target_of(column):
     """The target of such a column in words: "test error 0.1"."""
     kind, level = column.removeprefix("time_to_").split("_", 1)

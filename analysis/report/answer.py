@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from markupsafe import Markup
+from plots.targets import target_level, value_column
 from report.contest import Contest
 from report.means import crossing
 from report.text import bold, chance, interval, joined, number, percent, plus_minus
@@ -80,6 +81,24 @@ def value_text(case, measure, point):
     return measure.amount(text) if found.count and not found.never else text
 
 
+MOST_RISING = 0.1  # of the evaluations after a target
+
+
+def rising(case, measure, point):
+    """A sentence where a point does not stay at the target that it got to; nothing else."""
+    curve = case.folder.curve
+    column = value_column(measure.key) if measure.is_time else ""
+    if column not in curve:
+        return []
+    mine = curve[curve["point"] == point]
+    later = mine[mine["time"] > mine["replica"].map(measure.values[point])][column].dropna()
+    above = (later > target_level(measure.key)).mean() if len(later) else 0
+    if not above > MOST_RISING:
+        return []
+    words = "After its first time there {} of its evaluations are above the target again."
+    return [words.format(percent(above))]
+
+
 def rivals(case, contest, points):
     """Those of other protocols than the front-runner."""
     siblings = set(case.siblings(contest.front))
@@ -128,6 +147,7 @@ def decided(case, contest):
     who = bold(case.family_label(front)) if near else names(case, same)
     said = value_text(case, measure, front)
     details = [Markup("{}: {}.").format(bold(case.label(front)), said)]
+    details += rising(case, measure, front)
     lead = Markup()
     if beaten:
         lead = lead_text(case, contest, beaten[0])
@@ -162,6 +182,7 @@ def undecided(case, contest):
         )
     said = value_text(case, measure, front)
     details = [Markup("{} looks best: {}.").format(bold(case.label(front)), said)]
+    details += rising(case, measure, front)
     details.append(Markup("The lead: {}.").format(lead_text(case, contest, rival[0])))
     details.append(
         Markup("May be as good: {}.").format(joined(families(case, rival, " at any rate")))

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 from pathlib import Path
 
 import pandas as pd
-from plots.choices import CHOICES, is_choice, is_rate
+from plots.choices import CHOICES, is_choice, is_chosen, is_rate
 from plots.targets import target_columns
 from report import learners
 from report.contest import contest, sample
@@ -75,7 +75,8 @@ class Case:
     @cached_property
     def family(self):
         """{point: its choices but for the learning rate}."""
-        keys = [key for key in self.folder.swept if is_choice(key) and not is_rate(key)]
+        scenario = self.folder.scenario
+        keys = [k for k in self.folder.swept if is_chosen(k, scenario) and not is_rate(k)]
         return dict(zip(self.points, zip(*(self.folder.points[key][self.points] for key in keys))))
 
     @cached_property
@@ -101,8 +102,14 @@ class Case:
 
     @cached_property
     def family_labels(self):
-        """{choices but for the learning rate: what the labels of its points share}."""
-        return {family: self.common_label(points) for family, points in self.families.items()}
+        """{choices but for the learning rate: what the labels of its points share, without what the
+        circumstances are}."""
+        found = {}
+        for family, points in self.families.items():
+            label = self.label(points[0]).split()
+            others = [self.label(point).split() for point in points]
+            found[family] = " ".join(word for word in label if all(word in one for one in others))
+        return found
 
     def family_label(self, point):
         """The point's name without its learning rate, where it has siblings."""
@@ -150,7 +157,7 @@ class Case:
 
 def circumstances(folder):
     """Swept keys that say for what one chooses."""
-    return [key for key in folder.swept if not is_choice(key)]
+    return [key for key in folder.swept if not is_chosen(key, folder.scenario)]
 
 
 def cases(folder):

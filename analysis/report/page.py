@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from report import drawing
@@ -105,7 +106,7 @@ def plain(texts):
 
 class Page:
     """What is said of output folders, and drawn; each case is judged once. Of more than MOST_CASES
-    the first ones are told in whole, all in a table."""
+    so many are told in whole, all in a table."""
 
     def __init__(self, folders):
         self.folders = folders
@@ -116,11 +117,13 @@ class Page:
         found, names = [verdicts(case) for case in cases], names_of(cases)
         self.summary = {}
         if len(cases) > MOST_CASES:
-            table = outcomes(names, found)
+            answers = list(zip(cases, found))
+            table = outcomes(names, answers)
             unfinished = "; ".join(filter(None, (group.unfinished for group in self.groups)))
-            told = [after_progress(unfinished, one) for one in tallies(found)]
+            told = [after_progress(unfinished, one) for one in tallies(answers)]
             self.summary = {"tallies": told, "table": table, "told": MOST_CASES}
-        self.told = list(zip(cases, names, found))[:MOST_CASES]
+        places = np.linspace(0, len(cases) - 1, min(len(cases), MOST_CASES)).round().astype(int)
+        self.told = [(cases[i], names[i], found[i]) for i in places]
         self.cases = [case for case, _, _ in self.told]
 
     def said(self):

@@ -158,6 +158,18 @@ class LeftOut(Sweeps):
         self.assertEqual([len(panel.curves) for panel in plan.panels], [2, 2, 2])
         self.assertEqual(set(self.values(results, plan, "learning_rate.eta")), {0.01})
 
+    def test_what_no_one_chooses_has_panels_of_some_of_its_values(self):
+        """More than there is room for."""
+        factors = [1 + i / 10 for i in range(30)]
+        swept = {"protocol": kinds("sync", "async"), "cluster.slow.factor": factors, "learning_rate.eta": ETAS}
+        results = self.read(swept, lambda v: 0.1 * v[1] + abs(v[2] - 0.1), replicas=1)
+        plan = race(results)
+        shown = [{results.points[curve.number].swept["cluster.slow.factor"] for curve in panel.curves} for panel in plan.panels]
+        self.assertEqual({len(one) for one in shown}, {1})
+        self.assertEqual((len(shown), min(shown[0]), max(shown[-1])), (MOST_PANELS, 1, 3.9))
+        self.assertEqual(set(self.values(results, plan, "learning_rate.eta")), {0.1})
+        self.assertIn("; of slow.factor some values are shown.", plan.notes[0])
+
     def test_the_best_are_shown_where_no_key_tells_points_apart(self):
         results = self.read({"protocol.k": list(range(20))}, lambda v: v[0])
         for point in results.points.values():

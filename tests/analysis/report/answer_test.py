@@ -14,7 +14,7 @@ import made_up_runs
 import numpy as np
 import pandas as pd
 from made_up_runs import NEVER, drawn, write
-from report.answer import edges, sentence, verdicts
+from report.answer import edges, rising, sentence, verdicts
 from report.case import Together, cases, why_apart
 from report.contest import WRONG, contest, sample, skewed_p, student_p
 from report.folder import Folder, ReportError, read_folder
@@ -261,14 +261,52 @@ class Sentences(Answers):
         points = {f"{name} c={c}": runs for c, pair in enumerate(pairs) for name, runs in zip(("sync", "async"), pair)}
         values = {name: [f'{{"kind":"{name.split()[0]}"}}', name[-1]] for name in points}
         write(self.folder, points, swept=("sweep.protocol", "cluster.speed"), values=values)
-        found = [verdicts(case) for case in cases(read_folder(self.folder))]
-        expected = "is best under 2 of 6 circumstances; async under 1; under 3 it is not decided."
+        found = [(case, verdicts(case)) for case in cases(read_folder(self.folder))]
+        expected = "sync is best under 2 of 6 circumstances, async under 1; under 3 it is not decided"
         told = [str(one).replace("<b>", "").replace("</b>", "") for one in tallies(found)]
-        self.assertEqual(told, [f"For time to test error 0.1, sync {expected}", f"For final test error, sync {expected}"])
+        self.assertEqual(
+            told, [f"For time to test error 0.1, {expected} (async looks best under 1).", f"For final test error, {expected} (sync looks best under 1)."]
+        )
         column = [row[2] for row in outcomes("abcdef", found).rows]
         sync, both = "<b>sync</b>", "<b>async</b>"
-        self.assertEqual(column, [sync, sync, both, "all are equal", "not decided", "no run got there"])
-        self.assertIn("not decided under any of 1 circumstances", tallies(found[3:4])[0])
+        open_one = "not decided; <b>sync</b> looks best (9 more replicas)"
+        self.assertEqual(column, [sync, sync, both, "all are equal", open_one, "no run got there"])
+        self.assertIn("not decided under any of 1 circumstances.", tallies(found[3:4])[0])
+
+    def test_a_protocol_is_counted_whatever_its_best_rate(self):
+        """Under c = 2 two of its rates are as good."""
+        good, bad = [(0.1 + 0.001 * i, 10 + i) for i in range(6)], [(0.3 + 0.002 * i, 60 + 2 * i) for i in range(6)]
+        of = {("async", 1, 1): good, ("async", 2, 1): bad, ("async", 1, 2): good, ("async", 2, 2): good}
+        points = {f"{name} c={c} eta={eta}": of.get((name, eta, c), bad) for c in (1, 2) for name in ("sync", "async") for eta in (1, 2)}
+        values = {label: [f'{{"kind":"{label.split()[0]}"}}', label.split()[1][-1], label[-1]] for label in points}
+        write(self.folder, points, swept=("sweep.protocol", "cluster.c", "learning_rate.eta"), values=values)
+        found = [(case, verdicts(case)) for case in cases(read_folder(self.folder))]
+        self.assertIn("<b>async</b> is best under 2 of 2 circumstances.", tallies(found)[0])
+
+    def test_the_network_of_a_protocol_is_chosen_with_it(self):
+        runs = {"async": [(0.2 + 0.001 * i, 50 + i) for i in range(6)], "local-sgd": [(0.1 + 0.001 * i, 10 + i) for i in range(6)]}
+        networks = ['{"topology":"star"}', '{"topology":"mesh"}']
+        values = {name: [f'{{"kind":"{name}"}}', network] for name, network in zip(runs, networks)}
+        lists = {"protocol": [{"kind": name} for name in runs], "cluster.network": [json.loads(one) for one in networks]}
+        swept = ("sweep.protocol", "cluster.network")
+        write(self.folder, runs, swept=swept, values=values, sweep={"zip": lists})
+        self.assertEqual([case.where for case in cases(read_folder(self.folder))], [""])
+        more = {**runs, "k-sync": runs["async"]}
+        write(self.folder, more, swept=swept, values={**values, "k-sync": ['{"kind":"k-sync"}', networks[0]]}, sweep=lists)
+        self.assertEqual([len(case.points) for case in cases(read_folder(self.folder))], [2, 1])
+
+    def test_a_point_that_rises_above_its_target_again_is_told(self):
+        write(self.folder, {"sync": [(0.2, 10), (0.21, 11)], "async": [(0.3, 20), (0.31, 22)]}, target="time_to_error_0.25")
+        errors = {0: (0.5, 0.2, 0.3, 0.2, 0.4), 1: (0.5, 0.4, 0.24, 0.2, 0.1)}
+        rows = [
+            {"point": point, "replica": replica, "time": 5 * i + 5, "update": i, "loss": 1.0, "test_error": error}
+            for point, row in errors.items() for replica in range(2) for i, error in enumerate(row)
+        ]  # fmt: skip
+        fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, rows)
+        case = self.case()
+        measure = case.measures[0]
+        self.assertEqual(rising(case, measure, 0), ["After its first time there 67 % of its evaluations are above the target again."])
+        self.assertEqual(rising(case, measure, 1), [])
 
 
 class Censored(Answers):

@@ -109,7 +109,7 @@ class Page(unittest.TestCase):
         self.assertRegex(text, r"<text[^>]*>sync, eta = 0\.12345</text>")
         self.assertNotRegex(text, r' d="[^"]*\d\.\d{3}')
 
-    def test_of_many_circumstances_the_first_are_told_in_whole(self):
+    def test_of_many_circumstances_some_are_told_in_whole(self):
         runs, names = [(0.2, 20), (0.21, 21)], ("sync", "async")
         points = {f"{name} c={c:02}": runs for c in range(30) for name in names}
         values = {name: [f'{{"kind":"{name.split()[0]}"}}', name[-2:]] for name in points}
