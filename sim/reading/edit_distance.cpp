@@ -37,6 +37,18 @@ static std::string letters(std::string_view name) {
   return result;
 }
 
+/// The only name that begins with the word; empty if there is none, or several are.
+static std::string_view only_longer(std::string_view word,
+                                    std::span<const std::string_view> names) {
+  std::string_view found;
+  for (const auto name : names) {
+    if (!name.starts_with(word)) continue;
+    if (!found.empty()) return {};
+    found = name;
+  }
+  return found;
+}
+
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> names) {
   const std::string bare = letters(word);
   std::string_view nearest;
@@ -51,7 +63,7 @@ std::string_view nearest_name(std::string_view word, std::span<const std::string
     least = both;
     nearest = name;
   }
-  return nearest;
+  return nearest.empty() && word.size() >= 4 ? only_longer(word, names) : nearest;
 }
 
 }  // namespace gradrace

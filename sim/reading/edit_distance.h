@@ -12,7 +12,8 @@ namespace gradrace {
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// The first of the names that are nearest to the word, within two edits and half the longer one's
-/// length; empty if none is that near.  Dashes, underscores and spaces count only between names
+/// length; else the only one that begins with the word, of four letters or more; empty if
+/// there is none.  Dashes, underscores and spaces count only between names
 /// that are as near without them.
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> names);
 

@@ -89,6 +89,13 @@ struct Job {
     if (!of.data_before.empty() && of.data_before != folder->header().data_hashes)
       std::cerr << "gradrace: note: " << printable(of.file.string())
                 << ": the data are not those that its results were made of\n";
+    const std::filesystem::path there = std::filesystem::absolute(of.file).parent_path();
+    if (options.out.empty() && of.file.filename() == "manifest.json" &&
+        std::filesystem::weakly_canonical(there) !=
+            std::filesystem::weakly_canonical(folder->path()))
+      std::cerr << "gradrace: note: results go to " << printable((folder->path() / "").string())
+                << "; --out " << printable(of.file.parent_path().string())
+                << " goes on with those of the manifest\n";
     if (options.shard) return;
     refuse_others(*folder);
     note_if_mixed(folder->path());
