@@ -20,6 +20,12 @@ NOT_A_CIRCUMSTANCE = (
 )
 
 
+def common_words(labels):
+    """Those that all the labels have, in the order of the first."""
+    first, *rest = [label.split() for label in labels]
+    return [word for word in first if all(word in one for one in rest)]
+
+
 @dataclass
 class Case:
     """Points of a folder that differ in what one chooses; `where` says the circumstances, if the
@@ -32,13 +38,13 @@ class Case:
     def label(self, point):
         """The point's name among the case's: without what the circumstances are."""
         label = self.folder.labels[point]
-        shared = set(self.common_label(self.points).split()) if self.where else set()
-        return " ".join(word for word in label.split() if word not in shared) or label
+        return " ".join(word for word in label.split() if word not in self.of_all) or label
 
-    def common_label(self, points):
-        """The words that all those points' labels have."""
-        labels = [self.folder.labels[point].split() for point in points]
-        return " ".join(word for word in labels[0] if all(word in label for label in labels))
+    @cached_property
+    def of_all(self):
+        """The words of the labels that say what the circumstances are."""
+        labels = [self.folder.labels[point] for point in self.points]
+        return common_words(labels) if self.where else []
 
     @cached_property
     def measures(self):
@@ -104,12 +110,10 @@ class Case:
     def family_labels(self):
         """{choices but for the learning rate: what the labels of its points share, without what the
         circumstances are}."""
-        found = {}
-        for family, points in self.families.items():
-            label = self.label(points[0]).split()
-            others = [self.label(point).split() for point in points]
-            found[family] = " ".join(word for word in label if all(word in one for one in others))
-        return found
+        return {
+            family: " ".join(common_words([self.label(point) for point in points]))
+            for family, points in self.families.items()
+        }
 
     def family_label(self, point):
         """The point's name without its learning rate, where it has siblings."""

@@ -4,6 +4,9 @@ import json
 
 import fabricate
 import numpy as np
+from report.answer import sentence, verdicts
+from report.case import cases
+from report.folder import read_folder
 
 NEVER = None
 
@@ -83,3 +86,23 @@ def write_learners(folder, labels, replicas, learners=8):
         for p in range(len(labels)) for r in range(replicas) for i in range(learners)
     ]  # fmt: skip
     fabricate.write_table(folder / "learners.csv", header, rows)
+
+
+class Answers(fabricate.Folder):
+    def case(self):
+        (only,) = cases(read_folder(self.folder))
+        return only
+
+    def said(self, points, **more):
+        """The first sentence, without marks, and the verdicts."""
+        write(self.folder, points, **more)
+        case = self.case()
+        found = verdicts(case)
+        return str(sentence(case, found)).replace("<b>", "").replace("</b>", ""), found
+
+    def best(self, means, seed, **more):
+        """What is called best for time to target and for the final error."""
+        rng = np.random.default_rng(seed)
+        write(self.folder, drawn(rng, means, **more))
+        case = self.case()
+        return [one.best if one.best is None else case.label(one.best) for one in verdicts(case)]
