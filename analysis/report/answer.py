@@ -230,7 +230,7 @@ def verdict(case, measure, contest):
         return alone(case, contest)
     if rivals(case, contest, contest.open):
         return undecided(case, contest)
-    if not contest.beaten and len(contest.same) == len(contest.comparisons):
+    if contest.is_tie:
         clause = Markup("for {} all points are equal in every replica").format(measure.name)
         return Verdict(measure, contest, None, clause, [])
     return decided(case, contest)

@@ -75,6 +75,11 @@ class Contest:
         """Points with the front-runner's values in every replica."""
         return [p for p, one in self.comparisons.items() if one.is_same]
 
+    @property
+    def is_tie(self):
+        """Whether all points have the same values in every replica."""
+        return bool(self.comparisons) and len(self.same) == len(self.comparisons)
+
     @cached_property
     def open(self):
         """Points that may be as good, or better."""
@@ -192,8 +197,8 @@ def front_runner(measure):
 
 
 def contest(measure, questions=1):
-    """The Contest of the points of a measure that have a run; None where no run got there. `questions`: how
-    many measures share the chance of a wrong answer."""
+    """The Contest of the points of a measure that have a run; None where no run got there.
+    `questions`: how many measures share the chance of a wrong answer."""
     if not np.isfinite(measure.values).any(axis=None):
         return None
     points = [point for point in measure.values if measure.values[point].notna().any()]

@@ -128,8 +128,9 @@ class Page:
 
     def said(self):
         """The answers as plain text, a line each, after where they hold."""
-        answers = self.summary.get("tallies") or [self.answer(*one) for one in self.told]
-        return [plain([one]) for one in (*answers, self.apart) if one]
+        answers = [plain([one]) for one in self.summary.get("tallies", ())]
+        answers = answers or [self.answer(*one) for one in self.told]
+        return [*answers, self.apart] if self.apart else answers
 
     @staticmethod
     def answer(case, name, found):

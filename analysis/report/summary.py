@@ -22,10 +22,6 @@ def counted(names, verb, tail=""):
     return Markup(", ").join(parts)
 
 
-def is_tie(contest):
-    return bool(contest.comparisons) and len(contest.same) == len(contest.comparisons)
-
-
 def winner(case, verdict):
     """The protocol that is best at its best learning rate, or looks so where none is called best;
     empty where no run got there."""
@@ -42,9 +38,8 @@ def tally(name, found):
     Verdict)]."""
     best = [winner(*one) for one in found if one[1].best is not None]
     undecided = [one for one in found if one[1].best is None]
-    looks_best = [
-        winner(*one) for one in undecided if one[1].contest and not is_tie(one[1].contest)
-    ]
+    is_open = lambda verdict: verdict.contest and not verdict.contest.is_tie
+    looks_best = [winner(*one) for one in undecided if is_open(one[1])]
     of_all = f" of {len(found):,} circumstances"
     parts = [counted(best, "is best", of_all)] if best else []
     if undecided:
@@ -59,7 +54,7 @@ def outcome(case, verdict):
     """The protocol that is best, or looks so."""
     if verdict.contest is None:
         return "no run got there"
-    if is_tie(verdict.contest):
+    if verdict.contest.is_tie:
         return "all are equal"
     if verdict.best is not None:
         return verdict.who

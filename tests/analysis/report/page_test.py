@@ -217,6 +217,12 @@ class Folders(unittest.TestCase):
         text = self.page("in_ms", {"sync": [(0.2, 20)], "async": [(0.1, 10)]}, time_unit="ms")
         self.assertIn("Times are in ms; those to targets are known up to the interval between evaluations, 0.5.", text)
 
+    def test_a_label_is_the_same_words_on_the_terminal(self):
+        folder = FOLDER / "words"
+        folder.mkdir()
+        made_up_runs.write(folder, {EVIL: [(0.1 + 0.001 * i, 10 + i) for i in range(6)], "b": [(0.2, 20)] * 6})
+        self.assertIn(EVIL, page.Page([read_folder(folder)]).said()[0])
+
     def test_the_answer_is_said_on_the_terminal_too(self):
         told = io.StringIO()
         folder = make(FOLDER / "terminal")
