@@ -1,7 +1,9 @@
 #pragma once
 
 /// Marks a function that a GPU may call too; nothing where no GPU is compiled for.  Such a function
-/// needs of the standard library only what is constexpr.
+/// needs of the standard library only what is constexpr, and gives it objects that are made: where
+/// the library would make one by a constructor of ours that is not constexpr (a variant in place,
+/// say), nvcc leaves that out of the GPU's code without a word.
 #ifdef __CUDACC__
 #define GRADRACE_HD __host__ __device__
 #else

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <type_traits>
 #include <variant>
 
 #include "models/optimiser/adam.h"
@@ -30,7 +31,9 @@ template <class Real, std::size_t index = 0>
 GRADRACE_HD AnyStep<Real> step_of(const OptimiserKind& kind, const Update<Real>& update) {
   if constexpr (index + 1 < std::variant_size_v<OptimiserKind>)
     if (kind.index() != index) return step_of<Real, index + 1>(kind, update);
-  return AnyStep<Real>(std::in_place_index<index>, *std::get_if<index>(&kind), update);
+  using Made = std::variant_alternative_t<index, AnyStep<Real>>;
+  static_assert(std::is_trivially_copyable_v<Made>);  // by a constexpr constructor: see GRADRACE_HD
+  return AnyStep<Real>(std::in_place_index<index>, Made(*std::get_if<index>(&kind), update));
 }
 
 /// Moves the parts of a state that are one number.

@@ -148,40 +148,42 @@ Replayed replay_updates(Device& device, const Rule& rule, double clip) {
 }
 
 /// Every rule with gradients that are clipped in one precision and in the other are not.
-void check_updates(const Place& place) {
+void check_updates(const Place& place, const Subject& subject) {
   CAPTURE(place.name);
+  CAPTURE(subject.name);
   Place reference = cpu();
   reference.float64 = true;
-  for (const Subject& subject : subjects()) {
-    CAPTURE(subject.name);
-    Vector start = some_value(*subject.exact());
-    for (double& x : start) x = static_cast<double>(static_cast<float>(x));
-    const auto tested = subject.on(place, start), exact = subject.on(reference, start);
-    for (std::size_t rule = 0; rule < std::size(rules); ++rule) {
-      const double clip = (rule % 2 == 0) == place.float64 ? 0.1 : 0;
-      CAPTURE(rule);
-      CAPTURE(clip);
-      const Replayed wanted = replay_updates(*exact, rules[rule], clip);
-      const Replayed found = replay_updates(*tested, rules[rule], clip);
-      Vector moved = start;
-      for (std::size_t i = 0; i < moved.size(); ++i) moved[i] -= wanted.w[i];
-      CHECK(distance(wanted.w, found.w) <= place.tolerance() * std::max(norm(start), norm(moved)));
-      for (std::size_t s = 0; s < 2; ++s) {
-        const Results &a = found.results[s], &b = wanted.results[s];
-        CHECK(a.gradients_computed == b.gradients_computed);
-        REQUIRE(a.evaluations.size() == b.evaluations.size());
-        REQUIRE(a.rate_factors.size() == b.rate_factors.size());
-        const double tolerance = 10 * place.tolerance();
-        for (std::size_t i = 0; i < a.evaluations.size(); ++i) {
-          CHECK(near(a.evaluations[i].loss, b.evaluations[i].loss, tolerance));
-          CHECK(near(a.evaluations[i].test_loss, b.evaluations[i].test_loss, tolerance));
-          CHECK(near(a.evaluations[i].test_error, b.evaluations[i].test_error, 0));
-        }
-        for (std::size_t i = 0; i < a.rate_factors.size(); ++i)
-          CHECK(near(a.rate_factors[i], b.rate_factors[i], 1e-3));
+  Vector start = some_value(*subject.exact());
+  for (double& x : start) x = static_cast<double>(static_cast<float>(x));
+  const auto tested = subject.on(place, start), exact = subject.on(reference, start);
+  for (std::size_t rule = 0; rule < std::size(rules); ++rule) {
+    const double clip = (rule % 2 == 0) == place.float64 ? 0.1 : 0;
+    CAPTURE(rule);
+    CAPTURE(clip);
+    const Replayed wanted = replay_updates(*exact, rules[rule], clip);
+    const Replayed found = replay_updates(*tested, rules[rule], clip);
+    Vector moved = start;
+    for (std::size_t i = 0; i < moved.size(); ++i) moved[i] -= wanted.w[i];
+    CHECK(distance(wanted.w, found.w) <= place.tolerance() * std::max(norm(start), norm(moved)));
+    for (std::size_t s = 0; s < 2; ++s) {
+      const Results &a = found.results[s], &b = wanted.results[s];
+      CHECK(a.gradients_computed == b.gradients_computed);
+      REQUIRE(a.evaluations.size() == b.evaluations.size());
+      REQUIRE(a.rate_factors.size() == b.rate_factors.size());
+      const double tolerance = 10 * place.tolerance();
+      for (std::size_t i = 0; i < a.evaluations.size(); ++i) {
+        CHECK(near(a.evaluations[i].loss, b.evaluations[i].loss, tolerance));
+        CHECK(near(a.evaluations[i].test_loss, b.evaluations[i].test_loss, tolerance));
+        CHECK(near(a.evaluations[i].test_error, b.evaluations[i].test_error, 0));
       }
+      for (std::size_t i = 0; i < a.rate_factors.size(); ++i)
+        CHECK(near(a.rate_factors[i], b.rate_factors[i], 1e-3));
     }
   }
+}
+
+void check_updates(const Place& place) {
+  for (const Subject& subject : subjects()) check_updates(place, subject);
 }
 
 /// Two places that differ by nothing but how many threads their blocks have.
@@ -330,10 +332,15 @@ TEST_CASE("blocks: a device without the memory for one run says so") {
   CHECK(device->cohort() > 100);
 }
 
-// The smallest: compute-sanitizer makes it up to a hundred times as long.
+// The two smallest: compute-sanitizer makes them up to a hundred times as long.
 TEST_CASE("cuda: one gradient of each kind") {
   GRADRACE_NEEDS_CUDA();
   for (const Subject& subject : subjects()) check_gradient(cuda(), subject, 0.3, 5);
+}
+
+TEST_CASE("cuda: a quadratic moves by every rule") {
+  GRADRACE_NEEDS_CUDA();
+  check_updates(cuda(), quadratic(10, 0.5));
 }
 
 TEST_CASE("cuda: gradients conform") {
