@@ -33,9 +33,6 @@ class NoBlocks {
     std::vector<T> data_;
   };
   template <class T>
-  using Staging = std::vector<T>;
-
-  template <class T>
   void copy_in(const T* from, std::size_t count, T* to) {
     std::copy_n(from, count, to);
   }

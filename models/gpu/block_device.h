@@ -69,11 +69,20 @@ class BlockDevice final : public Device {
         learnt_(model_->parameters() - model_->statistics().count),
         cohort_(cohort_for(options)) {}
 
+  /// Waits for work that uses its memory: a replay that was given up may have begun some.
+  ~BlockDevice() override {
+    try {
+      launcher_.wait();
+    } catch (const std::exception&) {  // of that work, which nobody asks for any more
+    }
+  }
+
   std::size_t cohort() const override { return cohort_; }
   std::string name() const override { return launcher_.name(); }
   std::optional<double> kernel_seconds() const override { return launcher_.kernel_seconds(); }
 
   void start(std::span<const Tape> tapes) override {
+    launcher_.wait();
     launcher_.forget();
     runs_.clear();
     runs_at_.host.clear(), recipes_.host.clear(), rules_.host.clear();
@@ -90,8 +99,10 @@ class BlockDevice final : public Device {
                   {runs_.size(), parameters(), beside, minibatch, model_->statistics().decay});
     values_.start(launcher_, runs_.size(), kernels::in_fours(parameters()) + beside);
     for (std::size_t i = 0; i < tapes.size(); ++i) initialise(tapes[i], i);
-    launcher_.wait();
   }
+
+  /// Waits for the device where a run cannot go on without what it finds; else the next wave is
+  /// lowered meanwhile.
 
   void replay(std::span<const Segment* const> wave, std::span<Results> results) override {
     GRADRACE_CHECK(wave.size() == runs_.size() && results.size() == runs_.size(),
@@ -99,8 +110,10 @@ class BlockDevice final : public Device {
     lower(wave);
     send();
     for (std::size_t stage = 0; stage < stages_; ++stage) launch(stage);
-    fetch(wave);
-    launcher_.wait();
+    if (wants_answers(wave)) {
+      fetch(wave);
+      launcher_.wait();
+    }
     answer(wave, results);
   }
 
@@ -111,9 +124,6 @@ class BlockDevice final : public Device {
   }
 
  private:
-  template <class T>
-  using Staging = typename Launcher::template Staging<T>;
-
   using Ticket = typename BlockEvaluation<Real, Launcher>::Ticket;
 
   struct RunOnHost {
@@ -181,7 +191,6 @@ class BlockDevice final : public Device {
     model_->initialise(tape.seed, tape.replica, std::span(initial_).first(parameters()));
     complete<Real>(tape.rules, layout, initial_);
     launcher_.copy_in(initial_.data(), initial_.size(), values_.place(number, 0));
-    launcher_.wait();
   }
 
   // ---- a wave
@@ -253,6 +262,13 @@ class BlockDevice final : public Device {
     replay_.evaluate(launcher_, stage, cohort, evaluation_);
   }
 
+  /// Whether a run of the wave cannot go on without what the device finds.
+  bool wants_answers(std::span<const Segment* const> wave) const {
+    for (std::size_t i = 0; i < wave.size(); ++i)
+      if (wave[i] && (wave[i]->end != End::limit || !runs_[i].answers.empty())) return true;
+    return factors_wanted();
+  }
+
   void fetch(std::span<const Segment* const> wave) {
     evaluation_.fetch(launcher_);
     replay_.fetch(launcher_);
@@ -308,11 +324,11 @@ class BlockDevice final : public Device {
   Mirror<Recipe, Launcher> recipes_;
   Mirror<kernels::KernelRule, Launcher> rules_;
   ValuePages<Real, Launcher> values_;
-  Staging<Real> initial_;
+  std::vector<Real> initial_;
 
   std::size_t stages_ = 0;  // of the wave
   BlockEvaluation<Real, Launcher> evaluation_;
-  Staging<Real> finals_;  // live parameters of the runs whose segment is not cut by a limit
+  std::vector<Real> finals_;  // live parameters of the runs whose segment is not cut by a limit
 };
 
 /// The device of that model with those blocks.

@@ -12,11 +12,11 @@
 namespace gradrace {
 
 /// Where blocks of threads run, and the memory that they see.  Everything but wait() may only be
-/// begun when a call returns; it is done in the order of the calls.  What a copy reads or writes on
-/// the host must stay until the next wait().
+/// begun when a call returns; it is done in the order of the calls.  What copy_in() reads may
+/// change when it returns; what copy_out() writes is there after the next wait(), and must stay
+/// until then.  Memory must stay until what uses it is done.
 ///
 ///     Memory<T>                      numbers on the device: empty, of a size, or a vector's copy
-///     Staging<T>                     a vector on the host that is copied quickly
 ///     launch(kernel, count, workers) kernel(block, i, worker) for each i < count, one after the
 ///                                    other with the same worker < workers
 ///     repeat(key, body)              does what body() launches, which may be captured: equal keys
@@ -31,15 +31,12 @@ namespace gradrace {
 template <class T>
 concept BlockLauncher = requires(T& launcher, const T& same, const float* from, float* to,
                                  void (*body)(), const kernels::ClearKernel<float>& kernel,
-                                 const typename T::template Memory<float>& memory,
-                                 typename T::template Staging<float>& staging) {
+                                 const typename T::template Memory<float>& memory) {
   requires std::default_initializable<typename T::template Memory<float>>;
   requires std::constructible_from<typename T::template Memory<float>, std::size_t>;
   requires std::constructible_from<typename T::template Memory<float>, std::vector<float>>;
   { memory.data() } -> std::same_as<float*>;
   { memory.size() } -> std::same_as<std::size_t>;
-  staging.resize(std::size_t{1});
-  { staging.data() } -> std::same_as<float*>;
   launcher.copy_in(from, std::size_t{1}, to);
   launcher.copy_out(from, std::size_t{1}, to);
   launcher.copy_within(from, std::size_t{1}, to);

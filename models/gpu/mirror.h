@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "models/gpu/kernels/block.h"
 
@@ -34,7 +35,7 @@ void clear(Launcher& launcher, Real* numbers, std::uint64_t count) {
 /// A list on the host that goes to the device, or one that comes from there.
 template <class T, class Launcher>
 struct Mirror {
-  typename Launcher::template Staging<T> host;
+  std::vector<T> host;
   typename Launcher::template Memory<T> device;
 
   void send(Launcher& launcher) {

@@ -28,7 +28,6 @@ class ValuePages {
       table_.host.clear();
       for (const auto& page : pages_) table_.host.push_back(page.data());
       table_.send(launcher);
-      launcher.wait();
     }
   }
 

@@ -87,25 +87,23 @@ class EmulatedBlocks {
   static constexpr std::uint64_t pass_bytes = 1 << 16, patch_numbers = 1 << 14;
 
   template <class T>
-  using Staging = std::vector<T>;
-
-  template <class T>
   void copy_in(const T* from, std::size_t count, T* to) {
-    begin([=](auto&) { std::copy_n(from, count, to); });
+    begin([to, all = std::vector<T>(from, from + count)](auto&) { std::ranges::copy(all, to); });
   }
   template <class T>
   void copy_out(const T* from, std::size_t count, T* to) {
-    copy_in(from, count, to);
+    copy_within(from, count, to);
   }
   template <class T>
   void copy_within(const T* from, std::size_t count, T* to) {
-    copy_in(from, count, to);
+    begin([=](auto&) { std::copy_n(from, count, to); });
   }
   template <class Kernel>
   void launch(const Kernel& kernel, std::uint32_t count, std::uint32_t workers) {
     begin([=](auto& self) { self.run(kernel, count, workers); });
   }
   void wait() {
+    ++*waits_;
     for (const Work& work : std::exchange(pending_, {})) work(*this);
   }
 
@@ -122,6 +120,9 @@ class EmulatedBlocks {
     for (const Work& work : recorded->second) begin(work);
   }
   void forget() { repeated_.clear(); }
+
+  /// How often it was waited for, told after it has been moved, too.
+  std::shared_ptr<const std::uint64_t> waits() const { return waits_; }
 
   std::size_t blocks() const { return 3; }
   std::size_t shared_memory() const { return shared_memory_; }
@@ -174,6 +175,7 @@ class EmulatedBlocks {
   std::uint32_t threads_;
   std::size_t shared_memory_;
   Execution execution_;
+  std::shared_ptr<std::uint64_t> waits_ = std::make_shared<std::uint64_t>(0);
   std::vector<Work> pending_;
   std::map<std::vector<std::uint32_t>, std::vector<Work>> repeated_;
   std::vector<Work>* recording_ = nullptr;

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "models/gpu/cuda/cuda_device.h"
 
@@ -16,6 +17,14 @@ std::string no_cuda_device() {
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess) return std::string("no CUDA device: ") + cudaGetErrorString(error);
   return count > 0 ? "" : "no CUDA device";
+}
+
+void prepare_cuda() {
+  static const std::jthread context([] {
+    // Threads that wait leave their cores to others.
+    if (cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync) == cudaSuccess) cudaFree(nullptr);
+    cudaGetLastError();  // where there is no device: the first use says so
+  });
 }
 
 }  // namespace gradrace

@@ -14,6 +14,8 @@
 
 #include "models/gpu/cuda/cuda_check.h"
 #include "models/gpu/cuda/cuda_graphs.h"
+#include "models/gpu/cuda/memory_pool.h"
+#include "models/gpu/cuda/pinned_ring.h"
 #include "models/gpu/kernels/block.h"
 #include "models/gpu/launcher.h"
 
@@ -47,28 +49,6 @@ __global__ void __launch_bounds__(Kernel::threads, Kernel::at_once)
   }
 }
 
-/// Memory of the host that the device reads and writes by itself.
-template <class T>
-struct PinnedAllocator {
-  using value_type = T;
-
-  PinnedAllocator() = default;
-  template <class U>
-  PinnedAllocator(const PinnedAllocator<U>&) {}  // NOLINT(google-explicit-constructor)
-
-  T* allocate(std::size_t count) {
-    void* memory = nullptr;
-    check(cudaMallocHost(&memory, count * sizeof(T)), "pinned memory of the host");
-    return static_cast<T*>(memory);
-  }
-  void deallocate(T* memory, std::size_t) { cudaFreeHost(memory); }
-};
-
-template <class T, class U>
-bool operator==(const PinnedAllocator<T>&, const PinnedAllocator<U>&) {
-  return true;
-}
-
 /// A BlockLauncher with a stream of its own: several work side by side, and while one computes the
 /// host may schedule another's runs.
 class CudaStream {
@@ -95,15 +75,7 @@ class CudaStream {
     Memory() = default;
     explicit Memory(std::size_t size) : size_(size) {
       if (size == 0) return;
-      void* memory = nullptr;
-      const cudaError_t error = cudaMalloc(&memory, size * sizeof(T));
-      if (error != cudaSuccess) cudaGetLastError();  // is not the next launch's
-      if (error == cudaErrorMemoryAllocation)
-        throw std::runtime_error("CUDA: no memory left on the device for " +
-                                 std::to_string((size * sizeof(T)) >> 20) +
-                                 " MiB more; fewer replicas or --jobs 1 may do");
-      check(error, "memory of the device");
-      data_.reset(static_cast<T*>(memory));
+      data_.reset(static_cast<T*>(MemoryPool::of_device().take(size * sizeof(T))));
     }
     explicit Memory(const std::vector<T>& from) : Memory(from.size()) {
       if (from.empty()) return;
@@ -117,7 +89,9 @@ class CudaStream {
 
    private:
     struct Free {
-      void operator()(T* memory) const { cudaFree(const_cast<std::remove_const_t<T>*>(memory)); }
+      void operator()(T* memory) const {
+        MemoryPool::of_device().give_back(const_cast<std::remove_const_t<T>*>(memory));
+      }
     };
     std::size_t size_ = 0;
     std::unique_ptr<T, Free> data_;
@@ -128,14 +102,10 @@ class CudaStream {
   static constexpr std::uint64_t patch_numbers = std::uint64_t{1} << 23;
 
   template <class T>
-  using Staging = std::vector<T, PinnedAllocator<T>>;
-
-  template <class T>
   void copy_in(const T* from, std::size_t count, T* to) {
     if (count == 0) return;
     end_timed();
-    check(cudaMemcpyAsync(to, from, count * sizeof(T), cudaMemcpyHostToDevice, stream_.get()),
-          "a copy to the device");
+    ring_.copy_in(stream_.get(), from, count * sizeof(T), to);
   }
 
   template <class T>
@@ -174,6 +144,7 @@ class CudaStream {
   void wait() {
     end_timed();
     check(cudaStreamSynchronize(stream_.get()), "work of the device");
+    ring_.all_is_read();
     if (!timed_) return;
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, events_[0].get(), events_[1].get()), "a time");
@@ -186,11 +157,7 @@ class CudaStream {
 
   std::size_t shared_memory() const { return shared_memory_; }
 
-  std::uint64_t free_memory() const {
-    std::size_t free = 0, all = 0;
-    check(cudaMemGetInfo(&free, &all), "free memory of the device");
-    return free;
-  }
+  std::uint64_t free_memory() const { return MemoryPool::of_device().free_bytes(); }
 
   std::string name() const { return name_; }
   std::optional<double> kernel_seconds() const { return kernel_seconds_; }
@@ -221,7 +188,7 @@ class CudaStream {
     static_cast<void>(allowed);
   }
 
-  // A measured time is from the first launch after a wait to the last.
+  // A measured time is from the first launch after a wait to the last, with what lies between.
   void begin_timed() {
     if (!timed_) check(cudaEventRecord(events_[0].get(), stream_.get()), "an event");
     timed_ = working_ = true;
@@ -235,6 +202,7 @@ class CudaStream {
   std::size_t processors_ = 1, shared_memory_ = 0;
   std::unique_ptr<std::remove_pointer_t<cudaStream_t>, DestroyStream> stream_;
   std::unique_ptr<std::remove_pointer_t<cudaEvent_t>, DestroyEvent> events_[2];  // first, last
+  PinnedRing ring_;
   CudaGraphs graphs_;
   bool timed_ = false, working_ = false;
   double kernel_seconds_ = 0;

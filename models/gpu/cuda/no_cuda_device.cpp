@@ -6,6 +6,8 @@ namespace gradrace {
 
 std::string no_cuda_device() { return "this build of gradrace has no CUDA device"; }
 
+void prepare_cuda() {}
+
 template <class Real>
 std::unique_ptr<Device> make_cuda_device(std::unique_ptr<Model<Real>>, const DeviceOptions&) {
   throw std::runtime_error(no_cuda_device());

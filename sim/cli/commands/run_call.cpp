@@ -4,6 +4,7 @@
 #include <set>
 #include <thread>
 
+#include "models/gpu/cuda/cuda_device.h"
 #include "sim/cli/commands/jobs.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/document.h"
@@ -15,13 +16,16 @@ std::filesystem::path folder_of(const Scenario& scenario, const RunOptions& opti
   return options.files.size() > 1 ? options.out / scenario.first().name : options.out;
 }
 
-unsigned jobs_for(const Scenario& scenario, const RunOptions& options) {
-  if (options.jobs > 0) return options.jobs;
-  const bool cuda = std::ranges::any_of(scenario.points, [](const Point& point) {
+static bool takes_cuda(const Scenario& scenario) {
+  return std::ranges::any_of(scenario.points, [](const Point& point) {
     return point.with_model() && point.device == "cuda";
   });
+}
+
+unsigned jobs_for(const Scenario& scenario, const RunOptions& options) {
+  if (options.jobs > 0) return options.jobs;
   const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  return default_jobs(cuda, scenario.runs(), cores);
+  return default_jobs(takes_cuda(scenario), scenario.runs(), cores);
 }
 
 std::vector<Scenario> read_scenarios(const RunOptions& options) {
@@ -31,6 +35,7 @@ std::vector<Scenario> read_scenarios(const RunOptions& options) {
     try {
       const Scenario& scenario = scenarios.emplace_back(read_scenario(file, options.changes));
       scenario.shelf->use_threads(jobs_for(scenario, options));
+      if (takes_cuda(scenario)) prepare_cuda();  // while data are read
     } catch (const ScenarioError& error) {
       problems.insert(problems.end(), error.problems().begin(), error.problems().end());
     }

@@ -185,7 +185,9 @@ void ScenarioRuns::race(const Batch& batch, Device* device) {
 
 std::uint32_t ScenarioRuns::segment_limit_of(const Race& race, std::size_t run,
                                              const Device* device) const {
-  if (device == nullptr || device->name() != "cpu") return TimingPlane::default_limit;
+  if (device == nullptr) return TimingPlane::default_limit;
+  constexpr std::uint32_t beside_device = 1024;  // so that it works while the next ones are made
+  if (device->name() != "cpu") return beside_device;
   const std::size_t group = plan_.group_of[scenario_.point_number(run)];
   return segment_limit(race, plan_.groups[group].value.numbers);
 }

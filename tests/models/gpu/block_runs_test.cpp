@@ -174,6 +174,27 @@ TEST_CASE("emulated: blocks of two threads side by side have equal bits") {
   check_execution(2, Execution::side_by_side);
 }
 
+TEST_CASE("emulated: a wave waits for the device only where a run needs its answers") {
+  const auto waits = [](const std::string& record) {
+    const Point point = point_from(
+        R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
+            "protocol": {"kind": "async"}, "stop": {"updates": 100}, "record": )" +
+        record + R"(, "model": )" + in_place + ", " + plain + "}");
+    const EmulatedBlocks blocks(1, EmulatedBlocks::most_shared_memory, Execution::at_wait);
+    const auto count = blocks.waits();
+    const auto device = make_block_device(point.model->make_float32(), blocks, {});
+    std::uint64_t before = *count;
+    for (int time = 0; time < 2; ++time) {  // lists grow in the first, which waits, too
+      before = *count;
+      run_cohort(point, *device, 0, 3, 8);
+    }
+    return *count - before;
+  };
+  // Of some 25 waves: the start, and the evaluations at time 0 and at the end.
+  CHECK(waits("{}") == 3);
+  CHECK(waits(R"({"every_updates": 5})") >= 20);
+}
+
 TEST_CASE("blocks: runs of every protocol conform, with one thread") {
   check_runs(emulated(1), softmax, every_server_protocol(), plain, 1e-4);
   check_runs(emulated(1, true), softmax, every_server_protocol(), plain, 1e-11);
