@@ -21,6 +21,7 @@ struct NetworkBlueprint {
   Sampling sampling;
   double l2;
   bool augments;  // the images of a minibatch
+  bool tf32x3;    // products of float32 by three of TF32
   std::shared_ptr<const Dataset> data;
   std::vector<std::uint32_t> train_rows, test_rows;  // that an evaluation looks at
 };

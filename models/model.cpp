@@ -33,6 +33,8 @@ ValueLayout ModelSpec::value_layout() const {
 std::unique_ptr<Device> ModelSpec::make_device(const DeviceOptions& options) const {
   if (options.device == "cuda" && !no_cuda_device().empty())
     throw std::runtime_error("cuda: " + no_cuda_device() + "; use --device cpu");
+  if (options.device != "cuda" && precision() == only_gpu_precision)
+    throw std::runtime_error("cpu: only a GPU computes in tf32x3; use --device cuda");
   if (precision() == "float64")
     return make_chosen<double>([this] { return make_float64(); }, options);
   return make_chosen<float>([this] { return make_float32(); }, options);

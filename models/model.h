@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/blueprint.h"
@@ -98,6 +99,9 @@ struct DeviceOptions {
   std::vector<Rule> rules = {};  // of its runs: what their states have beside the parameters
 };
 
+/// Of a model whose numbers are float32, and which the CPU does not compute.
+inline constexpr std::string_view only_gpu_precision = "tf32x3";
+
 /// A value as a device on the CPU keeps it.
 struct ValueLayout {
   std::size_t numbers = 0;  // padding included
@@ -132,7 +136,7 @@ class ModelSpec {
   /// Its definition on the CPU.  Reads the data.
   virtual std::unique_ptr<Model<float>> make_float32() const = 0;
   virtual std::unique_ptr<Model<double>> make_float64() const = 0;
-  /// float32 or float64.
+  /// float32, float64 or only_gpu_precision.
   virtual const std::string& precision() const = 0;
 
   /// Reads the data, and makes the model.

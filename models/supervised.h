@@ -20,7 +20,7 @@ struct SupervisedConfig {
   std::uint32_t minibatch = 32;       // m
   double l2 = 0;                      // lambda
   std::string sampling = "iid";       // or epoch
-  std::string precision = "float32";  // or float64
+  std::string precision = "float32";  // or float64, tf32x3
   bool augment = false;               // the images of a minibatch; see augmentation.h
 };
 

@@ -30,6 +30,7 @@ SupervisedParts::SupervisedParts(const SupervisedConfig& config, LossKind loss_k
       spec(network(*data, make_loss<float>(loss)->outputs(*data))),
       sampling(config.sampling == "epoch" ? Sampling::epoch : Sampling::iid),
       augment(config.augment),
+      tf32x3(config.precision == only_gpu_precision),
       l2(config.l2) {}
 
 template <class Real>
@@ -62,6 +63,7 @@ Blueprint SupervisedModel<Real>::blueprint() const {
                           .sampling = parts_.sampling,
                           .l2 = parts_.l2,
                           .augments = parts_.augment,
+                          .tf32x3 = parts_.tf32x3,
                           .data = parts_.data,
                           .train_rows = train_rows_,
                           .test_rows = test_rows_};

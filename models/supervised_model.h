@@ -21,6 +21,7 @@ struct SupervisedParts {
   NetworkSpec spec;
   Sampling sampling;
   bool augment;
+  bool tf32x3;  // a blueprint's
   double l2;
 
   SupervisedParts(const SupervisedConfig& config, LossKind loss, const MakeNetwork& network);

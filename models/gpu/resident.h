@@ -117,6 +117,7 @@ class ResidentNetwork {
     network_.test = data_->test();
     network_.train_rows = {train_rows_.data(), static_cast<std::uint32_t>(train_rows_.size())};
     network_.test_rows = {test_rows_.data(), static_cast<std::uint32_t>(test_rows_.size())};
+    network_.tf32x3 = blueprint.tf32x3;
     network_.augments = blueprint.augments;
     if (network_.augments) network_.images = *blueprint.data->image;
     make_dense();

@@ -78,6 +78,24 @@ TEST_CASE("models: a device is made, and one that is not there is refused") {
   }
 }
 
+TEST_CASE("models: products of TF32 are told to a GPU, and refused by the CPU") {
+  DataShelf shelf(".", {});
+  for (const std::string precision : {"float32", "tf32x3"}) {
+    const auto softmax = read_model(R"({"kind": "softmax", "dataset": {"kind": "synthetic"}, )"
+                                    R"("precision": ")" +
+                                        precision + "\"}",
+                                    shelf);
+    REQUIRE(softmax.product);
+    const Blueprint blueprint = softmax.product->make_float32()->blueprint();
+    const bool told = precision == "tf32x3";
+    CHECK(std::get<NetworkBlueprint>(blueprint).tf32x3 == told);
+    if (told) {
+      CHECK_THROWS_WITH(softmax.product->make_device({}),
+                        "cpu: only a GPU computes in tf32x3; use --device cuda");
+    }
+  }
+}
+
 TEST_CASE("models: bad values are refused at their keys") {
   DataShelf shelf(".", {});
   const std::pair<const char*, const char*> cases[] = {
@@ -107,6 +125,10 @@ TEST_CASE("models: bad values are refused at their keys") {
        "it.groups"},
       {R"({"kind": "quadratic", "precision": "float16"})", "it.precision"},
       {R"({"kind": "softmax", "dataset": {"kind": "synthetic"}, "precision": "bf16"})",
+       "it.precision"},
+      {R"({"kind": "quadratic", "precision": "tf32x3"})", "it.precision"},
+      {R"({"kind": "softmax", "precision": "tf32x3",
+           "dataset": {"kind": "synthetic", "partition": {"kind": "iid"}}})",
        "it.precision"},
       {R"({"kind": "quadratic", "dimensions": 0})", "it.dimensions"},
       {R"({"kind": "quadratic", "noise": -1})", "it.noise"},

@@ -47,6 +47,7 @@ struct Network {
   double l2;
   Split train, test;
   RowList train_rows, test_rows;  // of an evaluation
+  bool tf32x3;                    // products of float32 by three of TF32
   bool augments;                  // images
   ImageShape images;
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/gpu/cuda/cuda_device.h"
 #include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
 #include "sim/cli/scenario/sampler.h"
@@ -220,6 +221,16 @@ void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool
   }
 }
 
+/// Whether a device of the point computes in its precision.
+void check_precision(Fields& fields, const Point& point) {
+  if (!point.with_model() || point.model->precision() != only_gpu_precision) return;
+  const std::string none = point.device == "cpu" ? "the device is cpu" : no_cuda_device();
+  if (point.device == "cuda" || none.empty()) return;
+  fields.complain("model.precision",
+                  std::string(only_gpu_precision) + " takes a GPU (" + none + ")",
+                  "float32, float64");
+}
+
 /// Of those that are told by its limits, where each has a number of its own.
 void check_minibatches(Fields& fields, const Point& point) {
   if (point.sampler == Sampler::order_statistic || !point.make_protocol) return;
@@ -287,6 +298,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
                     "rate counts samples, and only a model says how many a minibatch has",
                     "a model beside it, which timing_only leaves untrained");
   }
+  check_precision(fields, point);
   visit_optimiser(fields, point);
   const bool record_read = visit_record(fields, point, model_read);
   visit_stop(fields, point, model_read, record_read);

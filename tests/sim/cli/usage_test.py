@@ -51,6 +51,18 @@ class BadScenarios(ProgramTest):
         self.call("run", INVALID / "syntax.json", "--out", "out", status=2)
         self.assertFalse((self.folder / "out").exists())
 
+    def test_a_precision_of_gpus_needs_one_whoever_chooses_the_device(self):
+        model = {"kind": "softmax", "dataset": {"kind": "synthetic"}, "precision": "tf32x3"}
+        path = self.write(changed(SMALL, sweep=None, protocol={"kind": "async"}, model=model))
+        _, told = self.call("validate", path, "--device", "cpu", status=2)
+        self.assertIn("error: model.precision: tf32x3 takes a GPU (the device is cpu)\n    allowed: float32, float64\n", told)
+        self.call("validate", path, "--device", "cuda")
+        self.call("validate", path, "--timing-only", "--device", "cpu")
+        if not pathlib.Path("/dev/nvidiactl").exists():
+            _, told = self.call("run", path, "--out", "out", status=2)
+            self.assertRegex(told, r"json:\d+:\d+: error: model.precision: tf32x3 takes a GPU \(.*no CUDA device\)\n    allowed: ")
+            self.assertFalse((self.folder / "out").exists())
+
     def test_a_change_on_the_command_line_is_named_as_the_origin(self):
         path = self.write(changed(SMALL, sweep=None, protocol={"kind": "k-sync", "k": 2}))
         _, told = self.call("run", path, "--set", "protocol.k=9", "--replicas", "0", status=2)
