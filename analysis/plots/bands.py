@@ -1,5 +1,6 @@
 """Means over replicas whose evaluations lie at different times."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,12 +42,24 @@ def linear(x, y, grid):
     return np.interp(grid, x[last], y[last], left=np.nan, right=np.nan)
 
 
-def half_interval(deviations, count):
-    """Half of the 95 % interval of a mean of `count` independent values, by Student's t; deviations:
-    the sum of their squared deviations from it. NaN where there is one value."""
+def unit_of(values):
+    """The power of two at or below the largest magnitude among values, 1 where all are 0 or NaN: in that
+    unit their squares and sums are in the range of a double, whatever theirs is."""
+    largest = np.max(np.abs(values), initial=0.0, where=np.isfinite(values))
+    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest > 0 else 1.0
+
+
+def mean_and_half(values):
+    """Over the first axis, NaN left out: the mean of independent values and half of its 95 % interval, by
+    Student's t (NaN of one value)."""
+    unit = unit_of(values)
+    scaled = np.asarray(values) / unit
+    count = np.sum(~np.isnan(scaled), axis=0)
+    mean = np.nansum(scaled, axis=0) / np.where(count > 0, count, np.nan)
     freedom = np.maximum(count - 1, 1)
+    deviations = np.nansum((scaled - mean) ** 2, axis=0)
     half = stdtrit(freedom, 0.975) * np.sqrt(deviations / freedom / np.maximum(count, 1))
-    return np.where(count > 1, half, np.nan)
+    return mean * unit, np.where(count > 1, half, np.nan) * unit
 
 
 def band(curves, interpolate=step):
@@ -56,6 +69,4 @@ def band(curves, interpolate=step):
     running = np.sum(~np.isnan(values), axis=0)
     kept = running > 0
     grid, values, running = grid[kept], values[:, kept], running[kept]
-    mean = np.nanmean(values, axis=0)
-    deviations = np.nansum((values - mean) ** 2, axis=0)
-    return Band(grid, mean, half_interval(deviations, running), running)
+    return Band(grid, *mean_and_half(values), running)

@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.colors import to_rgba
 from matplotlib.transforms import offset_copy
 from plots import style
-from plots.bands import half_interval
+from plots.bands import mean_and_half
 from plots.encoding import MOST_PANELS, best_of_each, left_out_words, looks_of
 from plots.encoding import shown_values, split_labels
 from plots.panels import Panels
@@ -43,8 +43,8 @@ def final(point, y):
     values = np.array([value for value in kept if math.isfinite(value)])
     if not len(values):
         return None
-    half = half_interval(((values - values.mean()) ** 2).sum(), len(values))
-    return values.mean(), float(half), len(kept) < len(point.runs)
+    mean, half = map(float, mean_and_half(values))
+    return mean, half, len(kept) < len(point.runs)
 
 
 def draw_line(axes, points, key, label, looks, y, aside):

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from plots.bands import half_interval
+from plots.bands import mean_and_half, unit_of
 from scipy import stats
 
 WRONG = 0.025  # the chance of a wrong answer: of 200, more than one in twenty are not
@@ -101,8 +101,7 @@ def sample(values):
     values = values[~np.isnan(values)]
     known = values[np.isfinite(values)]
     count, never = len(known), len(values) - len(known)
-    mean = float(known.mean()) if count else math.nan
-    half = float(half_interval(((known - mean) ** 2).sum(), count))
+    mean, half = map(float, mean_and_half(known))
     return Sample(mean, half, count, never)
 
 
@@ -151,9 +150,10 @@ def deviation_of(differences, resolution):
 
 
 def student_comparison(point, differences, is_bound, counts, resolution, level):
-    mean, count = float(differences.mean()), len(differences)
-    deviation = deviation_of(differences, resolution)
-    p = max(student_p(mean, deviation, count), skewed_p(differences))
+    unit, count = unit_of(differences), len(differences)
+    scaled = differences / unit
+    mean, deviation = float(scaled.mean()), deviation_of(scaled, resolution / unit)
+    p = max(student_p(mean, deviation, count), skewed_p(scaled))
     needed = None
     if p > level and mean > 0 and count > 1:
         needed = least_count(lambda n: student_p(mean, deviation, n), count, level)

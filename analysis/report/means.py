@@ -1,7 +1,7 @@
 """Means over the replicas of a point, whose evaluations may lie at different times."""
 
 import numpy as np
-from plots.bands import half_interval, step
+from plots.bands import mean_and_half, step
 
 MOSTLY = 0.9  # of the time before a crossing, the one that is behind later is ahead
 MOST_PLACES = 400  # at which two points are compared
@@ -38,8 +38,7 @@ def band(runs, places):
     if len(grid) > places:
         grid = np.linspace(start, end, places)
     values = np.array([step(times, value, grid) for times, value in runs])
-    mean = values.mean(axis=0)
-    return grid, mean, half_interval(((values - mean) ** 2).sum(axis=0), len(values))
+    return grid, *mean_and_half(values)
 
 
 def crossing(case, early, late):

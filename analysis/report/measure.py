@@ -5,6 +5,7 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+from plots.bands import unit_of
 from plots.targets import headline_target, target_columns, target_of
 
 
@@ -68,8 +69,10 @@ def final_value(folder):
     values = by_point(runs, column)
     diverged = (by_point(runs, "status") == "diverged") & True
     values = of_runs(runs, values.mask(diverged, np.inf))
-    steps = np.diff(np.unique(runs[column].dropna()))
-    resolution = float(steps[steps > 1e-12].min()) if (steps > 1e-12).any() else 0.0
+    known = np.unique(runs[column].dropna())
+    steps = np.diff(known[np.isfinite(known)])
+    steps = steps[steps > 1e-12 * unit_of(known)]  # the rest is rounding
+    resolution = float(steps.min()) if len(steps) else 0.0
     return Measure(column, name, values, values, resolution, "lower")
 
 

@@ -307,6 +307,36 @@ class Intervals(unittest.TestCase):
         self.assertAlmostEqual(found.mean + found.half, high)
 
 
+class Units(unittest.TestCase):
+    def contest_of(self, values, resolution):
+        values = pd.DataFrame(values)
+        return contest(Measure("final_loss", "final loss", values, values, resolution))
+
+    def test_an_answer_does_not_change_with_the_unit(self):
+        rng = np.random.default_rng(7)
+        for case in range(40):
+            base = np.exp(rng.normal(0, (0.01, 1, 5)[case % 3], (4 + case % 5, 4)))
+            base[:, 1] = base[:, 0] * (1 + 1e-9 * (case % 2))  # as good as another, or nearly
+            wanted = self.contest_of(base, 0.001)
+            for scale in (1e-300, 1e-200, 1e-150, 1e150, 1e200, 1e300):
+                found = self.contest_of(base * scale, 0.001 * scale)
+                self.assertEqual((found.front, found.open, found.beaten), (wanted.front, wanted.open, wanted.beaten), (case, scale))
+                for point, one in found.comparisons.items():
+                    other = wanted.comparisons[point]
+                    np.testing.assert_allclose(one.p, other.p, rtol=1e-6)
+                    np.testing.assert_allclose(one.difference.mean / scale, other.difference.mean, rtol=1e-6, atol=1e-9)
+                    np.testing.assert_allclose(one.difference.half / scale, other.difference.half, rtol=1e-6, atol=1e-9)
+                    self.assertEqual(one.needed, other.needed)
+
+    def test_squares_are_not_made_of_raw_numbers(self):
+        # Constant times, 12e200 apart, are told apart.
+        apart = self.contest_of({0: [1e200] * 3, 1: [13e200] * 3}, 0.0)
+        self.assertEqual(apart.beaten, [1])
+        # Losses that vary by factors of 1,000 are not, however small they are.
+        wide = np.array([[1.0, 1.5], [1e-3, 2e-3], [2e-1, 1e-1], [1e-2, 3e-2]]) * 1e-225
+        self.assertEqual(self.contest_of(wide, 0.0).open, [1])
+
+
 class Cost(Answers):
     def test_a_price_makes_a_column(self):
         cluster = {"learners": 8, "price": 0.5}
