@@ -345,8 +345,8 @@ build() { # build TARGET
 # ---- one set-up at a time in a folder
 
 take_turn() {
-  mkdir -p build
-  exec 9>build/setup.lock
+  mkdir -p build 2>/dev/null && [[ -w build ]] || die "this folder may not be written to; use a copy of it"
+  exec 9>>build/setup.lock # what a link leads to keeps its content
   if ! flock -n 9; then
     say "waiting for another set-up in this folder"
     flock 9

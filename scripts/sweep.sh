@@ -26,6 +26,8 @@ if (($# < 3)); then
   usage >&2
   exit 2
 fi
+[[ $1 != -* ]] || set -- "./$1" "${@:2}" # no word begins as an option
+[[ $2 != -* ]] || set -- "$1" "./$2" "${@:3}"
 readonly scenario=$1 out=${2%/} array=$3
 shift 3
 [[ $array =~ ^([1-9][0-9]*)(%[1-9][0-9]*)?$ ]] ||

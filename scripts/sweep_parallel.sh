@@ -19,6 +19,8 @@ if (($# < 3)) || [[ $1 == --* || ! $3 =~ ^[1-9][0-9]*$ ]]; then
   usage >&2
   exit 2
 fi
+[[ $1 != -* ]] || set -- "./$1" "${@:2}" # no word begins as an option
+[[ $2 != -* ]] || set -- "$1" "./$2" "${@:3}"
 readonly scenario=$1 out=$2 shards=$3
 shift 3
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
@@ -26,6 +28,9 @@ program=$here/../build/release/gradrace
 [[ -e $program ]] || program=$here/../../../bin/gradrace
 readonly program=${GRADRACE_PROGRAM:-$program}
 
-seq "$shards" | parallel --quote --workdir "$PWD" \
-  "$program" run "$scenario" --out "$out" --shard "{}/$shards" --jobs 1 "$@"
+# Whole command lines: parallel replaces {} and the like in a command that it is given.
+for shard in $(seq "$shards"); do
+  printf '%q ' "$program" run "$scenario" --out "$out" --shard "$shard/$shards" --jobs 1 "$@"
+  echo
+done | PARALLEL_SHELL=$BASH parallel --workdir "$PWD"
 "$program" collect "$out"

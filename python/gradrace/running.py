@@ -38,7 +38,10 @@ def call(words, scenario, allowed=(0,)):
     """What the program prints.  scenario: a dict, which goes to standard input, or the path of a file; allowed: the exit
     statuses that are no error."""
     is_dict = isinstance(scenario, dict)
-    command = [program(), words[0], "-" if is_dict else os.fspath(scenario), *words[1:]]
+    path = "-" if is_dict else os.fspath(scenario)
+    if path.startswith("-") and not is_dict:
+        path = os.path.join(".", path)  # no option
+    command = [program(), words[0], path, *words[1:]]
     done = subprocess.run(
         command,
         input=json.dumps(scenario) if is_dict else None,

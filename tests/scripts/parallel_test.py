@@ -1,5 +1,6 @@
 """scripts/sweep_parallel.sh: a sweep by GNU parallel, of which a shard is killed."""
 
+import json
 import shutil
 import subprocess
 import unittest
@@ -30,6 +31,13 @@ class Parallel(KilledShardTest):
         )
         self.call("run", scenario, *words, "--out", "whole", "--quiet")
         self.assertEqual(*(self.tables(self.folder / out) for out in ("out/sweep", "whole")))
+
+    def test_no_word_is_one_of_parallel_or_an_option(self):
+        self.write(SWEEP, "{}.json")
+        words = ("--set", 'notes="a {} {#} {1} {/.} {%} {= $_ =} b\\n$HOME `id`"', "--set", 'stop={"updates": 10}')
+        subprocess.run([self.SCRIPT, "{}.json", "-o{#} ut", "2", *words], cwd=self.folder, check=True, capture_output=True)
+        manifest = json.loads((self.folder / "-o{#} ut/manifest.json").read_text(encoding="utf-8"))
+        self.assertEqual(manifest["scenario"]["notes"], json.loads(words[1].removeprefix("notes=")))
 
     def test_a_wrong_call_is_told(self):
         for words in ((), ("a", "b"), ("a", "b", "c")):

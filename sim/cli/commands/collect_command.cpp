@@ -126,8 +126,11 @@ class Sources {
 void keep_whole(const fs::path& out, const Scenario& scenario, const Sources& sources) {
   if (!is_published(out, scenario)) return;
   std::size_t there = 0;
-  for (const auto& file : sources.stores())
-    there += RunStore(file, RunStore::Use::read).runs().size();
+  for (const auto& file : sources.stores()) {
+    RunStore store(file, RunStore::Use::read);
+    keep_sound(store, scenario);
+    there += store.runs().size();
+  }
   if (there >= scenario.runs()) return;
   throw UsageError("collect: " + out.string() + ": its files have all of " +
                    count_text(scenario.runs(), "run") + ", and the stores " +
@@ -141,7 +144,9 @@ void keep_whole(const fs::path& out, const Scenario& scenario, const Sources& so
 void add(const Sources& sources, RunFolder& folder) {
   for (const auto& file : sources.stores()) {
     if (fs::equivalent(file.parent_path(), folder.path())) continue;
-    const RunStore store(file, RunStore::Use::read);
+    RunStore store(file, RunStore::Use::read);
+    keep_sound(store, folder.scenario());
+    folder.note(store.notes());
     for (const StoredRun& run : store.runs()) folder.add(store, run);
   }
 }
@@ -208,6 +213,8 @@ static int collect(const Words& words) {
   for (const Point& point : scenario.points) theories.push_back(point.theory());
   const Summary summary = publish(folder, theories, {}, {}, format);
   if (left > 0) sources.complain_of_missing_shards();
+  for (const auto& note : folder.notes())
+    std::cerr << "gradrace: note: " << printable(note) << '\n';
   for (const auto& complaint : sources.complaints())
     std::cerr << "gradrace: " << printable(complaint) << '\n';
   const bool will_plot = values->count("plot") != 0;

@@ -178,13 +178,13 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
   const RunFailures& failures = runs.failures();
   const double elapsed = progress.elapsed();
   progress.clear();
+  if (!options.shard && folder.present() == folder.size()) folder.put_in_order();
   report_troubles(job, failures);
   if (options.shard) {
     if (options.report) report_shard(job, *options.shard, failures);
     return {folder.present() > 0, failures.size()};
   }
   if (folder.present() == 0 && failures.empty()) return {};
-  if (folder.present() == folder.size()) folder.put_in_order();
   const bool is_new =
       !was_whole || folder.files().has_other_forms() || !is_published(folder.path(), job.scenario);
   const std::filesystem::path parquet = folder.path() / parquet_name("runs.csv");

@@ -1,6 +1,7 @@
 #include "sim/cli/output/disk.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <system_error>
@@ -28,14 +29,38 @@ fs::path copied(const fs::path& file, const fs::path& place, std::error_code& er
 
 }  // namespace
 
-bool sync_to_disk(const std::filesystem::path& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+bool sync_to_disk(const fs::path& file) {
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return false;
   const bool synced = ::fsync(descriptor) == 0;
   const int error = errno;
   ::close(descriptor);
   errno = error;
   return synced;
+}
+
+bool sync_folder(const fs::path& folder) {
+  if (sync_to_disk(folder)) return true;
+  return errno == EACCES || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS;
+}
+
+LockResult try_to_lock(int descriptor, int operation, const fs::path& file) {
+  int result = 0;
+  do result = ::flock(descriptor, operation | LOCK_NB);
+  while (result != 0 && errno == EINTR);
+  if (result == 0) return LockResult::held;
+  if (errno == EWOULDBLOCK) return LockResult::held_by_another;
+  if (errno == ENOLCK || errno == ENOSYS || errno == ENOTSUP || errno == EINVAL)
+    return LockResult::no_locks;
+  fail(file, "locked", std::error_code(errno, std::generic_category()));
+}
+
+fs::path free_name(const fs::path& file) {
+  for (int number = 1;; ++number) {
+    fs::path name = file;
+    name += "." + std::to_string(number);
+    if (!fs::exists(fs::symlink_status(name))) return name;
+  }
 }
 
 fs::path followed(fs::path path) {
@@ -61,7 +86,7 @@ void move_to_place(const fs::path& file, const fs::path& place) {
     if (!error) fs::rename(copy, target, error);
     std::error_code ignored;
     fs::remove(error ? copy : file, ignored);
-    if (!error && !sync_to_disk(target.parent_path())) error.assign(errno, std::generic_category());
+    if (!error && !sync_folder(target.parent_path())) error.assign(errno, std::generic_category());
   }
   if (error) fail(place, "written", error);
 }

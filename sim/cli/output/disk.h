@@ -16,8 +16,21 @@ struct DiskError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A file or a folder is on disk; false: errno says why it is not.
-bool sync_to_disk(const std::filesystem::path& path);
+/// A file is on disk; false: errno says why it is not.
+bool sync_to_disk(const std::filesystem::path& file);
+
+/// The names in a folder are on disk, or it is left to the system, where the folder may not be read
+/// or its file system cannot do that; false: errno says why they are not.
+bool sync_folder(const std::filesystem::path& folder);
+
+/// Of ::flock, which is called again where a signal interrupts it.
+enum class LockResult { held, held_by_another, no_locks };
+/// LOCK_NB is added.  DiskError, which names the file, where the disk refuses; no_locks where the
+/// file system has none: errno says how it told that.
+LockResult try_to_lock(int descriptor, int operation, const std::filesystem::path& file);
+
+/// The first of file.1, file.2 ... that is not there.
+std::filesystem::path free_name(const std::filesystem::path& file);
 
 /// Where a link leads, and whether or not anything is there; what is none leads to itself.
 std::filesystem::path followed(std::filesystem::path path);

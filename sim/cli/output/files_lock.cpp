@@ -4,11 +4,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <iostream>
 #include <set>
 #include <system_error>
 
+#include "sim/cli/output/disk.h"
 #include "sim/reading/characters.h"
 
 namespace gradrace {
@@ -18,11 +18,14 @@ namespace fs = std::filesystem;
 namespace {
 
 void lock(int descriptor, const fs::path& folder) {
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  const auto is_held_by_another = [&] {
+    return try_to_lock(descriptor, LOCK_EX, folder) == LockResult::held_by_another;
+  };
+  if (!is_held_by_another()) return;
   std::cerr << "gradrace: note: " << printable(folder.string())
             << ": waits for another call that publishes or draws there\n";
-  while (::flock(descriptor, LOCK_EX | LOCK_NB) != 0)
-    if (errno != EWOULDBLOCK || ::usleep(20'000) != 0) throw WaitEnded();
+  while (is_held_by_another())
+    if (::usleep(20'000) != 0) throw WaitEnded();
 }
 
 }  // namespace

@@ -156,13 +156,15 @@ bool FolderLock::try_to_lock(File& file) {
   file.descriptor = ::open(file.path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (file.descriptor < 0 && errno == ENOENT) return false;
   if (file.descriptor < 0) fail(file.path, errno);
-  if (::flock(file.descriptor, (file.is_shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0) {
-    if (errno == EWOULDBLOCK) {
-      const std::string other = holder(file.descriptor, aside_);
-      ::close(file.descriptor);
-      throw UsageError(folder_.string() + ": another call of gradrace writes there (" + other +
-                       "); wait for its end, or use --out DIR for another folder");
-    }
+  const LockResult locked =
+      gradrace::try_to_lock(file.descriptor, file.is_shared ? LOCK_SH : LOCK_EX, file.path);
+  if (locked == LockResult::held_by_another) {
+    const std::string other = holder(file.descriptor, aside_);
+    ::close(file.descriptor);
+    throw UsageError(folder_.string() + ": another call of gradrace writes there (" + other +
+                     "); wait for its end, or use --out DIR for another folder");
+  }
+  if (locked == LockResult::no_locks) {
     std::cerr << "gradrace: note: " << printable(folder_.string())
               << ": this file system has no locks (" << std::generic_category().message(errno)
               << "); see to it that no other call writes there\n";

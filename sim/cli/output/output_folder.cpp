@@ -215,9 +215,9 @@ bool OutputFolder::publish() {
   for (const auto& file : old_files) remove_file(folder_ / file);
   for (const auto& file : closed_)
     if (file != last) place(file);
-  sync_folder();
+  if (!sync_folder(folder_)) fail(folder_);
   place(last);
-  sync_folder();
+  if (!sync_folder(folder_)) fail(folder_);
   there.forget();
   closed_.clear();
   hashes_.clear();
@@ -232,20 +232,13 @@ void OutputFolder::keep_others(const PublishedFiles& there,
     const fs::path place = folder_ / file;
     const bool is_ours = file == there.record() || there.has_unchanged(file);
     if (is_ours || !fs::exists(place) || hash_of_file(place) == hash) continue;
-    fs::path other;
-    for (int number = 1; number == 1 || fs::exists(fs::symlink_status(other)); ++number)
-      other = folder_ / (file + "." + std::to_string(number));
+    const fs::path other = free_name(place);
     move_to_place(place, other);
     std::cerr << "gradrace: note: " << printable(place.string()) << ": "
               << (there.are_known() ? "was changed since gradrace wrote it"
                                     : "no manifest says whose it is")
               << "; it is " << printable(other.filename().string()) << " now\n";
   }
-}
-
-/// Of names; some file systems cannot.
-void OutputFolder::sync_folder() const {
-  if (!sync_to_disk(folder_) && errno != EINVAL && errno != ENOTSUP) fail(folder_);
 }
 
 /// Results that are there and have no successors, which nobody has changed.

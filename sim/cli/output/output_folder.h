@@ -70,7 +70,6 @@ class OutputFolder {
  private:
   std::vector<std::string> old_results(const PublishedFiles& there) const;
   void keep_others(const PublishedFiles& there, const PublishedFiles::Hashes& coming) const;
-  void sync_folder() const;
   void remove_unfinished();
   bool remove_drawings() const;
   Compression compression_of(const std::string& file) const;

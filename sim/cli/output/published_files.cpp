@@ -111,7 +111,7 @@ void PublishedFiles::note(const Hashes& coming) const {
   if (!file || !sync_to_disk(aside))
     throw DiskError(aside.string() + ": cannot be written: " + std::strerror(errno));
   move_to_place(aside, note_);
-  sync_to_disk(note_.parent_path());
+  sync_folder(note_.parent_path());
 }
 
 void PublishedFiles::forget() const {

@@ -60,16 +60,9 @@ CsvFile<RunRow> runs_file_of(const Scenario& scenario) {
 
 /// What the files of runs begin with: name and text.
 std::vector<std::pair<std::string, std::string>> beginnings(const Scenario& scenario) {
-  std::vector<std::pair<std::string, std::string>> texts;
-  const auto begin = [&](const auto& file) { texts.emplace_back(file.name, file.header()); };
-  const Point& first = scenario.first();
-  begin(runs_file_of(scenario));
-  if (first.record_details) {
-    begin(curve_csv(first.evaluated == EvaluatedValue::each));
-    begin(staleness_csv);
-    if (first.knows_learners()) begin(learners_csv);
-  }
-  for (const auto& [record, make] : first.records) texts.emplace_back(record->file, record->begin);
+  auto texts = text_beginnings(scenario.first());
+  const auto runs_file = runs_file_of(scenario);
+  texts.emplace_back(runs_file.name, runs_file.header());
   return texts;
 }
 

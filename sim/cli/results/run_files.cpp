@@ -246,7 +246,8 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
                        [](auto& run) { return run.result.totals.lost; });
   columns.emplace_back("label", "", "name of the point among the others",
                        [](auto& run) { return run.at.label; });
-  add_peer_columns<R>(columns, [](auto& run, auto total) {
+  add_peer_columns<R>(columns, [](auto& run, auto total) -> std::optional<double> {
+    if (!run.result.exchanged) return {};
     return static_cast<double>((*run.result.exchanged).*total);
   });
   columns.emplace_back("reason", "", "why a run could not go on",
@@ -280,6 +281,18 @@ const CsvFile<StalenessRow> staleness_csv{
      {"count", "minibatches", "applied with it", &StalenessRow::count}}};
 
 const CsvFile<LearnerRow> learners_csv{"learners.csv", "one learner of a run", learner_columns()};
+
+std::vector<std::pair<std::string, std::string>> text_beginnings(const Point& first) {
+  std::vector<std::pair<std::string, std::string>> texts;
+  const auto begin = [&](const auto& file) { texts.emplace_back(file.name, file.header()); };
+  if (first.record_details) {
+    begin(curve_csv(first.evaluated == EvaluatedValue::each));
+    begin(staleness_csv);
+    if (first.knows_learners()) begin(learners_csv);
+  }
+  for (const auto& [record, make] : first.records) texts.emplace_back(record->file, record->begin);
+  return texts;
+}
 
 std::vector<std::string> target_columns(const Point& point) {
   std::vector<std::string> columns;

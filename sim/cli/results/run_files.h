@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sim/cli/results/csv_file.h"
@@ -77,6 +78,10 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
 const CsvFile<CurveRow>& curve_csv(bool by_learner);
 extern const CsvFile<StalenessRow> staleness_csv;
 extern const CsvFile<LearnerRow> learners_csv;
+
+/// The files in which each run of the scenario with that first point may have a text, and what they
+/// begin with.
+std::vector<std::pair<std::string, std::string>> text_beginnings(const Point& first);
 
 /// The columns of swept paths, each named as the path, but `sweep.protocol` where whole protocols
 /// are swept, since `protocol` is the column of its name.

@@ -7,6 +7,7 @@
 
 #include "sim/cli/output/disk.h"
 #include "sim/cli/results/manifest.h"
+#include "sim/cli/results/run_files.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
 
@@ -92,6 +93,13 @@ static void refuse_difference(const RunStore& store, const std::string& header) 
                    "anew");
 }
 
+void keep_sound(RunStore& store, const Scenario& scenario) {
+  std::set<std::string> files;
+  for (const auto& [file, text] : text_beginnings(scenario.first())) files.insert(file);
+  const std::size_t targets = target_columns(scenario.first()).size();
+  store.keep_sound(files, [=](const std::string& result) { return is_result(result, targets); });
+}
+
 void refuse_other_runs(const fs::path& folder, const Scenario& scenario) {
   RunHeader wanted;  // without its data
   wanted.scenario = scenario.resolved;
@@ -173,7 +181,7 @@ std::span<const std::pair<RunKey, std::size_t>> RunFolder::runs_with(const RunKe
 }
 
 RunFolder::~RunFolder() {
-  const bool is_empty = own_ && !was_used_ && own_->runs().empty();
+  const bool is_empty = own_ && !was_used_ && own_->runs().empty() && own_->is_in_place();
   own_.reset();
   std::error_code ignored;
   if (is_empty) fs::remove(followed(own_file()), ignored);
@@ -213,12 +221,18 @@ void RunFolder::open_stores(Begin begin) {
   }
 }
 
-void RunFolder::take_up(const RunStore& store) {
+void RunFolder::take_up(RunStore& store) {
   refuse_difference(store, header_text_);
-  const std::string name = store.file().string();
-  if (store.damaged() > 0)
-    notes_.push_back(name + ": " + count_text(store.damaged(), "damaged record") + " left out");
+  keep_sound(store, scenario_);
+  if (store.damaged() > 0 && !is_collected_)  // collect tells it
+    notes_.push_back(store.file().string() + ": " + count_text(store.damaged(), "damaged record") +
+                     " left out");
+  note(store.notes());
   for (const StoredRun& run : store.runs()) set(store, run);
+}
+
+void RunFolder::note(const std::vector<std::string>& notes) {
+  notes_.insert(notes_.end(), notes.begin(), notes.end());
 }
 
 bool RunFolder::set(const RunStore& store, const StoredRun& stored) {
@@ -294,6 +308,7 @@ void RunFolder::put_in_order() {
   for (const auto& [key, place] : rest) ordered.push_back(place);
   if (is_all_of(*own_, ordered)) return;
 
+  keep_damaged();
   const fs::path aside = files_.aside() / store_name({});
   fs::remove(aside);
   {
@@ -303,11 +318,22 @@ void RunFolder::put_in_order() {
     store.sync();
   }
   move_to_place(aside, own_file());
-  sync_to_disk(path());
+  sync_folder(path());
   for (const auto& store : others_) fs::remove(store->file());  // of a link, the link
   others_.clear();
   std::ranges::fill(places_, Place{});
   open_stores(Begin::go_on);
+}
+
+/// Of stores that go: what cannot be read stays under another name.
+void RunFolder::keep_damaged() {
+  const auto keep = [this](RunStore& store) {
+    const std::size_t told = store.notes().size();
+    if (store.is_damaged()) store.keep_copy();
+    if (store.notes().size() > told) note({store.notes().back()});
+  };
+  keep(*own_);
+  for (const auto& store : others_) keep(*store);
 }
 
 /// Whether the store is that header and these runs, one after the other, and nothing else.

@@ -32,6 +32,9 @@ void refuse_other_runs(const std::filesystem::path& folder, const Scenario& scen
 /// Point x replicas + replica, in order.
 std::vector<std::size_t> all_runs(const Scenario& scenario);
 
+/// Leaves out what is no run of the scenario.
+void keep_sound(RunStore& store, const Scenario& scenario);
+
 /// The runs that are in the stores of the folder.
 std::set<RunName> runs_in(const std::filesystem::path& folder);
 
@@ -72,6 +75,8 @@ class RunFolder {
   void add(std::size_t run, const RunResult& result, const RunTexts& texts);
   /// A run of another store; false if it is none of these, or is there.
   bool add(const RunStore& from, const StoredRun& run);
+  /// Takes them up.
+  void note(const std::vector<std::string>& notes);
 
   const RunHeader& header() const { return header_; }
 
@@ -99,9 +104,10 @@ class RunFolder {
   std::span<const std::pair<RunKey, std::size_t>> runs_with(const RunKey& key) const;
   RunName name_of(std::size_t run) const;
   void open_stores(Begin begin);
-  void take_up(const RunStore& store);
+  void take_up(RunStore& store);
   bool set(const RunStore& store, const StoredRun& run);
   std::filesystem::path own_file() const;
+  void keep_damaged();
   bool is_all_of(const RunStore& store, const std::vector<Place>& ordered) const;
 
   const Scenario& scenario_;

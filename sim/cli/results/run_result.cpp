@@ -148,6 +148,33 @@ void read(const Json& json, T& value) {
   }
 }
 
+constexpr const char* no_result = "it holds no result of a run";
+
+/// Ends the reading of what is nested deeper than a result, since from_cbor() calls itself for each
+/// level.
+class Depth : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override { return ++depth_ <= most; }
+  bool key(string_t&) override { return true; }
+  bool end_object() override { return depth_-- > 0; }
+  bool start_array(std::size_t) override { return ++depth_ <= most; }
+  bool end_array() override { return depth_-- > 0; }
+  bool parse_error(std::size_t, const std::string&, const Json::exception&) override {
+    return false;
+  }
+
+ private:
+  static constexpr std::size_t most = 8;
+  std::size_t depth_ = 0;
+};
+
 /// Sum over learners; none where they have no values of their own.
 std::optional<PeerTotals> exchanged_by(const std::vector<LearnerTotals>& learners) {
   std::optional<PeerTotals> sum;
@@ -191,13 +218,27 @@ std::string bytes_of(const RunResult& result) {
 RunResult result_from(std::string_view bytes) {
   RunResult result;
   try {
+    Depth depth;
+    if (!Json::sax_parse(bytes, &depth, Json::input_format_t::cbor))
+      throw std::runtime_error(no_result);
     Json json = Json::from_cbor(bytes);
     json.emplace("target_intervals", Json::array());  // unless it has them
     read(json, result);
   } catch (const Json::exception&) {
-    throw std::runtime_error("it holds no result of a run");
+    throw std::runtime_error(no_result);
   }
   return result;
+}
+
+bool is_result(std::string_view bytes, std::size_t targets) {
+  try {
+    const RunResult result = result_from(bytes);
+    const bool has_ended = result.status == Status::finished || result.status == Status::diverged ||
+                           result.status == Status::deadlocked;
+    return has_ended && result.target_times.size() == targets;
+  } catch (const std::runtime_error&) {
+    return false;
+  }
 }
 
 }  // namespace gradrace

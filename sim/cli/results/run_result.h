@@ -33,4 +33,7 @@ RunResult result_of(const RunRecord& record, const Cluster& cluster,
 std::string bytes_of(const RunResult& result);
 RunResult result_from(std::string_view bytes);
 
+/// Whether these are bytes_of() a run that has ended, of a scenario with so many targets.
+bool is_result(std::string_view bytes, std::size_t targets);
+
 }  // namespace gradrace

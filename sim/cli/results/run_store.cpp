@@ -41,6 +41,14 @@ std::uint32_t checksum_of(std::string_view bytes, std::uint32_t before = 0) {
       crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
+std::uint32_t checksum_of_zeros(std::uint64_t count) {
+  const std::string zeros(std::min<std::uint64_t>(piece_size, count), '\0');
+  std::uint32_t checksum = 0;
+  for (std::uint64_t done = 0; done < count; done += piece_size)
+    checksum = checksum_of(std::string_view(zeros).substr(0, count - done), checksum);
+  return checksum;
+}
+
 template <class Number>
 std::string_view as_bytes(const Number& number) {
   return {reinterpret_cast<const char*>(&number), sizeof number};
@@ -72,13 +80,13 @@ RunStore::RunStore(std::filesystem::path file, Use use) : file_(std::move(file))
   descriptor_ = ::open(file_.c_str(), flags | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail("opened");
   try {
-    if (use == Use::add && ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    if (use == Use::add && try_to_lock(descriptor_, LOCK_EX, file_) == LockResult::held_by_another)
       throw UsageError(file_.string() +
                        ": another call of gradrace writes to it, by a link from "
                        "another folder; wait for its end");
     scan(use);
     const auto folder = std::filesystem::absolute(file_).parent_path();
-    if (is_new && !(sync_to_disk(folder) && sync_to_disk(folder.parent_path()))) fail("made");
+    if (is_new && !(sync_folder(folder) && sync_folder(folder.parent_path()))) fail("made");
   } catch (...) {
     ::close(descriptor_);
     throw;
@@ -99,15 +107,17 @@ void RunStore::scan(Use use) {
   struct stat facts {};
   if (::fstat(descriptor_, &facts) != 0) fail("read");
   size_ = static_cast<std::uint64_t>(facts.st_size);
-  for (std::uint64_t begin = next_head(0); begin < size_; begin = next_head(end_)) {
-    if (begin > end_) ++damaged_;
+  std::uint64_t next = 0;
+  for (std::uint64_t begin = next_head(0); begin < size_; begin = next_head(next)) {
     Head head;
     get_at(begin, reinterpret_cast<char*>(&head), sizeof head);
-    if (head.length > size_ - begin - frame) break;
+    next = begin + 1;
+    if (head.length > size_ - begin - frame) continue;
+    if (begin > end_) ++damaged_;
     const StoredRun run{head.key, head.data, begin + sizeof head, head.length};
     std::uint32_t checksum = 0;
     get_at(run.content + run.length, reinterpret_cast<char*>(&checksum), sizeof checksum);
-    end_ = begin + frame + head.length;
+    next = end_ = begin + frame + head.length;
     if (checksum != checksum_at(run.content, run.length)) {
       ++damaged_;
     } else if (run.key.is_nil()) {
@@ -119,8 +129,80 @@ void RunStore::scan(Use use) {
   }
   if (end_ == 0 && !may_be(file_))
     throw UsageError(file_.string() + ": is not a store of finished runs; move it away");
-  if (use == Use::add && end_ < size_ && ::ftruncate(descriptor_, static_cast<off_t>(end_)) != 0)
-    fail("written");
+  if (use == Use::add && end_ < size_) cut_end();
+}
+
+/// Whether a record begins there of which the rest was never written, or there are zeros, as a file
+/// system leaves them where the machine ended.
+bool RunStore::is_torn(std::uint64_t begin) const {
+  if (checksum_at(begin, size_ - begin) == checksum_of_zeros(size_ - begin)) return true;
+  Head head{};
+  const std::size_t there = std::min<std::uint64_t>(sizeof head, size_ - begin);
+  get_at(begin, reinterpret_cast<char*>(&head), there);
+  if (there == sizeof head) return is_whole(head);
+  return magic.starts_with({head.magic, std::min(there, magic.size())});
+}
+
+void RunStore::cut_end() {
+  if (!is_torn(end_)) {
+    notes_.push_back(file_.string() + ": " + count_text(size_ - end_, "byte") +
+                     " at its end cannot be read");
+    keep_copy();
+  }
+  if (::ftruncate(descriptor_, static_cast<off_t>(end_)) != 0) fail("written");
+}
+
+void RunStore::keep_copy() {
+  if (std::exchange(has_copy_, true)) return;
+  const std::filesystem::path kept = free_name(file_);
+  std::error_code error;
+  std::filesystem::copy_file(file_, kept, error);
+  if (!error && !sync_to_disk(kept)) error.assign(errno, std::generic_category());
+  if (error) throw DiskError(kept.string() + ": cannot be written: " + error.message());
+  notes_.push_back(file_.string() + ": what it held is kept as " + kept.filename().string());
+}
+
+void RunStore::keep_sound(const std::set<std::string>& files, const Sound& sound) {
+  std::size_t number = 0;
+  std::erase_if(runs_, [&](const StoredRun& run) {
+    ++number;
+    const std::string fault = fault_of(run, files, sound);
+    if (!fault.empty())
+      notes_.push_back(file_.string() + ": run " + std::to_string(number) +
+                       " in it is left out: " + fault);
+    return !fault.empty();
+  });
+}
+
+/// Why it is no run of a scenario with those files; empty: it is one.
+std::string RunStore::fault_of(const StoredRun& run, const std::set<std::string>& files,
+                               const Sound& sound) const {
+  constexpr const char* cut = "its record ends too early";
+  const std::uint64_t end = run.content + run.length;
+  std::uint32_t result_size = 0;
+  std::uint64_t place = run.content + sizeof result_size;
+  if (place > end) return cut;
+  get_at(run.content, reinterpret_cast<char*>(&result_size), sizeof result_size);
+  if (result_size > end - place) return cut;
+  if (!sound(result(run))) return "it holds no result of a run of this scenario";
+  std::set<std::string> seen;
+  for (place += result_size; place < end;) {
+    constexpr std::uint64_t most = 1 + 255 + sizeof(std::uint64_t);
+    std::string begin(std::min(most, end - place), '\0');
+    get_at(place, begin.data(), begin.size());
+    const std::size_t name_size = static_cast<std::uint8_t>(begin[0]);
+    std::uint64_t text_size = 0;
+    const std::size_t head_size = 1 + name_size + sizeof text_size;
+    if (head_size > begin.size()) return cut;
+    std::memcpy(&text_size, begin.data() + 1 + name_size, sizeof text_size);
+    if (text_size > end - place - head_size) return cut;
+    const std::string name = begin.substr(1, name_size);
+    if (!files.contains(name))
+      return "it has a text for \"" + name + "\", which is no file of this scenario's runs";
+    if (!seen.insert(name).second) return "it has two texts for " + name;
+    place += head_size + text_size;
+  }
+  return {};
 }
 
 /// Where the next record begins, from there on; the file's size where none does.
@@ -222,6 +304,17 @@ void RunStore::sync() {
   dirty_ = false;
   errno = sync_error_;
   if (sync_error_ != 0) fail("written");
+  if (!is_in_place())
+    throw DiskError(
+        file_.string() +
+        ": was removed or replaced while runs were made; what this call has made is lost");
+}
+
+bool RunStore::is_in_place() const {
+  struct stat own {
+  }, there{};
+  return ::fstat(descriptor_, &own) == 0 && ::stat(file_.c_str(), &there) == 0 &&
+         there.st_ino == own.st_ino && there.st_dev == own.st_dev;
 }
 
 std::string RunStore::result(const StoredRun& run) const {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -25,7 +26,11 @@ struct StoredRun {
 
 /// Finished runs in one file that only grows: a record for each, with a checksum, and headers that
 /// tell whose runs follow.  A record that was torn, because the process or the machine ended while
-/// it was written, is dropped when the file is opened.
+/// it was written, is dropped when the file is opened to add to; where anything else at its end
+/// cannot be read, the file as it was is kept under another name.
+///
+/// What a record says is input: the file may come from anybody, and a checksum is no signature.
+/// keep_sound() leaves out what is no run of the scenario.
 class RunStore {
  public:
   enum class Use { read, add };
@@ -52,8 +57,20 @@ class RunStore {
 
   /// Those that were there when it was opened, in the order in which they were added.
   const std::vector<StoredRun>& runs() const { return runs_; }
-  /// Records there, or parts between them, that are damaged; their runs are not among these.
+  /// Parts of the file that are no whole record; their runs are not among these.
   std::size_t damaged() const { return damaged_; }
+  /// What else the user should know of the file.
+  const std::vector<std::string>& notes() const { return notes_; }
+
+  /// Leaves out, and notes, runs whose record is not as a run's should be: a result that sound()
+  /// takes, then texts of files of those names, each at most once.
+  using Sound = std::function<bool(const std::string& result)>;
+  void keep_sound(const std::set<std::string>& files, const Sound& sound);
+
+  /// Whether there is more in the file than the runs and their headers.
+  bool is_damaged() const { return damaged_ > 0 || !notes_.empty(); }
+  /// Keeps the file as it is under another name, once, and notes that.
+  void keep_copy();
 
   /// On disk a second later at the latest, at which a refusal is told by sync().  result:
   /// bytes_of() it.  Safe from several threads.
@@ -62,8 +79,12 @@ class RunStore {
   /// A run of another store.
   StoredRun add(const RunStore& from, const StoredRun& run);
 
-  /// All that was added is on disk.
+  /// All that was added is on disk.  DiskError, too, where the file is no longer there, or another
+  /// one in its place.
   void sync();
+
+  /// Whether its name is still that of the file.
+  bool is_in_place() const;
 
   /// result_from() these is what the run found.
   std::string result(const StoredRun& run) const;
@@ -77,6 +98,10 @@ class RunStore {
   using Content = std::function<void(const Put& put)>;
 
   void scan(Use use);
+  bool is_torn(std::uint64_t begin) const;
+  void cut_end();
+  std::string fault_of(const StoredRun& run, const std::set<std::string>& files,
+                       const Sound& sound) const;
   std::uint64_t next_head(std::uint64_t begin) const;
   StoredRun write(StoredRun run, const Content& content);
   void put_at(std::uint64_t place, std::string_view bytes);
@@ -92,6 +117,8 @@ class RunStore {
   std::string header_;
   std::vector<StoredRun> runs_;
   std::size_t damaged_ = 0;
+  std::vector<std::string> notes_;
+  bool has_copy_ = false;
   std::mutex mutex_;
   std::condition_variable_any added_;
   bool dirty_ = false;

@@ -1,0 +1,183 @@
+"""What a store of runs says is input: it may come from a stranger, and from a disk that lost a part of it."""
+
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+from damaged_store import change_run, content_of
+from program import PROGRAM, SMALL, ProgramTest, changed
+
+BASE = changed(SMALL, record={"every_time": 1}, sweep=None, protocol={"kind": "sync"}, replicas=4, stop={"updates": 5})
+TORN = "at its end cannot be read"
+
+
+def everything_in(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+class Store(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.scenario = self.write(BASE)
+        self.call("run", self.scenario, "--out", "o", "--quiet")
+        self.out, self.store = self.folder / "o", self.folder / "o/runs.store"
+        self.usual = self.tables(self.out)
+
+    def restore(self):
+        shutil.rmtree(self.out)
+        self.call("run", self.scenario, "--out", "o", "--quiet")
+
+    def check_is_left_out(self, change, why):
+        """Of `run` and `collect`, with the tables there and without: run 2 of 4 is told, made again or lacks; nothing else is written."""
+        for command, published in ((c, p) for c in ("run", "collect") for p in (True, False)):
+            with self.subTest(why, command=command, published=published):
+                self.restore()
+                change_run(self.store, 2, change)
+                if not published:
+                    for name in (*self.usual, "manifest.json"):
+                        (self.out / name).unlink()
+                before = everything_in(self.folder)
+                words = ("run", self.scenario, "--out", "o", "--quiet") if command == "run" else ("collect", "o", "--quiet")
+                status = 0 if command == "run" else 2 if published else 1
+                told = self.call(*words, status=status)[1]
+                if command == "run" or not published:
+                    self.assertIn(f"o/runs.store: run 2 in it is left out: {why}", told)
+                after = everything_in(self.folder)
+                new = {os.fspath(name) for name in after.keys() - before.keys()}
+                self.assertLessEqual(new, {f"o/{name}" for name in (*self.usual, "manifest.json", "runs.store.1")})
+                if command == "run":
+                    self.assertEqual({n: b for n, b in self.tables(self.out).items() if n != "runs.store.1"}, self.usual)
+                    kept = (self.out / "runs.store.1").read_bytes()  # with run 2, which was added
+                    self.assertTrue(kept.startswith(before[pathlib.Path("o/runs.store")]))
+                elif not published:
+                    rows = (self.out / "runs.csv").read_bytes().splitlines()
+                    self.assertEqual(rows, [row for row in self.usual["runs.csv"].splitlines() if not row.startswith(b"0,1,")])
+
+    def test_a_text_goes_to_the_files_of_the_scenario_alone(self):
+        owned = os.fspath(self.folder / "owned.txt")
+        for name in ("../../owned.txt", owned, "runs.csv", "manifest.json", "plots/x", ".bashrc", "a\0b", "", "updates.csv", "theory.csv"):
+            self.check_is_left_out(lambda result, texts, name=name: content_of(result, [*texts, (name, b"text")]), "it has a text for ")
+
+    def test_a_file_has_one_text_of_a_run(self):
+        self.check_is_left_out(lambda result, texts: content_of(result, [*texts, texts[0]]), "it has two texts for curve.csv")
+
+    def test_lengths_lie_within_the_record(self):
+        for change in (
+            lambda result, texts: content_of(result, texts, result_size=2**32 - 1),
+            lambda result, texts: content_of(result, texts)[:-1],
+            lambda result, texts: content_of(result, texts) + b"\x05curve",
+            lambda result, _: content_of(result, []) + b"\x09curve.csv" + struct.pack("<Q", 2**64 - 1),
+            lambda result, texts: b"\0\0",
+        ):
+            self.check_is_left_out(change, "its record ends too early")
+
+    def test_a_result_is_one_of_the_scenario(self):
+        for result in (b"", b"\x81" * 300000 + b"\x80", b"\xa1\x61a" * 300000 + b"\x01", b"\x9b" + b"\xff" * 8, b"\x01", b"not CBOR"):
+            self.check_is_left_out(lambda _, texts, result=result: content_of(result, texts), "it holds no result of a run")
+        # Another number of targets, and a status that no finished run has.
+        with_target = self.write(changed(BASE, targets={"loss": [1e-9]}), "t.json")
+        self.call("run", with_target, "--out", "t", "--quiet")
+        self.restore()
+        kept = []
+        change_run(self.folder / "t/runs.store", 1, lambda result, texts: kept.append(result) or content_of(result, texts))
+        self.check_is_left_out(lambda _, texts: content_of(kept[0], texts), "it holds no result of a run")
+        self.check_is_left_out(lambda result, texts: content_of(result.replace(b"fstatus\x00", b"fstatus\x18\xc8"), texts), "it holds no result of a run")
+
+
+class End(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+        self.store = self.folder / "o/runs.store"
+        self.whole = self.store.read_bytes()
+        self.kept = self.folder / "o/runs.store.1"
+
+    def run_again(self):
+        told = self.call("run", self.folder / "scenario.json", "--out", "o", "--quiet")[1]
+        self.assertEqual(self.store.read_bytes(), self.whole)
+        return told
+
+    def test_a_record_that_was_torn_goes_without_a_word(self):
+        for left in (5, 47, 48, 200):
+            self.store.write_bytes(self.whole + self.whole[:left])
+            self.assertNotIn("note", self.run_again())
+            self.assertFalse(self.kept.exists())
+
+    def test_what_else_cannot_be_read_is_kept(self):
+        flipped = bytearray(self.whole)
+        flipped[-600] ^= 4  # in the last record
+        for damaged, what in (
+            (self.whole + b"of another version" * 50, "900 bytes at its end cannot be read"),
+            (self.whole.replace(b"runs\x1a\r\n\1", b"runs\x1a\r\n\2"), f"{len(self.whole):,} bytes".replace(",", "")),
+            (bytes(flipped), "damaged record"),
+        ):
+            with self.subTest(what):
+                self.store.write_bytes(damaged)
+                if damaged.startswith(self.whole[:8]):
+                    told = self.run_again()
+                    self.assertIn(what, told)
+                    self.assertIn("o/runs.store: what it held is kept as runs.store.1", told)
+                    self.assertTrue(self.kept.read_bytes().startswith(damaged))
+                    self.kept.unlink()
+                else:
+                    told = self.call("run", self.folder / "scenario.json", "--out", "o", "--quiet", status=2)[1]
+                    self.assertEqual(self.store.read_bytes(), damaged, told)
+
+    def test_a_head_that_is_flipped_takes_no_run_behind_it(self):
+        second = self.whole.index(b"runs\x1a\r\n\1", 60)
+        flipped = bytearray(self.whole)
+        flipped[second + 39] ^= 0x40  # its length
+        self.store.write_bytes(bytes(flipped))
+        self.assertIn("1 damaged record left out", self.run_again())
+        self.assertTrue(self.kept.read_bytes().startswith(flipped))
+
+
+class Place(ProgramTest):
+    def begin_slow_run(self):
+        slow = self.write(changed(BASE, replicas=1, stop={"updates": 4000000}, record=None), "slow.json")
+        run = subprocess.Popen([PROGRAM, "run", slow, "--out", "d", "--quiet"], cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(run.stderr.close)
+        self.addCleanup(lambda: (run.kill(), run.wait()))
+        while not (self.folder / "d/runs.store").exists():
+            time.sleep(0.01)
+        time.sleep(0.2)
+        return run
+
+    def test_a_store_that_goes_away_is_told(self):
+        for other in (None, b"mine"):
+            run = self.begin_slow_run()
+            store = self.folder / "d/runs.store"
+            store.unlink()
+            if other is not None:
+                store.write_bytes(other)
+            run.send_signal(signal.SIGINT)
+            self.assertIn("d/runs.store: was removed or replaced while runs were made", run.communicate(timeout=60)[1])
+            self.assertEqual(run.returncode, 1)
+            if other is not None:
+                self.assertEqual(store.read_bytes(), other)
+            shutil.rmtree(self.folder / "d", ignore_errors=True)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root becomes another user")
+    def test_a_folder_whose_parent_may_not_be_read_is_as_any_other(self):
+        nobody = pwd.getpwnam("nobody").pw_uid
+        for mode in (0o711, 0o311):
+            parent = self.folder / f"p{mode:o}"
+            own = parent / "me"
+            own.mkdir(parents=True)
+            os.chown(own, nobody, -1)
+            self.folder.chmod(0o711)
+            parent.chmod(mode)
+            self.write(BASE).chmod(0o644)
+            words = [PROGRAM, "run", self.folder / "scenario.json", "--quiet", "--out", own]
+            done = subprocess.run(words, user=nobody, capture_output=True, text=True, check=False, cwd="/")
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
