@@ -23,8 +23,8 @@ namespace gradrace {
 ///                                    must launch identical work
 ///     forget()                       drops all captures
 ///     wait()                         until all of it is done
-///     pass_bytes, patch_numbers      work memory of a pass of a network, and of its patches, where
-///                                    one minibatch does not need more
+///     pass_bytes                     work memory of a pass of a network where one minibatch does
+///                                    not need more
 ///     blocks()                       that can be at work at the same time
 ///     shared_memory()                of a block at most, in bytes
 ///     kernel_seconds()               time that the device has worked, if it is measured
@@ -45,7 +45,6 @@ concept BlockLauncher = requires(T& launcher, const T& same, const float* from, 
   launcher.forget();
   launcher.wait();
   { T::pass_bytes } -> std::convertible_to<std::uint64_t>;
-  { T::patch_numbers } -> std::convertible_to<std::uint64_t>;
   { same.blocks() } -> std::same_as<std::size_t>;
   { same.shared_memory() } -> std::same_as<std::size_t>;
   { same.free_memory() } -> std::same_as<std::uint64_t>;

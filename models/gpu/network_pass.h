@@ -44,14 +44,13 @@ class NetworkPass {
   /// Of memory, for one minibatch of n rows.
   std::uint64_t numbers(std::uint32_t n) const {
     const Sizes sizes = sizes_of(n);
-    return sizes.work + sizes.patches + sizes.maps;
+    return sizes.work + sizes.parts;
   }
 
   /// Of memory, for what goes together of minibatches of up to n rows.
   std::uint64_t bytes(std::uint32_t n) const {
     const Room room = room_for(n);
-    return (room.work + room.patches + room.maps) * sizeof(Real) +
-           room.rows * sizeof(std::uint32_t);
+    return (room.work + room.parts) * sizeof(Real) + room.rows * sizeof(std::uint32_t);
   }
 
   /// Makes that room.
@@ -61,20 +60,16 @@ class NetworkPass {
     reserve(launcher, numbers_, room.rows);
     reserve(launcher, w_, most);
     reserve(launcher, g_, most);
-    reserve(launcher, pointers_, (5 * layers_.size() + 2) * most);
+    reserve(launcher, pointers_, (5 * layers_.size() + 1) * most);
     reserve(launcher, work_, room.work);
-    reserve(launcher, patches_, room.patches);
-    reserve(launcher, maps_, room.maps);
+    reserve(launcher, parts_, room.parts);
   }
 
   /// Of minibatches of n rows, for which there is room; passes of other sizes are lost.
   Pass of_rows(const Network& network, std::uint32_t n) const {
     const Sizes sizes = sizes_of(n);
-    return {network,         sizes.together,  n,
-            numbers_.data(), w_.data(),       g_.data(),
-            work_.data(),    patches_.data(), maps_.data(),
-            sizes.work,      sizes.patches,   sizes.maps,
-            pointers_.data()};
+    return {network,      sizes.together, n,          numbers_.data(), w_.data(),       g_.data(),
+            work_.data(), parts_.data(),  sizes.work, sizes.parts,     pointers_.data()};
   }
 
   /// From the rows to the scores of the first `count` jobs.  learning: batch normalisations take
@@ -103,7 +98,7 @@ class NetworkPass {
   /// Numbers of each job.
   struct Sizes {
     std::uint32_t together;
-    std::uint64_t work, patches, maps;
+    std::uint64_t work, parts;
   };
 
   /// A layer of the first jobs of a pass.
@@ -113,14 +108,18 @@ class NetworkPass {
     const kernels::Layer& layer;
     std::uint32_t number, count;  // of the layer, and of the jobs
 
+    /// A kernel that has so many blocks for each job.
+    template <class Kernel>
+    void launch(const Kernel& kernel) const {
+      launch_all(launcher, kernel, count * kernel.blocks());
+    }
     /// Numbers that the layer gives.
     std::uint32_t units() const { return pass.n * layer.units(); }
 
     /// With each number below `numbers` of each job.
     template <class Each>
-    void each(std::uint32_t numbers, const kernels::Strip& strip = {}) const {
-      const kernels::EachKernel<Real, Each> kernel{pass, layer, strip, numbers};
-      launch_all(launcher, kernel, count * kernel.blocks());
+    void each(std::uint32_t numbers) const {
+      launch(kernels::EachKernel<Real, Each>{pass, layer, numbers});
     }
     /// With a block for each of `blocks` sums of each job.
     template <class Sums>
@@ -133,25 +132,27 @@ class NetworkPass {
     void propagate() const {
       if (number > 0) each<Each>(pass.n * layer.inputs());
     }
-    /// Calls f with each strip of rows whose patches are written down together.
-    template <class Use>
-    void each_strip(const Use& use) const {
-      const std::uint32_t together = strip_of(layer, pass.n, pass.together);
-      for (std::uint32_t first = 0; first < pass.n; first += together)
-        use(kernels::Strip{first, std::min(together, pass.n - first)});
+    /// With sums over each channel that the layer gives, and with the numbers of each.
+    template <class Sums>
+    void add_up_channels() const {
+      launch(kernels::ChannelPartsKernel<Real, Sums>{pass, layer});
+      each<kernels::StoreChannelSums<Sums>>(layer.outputs);
+    }
+    template <class Each>
+    void each_of_channels() const {
+      launch(kernels::EachOfChannelsKernel<Real, Each>{pass, layer});
     }
     /// C = A B, or added to what was there.
     void multiply(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
                   const kernels::Matrices<Real>& a, const kernels::Matrices<Real>& b, Real** c,
                   bool added = false) const {
-      const kernels::ProductKernel<Real> kernel{rows, columns, depth, a, b, c, columns, added};
-      launch_all(launcher, kernel, count * kernel.blocks());
+      launch(kernels::ProductKernel<Real>{rows, columns, depth, a, b, c, columns, added});
     }
   };
 
   /// Numbers of all jobs.
   struct Room {
-    std::uint64_t rows = 0, work = 0, patches = 0, maps = 0;
+    std::uint64_t rows = 0, work = 0, parts = 0;
   };
 
   /// The most that minibatches of up to n rows need; fewer rows may need more, as more go together.
@@ -162,31 +163,20 @@ class NetworkPass {
       const std::uint64_t jobs = sizes.together;
       room.rows = std::max(room.rows, jobs * m);
       room.work = std::max(room.work, jobs * sizes.work);
-      room.patches = std::max(room.patches, jobs * sizes.patches);
-      room.maps = std::max(room.maps, jobs * sizes.maps);
+      room.parts = std::max(room.parts, jobs * sizes.parts);
     }
     return room;
   }
 
   Sizes sizes_of(std::uint32_t n) const {
-    Sizes sizes{together(n), kernels::in_fours(per_row_ * n), 0, 0};
-    for (const kernels::Layer& layer : layers_) {
-      if (layer.depth == 0) continue;
-      const bool dense = layer.kind == kernels::kind_of<kernels::DenseSteps>;
-      const std::uint64_t columns =
-          dense ? n : strip_of(layer, n, sizes.together) * kernels::Windows(layer).count();
-      sizes.patches = std::max(sizes.patches, kernels::in_fours(columns * layer.depth));
-      if (dense) continue;
-      sizes.maps = std::max(sizes.maps, kernels::in_fours(columns * layer.outputs));
-    }
+    Sizes sizes{together(n), kernels::in_fours(per_row_ * n), 0};
+    for (const kernels::Layer& layer : layers_)
+      kernels::with_steps(layer.kind, [&](auto steps) {
+        if constexpr (requires { steps.template parts<Real>(layer, n); })
+          sizes.parts =
+              std::max(sizes.parts, kernels::in_fours(steps.template parts<Real>(layer, n)));
+      });
     return sizes;
-  }
-
-  /// Rows of a strip of so many jobs of n rows.
-  static std::uint32_t strip_of(const kernels::Layer& layer, std::uint32_t n, std::uint32_t jobs) {
-    const std::uint64_t row = std::uint64_t{layer.depth} * kernels::Windows(layer).count();
-    const std::uint64_t fitting = Launcher::patch_numbers / jobs / row;
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fitting, 1, n));
   }
 
   std::span<const kernels::Layer> layers_;
@@ -194,7 +184,7 @@ class NetworkPass {
   Memory<std::uint32_t> numbers_;
   Memory<const Real*> w_;
   Memory<Real*> g_, pointers_;
-  Memory<Real> work_, patches_, maps_;
+  Memory<Real> work_, parts_;
 };
 
 }  // namespace gradrace

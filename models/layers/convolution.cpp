@@ -101,9 +101,10 @@ ImageShape pooled(const ImageShape& images, std::size_t outputs, std::size_t ker
 LayerSpec convolution(const ImageShape& images, std::size_t outputs, std::size_t kernel,
                       double sd) {
   kernels::Layer layer =
-      kernel_layer<kernels::PooledConvolutionSteps>(images, pooled(images, outputs, kernel));
+      kernel_layer<kernels::ConvolutionSteps>(images, pooled(images, outputs, kernel));
   layer.pools = true;
   layer.kernel = static_cast<std::uint32_t>(kernel);
+  layer.stride = 1;
   layer.depth = layer.channels * layer.kernel * layer.kernel;
   return computed_by<Convolution>({layer, outputs * (layer.depth + 1), {}, sd});
 }

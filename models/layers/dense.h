@@ -42,14 +42,18 @@ struct DenseBias {
 struct DensePropagate {
   template <class Real>
   GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
-    at.store(number, at.patches[number]);
+    at.store(number, at.parts[number]);
   }
 };
 
-/// Products y [n, outputs] = x W^T, dW = dz^T x and patches [n, depth] = dz W, and what is beside
+/// Products y [n, outputs] = x W^T, dW = dz^T x and parts [n, depth] = dz W, and what is beside
 /// them.
 struct DenseSteps {
   static std::uint32_t kept(const Layer&) { return 0; }
+  template <class Real>
+  static std::uint64_t parts(const Layer& layer, std::uint32_t n) {
+    return std::uint64_t{n} * layer.depth;
+  }
 
   template <class Jobs>
   static void forward(const Jobs& jobs, bool) {
@@ -69,7 +73,7 @@ struct DenseSteps {
     jobs.template each<DenseBias>(layer.outputs);
     if (jobs.number == 0) return;
     jobs.multiply(pass.n, layer.depth, layer.outputs, {pass.to_by_y(jobs.number), layer.outputs},
-                  {pass.to_weights(jobs.number), layer.depth}, pass.to_patches());
+                  {pass.to_weights(jobs.number), layer.depth}, pass.to_parts());
     jobs.template propagate<DensePropagate>();
   }
 };

@@ -5,10 +5,9 @@
 #include <type_traits>
 
 #include "models/layers/batch_normalisation.h"
-#include "models/layers/convolution.h"
+#include "models/layers/convolution_steps.h"
 #include "models/layers/dense.h"
 #include "models/layers/group_normalisation.h"
-#include "models/layers/padded_convolution.h"
 #include "models/layers/pixel_mean.h"
 #include "models/layers/pooling.h"
 #include "models/layers/response_normalisation.h"
@@ -18,10 +17,9 @@
 namespace gradrace::kernels {
 
 /// Every kind of layer; a LayerKind is a place in it.
-using LayerTable =
-    std::tuple<DenseSteps, PooledConvolutionSteps, PaddedConvolutionSteps, GreatestPoolingSteps,
-               MeanPoolingSteps, ResponseNormalisationSteps, BatchNormalisationSteps,
-               GroupNormalisationSteps, ShortcutSteps, PixelMeanSteps>;
+using LayerTable = std::tuple<DenseSteps, ConvolutionSteps, GreatestPoolingSteps, MeanPoolingSteps,
+                              ResponseNormalisationSteps, BatchNormalisationSteps,
+                              GroupNormalisationSteps, ShortcutSteps, PixelMeanSteps>;
 
 /// The place of Steps in the table.
 template <class Steps>

@@ -42,7 +42,7 @@ std::size_t convolved(std::size_t length, const PaddedConvolution& shape) {
 }  // namespace
 
 LayerSpec padded_convolution(const ImageShape& images, const PaddedConvolution& shape, double sd) {
-  kernels::Layer layer = kernel_layer<kernels::PaddedConvolutionSteps>(
+  kernels::Layer layer = kernel_layer<kernels::ConvolutionSteps>(
       images, {shape.outputs, convolved(images.height, shape), convolved(images.width, shape)});
   layer.bias = shape.bias;
   layer.kernel = static_cast<std::uint32_t>(shape.kernel);

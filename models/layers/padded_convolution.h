@@ -3,7 +3,6 @@
 #include <cstddef>
 
 #include "models/layers/network_spec.h"
-#include "models/layers/patches.h"
 
 namespace gradrace {
 
@@ -21,35 +20,3 @@ struct PaddedConvolution {
 LayerSpec padded_convolution(const ImageShape& images, const PaddedConvolution& shape, double sd);
 
 }  // namespace gradrace
-
-namespace gradrace::kernels {
-
-/// y [n, outputs, out_height, out_width] = f(maps + b), as PaddedConvolution has it.  number: of
-/// the strip's.
-struct Maps {
-  template <class Real>
-  GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
-    const Layer& layer = at.layer;
-    const std::uint32_t pixels = layer.pixels();
-    const std::uint32_t row = number / layer.units(), channel = number / pixels % layer.outputs;
-    const Real z = at.maps[(channel * at.strip.rows + row) * pixels + number % pixels];
-    at.y[at.strip.first * layer.units() + number] =
-        activated(layer.f, layer.bias ? z + at.b()[channel] : z);
-  }
-};
-
-/// Number `number` of the derivatives by the strip's maps.
-struct MapsPropagate {
-  template <class Real>
-  GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
-    const Layer& layer = at.layer;
-    const std::uint32_t pixels = layer.pixels();
-    const std::uint32_t row = at.strip.first + number / pixels % at.strip.rows;
-    const std::uint32_t channel = number / pixels / at.strip.rows;
-    at.maps[number] = at.by_y[(row * layer.outputs + channel) * pixels + number % pixels];
-  }
-};
-
-using PaddedConvolutionSteps = ConvolutionSteps<Maps, MapsPropagate, false>;
-
-}  // namespace gradrace::kernels

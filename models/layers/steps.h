@@ -3,7 +3,8 @@
 #include "models/gpu/kernels/pass.h"
 
 /// What a pass (gpu/network_pass.h) does at a layer of some kind, for all its jobs at once:
-/// forward, backward, and how many numbers of a row are kept from one for the other.
+/// forward, backward, and how many numbers of a row are kept from one for the other; a kind that
+/// has parts<Real>(layer, n) needs so many numbers of work memory for n rows.
 namespace gradrace::kernels {
 
 /// Where each number is made on its own, there and back; keeps: one for each that it gives.

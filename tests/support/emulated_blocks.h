@@ -83,8 +83,8 @@ class EmulatedBlocks {
     std::unique_ptr<T, Free> data_;
   };
 
-  // So little that tests have passes of many sizes, and strips.
-  static constexpr std::uint64_t pass_bytes = 1 << 16, patch_numbers = 1 << 14;
+  // So little that tests have passes of many sizes.
+  static constexpr std::uint64_t pass_bytes = 1 << 16;
 
   template <class T>
   void copy_in(const T* from, std::size_t count, T* to) {

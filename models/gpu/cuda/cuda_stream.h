@@ -98,8 +98,6 @@ class CudaStream {
   };
 
   static constexpr std::uint64_t pass_bytes = std::uint64_t{1} << 30;
-  // Of float32 they stay in a second cache of 50 MB.
-  static constexpr std::uint64_t patch_numbers = std::uint64_t{1} << 23;
 
   template <class T>
   void copy_in(const T* from, std::size_t count, T* to) {

@@ -4,16 +4,10 @@
 
 namespace gradrace::kernels {
 
-/// Some of a minibatch's rows, whose patches are written down together.
-struct Strip {
-  std::uint32_t first, rows;
-};
-
-/// The arrays of a layer, for the n rows of one job of a pass; patches and maps: of a strip's rows.
+/// The arrays of a layer, for the n rows of one job of a pass.
 template <class Real>
 struct LayerAt {
   const Layer& layer;
-  Strip strip;
   std::uint32_t n;
   Real decay;             // of weights: 2 l2
   const Real* w;          // [parameters]
@@ -21,7 +15,7 @@ struct LayerAt {
   const Real* x;          // [n, inputs]
   Real *y, *kept, *by_y;  // [n, units]; by_y: dL/dz
   Real* by_x;             // [n, inputs]: dL/dz of the layer before
-  Real *patches, *maps;   // factors of a convolution's products
+  Real* parts;            // work memory of the layer's steps, such as parts of sums
 
   GRADRACE_HD const Real* W() const { return w + layer.first; }
   GRADRACE_HD const Real* b() const { return W() + layer.weights(); }
@@ -38,13 +32,13 @@ struct LayerAt {
 template <class Real>
 struct Pass {
   Network<Real> network;
-  std::uint32_t together, n;    // jobs at most, rows of each
-  std::uint32_t* numbers;       // [together, n]: of each job's rows
-  const Real** w;               // [together]
-  Real** g;                     // likewise; null in an evaluation
-  Real *work, *patches, *maps;  // of each job
-  std::uint64_t work_stride, patches_stride, maps_stride;
-  Real** pointers;  // [5 depth + 2, together]: to what products multiply
+  std::uint32_t together, n;  // jobs at most, rows of each
+  std::uint32_t* numbers;     // [together, n]: of each job's rows
+  const Real** w;             // [together]
+  Real** g;                   // likewise; null in an evaluation
+  Real *work, *parts;         // of each job
+  std::uint64_t work_stride, parts_stride;
+  Real** pointers;  // [5 depth + 1, together]: to what products multiply
 
   // Of layer l, of each job.
   GRADRACE_HD Real** to_weights(std::uint32_t l) const { return list(5 * l); }
@@ -52,12 +46,10 @@ struct Pass {
   GRADRACE_HD Real** to_x(std::uint32_t l) const { return list(5 * l + 2); }
   GRADRACE_HD Real** to_y(std::uint32_t l) const { return list(5 * l + 3); }
   GRADRACE_HD Real** to_by_y(std::uint32_t l) const { return list(5 * l + 4); }
-  GRADRACE_HD Real** to_patches() const { return list(5 * network.depth); }
-  GRADRACE_HD Real** to_maps() const { return list(5 * network.depth + 1); }
+  GRADRACE_HD Real** to_parts() const { return list(5 * network.depth); }
 
-  GRADRACE_HD LayerAt<Real> at(const Layer& layer, std::uint32_t job, const Strip& strip) const {
+  GRADRACE_HD LayerAt<Real> at(const Layer& layer, std::uint32_t job) const {
     return {layer,
-            strip,
             n,
             static_cast<Real>(2 * network.l2),
             w[job],
@@ -67,8 +59,7 @@ struct Pass {
             place(job, layer.kept),
             place(job, layer.by_y),
             place(job, layer.by_x),
-            patches + job * patches_stride,
-            maps + job * maps_stride};
+            parts + job * parts_stride};
   }
   GRADRACE_HD std::uint32_t* rows(std::uint32_t job) const { return numbers + job * n; }
   /// Input of the first layer, [n, features].
@@ -91,9 +82,7 @@ struct Pass {
       to_x(l)[i] = place(i, layer.x);
       to_y(l)[i] = place(i, layer.y);
       to_by_y(l)[i] = place(i, layer.by_y);
-      if (l > 0) return;
-      to_patches()[i] = patches + i * patches_stride;
-      to_maps()[i] = maps + i * maps_stride;
+      if (l == 0) to_parts()[i] = parts + i * parts_stride;
     });
     block.sync();
   }
@@ -141,7 +130,6 @@ struct EachKernel {
 
   Pass<Real> pass;
   Layer layer;
-  Strip strip;
   std::uint32_t numbers;
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
@@ -151,7 +139,7 @@ struct EachKernel {
 
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
-    const LayerAt<Real> at = pass.at(layer, number / blocks(), strip);
+    const LayerAt<Real> at = pass.at(layer, number / blocks());
     each_of_chunk(block, number % blocks(), numbers,
                   [&](std::uint64_t j) { Each{}(at, static_cast<std::uint32_t>(j)); });
   }
@@ -171,7 +159,7 @@ struct SumsKernel {
 
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
-    Sums{}(block, pass.at(layer, number / sums, {}), number % sums);
+    Sums{}(block, pass.at(layer, number / sums), number % sums);
   }
 };
 
@@ -181,20 +169,6 @@ GRADRACE_HD inline std::uint32_t of_channel(const Layer& layer, std::uint32_t ch
   const std::uint32_t pixels = layer.pixels();
   return (p / pixels * layer.outputs + channel) * pixels + p % pixels;
 }
-
-/// b's part of g, the sums of by_y over rows and pixels.
-struct BiasSums {
-  template <class Block, class Real>
-  GRADRACE_HD void operator()(const Block& block, const LayerAt<Real>& at,
-                              std::uint32_t channel) const {
-    const Layer& layer = at.layer;
-    const double total = sum(block, at.n * layer.pixels(), [&](std::uint32_t p) {
-      return static_cast<double>(at.by_y[of_channel(layer, channel, p)]);
-    });
-    if (block.thread() == 0)
-      at.g[layer.first + layer.weights() + channel] = static_cast<Real>(total);
-  }
-};
 
 /// The regulariser's part of number `number` of W's part of g.
 struct Decay {

@@ -8,7 +8,7 @@
 
 namespace gradrace::work_layout_test {
 
-using kernels::DenseSteps, kernels::PooledConvolutionSteps, kernels::ShortcutSteps;
+using kernels::ConvolutionSteps, kernels::DenseSteps, kernels::ShortcutSteps;
 using kernels::kind_of, kernels::Layer, kernels::LayerKind;
 
 static Layer layer_of(LayerKind kind, std::uint32_t units, std::uint32_t from = 0) {
@@ -16,9 +16,10 @@ static Layer layer_of(LayerKind kind, std::uint32_t units, std::uint32_t from = 
 }
 
 TEST_CASE("work layout: derivatives of a chain take turns in two places") {
-  std::vector<Layer> layers{layer_of(kind_of<PooledConvolutionSteps>, 5),
+  std::vector<Layer> layers{layer_of(kind_of<ConvolutionSteps>, 5),
                             layer_of(kind_of<DenseSteps>, 9), layer_of(kind_of<DenseSteps>, 7),
                             layer_of(kind_of<DenseSteps>, 3)};
+  layers[0].pools = true;
   // In fours what they give, the winners of the first, then 7 and 5 in the first place and 9 in the
   // second.
   CHECK(lay_out(layers) == (8 + 12 + 8 + 4) + 8 + 8 + 12);

@@ -1,0 +1,368 @@
+#pragma once
+
+#include "models/gpu/kernels/convolution.h"
+
+/// dW of convolutions: sums over the pixels of a minibatch, in parts of so many of them, which are
+/// added in their order.  The parts follow from the layer and the rows of the minibatch alone.
+namespace gradrace::kernels {
+
+/// How dW is cut into parts: a strip is some rows and columns of the dz of an image, and so many
+/// strips beside each other are a part, which has a block for each `outputs` x `channels`.
+struct WeightTile {
+  std::uint32_t outputs, channels, output_tiles, channel_tiles;
+  std::uint32_t rows, segments;              // of a strip; a segment has eight columns
+  std::uint32_t strips_down, strips_across;  // of an image
+  std::uint32_t strips_of_part, parts;
+  // In shared memory at once: `images` strips, x as [channels, images, height, pitch] with channels
+  // channel_pitch apart, dz as [images, rows, segments, 8, outputs] with segments segment_pitch
+  // apart.
+  std::uint32_t images, height, pitch, channel_pitch, segment_pitch;
+  // A thread's share of a strip: every slices-th of its blocks of block_rows x 8 numbers of dz.
+  std::uint32_t slices, block_rows;
+
+  GRADRACE_HD std::uint32_t strips() const { return strips_down * strips_across; }
+  GRADRACE_HD std::uint32_t x_numbers() const { return channels * channel_pitch; }
+  GRADRACE_HD std::uint32_t z_numbers() const { return images * rows * segments * segment_pitch; }
+  GRADRACE_HD std::uint32_t blocks() const { return parts * output_tiles * channel_tiles; }
+};
+
+/// The tile of a layer in minibatches of n rows, of threads that make so many outputs and rows of
+/// the kernel.  A part's block multiplies some 2^20 times or more, and there are not many more
+/// blocks than a device has at work at the same time.
+template <std::uint32_t kernel, std::uint32_t stride, std::uint32_t kernel_rows,
+          std::uint32_t across>
+WeightTile weight_tile(const Layer& layer, std::uint32_t n) {
+  constexpr std::uint32_t threads = 256, room = 2 * scratch_numbers, units = kernel / kernel_rows;
+  const ConvolvedShape shape(layer);
+  WeightTile tile{};
+  const auto cut = [](std::uint32_t all, std::uint32_t most, std::uint32_t& tiles) {
+    tiles = ceiling(all, most);
+    return ceiling(all, tiles);
+  };
+  tile.outputs = cut(ceiling(shape.outputs, across), 4, tile.output_tiles) * across;
+  tile.channels = cut(shape.channels, 64 / units, tile.channel_tiles);
+  tile.slices = threads / (tile.channels * units * (tile.outputs / across));
+  tile.segment_pitch = 8 * tile.outputs + 4;
+  const std::uint32_t all_segments = ceiling(shape.z_width, 8);
+  tile.block_rows =
+      kernel_rows == 1 ? 1 : std::clamp(shape.z_height * all_segments / tile.slices, 2u, 8u);
+
+  const auto fits = [&](std::uint32_t rows, std::uint32_t segments, std::uint32_t images) {
+    tile.rows = rows, tile.segments = segments, tile.images = images;
+    tile.height = (rows - 1) * stride + kernel;
+    tile.pitch = in_fours((8 * segments - 1) * stride + kernel);
+    tile.channel_pitch = images * tile.height * tile.pitch;
+    if (tile.channel_pitch % 8 == 0) tile.channel_pitch += 4;  // in other banks
+    return tile.x_numbers() + tile.z_numbers() <= room;
+  };
+  const std::uint32_t all_rows = ceiling(shape.z_height, tile.block_rows) * tile.block_rows;
+  std::uint32_t rows = all_rows, segments = std::min(all_segments, 4u);
+  while (!fits(rows, segments, 1)) {
+    if (rows > tile.block_rows)
+      rows -= tile.block_rows;
+    else if (segments > 1)
+      --segments, rows = all_rows;
+    else
+      --tile.block_rows, rows = tile.block_rows;
+  }
+  tile.strips_down = ceiling(shape.z_height, rows);
+  tile.strips_across = ceiling(all_segments, segments);
+
+  const std::uint32_t strips = n * tile.strips(), tiles = tile.output_tiles * tile.channel_tiles;
+  const std::uint32_t work = 8 * segments * rows * tile.outputs * tile.channels * kernel * kernel;
+  tile.parts = ceiling(strips, std::max(ceiling(1u << 20, work), ceiling(strips * tiles, 256)));
+  tile.strips_of_part = ceiling(strips, tile.parts);
+  tile.parts = ceiling(strips, tile.strips_of_part);
+  std::uint32_t images = 1;
+  while (tile.strips() == 1 && images < tile.strips_of_part && fits(rows, segments, images + 1))
+    ++images;
+  fits(rows, segments, images);
+  return tile;
+}
+
+/// The parts of dW; across: outputs of a thread, which makes their sums for some rows of the kernel
+/// of one channel.
+///
+/// For eight numbers of dz of each of its outputs a thread reads 8 + kernel or so of x and
+/// multiplies 8 across kernel_rows kernel times.
+template <class Number, std::uint32_t kernel, std::uint32_t stride, std::uint32_t across>
+struct WeightPartsKernel {
+  using Real = Number;
+
+  static constexpr std::uint32_t kernel_rows = kernel == 3 ? 3 : 1, units = kernel / kernel_rows;
+
+  Pass<Real> pass;
+  Layer layer;
+  WeightTile tile;
+
+  WeightPartsKernel(const Pass<Real>& of_pass, const Layer& of_layer)
+      : pass(of_pass),
+        layer(of_layer),
+        tile(weight_tile<kernel, stride, kernel_rows, across>(of_layer, of_pass.n)) {}
+
+  static constexpr std::uint32_t threads = 256, at_once = sizeof(Real) == 4 ? 2 : 1;
+  std::size_t shared_numbers() const {
+    return std::max(tile.x_numbers() + tile.z_numbers(),
+                    tile.slices * tile.outputs * tile.channels * area);
+  }
+  GRADRACE_HD std::uint32_t parts() const { return tile.parts; }
+  /// Of a job.
+  GRADRACE_HD std::uint32_t blocks() const { return tile.blocks(); }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const LayerAt<Real> at = pass.at(layer, number / blocks());
+    const std::uint32_t of_job = number % blocks();
+    const std::uint32_t first_output = of_job % tile.output_tiles * tile.outputs;
+    const std::uint32_t first_channel =
+        of_job / tile.output_tiles % tile.channel_tiles * tile.channels;
+    const std::uint32_t part = of_job / tile.output_tiles / tile.channel_tiles;
+    const std::uint32_t outputs = smaller(tile.outputs, layer.outputs - first_output);
+    const std::uint32_t channels = smaller(tile.channels, layer.channels - first_channel);
+    Real* const x = block.template scratch<Real>();
+    Real* const z = x + tile.x_numbers();
+
+    // Of each unit of threads: one, where all are there.
+    constexpr std::uint32_t most = Block::has_all_threads ? 1 : threads;
+    Real sums[most][kernel_rows * kernel][across] = {};
+    const std::uint32_t count = tile.channels * units * (tile.outputs / across) * tile.slices;
+    const auto each_share = [&](const auto& f) {
+      for (std::uint32_t s = 0; s < most; ++s) {
+        const std::uint32_t share = block.thread() + s * block.threads();
+        if (share < count) f(sums[s], Share(tile, share));
+      }
+    };
+    const std::uint32_t first = part * tile.strips_of_part;
+    const std::uint32_t end = smaller(first + tile.strips_of_part, pass.n * tile.strips());
+    for (std::uint32_t strip = first; strip < end; strip += tile.images) {
+      const std::uint32_t images = smaller(tile.images, end - strip);
+      const std::uint32_t image = strip / tile.strips(), of_image = strip % tile.strips();
+      const auto top = static_cast<std::int32_t>(of_image / tile.strips_across * tile.rows);
+      const auto left =
+          static_cast<std::int32_t>(of_image % tile.strips_across * tile.segments * 8);
+      each(block, (tile.x_numbers() + tile.z_numbers()) / 4,
+           [&](std::uint32_t i) { reinterpret_cast<Run<Real, 4>*>(x)[i] = {}; });
+      block.sync();
+      const auto step = static_cast<std::int32_t>(stride);
+      const auto padding = static_cast<std::int32_t>(layer.padding);
+      load<false>(block, maps_of_x(at),
+                  {image, images, first_channel, channels, top * step - padding,
+                   left * step - padding, tile.height, tile.pitch},
+                  [&](std::uint32_t channel, std::uint32_t e, std::uint32_t i, std::uint32_t j,
+                      Real value) {
+                    x[channel * tile.channel_pitch + (e * tile.height + i) * tile.pitch + j] =
+                        value;
+                  });
+      load<true>(
+          block, maps_of_dz(at),
+          {image, images, first_output, outputs, top, left, tile.rows, 8 * tile.segments},
+          [&](std::uint32_t o, std::uint32_t e, std::uint32_t i, std::uint32_t j, Real value) {
+            z[((e * tile.rows + i) * tile.segments + j / 8) * tile.segment_pitch +
+              j % 8 * tile.outputs + o] = value;
+          });
+      block.sync();
+      each_share([&](Sums& sum, const Share& share) {
+        const std::uint32_t down = (tile.rows + tile.block_rows - 1) / tile.block_rows;
+        for (std::uint32_t b = share.slice; b < images * down * tile.segments; b += tile.slices) {
+          const std::uint32_t e = b / tile.segments / down;
+          const std::uint32_t row = b / tile.segments % down * tile.block_rows;
+          const std::uint32_t segment = b % tile.segments;
+          add(x + share.channel * tile.channel_pitch +
+                  (e * tile.height + row * stride + share.kernel_row) * tile.pitch +
+                  8 * stride * segment,
+              z + ((e * tile.rows + row) * tile.segments + segment) * tile.segment_pitch +
+                  share.output,
+              sum);
+        }
+      });
+      block.sync();
+    }
+    each_share([&](Sums& sum, const Share& share) {
+      GRADRACE_UNROLL
+      for (std::uint32_t t = 0; t < kernel_rows * kernel; ++t) {
+        GRADRACE_UNROLL
+        for (std::uint32_t o = 0; o < across; ++o)
+          x[((share.slice * tile.outputs + share.output + o) * tile.channels + share.channel) *
+                area +
+            share.kernel_row * kernel + t] = sum[t][o];
+      }
+    });
+    block.sync();
+    const std::uint32_t in_row = channels * area;
+    Real* const to = at.parts + std::uint64_t{part} * layer.weights();
+    each(block, outputs * in_row, [&](std::uint32_t i) {
+      const std::uint32_t o = i / in_row, j = i % in_row;
+      Real total = 0;
+      for (std::uint32_t slice = 0; slice < tile.slices; ++slice)
+        total += x[(slice * tile.outputs + o) * tile.channels * area + j];
+      to[(first_output + o) * layer.depth + first_channel * area + j] = total;
+    });
+    block.sync();
+  }
+
+ private:
+  static constexpr std::uint32_t area = kernel * kernel, span = 7 * stride + kernel;
+  using Sums = Real[kernel_rows * kernel][across];
+
+  /// What a thread makes.
+  struct Share {
+    std::uint32_t kernel_row, channel, slice, output;  // the first of each
+
+    GRADRACE_HD Share(const WeightTile& tile, std::uint32_t number)
+        : kernel_row(number % units),
+          channel(number / units % tile.channels),
+          slice(number / units / tile.channels % tile.slices),
+          output(number / units / tile.channels / tile.slices * across) {}
+  };
+
+  /// sums += what eight columns of block_rows rows of dz give.
+  GRADRACE_HD void add(const Real* x, const Real* z, Sums& sums) const {
+    // From one row of dz to the next the window moves on.
+    constexpr std::uint32_t kept = kernel_rows > stride ? kernel_rows - stride : 0;
+    Real window[kernel_rows][span];
+    if constexpr (kept > 0) {
+      GRADRACE_UNROLL
+      for (std::uint32_t i = 0; i < kept; ++i) read<4, span>(x + i * tile.pitch, window[i]);
+    }
+    GRADRACE_UNROLL_BY_4
+    for (std::uint32_t row = 0; row < tile.block_rows; ++row) {
+      GRADRACE_UNROLL
+      for (std::uint32_t i = kept; i < kernel_rows; ++i)
+        read<4, span>(x + i * tile.pitch, window[i]);
+      GRADRACE_UNROLL
+      for (std::uint32_t j = 0; j < 8; ++j) {
+        Real d[across];
+        read<across, across>(z + j * tile.outputs, d);
+        GRADRACE_UNROLL
+        for (std::uint32_t t = 0; t < kernel_rows * kernel; ++t) {
+          GRADRACE_UNROLL
+          for (std::uint32_t o = 0; o < across; ++o)
+            sums[t][o] = fused(d[o], window[t / kernel][stride * j + t % kernel], sums[t][o]);
+        }
+      }
+      if constexpr (kept > 0) {
+        GRADRACE_UNROLL
+        for (std::uint32_t i = 0; i < kept; ++i) {
+          GRADRACE_UNROLL
+          for (std::uint32_t j = 0; j < span; ++j) window[i][j] = window[i + stride][j];
+        }
+      }
+      x += stride * tile.pitch, z += tile.segments * tile.segment_pitch;
+    }
+  }
+};
+
+/// The same for every kernel, stride and padding, with numbers from memory as they are needed: a
+/// thread makes a number of W for four outputs, and a part is of some rows of the minibatch.
+template <class Number>
+struct AnyWeightPartsKernel {
+  using Real = Number;
+
+  Pass<Real> pass;
+  Layer layer;
+
+  AnyWeightPartsKernel(const Pass<Real>& of_pass, const Layer& of_layer)
+      : pass(of_pass), layer(of_layer) {}
+
+  static constexpr std::uint32_t threads = 256, at_once = 1, rows = 4, across = 4;
+  static std::size_t shared_numbers() { return 0; }
+  GRADRACE_HD std::uint32_t parts() const { return (pass.n + rows - 1) / rows; }
+  /// Of a job.
+  GRADRACE_HD std::uint32_t blocks() const { return parts() * tiles(); }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const LayerAt<Real> at = pass.at(layer, number / blocks());
+    const ConvolvedShape shape(layer);
+    const Maps<Real> x = maps_of_x(at), dz = maps_of_dz(at);
+    const std::uint32_t part = number % blocks() / tiles(), tile = number % tiles();
+    Real* const to = at.parts + std::uint64_t{part} * layer.weights();
+    const std::uint32_t first = tile * threads;
+    each(block, smaller(threads, sums() - first), [&](std::uint32_t i) {
+      const std::uint32_t weight = (first + i) % layer.depth;
+      const std::uint32_t output = (first + i) / layer.depth * across;
+      const std::uint32_t l = weight % layer.kernel, k = weight / layer.kernel % layer.kernel;
+      const std::uint32_t channel = weight / layer.kernel / layer.kernel;
+      Real sum[across] = {};
+      for (std::uint32_t image = part * rows; image < smaller(part * rows + rows, pass.n); ++image)
+        for (std::uint32_t a = 0; a < shape.z_height; ++a)
+          for (std::uint32_t b = 0; b < shape.z_width; ++b) {
+            const Real v = x(image, channel, a * layer.stride + k - layer.padding,
+                             b * layer.stride + l - layer.padding);
+            GRADRACE_UNROLL
+            for (std::uint32_t o = 0; o < across; ++o)
+              if (output + o < layer.outputs)
+                sum[o] = fused(dz(image, output + o, a, b), v, sum[o]);
+          }
+      for (std::uint32_t o = 0; o < across && output + o < layer.outputs; ++o)
+        to[(output + o) * layer.depth + weight] = sum[o];
+    });
+  }
+
+ private:
+  /// Of a part, of four outputs each.
+  GRADRACE_HD std::uint32_t sums() const {
+    return (layer.outputs + across - 1) / across * layer.depth;
+  }
+  GRADRACE_HD std::uint32_t tiles() const { return (sums() + threads - 1) / threads; }
+};
+
+/// W's part of g, the sums of the parts: eight runs of parts, each in its order, and then these.
+template <class Number>
+struct AddPartsKernel {
+  using Real = Number;
+
+  Pass<Real> pass;
+  Layer layer;
+  std::uint32_t parts;
+
+  AddPartsKernel(const Pass<Real>& of_pass, const Layer& of_layer, std::uint32_t of_parts)
+      : pass(of_pass), layer(of_layer), parts(of_parts) {}
+
+  static constexpr std::uint32_t threads = 256, at_once = 1, runs = 8, numbers = threads / runs;
+  static std::size_t shared_numbers() { return threads; }
+  /// Of a job.
+  GRADRACE_HD std::uint32_t blocks() const { return (layer.weights() + numbers - 1) / numbers; }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const LayerAt<Real> at = pass.at(layer, number / blocks());
+    const std::uint32_t weights = layer.weights(), first = number % blocks() * numbers;
+    const std::uint32_t count = smaller(numbers, weights - first);
+    Real* const sums = block.template scratch<Real>();
+    each(block, threads, [&](std::uint32_t i) {
+      if (i % numbers >= count) return;
+      const std::uint32_t run = i / numbers;
+      const Real* from = at.parts + first + i % numbers;
+      Real total = 0;
+      GRADRACE_UNROLL_BY_4
+      for (std::uint32_t part = run * parts / runs; part < (run + 1) * parts / runs; ++part)
+        total += from[std::uint64_t{part} * weights];
+      sums[i] = total;
+    });
+    block.sync();
+    each(block, count, [&](std::uint32_t i) {
+      Real total = 0;
+      for (std::uint32_t run = 0; run < runs; ++run) total += sums[run * numbers + i];
+      at.g[layer.first + first + i] = total;
+    });
+    block.sync();
+  }
+};
+
+/// Calls use with the kernel that makes the parts of a layer's dW.
+template <class Real, class Use>
+void with_weight_parts(const Pass<Real>& pass, const Layer& layer, const Use& use) {
+  if (layer.kernel == 3 && layer.stride == 1)
+    use(WeightPartsKernel<Real, 3, 1, 4>(pass, layer));
+  else if (layer.kernel == 3 && layer.stride == 2)
+    use(WeightPartsKernel<Real, 3, 2, 4>(pass, layer));
+  else if (layer.kernel == 5 && layer.stride == 1 && layer.outputs % 4 == 0)
+    use(WeightPartsKernel<Real, 5, 1, 4>(pass, layer));
+  else if (layer.kernel == 5 && layer.stride == 1)
+    use(WeightPartsKernel<Real, 5, 1, 2>(pass, layer));
+  else
+    use(AnyWeightPartsKernel<Real>(pass, layer));
+}
+
+}  // namespace gradrace::kernels

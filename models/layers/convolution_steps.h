@@ -1,0 +1,70 @@
+#pragma once
+
+#include "models/gpu/kernels/channels.h"
+#include "models/gpu/kernels/convolution_weights.h"
+#include "models/layers/steps.h"
+
+namespace gradrace::kernels {
+
+/// b's part of g: the sums of dz, which of the four that a layer pools only the greatest has.
+struct BiasSums {
+  static constexpr std::uint32_t count = 1;
+
+  template <class Real>
+  struct At {
+    const LayerAt<Real>& at;
+    std::uint32_t channel;
+
+    GRADRACE_HD At(const LayerAt<Real>& layer_at, std::uint32_t of_channel)
+        : at(layer_at), channel(of_channel) {}
+
+    template <std::uint32_t together>
+    GRADRACE_HD void add(std::uint32_t number, double (&sums)[count]) const {
+      Real by_y[together];
+      read<together, together>(at.by_y + number, by_y);
+      for (const Real d : by_y) sums[0] += static_cast<double>(d);
+    }
+    GRADRACE_HD void store(const double (&sums)[count]) const {
+      at.g[at.layer.first + at.layer.weights() + channel] = static_cast<Real>(sums[0]);
+    }
+  };
+};
+
+/// Of convolutions of every shape, whether they pool or not.
+///
+/// Memory traffic at least, beside W: x read and y written, of a layer that pools the winners too;
+/// on the way back dz and winners read for dW and for dx, x read for dW and for the slope, dx
+/// written, the parts of dW written and read.
+struct ConvolutionSteps {
+  static std::uint32_t kept(const Layer& layer) { return layer.pools ? layer.units() : 0; }
+
+  template <class Real>
+  static std::uint64_t parts(const Layer& layer, std::uint32_t n) {
+    std::uint64_t numbers = channel_part_numbers<Real>(layer, n, BiasSums::count);
+    Pass<Real> pass{};
+    pass.n = n;
+    with_weight_parts(pass, layer, [&](const auto& kernel) {
+      numbers = std::max(numbers, std::uint64_t{kernel.parts()} * layer.weights());
+    });
+    return numbers;
+  }
+
+  template <class Jobs>
+  static void forward(const Jobs& jobs, bool) {
+    with_convolution<Way::forward>(jobs.pass, jobs.layer,
+                                   [&](const auto& kernel) { jobs.launch(kernel); });
+  }
+  template <class Jobs>
+  static void backward(const Jobs& jobs) {
+    if (jobs.layer.bias) jobs.template add_up_channels<BiasSums>();
+    with_weight_parts(jobs.pass, jobs.layer, [&](const auto& kernel) {
+      jobs.launch(kernel);
+      jobs.launch(AddPartsKernel{jobs.pass, jobs.layer, kernel.parts()});
+    });
+    if (jobs.number == 0) return;
+    with_convolution<Way::back>(jobs.pass, jobs.layer,
+                                [&](const auto& kernel) { jobs.launch(kernel); });
+  }
+};
+
+}  // namespace gradrace::kernels
