@@ -91,16 +91,6 @@ class NetworkPass {
     }
   }
 
- private:
-  template <class T>
-  using Memory = typename Launcher::template Memory<T>;
-
-  /// Numbers of each job.
-  struct Sizes {
-    std::uint32_t together;
-    std::uint64_t work, parts;
-  };
-
   /// A layer of the first jobs of a pass.
   struct Jobs {
     Launcher& launcher;
@@ -148,6 +138,16 @@ class NetworkPass {
                   bool added = false) const {
       launch(kernels::ProductKernel<Real>{rows, columns, depth, a, b, c, columns, added});
     }
+  };
+
+ private:
+  template <class T>
+  using Memory = typename Launcher::template Memory<T>;
+
+  /// Numbers of each job.
+  struct Sizes {
+    std::uint32_t together;
+    std::uint64_t work, parts;
   };
 
   /// Numbers of all jobs.

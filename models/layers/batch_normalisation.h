@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "models/gpu/kernels/channels.h"
 #include "models/layers/network_spec.h"
 #include "models/layers/steps.h"
 
@@ -21,116 +22,140 @@ namespace gradrace::kernels {
 
 constexpr double batch_epsilon = 1e-5;
 
-/// u = (x - mean) / sqrt(variance + epsilon), with the mean and variance that stand in the
-/// gradient, or in an evaluation among w.
+/// What the numbers of a channel have in common: u = (x - mean) scale, scale = 1 / sqrt(variance +
+/// epsilon), with the mean and variance that stand in the gradient, or in an evaluation among w.
 template <class Real>
-struct Normalised {
-  const LayerAt<Real>& at;
-  const Real* mean;
-  const Real* variance;
+struct NormalisedChannel {
+  Real mean, scale, b, gamma;
 
-  GRADRACE_HD explicit Normalised(const LayerAt<Real>& layer_at)
-      : at(layer_at),
-        mean((layer_at.g != nullptr ? layer_at.g : layer_at.w) + layer_at.layer.statistics),
-        variance(mean + layer_at.layer.outputs) {}
-
-  GRADRACE_HD Real per_deviation(std::uint32_t channel) const {
-    return 1 / std::sqrt(variance[channel] + static_cast<Real>(batch_epsilon));
+  GRADRACE_HD NormalisedChannel(const LayerAt<Real>& at, std::uint32_t channel) {
+    const Layer& layer = at.layer;
+    const Real* const statistics = (at.g != nullptr ? at.g : at.w) + layer.statistics;
+    mean = statistics[channel];
+    scale = 1 / std::sqrt(statistics[layer.outputs + channel] + static_cast<Real>(batch_epsilon));
+    b = at.w[layer.first + channel], gamma = at.w[layer.first + layer.outputs + channel];
   }
-  GRADRACE_HD Real operator()(std::uint32_t number, std::uint32_t channel) const {
-    return (at.x[number] - mean[channel]) * per_deviation(channel);
-  }
+  GRADRACE_HD Real u(Real x) const { return (x - mean) * scale; }
 };
 
-/// The statistics of the minibatch, at their places in g.
+/// The statistics of the minibatch, at their places in g: of x less the channel's first number the
+/// sum and the sum of squares, in double.  Mean and variance are off by some 2^-53 (1 + (mean -
+/// first)^2 / variance) of themselves.
 ///
-/// x is read twice; then, with what follows, once more for y, and on the way back twice for dx, dz
+/// x is read once; then, with what follows, once more for y, and on the way back twice for dx, dz
 /// too; y and dx are written.
 struct BatchStatistics {
-  template <class Block, class Real>
-  GRADRACE_HD void operator()(const Block& block, const LayerAt<Real>& at,
-                              std::uint32_t channel) const {
-    const Layer& layer = at.layer;
-    const std::uint32_t count = at.n * layer.pixels();
-    const auto x = [&](std::uint32_t p) {
-      return static_cast<double>(at.x[of_channel(layer, channel, p)]);
-    };
-    const double mean = sum(block, count, x) / count;
-    const double variance = sum(block, count,
-                                [&](std::uint32_t p) {
-                                  const double difference = x(p) - mean;
-                                  return difference * difference;
-                                }) /
-                            count;
-    if (block.thread() > 0) return;
-    at.g[layer.statistics + channel] = static_cast<Real>(mean);
-    at.g[layer.statistics + layer.outputs + channel] = static_cast<Real>(variance);
-  }
+  static constexpr std::uint32_t count = 2;
+
+  template <class Real>
+  struct At {
+    const LayerAt<Real>& at;
+    std::uint32_t channel;
+    double first;
+
+    GRADRACE_HD At(const LayerAt<Real>& layer_at, std::uint32_t of_channel)
+        : at(layer_at),
+          channel(of_channel),
+          first(static_cast<double>(at.x[of_channel * at.layer.pixels()])) {}
+
+    template <std::uint32_t together>
+    GRADRACE_HD void add(std::uint32_t number, double (&sums)[count]) const {
+      Real x[together];
+      read<together, together>(at.x + number, x);
+      for (const Real value : x) {
+        const double difference = static_cast<double>(value) - first;
+        sums[0] += difference;
+        sums[1] += difference * difference;
+      }
+    }
+    GRADRACE_HD void store(const double (&sums)[count]) const {
+      const Layer& layer = at.layer;
+      const double n = at.n * layer.pixels(), mean = sums[0] / n;
+      const double variance = sums[1] / n - mean * mean;
+      at.g[layer.statistics + channel] = static_cast<Real>(first + mean);
+      at.g[layer.statistics + layer.outputs + channel] =
+          static_cast<Real>(variance < 0 ? 0 : variance);
+    }
+  };
 };
 
 /// y [n, units] = f(gamma u + b), as BatchNormalisation has it.
 struct BatchNormalisationForward {
-  template <class Real>
-  GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
-    const Layer& layer = at.layer;
-    const std::uint32_t channel = number / layer.pixels() % layer.outputs;
-    const Real* const b = at.w + layer.first;
-    const Real* const gamma = b + layer.outputs;
-    const Normalised<Real> u(at);
-    at.y[number] = activated(layer.f, u(number, channel) * gamma[channel] + b[channel]);
+  template <std::uint32_t together, class Real>
+  GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t channel,
+                              std::uint32_t number) const {
+    const NormalisedChannel<Real> of(at, channel);
+    Real x[together];
+    read<together, together>(at.x + number, x);
+    for (Real& value : x) value = activated(at.layer.f, of.u(value) * of.gamma + of.b);
+    write(x, at.y + number);
   }
 };
 
 /// The layer's part of g, which has the statistics of the minibatch.
 struct BatchNormalisationSums {
-  template <class Block, class Real>
-  GRADRACE_HD void operator()(const Block& block, const LayerAt<Real>& at,
-                              std::uint32_t channel) const {
-    const Layer& layer = at.layer;
-    const std::uint32_t count = at.n * layer.pixels();
-    const Normalised<Real> u(at);
-    const auto by_y = [&](std::uint32_t number) { return static_cast<double>(at.by_y[number]); };
-    const double db =
-        sum(block, count, [&](std::uint32_t p) { return by_y(of_channel(layer, channel, p)); });
-    const double dgamma = sum(block, count, [&](std::uint32_t p) {
-      const std::uint32_t number = of_channel(layer, channel, p);
-      return by_y(number) * static_cast<double>(u(number, channel));
-    });
-    if (block.thread() > 0) return;
-    at.g[layer.first + channel] = static_cast<Real>(db);
-    at.g[layer.first + layer.outputs + channel] = static_cast<Real>(dgamma);
-  }
+  static constexpr std::uint32_t count = 2;
+
+  template <class Real>
+  struct At {
+    const LayerAt<Real>& at;
+    std::uint32_t channel;
+    NormalisedChannel<Real> of;
+
+    GRADRACE_HD At(const LayerAt<Real>& layer_at, std::uint32_t of_channel)
+        : at(layer_at), channel(of_channel), of(at, channel) {}
+
+    template <std::uint32_t together>
+    GRADRACE_HD void add(std::uint32_t number, double (&sums)[count]) const {
+      Real x[together], by_y[together];
+      read<together, together>(at.x + number, x);
+      read<together, together>(at.by_y + number, by_y);
+      for (std::uint32_t i = 0; i < together; ++i) {
+        sums[0] += static_cast<double>(by_y[i]);
+        sums[1] += static_cast<double>(by_y[i]) * static_cast<double>(of.u(x[i]));
+      }
+    }
+    GRADRACE_HD void store(const double (&sums)[count]) const {
+      at.g[at.layer.first + channel] = static_cast<Real>(sums[0]);
+      at.g[at.layer.first + at.layer.outputs + channel] = static_cast<Real>(sums[1]);
+    }
+  };
 };
 
 /// After the layer's part of g.
 struct BatchNormalisationPropagate {
-  template <class Real>
-  GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
-    const Layer& layer = at.layer;
-    const std::uint32_t channel = number / layer.pixels() % layer.outputs;
-    const Real* const gamma = at.w + layer.first + layer.outputs;
-    const Real* const db = at.g + layer.first;
-    const Real* const dgamma = db + layer.outputs;
-    const Normalised<Real> u(at);
-    const Real share = 1 / static_cast<Real>(at.n * layer.pixels());
-    at.store(number, gamma[channel] * u.per_deviation(channel) *
-                         (at.by_y[number] - share * db[channel] -
-                          share * dgamma[channel] * u(number, channel)));
+  template <std::uint32_t together, class Real>
+  GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t channel,
+                              std::uint32_t number) const {
+    const NormalisedChannel<Real> of(at, channel);
+    const Real* const db = at.g + at.layer.first + channel;
+    const Real share = 1 / static_cast<Real>(at.n * at.layer.pixels());
+    const Real mean = share * db[0], with_u = share * db[at.layer.outputs];
+    const Real factor = of.gamma * of.scale;
+    Real x[together], by_y[together];
+    read<together, together>(at.x + number, x);
+    read<together, together>(at.by_y + number, by_y);
+    for (std::uint32_t i = 0; i < together; ++i)
+      at.store(number + i, factor * (by_y[i] - mean - with_u * of.u(x[i])));
   }
 };
 
 struct BatchNormalisationSteps {
   static std::uint32_t kept(const Layer&) { return 0; }
+  template <class Real>
+  static std::uint64_t parts(const Layer& layer, std::uint32_t n) {
+    return channel_part_numbers<Real>(layer, n, 2);
+  }
 
   template <class Jobs>
   static void forward(const Jobs& jobs, bool learning) {
-    if (learning) jobs.template add_up<BatchStatistics>(jobs.layer.outputs);
-    jobs.template each<BatchNormalisationForward>(jobs.units());
+    if (learning) jobs.template add_up_channels<BatchStatistics>();
+    jobs.template each_of_channels<BatchNormalisationForward>();
   }
   template <class Jobs>
   static void backward(const Jobs& jobs) {
-    jobs.template add_up<BatchNormalisationSums>(jobs.layer.outputs);
-    jobs.template propagate<BatchNormalisationPropagate>();
+    jobs.template add_up_channels<BatchNormalisationSums>();
+    jobs.template each_of_channels<BatchNormalisationPropagate>();
   }
 };
 
