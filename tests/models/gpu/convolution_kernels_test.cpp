@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "models/layers/convolution.h"
+#include "models/layers/cpu_layer.h"
 #include "tests/support/one_layer.h"
 
 namespace gradrace::convolution_kernels_test {
@@ -134,6 +136,90 @@ void check(const Shape& shape, double tolerance) {
   Check<Real>(shape, tolerance);
 }
 
+/// A layer that pools, all of whose numbers are whole and small, so that every sum is exact and
+/// most windows have several greatest numbers; and what the first of them in reading order gives.
+class Ties {
+ public:
+  explicit Ties(const Shape& shape) : shape_(shape), layer_(layer_of(shape)), of_(layer_) {
+    layer_.f = layer_.before = Activation::identity, layer_.adds = false;
+    for (std::uint32_t i = 0; i < shape.n * layer_.inputs(); ++i) x_.push_back(whole(i, 1));
+    for (std::uint32_t i = 0; i < layer_.weights() + layer_.outputs; ++i)
+      w_.push_back(i < layer_.weights() ? whole(i, 2) : 0);
+    for (std::uint32_t i = 0; i < shape.n * layer_.units(); ++i) dy_.push_back(whole(i, 3));
+    std::vector<double> z(shape.n * shape.outputs * of_.z_height * of_.z_width), dz(z.size());
+    each_product(shape, layer_, [&](std::uint32_t to, std::uint32_t x, std::uint32_t w) {
+      z[to] += x_[x] * w_[w];
+    });
+    for (std::uint32_t i = 0; i < dy_.size(); ++i) {
+      const kernels::Pixel pixel(layer_, i);
+      const std::uint32_t first =
+          ((pixel.row * shape.outputs + pixel.channel) * of_.z_height + 2 * pixel.i) * of_.z_width +
+          2 * pixel.j;
+      const double of_window[] = {z[first], z[first + 1], z[first + of_.z_width],
+                                  z[first + of_.z_width + 1]};
+      const auto winner = std::ranges::max_element(of_window) - of_window;  // the first
+      const auto next = std::find(of_window + winner + 1, of_window + 4, of_window[winner]);
+      if (next != of_window + 4) ++pairs_[winner][next - of_window];
+      winners_.push_back(static_cast<std::uint32_t>(winner));
+      dz[first + winners_[i] / 2 * of_.z_width + winners_[i] % 2] = dy_[i];
+    }
+    dx_.resize(x_.size()), dW_.resize(layer_.weights());
+    each_product(shape, layer_, [&](std::uint32_t from, std::uint32_t x, std::uint32_t w) {
+      dx_[x] += dz[from] * w_[w], dW_[w] += dz[from] * x_[x];
+    });
+  }
+
+  /// Windows whose first greatest numbers are in places a and b.
+  int pairs(std::size_t a, std::size_t b) const { return pairs_[a][b]; }
+
+  template <class Real>
+  void check_blocks(std::uint32_t threads) const {
+    OneLayer<Real, ConvolutionSteps> layer(layer_, shape_.n, 1);
+    const kernels::LayerAt<Real> at = layer.at(0);
+    std::ranges::copy(x_, layer.x(0)), std::ranges::copy(w_, layer.w(0));
+    std::ranges::copy(dy_, at.by_y);
+    layer.forward(threads), layer.backward(threads);
+    CHECK(std::equal(winners_.begin(), winners_.end(), at.kept,
+                     [](std::uint32_t a, Real b) { return a == static_cast<std::uint32_t>(b); }));
+    CHECK(std::equal(dx_.begin(), dx_.end(), at.by_x));
+    CHECK(std::equal(dW_.begin(), dW_.end(), at.g));
+  }
+  template <class Real>
+  void check_cpu(CpuLayer<Real>& layer) const {
+    const auto units = [&](const std::vector<double>& numbers) {
+      const auto n = static_cast<Eigen::Index>(shape_.n);
+      const auto of_row = static_cast<Eigen::Index>(numbers.size()) / n;
+      return Units<Real>(
+          Eigen::Map<const RowMajor<double>>(numbers.data(), n, of_row).cast<Real>());
+    };
+    const std::vector<Real> w(w_.begin(), w_.end());
+    std::vector<Real> g(w.size());
+    const Units<Real> x = units(x_);
+    Units<Real> y, dx;
+    layer.forward(w.data(), x, y);
+    layer.backward(w.data(), x, units(dy_), g.data(), &dx);
+    CHECK(dx == units(dx_));
+    CHECK(std::equal(dW_.begin(), dW_.end(), g.begin()));
+  }
+  void check_cpu() const {
+    const LayerSpec spec = convolution({shape_.channels, shape_.height, shape_.width},
+                                       shape_.outputs, shape_.kernel, 1);
+    check_cpu(*spec.make_float32(spec)), check_cpu(*spec.make_float64(spec));
+  }
+
+ private:
+  static double whole(std::uint32_t i, std::uint32_t stream) {
+    return std::round(some_number(0, i, stream));
+  }
+
+  Shape shape_;
+  Layer layer_;
+  ConvolvedShape of_;
+  std::vector<double> x_, w_, dy_, dx_, dW_;
+  std::vector<std::uint32_t> winners_;
+  int pairs_[4][4] = {};
+};
+
 // Of ResNets for CIFAR-10, and of LeNet.
 const Shape measured[] = {{16, 32, 32, 16, 3, 1, 1},        {32, 16, 16, 32, 3, 1, 1},
                           {64, 8, 8, 64, 3, 1, 1},          {16, 32, 32, 32, 3, 2, 1},
@@ -178,6 +264,17 @@ TEST_CASE("blocks: convolutions have equal bits for any number of threads and of
     const auto wanted = Of(layer_of(shape), shape.n, 2).compute(1, 1);
     CHECK(Of(layer_of(shape), shape.n, 2).compute(3, 1) == wanted);
     CHECK(Of(layer_of(shape), shape.n, 5).compute(2, 1) == wanted);
+  }
+}
+
+TEST_CASE("blocks: of equal numbers of a window the first in reading order wins, as on the CPU") {
+  for (const std::uint32_t kernel : {2u, 3u, 5u}) {
+    CAPTURE(kernel);
+    const Ties ties({2, 13, 12, 7, kernel, 1, 0, true, 9});
+    for (std::size_t a = 0; a < 4; ++a)
+      for (std::size_t b = a + 1; b < 4; ++b) CHECK(ties.pairs(a, b) > 9);
+    ties.check_cpu();
+    ties.check_blocks<float>(1), ties.check_blocks<float>(3), ties.check_blocks<double>(1);
   }
 }
 
