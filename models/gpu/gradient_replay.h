@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "models/gpu/kernels/gradient_replay.h"
 #include "models/gpu/network_pass.h"
 #include "models/gpu/staged.h"
 #include "models/gpu/use_list.h"
+#include "models/optimiser/optimiser.h"
 
 namespace gradrace {
 
@@ -18,19 +20,24 @@ namespace gradrace {
 /// side by side, an update of each in a round, and the gradients of a round go through the network
 /// together.
 ///
-/// Memory traffic of an update with one gradient beside the pass, in numbers of Real: g is
-/// written by the pass; g and the step are read and the step written; the step and the base are
-/// read, the next w written and the step cleared: 8 d, for momentum and the like 2 d each.
+/// Memory traffic of an update with one gradient beside what a pass multiplies, in numbers of Real:
+/// by plain SGD the base is read and the next w written, 2 d; by another rule, and where the norm
+/// of g is asked for, g is written and read as well, 4 d, for momentum and the like 2 d more each.
+/// Of several gradients each is written and read, and the step read and written, 4 d; then the step
+/// and the base are read, the next w written and the step cleared, 4 d.
 template <class Real, class Launcher>
 class GradientReplay {
  public:
   using Pass = NetworkPass<Real, Launcher>;
 
-  void start(Launcher& launcher, std::size_t runs, std::size_t parameters, const Pass& pass) {
-    uses_.start(runs);
+  void start(Launcher& launcher, std::span<const Tape> tapes, std::size_t parameters,
+             const Pass& pass) {
+    uses_.start(tapes.size());
+    plain_.clear();
+    for (const Tape& tape : tapes) plain_.push_back(plain_rules(tape, parameters));
     reserve(launcher, made_, pass.together(1) * kernels::in_fours(parameters));
     reserve(launcher, at_hand_, pass.together(1));
-    reserve(launcher, steps_, runs * parameters);
+    reserve(launcher, steps_, tapes.size() * parameters);
     gradrace::clear(launcher, steps_.data(), steps_.size());
   }
 
@@ -52,10 +59,14 @@ class GradientReplay {
       Round& round = round_of(stage, number++);
       const kernels::UpdateJob update{
           run, step.out, step.base, step.rule, first_use + step.first, step.count};
-      updates_.add(round.number, update);
+      if (step.count != 1) updates_.add(round.number, update);
       for (std::uint32_t u = step.first; u < step.first + step.count; ++u) {
-        const std::uint32_t n = recipes[program.uses[u].recipe].minibatch;
-        const auto [list, fresh] = round.gradients.try_emplace(n, lists_);
+        const Recipe& recipe = recipes[program.uses[u].recipe];
+        const Way way = step.count != 1                              ? Way::added
+                        : plain_[run][step.rule] && recipe.clip == 0 ? Way::moved
+                                                                     : Way::alone;
+        const auto [list, fresh] =
+            round.gradients.try_emplace(std::pair(recipe.minibatch, way), lists_);
         lists_ += fresh;
         gradients_.add(list->second, {update, first_use + u});
       }
@@ -72,18 +83,32 @@ class GradientReplay {
               double statistics_decay, const kernels::Cohort<Real>& cohort, const Pass& pass) {
     if (stage >= rounds_.size()) return;
     for (const Round& round : rounds_[stage]) {
-      for (const auto& [n, list] : round.gradients) {
-        const auto of_round = pass.of_rows(network, n);
+      for (const auto& [kind, list] : round.gradients) {
+        const auto [n, way] = kind;
+        const auto of_round = pass.of_rows(network, network.train, n, way == Way::moved);
         for (std::uint32_t done = 0; done < gradients_.count(list); done += of_round.together) {
           const std::uint32_t count = std::min(of_round.together, gradients_.count(list) - done);
           launcher.copy_within(gradients_.data(list) + done, count, at_hand_.data());
-          launcher.repeat({n, count, uses_.with_factors()},
-                          [&] { add_up(launcher, pass, of_round, cohort, count); });
+          launcher.repeat({n, count, static_cast<std::uint32_t>(way), uses_.with_factors()}, [&] {
+            differentiate(launcher, pass, of_round, cohort, count);
+            if (way != Way::moved) weigh(launcher, of_round, cohort, count);
+            if (way == Way::added) return add_up(launcher, of_round, cohort, count);
+            move(launcher,
+                 kernels::MoveByOneKernel<Real>{
+                     {cohort, weights_.data(), statistics_decay,
+                      way == Way::moved ? pass.moved() : kernels::NumberRange{}},
+                     at_hand_.data(),
+                     of_round.g},
+                 count);
+          });
         }
       }
-      const kernels::MoveKernel<Real> move{cohort, updates_.data(round.number), weights_.data(),
-                                           steps_.data(), statistics_decay};
-      launch_all(launcher, move, updates_.count(round.number) * move.blocks());
+      if (updates_.count(round.number) > 0)
+        move(launcher,
+             kernels::MoveKernel<Real>{{cohort, weights_.data(), statistics_decay},
+                                       updates_.data(round.number),
+                                       steps_.data()},
+             updates_.count(round.number));
     }
   }
 
@@ -98,10 +123,25 @@ class GradientReplay {
   template <class T>
   using Memory = typename Launcher::template Memory<T>;
 
-  struct Round {
-    std::size_t number;                                   // in updates
-    std::map<std::uint32_t, std::size_t> gradients = {};  // minibatch: its list
+  /// What becomes of a gradient; it follows from its update alone.
+  enum class Way : std::uint8_t {
+    moved,  // the only one of an update by plain SGD: most of it is never written
+    alone,  // the only one of another update
+    added,  // to others
   };
+  struct Round {
+    std::size_t number;                                                   // in updates
+    std::map<std::pair<std::uint32_t, Way>, std::size_t> gradients = {};  // minibatch: its list
+  };
+
+  /// Which rules of a run move by w' = w - sum of weight g.
+  static std::vector<bool> plain_rules(const Tape& tape, std::size_t parameters) {
+    const StateLayout layout = layout_of(tape.rules, parameters, {});
+    std::vector<bool> plain;
+    for (const Rule& rule : tape.rules)
+      plain.push_back(is_plain(optimiser_of(rule), layout) && rule.distance == 0);
+    return plain;
+  }
 
   Round& round_of(std::size_t stage, std::size_t number) {
     if (rounds_.size() <= stage) rounds_.resize(stage + 1);
@@ -109,35 +149,46 @@ class GradientReplay {
     return rounds_[stage][number];
   }
 
-  /// Of the jobs at hand.
-  void add_up(Launcher& launcher, const Pass& through, const kernels::Pass<Real>& pass,
-              const kernels::Cohort<Real>& cohort, std::uint32_t count) {
+  // Of the jobs at hand.
+  void differentiate(Launcher& launcher, const Pass& through, const kernels::Pass<Real>& pass,
+                     const kernels::Cohort<Real>& cohort, std::uint32_t count) {
     const kernels::GradientJob* const jobs = at_hand_.data();
     launch_all(launcher,
-               kernels::GradientBeginKernel<Real>{pass, cohort, jobs, uses_.data(), made_.data()},
+               kernels::GradientBeginKernel<Real>{pass, cohort, jobs, uses_.data(), made_.data(),
+                                                  weights_.data(), uses_.factors()},
                count);
     if (pass.network.augments) {
       const kernels::AugmentKernel<Real> kernel{pass, cohort.runs, jobs, uses_.data()};
       launch_all(launcher, kernel, count * kernel.blocks());
     } else {
-      const kernels::RowsKernel<Real> kernel{pass, pass.network.train};
-      launch_all(launcher, kernel, count * kernel.blocks());
+      through.read_rows(launcher, pass, count);
     }
     through.forward(launcher, pass, count, true);
     launch_all(launcher, kernels::DifferentiateKernel<Real>{pass}, count);
     through.backward(launcher, pass, count);
+  }
+  void weigh(Launcher& launcher, const kernels::Pass<Real>& pass,
+             const kernels::Cohort<Real>& cohort, std::uint32_t count) {
     launch_all(launcher,
-               kernels::WeighKernel<Real>{cohort, jobs, uses_.data(), pass.g, weights_.data(),
-                                          uses_.factors()},
+               kernels::WeighKernel<Real>{cohort, at_hand_.data(), uses_.data(), pass.g,
+                                          weights_.data(), uses_.factors()},
                count);
-    const kernels::AddKernel<Real> add{cohort.values,   jobs,   count,
-                                       weights_.data(), pass.g, steps_.data()};
+  }
+  void add_up(Launcher& launcher, const kernels::Pass<Real>& pass,
+              const kernels::Cohort<Real>& cohort, std::uint32_t count) {
+    const kernels::AddKernel<Real> add{cohort.values,   at_hand_.data(), count,
+                                       weights_.data(), pass.g,          steps_.data()};
     launch_all(launcher, add, count * add.blocks());
+  }
+  template <class Kernel>
+  static void move(Launcher& launcher, const Kernel& kernel, std::uint32_t count) {
+    launch_all(launcher, kernel, count * kernel.blocks());
   }
 
   Memory<Real> steps_, made_;
   Memory<kernels::GradientJob> at_hand_;
   Memory<kernels::UseWeight> weights_;
+  std::vector<std::vector<bool>> plain_;  // [run][rule]
 
   // Of the wave.
   UseList<Launcher> uses_;

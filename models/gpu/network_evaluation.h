@@ -18,15 +18,14 @@ void evaluate_by_pass(Launcher& launcher, const kernels::Network<Real>& network,
   const auto some = [&](const kernels::Split& split, const kernels::EvaluationJobs& jobs,
                         std::uint32_t all, std::uint32_t n) {
     if (all == 0) return;
-    const auto pass = through.of_rows(network, n);
+    const auto pass = through.of_rows(network, split, n);
     for (std::uint32_t done = 0; done < all; done += pass.together) {
       const std::uint32_t at_once = std::min(pass.together, all - done);
       const kernels::EvaluationPass<Real> of_jobs{pass, jobs, done};
       launch_all(launcher, kernels::EvaluationBeginKernel<Real>{of_jobs, cohort}, at_once);
-      const kernels::RowsKernel<Real> rows{pass, split};
-      launch_all(launcher, rows, at_once * rows.blocks());
+      through.read_rows(launcher, pass, at_once);
       through.forward(launcher, pass, at_once, false);
-      launch_all(launcher, kernels::EvaluationLossKernel<Real>{of_jobs, split, parts}, at_once);
+      launch_all(launcher, kernels::EvaluationLossKernel<Real>{of_jobs, parts}, at_once);
     }
   };
   const auto all = [&](const kernels::Split& split, const kernels::RowList& list,

@@ -19,26 +19,38 @@ namespace gradrace {
 ///
 /// What a gradient must do, of n rows: a layer of W [outputs, depth] that looks at s windows a row
 /// (dense: one) multiplies n s outputs depth times forward and twice as often back, but the first
-/// layer once.  What that reads and writes is said at the kernels of each kind; of a dense layer x,
-/// W and y, on the way back x, W, dz, dx and dW.
+/// layer once.  What that reads and writes is said at the kernels of each kind.
 template <class Real, class Launcher>
 class NetworkPass {
  public:
   using Network = kernels::Network<Real>;
   using Pass = kernels::Pass<Real>;
 
-  /// layers: laid out, in the host's memory, as long as this lives; per_row: what lay_out() said;
-  /// features: of a row.
+  /// layers: laid out, in the host's memory, as long as this lives; per_row: what lay_out() said.
   void start(std::span<const kernels::Layer> layers, std::uint32_t per_row,
-             std::uint32_t features) {
+             const Network& network) {
     layers_ = layers;
-    per_row_ = std::uint64_t{per_row} + features + 2;
+    const bool reads_rows = is_dense(layers.front()) && !network.augments;
+    features_ = reads_rows ? 0 : network.train.features;
+    per_row_ = std::uint64_t{per_row} + features_ + 2;
+    parameters_ = kernels::in_fours(network.parameters);
+    moving_ = static_cast<std::uint32_t>(layers.size());
+    while (moving_ > 0 && is_dense(layers[moving_ - 1])) --moving_;
   }
 
-  /// Minibatches of n rows that go together at most.
+  /// Minibatches of n rows that go together at most, with their gradients.
   std::uint32_t together(std::uint32_t n) const {
-    const std::uint64_t fitting = Launcher::pass_bytes / (per_row_ * n * sizeof(Real));
-    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fitting, 1, 64));
+    const std::uint64_t numbers = per_row_ * n + parameters_;
+    const std::uint64_t fitting = Launcher::pass_bytes / (numbers * sizeof(Real));
+    return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fitting, 1, 1024));
+  }
+
+  /// The parameters that a pass can move by itself: those of the dense layers behind all others.
+  kernels::NumberRange moved() const {
+    if (moving_ == layers_.size()) return {};
+    const kernels::Layer& last = layers_.back();
+    const std::uint32_t first = layers_[moving_].first;
+    return {first, last.first + last.weights() + last.outputs - first};
   }
 
   /// Of memory, for one minibatch of n rows.
@@ -60,16 +72,35 @@ class NetworkPass {
     reserve(launcher, numbers_, room.rows);
     reserve(launcher, w_, most);
     reserve(launcher, g_, most);
-    reserve(launcher, pointers_, (5 * layers_.size() + 1) * most);
+    reserve(launcher, moves_, most);
     reserve(launcher, work_, room.work);
     reserve(launcher, parts_, room.parts);
   }
 
-  /// Of minibatches of n rows, for which there is room; passes of other sizes are lost.
-  Pass of_rows(const Network& network, std::uint32_t n) const {
+  /// Of minibatches of n rows of that split, for which there is room; passes of other sizes are
+  /// lost.  moves: states are moved().
+  Pass of_rows(const Network& network, const kernels::Split& split, std::uint32_t n,
+               bool moves = false) const {
     const Sizes sizes = sizes_of(n);
-    return {network,      sizes.together, n,          numbers_.data(), w_.data(),       g_.data(),
-            work_.data(), parts_.data(),  sizes.work, sizes.parts,     pointers_.data()};
+    return {network,
+            split,
+            features_,
+            sizes.together,
+            n,
+            numbers_.data(),
+            w_.data(),
+            g_.data(),
+            moves ? moves_.data() : nullptr,
+            work_.data(),
+            parts_.data(),
+            sizes.work,
+            sizes.parts};
+  }
+
+  /// x of the first `count` jobs, where the first layer does not look at the rows themselves.
+  void read_rows(Launcher& launcher, const Pass& pass, std::uint32_t count) const {
+    const kernels::RowsKernel<Real> kernel{pass};
+    launch_all(launcher, kernel, count * kernel.blocks());
   }
 
   /// From the rows to the scores of the first `count` jobs.  learning: batch normalisations take
@@ -77,32 +108,39 @@ class NetworkPass {
   void forward(Launcher& launcher, const Pass& pass, std::uint32_t count, bool learning) const {
     for (std::uint32_t l = 0; l < layers_.size(); ++l)
       kernels::with_steps(layers_[l].kind, [&](auto steps) {
-        steps.forward(Jobs{launcher, pass, layers_[l], l, count}, learning);
+        steps.forward(Jobs{launcher, pass, layers_[l], l, count, false}, learning);
       });
   }
 
-  /// From the derivatives by the scores, which stand in their places, to the gradients.
+  /// From the derivatives by the scores, which stand in their places, to the gradients, or to the
+  /// states that the pass moves.
   void backward(Launcher& launcher, const Pass& pass, std::uint32_t count) const {
     for (auto l = static_cast<std::uint32_t>(layers_.size()); l-- > 0;) {
-      const Jobs jobs{launcher, pass, layers_[l], l, count};
+      const bool moves = pass.moves != nullptr && l >= moving_;
+      const Jobs jobs{launcher, pass, layers_[l], l, count, moves};
       kernels::with_steps(layers_[l].kind, [&](auto steps) { steps.backward(jobs); });
-      if (pass.network.l2 > 0 && layers_[l].depth > 0)
+      if (pass.network.l2 > 0 && layers_[l].depth > 0 && !is_dense(layers_[l]))
         jobs.template each<kernels::Decay>(layers_[l].weights());
     }
   }
 
   /// A layer of the first jobs of a pass.
   struct Jobs {
+    using Number = Real;
+
     Launcher& launcher;
     const Pass& pass;
     const kernels::Layer& layer;
     std::uint32_t number, count;  // of the layer, and of the jobs
+    bool moves;                   // on the way back: the layer's parameters, in place of g
 
     /// A kernel that has so many blocks for each job.
     template <class Kernel>
     void launch(const Kernel& kernel) const {
       launch_all(launcher, kernel, count * kernel.blocks());
     }
+    /// Whether it is the first, which looks at the split's rows.
+    bool reads_rows() const { return number == 0 && pass.features == 0; }
     /// Numbers that the layer gives.
     std::uint32_t units() const { return pass.n * layer.units(); }
 
@@ -132,11 +170,13 @@ class NetworkPass {
     void each_of_channels() const {
       launch(kernels::EachOfChannelsKernel<Real, Each>{pass, layer});
     }
-    /// C = A B, or added to what was there.
-    void multiply(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth,
-                  const kernels::Matrices<Real>& a, const kernels::Matrices<Real>& b, Real** c,
-                  bool added = false) const {
-      launch(kernels::ProductKernel<Real>{rows, columns, depth, a, b, c, columns, added});
+    /// Of a kernels::ProductKernel.
+    template <class Product>
+    void multiply(const Product& product) const {
+      if (product.few())
+        launch(kernels::ProductKernel<Product, typename Product::FewTile>{product});
+      else
+        launch(kernels::ProductKernel<Product, typename Product::Tile>{product});
     }
   };
 
@@ -179,11 +219,19 @@ class NetworkPass {
     return sizes;
   }
 
+  static bool is_dense(const kernels::Layer& layer) {
+    return layer.kind == kernels::kind_of<kernels::DenseSteps>;
+  }
+
   std::span<const kernels::Layer> layers_;
   std::uint64_t per_row_ = 0;  // numbers of work memory
+  std::uint64_t parameters_ = 0;
+  std::uint32_t features_ = 0;
+  std::uint32_t moving_ = 0;  // the first of the layers whose parameters a pass can move
   Memory<std::uint32_t> numbers_;
   Memory<const Real*> w_;
-  Memory<Real*> g_, pointers_;
+  Memory<Real*> g_;
+  Memory<kernels::PlainMove<Real>> moves_;
   Memory<Real> work_, parts_;
 };
 

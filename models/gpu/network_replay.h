@@ -27,7 +27,7 @@ class NetworkReplay {
       : resident_(blueprint),
         in_place_(resident_.in_place(launcher.shared_memory())),
         evaluators_(evaluators_for(launcher, options)) {
-    pass_.start(resident_.layers(), resident_.per_row(), resident_.network().train.features);
+    pass_.start(resident_.layers(), resident_.per_row(), resident_.network());
   }
 
   /// Of one run, beside its values, whose states have `beside` numbers beside w.
@@ -51,7 +51,7 @@ class NetworkReplay {
     runs_in_place_.clear();
     for (const Tape& tape : tapes) runs_in_place_.push_back(in_place_.can_replay(tape));
     const bool by_gradients = std::ranges::find(runs_in_place_, false) != runs_in_place_.end();
-    if (by_gradients) gradients_.start(launcher, shape.runs, shape.parameters, pass_);
+    if (by_gradients) gradients_.start(launcher, tapes, shape.parameters, pass_);
     if (by_gradients) pass_.make_room(launcher, most_rows(shape.minibatch));
     in_place_.start(launcher, shape);
   }

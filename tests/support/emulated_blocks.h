@@ -35,11 +35,27 @@ class EmulatedBlock {
   Number* scratch() const {
     return reinterpret_cast<Number*>(scratch_);
   }
+  /// As late as a device may.
+  template <class T>
+  void copy(T* to, const T* from) const {
+    copies_.push_back({to, from, sizeof(T)});
+  }
+  void wait_for_copies() const {
+    for (const Copy& copy : copies_) std::memcpy(copy.to, copy.from, copy.bytes);
+    copies_.clear();
+  }
 
  private:
+  struct Copy {
+    void* to;
+    const void* from;
+    std::size_t bytes;
+  };
+
   std::uint32_t thread_, threads_;
   std::barrier<>* barrier_;
   std::byte* scratch_;
+  mutable std::vector<Copy> copies_;
 };
 
 static_assert(kernels::ThreadBlock<EmulatedBlock>);

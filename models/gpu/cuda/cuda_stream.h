@@ -35,6 +35,25 @@ class CudaBlock {
     extern __shared__ __align__(16) unsigned char shared[];
     return reinterpret_cast<Number*>(shared);
   }
+
+  template <class T>
+  __device__ void copy(T* to, const T* from) const {
+    constexpr std::size_t width = sizeof(T) < 16 ? sizeof(T) : 16;
+    static_assert(sizeof(T) % width == 0 && (width == 4 || width % 8 == 0));
+    const auto at = static_cast<unsigned>(__cvta_generic_to_shared(to));
+#pragma unroll
+    for (unsigned byte = 0; byte < sizeof(T); byte += width) {
+      const char* const source = reinterpret_cast<const char*>(from) + byte;
+      if constexpr (width == 16)  // past the first cache
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at + byte), "l"(source)
+                     : "memory");
+      else
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(at + byte), "l"(source),
+                     "n"(width)
+                     : "memory");
+    }
+  }
+  __device__ void wait_for_copies() const { asm volatile("cp.async.wait_all;" ::: "memory"); }
 };
 
 static_assert(kernels::ThreadBlock<CudaBlock>);

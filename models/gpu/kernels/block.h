@@ -23,13 +23,19 @@ namespace gradrace::kernels {
 ///     has_all_threads    whether they are as many as the kernel says; else any number
 ///     sync()             waits until every thread is here; then all see what any wrote before
 ///     scratch<Number>()  memory that the threads share, of shared_numbers()
+///     copy(to, from)     begins to copy a T, of 4 bytes or a multiple of 8, to scratch memory;
+///     both
+///                        are aligned to its size, or to 16 bytes where that is less
+///     wait_for_copies()  waits for those that this thread has begun; after sync() all see them
 template <class T>
-concept ThreadBlock = requires(const T& block) {
+concept ThreadBlock = requires(const T& block, float* to, const float* from) {
   { block.thread() } -> std::same_as<std::uint32_t>;
   { block.threads() } -> std::same_as<std::uint32_t>;
   { T::has_all_threads } -> std::convertible_to<bool>;
   block.sync();
   { block.template scratch<double>() } -> std::same_as<double*>;
+  block.copy(to, from);
+  block.wait_for_copies();
 };
 
 /// Scratch memory that most kernels share, in numbers.

@@ -19,7 +19,7 @@ struct GradientJob {
   std::uint64_t use;  // of the wave
 };
 
-/// Draws the rows of minibatches and sets the pointers of their jobs; a block for each job.
+/// Draws the rows of minibatches and says what moves; a block for each job.
 template <class Number>
 struct GradientBeginKernel {
   using Real = Number;
@@ -28,7 +28,9 @@ struct GradientBeginKernel {
   Cohort<Real> cohort;
   const GradientJob* jobs;
   const KernelUse* uses;
-  Real* gradients;  // [jobs]: each in fours
+  Real* gradients;     // [jobs]: each in fours
+  UseWeight* weights;  // [uses]; those of a pass that moves states by itself are known here
+  double* factors;     // likewise; null: not fetched
 
   static constexpr std::uint32_t threads = 128, at_once = 1;
   static std::size_t shared_numbers() { return 0; }
@@ -38,10 +40,18 @@ struct GradientBeginKernel {
     const GradientJob job = jobs[number];
     const RunAt run = cohort.runs[job.update.run];
     const KernelUse use = uses[job.use];
+    const Values<Real>& values = cohort.values;
     pass.network.draw(block, {run.seed, run.replica, use.learner, use.draw, pass.n},
                       pass.rows(number));
-    pass.begin(block, number, cohort.values.at(run, job.update.run, use.at).w,
-               gradients + std::uint64_t{number} * in_fours(cohort.values.parameters));
+    if (pass.moves != nullptr && block.thread() == 0) {
+      pass.moves[number] = {values.at(run, job.update.run, job.update.base).w,
+                            values.at(run, job.update.run, job.update.out).w,
+                            static_cast<Real>(use.weight)};
+      weights[job.use] = {use.weight, use.weight};
+      if (factors != nullptr) factors[job.use] = 1;
+    }
+    pass.begin(block, number, values.at(run, job.update.run, use.at).w,
+               gradients + std::uint64_t{number} * in_fours(values.parameters));
   }
 };
 
@@ -165,39 +175,73 @@ struct AddKernel {
   }
 };
 
-/// Moves states by their steps, which become zeros; a block for each chunk of each.
+/// Moves states, but for the numbers that are `moved` already; a block for each chunk of each.
 template <class Number>
-struct MoveKernel {
+struct StateMoves {
   using Real = Number;
 
   Cohort<Real> cohort;
-  const UpdateJob* updates;
   const UseWeight* weights;  // [uses]
-  Real* steps;               // [runs, parameters]
   double statistics_decay;
+  NumberRange moved = {};
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return 0; }
-  GRADRACE_HD std::uint32_t blocks() const { return chunks(cohort.values.parameters); }
+  GRADRACE_HD std::uint32_t count() const { return cohort.values.parameters - moved.count; }
+  GRADRACE_HD std::uint32_t blocks() const { return chunks(count()); }
 
-  template <class Block>
-  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
-    const UpdateJob update = updates[number / blocks()];
+ protected:
+  /// step(j): number j of the sum of weight g.
+  template <class Block, class Step>
+  GRADRACE_HD void move_chunk(const Block& block, const UpdateJob& update, std::uint32_t chunk,
+                              const Step& step) const {
     const RunAt run = cohort.runs[update.run];
-    const Values<Real>& values = cohort.values;
-    Real* const step = steps + std::uint64_t{update.run} * values.parameters;
     double rate = 0;
     for (std::uint64_t use = update.first; use < update.first + update.count; ++use)
       rate += weights[use].carried;
     const KernelRule rule = cohort.rules[run.first_rule + update.rule];
-    const StateAt<Real> base = values.at(run, update.run, update.base);
-    const StateAt<Real> out = values.at(run, update.run, update.out);
+    const StateAt<Real> base = cohort.values.at(run, update.run, update.base);
+    const StateAt<Real> out = cohort.values.at(run, update.run, update.out);
     const Move<Real> move(rule.optimiser, rule.ema, run.layout, statistics_decay,
                           {base, out, rate});
-    each_of_chunk(block, number % blocks(), values.parameters, [&](std::uint64_t at) {
-      const auto j = static_cast<std::uint32_t>(at);
-      out.w[j] = move(j, base.w[j], step[j]);
-      step[j] = 0;
+    each_of_chunk(block, chunk, count(), [&](std::uint64_t at) {
+      const auto i = static_cast<std::uint32_t>(at), j = i < moved.first ? i : i + moved.count;
+      out.w[j] = move(j, base.w[j], step(j));
+    });
+  }
+};
+
+/// By their steps, which become zeros.
+template <class Real>
+struct MoveKernel : StateMoves<Real> {
+  const UpdateJob* updates;
+  Real* steps;  // [runs, parameters]
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const UpdateJob update = updates[number / this->blocks()];
+    Real* const step_of = steps + std::uint64_t{update.run} * this->cohort.values.parameters;
+    this->move_chunk(block, update, number % this->blocks(), [&](std::uint32_t j) {
+      const Real step = step_of[j];
+      step_of[j] = 0;
+      return step;
+    });
+  }
+};
+
+/// By the one gradient that each update has.
+template <class Real>
+struct MoveByOneKernel : StateMoves<Real> {
+  const GradientJob* jobs;
+  Real* const* gradients;  // [jobs]
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const GradientJob job = jobs[number / this->blocks()];
+    const Real* const g = gradients[number / this->blocks()];
+    const UseWeight weight = this->weights[job.use];
+    this->move_chunk(block, job.update, number % this->blocks(), [&](std::uint32_t j) {
+      return weight.template of<Real>(j, this->cohort.values.learnt) * g[j];
     });
   }
 };

@@ -56,7 +56,6 @@ struct EvaluationBeginKernel : EvaluationPass<Real> {
 template <class Real>
 struct EvaluationLossKernel : EvaluationPass<Real> {
   using EvaluationPass<Real>::pass, EvaluationPass<Real>::jobs;
-  Split split;
   EvaluationPart* parts;  // [values, network.parts()]
 
   static std::size_t shared_numbers() { return scratch_numbers; }
@@ -65,7 +64,7 @@ struct EvaluationLossKernel : EvaluationPass<Real> {
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
     const Network<Real>& network = pass.network;
     EvaluationPart* const of_value = parts + std::uint64_t{this->value(number)} * network.parts();
-    network.add_up_rows(block, split, pass.rows(number), pass.n, pass.scores(number),
+    network.add_up_rows(block, pass.split, pass.rows(number), pass.n, pass.scores(number),
                         network.layers[network.depth - 1].outputs, pass.of_rows(number),
                         of_value + jobs.first_part + this->part(number));
   }

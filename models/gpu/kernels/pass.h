@@ -27,26 +27,39 @@ struct LayerAt {
   }
 };
 
+/// A state's w moved by one gradient g: w' = base - weight g, number by number.
+template <class Real>
+struct PlainMove {
+  const Real* base;  // [parameters]
+  Real* out;         // likewise
+  Real weight;
+
+  /// Of the numbers from the j-th on.
+  GRADRACE_HD PlainMove from(std::uint32_t j) const { return {base + j, out + j, weight}; }
+};
+
+/// Some parameters beside each other.
+struct NumberRange {
+  std::uint32_t first = 0, count = 0;
+};
+
 /// Minibatches of n rows that go through a network together, each with parameters of its own: the
 /// jobs of a pass.
 template <class Real>
 struct Pass {
+  using Number = Real;
+
   Network<Real> network;
+  Split split;                // its rows
+  std::uint32_t features;     // of x; 0: the first layer looks at the split's rows
   std::uint32_t together, n;  // jobs at most, rows of each
   std::uint32_t* numbers;     // [together, n]: of each job's rows
   const Real** w;             // [together]
   Real** g;                   // likewise; null in an evaluation
+  PlainMove<Real>* moves;     // likewise: of each job's state, by the part of g that the layers
+                              // behind all others give, which is then not in g; null: none
   Real *work, *parts;         // of each job
   std::uint64_t work_stride, parts_stride;
-  Real** pointers;  // [5 depth + 1, together]: to what products multiply
-
-  // Of layer l, of each job.
-  GRADRACE_HD Real** to_weights(std::uint32_t l) const { return list(5 * l); }
-  GRADRACE_HD Real** to_gradients(std::uint32_t l) const { return list(5 * l + 1); }
-  GRADRACE_HD Real** to_x(std::uint32_t l) const { return list(5 * l + 2); }
-  GRADRACE_HD Real** to_y(std::uint32_t l) const { return list(5 * l + 3); }
-  GRADRACE_HD Real** to_by_y(std::uint32_t l) const { return list(5 * l + 4); }
-  GRADRACE_HD Real** to_parts() const { return list(5 * network.depth); }
 
   GRADRACE_HD LayerAt<Real> at(const Layer& layer, std::uint32_t job) const {
     return {layer,
@@ -65,7 +78,7 @@ struct Pass {
   /// Input of the first layer, [n, features].
   GRADRACE_HD Real* x(std::uint32_t job) const { return place(job, network.layers[0].x); }
   /// Behind it, [2 n], for an evaluation.
-  GRADRACE_HD Real* of_rows(std::uint32_t job) const { return x(job) + n * network.train.features; }
+  GRADRACE_HD Real* of_rows(std::uint32_t job) const { return x(job) + n * features; }
   /// [n, outputs of the last layer].
   GRADRACE_HD Real* scores(std::uint32_t job) const {
     return place(job, network.layers[network.depth - 1].y);
@@ -75,22 +88,10 @@ struct Pass {
   template <class Block>
   GRADRACE_HD void begin(const Block& block, std::uint32_t i, const Real* of_w, Real* of_g) const {
     if (block.thread() == 0) w[i] = of_w, g[i] = of_g;
-    each(block, network.depth, [&](std::uint32_t l) {
-      const Layer& layer = network.layers[l];
-      to_weights(l)[i] = const_cast<Real*>(of_w) + layer.first;  // products only read them
-      to_gradients(l)[i] = of_g != nullptr ? of_g + layer.first : nullptr;
-      to_x(l)[i] = place(i, layer.x);
-      to_y(l)[i] = place(i, layer.y);
-      to_by_y(l)[i] = place(i, layer.by_y);
-      if (l == 0) to_parts()[i] = parts + i * parts_stride;
-    });
     block.sync();
   }
 
  private:
-  GRADRACE_HD Real** list(std::uint32_t number) const {
-    return pointers + std::uint64_t{number} * together;
-  }
   GRADRACE_HD Real* place(std::uint32_t job, std::uint32_t of_row) const {
     return work + job * work_stride + std::uint64_t{of_row} * n;
   }
@@ -102,22 +103,19 @@ struct RowsKernel {
   using Real = Number;
 
   Pass<Real> pass;
-  Split split;
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return 0; }
-  GRADRACE_HD std::uint32_t blocks() const {
-    return chunks(std::uint64_t{pass.n} * split.features);
-  }
+  GRADRACE_HD std::uint32_t blocks() const { return chunks(std::uint64_t{pass.n} * pass.features); }
 
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
     const std::uint32_t job = number / blocks();
     Real* const to = pass.x(job);
-    with_rows<Real>(split, pass.rows(job), [&](const auto& x) {
-      each_of_chunk(block, number % blocks(), pass.n * split.features, [&](std::uint64_t j) {
+    with_rows<Real>(pass.split, pass.rows(job), [&](const auto& x) {
+      each_of_chunk(block, number % blocks(), pass.n * pass.features, [&](std::uint64_t j) {
         const auto at = static_cast<std::uint32_t>(j);
-        to[at] = x(at / split.features, at % split.features);
+        to[at] = x(at / pass.features, at % pass.features);
       });
     });
   }

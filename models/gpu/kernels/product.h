@@ -1,107 +1,390 @@
 #pragma once
 
+#include <type_traits>
+#include <utility>
+
+#include "models/gpu/kernels/rows.h"
 #include "models/gpu/kernels/tiles.h"
 
+/// Products of matrices, many of one shape at once.
 namespace gradrace::kernels {
 
-/// Row-major matrices of one shape, one for each product of a batch.
-template <class Real>
-struct Matrices {
-  const Real* const* at;  // [count]
-  std::uint32_t stride;   // from one row to the next
-  bool transposed = false;
+/// A factor of a product: some vectors of `depth` numbers each, in an array.  Where they lie along
+/// k, the numbers of a vector stand beside each other; else those of each k do.
+template <class Number, bool along>
+struct Numbers {
+  using Real = Number;
+  static constexpr bool along_k = along, bytes = false;
+
+  const Real* numbers;
+  std::uint32_t stride;  // from one vector to the next, or from one k
+
+  GRADRACE_HD const Real* at(std::uint32_t row, std::uint32_t column) const {
+    return numbers + std::uint64_t{row} * stride + column;
+  }
 };
 
-/// C_i = op(A_i) op(B_i), or C_i += that, where op(A) is [rows, depth], op(B) [depth, columns] and
-/// C [rows, columns]; op transposes matrices that say so.
-///
-/// A block makes a tile of 64 x 64 numbers of one C.  Each of them is one sum over k = 0, 1, ... of
-/// fused multiplications and additions, begun at 0 or at what C was: its bits depend neither on the
-/// batch nor on its place there, and a sum may be cut into several calls.
-///
-/// For 16 k a block reads 2,048 numbers of A and B from memory; for one k a thread reads 8 from
-/// shared memory and multiplies 16 times.
-template <class Number>
-struct ProductKernel {
+/// The same of a data set: each of those rows is a vector, or has the numbers of a k.
+template <class Number, bool along>
+struct DataRows {
   using Real = Number;
+  static constexpr bool along_k = along, bytes = true;
 
-  std::uint32_t rows, columns, depth;
-  Matrices<Real> a, b;
-  Real* const* c;  // [count]
-  std::uint32_t c_stride;
-  bool added = false;
+  Split split;
+  const std::uint32_t* rows;  // their numbers
 
-  static constexpr std::uint32_t threads = 256, at_once = 2;
-  static std::size_t shared_numbers() { return 2 * slice * pitch; }
-  GRADRACE_HD std::uint32_t wide() const { return (columns + tile - 1) / tile; }
-  /// Of one product.
-  GRADRACE_HD std::uint32_t blocks() const { return (rows + tile - 1) / tile * wide(); }
-
-  template <class Block>
-  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
-    const std::uint32_t of = number / blocks(), place = number % blocks();
-    const std::uint32_t top = place / wide() * tile, left = place % wide() * tile;
-    const std::uint32_t m = rows - top < tile ? rows - top : tile;
-    const std::uint32_t n = columns - left < tile ? columns - left : tile;
-    Real* const to = c[of] + std::uint64_t{top} * c_stride + left;
-    Real* const A = block.template scratch<Real>();
-    Real* const B = A + slice * pitch;
-
-    // Of each patch of 4 x 4 that the thread makes: one, where all threads are there.
-    constexpr std::uint32_t most = Block::has_all_threads ? 1 : threads;
-    Real sums[most][4][4] = {};
-    const auto each_patch = [&](const auto& f) {
-      for (std::uint32_t s = 0; s < most; ++s) {
-        const std::uint32_t patch = block.thread() + s * block.threads();
-        const std::uint32_t i = patch / (tile / 4) * 4, j = patch % (tile / 4) * 4;
-        if (i < m && j < n) f(sums[s], i, j);
-      }
-    };
-    const auto each_number = [&](const auto& f) {
-      each_patch([&](Patch& sum, std::uint32_t i, std::uint32_t j) {
-        GRADRACE_UNROLL
-        for (std::uint32_t e = 0; e < 16; ++e)
-          if (i + e / 4 < m && j + e % 4 < n)
-            f(sum[e / 4][e % 4], to[std::uint64_t{i + e / 4} * c_stride + j + e % 4]);
-      });
-    };
-    if (added) each_number([](Real& sum, const Real& was) { sum = was; });
-    for (std::uint32_t k = 0; k < depth; k += slice) {
-      const std::uint32_t deep = depth - k < slice ? depth - k : slice;
-      load(block, a.at[of], a.stride, !a.transposed, top, m, k, deep, A);
-      load(block, b.at[of], b.stride, b.transposed, left, n, k, deep, B);
-      block.sync();
-      each_patch([&](Patch& sum, std::uint32_t i, std::uint32_t j) {
-        GRADRACE_UNROLL_BY_4
-        for (std::uint32_t l = 0; l < deep; ++l) {
-          const Four<Real> x = Fours<Real>{A, pitch}(l, i), y = Fours<Real>{B, pitch}(l, j);
-          GRADRACE_UNROLL
-          for (std::uint32_t e = 0; e < 16; ++e)
-            sum[e / 4][e % 4] = fused(x.at[e / 4], y.at[e % 4], sum[e / 4][e % 4]);
-        }
-      });
-      block.sync();
-    }
-    each_number([](const Real& sum, Real& result) { result = sum; });
+  GRADRACE_HD const float* at(std::uint32_t row, std::uint32_t column) const {
+    return split.floats + place(row, column);
+  }
+  /// Where they are bytes, four of them.
+  GRADRACE_HD bool has_bytes() const { return split.bytes != nullptr; }
+  GRADRACE_HD std::uint32_t word(std::uint32_t row, std::uint32_t column) const {
+    return *reinterpret_cast<const std::uint32_t*>(split.bytes + place(row, column));
+  }
+  GRADRACE_HD Four<Real> four(std::uint32_t word) const {
+    return scaled_bytes(word, static_cast<Real>(split.byte_scale));
   }
 
  private:
-  using Patch = Real[4][4];
-  static constexpr std::uint32_t tile = 64, slice = 16;
-  static constexpr std::uint32_t pitch = tile + 4;  // fewer threads write to one bank
+  GRADRACE_HD std::uint64_t place(std::uint32_t row, std::uint32_t column) const {
+    return std::uint64_t{rows[row]} * split.stride + column;
+  }
+};
 
-  /// to [deep, pitch] = factors [first, first + count) of `deep` k from k on, zeros up to a
-  /// multiple of four.  along_k: a factor is a row of the matrix; else a column.
-  template <class Block>
-  GRADRACE_HD static void load(const Block& block, const Real* from, std::uint32_t stride,
-                               bool along_k, std::uint32_t first, std::uint32_t count,
-                               std::uint32_t k, std::uint32_t deep, Real* to) {
-    each(block, tile * slice, [&](std::uint32_t e) {  // neighbours read neighbours
-      const std::uint32_t i = along_k ? e / slice : e % tile, l = along_k ? e % slice : e / tile;
-      if (i >= in_fours(count) || l >= deep) return;
-      const std::uint64_t row = along_k ? first + i : k + l, column = along_k ? k + l : first + i;
-      to[l * pitch + i] = i < count ? from[row * stride + column] : Real{0};
+/// Whether four numbers there can be moved at once.
+template <class Real>
+GRADRACE_HD bool aligned(const Real* at) {
+  return reinterpret_cast<std::uintptr_t>(at) % 16 == 0;
+}
+
+/// The first `count` <= 4 numbers there.
+template <class Real>
+GRADRACE_HD Four<Real> read_numbers(const Real* from, std::uint32_t count) {
+  if (count == 4 && aligned(from)) return *reinterpret_cast<const Four<Real>*>(from);
+  Four<Real> four = {};
+  GRADRACE_UNROLL
+  for (std::uint32_t q = 0; q < 4; ++q)
+    if (q < count) four.at[q] = from[q];
+  return four;
+}
+
+template <class Real>
+GRADRACE_HD void write_numbers(const Four<Real>& four, std::uint32_t count, Real* to) {
+  if (count == 4 && aligned(to)) {
+    *reinterpret_cast<Four<Real>*>(to) = four;
+    return;
+  }
+  GRADRACE_UNROLL
+  for (std::uint32_t q = 0; q < 4; ++q)
+    if (q < count) to[q] = four.at[q];
+}
+
+/// What a block makes of a product: high x wide numbers, down x across of them by each thread.
+template <std::uint32_t high_, std::uint32_t wide_, std::uint32_t down_, std::uint32_t across_>
+struct ProductTile {
+  static constexpr std::uint32_t high = high_, wide = wide_, down = down_, across = across_;
+  static constexpr std::uint32_t threads = high / down * (wide / across);
+};
+
+/// Some vectors of a factor in a block's scratch memory, slice by slice, each of some k.  For the
+/// sums that they are multiplied for, a thread has a share of `each` of them.
+template <class Factor, std::uint32_t vectors, std::uint32_t each>
+struct SliceShape {
+  using Real = typename Factor::Real;
+
+  static constexpr std::uint32_t slice = 128 / sizeof(Real), shares = vectors / each;
+  static constexpr std::uint32_t high = Factor::along_k ? vectors : slice;
+  static constexpr std::uint32_t wide = Factor::along_k ? slice : vectors;
+  static constexpr std::uint32_t pitch = wide + 4;  // fewer threads read from one bank
+  static constexpr std::uint32_t numbers = high * pitch, fours = high * wide / 4;
+
+  /// Which vector is the r-th of a share.
+  GRADRACE_HD static std::uint32_t vector(std::uint32_t share, std::uint32_t r) {
+    return Factor::along_k ? share + r * shares : r / 4 * (4 * shares) + 4 * share + r % 4;
+  }
+
+  /// Four k of a share, the k-th of the slice and on.
+  GRADRACE_HD static void read(const Real* from, std::uint32_t k, std::uint32_t share,
+                               Real (&to)[4][each]) {
+    GRADRACE_UNROLL
+    for (std::uint32_t i = 0; i < each; ++i) {
+      if constexpr (Factor::along_k) {
+        const Four<Real> four = Fours<Real>{from, pitch}(vector(share, i), k);
+        GRADRACE_UNROLL
+        for (std::uint32_t l = 0; l < 4; ++l) to[l][i] = four.at[l];
+      } else {  // four of a k at once
+        static_assert(each % 4 == 0);
+        const Four<Real> four = Fours<Real>{from, pitch}(k + i % 4, vector(share, i / 4 * 4));
+        GRADRACE_UNROLL
+        for (std::uint32_t q = 0; q < 4; ++q) to[i % 4][i / 4 * 4 + q] = four.at[q];
+      }
+    }
+  }
+};
+
+/// Brings slices of a factor's vectors there, from the first-th on; zeros stand beyond its edges.
+template <class Block, class Factor, class Shape, std::uint32_t threads>
+class FactorSlices {
+ public:
+  using Real = typename Factor::Real;
+
+  GRADRACE_HD FactorSlices(const Block& block, const Factor& factor, std::uint32_t first,
+                           std::uint32_t count, std::uint32_t depth)
+      : block_(block), factor_(factor), first_(first), count_(count), depth_(depth) {}
+
+  /// The slice that begins at k is begun; it is there after end(), wait_for_copies() and sync().
+  GRADRACE_HD void begin(std::uint32_t k, Real* to) {
+    each_four(k, [&](std::uint32_t s, std::uint32_t row, std::uint32_t column, std::uint32_t left,
+                     std::uint32_t at) {
+      if constexpr (Factor::bytes) {
+        if (factor_.has_bytes()) {
+          words_[s] = left > 0 ? factor_.word(row, column) : 0;
+          return;
+        }
+      }
+      copy_four(left > 0 ? factor_.at(row, column) : nullptr, left, to + at);
     });
+  }
+  GRADRACE_HD void end(std::uint32_t k, Real* to) const {
+    if constexpr (Factor::bytes) {
+      if (!factor_.has_bytes()) return;
+      each_four(
+          k, [&](std::uint32_t s, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t at) {
+            *reinterpret_cast<Four<Real>*>(to + at) = factor_.four(words_[s]);
+          });
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t steps =
+      Block::has_all_threads ? (Shape::fours + threads - 1) / threads : Shape::fours;
+
+  /// f(step, row and column in the factor's memory, numbers there before its edge, place here).
+  template <class Function>
+  GRADRACE_HD void each_four(std::uint32_t k, const Function& f) const {
+    constexpr std::uint32_t per_row = Shape::wide / 4;
+    const std::uint32_t rows = Factor::along_k ? count_ : depth_;
+    const std::uint32_t columns = Factor::along_k ? depth_ : count_;
+    GRADRACE_UNROLL
+    for (std::uint32_t s = 0; s < steps; ++s) {
+      const std::uint32_t four = block_.thread() + s * block_.threads();
+      if (four >= Shape::fours) return;
+      const std::uint32_t i = four / per_row, j = four % per_row * 4;
+      const std::uint32_t row = (Factor::along_k ? first_ : k) + i;
+      const std::uint32_t column = (Factor::along_k ? k : first_) + j;
+      f(s, row, column, row < rows && column < columns ? columns - column : 0,
+        i * Shape::pitch + j);
+    }
+  }
+
+  /// `left` numbers are there.
+  template <class From>
+  GRADRACE_HD void copy_four(const From* from, std::uint32_t left, Real* to) const {
+    if constexpr (std::is_same_v<From, Real>) {
+      if (left >= 4 && aligned(from))
+        return block_.copy(reinterpret_cast<Four<Real>*>(to),
+                           reinterpret_cast<const Four<Real>*>(from));
+    }
+    GRADRACE_UNROLL
+    for (std::uint32_t q = 0; q < 4; ++q) {
+      if (q >= left)
+        to[q] = 0;
+      else if constexpr (std::is_same_v<From, Real>)
+        block_.copy(to + q, from + q);
+      else
+        to[q] = static_cast<Real>(from[q]);
+    }
+  }
+
+  const Block& block_;
+  const Factor factor_;
+  const std::uint32_t first_, count_, depth_;
+  std::uint32_t words_[Factor::bytes ? steps : 1];
+};
+
+/// Products C [rows, columns], C(i, j) = the sum of a(i, k) b(j, k) over k < depth, one of each job
+/// of many.  A Product has
+///
+///     Real
+///     rows(), columns(), depth()
+///     a(job), b(job)   its factors, Numbers or DataRows
+///     result(job)      takes C(i, j), C(i, j + 1), ..., `count` <= 4 of them at once: first
+///                      before(i, j, count) is called for all that a thread makes, then (i, j,
+///                      sums, what before() said, count); where it has beside(i, sum), that gets
+///                      the sum of a(i, k), and a does not lie along k
+///
+/// Each number of C is one sum over k = 0, 1, ... of fused multiplications and additions: its bits
+/// depend neither on the tile nor on the batch and its place there.  A slice of the factors is on
+/// its way while the one before is multiplied.
+///
+/// For each k a block reads high + wide numbers of the factors from memory; for four k a thread
+/// reads down + across fours from shared memory, and multiplies 4 down across times.
+template <class Product, class Tile>
+struct ProductKernel {
+  using Real = typename Product::Real;
+
+  Product product;
+
+  static constexpr std::uint32_t threads = Tile::threads;
+  static constexpr std::uint32_t at_once = (sizeof(Real) == 4 ? 512 : 256) / threads;
+  std::size_t shared_numbers() const {
+    return (product.depth() > A::slice ? 2 : 1) * slice_numbers;
+  }
+  /// Of one product.
+  GRADRACE_HD std::uint32_t blocks() const {
+    return (product.rows() + Tile::high - 1) / Tile::high * across();
+  }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const std::uint32_t job = number / blocks(), place = number % blocks();
+    const Corner corner{place / across() * Tile::high, place % across() * Tile::wide};
+    const std::uint32_t depth = product.depth();
+    FactorSlices<Block, FactorA, A, threads> a(block, product.a(job), corner.top, product.rows(),
+                                               depth);
+    FactorSlices<Block, FactorB, B, threads> b(block, product.b(job), corner.left,
+                                               product.columns(), depth);
+
+    // Of each thread's share: its own, where all threads are there.
+    Real sums[Block::has_all_threads ? 1 : threads][Tile::down][Tile::across] = {};
+    Real beside[Block::has_all_threads ? 1 : Tile::high] = {};
+    Real *now = block.template scratch<Real>(), *next = now + slice_numbers;
+    const auto begin = [&](std::uint32_t k, Real* to) {
+      a.begin(k, to), b.begin(k, to + A::numbers);
+    };
+    const auto end = [&](std::uint32_t k, Real* to) { a.end(k, to), b.end(k, to + A::numbers); };
+    begin(0, now), end(0, now);
+    for (std::uint32_t k = 0; k < depth; k += A::slice) {
+      const bool more = depth - k > A::slice;
+      const std::uint32_t deep = more ? A::slice : depth - k;
+      block.wait_for_copies();
+      block.sync();
+      if (more) begin(k + A::slice, next);
+      each_share(block, [&](std::uint32_t s, std::uint32_t i, std::uint32_t j) {
+        multiply<Block>(corner, now, deep, i, j, sums[s]);
+      });
+      if constexpr (has_beside)
+        each_beside(block, corner, [&](std::uint32_t s, std::uint32_t i) {
+          for (std::uint32_t l = 0; l < deep; ++l) beside[s] += now[l * A::pitch + i];
+        });
+      if (more) end(k + A::slice, next);
+      Real* const was = now;
+      now = next, next = was;
+    }
+    const auto result = product.result(job);
+    each_share(block, [&](std::uint32_t s, std::uint32_t i, std::uint32_t j) {
+      give(result, corner, i, j, sums[s]);
+    });
+    if constexpr (has_beside)
+      each_beside(block, corner, [&](std::uint32_t s, std::uint32_t i) {
+        result.beside(corner.top + i, beside[s]);
+      });
+  }
+
+ private:
+  struct Corner {
+    std::uint32_t top, left;
+  };
+  using FactorA = decltype(std::declval<Product>().a(0));
+  using FactorB = decltype(std::declval<Product>().b(0));
+  using A = SliceShape<FactorA, Tile::high, Tile::down>;
+  using B = SliceShape<FactorB, Tile::wide, Tile::across>;
+  static constexpr std::uint32_t together = FactorB::along_k ? 1 : 4;
+  static constexpr std::uint32_t slice_numbers = A::numbers + B::numbers;
+  static constexpr bool has_beside = requires(Product made) { made.result(0).beside(0u, Real{}); };
+
+  GRADRACE_HD std::uint32_t across() const {
+    return (product.columns() + Tile::wide - 1) / Tile::wide;
+  }
+
+  /// f(step, place in a column of shares, in a row of them) for every share of this thread.
+  template <class Block, class Function>
+  GRADRACE_HD static void each_share(const Block& block, const Function& f) {
+    constexpr std::uint32_t most = Block::has_all_threads ? 1 : threads;
+    for (std::uint32_t s = 0; s < most; ++s) {
+      const std::uint32_t share = block.thread() + s * block.threads();
+      if (share < threads) f(s, share / B::shares, share % B::shares);
+    }
+  }
+
+  /// f(step, i) for every row of the tile of which this thread makes the sum beside.
+  template <class Block, class Function>
+  GRADRACE_HD void each_beside(const Block& block, const Corner& corner, const Function& f) const {
+    static_assert(!FactorA::along_k && Tile::high <= threads);
+    constexpr std::uint32_t most = Block::has_all_threads ? 1 : Tile::high;
+    if (corner.left > 0) return;
+    for (std::uint32_t s = 0; s < most; ++s) {
+      const std::uint32_t i = block.thread() + s * block.threads();
+      if (i < Tile::high && corner.top + i < product.rows()) f(s, i);
+    }
+  }
+
+  /// How many of a share are there, `first` + vector() < count; all, where none is left out.
+  template <class Block, class Shape, std::uint32_t each>
+  GRADRACE_HD static std::uint32_t there(std::uint32_t first, std::uint32_t share,
+                                         std::uint32_t count) {
+    if (Block::has_all_threads) return each;
+    std::uint32_t result = 0;
+    while (result < each && first + Shape::vector(share, result) < count) ++result;
+    return result;
+  }
+
+  template <class Block>
+  GRADRACE_HD void multiply(const Corner& corner, const Real* slice, std::uint32_t deep,
+                            std::uint32_t i, std::uint32_t j,
+                            Real (&sums)[Tile::down][Tile::across]) const {
+    const std::uint32_t down = there<Block, A, Tile::down>(corner.top, i, product.rows());
+    const std::uint32_t across = there<Block, B, Tile::across>(corner.left, j, product.columns());
+    GRADRACE_UNROLL_BY_2
+    for (std::uint32_t k = 0; k < deep; k += 4) {
+      Real x[4][Tile::down], y[4][Tile::across];
+      A::read(slice, k, i, x), B::read(slice + A::numbers, k, j, y);
+      GRADRACE_UNROLL
+      for (std::uint32_t l = 0; l < 4; ++l) {
+        GRADRACE_UNROLL
+        for (std::uint32_t r = 0; r < down; ++r) {
+          GRADRACE_UNROLL
+          for (std::uint32_t c = 0; c < across; ++c)
+            sums[r][c] = fused(x[l][r], y[l][c], sums[r][c]);
+        }
+      }
+    }
+  }
+
+  template <class Result>
+  GRADRACE_HD void give(const Result& result, const Corner& corner, std::uint32_t i,
+                        std::uint32_t j, const Real (&sums)[Tile::down][Tile::across]) const {
+    Four<Real> was[Tile::down][Tile::across / together] = {};
+    each_place(
+        corner, i, j,
+        [&](std::uint32_t r, std::uint32_t c, std::uint32_t row, std::uint32_t column,
+            std::uint32_t count) { was[r][c / together] = result.before(row, column, count); });
+    each_place(corner, i, j,
+               [&](std::uint32_t r, std::uint32_t c, std::uint32_t row, std::uint32_t column,
+                   std::uint32_t count) {
+                 Four<Real> some = {};
+                 GRADRACE_UNROLL
+                 for (std::uint32_t q = 0; q < together; ++q) some.at[q] = sums[r][c + q];
+                 result(row, column, some, was[r][c / together], count);
+               });
+  }
+
+  /// f(r, c, row, column, count) for every place of a share in C where numbers stand together.
+  template <class Function>
+  GRADRACE_HD void each_place(const Corner& corner, std::uint32_t i, std::uint32_t j,
+                              const Function& f) const {
+    GRADRACE_UNROLL
+    for (std::uint32_t r = 0; r < Tile::down; ++r) {
+      const std::uint32_t row = corner.top + A::vector(i, r);
+      if (row >= product.rows()) continue;
+      GRADRACE_UNROLL
+      for (std::uint32_t c = 0; c < Tile::across; c += together) {
+        const std::uint32_t column = corner.left + B::vector(j, c);
+        if (column >= product.columns()) continue;
+        const std::uint32_t left = product.columns() - column;
+        f(r, c, row, column, left < together ? left : together);
+      }
+    }
   }
 };
 

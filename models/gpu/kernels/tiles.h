@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cmath>
 
 #include "models/gpu/kernels/block.h"
@@ -12,12 +11,15 @@ namespace gradrace::kernels {
 
 #ifdef __CUDA_ARCH__
 #define GRADRACE_UNROLL _Pragma("unroll")
+#define GRADRACE_UNROLL_BY_2 _Pragma("unroll 2")
 #define GRADRACE_UNROLL_BY_4 _Pragma("unroll 4")
 #elif defined(__CUDACC__)
 #define GRADRACE_UNROLL
+#define GRADRACE_UNROLL_BY_2
 #define GRADRACE_UNROLL_BY_4
 #else
 #define GRADRACE_UNROLL _Pragma("GCC unroll 16")
+#define GRADRACE_UNROLL_BY_2
 #define GRADRACE_UNROLL_BY_4
 #endif
 
@@ -30,6 +32,13 @@ struct alignas(16) Four {
 GRADRACE_HD inline float fused(float a, float b, float c) { return std::fma(a, b, c); }
 GRADRACE_HD inline double fused(double a, double b, double c) { return std::fma(a, b, c); }
 
+/// The bytes of a word x scale.
+template <class Real>
+GRADRACE_HD Four<Real> scaled_bytes(std::uint32_t word, Real scale) {
+  return {scaled(word & 255, scale), scaled(word >> 8 & 255, scale),
+          scaled(word >> 16 & 255, scale), scaled(word >> 24, scale)};
+}
+
 /// Rows of bytes.
 template <class Real>
 struct ByteFours {
@@ -41,18 +50,7 @@ struct ByteFours {
   GRADRACE_HD Four<Real> operator()(std::uint32_t i, std::uint32_t k) const {
     const std::uint64_t from = std::uint64_t{numbers[i]} * stride + k;
     const std::uint32_t word = *reinterpret_cast<const std::uint32_t*>(bytes + from);
-    return {number(word & 255), number(word >> 8 & 255), number(word >> 16 & 255),
-            number(word >> 24)};
-  }
-
- private:
-  /// byte x scale, rounded once.  The last bits of 2^23 stand for ones: quicker on a GPU than its
-  /// conversion of integers.
-  GRADRACE_HD Real number(std::uint32_t byte) const {
-    if constexpr (sizeof(Real) == 4)
-      return fused(std::bit_cast<float>(0x4B000000u | byte), scale, -8388608.0f * scale);
-    else
-      return static_cast<Real>(byte) * scale;
+    return scaled_bytes(word, scale);
   }
 };
 
