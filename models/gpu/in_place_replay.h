@@ -1,24 +1,29 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include "models/gpu/kernels/in_place_replay.h"
 #include "models/gpu/replay_shape.h"
 #include "models/gpu/stretches.h"
 #include "models/model.h"
+#include "models/optimiser/optimiser.h"
 #include "models/replay/lowering.h"
 
 namespace gradrace {
 
-/// The updates of runs whose weights stay in a block's shared memory while it replays them.
+/// The updates of runs of dense layers, of float32, whose states stay with a block while it replays
+/// them.
 template <class Real, class Launcher>
 class InPlaceReplay {
  public:
-  using Network = kernels::InPlaceNetwork<Real>;
+  using Network = kernels::InPlaceNetwork;
 
-  /// network: null where its weights do not fit; then no run may be added.
+  /// network: null where there is none; then no run may be added.
   explicit InPlaceReplay(const Network* network) : network_(network) {}
 
   const Network* network() const { return network_; }
@@ -30,34 +35,40 @@ class InPlaceReplay {
            std::ranges::all_of(tape.rules, [](const auto& rule) { return rule.distance == 0; });
   }
 
-  /// The lowering of such a run: an update with l2 looks at the values at which its gradients were
-  /// computed.
-  Lowering lowering() const { return Lowering(Order::early, network_->of.l2 > 0); }
+  static Lowering lowering() { return Lowering(Order::early); }
 
-  /// Of one run: the gradients that wait for their updates, and what a state has beside w.
+  /// Of one run: the gradients that wait for their updates, and the state at hand.
   std::uint64_t run_bytes(const DeviceOptions& options, std::uint64_t beside) const {
     if (network_ == nullptr) return 0;
     const std::uint64_t row = network_->per_row * sizeof(Real) + sizeof(std::uint32_t);
     const std::uint64_t waiting = std::uint64_t{options.learners} * options.minibatch * row;
-    return waiting * 3 / 2 + beside * sizeof(Real);  // reserve() takes half as much again
+    // reserve() takes half as much again.
+    return waiting * 3 / 2 + work_stride(options.minibatch, beside == 0) * sizeof(Real);
   }
 
-  void start(Launcher& launcher, const ReplayShape& shape) {
-    runs_ = shape.runs;
+  void start(Launcher& launcher, std::span<const Tape> tapes, const ReplayShape& shape) {
+    if (network_ == nullptr) return;
+    plain_.clear();
+    for (const Tape& tape : tapes)
+      plain_.push_back(layout_of(tape.rules, shape.parameters, {}).only_w());
     workers_ = static_cast<std::uint32_t>(std::min(shape.runs, launcher.blocks()));
     minibatch_ = shape.minibatch;
-    work_stride_ = shape.beside;
-    if (network_ != nullptr) reserve(launcher, work_, workers_ * work_stride_);
+    work_stride_ = work_stride(minibatch_, shape.beside == 0);
+    reserve(launcher, work_, workers_ * work_stride_);
   }
 
-  void clear() { uses_.host.clear(), steps_.host.clear(), stretches_.clear(); }
+  void clear() {
+    uses_.host.clear(), steps_.host.clear();
+    for (auto& stretches : stretches_) stretches.clear();
+  }
 
   /// places: Lowering::places().
   void add(std::uint32_t run, const Program& program, std::uint32_t places) {
-    stretches_.start(run, uses_.host.size(), steps_.host.size());
+    Stretches<Launcher>& stretches = stretches_[plain_[run]];
+    stretches.start(run, uses_.host.size(), steps_.host.size());
     for (const Step& step : program.steps) {
       if (step.kind == Step::Kind::evaluate) {
-        stretches_.end_stage(steps_.host.size());
+        stretches.end_stage(steps_.host.size());
         continue;
       }
       const bool computes = step.kind == Step::Kind::compute;
@@ -65,41 +76,53 @@ class InPlaceReplay {
           {computes, step.stored, step.rule, step.out, step.base, step.first, step.count});
       if (!computes) add_uses(program, step);
     }
-    stretches_.end_stage(steps_.host.size());
+    stretches.end_stage(steps_.host.size());
     places_ = std::max(places_, places);
   }
 
   void send(Launcher& launcher) {
     if (network_ == nullptr) return;
-    uses_.send(launcher), steps_.send(launcher), stretches_.send(launcher);
-    const std::size_t gradients = runs_ * places_;
+    uses_.send(launcher), steps_.send(launcher);
+    for (auto& stretches : stretches_) stretches.send(launcher);
+    const std::size_t gradients = plain_.size() * places_;
     reserve(launcher, rows_, gradients * minibatch_);
     reserve(launcher, factors_, gradients * minibatch_ * network_->per_row);
   }
 
   void launch(Launcher& launcher, std::size_t stage, const kernels::Cohort<Real>& cohort) {
-    if (stretches_.count(stage) == 0) return;
-    launcher.launch(
-        kernels::InPlaceReplayKernel<Real>{*network_, cohort, stretches_.data(stage), uses_.data(),
-                                           steps_.data(), work_.data(), work_stride_, rows_.data(),
-                                           factors_.data(), places_, minibatch_},
-        stretches_.count(stage), workers_);
+    if constexpr (std::same_as<Real, float>)
+      launch<false>(launcher, stage, cohort), launch<true>(launcher, stage, cohort);
   }
 
  private:
   template <class T>
   using Memory = typename Launcher::template Memory<T>;
 
+  template <bool plain>
+  void launch(Launcher& launcher, std::size_t stage, const kernels::Cohort<Real>& cohort) {
+    const Stretches<Launcher>& stretches = stretches_[plain];
+    if (stretches.count(stage) == 0) return;
+    launcher.launch(
+        kernels::InPlaceReplayKernel<plain>{*network_, cohort, stretches.data(stage), uses_.data(),
+                                            steps_.data(), work_.data(), work_stride_, rows_.data(),
+                                            factors_.data(), places_, minibatch_},
+        stretches.count(stage), workers_);
+  }
+
   void add_uses(const Program& program, const Step& update) {
     for (std::uint32_t u = update.first; u < update.first + update.count; ++u) {
       const SlotUse& use = program.uses[u];
-      const Slot at = use.at == update.base ? kernels::FactoredUse::moved : use.at;
-      uses_.host.push_back({use.place, at, use.learner, use.draw, use.recipe, use.weight});
+      uses_.host.push_back({use.place, use.learner, use.draw, use.recipe, use.weight});
     }
   }
 
+  std::uint64_t work_stride(std::uint32_t minibatch, bool plain) const {
+    return plain ? kernels::InPlaceReplayKernel<true>::stride_of_work(*network_, minibatch)
+                 : kernels::InPlaceReplayKernel<false>::stride_of_work(*network_, minibatch);
+  }
+
   const Network* network_;
-  std::size_t runs_ = 0;
+  std::vector<bool> plain_;  // [run]: its states are w alone
   std::uint32_t workers_ = 0, minibatch_ = 1, places_ = 0;
   std::uint64_t work_stride_ = 0;
   Memory<Real> work_, factors_;
@@ -108,7 +131,7 @@ class InPlaceReplay {
   // Of the wave.
   Mirror<kernels::FactoredUse, Launcher> uses_;
   Mirror<kernels::InPlaceStep, Launcher> steps_;
-  Stretches<Launcher> stretches_;
+  Stretches<Launcher> stretches_[2];  // of the others, of plain runs
 };
 
 }  // namespace gradrace

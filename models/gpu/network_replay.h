@@ -15,18 +15,16 @@
 
 namespace gradrace {
 
-/// A Replay of BlockDevice for networks of layers.  Runs of dense layers whose weights fit into a
-/// block's memory are replayed in place, unless a gradient's norm or distance is asked for; all
-/// others by gradients.
+/// A Replay of BlockDevice for networks of layers.  Runs of dense layers in float32 are replayed in
+/// place, unless a regulariser, a gradient's norm or a distance is asked for; all others by
+/// gradients.
 template <class Real, class Launcher>
 class NetworkReplay {
  public:
   using Number = Real;
 
-  NetworkReplay(const NetworkBlueprint& blueprint, Launcher& launcher, const DeviceOptions& options)
-      : resident_(blueprint),
-        in_place_(resident_.in_place(launcher.shared_memory())),
-        evaluators_(evaluators_for(launcher, options)) {
+  NetworkReplay(const NetworkBlueprint& blueprint, Launcher& launcher, const DeviceOptions&)
+      : resident_(blueprint, launcher.shared_memory()), in_place_(resident_.in_place()) {
     pass_.start(resident_.layers(), resident_.per_row(), resident_.network());
   }
 
@@ -38,7 +36,7 @@ class NetworkReplay {
   /// Of all together.
   std::uint64_t shared_bytes(const DeviceOptions& options) const {
     const std::uint64_t d = resident_.network().parameters;
-    return evaluators_ * evaluation_bytes() + pass_.bytes(most_rows(options.minibatch)) +
+    return pass_.bytes(most_rows(options.minibatch)) +
            pass_.together(1) * kernels::in_fours(d) * sizeof(Real);
   }
 
@@ -52,8 +50,8 @@ class NetworkReplay {
     for (const Tape& tape : tapes) runs_in_place_.push_back(in_place_.can_replay(tape));
     const bool by_gradients = std::ranges::find(runs_in_place_, false) != runs_in_place_.end();
     if (by_gradients) gradients_.start(launcher, tapes, shape.parameters, pass_);
-    if (by_gradients) pass_.make_room(launcher, most_rows(shape.minibatch));
-    in_place_.start(launcher, shape);
+    pass_.make_room(launcher, most_rows(by_gradients ? shape.minibatch : 1));
+    in_place_.start(launcher, tapes, shape);
   }
 
   Lowering lowering(const Tape& tape) const {
@@ -81,15 +79,12 @@ class NetworkReplay {
 
   void evaluate(Launcher& launcher, std::size_t stage, const kernels::Cohort<Real>& cohort,
                 BlockEvaluation<Real, Launcher>& evaluation) {
-    if (in_place_.network() != nullptr)
-      evaluation.launch(launcher, stage, *in_place_.network(), cohort, evaluators_);
-    else
-      evaluation.launch(launcher, stage, resident_.network(),
-                        [&](const kernels::Evaluated* evaluated, std::uint32_t count,
-                            kernels::EvaluationPart* parts) {
-                          evaluate_by_pass(launcher, resident_.network(), cohort, evaluated, count,
-                                           parts, pass_);
-                        });
+    evaluation.launch(launcher, stage, resident_.network(),
+                      [&](const kernels::Evaluated* evaluated, std::uint32_t count,
+                          kernels::EvaluationPart* parts) {
+                        evaluate_by_pass(launcher, resident_.network(), cohort, evaluated, count,
+                                         parts, pass_);
+                      });
   }
 
   void fetch(Launcher& launcher) { gradients_.fetch(launcher); }
@@ -108,22 +103,8 @@ class NetworkReplay {
     return std::max(minibatch, kernels::RowList::together);
   }
 
-  /// Of a block that evaluates.
-  std::uint64_t evaluation_bytes() const {
-    return in_place_.network() != nullptr ? in_place_.network()->work() * sizeof(Real) : 0;
-  }
-
-  /// Blocks that evaluate at the same time, with at most a quarter of the memory.
-  std::uint32_t evaluators_for(const Launcher& launcher, const DeviceOptions& options) const {
-    if (in_place_.network() == nullptr) return 0;
-    const std::uint64_t fitting = launcher.free_memory() / 4 / evaluation_bytes();
-    const std::uint64_t most = std::min<std::uint64_t>(launcher.blocks(), fitting);
-    return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, most / options.devices));
-  }
-
   ResidentNetwork<Real, Launcher> resident_;
   InPlaceReplay<Real, Launcher> in_place_;
-  std::uint32_t evaluators_;
 
   double statistics_decay_ = 0;
   std::vector<bool> runs_in_place_;  // [run]

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <boost/random/exponential_distribution.hpp>
 #include <boost/random/normal_distribution.hpp>
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -13,7 +14,7 @@
 #include <vector>
 
 #include "models/blueprint.h"
-#include "models/gpu/kernels/in_place_network.h"
+#include "models/gpu/in_place_layout.h"
 #include "models/gpu/kernels/quadratic.h"
 #include "models/gpu/work_layout.h"
 #include "models/layers/layer_table.h"
@@ -61,7 +62,8 @@ class ResidentDataset {
   };
 
   static std::uint32_t stride_of(std::size_t features) {
-    return kernels::in_fours(static_cast<std::uint32_t>(features));
+    return static_cast<std::uint32_t>((features + kernels::row_unit - 1) / kernels::row_unit *
+                                      kernels::row_unit);
   }
 
   /// Rows padded with zeros to the stride.
@@ -97,7 +99,8 @@ class ResidentDataset {
 template <class Real, class Launcher>
 class ResidentNetwork {
  public:
-  explicit ResidentNetwork(const NetworkBlueprint& blueprint)
+  /// shared_memory: of a block, in bytes.
+  ResidentNetwork(const NetworkBlueprint& blueprint, std::size_t shared_memory)
       : data_(ResidentDataset<Launcher>::of(blueprint.data)),
         layers_(blueprint.layers),
         per_row_(lay_out(layers_)),
@@ -120,7 +123,7 @@ class ResidentNetwork {
     network_.tf32x3 = blueprint.tf32x3;
     network_.augments = blueprint.augments;
     if (network_.augments) network_.images = *blueprint.data->image;
-    make_dense();
+    if constexpr (std::same_as<Real, float>) make_dense(shared_memory);
   }
 
   const kernels::Network<Real>& network() const { return network_; }
@@ -128,14 +131,9 @@ class ResidentNetwork {
   std::span<const kernels::Layer> layers() const { return layers_; }
   std::uint32_t per_row() const { return per_row_; }
 
-  /// Null unless every layer is dense and the weights fit into so much memory of a block.
-  const kernels::InPlaceNetwork<Real>* in_place(std::size_t shared_memory) const {
-    const bool fits = dense_ && dense_->shared_numbers() * sizeof(Real) <= shared_memory &&
-                      std::ranges::all_of(layers_, [](const auto& layer) {
-                        return kernels::inner_rows(layer.outputs) > 0;
-                      });
-    return fits ? &*dense_ : nullptr;
-  }
+  /// Null unless it is dense, without a regulariser, and its rows fit into so much memory of a
+  /// block.
+  const kernels::InPlaceNetwork* in_place() const { return dense_ ? &*dense_ : nullptr; }
 
   Evaluation evaluation(const kernels::EvaluationSums& sums) const {
     return {
@@ -150,32 +148,12 @@ class ResidentNetwork {
   template <class T>
   using Memory = typename Launcher::template Memory<T>;
 
-  void make_dense() {
-    const bool dense = std::ranges::all_of(layers_, [](const auto& layer) {
-      return layer.kind == kernels::kind_of<kernels::DenseSteps>;
-    });
-    if (!dense) return;
-    std::vector<kernels::InPlaceLayer> layers;
-    kernels::InPlaceNetwork<Real> network{network_, nullptr, 0, 0};
-    for (const kernels::Layer& layer : layers_) {
-      const bool last = layers.size() + 1 == layers_.size();
-      const std::uint32_t stride = kernels::output_stride(layer.outputs);
-      layers.push_back(
-          {.outputs = layer.outputs,
-           .inputs = layer.depth,
-           .depth = layers.empty() ? kernels::in_fours(layer.depth) : layers.back().stride,
-           .stride = stride,
-           .first = layer.first,
-           .weights = network.weights,
-           .y = network.per_row,
-           .delta = network.per_row + (last ? 0 : stride),
-           .f = layer.f});
-      network.weights += layer.outputs * layers.back().row();
-      network.per_row += (last ? 1 : 2) * stride;
-    }
-    dense_on_device_ = Memory<kernels::InPlaceLayer>(layers);
-    network.layers = dense_on_device_.data();
-    dense_ = network;
+  void make_dense(std::size_t shared_memory) {
+    InPlaceLayout layout(layers_, network_);
+    if (!layout.fits(shared_memory)) return;
+    dense_on_device_ = Memory<kernels::InPlaceLayer>(layout.layers);
+    layout.network.layers = dense_on_device_.data();
+    dense_ = layout.network;
   }
 
   std::shared_ptr<const ResidentDataset<Launcher>> data_;
@@ -187,7 +165,7 @@ class ResidentNetwork {
   bool wrong_counts_;
   kernels::Network<Real> network_{};
   Memory<kernels::InPlaceLayer> dense_on_device_;
-  std::optional<kernels::InPlaceNetwork<Real>> dense_;
+  std::optional<kernels::InPlaceNetwork> dense_;
 };
 
 /// A quadratic in the memory of a device.

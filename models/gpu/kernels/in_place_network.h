@@ -1,85 +1,198 @@
 #pragma once
 
+#include <concepts>
+#include <type_traits>
+
+#include "models/gpu/kernels/copies.h"
+#include "models/gpu/kernels/matrix_tile.h"
 #include "models/gpu/kernels/network.h"
-#include "models/gpu/kernels/tiles.h"
 
 namespace gradrace::kernels {
 
-/// How many outputs of a layer a thread makes at once, and how many numbers a row of them takes.
-GRADRACE_HD constexpr std::uint32_t outputs_together(std::uint32_t outputs) {
-  return outputs <= 4 ? 4 : outputs == 9 || outputs == 10 ? 10 : 8;
-}
-GRADRACE_HD constexpr std::uint32_t output_stride(std::uint32_t outputs) {
-  const std::uint32_t together = outputs_together(outputs);
-  return in_fours((outputs + together - 1) / together * together);
-}
+/// 16 x 32 numbers of a matrix W, padded with zeros: four tiles, the n-th of which has columns
+/// n, n + 4, ...  Its numbers stand beside each other as a warp holds them: four of one row, one of
+/// each tile, for each number that a lane holds of a tile.
+struct Panel {
+  static constexpr std::uint32_t rows = 16, columns = 32, tiles = 4, numbers = rows * columns;
 
-/// A dense layer whose weights are in a block's shared memory: each output's row there has its
-/// weights, padded with zeros to `depth`, then its b and three zeros.
-struct InPlaceLayer {
-  std::uint32_t outputs, inputs;
-  std::uint32_t depth;     // of a row of weights, and of what it looks at: inputs, in fours
-  std::uint32_t stride;    // of a row of outputs
-  std::uint32_t first;     // of its parameters
-  std::uint32_t weights;   // where its rows begin in shared memory
-  std::uint32_t y, delta;  // where a row's outputs and their derivatives are among its factors
-  Activation f;
+  /// Column c of the tiles is fours `four(c)` of the panel's columns.
+  GRADRACE_HD static constexpr std::uint32_t four(std::uint32_t c) { return c % 2 * 4 + c / 2; }
 
-  GRADRACE_HD std::uint32_t row() const { return depth + 4; }
-  /// Where parameter j of the layer's stands in shared memory.
-  GRADRACE_HD std::uint32_t at(std::uint32_t j) const {
-    const std::uint32_t of_weights = outputs * inputs;
-    return weights +
-           (j < of_weights ? j / inputs * row() + j % inputs : (j - of_weights) * row() + depth);
+  /// Where row and column c of the first tile stand, those of the others behind it.
+  GRADRACE_HD static constexpr std::uint32_t at(const MatrixPlace& of_tile) {
+    return of_tile.row / 8 * 256 + of_tile.column % 2 * 128 + of_tile.row % 8 * 16 +
+           of_tile.column / 2 * 4;
+  }
+  /// Where what a state has beside such a number stands, which is moved one by one: that of the
+  /// n-th tile 32 n behind it.
+  GRADRACE_HD static constexpr std::uint32_t beside(const MatrixPlace& of_tile) {
+    return of_tile.row / 8 * 256 + of_tile.column % 2 * 128 + of_tile.row % 8 * 4 +
+           of_tile.column / 2;
+  }
+  /// Row and column of the panel whose number stands there.
+  GRADRACE_HD static constexpr MatrixPlace place(std::uint32_t at, bool is_beside) {
+    const std::uint32_t lane = is_beside ? at % 32 : at / 4 % 32;
+    const std::uint32_t tile = is_beside ? at / 32 % 4 : at % 4;
+    return {at / 256 * 8 + lane / 4, at / 128 % 2 * 16 + lane % 4 * 4 + tile};
   }
 };
 
-/// A network of dense layers, of a block that keeps the weights W in its shared memory.
-///
-/// A gradient's factors, of n rows: of each layer y (of the last one its delta instead) and delta,
-/// the derivative of the loss by what f is applied to, times the gradient's weight.
-template <class Real>
-struct InPlaceNetwork {
-  using Number = Real;
+/// A dense layer of a network that is kept in place.  In a state its panels stand strip by strip,
+/// of 16 outputs each, then b, padded with zeros; the panels of a hidden layer are of a multiple of
+/// 32 outputs, so that the next one looks at whole panels' columns.
+struct InPlaceLayer {
+  std::uint32_t outputs, inputs;
+  std::uint32_t high, wide;  // panels
+  std::uint32_t slices;      // in which the sums of a strip are cut
+  std::uint32_t first;       // of its parameters
+  std::uint32_t at;          // where it begins in a state
+  bool streams;              // its panels are in memory; else
+  std::uint32_t shared;      // where they begin in shared memory
+  std::uint32_t x, delta;    // where a row's are among its factors; of the first one x is nowhere
+  std::uint32_t y;           // where a row's outputs are in the work memory
+  Activation f;
 
-  Network<Real> of;            // the rest
-  const InPlaceLayer* layers;  // [of.depth]
-  std::uint32_t weights;       // numbers of W
-  std::uint32_t per_row;       // numbers of a row's factors
+  static constexpr std::uint32_t none = ~std::uint32_t{0};
 
-  static constexpr std::uint32_t threads = 128;
-  static constexpr std::uint32_t at_once = sizeof(Real) == 4 ? 4 : 2;
-  std::size_t shared_numbers() const { return scratch_numbers + weights; }
-
-  /// Numbers of work memory for a part of an evaluation.
-  std::uint64_t work() const { return std::uint64_t{per_row + 2} * RowList::together; }
-
-  /// Of the factors of n rows; of the last layer both are one.
-  GRADRACE_HD Real* y(std::uint32_t l, Real* factors, std::uint32_t n) const {
-    return factors + std::uint64_t{layers[l].y} * n;
+  GRADRACE_HD std::uint32_t panels() const { return high * wide * Panel::numbers; }
+  GRADRACE_HD std::uint32_t stride() const { return high * Panel::rows; }
+  GRADRACE_HD std::uint32_t numbers() const { return panels() + stride(); }
+  GRADRACE_HD std::uint32_t input_stride() const { return wide * Panel::columns; }
+  /// Where W[o][k] stands.
+  GRADRACE_HD std::uint32_t place(std::uint32_t o, std::uint32_t k) const {
+    const std::uint32_t c = k % 32 / 16 + k % 16 / 4 * 2;
+    return (o / 16 * wide + k / 32) * Panel::numbers + Panel::at({o % 16, c}) + k % 4;
   }
-  GRADRACE_HD Real* delta(std::uint32_t l, Real* factors, std::uint32_t n) const {
+  /// The number among the layer's parameters of what stands there; none of padding.
+  GRADRACE_HD std::uint32_t number(std::uint32_t at_place, bool is_beside) const {
+    if (at_place >= panels()) {
+      const std::uint32_t o = at_place - panels();
+      return o < outputs ? outputs * inputs + o : none;
+    }
+    const std::uint32_t panel = at_place / Panel::numbers;
+    const MatrixPlace in = Panel::place(at_place % Panel::numbers, is_beside);
+    const std::uint32_t o = panel / wide * 16 + in.row, k = panel % wide * 32 + in.column;
+    return o < outputs && k < inputs ? o * inputs + k : none;
+  }
+};
+
+/// Rows that a layer looks at, in shared memory: of 32 columns all rows, then of the next 32. Where
+/// a warp reads 16 bytes of them they are in an order in which it meets no bank twice.
+struct BytesInPlace {
+  static constexpr std::uint32_t parts = 1, pieces = 2;  // of 16 bytes, of a row of 32 columns
+  const std::uint32_t* words;
+
+  /// Where that piece of a row is.
+  GRADRACE_HD static constexpr std::uint32_t piece(std::uint32_t row, std::uint32_t number) {
+    return number ^ (row / 4 % 2);
+  }
+
+  /// Four numbers of a panel's columns, as whole numbers, of that row of eight.
+  GRADRACE_HD Four<float> operator()(std::uint32_t eight, std::uint32_t row,
+                                     std::uint32_t four) const {
+    const std::uint32_t in_eight = row * 8 + piece(row, four / 4) * 4 + four % 4;
+    const std::uint32_t word = words[eight * 64 + in_eight];
+    return {whole<0>(word), whole<1>(word), whole<2>(word), whole<3>(word)};
+  }
+
+ private:
+  /// The last bits of 2^23 stand for ones: quicker on a GPU than its conversion of integers.
+  template <std::uint32_t byte>
+  GRADRACE_HD static float whole(std::uint32_t word) {
+#ifdef __CUDA_ARCH__
+    return __uint_as_float(__byte_perm(word, 0x4B000000u, 0x7650u | byte)) - 8388608.0f;
+#else
+    return static_cast<float>(word >> 8 * byte & 255);
+#endif
+  }
+};
+
+struct FloatsInPlace {
+  static constexpr std::uint32_t parts = 2, pieces = 8;
+  const std::uint32_t* words;
+
+  GRADRACE_HD static constexpr std::uint32_t piece(std::uint32_t row, std::uint32_t number) {
+    return number ^ (row % 4 + row % 2 * 4);
+  }
+
+  GRADRACE_HD Four<float> operator()(std::uint32_t eight, std::uint32_t row,
+                                     std::uint32_t four) const {
+    const std::uint32_t in_eight = row * 32 + piece(row, four) * 4;
+    return *reinterpret_cast<const Four<float>*>(words + eight * 256 + in_eight);
+  }
+};
+
+/// An update by the plain rule.
+struct Subtracted {
+  GRADRACE_HD float operator()(std::uint32_t, float change, float w) const { return w - change; }
+};
+
+/// What an update by another rule does with a sum of products.
+struct Applied {
+  bool adds;   // to what stands in the work memory
+  bool moves;  // W; else it stands there
+};
+
+/// Some rows of an old gradient and some of a new one that go over a layer together.
+struct LayerPass {
+  const float* delta;  // [old_rows, stride]
+  std::uint32_t old_rows, new_rows;
+  bool updates;
+  Applied applied;
+  float scale;  // of what the layer looks at
+  float* sums;  // [numbers], work memory
+  float* y;     // [new_rows, stride]
+};
+
+/// A network of dense layers, of a block that keeps the state at hand in panels: a layer's W and b
+/// in shared memory where that is large enough, else in the block's work memory, from where it
+/// streams panel by panel.
+///
+/// A gradient's factors, of n rows: of each layer delta, the derivative of the loss by what f is
+/// applied to, times the gradient's weight; of each but the first what it looks at.
+struct InPlaceNetwork {
+  Network<float> of;           // the rest
+  const InPlaceLayer* layers;  // [of.depth]
+  std::uint32_t numbers;       // of a state's w
+  std::uint32_t per_row;       // numbers of a row's factors
+  std::uint32_t work_per_row;  // and of its outputs
+  std::uint32_t together;      // rows that go over a layer at once, at most 32
+  // Where these begin in shared memory; parts of sums stand first.
+  std::uint32_t ring, old_rows, new_rows, shared;
+
+  static constexpr std::uint32_t threads = 256, at_once = 2, crews = threads / 32;
+  static constexpr std::uint32_t most_together = 32;
+  std::size_t shared_numbers() const { return shared; }
+
+  GRADRACE_HD const float* x(std::uint32_t l, const float* factors, std::uint32_t n) const {
+    return factors + std::uint64_t{layers[l].x} * n;
+  }
+  GRADRACE_HD float* x(std::uint32_t l, float* factors, std::uint32_t n) const {
+    return factors + std::uint64_t{layers[l].x} * n;
+  }
+  GRADRACE_HD float* delta(std::uint32_t l, float* factors, std::uint32_t n) const {
     return factors + std::uint64_t{layers[l].delta} * n;
   }
-
-  template <class Block>
-  GRADRACE_HD Real* weights_of(const Block& block) const {
-    return block.template scratch<Real>() + scratch_numbers;
+  /// What layer l gives, in the work memory.
+  GRADRACE_HD float* y(std::uint32_t l, float* outputs, std::uint32_t n) const {
+    return outputs + std::uint64_t{layers[l].y} * n;
   }
 
-  /// W = w [parameters].
+  /// Panels and b of a layer, of the state at hand.
   template <class Block>
-  GRADRACE_HD void load(const Block& block, const Real* w) const {
-    Real* const W = weights_of(block);
+  GRADRACE_HD float* weights(const Block& block, const InPlaceLayer& layer, float* state) const {
+    return layer.streams ? state + layer.at : block.template scratch<float>() + layer.shared;
+  }
+
+  /// The state at hand = w [parameters].
+  template <class Block>
+  GRADRACE_HD void load(const Block& block, const float* w, float* state) const {
     for (std::uint32_t l = 0; l < of.depth; ++l) {
       const InPlaceLayer layer = layers[l];
-      const Real* const from = w + layer.first;
-      each(block, layer.outputs * layer.row(), [&](std::uint32_t i) {
-        const std::uint32_t o = i / layer.row(), k = i % layer.row();
-        Real number = 0;
-        if (k < layer.inputs) number = from[o * layer.inputs + k];
-        if (k == layer.depth) number = from[layer.outputs * layer.inputs + o];
-        W[layer.weights + i] = number;
+      float* const W = weights(block, layer, state);
+      each(block, layer.numbers(), [&](std::uint32_t i) {
+        const std::uint32_t number = layer.number(i, false);
+        W[i] = number != InPlaceLayer::none ? w[layer.first + number] : 0;
       });
     }
     block.sync();
@@ -87,258 +200,365 @@ struct InPlaceNetwork {
 
   /// The other way.
   template <class Block>
-  GRADRACE_HD void store(const Block& block, Real* w) const {
-    const Real* const W = weights_of(block);
+  GRADRACE_HD void store(const Block& block, float* state, float* w) const {
     for (std::uint32_t l = 0; l < of.depth; ++l) {
       const InPlaceLayer layer = layers[l];
-      each(block, layer.outputs * (layer.inputs + 1),
-           [&](std::uint32_t j) { w[layer.first + j] = W[layer.at(j)]; });
+      const float* const W = weights(block, layer, state);
+      each(block, layer.numbers(), [&](std::uint32_t i) {
+        const std::uint32_t number = layer.number(i, false);
+        if (number != InPlaceLayer::none) w[layer.first + number] = W[i];
+      });
     }
     block.sync();
   }
 
-  /// The factors of weight times a minibatch's gradient at W, and its rows [m].
+  /// f(i, j) for the number j < count of a part that is kept beside w, which is number i of panels.
+  template <class Block, class Function>
+  GRADRACE_HD void each_beside(const Block& block, std::uint32_t count, const Function& f) const {
+    for (std::uint32_t l = 0; l < of.depth; ++l) {
+      const InPlaceLayer layer = layers[l];
+      each(block, layer.numbers(), [&](std::uint32_t i) {
+        const std::uint32_t number = layer.number(i, true);
+        if (number != InPlaceLayer::none && layer.first + number < count)
+          f(layer.at + i, layer.first + number);
+      });
+    }
+    block.sync();
+  }
+
+  /// Rows that layer l looks at, to shared memory: of the data set where rows is not null, else of
+  /// x.  Up to a multiple of eight the last one is repeated.
   template <class Block>
-  GRADRACE_HD void factor(const Block& block, const MinibatchName& name, Real weight,
-                          std::uint32_t* rows, Real* factors) const {
-    const std::uint32_t n = name.size, last = of.depth - 1;
-    of.draw(block, name, rows);
-    with_fours<Real>(of.train, rows, [&](const auto& x) { forward(block, x, n, factors); });
-    Real* const scores = delta(last, factors, n);
-    const std::uint32_t stride = layers[last].stride;
+  GRADRACE_HD void fetch(const Block& block, std::uint32_t l, const std::uint32_t* rows,
+                         const float* x, std::uint32_t n, std::uint32_t to) const {
+    const auto copy = [&](const auto& rows_in_place, const void* data, bool numbered) {
+      using X = std::decay_t<decltype(rows_in_place)>;
+      const auto* const from = static_cast<const unsigned char*>(data);
+      const std::uint32_t pieces = layers[l].wide * X::pieces;
+      float* const begin = block.template scratch<float>() + to;
+      each_crew(block, (n + 7) / 8 * 8, [&](std::uint32_t i) {
+        const std::uint32_t row = i < n ? i : n - 1;
+        const unsigned char* const of_row =
+            from + std::uint64_t{numbered ? rows[row] : row} * pieces * 16;
+        for (std::uint32_t piece = crew_lane(block); piece < pieces; piece += crew_threads<Block>) {
+          const std::uint32_t place =
+              (piece / X::pieces * together + i) * X::pieces + X::piece(i, piece % X::pieces);
+          copy_ahead(begin + place * 4, of_row + piece * 16);
+        }
+      });
+    };
+    if (l > 0)
+      copy(FloatsInPlace{}, x, false);
+    else if (of.train.bytes != nullptr)
+      copy(BytesInPlace{}, of.train.bytes, true);
+    else
+      copy(FloatsInPlace{}, of.train.floats, true);
+  }
+
+  /// Goes over layer l once, with rows that have been fetched: W is moved by the old ones, and the
+  /// new ones get their outputs.  moved(number, change, w) is w'; of a Subtracted no sums are kept.
+  template <class Block, class Moved>
+  GRADRACE_HD void pass_over(const Block& block, std::uint32_t l, const LayerPass& pass,
+                             float* state, const Moved& moved) const {
+    if (l == 0 && of.train.bytes != nullptr)
+      go_over<BytesInPlace>(block, l, pass, state, moved);
+    else
+      go_over<FloatsInPlace>(block, l, pass, state, moved);
+    block.sync();
+    if (pass.new_rows > 0 && layers[l].slices > 1) add_up_slices(block, l, pass, state);
+  }
+
+  /// Layer l's b moved by the sums of delta [n, stride] of the uses, use(u).
+  template <class Block, class Use, class Moved>
+  GRADRACE_HD void move_bias(const Block& block, std::uint32_t l, std::uint32_t uses,
+                             const Use& use, float* state, const Moved& moved) const {
+    const InPlaceLayer layer = layers[l];
+    float* const b = weights(block, layer, state) + layer.panels();
+    each(block, layer.outputs, [&](std::uint32_t o) {
+      float change = 0;
+      for (std::uint32_t u = 0; u < uses; ++u) {
+        const auto of_use = use(u);
+        const float* const dz = delta(l, of_use.factors, of_use.n) + o;
+        GRADRACE_UNROLL_BY_4
+        for (std::uint32_t i = 0; i < of_use.n; ++i) change += dz[i * layer.stride()];
+      }
+      b[o] = moved(layer.at + layer.panels() + o, change, b[o]);
+    });
+  }
+
+  /// The factors of weight times the gradient of n rows whose outputs stand in the work memory.
+  template <class Block>
+  GRADRACE_HD void go_back(const Block& block, const std::uint32_t* rows, std::uint32_t n,
+                           float weight, float* state, float* outputs, float* factors) const {
+    const std::uint32_t last = of.depth - 1, stride = layers[last].stride();
     const Labels labels = of.labels_of(of.train, rows);
+    float* const scores = y(last, outputs, n);
+    float* const to = delta(last, factors, n);
     each(block, n, [&](std::uint32_t i) {
       differentiate(labels, i, n, scores + i * stride);
-      for (std::uint32_t c = 0; c < labels.scores; ++c) scores[i * stride + c] *= weight;
+      for (std::uint32_t c = 0; c < stride; ++c)
+        to[i * stride + c] = scores[i * stride + c] * weight;
     });
     block.sync();
-    for (std::uint32_t l = last; l > 0; --l) propagate(block, l, n, factors);
-  }
-
-  /// Moves W by the sum over the uses of weight g, number by number: w = moved(its number among the
-  /// parameters, that sum, w); where `plain`, that is w - sum.  use(u) has rows, factors, n, weight
-  /// and, where the loss has a regulariser, the parameters `at` which it was computed; null: W.
-  template <class Block, class Use, class Moved>
-  GRADRACE_HD void apply(const Block& block, std::uint32_t uses, const Use& use, bool plain,
-                         const Moved& moved) const {
-    for (std::uint32_t l = 0; l < of.depth; ++l) {
-      const std::uint32_t together = outputs_together(layers[l].outputs);
-      if (together == 4)
-        apply_layer<4>(block, l, uses, use, plain, moved);
-      else if (together == 10)
-        apply_layer<10>(block, l, uses, use, plain, moved);
-      else
-        apply_layer<8>(block, l, uses, use, plain, moved);
-    }
-    block.sync();
-  }
-
-  GRADRACE_HD std::uint32_t parts() const { return of.parts(); }
-
-  template <class Block>
-  GRADRACE_HD EvaluationSums add_up(const Block& block, const EvaluationPart* parts) const {
-    return of.add_up(block, parts);
-  }
-
-  /// One part of the evaluation of w, written by thread 0.
-  template <class Block>
-  GRADRACE_HD void evaluate(const Block& block, const Real* w, std::uint32_t part, Real* work,
-                            EvaluationPart* result) const {
-    const std::uint32_t of_train = of.train_rows.parts(), rows = of_train + of.test_rows.parts();
-    if (part == rows) return of.evaluate_parameters(block, w, result);
-    load(block, w);
-    if (part < of_train)
-      evaluate_rows(block, of.train, of.train_rows, part, work, result);
-    else
-      evaluate_rows(block, of.test, of.test_rows, part - of_train, work, result);
+    for (std::uint32_t l = last; l > 0; --l) propagate(block, l, n, state, outputs, factors);
   }
 
  private:
-  template <class Block, class X>
-  GRADRACE_HD void forward(const Block& block, const X& x, std::uint32_t n, Real* factors) const {
-    forward_layer(block, 0, x, n, factors);
-    for (std::uint32_t l = 1; l < of.depth; ++l)
-      forward_layer(block, l, Fours<Real>{y(l - 1, factors, n), layers[l].depth}, n, factors);
-  }
-
-  template <class Block, class X>
-  GRADRACE_HD void forward_layer(const Block& block, std::uint32_t l, const X& x, std::uint32_t n,
-                                 Real* factors) const {
-    const std::uint32_t together = outputs_together(layers[l].outputs);
-    if (together == 4)
-      forward_tiles<4>(block, l, x, n, factors);
-    else if (together == 10)
-      forward_tiles<10>(block, l, x, n, factors);
-    else
-      forward_tiles<8>(block, l, x, n, factors);
-  }
-
-  /// Some rows after the others, so that there is scratch memory to cut their sums.
-  template <std::uint32_t together, class Block, class X>
-  GRADRACE_HD void forward_tiles(const Block& block, std::uint32_t l, const X& x, std::uint32_t n,
-                                 Real* factors) const {
-    const InPlaceLayer layer = layers[l];
-    const Real* const W = weights_of(block) + layer.weights;
-    const std::uint32_t chunk = inner_rows(layer.outputs);
-    for (std::uint32_t first = 0; first < n; first += chunk) {
-      Real* const to = y(l, factors, n) + first * layer.stride;
-      inner_tiles<Real, 4, together>(
-          block, n - first < chunk ? n - first : chunk, layer.outputs, layer.depth,
-          [&](std::uint32_t i, std::uint32_t k) { return x(first + i, k); },
-          Fours<Real>{W, layer.row()},
-          [&](std::uint32_t i, std::uint32_t o, Real z) {
-            to[i * layer.stride + o] = activated(layer.f, z + W[o * layer.row() + layer.depth]);
-            if (o + 1 < layer.outputs) return;
-            for (std::uint32_t k = o + 1; k < layer.stride; ++k) to[i * layer.stride + k] = 0;
-          });
-    }
-  }
-
-  /// The delta of the layer before l.
   template <class Block>
-  GRADRACE_HD void propagate(const Block& block, std::uint32_t l, std::uint32_t n,
-                             Real* factors) const {
-    constexpr std::uint32_t together = 4;  // rows
-    const InPlaceLayer layer = layers[l];
-    const Activation f = layers[l - 1].f;
-    const Fours<Real> W{weights_of(block) + layer.weights, layer.row()};
-    const Fours<Real> dz{delta(l, factors, n), layer.stride};
-    const Fours<Real> below{y(l - 1, factors, n), layer.depth};
-    Real* const to = delta(l - 1, factors, n);
-    const std::uint32_t wide = layer.depth / 4;
-    each(block, (n + together - 1) / together * wide, [&](std::uint32_t item) {
-      const std::uint32_t first = item / wide * together, k = item % wide * 4;
-      Real sums[together][4] = {};
-      for (std::uint32_t o = 0; o < layer.outputs; o += 4) {
-        Four<Real> left[together];
+  using Tile = MatrixTile<crew_threads<Block>>;
+
+  /// The row of eight that is the k-th of a factor: four lanes read four neighbours.
+  GRADRACE_HD static constexpr std::uint32_t row_of(std::uint32_t k) { return k / 2 + k % 2 * 4; }
+
+  /// A crew's panels of a strip on their way to shared memory, two ahead; each lane copies what it
+  /// will read.
+  template <class Block>
+  struct Stream {
+    const float* from;  // the strip
+    float* ring;        // [2, Panel::numbers]
+    std::uint32_t lane, end;
+
+    GRADRACE_HD void fetch(std::uint32_t panel) const {
+      if (panel < end) {
         GRADRACE_UNROLL
-        for (std::uint32_t i = 0; i < together; ++i)
-          left[i] = dz(first + i < n ? first + i : n - 1, o);
-        GRADRACE_UNROLL
-        for (std::uint32_t p = 0; p < 4; ++p) {
-          if (o + p >= layer.outputs) break;
-          const Four<Real> right = W(o + p, k);
-          GRADRACE_UNROLL
-          for (std::uint32_t i = 0; i < together; ++i) {
-            GRADRACE_UNROLL
-            for (std::uint32_t q = 0; q < 4; ++q)
-              sums[i][q] = fused(left[i].at[p], right.at[q], sums[i][q]);
-          }
+        for (std::uint32_t i = 0; i < Tile<Block>::held; ++i) {
+          const std::uint32_t at = Panel::at(Tile<Block>::place(lane, i));
+          copy_ahead(ring + panel % 2 * Panel::numbers + at, from + panel * Panel::numbers + at);
         }
       }
+      end_group();
+    }
+  };
+
+  template <class X, class Block, class Moved>
+  GRADRACE_HD void go_over(const Block& block, std::uint32_t l, const LayerPass& pass, float* state,
+                           const Moved& moved) const {
+    constexpr std::uint32_t crew = crew_threads<Block>, groups = most_together / 8;
+    const std::uint32_t lane = crew_lane(block);
+    const InPlaceLayer layer = layers[l];
+    float* const shared_memory = block.template scratch<float>();
+    each_crew(block, layer.high * layer.slices, [&](std::uint32_t item) {
+      const std::uint32_t strip = item / layer.slices, slice = item % layer.slices;
+      const std::uint32_t per_slice = (layer.wide + layer.slices - 1) / layer.slices;
+      const std::uint32_t first = slice * per_slice;
+      const std::uint32_t end = first + per_slice < layer.wide ? first + per_slice : layer.wide;
+      const std::uint32_t of_strip = strip * layer.wide * Panel::numbers;
+      float* const in_memory = state + layer.at + of_strip;
+      float* const ring_of_crew = shared_memory + ring + block.thread() / crew * 2 * Panel::numbers;
+      float* const resident = shared_memory + layer.shared + of_strip;
+      float* const to = layer.streams ? in_memory : resident;
+
+      LeftFactor<crew, 2> dz[groups];
       GRADRACE_UNROLL
-      for (std::uint32_t i = 0; i < together; ++i) {
-        if (first + i >= n) break;
-        const Four<Real> was = below(first + i, k);
-        Four<Real> result;
+      for (std::uint32_t r = 0; r < groups; ++r)
+        dz[r].load(lane, [&](std::uint32_t o, std::uint32_t i) {
+          const std::uint32_t row = 8 * r + row_of(i);
+          return row < pass.old_rows ? pass.delta[row * layer.stride() + 16 * strip + o] : 0.0f;
+        });
+      Tile<Block> z[groups];
+      const Stream<Block> stream{in_memory, ring_of_crew, lane, layer.streams ? end : 0};
+      stream.fetch(first), stream.fetch(first + 1);
+      GRADRACE_ROLLED
+      for (std::uint32_t panel = first; panel < end; ++panel) {
+        wait_for_groups<1>();
+        const auto* const words = reinterpret_cast<const std::uint32_t*>(shared_memory) +
+                                  panel * together * X::pieces * 4;
+        Tile<Block> w[Panel::tiles];
+        read(lane,
+             layer.streams ? ring_of_crew + panel % 2 * Panel::numbers
+                           : resident + panel * Panel::numbers,
+             w);
+        if (pass.updates) {
+          Tile<Block> sums[Panel::tiles];
+          GRADRACE_UNROLL
+          for (std::uint32_t r = 0; r < groups; ++r) {
+            if (8 * r >= pass.old_rows) continue;
+            RightFactor<crew, X::parts> x[Panel::tiles];
+            load(lane, x, [&](std::uint32_t i, std::uint32_t c) {
+              return X{words + old_rows}(r, row_of(i), Panel::four(c));
+            });
+            multiply_add(sums, dz[r], x);
+          }
+          if constexpr (std::same_as<Moved, Subtracted>)
+            subtract(sums, pass.scale, w);
+          else
+            apply(lane, layer, strip * layer.wide + panel, pass, sums, w, moved);
+          write(lane, w, to + panel * Panel::numbers);
+        }
+        stream.fetch(panel + 2);
+        if (pass.new_rows == 0) continue;
+        LeftFactor<crew, 2> left[Panel::tiles];
         GRADRACE_UNROLL
-        for (std::uint32_t q = 0; q < 4; ++q) result.at[q] = sums[i][q] * slope(f, was.at[q]);
-        *reinterpret_cast<Four<Real>*>(to + std::uint64_t{first + i} * layer.depth + k) = result;
+        for (std::uint32_t n = 0; n < Panel::tiles; ++n) left[n].load(w[n]);
+        GRADRACE_UNROLL
+        for (std::uint32_t r = 0; r < groups; ++r) {
+          if (8 * r >= pass.new_rows) continue;
+          RightFactor<crew, X::parts> x[Panel::tiles];
+          load(lane, x, [&](std::uint32_t c, std::uint32_t i) {
+            return X{words + new_rows}(r, i, Panel::four(c));
+          });
+          Tile<Block> of_panel;
+          GRADRACE_UNROLL
+          for (std::uint32_t n = 0; n < Panel::tiles; ++n) multiply_add(of_panel, left[n], x[n]);
+          GRADRACE_UNROLL
+          for (std::uint32_t i = 0; i < Tile<Block>::held; ++i)
+            z[r].number[i] += of_panel.number[i];
+        }
       }
+      const float* const b = weights(block, layer, state) + layer.panels();
+      float* const parts = shared_memory + slice * together * layer.outputs;
+      GRADRACE_UNROLL
+      for (std::uint32_t r = 0; r < groups; ++r)
+        z[r].each(lane, [&](std::uint32_t in_strip, std::uint32_t i, float sum) {
+          const std::uint32_t row = 8 * r + i, o = 16 * strip + in_strip;
+          if (row >= pass.new_rows) return;
+          if (layer.slices == 1)
+            pass.y[row * layer.stride() + o] = activated(layer.f, fused(pass.scale, sum, b[o]));
+          else if (o < layer.outputs)
+            parts[row * layer.outputs + o] = sum;
+        });
+    });
+  }
+
+  template <class Block>
+  GRADRACE_HD void add_up_slices(const Block& block, std::uint32_t l, const LayerPass& pass,
+                                 float* state) const {
+    const InPlaceLayer layer = layers[l];
+    const float* const b = weights(block, layer, state) + layer.panels();
+    const float* const parts = block.template scratch<float>();
+    each(block, pass.new_rows * layer.stride(), [&](std::uint32_t i) {
+      const std::uint32_t row = i / layer.stride(), o = i % layer.stride();
+      float sum = 0;
+      for (std::uint32_t slice = 0; slice < layer.slices && o < layer.outputs; ++slice)
+        sum += parts[(slice * together + row) * layer.outputs + o];
+      pass.y[i] = activated(layer.f, fused(pass.scale, sum, b[o]));
     });
     block.sync();
   }
 
-  /// A thread makes `together` outputs of four inputs, or their b.
-  template <std::uint32_t together, class Block, class Use, class Moved>
-  GRADRACE_HD void apply_layer(const Block& block, std::uint32_t l, std::uint32_t uses,
-                               const Use& use, bool plain, const Moved& moved) const {
-    const InPlaceLayer layer = layers[l];
-    const std::uint32_t high = (layer.outputs + together - 1) / together;
-    const std::uint32_t wide = layer.depth / 4 + 1;
-    Real* const W = weights_of(block) + layer.weights;
-    each(block, high * wide, [&](std::uint32_t item) {
-      const std::uint32_t first = item / wide * together, k = item % wide * 4;
-      Real step[together][4] = {};
-      for (std::uint32_t u = 0; u < uses; ++u) add_tile(l, W, use(u), first, k, step);
-      if (plain)
-        subtract(layer, W, first, k, step);
-      else
-        move_tile(block, layer, W, first, k, step, moved);
-    });
-  }
-
-  /// Padding stays zero.
-  template <std::uint32_t together>
-  GRADRACE_HD void subtract(const InPlaceLayer& layer, Real* W, std::uint32_t first,
-                            std::uint32_t k, const Real (&step)[together][4]) const {
+  template <class Tile>
+  GRADRACE_HD static void read(std::uint32_t lane, const float* from, Tile (&tiles)[4]) {
     GRADRACE_UNROLL
-    for (std::uint32_t o = 0; o < together; ++o) {
-      if (first + o >= layer.outputs) continue;
-      auto& to = *reinterpret_cast<Four<Real>*>(W + (first + o) * layer.row() + k);
-      Four<Real> w = to;
+    for (std::uint32_t i = 0; i < Tile::held; ++i) {
+      const auto four =
+          *reinterpret_cast<const Four<float>*>(from + Panel::at(Tile::place(lane, i)));
       GRADRACE_UNROLL
-      for (std::uint32_t q = 0; q < 4; ++q)
-        if (k + q < layer.inputs || k == layer.depth) w.at[q] -= step[o][q];
-      to = w;
+      for (std::uint32_t n = 0; n < 4; ++n) tiles[n].number[i] = four.at[n];
     }
   }
 
-  /// Rules are long: one number after the other, from memory, so that their code is there once.
-  template <std::uint32_t together, class Block, class Moved>
-  GRADRACE_HD void move_tile(const Block& block, const InPlaceLayer& layer, Real* W,
-                             std::uint32_t first, std::uint32_t k, const Real (&step)[together][4],
-                             const Moved& moved) const {
-    static_assert(4 * together * threads <= scratch_numbers);
-    Real* const own = block.template scratch<Real>() + block.thread();
+  template <class Tile>
+  GRADRACE_HD static void write(std::uint32_t lane, const Tile (&tiles)[4], float* to) {
     GRADRACE_UNROLL
-    for (std::uint32_t i = 0; i < 4 * together; ++i) own[i * threads] = step[i / 4][i % 4];
-    for (std::uint32_t i = 0; i < 4 * together; ++i) {
-      const std::uint32_t o = first + i / 4, input = k + i % 4;
-      if (o >= layer.outputs) return;
-      if (input >= layer.inputs && input != layer.depth) continue;
-      const std::uint32_t number =
-          layer.first +
-          (input == layer.depth ? layer.outputs * layer.inputs + o : o * layer.inputs + input);
-      Real& w = W[o * layer.row() + input];
-      w = moved(number, own[i * threads], w);
-    }
+    for (std::uint32_t i = 0; i < Tile::held; ++i)
+      *reinterpret_cast<Four<float>*>(to + Panel::at(Tile::place(lane, i))) = {
+          {tiles[0].number[i], tiles[1].number[i], tiles[2].number[i], tiles[3].number[i]}};
   }
 
-  template <std::uint32_t together, class OneUse>
-  GRADRACE_HD void add_tile(std::uint32_t l, const Real* W, const OneUse& use, std::uint32_t first,
-                            std::uint32_t k, Real (&step)[together][4]) const {
-    const InPlaceLayer layer = layers[l];
-    const Fours<Real> dz{delta(l, use.factors, use.n), layer.stride};
-    if (k == layer.depth) {
-      const auto one = [](std::uint32_t, std::uint32_t) { return Four<Real>{{1, 0, 0, 0}}; };
-      outer_tile(use.n, first, k, dz, one, step);
-    } else if (l > 0) {
-      outer_tile(use.n, first, k, dz, Fours<Real>{y(l - 1, use.factors, use.n), layer.depth}, step);
-    } else {
-      with_fours<Real>(of.train, use.rows,
-                       [&](const auto& x) { outer_tile(use.n, first, k, dz, x, step); });
-    }
-    if (of.l2 > 0) add_decay(layer, W, use, first, k, step);
-  }
-
-  /// The regulariser's part, which only weights have.
-  template <std::uint32_t together, class OneUse>
-  GRADRACE_HD void add_decay(const InPlaceLayer& layer, const Real* W, const OneUse& use,
-                             std::uint32_t first, std::uint32_t k,
-                             Real (&step)[together][4]) const {
-    const Real decay = use.weight * static_cast<Real>(2 * of.l2);
+  /// Right factors of a panel's tiles: four(k, column) has a number of each.
+  template <class Factor, class Function>
+  GRADRACE_HD static void load(std::uint32_t lane, Factor (&factors)[4], const Function& four) {
     GRADRACE_UNROLL
-    for (std::uint32_t o = 0; o < together; ++o) {
+    for (std::uint32_t i = 0; i < Factor::held; ++i) {
+      const MatrixPlace at = Factor::place(lane, i);
+      const Four<float> numbers_of_tiles = four(at.row, at.column);
       GRADRACE_UNROLL
-      for (std::uint32_t q = 0; q < 4; ++q) {
-        if (first + o >= layer.outputs || k + q >= layer.inputs) continue;
-        const Real w = use.at != nullptr ? use.at[layer.first + (first + o) * layer.inputs + k + q]
-                                         : W[(first + o) * layer.row() + k + q];
-        step[o][q] = fused(decay, w, step[o][q]);
+      for (std::uint32_t n = 0; n < 4; ++n) factors[n].set(i, numbers_of_tiles.at[n]);
+    }
+  }
+
+  template <class Tile>
+  GRADRACE_HD static void subtract(const Tile (&sums)[4], float scale, Tile (&w)[4]) {
+    GRADRACE_UNROLL
+    for (std::uint32_t n = 0; n < 4; ++n) {
+      GRADRACE_UNROLL
+      for (std::uint32_t i = 0; i < Tile::held; ++i)
+        w[n].number[i] = fused(-scale, sums[n].number[i], w[n].number[i]);
+    }
+  }
+
+  /// A panel's sums of products applied to its W, as the pass says.
+  template <class Tile, class Moved>
+  GRADRACE_HD static void apply(std::uint32_t lane, const InPlaceLayer& layer, std::uint32_t panel,
+                                const LayerPass& pass, const Tile (&sums)[4], Tile (&w)[4],
+                                const Moved& moved) {
+    // One after the other, from memory, so that the code of rules is there once.
+    Four<float> change[Tile::held], moving[Tile::held];
+    GRADRACE_UNROLL
+    for (std::uint32_t i = 0; i < Tile::held; ++i) {
+      GRADRACE_UNROLL
+      for (std::uint32_t n = 0; n < 4; ++n)
+        change[i].at[n] = pass.scale * sums[n].number[i], moving[i].at[n] = w[n].number[i];
+    }
+    GRADRACE_ROLLED
+    for (std::uint32_t i = 0; i < Tile::held; ++i) {
+      const MatrixPlace at = Tile::place(lane, i);
+      const std::uint32_t begin = layer.at + panel * Panel::numbers;
+      auto& kept = *reinterpret_cast<Four<float>*>(pass.sums + begin + Panel::at(at));
+      if (pass.applied.adds)
+        for (std::uint32_t n = 0; n < 4; ++n) change[i].at[n] += kept.at[n];
+      if (!pass.applied.moves) {
+        kept = change[i];
+        continue;
       }
+      const std::uint32_t o = panel / layer.wide * 16 + at.row;
+      const std::uint32_t k = panel % layer.wide * 32 + 4 * Panel::four(at.column);
+      GRADRACE_UNROLL
+      for (std::uint32_t n = 0; n < 4; ++n)
+        if (o < layer.outputs && k + n < layer.inputs)
+          moving[i].at[n] =
+              moved(begin + Panel::beside(at) + 32 * n, change[i].at[n], moving[i].at[n]);
+    }
+    GRADRACE_UNROLL
+    for (std::uint32_t i = 0; i < Tile::held; ++i) {
+      GRADRACE_UNROLL
+      for (std::uint32_t n = 0; n < 4; ++n) w[n].number[i] = moving[i].at[n];
     }
   }
 
+  /// What layer l looks at and the delta of the one before, among the factors.
   template <class Block>
-  GRADRACE_HD void evaluate_rows(const Block& block, const Split& split, const RowList& list,
-                                 std::uint32_t part, Real* work, EvaluationPart* result) const {
-    const std::uint32_t n = list.of_part(part);
-    const std::uint32_t* const numbers = list.numbers + part * RowList::together;
-    with_fours<Real>(split, numbers, [&](const auto& x) { forward(block, x, n, work); });
-    const std::uint32_t last = of.depth - 1;
-    of.add_up_rows(block, split, numbers, n, y(last, work, n), layers[last].stride,
-                   work + std::uint64_t{per_row} * n, result);
+  GRADRACE_HD void propagate(const Block& block, std::uint32_t l, std::uint32_t n, float* state,
+                             const float* outputs, float* factors) const {
+    constexpr std::uint32_t crew = crew_threads<Block>, groups = most_together / 8;
+    const std::uint32_t lane = crew_lane(block);
+    const InPlaceLayer layer = layers[l], below = layers[l - 1];
+    const float* const W = weights(block, layer, state);
+    const float* const dz = delta(l, factors, n);
+    const float* const given = outputs + std::uint64_t{below.y} * n;
+    float* const seen = x(l, factors, n);
+    float* const to = delta(l - 1, factors, n);
+    const std::uint32_t blocks = layer.input_stride() / 16;
+    each_crew(block, blocks * ((n + most_together - 1) / most_together), [&](std::uint32_t item) {
+      const std::uint32_t top = item / blocks * most_together, left = item % blocks * 16;
+      Tile<Block> sums[groups];
+      for (std::uint32_t first = 0; first < layer.stride(); first += 8) {
+        LeftFactor<crew, 2> w;
+        w.load(lane, [&](std::uint32_t k, std::uint32_t o) {
+          return W[layer.place(first + o, left + k)];
+        });
+        GRADRACE_UNROLL
+        for (std::uint32_t r = 0; r < groups; ++r) {
+          if (top + 8 * r >= n) continue;
+          RightFactor<crew, 2> d;
+          d.load(lane, [&](std::uint32_t o, std::uint32_t i) {
+            const std::uint32_t row = top + 8 * r + i;
+            return row < n ? dz[row * layer.stride() + first + o] : 0.0f;
+          });
+          multiply_add(sums[r], w, d);
+        }
+      }
+      GRADRACE_UNROLL
+      for (std::uint32_t r = 0; r < groups; ++r)
+        sums[r].each(lane, [&](std::uint32_t k, std::uint32_t i, float sum) {
+          const std::uint32_t row = top + 8 * r + i;
+          if (row >= n) return;
+          const std::uint32_t at = row * layer.input_stride() + left + k;
+          seen[at] = given[at];
+          to[at] = sum * slope(below.f, given[at]);
+        });
+    });
+    block.sync();
   }
 };
 

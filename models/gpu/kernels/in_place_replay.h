@@ -19,125 +19,267 @@ struct InPlaceStep {
 /// derivative by what it gives.
 struct FactoredUse {
   std::uint32_t place;
-  std::uint32_t at;  // the slot of the value that it was computed at; moved: not looked for there
   std::uint32_t learner, draw, recipe;
   double weight;
-
-  static constexpr std::uint32_t moved = ~std::uint32_t{0};
 };
 
-/// Does a stretch of each run, a block for each run, with its weights in shared memory.
+/// Does a stretch of each run, a block for each run.
 ///
-/// Cost of an update with one gradient, of d parameters and m rows of f features of a network
-/// without hidden layers: 2 m d multiplications with additions, half of them for the factors; rows
-/// are read twice, 2 m f bytes or floats; the factors are written and read once.  W does not leave
-/// the block.  The parts of a state beside w are in the work memory, read and written once.
-template <class Number>
+/// Where a gradient is computed at what an update gives, both go over a layer's weights at once:
+/// the update by the old gradient's rows, then the product with the new one's.
+///
+/// Cost of such an update with one gradient of up to 32 rows, of d parameters and m rows: 4 m d
+/// multiplications with additions, each of two products of TF32 where the factors are bytes, else
+/// of three.  Weights that do not fit into shared memory are read and written once, 8 d bytes, and
+/// so is each part of a state beside them; of 32 rows more they are read and written once more.
+/// Rows are read twice.
+///
+/// plain: of runs whose every state is w alone, which each gradient is subtracted from.
+template <bool plain>
 struct InPlaceReplayKernel {
-  using Real = Number;
-  using Network = InPlaceNetwork<Real>;
+  using Real = float;
+  using Network = InPlaceNetwork;
 
   Network network;
-  Cohort<Real> cohort;
+  Cohort<float> cohort;
   const Stretch* stretches;
   const FactoredUse* uses;
   const InPlaceStep* steps;
-  // Of each worker: a state's parts beside w.
-  Real* work;
+  // Of each worker: the state at hand in panels, where it is not plain with sums of its size; then
+  // of the newest gradient rows and what each layer gives, as it may go to the place of an old one.
+  float* work;
   std::uint64_t work_stride;
   // Of each place of a run: a gradient's rows and factors.
   std::uint32_t* rows;
-  Real* factors;
+  float* factors;
   std::uint32_t places, minibatch;  // at most
 
   static constexpr std::uint32_t threads = Network::threads, at_once = Network::at_once;
   std::size_t shared_numbers() const { return network.shared_numbers(); }
+
+  static std::uint64_t stride_of_work(const Network& network, std::uint32_t minibatch) {
+    return std::uint64_t{network.numbers} * (plain ? 1 : most_parts + 3) +
+           std::uint64_t{minibatch} * network.work_per_row + in_fours(minibatch);
+  }
 
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number,
                               std::uint32_t worker) const {
     const Stretch stretch = stretches[number];
     const RunAt run = cohort.runs[stretch.run];
-    const std::uint64_t beside = run.layout.beside;
-    Real* const rest = work + worker * work_stride;
-    const StateAt<Real> state = run.layout.at<Real>(nullptr, rest);  // w is in shared memory
-    std::uint32_t at_hand = FactoredUse::moved;  // the slot whose value the state is
+    float* const state = work + worker * work_stride;
+    const FactoredUse* const of_stretch = uses + stretch.first_use;
+    std::uint32_t at_hand = ~std::uint32_t{0};  // the slot whose value the state is
     for (std::uint64_t i = stretch.first; i < stretch.first + stretch.count; ++i) {
       const InPlaceStep step = steps[i];
-      const FactoredUse* const of_step = uses + stretch.first_use + step.first;
       if (at_hand != step.base) {
-        const StateAt<Real> base = cohort.values.at(run, stretch.run, step.base);
-        network.load(block, base.w);
-        copy(block, run, base.w + beside, rest);
+        load(block, run, cohort.values.at(run, stretch.run, step.base), state);
         at_hand = step.base;
       }
-      if (step.computes) {
-        factor(block, run, stretch.run, *of_step);
-        continue;
-      }
-      update(block, run, stretch.run, step, of_step, state);
+      const bool both = !step.computes && i + 1 < stretch.first + stretch.count &&
+                        steps[i + 1].computes && steps[i + 1].base == step.out;
+      const std::uint32_t fresh = step.computes ? step.first : both ? steps[i + 1].first : 0;
+      compute(block,
+              Change{run, stretch.run, step.computes ? nullptr : &step, of_stretch + step.first,
+                     step.computes || both ? of_stretch + fresh : nullptr},
+              state);
+      if (both) ++i;
+      if (step.computes) continue;
       at_hand = step.out;
-      if (!step.stored) continue;
-      const StateAt<Real> out = cohort.values.at(run, stretch.run, step.out);
-      network.store(block, out.w);
-      copy(block, run, rest, out.w + beside);
+      if (step.stored) store(block, run, state, cohort.values.at(run, stretch.run, step.out));
     }
   }
 
  private:
-  struct OneUse {
-    const std::uint32_t* rows;
-    Real* factors;
-    const Real* at;  // null: W
-    std::uint32_t n;
-    Real weight;
+  /// An update of a run, if any, and the gradient computed at what it gives, if any.
+  struct Change {
+    const RunAt& run;
+    std::uint32_t number;  // of the run
+    const InPlaceStep* update;
+    const FactoredUse* old;  // [update->count]
+    const FactoredUse* fresh;
   };
 
-  /// What a state has beside w.
-  template <class Block>
-  GRADRACE_HD static void copy(const Block& block, const RunAt& run, const Real* from, Real* to) {
-    const auto count = static_cast<std::uint32_t>(run.layout.numbers - run.layout.beside);
-    each(block, count, [&](std::uint32_t j) { to[j] = from[j]; });
-    block.sync();
+  /// A gradient's rows and factors.
+  struct Factored {
+    std::uint32_t* rows;  // [n]
+    float* factors;
+    std::uint32_t n;
+  };
+
+  GRADRACE_HD Factored factored(const Change& change, const FactoredUse& use) const {
+    const std::uint64_t place = std::uint64_t{change.number} * places + use.place;
+    return {rows + place * minibatch, factors + place * minibatch * network.per_row,
+            cohort.recipes[change.run.first_recipe + use.recipe].minibatch};
   }
 
-  GRADRACE_HD std::uint32_t* rows_of(std::uint32_t number, std::uint32_t place) const {
-    return rows + (std::uint64_t{number} * places + place) * minibatch;
+  GRADRACE_HD float* sums(float* state) const { return state + network.numbers; }
+  GRADRACE_HD std::uint32_t* new_rows(float* state) const {
+    return reinterpret_cast<std::uint32_t*>(state + work_stride - in_fours(minibatch));
   }
-  GRADRACE_HD Real* factors_of(std::uint32_t number, std::uint32_t place) const {
-    return factors + (std::uint64_t{number} * places + place) * minibatch * network.per_row;
+  GRADRACE_HD float* outputs(float* state) const {
+    return state + work_stride - in_fours(minibatch) -
+           std::uint64_t{network.work_per_row} * minibatch;
+  }
+
+  /// The state at hand, whose w is elsewhere.
+  GRADRACE_HD StateAt<float> beside(const RunAt& run, float* state) const {
+    float* next = sums(state) + network.numbers;
+    StateAt<float> result{nullptr, {}, nullptr};
+    const auto take = [&](std::uint64_t at) {
+      float* const taken = at > 0 ? next : nullptr;
+      if (at > 0) next += network.numbers;
+      return taken;
+    };
+    for (std::size_t part = 0; part < most_parts; ++part)
+      result.parts[part] = take(run.layout.parts[part]);
+    result.average = take(run.layout.average);
+    return result;
+  }
+
+  /// f(part in a slot's layout, in panels, its numbers), for each that is kept beside w.
+  template <class Function>
+  GRADRACE_HD void each_part(const RunAt& run, const StateAt<float>& in_slot, float* state,
+                             const Function& f) const {
+    if constexpr (plain) return;
+    const StateAt<float> in_panels = beside(run, state);
+    const auto numbers = [&](std::uint64_t begin) {
+      std::uint64_t end = run.layout.numbers;
+      for (std::size_t part = 0; part <= most_parts; ++part) {
+        const std::uint64_t next = part < most_parts ? run.layout.parts[part] : run.layout.average;
+        if (next > begin && next < end) end = next;
+      }
+      return static_cast<std::uint32_t>(
+          end - begin < network.of.parameters ? end - begin : network.of.parameters);
+    };
+    for (std::size_t part = 0; part < most_parts; ++part)
+      if (in_slot.parts[part] != nullptr)
+        f(in_slot.parts[part], in_panels.parts[part], numbers(run.layout.parts[part]));
+    if (in_slot.average != nullptr)
+      f(in_slot.average, in_panels.average, numbers(run.layout.average));
   }
 
   template <class Block>
-  GRADRACE_HD void factor(const Block& block, const RunAt& run, std::uint32_t number,
-                          const FactoredUse& use) const {
-    const MinibatchName name{run.seed, run.replica, use.learner, use.draw,
-                             cohort.recipes[run.first_recipe + use.recipe].minibatch};
-    network.factor(block, name, static_cast<Real>(use.weight), rows_of(number, use.place),
-                   factors_of(number, use.place));
+  GRADRACE_HD void load(const Block& block, const RunAt& run, const StateAt<float>& from,
+                        float* state) const {
+    network.load(block, from.w, state);
+    each_part(run, from, state, [&](const float* in_slot, float* in_panels, std::uint32_t count) {
+      network.each_beside(block, count,
+                          [&](std::uint32_t i, std::uint32_t j) { in_panels[i] = in_slot[j]; });
+    });
   }
 
   template <class Block>
-  GRADRACE_HD void update(const Block& block, const RunAt& run, std::uint32_t number,
-                          const InPlaceStep& step, const FactoredUse* of_update,
-                          const StateAt<Real>& state) const {
-    double rate = 0;
-    for (std::uint32_t u = 0; u < step.count; ++u) rate += of_update[u].weight;
-    const KernelRule& rule = cohort.rules[run.first_rule + step.rule];
-    const Move<Real> move(rule.optimiser, rule.ema, run.layout, 0, {state, state, rate});
-    const bool plain = is_plain(rule.optimiser, run.layout);
-    if (!plain) block.sync();  // all have looked at the state, which changes now
-    network.apply(
-        block, step.count,
-        [&](std::uint32_t u) {
-          const FactoredUse& use = of_update[u];
-          const bool kept = use.at != FactoredUse::moved;
-          return OneUse{rows_of(number, use.place), factors_of(number, use.place),
-                        kept ? cohort.values.at(run, number, use.at).w : nullptr,
-                        cohort.recipes[run.first_recipe + use.recipe].minibatch,
-                        static_cast<Real>(use.weight)};
-        },
-        plain, [&](std::uint32_t j, Real change, Real w) { return move(j, w, change); });
+  GRADRACE_HD void store(const Block& block, const RunAt& run, float* state,
+                         const StateAt<float>& to) const {
+    network.store(block, state, to.w);
+    each_part(run, to, state, [&](float* in_slot, const float* in_panels, std::uint32_t count) {
+      network.each_beside(block, count,
+                          [&](std::uint32_t i, std::uint32_t j) { in_slot[j] = in_panels[i]; });
+    });
+  }
+
+  template <class Block>
+  GRADRACE_HD void compute(const Block& block, const Change& change, float* state) const {
+    if constexpr (plain) {
+      compute_by(block, change, state, Subtracted{});
+    } else {
+      double rate = 0;
+      for (std::uint32_t u = 0; change.update != nullptr && u < change.update->count; ++u)
+        rate += change.old[u].weight;
+      const RunAt& run = change.run;
+      const KernelRule& rule =
+          cohort.rules[run.first_rule + (change.update != nullptr ? change.update->rule : 0)];
+      StateLayout layout = run.layout;
+      layout.learnt = network.numbers;
+      const StateAt<float> parts = beside(run, state);
+      const Move<float> move(rule.optimiser, rule.ema, layout, 0, {parts, parts, rate});
+      compute_by(block, change, state,
+                 [&](std::uint32_t j, float sum, float w) { return move(j, w, sum); });
+    }
+  }
+
+  template <class Block, class Moved>
+  GRADRACE_HD void compute_by(const Block& block, const Change& change, float* state,
+                              const Moved& moved) const {
+    const RunAt& run = change.run;
+    if (change.fresh != nullptr) {
+      const FactoredUse& use = *change.fresh;
+      network.of.draw(block,
+                      {run.seed, run.replica, use.learner, use.draw, factored(change, use).n},
+                      new_rows(state));
+    }
+    for (std::uint32_t l = 0; l < network.of.depth; ++l) {
+      if (change.update != nullptr)
+        network.move_bias(
+            block, l, change.update->count,
+            [&](std::uint32_t u) { return factored(change, change.old[u]); }, state, moved);
+      go_over(block, l, change, state, moved);
+    }
+    if (change.fresh == nullptr) return;
+    const Factored fresh = factored(change, *change.fresh);
+    const std::uint32_t* const drawn = new_rows(state);
+    each(block, fresh.n, [&](std::uint32_t i) { fresh.rows[i] = drawn[i]; });
+    network.go_back(block, drawn, fresh.n, static_cast<float>(change.fresh->weight), state,
+                    outputs(state), fresh.factors);
+  }
+
+  /// Passes over layer l, of some rows each; the first of the new gradient's go with the last of
+  /// the old ones'.
+  template <class Block, class Moved>
+  GRADRACE_HD void go_over(const Block& block, std::uint32_t l, const Change& change, float* state,
+                           const Moved& moved) const {
+    const std::uint32_t uses_left = change.update != nullptr ? change.update->count : 0;
+    const Factored fresh =
+        change.fresh != nullptr ? factored(change, *change.fresh) : Factored{nullptr, nullptr, 0};
+    bool updates = change.update != nullptr, begun = false;
+    std::uint32_t u = 0, old_done = 0, fresh_done = 0;
+    while (updates || fresh_done < fresh.n) {
+      LayerPass pass{};
+      pass.scale = l == 0 && network.of.train.bytes != nullptr ? network.of.train.byte_scale : 1;
+      pass.sums = sums(state);
+      if (updates) {
+        if (u < uses_left) {
+          const Factored old = factored(change, change.old[u]);
+          pass.old_rows = some(old.n - old_done);
+          pass.delta = network.delta(l, old.factors, old.n) + old_done * network.layers[l].stride();
+          fetch(block, l, old.rows + old_done, network.x(l, old.factors, old.n), old_done,
+                pass.old_rows, network.old_rows);
+          old_done += pass.old_rows;
+          if (old_done == old.n) ++u, old_done = 0;
+        }
+        updates = u < uses_left;
+        pass.updates = true;
+        pass.applied = {begun, !updates};
+        begun = true;
+      }
+      if (!updates && fresh_done < fresh.n) {
+        pass.new_rows = some(fresh.n - fresh_done);
+        const float* const x =
+            l > 0 ? network.y(l - 1, outputs(state), fresh.n) : static_cast<const float*>(nullptr);
+        fetch(block, l, new_rows(state) + fresh_done, x, fresh_done, pass.new_rows,
+              network.new_rows);
+        pass.y = network.y(l, outputs(state), fresh.n) + fresh_done * network.layers[l].stride();
+        fresh_done += pass.new_rows;
+      }
+      end_group(), wait_for_groups();
+      block.sync();
+      network.pass_over(block, l, pass, state, moved);
+    }
+  }
+
+  GRADRACE_HD std::uint32_t some(std::uint32_t left) const {
+    return left < network.together ? left : network.together;
+  }
+
+  /// n rows that layer l looks at: of the data set with those numbers, or of x from `first` on.
+  template <class Block>
+  GRADRACE_HD void fetch(const Block& block, std::uint32_t l, const std::uint32_t* numbers,
+                         const float* x, std::uint32_t first, std::uint32_t n,
+                         std::uint32_t to) const {
+    network.fetch(block, l, numbers,
+                  l > 0 ? x + std::uint64_t{first} * network.layers[l].input_stride() : nullptr, n,
+                  to);
   }
 };
 

@@ -171,7 +171,24 @@ GRADRACE_HD inline void add_product(MatrixTile<1>& sums, const float (&a)[128],
   }
 }
 
-/// sums += a b; the smaller products first: lo b, a lo, hi hi.
+/// sums[i] += a b[i] for each i; the smaller products first: lo b, a lo, hi hi.  Products of one
+/// kind follow each other: a unit is slow to add to what it has just made.
+template <std::uint32_t crew, std::uint32_t of_a, std::uint32_t of_b, std::uint32_t n>
+GRADRACE_HD void multiply_add(MatrixTile<crew> (&sums)[n], const LeftFactor<crew, of_a>& a,
+                              const RightFactor<crew, of_b> (&b)[n]) {
+  if constexpr (of_a > 1) {
+    GRADRACE_UNROLL
+    for (std::uint32_t i = 0; i < n; ++i) add_product(sums[i], a.part[1], b[i].part[0]);
+  }
+  if constexpr (of_b > 1) {
+    GRADRACE_UNROLL
+    for (std::uint32_t i = 0; i < n; ++i) add_product(sums[i], a.part[0], b[i].part[1]);
+  }
+  GRADRACE_UNROLL
+  for (std::uint32_t i = 0; i < n; ++i) add_product(sums[i], a.part[0], b[i].part[0]);
+}
+
+/// sums += a b, likewise.
 template <std::uint32_t crew, std::uint32_t of_a, std::uint32_t of_b>
 GRADRACE_HD void multiply_add(MatrixTile<crew>& sums, const LeftFactor<crew, of_a>& a,
                               const RightFactor<crew, of_b>& b) {

@@ -8,6 +8,9 @@
 
 namespace gradrace::kernels {
 
+/// A row of a data set takes a multiple of so many numbers, padded with zeros.
+constexpr std::uint32_t row_unit = 32;
+
 /// Rows of a data set in a device's memory.
 struct Split {
   const std::uint8_t* bytes;    // [count, stride], or null
@@ -15,7 +18,7 @@ struct Split {
   const std::uint8_t* classes;  // [count], or null
   const float* targets;         // [count], or null
   std::uint32_t count, features;
-  std::uint32_t stride;  // a multiple of 4; zeros after the features
+  std::uint32_t stride;  // features in row_units
   float byte_scale;
 };
 
