@@ -61,7 +61,7 @@ struct InPlaceLayout {
     layer.f = from.f;
     network.numbers += layer.numbers();
     network.per_row = layer.delta + layer.stride();
-    network.work_per_row += layer.stride();
+    network.work_per_row += last ? 0 : layer.stride();
     layers.push_back(layer);
   }
 
@@ -74,7 +74,8 @@ struct InPlaceLayout {
   bool place(std::uint32_t together, std::size_t most, bool streams) {
     std::uint32_t parts = 0, rows = 0;
     for (const auto& layer : layers) {
-      if (layer.slices > 1) parts = std::max(parts, layer.slices * together * layer.outputs);
+      if (layer.slices > 1 || &layer == &layers.back())
+        parts = std::max(parts, layer.slices * together * layer.outputs);
       const bool bytes = layer.first == 0 && network.of.train.bytes != nullptr;
       rows = std::max(rows, together * layer.input_stride() / (bytes ? 4 : 1));
     }

@@ -93,13 +93,30 @@ class Move {
   /// w' of number j, whose w may be elsewhere than the base's; `change` is the sum of weight g.
   GRADRACE_HD Real operator()(std::uint32_t j, Real w, Real change) const {
     if (j < learnt_)
-      with_kind(step_, [&](const auto& step) { w = step(j, w, change); });
+      gradrace::with_kind(step_, [&](const auto& step) { w = step(j, w, change); });
     else
       w = merge_(w, change);
-    if (j == 0) with_kind(step_, [](const auto& step) { once(step); });
+    if (j == 0) gradrace::with_kind(step_, [](const auto& step) { once(step); });
     if (update_.out.average != nullptr)
       update_.out.average[j] = follow_(update_.base.average[j], w);
     return w;
+  }
+
+  /// f(one), where one(j, w, change) does so for numbers that are learnt.  It asks once which kind
+  /// of optimiser there is, and is a copy, which a GPU's thread keeps in registers.
+  template <class Function>
+  GRADRACE_HD void with_kind(const Function& f) const {
+    const PartMove<Real> average{update_.base.average, update_.out.average};
+    const Follow<Real> follow = follow_;
+    gradrace::with_kind(step_, [&](const auto& at_hand) {
+      const auto step = at_hand;
+      f([&](std::uint32_t j, Real w, Real change) {
+        if (j == 0) once(step);
+        w = step(j, w, change);
+        if (average.to != nullptr) average.to[j] = follow(average.from[j], w);
+        return w;
+      });
+    });
   }
 
  private:

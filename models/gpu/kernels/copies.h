@@ -28,6 +28,15 @@ GRADRACE_HD inline void end_group() {
 #endif
 }
 
+/// Begins to bring the 128 bytes around to where they are read sooner.
+GRADRACE_HD inline void prefetch(const void* from) {
+#ifdef __CUDA_ARCH__
+  asm volatile("prefetch.global.L2 [%0];\n" ::"l"(from));
+#else
+  static_cast<void>(from);
+#endif
+}
+
 /// Waits until all groups but the last `newer` are there.
 template <std::uint32_t newer = 0>
 GRADRACE_HD void wait_for_groups() {

@@ -124,7 +124,7 @@ struct FloatsInPlace {
 
 /// An update by the plain rule.
 struct Subtracted {
-  GRADRACE_HD float operator()(std::uint32_t, float change, float w) const { return w - change; }
+  GRADRACE_HD float operator()(std::uint32_t, float w, float change) const { return w - change; }
 };
 
 /// What an update by another rule does with a sum of products.
@@ -139,9 +139,10 @@ struct LayerPass {
   std::uint32_t old_rows, new_rows;
   bool updates;
   Applied applied;
-  float scale;  // of what the layer looks at
-  float* sums;  // [numbers], work memory
-  float* y;     // [new_rows, stride]
+  float scale;          // of what the layer looks at
+  float* sums;          // [numbers], work memory; behind it what a state has beside w:
+  std::uint32_t parts;  // so many of [numbers]
+  float* y;             // [new_rows, stride]; null of the last layer
 };
 
 /// A network of dense layers, of a block that keeps the state at hand in panels: a layer's W and b
@@ -256,7 +257,7 @@ struct InPlaceNetwork {
   }
 
   /// Goes over layer l once, with rows that have been fetched: W is moved by the old ones, and the
-  /// new ones get their outputs.  moved(number, change, w) is w'; of a Subtracted no sums are kept.
+  /// new ones get their outputs.  moved(number, w, change) is w'; of a Subtracted no sums are kept.
   template <class Block, class Moved>
   GRADRACE_HD void pass_over(const Block& block, std::uint32_t l, const LayerPass& pass,
                              float* state, const Moved& moved) const {
@@ -265,7 +266,7 @@ struct InPlaceNetwork {
     else
       go_over<FloatsInPlace>(block, l, pass, state, moved);
     block.sync();
-    if (pass.new_rows > 0 && layers[l].slices > 1) add_up_slices(block, l, pass, state);
+    if (pass.new_rows > 0 && in_slices(layers[l], pass)) add_up_slices(block, l, pass, state);
   }
 
   /// Layer l's b moved by the sums of delta [n, stride] of the uses, use(u).
@@ -279,28 +280,38 @@ struct InPlaceNetwork {
       for (std::uint32_t u = 0; u < uses; ++u) {
         const auto of_use = use(u);
         const float* const dz = delta(l, of_use.factors, of_use.n) + o;
-        GRADRACE_UNROLL_BY_4
+        GRADRACE_UNROLL_BY_16
         for (std::uint32_t i = 0; i < of_use.n; ++i) change += dz[i * layer.stride()];
       }
-      b[o] = moved(layer.at + layer.panels() + o, change, b[o]);
+      b[o] = moved(layer.at + layer.panels() + o, b[o], change);
     });
   }
 
-  /// The factors of weight times the gradient of n rows whose outputs stand in the work memory.
+  /// delta [n, stride] of the last layer, of n rows that have gone over it, of `all` of a
+  /// minibatch; times the gradient's weight.
   template <class Block>
-  GRADRACE_HD void go_back(const Block& block, const std::uint32_t* rows, std::uint32_t n,
-                           float weight, float* state, float* outputs, float* factors) const {
-    const std::uint32_t last = of.depth - 1, stride = layers[last].stride();
+  GRADRACE_HD void differentiate_rows(const Block& block, const std::uint32_t* rows,
+                                      std::uint32_t n, std::uint32_t all, float weight,
+                                      float* to) const {
+    const InPlaceLayer layer = layers[of.depth - 1];
     const Labels labels = of.labels_of(of.train, rows);
-    float* const scores = y(last, outputs, n);
-    float* const to = delta(last, factors, n);
-    each(block, n, [&](std::uint32_t i) {
-      differentiate(labels, i, n, scores + i * stride);
-      for (std::uint32_t c = 0; c < stride; ++c)
-        to[i * stride + c] = scores[i * stride + c] * weight;
+    float* const scores = block.template scratch<float>();
+    each(block, n,
+         [&](std::uint32_t i) { differentiate(labels, i, all, scores + i * layer.outputs); });
+    block.sync();
+    each(block, n * layer.stride(), [&](std::uint32_t i) {
+      const std::uint32_t row = i / layer.stride(), o = i % layer.stride();
+      to[i] = o < layer.outputs ? scores[row * layer.outputs + o] * weight : 0;
     });
     block.sync();
-    for (std::uint32_t l = last; l > 0; --l) propagate(block, l, n, state, outputs, factors);
+  }
+
+  /// The other factors of n rows, whose outputs stand in the work memory.
+  template <class Block>
+  GRADRACE_HD void propagate(const Block& block, std::uint32_t n, float* state,
+                             const float* outputs, float* factors) const {
+    for (std::uint32_t l = of.depth - 1; l > 0; --l)
+      propagate(block, l, n, state, outputs, factors);
   }
 
  private:
@@ -348,14 +359,13 @@ struct InPlaceNetwork {
       float* const resident = shared_memory + layer.shared + of_strip;
       float* const to = layer.streams ? in_memory : resident;
 
-      LeftFactor<crew, 2> dz[groups];
+      Tile<Block> dz[groups], z[groups];
       GRADRACE_UNROLL
       for (std::uint32_t r = 0; r < groups; ++r)
-        dz[r].load(lane, [&](std::uint32_t o, std::uint32_t i) {
+        dz[r].each(lane, [&](std::uint32_t o, std::uint32_t i, float& number) {
           const std::uint32_t row = 8 * r + row_of(i);
-          return row < pass.old_rows ? pass.delta[row * layer.stride() + 16 * strip + o] : 0.0f;
+          if (row < pass.old_rows) number = pass.delta[row * layer.stride() + 16 * strip + o];
         });
-      Tile<Block> z[groups];
       const Stream<Block> stream{in_memory, ring_of_crew, lane, layer.streams ? end : 0};
       stream.fetch(first), stream.fetch(first + 1);
       GRADRACE_ROLLED
@@ -377,7 +387,9 @@ struct InPlaceNetwork {
             load(lane, x, [&](std::uint32_t i, std::uint32_t c) {
               return X{words + old_rows}(r, row_of(i), Panel::four(c));
             });
-            multiply_add(sums, dz[r], x);
+            LeftFactor<crew, 2> d;
+            d.load(dz[r]);
+            multiply_add(sums, d, x);
           }
           if constexpr (std::same_as<Moved, Subtracted>)
             subtract(sums, pass.scale, w);
@@ -386,6 +398,8 @@ struct InPlaceNetwork {
           write(lane, w, to + panel * Panel::numbers);
         }
         stream.fetch(panel + 2);
+        if constexpr (!std::same_as<Moved, Subtracted>)
+          prefetch_parts(lane, pass, layer.at + of_strip + (panel + 2) * Panel::numbers);
         if (pass.new_rows == 0) continue;
         LeftFactor<crew, 2> left[Panel::tiles];
         GRADRACE_UNROLL
@@ -412,7 +426,7 @@ struct InPlaceNetwork {
         z[r].each(lane, [&](std::uint32_t in_strip, std::uint32_t i, float sum) {
           const std::uint32_t row = 8 * r + i, o = 16 * strip + in_strip;
           if (row >= pass.new_rows) return;
-          if (layer.slices == 1)
+          if (!in_slices(layer, pass))
             pass.y[row * layer.stride() + o] = activated(layer.f, fused(pass.scale, sum, b[o]));
           else if (o < layer.outputs)
             parts[row * layer.outputs + o] = sum;
@@ -420,18 +434,25 @@ struct InPlaceNetwork {
     });
   }
 
+  /// Whether sums stand in shared memory, slice by slice.
+  GRADRACE_HD static bool in_slices(const InPlaceLayer& layer, const LayerPass& pass) {
+    return layer.slices > 1 || pass.y == nullptr;
+  }
+
+  /// What the layer gives goes to y; of the last one it takes the place of the first slice.
   template <class Block>
   GRADRACE_HD void add_up_slices(const Block& block, std::uint32_t l, const LayerPass& pass,
                                  float* state) const {
     const InPlaceLayer layer = layers[l];
     const float* const b = weights(block, layer, state) + layer.panels();
-    const float* const parts = block.template scratch<float>();
-    each(block, pass.new_rows * layer.stride(), [&](std::uint32_t i) {
-      const std::uint32_t row = i / layer.stride(), o = i % layer.stride();
+    float* const parts = block.template scratch<float>();
+    const std::uint32_t columns = pass.y != nullptr ? layer.stride() : layer.outputs;
+    each(block, pass.new_rows * columns, [&](std::uint32_t i) {
+      const std::uint32_t row = i / columns, o = i % columns;
       float sum = 0;
       for (std::uint32_t slice = 0; slice < layer.slices && o < layer.outputs; ++slice)
         sum += parts[(slice * together + row) * layer.outputs + o];
-      pass.y[i] = activated(layer.f, fused(pass.scale, sum, b[o]));
+      (pass.y != nullptr ? pass.y : parts)[i] = activated(layer.f, fused(pass.scale, sum, b[o]));
     });
     block.sync();
   }
@@ -477,43 +498,50 @@ struct InPlaceNetwork {
     }
   }
 
+  /// Of the panel that begins there.
+  GRADRACE_HD void prefetch_parts(std::uint32_t lane, const LayerPass& pass,
+                                  std::uint32_t begin) const {
+    constexpr std::uint32_t line = 32;
+    if (begin + Panel::numbers > numbers || lane >= Panel::numbers / line) return;
+    for (std::uint32_t part = 1; part <= pass.parts; ++part)
+      prefetch(pass.sums + std::uint64_t{part} * numbers + begin + lane * line);
+  }
+
   /// A panel's sums of products applied to its W, as the pass says.
   template <class Tile, class Moved>
   GRADRACE_HD static void apply(std::uint32_t lane, const InPlaceLayer& layer, std::uint32_t panel,
-                                const LayerPass& pass, const Tile (&sums)[4], Tile (&w)[4],
+                                const LayerPass& pass, Tile (&sums)[4], Tile (&w)[4],
                                 const Moved& moved) {
-    // One after the other, from memory, so that the code of rules is there once.
-    Four<float> change[Tile::held], moving[Tile::held];
+    const std::uint32_t begin = layer.at + panel * Panel::numbers;
     GRADRACE_UNROLL
-    for (std::uint32_t i = 0; i < Tile::held; ++i) {
+    for (std::uint32_t n = 0; n < 4; ++n) {
       GRADRACE_UNROLL
-      for (std::uint32_t n = 0; n < 4; ++n)
-        change[i].at[n] = pass.scale * sums[n].number[i], moving[i].at[n] = w[n].number[i];
+      for (float& sum : sums[n].number) sum *= pass.scale;
     }
-    GRADRACE_ROLLED
-    for (std::uint32_t i = 0; i < Tile::held; ++i) {
-      const MatrixPlace at = Tile::place(lane, i);
-      const std::uint32_t begin = layer.at + panel * Panel::numbers;
-      auto& kept = *reinterpret_cast<Four<float>*>(pass.sums + begin + Panel::at(at));
-      if (pass.applied.adds)
-        for (std::uint32_t n = 0; n < 4; ++n) change[i].at[n] += kept.at[n];
-      if (!pass.applied.moves) {
-        kept = change[i];
-        continue;
+    if (pass.applied.adds) {
+      Tile kept[4];
+      read(lane, pass.sums + begin, kept);
+      GRADRACE_UNROLL
+      for (std::uint32_t n = 0; n < 4; ++n) {
+        GRADRACE_UNROLL
+        for (std::uint32_t i = 0; i < Tile::held; ++i) sums[n].number[i] += kept[n].number[i];
       }
-      const std::uint32_t o = panel / layer.wide * 16 + at.row;
-      const std::uint32_t k = panel % layer.wide * 32 + 4 * Panel::four(at.column);
-      GRADRACE_UNROLL
-      for (std::uint32_t n = 0; n < 4; ++n)
-        if (o < layer.outputs && k + n < layer.inputs)
-          moving[i].at[n] =
-              moved(begin + Panel::beside(at) + 32 * n, change[i].at[n], moving[i].at[n]);
     }
-    GRADRACE_UNROLL
-    for (std::uint32_t i = 0; i < Tile::held; ++i) {
+    if (!pass.applied.moves) return write(lane, sums, pass.sums + begin);
+    const std::uint32_t top = panel / layer.wide * 16, left = panel % layer.wide * 32;
+    moved.with_kind([&](const auto& one) {
       GRADRACE_UNROLL
-      for (std::uint32_t n = 0; n < 4; ++n) w[n].number[i] = moving[i].at[n];
-    }
+      for (std::uint32_t i = 0; i < Tile::held; ++i) {
+        const MatrixPlace at = Tile::place(lane, i);
+        const std::uint32_t o = top + at.row, k = left + 4 * Panel::four(at.column);
+        GRADRACE_UNROLL
+        for (std::uint32_t n = 0; n < 4; ++n) {
+          float& number = w[n].number[i];
+          if (o < layer.outputs && k + n < layer.inputs)
+            number = one(begin + Panel::beside(at) + 32 * n, number, sums[n].number[i]);
+        }
+      }
+    });
   }
 
   /// What layer l looks at and the delta of the one before, among the factors.

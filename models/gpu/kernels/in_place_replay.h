@@ -124,7 +124,7 @@ struct InPlaceReplayKernel {
 
   /// The state at hand, whose w is elsewhere.
   GRADRACE_HD StateAt<float> beside(const RunAt& run, float* state) const {
-    float* next = sums(state) + network.numbers;
+    float* next = sums(state) + network.numbers;  // behind the sums
     StateAt<float> result{nullptr, {}, nullptr};
     const auto take = [&](std::uint64_t at) {
       float* const taken = at > 0 ? next : nullptr;
@@ -135,6 +135,13 @@ struct InPlaceReplayKernel {
       result.parts[part] = take(run.layout.parts[part]);
     result.average = take(run.layout.average);
     return result;
+  }
+
+  /// How many those are.
+  GRADRACE_HD static std::uint32_t parts(const RunAt& run) {
+    std::uint32_t count = run.layout.average > 0;
+    for (std::size_t part = 0; part < most_parts; ++part) count += run.layout.parts[part] > 0;
+    return count;
   }
 
   /// f(part in a slot's layout, in panels, its numbers), for each that is kept beside w.
@@ -194,8 +201,7 @@ struct InPlaceReplayKernel {
       layout.learnt = network.numbers;
       const StateAt<float> parts = beside(run, state);
       const Move<float> move(rule.optimiser, rule.ema, layout, 0, {parts, parts, rate});
-      compute_by(block, change, state,
-                 [&](std::uint32_t j, float sum, float w) { return move(j, w, sum); });
+      compute_by(block, change, state, move);
     }
   }
 
@@ -209,19 +215,13 @@ struct InPlaceReplayKernel {
                       {run.seed, run.replica, use.learner, use.draw, factored(change, use).n},
                       new_rows(state));
     }
-    for (std::uint32_t l = 0; l < network.of.depth; ++l) {
-      if (change.update != nullptr)
-        network.move_bias(
-            block, l, change.update->count,
-            [&](std::uint32_t u) { return factored(change, change.old[u]); }, state, moved);
-      go_over(block, l, change, state, moved);
-    }
+    for (std::uint32_t l = 0; l < network.of.depth; ++l) go_over(block, l, change, state, moved);
     if (change.fresh == nullptr) return;
     const Factored fresh = factored(change, *change.fresh);
     const std::uint32_t* const drawn = new_rows(state);
     each(block, fresh.n, [&](std::uint32_t i) { fresh.rows[i] = drawn[i]; });
-    network.go_back(block, drawn, fresh.n, static_cast<float>(change.fresh->weight), state,
-                    outputs(state), fresh.factors);
+    network.propagate(block, fresh.n, state, outputs(state), fresh.factors);
+    block.sync();
   }
 
   /// Passes over layer l, of some rows each; the first of the new gradient's go with the last of
@@ -232,23 +232,30 @@ struct InPlaceReplayKernel {
     const std::uint32_t uses_left = change.update != nullptr ? change.update->count : 0;
     const Factored fresh =
         change.fresh != nullptr ? factored(change, *change.fresh) : Factored{nullptr, nullptr, 0};
+    const std::uint32_t stride = network.layers[l].stride();
+    const bool last = l + 1 == network.of.depth;
     bool updates = change.update != nullptr, begun = false;
     std::uint32_t u = 0, old_done = 0, fresh_done = 0;
     while (updates || fresh_done < fresh.n) {
       LayerPass pass{};
       pass.scale = l == 0 && network.of.train.bytes != nullptr ? network.of.train.byte_scale : 1;
       pass.sums = sums(state);
+      pass.parts = parts(change.run);
       if (updates) {
         if (u < uses_left) {
           const Factored old = factored(change, change.old[u]);
           pass.old_rows = some(old.n - old_done);
-          pass.delta = network.delta(l, old.factors, old.n) + old_done * network.layers[l].stride();
+          pass.delta = network.delta(l, old.factors, old.n) + old_done * stride;
           fetch(block, l, old.rows + old_done, network.x(l, old.factors, old.n), old_done,
                 pass.old_rows, network.old_rows);
           old_done += pass.old_rows;
           if (old_done == old.n) ++u, old_done = 0;
         }
         updates = u < uses_left;
+        if (!begun)  // while rows are on their way
+          network.move_bias(
+              block, l, uses_left, [&](std::uint32_t i) { return factored(change, change.old[i]); },
+              state, moved);
         pass.updates = true;
         pass.applied = {begun, !updates};
         begun = true;
@@ -259,12 +266,16 @@ struct InPlaceReplayKernel {
             l > 0 ? network.y(l - 1, outputs(state), fresh.n) : static_cast<const float*>(nullptr);
         fetch(block, l, new_rows(state) + fresh_done, x, fresh_done, pass.new_rows,
               network.new_rows);
-        pass.y = network.y(l, outputs(state), fresh.n) + fresh_done * network.layers[l].stride();
-        fresh_done += pass.new_rows;
+        if (!last) pass.y = network.y(l, outputs(state), fresh.n) + fresh_done * stride;
       }
       end_group(), wait_for_groups();
       block.sync();
       network.pass_over(block, l, pass, state, moved);
+      if (last && pass.new_rows > 0)
+        network.differentiate_rows(block, new_rows(state) + fresh_done, pass.new_rows, fresh.n,
+                                   static_cast<float>(change.fresh->weight),
+                                   network.delta(l, fresh.factors, fresh.n) + fresh_done * stride);
+      fresh_done += pass.new_rows;
     }
   }
 

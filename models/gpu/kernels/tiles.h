@@ -12,16 +12,19 @@ namespace gradrace::kernels {
 #define GRADRACE_UNROLL _Pragma("unroll")
 #define GRADRACE_UNROLL_BY_2 _Pragma("unroll 2")
 #define GRADRACE_UNROLL_BY_4 _Pragma("unroll 4")
+#define GRADRACE_UNROLL_BY_16 _Pragma("unroll 16")
 #define GRADRACE_ROLLED _Pragma("unroll 1")
 #elif defined(__CUDACC__)
 #define GRADRACE_UNROLL
 #define GRADRACE_UNROLL_BY_2
 #define GRADRACE_UNROLL_BY_4
+#define GRADRACE_UNROLL_BY_16
 #define GRADRACE_ROLLED
 #else
 #define GRADRACE_UNROLL _Pragma("GCC unroll 16")
 #define GRADRACE_UNROLL_BY_2
 #define GRADRACE_UNROLL_BY_4
+#define GRADRACE_UNROLL_BY_16
 #define GRADRACE_ROLLED
 #endif
 
