@@ -46,7 +46,8 @@ struct InPlaceReplayKernel {
   const FactoredUse* uses;
   const InPlaceStep* steps;
   // Of each worker: the state at hand in panels, where it is not plain with sums of its size; then
-  // of the newest gradient rows and what each layer gives, as it may go to the place of an old one.
+  // of the newest gradient what each layer gives and rows, as it may go to the place of an old one,
+  // and of the next one rows.
   float* work;
   std::uint64_t work_stride;
   // Of each place of a run: a gradient's rows and factors.
@@ -59,7 +60,7 @@ struct InPlaceReplayKernel {
 
   static std::uint64_t stride_of_work(const Network& network, std::uint32_t minibatch) {
     return std::uint64_t{network.numbers} * (plain ? 1 : most_parts + 3) +
-           std::uint64_t{minibatch} * network.work_per_row + in_fours(minibatch);
+           std::uint64_t{minibatch} * network.work_per_row + 2 * in_fours(minibatch);
   }
 
   template <class Block>
@@ -68,37 +69,51 @@ struct InPlaceReplayKernel {
     const Stretch stretch = stretches[number];
     const RunAt run = cohort.runs[stretch.run];
     float* const state = work + worker * work_stride;
-    const FactoredUse* const of_stretch = uses + stretch.first_use;
     std::uint32_t at_hand = ~std::uint32_t{0};  // the slot whose value the state is
-    for (std::uint64_t i = stretch.first; i < stretch.first + stretch.count; ++i) {
-      const InPlaceStep step = steps[i];
-      if (at_hand != step.base) {
+    Change change = change_at(stretch, run, 0, false), next;
+    begin(block, change, state);
+    for (; change.steps > 0; change = next) {
+      next = change_at(stretch, run, change.first + change.steps, !change.odd);
+      const InPlaceStep& step = steps[stretch.first + change.first];
+      if (at_hand != step.base)
         load(block, run, cohort.values.at(run, stretch.run, step.base), state);
-        at_hand = step.base;
-      }
-      const bool both = !step.computes && i + 1 < stretch.first + stretch.count &&
-                        steps[i + 1].computes && steps[i + 1].base == step.out;
-      const std::uint32_t fresh = step.computes ? step.first : both ? steps[i + 1].first : 0;
-      compute(block,
-              Change{run, stretch.run, step.computes ? nullptr : &step, of_stretch + step.first,
-                     step.computes || both ? of_stretch + fresh : nullptr},
-              state);
-      if (both) ++i;
-      if (step.computes) continue;
-      at_hand = step.out;
-      if (step.stored) store(block, run, state, cohort.values.at(run, stretch.run, step.out));
+      compute(block, change, next, state);
+      at_hand = step.computes ? step.base : step.out;
+      if (!step.computes && step.stored)
+        store(block, run, state, cohort.values.at(run, stretch.run, step.out));
     }
   }
 
  private:
   /// An update of a run, if any, and the gradient computed at what it gives, if any.
   struct Change {
-    const RunAt& run;
-    std::uint32_t number;  // of the run
-    const InPlaceStep* update;
-    const FactoredUse* old;  // [update->count]
-    const FactoredUse* fresh;
+    const RunAt* run;
+    std::uint32_t number;       // of the run
+    bool odd;                   // among the stretch's
+    std::uint32_t steps;        // two where there are both; none at the end
+    std::uint64_t first;        // of the stretch's
+    const InPlaceStep* update;  // null: none
+    const FactoredUse* old;     // [update->count]
+    const FactoredUse* fresh;   // null: none
   };
+
+  GRADRACE_HD Change change_at(const Stretch& stretch, const RunAt& run, std::uint64_t i,
+                               bool odd) const {
+    Change change{&run, stretch.run, odd, 0, i, nullptr, nullptr, nullptr};
+    const InPlaceStep* const step = steps + stretch.first + i;
+    const FactoredUse* const of_stretch = uses + stretch.first_use;
+    if (i < stretch.count && !step->computes) {
+      change.update = step, change.old = of_stretch + step->first;
+      ++change.steps;
+    }
+    const InPlaceStep* const then = step + change.steps;
+    if (i + change.steps < stretch.count && then->computes &&
+        (change.update == nullptr || then->base == step->out)) {
+      change.fresh = of_stretch + then->first;
+      ++change.steps;
+    }
+    return change;
+  }
 
   /// A gradient's rows and factors.
   struct Factored {
@@ -110,15 +125,17 @@ struct InPlaceReplayKernel {
   GRADRACE_HD Factored factored(const Change& change, const FactoredUse& use) const {
     const std::uint64_t place = std::uint64_t{change.number} * places + use.place;
     return {rows + place * minibatch, factors + place * minibatch * network.per_row,
-            cohort.recipes[change.run.first_recipe + use.recipe].minibatch};
+            cohort.recipes[change.run->first_recipe + use.recipe].minibatch};
   }
 
   GRADRACE_HD float* sums(float* state) const { return state + network.numbers; }
-  GRADRACE_HD std::uint32_t* new_rows(float* state) const {
-    return reinterpret_cast<std::uint32_t*>(state + work_stride - in_fours(minibatch));
+  /// Of the gradient of a change; the next change's are elsewhere.
+  GRADRACE_HD std::uint32_t* new_rows(const Change& change, float* state) const {
+    return reinterpret_cast<std::uint32_t*>(state + work_stride -
+                                            (change.odd ? 2 : 1) * in_fours(minibatch));
   }
   GRADRACE_HD float* outputs(float* state) const {
-    return state + work_stride - in_fours(minibatch) -
+    return state + work_stride - 2 * in_fours(minibatch) -
            std::uint64_t{network.work_per_row} * minibatch;
   }
 
@@ -187,110 +204,153 @@ struct InPlaceReplayKernel {
   }
 
   template <class Block>
-  GRADRACE_HD void compute(const Block& block, const Change& change, float* state) const {
+  GRADRACE_HD void compute(const Block& block, const Change& change, const Change& next,
+                           float* state) const {
     if constexpr (plain) {
-      compute_by(block, change, state, Subtracted{});
+      compute_by(block, change, next, state, Subtracted{});
     } else {
       double rate = 0;
       for (std::uint32_t u = 0; change.update != nullptr && u < change.update->count; ++u)
         rate += change.old[u].weight;
-      const RunAt& run = change.run;
+      const RunAt& run = *change.run;
       const KernelRule& rule =
           cohort.rules[run.first_rule + (change.update != nullptr ? change.update->rule : 0)];
       StateLayout layout = run.layout;
       layout.learnt = network.numbers;
       const StateAt<float> parts = beside(run, state);
       const Move<float> move(rule.optimiser, rule.ema, layout, 0, {parts, parts, rate});
-      compute_by(block, change, state, move);
+      compute_by(block, change, next, state, move);
     }
   }
 
   template <class Block, class Moved>
-  GRADRACE_HD void compute_by(const Block& block, const Change& change, float* state,
-                              const Moved& moved) const {
-    const RunAt& run = change.run;
-    if (change.fresh != nullptr) {
-      const FactoredUse& use = *change.fresh;
-      network.of.draw(block,
-                      {run.seed, run.replica, use.learner, use.draw, factored(change, use).n},
-                      new_rows(state));
-    }
-    for (std::uint32_t l = 0; l < network.of.depth; ++l) go_over(block, l, change, state, moved);
+  GRADRACE_HD void compute_by(const Block& block, const Change& change, const Change& next,
+                              float* state, const Moved& moved) const {
+    for (std::uint32_t l = 0; l < network.of.depth; ++l)
+      go_over(block, l, change, next, state, moved);
     if (change.fresh == nullptr) return;
     const Factored fresh = factored(change, *change.fresh);
-    const std::uint32_t* const drawn = new_rows(state);
-    each(block, fresh.n, [&](std::uint32_t i) { fresh.rows[i] = drawn[i]; });
     network.propagate(block, fresh.n, state, outputs(state), fresh.factors);
-    block.sync();
   }
 
-  /// Passes over layer l, of some rows each; the first of the new gradient's go with the last of
-  /// the old ones'.
-  template <class Block, class Moved>
-  GRADRACE_HD void go_over(const Block& block, std::uint32_t l, const Change& change, float* state,
-                           const Moved& moved) const {
+  /// How far a change has come over a layer, in rows.
+  struct Progress {
+    std::uint32_t use, of_use, fresh;
+  };
+
+  /// The next pass over layer l, of some rows; the first of the new gradient's go with the last of
+  /// the old ones'.  Of no rows at all: an update of no gradient, or the end.
+  GRADRACE_HD LayerPass pass_at(const Change& change, std::uint32_t l, Progress& done,
+                                float* state) const {
+    const InPlaceLayer& layer = network.layers[l];
     const std::uint32_t uses_left = change.update != nullptr ? change.update->count : 0;
-    const Factored fresh =
-        change.fresh != nullptr ? factored(change, *change.fresh) : Factored{nullptr, nullptr, 0};
-    const std::uint32_t stride = network.layers[l].stride();
-    const bool last = l + 1 == network.of.depth;
-    bool updates = change.update != nullptr, begun = false;
-    std::uint32_t u = 0, old_done = 0, fresh_done = 0;
-    while (updates || fresh_done < fresh.n) {
-      LayerPass pass{};
-      pass.scale = l == 0 && network.of.train.bytes != nullptr ? network.of.train.byte_scale : 1;
-      pass.sums = sums(state);
-      pass.parts = parts(change.run);
-      if (updates) {
-        if (u < uses_left) {
-          const Factored old = factored(change, change.old[u]);
-          pass.old_rows = some(old.n - old_done);
-          pass.delta = network.delta(l, old.factors, old.n) + old_done * stride;
-          fetch(block, l, old.rows + old_done, network.x(l, old.factors, old.n), old_done,
-                pass.old_rows, network.old_rows);
-          old_done += pass.old_rows;
-          if (old_done == old.n) ++u, old_done = 0;
-        }
-        updates = u < uses_left;
-        if (!begun)  // while rows are on their way
-          network.move_bias(
-              block, l, uses_left, [&](std::uint32_t i) { return factored(change, change.old[i]); },
-              state, moved);
-        pass.updates = true;
-        pass.applied = {begun, !updates};
-        begun = true;
-      }
-      if (!updates && fresh_done < fresh.n) {
-        pass.new_rows = some(fresh.n - fresh_done);
-        const float* const x =
-            l > 0 ? network.y(l - 1, outputs(state), fresh.n) : static_cast<const float*>(nullptr);
-        fetch(block, l, new_rows(state) + fresh_done, x, fresh_done, pass.new_rows,
-              network.new_rows);
-        if (!last) pass.y = network.y(l, outputs(state), fresh.n) + fresh_done * stride;
-      }
-      end_group(), wait_for_groups();
-      block.sync();
-      network.pass_over(block, l, pass, state, moved);
-      if (last && pass.new_rows > 0)
-        network.differentiate_rows(block, new_rows(state) + fresh_done, pass.new_rows, fresh.n,
-                                   static_cast<float>(change.fresh->weight),
-                                   network.delta(l, fresh.factors, fresh.n) + fresh_done * stride);
-      fresh_done += pass.new_rows;
+    LayerPass pass{};
+    pass.scale = l == 0 && network.of.train.bytes != nullptr ? network.of.train.byte_scale : 1;
+    pass.sums = sums(state);
+    pass.parts = parts(*change.run);
+    pass.applied.adds = done.use + done.of_use > 0;
+    pass.updates = change.update != nullptr && done.fresh == 0;
+    if (done.use < uses_left) {
+      const Factored old = factored(change, change.old[done.use]);
+      pass.old_rows = some(old.n - done.of_use);
+      pass.delta = network.delta(l, old.factors, old.n) + done.of_use * layer.stride();
+      done.of_use += pass.old_rows;
+      if (done.of_use == old.n) ++done.use, done.of_use = 0;
     }
+    pass.applied.moves = done.use == uses_left;
+    if (!pass.applied.moves || change.fresh == nullptr) return pass;
+    const Factored fresh = factored(change, *change.fresh);
+    pass.new_rows = some(fresh.n - done.fresh);
+    if (l + 1 < network.of.depth)
+      pass.y = network.y(l, outputs(state), fresh.n) + done.fresh * layer.stride();
+    done.fresh += pass.new_rows;
+    return pass;
+  }
+
+  GRADRACE_HD bool is_over(const Change& change, const Progress& done) const {
+    return (change.update == nullptr || done.use == change.update->count) &&
+           (change.fresh == nullptr || done.fresh == factored(change, *change.fresh).n);
   }
 
   GRADRACE_HD std::uint32_t some(std::uint32_t left) const {
     return left < network.together ? left : network.together;
   }
 
-  /// n rows that layer l looks at: of the data set with those numbers, or of x from `first` on.
+  /// Draws the new gradient's rows and begins to bring what the first pass looks at.
   template <class Block>
-  GRADRACE_HD void fetch(const Block& block, std::uint32_t l, const std::uint32_t* numbers,
-                         const float* x, std::uint32_t first, std::uint32_t n,
-                         std::uint32_t to) const {
-    network.fetch(block, l, numbers,
-                  l > 0 ? x + std::uint64_t{first} * network.layers[l].input_stride() : nullptr, n,
-                  to);
+  GRADRACE_HD void begin(const Block& block, const Change& change, float* state) const {
+    if (change.fresh != nullptr) {
+      const FactoredUse& use = *change.fresh;
+      const RunAt& run = *change.run;
+      network.of.draw(block,
+                      {run.seed, run.replica, use.learner, use.draw, factored(change, use).n},
+                      new_rows(change, state));
+    }
+    Progress done{};
+    const LayerPass pass = pass_at(change, 0, done, state);
+    fetch(block, 0, change, Progress{}, pass, state);
+  }
+
+  /// What a pass looks at.
+  template <class Block>
+  GRADRACE_HD void fetch(const Block& block, std::uint32_t l, const Change& change,
+                         const Progress& done, const LayerPass& pass, float* state) const {
+    const std::uint64_t stride = network.layers[l].input_stride();
+    if (pass.old_rows > 0) {
+      const Factored old = factored(change, change.old[done.use]);
+      const float* const x = network.x(l, old.factors, old.n) + done.of_use * stride;
+      network.fetch(block, l, old.rows + done.of_use, x, pass.old_rows, network.old_rows);
+    }
+    if (pass.new_rows > 0) {
+      const Factored fresh = factored(change, *change.fresh);
+      const float* const x =
+          l > 0 ? network.y(l - 1, outputs(state), fresh.n) + done.fresh * stride : nullptr;
+      network.fetch(block, l, new_rows(change, state) + done.fresh, x, pass.new_rows,
+                    network.new_rows);
+    }
+  }
+
+  /// All passes over layer l; after the last one over the last layer the next change begins.
+  template <class Block, class Moved>
+  GRADRACE_HD void go_over(const Block& block, std::uint32_t l, const Change& change,
+                           const Change& next, float* state, const Moved& moved) const {
+    const bool last = l + 1 == network.of.depth;
+    Progress done{};
+    do {
+      const Progress before = done;
+      const LayerPass pass = pass_at(change, l, done, state);
+      const bool first = before.use + before.of_use + before.fresh == 0;
+      if (l > 0 || !first) fetch(block, l, change, before, pass, state);
+      end_group();
+      if (first && pass.updates)  // while rows are on their way
+        network.move_bias(
+            block, l, change.update->count,
+            [&](std::uint32_t u) { return factored(change, change.old[u]); }, state, moved);
+      wait_for_groups();
+      block.sync();
+      network.pass_over(block, l, pass, state, moved);
+      if (!last) continue;
+      if (is_over(change, done)) begin_next(block, change, next, state);
+      if (pass.new_rows == 0) continue;
+      const Factored fresh = factored(change, *change.fresh);
+      network.differentiate_rows(
+          block, new_rows(change, state) + before.fresh, pass.new_rows, fresh.n,
+          static_cast<float>(change.fresh->weight),
+          network.delta(l, fresh.factors, fresh.n) + before.fresh * network.layers[l].stride());
+    } while (!is_over(change, done));
+  }
+
+  /// The rows of the new gradient go to their place, where the next change may look for them.
+  template <class Block>
+  GRADRACE_HD void begin_next(const Block& block, const Change& change, const Change& next,
+                              float* state) const {
+    if (change.fresh != nullptr) {
+      const Factored fresh = factored(change, *change.fresh);
+      const std::uint32_t* const drawn = new_rows(change, state);
+      each(block, fresh.n, [&](std::uint32_t i) { fresh.rows[i] = drawn[i]; });
+      block.sync();
+    }
+    begin(block, next, state);
   }
 };
 
