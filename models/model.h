@@ -89,7 +89,7 @@ class Model {
 
 /// What a device needs to know beside the model.
 struct DeviceOptions {
-  std::string device = "auto";  // auto, cpu or cuda; auto is cpu so far
+  std::string device = "auto";  // auto, cpu or cuda; auto is cpu where nobody has chosen
   EvaluatedRows rows = {};
   std::uint32_t learners = 1;    // P of its runs
   std::uint32_t minibatch = 1;   // the greatest of its runs

@@ -43,7 +43,7 @@ struct SearchOptions {
 /// Results are printed to stdout; what is returned is the exit status; mistakes are exceptions
 /// (ScenarioError, UsageError, std::runtime_error).
 int run_scenarios(const RunOptions& options);
-int search_switch_point(const SearchOptions& options);
+int search_switch_point(SearchOptions options);
 /// options: words for plot.py besides the folders.
 int plot_folders(const std::vector<std::filesystem::path>& folders, Words options = {});
 

@@ -12,8 +12,11 @@
 #include <set>
 #include <string>
 
+#include "models/gpu/cuda/cuda_device.h"
 #include "sim/cli/commands/run_call.h"
 #include "sim/cli/results/duration.h"
+#include "sim/cli/results/manifest.h"
+#include "sim/cli/scenario/auto_device.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
 
@@ -46,11 +49,12 @@ double peak_memory() {
 struct RunCost {
   double seconds;  // NaN: nothing tells how far it is
   double memory;
+  double beside = 1;  // runs that take no longer together
 };
 
 /// Of a run of the point, by its first part: what lies before its first progress and, of the rest,
-/// the time of what was seen of it.
-RunCost cost_of_run(const Point& point, const RunPlan::Group& group) {
+/// the time of what was seen of it.  On a GPU of as many of `missing` runs as it takes at once.
+RunCost cost_of_run(const Point& point, const RunPlan::Group& group, std::size_t missing) {
   const double at_first = peak_memory();
   const auto device =
       point.with_model() ? point.model->make_device(group.options) : std::unique_ptr<Device>();
@@ -60,7 +64,10 @@ RunCost cost_of_run(const Point& point, const RunPlan::Group& group) {
   const Race race = point.race();
   std::vector<Run> runs;
   const auto begin = Clock::now();
-  runs.emplace_back(race, 0, device != nullptr, nullptr);
+  const bool is_gpu = device && device->name() != "cpu";
+  const std::size_t beside = is_gpu ? std::min(missing, device->cohort()) : 1;
+  for (std::uint32_t replica = 0; replica < beside; ++replica)
+    runs.emplace_back(race, replica, device != nullptr, nullptr);
   const Stop& stop = race.stop;
   const bool is_foreseen = stop.time || stop.updates || stop.gradients || stop.epochs;
   const double patience = is_foreseen ? most_seconds : probe_seconds;
@@ -71,12 +78,13 @@ RunCost cost_of_run(const Point& point, const RunPlan::Group& group) {
     return first_progress == 0 ? seconds < patience : seconds < first + probe_seconds;
   });
   const double seconds = seconds_since(begin), progress = runs.front().progress();
-  const double memory = made + peak_memory() - before;
-  if (progress >= 1) return {seconds, memory};
-  if (!(first_progress > 0)) return {std::numeric_limits<double>::quiet_NaN(), memory};
+  const auto count = static_cast<double>(beside);
+  const double memory = made + (peak_memory() - before) / count;
+  if (progress >= 1) return {seconds, memory, count};
+  if (!(first_progress > 0)) return {std::numeric_limits<double>::quiet_NaN(), memory, count};
   const double rate = progress > first_progress ? (progress - first_progress) / (seconds - first)
                                                 : first_progress / first;
-  return {first + (1 - first_progress) / rate, memory};
+  return {first + (1 - first_progress) / rate, memory, count};
 }
 
 std::string about_text(double seconds) {
@@ -88,7 +96,7 @@ std::string about_text(double seconds) {
 
 /// What the missing runs of a scenario take.
 struct Cost {
-  double seconds = 0, longest = 0;  // of one thread
+  double seconds = 0, longest = 0;  // of one thread; of a GPU, whose threads share it
   double memory = 0;                // bytes; of a run
 };
 
@@ -106,15 +114,15 @@ Cost cost_of(const Scenario& scenario, const RunPlan& plan,
     const std::size_t begin = by_work.size() * part / parts,
                       end = by_work.size() * (part + 1) / parts;
     const std::size_t tried = by_work[(begin + end) / 2];
-    const auto [seconds, memory] =
-        cost_of_run(scenario.points[tried], plan.groups[plan.group_of[tried]]);
+    const auto [seconds, memory, beside] =
+        cost_of_run(scenario.points[tried], plan.groups[plan.group_of[tried]], missing[tried]);
     cost.memory = std::max(cost.memory, memory);
     is_known = is_known && !std::isnan(seconds);
     for (std::size_t i = begin; i < end; ++i) {
       const double ratio = plan.work[by_work[i]] / plan.work[tried];
       const double of_run = seconds * (std::isfinite(ratio) ? ratio : 1);
       cost.longest = std::max(cost.longest, of_run);
-      cost.seconds += of_run * static_cast<double>(missing[by_work[i]]);
+      cost.seconds += of_run * std::ceil(static_cast<double>(missing[by_work[i]]) / beside);
     }
   }
   if (!is_known) cost.seconds = cost.longest = std::numeric_limits<double>::quiet_NaN();
@@ -153,8 +161,10 @@ int dry_run(const RunOptions& options) {
     const std::size_t left = std::accumulate(missing.begin(), missing.end(), std::size_t{0});
     const Cost cost = cost_of(scenario, plan, missing);
     const double threads = std::max<double>(1, std::min<double>(jobs, static_cast<double>(left)));
-    const double wall = std::max(cost.seconds / threads, cost.longest);
+    const bool on_gpu = device_of(scenario) == "cuda";
+    const double wall = std::max(cost.seconds / (on_gpu ? 1 : threads), cost.longest);
     seconds += wall;
+    const std::string why = why_device(scenario, no_cuda_device);
     std::cout << printable(scenario.first().name) << ": "
               << count_text(scenario.points.size(), "point") << " x "
               << count_text(scenario.replicas(), "replica")
@@ -166,7 +176,8 @@ int dry_run(const RunOptions& options) {
               << count_text(static_cast<std::size_t>(threads), "thread")
               << " of this machine, the longest run " << about_text(cost.longest)
               << "\n  memory: about "
-              << short_number((peak_memory() + (threads - 1) * cost.memory) / 1e6, 3) << " MB\n";
+              << short_number((peak_memory() + (threads - 1) * cost.memory) / 1e6, 3) << " MB\n"
+              << (why.empty() ? "" : "  device: " + device_of(scenario) + "; " + why + "\n");
   }
   if (options.files.size() > 1) std::cout << "in all " << about_text(seconds) << '\n';
   return 0;

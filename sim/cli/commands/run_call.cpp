@@ -6,6 +6,7 @@
 
 #include "models/gpu/cuda/cuda_device.h"
 #include "sim/cli/commands/jobs.h"
+#include "sim/cli/scenario/auto_device.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/document.h"
 
@@ -33,14 +34,18 @@ std::vector<Scenario> read_scenarios(const RunOptions& options) {
   std::vector<Problem> problems;
   for (const auto& file : options.files) {
     try {
-      const Scenario& scenario = scenarios.emplace_back(read_scenario(file, options.changes));
-      scenario.shelf->use_threads(jobs_for(scenario, options));
-      if (takes_cuda(scenario)) prepare_cuda();  // while data are read
+      scenarios.push_back(read_scenario(file, options.changes));
     } catch (const ScenarioError& error) {
       problems.insert(problems.end(), error.problems().begin(), error.problems().end());
     }
   }
   if (!problems.empty()) throw ScenarioError(problems);
+  for (Scenario& scenario : scenarios) {
+    scenario.shelf->use_threads(jobs_for(scenario, options));
+    settle_device(scenario, no_cuda_device);
+    scenario.shelf->use_threads(jobs_for(scenario, options));
+    if (takes_cuda(scenario)) prepare_cuda();  // while data are read
+  }
   std::set<std::filesystem::path> places;
   for (const auto& scenario : scenarios) {
     const std::filesystem::path folder = folder_of(scenario, options);

@@ -9,8 +9,8 @@
 
 namespace gradrace {
 
-/// The scenarios of a call of run; ScenarioError with the problems of all files, UsageError where
-/// two would have one folder.
+/// The scenarios of a call of run, their devices settled; ScenarioError with the problems of all
+/// files, UsageError where two would have one folder.
 std::vector<Scenario> read_scenarios(const RunOptions& options);
 
 std::filesystem::path folder_of(const Scenario& scenario, const RunOptions& options);

@@ -11,12 +11,14 @@
 #include <optional>
 #include <string_view>
 
+#include "models/gpu/cuda/cuda_device.h"
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/commands/dry_run.h"
 #include "sim/cli/commands/run_call.h"
 #include "sim/cli/commands/scenario_runs.h"
 #include "sim/cli/output/files_lock.h"
 #include "sim/cli/results/table.h"
+#include "sim/cli/scenario/auto_device.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/characters.h"
 
@@ -122,6 +124,12 @@ std::string place_text(const RunFolder& folder) {
   return "results: " + printable((folder.path() / "").string()) + '\n';
 }
 
+/// After a device's name.
+std::string reason_text(const Scenario& scenario) {
+  const std::string why = why_device(scenario, no_cuda_device);
+  return why.empty() ? "" : "; " + why;
+}
+
 /// How many of the runs are there, of a shard too, which publishes nothing.
 void report_shard(const Job& job, const Shard& shard, const RunFailures& failures) {
   const std::size_t there = job.folder->present();
@@ -136,6 +144,9 @@ void report_shard(const Job& job, const Shard& shard, const RunFailures& failure
             << (there < job.folder->size() ? "; the same call goes on\n"
                                            : "; gradrace collect puts the shards together\n")
             << "folder: " << printable((job.folder->path() / "").string()) << '\n';
+  if (!job.scenario.device_reason.empty())
+    std::cout << "device: " << device_of(job.scenario) << "; " << job.scenario.device_reason
+              << '\n';
 }
 
 struct Outcome {
@@ -206,7 +217,7 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
                       options.plot);
     std::cout << closing_table(job.scenario, job.plan.theories, summary.runs, elapsed);
     if (!runs.device_facts().name.empty())
-      std::cout << device_text(runs.device_facts(), elapsed) << '\n';
+      std::cout << device_text(runs.device_facts(), elapsed) << reason_text(job.scenario) << '\n';
     print_notes(summary.notes);
     const std::string advice = evaluation_advice(runs.device_facts());
     if (!advice.empty()) print_notes({advice});

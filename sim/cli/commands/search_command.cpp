@@ -5,11 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "models/gpu/cuda/cuda_device.h"
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/commands/setting_runner.h"
 #include "sim/cli/output/disk.h"
 #include "sim/cli/output/output_folder.h"
 #include "sim/cli/results/manifest.h"
+#include "sim/cli/scenario/auto_device.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
@@ -142,12 +144,23 @@ Search search_for(const Scenario& scenario, const SearchOptions& options,
   return search;
 }
 
+/// The device that is chosen for the runs of a setting is that of all runs.
+ScenarioChanges with_one_device(const SearchOptions& options) {
+  ScenarioChanges changes = options.changes;
+  changes.sets.push_back({"replicas", std::to_string(options.rule.runs), "search"});
+  Scenario scenario = read_scenario(options.file, changes);
+  settle_device(scenario, no_cuda_device);
+  changes.sets.back() = {"device", device_of(scenario), "search"};
+  return scenario.device_reason.empty() ? options.changes : changes;
+}
+
 }  // namespace
 
-int search_switch_point(const SearchOptions& options) {
+int search_switch_point(SearchOptions options) {
   const Scenario scenario = read_scenario(options.file, options.changes);
   check_runs(scenario, options.accuracies.empty());
   if (!options.as_tabled) check_settings(scenario, options.rule.settings);
+  if (options.accuracies.empty()) options.changes = with_one_device(options);
   const std::filesystem::path out =
       options.out.empty() ? "out/search-" + scenario.first().name : options.out.string();
   const SettingRunner runner(scenario, options, out);

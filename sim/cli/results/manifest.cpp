@@ -58,14 +58,6 @@ double gradient_rate(const DeviceFacts& device, double elapsed) {
   return std::round(static_cast<double>(device.gradients) / elapsed);
 }
 
-/// Where runs that are kept computed their gradients.
-std::string device_of(const Scenario& scenario) {
-  const auto trains = [](const Point& point) { return point.with_model(); };
-  const auto point = std::ranges::find_if(scenario.points, trains);
-  if (point == scenario.points.end()) return "none";
-  return point->device == "cuda" ? "cuda" : "cpu";
-}
-
 /// The keys beside the device's name.
 Json device_facts(const RunFacts& run) {
   const auto& [device, elapsed] = std::tie(run.device, run.elapsed);
@@ -101,7 +93,13 @@ Json columns_of(const Scenario& scenario, const std::map<std::string, std::strin
 
 }  // namespace
 
+std::string device_of(const Scenario& scenario) {
+  if (std::ranges::none_of(scenario.points, &Point::with_model)) return "none";
+  return scenario.first().device == "cuda" ? "cuda" : "cpu";
+}
+
 std::string arithmetic_of(const Scenario& scenario) {
+  if (device_of(scenario) == "cuda") return std::string(gpu_arithmetic);
   const bool uses_kernels = std::ranges::any_of(scenario.points, [](const Point& point) {
     return point.with_model() && point.model->has_dataset() &&
            point.model->precision() == "float32";
@@ -155,6 +153,7 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
                 {"files", facts.files},
                 {"columns", columns_of(scenario, facts.files)}};
   if (facts.jobs > 0) manifest["jobs"] = facts.jobs;
+  if (!facts.device_reason.empty()) manifest["device_reason"] = facts.device_reason;
   if (!facts.arithmetic.empty()) manifest["arithmetic"] = facts.arithmetic;
   if (!facts.device.name.empty()) manifest.update(device_facts(facts));
   return manifest.dump(2) + "\n";

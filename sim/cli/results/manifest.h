@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/cli/scenario/scenario.h"
@@ -41,6 +42,7 @@ struct RunFacts {
   DeviceFacts device;
   std::vector<std::string> notes = {};
   std::string arithmetic = {};                    // arithmetic_of() the scenario where it was run
+  std::string device_reason = {};                 // RunHeader's
   std::vector<std::string> data = {};             // hashes
   std::map<std::string, std::string> files = {};  // [name]: hash
 };
@@ -56,9 +58,13 @@ bool is_published(const std::filesystem::path& folder, const Scenario& scenario)
 /// halves, or they were changed since.  Whether that is so.
 bool note_if_mixed(const std::filesystem::path& folder);
 
-/// "fused multiply-adds" or what else gradients in float32 are computed with, whose numbers differ
-/// in the last digits; empty where there are none.
+/// "none", "cpu" or "cuda": where the scenario's gradients are computed.
+std::string device_of(const Scenario& scenario);
+
+/// gpu_arithmetic, "fused multiply-adds" or what else gradients in float32 are computed with, whose
+/// numbers differ in the last digits; empty where there are none.
 std::string arithmetic_of(const Scenario& scenario);
+inline constexpr std::string_view gpu_arithmetic = "CUDA";
 
 /// "gradrace 0.1.0 (revision 1a2b3c4, dirty)".
 std::string version_text();

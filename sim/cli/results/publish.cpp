@@ -151,6 +151,7 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
   facts.finished = summary.finished;
   facts.notes = summary.notes;
   facts.arithmetic = folder.header().arithmetic;
+  facts.device_reason = folder.header().device_reason;
   facts.data = folder.header().data_hashes;
   facts.files = files.finish();
   files.append("manifest.json", manifest_text(scenario, facts));

@@ -79,6 +79,7 @@ RunHeader RunHeader::of(const Scenario& scenario, std::optional<Shard> shard, st
                    .arithmetic = arithmetic_of(scenario),
                    .data_hashes = {},
                    .data_of_points = {},
+                   .device_reason = scenario.device_reason,
                    .shard = shard,
                    .runs = runs};
   std::set<std::string> hashes;
@@ -109,10 +110,11 @@ std::string RunHeader::text() const {
   const auto of_points = has_one && !data_of_points.empty()
                              ? std::vector<std::uint64_t>{data_of_points.front()}
                              : data_of_points;
-  const Json common{{"results", results_version},     {"file", file},
-                    {"arithmetic", arithmetic},       {"data", data_hashes},
-                    {"data_of_points", of_points},    {"scenario", Json::parse(scenario)},
-                    {"written", Json::parse(written)}};
+  Json common{{"results", results_version},     {"file", file},
+              {"arithmetic", arithmetic},       {"data", data_hashes},
+              {"data_of_points", of_points},    {"scenario", Json::parse(scenario)},
+              {"written", Json::parse(written)}};
+  if (!device_reason.empty()) common["device_reason"] = device_reason;
   Json of_shard = Json::object();
   if (shard) of_shard = {{"shard", shard->text()}, {"runs", runs}};
   return dump(common) + "\n" + dump(of_shard);
@@ -126,7 +128,8 @@ RunHeader RunHeader::from(const std::string& text, const std::string& file) {
                      .written = dump(common.at("written")),
                      .arithmetic = common.at("arithmetic"),
                      .data_hashes = common.at("data"),
-                     .data_of_points = common.at("data_of_points")};
+                     .data_of_points = common.at("data_of_points"),
+                     .device_reason = common.value("device_reason", "")};
     const Json of_shard = Json::parse(text.substr(text.find('\n') + 1));
     if (of_shard.contains("shard")) {
       header.shard = Shard::from(of_shard.at("shard").get<std::string>());
@@ -151,10 +154,12 @@ std::string difference(const std::string& there, const std::string& here) {
   const std::string differs =
       same_as_written ? "" : difference_of(one["scenario"], other["scenario"]);
   if (!differs.empty()) return differs;
-  if (one["arithmetic"] != other["arithmetic"])
-    return "computed with " + one["arithmetic"].dump() + ", here with " +
-           other["arithmetic"].dump();
-  return {};
+  if (one["arithmetic"] == other["arithmetic"]) return {};
+  const char* const goes_on = one["arithmetic"] == gpu_arithmetic     ? "; --device cuda goes on"
+                              : other["arithmetic"] == gpu_arithmetic ? "; --device cpu goes on"
+                                                                      : "";
+  return "computed with " + one["arithmetic"].dump() + ", here with " + other["arithmetic"].dump() +
+         goes_on;
 }
 
 bool make_same_runs(const RunHeader& one, const RunHeader& other) {

@@ -27,6 +27,7 @@ struct RunHeader {
   std::vector<std::string> data_hashes;       // of the files that runs are made with
   std::vector<std::uint64_t> data_of_points;  // [point]: hash of all of its data, or unknown_data;
                                               // one: of each
+  std::string device_reason = {};             // Scenario's
   std::optional<Shard> shard = {};
   std::size_t runs = 0;  // that are wanted of it
 

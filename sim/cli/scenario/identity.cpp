@@ -37,10 +37,16 @@ Json with_short_paths(Json scenario) {
   return scenario;
 }
 
-RunKey point_key(const Json& resolved) {
-  return named(boost::uuids::nil_uuid(),
-               std::to_string(results_version) + bearing_on_results(resolved).dump());
+RunKey point_key(Json resolved) {
+  const bool is_on_gpu = resolved.value("device", "") == "cuda";
+  if (is_on_gpu) resolved["device"] = "cpu";
+  const RunKey key =
+      named(boost::uuids::nil_uuid(),
+            std::to_string(results_version) + bearing_on_results(std::move(resolved)).dump());
+  return is_on_gpu ? on_gpu(key) : key;
 }
+
+RunKey on_gpu(const RunKey& point) { return named(point, "cuda"); }
 
 RunKey run_key(const RunKey& point, std::uint32_t replica) {
   return named(point, std::to_string(replica));

@@ -22,7 +22,9 @@ nlohmann::ordered_json with_short_paths(nlohmann::ordered_json scenario);
 using RunKey = boost::uuids::uuid;
 
 /// Of a resolved point, without a replica.
-RunKey point_key(const nlohmann::ordered_json& resolved);
+RunKey point_key(nlohmann::ordered_json resolved);
+/// Of the same point on a GPU.
+RunKey on_gpu(const RunKey& point);
 RunKey run_key(const RunKey& point, std::uint32_t replica);
 
 }  // namespace gradrace

@@ -10,6 +10,7 @@
 #include "models/gpu/cuda/cuda_device.h"
 #include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
+#include "sim/cli/scenario/auto_device.h"
 #include "sim/cli/scenario/sampler.h"
 #include "sim/cli/scenario/world.h"
 #include "sim/engine/evaluations.h"
@@ -221,13 +222,15 @@ void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool
   }
 }
 
-/// Whether a device of the point computes in its precision.
+/// Whether there is a device that computes the point in its precision.
 void check_precision(Fields& fields, const Point& point) {
   if (!point.with_model() || point.model->precision() != only_gpu_precision) return;
-  const std::string none = point.device == "cpu" ? "the device is cpu" : no_cuda_device();
-  if (point.device == "cuda" || none.empty()) return;
+  std::string obstacle = point.make_protocol ? only_cpu(point) : "";
+  if (obstacle.empty() && point.device == "cpu") obstacle = "the device is cpu";
+  if (obstacle.empty() && point.device == "auto") obstacle = no_cuda_device();
+  if (obstacle.empty()) return;
   fields.complain("model.precision",
-                  std::string(only_gpu_precision) + " takes a GPU (" + none + ")",
+                  std::string(only_gpu_precision) + " takes a GPU (" + obstacle + ")",
                   "float32, float64");
 }
 
@@ -283,7 +286,10 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
                  "of every random number");
   fields.integer("replicas", point.replicas, Need::defaulted, between(1, (1 << 24) - 1),
                  "runs of each point, with other random numbers");
-  fields.choice("device", point.device, devices, Need::defaulted, "where gradients are computed");
+  fields.choice(
+      "device", point.device, devices, Need::defaulted,
+      "where gradients are computed; auto: on a GPU where there is one and, for these runs, it "
+      "is the faster one");
   fields.flag("timing_only", point.timing_only, Need::defaulted, "leave the model out");
   visit_sampler(fields, point.sampler);
   visit_cluster(fields, point.cluster);
@@ -298,13 +304,13 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
                     "rate counts samples, and only a model says how many a minibatch has",
                     "a model beside it, which timing_only leaves untrained");
   }
-  check_precision(fields, point);
   visit_optimiser(fields, point);
   const bool record_read = visit_record(fields, point, model_read);
   visit_stop(fields, point, model_read, record_read);
   const WorkBudget budget{point.stop.epochs, point.stop.gradients,
                           !model_read || (point.model && point.model->has_dataset())};
   visit_protocol(fields, point, budget, model_read);
+  check_precision(fields, point);
   check_world(fields, point);
   check_sampler(fields, point);
   check_minibatches(fields, point);

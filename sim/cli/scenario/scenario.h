@@ -24,6 +24,7 @@ struct Scenario {
 
   std::shared_ptr<DataShelf> shelf;           // where the models find their data
   std::vector<std::string> data_before = {};  // hashes of the data of a manifest's results
+  std::string device_reason = {};             // "auto, since ...", once settle_device() has chosen
 
   const Point& first() const { return points.front(); }
 

@@ -57,6 +57,9 @@ class BadScenarios(ProgramTest):
         _, told = self.call("validate", path, "--device", "cpu", status=2)
         self.assertIn("error: model.precision: tf32x3 takes a GPU (the device is cpu)\n    allowed: float32, float64\n", told)
         self.call("validate", path, "--device", "cuda")
+        without_server = '{"kind": "all-reduce"}'
+        _, told = self.call("validate", path, "--device", "cuda", "--set", f"protocol={without_server}", status=2)
+        self.assertIn("tf32x3 takes a GPU (only the CPU replays averages of models, and the protocol has no server)", told)
         self.call("validate", path, "--timing-only", "--device", "cpu")
         if not pathlib.Path("/dev/nvidiactl").exists():
             _, told = self.call("run", path, "--out", "out", status=2)
@@ -340,7 +343,8 @@ class Usage(ProgramTest):
         keys = json.loads(self.call("schema")[0])["properties"]
         self.assertEqual(sorted(re.findall(r"(?m)^  (\S+) ", told)), sorted(keys))
         self.assertIn("  seed               of every random number (0 to 9007199254740992, default 1)\n", told)
-        self.assertIn("  device             where gradients are computed (auto|cpu|cuda, default auto)\n", told)
+        self.assertIn("  device             where gradients are computed; auto: on a GPU where there is one and, for these\n", told)
+        self.assertIn("runs, it is the faster one (auto|cpu|cuda, default auto)\n", told)
         self.assertIn("(one of protocols)\n", told)
         for key in keys:
             self.assertIn(f"  {key} ", told)
