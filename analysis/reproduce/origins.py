@@ -29,7 +29,8 @@ class Origin:
     def command(self):
         """That makes it again."""
         if not self.scenario.startswith("search/"):
-            return f"gradrace run {self.file}"
+            device = " --device cuda" if self.scenario.startswith("gpu/") else ""
+            return f"gradrace run {self.file}{device}"
         table = self.file.with_suffix(".csv")
         elsewhere = f" --accuracies {table}" if (ROOT / table).is_file() else ""
         return f"gradrace search {self.file}{elsewhere}"
@@ -61,9 +62,8 @@ def read_origins(folder):
     first protocol alone."""
     folder = Path(folder)
     origins = []
-    for path in sorted(folder.glob("*/manifest.json")) + sorted(
-        folder.glob("search/*/first-*/manifest.json")
-    ):
+    places = ("*/manifest.json", "search/*/first-*/manifest.json", "gpu/*/manifest.json")
+    for path in [path for place in places for path in sorted(folder.glob(place))]:
         place = path.parent.relative_to(folder)
         name = "/".join(place.parts[:2])
         origins.append(Origin(name, json.loads(path.read_text(encoding="utf-8")), str(place)))

@@ -7,12 +7,14 @@
 #include <nlohmann/json.hpp>
 
 #include "models/datasets/dataset.h"
+#include "models/gpu/cuda/cuda_device.h"
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/output/disk.h"
 #include "sim/cli/output/folder_lock.h"
 #include "sim/cli/output/stamp.h"
 #include "sim/cli/python.h"
 #include "sim/cli/results/manifest.h"
+#include "sim/cli/scenario/auto_device.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/characters.h"
 #include "sim/reading/document.h"
@@ -26,6 +28,7 @@ namespace {
 struct ReproduceOptions {
   std::vector<std::string> papers;  // folders of scenarios/papers, or "all"; none: lists them
   ScenarioChanges changes;
+  std::string only;           // the scenario that is run; empty: all
   std::filesystem::path out;  // empty: out/<paper>; of several papers DIR/<paper>
   unsigned jobs = 0;          // 0: default_jobs()
   bool force = false, quiet = false;
@@ -45,6 +48,7 @@ enum class Fate { ran, kept, skipped, failed };
 struct Experiment {
   std::string name;  // of its file, and of its output folder
   fs::path file;
+  ScenarioChanges changes;
   bool is_search = false;  // for the switch point, in place of a run
   Fate fate = Fate::ran;
   std::string reason = {};  // why it was skipped, how it failed
@@ -107,20 +111,65 @@ std::string missing_data(const Scenario& scenario) {
   return missing;
 }
 
+bool is_wanted(const std::string& name, const ReproduceOptions& options) {
+  return options.only.empty() || name == options.only || fs::path(name).stem() == options.only;
+}
+
+/// Whether the command line wants the device.
+bool takes_gpu(const ScenarioChanges& changes) {
+  return std::ranges::any_of(changes.sets, [](const ScenarioChanges::Set& set) {
+    return set.path == "device" && set.value == "cuda";
+  });
+}
+
+/// Of the first point that trains and has one.
+std::string why_only_cpu(const Scenario& scenario) {
+  for (const Point& point : scenario.points)
+    if (const std::string why = point.with_model() ? only_cpu(point) : ""; !why.empty()) return why;
+  return {};
+}
+
+/// Why the scenario is not run; empty: it is.
+std::string obstacle(const Experiment& experiment, const Scenario& scenario,
+                     const ReproduceOptions& options) {
+  if (!is_wanted(experiment.name, options)) return "left out: --only " + options.only;
+  if (!experiment.name.starts_with("gpu/")) return missing_data(scenario);
+  if (!takes_gpu(options.changes)) return "takes a GPU: --device cuda";
+  const std::string why = why_only_cpu(scenario);
+  return why.empty() ? missing_data(scenario) : why;
+}
+
 /// Throws UsageError where results of something else are in the way.
-Experiment planned(const fs::path& file, const fs::path& out, const ReproduceOptions& options) {
-  Experiment experiment{.name = file.stem(), .file = file};
-  ScenarioChanges changes = options.changes;
+void plan(Experiment& experiment, const fs::path& out, const ReproduceOptions& options) {
+  ScenarioChanges changes = experiment.changes;
   changes.data_may_lack = true;
+  Scenario scenario = read_scenario(experiment.file, changes);
+  const bool is_for_gpu = experiment.name.starts_with("gpu/");
+  if (const std::string why = why_only_cpu(scenario);
+      !why.empty() && !is_for_gpu && takes_gpu(changes)) {
+    std::cout << "on the CPU: " << experiment.name << ": " << why << '\n';
+    std::erase_if(experiment.changes.sets, [](const auto& set) { return set.path == "device"; });
+    return plan(experiment, out, options);
+  }
+  experiment.reason = obstacle(experiment, scenario, options);
+  const bool is_run = experiment.reason.empty();
+  experiment.fate = is_run ? Fate::ran : Fate::skipped;
+  if ((is_run && options.force) || !missing_data(scenario).empty()) return;
+  settle_device(scenario, no_cuda_device);
+  if (is_run) refuse_other_runs(out, scenario);
+  if (is_published(out, scenario)) experiment.fate = Fate::kept;
+}
+
+Experiment planned(const std::string& name, const fs::path& file, const fs::path& out,
+                   const ReproduceOptions& options) {
+  Experiment experiment{.name = name, .file = file, .changes = options.changes};
+  if (name.starts_with("gpu/") && !takes_gpu(options.changes))
+    experiment.changes.sets.push_back({"device", "cuda", file.string()});
   try {
-    const Scenario scenario = read_scenario(file, changes);
-    experiment.reason = missing_data(scenario);
-    if (!experiment.reason.empty()) {
-      experiment.fate = Fate::skipped;
-      return experiment;
-    }
-    if (!options.force) refuse_other_runs(out / file.stem(), scenario);
-    if (!options.force && is_published(out / file.stem(), scenario)) experiment.fate = Fate::kept;
+    plan(experiment, out / name, options);
+  } catch (const MissingData& error) {
+    experiment.fate = Fate::skipped;
+    experiment.reason = error.what();
   } catch (const ScenarioError& error) {
     for (const Problem& problem : error.problems())
       if (problem.origin.starts_with("--")) throw;  // the command line's, not the scenario's
@@ -165,28 +214,45 @@ void refuse_others(const fs::path& out) {
 
 Paper planned(const std::string& name, const fs::path& out, const ReproduceOptions& options) {
   Paper paper{name, out, {}};
-  for (const auto& file : sorted_entries(papers_folder() / name)) {
-    if (file.extension() == ".json") paper.experiments.push_back(planned(file, paper.out, options));
-  }
-  for (const auto& file : sorted_entries(papers_folder() / name / "search")) {
-    if (file.extension() != ".json") continue;
-    paper.experiments.push_back(
-        {.name = "search/" + file.stem().string(), .file = file, .is_search = true});
-  }
-  for (const auto& file : sorted_entries(papers_folder() / name / "gpu")) {
-    paper.experiments.push_back(
-        {.name = "gpu/" + file.stem().string(),
-         .file = file,
-         .fate = Fate::skipped,
-         .reason = "takes a GPU, and the CUDA device has not yet run on one"});
-  }
+  const auto add = [&](const char* folder, auto experiment_of) {
+    for (const auto& file : sorted_entries(papers_folder() / name / folder))
+      if (file.extension() == ".json")
+        paper.experiments.push_back(experiment_of(folder + file.stem().string(), file));
+  };
+  const auto run = [&](const std::string& of, const fs::path& file) {
+    return planned(of, file, out, options);
+  };
+  const auto search = [&](const std::string& of, const fs::path& file) {
+    Experiment experiment{.name = of, .file = file, .changes = options.changes, .is_search = true};
+    if (is_wanted(of, options)) return experiment;
+    experiment.fate = fs::exists(out / of / search_record) ? Fate::kept : Fate::skipped;
+    experiment.reason = "left out: --only " + options.only;
+    return experiment;
+  };
+  add("", run);
+  add("search/", search);
+  add("gpu/", run);
   return paper;
 }
 
-int run_scenario(const fs::path& file, const fs::path& out, const ReproduceOptions& options) {
+/// Throws UsageError where no scenario has the name that is wanted alone.
+void check_only(const std::vector<Paper>& papers, const ReproduceOptions& options) {
+  std::string names;
+  for (const Paper& paper : papers) {
+    for (const Experiment& experiment : paper.experiments) {
+      if (is_wanted(experiment.name, options)) return;
+      names += (names.empty() ? "" : ", ") + experiment.name;
+    }
+  }
+  throw UsageError("reproduce: there is no scenario \"" + options.only +
+                   "\" there; allowed: " + names);
+}
+
+int run_scenario(const Experiment& experiment, const fs::path& out,
+                 const ReproduceOptions& options) {
   return run_scenarios(
-      {.files = {file},
-       .changes = options.changes,
+      {.files = {experiment.file},
+       .changes = experiment.changes,
        .out = out,
        .jobs = options.jobs,
        .begin = options.force ? RunFolder::Begin::anew : RunFolder::Begin::new_or_go_on,
@@ -195,11 +261,12 @@ int run_scenario(const fs::path& file, const fs::path& out, const ReproduceOptio
 }
 
 /// With the table of the file's own name beside it, where there is one.
-int search_scenario(const fs::path& file, const fs::path& out, const ReproduceOptions& options) {
-  const fs::path table = fs::path(file).replace_extension(".csv");
+int search_scenario(const Experiment& experiment, const fs::path& out,
+                    const ReproduceOptions& options) {
+  const fs::path table = fs::path(experiment.file).replace_extension(".csv");
   const bool tabled = fs::exists(table);
-  return search_switch_point({.file = file,
-                              .changes = options.changes,
+  return search_switch_point({.file = experiment.file,
+                              .changes = experiment.changes,
                               .accuracies = tabled ? table : fs::path(),
                               .as_tabled = tabled,
                               .out = out,
@@ -214,7 +281,7 @@ bool run(Experiment& experiment, const fs::path& out, const ReproduceOptions& op
   const auto begin = Clock::now();
   const auto command = experiment.is_search ? search_scenario : run_scenario;
   try {
-    const int status = command(experiment.file, out / experiment.name, options);
+    const int status = command(experiment, out / experiment.name, options);
     if (status == 130) return false;
     if (status != 0) throw std::runtime_error("some of its runs failed");
   } catch (const MissingData& error) {
@@ -231,9 +298,9 @@ bool run(Experiment& experiment, const fs::path& out, const ReproduceOptions& op
 /// {scenario: reason} of what has no results; the analysis reads it.
 void write_skipped(const Paper& paper) {
   nlohmann::ordered_json skipped = nlohmann::ordered_json::object();
-  for (const auto& [name, file, is_search, fate, reason, seconds] : paper.experiments) {
-    if (fate == Fate::skipped) skipped[name] = reason;
-    if (fate == Fate::failed) skipped[name] = "its run failed: " + reason;
+  for (const Experiment& one : paper.experiments) {
+    if (one.fate == Fate::skipped) skipped[one.name] = one.reason;
+    if (one.fate == Fate::failed) skipped[one.name] = "its run failed: " + one.reason;
   }
   fs::create_directories(paper.out);
   const fs::path aside = paper.out / ".unfinished" / "skipped.json";
@@ -325,6 +392,7 @@ static int reproduce_papers(const ReproduceOptions& options) {
     locks.emplace_back(folder);
     papers.push_back(planned(name, folder, options));
   }
+  check_only(papers, options);
   int worst = 0;
   for (auto& paper : papers) {
     const int status = reproduce(paper, options);
@@ -356,18 +424,22 @@ static int reproduce(const Words& words) {
       ("replicas", po::value<std::string>()->value_name("N"),                                     //
        "of every scenario that is run, in place of its own")                                      //
       ("device", po::value<std::string>()->value_name("D"),                                       //
-       "of every scenario: auto, cpu or cuda")                                                    //
+       "of every scenario: auto, cpu or cuda; cuda runs those of a paper's folder gpu/ too")      //
+      ("only", po::value<std::string>()->value_name("NAME"),                                      //
+       "run this scenario alone; others keep the results that are there")                         //
       ("jobs", po::value<int>()->value_name("N"), "threads (default: cores; CUDA runs/64)")       //
       ("force", "run all again, results that are there too")                                      //
       ("quiet", "no progress");
   const auto values = parse(reproduce_command, words, syntax);
   if (!values) return 0;
-  return reproduce_papers({.papers = words_of(*values, "paper"),
-                           .changes = changes_of("reproduce", *values),
-                           .out = path_of("reproduce", *values, "out"),
-                           .jobs = jobs_of("reproduce", *values),
-                           .force = values->count("force") != 0,
-                           .quiet = values->count("quiet") != 0});
+  return reproduce_papers(
+      {.papers = words_of(*values, "paper"),
+       .changes = changes_of("reproduce", *values),
+       .only = values->count("only") != 0 ? (*values)["only"].as<std::string>() : "",
+       .out = path_of("reproduce", *values, "out"),
+       .jobs = jobs_of("reproduce", *values),
+       .force = values->count("force") != 0,
+       .quiet = values->count("quiet") != 0});
 }
 
 extern const Command reproduce_command{
@@ -384,7 +456,8 @@ extern const Command reproduce_command{
     "  gradrace reproduce dutta2018 --quick         minutes\n"
     "  gradrace reproduce all --data ~/data         everything, and a page that links the "
     "papers'\n"
-    "  gradrace reproduce dutta2018 --out out/mine --jobs 1\n\n"
+    "  gradrace reproduce dutta2018 --out out/mine --jobs 1\n"
+    "  gradrace reproduce pan2017 --device cuda --only fig2_how_stale_is_too_stale --replicas 2\n\n"
     "Exit status: 0 every claim holds, is skipped or is known to fail; 1 another claim or a run\n"
     "fails; 2 bad usage; 130 interrupted.  What is known to fail stands, with the reason, in\n"
     "analysis/papers/PAPER/known_failures.csv; a claim listed there that holds is only named.\n"

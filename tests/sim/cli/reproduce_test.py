@@ -90,7 +90,7 @@ class MadeUpPapers(ReproduceTest):
         told, _ = self.reproduce("big", "--quick")
         self.assertRegex(told, r'(?m)^skipped: on_mnist: no folder "mnist": looked at ')
         self.assertRegex(told, r'(?m)^skipped: on_a9a: no file "libsvm/a9a": looked at ')
-        self.assertRegex(told, r"(?m)^skipped: gpu/deep: takes a GPU, and the CUDA device has not yet run on one$")
+        self.assertRegex(told, r"(?m)^skipped: gpu/deep: takes a GPU: --device cuda$")
         fates = self.fates(told)
         self.assertEqual((fates["on_mnist"], fates["gpu/deep"]), ("skipped", "skipped"))
         self.assertRegex(told, r"(?m)^ +\d+\.\d s  big how_long$")
@@ -162,6 +162,34 @@ class MadeUpPapers(ReproduceTest):
         self.assertEqual(len(of("--replicas", "7")), 7 * len(points))
         told = self.reproduce("small", "--out", "other", "--device", "gpu", status=2)[1]
         self.assertIn("device: unknown value", told)
+
+    def test_with_a_gpu_what_lies_in_the_folder_gpu_is_run(self):
+        """No GPU here: what stands for a deep network is timing-only."""
+        write_scenario(self.project.paper("big"), "gpu/deep", HOW_LONG)
+        told, _ = self.reproduce("big", "--device", "cuda", "--only", "deep", "--replicas", "3")
+        fates = self.fates(told)
+        self.assertRegex(fates["gpu/deep"], r"^\d+\.\d$")
+        self.assertRegex(told, r"(?m)^skipped: how_long: left out: --only deep$")
+        out = self.folder / "out/big"
+        self.assertEqual(len(rows(out / "gpu/deep/runs.csv")), 3)
+        self.assertEqual(verdicts(out), {"1.time": "skipped", "2.mnist": "skipped", "3.deep": "pass"})
+        page = (out / "index.html").read_text(encoding="utf-8")
+        self.assertIn("gradrace run scenarios/papers/big/gpu/deep.json --device cuda", page)
+        self.assertEqual(self.fates(self.reproduce("big", "--replicas", "3")[0])["gpu/deep"], "kept")
+        self.assertEqual(self.fates(self.reproduce("big", "--only", "how_long", "--force")[0])["gpu/deep"], "skipped")
+        self.assertIn("allowed: how_long, on_a9a, on_mnist, gpu/deep", self.reproduce("big", "--only", "shallow", status=2)[1])
+
+    def test_what_only_the_cpu_computes_is_left_out_of_the_folder_gpu_and_else_made_there(self):
+        alone = {"model": {"kind": "quadratic"}, "learning_rate": {"kind": "constant", "eta": 0.1}}
+        mean = changed(HOW_LONG, protocol={"kind": "all-reduce"}, **alone)
+        for name in ("gpu/mean", "mean"):
+            write_scenario(self.project.paper("small"), name, mean)
+        told, _ = self.reproduce("small", "--device", "cuda")
+        self.assertRegex(told, r"(?m)^skipped: gpu/mean: only the CPU replays averages of models, and the protocol has no server$")
+        self.assertRegex(told, r"(?m)^on the CPU: mean: only the CPU replays averages of models, and the protocol has no server$")
+        manifest = json.loads((self.folder / "out/small/mean/manifest.json").read_text())
+        self.assertEqual(manifest["device"], "cpu")
+        self.assertFalse((self.folder / "out/small/gpu/mean").exists())
 
     def test_a_folder_of_something_else_is_refused(self):
         (self.folder / "file").write_text("")
