@@ -2,15 +2,17 @@
 # What only a GPU can show, in the order in which it matters:
 #
 #   bench/gpu.sh conform OUT MNIST    versions; kernels conform, case by case; equal bits of 1 and 16 threads
-#   bench/gpu.sh measure OUT MNIST    gradients a second of gradrace; roofs; a profile of two launches
-#   bench/gpu.sh peers OUT MNIST      the same work in JAX and PyTorch
-#   bench/gpu.sh sanitize OUT         the smallest case under compute-sanitizer
+#   bench/gpu.sh measure OUT MNIST    gradients a second of gradrace; roofs
+#   bench/gpu.sh peers OUT MNIST      the same work in JAX and PyTorch, where they are installed
+#   bench/gpu.sh profile OUT MNIST    profiles of kernels for Nsight Compute
+#   bench/gpu.sh sanitize OUT         the two smallest cases under compute-sanitizer
+#   bench/gpu.sh table OUT            the rates so far, as bench/results/h200.csv has them
 #   bench/gpu.sh reproduce OUT        dutta2018 in full with 100 replicas; says how long it took
 #
-# The first four are a first hour: some 6, 6, 8 and 5 minutes; `all` does one after the other.  MNIST is the
-# folder mnist with its four files.
+# `all` does the first six one after the other, planned for ten minutes of a GPU: 30 s, 90 s, 95 s, 60 s,
+# 2 minutes.  MNIST is the folder mnist with its four files.
 #
-# Needs the release build (another one: GRADRACE_BUILD) and, for `measure` and `peers`, a python3 with
+# Needs the release build (another one: GRADRACE_BUILD) and, for rates and peers, a python3 with numpy,
 # PyTorch and JAX.  OUT/results.tgz has the log of every step, each of which has a limit; it is written
 # anew after each.  A step that it says ended well for the same `gradrace --version` is left out.  `conform`
 # and the rates of `measure` end with the first step that fails; exit 1 if any failed.
@@ -20,35 +22,57 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 build=${GRADRACE_BUILD:-$root/build/release}
 gradrace=$build/gradrace
 tests=$build/tests/models/replay_test
-status=0 go_on=
+rates=$root/bench/gpu/rates.py
+status=0 go_on= begun=
 
-# NAME LIMIT COMMAND...: its output goes to NAME.log, the end of it to the terminal too; LIMIT is in seconds.
-step() {
+# NAME LIMIT COMMAND...: begins it beside the others that were begun; its output goes to NAME.log; LIMIT
+# is in seconds.
+begin() {
   name=$1 limit=$2
   shift 2
   if grep -qxF "$name $version" "$work/done"; then
     echo "== $name: done before"
     return
   fi
-  begin=$(date +%s)
-  timeout -k 5 "$limit" "$@" >"$work/$name.log" 2>&1
-  code=$?
-  case $code in
-  0) told=ok && echo "$name $version" >>"$work/done" ;;
-  124 | 137) told="FAILED, not done after $limit s" status=1 ;;
-  *) told="FAILED with $code" status=1 ;;
-  esac
-  tail -n 15 "$work/$name.log"
-  echo "== $name: $told, $(($(date +%s) - begin)) s" | tee -a "$work/steps.log"
+  begun="$begun $name"
+  {
+    from=$(date +%s)
+    timeout -k 5 "$limit" "$@" >"$work/$name.log" 2>&1
+    echo "$? $limit $(($(date +%s) - from))" >"$work/.$name"
+  } &
+}
+
+# Waits for those that were begun and tells of each, with the end of its output.
+finish() {
+  wait
+  failed=
+  for name in $begun; do
+    read -r code limit seconds <"$work/.$name"
+    rm "$work/.$name"
+    case $code in
+    0) told=ok && echo "$name $version" >>"$work/done" ;;
+    124 | 137) told="FAILED, not done after $limit s" failed=1 ;;
+    *) told="FAILED with $code" failed=1 ;;
+    esac
+    tail -n 15 "$work/$name.log"
+    echo "== $name: $told, $seconds s" | tee -a "$work/steps.log"
+  done
+  begun=
   tar -czf "$out/.results.tgz" -C "$work" . && mv "$out/.results.tgz" "$out/results.tgz"
-  [ "$code" = 0 ] || [ "$go_on" ] || exit 1
+  [ ! "$failed" ] || status=1
+  [ ! "$failed" ] || [ "$go_on" ] || exit 1
+}
+
+step() {
+  begin "$@"
+  finish
 }
 
 # NAME LIMIT MODEL OPTION...: a short run of bench/gpu/MODEL.json, its results in folder NAME.
 short_run() {
   name=$1 limit=$2 model=$3
   shift 3
-  step "$name" "$limit" "$gradrace" run "$root/bench/gpu/$model.json" --data "$(dirname "$mnist")" \
+  begin "$name" "$limit" "$gradrace" run "$root/bench/gpu/$model.json" --data "$(dirname "$mnist")" \
     --set stop.updates=50 --set record.every_updates=50 --force --out "$work/$name" "$@"
 }
 
@@ -59,45 +83,82 @@ conform() {
   # A process each: after one fault on a GPU everything else in the process fails too.
   grep '^cuda:' "$work/cases.log" >"$work/cases"
   while read -r case <&3; do
-    step "$(echo "$case" | tr -cs 'a-z0-9\n' -)" 200 "$tests" -d -tc="$case"
+    begin "$(echo "$case" | tr -cs 'a-z0-9\n' -)" 60 "$tests" -d -tc="$case"
   done 3<"$work/cases"
-  for model in softmax mlp cnn; do
+  finish
+  for model in softmax mlp lenet; do
     for jobs in 1 16; do
-      short_run "$model-jobs-$jobs" 100 "$model" --device cuda --replicas 128 --jobs $jobs
+      short_run "$model-jobs-$jobs" 60 "$model" --device cuda --replicas 128 --jobs $jobs
     done
+    short_run "$model-cpu" 60 "$model" --device cpu --replicas 4
+  done
+  finish
+  for model in softmax mlp lenet; do
     step "$model-same-bits" 10 cmp "$work/$model-jobs-1/runs.csv" "$work/$model-jobs-16/runs.csv"
-    short_run "$model-cpu" 100 "$model" --device cpu --replicas 4
   done
 }
 
 measure() {
   go_on=
-  for model in softmax mlp cnn; do
-    step "gradrace-$model" 200 python3 "$root/bench/gpu/rates.py" "$mnist" --gradrace "$gradrace" \
-      --peers gradrace --models "$model"
+  for model in softmax mlp lenet cnn_32_64 resnet20 resnet32; do
+    step "gradrace-$model" 100 python3 "$rates" "$mnist" --gradrace "$gradrace" --peers gradrace --models $model
   done
   go_on=1
+  for rule in momentum adam; do
+    for model in softmax mlp; do
+      step "gradrace-$model-$rule" 100 python3 "$rates" "$mnist" --gradrace "$gradrace" --peers gradrace \
+        --models $model --rule $rule
+    done
+  done
   step roofs 60 python3 "$root/bench/gpu/roofs.py"
-  step profile 200 ncu --set full --clock-control none -k regex:run_blocks -c 2 -f -o "$work/softmax" \
-    "$gradrace" run "$root/bench/gpu/softmax.json" --device cuda --data "$(dirname "$mnist")" \
-    --set stop.updates=50 --force --out "$work/profile"
 }
 
 peers() {
   go_on=1
-  for peer in vmap graphs eager; do
-    for model in softmax mlp cnn; do
-      step "$peer-$model" 150 python3 "$root/bench/gpu/rates.py" "$mnist" --peers "$peer" --models "$model"
+  for peer in vmap:jax graphs:torch; do
+    if ! python3 -c "import ${peer#*:}" >/dev/null 2>&1; then
+      echo "== ${peer%:*}: there is no ${peer#*:}"
+      continue
+    fi
+    models="softmax mlp lenet"
+    [ $peer != graphs:torch ] || models="$models cnn_32_64 resnet20 resnet32"
+    for model in $models; do
+      step "${peer%:*}-$model" 60 python3 "$rates" "$mnist" --peers "${peer%:*}" --models $model
     done
   done
 }
 
+# NAME MODEL KERNELS COUNT SECTIONS: of the COUNT first launches of kernels whose demangled names have KERNELS.
+profiled() {
+  step "profile-$1" 60 env GRADRACE_CUDA_GRAPHS=0 ncu --set "$5" --clock-control none \
+    --kernel-name-base demangled -k "regex:$3" -c "$4" -f -o "$work/$1" "$gradrace" run "$root/bench/gpu/$2.json" \
+    --device cuda --data "$(dirname "$mnist")" --set stop.updates=50 --set record.every_updates=50 --force \
+    --out "$work/profiled-$1"
+}
+
+profile() {
+  go_on=1
+  profiled softmax softmax Replay 2 full
+  profiled mlp mlp Replay 2 full
+  profiled lenet lenet Kernel 40 basic
+  profiled resnet20 resnet20 Kernel 150 basic
+}
+
 sanitize() {
   go_on=1
-  for tool in memcheck initcheck synccheck racecheck; do
-    step $tool 150 compute-sanitizer --tool $tool --error-exitcode 9 --kernel-name kernel_substring=run_blocks \
-      "$tests" -tc='cuda: one gradient of each kind'
+  for tool in memcheck racecheck; do
+    for case in "a quadratic moves by every rule" "one gradient of each kind"; do
+      begin "$tool-$(echo "$case" | tr ' ' -)" 120 compute-sanitizer --tool $tool --error-exitcode 9 \
+        --kernel-name kernel_substring=run_blocks "$tests" -tc="cuda: $case"
+    done
   done
+  finish
+}
+
+table() {
+  go_on=1
+  python3 "$root/bench/gpu/table.py" "$work" | tee "$work/table.md"
+  finish
 }
 
 reproduce() {
@@ -105,8 +166,9 @@ reproduce() {
 }
 
 case $stage:$out:$mnist in
-all:?*:?* | conform:?*:?* | measure:?*:?* | peers:?*:?* | sanitize:?*:* | reproduce:?*:*) ;;
-*) sed -n '2,17p' "$0" && exit 2 ;;
+all:?*:?* | conform:?*:?* | measure:?*:?* | peers:?*:?* | profile:?*:?*) ;;
+sanitize:?*:* | table:?*:* | reproduce:?*:*) ;;
+*) sed -n '2,18p' "$0" && exit 2 ;;
 esac
 version=$("$gradrace" --version) || { echo "gpu.sh: no gradrace in $build: build it, or set GRADRACE_BUILD" >&2 && exit 1; }
 mkdir -p "$out" && work=$(mktemp -d) || exit 1
@@ -115,7 +177,13 @@ trap 'exit 130' INT TERM
 [ ! -f "$out/results.tgz" ] || tar -xzf "$out/results.tgz" -C "$work" || exit 1
 touch "$work/done"
 echo "== $stage of $version, $(date -u +%FT%TZ)" | tee -a "$work/steps.log"
-step "machine-$(date +%s)" 20 nvidia-smi \
-  --query-gpu=name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,memory.total --format=csv
-if [ "$stage" = all ]; then conform; measure; peers; sanitize; else "$stage"; fi
+if [ "$stage" != table ]; then
+  step "machine-$(date +%s)" 20 nvidia-smi \
+    --query-gpu=name,driver_version,clocks.sm,clocks.mem,clocks.max.sm,memory.total --format=csv
+fi
+if [ "$stage" = all ]; then
+  for each in conform measure peers profile sanitize table; do $each; done
+else
+  "$stage"
+fi
 exit $status

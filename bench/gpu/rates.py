@@ -2,7 +2,9 @@
 
 Async SGD of P = 8 learners with exponential runtimes, minibatch 32, on MNIST; all gradients in
 float32.  With such runtimes each arrival is of any learner with the same probability, so the loops
-draw it and need no clock.  One line of CSV for each peer and model.
+draw it and need no clock.  The networks for made-up images of CIFAR-10's shape (cnn_32_64 with
+minibatch 32, resnets with 128) are plain SGD of one learner in PyTorch.  One line of CSV for each peer
+and model.
 
 A rate is a slope: replicas x (longer - shorter) / (seconds of longer - seconds of shorter), where
 longer and shorter are numbers of updates and seconds are medians of --repeat calls after one that is
@@ -29,15 +31,43 @@ from peers.gradients.mnist import SHAPES as LAYERS
 from peers.gradients.mnist import start, training_rows
 
 LEARNERS, MINIBATCH, ETA, EVALUATED = 8, 32, 0.05, 1000
-SHAPES = {"softmax": LAYERS["softmax"], "mlp": LAYERS["mlp"], "cnn": LAYERS["lenet"]}
-# Updates of the shorter and the longer call, chosen for some seconds between them on an H200.
+SHAPES = {name: LAYERS[name] for name in ("softmax", "mlp", "lenet")}
+IMAGES = {"cnn_32_64": 32, "resnet20": 128, "resnet32": 128}  # their minibatches
+# Updates of the shorter and the longer call, for about a second between them on an H200 at its goals.
 LENGTHS = {
-    "gradrace": {"softmax": (20_000, 120_000), "mlp": (2_000, 10_000), "cnn": (200, 1_200)},
-    "vmap": {"softmax": (1_000, 6_000), "mlp": (500, 2_500), "cnn": (100, 600)},
-    "graphs": {"softmax": (1_000, 6_000), "mlp": (500, 2_500), "cnn": (100, 600)},
-    "eager": {"softmax": (500, 2_500), "mlp": (500, 2_500), "cnn": (500, 2_500)},
+    "gradrace": {
+        "softmax": (10_000, 60_000),
+        "mlp": (1_000, 5_000),
+        "lenet": (500, 3_000),
+        "cnn_32_64": (50, 300),
+        "resnet20": (10, 110),
+        "resnet32": (10, 60),
+    },
+    "vmap": {"softmax": (1_000, 6_000), "mlp": (500, 2_500), "lenet": (100, 600)},
+    "graphs": {
+        "softmax": (1_000, 6_000),
+        "mlp": (500, 2_500),
+        "lenet": (100, 600),
+        "cnn_32_64": (20, 220),
+        "resnet20": (10, 110),
+        "resnet32": (10, 60),
+    },
+    "eager": {"softmax": (500, 2_500), "mlp": (500, 2_500), "lenet": (500, 2_500)},
 }
-REPLICAS = {"softmax": 1024, "mlp": 1024, "cnn": 128}
+REPLICAS = {
+    "softmax": 1024,
+    "mlp": 1024,
+    "lenet": 128,
+    "cnn_32_64": 64,
+    "resnet20": 4,
+    "resnet32": 4,
+}
+# What gradrace is told by --set.
+RULES = {
+    "plain": [],
+    "momentum": ['optimiser={"momentum": 0.9}', "learning_rate.eta=0.005"],
+    "adam": ['optimiser={"kind": "adam"}', "learning_rate.eta=0.001"],
+}
 
 
 class Gradrace:
@@ -46,6 +76,11 @@ class Gradrace:
     def __init__(self, options):
         self.options = options
         self.out = tempfile.TemporaryDirectory()
+
+    def version(self):
+        command = [self.options.gradrace, "--version"]
+        told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        return told.split("\n")[0].removeprefix("gradrace ")
 
     def gradrace(self, model, replicas):
         folder = pathlib.Path(self.out.name) / model
@@ -57,8 +92,10 @@ class Gradrace:
                 pathlib.Path(__file__).with_name(f"{model}.json"),
             ]
             command += ["--device", self.options.device, "--data", self.options.mnist.parent]
-            command += ["--replicas", str(replicas), "--set", f"stop.updates={updates}"]
-            command += ["--set", f"record.every_updates={updates}", "--force", "--out", folder]
+            command += ["--replicas", str(replicas), "--force", "--out", folder]
+            sets = [f"stop.updates={updates}", f"record.every_updates={updates}"]
+            for change in sets + RULES[self.options.rule]:
+                command += ["--set", change]
             subprocess.run(command, check=True, stdout=sys.stderr)
 
         def loss(_):
@@ -72,10 +109,14 @@ class Torch:
     def __init__(self, options):
         import torch
 
+        torch.backends.cudnn.allow_tf32 = False
         self.torch, self.device = torch, options.device
         x, y = training_rows(options.mnist)
         self.x = torch.tensor(x, device=self.device)
         self.y = torch.tensor(y, device=self.device, dtype=torch.int64)
+
+    def version(self):
+        return self.torch.__version__
 
     def rows(self, numbers):
         return self.x[numbers].float() / 255
@@ -159,6 +200,82 @@ class Torch:
         return work, self.mean_loss
 
 
+class TorchImages:
+    """Networks of modules, as PyTorch's users have them; a graph has a step of each, side by side."""
+
+    def __init__(self, options):
+        import torch
+
+        torch.backends.cudnn.allow_tf32 = False
+        self.torch, self.device = torch, options.device
+
+    def version(self):
+        return self.torch.__version__
+
+    def network(self, model):
+        from peers.gradients.torch_images import resnet
+
+        nn = self.torch.nn
+        if model != "cnn_32_64":
+            return resnet(int(model.removeprefix("resnet")))[0]
+        layers = [nn.Conv2d(3, 32, 3), nn.MaxPool2d(2), nn.ReLU()]
+        layers += [nn.Conv2d(32, 64, 3), nn.MaxPool2d(2), nn.ReLU(), nn.Flatten()]
+        return nn.Sequential(*layers, nn.Linear(2304, 128), nn.ReLU(), nn.Linear(128, 10))
+
+    def training(self, model):
+        """A step of a replica; its loss is left in the returned tensor."""
+        torch, minibatch = self.torch, IMAGES[model]
+        net = self.network(model).to(self.device)
+        x = torch.randn(minibatch, 3, 32, 32, device=self.device)
+        y = torch.randint(10, (minibatch,), device=self.device)
+        parameters, left = list(net.parameters()), torch.zeros((), device=self.device)
+
+        def step():
+            loss = torch.nn.functional.cross_entropy(net(x), y)
+            g = torch.autograd.grad(loss, parameters)
+            with torch.no_grad():
+                torch._foreach_add_(parameters, list(g), alpha=-ETA)
+                left.copy_(loss)
+
+        return step, left
+
+    def graphs(self, model, replicas):
+        torch = self.torch
+        steps, losses = zip(*(self.training(model) for _ in range(replicas)))
+        launch = (
+            self.captured(steps) if self.device == "cuda" else lambda: [step() for step in steps]
+        )
+
+        def work(updates):
+            for _ in range(updates):
+                launch()
+            if self.device == "cuda":
+                torch.cuda.synchronize()
+            return losses
+
+        return work, lambda made: statistics.fmean(loss.item() for loss in made)
+
+    def captured(self, steps):
+        cuda = self.torch.cuda
+        streams = [cuda.Stream() for _ in steps]
+        streams[0].wait_stream(cuda.current_stream())
+        with cuda.stream(streams[0]):
+            for step in steps:
+                step()
+                step()
+        cuda.synchronize()
+        graph = cuda.CUDAGraph()
+        with cuda.graph(graph):
+            main = cuda.current_stream()
+            for step, stream in zip(steps, streams):
+                stream.wait_stream(main)
+                with cuda.stream(stream):
+                    step()
+            for stream in streams:
+                main.wait_stream(stream)
+        return graph.replay
+
+
 class Jax:
     def __init__(self, options):
         import jax
@@ -168,6 +285,9 @@ class Jax:
         x, y = training_rows(options.mnist)
         self.x = jax.device_put(x, self.device)
         self.y = jax.device_put(y.astype("i4"), self.device)
+
+    def version(self):
+        return self.jax.__version__
 
     def loss(self, weights, x, y):
         jax, numpy = self.jax, self.jax.numpy
@@ -235,7 +355,9 @@ def slope(replicas, lengths, seconds):
 PEERS = {"gradrace": Gradrace, "vmap": Jax, "graphs": Torch, "eager": Torch}
 COLUMNS = [
     "peer",
+    "version",
     "model",
+    "rule",
     "device",
     "replicas",
     "updates",
@@ -245,33 +367,60 @@ COLUMNS = [
 ]
 
 
+def peer_at(name, model):
+    return TorchImages if name == "graphs" and model in IMAGES else PEERS[name]
+
+
+def replicas_of(name, model, options):
+    """Of PyTorch 16 at most where each has a stream of its own."""
+    most = 16 if peer_at(name, model) is TorchImages else math.inf
+    return 1 if name == "eager" else min(options.replicas or REPLICAS[model], most)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("mnist", type=pathlib.Path, help="folder mnist, with the four IDX files")
     parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
-    parser.add_argument("--models", nargs="+", choices=SHAPES, default=list(SHAPES))
+    parser.add_argument("--models", nargs="+", choices=REPLICAS, default=list(REPLICAS))
+    parser.add_argument("--rule", choices=RULES, default="plain", help="of gradrace's updates")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument(
         "--gradrace", default="build/release/gradrace", help="program (default %(default)s)"
     )
-    parser.add_argument("--replicas", type=int, help="side by side (default 1024; 128 of cnn)")
+    parser.add_argument("--replicas", type=int, help="side by side (default: the scenario's)")
     parser.add_argument("--updates", type=int, nargs=2, help="of the shorter and the longer call")
     parser.add_argument("--repeat", type=int, default=3, help="calls measured (default 3)")
     options = parser.parse_args()
-    table = csv.writer(sys.stdout)
-    table.writerow(COLUMNS)
+    if options.rule != "plain" and options.peers != ["gradrace"]:
+        parser.error("--rule is of --peers gradrace alone")
+    table = csv.DictWriter(sys.stdout, COLUMNS)
+    table.writeheader()
     for name in options.peers:
-        peer = PEERS[name](options)
-        for model in options.models:
-            replicas = 1 if name == "eager" else options.replicas or REPLICAS[model]
-            work, loss = getattr(peer, name)(model, replicas)
-            lengths = options.updates or LENGTHS[name][model]
-            seconds, made = zip(*(median_seconds(work, u, options.repeat) for u in lengths))
-            rate = slope(replicas, lengths, seconds)
-            both = lambda pair, form: " ".join(format(x, form) for x in pair)
-            row = [name, model, options.device, replicas, both(lengths, ""), both(seconds, ".4g")]
-            table.writerow([*row, f"{rate:.4g}", f"{loss(made[-1]):.4g}"])
+        for model in (model for model in options.models if model in LENGTHS[name]):
+            peer = peer_at(name, model)(options)
+            table.writerow(measured(peer, name, model, options))
             sys.stdout.flush()
+
+
+def measured(peer, name, model, options):
+    """A row of the table."""
+    replicas = replicas_of(name, model, options)
+    work, loss = getattr(peer, name)(model, replicas)
+    lengths = options.updates or LENGTHS[name][model]
+    seconds, made = zip(*(median_seconds(work, u, options.repeat) for u in lengths))
+    both = lambda pair, form: " ".join(format(x, form) for x in pair)
+    return {
+        "peer": name,
+        "version": peer.version(),
+        "model": model,
+        "rule": options.rule,
+        "device": options.device,
+        "replicas": replicas,
+        "updates": both(lengths, ""),
+        "seconds": both(seconds, ".4g"),
+        "gradients_per_second": f"{slope(replicas, lengths, seconds):.4g}",
+        "loss": f"{loss(made[-1]):.4g}",
+    }
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """bench/gpu.sh with fakes of the programs it calls, and the arithmetic of bench/gpu/rates.py."""
 
+import csv
+import json
 import os
 import pathlib
 import stat
@@ -100,6 +102,20 @@ class Gpu(unittest.TestCase):
         calls = self.gpu("peers")[2]
         self.assertEqual(calls.count("--peers"), 3)
 
+    def test_a_peer_that_is_not_installed_is_named_and_left_out(self):
+        code, said, calls, _ = self.gpu("peers", "*import?jax*:exit 1")
+        self.assertEqual(code, 0, said)
+        self.assertIn("== vmap: there is no jax", said)
+        self.assertEqual(calls.count("--peers graphs"), 6)
+        self.assertNotIn("--peers vmap", calls)
+
+    def test_cases_go_side_by_side(self):
+        others = 'touch "$CALLS.$$"; for i in $(seq 100); do set "$CALLS".*; [ $# -lt 2 ] || exit 0; sleep 0.1; done; exit 1'
+        code, said, _, _ = self.gpu("conform", f"replay_test*-d*:{others}")
+        self.assertEqual(code, 0, said)
+        self.assertIn("== cuda-first: ok", said)
+        self.assertIn("== cuda-second-at-once: ok", said)
+
     def test_a_step_has_a_limit(self):
         short = self.here / "bench/gpu.sh"
         short.parent.mkdir()
@@ -107,7 +123,7 @@ class Gpu(unittest.TestCase):
         code, said, calls, names = self.gpu("measure", "*roofs*:echo begun; sleep 30", script=short)
         self.assertEqual(code, 1)
         self.assertIn("begun\n== roofs: FAILED, not done after 1 s", said)
-        self.assertIn("ncu", calls)
+        self.assertIn("gradrace-mlp-adam: ok", said)
         self.assertIn("./roofs.log", names)
 
     def test_all_stages_go_by_in_order(self):
@@ -118,16 +134,57 @@ class Gpu(unittest.TestCase):
             "cuda: first",
             "--jobs 16",
             "--peers gradrace",
+            "--rule momentum",
             "roofs",
+            "--peers vmap",
             "ncu",
-            "vmap",
             "memcheck",
+            "table.py",
         ]
         places = [calls.index(call) for call in order]
         self.assertEqual(places, sorted(places))
 
     def test_it_says_how_it_is_called(self):
         self.assertEqual(subprocess.run(["sh", ROOT / "bench/gpu.sh"], stdout=subprocess.DEVNULL).returncode, 2)
+
+
+class Table(unittest.TestCase):
+    HEAD = "peer,version,model,rule,device,replicas,updates,seconds,gradients_per_second,loss\n"
+
+    def test_rates_become_rows_for_bench_results(self):
+        sys.path.insert(0, str(ROOT / "bench/gpu"))
+        import table
+
+        with tempfile.TemporaryDirectory() as folder:
+            here = pathlib.Path(folder)
+            (here / "machine-1.log").write_text("name, driver_version\nNVIDIA H200, 580.1\n")
+            of = lambda peer, rule, rate: f"{peer},1.2,mlp,{rule},cuda,1024,1000 5000,0.5 2,{rate},0.1\n"
+            (here / "gradrace-mlp.log").write_text("note: told\n" + self.HEAD + of("gradrace", "plain", "3e+06"))
+            (here / "gradrace-mlp-adam.log").write_text(self.HEAD + of("gradrace", "adam", "1e+06"))
+            (here / "vmap-mlp.log").write_text(self.HEAD + of("vmap", "plain", "8.8e+05"))
+            (here / "graphs-mlp.log").write_text(self.HEAD)
+            told = subprocess.run([sys.executable, ROOT / "bench/gpu/table.py", here], check=True, stdout=subprocess.PIPE, text=True).stdout
+            with open(here / "gpu.csv") as file:
+                rows = list(csv.DictReader(file))
+        self.assertEqual([row["work"] for row in rows], ["mlp m=32 adam", "mlp m=32", "mlp m=32"])
+        self.assertEqual({row["card"] for row in rows}, {"NVIDIA H200"})
+        self.assertEqual(rows[2]["contestant"], "JAX")
+        self.assertEqual(rows[1]["note"], "slope of 1000 and 5000 updates")
+        self.assertIn("| mlp m=32 | 3,000,000 | 880,000 | 3.41 |\n", told)
+        self.assertIn("| mlp m=32 adam | 1,000,000 |  |  |\n", told)
+        with open(ROOT / "bench/results/h200.csv") as file:
+            self.assertEqual(next(csv.reader(file)), table.COLUMNS)
+
+    def test_every_work_of_the_script_has_a_scenario_and_lengths(self):
+        sys.path.insert(0, str(ROOT / "bench/gpu"))
+        import rates
+
+        scenarios = {path.stem: json.loads(path.read_text()) for path in (ROOT / "bench/gpu").glob("*.json")}
+        self.assertEqual(scenarios.keys(), rates.REPLICAS.keys())
+        self.assertEqual(scenarios.keys(), rates.LENGTHS["gradrace"].keys())
+        for name, scenario in scenarios.items():
+            self.assertEqual(scenario["replicas"], rates.REPLICAS[name])
+            self.assertEqual(scenario["model"]["minibatch"], rates.IMAGES.get(name, rates.MINIBATCH))
 
 
 class Peers(unittest.TestCase):

@@ -59,14 +59,17 @@ class Block(nn.Module):
         return torch.relu(x + y)
 
 
-def resnet_8():
+def resnet(depth):
+    blocks = []
+    for stage, outputs in enumerate((16, 32, 64)):
+        for number in range((depth - 2) // 6):
+            shrinks = stage > 0 and number == 0
+            blocks.append(Block(outputs // 2 if shrinks else outputs, outputs, 2 if shrinks else 1))
     net = nn.Sequential(
         nn.Conv2d(3, 16, 3, padding=1, bias=False),
         nn.BatchNorm2d(16),
         nn.ReLU(),
-        Block(16, 16, 1),
-        Block(16, 32, 2),
-        Block(32, 64, 2),
+        *blocks,
         nn.AdaptiveAvgPool2d(1),
         nn.Flatten(),
         nn.Linear(64, 10),
@@ -95,7 +98,8 @@ class Eager(torch_loop.Eager):
         self.x = (x - x.mean(0)).contiguous(memory_format=torch.channels_last)
         self.y = torch.tensor(labels, dtype=torch.int64)
         self.work = work
-        self.net, self.sd = {"cifar10-full": cifar10_full, "resnet-8": resnet_8}[work["model"]]()
+        is_resnet = work["model"] == "resnet-8"
+        self.net, self.sd = resnet(8) if is_resnet else cifar10_full()
         self.net.to(memory_format=torch.channels_last)
         self.names = [name for name, _ in self.net.named_parameters()]
         self.start_from(0)
