@@ -258,24 +258,31 @@ struct InPlaceNetwork {
 
   /// Goes over layer l once, with rows that have been fetched: W is moved by the old ones, and the
   /// new ones get their outputs.  moved(number, w, change) is w'; of a Subtracted no sums are kept.
-  template <class Block, class Moved>
+  /// move_b(i, n) moves b by thread i of n.
+  template <class Block, class Moved, class MoveB>
   GRADRACE_HD void pass_over(const Block& block, std::uint32_t l, const LayerPass& pass,
-                             float* state, const Moved& moved) const {
+                             float* state, const Moved& moved, const MoveB& move_b) const {
+    if (b_before_outputs(layers[l], pass)) {
+      move_b(block.thread(), block.threads());
+      block.sync();
+    }
     if (l == 0 && of.train.bytes != nullptr)
-      go_over<BytesInPlace>(block, l, pass, state, moved);
+      go_over<BytesInPlace>(block, l, pass, state, moved, move_b);
     else
-      go_over<FloatsInPlace>(block, l, pass, state, moved);
+      go_over<FloatsInPlace>(block, l, pass, state, moved, move_b);
     block.sync();
     if (pass.new_rows > 0 && in_slices(layers[l], pass)) add_up_slices(block, l, pass, state);
   }
 
-  /// Layer l's b moved by the sums of delta [n, stride] of the uses, use(u).
+  /// Layer l's b moved by the sums of delta [n, stride] of the uses, use(u), by one of so many
+  /// threads.
   template <class Block, class Use, class Moved>
   GRADRACE_HD void move_bias(const Block& block, std::uint32_t l, std::uint32_t uses,
-                             const Use& use, float* state, const Moved& moved) const {
+                             const Use& use, float* state, const Moved& moved, std::uint32_t thread,
+                             std::uint32_t of_threads) const {
     const InPlaceLayer layer = layers[l];
     float* const b = weights(block, layer, state) + layer.panels();
-    each(block, layer.outputs, [&](std::uint32_t o) {
+    for (std::uint32_t o = thread; o < layer.outputs; o += of_threads) {
       float change = 0;
       for (std::uint32_t u = 0; u < uses; ++u) {
         const auto of_use = use(u);
@@ -284,7 +291,7 @@ struct InPlaceNetwork {
         for (std::uint32_t i = 0; i < of_use.n; ++i) change += dz[i * layer.stride()];
       }
       b[o] = moved(layer.at + layer.panels() + o, b[o], change);
-    });
+    }
   }
 
   /// delta [n, stride] of the last layer, of n rows that have gone over it, of `all` of a
@@ -341,14 +348,16 @@ struct InPlaceNetwork {
     }
   };
 
-  template <class X, class Block, class Moved>
+  template <class X, class Block, class Moved, class MoveB>
   GRADRACE_HD void go_over(const Block& block, std::uint32_t l, const LayerPass& pass, float* state,
-                           const Moved& moved) const {
+                           const Moved& moved, const MoveB& move_b) const {
     constexpr std::uint32_t crew = crew_threads<Block>, groups = most_together / 8;
     const std::uint32_t lane = crew_lane(block);
     const InPlaceLayer layer = layers[l];
     float* const shared_memory = block.template scratch<float>();
-    each_crew(block, layer.high * layer.slices, [&](std::uint32_t item) {
+    const std::uint32_t items = layer.high * layer.slices;
+    each_crew(block, items + !b_before_outputs(layer, pass), [&](std::uint32_t item) {
+      if (item == items) return move_b(lane, crew);
       const std::uint32_t strip = item / layer.slices, slice = item % layer.slices;
       const std::uint32_t per_slice = (layer.wide + layer.slices - 1) / layer.slices;
       const std::uint32_t first = slice * per_slice;
@@ -432,6 +441,11 @@ struct InPlaceNetwork {
             parts[row * layer.outputs + o] = sum;
         });
     });
+  }
+
+  /// Whether outputs are made while W is gone over; else another crew may move b meanwhile.
+  GRADRACE_HD static bool b_before_outputs(const InPlaceLayer& layer, const LayerPass& pass) {
+    return pass.new_rows > 0 && !in_slices(layer, pass);
   }
 
   /// Whether sums stand in shared memory, slice by slice.

@@ -321,14 +321,14 @@ struct InPlaceReplayKernel {
       const LayerPass pass = pass_at(change, l, done, state);
       const bool first = before.use + before.of_use + before.fresh == 0;
       if (l > 0 || !first) fetch(block, l, change, before, pass, state);
-      end_group();
-      if (first && pass.updates)  // while rows are on their way
-        network.move_bias(
-            block, l, change.update->count,
-            [&](std::uint32_t u) { return factored(change, change.old[u]); }, state, moved);
-      wait_for_groups();
+      end_group(), wait_for_groups();
       block.sync();
-      network.pass_over(block, l, pass, state, moved);
+      network.pass_over(block, l, pass, state, moved, [&](std::uint32_t i, std::uint32_t n) {
+        if (first && pass.updates)
+          network.move_bias(
+              block, l, change.update->count,
+              [&](std::uint32_t u) { return factored(change, change.old[u]); }, state, moved, i, n);
+      });
       if (!last) continue;
       if (is_over(change, done)) begin_next(block, change, next, state);
       if (pass.new_rows == 0) continue;
