@@ -4,123 +4,10 @@
 #include <type_traits>
 
 #include "models/gpu/kernels/copies.h"
-#include "models/gpu/kernels/matrix_tile.h"
+#include "models/gpu/kernels/in_place_layer.h"
 #include "models/gpu/kernels/network.h"
 
 namespace gradrace::kernels {
-
-/// 16 x 32 numbers of a matrix W, padded with zeros: four tiles, the n-th of which has columns
-/// n, n + 4, ...  Its numbers stand beside each other as a warp holds them: four of one row, one of
-/// each tile, for each number that a lane holds of a tile.
-struct Panel {
-  static constexpr std::uint32_t rows = 16, columns = 32, tiles = 4, numbers = rows * columns;
-
-  /// Column c of the tiles is fours `four(c)` of the panel's columns.
-  GRADRACE_HD static constexpr std::uint32_t four(std::uint32_t c) { return c % 2 * 4 + c / 2; }
-
-  /// Where row and column c of the first tile stand, those of the others behind it.
-  GRADRACE_HD static constexpr std::uint32_t at(const MatrixPlace& of_tile) {
-    return of_tile.row / 8 * 256 + of_tile.column % 2 * 128 + of_tile.row % 8 * 16 +
-           of_tile.column / 2 * 4;
-  }
-  /// Where what a state has beside such a number stands, which is moved one by one: that of the
-  /// n-th tile 32 n behind it.
-  GRADRACE_HD static constexpr std::uint32_t beside(const MatrixPlace& of_tile) {
-    return of_tile.row / 8 * 256 + of_tile.column % 2 * 128 + of_tile.row % 8 * 4 +
-           of_tile.column / 2;
-  }
-  /// Row and column of the panel whose number stands there.
-  GRADRACE_HD static constexpr MatrixPlace place(std::uint32_t at, bool is_beside) {
-    const std::uint32_t lane = is_beside ? at % 32 : at / 4 % 32;
-    const std::uint32_t tile = is_beside ? at / 32 % 4 : at % 4;
-    return {at / 256 * 8 + lane / 4, at / 128 % 2 * 16 + lane % 4 * 4 + tile};
-  }
-};
-
-/// A dense layer of a network that is kept in place.  In a state its panels stand strip by strip,
-/// of 16 outputs each, then b, padded with zeros; the panels of a hidden layer are of a multiple of
-/// 32 outputs, so that the next one looks at whole panels' columns.
-struct InPlaceLayer {
-  std::uint32_t outputs, inputs;
-  std::uint32_t high, wide;  // panels
-  std::uint32_t slices;      // in which the sums of a strip are cut
-  std::uint32_t first;       // of its parameters
-  std::uint32_t at;          // where it begins in a state
-  bool streams;              // its panels are in memory; else
-  std::uint32_t shared;      // where they begin in shared memory
-  std::uint32_t x, delta;    // where a row's are among its factors; of the first one x is nowhere
-  std::uint32_t y;           // where a row's outputs are in the work memory
-  Activation f;
-
-  static constexpr std::uint32_t none = ~std::uint32_t{0};
-
-  GRADRACE_HD std::uint32_t panels() const { return high * wide * Panel::numbers; }
-  GRADRACE_HD std::uint32_t stride() const { return high * Panel::rows; }
-  GRADRACE_HD std::uint32_t numbers() const { return panels() + stride(); }
-  GRADRACE_HD std::uint32_t input_stride() const { return wide * Panel::columns; }
-  /// Where W[o][k] stands.
-  GRADRACE_HD std::uint32_t place(std::uint32_t o, std::uint32_t k) const {
-    const std::uint32_t c = k % 32 / 16 + k % 16 / 4 * 2;
-    return (o / 16 * wide + k / 32) * Panel::numbers + Panel::at({o % 16, c}) + k % 4;
-  }
-  /// The number among the layer's parameters of what stands there; none of padding.
-  GRADRACE_HD std::uint32_t number(std::uint32_t at_place, bool is_beside) const {
-    if (at_place >= panels()) {
-      const std::uint32_t o = at_place - panels();
-      return o < outputs ? outputs * inputs + o : none;
-    }
-    const std::uint32_t panel = at_place / Panel::numbers;
-    const MatrixPlace in = Panel::place(at_place % Panel::numbers, is_beside);
-    const std::uint32_t o = panel / wide * 16 + in.row, k = panel % wide * 32 + in.column;
-    return o < outputs && k < inputs ? o * inputs + k : none;
-  }
-};
-
-/// Rows that a layer looks at, in shared memory: of 32 columns all rows, then of the next 32. Where
-/// a warp reads 16 bytes of them they are in an order in which it meets no bank twice.
-struct BytesInPlace {
-  static constexpr std::uint32_t parts = 1, pieces = 2;  // of 16 bytes, of a row of 32 columns
-  const std::uint32_t* words;
-
-  /// Where that piece of a row is.
-  GRADRACE_HD static constexpr std::uint32_t piece(std::uint32_t row, std::uint32_t number) {
-    return number ^ (row / 4 % 2);
-  }
-
-  /// Four numbers of a panel's columns, as whole numbers, of that row of eight.
-  GRADRACE_HD Four<float> operator()(std::uint32_t eight, std::uint32_t row,
-                                     std::uint32_t four) const {
-    const std::uint32_t in_eight = row * 8 + piece(row, four / 4) * 4 + four % 4;
-    const std::uint32_t word = words[eight * 64 + in_eight];
-    return {whole<0>(word), whole<1>(word), whole<2>(word), whole<3>(word)};
-  }
-
- private:
-  /// The last bits of 2^23 stand for ones: quicker on a GPU than its conversion of integers.
-  template <std::uint32_t byte>
-  GRADRACE_HD static float whole(std::uint32_t word) {
-#ifdef __CUDA_ARCH__
-    return __uint_as_float(__byte_perm(word, 0x4B000000u, 0x7650u | byte)) - 8388608.0f;
-#else
-    return static_cast<float>(word >> 8 * byte & 255);
-#endif
-  }
-};
-
-struct FloatsInPlace {
-  static constexpr std::uint32_t parts = 2, pieces = 8;
-  const std::uint32_t* words;
-
-  GRADRACE_HD static constexpr std::uint32_t piece(std::uint32_t row, std::uint32_t number) {
-    return number ^ (row % 4 + row % 2 * 4);
-  }
-
-  GRADRACE_HD Four<float> operator()(std::uint32_t eight, std::uint32_t row,
-                                     std::uint32_t four) const {
-    const std::uint32_t in_eight = row * 32 + piece(row, four) * 4;
-    return *reinterpret_cast<const Four<float>*>(words + eight * 256 + in_eight);
-  }
-};
 
 /// An update by the plain rule.
 struct Subtracted {
@@ -165,9 +52,6 @@ struct InPlaceNetwork {
   static constexpr std::uint32_t most_together = 32;
   std::size_t shared_numbers() const { return shared; }
 
-  GRADRACE_HD const float* x(std::uint32_t l, const float* factors, std::uint32_t n) const {
-    return factors + std::uint64_t{layers[l].x} * n;
-  }
   GRADRACE_HD float* x(std::uint32_t l, float* factors, std::uint32_t n) const {
     return factors + std::uint64_t{layers[l].x} * n;
   }
@@ -188,43 +72,26 @@ struct InPlaceNetwork {
   /// The state at hand = w [parameters].
   template <class Block>
   GRADRACE_HD void load(const Block& block, const float* w, float* state) const {
-    for (std::uint32_t l = 0; l < of.depth; ++l) {
-      const InPlaceLayer layer = layers[l];
-      float* const W = weights(block, layer, state);
-      each(block, layer.numbers(), [&](std::uint32_t i) {
-        const std::uint32_t number = layer.number(i, false);
-        W[i] = number != InPlaceLayer::none ? w[layer.first + number] : 0;
-      });
-    }
-    block.sync();
+    each_place(block, false, [&](const InPlaceLayer& layer, std::uint32_t i, std::uint32_t number) {
+      weights(block, layer, state)[i] = number != InPlaceLayer::none ? w[layer.first + number] : 0;
+    });
   }
 
   /// The other way.
   template <class Block>
   GRADRACE_HD void store(const Block& block, float* state, float* w) const {
-    for (std::uint32_t l = 0; l < of.depth; ++l) {
-      const InPlaceLayer layer = layers[l];
-      const float* const W = weights(block, layer, state);
-      each(block, layer.numbers(), [&](std::uint32_t i) {
-        const std::uint32_t number = layer.number(i, false);
-        if (number != InPlaceLayer::none) w[layer.first + number] = W[i];
-      });
-    }
-    block.sync();
+    each_place(block, false, [&](const InPlaceLayer& layer, std::uint32_t i, std::uint32_t number) {
+      if (number != InPlaceLayer::none) w[layer.first + number] = weights(block, layer, state)[i];
+    });
   }
 
   /// f(i, j) for the number j < count of a part that is kept beside w, which is number i of panels.
   template <class Block, class Function>
   GRADRACE_HD void each_beside(const Block& block, std::uint32_t count, const Function& f) const {
-    for (std::uint32_t l = 0; l < of.depth; ++l) {
-      const InPlaceLayer layer = layers[l];
-      each(block, layer.numbers(), [&](std::uint32_t i) {
-        const std::uint32_t number = layer.number(i, true);
-        if (number != InPlaceLayer::none && layer.first + number < count)
-          f(layer.at + i, layer.first + number);
-      });
-    }
-    block.sync();
+    each_place(block, true, [&](const InPlaceLayer& layer, std::uint32_t i, std::uint32_t number) {
+      if (number != InPlaceLayer::none && layer.first + number < count)
+        f(layer.at + i, layer.first + number);
+    });
   }
 
   /// Rows that layer l looks at, to shared memory: of the data set where rows is not null, else of
@@ -274,8 +141,8 @@ struct InPlaceNetwork {
     if (pass.new_rows > 0 && in_slices(layers[l], pass)) add_up_slices(block, l, pass, state);
   }
 
-  /// Layer l's b moved by the sums of delta [n, stride] of the uses, use(u), by one of so many
-  /// threads.
+  /// Layer l's b moved by the sums of delta [n, stride] of the uses, use(u); one thread's part of
+  /// so many.
   template <class Block, class Use, class Moved>
   GRADRACE_HD void move_bias(const Block& block, std::uint32_t l, std::uint32_t uses,
                              const Use& use, float* state, const Moved& moved, std::uint32_t thread,
@@ -325,6 +192,17 @@ struct InPlaceNetwork {
   template <class Block>
   using Tile = MatrixTile<crew_threads<Block>>;
 
+  /// f(layer, i, number) for each place i of each layer, and the number that stands there.
+  template <class Block, class Function>
+  GRADRACE_HD void each_place(const Block& block, bool is_beside, const Function& f) const {
+    for (std::uint32_t l = 0; l < of.depth; ++l) {
+      const InPlaceLayer layer = layers[l];
+      each(block, layer.numbers(),
+           [&](std::uint32_t i) { f(layer, i, layer.number(i, is_beside)); });
+    }
+    block.sync();
+  }
+
   /// The row of eight that is the k-th of a factor: four lanes read four neighbours.
   GRADRACE_HD static constexpr std::uint32_t row_of(std::uint32_t k) { return k / 2 + k % 2 * 4; }
 
@@ -348,99 +226,138 @@ struct InPlaceNetwork {
     }
   };
 
+  static constexpr std::uint32_t eights = most_together / 8;  // of rows
+
+  /// Some panels of a strip, which a crew goes over.
+  struct Item {
+    std::uint32_t strip, slice;
+    std::uint32_t first, end;  // panels of the strip
+    std::uint32_t at;          // where the strip begins among the layer's
+
+    GRADRACE_HD Item(const InPlaceLayer& layer, std::uint32_t number)
+        : strip(number / layer.slices), slice(number % layer.slices) {
+      const std::uint32_t each = (layer.wide + layer.slices - 1) / layer.slices;
+      first = slice * each;
+      end = first + each < layer.wide ? first + each : layer.wide;
+      at = strip * layer.wide * Panel::numbers;
+    }
+  };
+
   template <class X, class Block, class Moved, class MoveB>
   GRADRACE_HD void go_over(const Block& block, std::uint32_t l, const LayerPass& pass, float* state,
                            const Moved& moved, const MoveB& move_b) const {
-    constexpr std::uint32_t crew = crew_threads<Block>, groups = most_together / 8;
+    constexpr std::uint32_t crew = crew_threads<Block>;
     const std::uint32_t lane = crew_lane(block);
     const InPlaceLayer layer = layers[l];
-    float* const shared_memory = block.template scratch<float>();
     const std::uint32_t items = layer.high * layer.slices;
-    each_crew(block, items + !b_before_outputs(layer, pass), [&](std::uint32_t item) {
-      if (item == items) return move_b(lane, crew);
-      const std::uint32_t strip = item / layer.slices, slice = item % layer.slices;
-      const std::uint32_t per_slice = (layer.wide + layer.slices - 1) / layer.slices;
-      const std::uint32_t first = slice * per_slice;
-      const std::uint32_t end = first + per_slice < layer.wide ? first + per_slice : layer.wide;
-      const std::uint32_t of_strip = strip * layer.wide * Panel::numbers;
-      float* const in_memory = state + layer.at + of_strip;
+    each_crew(block, items + !b_before_outputs(layer, pass), [&](std::uint32_t number) {
+      if (number == items) return move_b(lane, crew);
+      const Item item(layer, number);
+      float* const shared_memory = block.template scratch<float>();
+      float* const resident = shared_memory + layer.shared + item.at;
+      float* const streamed = state + layer.at + item.at;
       float* const ring_of_crew = shared_memory + ring + block.thread() / crew * 2 * Panel::numbers;
-      float* const resident = shared_memory + layer.shared + of_strip;
-      float* const to = layer.streams ? in_memory : resident;
-
-      Tile<Block> dz[groups], z[groups];
-      GRADRACE_UNROLL
-      for (std::uint32_t r = 0; r < groups; ++r)
-        dz[r].each(lane, [&](std::uint32_t o, std::uint32_t i, float& number) {
-          const std::uint32_t row = 8 * r + row_of(i);
-          if (row < pass.old_rows) number = pass.delta[row * layer.stride() + 16 * strip + o];
-        });
-      const Stream<Block> stream{in_memory, ring_of_crew, lane, layer.streams ? end : 0};
-      stream.fetch(first), stream.fetch(first + 1);
+      float* const to = layer.streams ? streamed : resident;
+      const Stream<Block> stream{streamed, ring_of_crew, lane, layer.streams ? item.end : 0};
+      stream.fetch(item.first), stream.fetch(item.first + 1);
+      Tile<Block> dz[eights], z[eights];
+      load_delta(lane, layer, item.strip, pass, dz);
       GRADRACE_ROLLED
-      for (std::uint32_t panel = first; panel < end; ++panel) {
-        wait_for_groups<1>();
+      for (std::uint32_t panel = item.first; panel < item.end; ++panel) {
         const auto* const words = reinterpret_cast<const std::uint32_t*>(shared_memory) +
                                   panel * together * X::pieces * 4;
         Tile<Block> w[Panel::tiles];
+        wait_for_groups<1>();
         read(lane,
              layer.streams ? ring_of_crew + panel % 2 * Panel::numbers
                            : resident + panel * Panel::numbers,
              w);
         if (pass.updates) {
           Tile<Block> sums[Panel::tiles];
-          GRADRACE_UNROLL
-          for (std::uint32_t r = 0; r < groups; ++r) {
-            if (8 * r >= pass.old_rows) continue;
-            RightFactor<crew, X::parts> x[Panel::tiles];
-            load(lane, x, [&](std::uint32_t i, std::uint32_t c) {
-              return X{words + old_rows}(r, row_of(i), Panel::four(c));
-            });
-            LeftFactor<crew, 2> d;
-            d.load(dz[r]);
-            multiply_add(sums, d, x);
-          }
+          multiply_old(lane, X{words + old_rows}, pass.old_rows, dz, sums);
           if constexpr (std::same_as<Moved, Subtracted>)
             subtract(sums, pass.scale, w);
           else
-            apply(lane, layer, strip * layer.wide + panel, pass, sums, w, moved);
+            apply(lane, layer, item.strip * layer.wide + panel, pass, sums, w, moved);
           write(lane, w, to + panel * Panel::numbers);
         }
         stream.fetch(panel + 2);
         if constexpr (!std::same_as<Moved, Subtracted>)
-          prefetch_parts(lane, pass, layer.at + of_strip + (panel + 2) * Panel::numbers);
-        if (pass.new_rows == 0) continue;
-        LeftFactor<crew, 2> left[Panel::tiles];
-        GRADRACE_UNROLL
-        for (std::uint32_t n = 0; n < Panel::tiles; ++n) left[n].load(w[n]);
-        GRADRACE_UNROLL
-        for (std::uint32_t r = 0; r < groups; ++r) {
-          if (8 * r >= pass.new_rows) continue;
-          RightFactor<crew, X::parts> x[Panel::tiles];
-          load(lane, x, [&](std::uint32_t c, std::uint32_t i) {
-            return X{words + new_rows}(r, i, Panel::four(c));
-          });
-          Tile<Block> of_panel;
-          GRADRACE_UNROLL
-          for (std::uint32_t n = 0; n < Panel::tiles; ++n) multiply_add(of_panel, left[n], x[n]);
-          GRADRACE_UNROLL
-          for (std::uint32_t i = 0; i < Tile<Block>::held; ++i)
-            z[r].number[i] += of_panel.number[i];
-        }
+          prefetch_parts(lane, pass, layer.at + item.at + (panel + 2) * Panel::numbers);
+        if (pass.new_rows > 0) multiply_new(lane, X{words + new_rows}, pass.new_rows, w, z);
       }
-      const float* const b = weights(block, layer, state) + layer.panels();
-      float* const parts = shared_memory + slice * together * layer.outputs;
-      GRADRACE_UNROLL
-      for (std::uint32_t r = 0; r < groups; ++r)
-        z[r].each(lane, [&](std::uint32_t in_strip, std::uint32_t i, float sum) {
-          const std::uint32_t row = 8 * r + i, o = 16 * strip + in_strip;
-          if (row >= pass.new_rows) return;
-          if (!in_slices(layer, pass))
-            pass.y[row * layer.stride() + o] = activated(layer.f, fused(pass.scale, sum, b[o]));
-          else if (o < layer.outputs)
-            parts[row * layer.outputs + o] = sum;
-        });
+      give(block, layer, item, pass, state, z);
     });
+  }
+
+  /// dz: the delta of a strip's outputs, a tile for each eight rows.
+  template <class Tile>
+  GRADRACE_HD static void load_delta(std::uint32_t lane, const InPlaceLayer& layer,
+                                     std::uint32_t strip, const LayerPass& pass,
+                                     Tile (&dz)[eights]) {
+    GRADRACE_UNROLL
+    for (std::uint32_t r = 0; r < eights; ++r)
+      dz[r].each(lane, [&](std::uint32_t o, std::uint32_t i, float& number) {
+        const std::uint32_t row = 8 * r + row_of(i);
+        if (row < pass.old_rows) number = pass.delta[row * layer.stride() + 16 * strip + o];
+      });
+  }
+
+  /// sums += dz x, of a panel.
+  template <class X, std::uint32_t crew>
+  GRADRACE_HD static void multiply_old(std::uint32_t lane, const X& old_x, std::uint32_t rows,
+                                       const MatrixTile<crew> (&dz)[eights],
+                                       MatrixTile<crew> (&sums)[Panel::tiles]) {
+    GRADRACE_UNROLL
+    for (std::uint32_t r = 0; r < eights; ++r) {
+      if (8 * r >= rows) continue;
+      RightFactor<crew, X::parts> x[Panel::tiles];
+      load(lane, x,
+           [&](std::uint32_t i, std::uint32_t c) { return old_x(r, row_of(i), Panel::four(c)); });
+      LeftFactor<crew, 2> d;
+      d.load(dz[r]);
+      multiply_add(sums, d, x);
+    }
+  }
+
+  /// z += W x, of a panel; a tile for each eight rows.
+  template <class X, std::uint32_t crew>
+  GRADRACE_HD static void multiply_new(std::uint32_t lane, const X& new_x, std::uint32_t rows,
+                                       const MatrixTile<crew> (&w)[Panel::tiles],
+                                       MatrixTile<crew> (&z)[eights]) {
+    LeftFactor<crew, 2> left[Panel::tiles];
+    GRADRACE_UNROLL
+    for (std::uint32_t n = 0; n < Panel::tiles; ++n) left[n].load(w[n]);
+    GRADRACE_UNROLL
+    for (std::uint32_t r = 0; r < eights; ++r) {
+      if (8 * r >= rows) continue;
+      RightFactor<crew, X::parts> x[Panel::tiles];
+      load(lane, x, [&](std::uint32_t c, std::uint32_t i) { return new_x(r, i, Panel::four(c)); });
+      MatrixTile<crew> of_panel;
+      GRADRACE_UNROLL
+      for (std::uint32_t n = 0; n < Panel::tiles; ++n) multiply_add(of_panel, left[n], x[n]);
+      GRADRACE_UNROLL
+      for (std::uint32_t i = 0; i < MatrixTile<crew>::held; ++i)
+        z[r].number[i] += of_panel.number[i];
+    }
+  }
+
+  /// What the new rows get of an item: outputs, or sums of a slice.
+  template <class Block>
+  GRADRACE_HD void give(const Block& block, const InPlaceLayer& layer, const Item& item,
+                        const LayerPass& pass, float* state, Tile<Block> (&z)[eights]) const {
+    const float* const b = weights(block, layer, state) + layer.panels();
+    float* const parts = block.template scratch<float>() + item.slice * together * layer.outputs;
+    GRADRACE_UNROLL
+    for (std::uint32_t r = 0; r < eights; ++r)
+      z[r].each(crew_lane(block), [&](std::uint32_t in_strip, std::uint32_t i, float sum) {
+        const std::uint32_t row = 8 * r + i, o = 16 * item.strip + in_strip;
+        if (row >= pass.new_rows) return;
+        if (!in_slices(layer, pass))
+          pass.y[row * layer.stride() + o] = activated(layer.f, fused(pass.scale, sum, b[o]));
+        else if (o < layer.outputs)
+          parts[row * layer.outputs + o] = sum;
+      });
   }
 
   /// Whether outputs are made while W is gone over; else another crew may move b meanwhile.
@@ -562,7 +479,7 @@ struct InPlaceNetwork {
   template <class Block>
   GRADRACE_HD void propagate(const Block& block, std::uint32_t l, std::uint32_t n, float* state,
                              const float* outputs, float* factors) const {
-    constexpr std::uint32_t crew = crew_threads<Block>, groups = most_together / 8;
+    constexpr std::uint32_t crew = crew_threads<Block>;
     const std::uint32_t lane = crew_lane(block);
     const InPlaceLayer layer = layers[l], below = layers[l - 1];
     const float* const W = weights(block, layer, state);
@@ -573,14 +490,14 @@ struct InPlaceNetwork {
     const std::uint32_t blocks = layer.input_stride() / 16;
     each_crew(block, blocks * ((n + most_together - 1) / most_together), [&](std::uint32_t item) {
       const std::uint32_t top = item / blocks * most_together, left = item % blocks * 16;
-      Tile<Block> sums[groups];
+      Tile<Block> sums[eights];
       for (std::uint32_t first = 0; first < layer.stride(); first += 8) {
         LeftFactor<crew, 2> w;
         w.load(lane, [&](std::uint32_t k, std::uint32_t o) {
           return W[layer.place(first + o, left + k)];
         });
         GRADRACE_UNROLL
-        for (std::uint32_t r = 0; r < groups; ++r) {
+        for (std::uint32_t r = 0; r < eights; ++r) {
           if (top + 8 * r >= n) continue;
           RightFactor<crew, 2> d;
           d.load(lane, [&](std::uint32_t o, std::uint32_t i) {
@@ -591,7 +508,7 @@ struct InPlaceNetwork {
         }
       }
       GRADRACE_UNROLL
-      for (std::uint32_t r = 0; r < groups; ++r)
+      for (std::uint32_t r = 0; r < eights; ++r)
         sums[r].each(lane, [&](std::uint32_t k, std::uint32_t i, float sum) {
           const std::uint32_t row = top + 8 * r + i;
           if (row >= n) return;
