@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "models/gpu/kernels/channels.h"
 #include "models/gpu/kernels/convolution_weights.h"
 #include "models/layers/steps.h"
@@ -29,6 +31,42 @@ struct BiasSums {
     }
   };
 };
+
+/// Calls use with the kernel of that way of a layer: of more than 16 maps there are threads enough
+/// for four each.
+template <Way way, class Real, class Use>
+void with_convolution(const Pass<Real>& pass, const Layer& layer, const Use& use) {
+  const WayShape shape(layer, way, 0);
+  const auto up_to = [&](std::uint32_t most) { return shape.outputs > 4 && shape.outputs <= most; };
+  const auto with = [&]<std::uint32_t kernel, std::uint32_t stride, std::uint32_t across>() {
+    use(ConvolutionKernel<Real, WindowTaps<kernel, stride, way>, across>(pass, layer));
+  };
+  if (layer.kernel == 3 && layer.stride == 1)
+    up_to(16) ? with.template operator()<3, 1, 8>() : with.template operator()<3, 1, 4>();
+  else if (layer.kernel == 3 && layer.stride == 2)
+    with.template operator()<3, 2, way == Way::forward ? 4 : 8>();
+  else if (layer.kernel == 5 && layer.stride == 1)
+    up_to(6) ? with.template operator()<5, 1, 6>() : with.template operator()<5, 1, 4>();
+  else
+    use(AnyConvolutionKernel<Real, way>(pass, layer));
+}
+
+/// Calls use with the kernel that makes the parts of a layer's dW.
+template <class Real, class Use>
+void with_weight_parts(const Pass<Real>& pass, const Layer& layer, const Use& use) {
+  const auto with = [&]<std::uint32_t kernel, std::uint32_t stride, std::uint32_t outputs>() {
+    use(WeightPartsKernel<ThreadWeights<Real, kernel, stride, outputs>>(pass, layer));
+  };
+  if (layer.kernel == 3 && layer.stride == 1)
+    with.template operator()<3, 1, 4>();
+  else if (layer.kernel == 3 && layer.stride == 2)
+    with.template operator()<3, 2, 4>();
+  else if (layer.kernel == 5 && layer.stride == 1)
+    layer.outputs % 4 == 0 ? with.template operator()<5, 1, 4>()
+                           : with.template operator()<5, 1, 2>();
+  else
+    use(AnyWeightPartsKernel<Real>(pass, layer));
+}
 
 /// Of convolutions of every shape, whether they pool or not.
 ///

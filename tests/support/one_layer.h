@@ -87,7 +87,7 @@ class OneLayer {
   void with_jobs(std::uint32_t threads, const Use& use) {
     EmulatedBlocks blocks(threads, EmulatedBlocks::most_shared_memory,
                           threads > 1 ? Execution::side_by_side : Execution::at_call);
-    use(typename OfPass::Jobs{blocks, pass_, layer_, 1, jobs_});
+    use(typename OfPass::Jobs{blocks, pass_, layer_, 1, jobs_, false});
     blocks.wait();
   }
 

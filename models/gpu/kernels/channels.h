@@ -7,13 +7,13 @@
 /// the pixels of each in all rows, and numbers that a channel's numbers have in common.
 namespace gradrace::kernels {
 
-/// Calls f with the number of neighbours of a channel that are taken at once, as a constant.
+/// f<m>() with the number of neighbours of a channel that are taken at once.
 template <class Function>
 GRADRACE_HD void with_neighbours(const Layer& layer, const Function& f) {
   if (layer.pixels() % 4 == 0)
-    f(std::integral_constant<std::uint32_t, 4>{});
+    f.template operator()<4>();
   else
-    f(std::integral_constant<std::uint32_t, 1>{});
+    f.template operator()<1>();
 }
 
 /// Rows whose pixels of a channel are a part of its sums.
@@ -55,7 +55,7 @@ struct ChannelPartsKernel {
     const std::uint32_t of_job = number % blocks();
     const std::uint32_t channel = of_job % layer.outputs, part = of_job / layer.outputs;
     double* const sums = block.template scratch<double>();
-    with_neighbours(layer, [&](auto together) {
+    with_neighbours(layer, [&]<std::uint32_t together>() {
       const typename Sums::template At<Real> terms(at, channel);
       each(block, lanes,
            [&](std::uint32_t lane) { add<together>(terms, channel, part, lane, sums); });
@@ -126,7 +126,7 @@ struct EachOfChannelsKernel {
     const LayerAt<Real> at = pass.at(layer, number / blocks());
     const std::uint32_t first = number % blocks() * chunk_numbers;
     const std::uint32_t count = smaller(chunk_numbers, numbers() - first);
-    with_neighbours(layer, [&](auto together) {
+    with_neighbours(layer, [&]<std::uint32_t together>() {
       each(block, count / together, [&](std::uint32_t i) {
         const std::uint32_t own = first + i * together;
         Each{}.template operator()<together>(at, own / layer.pixels() % layer.outputs, own);

@@ -83,7 +83,7 @@ struct WayShape {
   std::uint32_t inputs, outputs, height, width;  // channels; of the output's maps
   std::uint32_t squares_down, squares_across;
 
-  GRADRACE_HD WayShape(const Layer& layer, Way way, std::uint32_t before) {
+  WayShape(const Layer& layer, Way way, std::uint32_t before) {
     const ConvolvedShape shape(layer);
     const bool forward = way == Way::forward;
     inputs = forward ? shape.channels : shape.outputs;
@@ -131,11 +131,11 @@ GRADRACE_HD void store_square(const LayerAt<Real>& at, const WayShape& shape, st
 
 /// What a block makes: the squares of `images` images, `groups` groups of maps, `rows` x `columns`
 /// squares of each map; and how the input lies in shared memory, `channels` at a time: [channels,
-/// images, height, pitch], images image_pitch apart, beside W as [channels, kernel, kernel,
-/// weights_pitch].
+/// images, height, pitch], images image_pitch apart, beside W as [groups, channels, kernel, kernel,
+/// outputs of a group], groups group_pitch apart.
 struct ConvolutionTile {
   std::uint32_t images, groups, rows, columns;
-  std::uint32_t channels, height, pitch, image_pitch, weights_pitch;
+  std::uint32_t channels, height, pitch, image_pitch, group_pitch;
   std::uint32_t image_tiles, group_tiles, row_tiles, column_tiles;
 
   GRADRACE_HD std::uint32_t blocks() const {
@@ -158,7 +158,7 @@ constexpr std::uint32_t spread(std::uint32_t least, std::uint32_t apart, std::ui
 /// whether they are needed or not, and some eight for each that comes into shared memory.
 template <class WindowTaps, std::uint32_t across>
 ConvolutionTile convolution_tile(const WayShape& shape, std::uint32_t n) {
-  constexpr std::uint32_t threads = 256, room = 2 * scratch_numbers;
+  constexpr std::uint32_t threads = 256;
   const std::uint32_t groups = ceiling(shape.outputs, across);
   ConvolutionTile best{};
   std::uint64_t least = ~std::uint64_t{0};
@@ -173,8 +173,8 @@ ConvolutionTile convolution_tile(const WayShape& shape, std::uint32_t n) {
     tile.groups = ceiling(groups, ceiling(groups, std::min(groups, threads / squares)));
     tile.group_tiles = ceiling(groups, tile.groups);
     tile.height = WindowTaps::step * (tile.rows - 1) + WindowTaps::span;
-    tile.weights_pitch = in_fours(tile.groups * across) + 4;
-    const std::uint32_t weights = WindowTaps::area * tile.weights_pitch;
+    const std::uint32_t room = 2 * scratch_numbers - 4 * tile.groups;
+    const std::uint32_t weights = tile.groups * WindowTaps::area * in_fours(across);
     const std::uint32_t width = in_fours(WindowTaps::step * (tile.columns - 1) + WindowTaps::span);
     const std::uint32_t most = std::min(n, threads / (squares * tile.groups));
     for (tile.images = most; tile.images > 0; --tile.images) {
@@ -184,12 +184,14 @@ ConvolutionTile convolution_tile(const WayShape& shape, std::uint32_t n) {
       if (tile.images > 1)
         tile.image_pitch = spread(tile.image_pitch, WindowTaps::step * tile.columns, 32);
       const std::uint32_t per_channel = tile.images * tile.image_pitch + weights;
-      if (per_channel > room) continue;
+      if (per_channel * std::min(tile.images > 1 ? 4u : 1u, shape.inputs) > room) continue;
       tile.image_tiles = ceiling(n, tile.images);
       const std::uint64_t cost = std::uint64_t{tile.blocks()} *
                                  (threads * 4 * across * WindowTaps::area + 8 * per_channel);
       tile.channels = ceiling(shape.inputs, ceiling(shape.inputs, room / per_channel));
+      tile.group_pitch = tile.channels * WindowTaps::area * in_fours(across) + 4;
       if (cost < least) least = cost, best = tile;
+      break;
     }
   }
   return best;
@@ -214,10 +216,9 @@ struct ConvolutionKernel {
         shape(layer, WindowTaps::way, WindowTaps::before(layer.padding)),
         tile(convolution_tile<WindowTaps, across>(shape, pass.n)) {}
 
-  static constexpr std::uint32_t threads = 256, at_once = sizeof(Real) == 4 ? 2 : 1;
-  std::size_t shared_numbers() const {
-    return tile.inputs() + tile.channels * WindowTaps::area * tile.weights_pitch;
-  }
+  static constexpr std::uint32_t threads = 256,
+                                 at_once = sizeof(Real) == 4 ? (across > 4 ? 3 : 4) : 1;
+  std::size_t shared_numbers() const { return tile.inputs() + tile.groups * tile.group_pitch; }
   /// Of a job.
   GRADRACE_HD std::uint32_t blocks() const { return tile.blocks(); }
 
@@ -263,11 +264,12 @@ struct ConvolutionKernel {
       each_square([&](Sums& sum, const Square& square) {
         const Real* window = x + square.image * tile.image_pitch +
                              WindowTaps::step * (square.row * tile.pitch + square.column);
-        const Real* weights = w + square.group * across;
+        const Real* weights = w + square.group * tile.group_pitch;
+        const Rows rows = rows_of(part, square);
+        GRADRACE_ROLLED
         for (std::uint32_t c = 0; c < part.channels; ++c) {
-          add(window, weights, sum);
-          window += tile.images * tile.image_pitch,
-              weights += WindowTaps::area * tile.weights_pitch;
+          add(window, weights, rows, sum);
+          window += tile.images * tile.image_pitch, weights += WindowTaps::area * beside;
         }
       });
       block.sync();
@@ -291,6 +293,11 @@ struct ConvolutionKernel {
 
  private:
   using Sums = Real[4][across];
+  static constexpr std::uint32_t beside = in_fours(across);  // outputs of a group, with gaps
+
+  /// Whether squares beside the edge leave out rows of zeros: dx of a layer without padding looks
+  /// at many.
+  static constexpr bool skips = !WindowTaps::forward && WindowTaps::kernel > 3;
 
   /// Which tile of a job.
   struct Place {
@@ -319,41 +326,68 @@ struct ConvolutionKernel {
   GRADRACE_HD void load_weights(const Block& block, const Real* W, const MapPart& part,
                                 std::uint32_t first, Real* to) const {
     const std::uint32_t outputs = smaller(tile.groups * across, shape.outputs - first);
-    const std::uint32_t beside = WindowTaps::forward ? part.channels : outputs;  // in a row of W
+    const std::uint32_t in_row = WindowTaps::forward ? part.channels : outputs;
     const std::uint32_t row = WindowTaps::forward ? shape.inputs : shape.outputs;
     const Real* const from = W + (WindowTaps::forward ? first * row + part.first_channel
                                                       : part.first_channel * row + first) *
                                      WindowTaps::area;
-    const Divisor run(beside * WindowTaps::area);
+    const Divisor run(in_row * WindowTaps::area);
     each(block, outputs * part.channels * WindowTaps::area, [&](std::uint32_t item) {
       const std::uint32_t i = run.quotient(item), j = item - i * run.value;
       const std::uint32_t tap = j % WindowTaps::area, other = j / WindowTaps::area;
       const std::uint32_t channel = WindowTaps::forward ? other : i,
                           o = WindowTaps::forward ? i : other;
-      to[(channel * WindowTaps::area + tap) * tile.weights_pitch + o] =
+      to[o / across * tile.group_pitch + (channel * WindowTaps::area + tap) * beside + o % across] =
           from[i * row * WindowTaps::area + j];
     });
   }
 
+  /// Rows of the kernel.
+  struct Rows {
+    std::uint32_t first, end;
+  };
+
+  /// Those that a square multiplies by other than the zeros above and below the input; of a small
+  /// kernel, all.
+  GRADRACE_HD Rows rows_of(const MapPart& part, const Square& square) const {
+    constexpr auto kernel = static_cast<std::int32_t>(WindowTaps::kernel);
+    if (!skips) return {0, WindowTaps::kernel};
+    const std::int32_t top = part.top + static_cast<std::int32_t>(WindowTaps::step * square.row);
+    const auto height = static_cast<std::int32_t>(ConvolvedShape(layer).z_height);
+    const auto within = [&](std::int32_t k) {
+      return static_cast<std::uint32_t>(k < 0 ? 0 : k < kernel ? k : kernel);
+    };
+    return {within(top + kernel - height), within(top + kernel + 1)};
+  }
+
   /// sums += what one channel gives.
-  GRADRACE_HD void add(const Real* from, const Real* weights, Sums& sums) const {
+  GRADRACE_HD void add(const Real* from, const Real* weights, const Rows& rows, Sums& sums) const {
     constexpr std::uint32_t span = WindowTaps::span, kernel = WindowTaps::kernel;
-    Real window[span][span];
-    GRADRACE_UNROLL
-    for (std::uint32_t i = 0; i < span; ++i)
-      read<WindowTaps::step, span>(from + i * tile.pitch, window[i]);
-    GRADRACE_UNROLL
-    for (std::uint32_t tap = 0; tap < WindowTaps::area; ++tap) {
-      const std::uint32_t k = tap / kernel, l = tap % kernel;
-      Real w[across];
-      read<4, across>(weights + tap * tile.weights_pitch, w);
+    const auto add_row = [&](std::uint32_t k) {
+      Real window[2][span];
       GRADRACE_UNROLL
-      for (std::uint32_t place = 0; place < 4; ++place) {
-        if (!WindowTaps::has(place / 2, k) || !WindowTaps::has(place % 2, l)) continue;
-        const Real v = window[WindowTaps::at(place / 2, k)][WindowTaps::at(place % 2, l)];
+      for (std::uint32_t e = 0; e < 2; ++e)
+        if (WindowTaps::has(e, k))
+          read<WindowTaps::step, span>(from + WindowTaps::at(e, k) * tile.pitch, window[e]);
+      GRADRACE_UNROLL
+      for (std::uint32_t l = 0; l < kernel; ++l) {
+        Real w[across];
+        read<4, across>(weights + (k * kernel + l) * beside, w);
         GRADRACE_UNROLL
-        for (std::uint32_t o = 0; o < across; ++o) sums[place][o] = fused(v, w[o], sums[place][o]);
+        for (std::uint32_t e = 0; e < 4; ++e) {
+          if (!WindowTaps::has(e / 2, k) || !WindowTaps::has(e % 2, l)) continue;
+          const Real v = window[e / 2][WindowTaps::at(e % 2, l)];
+          GRADRACE_UNROLL
+          for (std::uint32_t o = 0; o < across; ++o) sums[e][o] = fused(v, w[o], sums[e][o]);
+        }
       }
+    };
+    if constexpr (skips) {
+      GRADRACE_ROLLED
+      for (std::uint32_t k = rows.first; k < rows.end; ++k) add_row(k);
+    } else {
+      GRADRACE_UNROLL
+      for (std::uint32_t k = 0; k < kernel; ++k) add_row(k);
     }
   }
 };
@@ -413,24 +447,5 @@ struct AnyConvolutionKernel {
     return padded % layer.stride == 0 ? padded / layer.stride : ~0u;
   }
 };
-
-/// Calls use with the kernel of that way of a layer: of more than 16 maps there are threads enough
-/// for four each.
-template <Way way, class Real, class Use>
-void with_convolution(const Pass<Real>& pass, const Layer& layer, const Use& use) {
-  const std::uint32_t outputs = way == Way::forward ? layer.outputs : layer.channels;
-  const auto up_to = [&](std::uint32_t most) { return outputs > 4 && outputs <= most; };
-  const auto with = [&]<std::uint32_t kernel, std::uint32_t stride, std::uint32_t across>() {
-    use(ConvolutionKernel<Real, WindowTaps<kernel, stride, way>, across>(pass, layer));
-  };
-  if (layer.kernel == 3 && layer.stride == 1)
-    up_to(16) ? with.template operator()<3, 1, 8>() : with.template operator()<3, 1, 4>();
-  else if (layer.kernel == 3 && layer.stride == 2)
-    with.template operator()<3, 2, way == Way::forward ? 4 : 8>();
-  else if (layer.kernel == 5 && layer.stride == 1)
-    up_to(6) ? with.template operator()<5, 1, 6>() : with.template operator()<5, 1, 4>();
-  else
-    use(AnyConvolutionKernel<Real, way>(pass, layer));
-}
 
 }  // namespace gradrace::kernels

@@ -14,10 +14,10 @@ struct WeightTile {
   std::uint32_t strips_down, strips_across;  // of an image
   std::uint32_t strips_of_part, parts;
   // In shared memory at once: `images` strips, x as [channels, images, height, pitch] with channels
-  // channel_pitch apart, dz as [images, rows, segments, 8, outputs] with segments segment_pitch
-  // apart.
-  std::uint32_t images, height, pitch, channel_pitch, segment_pitch;
-  // A thread's share of a strip: every slices-th of its blocks of block_rows x 8 numbers of dz.
+  // channel_pitch apart, dz as [images, rows, segments, 8, column_pitch] with segments
+  // segment_pitch apart.
+  std::uint32_t images, height, pitch, channel_pitch, segment_pitch, column_pitch;
+  // A share of a strip is every slices-th of its blocks of block_rows x 8 numbers of dz.
   std::uint32_t slices, block_rows;
 
   GRADRACE_HD std::uint32_t strips() const { return strips_down * strips_across; }
@@ -26,26 +26,95 @@ struct WeightTile {
   GRADRACE_HD std::uint32_t blocks() const { return parts * output_tiles * channel_tiles; }
 };
 
-/// The tile of a layer in minibatches of n rows, of threads that make so many outputs and rows of
-/// the kernel.  A part's block multiplies some 2^20 times or more, and there are not many more
-/// blocks than a device has at work at the same time.
-template <std::uint32_t kernel, std::uint32_t stride, std::uint32_t kernel_rows,
-          std::uint32_t across>
+/// What a thread makes of dW: `outputs` x `channels` (one) x kernel_rows rows of the kernel.
+///
+/// For eight numbers of dz of each of its outputs it reads 8 + kernel or so of x and multiplies 8
+/// outputs kernel_rows kernel times.
+template <class Number, std::uint32_t kernel_, std::uint32_t stride_, std::uint32_t outputs_>
+struct ThreadWeights {
+  using Real = Number;
+  static constexpr std::uint32_t kernel = kernel_, stride = stride_, outputs = outputs_;
+  static constexpr std::uint32_t channels = 1, kernel_rows = kernel == 3 ? 3 : 1;
+  static constexpr std::uint32_t shares = 256, most_outputs = 4 * outputs;
+  /// Threads of a share.
+  template <class Block>
+  static constexpr std::uint32_t crew = 1;
+  template <std::uint32_t>
+  using Sums = Real[kernel_rows * kernel][outputs];
+
+  static std::uint32_t column_pitch(std::uint32_t of_block) { return of_block; }
+
+  /// sums += what eight columns of block_rows rows of dz give.
+  GRADRACE_HD static void add(std::uint32_t, const WeightTile& tile, const Real* x, const Real* z,
+                              Sums<1>& sums) {
+    constexpr std::uint32_t span = 7 * stride + kernel;
+    // From one row of dz to the next the window moves on.
+    constexpr std::uint32_t kept = kernel_rows > stride ? kernel_rows - stride : 0;
+    Real window[kernel_rows][span];
+    if constexpr (kept > 0) {
+      GRADRACE_UNROLL
+      for (std::uint32_t i = 0; i < kept; ++i) read<4, span>(x + i * tile.pitch, window[i]);
+    }
+    GRADRACE_UNROLL_BY_4
+    for (std::uint32_t row = 0; row < tile.block_rows; ++row) {
+      GRADRACE_UNROLL
+      for (std::uint32_t i = kept; i < kernel_rows; ++i)
+        read<4, span>(x + i * tile.pitch, window[i]);
+      GRADRACE_UNROLL
+      for (std::uint32_t j = 0; j < 8; ++j) {
+        Real d[outputs];
+        read<outputs, outputs>(z + j * tile.column_pitch, d);
+        GRADRACE_UNROLL
+        for (std::uint32_t t = 0; t < kernel_rows * kernel; ++t) {
+          GRADRACE_UNROLL
+          for (std::uint32_t o = 0; o < outputs; ++o)
+            sums[t][o] = fused(d[o], window[t / kernel][stride * j + t % kernel], sums[t][o]);
+        }
+      }
+      if constexpr (kept > 0) {
+        GRADRACE_UNROLL
+        for (std::uint32_t i = 0; i < kept; ++i) {
+          GRADRACE_UNROLL
+          for (std::uint32_t j = 0; j < span; ++j) window[i][j] = window[i + stride][j];
+        }
+      }
+      x += stride * tile.pitch, z += tile.segments * tile.segment_pitch;
+    }
+  }
+  /// f(tap, output, channel, number), taps counted from the share's first.
+  template <class Function>
+  GRADRACE_HD static void each(std::uint32_t, Sums<1>& sums, const Function& f) {
+    GRADRACE_UNROLL
+    for (std::uint32_t t = 0; t < kernel_rows * kernel; ++t) {
+      GRADRACE_UNROLL
+      for (std::uint32_t o = 0; o < outputs; ++o) f(t, o, 0u, sums[t][o]);
+    }
+  }
+};
+
+/// The tile of a layer in minibatches of n rows.  A part's block multiplies some 2^20 times or
+/// more, and there are not many more blocks than a device has at work at the same time.
+template <class Maker>
 WeightTile weight_tile(const Layer& layer, std::uint32_t n) {
-  constexpr std::uint32_t threads = 256, room = 2 * scratch_numbers, units = kernel / kernel_rows;
+  constexpr std::uint32_t room = 2 * scratch_numbers, kernel = Maker::kernel;
+  constexpr std::uint32_t stride = Maker::stride, units = kernel / Maker::kernel_rows;
   const ConvolvedShape shape(layer);
   WeightTile tile{};
-  const auto cut = [](std::uint32_t all, std::uint32_t most, std::uint32_t& tiles) {
-    tiles = ceiling(all, most);
-    return ceiling(all, tiles);
+  const auto cut = [](std::uint32_t all, std::uint32_t most, std::uint32_t of_share,
+                      std::uint32_t& tiles) {
+    const std::uint32_t shares = ceiling(all, of_share);
+    tiles = ceiling(shares, most / of_share);
+    return ceiling(shares, tiles) * of_share;
   };
-  tile.outputs = cut(ceiling(shape.outputs, across), 4, tile.output_tiles) * across;
-  tile.channels = cut(shape.channels, 64 / units, tile.channel_tiles);
-  tile.slices = threads / (tile.channels * units * (tile.outputs / across));
-  tile.segment_pitch = 8 * tile.outputs + 4;
+  tile.outputs = cut(shape.outputs, Maker::most_outputs, Maker::outputs, tile.output_tiles);
+  tile.channels = cut(shape.channels, 64 / units, Maker::channels, tile.channel_tiles);
+  tile.slices =
+      Maker::shares / (tile.channels / Maker::channels * units * (tile.outputs / Maker::outputs));
+  tile.column_pitch = Maker::column_pitch(tile.outputs);
+  tile.segment_pitch = 8 * tile.column_pitch + 4;
   const std::uint32_t all_segments = ceiling(shape.z_width, 8);
   tile.block_rows =
-      kernel_rows == 1 ? 1 : std::clamp(shape.z_height * all_segments / tile.slices, 2u, 8u);
+      Maker::kernel_rows == 1 ? 1 : std::clamp(shape.z_height * all_segments / tile.slices, 2u, 8u);
 
   const auto fits = [&](std::uint32_t rows, std::uint32_t segments, std::uint32_t images) {
     tile.rows = rows, tile.segments = segments, tile.images = images;
@@ -80,25 +149,17 @@ WeightTile weight_tile(const Layer& layer, std::uint32_t n) {
   return tile;
 }
 
-/// The parts of dW; across: outputs of a thread, which makes their sums for some rows of the kernel
-/// of one channel.
-///
-/// For eight numbers of dz of each of its outputs a thread reads 8 + kernel or so of x and
-/// multiplies 8 across kernel_rows kernel times.
-template <class Number, std::uint32_t kernel, std::uint32_t stride, std::uint32_t across>
+/// The parts of dW, whose shares Maker makes.
+template <class Maker>
 struct WeightPartsKernel {
-  using Real = Number;
-
-  static constexpr std::uint32_t kernel_rows = kernel == 3 ? 3 : 1, units = kernel / kernel_rows;
+  using Real = typename Maker::Real;
 
   Pass<Real> pass;
   Layer layer;
   WeightTile tile;
 
   WeightPartsKernel(const Pass<Real>& of_pass, const Layer& of_layer)
-      : pass(of_pass),
-        layer(of_layer),
-        tile(weight_tile<kernel, stride, kernel_rows, across>(of_layer, of_pass.n)) {}
+      : pass(of_pass), layer(of_layer), tile(weight_tile<Maker>(of_layer, of_pass.n)) {}
 
   static constexpr std::uint32_t threads = 256, at_once = sizeof(Real) == 4 ? 2 : 1;
   std::size_t shared_numbers() const {
@@ -122,13 +183,17 @@ struct WeightPartsKernel {
     Real* const x = block.template scratch<Real>();
     Real* const z = x + tile.x_numbers();
 
-    // Of each unit of threads: one, where all are there.
-    constexpr std::uint32_t most = Block::has_all_threads ? 1 : threads;
-    Real sums[most][kernel_rows * kernel][across] = {};
-    const std::uint32_t count = tile.channels * units * (tile.outputs / across) * tile.slices;
+    // Of each share that the thread takes part in: one, where all threads are there.
+    constexpr std::uint32_t crew = Maker::template crew<Block>;
+    constexpr std::uint32_t most = Block::has_all_threads ? 1 : Maker::shares;
+    using Sums = typename Maker::template Sums<crew>;
+    Sums sums[most] = {};
+    const std::uint32_t lane = block.thread() % crew;
+    const std::uint32_t count =
+        tile.channels / Maker::channels * units * (tile.outputs / Maker::outputs) * tile.slices;
     const auto each_share = [&](const auto& f) {
       for (std::uint32_t s = 0; s < most; ++s) {
-        const std::uint32_t share = block.thread() + s * block.threads();
+        const std::uint32_t share = (block.thread() + s * block.threads()) / crew;
         if (share < count) f(sums[s], Share(tile, share));
       }
     };
@@ -143,7 +208,7 @@ struct WeightPartsKernel {
       each(block, (tile.x_numbers() + tile.z_numbers()) / 4,
            [&](std::uint32_t i) { reinterpret_cast<Run<Real, 4>*>(x)[i] = {}; });
       block.sync();
-      const auto step = static_cast<std::int32_t>(stride);
+      const auto step = static_cast<std::int32_t>(Maker::stride);
       const auto padding = static_cast<std::int32_t>(layer.padding);
       load<false>(block, maps_of_x(at),
                   {image, images, first_channel, channels, top * step - padding,
@@ -158,7 +223,7 @@ struct WeightPartsKernel {
           {image, images, first_output, outputs, top, left, tile.rows, 8 * tile.segments},
           [&](std::uint32_t o, std::uint32_t e, std::uint32_t i, std::uint32_t j, Real value) {
             z[((e * tile.rows + i) * tile.segments + j / 8) * tile.segment_pitch +
-              j % 8 * tile.outputs + o] = value;
+              j % 8 * tile.column_pitch + o] = value;
           });
       block.sync();
       each_share([&](Sums& sum, const Share& share) {
@@ -167,25 +232,23 @@ struct WeightPartsKernel {
           const std::uint32_t e = b / tile.segments / down;
           const std::uint32_t row = b / tile.segments % down * tile.block_rows;
           const std::uint32_t segment = b % tile.segments;
-          add(x + share.channel * tile.channel_pitch +
-                  (e * tile.height + row * stride + share.kernel_row) * tile.pitch +
-                  8 * stride * segment,
-              z + ((e * tile.rows + row) * tile.segments + segment) * tile.segment_pitch +
-                  share.output,
-              sum);
+          Maker::add(lane, tile,
+                     x + share.channel * tile.channel_pitch +
+                         (e * tile.height + row * Maker::stride + share.kernel_row) * tile.pitch +
+                         8 * Maker::stride * segment,
+                     z + ((e * tile.rows + row) * tile.segments + segment) * tile.segment_pitch +
+                         share.output,
+                     sum);
         }
       });
       block.sync();
     }
     each_share([&](Sums& sum, const Share& share) {
-      GRADRACE_UNROLL
-      for (std::uint32_t t = 0; t < kernel_rows * kernel; ++t) {
-        GRADRACE_UNROLL
-        for (std::uint32_t o = 0; o < across; ++o)
-          x[((share.slice * tile.outputs + share.output + o) * tile.channels + share.channel) *
-                area +
-            share.kernel_row * kernel + t] = sum[t][o];
-      }
+      Maker::each(lane, sum, [&](std::uint32_t tap, std::uint32_t o, std::uint32_t c, Real value) {
+        const std::uint32_t output = share.slice * tile.outputs + share.output + o;
+        x[(output * tile.channels + share.channel + c) * area + share.kernel_row * Maker::kernel +
+          tap] = value;
+      });
     });
     block.sync();
     const std::uint32_t in_row = channels * area;
@@ -201,55 +264,21 @@ struct WeightPartsKernel {
   }
 
  private:
-  static constexpr std::uint32_t area = kernel * kernel, span = 7 * stride + kernel;
-  using Sums = Real[kernel_rows * kernel][across];
+  static constexpr std::uint32_t area = Maker::kernel * Maker::kernel;
+  static constexpr std::uint32_t units = Maker::kernel / Maker::kernel_rows;
 
-  /// What a thread makes.
+  /// The first of what a share is of.
   struct Share {
-    std::uint32_t kernel_row, channel, slice, output;  // the first of each
+    std::uint32_t kernel_row, channel, slice, output;
 
-    GRADRACE_HD Share(const WeightTile& tile, std::uint32_t number)
-        : kernel_row(number % units),
-          channel(number / units % tile.channels),
-          slice(number / units / tile.channels % tile.slices),
-          output(number / units / tile.channels / tile.slices * across) {}
+    GRADRACE_HD Share(const WeightTile& tile, std::uint32_t number) {
+      const std::uint32_t groups = tile.channels / Maker::channels;
+      kernel_row = number % units;
+      channel = number / units % groups * Maker::channels;
+      slice = number / units / groups % tile.slices;
+      output = number / units / groups / tile.slices * Maker::outputs;
+    }
   };
-
-  /// sums += what eight columns of block_rows rows of dz give.
-  GRADRACE_HD void add(const Real* x, const Real* z, Sums& sums) const {
-    // From one row of dz to the next the window moves on.
-    constexpr std::uint32_t kept = kernel_rows > stride ? kernel_rows - stride : 0;
-    Real window[kernel_rows][span];
-    if constexpr (kept > 0) {
-      GRADRACE_UNROLL
-      for (std::uint32_t i = 0; i < kept; ++i) read<4, span>(x + i * tile.pitch, window[i]);
-    }
-    GRADRACE_UNROLL_BY_4
-    for (std::uint32_t row = 0; row < tile.block_rows; ++row) {
-      GRADRACE_UNROLL
-      for (std::uint32_t i = kept; i < kernel_rows; ++i)
-        read<4, span>(x + i * tile.pitch, window[i]);
-      GRADRACE_UNROLL
-      for (std::uint32_t j = 0; j < 8; ++j) {
-        Real d[across];
-        read<across, across>(z + j * tile.outputs, d);
-        GRADRACE_UNROLL
-        for (std::uint32_t t = 0; t < kernel_rows * kernel; ++t) {
-          GRADRACE_UNROLL
-          for (std::uint32_t o = 0; o < across; ++o)
-            sums[t][o] = fused(d[o], window[t / kernel][stride * j + t % kernel], sums[t][o]);
-        }
-      }
-      if constexpr (kept > 0) {
-        GRADRACE_UNROLL
-        for (std::uint32_t i = 0; i < kept; ++i) {
-          GRADRACE_UNROLL
-          for (std::uint32_t j = 0; j < span; ++j) window[i][j] = window[i + stride][j];
-        }
-      }
-      x += stride * tile.pitch, z += tile.segments * tile.segment_pitch;
-    }
-  }
 };
 
 /// The same for every kernel, stride and padding, with numbers from memory as they are needed: a
@@ -349,20 +378,5 @@ struct AddPartsKernel {
     block.sync();
   }
 };
-
-/// Calls use with the kernel that makes the parts of a layer's dW.
-template <class Real, class Use>
-void with_weight_parts(const Pass<Real>& pass, const Layer& layer, const Use& use) {
-  if (layer.kernel == 3 && layer.stride == 1)
-    use(WeightPartsKernel<Real, 3, 1, 4>(pass, layer));
-  else if (layer.kernel == 3 && layer.stride == 2)
-    use(WeightPartsKernel<Real, 3, 2, 4>(pass, layer));
-  else if (layer.kernel == 5 && layer.stride == 1 && layer.outputs % 4 == 0)
-    use(WeightPartsKernel<Real, 5, 1, 4>(pass, layer));
-  else if (layer.kernel == 5 && layer.stride == 1)
-    use(WeightPartsKernel<Real, 5, 1, 2>(pass, layer));
-  else
-    use(AnyWeightPartsKernel<Real>(pass, layer));
-}
 
 }  // namespace gradrace::kernels
