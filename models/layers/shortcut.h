@@ -16,6 +16,11 @@ LayerSpec shortcut(const ImageShape& x, const ImageShape& y, std::size_t from, s
 
 namespace gradrace::kernels {
 
+/// Whether what it adds has the shape of what it gives: each number its own.
+GRADRACE_HD inline bool adds_alike(const Layer& layer) {
+  return layer.stride == 1 && layer.channels == layer.outputs;
+}
+
 /// y [n, units], which is the map before it, becomes f(y + x): every stride-th row and column of an
 /// earlier layer's maps, and nothing for the channels that it has not (He et al., CVPR 2016, option
 /// A).  The derivative by y is that by the map before it.
@@ -26,12 +31,16 @@ struct ShortcutForward {
   template <class Real>
   GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
     const Layer& layer = at.layer;
+    const Real y = at.y[number];
+    if (adds_alike(layer)) {
+      at.y[number] = activated(layer.f, y + at.x[number]);
+      return;
+    }
     const Pixel pixel(layer, number);
     const std::uint32_t from =
         ((pixel.row * layer.channels + pixel.channel) * layer.height + layer.stride * pixel.i) *
             layer.width +
         layer.stride * pixel.j;
-    const Real y = at.y[number];
     at.y[number] = activated(layer.f, pixel.channel < layer.channels ? y + at.x[from] : y);
   }
 };
@@ -40,6 +49,7 @@ struct ShortcutPropagate {
   template <class Real>
   GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
     const Layer& layer = at.layer;
+    if (adds_alike(layer)) return at.store(number, at.by_y[number]);
     const InputPixel pixel(layer, number);
     const bool added = pixel.i % layer.stride == 0 && pixel.j % layer.stride == 0;
     const std::uint32_t to =
