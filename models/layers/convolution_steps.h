@@ -1,9 +1,10 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "models/gpu/kernels/channels.h"
-#include "models/gpu/kernels/convolution_weights.h"
+#include "models/gpu/kernels/convolution_tf32.h"
 #include "models/layers/steps.h"
 
 namespace gradrace::kernels {
@@ -32,6 +33,13 @@ struct BiasSums {
   };
 };
 
+/// Whether such a layer is multiplied by parts of TF32: tiles of 16 x 8 are not for a few maps.
+template <class Real>
+bool by_tf32(const Pass<Real>& pass, const Layer& layer, std::uint32_t inputs,
+             std::uint32_t outputs) {
+  return pass.network.tf32x3 && layer.stride == 1 && inputs > 4 && outputs > 8;
+}
+
 /// Calls use with the kernel of that way of a layer: of more than 16 maps there are threads enough
 /// for four each.
 template <Way way, class Real, class Use>
@@ -39,6 +47,10 @@ void with_convolution(const Pass<Real>& pass, const Layer& layer, const Use& use
   const WayShape shape(layer, way, 0);
   const auto up_to = [&](std::uint32_t most) { return shape.outputs > 4 && shape.outputs <= most; };
   const auto with = [&]<std::uint32_t kernel, std::uint32_t stride, std::uint32_t across>() {
+    if constexpr (stride == 1 && std::is_same_v<Real, float>) {
+      if (by_tf32(pass, layer, shape.inputs, shape.outputs))
+        return use(MatrixConvolutionKernel<kernel, way>(pass, layer));
+    }
     use(ConvolutionKernel<Real, WindowTaps<kernel, stride, way>, across>(pass, layer));
   };
   if (layer.kernel == 3 && layer.stride == 1)
@@ -55,6 +67,10 @@ void with_convolution(const Pass<Real>& pass, const Layer& layer, const Use& use
 template <class Real, class Use>
 void with_weight_parts(const Pass<Real>& pass, const Layer& layer, const Use& use) {
   const auto with = [&]<std::uint32_t kernel, std::uint32_t stride, std::uint32_t outputs>() {
+    if constexpr (stride == 1 && std::is_same_v<Real, float>) {
+      if (by_tf32(pass, layer, layer.channels, layer.outputs))
+        return use(WeightPartsKernel<CrewWeights<kernel>>(pass, layer));
+    }
     use(WeightPartsKernel<ThreadWeights<Real, kernel, stride, outputs>>(pass, layer));
   };
   if (layer.kernel == 3 && layer.stride == 1)
@@ -81,9 +97,12 @@ struct ConvolutionSteps {
     std::uint64_t numbers = channel_part_numbers<Real>(layer, n, BiasSums::count);
     Pass<Real> pass{};
     pass.n = n;
-    with_weight_parts(pass, layer, [&](const auto& kernel) {
-      numbers = std::max(numbers, std::uint64_t{kernel.parts()} * layer.weights());
-    });
+    for (const bool tf32x3 : {false, true}) {
+      pass.network.tf32x3 = tf32x3;
+      with_weight_parts(pass, layer, [&](const auto& kernel) {
+        numbers = std::max(numbers, std::uint64_t{kernel.parts()} * layer.weights());
+      });
+    }
     return numbers;
   }
 

@@ -26,7 +26,7 @@ template <class Real, class Steps>
 class OneLayer {
  public:
   /// layer: without places, with up to four parameters or statistics of each output behind W.
-  OneLayer(const kernels::Layer& layer, std::uint32_t n, std::uint32_t jobs)
+  OneLayer(const kernels::Layer& layer, std::uint32_t n, std::uint32_t jobs, bool tf32x3 = false)
       : layer_(layer), jobs_(jobs), at_w_(jobs), at_g_(jobs) {
     std::uint32_t next = 0;
     for (auto [place, numbers] : {std::pair(&layer_.x, layer_.inputs()),
@@ -36,6 +36,7 @@ class OneLayer {
                                   {&layer_.by_y, layer_.units()}})
       *place = next, next += kernels::in_fours(numbers);
     pass_.n = n, pass_.together = jobs;
+    pass_.network.tf32x3 = tf32x3;
     pass_.work_stride = std::uint64_t{n} * next;
     pass_.parts_stride = kernels::in_fours(Steps::template parts<Real>(layer_, n));
     parameters_ = layer_.weights() + 4 * layer_.outputs;

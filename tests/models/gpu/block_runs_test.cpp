@@ -56,6 +56,11 @@ const char* const small_resnet = R"({"kind": "resnet", "depth": 8, "width": 2, "
   "l2": 0.001, "augment": true, "statistics_decay": 0.8,
   "dataset": {"kind": "synthetic", "rows": 60, "test_rows": 20, "classes": 3, "separation": 8,
               "features": 70, "height": 7, "width": 5}})";
+// Its second stage has maps enough for tiles of TF32 parts.
+const char* const tf32_resnet = R"({"kind": "resnet", "depth": 8, "width": 8, "minibatch": 7,
+  "precision": "tf32x3", "statistics_decay": 0.8,
+  "dataset": {"kind": "synthetic", "rows": 60, "test_rows": 20, "classes": 3, "separation": 8,
+              "features": 70, "height": 7, "width": 5}})";
 const char* const small_cnn = R"({"kind": "cnn", "channels": [3], "kernel": 2, "minibatch": 9,
   "l2": 0.001, "dataset": {"kind": "synthetic", "rows": 60, "test_rows": 20, "classes": 3,
                            "separation": 8, "features": 30, "height": 5, "width": 6}})";
@@ -217,6 +222,12 @@ TEST_CASE("blocks: runs with statistics and augmented images conform, with one t
   check_runs(emulated(1, true), small_resnet, {some_protocols.back()}, adam, 1e-9);
 }
 
+TEST_CASE("blocks: runs by parts of TF32 conform, with equal bits for any cohort") {
+  const std::string on_gpu = std::string(plain) + R"(, "device": "cuda")";
+  check_runs(emulated(1), tf32_resnet, {some_protocols.back()}, on_gpu, 1e-4);
+  check_equal_bits(emulated(1), tf32_resnet, {some_protocols.back()}, on_gpu);
+}
+
 TEST_CASE("blocks: equal bits for any cohort and any segment limit") {
   check_equal_bits(emulated(1), softmax, every_server_protocol(), plain);
   check_equal_bits(emulated(1), softmax, every_server_protocol(), everything);
@@ -259,6 +270,9 @@ TEST_CASE("cuda: runs of every protocol conform") {
   check_runs(cuda(true), small_cnn, every_server_protocol(), everything, 1e-9);
   check_runs(cuda(), small_resnet, some_protocols, plain, 1e-4);
   check_runs(cuda(true), small_resnet, some_protocols, everything, 1e-9);
+  // A relu near 0 that turns by a rounding moves a loss by 1e-3.
+  check_runs(cuda(), tf32_resnet, {some_protocols.back()},
+             std::string(plain) + R"(, "device": "cuda")", 1e-2);
 }
 
 TEST_CASE("cuda: equal bits for any cohort and any segment limit") {
