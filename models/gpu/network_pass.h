@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 #include "models/gpu/kernels/product.h"
 #include "models/gpu/mirror.h"
@@ -174,9 +175,19 @@ class NetworkPass {
     template <class Product>
     void multiply(const Product& product) const {
       if (product.few())
-        launch(kernels::ProductKernel<Product, typename Product::FewTile>{product});
+        multiply_in<typename Product::FewTile>(product);
       else
-        launch(kernels::ProductKernel<Product, typename Product::Tile>{product});
+        multiply_in<typename Product::Tile>(product);
+    }
+
+   private:
+    template <class Tile, class Product>
+    void multiply_in(const Product& product) const {
+      if constexpr (std::is_same_v<Real, float>) {
+        if (pass.network.tf32x3)
+          return launch(kernels::ProductKernel<Product, Tile, kernels::Tf32Sums>{product});
+      }
+      launch(kernels::ProductKernel<Product, Tile>{product});
     }
   };
 

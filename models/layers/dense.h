@@ -53,12 +53,12 @@ struct DenseForward : DenseProduct<Number> {
   using Tile = ProductTile<32, 64, 8, 4>;
   using FewTile = ProductTile<32, DenseProduct<Real>::few_outputs, 4, 2>;
 
-  GRADRACE_HD std::uint32_t rows() const { return this->pass.n; }
-  GRADRACE_HD std::uint32_t columns() const { return this->layer.outputs; }
-  GRADRACE_HD std::uint32_t depth() const { return this->layer.depth; }
+  GRADRACE_HD ProductShape shape() const {
+    return {this->pass.n, this->layer.outputs, this->layer.depth};
+  }
   GRADRACE_HD auto a(std::uint32_t job) const { return this->template x<true, reads_rows>(job); }
   GRADRACE_HD auto b(std::uint32_t job) const {
-    return Numbers<Real, true>{this->at(job).W(), depth()};
+    return Numbers<Real, true>{this->at(job).W(), this->layer.depth};
   }
 
   struct Result {
@@ -69,8 +69,10 @@ struct DenseForward : DenseProduct<Number> {
 
     GRADRACE_HD Four<Real> before(std::uint32_t, std::uint32_t, std::uint32_t) const { return {}; }
     GRADRACE_HD void operator()(std::uint32_t i, std::uint32_t o, const Four<Real>& sums,
-                                const Four<Real>&, std::uint32_t) const {
-      y[i * outputs + o] = activated(f, sums.at[0] + b[o]);
+                                const Four<Real>&, std::uint32_t count) const {
+      GRADRACE_UNROLL
+      for (std::uint32_t q = 0; q < 4; ++q)
+        if (q < count) y[i * outputs + o + q] = activated(f, sums.at[q] + b[o + q]);
     }
   };
   GRADRACE_HD Result result(std::uint32_t job) const {
@@ -92,11 +94,11 @@ struct DenseLearn : DenseProduct<Number> {
 
   bool moves;
 
-  GRADRACE_HD std::uint32_t rows() const { return this->layer.outputs; }
-  GRADRACE_HD std::uint32_t columns() const { return this->layer.depth; }
-  GRADRACE_HD std::uint32_t depth() const { return this->pass.n; }
+  GRADRACE_HD ProductShape shape() const {
+    return {this->layer.outputs, this->layer.depth, this->pass.n};
+  }
   GRADRACE_HD auto a(std::uint32_t job) const {
-    return Numbers<Real, false>{this->at(job).by_y, rows()};
+    return Numbers<Real, false>{this->at(job).by_y, this->layer.outputs};
   }
   GRADRACE_HD auto b(std::uint32_t job) const { return this->template x<false, reads_rows>(job); }
 
@@ -138,7 +140,7 @@ struct DenseLearn : DenseProduct<Number> {
   };
   GRADRACE_HD Result result(std::uint32_t job) const {
     const LayerAt<Real> at = this->at(job);
-    Result result{{}, nullptr, at.W(), at.decay, rows(), columns()};
+    Result result{{}, nullptr, at.W(), at.decay, at.layer.outputs, at.layer.depth};
     if (moves)
       result.move = this->pass.moves[job].from(at.layer.first);
     else
@@ -154,14 +156,14 @@ struct DensePropagate : DenseProduct<Number> {
   using Tile = ProductTile<32, 64, 8, 4>;
   using FewTile = Tile;
 
-  GRADRACE_HD std::uint32_t rows() const { return this->pass.n; }
-  GRADRACE_HD std::uint32_t columns() const { return this->layer.depth; }
-  GRADRACE_HD std::uint32_t depth() const { return this->layer.outputs; }
+  GRADRACE_HD ProductShape shape() const {
+    return {this->pass.n, this->layer.depth, this->layer.outputs};
+  }
   GRADRACE_HD auto a(std::uint32_t job) const {
-    return Numbers<Real, true>{this->at(job).by_y, depth()};
+    return Numbers<Real, true>{this->at(job).by_y, this->layer.outputs};
   }
   GRADRACE_HD auto b(std::uint32_t job) const {
-    return Numbers<Real, false>{this->at(job).W(), columns()};
+    return Numbers<Real, false>{this->at(job).W(), this->layer.depth};
   }
 
   struct Result {

@@ -173,6 +173,14 @@ std::vector<Subject> subjects() {
   };
 }
 
+Subject by_three_products() {
+  auto config = cnn({3}, 3, {70, 9}, "tanh");
+  config.precision = only_gpu_precision;
+  return subject("cnn, three products", synthetic(R"("rows": 75, "test_rows": 41, "features": 99,
+                                         "height": 9, "width": 11, "classes": 5)"),
+                 config, make_cnn);
+}
+
 Subject full_size() {
   const auto images = synthetic(
       R"("rows": 9, "test_rows": 2, "features": 3072, "height": 32, "width": 32, "classes": 10)");

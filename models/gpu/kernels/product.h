@@ -3,6 +3,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "models/gpu/kernels/matrix_tile.h"
 #include "models/gpu/kernels/rows.h"
 #include "models/gpu/kernels/tiles.h"
 
@@ -42,7 +43,9 @@ struct DataRows {
     return *reinterpret_cast<const std::uint32_t*>(split.bytes + place(row, column));
   }
   GRADRACE_HD Four<Real> four(std::uint32_t word) const {
-    return scaled_bytes(word, static_cast<Real>(split.byte_scale));
+    const auto scale = static_cast<Real>(split.byte_scale);
+    return {scaled(word & 255, scale), scaled(word >> 8 & 255, scale),
+            scaled(word >> 16 & 255, scale), scaled(word >> 24, scale)};
   }
 
  private:
@@ -92,11 +95,17 @@ template <class Factor, std::uint32_t vectors, std::uint32_t each>
 struct SliceShape {
   using Real = typename Factor::Real;
 
+  static constexpr bool along_k = Factor::along_k;
   static constexpr std::uint32_t slice = 128 / sizeof(Real), shares = vectors / each;
   static constexpr std::uint32_t high = Factor::along_k ? vectors : slice;
   static constexpr std::uint32_t wide = Factor::along_k ? slice : vectors;
   static constexpr std::uint32_t pitch = wide + 4;  // fewer threads read from one bank
   static constexpr std::uint32_t numbers = high * pitch, fours = high * wide / 4;
+
+  /// Where number k of vector i stands in a slice.
+  GRADRACE_HD static std::uint32_t place(std::uint32_t i, std::uint32_t k) {
+    return along_k ? i * pitch + k : k * pitch + i;
+  }
 
   /// Which vector is the r-th of a share.
   GRADRACE_HD static std::uint32_t vector(std::uint32_t share, std::uint32_t r) {
@@ -202,125 +211,83 @@ class FactorSlices {
   std::uint32_t words_[Factor::bytes ? steps : 1];
 };
 
-/// Products C [rows, columns], C(i, j) = the sum of a(i, k) b(j, k) over k < depth, one of each job
-/// of many.  A Product has
-///
-///     Real
-///     rows(), columns(), depth()
-///     a(job), b(job)   its factors, Numbers or DataRows
-///     result(job)      takes C(i, j), C(i, j + 1), ..., `count` <= 4 of them at once: first
-///                      before(i, j, count) is called for all that a thread makes, then (i, j,
-///                      sums, what before() said, count); where it has beside(i, sum), that gets
-///                      the sum of a(i, k), and a does not lie along k
-///
-/// Each number of C is one sum over k = 0, 1, ... of fused multiplications and additions: its bits
-/// depend neither on the tile nor on the batch and its place there.  A slice of the factors is on
-/// its way while the one before is multiplied.
-///
-/// For each k a block reads high + wide numbers of the factors from memory; for four k a thread
-/// reads down + across fours from shared memory, and multiplies 4 down across times.
-template <class Product, class Tile>
-struct ProductKernel {
-  using Real = typename Product::Real;
+struct ProductShape {
+  std::uint32_t rows, columns, depth;
+};
 
-  Product product;
+/// Where a block's tile begins in C.
+struct TileCorner {
+  std::uint32_t top, left;
+};
 
-  static constexpr std::uint32_t threads = Tile::threads;
-  static constexpr std::uint32_t at_once = (sizeof(Real) == 4 ? 512 : 256) / threads;
-  std::size_t shared_numbers() const {
-    return (product.depth() > A::slice ? 2 : 1) * slice_numbers;
-  }
-  /// Of one product.
-  GRADRACE_HD std::uint32_t blocks() const {
-    return (product.rows() + Tile::high - 1) / Tile::high * across();
-  }
+/// The sums of a tile that a thread makes: each of fused multiplications and additions in the order
+/// of k.  For four k a thread reads down + across fours from shared memory, and multiplies
+/// 4 down across times.
+template <class Block, class A, class B, class Tile>
+class FusedSums {
+ public:
+  using Real = typename A::Real;
 
-  template <class Block>
-  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
-    const std::uint32_t job = number / blocks(), place = number % blocks();
-    const Corner corner{place / across() * Tile::high, place % across() * Tile::wide};
-    const std::uint32_t depth = product.depth();
-    FactorSlices<Block, FactorA, A, threads> a(block, product.a(job), corner.top, product.rows(),
-                                               depth);
-    FactorSlices<Block, FactorB, B, threads> b(block, product.b(job), corner.left,
-                                               product.columns(), depth);
+  GRADRACE_HD FusedSums(const Block& block, const TileCorner& corner, const ProductShape& shape)
+      : block_(block), corner_(corner), shape_(shape) {}
 
-    // Of each thread's share: its own, where all threads are there.
-    Real sums[Block::has_all_threads ? 1 : threads][Tile::down][Tile::across] = {};
-    Real beside[Block::has_all_threads ? 1 : Tile::high] = {};
-    Real *now = block.template scratch<Real>(), *next = now + slice_numbers;
-    const auto begin = [&](std::uint32_t k, Real* to) {
-      a.begin(k, to), b.begin(k, to + A::numbers);
-    };
-    const auto end = [&](std::uint32_t k, Real* to) { a.end(k, to), b.end(k, to + A::numbers); };
-    begin(0, now), end(0, now);
-    for (std::uint32_t k = 0; k < depth; k += A::slice) {
-      const bool more = depth - k > A::slice;
-      const std::uint32_t deep = more ? A::slice : depth - k;
-      block.wait_for_copies();
-      block.sync();
-      if (more) begin(k + A::slice, next);
-      each_share(block, [&](std::uint32_t s, std::uint32_t i, std::uint32_t j) {
-        multiply<Block>(corner, now, deep, i, j, sums[s]);
-      });
-      if constexpr (has_beside)
-        each_beside(block, corner, [&](std::uint32_t s, std::uint32_t i) {
-          for (std::uint32_t l = 0; l < deep; ++l) beside[s] += now[l * A::pitch + i];
-        });
-      if (more) end(k + A::slice, next);
-      Real* const was = now;
-      now = next, next = was;
-    }
-    const auto result = product.result(job);
-    each_share(block, [&](std::uint32_t s, std::uint32_t i, std::uint32_t j) {
-      give(result, corner, i, j, sums[s]);
+  /// Of `deep` k more.
+  GRADRACE_HD void add(const Real* of_a, const Real* of_b, std::uint32_t deep) {
+    each_share([&](std::uint32_t s, std::uint32_t i, std::uint32_t j) {
+      const std::uint32_t down = there<A, Tile::down>(corner_.top, i, shape_.rows);
+      const std::uint32_t across = there<B, Tile::across>(corner_.left, j, shape_.columns);
+      GRADRACE_UNROLL_BY_2
+      for (std::uint32_t k = 0; k < deep; k += 4) {
+        Real x[4][Tile::down], y[4][Tile::across];
+        A::read(of_a, k, i, x), B::read(of_b, k, j, y);
+        GRADRACE_UNROLL
+        for (std::uint32_t l = 0; l < 4; ++l) {
+          GRADRACE_UNROLL
+          for (std::uint32_t r = 0; r < down; ++r) {
+            GRADRACE_UNROLL
+            for (std::uint32_t c = 0; c < across; ++c)
+              sums_[s][r][c] = fused(x[l][r], y[l][c], sums_[s][r][c]);
+          }
+        }
+      }
     });
-    if constexpr (has_beside)
-      each_beside(block, corner, [&](std::uint32_t s, std::uint32_t i) {
-        result.beside(corner.top + i, beside[s]);
-      });
+  }
+
+  template <class Result>
+  GRADRACE_HD void give(const Result& result) const {
+    each_share([&](std::uint32_t s, std::uint32_t i, std::uint32_t j) {
+      Four<Real> was[Tile::down][Tile::across / together] = {};
+      each_place(
+          i, j,
+          [&](std::uint32_t r, std::uint32_t c, std::uint32_t row, std::uint32_t column,
+              std::uint32_t count) { was[r][c / together] = result.before(row, column, count); });
+      each_place(i, j,
+                 [&](std::uint32_t r, std::uint32_t c, std::uint32_t row, std::uint32_t column,
+                     std::uint32_t count) {
+                   Four<Real> some = {};
+                   GRADRACE_UNROLL
+                   for (std::uint32_t q = 0; q < together; ++q) some.at[q] = sums_[s][r][c + q];
+                   result(row, column, some, was[r][c / together], count);
+                 });
+    });
   }
 
  private:
-  struct Corner {
-    std::uint32_t top, left;
-  };
-  using FactorA = decltype(std::declval<Product>().a(0));
-  using FactorB = decltype(std::declval<Product>().b(0));
-  using A = SliceShape<FactorA, Tile::high, Tile::down>;
-  using B = SliceShape<FactorB, Tile::wide, Tile::across>;
-  static constexpr std::uint32_t together = FactorB::along_k ? 1 : 4;
-  static constexpr std::uint32_t slice_numbers = A::numbers + B::numbers;
-  static constexpr bool has_beside = requires(Product made) { made.result(0).beside(0u, Real{}); };
-
-  GRADRACE_HD std::uint32_t across() const {
-    return (product.columns() + Tile::wide - 1) / Tile::wide;
-  }
+  static constexpr std::uint32_t together = B::along_k ? 1 : 4;
+  // Of a thread: one, where all threads are there.
+  static constexpr std::uint32_t most = Block::has_all_threads ? 1 : Tile::threads;
 
   /// f(step, place in a column of shares, in a row of them) for every share of this thread.
-  template <class Block, class Function>
-  GRADRACE_HD static void each_share(const Block& block, const Function& f) {
-    constexpr std::uint32_t most = Block::has_all_threads ? 1 : threads;
+  template <class Function>
+  GRADRACE_HD void each_share(const Function& f) const {
     for (std::uint32_t s = 0; s < most; ++s) {
-      const std::uint32_t share = block.thread() + s * block.threads();
-      if (share < threads) f(s, share / B::shares, share % B::shares);
+      const std::uint32_t share = block_.thread() + s * block_.threads();
+      if (share < Tile::threads) f(s, share / B::shares, share % B::shares);
     }
   }
 
-  /// f(step, i) for every row of the tile of which this thread makes the sum beside.
-  template <class Block, class Function>
-  GRADRACE_HD void each_beside(const Block& block, const Corner& corner, const Function& f) const {
-    static_assert(!FactorA::along_k && Tile::high <= threads);
-    constexpr std::uint32_t most = Block::has_all_threads ? 1 : Tile::high;
-    if (corner.left > 0) return;
-    for (std::uint32_t s = 0; s < most; ++s) {
-      const std::uint32_t i = block.thread() + s * block.threads();
-      if (i < Tile::high && corner.top + i < product.rows()) f(s, i);
-    }
-  }
-
-  /// How many of a share are there, `first` + vector() < count; all, where none is left out.
-  template <class Block, class Shape, std::uint32_t each>
+  /// How many of a share are there; all, where none is left out.
+  template <class Shape, std::uint32_t each>
   GRADRACE_HD static std::uint32_t there(std::uint32_t first, std::uint32_t share,
                                          std::uint32_t count) {
     if (Block::has_all_threads) return each;
@@ -329,61 +296,213 @@ struct ProductKernel {
     return result;
   }
 
-  template <class Block>
-  GRADRACE_HD void multiply(const Corner& corner, const Real* slice, std::uint32_t deep,
-                            std::uint32_t i, std::uint32_t j,
-                            Real (&sums)[Tile::down][Tile::across]) const {
-    const std::uint32_t down = there<Block, A, Tile::down>(corner.top, i, product.rows());
-    const std::uint32_t across = there<Block, B, Tile::across>(corner.left, j, product.columns());
-    GRADRACE_UNROLL_BY_2
-    for (std::uint32_t k = 0; k < deep; k += 4) {
-      Real x[4][Tile::down], y[4][Tile::across];
-      A::read(slice, k, i, x), B::read(slice + A::numbers, k, j, y);
+  /// f(r, c, row, column, count) for every place of a share in C where numbers stand together.
+  template <class Function>
+  GRADRACE_HD void each_place(std::uint32_t i, std::uint32_t j, const Function& f) const {
+    GRADRACE_UNROLL
+    for (std::uint32_t r = 0; r < Tile::down; ++r) {
+      const std::uint32_t row = corner_.top + A::vector(i, r);
+      if (row >= shape_.rows) continue;
       GRADRACE_UNROLL
-      for (std::uint32_t l = 0; l < 4; ++l) {
-        GRADRACE_UNROLL
-        for (std::uint32_t r = 0; r < down; ++r) {
-          GRADRACE_UNROLL
-          for (std::uint32_t c = 0; c < across; ++c)
-            sums[r][c] = fused(x[l][r], y[l][c], sums[r][c]);
-        }
+      for (std::uint32_t c = 0; c < Tile::across; c += together) {
+        const std::uint32_t column = corner_.left + B::vector(j, c);
+        if (column >= shape_.columns) continue;
+        const std::uint32_t left = shape_.columns - column;
+        f(r, c, row, column, left > together || together == 1 ? together : left);
       }
     }
   }
 
-  template <class Result>
-  GRADRACE_HD void give(const Result& result, const Corner& corner, std::uint32_t i,
-                        std::uint32_t j, const Real (&sums)[Tile::down][Tile::across]) const {
-    Four<Real> was[Tile::down][Tile::across / together] = {};
-    each_place(
-        corner, i, j,
-        [&](std::uint32_t r, std::uint32_t c, std::uint32_t row, std::uint32_t column,
-            std::uint32_t count) { was[r][c / together] = result.before(row, column, count); });
-    each_place(corner, i, j,
-               [&](std::uint32_t r, std::uint32_t c, std::uint32_t row, std::uint32_t column,
-                   std::uint32_t count) {
-                 Four<Real> some = {};
-                 GRADRACE_UNROLL
-                 for (std::uint32_t q = 0; q < together; ++q) some.at[q] = sums[r][c + q];
-                 result(row, column, some, was[r][c / together], count);
-               });
+  const Block& block_;
+  const TileCorner corner_;
+  const ProductShape shape_;
+  Real sums_[most][Tile::down][Tile::across] = {};
+};
+
+/// Likewise of three products of TF32 (see matrix_tile.h), by crews, each of which makes some
+/// tiles of 16 x 8; float32 alone.
+template <class Block, class A, class B, class Tile>
+class Tf32Sums {
+ public:
+  GRADRACE_HD Tf32Sums(const Block& block, const TileCorner& corner, const ProductShape& shape)
+      : block_(block), corner_(corner), shape_(shape) {}
+
+  GRADRACE_HD void add(const float* of_a, const float* of_b, std::uint32_t deep) {
+    const std::uint32_t lane = crew_lane(block_);
+    each_share([&](std::uint32_t s, std::uint32_t top, std::uint32_t left) {
+      for (std::uint32_t k = 0; k < deep; k += 8) {
+        LeftFactor<crew, 2> x[down];
+        GRADRACE_UNROLL
+        for (std::uint32_t r = 0; r < down; ++r)
+          if (has_row(top + 16 * r))
+            x[r].load(lane, [&](std::uint32_t i, std::uint32_t l) {
+              return of_a[A::place(top + 16 * r + i, k + l)];
+            });
+        GRADRACE_UNROLL
+        for (std::uint32_t c = 0; c < across; ++c) {
+          if (!has_column(left + 8 * c)) continue;
+          RightFactor<crew, 2> y;
+          y.load(lane, [&](std::uint32_t l, std::uint32_t j) {
+            return of_b[B::place(left + 8 * c + j, k + l)];
+          });
+          GRADRACE_UNROLL
+          for (std::uint32_t r = 0; r < down; ++r)
+            if (has_row(top + 16 * r)) multiply_add(sums_[s][r][c], x[r], y);
+        }
+      }
+    });
   }
 
-  /// f(r, c, row, column, count) for every place of a share in C where numbers stand together.
-  template <class Function>
-  GRADRACE_HD void each_place(const Corner& corner, std::uint32_t i, std::uint32_t j,
-                              const Function& f) const {
-    GRADRACE_UNROLL
-    for (std::uint32_t r = 0; r < Tile::down; ++r) {
-      const std::uint32_t row = corner.top + A::vector(i, r);
-      if (row >= product.rows()) continue;
+  template <class Result>
+  GRADRACE_HD void give(const Result& result) const {
+    each_share([&](std::uint32_t s, std::uint32_t top, std::uint32_t left) {
       GRADRACE_UNROLL
-      for (std::uint32_t c = 0; c < Tile::across; c += together) {
-        const std::uint32_t column = corner.left + B::vector(j, c);
-        if (column >= product.columns()) continue;
-        const std::uint32_t left = product.columns() - column;
-        f(r, c, row, column, left < together ? left : together);
+      for (std::uint32_t r = 0; r < down; ++r) {
+        GRADRACE_UNROLL
+        for (std::uint32_t c = 0; c < across; ++c)
+          give_tile(result, corner_.top + top + 16 * r, corner_.left + left + 8 * c,
+                    sums_[s][r][c]);
       }
+    });
+  }
+
+ private:
+  static constexpr std::uint32_t crew = crew_threads<Block>, crews = Tile::threads / 32;
+  static constexpr std::uint32_t most = Block::has_all_threads ? 1 : crews;
+  // Of a crew's share, and the tiles of 16 x 8 in it.
+  static constexpr std::uint32_t wide = Tile::wide < 32 ? Tile::wide : 32;
+  static constexpr std::uint32_t high = Tile::high * Tile::wide / crews / wide;
+  static constexpr std::uint32_t down = high / 16, across = wide / 8;
+
+  /// f(step, top, left) for every share of this crew.
+  template <class Function>
+  GRADRACE_HD void each_share(const Function& f) const {
+    std::uint32_t s = 0;
+    each_crew(block_, crews, [&](std::uint32_t share) {
+      f(most > 1 ? s++ : 0, share / (Tile::wide / wide) * high, share % (Tile::wide / wide) * wide);
+    });
+  }
+  GRADRACE_HD bool has_row(std::uint32_t i) const { return corner_.top + i < shape_.rows; }
+  GRADRACE_HD bool has_column(std::uint32_t j) const { return corner_.left + j < shape_.columns; }
+
+  template <class Result>
+  GRADRACE_HD void give_tile(const Result& result, std::uint32_t top, std::uint32_t left,
+                             const MatrixTile<crew>& tile) const {
+    constexpr std::uint32_t together = crew == 1 ? 4 : 2;  // in a row
+    GRADRACE_UNROLL
+    for (std::uint32_t i = 0; i < tile.held; i += together) {
+      const MatrixPlace at = tile.place(crew_lane(block_), i);
+      const std::uint32_t row = top + at.row, column = left + at.column;
+      if (row >= shape_.rows || column >= shape_.columns) continue;
+      const std::uint32_t there = shape_.columns - column;
+      const std::uint32_t count = there < together ? there : together;
+      Four<float> some = {};
+      GRADRACE_UNROLL
+      for (std::uint32_t q = 0; q < together; ++q) some.at[q] = tile.number[i + q];
+      result(row, column, some, result.before(row, column, count), count);
+    }
+  }
+
+  const Block& block_;
+  const TileCorner corner_;
+  const ProductShape shape_;
+  MatrixTile<crew> sums_[most][down][across];
+};
+
+/// Products C [rows, columns], C(i, j) = the sum of a(i, k) b(j, k) over k < depth, one of each job
+/// of many.  A Product has
+///
+///     Real
+///     shape()
+///     a(job), b(job)   its factors, Numbers or DataRows
+///     result(job)      takes C(i, j), C(i, j + 1), ..., `count` <= 4 of them at once: first
+///                      before(i, j, count) is called, for some or for all that a thread makes,
+///                      then (i, j, sums, what before() said, count); where it has beside(i, sum),
+///                      that gets the sum of a(i, k), and a does not lie along k
+///
+/// The bits of C depend neither on the batch nor on its place there, and with FusedSums not on the
+/// tile.  A slice of the factors is on its way while the one before is multiplied.
+///
+/// For each k a block reads high + wide numbers of the factors from memory.
+template <class Product, class Tile, template <class...> class Sums = FusedSums>
+struct ProductKernel {
+  using Real = typename Product::Real;
+
+  Product product;
+
+  static constexpr std::uint32_t threads = Tile::threads;
+  static constexpr std::uint32_t at_once = (sizeof(Real) == 4 ? 512 : 256) / threads;
+  std::size_t shared_numbers() const {
+    return (product.shape().depth > A::slice ? 2 : 1) * slice_numbers;
+  }
+  /// Of one product.
+  GRADRACE_HD std::uint32_t blocks() const {
+    return (product.shape().rows + Tile::high - 1) / Tile::high * across();
+  }
+
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const std::uint32_t job = number / blocks(), place = number % blocks();
+    const TileCorner corner{place / across() * Tile::high, place % across() * Tile::wide};
+    const ProductShape shape = product.shape();
+    FactorSlices<Block, FactorA, A, threads> a(block, product.a(job), corner.top, shape.rows,
+                                               shape.depth);
+    FactorSlices<Block, FactorB, B, threads> b(block, product.b(job), corner.left, shape.columns,
+                                               shape.depth);
+    const auto begin = [&](std::uint32_t k, Real* to) {
+      a.begin(k, to), b.begin(k, to + A::numbers);
+    };
+    const auto end = [&](std::uint32_t k, Real* to) { a.end(k, to), b.end(k, to + A::numbers); };
+
+    Sums<Block, A, B, Tile> sums(block, corner, shape);
+    Real beside[Block::has_all_threads ? 1 : Tile::high] = {};
+    Real *now = block.template scratch<Real>(), *next = now + slice_numbers;
+    begin(0, now), end(0, now);
+    for (std::uint32_t k = 0; k < shape.depth; k += A::slice) {
+      const bool more = shape.depth - k > A::slice;
+      const std::uint32_t deep = more ? A::slice : shape.depth - k;
+      block.wait_for_copies();
+      block.sync();
+      if (more) begin(k + A::slice, next);
+      sums.add(now, now + A::numbers, deep);
+      if constexpr (has_beside)
+        each_beside(block, corner, [&](std::uint32_t s, std::uint32_t i) {
+          for (std::uint32_t l = 0; l < deep; ++l) beside[s] += now[A::place(i, l)];
+        });
+      if (more) end(k + A::slice, next);
+      Real* const was = now;
+      now = next, next = was;
+    }
+    const auto result = product.result(job);
+    sums.give(result);
+    if constexpr (has_beside)
+      each_beside(block, corner, [&](std::uint32_t s, std::uint32_t i) {
+        result.beside(corner.top + i, beside[s]);
+      });
+  }
+
+ private:
+  using FactorA = decltype(std::declval<Product>().a(0));
+  using FactorB = decltype(std::declval<Product>().b(0));
+  using A = SliceShape<FactorA, Tile::high, Tile::down>;
+  using B = SliceShape<FactorB, Tile::wide, Tile::across>;
+  static constexpr std::uint32_t slice_numbers = A::numbers + B::numbers;
+  static constexpr bool has_beside = requires(Product made) { made.result(0).beside(0u, Real{}); };
+
+  GRADRACE_HD std::uint32_t across() const {
+    return (product.shape().columns + Tile::wide - 1) / Tile::wide;
+  }
+
+  /// f(step, i) for every row of the tile of which this thread makes the sum beside.
+  template <class Block, class Function>
+  GRADRACE_HD void each_beside(const Block& block, const TileCorner& corner,
+                               const Function& f) const {
+    static_assert(!A::along_k && Tile::high <= threads);
+    constexpr std::uint32_t most = Block::has_all_threads ? 1 : Tile::high;
+    if (corner.left > 0) return;
+    for (std::uint32_t s = 0; s < most; ++s) {
+      const std::uint32_t i = block.thread() + s * block.threads();
+      if (i < Tile::high && corner.top + i < product.shape().rows) f(s, i);
     }
   }
 };

@@ -37,13 +37,6 @@ struct alignas(16) Four {
 GRADRACE_HD inline float fused(float a, float b, float c) { return std::fma(a, b, c); }
 GRADRACE_HD inline double fused(double a, double b, double c) { return std::fma(a, b, c); }
 
-/// The bytes of a word x scale.
-template <class Real>
-GRADRACE_HD Four<Real> scaled_bytes(std::uint32_t word, Real scale) {
-  return {scaled(word & 255, scale), scaled(word >> 8 & 255, scale),
-          scaled(word >> 16 & 255, scale), scaled(word >> 24, scale)};
-}
-
 /// Rows of an array, one after the other.
 template <class Real>
 struct Fours {

@@ -318,6 +318,12 @@ TEST_CASE("blocks: what only the CPU replays is refused") {
                        std::runtime_error);
 }
 
+TEST_CASE("blocks: gradients and updates by three products of TF32 conform, with one thread") {
+  for (const std::uint32_t minibatch : {5u, 33u})
+    check_gradient(emulated(1), by_three_products(), 0.3, minibatch);
+  check_updates(emulated(1), by_three_products());
+}
+
 TEST_CASE("blocks: a device without the memory for one run says so") {
   DeviceOptions options;
   options.learners = 1'000'000;
@@ -336,6 +342,11 @@ TEST_CASE("blocks: a device without the memory for one run says so") {
 TEST_CASE("cuda: one gradient of each kind") {
   GRADRACE_NEEDS_CUDA();
   for (const Subject& subject : subjects()) check_gradient(cuda(), subject, 0.3, 5);
+}
+
+TEST_CASE("cuda: gradients by three products of TF32 conform") {
+  GRADRACE_NEEDS_CUDA();
+  check_gradient(cuda(), by_three_products(), 0.3, 33);
 }
 
 TEST_CASE("cuda: a quadratic moves by every rule") {

@@ -18,9 +18,7 @@ namespace {
 using kernels::Layer;
 using kernels::Pass;
 
-struct Shape {
-  std::uint32_t rows, columns, depth;
-};
+using Shape = kernels::ProductShape;
 
 template <class Real>
 std::vector<Real> some_numbers(std::size_t count, double phase) {
@@ -105,10 +103,10 @@ struct Product {
   Real* c;
   std::uint32_t first;  // job
 
-  std::uint32_t rows() const { return factors_a->vectors; }
-  std::uint32_t columns() const { return factors_b->vectors; }
-  std::uint32_t depth() const { return factors_a->depth; }
-  std::uint32_t stride() const { return columns() + 3; }
+  kernels::ProductShape shape() const {
+    return {factors_a->vectors, factors_b->vectors, factors_a->depth};
+  }
+  std::uint32_t stride() const { return factors_b->vectors + 3; }
   auto a(std::uint32_t job) const { return factors_a->of(first + job); }
   auto b(std::uint32_t job) const { return factors_b->of(first + job); }
 
@@ -122,7 +120,7 @@ struct Product {
     }
   };
   Result result(std::uint32_t job) const {
-    return {c + std::size_t{first + job} * rows() * stride(), stride()};
+    return {c + std::size_t{first + job} * factors_a->vectors * stride(), stride()};
   }
 };
 
@@ -135,13 +133,14 @@ void run(const Kernel& kernel, std::uint32_t count, std::uint32_t threads = 1) {
 }
 
 /// C of `count` jobs from the first-th on, made in one launch; what nothing is written to is 7.
-template <class Tile, class BatchA, class BatchB>
+template <class Tile, template <class...> class Sums = kernels::FusedSums, class BatchA,
+          class BatchB>
 std::vector<typename BatchA::Real> product(const BatchA& a, const BatchB& b, std::uint32_t first,
                                            std::uint32_t count, std::uint32_t threads = 1) {
   using Real = typename BatchA::Real;
   std::vector<Real> c(std::size_t{BatchA::count} * a.vectors * (b.vectors + 3), 7);
   const Product<BatchA, BatchB> of{&a, &b, c.data(), first};
-  run(kernels::ProductKernel<Product<BatchA, BatchB>, Tile>{of}, count, threads);
+  run(kernels::ProductKernel<Product<BatchA, BatchB>, Tile, Sums>{of}, count, threads);
   return c;
 }
 
@@ -190,15 +189,45 @@ void check_rows(const Shape& shape) {
              RowsBatch<Real, false, floats>>(shape);
 }
 
+/// Of three products of TF32, whose bits depend on the tile: each sum is off by at most 2^-21 of
+/// its terms' sizes and by what sums of three times as many float32 are.
 template <class Tile, class BatchA, class BatchB>
+void check_tf32_sums(const Shape& shape) {
+  CAPTURE(shape.rows);
+  CAPTURE(shape.columns);
+  CAPTURE(shape.depth);
+  const BatchA a(shape.rows, shape.depth, 1);
+  const BatchB b(shape.columns, shape.depth, 2);
+  const auto c = product<Tile, kernels::Tf32Sums>(a, b, 1, 2);
+  CHECK(product<Tile, kernels::Tf32Sums>(a, b, 1, 2, 3) == c);
+  CHECK(std::count(c.begin(), c.end(), 7) >=
+        std::ptrdiff_t{62} * shape.rows * (shape.columns + 3) + 6 * shape.rows);
+  double squared_error = 0, squared = 0;
+  for (std::uint32_t job = 1; job < 3; ++job)
+    for (std::uint32_t i = 0; i < shape.rows; ++i)
+      for (std::uint32_t j = 0; j < shape.columns; ++j) {
+        double sum = 0, size = 0;
+        for (std::uint32_t k = 0; k < shape.depth; ++k) {
+          const double term = double{a(job, i, k)} * double{b(job, j, k)};
+          sum += term, size += std::abs(term);
+        }
+        const double error = c[(job * shape.rows + i) * (shape.columns + 3) + j] - sum;
+        REQUIRE(std::abs(error) <=
+                (std::ldexp(1, -21) + 3 * shape.depth * std::ldexp(1, -24)) * size);
+        squared_error += error * error, squared += sum * sum;
+      }
+  CHECK(std::sqrt(squared_error / squared) < 1e-6);
+}
+
+template <class Tile, template <class...> class Sums, class BatchA, class BatchB>
 void check_places(const Shape& shape) {
   const BatchA a(shape.rows, shape.depth, 1);
   const BatchB b(shape.columns, shape.depth, 2);
   const auto size = std::ptrdiff_t{shape.rows} * (shape.columns + 3);
-  const auto wanted = product<Tile>(a, b, 0, BatchA::count);
+  const auto wanted = product<Tile, Sums>(a, b, 0, BatchA::count);
   for (std::uint32_t count = 1; count <= BatchA::count; ++count) {
     const std::uint32_t first = BatchA::count - count;
-    const auto c = product<Tile>(a, b, first, count);
+    const auto c = product<Tile, Sums>(a, b, first, count);
     REQUIRE(std::equal(c.begin() + size * first, c.end(), wanted.begin() + size * first));
   }
 }
@@ -267,17 +296,17 @@ double error_of(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth, 
   return error / (depth * static_cast<double>(std::numeric_limits<Real>::epsilon()));
 }
 
-template <class Product>
+template <template <class...> class Sums, class Product>
 void multiply(const Product& product) {
   if (product.few())
-    run(kernels::ProductKernel<Product, typename Product::FewTile>{product}, 2);
+    run(kernels::ProductKernel<Product, typename Product::FewTile, Sums>{product}, 2);
   else
-    run(kernels::ProductKernel<Product, typename Product::Tile>{product}, 2);
+    run(kernels::ProductKernel<Product, typename Product::Tile, Sums>{product}, 2);
 }
 
-/// Each of a layer's products against sums of doubles.
-template <class Real, bool reads_rows>
-void check_dense(std::uint32_t outputs, std::uint32_t depth, std::uint32_t n) {
+/// Each of a layer's products against sums of doubles; `most` of error_of().
+template <class Real, bool reads_rows, template <class...> class Sums = kernels::FusedSums>
+void check_dense(std::uint32_t outputs, std::uint32_t depth, std::uint32_t n, double most = 1) {
   CAPTURE(outputs);
   CAPTURE(depth);
   CAPTURE(reads_rows);
@@ -285,11 +314,11 @@ void check_dense(std::uint32_t outputs, std::uint32_t depth, std::uint32_t n) {
   const DenseJobs<Real> was = of;
   const Pass<Real> pass = of.pass();
   const Layer& layer = of.layer;
-  multiply(kernels::DensePropagate<Real>{{pass, layer}});
+  multiply<Sums>(kernels::DensePropagate<Real>{{pass, layer}});
   const auto after_propagate = of.work;
-  multiply(kernels::DenseLearn<Real, reads_rows>{{pass, layer}, false});
-  multiply(kernels::DenseLearn<Real, reads_rows>{{pass, layer}, true});
-  multiply(kernels::DenseForward<Real, reads_rows>{{pass, layer}});
+  multiply<Sums>(kernels::DenseLearn<Real, reads_rows>{{pass, layer}, false});
+  multiply<Sums>(kernels::DenseLearn<Real, reads_rows>{{pass, layer}, true});
+  multiply<Sums>(kernels::DenseForward<Real, reads_rows>{{pass, layer}});
   for (std::uint32_t job = 0; job < 2; ++job) {
     const auto at = pass.at(layer, job);
     const Real* const W = at.W();
@@ -304,7 +333,7 @@ void check_dense(std::uint32_t outputs, std::uint32_t depth, std::uint32_t n) {
                          return x(i, k) * static_cast<double>(W[o * depth + k]);
                        }));
     };
-    CHECK(error_of(n, outputs, depth, at.y, y) < 1);
+    CHECK(error_of(n, outputs, depth, at.y, y) < most);
     const auto by_x = [&](std::uint32_t i, std::uint32_t k) {
       const double sum = sum_of(outputs, [&](std::uint32_t o) {
         return dz(i, o) * static_cast<double>(W[o * depth + k]);
@@ -313,7 +342,7 @@ void check_dense(std::uint32_t outputs, std::uint32_t depth, std::uint32_t n) {
       const std::size_t from = static_cast<std::size_t>(&at.by_x[i * depth + k] - of.work.data());
       return static_cast<double>(was.work[from]) + sum * (1 - x_was * x_was);
     };
-    CHECK(error_of(n, depth, outputs, at.by_x, by_x) < 1);
+    CHECK(error_of(n, depth, outputs, at.by_x, by_x) < most);
     const auto dW = [&](std::uint32_t o, std::uint32_t k) {
       return sum_of(n, [&](std::uint32_t i) { return dz(i, o) * x(i, k); }) +
              2 * of.l2 * static_cast<double>(W[o * depth + k]);
@@ -322,8 +351,8 @@ void check_dense(std::uint32_t outputs, std::uint32_t depth, std::uint32_t n) {
       return sum_of(n, [&](std::uint32_t i) { return dz(i, o); });
     };
     const Real* const g = at.g + layer.first;
-    CHECK(error_of(outputs, depth, n, g, dW) < 1);
-    CHECK(error_of(1, outputs, n, g + layer.weights(), db) < 1);
+    CHECK(error_of(outputs, depth, n, g, dW) < most);
+    CHECK(error_of(1, outputs, n, g + layer.weights(), db) < most);
     // The state moved by the very same numbers.
     const auto move = of.moves[job];
     for (std::uint32_t j = 0; j < layer.weights() + outputs; ++j)
@@ -359,10 +388,26 @@ TEST_CASE("emulated: a product of three threads, blocks side by side, is that of
 }
 
 TEST_CASE("blocks: a product has equal bits at every place of a batch of any size") {
-  check_places<kernels::ProductTile<32, 64, 8, 4>, Batch<float, true>, Batch<float, true>>(
-      {5, 7, 33});
-  check_places<kernels::ProductTile<64, 64, 8, 4>, Batch<float, false>, Batch<float, false>>(
-      {2, 66, 20});
+  using kernels::FusedSums, kernels::Tf32Sums;
+  using Along = Batch<float, true>;
+  using Across = Batch<float, false>;
+  check_places<kernels::ProductTile<32, 64, 8, 4>, FusedSums, Along, Along>({5, 7, 33});
+  check_places<kernels::ProductTile<64, 64, 8, 4>, FusedSums, Across, Across>({2, 66, 20});
+  check_places<kernels::ProductTile<32, 64, 8, 4>, Tf32Sums, Along, Along>({5, 7, 33});
+}
+
+TEST_CASE("blocks: three products of TF32 for all layouts and tiles") {
+  using Along = Batch<float, true>;
+  using Across = Batch<float, false>;
+  for (const Shape& shape : sizes) {
+    if (shape.depth == 0) continue;
+    check_tf32_sums<kernels::ProductTile<64, 64, 8, 4>, Across, Across>(shape);
+    check_tf32_sums<kernels::ProductTile<16, 64, 4, 4>, Across, Across>(shape);
+    check_tf32_sums<kernels::ProductTile<32, 64, 8, 4>, Along, Across>(shape);
+    check_tf32_sums<kernels::ProductTile<32, 16, 4, 2>, Along, Along>(shape);
+    check_tf32_sums<kernels::ProductTile<32, 64, 8, 4>, RowsBatch<float, true, false>, Along>(
+        shape);
+  }
 }
 
 TEST_CASE("blocks: products of dense layers against sums of doubles") {
@@ -372,6 +417,9 @@ TEST_CASE("blocks: products of dense layers against sums of doubles") {
   check_dense<float, false>(17, 33, 37);
   check_dense<double, true>(10, 37, 5);
   check_dense<double, false>(33, 70, 35);
+  // 2^-21 of terms of at most 1 and three times the roundings.
+  check_dense<float, true, kernels::Tf32Sums>(128, 784, 32, 7);
+  check_dense<float, false, kernels::Tf32Sums>(10, 128, 32, 7);
 }
 
 }  // namespace gradrace::product_test
