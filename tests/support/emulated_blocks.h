@@ -40,10 +40,10 @@ class EmulatedBlock {
   void copy(T* to, const T* from) const {
     copies_.push_back({to, from, sizeof(T)});
   }
-  void wait_for_copies() const {
-    for (const Copy& copy : copies_) std::memcpy(copy.to, copy.from, copy.bytes);
-    copies_.clear();
-  }
+  void wait_for_copies() const { make(copies_.size()), last_ = open_ = 0; }
+  void end_copies() const { last_ = open_, open_ = copies_.size(); }
+  void wait_for_older_copies() const { make(last_), open_ -= last_, last_ = 0; }
+  void prefetch(const void*) const {}
 
  private:
   struct Copy {
@@ -52,10 +52,19 @@ class EmulatedBlock {
     std::size_t bytes;
   };
 
+  /// The first ones.
+  void make(std::size_t count) const {
+    const auto end = copies_.begin() + static_cast<std::ptrdiff_t>(count);
+    for (auto copy = copies_.begin(); copy != end; ++copy)
+      std::memcpy(copy->to, copy->from, copy->bytes);
+    copies_.erase(copies_.begin(), end);
+  }
+
   std::uint32_t thread_, threads_;
   std::barrier<>* barrier_;
   std::byte* scratch_;
   mutable std::vector<Copy> copies_;
+  mutable std::size_t last_ = 0, open_ = 0;  // where the last group begins, and what is in none
 };
 
 static_assert(kernels::ThreadBlock<EmulatedBlock>);

@@ -54,6 +54,13 @@ class CudaBlock {
     }
   }
   __device__ void wait_for_copies() const { asm volatile("cp.async.wait_all;" ::: "memory"); }
+  __device__ void end_copies() const { asm volatile("cp.async.commit_group;" ::: "memory"); }
+  __device__ void wait_for_older_copies() const {
+    asm volatile("cp.async.wait_group 1;" ::: "memory");
+  }
+  __device__ void prefetch(const void* from) const {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+  }
 };
 
 static_assert(kernels::ThreadBlock<CudaBlock>);

@@ -24,9 +24,11 @@ namespace gradrace::kernels {
 ///     sync()             waits until every thread is here; then all see what any wrote before
 ///     scratch<Number>()  memory that the threads share, of shared_numbers()
 ///     copy(to, from)     begins to copy a T, of 4 bytes or a multiple of 8, to scratch memory;
-///     both
-///                        are aligned to its size, or to 16 bytes where that is less
+///                        both are aligned to its size, or to 16 bytes where that is less
 ///     wait_for_copies()  waits for those that this thread has begun; after sync() all see them
+///     end_copies()       those that this thread has begun since the last call are a group
+///     wait_for_older_copies()  waits for all of its groups but the last
+///     prefetch(from)     the 128 bytes around will be read soon
 template <class T>
 concept ThreadBlock = requires(const T& block, float* to, const float* from) {
   { block.thread() } -> std::same_as<std::uint32_t>;
@@ -36,6 +38,9 @@ concept ThreadBlock = requires(const T& block, float* to, const float* from) {
   { block.template scratch<double>() } -> std::same_as<double*>;
   block.copy(to, from);
   block.wait_for_copies();
+  block.end_copies();
+  block.wait_for_older_copies();
+  block.prefetch(from);
 };
 
 /// Scratch memory that most kernels share, in numbers.

@@ -3,7 +3,6 @@
 #include <concepts>
 #include <type_traits>
 
-#include "models/gpu/kernels/copies.h"
 #include "models/gpu/kernels/in_place_layer.h"
 #include "models/gpu/kernels/network.h"
 
@@ -48,7 +47,8 @@ struct InPlaceNetwork {
   // Where these begin in shared memory; parts of sums stand first.
   std::uint32_t ring, old_rows, new_rows, shared;
 
-  static constexpr std::uint32_t threads = 256, at_once = 2, crews = threads / 32;
+  static constexpr std::uint32_t threads = 256, at_once = 2;
+  static constexpr std::uint32_t crews = threads / 32;  // at most
   static constexpr std::uint32_t most_together = 32;
   std::size_t shared_numbers() const { return shared; }
 
@@ -101,17 +101,16 @@ struct InPlaceNetwork {
                          const float* x, std::uint32_t n, std::uint32_t to) const {
     const auto copy = [&](const auto& rows_in_place, const void* data, bool numbered) {
       using X = std::decay_t<decltype(rows_in_place)>;
-      const auto* const from = static_cast<const unsigned char*>(data);
+      const auto* const from = static_cast<const Four<float>*>(data);
       const std::uint32_t pieces = layers[l].wide * X::pieces;
-      float* const begin = block.template scratch<float>() + to;
+      auto* const begin = block.template scratch<Four<float>>() + to / 4;
       each_crew(block, (n + 7) / 8 * 8, [&](std::uint32_t i) {
         const std::uint32_t row = i < n ? i : n - 1;
-        const unsigned char* const of_row =
-            from + std::uint64_t{numbered ? rows[row] : row} * pieces * 16;
+        const auto* const of_row = from + std::uint64_t{numbered ? rows[row] : row} * pieces;
         for (std::uint32_t piece = crew_lane(block); piece < pieces; piece += crew_threads<Block>) {
           const std::uint32_t place =
               (piece / X::pieces * together + i) * X::pieces + X::piece(i, piece % X::pieces);
-          copy_ahead(begin + place * 4, of_row + piece * 16);
+          block.copy(begin + place, of_row + piece);
         }
       });
     };
@@ -206,25 +205,22 @@ struct InPlaceNetwork {
   /// The row of eight that is the k-th of a factor: four lanes read four neighbours.
   GRADRACE_HD static constexpr std::uint32_t row_of(std::uint32_t k) { return k / 2 + k % 2 * 4; }
 
-  /// A crew's panels of a strip on their way to shared memory, two ahead; each lane copies what it
-  /// will read.
+  /// Begins to copy a panel of a strip to a crew's ring; each lane copies what it will read.
   template <class Block>
-  struct Stream {
-    const float* from;  // the strip
-    float* ring;        // [2, Panel::numbers]
-    std::uint32_t lane, end;
-
-    GRADRACE_HD void fetch(std::uint32_t panel) const {
-      if (panel < end) {
-        GRADRACE_UNROLL
-        for (std::uint32_t i = 0; i < Tile<Block>::held; ++i) {
-          const std::uint32_t at = Panel::at(Tile<Block>::place(lane, i));
-          copy_ahead(ring + panel % 2 * Panel::numbers + at, from + panel * Panel::numbers + at);
-        }
+  GRADRACE_HD static void stream(const Block& block, const float* panels, std::uint32_t panel,
+                                 std::uint32_t end, float* ring_of_crew) {
+    if (panel < end) {
+      const float* const from = panels + panel * Panel::numbers;
+      float* const to = ring_of_crew + panel % 2 * Panel::numbers;
+      GRADRACE_UNROLL
+      for (std::uint32_t i = 0; i < Tile<Block>::held; ++i) {
+        const std::uint32_t at = Panel::at(Tile<Block>::place(crew_lane(block), i));
+        block.copy(reinterpret_cast<Four<float>*>(to + at),
+                   reinterpret_cast<const Four<float>*>(from + at));
       }
-      end_group();
     }
-  };
+    block.end_copies();
+  }
 
   static constexpr std::uint32_t eights = most_together / 8;  // of rows
 
@@ -258,8 +254,9 @@ struct InPlaceNetwork {
       float* const streamed = state + layer.at + item.at;
       float* const ring_of_crew = shared_memory + ring + block.thread() / crew * 2 * Panel::numbers;
       float* const to = layer.streams ? streamed : resident;
-      const Stream<Block> stream{streamed, ring_of_crew, lane, layer.streams ? item.end : 0};
-      stream.fetch(item.first), stream.fetch(item.first + 1);
+      const std::uint32_t end_streamed = layer.streams ? item.end : 0;
+      for (std::uint32_t panel = item.first; panel < item.first + 2; ++panel)
+        stream(block, streamed, panel, end_streamed, ring_of_crew);
       Tile<Block> dz[eights], z[eights];
       load_delta(lane, layer, item.strip, pass, dz);
       GRADRACE_ROLLED
@@ -267,7 +264,7 @@ struct InPlaceNetwork {
         const auto* const words = reinterpret_cast<const std::uint32_t*>(shared_memory) +
                                   panel * together * X::pieces * 4;
         Tile<Block> w[Panel::tiles];
-        wait_for_groups<1>();
+        block.wait_for_older_copies();
         read(lane,
              layer.streams ? ring_of_crew + panel % 2 * Panel::numbers
                            : resident + panel * Panel::numbers,
@@ -281,9 +278,9 @@ struct InPlaceNetwork {
             apply(lane, layer, item.strip * layer.wide + panel, pass, sums, w, moved);
           write(lane, w, to + panel * Panel::numbers);
         }
-        stream.fetch(panel + 2);
+        stream(block, streamed, panel + 2, end_streamed, ring_of_crew);
         if constexpr (!std::same_as<Moved, Subtracted>)
-          prefetch_parts(lane, pass, layer.at + item.at + (panel + 2) * Panel::numbers);
+          prefetch_parts(block, pass, layer.at + item.at + (panel + 2) * Panel::numbers);
         if (pass.new_rows > 0) multiply_new(lane, X{words + new_rows}, pass.new_rows, w, z);
       }
       give(block, layer, item, pass, state, z);
@@ -430,12 +427,14 @@ struct InPlaceNetwork {
   }
 
   /// Of the panel that begins there.
-  GRADRACE_HD void prefetch_parts(std::uint32_t lane, const LayerPass& pass,
+  template <class Block>
+  GRADRACE_HD void prefetch_parts(const Block& block, const LayerPass& pass,
                                   std::uint32_t begin) const {
     constexpr std::uint32_t line = 32;
+    const std::uint32_t lane = crew_lane(block);
     if (begin + Panel::numbers > numbers || lane >= Panel::numbers / line) return;
     for (std::uint32_t part = 1; part <= pass.parts; ++part)
-      prefetch(pass.sums + std::uint64_t{part} * numbers + begin + lane * line);
+      block.prefetch(pass.sums + std::uint64_t{part} * numbers + begin + lane * line);
   }
 
   /// A panel's sums of products applied to its W, as the pass says.

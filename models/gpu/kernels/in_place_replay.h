@@ -321,7 +321,7 @@ struct InPlaceReplayKernel {
       const LayerPass pass = pass_at(change, l, done, state);
       const bool first = before.use + before.of_use + before.fresh == 0;
       if (l > 0 || !first) fetch(block, l, change, before, pass, state);
-      end_group(), wait_for_groups();
+      block.wait_for_copies();
       block.sync();
       network.pass_over(block, l, pass, state, moved, [&](std::uint32_t i, std::uint32_t n) {
         if (first && pass.updates)

@@ -49,7 +49,9 @@ struct Reference {
   const Dataset& data;
   std::vector<std::uint32_t> widths;  // features first, classes last
   std::vector<double> w;
+  double momentum;
   std::vector<double> of_learner[learners] = {};  // the gradient
+  std::vector<double> v = std::vector<double>(w.size());
 
   void compute(std::uint32_t learner, std::uint32_t draw) {
     std::vector<double>& g = of_learner[learner];
@@ -98,12 +100,13 @@ struct Reference {
   }
 
   void move(std::uint32_t learner) {
-    for (std::size_t j = 0; j < w.size(); ++j) w[j] -= eta * of_learner[learner][j];
+    for (std::size_t j = 0; j < w.size(); ++j)
+      w[j] -= v[j] = momentum * v[j] + eta * of_learner[learner][j];
   }
 };
 
 /// Each update by the oldest gradient of a learner, which then computes its next one at what it
-/// gives; that of the end is no longer used.
+/// gives; those of the end are not used.
 Segment schedule(std::vector<std::uint32_t>& order) {
   Segment segment;
   std::array<std::uint32_t, learners> open, draws{};
@@ -130,10 +133,17 @@ double norm_of_difference(const std::vector<double>& a, const std::vector<double
   return std::sqrt(squared);
 }
 
+struct Case {
+  std::size_t shared_memory;
+  double momentum = 0;
+  unsigned passes = 1;  // in which an update rounds W
+};
+
 void check(const ModelProduct& model, const Dataset& data, std::vector<std::uint32_t> widths,
-           std::size_t shared_memory, unsigned passes = 1) {
-  const auto device = emulated(2, false, shared_memory).make_float32(model->make_float32());
-  const Tape tape{7, 0, {{minibatch, 0}}, {{}}};
+           const Case& of) {
+  const auto device = emulated(2, false, of.shared_memory).make_float32(model->make_float32());
+  const Tape tape{
+      7, 0, {{minibatch, 0}}, {{.optimiser = make_optimiser(Sgd{.momentum = of.momentum})}}};
   device->start({&tape, 1});
   const std::vector<double> start = device->parameters(0);
   std::vector<std::uint32_t> order;
@@ -142,7 +152,7 @@ void check(const ModelProduct& model, const Dataset& data, std::vector<std::uint
   Results results;
   device->replay({&wave, 1}, {&results, 1});
   const std::vector<double> found = device->parameters(0);
-  Reference reference{data, std::move(widths), start};
+  Reference reference{data, std::move(widths), start, of.momentum};
   std::array<std::uint32_t, learners> draws{};
   for (std::uint32_t l = 0; l < learners; ++l) reference.compute(l, draws[l]++);
   for (const std::uint32_t learner : order)
@@ -152,7 +162,7 @@ void check(const ModelProduct& model, const Dataset& data, std::vector<std::uint
   const double moved = norm_of_difference(start, reference.w);
   CAPTURE(error / moved);
   // W is rounded by each pass of an update, by 2^-25 of it, in either direction.
-  const double roundings = std::sqrt(updates * passes) * std::ldexp(1, -25);
+  const double roundings = std::sqrt(updates * of.passes) * std::ldexp(1, -25);
   CHECK(error < 1.25 * roundings * norm_of_difference(reference.w, zero));
   CHECK(error < 1e-5 * moved);
 }
@@ -165,9 +175,10 @@ TEST_CASE("in place: softmax of digits is that of double precision, in blocks of
   config.dataset = [data] { return data; };
   config.init_sd = 0.05;
   // For the weights and 32 rows; for 32 rows; for eight.
-  check(make_softmax(config), *data, {features, classes}, 227 << 10);
-  check(make_softmax(config), *data, {features, classes}, 100 << 10);
-  check(make_softmax(config), *data, {features, classes}, 48 << 10, 4);
+  check(make_softmax(config), *data, {features, classes}, {227 << 10});
+  check(make_softmax(config), *data, {features, classes}, {100 << 10});
+  check(make_softmax(config), *data, {features, classes}, {48 << 10, 0, 4});
+  check(make_softmax(config), *data, {features, classes}, {48 << 10, 0.9});
 }
 
 TEST_CASE("in place: an mlp of digits is that of double precision, its weights streamed") {
@@ -175,7 +186,8 @@ TEST_CASE("in place: an mlp of digits is that of double precision, its weights s
   MlpConfig config;
   config.dataset = [data] { return data; };
   config.widths = {hidden};
-  check(make_mlp(config), *data, {features, hidden, classes}, EmulatedBlocks::most_shared_memory);
+  for (const double momentum : {0.0, 0.9})
+    check(make_mlp(config), *data, {features, hidden, classes}, {227 << 10, momentum});
 }
 
 }  // namespace gradrace::in_place_test
