@@ -59,7 +59,7 @@ class GradientReplay {
       Round& round = round_of(stage, number++);
       const kernels::UpdateJob update{
           run, step.out, step.base, step.rule, first_use + step.first, step.count};
-      if (step.count != 1) updates_.add(round.number, update);
+      if (step.count != 1) updates_.add(round.number, {update, 0});
       for (std::uint32_t u = step.first; u < step.first + step.count; ++u) {
         const Recipe& recipe = recipes[program.uses[u].recipe];
         const Way way = step.count != 1                              ? Way::added
@@ -82,6 +82,7 @@ class GradientReplay {
   void launch(Launcher& launcher, std::size_t stage, const kernels::Network<Real>& network,
               double statistics_decay, const kernels::Cohort<Real>& cohort, const Pass& pass) {
     if (stage >= rounds_.size()) return;
+    constexpr kernels::NumberRange nothing;
     for (const Round& round : rounds_[stage]) {
       for (const auto& [kind, list] : round.gradients) {
         const auto [n, way] = kind;
@@ -94,20 +95,16 @@ class GradientReplay {
             if (way != Way::moved) weigh(launcher, of_round, cohort, count);
             if (way == Way::added) return add_up(launcher, of_round, cohort, count);
             move(launcher,
-                 kernels::MoveByOneKernel<Real>{
-                     {cohort, weights_.data(), statistics_decay,
-                      way == Way::moved ? pass.moved() : kernels::NumberRange{}},
-                     at_hand_.data(),
-                     of_round.g},
+                 {cohort, at_hand_.data(), weights_.data(), of_round.g, nullptr, statistics_decay,
+                  way == Way::moved ? pass.moved() : nothing},
                  count);
           });
         }
       }
       if (updates_.count(round.number) > 0)
         move(launcher,
-             kernels::MoveKernel<Real>{{cohort, weights_.data(), statistics_decay},
-                                       updates_.data(round.number),
-                                       steps_.data()},
+             {cohort, updates_.data(round.number), weights_.data(), nullptr, steps_.data(),
+              statistics_decay, nothing},
              updates_.count(round.number));
     }
   }
@@ -180,8 +177,8 @@ class GradientReplay {
                                        weights_.data(), pass.g,          steps_.data()};
     launch_all(launcher, add, count * add.blocks());
   }
-  template <class Kernel>
-  static void move(Launcher& launcher, const Kernel& kernel, std::uint32_t count) {
+  static void move(Launcher& launcher, const kernels::MoveKernel<Real>& kernel,
+                   std::uint32_t count) {
     launch_all(launcher, kernel, count * kernel.blocks());
   }
 
@@ -194,7 +191,7 @@ class GradientReplay {
   UseList<Launcher> uses_;
   std::vector<std::vector<Round>> rounds_;  // of each stage
   std::size_t rounds_made_ = 0, lists_ = 0;
-  Staged<kernels::UpdateJob, Launcher> updates_;      // of each round
+  Staged<kernels::GradientJob, Launcher> updates_;    // of each round, by steps
   Staged<kernels::GradientJob, Launcher> gradients_;  // of each list
 };
 

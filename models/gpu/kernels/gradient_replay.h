@@ -175,73 +175,47 @@ struct AddKernel {
   }
 };
 
-/// Moves states, but for the numbers that are `moved` already; a block for each chunk of each.
+/// Moves states, but for the numbers that are `moved` already: by the one gradient of each update,
+/// or by its run's step, which becomes zeros.  A block for each chunk of each.
 template <class Number>
-struct StateMoves {
+struct MoveKernel {
   using Real = Number;
 
   Cohort<Real> cohort;
+  const GradientJob* jobs;   // of steps only the update
   const UseWeight* weights;  // [uses]
+  Real* const* gradients;    // [jobs]; null: steps
+  Real* steps;               // [runs, parameters]
   double statistics_decay;
-  NumberRange moved = {};
+  NumberRange moved;
 
   static constexpr std::uint32_t threads = 256, at_once = 1;
   static std::size_t shared_numbers() { return 0; }
   GRADRACE_HD std::uint32_t count() const { return cohort.values.parameters - moved.count; }
   GRADRACE_HD std::uint32_t blocks() const { return chunks(count()); }
 
- protected:
-  /// step(j): number j of the sum of weight g.
-  template <class Block, class Step>
-  GRADRACE_HD void move_chunk(const Block& block, const UpdateJob& update, std::uint32_t chunk,
-                              const Step& step) const {
+  template <class Block>
+  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
+    const std::uint32_t place = number / blocks();
+    const UpdateJob update = jobs[place].update;
     const RunAt run = cohort.runs[update.run];
+    const Values<Real>& values = cohort.values;
+    const bool by_steps = gradients == nullptr;
+    Real* const g =
+        by_steps ? steps + std::uint64_t{update.run} * values.parameters : gradients[place];
+    const UseWeight weight = by_steps ? UseWeight{1, 1} : weights[update.first];
     double rate = 0;
     for (std::uint64_t use = update.first; use < update.first + update.count; ++use)
       rate += weights[use].carried;
     const KernelRule rule = cohort.rules[run.first_rule + update.rule];
-    const StateAt<Real> base = cohort.values.at(run, update.run, update.base);
-    const StateAt<Real> out = cohort.values.at(run, update.run, update.out);
+    const StateAt<Real> base = values.at(run, update.run, update.base);
+    const StateAt<Real> out = values.at(run, update.run, update.out);
     const Move<Real> move(rule.optimiser, rule.ema, run.layout, statistics_decay,
                           {base, out, rate});
-    each_of_chunk(block, chunk, count(), [&](std::uint64_t at) {
+    each_of_chunk(block, number % blocks(), count(), [&](std::uint64_t at) {
       const auto i = static_cast<std::uint32_t>(at), j = i < moved.first ? i : i + moved.count;
-      out.w[j] = move(j, base.w[j], step(j));
-    });
-  }
-};
-
-/// By their steps, which become zeros.
-template <class Real>
-struct MoveKernel : StateMoves<Real> {
-  const UpdateJob* updates;
-  Real* steps;  // [runs, parameters]
-
-  template <class Block>
-  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
-    const UpdateJob update = updates[number / this->blocks()];
-    Real* const step_of = steps + std::uint64_t{update.run} * this->cohort.values.parameters;
-    this->move_chunk(block, update, number % this->blocks(), [&](std::uint32_t j) {
-      const Real step = step_of[j];
-      step_of[j] = 0;
-      return step;
-    });
-  }
-};
-
-/// By the one gradient that each update has.
-template <class Real>
-struct MoveByOneKernel : StateMoves<Real> {
-  const GradientJob* jobs;
-  Real* const* gradients;  // [jobs]
-
-  template <class Block>
-  GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
-    const GradientJob job = jobs[number / this->blocks()];
-    const Real* const g = gradients[number / this->blocks()];
-    const UseWeight weight = this->weights[job.use];
-    this->move_chunk(block, job.update, number % this->blocks(), [&](std::uint32_t j) {
-      return weight.template of<Real>(j, this->cohort.values.learnt) * g[j];
+      out.w[j] = move(j, base.w[j], weight.template of<Real>(j, values.learnt) * g[j]);
+      if (by_steps) g[j] = 0;
     });
   }
 };
