@@ -1,6 +1,5 @@
 """Means over replicas whose evaluations lie at different times."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,17 +41,17 @@ def linear(x, y, grid):
     return np.interp(grid, x[last], y[last], left=np.nan, right=np.nan)
 
 
-def unit_of(values):
+def unit_of(values, axis=None):
     """The power of two at or below the largest magnitude among values, 1 where all are 0 or NaN: in that
     unit their squares and sums are in the range of a double, whatever theirs is."""
-    largest = np.max(np.abs(values), initial=0.0, where=np.isfinite(values))
-    return math.ldexp(1.0, math.frexp(largest)[1] - 1) if largest > 0 else 1.0
+    largest = np.max(np.abs(values), initial=0.0, where=np.isfinite(values), axis=axis)
+    return np.where(largest > 0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)[()]
 
 
 def mean_and_half(values):
     """Over the first axis, NaN left out: the mean of independent values and half of its 95 % interval, by
     Student's t (NaN of one value)."""
-    unit = unit_of(values)
+    unit = unit_of(values, axis=0)
     scaled = np.asarray(values) / unit
     count = np.sum(~np.isnan(scaled), axis=0)
     mean = np.nansum(scaled, axis=0) / np.where(count > 0, count, np.nan)

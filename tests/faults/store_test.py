@@ -10,8 +10,9 @@ import subprocess
 import time
 import unittest
 
-from damaged_store import change_run, content_of
+from damaged_store import change_run, content_of, record
 from program import PROGRAM, SMALL, ProgramTest, changed
+from run_store import HEAD, NIL
 
 BASE = changed(SMALL, record={"every_time": 1}, sweep=None, protocol={"kind": "sync"}, replicas=4, stop={"updates": 5})
 TORN = "at its end cannot be read"
@@ -80,13 +81,14 @@ class Store(ProgramTest):
     def test_a_result_is_one_of_the_scenario(self):
         for result in (b"", b"\x81" * 300000 + b"\x80", b"\xa1\x61a" * 300000 + b"\x01", b"\x9b" + b"\xff" * 8, b"\x01", b"not CBOR"):
             self.check_is_left_out(lambda _, texts, result=result: content_of(result, texts), "it holds no result of a run")
-        # Another number of targets, and a status that no finished run has.
+        # What is no text, another number of targets, and a status that no finished run has.
         with_target = self.write(changed(BASE, targets={"loss": [1e-9]}), "t.json")
         self.call("run", with_target, "--out", "t", "--quiet")
         self.restore()
         kept = []
         change_run(self.folder / "t/runs.store", 1, lambda result, texts: kept.append(result) or content_of(result, texts))
         self.check_is_left_out(lambda _, texts: content_of(kept[0], texts), "it holds no result of a run")
+        self.check_is_left_out(lambda result, texts: content_of(result.replace(b"freason\x60", b"freason\x62\xff\xfe"), texts), "it holds no result of a run")
         self.check_is_left_out(lambda result, texts: content_of(result.replace(b"fstatus\x00", b"fstatus\x18\xc8"), texts), "it holds no result of a run")
 
 
@@ -128,6 +130,29 @@ class End(ProgramTest):
                 else:
                     told = self.call("run", self.folder / "scenario.json", "--out", "o", "--quiet", status=2)[1]
                     self.assertEqual(self.store.read_bytes(), damaged, told)
+
+    def test_a_store_without_a_sound_run_is_not_removed(self):
+        for number in range(1, 5):
+            change_run(self.store, number, lambda result, texts: content_of(b"", texts))
+        damaged = self.store.read_bytes()
+        self.call("collect", "o", "--quiet", status=2)
+        self.assertEqual(self.store.read_bytes(), damaged)
+
+    def test_the_end_of_a_shard_is_told_and_kept(self):
+        for shard in ("1/2", "2/2"):
+            self.call("run", self.folder / "scenario.json", "--out", "s", "--shard", shard, "--quiet")
+        shard = self.folder / "s/runs.2-of-2.store"
+        damaged = shard.read_bytes() + b"foreign" * 50
+        shard.write_bytes(damaged)
+        self.assertIn("350 bytes at its end cannot be read", self.call("collect", "s", "--quiet")[1])
+        self.assertEqual((self.folder / "s/runs.2-of-2.store.1").read_bytes(), damaged)
+
+    def test_heads_that_reach_beyond_the_file_take_no_time(self):
+        head = record(NIL, 0, b"", length=2**63)[: HEAD.size]
+        self.store.write_bytes(self.whole + head * 200000)  # 9.6 MB
+        begin = time.monotonic()
+        self.run_again()
+        self.assertLess(time.monotonic() - begin, 5)
 
     def test_a_head_that_is_flipped_takes_no_run_behind_it(self):
         second = self.whole.index(b"runs\x1a\r\n\1", 60)

@@ -181,7 +181,8 @@ std::span<const std::pair<RunKey, std::size_t>> RunFolder::runs_with(const RunKe
 }
 
 RunFolder::~RunFolder() {
-  const bool is_empty = own_ && !was_used_ && own_->runs().empty() && own_->is_in_place();
+  const bool is_empty =
+      own_ && !was_used_ && own_->runs().empty() && !own_->is_damaged() && own_->is_in_place();
   own_.reset();
   std::error_code ignored;
   if (is_empty) fs::remove(followed(own_file()), ignored);

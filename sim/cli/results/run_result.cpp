@@ -232,10 +232,14 @@ RunResult result_from(std::string_view bytes) {
 
 bool is_result(std::string_view bytes, std::size_t targets) {
   try {
-    const RunResult result = result_from(bytes);
+    RunResult result = result_from(bytes);
     const bool has_ended = result.status == Status::finished || result.status == Status::diverged ||
                            result.status == Status::deadlocked;
+    const Json told{result.reason, json_of(result.ran_out)};
+    [[maybe_unused]] const auto is_utf_8 = told.dump();  // else it throws
     return has_ended && result.target_times.size() == targets;
+  } catch (const Json::exception&) {
+    return false;
   } catch (const std::runtime_error&) {
     return false;
   }

@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::string_view magic = "runs\x1a\r\n\1";
 constexpr std::size_t piece_size = 1 << 20;
+constexpr std::size_t most_result_bytes = 64 << 20;  // a million of targets have some 30 MB
 constexpr auto sync_interval = std::chrono::milliseconds(500);
 
 /// What a record begins with.  Its content follows, then the checksum of that.
@@ -107,17 +108,14 @@ void RunStore::scan(Use use) {
   struct stat facts {};
   if (::fstat(descriptor_, &facts) != 0) fail("read");
   size_ = static_cast<std::uint64_t>(facts.st_size);
-  std::uint64_t next = 0;
-  for (std::uint64_t begin = next_head(0); begin < size_; begin = next_head(next)) {
+  for (std::uint64_t begin = next_head(0); begin < size_; begin = next_head(end_)) {
     Head head;
     get_at(begin, reinterpret_cast<char*>(&head), sizeof head);
-    next = begin + 1;
-    if (head.length > size_ - begin - frame) continue;
     if (begin > end_) ++damaged_;
     const StoredRun run{head.key, head.data, begin + sizeof head, head.length};
     std::uint32_t checksum = 0;
     get_at(run.content + run.length, reinterpret_cast<char*>(&checksum), sizeof checksum);
-    next = end_ = begin + frame + head.length;
+    end_ = begin + frame + head.length;
     if (checksum != checksum_at(run.content, run.length)) {
       ++damaged_;
     } else if (run.key.is_nil()) {
@@ -129,7 +127,11 @@ void RunStore::scan(Use use) {
   }
   if (end_ == 0 && !may_be(file_))
     throw UsageError(file_.string() + ": is not a store of finished runs; move it away");
-  if (use == Use::add && end_ < size_) cut_end();
+  if (end_ == size_) return;
+  if (!is_torn(end_))
+    notes_.push_back(file_.string() + ": " + count_text(size_ - end_, "byte") +
+                     " at its end cannot be read");
+  if (use == Use::add) cut_end();
 }
 
 /// Whether a record begins there of which the rest was never written, or there are zeros, as a file
@@ -144,11 +146,7 @@ bool RunStore::is_torn(std::uint64_t begin) const {
 }
 
 void RunStore::cut_end() {
-  if (!is_torn(end_)) {
-    notes_.push_back(file_.string() + ": " + count_text(size_ - end_, "byte") +
-                     " at its end cannot be read");
-    keep_copy();
-  }
+  if (!notes_.empty()) keep_copy();
   if (::ftruncate(descriptor_, static_cast<off_t>(end_)) != 0) fail("written");
 }
 
@@ -184,6 +182,7 @@ std::string RunStore::fault_of(const StoredRun& run, const std::set<std::string>
   if (place > end) return cut;
   get_at(run.content, reinterpret_cast<char*>(&result_size), sizeof result_size);
   if (result_size > end - place) return cut;
+  if (result_size > most_result_bytes) return "its result is too long";
   if (!sound(result(run))) return "it holds no result of a run of this scenario";
   std::set<std::string> seen;
   for (place += result_size; place < end;) {
@@ -205,7 +204,8 @@ std::string RunStore::fault_of(const StoredRun& run, const std::set<std::string>
   return {};
 }
 
-/// Where the next record begins, from there on; the file's size where none does.
+/// Where the next record begins that ends within the file, from there on; the file's size where
+/// none does.
 std::uint64_t RunStore::next_head(std::uint64_t begin) const {
   std::string bytes(sizeof(Head), '\0');
   for (std::size_t piece = sizeof(Head); begin + frame <= size_; piece = piece_size) {
@@ -215,7 +215,8 @@ std::uint64_t RunStore::next_head(std::uint64_t begin) const {
       Head head;
       if (at + sizeof head > bytes.size()) break;
       std::memcpy(&head, bytes.data() + at, sizeof head);
-      if (is_whole(head)) return begin + at;
+      const std::uint64_t left = size_ - begin - at;
+      if (is_whole(head) && left >= frame && head.length <= left - frame) return begin + at;
     }
     begin += bytes.size() - sizeof(Head) + 1;
   }
