@@ -173,12 +173,19 @@ std::vector<Subject> subjects() {
   };
 }
 
-Subject by_three_products() {
-  auto config = cnn({3}, 3, {70, 9}, "tanh");
-  config.precision = only_gpu_precision;
-  return subject("cnn, three products", synthetic(R"("rows": 75, "test_rows": 41, "features": 99,
-                                         "height": 9, "width": 11, "classes": 5)"),
-                 config, make_cnn);
+std::vector<Subject> by_three_products() {
+  auto dense = cnn({3}, 3, {70, 9}, "tanh"), maps = cnn({12, 20}, 5, {}, "tanh");
+  dense.precision = maps.precision = only_gpu_precision;
+  return {
+      subject("cnn of dense layers, three products",
+              synthetic(R"("rows": 75, "test_rows": 41, "features": 99, "height": 9, "width": 11,
+                           "classes": 5)"),
+              dense, make_cnn),
+      subject("cnn of maps, three products",
+              synthetic(R"("rows": 75, "test_rows": 41, "features": 323, "height": 17,
+                           "width": 19, "classes": 5)"),
+              maps, make_cnn),
+  };
 }
 
 Subject full_size() {

@@ -25,8 +25,8 @@ Subject quadratic(std::uint64_t dimensions, double noise);
 /// Every model; no size is a multiple of a tile.
 std::vector<Subject> subjects();
 
-/// One whose products are three of TF32; not on the CPU.
-Subject by_three_products();
+/// Those whose products are three of TF32; not on the CPU.
+std::vector<Subject> by_three_products();
 
 /// The net of CIFAR-10 on images of its size, of which a device that is emulated does few.
 Subject full_size();

@@ -15,8 +15,9 @@
 ///
 /// Whole numbers up to 2^11 in size are their hi.  Of the products of parts lo x lo is left out, so
 /// that a product of two such sums is off by at most 2^-21 |a b|, by 2^-23 |a b| where one of them
-/// is one part.  Sums are float32.  What is not finite, or rounds to infinity as TF32, gives sums
-/// that are not finite.
+/// is one part.  Sums are float32, and a unit may cut what it adds to them where a loop rounds it:
+/// a sum of n steps of eight terms can be off by n 2^-23 of it.  What is not finite, or rounds to
+/// infinity as TF32, gives sums that are not finite.
 namespace gradrace::kernels {
 
 /// Threads of a crew.

@@ -36,6 +36,8 @@ const char* const everything = R"("learning_rate": {"kind": "distance", "c": 1e-
 const char* const carrying = R"("learning_rate": {"kind": "constant", "eta": 0.02},
   "optimiser": {"momentum": 0.9, "nesterov": true, "ema": 0.9, "rmsprop": {}})";
 
+const char* const averaged = R"("learning_rate": {"kind": "constant", "eta": 0.02},
+  "optimiser": {"momentum": 0.9, "nesterov": true, "ema": 0.9})";
 const char* const adam = R"("learning_rate": {"kind": "constant", "eta": 0.02},
   "optimiser": {"kind": "adamw", "epsilon": 0.001, "ema": 0.9})";
 
@@ -205,6 +207,8 @@ TEST_CASE("blocks: runs of every protocol conform, with one thread") {
   check_runs(emulated(1, true), softmax, every_server_protocol(), plain, 1e-11);
   check_runs(emulated(1, true), softmax, every_server_protocol(), everything, 1e-9);
   check_runs(emulated(1), in_place, every_server_protocol(), plain, 1e-4);
+  check_runs(emulated(1), in_place, every_server_protocol(), averaged, 1e-4);
+  check_runs(emulated(1), in_place, some_protocols, adam, 1e-3);
   check_runs(emulated(1, true), in_place, every_server_protocol(), plain, 1e-11);
   check_runs(emulated(1, true), in_place, every_server_protocol(), carrying, 1e-9);
   check_runs(by_gradients(), in_place, every_server_protocol(), plain, 1e-4);
@@ -263,6 +267,10 @@ TEST_CASE("cuda: runs of every protocol conform") {
   check_runs(cuda(true), softmax, every_server_protocol(), plain, 1e-11);
   check_runs(cuda(true), softmax, every_server_protocol(), everything, 1e-9);
   check_runs(cuda(), in_place, every_server_protocol(), plain, 1e-4);
+  for (const char* const model : {in_place, too_large_anywhere}) {
+    check_runs(cuda(), model, every_server_protocol(), averaged, 1e-4);
+    check_runs(cuda(), model, some_protocols, adam, 1e-3);
+  }
   check_runs(cuda(true), in_place, every_server_protocol(), carrying, 1e-9);
   check_runs(cuda(), too_large_anywhere, every_server_protocol(), plain, 1e-4);
   check_runs(cuda(true), too_large_anywhere, every_server_protocol(), carrying, 1e-9);
