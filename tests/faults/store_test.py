@@ -3,6 +3,7 @@
 import os
 import pathlib
 import pwd
+import re
 import shutil
 import signal
 import struct
@@ -10,7 +11,7 @@ import subprocess
 import time
 import unittest
 
-from damaged_store import change_run, content_of, record
+from damaged_store import change_header, change_run, content_of, record
 from program import PROGRAM, SMALL, ProgramTest, changed
 from run_store import HEAD, NIL
 
@@ -161,6 +162,43 @@ class End(ProgramTest):
         self.store.write_bytes(bytes(flipped))
         self.assertIn("1 damaged record left out", self.run_again())
         self.assertTrue(self.kept.read_bytes().startswith(flipped))
+
+
+class Header(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+        self.store = self.folder / "o/runs.store"
+
+    def refused(self, change, told, status=2):
+        """Of run and collect."""
+        whole = self.store.read_bytes()
+        change_header(self.store, change)
+        damaged = self.store.read_bytes()
+        for words in (("collect", "o"), ("run", self.folder / "scenario.json", "--out", "o")):
+            self.assertRegex(self.call(*words, "--quiet", status=status)[1], told)
+            self.assertEqual(self.store.read_bytes(), damaged)
+        self.store.write_bytes(whole)
+
+    def test_that_is_nested_deep_is_refused(self):
+        deep = b"[" * 300000 + b"]" * 300000
+        for key in (b"scenario", b"written"):
+            told = "o: |o/runs.store: "
+            self.refused(lambda text, key=key: text.replace(b'"%s":{' % key, b'"%s":%s,"x":{' % (key, deep), 1), told)
+        manifest = self.folder / "o/manifest.json"
+        manifest.write_text('{"version": "", "files": {"runs.csv": ""}, "runs": ' + deep.decode() + "}")
+        self.assertIn("manifest.json", self.call("run", self.folder / "scenario.json", "--out", "o", "--quiet")[1])
+
+    def test_that_names_no_data_of_its_points_is_refused(self):
+        change_header(self.store, lambda text: re.sub(rb'"data_of_points":\[[^]]*\]', b'"data_of_points":[]', text))
+        self.assertIn("do not say which data their points have", self.call("collect", "o", "--quiet", status=2)[1])
+
+    def test_shards_that_lack_are_counted_where_they_are_many(self):
+        self.call("run", self.folder / "scenario.json", "--out", "s", "--shard", "1/2", "--quiet")
+        change_header(self.folder / "s/runs.1-of-2.store", lambda text: text.replace(b'"1/2"', b'"1/4000000000"'))
+        told = self.call("collect", "s", "--quiet", status=1)[1]
+        self.assertIn("missing: shard 2/4000000000, 3/4000000000", told)
+        self.assertIn("21/4000000000 and 3999999979 more", told)
 
 
 class Place(ProgramTest):

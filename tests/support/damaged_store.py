@@ -33,6 +33,16 @@ def parts_of(content):
     return result, texts
 
 
+def change_header(path, change):
+    """The text of every header of the store becomes change(text)."""
+    bytes_there, place, written = path.read_bytes(), 0, b""
+    for key, content in records(path):
+        data = HEAD.unpack_from(bytes_there, place)[2]
+        place += HEAD.size + len(content) + 4
+        written += record(key, data, change(content) if key == NIL else content)
+    path.write_bytes(written)
+
+
 def change_run(path, number, change):
     """The content of run `number`, from 1, of the store becomes change(result, texts)."""
     bytes_there, place, run = path.read_bytes(), 0, 0

@@ -58,12 +58,19 @@ class Sources {
                             "; a call without --shard makes what lacks");
     } else if (!counts_.empty()) {
       const unsigned of = *counts_.begin();
+      constexpr unsigned most_told = 20;
+      unsigned told = 0;
       std::string missing;
-      for (unsigned number = 1; number <= of; ++number) {
+      for (unsigned number = 1; number <= of && told < most_told; ++number) {
         const std::string shard = Shard{number, of}.text();
-        if (!shards_.contains(shard)) missing += (missing.empty() ? "" : ", ") + shard;
+        if (shards_.contains(shard)) continue;
+        missing += (missing.empty() ? "" : ", ") + shard;
+        ++told;
       }
-      if (!missing.empty()) complaints_.push_back("missing: shard " + missing);
+      const std::size_t more = of - shards_.size() - told;
+      if (!missing.empty())
+        complaints_.push_back("missing: shard " + missing +
+                              (more > 0 ? " and " + std::to_string(more) + " more" : ""));
     }
     for (const auto& [shard, of] : shards_)
       if (of.found < of.wanted)
@@ -199,6 +206,9 @@ static int collect(const Words& words) {
   RunHeader header = sources.header();
   header.shard.reset();
   const Scenario scenario = read_scenario_text(header.scenario, header.file, changes);
+  if (header.data_of_points.size() != 1 && header.data_of_points.size() != scenario.points.size())
+    throw UsageError("collect: " + folders.front().string() +
+                     ": its stores do not say which data their points have; move them away");
   keep_whole(out, scenario, sources);
   if (!result_file_in(out).empty()) note_if_mixed(out);
   RunFolder folder(out, scenario, header);

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <iterator>
 #include <system_error>
 
 namespace gradrace {
@@ -74,6 +75,12 @@ std::ifstream opened_file(const fs::path& file) {
   std::error_code ignored;
   if (!fs::is_regular_file(file, ignored)) return {};
   return std::ifstream(file, std::ios::binary);
+}
+
+std::string text_of_file(const fs::path& file) {
+  std::ifstream stream = opened_file(file);
+  if (!stream.is_open()) return {};
+  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 void move_to_place(const fs::path& file, const fs::path& place) {

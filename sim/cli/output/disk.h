@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <string>
 
 namespace gradrace {
 
@@ -37,6 +38,8 @@ std::filesystem::path followed(std::filesystem::path path);
 
 /// To read from its start; not open where it is no file, as a pipe, which would not end.
 std::ifstream opened_file(const std::filesystem::path& file);
+/// All of it; empty where it is no file.
+std::string text_of_file(const std::filesystem::path& file);
 
 /// A file takes the place of another one, or of the one that a link there leads to, whole; on
 /// another file system, on disk too.  DiskError where it cannot.

@@ -12,6 +12,7 @@
 
 #include "sim/cli/output/disk.h"
 #include "sim/hash.h"
+#include "sim/reading/foreign_json.h"
 
 namespace gradrace {
 
@@ -21,10 +22,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_in(const fs::path& path) {
-  std::ifstream file = opened_file(path);
-  return Json::parse(file, nullptr, false);
-}
+Json json_in(const fs::path& path) { return foreign_json(text_of_file(path)); }
 
 /// Of gradrace, by the keys that it has beside "files".
 bool is_record(const Json& found, const char* key) {

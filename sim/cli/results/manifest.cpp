@@ -20,6 +20,7 @@
 #include "sim/hash.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
+#include "sim/reading/foreign_json.h"
 
 namespace gradrace {
 
@@ -174,8 +175,7 @@ bool note_if_mixed(const std::filesystem::path& folder) {
 }
 
 bool is_published(const std::filesystem::path& folder, const Scenario& scenario) {
-  std::ifstream file = opened_file(folder / "manifest.json");
-  const Json manifest = Json::parse(file, nullptr, false);
+  const Json manifest = foreign_json(text_of_file(folder / "manifest.json"));
   if (!manifest.is_object() || !manifest.contains("files")) return false;
   if (!manifest["files"].contains("runs.csv")) return false;
   const auto part = [&](const char* key) { return manifest.value(key, Json()); };

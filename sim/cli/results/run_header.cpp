@@ -10,6 +10,7 @@
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/usage_error.h"
 #include "sim/hash.h"
+#include "sim/reading/foreign_json.h"
 #include "sim/reading/json_places.h"
 
 namespace gradrace {
@@ -122,7 +123,7 @@ std::string RunHeader::text() const {
 
 RunHeader RunHeader::from(const std::string& text, const std::string& file) {
   try {
-    const Json common = Json::parse(common_part(text));
+    const Json common = foreign_json(common_part(text));
     RunHeader header{.file = common.at("file"),
                      .scenario = dump(common.at("scenario")),
                      .written = dump(common.at("written")),
@@ -130,7 +131,7 @@ RunHeader RunHeader::from(const std::string& text, const std::string& file) {
                      .data_hashes = common.at("data"),
                      .data_of_points = common.at("data_of_points"),
                      .device_reason = common.value("device_reason", "")};
-    const Json of_shard = Json::parse(text.substr(text.find('\n') + 1));
+    const Json of_shard = foreign_json(text.substr(text.find('\n') + 1));
     if (of_shard.contains("shard")) {
       header.shard = Shard::from(of_shard.at("shard").get<std::string>());
       header.runs = of_shard.at("runs");
@@ -143,8 +144,7 @@ RunHeader RunHeader::from(const std::string& text, const std::string& file) {
 
 std::string difference(const std::string& there, const std::string& here) {
   if (common_part(there) == common_part(here)) return {};
-  const Json one = Json::parse(common_part(there), nullptr, false),
-             other = Json::parse(common_part(here));
+  const Json one = foreign_json(common_part(there)), other = Json::parse(common_part(here));
   for (const char* key : {"results", "arithmetic", "scenario", "written"})
     if (!one.is_object() || !one.contains(key)) return "it does not say of which";
   if (one["results"] != other["results"])
