@@ -5,7 +5,7 @@
 #   bench/gpu.sh measure OUT MNIST    gradients a second of gradrace; roofs
 #   bench/gpu.sh peers OUT MNIST      the same work in JAX and PyTorch, where they are installed
 #   bench/gpu.sh profile OUT MNIST    profiles of kernels for Nsight Compute
-#   bench/gpu.sh sanitize OUT         the two smallest cases under compute-sanitizer
+#   bench/gpu.sh sanitize OUT         the three smallest cases under compute-sanitizer
 #   bench/gpu.sh table OUT            the rates so far, as bench/results/h200.csv has them
 #   bench/gpu.sh reproduce OUT        dutta2018 in full with 100 replicas; says how long it took
 #
@@ -147,7 +147,8 @@ profile() {
 sanitize() {
   go_on=1
   for tool in memcheck racecheck; do
-    for case in "a quadratic moves by every rule" "one gradient of each kind"; do
+    for case in "a quadratic moves by every rule" "one gradient of each kind" \
+      "gradients by three products of TF32 conform"; do
       begin "$tool-$(echo "$case" | tr ' ' -)" 120 compute-sanitizer --tool $tool --error-exitcode 9 \
         --kernel-name kernel_substring=run_blocks "$tests" -tc="cuda: $case"
     done

@@ -226,14 +226,16 @@ struct CrewWeights {
   template <class Block>
   static constexpr std::uint32_t crew = crew_threads<Block>;
   template <std::uint32_t crew>
-  using Sums = MatrixTile<crew>[taps];
+  struct Sums {
+    MatrixTile<crew> of_tap[taps];
+  };
 
   /// What lanes read lies in different banks.
   static std::uint32_t column_pitch(std::uint32_t of_block) { return of_block + 4; }
 
   template <std::uint32_t crew>
   GRADRACE_HD static void add(std::uint32_t lane, const WeightTile& tile, const Real* x,
-                              const Real* z, MatrixTile<crew> (&sums)[taps]) {
+                              const Real* z, Sums<crew>& sums) {
     RightFactor<crew, 2> window[taps];
     const auto load_row = [&](std::uint32_t row) {
       GRADRACE_UNROLL
@@ -251,18 +253,17 @@ struct CrewWeights {
       dz.load(lane, [&](std::uint32_t o, std::uint32_t column) {
         return z[column * tile.column_pitch + o];
       });
-      multiply_add(sums, dz, window);
+      multiply_add(sums.of_tap, dz, window);
       GRADRACE_UNROLL
       for (std::uint32_t t = 0; t + kernel < taps; ++t) window[t] = window[t + kernel];
       x += tile.pitch, z += tile.segments * tile.segment_pitch;
     }
   }
   template <std::uint32_t crew, class Function>
-  GRADRACE_HD static void each(std::uint32_t lane, MatrixTile<crew> (&sums)[taps],
-                               const Function& f) {
+  GRADRACE_HD static void each(std::uint32_t lane, Sums<crew>& sums, const Function& f) {
     GRADRACE_UNROLL
     for (std::uint32_t t = 0; t < taps; ++t)
-      sums[t].each(lane, [&](std::uint32_t o, std::uint32_t channel, Real number) {
+      sums.of_tap[t].each(lane, [&](std::uint32_t o, std::uint32_t channel, Real number) {
         f(t, o, channel, number);
       });
   }

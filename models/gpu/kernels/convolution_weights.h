@@ -39,8 +39,11 @@ struct ThreadWeights {
   /// Threads of a share.
   template <class Block>
   static constexpr std::uint32_t crew = 1;
+  struct ShareSums {
+    Real of_tap[kernel_rows * kernel][outputs] = {};
+  };
   template <std::uint32_t>
-  using Sums = Real[kernel_rows * kernel][outputs];
+  using Sums = ShareSums;
 
   static std::uint32_t column_pitch(std::uint32_t of_block) { return of_block; }
 
@@ -68,7 +71,8 @@ struct ThreadWeights {
         for (std::uint32_t t = 0; t < kernel_rows * kernel; ++t) {
           GRADRACE_UNROLL
           for (std::uint32_t o = 0; o < outputs; ++o)
-            sums[t][o] = fused(d[o], window[t / kernel][stride * j + t % kernel], sums[t][o]);
+            sums.of_tap[t][o] =
+                fused(d[o], window[t / kernel][stride * j + t % kernel], sums.of_tap[t][o]);
         }
       }
       if constexpr (kept > 0) {
@@ -87,7 +91,7 @@ struct ThreadWeights {
     GRADRACE_UNROLL
     for (std::uint32_t t = 0; t < kernel_rows * kernel; ++t) {
       GRADRACE_UNROLL
-      for (std::uint32_t o = 0; o < outputs; ++o) f(t, o, 0u, sums[t][o]);
+      for (std::uint32_t o = 0; o < outputs; ++o) f(t, o, 0u, sums.of_tap[t][o]);
     }
   }
 };
@@ -187,7 +191,7 @@ struct WeightPartsKernel {
     constexpr std::uint32_t crew = Maker::template crew<Block>;
     constexpr std::uint32_t most = Block::has_all_threads ? 1 : Maker::shares;
     using Sums = typename Maker::template Sums<crew>;
-    Sums sums[most] = {};
+    Sums sums[most];  // zeros
     const std::uint32_t lane = block.thread() % crew;
     const std::uint32_t count =
         tile.channels / Maker::channels * units * (tile.outputs / Maker::outputs) * tile.slices;
