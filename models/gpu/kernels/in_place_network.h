@@ -101,18 +101,34 @@ struct InPlaceNetwork {
                          const float* x, std::uint32_t n, std::uint32_t to) const {
     const auto copy = [&](const auto& rows_in_place, const void* data, bool numbered) {
       using X = std::decay_t<decltype(rows_in_place)>;
+      constexpr std::uint32_t pieces = X::pieces, crew = crew_threads<Block>;
+      constexpr std::uint32_t beside = crew < pieces ? crew : pieces;  // lanes of a row of a panel
+      const std::uint32_t first = crew_lane(block) / beside, wide = layers[l].wide;
       const auto* const from = static_cast<const Four<float>*>(data);
-      const std::uint32_t pieces = layers[l].wide * X::pieces;
       auto* const begin = block.template scratch<Four<float>>() + to / 4;
-      each_crew(block, (n + 7) / 8 * 8, [&](std::uint32_t i) {
-        const std::uint32_t row = i < n ? i : n - 1;
-        const auto* const of_row = from + std::uint64_t{numbered ? rows[row] : row} * pieces;
-        for (std::uint32_t piece = crew_lane(block); piece < pieces; piece += crew_threads<Block>) {
-          const std::uint32_t place =
-              (piece / X::pieces * together + i) * X::pieces + X::piece(i, piece % X::pieces);
-          block.copy(begin + place, of_row + piece);
+      const auto copy_row = [&](std::uint32_t i, std::uint32_t row) {
+        const auto* const of_row = from + std::uint64_t{row} * wide * pieces;
+        for (std::uint32_t piece = crew_lane(block) % beside; piece < pieces; piece += beside) {
+          const auto* source = of_row + first * pieces + piece;
+          auto* place = begin + (first * together + i) * pieces + X::piece(i, piece);
+          for (std::uint32_t panel = first; panel < wide; panel += crew / beside) {
+            block.copy(place, source);
+            source += crew / beside * pieces, place += crew / beside * together * pieces;
+          }
         }
-      });
+      };
+      const std::uint32_t count = (n + 7) / 8 * 8, crews_here = block.threads() / crew;
+      for (std::uint32_t i = block.thread() / crew; i < count; i += 4 * crews_here) {
+        std::uint32_t row[4];  // numbers first: one wait for all of them
+        GRADRACE_UNROLL
+        for (std::uint32_t k = 0; k < 4; ++k) {
+          row[k] = i + k * crews_here < n ? i + k * crews_here : n - 1;
+          if (numbered) row[k] = rows[row[k]];
+        }
+        GRADRACE_UNROLL
+        for (std::uint32_t k = 0; k < 4; ++k)
+          if (i + k * crews_here < count) copy_row(i + k * crews_here, row[k]);
+      }
     };
     if (l > 0)
       copy(FloatsInPlace{}, x, false);
