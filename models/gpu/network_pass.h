@@ -171,23 +171,29 @@ class NetworkPass {
     void each_of_channels() const {
       launch(kernels::EachOfChannelsKernel<Real, Each>{pass, layer});
     }
-    /// Of a kernels::ProductKernel.
+    /// Of a kernels::ProductKernel: in tiles that leave no multiprocessor without work.
     template <class Product>
     void multiply(const Product& product) const {
-      if (product.few())
-        multiply_in<typename Product::FewTile>(product);
+      using Large = kernels::ProductKernel<Product, typename Product::Tile>;
+      using Small = kernels::ProductKernel<Product, typename Product::SmallTile>;
+      if (pass.network.tf32x3) return multiply_tf32(product);
+      if (product.few() || std::uint64_t{count} * Large{product}.blocks() < launcher.blocks())
+        launch(Small{product});
       else
-        multiply_in<typename Product::Tile>(product);
+        launch(Large{product});
     }
 
    private:
-    template <class Tile, class Product>
-    void multiply_in(const Product& product) const {
+    /// The sums' bits depend on the tile, which may then not depend on how many jobs there are.
+    template <class Product>
+    void multiply_tf32(const Product& product) const {
+      using kernels::ProductKernel, kernels::Tf32Sums;
       if constexpr (std::is_same_v<Real, float>) {
-        if (pass.network.tf32x3)
-          return launch(kernels::ProductKernel<Product, Tile, kernels::Tf32Sums>{product});
+        if (product.few())
+          launch(ProductKernel<Product, typename Product::SmallTile, Tf32Sums>{product});
+        else
+          launch(ProductKernel<Product, typename Product::Tile, Tf32Sums>{product});
       }
-      launch(kernels::ProductKernel<Product, Tile>{product});
     }
   };
 

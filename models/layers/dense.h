@@ -31,7 +31,7 @@ struct DenseProduct {
   Layer layer;
 
   static constexpr std::uint32_t few_outputs = 16;
-  /// Whether FewTile wastes less than Tile.
+  /// Whether SmallTile wastes less than Tile, however many blocks there are.
   bool few() const { return layer.outputs <= few_outputs; }
 
   GRADRACE_HD LayerAt<Real> at(std::uint32_t job) const { return pass.at(layer, job); }
@@ -51,7 +51,7 @@ template <class Number, bool reads_rows>
 struct DenseForward : DenseProduct<Number> {
   using Real = Number;
   using Tile = ProductTile<32, 64, 8, 4>;
-  using FewTile = ProductTile<32, DenseProduct<Real>::few_outputs, 4, 2>;
+  using SmallTile = ProductTile<32, DenseProduct<Real>::few_outputs, 4, 2>;
 
   GRADRACE_HD ProductShape shape() const {
     return {this->pass.n, this->layer.outputs, this->layer.depth};
@@ -90,7 +90,7 @@ template <class Number, bool reads_rows>
 struct DenseLearn : DenseProduct<Number> {
   using Real = Number;
   using Tile = ProductTile<64, 64, 8, 4>;
-  using FewTile = ProductTile<DenseProduct<Real>::few_outputs, 64, 4, 4>;
+  using SmallTile = ProductTile<DenseProduct<Real>::few_outputs, 64, 4, 4>;
 
   bool moves;
 
@@ -154,7 +154,8 @@ template <class Number>
 struct DensePropagate : DenseProduct<Number> {
   using Real = Number;
   using Tile = ProductTile<32, 64, 8, 4>;
-  using FewTile = Tile;
+  using SmallTile = ProductTile<32, 16, 2, 4>;
+  static bool few() { return false; }
 
   GRADRACE_HD ProductShape shape() const {
     return {this->pass.n, this->layer.depth, this->layer.outputs};

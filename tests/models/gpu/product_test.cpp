@@ -299,7 +299,7 @@ double error_of(std::uint32_t rows, std::uint32_t columns, std::uint32_t depth, 
 template <template <class...> class Sums, class Product>
 void multiply(const Product& product) {
   if (product.few())
-    run(kernels::ProductKernel<Product, typename Product::FewTile, Sums>{product}, 2);
+    run(kernels::ProductKernel<Product, typename Product::SmallTile, Sums>{product}, 2);
   else
     run(kernels::ProductKernel<Product, typename Product::Tile, Sums>{product}, 2);
 }
