@@ -13,7 +13,9 @@ namespace gradrace {
 [[maybe_unused]] static const int queues = setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 
 std::string no_cuda_device() {
-  int count = 0;
+  int driver = 0, count = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
+    return "no CUDA device: no driver for one is installed";
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess) return std::string("no CUDA device: ") + cudaGetErrorString(error);
   return count > 0 ? "" : "no CUDA device";
