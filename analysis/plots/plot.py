@@ -26,6 +26,7 @@ from plots.results import (
 from plots.staleness import draw_staleness
 from plots.sweep import keys_of
 from plots.timeline import draw_timeline
+from plots.whole import made_folder
 
 
 def curve_columns(results):
@@ -111,8 +112,7 @@ def draw_folder(folder, xs=("time",), endings=("png", "svg"), size="page"):
     is_fit = (folder / "fit.json").is_file()
     with style.sized(size):
         figures, notes = fit.draw_folder(folder) if is_fit else run_figures(folder, xs)
-    plots = folder / "plots"
-    plots.mkdir(exist_ok=True)
+    plots = made_folder(folder / "plots", ResultsError)
     return [
         path
         for name, figure in figures.items()

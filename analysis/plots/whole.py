@@ -25,7 +25,7 @@ def remove_left(target):
     """What was written for the target by a process that was killed: nobody has its lock."""
     for left in target.parent.glob(f".{glob.escape(target.name)}.{8 * '[0-9a-f]'}{UNFINISHED}"):
         with suppress(OSError):
-            descriptor = os.open(left, os.O_WRONLY | os.O_NOFOLLOW)
+            descriptor = os.open(left, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 left.unlink()
@@ -33,11 +33,19 @@ def remove_left(target):
                 os.close(descriptor)
 
 
+def made_folder(path, error):
+    """A folder for what is drawn, made where it is not there; `error` where it is a link."""
+    if path.is_symlink():
+        raise error(f"{path}: is a link, through which nothing is written; move it away")
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
 @contextmanager
 def whole(path):
     """A path aside, for what is to be written: renamed at the end, so that who reads the path sees
-    the old file or the new one; removed where that fails. A link is followed."""
-    target = path.resolve()
+    the old file or the new one; removed where that fails. Of a link, the link is replaced."""
+    target = path.parent.resolve() / path.name
     try:
         remove_left(target)
         aside, descriptor = opened_aside(target)

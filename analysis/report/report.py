@@ -10,7 +10,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from plots.results import OF_EDITED_FILES, edited
 from plots.stamp import refuse_others, stamp
-from plots.whole import whole
+from plots.whole import made_folder, whole
 from report import drawing
 from report.folder import ReportError, read_folder
 from report.page import Page
@@ -22,8 +22,7 @@ MANY = 3000  # points, which take some 10 s
 def save_figures(page, out):
     """Writes the page's figures as PNG, SVG and PDF, as wide as a column and as a page, into the
     folder of the page's name; returns it."""
-    place = out.with_name(f"{out.stem}-figures")
-    place.mkdir(parents=True, exist_ok=True)
+    place = made_folder(out.with_name(f"{out.stem}-figures"), ReportError)
     for section in page.drawn_sections():
         for drawn in section.drawn:
             for size, figure in drawn.figures:

@@ -1,9 +1,10 @@
 """Whose a file in an output folder is: what gradrace did not make, or somebody changed, is neither
-replaced nor removed, whatever its name, and links are followed."""
+replaced nor removed, whatever its name, and links are not followed."""
 
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -96,7 +97,7 @@ class Others(ProgramTest):
             (self.folder / name).mkdir()
             (self.folder / name / name).symlink_to(self.folder / "real.csv")
             for force in ((), ("--force",)):
-                self.assertIn(f"{name}/{name}: is there", self.call("fit", "t.csv", "--out", name, *force, status=2)[1])
+                self.assertIn(f"{name}/{name}: is a link", self.call("fit", "t.csv", "--out", name, *force, status=2)[1])
             self.assertEqual((self.folder / "real.csv").read_text(), "mine")
         self.call("fit", "t.csv", "--out", "f")
         self.call("fit", "t.csv", "--out", "f", "--force")
@@ -236,68 +237,94 @@ class Drawings(ProgramTest):
 
 
 class Links(ProgramTest):
-    """Results that were moved to another place, with links to them, are made anew there."""
-
-    NAMES = ("runs.csv", "curve.csv", "manifest.json", "runs.store")
+    """Nothing is written, replaced or removed through a link in a folder of results, which may be a stranger's."""
 
     def setUp(self):
         super().setUp()
         self.out, self.elsewhere = self.folder / "o", self.folder / "elsewhere"
+        self.elsewhere.mkdir()
         self.call("run", self.write(BASE), "--out", "o", "--quiet")
 
-    def move(self, elsewhere):
-        elsewhere.mkdir()
-        for name in self.NAMES:
-            (elsewhere / name).write_bytes((self.out / name).read_bytes())
-            (self.out / name).unlink()
-            (self.out / name).symlink_to(os.path.relpath(elsewhere / name, self.out))
+    def link(self, name):
+        """Its file is elsewhere, as it was."""
+        if (self.out / name).exists():
+            (self.out / name).rename(self.elsewhere / name)
+        (self.out / name).symlink_to(os.path.relpath(self.elsewhere / name, self.out))
+        return self.everything_elsewhere()
 
-    def all_are_links(self, elsewhere):
-        return all((self.out / name).is_symlink() and (elsewhere / name).is_file() for name in self.NAMES)
+    def everything_elsewhere(self):
+        return {path.name: path.read_bytes() for path in self.elsewhere.iterdir()}
 
-    def test_links_are_followed(self):
-        self.move(self.elsewhere)
-        told, _ = self.call("run", self.write(BASE), "--out", "o")
+    def test_results_and_stores_are_not_written_through_them(self):
+        for name in ("runs.csv", "curve.csv", "manifest.json", "runs.store"):
+            with self.subTest(name):
+                before = self.link(name)
+                for force in ((), ("--force",)):
+                    _, told = self.call("run", self.write(changed(BASE, replicas=3)), "--out", "o", "--quiet", *force, status=None)
+                    self.assertEqual(self.everything_elsewhere(), before, told)
+                    if not force:
+                        self.assertIn(f"o/{name}: is a link, through which nothing is written; move it away", told)
+                self.setUp_again()
+
+    def setUp_again(self):
+        for path in (self.out, self.elsewhere):
+            shutil.rmtree(path)
+        self.elsewhere.mkdir()
+        self.call("run", self.write(BASE), "--out", "o", "--quiet")
+
+    def test_what_a_link_leads_to_is_not_made(self):
+        for name, words in (
+            ("report.html", ("report", "o")),
+            ("runs.1-of-2.store", ("run", self.write(BASE), "--out", "o", "--quiet", "--shard", "1/2")),
+            ("plots", ("plot", "o")),
+            (".unfinished", ("run", self.write(changed(BASE, replicas=3)), "--out", "o", "--quiet")),
+        ):
+            with self.subTest(name):
+                shutil.rmtree(self.out / ".unfinished", ignore_errors=True)
+                if name in ("plots", ".unfinished"):
+                    (self.elsewhere / name).mkdir()
+                (self.out / name).symlink_to(self.elsewhere / name)
+                self.call(*words, status=None)
+                self.assertLessEqual({path.name for path in self.elsewhere.rglob("*")}, {name})
+                if (self.out / name).is_symlink():
+                    (self.out / name).unlink()
+                shutil.rmtree(self.elsewhere)
+                self.elsewhere.mkdir()
+
+    def test_a_link_to_the_folder_that_the_user_names_is_one(self):
+        (self.folder / "link").symlink_to("o")
+        told, _ = self.call("run", self.write(BASE), "--out", "link")
         self.assertIn("nothing is to be done", told)
-        self.call("run", self.write(changed(BASE, replicas=3)), "--out", "o", "--quiet")
-        self.assertTrue(self.all_are_links(self.elsewhere))
-        self.assertEqual(json.loads((self.elsewhere / "manifest.json").read_text())["runs"], 3)
-        self.call("run", self.write(changed(BASE, replicas=2)), "--out", "o", "--quiet", "--force")
-        self.assertTrue(self.all_are_links(self.elsewhere))
-        self.call("plot", "o")
+        self.call("run", self.write(changed(BASE, replicas=3)), "--out", "link", "--quiet")
+        self.assertEqual(json.loads((self.out / "manifest.json").read_text())["runs"], 3)
 
-    def test_a_link_that_leads_nowhere_yet_is_followed(self):
-        (self.out / "report.html").symlink_to(self.folder / "page.html")
-        self.call("report", "o")
-        self.assertTrue((self.out / "report.html").is_symlink() and (self.folder / "page.html").is_file())
-
-    def test_two_folders_with_one_store_are_two_calls_for_one(self):
-        (self.folder / "two").mkdir()
-        (self.folder / "two/runs.store").symlink_to(self.out / "runs.store")
-        long = self.write(changed(BASE, replicas=2, stop={"updates": 10**8}), "long.json")
-        words = [PROGRAM, "run", long, "--quiet", "--force", "--out"]
-        first = subprocess.Popen([*words, "o"], cwd=self.folder, stderr=subprocess.DEVNULL)
-        time.sleep(0.5)
-        for force in ((), ("--force",)):
-            _, told = self.call("run", long, "--quiet", "--out", "two", *force, status=2)
-            self.assertIn("another call of gradrace writes to it", told)
-        first.send_signal(signal.SIGINT)
-        first.wait(60)
-
-    def test_to_another_file_system_too(self):
-        elsewhere = self.folder / "tmpfs"
-        shared = "/dev/shm"
-        if not os.access(shared, os.W_OK) or os.stat(shared).st_dev == os.stat(self.folder).st_dev:
-            self.skipTest("no second file system to write on")
-        import tempfile
-
-        with tempfile.TemporaryDirectory(dir=shared) as held:
-            elsewhere.symlink_to(held)
-            self.move(elsewhere / "moved")
-            self.call("run", self.write(changed(BASE, replicas=3)), "--out", "o", "--quiet")
-            self.assertTrue(self.all_are_links(elsewhere / "moved"))
-            self.assertEqual(sorted(os.listdir(elsewhere / "moved")), sorted(self.NAMES))
-            self.call("run", self.write(changed(BASE, replicas=3)), "--out", "o", "--quiet")
+    def test_a_folder_that_is_replaced_meanwhile_is_told(self):
+        long = self.write(changed(BASE, replicas=40, stop={"updates": 400000}), "long.json")
+        for name in (".unfinished", "."):
+            with self.subTest(name):
+                run = subprocess.Popen([PROGRAM, "run", long, "--quiet", "--out", "new"], cwd=self.folder, stderr=subprocess.PIPE, text=True)
+                place = self.folder / "new" / name
+                while not (self.folder / "new/runs.store").exists():
+                    time.sleep(0.01)
+                target = self.elsewhere / "target"
+                target.mkdir()
+                (target / "runs.csv").write_text("mine")
+                if name == ".":
+                    place.rename(self.folder / "moved")
+                    (self.folder / "new").symlink_to(target)
+                else:
+                    place.rename(self.folder / "moved")
+                    place.symlink_to(target)
+                run.send_signal(signal.SIGINT)
+                told = run.communicate(timeout=60)[1]
+                self.assertEqual({path.name for path in target.iterdir()}, {"runs.csv"}, told)
+                self.assertEqual((target / "runs.csv").read_text(), "mine")
+                self.assertNotEqual(run.returncode, 0, told)
+                shutil.rmtree(target)
+                shutil.rmtree(self.folder / "moved")
+                if (self.folder / "new").is_symlink():
+                    (self.folder / "new").unlink()
+                shutil.rmtree(self.folder / "new", ignore_errors=True)
 
     def test_a_folder_in_the_place_of_a_result_is_told(self):
         (self.out / "runs.csv").unlink()

@@ -10,13 +10,23 @@ import struct
 import subprocess
 import time
 import unittest
+import uuid
 
 from damaged_store import change_header, change_run, content_of, record
 from program import PROGRAM, SMALL, ProgramTest, changed
-from run_store import HEAD, NIL
+from run_store import HEAD, NIL, records
 
 BASE = changed(SMALL, record={"every_time": 1}, sweep=None, protocol={"kind": "sync"}, replicas=4, stop={"updates": 5})
 TORN = "at its end cannot be read"
+
+
+def heads(path):
+    """(key, data) of every record."""
+    bytes_there, place, found = path.read_bytes(), 0, []
+    for key, content in records(path):
+        found.append((key, HEAD.unpack_from(bytes_there, place)[2]))
+        place += HEAD.size + len(content) + 4
+    return found
 
 
 def everything_in(folder):
@@ -68,6 +78,59 @@ class Store(ProgramTest):
 
     def test_a_file_has_one_text_of_a_run(self):
         self.check_is_left_out(lambda result, texts: content_of(result, [*texts, texts[0]]), "it has two texts for curve.csv")
+
+    def test_a_text_is_rows_of_one_run(self):
+        def with_rows(change):
+            return lambda result, texts: content_of(result, [(name, change(text) if name == "curve.csv" else text) for name, text in texts])
+
+        for change in (
+            lambda text: text.replace(b"\x01,", b"0,"),  # of a point that it names itself
+            lambda text: text + text.replace(b"\x01,1,", b"\x01,3,"),  # of two replicas
+            lambda text: text[:-1],
+            lambda text: text.replace(b"\n", b",1\n", 1),
+            lambda text: text.replace(b",", b"", 1),
+            lambda text: text.replace(b"\n", b'"\n', 1),
+            lambda text: text.replace(b"\n", b"\x1b[2J\n", 1),
+            lambda text: text + b"\x01,1",
+        ):
+            self.check_is_left_out(with_rows(change), "its text for curve.csv is not rows of a run")
+
+    def test_a_run_that_is_there_twice_is_there_with_one_result(self):
+        whole = self.store.read_bytes()
+        (_, content), *_ = ((key, text) for key, text in records(self.store) if key != NIL)
+        for change in (lambda result, texts: content_of(result, [(name, text * 2) for name, text in texts]), None):
+            self.store.write_bytes(whole)
+            if change is not None:
+                change_run(self.store, 1, change)
+            head = HEAD.unpack_from(whole, len(whole.split(content)[0]) - HEAD.size)
+            changed_store = self.store.read_bytes() + record(uuid.UUID(bytes=head[1]), head[2], content)
+            self.store.write_bytes(changed_store)
+            for words in (("run", self.scenario, "--out", "o", "--quiet"), ("collect", "o", "--quiet")):
+                told = self.call(*words, status=0 if change is None else 2)[1]
+                if change is not None:
+                    self.assertIn("o/runs.store: has a run twice, with different results", told)
+                    self.assertEqual(self.store.read_bytes(), changed_store)
+
+    def test_runs_of_other_replicas_do_not_stand_for_those_that_lack(self):
+        """Four whole rows stay, where the store has three of them and one of a fifth replica."""
+        self.call("run", self.write(changed(BASE, replicas=5), "five.json"), "--out", "five", "--quiet")
+        runs = {}
+        for key, content in records(self.folder / "five/runs.store"):
+            runs.setdefault(key == NIL, []).append((key, content))
+        head = {key: data for key, data in heads(self.store) + heads(self.folder / "five/runs.store")}
+        own = [(key, content) for key, content in records(self.store)]
+        self.store.write_bytes(b"".join(record(key, head[key], content) for key, content in [*own[:-1], runs[False][4]]))
+        before = everything_in(self.out)
+        self.assertIn("the stores 3 of them", self.call("collect", "o", "--quiet", status=2)[1])
+        self.assertEqual(everything_in(self.out), before)
+
+    def test_of_many_that_are_left_out_twenty_are_told(self):
+        self.call("run", self.write(changed(BASE, replicas=30), "many.json"), "--out", "many", "--quiet")
+        for number in range(1, 29):
+            change_run(self.folder / "many/runs.store", number, lambda result, texts: content_of(b"", texts))
+        told = self.call("run", self.folder / "many.json", "--out", "many", "--quiet")[1]
+        self.assertEqual(told.count("is left out: "), 20)
+        self.assertIn("many/runs.store: 8 runs more left out", told)
 
     def test_lengths_lie_within_the_record(self):
         for change in (

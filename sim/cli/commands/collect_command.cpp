@@ -87,7 +87,12 @@ class Sources {
   /// `counts`: for the sweep and the replicas, as a store of all runs beside shards does not.
   void add(const fs::path& file, bool counts) {
     const RunStore store(file, RunStore::Use::read);
-    if (store.header().empty()) return;
+    if (store.header().empty()) {
+      if (!store.runs().empty())
+        complaints_.push_back("damaged, left out: " + file.string() +
+                              ": what says of which scenario its runs are cannot be read");
+      return;
+    }
     const RunHeader header = RunHeader::from(store.header(), file.string());
     const std::string differs = header_ ? difference(store.header(), header_text_) : "";
     if (!differs.empty()) {
@@ -132,12 +137,16 @@ class Sources {
 /// UsageError where the folder's files are whole, and the stores have fewer runs than they.
 void keep_whole(const fs::path& out, const Scenario& scenario, const Sources& sources) {
   if (!is_published(out, scenario)) return;
-  std::size_t there = 0;
+  std::set<RunKey> found;
   for (const auto& file : sources.stores()) {
     RunStore store(file, RunStore::Use::read);
     keep_sound(store, scenario);
-    there += store.runs().size();
+    for (const StoredRun& run : store.runs()) found.insert(run.key);
   }
+  std::size_t there = 0;
+  for (const Point& point : scenario.points)
+    for (std::uint32_t replica = 0; replica < scenario.replicas(); ++replica)
+      there += found.contains(run_key(point.key, replica));
   if (there >= scenario.runs()) return;
   throw UsageError("collect: " + out.string() + ": its files have all of " +
                    count_text(scenario.runs(), "run") + ", and the stores " +

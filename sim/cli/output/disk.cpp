@@ -7,25 +7,16 @@
 #include <iterator>
 #include <system_error>
 
+#include "sim/cli/usage_error.h"
+
 namespace gradrace {
 
 namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int most_links = 40;  // one after the other, as the system follows them
-
 [[noreturn]] void fail(const fs::path& file, const char* what, const std::error_code& error) {
   throw DiskError(file.string() + ": cannot be " + what + ": " + error.message());
-}
-
-/// Beside the place, on its file system.
-fs::path copied(const fs::path& file, const fs::path& place, std::error_code& error) {
-  const fs::path copy =
-      place.parent_path() / ("." + place.filename().string() + "." + std::to_string(::getpid()));
-  fs::copy_file(file, copy, error);
-  if (!error && !sync_to_disk(copy)) error.assign(errno, std::generic_category());
-  return copy;
 }
 
 }  // namespace
@@ -56,19 +47,18 @@ LockResult try_to_lock(int descriptor, int operation, const fs::path& file) {
   fail(file, "locked", std::error_code(errno, std::generic_category()));
 }
 
+void refuse_link(const fs::path& file) {
+  throw UsageError(file.string() +
+                   ": is a link, through which nothing is written; move it away, or give --out the "
+                   "folder that it leads to");
+}
+
 fs::path free_name(const fs::path& file) {
   for (int number = 1;; ++number) {
     fs::path name = file;
     name += "." + std::to_string(number);
     if (!fs::exists(fs::symlink_status(name))) return name;
   }
-}
-
-fs::path followed(fs::path path) {
-  std::error_code error;
-  for (int i = 0; i < most_links && fs::is_symlink(fs::symlink_status(path, error)); ++i)
-    path = path.parent_path() / fs::read_symlink(path, error);
-  return path;
 }
 
 std::ifstream opened_file(const fs::path& file) {
@@ -84,23 +74,14 @@ std::string text_of_file(const fs::path& file) {
 }
 
 void move_to_place(const fs::path& file, const fs::path& place) {
-  const fs::path target = followed(place);
   std::error_code error;
-  fs::rename(file, target, error);
-  if (error == std::errc::cross_device_link) {
-    error.clear();
-    const fs::path copy = copied(file, target, error);
-    if (!error) fs::rename(copy, target, error);
-    std::error_code ignored;
-    fs::remove(error ? copy : file, ignored);
-    if (!error && !sync_folder(target.parent_path())) error.assign(errno, std::generic_category());
-  }
+  fs::rename(file, place, error);
   if (error) fail(place, "written", error);
 }
 
 void remove_file(const fs::path& file) {
   std::error_code error;
-  fs::remove(followed(file), error);
+  fs::remove(file, error);
   if (error) fail(file, "removed", error);
 }
 

@@ -30,22 +30,22 @@ enum class LockResult { held, held_by_another, no_locks };
 /// file system has none: errno says how it told that.
 LockResult try_to_lock(int descriptor, int operation, const std::filesystem::path& file);
 
+/// UsageError: results are not written through a link there.
+[[noreturn]] void refuse_link(const std::filesystem::path& file);
+
 /// The first of file.1, file.2 ... that is not there.
 std::filesystem::path free_name(const std::filesystem::path& file);
-
-/// Where a link leads, and whether or not anything is there; what is none leads to itself.
-std::filesystem::path followed(std::filesystem::path path);
 
 /// To read from its start; not open where it is no file, as a pipe, which would not end.
 std::ifstream opened_file(const std::filesystem::path& file);
 /// All of it; empty where it is no file.
 std::string text_of_file(const std::filesystem::path& file);
 
-/// A file takes the place of another one, or of the one that a link there leads to, whole; on
-/// another file system, on disk too.  DiskError where it cannot.
+/// A file takes the place of another one of the same file system, whole; of a link, the place of
+/// the link.  DiskError where it cannot.
 void move_to_place(const std::filesystem::path& file, const std::filesystem::path& place);
 
-/// Removes a file, if it is there; of a link, what it leads to.  DiskError where it cannot.
+/// Removes a file, if it is there; of a link, the link.  DiskError where it cannot.
 void remove_file(const std::filesystem::path& file);
 
 /// All bytes from or to a byte of the file, by ::pread or ::pwrite; false: errno says why not.

@@ -17,6 +17,7 @@
 #include <system_error>
 #include <thread>
 
+#include "sim/cli/output/disk.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/characters.h"
 
@@ -93,12 +94,12 @@ std::string holder(int descriptor, const fs::path& aside) {
   return "which does not tell its number";
 }
 
-/// Whether the lock file has its name still.
-bool is_there(int descriptor, const fs::path& path) {
-  struct stat locked {
+/// Whether what is open has its name still.
+bool is_there(int descriptor, const fs::path& path, int flags = AT_SYMLINK_NOFOLLOW) {
+  struct stat open {
   }, there{};
-  return ::fstat(descriptor, &locked) == 0 && ::stat(path.c_str(), &there) == 0 &&
-         locked.st_ino == there.st_ino;
+  return ::fstat(descriptor, &open) == 0 && ::fstatat(AT_FDCWD, path.c_str(), &there, flags) == 0 &&
+         open.st_ino == there.st_ino && open.st_dev == there.st_dev;
 }
 
 void leave_word(int descriptor) {
@@ -114,10 +115,9 @@ FolderLock::FolderLock(const fs::path& folder, const std::string& shard)
     : folder_(folder), aside_(folder / unfinished), whole_{aside_ / "lock", !shard.empty()} {
   refuse_reserved(folder);
   lock(whole_);
-  if (shard.empty()) return;
-  part_.emplace(File{aside_ / ("lock-" + shard)});
   try {
-    lock(*part_);
+    if (!shard.empty()) lock(part_.emplace(File{aside_ / ("lock-" + shard)}));
+    open_folders();
   } catch (...) {
     release(whole_);
     throw;
@@ -125,11 +125,31 @@ FolderLock::FolderLock(const fs::path& folder, const std::string& shard)
 }
 
 FolderLock::~FolderLock() {
+  for (const int folder : folders_) ::close(folder);
   if (part_) release(*part_);
   release(whole_);
   std::error_code ignored;
   fs::remove(aside_, ignored);
   if (made_) fs::remove(folder_, ignored);
+}
+
+void FolderLock::open_folders() {
+  constexpr int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  folders_[0] = ::open(folder_.c_str(), flags);
+  folders_[1] = folders_[0] < 0 ? -1 : ::openat(folders_[0], unfinished, flags | O_NOFOLLOW);
+  if (folders_[1] < 0) fail(aside_, errno);
+}
+
+bool FolderLock::is_in_place() const {
+  constexpr int follow = 0;  // a link that the user named
+  return is_there(folders_[0], folder_, follow) && is_there(folders_[1], aside_);
+}
+
+void FolderLock::check_in_place() const {
+  if (!is_in_place())
+    throw DiskError(folder_.string() +
+                    ": was replaced, or .unfinished in it, while this call wrote there; nothing "
+                    "more is written");
 }
 
 void FolderLock::lock(File& file) {
@@ -142,7 +162,7 @@ void FolderLock::lock(File& file) {
 /// One that is shared stays for the others.
 void FolderLock::release(File& file) const {
   std::error_code ignored;
-  if (!file.is_shared) fs::remove(file.path, ignored);
+  if (!file.is_shared && is_there(file.descriptor, file.path)) fs::remove(file.path, ignored);
   ::close(file.descriptor);
 }
 

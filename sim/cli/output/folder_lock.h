@@ -23,6 +23,11 @@ class FolderLock {
   /// <folder>/.unfinished
   const std::filesystem::path& aside() const { return aside_; }
 
+  /// Whether the folder and what is aside are those that were locked.
+  bool is_in_place() const;
+  /// DiskError where they are not.
+  void check_in_place() const;
+
  private:
   /// A file that is locked.
   struct File {
@@ -34,11 +39,13 @@ class FolderLock {
   /// False where what was locked was removed by the process that had it before.
   bool try_to_lock(File& file);
   void release(File& file) const;
+  void open_folders();
 
   const std::filesystem::path folder_, aside_;
-  File whole_;                // shared by shards
-  std::optional<File> part_;  // of a shard
-  bool made_ = false;         // the folder
+  File whole_;                 // shared by shards
+  std::optional<File> part_;   // of a shard
+  bool made_ = false;          // the folder
+  int folders_[2] = {-1, -1};  // open: the folder, and what is aside
 };
 
 }  // namespace gradrace

@@ -152,6 +152,7 @@ void OutputFolder::refuse_others(const std::set<std::string>& files) const {
   for (const auto& file : files) {
     const std::string form = form_of(file, compression_of(file));
     const fs::path place = folder_ / form;
+    if (fs::is_symlink(place)) refuse_link(place);
     if (!fs::exists(place)) continue;
     const bool is_ours = there.are_known() ? there.has(form) : files.contains(manifest_record);
     if (is_ours && fs::is_regular_file(place)) continue;
@@ -164,6 +165,7 @@ void OutputFolder::refuse_others(const std::set<std::string>& files) const {
 }
 
 CompressedFile& OutputFolder::opened(const std::string& file) {
+  lock_.check_in_place();
   const Compression compression = compression_of(file);
   const fs::path path = aside_ / form_of(file, compression);
   return files_.try_emplace(file, path, compression).first->second;
@@ -196,6 +198,7 @@ PublishedFiles::Hashes OutputFolder::finish() {
 }
 
 bool OutputFolder::publish() {
+  lock_.check_in_place();
   const FilesLock lock({folder_});
   for (const auto& file : close())
     if (!sync_to_disk(aside_ / file)) fail(aside_ / file);
@@ -251,7 +254,7 @@ std::vector<std::string> OutputFolder::old_results(const PublishedFiles& there) 
 
 void OutputFolder::remove_unfinished() {
   std::error_code ignored;
-  if (is_shard_) return;  // what is there may be another one's
+  if (is_shard_ || !lock_.is_in_place()) return;  // what is there may be another one's
   for (const auto& file : result_files()) fs::remove(aside_ / file, ignored);
   for (const auto& entry : fs::directory_iterator(aside_, ignored)) {
     const std::string name = entry.path().filename();
@@ -270,7 +273,8 @@ bool OutputFolder::remove_drawings() const {
       drawings.push_back(entry.path());
     }
   }
-  std::erase_if(drawings, [](const fs::path& file) { return !is_stamped(file); });
+  std::erase_if(drawings,
+                [](const fs::path& file) { return fs::is_symlink(file) || !is_stamped(file); });
   for (const auto& file : drawings) remove_file(file);
   if (!fs::is_symlink(plots)) fs::remove(plots, ignored);  // if nothing else is in it
   return !drawings.empty();

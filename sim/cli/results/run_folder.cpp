@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 
 #include "sim/cli/output/disk.h"
 #include "sim/cli/results/manifest.h"
@@ -94,8 +93,8 @@ static void refuse_difference(const RunStore& store, const std::string& header) 
 }
 
 void keep_sound(RunStore& store, const Scenario& scenario) {
-  std::set<std::string> files;
-  for (const auto& [file, text] : text_beginnings(scenario.first())) files.insert(file);
+  RunStore::Beginnings files;
+  for (const auto& [file, text] : text_beginnings(scenario.first())) files.emplace(file, text);
   const std::size_t targets = target_columns(scenario.first()).size();
   store.keep_sound(files, [=](const std::string& result) { return is_result(result, targets); });
 }
@@ -185,7 +184,7 @@ RunFolder::~RunFolder() {
       own_ && !was_used_ && own_->runs().empty() && !own_->is_damaged() && own_->is_in_place();
   own_.reset();
   std::error_code ignored;
-  if (is_empty) fs::remove(followed(own_file()), ignored);
+  if (is_empty) fs::remove(own_file(), ignored);
 }
 
 fs::path RunFolder::own_file() const { return path() / store_name(header_.shard); }
@@ -236,6 +235,17 @@ void RunFolder::note(const std::vector<std::string>& notes) {
   notes_.insert(notes_.end(), notes.begin(), notes.end());
 }
 
+/// Of one run with two results.
+[[noreturn]] static void refuse_both(const RunStore& one, const RunStore& other) {
+  constexpr const char* why =
+      ": one of the two was made with other software, on a broken machine, or by somebody else; ";
+  if (&one == &other)
+    throw UsageError(one.file().string() + ": has a run twice, with different results" + why +
+                     "run --force makes all again");
+  throw UsageError(other.file().string() + ": has a run that " + one.file().string() +
+                   " has with another result" + why + "move one away");
+}
+
 bool RunFolder::set(const RunStore& store, const StoredRun& stored) {
   bool is_new = false, has_key = false, has_data = false;
   for (const auto& [key, run] : runs_with(stored.key)) {
@@ -247,11 +257,8 @@ bool RunFolder::set(const RunStore& store, const StoredRun& stored) {
     if (!place.is_there) {
       place = {true, &store, stored};
       is_new = true;
-    } else if (place.store && place.store != &store &&
-               place.store->result(place.run) != store.result(stored)) {
-      throw UsageError(store.file().string() + ": has a run that " + place.store->file().string() +
-                       " has with another result: one of the two was made with other software, or "
-                       "on a broken machine; move one away");
+    } else if (place.store && !place.store->has_content_of(place.run, store, stored)) {
+      refuse_both(*place.store, store);
     }
   }
   if (has_key && !has_data)

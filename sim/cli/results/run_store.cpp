@@ -67,7 +67,8 @@ bool is_whole(const Head& head) {
 }  // namespace
 
 bool RunStore::may_be(const std::filesystem::path& file) {
-  if (!std::filesystem::is_regular_file(file)) return false;
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return false;
   std::string bytes(magic.size(), '\0');
   std::ifstream stream(file, std::ios::binary);
   stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -77,14 +78,14 @@ bool RunStore::may_be(const std::filesystem::path& file) {
 
 RunStore::RunStore(std::filesystem::path file, Use use) : file_(std::move(file)) {
   const bool is_new = use == Use::add && !std::filesystem::exists(file_);
-  const int flags = use == Use::add ? O_RDWR | O_CREAT : O_RDONLY;
+  if (use == Use::add && std::filesystem::is_symlink(file_)) refuse_link(file_);
+  const int flags = use == Use::add ? O_RDWR | O_CREAT | O_NOFOLLOW : O_RDONLY;
   descriptor_ = ::open(file_.c_str(), flags | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail("opened");
   try {
     if (use == Use::add && try_to_lock(descriptor_, LOCK_EX, file_) == LockResult::held_by_another)
       throw UsageError(file_.string() +
-                       ": another call of gradrace writes to it, by a link from "
-                       "another folder; wait for its end");
+                       ": another call of gradrace writes to it; wait for its end");
     scan(use);
     const auto folder = std::filesystem::absolute(file_).parent_path();
     if (is_new && !(sync_folder(folder) && sync_folder(folder.parent_path()))) fail("made");
@@ -160,20 +161,24 @@ void RunStore::keep_copy() {
   notes_.push_back(file_.string() + ": what it held is kept as " + kept.filename().string());
 }
 
-void RunStore::keep_sound(const std::set<std::string>& files, const Sound& sound) {
-  std::size_t number = 0;
+void RunStore::keep_sound(const Beginnings& files, const Sound& sound) {
+  constexpr std::size_t most_told = 20;
+  std::size_t number = 0, left_out = 0;
   std::erase_if(runs_, [&](const StoredRun& run) {
     ++number;
     const std::string fault = fault_of(run, files, sound);
-    if (!fault.empty())
+    if (!fault.empty() && ++left_out <= most_told)
       notes_.push_back(file_.string() + ": run " + std::to_string(number) +
                        " in it is left out: " + fault);
     return !fault.empty();
   });
+  if (left_out > most_told)
+    notes_.push_back(file_.string() + ": " + count_text(left_out - most_told, "run") +
+                     " more left out");
 }
 
 /// Why it is no run of a scenario with those files; empty: it is one.
-std::string RunStore::fault_of(const StoredRun& run, const std::set<std::string>& files,
+std::string RunStore::fault_of(const StoredRun& run, const Beginnings& files,
                                const Sound& sound) const {
   constexpr const char* cut = "its record ends too early";
   const std::uint64_t end = run.content + run.length;
@@ -196,12 +201,65 @@ std::string RunStore::fault_of(const StoredRun& run, const std::set<std::string>
     std::memcpy(&text_size, begin.data() + 1 + name_size, sizeof text_size);
     if (text_size > end - place - head_size) return cut;
     const std::string name = begin.substr(1, name_size);
-    if (!files.contains(name))
+    const auto file = files.find(name);
+    if (file == files.end())
       return "it has a text for \"" + name + "\", which is no file of this scenario's runs";
     if (!seen.insert(name).second) return "it has two texts for " + name;
-    place += head_size + text_size;
+    place += head_size;
+    if (name.ends_with(".csv") && !has_rows(place, text_size, file->second))
+      return "its text for " + name + " is not rows of a run";
+    place += text_size;
   }
   return {};
+}
+
+/// Whether a text is lines of as many cells as the header has: the mark of the point, the same
+/// number of a replica in all of them, then words and numbers without quotes.
+bool RunStore::has_rows(std::uint64_t place, std::uint64_t length, std::string_view header) const {
+  const auto wanted = std::ranges::count(header.substr(0, header.find('\n')), ',');
+  std::string piece, replica, cell;
+  std::ptrdiff_t commas = 0;
+  bool is_first = true, ends = true;
+  const auto end_cell = [&] {
+    if (commas == 0) return cell == point_mark;
+    if (commas > 1) return true;
+    if (is_first) replica = cell;
+    const bool is_number =
+        !cell.empty() && cell.find_first_not_of("0123456789") == std::string::npos;
+    return is_number && cell == replica;
+  };
+  for (std::uint64_t done = 0; done < length; done += piece.size()) {
+    piece.resize(std::min<std::uint64_t>(piece_size, length - done));
+    get_at(place + done, piece.data(), piece.size());
+    for (const char letter : piece) {
+      ends = letter == '\n';
+      if (letter == ',' || ends) {
+        if (!end_cell() || (ends ? commas != wanted : ++commas > wanted)) return false;
+        if (ends) commas = 0, is_first = false;
+        cell.clear();
+      } else {
+        if (letter == '"' || letter == '\x7f' ||
+            (commas > 0 && static_cast<unsigned char>(letter) < ' '))
+          return false;
+        if (commas < 2 && cell.size() > 10) return false;
+        if (commas < 2) cell += letter;
+      }
+    }
+  }
+  return ends;
+}
+
+bool RunStore::has_content_of(const StoredRun& run, const RunStore& other,
+                              const StoredRun& its) const {
+  if (run.length != its.length) return false;
+  std::string own, others;
+  for (std::uint64_t done = 0; done < run.length; done += own.size()) {
+    own.resize(std::min<std::uint64_t>(piece_size, run.length - done)), others.resize(own.size());
+    get_at(run.content + done, own.data(), own.size());
+    other.get_at(its.content + done, others.data(), others.size());
+    if (own != others) return false;
+  }
+  return true;
 }
 
 /// Where the next record begins that ends within the file, from there on; the file's size where
@@ -314,7 +372,7 @@ void RunStore::sync() {
 bool RunStore::is_in_place() const {
   struct stat own {
   }, there{};
-  return ::fstat(descriptor_, &own) == 0 && ::stat(file_.c_str(), &there) == 0 &&
+  return ::fstat(descriptor_, &own) == 0 && ::lstat(file_.c_str(), &there) == 0 &&
          there.st_ino == own.st_ino && there.st_dev == own.st_dev;
 }
 

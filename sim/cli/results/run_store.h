@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -63,9 +63,10 @@ class RunStore {
   const std::vector<std::string>& notes() const { return notes_; }
 
   /// Leaves out, and notes, runs whose record is not as a run's should be: a result that sound()
-  /// takes, then texts of files of those names, each at most once.
+  /// takes, then texts of those files, each at most once, whose rows are as the file begins.
   using Sound = std::function<bool(const std::string& result)>;
-  void keep_sound(const std::set<std::string>& files, const Sound& sound);
+  using Beginnings = std::map<std::string, std::string>;  // of files: [name]
+  void keep_sound(const Beginnings& files, const Sound& sound);
 
   /// Whether there is more in the file than the runs and their headers.
   bool is_damaged() const { return damaged_ > 0 || !notes_.empty(); }
@@ -86,6 +87,9 @@ class RunStore {
   /// Whether its name is still that of the file.
   bool is_in_place() const;
 
+  /// Whether a run of another store, or of this one, has the same result and texts.
+  bool has_content_of(const StoredRun& run, const RunStore& other, const StoredRun& its) const;
+
   /// result_from() these is what the run found.
   std::string result(const StoredRun& run) const;
 
@@ -100,8 +104,8 @@ class RunStore {
   void scan(Use use);
   bool is_torn(std::uint64_t begin) const;
   void cut_end();
-  std::string fault_of(const StoredRun& run, const std::set<std::string>& files,
-                       const Sound& sound) const;
+  std::string fault_of(const StoredRun& run, const Beginnings& files, const Sound& sound) const;
+  bool has_rows(std::uint64_t place, std::uint64_t length, std::string_view header) const;
   std::uint64_t next_head(std::uint64_t begin) const;
   StoredRun write(StoredRun run, const Content& content);
   void put_at(std::uint64_t place, std::string_view bytes);
