@@ -170,6 +170,9 @@ MakeProtocol read(Fields& fields, const Setting& setting) {
   check_loss_interval(fields, "interval", config.interval, setting);
   fields.flag("monotone", config.monotone, Need::defaulted, "K never falls");
   fields.choice("rule", config.rule, rules, Need::defaulted, "which T the rule takes");
+  fields.idle("rule", config.rule == "numerical" && config.batch(),
+              "says nothing of a batch variant, of which the closed rule holds for every law",
+              "variant k-sync or k-async beside it");
   fields.real("least_loss", config.least_loss, Need::defaulted, anything(),
               "F*, near which K is largest; the paper takes it as 0");
   if (!fields.good()) return {};

@@ -278,6 +278,14 @@ class Switch final : public ServerProtocol, private Server {
 void check_order(Fields& fields, const std::vector<Phase>& phases) {
   const Phase& phase = phases.back();
   if (phases.size() == 1) {
+    const bool is_left_for_a_while =
+        phase.stragglers && phase.stragglers->answer == StragglerPolicy::Answer::flee;
+    fields.idle("in_flight", phase.in_flight != "cancel" && !is_left_for_a_while,
+                "says nothing in the first phase, before which nothing is computed",
+                "in_flight of a later phase");
+    fields.idle("velocity", phase.from_rest(),
+                "says nothing in the first phase, before which the velocity is 0",
+                "velocity of a later phase");
     if (!phase.has_server && fields.has("momentum_state"))
       fields.complain("momentum_state",
                       "says nothing in the first phase, which begins with no average");
@@ -296,6 +304,16 @@ void check_order(Fields& fields, const std::vector<Phase>& phases) {
   }
 }
 
+/// Of phases after the first.
+void examine_velocities(Fields& fields, const std::vector<Phase>& phases, bool has_state) {
+  const bool has_momentum = has_state || std::ranges::any_of(phases, [](const Phase& phase) {
+                              return !phase.momenta.empty();
+                            });
+  for (std::size_t i = 1; i < phases.size(); ++i)
+    fields.idle("phases." + std::to_string(i) + ".velocity", phases[i].from_rest() && !has_momentum,
+                "says nothing, as no phase has momentum", "optimiser.momentum beside it");
+}
+
 MakeProtocol read(Fields& fields, const Setting& setting) {
   std::vector<Phase> phases;
   const std::size_t count = fields.open_list("phases", Need::required, "one after another");
@@ -306,6 +324,7 @@ MakeProtocol read(Fields& fields, const Setting& setting) {
     fields.close();
   }
   if (count > 0) fields.close();
+  examine_velocities(fields, phases, setting.has_state);
   if (fields.good() && count == 0) fields.complain("phases", "needs at least one phase");
   std::size_t changes = 0;
   for (const auto& phase : phases) changes += phase.changes().size();

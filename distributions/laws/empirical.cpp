@@ -77,6 +77,7 @@ class Empirical final : public Law, public Measured {
                    "successive times in a block of that mode");
     fields.real("scale", scale_, Need::defaulted, positive(), "factor on every time");
     mode_ = mode == "replay" ? Mode::replay : mode == "block" ? Mode::block : Mode::bootstrap;
+    if (fields.good()) examine(fields, mode);
     if (is_there(fields, location) && fields.good())
       read(fields, location.found, column, learner_column);
     if (!fields.good()) return;
@@ -146,6 +147,14 @@ class Empirical final : public Law, public Measured {
   }
 
  private:
+  void examine(Fields& fields, const std::string& mode) const {
+    fields.idle("learner_column", mode_ == Mode::bootstrap,
+                "says nothing in the mode bootstrap, where a draw is any learner's",
+                "without it; or mode block or replay");
+    fields.idle("block", mode_ != Mode::block && block_ != usual_block,
+                "says nothing in the mode " + mode, "without it; or mode block");
+  }
+
   static bool is_there(Fields& fields, const Location& place) {
     if (std::filesystem::is_regular_file(place.found)) return true;
     const bool told = place.name.empty() && !fields.good();
@@ -185,9 +194,11 @@ class Empirical final : public Law, public Measured {
   std::size_t count() const { return times_->sorted.size(); }
   double size() const { return static_cast<double>(count()); }
 
+  static constexpr std::uint32_t usual_block = 20;
+
   SharedTimes times_;
   Mode mode_ = Mode::bootstrap;
-  std::uint32_t block_ = 20;
+  std::uint32_t block_ = usual_block;
   double scale_ = 1;
   double mean_ = 0;
 };

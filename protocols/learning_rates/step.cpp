@@ -43,6 +43,8 @@ LearningRateProduct read(Fields& fields, const WorkBudget& budget) {
   fields.real("factor", factor, Need::defaulted, positive(), "multiplies eta at each mark");
   fields.reals("at", at, Need::required, positive(), "marks, in `unit`");
   const WorkUnit unit(fields, budget, "what `at` counts");
+  fields.idle("at", unit.is_fraction() && std::ranges::all_of(at, [](double x) { return x >= 1; }),
+              "says nothing, as the run ends at 1, all of the work", "marks below 1");
   if (!fields.good()) return nullptr;
   return std::make_shared<Step>(eta, factor, std::move(at), unit);
 }

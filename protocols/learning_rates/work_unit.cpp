@@ -8,7 +8,7 @@ WorkUnit::WorkUnit(Fields& fields, const WorkBudget& budget, std::string_view me
   constexpr std::array<std::string_view, 4> units{"epochs", "gradients", "samples", "fraction"};
   std::string unit = "epochs";
   fields.choice("unit", unit, units, Need::defaulted, meaning);
-  const bool fraction = unit == "fraction";
+  const bool fraction = is_fraction_ = unit == "fraction";
   if (unit == "epochs" && !budget.has_epochs) {
     fields.complain("unit", "the model has no training set, so there are no epochs",
                     "gradients, samples, fraction");

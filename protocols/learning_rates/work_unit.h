@@ -11,6 +11,9 @@ class WorkUnit {
   /// Reads the key `unit` of the open object; complains where that cannot be measured.
   WorkUnit(Fields& fields, const WorkBudget& budget, std::string_view meaning);
 
+  /// Of the work that `stop` allows, all of which is 1.
+  bool is_fraction() const { return is_fraction_; }
+
   /// The work done, in the unit.
   double count(const Work& work) const {
     switch (counted_) {
@@ -27,6 +30,7 @@ class WorkUnit {
  private:
   enum class Counted { epochs, gradients, samples };
   Counted counted_ = Counted::epochs;
+  bool is_fraction_ = false;
   double size_ = 1;  // of the unit, in what is counted
 };
 

@@ -11,17 +11,19 @@ import unittest
 
 from program import ROOT, ProgramTest, changed, rows
 
-TRACE = {"distribution": "empirical", "path": "t.csv", "column": "t", "learner_column": "who"}
+TRACE = {"distribution": "empirical", "path": "t.csv", "column": "t"}
+OF_LEARNERS = {**TRACE, "learner_column": "who"}
 SCENARIO = {
     "name": "measured",
-    "cluster": {"learners": 3, "runtime": {**TRACE, "mode": "replay"}},
+    "cluster": {"learners": 3, "runtime": {**OF_LEARNERS, "mode": "replay"}},
     "protocol": {"kind": "sync"},
     "stop": {"updates": 40},
 }
 
 
-def runtime(**keys):
-    return {"learners": 3, "runtime": {**TRACE, **keys}}
+def runtime(mode="bootstrap", **keys):
+    law = TRACE if mode == "bootstrap" else OF_LEARNERS
+    return {"learners": 3, "runtime": {**law, "mode": mode, **keys}}
 
 
 class Measured(ProgramTest):
@@ -60,7 +62,7 @@ class Measured(ProgramTest):
         self.assertNotIn("note:", self.run_it(changed(SCENARIO, stop={"updates": 50}), "--quiet")[0])
 
     def test_measured_times_of_any_law_of_the_cluster_are_hashed_and_noted(self):
-        law = {**TRACE, "mode": "replay"}
+        law = {**OF_LEARNERS, "mode": "replay"}
         plain = {"learners": 3, "runtime": {"distribution": "exponential", "mean": 1}}
         for more in (
             {"network": {"push": law}},
@@ -125,7 +127,7 @@ class Measured(ProgramTest):
     def test_a_trace_is_found_under_the_data_folder(self):
         (self.folder / "data/traces").mkdir(parents=True)
         (self.folder / "t.csv").rename(self.folder / "data/traces/u.csv")
-        scenario = changed(SCENARIO, cluster=runtime(path="../elsewhere/traces/u.csv"))
+        scenario = changed(SCENARIO, cluster=runtime(mode="replay", path="../elsewhere/traces/u.csv"))
         self.run_it(scenario, "--data", "data")
         _, told = self.call("run", self.write(scenario), status=2, GRADRACE_DATA="")
         self.assertIn('cluster.runtime.path: no file "../elsewhere/traces/u.csv"', told)
