@@ -11,6 +11,7 @@
 #include "sim/reading/edit_distance.h"
 #include "sim/reading/json_places.h"
 #include "sim/reading/reference.h"
+#include "sim/reading/synonyms.h"
 
 namespace gradrace {
 
@@ -189,7 +190,7 @@ struct Reader::State {
     const auto& text = word.get_ref<const std::string&>();
     const auto place = place_of(text, names);
     if (!place)
-      note(pointer, "unknown value " + shown(word), joined(names), nearest_name(text, names));
+      note(pointer, "unknown value " + shown(word), joined(names), name_meant(text, names));
     return place;
   }
 
@@ -215,7 +216,7 @@ struct Reader::State {
     if (value != nullptr && !value->is_object()) {
       std::string allowed;
       if (value->is_string()) {
-        const auto name = nearest_name(value->get_ref<const std::string&>(), kinds.names);
+        const auto name = name_meant(value->get_ref<const std::string&>(), kinds.names);
         const std::string kind(name.empty() ? "..." : name);
         allowed = "{\"" + discriminator + "\": \"" + kind + "\"}";
       }
@@ -233,7 +234,7 @@ struct Reader::State {
     const std::size_t problems_before = problems.size();
     auto chosen = choose(word, word_pointer, kinds.names);
     if (!chosen && word.is_string())
-      chosen = place_of(nearest_name(word.get_ref<const std::string&>(), kinds.names), kinds.names);
+      chosen = place_of(name_meant(word.get_ref<const std::string&>(), kinds.names), kinds.names);
     if (!chosen) return {};
     push(value, pointer, slot);
     top().problems_before = problems_before;

@@ -14,7 +14,7 @@
 #include "sim/cli/scenario/spaced_values.h"
 #include "sim/cli/scenario/sweep.h"
 #include "sim/cli/usage_error.h"
-#include "sim/reading/edit_distance.h"
+#include "sim/reading/synonyms.h"
 
 namespace gradrace {
 
@@ -296,7 +296,7 @@ std::string listed(const std::vector<CatalogPages>& catalogs) {
     for (const auto& kind : catalog.kinds) names.push_back(kind.page->name);
   }
   for (const auto& key : keys) names.push_back(key.key);
-  const std::string nearest(nearest_name(what, names));
+  const std::string nearest(name_meant(what, names));
   throw UsageError("list: nothing is called \"" + what + "\"; allowed: " + listed(catalogs) +
                    ", or one of their names" +
                    (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));

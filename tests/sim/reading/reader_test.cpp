@@ -11,6 +11,7 @@
 #include "sim/catalog.h"
 #include "sim/reading/document.h"
 #include "sim/reading/edit_distance.h"
+#include "sim/reading/synonyms.h"
 
 namespace gradrace::reader_test {
 
@@ -838,6 +839,19 @@ TEST_CASE("edit distance: what parts a name's words counts only between names th
   CHECK(nearest_name("l-e-a-r-n-i-n-g rate", names) == "learning_rate");
   CHECK(nearest_name("learning_rte", names) == "learning_rate");
   CHECK(nearest_name("---", names) == "");
+}
+
+TEST_CASE("reader: another word of the field for a name is known, before names that look alike") {
+  constexpr std::array<std::string_view, 5> names{"sync", "async", "ssp", "local-sgd",
+                                                  "all-reduce"};
+  CHECK(nearest_name("bsp", names) == "ssp");
+  CHECK(name_meant("bsp", names) == "sync");
+  CHECK(name_meant("ASP", names) == "async");
+  CHECK(name_meant("Fed-Avg", names) == "local-sgd");
+  CHECK(name_meant("DDP", names) == "all-reduce");
+  CHECK(name_meant("asinc", names) == "async");
+  constexpr std::array<std::string_view, 1> others{"ssp"};
+  CHECK(name_meant("bsp", others) == "ssp");
 }
 
 }  // namespace gradrace::reader_test
