@@ -11,10 +11,27 @@ def damaged(path, problem):
     return OSError(f"{path}: cannot be decompressed: {problem}")
 
 
+# Characters: a table or a trace has a line that ends before, and small files may be packed of any number.
+LONGEST_LINE = 1 << 20
+
+
+def look_at(file):
+    """Reads the beginning of a text file; ValueError where it has no line that a result has."""
+    first = file.read(LONGEST_LINE)
+    if "\0" in first:
+        raise ValueError("the file is no text: it has a zero byte")
+    if len(first) == LONGEST_LINE and "\n" not in first:
+        raise ValueError(
+            f"the file is no table: its first line has more than {LONGEST_LINE:,} characters"
+        )
+
+
 @contextlib.contextmanager
 def open_gzip(path, **text):
     try:
         with gzip.open(path, "rt", **text) as file:
+            look_at(file)
+            file.seek(0)
             yield file
     except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
         raise damaged(path, problem) from problem
@@ -29,12 +46,13 @@ def open_zstd(path, **text):
             f"{path}: to read it Python needs the package pyarrow, which ./setup.sh installs; "
             "or let gradrace write it anew with --compress gzip, or without --compress"
         ) from None
-    with open(path, "rb") as packed:
-        try:
-            with pyarrow.CompressedInputStream(packed, "zstd") as file:
-                yield io.TextIOWrapper(file, **text)
-        except OSError as problem:
-            raise damaged(path, problem) from problem
+    try:
+        with open(path, "rb") as packed, pyarrow.CompressedInputStream(packed, "zstd") as file:
+            look_at(io.TextIOWrapper(file, **text))
+        with open(path, "rb") as packed, pyarrow.CompressedInputStream(packed, "zstd") as file:
+            yield io.TextIOWrapper(file, **text)
+    except OSError as problem:
+        raise damaged(path, problem) from problem
 
 
 OPENERS = {".gz": open_gzip, ".zst": open_zstd}

@@ -71,6 +71,20 @@ class Packed(fabricate.Folder):
                 self.assertTrue((self.folder / f"curve.csv{ending}").is_file())
                 self.assertEqual(read_all(self.folder), plain)
 
+    def test_what_is_no_table_is_refused_by_its_beginning(self):
+        for ending in packed.OPENERS:
+            for content, told in ((bytes(1 << 23), "zero byte"), (b"a" * (1 << 23), "first line has more than 1,048,576")):
+                file = self.folder / f"curve.csv{ending}"
+                if ending == ".gz":
+                    file.write_bytes(gzip.compress(content))
+                else:
+                    with pyarrow.CompressedOutputStream(str(file), "zstd") as stream:
+                        stream.write(content)
+                with self.assertRaisesRegex(ValueError, told):
+                    with packed.open_text(self.folder / "curve.csv"):
+                        self.fail("it was opened")
+                file.unlink()
+
     def test_without_the_package_it_says_what_to_do(self):
         self.fill()
         pack(self.folder, ".zst")
