@@ -18,6 +18,17 @@ struct UpdateFacts {
   std::span<const GradientFacts> gradients;
 };
 
+/// The way of a gradient between a learner and the server: the model was pulled from `left` on, the
+/// gradient computed from `begin` to `end` and pushed until `reached`; each no later than the
+/// moment at which it ended.
+struct TripFacts {
+  std::uint32_t learner;
+  double left, begin, end, reached;
+  double computed;  // the time for which it was
+
+  double communicating() const { return (begin - left) + (reached - end); }
+};
+
 enum class ExchangeKind : std::uint8_t { collective, pair, gossip };
 
 /// What learners without a server exchange.
@@ -42,6 +53,9 @@ class Observer {
   /// It was dispatched at `begin`.
   virtual void on_end(const GradientFacts& /*gradient*/, double /*begin*/, double /*time*/,
                       Ending /*ending*/) {}
+  /// A gradient has ended, or the run has while it was under way; where that takes more than
+  /// computing.
+  virtual void on_trip(const TripFacts& /*trip*/) {}
   virtual void on_update(const UpdateFacts& /*update*/) {}
   /// A learner's own value has moved by the gradient, which knows its staleness; without a server.
   virtual void on_step(const GradientFacts& /*gradient*/) {}

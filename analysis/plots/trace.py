@@ -111,7 +111,7 @@ def read_traces(events):
             number = event["args"]["exchange"]
             new = Exchange(number, kind_of(event), start, length, [])
             trace.exchanged.setdefault(number, new).learners.append(learner)
-        elif event["name"] != "w0":  # version w3 begins with update 3
+        elif event["cat"] == "version" and event["name"] != "w0":  # w3 begins with update 3
             trace.updates.append(start)
     for trace in traces.values():
         trace.updates.sort()

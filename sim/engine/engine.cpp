@@ -118,6 +118,12 @@ bool Engine::depart(Learner& learner, std::uint32_t number, const Reading& readi
   return true;
 }
 
+double Engine::end_trip(std::uint32_t learner) {
+  const TripFacts trip = transit_->end(learner, time_);
+  if (observer_) observer_->on_trip(trip);
+  return trip.computed;
+}
+
 double Engine::runtime(std::uint32_t number, double begin) {
   const GradientFacts& gradient = learners_[number].gradient;
   if (runtimes_) {
@@ -163,8 +169,11 @@ std::vector<LearnerTotals> Engine::learner_totals() const {
   result.reserve(learners_.size());
   for (std::size_t i = 0; i < learners_.size(); ++i) {
     const Learner& learner = learners_[i];
-    result.push_back(
-        {learner.busy, wasted_[i], learner.applied, learner.draws - learner.is_computing()});
+    LearnerTotals totals{learner.busy, wasted_[i], learner.applied,
+                         learner.draws - learner.is_computing()};
+    if (transit_) totals.exchanged = transit_->exchanged(static_cast<std::uint32_t>(i), time_);
+    totals.wait_until(time_);
+    result.push_back(totals);
   }
   return result;
 }

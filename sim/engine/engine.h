@@ -10,6 +10,7 @@
 
 #include "sim/engine/drawn_times.h"
 #include "sim/engine/event_queue.h"
+#include "sim/engine/learner_totals.h"
 #include "sim/engine/race.h"
 #include "sim/engine/tape_writer.h"
 #include "sim/engine/transit.h"
@@ -23,22 +24,6 @@ struct Reading {
   ValueId value;
   std::uint32_t version;  // the value's age
   std::uint16_t plan;     // of the race, how the gradient is made
-};
-
-/// What a learner without a server did besides computing.
-struct PeerTotals {
-  double communicating = 0, waiting = 0;  // idle: in an exchange, or not
-  double hidden = 0;                      // in an exchange while it computed
-  double sent = 0, received = 0;          // bytes
-  std::uint64_t messages = 0, conflicts = 0;
-};
-
-/// Times of one learner, up to the clock.
-struct LearnerTotals {
-  double busy = 0, wasted = 0;  // computing; wasted: on gradients cancelled, dropped or lost
-  std::uint32_t gradients = 0;  // applied
-  std::uint32_t draws = 0;      // minibatches that arrived, were cancelled or lost
-  std::optional<PeerTotals> peer = {};
 };
 
 /// One clock, the pending events, P learners that compute one minibatch at a time, their draws, the
@@ -165,7 +150,7 @@ class Engine {
   template <class Cancelled>
   void cancel_all(Cancelled cancelled) {
     queue_.expect(computing_);
-    if (transit_) transit_->clear_roads();
+    if (transit_) transit_->clear_roads(time_);
     for (std::uint32_t learner = 0; learner < learners(); ++learner) {
       if (transit_ && transit_->call_off(learner)) wait(learner);
       if (!is_computing(learner)) continue;
@@ -192,6 +177,9 @@ class Engine {
   }
 
   std::vector<LearnerTotals> learner_totals() const;
+  Utilisation utilisation() const {
+    return transit_ ? transit_->utilisation(time_) : Utilisation{};
+  }
 
  private:
   static constexpr auto none = std::numeric_limits<GradientId>::max();
@@ -275,9 +263,11 @@ class Engine {
   }
   void add_busy(Learner& learner) {
     GradientFacts& gradient = learner.gradient;
-    gradient.computed = transit_ ? transit_->end(gradient.learner, time_) : time_ - gradient.begin;
+    gradient.computed = transit_ ? end_trip(gradient.learner) : time_ - gradient.begin;
     learner.busy += gradient.computed;
   }
+  /// How long its gradient was computed.
+  double end_trip(std::uint32_t learner);
   void discard(const GradientFacts& gradient) {
     wasted_[gradient.learner] += gradient.computed;
     tape_.die(gradient.gradient);

@@ -284,7 +284,7 @@ std::uint32_t PeerValues::gossip(std::uint32_t learner, std::span<const std::uin
 }
 
 void PeerValues::carry(std::uint32_t learner, const Traffic& traffic) {
-  PeerTotals& totals = peers_[learner].totals;
+  ExchangeTotals& totals = peers_[learner].totals;
   totals.sent += traffic.sent;
   totals.received += traffic.received;
   totals.messages += traffic.messages;
@@ -373,7 +373,7 @@ std::span<const ValueId> PeerValues::live() {
 
 std::vector<LearnerTotals> PeerValues::learner_totals() const {
   std::vector<LearnerTotals> result = engine_.learner_totals();
-  for (std::size_t i = 0; i < result.size(); ++i) result[i].peer = peers_[i].totals;
+  for (std::size_t i = 0; i < result.size(); ++i) result[i].exchanged = peers_[i].totals;
   return result;
 }
 

@@ -52,7 +52,7 @@ class PeerValues final : public Owner, private Peers {
     std::uint32_t age = 0;  // changes of the value
     double since = 0;       // the times below are up to then
     bool computing = false, exchanging = false;
-    PeerTotals totals;
+    ExchangeTotals totals;
   };
 
   // Orders of the protocol.

@@ -212,6 +212,7 @@ std::vector<LearnerTotals> RenewalServer::learner_totals() const {
   for (const Learner& learner : learners_) {
     const double computed = is_over_ ? engine_.time() - learner.begin : 0;
     result.push_back({learner.busy + computed, 0, learner.applied, learner.applied});
+    result.back().wait_until(engine_.time());
   }
   return result;
 }

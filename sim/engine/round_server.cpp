@@ -97,6 +97,7 @@ std::vector<LearnerTotals> EachDrawnServer::learner_totals() const {
     const bool ended = now > began_ && learner.end <= now;
     const double computed = ended || is_over_ ? std::min(learner.end, now) - began_ : 0;
     result.push_back({learner.busy + computed, learner.wasted, learner.applied, round() + ended});
+    result.back().wait_until(now);
   }
   return result;
 }

@@ -125,6 +125,7 @@ void Run::count(const TimingPlane& plane) {
   record_.totals = plane.totals();
   record_.staleness_counts.assign(counts.begin(), counts.end());
   record_.learners = plane.learner_totals();
+  record_.utilisation = plane.utilisation();
 }
 
 void drive(std::span<Run> cohort, Device* device, const std::function<bool()>& go_on) {

@@ -31,6 +31,7 @@ class SharedLink {
   /// Ends it: the learner whose transfer it was.
   std::uint32_t pop(double now) {
     const Transfer done = transfers_.front();
+    busy_ = busy(now);
     transfers_.pop_front();
     carried_ = done.end;
     last_ = now;
@@ -45,7 +46,13 @@ class SharedLink {
     if (gone != transfers_.end()) transfers_.erase(gone);
   }
 
-  void clear() { transfers_.clear(); }
+  void clear(double now) {
+    advance(now);
+    transfers_.clear();
+  }
+
+  /// How long it has carried anything, until now.
+  double busy(double now) const { return transfers_.empty() ? busy_ : busy_ + (now - last_); }
 
  private:
   struct Transfer {
@@ -54,6 +61,7 @@ class SharedLink {
   };
 
   void advance(double now) {
+    busy_ = busy(now);
     if (transfers_.empty()) {
       carried_ = 0;
     } else {
@@ -65,6 +73,7 @@ class SharedLink {
   const double bandwidth_, bytes_;
   double carried_ = 0;  // bytes that every transfer got that has been there since it was 0
   double last_ = 0;     // when that was so
+  double busy_ = 0;     // how long it had carried anything then
   boost::circular_buffer<Transfer> transfers_;
 };
 

@@ -22,6 +22,7 @@ Transit::Transit(const TransitFacts& facts, std::uint32_t learners, std::uint64_
       first_slot_(first_slot),
       runtime_(std::move(runtime)),
       ways_(learners),
+      totals_(learners),
       waiting_(learners + 1) {
   if (!facts.network || !facts.network->bandwidth) return;
   for (auto* link : {&outgoing_, &incoming_}) {
@@ -48,6 +49,7 @@ Happening Transit::on_event(std::uint32_t event, double now) {
     }
     if (!incoming_) return reach_server(event, now);
     ways_[event].place = Place::incoming;
+    totals_[event].sent += facts_.network->model_bytes;
     incoming_->enter(event, now);
     schedule(*incoming_, incoming);
     return {Kind::passage};
@@ -85,7 +87,9 @@ void Transit::depart(std::uint32_t learner, std::uint32_t draw, double now) {
 }
 
 void Transit::pull(std::uint32_t learner, double from) {
+  ways_[learner].left = from;
   if (!outgoing_) return travel(learner, from);
+  totals_[learner].received += facts_.network->model_bytes;
   ways_[learner].place = Place::outgoing;
   outgoing_->enter(learner, from);
   schedule(*outgoing_, outgoing);
@@ -107,6 +111,7 @@ void Transit::travel(std::uint32_t learner, double from) {
 Happening Transit::reach_server(std::uint32_t who, double now) {
   if (who != timer()) {
     ways_[who].place = Place::queued;
+    ways_[who].reached = now;
     changes_ = 0;
   }
   if (service(who) == 0 && waiting_.empty() && free_at_ <= now) return take_up(who);
@@ -135,13 +140,18 @@ void Transit::forget_timer(double now) {
 void Transit::take_next(double now) {
   if (receiving_ || waiting_.empty()) return;
   receiving_ = true;
-  free_at_ = std::max(now, free_at_) + service(waiting_.front());
+  order(now, service(waiting_.front()));
   queue_.schedule(slot(server), free_at_, EventClass::arrival);
 }
 
 void Transit::pause(double now, double length) {
   GRADRACE_CHECK(!receiving_, "the server is made busy while it takes a gradient up");
+  order(now, length);
+}
+
+void Transit::order(double now, double length) {
   free_at_ = std::max(now, free_at_) + length;
+  ordered_ += length;
 }
 
 bool Transit::postpone(std::uint32_t learner) {
@@ -151,10 +161,23 @@ bool Transit::postpone(std::uint32_t learner) {
   return way.down;
 }
 
-double Transit::end(std::uint32_t learner, double now) {
+TripFacts Transit::trip(std::uint32_t learner, double now) const {
+  const Way& way = ways_[learner];
+  if (way.place < Place::outgoing) return {learner, now, now, now, now, 0};
+  const double reached = way.place == Place::queued ? way.reached : now;
+  if (way.place == Place::outgoing) return {learner, way.left, reached, reached, reached, 0};
+  return {learner,
+          way.left,
+          std::min(way.begin, reached),
+          std::min(way.begin + way.runtime, reached),
+          reached,
+          std::clamp(now - way.begin, 0.0, way.runtime)};
+}
+
+TripFacts Transit::end(std::uint32_t learner, double now) {
   Way& way = ways_[learner];
-  const double computed =
-      way.place < Place::away ? 0 : std::clamp(now - way.begin, 0.0, way.runtime);
+  const TripFacts ended = trip(learner, now);
+  totals_[learner].communicating += ended.communicating();
   if (way.place == Place::outgoing) {
     outgoing_->remove(learner, now);
     schedule(*outgoing_, outgoing);
@@ -163,7 +186,21 @@ double Transit::end(std::uint32_t learner, double now) {
     schedule(*incoming_, incoming);
   }
   way.place = Place::nowhere;
-  return computed;
+  return ended;
+}
+
+ExchangeTotals Transit::exchanged(std::uint32_t learner, double now) const {
+  ExchangeTotals totals = totals_[learner];
+  if (ways_[learner].down) totals.down += now - ways_[learner].changed;
+  return totals;
+}
+
+Utilisation Transit::utilisation(double now) const {
+  Utilisation share;
+  if (now <= 0) return share;
+  if (outgoing_) share.link = std::max(outgoing_->busy(now), incoming_->busy(now)) / now;
+  if (facts_.server) share.server = (ordered_ - std::max(0.0, free_at_ - now)) / now;
+  return share;
 }
 
 void Transit::withdraw(std::uint32_t learner) {
@@ -172,11 +209,11 @@ void Transit::withdraw(std::uint32_t learner) {
   if (queued != waiting_.end()) waiting_.erase(queued);
 }
 
-void Transit::clear_roads() {
+void Transit::clear_roads(double now) {
   GRADRACE_CHECK(!receiving_, "all is cancelled while the server takes a gradient up");
   if (outgoing_) {
-    outgoing_->clear();
-    incoming_->clear();
+    outgoing_->clear(now);
+    incoming_->clear(now);
   }
   const bool timed = std::find(waiting_.begin(), waiting_.end(), timer()) != waiting_.end();
   waiting_.clear();
@@ -190,7 +227,9 @@ Happening Transit::change(std::uint32_t learner, double now) {
                    " times in a row and no gradient arrived: cluster.failures.up is too short for "
                    "cluster.runtime, or the protocol waits for nobody");
   }
+  if (way.down) totals_[learner].down += now - way.changed;
   way.down = !way.down;
+  way.changed = now;
   schedule_change(learner, now);
   if (!way.down) return {std::exchange(way.due, false) ? Kind::back : Kind::passage, learner};
   if (way.place == Place::nowhere || way.place == Place::queued) return {Kind::passage};

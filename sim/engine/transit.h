@@ -10,7 +10,9 @@
 
 #include "sim/distribution.h"
 #include "sim/engine/event_queue.h"
+#include "sim/engine/learner_totals.h"
 #include "sim/engine/shared_link.h"
+#include "sim/observer.h"
 #include "sim/random.h"
 
 namespace gradrace {
@@ -92,12 +94,12 @@ class Transit {
   /// Whether a minibatch was due when the learner is back; now none is.
   bool call_off(std::uint32_t learner) { return std::exchange(ways_[learner].due, false); }
 
-  /// The learner's gradient has ended: how long it was computed.
-  double end(std::uint32_t learner, double now);
+  /// The learner's gradient has ended: where it was until then.
+  TripFacts end(std::uint32_t learner, double now);
   /// It will end, and is not taken up.
   void withdraw(std::uint32_t learner);
   /// All will.
-  void clear_roads();
+  void clear_roads(double now);
 
   /// The server makes an update.
   void on_update(double now) { pause(now, times_.per_update); }
@@ -106,10 +108,17 @@ class Transit {
   /// The server has done what it had to do with a gradient or the timer.
   void take_next(double now);
 
+  /// Of gradients that have ended: communicating, down, bytes.
+  ExchangeTotals exchanged(std::uint32_t learner, double now) const;
+  Utilisation utilisation(double now) const;
+
  private:
   enum class Place : std::uint8_t { nowhere, leaving, outgoing, away, incoming, queued };
   struct Way {
+    double left = 0;                // when the pull began, once outgoing
     double begin = 0, runtime = 0;  // of the computation, once away
+    double reached = 0;             // the server, once queued
+    double changed = 0;             // when it went down, or came back
     std::uint32_t draw = 0;
     std::uint32_t failures = 0;  // that are over
     Place place = Place::nowhere;
@@ -126,9 +135,11 @@ class Transit {
   Happening reach_server(std::uint32_t who, double now);
   Happening take_up(std::uint32_t who);
   double service(std::uint32_t who) const { return who == timer() ? 0 : times_.per_gradient; }
+  void order(double now, double length);
   Happening change(std::uint32_t learner, double now);
   void schedule_change(std::uint32_t learner, double now);
   void schedule(const SharedLink& link, Slot what);
+  TripFacts trip(std::uint32_t learner, double now) const;
 
   const TransitFacts& facts_;
   const ServerTimes times_;
@@ -137,12 +148,14 @@ class Transit {
   EventQueue& queue_;
   const std::uint32_t first_slot_;
   const Runtime runtime_;
-  std::vector<Way> ways_;  // of the learners
+  std::vector<Way> ways_;               // of the learners
+  std::vector<ExchangeTotals> totals_;  // likewise
   std::optional<SharedLink> outgoing_, incoming_;
   boost::circular_buffer<std::uint32_t>
       waiting_;                // learners' gradients and the timer, not taken up
   std::uint64_t changes_ = 0;  // from up to down and back since a gradient reached the server
-  double free_at_ = 0;         // when the server has done all that it has begun
+  double free_at_ = 0;         // when the server has done all that it has begun,
+  double ordered_ = 0;         // and how long that takes in all
   bool receiving_ = false;     // the first of waiting_
 };
 

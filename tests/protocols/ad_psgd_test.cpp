@@ -542,7 +542,7 @@ TEST_CASE("ad-psgd: who asks is answered in the order of asking") {
     CHECK(waited > 500);
     double in_exchanges = 0;
     for (const LearnerTotals& learner : found.record.learners)
-      in_exchanges += learner.peer->hidden + learner.peer->communicating;
+      in_exchanges += learner.exchanged.hidden + learner.exchanged.communicating;
     const auto ended = std::ranges::count(found.orders, Kind::average, &PeerOrder::kind);
     CHECK(in_exchanges >= 2 * 0.7 * static_cast<double>(ended) * (1 - 1e-12));
     CHECK(in_exchanges <= 2 * 0.7 * static_cast<double>(ended + 8));
@@ -598,8 +598,8 @@ TEST_CASE("ad-psgd: staleness and speed with overlap, where exchanges take no ti
           doctest::Approx((3 * ask + answer + ask) / learners).epsilon(0.01));
     CHECK(record.totals.time / 200000 == doctest::Approx(1.0 / learners).epsilon(0.01));
     for (const LearnerTotals& learner : record.learners) {
-      CHECK(learner.peer->waiting <= 1e-9 * record.totals.time);
-      CHECK(learner.peer->conflicts == 0);
+      CHECK(learner.exchanged.waiting <= 1e-9 * record.totals.time);
+      CHECK(learner.exchanged.conflicts == 0);
     }
   }
 }
@@ -616,9 +616,9 @@ TEST_CASE("ad-psgd: staleness and speed of two learners without overlap") {
     CHECK(static_cast<double>(record.totals.staleness_sum) / 300000 ==
           doctest::Approx(2.0 / 3).epsilon(0.01));
     CHECK(record.totals.max_staleness == 1);
-    CHECK(record.learners[1].peer->communicating / record.totals.time ==
+    CHECK(record.learners[1].exchanged.communicating / record.totals.time ==
           doctest::Approx(cost / (2 + cost)).epsilon(0.01));
-    CHECK(record.learners[1].peer->hidden == 0);
+    CHECK(record.learners[1].exchanged.hidden == 0);
   }
 }
 
@@ -645,7 +645,7 @@ TEST_CASE("ad-psgd: pair_cost is the time of an exchange, else the network's") {
       race.peers->model_bytes = 4;
     }
     const RaceRecord record = run_timing(race);
-    const PeerTotals& asker = *record.learners[1].peer;
+    const ExchangeTotals& asker = record.learners[1].exchanged;
     CHECK(asker.sent == (network ? 4.0 * static_cast<double>(asker.messages) : 0));
     CHECK(asker.received == asker.sent);
     CHECK(asker.communicating + asker.waiting + record.learners[1].busy ==

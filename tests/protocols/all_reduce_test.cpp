@@ -70,10 +70,10 @@ TEST_CASE("all-reduce: an iteration takes the longest minibatch and the ring") {
   double sent = 0, received = 0;
   for (const LearnerTotals& learner : record.learners) {
     CHECK(learner.busy == doctest::Approx(10).epsilon(1e-12));
-    CHECK(learner.peer->communicating == doctest::Approx(1.8).epsilon(1e-12));
-    CHECK(learner.peer->waiting == 0);
-    CHECK(learner.peer->messages == 60);
-    sent += learner.peer->sent, received += learner.peer->received;
+    CHECK(learner.exchanged.communicating == doctest::Approx(1.8).epsilon(1e-12));
+    CHECK(learner.exchanged.waiting == 0);
+    CHECK(learner.exchanged.messages == 60);
+    sent += learner.exchanged.sent, received += learner.exchanged.received;
   }
   CHECK(sent == 10 * 4 * 12);
   CHECK(received == sent);
@@ -83,13 +83,13 @@ TEST_CASE("all-reduce: an iteration takes the longest minibatch and the ring") {
 TEST_CASE("all-reduce: parts of a gradient are exchanged while the rest is computed") {
   const RaceRecord two = timed(R"({"kind": "all-reduce", "buckets": 2})", mesh);
   CHECK(two.totals.time == doctest::Approx(10 * 1.12).epsilon(1e-12));
-  CHECK(two.learners[3].peer->hidden == doctest::Approx(10 * 0.12).epsilon(1e-12));
+  CHECK(two.learners[3].exchanged.hidden == doctest::Approx(10 * 0.12).epsilon(1e-12));
   // Ready at .6, .8 and 1 with backward .6; .45 each on the wire: .6 + 3 x .45 = 1.95.
   const RaceRecord slow = timed(R"({"kind": "all-reduce", "buckets": 3, "backward": 0.6})",
                                 R"({"topology": "mesh", "latency": 0.055, "bandwidth": 100,
                                    "model_bytes": 24})");
   CHECK(slow.totals.time == doctest::Approx(10 * 1.95).epsilon(1e-12));
-  CHECK(slow.learners[0].peer->hidden == doctest::Approx(10 * 0.4).epsilon(1e-12));
+  CHECK(slow.learners[0].exchanged.hidden == doctest::Approx(10 * 0.4).epsilon(1e-12));
   // Without a backward pass all are ready at 1: two of 0.12 follow.
   const RaceRecord late = timed(R"({"kind": "all-reduce", "buckets": 2, "backward": 0})", mesh);
   CHECK(late.totals.time == doctest::Approx(10 * 1.24).epsilon(1e-12));

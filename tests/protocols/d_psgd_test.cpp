@@ -232,9 +232,9 @@ TEST_CASE("d-psgd: bytes sent are bytes received, times add up to the clock") {
     const RaceRecord record = run_timing(race);
     double sent = 0, received = 0, hidden = 0;
     for (const auto& learner : record.learners) {
-      sent += learner.peer->sent, received += learner.peer->received;
-      hidden += learner.peer->hidden;
-      CHECK(learner.busy + learner.peer->waiting + learner.peer->communicating ==
+      sent += learner.exchanged.sent, received += learner.exchanged.received;
+      hidden += learner.exchanged.hidden;
+      CHECK(learner.busy + learner.exchanged.waiting + learner.exchanged.communicating ==
             doctest::Approx(record.totals.time).epsilon(1e-12));
     }
     CHECK(sent == received);

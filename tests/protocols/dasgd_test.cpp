@@ -43,7 +43,8 @@ TEST_CASE("dasgd: with delay 0 and xi 0 it is local-sgd, bit for bit, on any net
       CHECK(delayed.curve[i].evaluation.loss == local.curve[i].evaluation.loss);
     }
     for (std::size_t i = 0; i < 4; ++i)
-      CHECK(delayed.learners[i].peer->communicating == local.learners[i].peer->communicating);
+      CHECK(delayed.learners[i].exchanged.communicating ==
+            local.learners[i].exchanged.communicating);
   }
 }
 
@@ -82,9 +83,9 @@ TEST_CASE("dasgd: steps of the delay hide the collective") {
               .race());
       const double rounds = 10, length = 6 * latency, late = std::max(0.0, length - delay);
       CHECK(record.totals.time == doctest::Approx(44 + rounds * late).epsilon(1e-12));
-      CHECK(record.learners[0].peer->communicating ==
+      CHECK(record.learners[0].exchanged.communicating ==
             doctest::Approx(rounds * late).epsilon(1e-12));
-      CHECK(record.learners[0].peer->hidden ==
+      CHECK(record.learners[0].exchanged.hidden ==
             doctest::Approx(rounds * std::min(length, delay + 0.0)).epsilon(1e-12));
     }
   }

@@ -112,7 +112,7 @@ PerRequest rates(const std::string& schedule) {
   const RaceRecord record =
       run_timing(recorded(race_of(16, ripples(schedule), R"({"updates": 20000})"), found));
   std::uint64_t conflicts = 0;
-  for (const LearnerTotals& learner : record.learners) conflicts += learner.peer->conflicts;
+  for (const LearnerTotals& learner : record.learners) conflicts += learner.exchanged.conflicts;
   const auto groups = std::ranges::count(found, PeerOrder::Kind::average, &PeerOrder::kind);
   return {static_cast<double>(conflicts) / 20000, static_cast<double>(groups) / 20000};
 }
@@ -120,7 +120,7 @@ PerRequest rates(const std::string& schedule) {
 std::vector<std::uint64_t> conflicts(const Race& race) {
   std::vector<std::uint64_t> result;
   for (const LearnerTotals& learner : run_timing(race).learners)
-    result.push_back(learner.peer->conflicts);
+    result.push_back(learner.exchanged.conflicts);
   return result;
 }
 

@@ -18,6 +18,7 @@ class Observers : public Observer {
   void on_end(const GradientFacts& gradient, double begin, double time, Ending ending) override {
     tell(&Observer::on_end, gradient, begin, time, ending);
   }
+  void on_trip(const TripFacts& trip) override { tell(&Observer::on_trip, trip); }
   void on_update(const UpdateFacts& update) override { tell(&Observer::on_update, update); }
   void on_step(const GradientFacts& gradient) override { tell(&Observer::on_step, gradient); }
   void on_exchange(const ExchangeFacts& exchange) override {

@@ -44,9 +44,9 @@ std::string hash_of(const RunRow& run) {
   return known ? hex_text(run.result.hash) : "";
 }
 
-/// What learners without a server exchanged; total(row, member of PeerTotals).
+/// What learners exchanged; total(row, member of ExchangeTotals).
 template <class Row, class Total>
-void add_peer_columns(std::vector<Column<Row>>& columns, Total total) {
+void add_exchange_columns(std::vector<Column<Row>>& columns, Total total) {
   const auto add = [&](std::string_view name, std::string_view unit, const char* meaning,
                        auto member, bool CountedExchanges::*counted) {
     columns.emplace_back(std::string(name), unit, meaning,
@@ -56,13 +56,15 @@ void add_peer_columns(std::vector<Column<Row>>& columns, Total total) {
                          });
   };
   add("bytes_sent", "bytes",
-      "without a server, where the network has model_bytes; of exchanges begun", &PeerTotals::sent,
-      &CountedExchanges::bytes);
-  add("bytes_received", "bytes", "likewise", &PeerTotals::received, &CountedExchanges::bytes);
+      "pushed to the server or sent to other learners, where the network has model_bytes; of "
+      "exchanges begun",
+      &ExchangeTotals::sent, &CountedExchanges::bytes);
+  add("bytes_received", "bytes", "pulled from the server or sent by other learners, likewise",
+      &ExchangeTotals::received, &CountedExchanges::bytes);
   add("messages", "messages", "sent, without a server, where there is a network",
-      &PeerTotals::messages, &CountedExchanges::messages);
+      &ExchangeTotals::messages, &CountedExchanges::messages);
   add("conflicts", "requests", "for a group whose members were in another (ripples)",
-      &PeerTotals::conflicts, &CountedExchanges::conflicts);
+      &ExchangeTotals::conflicts, &CountedExchanges::conflicts);
 }
 
 /// Columns of runs.csv that a run has which failed.
@@ -80,8 +82,7 @@ void leave_out_where_failed(Column<RunRow>& column) {
 
 std::vector<Column<LearnerRow>> learner_columns() {
   const auto total = [](const LearnerRow& row, auto member) -> std::optional<double> {
-    if (!row.peer) return {};
-    return static_cast<double>((*row.peer).*member);
+    return static_cast<double>(row.exchanged.*member);
   };
   std::vector<Column<LearnerRow>> columns{
       {"point", "", point_meaning, &LearnerRow::point, CellType::integer},
@@ -96,15 +97,18 @@ std::vector<Column<LearnerRow>> learner_columns() {
        "busy with gradients cancelled, dropped or lost (gradients_... of runs.csv)",
        &LearnerRow::wasted},
       {"gradients", "minibatches", "applied", &LearnerRow::gradients},
-      {"communicating", "time", "idle, in an exchange with other learners",
-       [total](auto& row) { return total(row, &PeerTotals::communicating); }},
+      {"communicating", "time", "idle, in an exchange with other learners or with the server",
+       [total](auto& row) { return total(row, &ExchangeTotals::communicating); }},
       {"waiting",
        "time",
-       {"idle, without a server and in no exchange", "idle - communicating"},
-       [total](auto& row) { return total(row, &PeerTotals::waiting); }},
+       {"idle, up and in no exchange: for other learners, or for the server",
+        "idle - communicating - down"},
+       [total](auto& row) { return total(row, &ExchangeTotals::waiting); }},
       {"hidden", "time", "busy, in an exchange meanwhile",
-       [total](auto& row) { return total(row, &PeerTotals::hidden); }}};
-  add_peer_columns(columns, total);
+       [total](auto& row) { return total(row, &ExchangeTotals::hidden); }}};
+  add_exchange_columns(columns, total);
+  columns.emplace_back("down", "time", "failed, and not back (cluster.failures)",
+                       [total](auto& row) { return total(row, &ExchangeTotals::down); });
   return columns;
 }
 
@@ -163,7 +167,10 @@ RunSummary summary_of(const RunResult& result) {
 CountedExchanges counted_exchanges(const Point& point) {
   const auto protocol = point.make_protocol();
   const auto* const peers = dynamic_cast<const PeerProtocol*>(protocol.get());
-  if (!peers) return {};
+  if (!peers) {
+    const auto& links = point.cluster.transit.network;
+    return {.bytes = links && links->bandwidth};
+  }
   const auto& network = point.cluster.peers;
   return {.bytes = network && network->model_bytes > 0,
           .messages = network.has_value(),
@@ -181,7 +188,8 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
   std::vector<Column<R>> columns{
       {"point", "", point_meaning, &R::point},
       {"replica", "", replica_meaning, &R::replica},
-      {"seed", "", "the scenario's", [](auto& run) { return run.at.seed; }},
+      {"seed", "", "of the scenario; with replica it names the run's random numbers",
+       [](auto& run) { return run.at.seed; }},
       {"protocol", "", "its kind", [](auto& run) { return run.at.protocol_name; }},
       {"learners", "learners", "P", [](auto& run) { return run.at.cluster.learners; }},
       {"k", "gradients", k_meaning, [](auto& run) { return run.result.last.point.k; }},
@@ -232,12 +240,12 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
   add_swept(columns, swept);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     columns.emplace_back(targets[i], "time",
-                         "of the first evaluation at that level or below (resolution_of_... says "
-                         "how fine that is)",
+                         "at which the first evaluation was at that level or below "
+                         "(resolution_of_... says how much too late that may be)",
                          [i](auto& run) { return run.summary.target_times[i]; });
   }
   columns.emplace_back(
-      "gradients_computed", "minibatches", "forward passes",
+      "gradients_computed", "minibatches", "for which a forward and a backward pass was made",
       [](auto& run) { return count_if(run.at.with_model(), run.result.gradients_computed); },
       CellType::integer);
   columns.emplace_back("final_hash", "", "of the parameters", hash_of);
@@ -246,7 +254,7 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
                        [](auto& run) { return run.result.totals.lost; });
   columns.emplace_back("label", "", "name of the point among the others",
                        [](auto& run) { return run.at.label; });
-  add_peer_columns<R>(columns, [](auto& run, auto total) -> std::optional<double> {
+  add_exchange_columns<R>(columns, [](auto& run, auto total) -> std::optional<double> {
     if (!run.result.exchanged) return {};
     return static_cast<double>((*run.result.exchanged).*total);
   });
@@ -259,6 +267,19 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
                 "its time - that of the evaluation before"),
         [i](auto& run) { return interval_to_target(run.summary, i); });
   }
+  const auto add_utilisation = [&](const char* name, const char* meaning, double Utilisation::*of) {
+    columns.emplace_back(name, "fraction", meaning, [of](auto& run) -> std::optional<double> {
+      if (!run.result.utilisation) return {};
+      return (*run.result.utilisation).*of;
+    });
+  };
+  add_utilisation("link_utilisation",
+                  "of sim_time in which the server's link (cluster.network.bandwidth) was busy, in "
+                  "its busier direction",
+                  &Utilisation::link);
+  add_utilisation("server_utilisation",
+                  "of sim_time in which the server itself (cluster.server) was busy",
+                  &Utilisation::server);
   for (auto& column : columns) {
     const bool is_of_point = std::ranges::find(of_point, column.name) != std::end(of_point) ||
                              std::ranges::find(swept, column.name) != swept.end();

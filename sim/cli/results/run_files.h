@@ -64,9 +64,8 @@ struct LearnerRow : OfRun, LearnerTotals {
 constexpr std::string_view point_meaning = "its number, from 0; the first swept path is slowest",
                            replica_meaning = "number of the run among those of its point, from 0",
                            staleness_meaning =
-                               "of the value, from the read to the gradient's use; without a "
-                               "server changes of the learner's own, by steps and "
-                               "averages",
+                               "how many updates were made between a gradient's read of the model "
+                               "and its use; without a server changes of the learner's own model",
                            k_meaning =
                                "K in force, of an update; without a server P where an update is a "
                                "step of every learner, 1 where it is a step of one";

@@ -40,14 +40,21 @@ void describe(CurvePoint& last, Visit at) {
 }
 
 template <class Visit>
-void describe(PeerTotals& totals, Visit at) {
+void describe(ExchangeTotals& totals, Visit at) {
   at("communicating", totals.communicating);
   at("waiting", totals.waiting);
   at("hidden", totals.hidden);
+  at("down", totals.down);
   at("sent", totals.sent);
   at("received", totals.received);
   at("messages", totals.messages);
   at("conflicts", totals.conflicts);
+}
+
+template <class Visit>
+void describe(Utilisation& share, Visit at) {
+  at("link", share.link);
+  at("server", share.server);
 }
 
 template <class Visit>
@@ -67,6 +74,7 @@ void describe(RunResult& result, Visit at) {
   at("gradients_computed", result.gradients_computed);
   at("hash", result.hash);
   at("exchanged", result.exchanged);
+  at("utilisation", result.utilisation);
   at("target_times", result.target_times);
   at("target_intervals", result.target_intervals);
   at("ran_out", result.ran_out);
@@ -175,21 +183,29 @@ class Depth : public nlohmann::json_sax<Json> {
   std::size_t depth_ = 0;
 };
 
-/// Sum over learners; none where they have no values of their own.
-std::optional<PeerTotals> exchanged_by(const std::vector<LearnerTotals>& learners) {
-  std::optional<PeerTotals> sum;
+/// Sum over learners; none where they are not followed.
+std::optional<ExchangeTotals> exchanged_by(const std::vector<LearnerTotals>& learners) {
+  std::optional<ExchangeTotals> sum;
   for (const LearnerTotals& learner : learners) {
-    if (!learner.peer) return {};
     if (!sum) sum.emplace();
-    sum->communicating += learner.peer->communicating;
-    sum->waiting += learner.peer->waiting;
-    sum->hidden += learner.peer->hidden;
-    sum->sent += learner.peer->sent;
-    sum->received += learner.peer->received;
-    sum->messages += learner.peer->messages;
-    sum->conflicts += learner.peer->conflicts;
+    sum->communicating += learner.exchanged.communicating;
+    sum->waiting += learner.exchanged.waiting;
+    sum->hidden += learner.exchanged.hidden;
+    sum->down += learner.exchanged.down;
+    sum->sent += learner.exchanged.sent;
+    sum->received += learner.exchanged.received;
+    sum->messages += learner.exchanged.messages;
+    sum->conflicts += learner.exchanged.conflicts;
   }
   return sum;
+}
+
+/// Gives a result that an older program stored what it lacks.
+void complete(Json& result) {
+  result.emplace("target_intervals", Json::array());
+  result.emplace("utilisation", Json());
+  const auto exchanged = result.find("exchanged");
+  if (exchanged != result.end() && exchanged->is_object()) exchanged->emplace("down", 0.0);
 }
 
 }  // namespace
@@ -203,6 +219,7 @@ RunResult result_of(const RunRecord& record, const Cluster& cluster,
           .gradients_computed = record.gradients_computed,
           .hash = record.hash,
           .exchanged = exchanged_by(record.learners),
+          .utilisation = record.utilisation,
           .target_times = std::move(target_times),
           .target_intervals = std::move(target_intervals),
           .ran_out = replays_that_ran_out(cluster, record.learners)};
@@ -222,7 +239,7 @@ RunResult result_from(std::string_view bytes) {
     if (!Json::sax_parse(bytes, &depth, Json::input_format_t::cbor))
       throw std::runtime_error(no_result);
     Json json = Json::from_cbor(bytes);
-    json.emplace("target_intervals", Json::array());  // unless it has them
+    complete(json);
     read(json, result);
   } catch (const Json::exception&) {
     throw std::runtime_error(no_result);

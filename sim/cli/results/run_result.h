@@ -18,11 +18,12 @@ struct RunResult {
   Totals totals;
   CurvePoint last;
   std::uint64_t gradients_computed = 0;
-  std::uint64_t hash = 0;                // of the final parameters
-  std::optional<PeerTotals> exchanged;   // sum over learners; none with a server
-  std::vector<double> target_times;      // NaN: not reached; in the order of target_columns()
-  std::vector<double> target_intervals;  // from the evaluation before to that one
-  std::vector<RanOut> ran_out;           // replays of measured times
+  std::uint64_t hash = 0;                   // of the final parameters
+  std::optional<ExchangeTotals> exchanged;  // sum over learners; none where they are not followed
+  std::optional<Utilisation> utilisation;   // none of a run that an older program stored
+  std::vector<double> target_times;         // NaN: not reached; in the order of target_columns()
+  std::vector<double> target_intervals;     // from the evaluation before to that one
+  std::vector<RanOut> ran_out;              // replays of measured times
 };
 
 RunResult result_of(const RunRecord& record, const Cluster& cluster,

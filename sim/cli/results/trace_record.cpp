@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "sim/cli/results/spool.h"
@@ -19,15 +20,19 @@ namespace {
 /// (tid 0; its slices are the versions) and one for each learner (tid learner + 1; its slices are
 /// the minibatches).  Without a server track 0 has the updates, and each learner a second track
 /// below its own (tid P + learner + 1) for its exchanges, which overlap with what it computes;
-/// slices of one exchange have its number.  One unit of simulated time is drawn as one second.
-/// Times are rounded to whole nanoseconds, so slices of a track that touch do not overlap.  Names
-/// of tracks come first, a slice when its end and its fate are known.
+/// slices of one exchange have its number.  With a server that takes time to reach, a minibatch's
+/// slice is from its dispatch to its end, with the pull and the push inside.  A minibatch whose
+/// gradient was not used has its fate in its name, since viewers colour slices by names.  One unit
+/// of simulated time is drawn as one second. Times are rounded to whole nanoseconds, so slices of a
+/// track that touch do not overlap.  Names of tracks come first, a slice when its end and its fate
+/// are known.
 class TraceRecorder final : public Observer {
  public:
   TraceRecorder(const Point& of, std::optional<std::uint64_t> updates, Spool& text);
 
   void on_start() override;
   void on_end(const GradientFacts& gradient, double begin, double time, Ending ending) override;
+  void on_trip(const TripFacts& trip) override;
   void on_update(const UpdateFacts& update) override;
   void on_step(const GradientFacts& gradient) override;
   void on_exchange(const ExchangeFacts& exchange) override;
@@ -89,6 +94,15 @@ void TraceRecorder::on_end(const GradientFacts& gradient, double begin, double t
   write_cut(minibatch, fates[static_cast<std::size_t>(ending)]);
 }
 
+void TraceRecorder::on_trip(const TripFacts& trip) {
+  const auto write_transfer = [&](const char* name, double begin, double end) {
+    if (!open()) end = std::min(end, version_begin_);
+    if (begin < end) write_slice(name, "transfer", begin, end, trip.learner + 1, "");
+  };
+  write_transfer("pull", trip.left, trip.begin);
+  write_transfer("push", trip.end, trip.reached);
+}
+
 void TraceRecorder::on_update(const UpdateFacts& update) {
   if (!open()) return;
   for (const auto& gradient : update.gradients) on_step(gradient);
@@ -132,10 +146,12 @@ void TraceRecorder::write_cut(const Minibatch& minibatch, const char* fate) {
 
 void TraceRecorder::write(const Minibatch& minibatch, const char* fate, const std::string& more) {
   const GradientFacts& gradient = minibatch.gradient;
-  write_slice("at w" + std::to_string(gradient.version), "gradient", minibatch.begin, minibatch.end,
-              gradient.learner + 1,
-              "\"version\":" + std::to_string(gradient.version) + ",\"draw\":" +
-                  std::to_string(gradient.draw) + ",\"fate\":\"" + fate + "\"" + more);
+  const std::string version = std::to_string(gradient.version);
+  const bool was_used = std::string_view(fate) == "used";
+  write_slice("at w" + version + (was_used ? "" : std::string(", ") + fate), "gradient",
+              minibatch.begin, minibatch.end, gradient.learner + 1,
+              "\"version\":" + version + ",\"draw\":" + std::to_string(gradient.draw) +
+                  ",\"fate\":\"" + fate + "\"" + more);
 }
 
 void TraceRecorder::write_version(double end) {

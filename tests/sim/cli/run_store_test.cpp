@@ -152,7 +152,7 @@ TEST_CASE("run result: it reads back exactly") {
   result.last.point.epoch = std::nan("");
   result.last.evaluation.loss = 2.0 / 3;
   result.hash = ~0ull;
-  result.exchanged = PeerTotals{.sent = 1e20, .conflicts = 3};
+  result.exchanged = ExchangeTotals{.sent = 1e20, .conflicts = 3};
   result.target_times = {1.5, std::nan("")};
   result.ran_out = {{"/data/times.csv", 3, 512, 300}};
   const RunResult back = result_from(bytes_of(result));

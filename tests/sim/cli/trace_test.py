@@ -101,6 +101,29 @@ class Trace(ProgramTest):
         for row in rows(self.folder / "out/learners.csv"):
             self.assertLess(float(row["busy"]), 0.98 * (float(row["busy"]) + float(row["idle"])))
 
+    def test_pull_and_push_are_inside_their_minibatch(self):
+        lengths, minibatches = defaultdict(decimal.Decimal), defaultdict(list)
+        events = self.events(TRAVELLING)
+        for event in events:
+            if event.get("cat") == "gradient":
+                minibatches[event["pid"], event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
+        for event in events:
+            if event.get("cat") == "transfer":
+                self.assertIn(event["name"], ("pull", "push"))
+                start, end = event["ts"], event["ts"] + event["dur"]
+                self.assertTrue(any(a <= start and end <= b for a, b in minibatches[event["pid"], event["tid"]]))
+                lengths[event["pid"], event["tid"] - 1] += event["dur"]
+        for row in rows(self.folder / "out/learners.csv"):
+            if row["replica"] == "0":
+                found = float(lengths[int(row["point"]), int(row["learner"])]) / 1e6
+                self.assertAlmostEqual(found, float(row["communicating"]), delta=1e-4)
+
+    def test_the_name_of_a_minibatch_tells_its_fate(self):
+        for event in self.events(TRAVELLING):
+            if event.get("cat") == "gradient":
+                fate = event["args"]["fate"]
+                self.assertEqual(event["name"], f"at w{event['args']['version']}" + (f", {fate}" if fate != "used" else ""))
+
     def check_fates(self, events):
         staleness = defaultdict(int)
         for row in rows(self.folder / "out/staleness.csv"):

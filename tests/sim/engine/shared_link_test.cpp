@@ -33,9 +33,10 @@ TEST_CASE("shared_link: who gives up leaves its share to the others") {
   CHECK(link.pop(7) == 1);
   CHECK(link.pop(7) == 3);
   link.enter(4, 8);
-  link.clear();
+  link.clear(8.5);
   link.enter(5, 9);
   CHECK(link.next_end() == 12);
+  CHECK(link.busy(10) == 7 + 0.5 + 1);
 }
 
 }  // namespace gradrace::shared_link_test

@@ -132,6 +132,66 @@ TEST_CASE("transit: a synchronous step, worked by hand") {
   for (const auto& learner : record.learners) CHECK(learner.busy == 50);
 }
 
+TEST_CASE("transit: what learners, links and the server did with their time, worked by hand") {
+  const std::string network = R"("network": {"pull": )" + always("0.25") + R"(, "push": )" +
+                              always("0.5") + R"(, "bandwidth": 4, "model_bytes": 2},
+      "server": {"per_gradient": 0.125, "per_update": 3})";
+  const RunRecord record = run_timing(
+      race_on(4, R"("runtime": )" + one, network, R"({"kind": "sync"})", R"({"updates": 2})"));
+  // Of each step 2 + 0.25 are the pull, 1 the computation and 0.5 + 2 the push; then gradients
+  // queue for half a unit.  The server is busy for 3 more before the second step.
+  REQUIRE(record.totals.time == 2 * 6.25 + 3);
+  for (const LearnerTotals& learner : record.learners) {
+    CHECK(learner.busy == 2);
+    CHECK(learner.exchanged.communicating == 2 * (2.25 + 2.5));
+    CHECK(learner.exchanged.waiting == 2 * 0.5 + 3);
+    CHECK(learner.exchanged.down == 0);
+    CHECK(learner.exchanged.hidden == 0);
+    CHECK(learner.exchanged.sent == 2 * 2);
+    CHECK(learner.exchanged.received == 2 * 2);
+  }
+  CHECK(record.utilisation.link == 2 * 2 / record.totals.time);
+  CHECK(record.utilisation.server == (2 * 4 * 0.125 + 3) / record.totals.time);
+}
+
+TEST_CASE("transit: an interrupted transfer counts as far as it got, worked by hand") {
+  // As below: in each round of 4.5 models take 2, learner 0 computes 1 and pushes 1.5, learner 1
+  // computes 1.5 and pushes until it is cancelled.
+  const RunRecord record =
+      run_timing(race_on(2, R"("runtimes": [)" + one + ", " + always("1.5") + "]",
+                         R"("network": {"bandwidth": 1, "model_bytes": 1})",
+                         R"({"kind": "k-sync", "k": 1})", R"({"updates": 10})"));
+  REQUIRE(record.totals.time == 45);
+  CHECK(record.learners[0].exchanged.communicating == 10 * (2 + 1.5));
+  CHECK(record.learners[1].exchanged.communicating == 10 * (2 + 1));
+  for (const LearnerTotals& learner : record.learners) {
+    CHECK(learner.exchanged.waiting == 0);
+    CHECK(learner.exchanged.sent == 10);
+  }
+  CHECK(record.utilisation.link == 20.0 / 45);  // outgoing; incoming 15
+}
+
+TEST_CASE("transit: computing, communicating, waiting and down add up, and links carry bytes") {
+  for (const auto& protocol : every_server_protocol()) {
+    CAPTURE(protocol);
+    const RunRecord record = run_timing(
+        race_on(6, R"("runtime": )" + exponential, everything, protocol, R"({"updates": 3000})"));
+    double sent = 0, received = 0, down = 0;
+    for (const LearnerTotals& learner : record.learners) {
+      const ExchangeTotals& other = learner.exchanged;
+      CHECK(learner.busy + other.communicating + other.waiting + other.down ==
+            doctest::Approx(record.totals.time).epsilon(1e-9));
+      sent += other.sent, received += other.received, down += other.down;
+    }
+    // Up for 20 and down for 2 in the mean.
+    CHECK(down / (6 * record.totals.time) == doctest::Approx(2.0 / 22).epsilon(0.15));
+    // A link of 100 is busy while it carries; less than what is sent, where a transfer ends early.
+    const double most = std::max(sent, received) / 100 / record.totals.time;
+    CHECK(record.utilisation.link <= most * (1 + 1e-9));
+    CHECK(record.utilisation.link > 0.8 * most);
+  }
+}
+
 TEST_CASE("transit: two learners at a serial server, worked by hand") {
   // A push takes a quarter.  Learner 0 has its first gradient taken up from 1.25 to 2.25; the
   // update takes 1, so it leaves at 3.25, and learner 1, there since 1.75, is served from 3.25 on.
@@ -233,6 +293,10 @@ TEST_CASE("transit: a lost minibatch begins again at the version of then, worked
   CHECK(seen.lost.size() == 4);
   CHECK(record.learners[0].busy == 2 + 0.5 + 2 + 0.5);
   CHECK(record.learners[0].wasted == 1);
+  for (const LearnerTotals& learner : record.learners) {
+    CHECK(learner.exchanged.down == 1 + 0.25);
+    CHECK(learner.exchanged.waiting == 0);
+  }
 }
 
 TEST_CASE("transit: a learner that is down begins when it is back") {

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace gradrace {
+
+/// What a learner did besides computing: its exchanges with other learners, or with the server.
+struct ExchangeTotals {
+  double communicating = 0, waiting = 0;      // up and idle: in an exchange, or not
+  double hidden = 0;                          // in an exchange while it computed
+  double down = 0;                            // failed, and not back
+  double sent = 0, received = 0;              // bytes of exchanges begun
+  std::uint64_t messages = 0, conflicts = 0;  // without a server
+};
+
+/// Times of one learner, up to the clock.
+struct LearnerTotals {
+  double busy = 0, wasted = 0;  // computing; wasted: on gradients cancelled, dropped or lost
+  std::uint32_t gradients = 0;  // applied
+  std::uint32_t draws = 0;      // minibatches that arrived, were cancelled or lost
+  ExchangeTotals exchanged = {};
+
+  /// What is left of the time on the clock was waiting.
+  void wait_until(double clock) {
+    exchanged.waiting = std::fmax(0.0, clock - busy - exchanged.communicating - exchanged.down);
+  }
+};
+
+/// The shares of a run's time in which what all its learners use was busy; NaN where it is not
+/// there, or takes no time.
+struct Utilisation {
+  double link = std::numeric_limits<double>::quiet_NaN();  // the server's, the busier direction
+  double server = std::numeric_limits<double>::quiet_NaN();
+};
+
+}  // namespace gradrace
