@@ -70,8 +70,9 @@ class Results:
 
 
 def shown_label(label):
-    """A point's label for readers: "k-async, k = 4" of "k-async k=4"."""
-    return re.sub(r" ([\w.]+)=", r", \1 = ", label)
+    """A point's label for readers: "k-async, k = 4" of "k-async k=4", "sync until work = 0.5" of
+    "sync until work=0.5"."""
+    return re.sub(r"(until)?,? ([\w.]+)=", lambda one: f"{one[1] or ','} {one[2]} = ", label)
 
 
 def has_values(results, column):

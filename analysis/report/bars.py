@@ -12,6 +12,7 @@ COLOURS = {
     "wasted": style.VERMILION,
     "communicating": style.ORANGE,
     "waiting": "#D9D9D9",
+    "down": style.GREY,
 }
 LEVELS = 0.05, 0.5, 0.95
 
@@ -23,9 +24,11 @@ def rows_of(case):
 def row_figure(case, rows, size, legend=0):
     """A figure with a labelled row for each point, the first one above, and so many lines of
     legend."""
-    figure = drawing.new_figure(size, (0.75 + 0.2 * len(rows) + 0.18 * legend) / size.height)
+    labels = [drawing.in_lines(case.label(point)) for point in rows]
+    lines = len(rows) * max(1 + label.count("\n") for label in labels)
+    figure = drawing.new_figure(size, (0.75 + 0.2 * lines + 0.18 * legend) / size.height)
     axes = figure.add_subplot()
-    axes.set_yticks(range(len(rows)), [drawing.short(case.label(point)) for point in rows])
+    axes.set_yticks(range(len(rows)), labels)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.grid(axis="y", visible=False)
     return figure, axes

@@ -17,7 +17,7 @@ def draw_point(axes, case, point, column, places):
     if not runs:
         return []
     x, mean, half = band(runs, places)
-    axes.plot(x, mean, linewidth=1.4, label=drawing.short(case.label(point)), **looks)
+    axes.plot(x, mean, linewidth=1.4, label=drawing.in_lines(case.label(point)), **looks)
     axes.fill_between(x, mean - half, mean + half, color=looks["color"], alpha=0.18, linewidth=0)
     return list(mean)
 

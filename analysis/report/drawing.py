@@ -1,6 +1,7 @@
 """How the figures of a report look: at two widths, a column's and a page's."""
 
 import re
+import textwrap
 from dataclasses import dataclass
 from io import StringIO
 
@@ -25,7 +26,7 @@ GREY = "#8A8A8A"
 FONT = re.compile(r"font: ([\d.]+)px [^;\"]*")
 ATTRIBUTE = re.compile(r' (?:d|x|y|transform)="[^"]*"')
 DECIMALS = re.compile(r"(\d\.\d{2})\d+")
-LABEL_LENGTH = 34
+LINE_LENGTH = 34
 
 
 @dataclass(frozen=True)
@@ -53,10 +54,14 @@ def looks_of(case, point):
     return style.line_style(case.shown.index(point))
 
 
-def short(label):
-    """As figures name a point: "k-async, k = 4"."""
-    label = shown_label(label)
-    return label if len(label) <= LABEL_LENGTH else label[: LABEL_LENGTH - 1] + "\u2026"
+def in_lines(label):
+    """As figures name a point: "k-async, k = 4", a long name in several lines."""
+    return "\n".join(textwrap.wrap(shown_label(label), LINE_LENGTH, break_long_words=False))
+
+
+def length(label):
+    """Of its longest line."""
+    return max(map(len, label.split("\n")))
 
 
 def legend_below(figure, axes, size):
@@ -64,7 +69,7 @@ def legend_below(figure, axes, size):
     handles, words = axes.get_legend_handles_labels()
     if not handles:
         return
-    columns = max(1, int(size.width / (0.6 + 0.068 * max(map(len, words)))))
+    columns = max(1, int(size.width / (0.6 + 0.068 * max(map(length, words)))))
     figure.legend(handles, words, loc="outside lower left", ncols=columns, frameon=False)
 
 

@@ -85,7 +85,7 @@ def draw_panel(axes, case, sweep, measure):
         mean, half = [one.mean for one in found], [one.half for one in found]
         axes.errorbar(
             x, mean, yerr=half, marker="o", markersize=3.5, linewidth=1.2, elinewidth=0.8,
-            label=drawing.short(name), **looks,
+            label=drawing.in_lines(name), **looks,
         )  # fmt: skip
         if not is_choice(sweep.key):
             continue

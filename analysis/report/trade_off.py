@@ -30,7 +30,7 @@ def draw_place(axes, case, point, time, final, is_front):
     axes.errorbar(
         [time.mean], [final.mean], xerr=[time.half], yerr=[final.half], marker="o", markersize=5.5,
         linestyle="", elinewidth=0.8, color=colour, markerfacecolor=colour if is_front else "white",
-        zorder=3, label=drawing.short(case.label(point)),
+        zorder=3, label=drawing.in_lines(case.label(point)),
     )  # fmt: skip
 
 
@@ -48,7 +48,7 @@ def draw_missed(axes, case, missed):
     for point, time, final in missed:
         looks = drawing.looks_of(case, point)
         reached = f"{time.count} of {time.count + time.never} runs"
-        name = drawing.short(case.label(point))
+        name = drawing.in_lines(case.label(point))
         label = f"{name}: {reached}" if point in case.shown else None
         axes.errorbar(
             [0.985], [final.mean], yerr=[final.half], marker=">", markersize=6, linestyle="",

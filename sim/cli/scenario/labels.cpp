@@ -190,20 +190,48 @@ std::map<std::string, std::string> swept_labels(const std::vector<Point>& points
   return labels;
 }
 
+using Texts = std::vector<std::string>;  // of the points
+
+/// Labels of such parts.
+Texts together(const std::vector<Texts>& parts) {
+  Texts labels = parts.front();
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    for (std::size_t point = 0; point < labels.size(); ++point) labels[point] += parts[i][point];
+  return labels;
+}
+
+std::size_t told_apart(const std::vector<Texts>& parts) {
+  const Texts labels = together(parts);
+  return std::set<std::string>(labels.begin(), labels.end()).size();
+}
+
+/// Leaves out the values of swept paths without which the labels tell as many points apart, the
+/// last ones first: of lists that walk in parallel.
+void leave_out_what_others_tell(std::vector<Texts>& parts) {
+  const std::size_t wanted = told_apart(parts);
+  for (std::size_t i = parts.size(); i-- > 1;) {
+    std::vector<Texts> others = parts;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    if (told_apart(others) == wanted) parts = std::move(others);
+  }
+}
+
 }  // namespace
 
 void name_points(Scenario& scenario, const std::vector<ProtocolText>& protocols) {
   std::vector<Point>& points = scenario.points;
-  const auto labels = protocol_labels(protocols);
-  for (std::size_t i = 0; i < points.size(); ++i) points[i].label = labels[i];
+  std::vector<Texts> parts{protocol_labels(protocols)};
   for (std::size_t i = 0; i < scenario.swept_paths.size(); ++i) {
     const std::string& path = scenario.swept_paths[i];
     if (path.substr(0, path.find('.')) == "protocol") continue;
     const auto of_value = swept_labels(points, i, path);
-    for (auto& point : points) point.label += of_value.at(point.swept[i]);
+    Texts& part = parts.emplace_back();
+    for (const auto& point : points) part.push_back(of_value.at(point.swept[i]));
   }
+  if (points.size() > 1) leave_out_what_others_tell(parts);
+  const Texts labels = together(parts);
   std::map<std::string, int> uses;
-  for (auto& point : points) ++uses[point.label = printable(point.label)];
+  for (std::size_t i = 0; i < points.size(); ++i) ++uses[points[i].label = printable(labels[i])];
   for (std::size_t i = 0; i < points.size(); ++i) {
     if (uses[points[i].label] > 1) points[i].label += " (point " + std::to_string(i) + ")";
   }

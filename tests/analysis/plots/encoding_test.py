@@ -75,6 +75,7 @@ class Looks(Sweeps):
 
     def test_a_label_says_each_key_once(self):
         self.assertEqual(shown_label("k-async k=4 eta=0.1"), "k-async, k = 4, eta = 0.1")
+        self.assertEqual(shown_label("switch sync until work=0.05 then async"), "switch sync until work = 0.05 then async")
 
 
 class Keys(Sweeps):

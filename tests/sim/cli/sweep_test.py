@@ -660,6 +660,19 @@ class Sources(SweepTest):
         self.assertIn("0.0215443469003", {row["learning_rate.eta"] for row in found})
         self.assertIn("eta=0.02154", " ".join(row["label"] for row in found).split())
 
+    def labels(self, sweep):
+        self.call("run", self.write(changed(SWEEP, sweep=sweep)), "--out", "out", "--timing-only", "--set", 'stop={"updates": 5}', "--quiet", "--force")
+        return list(dict.fromkeys(row["label"] for row in rows(self.folder / "out/runs.csv")))
+
+    def test_what_another_list_implies_is_no_part_of_a_label(self):
+        star, mesh = {"topology": "star", "bandwidth": 1e9, "model_bytes": 1e8}, {"topology": "mesh", "bandwidth": 1e9, "model_bytes": 1e8}
+        zipped = {"protocol": [{"kind": "sync"}, {"kind": "async"}, {"kind": "all-reduce"}], "cluster.network": [star, star, mesh]}
+        self.assertEqual(self.labels({"zip": zipped}), ["sync", "async", "all-reduce"])
+        alike = {"protocol": [{"kind": "sync"}, {"kind": "sync"}], "cluster.network": [star, {**star, "bandwidth": 2e9}]}
+        self.assertEqual(self.labels({"zip": alike}), ["sync bandwidth=1000000000.0", "sync bandwidth=2000000000.0"])
+        both = {"cluster.learners": [2, 4], "protocol": [{"kind": "sync"}, {"kind": "async"}]}
+        self.assertEqual(self.labels(both), ["sync learners=2", "async learners=2", "sync learners=4", "async learners=4"])
+
     def test_what_another_form_of_files_removes_is_told(self):
         path = self.write(SWEEP)
         self.whole()
