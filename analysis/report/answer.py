@@ -1,27 +1,26 @@
 """The answer in words: which point is best, by how much, how sure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from markupsafe import Markup
 from plots.targets import target_level, value_column
-from report.contest import Contest
-from report.means import crossing
+from report.contest import WRONG, Contest
 from report.text import bold, chance, interval, joined, number, percent, plus_minus
 
 
 @dataclass
 class Verdict:
     """What is said of one measure. `best`: the point that is called best, None where nothing is
-    decided; `clause` goes into the first sentence, `details` are whole sentences. `who` is best, by
-    how much (`lead`)."""
+    decided; `sentence` says the answer, `rivals` a line for each point that may be as good, and what
+    would decide; `details` are whole sentences. `who` is best."""
 
     measure: object
     contest: Contest | None
     best: int | None
-    clause: Markup
+    sentence: Markup
     details: list
+    rivals: list = field(default_factory=list)
     who: Markup = Markup()
-    lead: Markup = Markup()
 
 
 # ---- one measure
@@ -53,25 +52,26 @@ def by_lead(case, contest, points):
     return sorted(points, key=lambda point: (lead(point), case.order(contest.measure, point)))
 
 
-def lead_text(case, contest, point):
-    """By how much the front-runner leads a point."""
-    one, label = contest.comparisons[point], case.label(point)
+def lead_text(case, contest, point, unit=""):
+    """By how much the front-runner leads a point; the amount with a unit, if one is given."""
+    return Markup("{} ({})").format(*lead_parts(case, contest, point, unit))
+
+
+def lead_parts(case, contest, point, unit=""):
+    """The same in two parts: how much, and how sure that is."""
+    one, label, better = contest.comparisons[point], case.label(point), contest.measure.better
     if one.difference is None:
-        return Markup("ahead of {} in {} replicas, behind in {}").format(
-            label, one.wins, one.losses
-        )
-    amount, better = contest.measure.amount(number(one.difference.mean)), contest.measure.better
-    if one.is_bound and one.difference.mean <= 0:
-        return Markup("not known, as {} got there {}").format(
-            label, value_text(case, contest.measure, point)
-        )
-    if one.is_bound:
-        never = value_text(case, contest.measure, point)
-        return Markup("at least {} {} than {}, which got there {}").format(
-            amount, better, label, never
-        )
-    sure = interval(one.difference)
-    return Markup("{} {} than {}; 95 % interval {}").format(amount, better, label, sure)
+        counted = Markup("{} than {} in {} of {} replicas")
+        return counted.format(better, label, one.wins, one.pairs), f"behind in {one.losses}"
+    amount = f"{number(one.difference.mean)} {unit}".rstrip()
+    sure = f"95 % interval {interval(one.difference)}"
+    if not one.is_bound:
+        return Markup("{} {} than {}").format(amount, better, label), sure
+    never = value_text(case, contest.measure, point)
+    if one.difference.mean <= 0:
+        return Markup("the lead over {} is not known").format(label), f"it got there {never}"
+    lead = Markup("at least {} {} than {}").format(amount, better, label)
+    return lead, f"which got there {never}"
 
 
 def value_text(case, measure, point):
@@ -114,9 +114,10 @@ def more_replicas(contest, points):
 
 
 def replicas_text(contest, points):
+    """What would decide against those points."""
     found = [contest.comparisons[point] for point in points]
     if any(one.pairs < 2 for one in found):
-        return "some have less than two replicas in common"
+        return "fewer than two replicas in common"
     if any(one.is_bound and one.difference.mean <= 0 for one in found):
         return "runs that did not get there ended too soon to tell; train longer"
     more = more_replicas(contest, points)
@@ -125,11 +126,77 @@ def replicas_text(contest, points):
     return f"{more} more replica{'' if more == 1 else 's'} would decide"
 
 
-def are_best(who, count, measures, lead):
-    """A, or A and B, is best for a measure or two."""
-    verb = "is" if count == 1 else "are"
-    clause = Markup("{} {} best for {}").format(who, verb, joined(measures))
-    return clause + Markup(" ({})").format(lead) if lead else clause
+MOST_RIVALS = 3
+
+
+def listed(lines):
+    """The first of them, and how many more there are."""
+    more = len(lines) - MOST_RIVALS
+    return lines if more <= 0 else [*lines[:MOST_RIVALS], f"{more} more (all points: below)"]
+
+
+def nearest_of_each(case, contest, points):
+    """The nearest point of each protocol."""
+    nearest = {}
+    for point in by_lead(case, contest, points):
+        nearest.setdefault(case.family_label(point), point)
+    return nearest.values()
+
+
+def rival_lines(case, contest, points):
+    """A line for each family of points that may be as good: its nearest point, and what would
+    decide."""
+    return [
+        Markup("{} may be as good: {} is {}; {}.").format(
+            bold(case.label(point)),
+            case.label(contest.front),
+            lead_text(case, contest, point, contest.measure.unit),
+            replicas_text(contest, [point]),
+        )
+        for point in nearest_of_each(case, contest, points)
+    ]
+
+
+def unlikely_lines(case, contest, points):
+    """A line for each point that is worse in all likelihood, though too few replicas say so."""
+    words = Markup("{} is worse in {} of {} replicas{}, too few for a test at {:.2g}: {}.")
+    lines = []
+    for point in nearest_of_each(case, contest, points):
+        one, share = contest.comparisons[point], case.diverged[point]
+        diverged = f" (diverged in {percent(share)})" if share else ""
+        told = bold(case.label(point)), one.wins, one.pairs, diverged, contest.level
+        lines.append(words.format(*told, replicas_text(contest, [point])))
+    return lines
+
+
+MOST_WORDS = 30
+MOST_TIED = 3  # that the first sentence names
+
+
+def shortest_enough(sentences):
+    """The first of at most MOST_WORDS words; else the last."""
+    for text in sentences:
+        if len(text.striptags().split()) <= MOST_WORDS:
+            return text
+    return text
+
+
+def with_lead(case, contest, starts, point, tail=""):
+    """The first of some starts, with the front-runner's lead over a point as far as there is room,
+    and a tail."""
+    ends = [Markup("")]
+    if point is not None:
+        lead, sure = lead_parts(case, contest, point, contest.measure.unit)
+        ends = [Markup(", {} ({})").format(lead, sure), Markup(", {}").format(lead), *ends]
+    first = [Markup("{}{}{}.").format(starts[0], end, tail) for end in ends]
+    return shortest_enough([*first, *(Markup("{}{}.").format(one, tail) for one in starts[1:])])
+
+
+def front_text(case, contest):
+    """The front-runner's value, or in how many runs it got there."""
+    found = case.value(contest.measure, contest.front)
+    text = value_text(case, contest.measure, contest.front)
+    return f"reached {text}" if found.never else text
 
 
 def sureness(contest, beaten):
@@ -145,60 +212,97 @@ def decided(case, contest):
     same = [front, *contest.same]
     near = [p for p in contest.open if p in case.siblings(front)]
     who = bold(case.family_label(front)) if near else names(case, same)
-    said = value_text(case, measure, front)
-    details = [Markup("{}: {}.").format(bold(case.label(front)), said)]
+    value = value_text(case, measure, front)
+    verb = "are" if len(same) > 1 and not near else "is"
+    told = front_text(case, contest)
+    start = Markup("{} {} best for {}: {}").format(who, verb, measure.name, told)
+    said = with_lead(case, contest, [start], beaten[0] if beaten else None)
+    details = [Markup("{}: {}.").format(bold(case.label(front)), value)]
     details += rising(case, measure, front)
-    lead = Markup()
     if beaten:
-        lead = lead_text(case, contest, beaten[0])
+        lead = lead_text(case, contest, beaten[0], measure.unit)
         details.append(Markup("Against the next: {}.").format(lead))
         details.append(sureness(contest, beaten))
     if near:
-        near = names(case, near, "or")
-        details.append(
-            Markup("Which learning rate is not decided: {} may be as good.").format(near)
-        )
-    clause = are_best(who, 1 if near else len(same), [measure.name], lead)
-    return Verdict(measure, contest, front, clause, details, who, lead)
+        likely = [point for point in near if not is_unlikely(case, contest, point)]
+        words = Markup("Which learning rate is not decided: {} may be as good.")
+        details += [words.format(names(case, likely, "or"))] if likely else []
+    return Verdict(measure, contest, front, said, details, who=who)
 
 
-def candidates(case, contest):
-    """The protocols that may be best, the front-runner's first."""
-    points = [contest.front, *by_lead(case, contest, rivals(case, contest, contest.open))]
-    return list(dict.fromkeys(bold(case.family_label(point)) for point in points))
+BY_FAR = 1.5  # half widths of the 95 % interval of a difference
+
+
+def is_unlikely(case, contest, point):
+    """Whether an open point is no candidate: more of its runs diverged than of the front-runner's, or
+    it is worse in every replica and its interval excludes equality by far."""
+    one, diverged = contest.comparisons[point], case.diverged
+    if diverged[point] > diverged[contest.front]:
+        return True
+    if one.difference is None:
+        return one.p <= WRONG
+    return one.wins == one.pairs and one.difference.mean > BY_FAR * one.difference.half
+
+
+def compared(case, contest):
+    """The points of other protocols that are not equal to the front-runner."""
+    return [p for p in rivals(case, contest, list(contest.comparisons)) if p not in contest.same]
+
+
+def likely_rivals(case, contest):
+    """The open points of other protocols that may be as good, the nearest first: those of protocols
+    whose nearest point is a candidate."""
+
+    def is_candidate(point):
+        return point in contest.open and not is_unlikely(case, contest, point)
+
+    nearest = nearest_of_each(case, contest, compared(case, contest))
+    families = {case.family_label(point) for point in nearest if is_candidate(point)}
+    points = by_lead(case, contest, rivals(case, contest, contest.open))
+    return [p for p in points if is_candidate(p) and case.family_label(p) in families]
+
+
+def unlikely_rivals(case, contest, likely):
+    """The other open points, but those of protocols whose nearest point is ruled out."""
+    nearest = nearest_of_each(case, contest, compared(case, contest))
+    out = {case.family_label(point) for point in nearest if contest.is_beaten(point)}
+    others = [point for point in rivals(case, contest, contest.open) if point not in likely]
+    return [point for point in others if case.family_label(point) not in out]
 
 
 def undecided(case, contest):
-    measure, front = contest.measure, contest.front
-    rival = by_lead(case, contest, rivals(case, contest, contest.open))
-    worse = rivals(case, contest, contest.beaten)
-    clause = Markup("for {} it is not decided between {} ({})").format(
-        measure.name, joined(candidates(case, contest)), replicas_text(contest, rival)
-    )
-    out = whole_families(case, worse)
-    if out:
-        clause += Markup(", but {} {} ruled out").format(
-            joined(out), "is" if len(out) == 1 else "are"
-        )
-    said = value_text(case, measure, front)
-    details = [Markup("{} looks best: {}.").format(bold(case.label(front)), said)]
-    details += rising(case, measure, front)
-    details.append(Markup("The lead: {}.").format(lead_text(case, contest, rival[0])))
-    details.append(
-        Markup("May be as good: {}.").format(joined(families(case, rival, " at any rate")))
-    )
+    """The Verdict where a rival may be as good, or too few replicas say that none is."""
+    likely = likely_rivals(case, contest)
+    unlikely = unlikely_rivals(case, contest, likely)
+    worse = by_lead(case, contest, rivals(case, contest, contest.beaten))
+    behind = by_lead(case, contest, [*unlikely, *worse])
+    details = rising(case, contest.measure, contest.front)
     if worse:
-        details.append(
-            Markup("Ruled out: {}.").format(joined(families(case, worse, " at any rate")))
-        )
-    return Verdict(measure, contest, None, clause, details)
+        out = joined(families(case, worse, " at any rate"))
+        details.append(Markup("Ruled out: {}.").format(out))
+    lines = [*rival_lines(case, contest, likely), *unlikely_lines(case, contest, unlikely)]
+    said = undecided_sentence(case, contest, likely, behind)
+    return Verdict(contest.measure, contest, None, said, details, listed(lines))
 
 
-def whole_families(case, points):
-    """Names of the protocols of which every learning rate is among the points."""
-    among = set(points)
-    whole = [p for p in points if among.issuperset(case.siblings(p))]
-    return list(dict.fromkeys(bold(case.family_label(point)) for point in whole))
+def undecided_sentence(case, contest, likely, behind):
+    """Who may be best, the front-runner's value, and its lead over the next other protocol."""
+    name, best = contest.measure.name, bold(case.label(contest.front))
+    value = front_text(case, contest)
+    among = list(dict.fromkeys(case.family_label(point) for point in [contest.front, *likely]))
+    next_one = next((p for p in behind if case.family_label(p) not in among), None)
+    if not likely:
+        words = Markup("{} looks best for {} (too few replicas to be sure): {}")
+        return with_lead(case, contest, [words.format(best, name, value)], next_one)
+    if len(among) > MOST_TIED:
+        start = Markup("{} looks best for {}: {}").format(best, name, value)
+        tail = f"; {len(among) - 1} other protocols may be as good"
+        return with_lead(case, contest, [start], next_one, tail)
+    verb = "" if case.value(contest.measure, contest.front).never else "has "
+    words = Markup("{} are not told apart for {}: {} {}{}")
+    who = joined(map(bold, among)), f"{len(among)} protocols"
+    starts = [words.format(one, name, best, verb, value) for one in who]
+    return with_lead(case, contest, starts, next_one)
 
 
 def alone(case, contest):
@@ -206,33 +310,29 @@ def alone(case, contest):
     measure, front = contest.measure, contest.front
     label, value = bold(case.label(front)), value_text(case, measure, front)
     if not contest.comparisons:
-        clause = Markup("{}: {} {}").format(label, measure.name, value)
-        return Verdict(
-            measure, contest, None, clause, ["There is no other point to compare it with."]
-        )
-    clause = Markup("for {} it is not decided: {} has {} in its only replica").format(
-        measure.name, label, value
-    )
-    more = (
-        "One replica says nothing of luck: run it again with --replicas 10; finished runs are kept."
-    )
-    return Verdict(measure, contest, None, clause, [more])
+        said = Markup("{}: {} {}.").format(label, measure.name, value)
+        more = "There is no other point to compare it with."
+    else:
+        words = Markup("For {} it is not decided: {} has {} in its only replica.")
+        said = words.format(measure.name, label, value)
+        more = "One replica says nothing of luck: run it again with --replicas 10; finished runs are kept."
+    return Verdict(measure, contest, None, said, [more])
 
 
 def verdict(case, measure, contest):
     if contest is None:
         if not measure.is_time:
-            clause = Markup("no run has a finite {}: all diverged or failed").format(measure.name)
-            return Verdict(measure, None, None, clause, ["Try lower learning rates."])
-        clause = Markup("no run got to the target of {}").format(measure.name)
-        return Verdict(measure, None, None, clause, ["Train longer, or set an easier target."])
+            said = Markup("No run has a finite {}: all diverged or failed.").format(measure.name)
+            return Verdict(measure, None, None, said, ["Try lower learning rates."])
+        said = Markup("No run got to the target of {}.").format(measure.name)
+        return Verdict(measure, None, None, said, ["Train longer, or set an easier target."])
     if not contest.comparisons or measure.values.notna().sum().max() < 2:
         return alone(case, contest)
     if rivals(case, contest, contest.open):
         return undecided(case, contest)
     if contest.is_tie:
-        clause = Markup("for {} all points are equal in every replica").format(measure.name)
-        return Verdict(measure, contest, None, clause, [])
+        said = Markup("For {} all points are equal in every replica.").format(measure.name)
+        return Verdict(measure, contest, None, said, [])
     return decided(case, contest)
 
 
@@ -244,36 +344,20 @@ def verdicts(case):
 
 
 def sentence(case, found):
-    """The first sentence of the page."""
+    """The first sentence of the page: of the first measure, and where no run got to its target of
+    the next one."""
     if not found:
         return Markup("There is nothing to compare: no run has an error, a loss or a gradient.")
-    best = {str(one.who) for one in found}
-    if len(found) > 1 and len(best) == 1 and found[0].who:
-        leads = Markup("; ").join(one.lead for one in found)
-        count = 1 + len(found[0].contest.same)
-        text = are_best(found[0].who, count, [one.measure.name for one in found], leads)
-    else:
-        text = Markup("; ").join(one.clause for one in found)
-    return after_progress(case.folder.unfinished, text[:1].upper() + text[1:] + ".")
+    text = found[0].sentence
+    if found[0].contest is None and len(found) > 1:
+        both = Markup("{}; {}").format(text[:-1], found[1].sentence)
+        text = shortest_enough([both, found[1].sentence])
+    return after_progress(case.folder.unfinished, text)
 
 
 def after_progress(unfinished, text):
     """The text, after what is there of the runs where some are not."""
     return Markup("Not finished ({}): {}").format(unfinished, text) if unfinished else text
-
-
-def turn(case, found):
-    """From when on the one that ends better is ahead of the one that is sooner; empty where they
-    are one, or never cross."""
-    fronts = [one.contest.front for one in found if one.contest]
-    if len(set(fronts)) < 2:
-        return ""
-    time = crossing(case, *fronts)
-    if time is None:
-        return ""
-    early, late = (bold(case.label(point)) for point in fronts)
-    words = "Until time {} the mean error of {} is the lower one, from then on that of {}."
-    return Markup(words).format(f"{number(time)} {case.folder.time_unit}".rstrip(), early, late)
 
 
 def edges(case):
@@ -302,33 +386,3 @@ def edges(case):
             "Best at an edge of the learning rates swept: {}; rates beyond may do better."
         ).format(what)
     ]
-
-
-MOST_REASONS = 4
-
-
-def reasons(case, found):
-    """Why: what the best one, or the one that looks best, does other than the nearest, the slowest
-    and the fastest; a line each."""
-    contests = [one.contest for one in found if one.contest]
-    if not contests or "rate" not in case.facts or len(case.points) < 2:
-        return []
-    rate = case.facts["rate"][case.leaders]
-    fronts = [one.front for one in contests]
-    told = list(dict.fromkeys([*fronts, *case.leaders[:2], rate.idxmin(), rate.idxmax()]))
-    lines = [doing(case, point) for point in told[:MOST_REASONS]]
-    return [line for line in [*lines, turn(case, found)] if line]
-
-
-def doing(case, point):
-    """How fast a point works, how long its learners wait, how stale its gradients are."""
-    facts = case.facts.loc[point]
-    told = [f"{number(facts['rate'])} gradients per {case.folder.time_unit or 'unit of time'}"]
-    if facts["waiting"] == facts["waiting"]:
-        told.append(f"learners wait {percent(facts['waiting'])} of the time")
-    if facts["wasted"] > 0.005:
-        told.append(f"throw {percent(facts['wasted'])} of it away")
-    stale = facts.get("mean_staleness", float("nan"))
-    if stale == stale:
-        told.append("fresh gradients" if stale == 0 else f"gradients {number(stale)} updates stale")
-    return Markup("{}: {}.").format(bold(case.label(point)), ", ".join(told))

@@ -68,6 +68,12 @@ class Case:
         """What the runs did [point x fact], means over replicas."""
         return learners.facts(self.folder).reindex(self.points)
 
+    @cached_property
+    def diverged(self):
+        """By point: the share of its runs that diverged."""
+        runs = self.folder.runs
+        return (runs["status"] == "diverged").groupby(runs["point"]).mean()
+
     @property
     def replicas(self):
         return self.folder.runs["replica"].nunique()
@@ -175,6 +181,13 @@ def cases(folder):
         where = ", ".join(f"{key} = {value}" for key, value in zip(keys, values))
         found.append(Case(folder, where, list(rows.index)))
     return found
+
+
+def names_of(cases):
+    """Which one each of the cases is."""
+    several = len({one.folder.name for one in cases}) > 1
+    words = [(one.folder.name if several or not one.where else "", one.where) for one in cases]
+    return [", ".join(word for word in both if word) for both in words]
 
 
 # ---- several folders

@@ -22,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 from plots.bands import mean_and_half, unit_of
-from scipy import stats
+from scipy.special import bdtrc, stdtr
 
 WRONG = 0.025  # the chance of a wrong answer: of 200, more than one in twenty are not
 CONFIDENCE = 0.95  # of every interval
@@ -111,7 +111,7 @@ def student_p(mean, deviation, count):
         return 1.0
     if deviation == 0:
         return 0.0 if mean > 0 else 1.0
-    return float(stats.t.sf(mean / deviation * math.sqrt(count), count - 1))
+    return float(stdtr(count - 1, -mean / deviation * math.sqrt(count)))
 
 
 def skewed_p(differences):
@@ -123,12 +123,12 @@ def skewed_p(differences):
     ratio = mean / deviation
     skewness = float(((differences - mean) ** 3).mean()) / deviation**3
     cubic = ratio + skewness * ratio**2 / 3 + skewness**2 * ratio**3 / 27
-    return float(stats.t.sf(math.sqrt(count) * (cubic + skewness / (6 * count)), count - 1))
+    return float(stdtr(count - 1, -math.sqrt(count) * (cubic + skewness / (6 * count))))
 
 
 def sign_p(wins, losses):
     """P of so many wins by chance."""
-    return float(stats.binom.sf(wins - 1, wins + losses, 0.5)) if wins + losses else 1.0
+    return float(bdtrc(wins - 1, wins + losses, 0.5)) if wins else 1.0
 
 
 def least_count(p_of, count, level):

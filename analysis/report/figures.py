@@ -9,7 +9,7 @@ from plots.choices import is_choice
 from plots.timeline import draw_timeline
 from report import drawing
 from report.bars import draw_learners, draw_staleness, rows_of
-from report.case import Case
+from report.case import Case, names_of
 from report.curves import draw_errors, draw_losses
 from report.swept import MOST_CURVES, best_values, draw_sweep, sweeps
 from report.tables import Table
@@ -80,13 +80,6 @@ def at_sizes(draw, sizes):
     """[(size, figure)] of those that there are."""
     found = [(size, draw(size)) for size in sizes]
     return [(size, figure) for size, figure in found if figure]
-
-
-def names_of(cases):
-    """Which one each of the cases is."""
-    several = len({one.folder.name for one in cases}) > 1
-    words = [(one.folder.name if several or not one.where else "", one.where) for one in cases]
-    return [", ".join(word for word in both if word) for both in words]
 
 
 def case_sections(cases, sizes):

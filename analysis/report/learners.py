@@ -10,28 +10,25 @@ PARTS = {
     "wasted": "computing, thrown away",
     "communicating": "communicating",
     "waiting": "waiting",
+    "down": "failed",
 }
+SHARED = "link_utilisation", "server_utilisation"  # columns of runs.csv
+SPENT = "communicating", "waiting", "down"  # idle
 
 
 def parts(folder):
     """[run x part] shares of the learners' time, indexed by point and replica; empty where
-    learners.csv is not there."""
+    learners.csv is not there. Of a run whose communication was not counted, idle time is no part."""
     table = folder.learners
     if table.empty:
         return pd.DataFrame(columns=list(PARTS))
-    sums = table.groupby(["point", "replica"])[["busy", "idle", "wasted"]].sum()
-    communicating = 0.0
-    if "communicating" in table:
-        communicating = table.groupby(["point", "replica"])["communicating"].sum()
+    known = [name for name in SPENT if name in table]
+    sums = table.groupby(["point", "replica"])[["busy", "idle", "wasted", *known]].sum(min_count=1)
+    found = pd.DataFrame({"useful": sums["busy"] - sums["wasted"], "wasted": sums["wasted"]})
+    for name in SPENT:
+        found[name] = sums[name] if name in known else float("nan")
+    found.loc[found["waiting"].notna(), "down"] = found["down"].fillna(0.0)
     total = sums["busy"] + sums["idle"]
-    found = pd.DataFrame(
-        {
-            "useful": sums["busy"] - sums["wasted"],
-            "wasted": sums["wasted"],
-            "communicating": communicating,
-            "waiting": sums["idle"] - communicating,
-        }
-    )
     return found.div(total.where(total > 0), axis=0)
 
 
@@ -55,7 +52,7 @@ def facts(folder):
     if "gradients_applied" in runs:
         time = runs["sim_time"].where(runs["sim_time"] > 0)
         found["rate"] = (runs["gradients_applied"] / time).groupby(runs["point"]).mean()
-    for name in ("mean_staleness", "mean_iteration_time", "learners"):
+    for name in ("mean_staleness", "mean_iteration_time", *SHARED):
         if name in runs:
             found[name] = points[name].mean()
     shares = parts(folder)

@@ -7,14 +7,17 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from report import drawing
-from report.answer import after_progress, edges, reasons, sentence, verdicts
+from report.answer import after_progress, edges, sentence, verdicts
 from report.case import Together, why_apart
 from report.case import cases as cases_of
+from report.case import names_of
 from report.contest import CONFIDENCE, WRONG
-from report.figures import names_of, page_sizes, sections
+from report.figures import page_sizes, sections
 from report.measure import evaluation_interval
 from report.summary import MOST_CASES, outcomes, tallies
 from report.tables import contest_table, points_table, theory_table
+from report.text import plain
+from report.why import COSTS, reasons, what_costs_time
 
 TEMPLATE = "page.html"
 ENVIRONMENT = Environment(
@@ -33,7 +36,9 @@ def answer_of(case, name, found):
         "where": case.where,
         "sentence": sentence(case, found),
         "verdicts": found,
+        "rivals": found[0].rivals if found else [],
         "reasons": reasons(case, found),
+        "cost": COSTS[what_costs_time(case)],
         "notes": edges(case),
         "replicas": case.replicas,
         "shares_random_numbers": case.shares_random_numbers,
@@ -100,10 +105,6 @@ def title_of(folders):
     return titles[0] if len(titles) == 1 else f"{len(folders)} questions: " + "; ".join(titles)
 
 
-def plain(texts):
-    return " ".join(Markup(one).striptags() for one in texts)
-
-
 class Page:
     """What is said of output folders, and drawn; each case is judged once. Of more than MOST_CASES
     so many are told in whole, all in a table."""
@@ -128,14 +129,18 @@ class Page:
 
     def said(self):
         """The answers as plain text, a line each, after where they hold."""
-        answers = [plain([one]) for one in self.summary.get("tallies", ())]
-        answers = answers or [self.answer(*one) for one in self.told]
+        answers = [plain(one) for one in self.summary.get("tallies", ())]
+        answers = answers or [
+            line
+            for case, name, found in self.told
+            for line in self.answer(case, name if len(self.told) > 1 else "", found)
+        ]
         return [*answers, self.apart] if self.apart else answers
 
     @staticmethod
     def answer(case, name, found):
-        text = plain([sentence(case, found), *edges(case)])
-        return f"{name}: {text}" if name else text
+        text = plain(sentence(case, found))
+        return [f"{name}: {text}" if name else text, *map(plain, edges(case))]
 
     def render(self):
         """The page's text."""

@@ -3,8 +3,9 @@
 import math
 from dataclasses import dataclass
 
+from report.answer import is_unlikely
 from report.contest import sample
-from report.learners import PARTS
+from report.learners import PARTS, SHARED
 from report.measure import final_value, headline_time
 from report.price import cost
 from report.text import chance, interval, number, percent, plus_minus, rounded
@@ -51,7 +52,9 @@ def standing(case, contest, point):
         return "no run finished"
     if point in contest.same:
         return "equal in every replica"
-    return "worse" if contest.is_beaten(point) else "open"
+    if contest.is_beaten(point):
+        return "worse"
+    return "likely worse" if is_unlikely(case, contest, point) else "open"
 
 
 def points_table(case):
@@ -63,7 +66,7 @@ def points_table(case):
         *(f"{m.name}: is it best?" for m, _ in case.contests),
     ]
     heads += [f"gradients per {case.folder.time_unit or 'unit of time'}", "staleness"]
-    heads += PARTS.values()
+    heads += [*PARTS.values(), "server's link, busier direction", "server"]
     heads += ["slowest learner's gradients, of an even share"]
     rows = []
     for point in case.points:
@@ -71,7 +74,7 @@ def points_table(case):
         row = [case.label(point), *(plus_minus(case.value(one, point)) for one in measures)]
         row += [standing(case, contest, point) for _, contest in case.contests]
         row += [known(facts.get("rate")), known(facts.get("mean_staleness"))]
-        row += [percent(facts[part]) for part in PARTS]
+        row += [percent(facts.get(part, math.nan)) for part in (*PARTS, *SHARED)]
         row += [percent(facts["least"])]
         rows.append(row)
     return without_empty(Table(heads, rows))
@@ -110,7 +113,7 @@ def told(case, contest, point):
         if one.is_bound:
             lead, sure = f"at least {lead}", f"of the bound: {sure}"
     verdict = standing(case, contest, point)
-    if verdict == "open":
+    if verdict in ("open", "likely worse"):
         more = one.needed - one.pairs if one.needed else 0
         verdict += f": {more} more replica{'' if more == 1 else 's'}" if more else ""
     return [lead, sure, f"{one.wins} of {one.pairs}", chance(contest.corrected(point)), verdict]

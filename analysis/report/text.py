@@ -57,6 +57,11 @@ def bold(label):
     return Markup("<b>{}</b>").format(label)
 
 
+def plain(text):
+    """Without marks."""
+    return Markup(text).striptags()
+
+
 def joined(words, last="and"):
     """a, b and c; of many the first ones and how many more there are."""
     words = list(words)

@@ -19,6 +19,7 @@ from report.contest import WRONG, contest, sample, skewed_p, student_p
 from report.folder import Folder, ReportError, read_folder
 from report.measure import Measure, headline_time, time_to
 from report.tables import points_table
+from report.why import reasons, what_costs_time
 from scipy import stats
 
 SETS = 200
@@ -97,15 +98,18 @@ class Sentences(Answers):
             "async": [(0.1 + 0.002 * i, 10 + 2 * i) for i in range(5)],
         }
         words, found = self.said(runs)
-        self.assertTrue(words.startswith("async is best for time to test error 0.1 and final test error"), words)
-        self.assertIn("38 units of time sooner than sync", words)
+        self.assertEqual(
+            words,
+            "async is best for time to test error 0.1: 14.0 ± 3.9 units of time, 38 sooner than sync (95 % interval 36.0 to 40.0).",
+        )
+        self.assertRegex(str(found[1].sentence), "async</b> is best for final test error: 0.1040 ± 0.0039, 0.098 lower than sync")
         self.assertEqual([one.best for one in found], [1, 1])
 
     def test_equal_ones_are_not_decided_and_it_says_how_many_replicas_would_do(self):
         rng = np.random.default_rng(3)
         words, found = self.said(drawn(rng, {"sync": 0.105, "async": 0.1}, replicas=4))
-        self.assertIn("it is not decided between", words)
-        self.assertRegex(words, r"\(\d+ more replicas would decide\)")
+        self.assertRegex(words, "^(sync and async|async and sync) are not told apart for time to test error 0.1: ")
+        self.assertRegex(str(found[0].rivals[0]), r"may be as good: .*; \d+ more replicas would decide\.$")
         self.assertEqual([one.best for one in found], [None, None])
 
     def test_so_many_more_replicas_as_it_says_decide(self):
@@ -134,7 +138,7 @@ class Sentences(Answers):
         runs = [(0.1 + 0.001 * i, 10 + i) for i in range(6)]
         slow = [(0.3 + 0.002 * i, 60 + i) for i in range(6)]
         words, _ = self.said({"sync": runs, "k-sync": runs, "async": slow})
-        self.assertIn("sync and k-sync are best for time to test error 0.1 and final test error", words)
+        self.assertTrue(words.startswith("sync and k-sync are best for time to test error 0.1: "), words)
 
     def test_timing_only_asks_for_gradients_per_time(self):
         points = {name: [(None, NEVER)] * 3 for name in ("sync", "async")}
@@ -241,6 +245,90 @@ class Sentences(Answers):
         self.assertIn("no run finished", points_table(case).rows[1])
 
 
+class FewWords(Answers):
+    """The first sentence, and the list below it."""
+
+    def test_thirty_words_are_enough(self):
+        rng = np.random.default_rng(11)
+        names = ["sync", "async", "k-sync k=4", "local-sgd tau=8 xi=0.25 outer eta=0.7", "ad-psgd graph=ring overlap=true"]
+        for case in range(60):
+            points = {name: 0.1 + 0.01 * rng.integers(0, 1 + case % 4) for name in names[: 2 + case % 4]}
+            runs = drawn(rng, points, replicas=2 + case % 5)
+            if case % 3 == 0:
+                runs = {name: [(error, NEVER if rng.random() < 0.4 else at) for error, at in one] for name, one in runs.items()}
+            words, found = self.said(runs, values={name: [json.dumps({"kind": name})] for name in names})
+            self.assertLessEqual(len(words.split()), 30, words)
+            for one in found:
+                self.assertLessEqual(len(one.rivals), 4)
+
+    def test_what_may_be_as_good_is_listed_three_and_how_many_more(self):
+        rng = np.random.default_rng(3)
+        means = {f"k-sync k={k}": 0.1 + 0.0001 * k for k in range(1, 8)}
+        _, found = self.said(drawn(rng, means, replicas=4))
+        lines = [str(line) for line in found[0].rivals]
+        self.assertEqual(len(lines), 4)
+        self.assertTrue(all("may be as good" in line for line in lines[:3]), lines)
+        self.assertEqual(lines[3], "3 more (all points: below)")
+
+    def test_a_point_that_diverged_is_not_said_to_be_as_good(self):
+        """Four of its five runs diverged, and one luckily was as soon."""
+        good = [(0.1 + 0.001 * i, 9 + i % 2) for i in range(5)]
+        runs = {"sync": good, "async": [(0.1, 9), *[(np.inf, NEVER)] * 4], "k-sync": [(0.1 + 0.001 * i, 10 - i % 2) for i in range(5)]}
+        words, found = self.said(runs)
+        self.assertTrue(words.startswith("sync and k-sync are not told apart"), words)
+        for one in found:
+            told = " ".join(map(str, one.rivals))
+            self.assertNotIn("<b>async</b> may be as good", told)
+        self.assertIn("<b>async</b> is worse in 4 of 5 replicas (diverged in 80 %), too few", " ".join(map(str, found[0].rivals)))
+        row = points_table(self.case()).rows[1]
+        self.assertIn("likely worse", row)
+
+    def test_a_point_far_behind_is_not_said_to_be_as_good_for_want_of_replicas(self):
+        """Runs of 63 57 63 66 69 against 9 9 9 9 9; of 36 comparisons each is at 0.0007."""
+        runs = {f"p{i}": [(0.2, 34 + i % 3)] * 5 for i in range(34)}
+        runs |= {"sync": [(0.1, at) for at in (63, 57, 63, 66, 69)], "async": [(0.1, 9)] * 5}
+        words, found = self.said(runs, record={"every_time": 3.0})
+        self.assertIn("async looks best for time to test error 0.1 (too few replicas to be sure): 9", words)
+        self.assertNotIn("as good", " ".join(map(str, found[0].rivals)))
+
+
+class Resources(Answers):
+    """Why: where the time went."""
+
+    def told(self, learners, **of_runs):
+        runs = {"sync": [(0.2, 50 + i) for i in range(3)], "async": [(0.1, 10 + i) for i in range(3)]}
+        write(self.folder, runs)
+        text = (self.folder / "runs.csv").read_text().splitlines()
+        text = [text[0] + "," + ",".join(of_runs), *(line + "," + ",".join(map(str, of_runs.values())) for line in text[1:])]
+        (self.folder / "runs.csv").write_text("\n".join(text) + "\n")
+        header = "point replica learner busy idle wasted gradients communicating waiting hidden down".split()
+        rows = [{"point": p, "replica": r, "learner": i, "gradients": 5, "wasted": 0} | learners for p in (0, 1) for r in range(3) for i in (0, 1)]
+        fabricate.write_table(self.folder / "learners.csv", header, rows)
+        case = self.case()
+        return str(reasons(case, verdicts(case))[0]), what_costs_time(case)
+
+    def test_a_link_that_all_share_is_named(self):
+        """Of 100, 9 of computing and 90 on the link."""
+        learners = {"busy": 9, "idle": 91, "communicating": 90, "waiting": 1, "down": 0}
+        words, cost = self.told(learners, link_utilisation=0.46, server_utilisation="")
+        self.assertIn("learners compute 9 %, communicate 90 % and wait 1 % of the time", words)
+        self.assertIn("the busiest resource is the server&#39;s link (its busier direction 46 %)", words)
+        self.assertEqual(cost, "communicating")
+
+    def test_a_server_that_takes_long_is_named(self):
+        learners = {"busy": 20, "idle": 80, "communicating": 10, "waiting": 70, "down": 0}
+        words, cost = self.told(learners, link_utilisation=0.3, server_utilisation=0.95)
+        self.assertIn("the busiest resource is the server (95 %)", words)
+        self.assertEqual(cost, "waiting")
+
+    def test_what_was_not_counted_is_not_said_to_be_0(self):
+        """As a folder of an older program has it."""
+        words, _ = self.told({"busy": 16, "idle": 84}, link_utilisation="", server_utilisation="")
+        self.assertIn("learners compute 16 % of the time", words)
+        self.assertNotIn("wait", words)
+        self.assertNotIn("communicat", words)
+
+
 class Censored(Answers):
     """Runs that did not reach the target in 100 units of time."""
 
@@ -266,7 +354,7 @@ class Censored(Answers):
         self.assertTrue(found.comparisons[0].is_bound)
         self.assertAlmostEqual(found.comparisons[0].difference.mean, 100 - 12)
         words = str(sentence(case, verdicts(case)))
-        self.assertIn("at least 88 units of time sooner than sync, which got there in 0 of 5 runs", words)
+        self.assertIn("at least 88 sooner than sync (which got there in 0 of 5 runs)", words)
 
     def test_where_the_front_runner_missed_some_replicas_are_counted(self):
         fast = [(0.1, 10 + i) for i in range(9)] + [(0.1, NEVER)]

@@ -109,6 +109,18 @@ class Page(unittest.TestCase):
         self.assertRegex(text, r"<text[^>]*>sync, eta = 0\.12345</text>")
         self.assertNotRegex(text, r' d="[^"]*\d\.\d{3}')
 
+    def test_long_names_are_never_cut_to_the_same_text(self):
+        """Of points that differ in their last words alone."""
+        folder = FOLDER / "long_names"
+        folder.mkdir()
+        names = [f"local-sgd tau=8 outer eta=0.7 momentum=0.9 nesterov=true xi={i}" for i in range(4)]
+        made_up_runs.write(folder, {name: [(0.1 + 0.01 * i, 10 + i), (0.12, 12 + i)] for i, name in enumerate(names)})
+        text = written([folder], FOLDER / "long_names.html")
+        shown = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", text))
+        self.assertNotIn("\u2026", shown)
+        for i in range(4):
+            self.assertIn(f"xi = {i}", shown)
+
     def test_of_many_circumstances_some_are_told_in_whole(self):
         runs, names = [(0.2, 20), (0.21, 21)], ("sync", "async")
         points = {f"{name} c={c:02}": runs for c in range(30) for name in names}
