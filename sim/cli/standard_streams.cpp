@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -40,6 +42,27 @@ void open_standard_streams() {
 std::string lost_output() {
   const std::string lost = lost_of(stdout, "stdout");
   return lost.empty() ? lost_of(stderr, "stderr") : lost;
+}
+
+std::optional<std::size_t> terminal_width() {
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return {};
+  if (size.ws_col == 0) return {};
+  return size.ws_col;
+}
+
+std::string wrapped(std::string_view text, std::size_t from, std::size_t indent,
+                    std::size_t width) {
+  std::string lines;
+  while (from + text.size() > width) {
+    const std::size_t space = text.rfind(' ', width > from ? width - from : 0);
+    if (space == std::string_view::npos || space == 0) break;
+    lines.append(text.substr(0, space)).append(1, '\n').append(indent, ' ');
+    text.remove_prefix(space);
+    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    from = indent;
+  }
+  return lines.append(text) + '\n';
 }
 
 }  // namespace gradrace

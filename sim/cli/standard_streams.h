@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
+#include <string_view>
 
 namespace gradrace {
 
@@ -11,5 +14,13 @@ void open_standard_streams();
 /// Why what was written to stdout or stderr did not get there, once nothing more is written; empty:
 /// it did, or the reader of a pipe has gone, who wants no more.
 std::string lost_output();
+
+/// Columns of the terminal that stdout goes to; none where it goes elsewhere.
+std::optional<std::size_t> terminal_width();
+
+/// A text that begins in column `from`; where a line would be longer than `width`, the next begins
+/// after `indent` spaces.
+std::string wrapped(std::string_view text, std::size_t from, std::size_t indent,
+                    std::size_t width = 100);
 
 }  // namespace gradrace

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/reading/glossary.h"
+
 namespace gradrace {
 
 static char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -50,6 +52,9 @@ static std::string_view only_longer(std::string_view word,
 }
 
 std::string_view nearest_name(std::string_view word, std::span<const std::string_view> names) {
+  const Synonym* const term = synonym_of(word);
+  const auto known = term ? std::ranges::find(names, term->here) : names.end();
+  if (known != names.end()) return *known;
   const std::string bare = letters(word);
   std::string_view nearest;
   auto least = std::make_pair<std::size_t, std::size_t>(3, 0);

@@ -11,7 +11,6 @@
 #include "sim/reading/edit_distance.h"
 #include "sim/reading/json_places.h"
 #include "sim/reading/reference.h"
-#include "sim/reading/synonyms.h"
 
 namespace gradrace {
 
@@ -190,7 +189,7 @@ struct Reader::State {
     const auto& text = word.get_ref<const std::string&>();
     const auto place = place_of(text, names);
     if (!place)
-      note(pointer, "unknown value " + shown(word), joined(names), name_meant(text, names));
+      note(pointer, "unknown value " + shown(word), joined(names), nearest_name(text, names));
     return place;
   }
 
@@ -216,7 +215,7 @@ struct Reader::State {
     if (value != nullptr && !value->is_object()) {
       std::string allowed;
       if (value->is_string()) {
-        const auto name = name_meant(value->get_ref<const std::string&>(), kinds.names);
+        const auto name = nearest_name(value->get_ref<const std::string&>(), kinds.names);
         const std::string kind(name.empty() ? "..." : name);
         allowed = "{\"" + discriminator + "\": \"" + kind + "\"}";
       }
@@ -234,7 +233,7 @@ struct Reader::State {
     const std::size_t problems_before = problems.size();
     auto chosen = choose(word, word_pointer, kinds.names);
     if (!chosen && word.is_string())
-      chosen = place_of(name_meant(word.get_ref<const std::string&>(), kinds.names), kinds.names);
+      chosen = place_of(nearest_name(word.get_ref<const std::string&>(), kinds.names), kinds.names);
     if (!chosen) return {};
     push(value, pointer, slot);
     top().problems_before = problems_before;

@@ -13,8 +13,10 @@
 #include "sim/cli/scenario/scenario.h"
 #include "sim/cli/scenario/spaced_values.h"
 #include "sim/cli/scenario/sweep.h"
+#include "sim/cli/standard_streams.h"
 #include "sim/cli/usage_error.h"
-#include "sim/reading/synonyms.h"
+#include "sim/reading/edit_distance.h"
+#include "sim/reading/glossary.h"
 
 namespace gradrace {
 
@@ -35,22 +37,6 @@ FieldPages shared_by(const std::vector<KindPage>& kinds) {
     std::erase_if(shared, [&](const FieldPage& field) { return !holds(kind.fields, field); });
   }
   return shared;
-}
-
-/// A text that begins in column `from`; where a line would be longer than a terminal's, the next
-/// begins after `indent` spaces.
-std::string wrapped(std::string_view text, std::size_t from, std::size_t indent) {
-  constexpr std::size_t width = 100;
-  std::string lines;
-  while (from + text.size() > width) {
-    const std::size_t space = text.rfind(' ', width > from ? width - from : 0);
-    if (space == std::string_view::npos || space == 0) break;
-    lines.append(text.substr(0, space)).append(1, '\n').append(indent, ' ');
-    text.remove_prefix(space);
-    text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-    from = indent;
-  }
-  return lines.append(text) + '\n';
 }
 
 void print_line(std::string_view name, std::string_view text) {
@@ -285,18 +271,37 @@ void print_scenario(const FieldPages& keys) {
 std::string listed(const std::vector<CatalogPages>& catalogs) {
   std::string names;
   for (const auto& catalog : catalogs) names.append(catalog.name).append(", ");
-  return names + "scenario, columns";
+  return names + "scenario, columns, glossary";
+}
+
+void print_synonym(const Synonym& term) {
+  print_line(term.here, std::string(term.theirs) + ": " + std::string(term.meaning));
+}
+
+void print_glossary() {
+  std::cout << "glossary (a name here, what others call it, and what it is)\n";
+  for (const Synonym& term : glossary()) print_synonym(term);
+}
+
+/// What others call something, and its page.
+bool print_by_synonym(const std::vector<CatalogPages>& catalogs, const FieldPages& keys,
+                      std::string_view word) {
+  const Synonym* const term = synonym_of(word);
+  if (!term) return false;
+  print_synonym(*term);
+  std::cout << '\n';
+  return print_named(catalogs, keys, term->here);
 }
 
 [[noreturn]] void refuse(const std::vector<CatalogPages>& catalogs, const FieldPages& keys,
                          const std::string& what) {
-  std::vector<std::string_view> names{"scenario", "columns"};
+  std::vector<std::string_view> names{"scenario", "columns", "glossary"};
   for (const auto& catalog : catalogs) {
     names.push_back(catalog.name);
     for (const auto& kind : catalog.kinds) names.push_back(kind.page->name);
   }
   for (const auto& key : keys) names.push_back(key.key);
-  const std::string nearest(name_meant(what, names));
+  const std::string nearest(nearest_name(what, names));
   throw UsageError("list: nothing is called \"" + what + "\"; allowed: " + listed(catalogs) +
                    ", or one of their names" +
                    (nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?"));
@@ -322,7 +327,9 @@ static int list(const Words& words) {
     print_scenario(keys);
   } else if (what == "columns") {
     print_columns();
-  } else if (!print_named(catalogs, keys, what)) {
+  } else if (what == "glossary") {
+    print_glossary();
+  } else if (!print_named(catalogs, keys, what) && !print_by_synonym(catalogs, keys, what)) {
     refuse(catalogs, keys, what);
   }
   return 0;
@@ -335,6 +342,7 @@ extern const Command list_command{
     "  gradrace list protocols\n"
     "  gradrace list k-async\n"
     "  gradrace list adam\n"
+    "  gradrace list fedavg            what others call something, and its name here\n"
     "  gradrace list columns           the columns of every CSV file, their units and meanings\n",
     list};
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "sim/cli/python.h"
 #include "sim/cli/scenario/covered_values.h"
 #include "sim/cli/scenario/identity.h"
 #include "sim/cli/scenario/idle_keys.h"
@@ -12,6 +13,7 @@
 #include "sim/cli/scenario/sweep.h"
 #include "sim/cli/scenario/swept_problems.h"
 #include "sim/reading/document.h"
+#include "sim/reading/edit_distance.h"
 #include "sim/reading/json_places.h"
 #include "sim/reading/json_text.h"
 #include "sim/reading/reader.h"
@@ -161,17 +163,43 @@ static bool bears_on_data(const ScenarioChanges::Set& set) {
   return key == "model" || key == "cluster" || key == "sweep" || key == "timing_only";
 }
 
-Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes) {
-  if (file == "-") {
+/// The file, or where there is none the scenario of that name that comes with gradrace:
+/// "quickstart", "quickstart.json", "scenarios/quickstart.json".
+static std::filesystem::path found(const std::filesystem::path& file) {
+  if (std::filesystem::exists(file) || file.is_absolute()) return file;
+  const std::filesystem::path scenarios = home() / "scenarios";
+  for (auto path : {scenarios / file, home() / file}) {
+    if (std::filesystem::is_regular_file(path) && path.extension() == ".json") return path;
+    if (std::filesystem::is_regular_file(path += ".json")) return path;
+  }
+  return file;
+}
+
+/// Why there is no such file, and what there is.
+static UsageError not_there(const std::filesystem::path& file) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(home() / "scenarios", error))
+    if (entry.path().extension() == ".json" && entry.path().stem() != "schema")
+      names.push_back(entry.path().stem().string());
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const std::string nearest(nearest_name(file.stem().string(), known));
+  return UsageError(file.string() + ": there is no such file" +
+                    (nearest.empty() ? "" : "; \"" + nearest + "\" comes with gradrace"));
+}
+
+Scenario read_scenario(const std::filesystem::path& given, const ScenarioChanges& changes) {
+  if (given == "-") {
     return read_scenario_text(rest_of(std::cin), "stdin", changes);
   }
+  const std::filesystem::path file = found(given);
   if (std::filesystem::is_directory(file)) {
     const bool has_manifest = std::filesystem::exists(file / "manifest.json");
     throw UsageError(
         file.string() + ": is a folder, and a scenario is a file" +
         (has_manifest ? "; did you mean " + (file / "manifest.json").string() + "?" : ""));
   }
-  if (!std::filesystem::exists(file)) throw UsageError(file.string() + ": there is no such file");
+  if (!std::filesystem::exists(file)) throw not_there(file);
   Document document = Document::read(file);
   if (is_schema(document.root())) {
     throw SchemaOfScenarios(file.string() + ": is the schema of scenarios, not one");

@@ -60,7 +60,7 @@ class SchemaOfScenarios : public UsageError {
 /// Reads and checks a whole scenario, from a file, from standard input ("-"), or from the manifest
 /// of results; reads data only to see whether they can be dealt out to the learners as
 /// dataset.partition has it.  Throws ScenarioError with every problem, SchemaOfScenarios.
-Scenario read_scenario(const std::filesystem::path& file, const ScenarioChanges& changes);
+Scenario read_scenario(const std::filesystem::path& given, const ScenarioChanges& changes);
 
 /// The same of a JSON text; `file` names it in messages, and its folder is where its relative paths
 /// start.

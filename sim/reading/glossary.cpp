@@ -1,0 +1,75 @@
+#include "sim/reading/glossary.h"
+
+#include <string>
+
+namespace gradrace {
+
+namespace {
+
+constexpr Synonym terms[] = {
+    {"BSP, bulk synchronous, bulk synchronous parallel, synchronous, synchronous SGD, sync SGD, "
+     "SSGD",
+     "sync", "an update waits for the gradients of all workers"},
+    {"ASP, Hogwild, Downpour, asynchronous, asynchronous SGD, async SGD, ASGD", "async",
+     "each gradient is an update when it arrives"},
+    {"stale synchronous, stale synchronous parallel", "ssp",
+     "asynchronous, but nobody is more steps ahead than a bound"},
+    {"drop stragglers, backup workers", "backup", "an update does without the slowest workers"},
+    {"FedBuff", "k-batch-async", "an update is the mean of the next K gradients"},
+    {"DDP, data parallel, ring all-reduce, Horovod", "all-reduce",
+     "workers average their gradients with each other, without a server"},
+    {"FedAvg, DiLoCo, local steps, periodic averaging", "local-sgd",
+     "workers step alone and average their models now and then"},
+    {"gossip, decentralized SGD", "d-psgd", "workers average with their neighbours in a graph"},
+    {"post-local SGD", "switch", "one protocol after another"},
+    {"worker, rank, GPU, client, machine", "learners", "what computes gradients"},
+    {"PS, parameter server", "server", "what holds the model; protocols have one or none"},
+    {"step time, batch time, iteration time of a worker", "runtime",
+     "how long one worker takes for one minibatch: a distribution, or measured times"},
+    {"batch, batch size, local batch size", "minibatch", "rows in one gradient of one worker"},
+    {"LR, step size, alpha", "learning_rate", "eta of the update rule"},
+    {"configuration, trial, arm, grid search", "sweep",
+     "what is compared; one combination of its values is a point"},
+    {"seeds, repetition, repeat", "replicas",
+     "runs of a point with other random numbers; their mean has an interval"},
+    {"Gaussian", "normal", "a distribution"},
+    {"Erlang", "gamma", "a distribution"},
+    {"constant", "deterministic", "a distribution"},
+    {"Bernoulli", "two-point", "a distribution"},
+    {"trace", "empirical", "a distribution: measured times"},
+    {"SGDM", "sgd", "an optimiser"},
+    {"linear regression", "least-squares", "a model"},
+};
+
+std::string letters(std::string_view words) {
+  std::string result;
+  for (const char c : words) {
+    if (c == '-' || c == '_' || c == ' ') continue;
+    result += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return result;
+}
+
+/// One of a term's names, or its plural.
+bool is_one_of(std::string_view names, const std::string& word) {
+  while (!names.empty()) {
+    const std::size_t end = names.find(',');
+    const std::string name = letters(names.substr(0, end));
+    if (word == name || word == name + "s" || word + "s" == name) return true;
+    names.remove_prefix(end == std::string_view::npos ? names.size() : end + 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+std::span<const Synonym> glossary() { return terms; }
+
+const Synonym* synonym_of(std::string_view word) {
+  const std::string wanted = letters(word);
+  for (const Synonym& term : terms)
+    if (!wanted.empty() && is_one_of(term.theirs, wanted)) return &term;
+  return nullptr;
+}
+
+}  // namespace gradrace
