@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,10 @@ void check_python();
 
 /// Runs analysis/<script> with these words; its exit status.  Throws as check_python does.
 int run_python(const std::string& script, std::vector<std::string> words);
+
+/// What analysis/<script> with these words prints; none where there is no such Python, it fails, or
+/// does not end within so many seconds.
+std::optional<std::string> ask_python(const std::string& script, std::vector<std::string> words,
+                                      double seconds);
 
 }  // namespace gradrace

@@ -9,6 +9,7 @@
 #include "sim/cli/results/parquet.h"
 #include "sim/cli/results/publish.h"
 #include "sim/cli/results/table.h"
+#include "sim/cli/standard_streams.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
@@ -239,7 +240,8 @@ static int collect(const Words& words) {
   const bool will_plot = values->count("plot") != 0;
   if (summary.drawings_went && values->count("quiet") == 0)
     std::cout << note_of_drawings(will_plot);
-  if (values->count("quiet") == 0) std::cout << closing_table(scenario, theories, summary.runs, {});
+  if (values->count("quiet") == 0)
+    std::cout << closing_table(scenario, theories, summary.runs, {}, terminal_width());
   std::cout << printable(scenario.first().name) << ": " << folder.size() - left << " of "
             << count_text(folder.size(), "run") << " are there"
             << (left > 0

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string_view>
 
 #include "models/gpu/cuda/cuda_device.h"
@@ -17,8 +18,10 @@
 #include "sim/cli/commands/run_call.h"
 #include "sim/cli/commands/scenario_runs.h"
 #include "sim/cli/output/files_lock.h"
+#include "sim/cli/python.h"
 #include "sim/cli/results/table.h"
 #include "sim/cli/scenario/auto_device.h"
+#include "sim/cli/standard_streams.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/characters.h"
 
@@ -124,6 +127,20 @@ std::string place_text(const RunFolder& folder) {
   return "results: " + printable((folder.path() / "").string()) + '\n';
 }
 
+/// The first sentence of the page that gradrace report makes, which analysis says within a second
+/// of processor time; else, or where the machine is busy for long, how to make that page.
+void print_answer(const RunFolder& folder) {
+  constexpr double longest_wait = 4;                                 // seconds
+  if (!std::filesystem::exists(folder.path() / "runs.csv")) return;  // Parquet
+  const std::string place = folder.path().string();
+  const auto answer = ask_python("report/sentence.py", {place}, longest_wait);
+  const std::string text =
+      answer && !answer->empty() ? *answer : "gradrace report " + place + " says which is best";
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    std::cout << wrapped(printable(line), 0, 2, terminal_width().value_or(line.size()));
+}
+
 /// After a device's name.
 std::string reason_text(const Scenario& scenario) {
   const std::string why = why_device(scenario, no_cuda_device);
@@ -215,7 +232,8 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
     if (is_new)
       report_replaced(had_parquet && !std::filesystem::exists(parquet), summary.drawings_went,
                       options.plot);
-    std::cout << closing_table(job.scenario, job.plan.theories, summary.runs, elapsed);
+    std::cout << closing_table(job.scenario, job.plan.theories, summary.runs, elapsed,
+                               terminal_width());
     if (!runs.device_facts().name.empty())
       std::cout << device_text(runs.device_facts(), elapsed) << reason_text(job.scenario) << '\n';
     print_notes(summary.notes);
@@ -223,6 +241,7 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
     if (!advice.empty()) print_notes({advice});
   }
   std::cout << place_text(folder);
+  if (!options.quiet && !interrupted) print_answer(folder);
   return {true, failures.size()};
 }
 
@@ -311,7 +330,7 @@ static int run(const Words& words) {
       ("plot", "draw the plots afterwards")                                       //
       ("progress", po::value<std::string>()->value_name("text|json"),             //
        "on stderr: a line for people (default), or a line of JSON every second")  //
-      ("quiet", "no progress, no table");
+      ("quiet", "no progress, no table, no answer");
   const auto values = parse(run_command, words, syntax);
   if (!values) return 0;
   const RunOptions options{.files = paths_of("run", *values, "file"),

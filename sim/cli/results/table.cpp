@@ -3,10 +3,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <iterator>
 #include <limits>
+#include <numeric>
+#include <set>
+#include <sstream>
+#include <utility>
 
 #include "sim/cli/results/sample_mean.h"
+#include "sim/cli/standard_streams.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
 
@@ -43,18 +49,6 @@ std::string spread(const std::vector<double>& values) {
   return text + of;
 }
 
-/// An error that is tabulated of a run.
-struct ErrorColumn {
-  std::string title;
-  double (*value)(const RunSummary&);
-};
-
-bool any(const std::vector<RunSummary>& summaries, double (*value)(const RunSummary&)) {
-  return std::any_of(summaries.begin(), summaries.end(), [&](const RunSummary& run) {
-    return run.status != Status::interrupted && !std::isnan(value(run));
-  });
-}
-
 /// " (2 diverged)"
 std::string of_these(std::size_t count, const std::string& what) {
   return count > 0 ? " (" + std::to_string(count) + " " + what + ")" : "";
@@ -87,8 +81,9 @@ std::string resolutions(const Scenario& scenario, const std::vector<RunSummary>&
   for (std::size_t t = 0; t < targets.size(); ++t) {
     const std::string interval = resolution(summaries, t);
     if (interval.empty()) continue;
-    text += "  " + targets[t] + ": of the first evaluation at that level or below, " + interval +
-            (unit.empty() ? "" : " " + unit) + " after the one before\n";
+    text += "  " + targets[t] +
+            ": the time of the first evaluation at that level or below, which may be up to " +
+            interval + (unit.empty() ? "" : " " + unit) + " too late\n";
   }
   return text;
 }
@@ -133,6 +128,211 @@ std::string explanations(const Scenario& scenario, const std::vector<RunSummary>
   return text;
 }
 
+/// Lines that are no longer than the terminal.
+std::string fitted(const std::string& text, std::optional<std::size_t> width) {
+  if (!width) return text;
+  std::istringstream lines(text);
+  std::string result;
+  for (std::string line; std::getline(lines, line);) result += wrapped(line, 0, 4, *width);
+  return result;
+}
+
+constexpr int always = 100;
+
+/// A column of the table; the less is kept, the sooner it is left out of a narrow one.
+struct Shown {
+  std::string title;
+  int kept;
+  std::function<std::string(std::size_t point, const std::vector<const RunSummary*>& runs)> cell;
+};
+
+std::vector<const RunSummary*> runs_of(const Scenario& scenario,
+                                       const std::vector<RunSummary>& summaries,
+                                       std::size_t point) {
+  std::vector<const RunSummary*> runs;
+  for (std::size_t r = 0; r < scenario.replicas(); ++r) {
+    const RunSummary& run = summaries[point * scenario.replicas() + r];
+    if (run.status != Status::interrupted) runs.push_back(&run);
+  }
+  return runs;
+}
+
+/// NaN where a deadlock ended the run.
+double error_of(const RunSummary& run, double RunSummary::*error) {
+  return run.status == Status::deadlocked ? not_known : run.*error;
+}
+
+/// How good points look: by the time to the last target that any run reached, else by the final
+/// test error, the final loss, or gradients per unit of time.
+class Ranking {
+ public:
+  Ranking(const Scenario& scenario, const std::vector<RunSummary>& summaries)
+      : scenario_(scenario), summaries_(summaries) {
+    const auto targets = target_columns(scenario.first());
+    for (std::size_t i = 0; i < targets.size(); ++i)
+      try_out(targets[i], [i](const RunSummary& run) { return run.target_times[i]; });
+    const auto by_error = [](double RunSummary::*error) {
+      return [error](const RunSummary& run) { return error_of(run, error); };
+    };
+    if (!value_) try_out("final test error", by_error(&RunSummary::test_error));
+    if (!value_) try_out("final loss", by_error(&RunSummary::loss));
+    if (!value_) try_out("gradients/time", [](const RunSummary& run) { return -run.pace; });
+  }
+
+  const std::string& name() const { return name_; }
+  std::size_t with_runs() const { return with_runs_; }
+  /// All points that have runs, in their order; of many the best of each protocol, and the best
+  /// others.
+  std::vector<std::size_t> shown();
+
+ private:
+  using Value = std::function<double(const RunSummary&)>;
+
+  void try_out(const std::string& name, const Value& value) {
+    const bool is_known = std::ranges::any_of(summaries_, [&](const RunSummary& run) {
+      return run.status != Status::interrupted && !std::isnan(value(run));
+    });
+    if (is_known) name_ = name, value_ = value;
+  }
+  /// How many runs have no value, and the mean of the others.
+  std::pair<std::size_t, double> place(const std::vector<const RunSummary*>& runs) const {
+    std::size_t without = 0;
+    double sum = 0;
+    for (const RunSummary* run : runs) {
+      const double value = value_ && run->status != Status::diverged ? value_(*run) : not_known;
+      without += std::isnan(value);
+      if (!std::isnan(value)) sum += value;
+    }
+    const auto known = static_cast<double>(runs.size() - without);
+    return {without, known > 0 ? sum / known : std::numeric_limits<double>::infinity()};
+  }
+
+  static constexpr std::size_t most = 20;
+
+  const Scenario& scenario_;
+  const std::vector<RunSummary>& summaries_;
+  std::string name_;
+  Value value_;  // the less the better
+  std::size_t with_runs_ = 0;
+};
+
+std::vector<std::size_t> Ranking::shown() {
+  std::vector<std::pair<std::pair<std::size_t, double>, std::size_t>> ranked;
+  for (std::size_t point = 0; point < scenario_.points.size(); ++point) {
+    const auto runs = runs_of(scenario_, summaries_, point);
+    if (!runs.empty()) ranked.emplace_back(place(runs), point);
+  }
+  with_runs_ = ranked.size();
+  if (ranked.size() > most) {
+    std::ranges::stable_sort(ranked);
+    std::set<std::string> protocols;
+    std::ranges::stable_partition(ranked, [&](const auto& one) {
+      return protocols.insert(scenario_.points[one.second].protocol_name).second;
+    });
+    ranked.resize(most);
+  }
+  std::vector<std::size_t> points;
+  for (const auto& [place, point] : ranked) points.push_back(point);
+  std::ranges::sort(points);
+  return points;
+}
+
+/// "mean ± half of its interval" of a value of runs.
+template <class Value>
+auto spread_of(Value value) {
+  return [value](std::size_t, const std::vector<const RunSummary*>& runs) {
+    std::vector<double> values;
+    for (const RunSummary* run : runs) values.push_back(value(*run));
+    return spread(values);
+  };
+}
+
+std::string counted(const std::vector<const RunSummary*>& runs) {
+  const auto of_status = [&](Status status) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(runs, [&](const auto* run) { return run->status == status; }));
+  };
+  return std::to_string(runs.size()) + of_these(of_status(Status::diverged), "diverged") +
+         of_these(of_status(Status::deadlocked), "deadlocked");
+}
+
+std::vector<Shown> columns_of(const Scenario& scenario, const std::vector<Theory>& theories,
+                              const std::vector<RunSummary>& summaries) {
+  std::vector<Shown> columns{
+      {"point", always, [&](auto point, auto&) { return scenario.points[point].label; }},
+      {"iteration time", 6, spread_of([](auto& run) { return run.iteration_time; })},
+      {"theory", 1,
+       [&](auto point, auto&) { return estimate_text(theories[point].iteration_time); }},
+      {"gradients/time", 2, spread_of([](auto& run) { return run.pace; })},
+      {"staleness", 4, spread_of([](auto& run) { return run.staleness; })},
+      {"theory", 0, [&](auto point, auto&) {
+         return theories[point].staleness ? short_number(*theories[point].staleness)
+                                          : std::string("-");
+       }}};
+  const auto add_error = [&](const char* title, int kept, double RunSummary::*error) {
+    const bool is_known = std::ranges::any_of(summaries, [&](const RunSummary& run) {
+      return run.status != Status::interrupted && !std::isnan(run.*error);
+    });
+    if (!is_known) return;
+    columns.push_back(
+        {title, kept, spread_of([error](auto& run) { return error_of(run, error); })});
+  };
+  add_error("final test error", 8, &RunSummary::test_error);
+  add_error("final loss", 5, &RunSummary::loss);
+  const auto targets = target_columns(scenario.first());
+  for (std::size_t t = 0; t < targets.size(); ++t)
+    columns.push_back({targets[t], t + 1 == targets.size() ? 9 : 7,
+                       spread_of([t](auto& run) { return run.target_times[t]; })});
+  columns.push_back({"runs", 3, [](auto, auto& runs) { return counted(runs); }});
+  return columns;
+}
+
+std::size_t width_of(const std::vector<Cells>& rows, std::size_t column) {
+  std::size_t most = 0;
+  for (const Cells& row : rows) most = std::max(most, width(printable(row[column])));
+  return most + 2;
+}
+
+/// Leaves columns out of rows that are wider; their titles.
+Cells fit(const std::vector<Shown>& columns, std::vector<Cells>& rows, std::size_t most) {
+  std::vector<std::size_t> widths;
+  for (std::size_t i = 0; i < columns.size(); ++i) widths.push_back(width_of(rows, i));
+  std::vector<bool> is_kept(columns.size(), true);
+  std::size_t total = std::accumulate(widths.begin(), widths.end(), std::size_t{0});
+  while (total > most) {
+    std::size_t least = 0;
+    for (std::size_t i = 1; i < columns.size(); ++i)
+      if (is_kept[i] && columns[i].kept < columns[least].kept) least = i;
+    if (columns[least].kept == always) break;
+    is_kept[least] = false;
+    total -= widths[least];
+  }
+  Cells left_out;
+  for (std::size_t i = columns.size(); i-- > 0;) {
+    if (is_kept[i]) continue;
+    left_out.insert(left_out.begin(), columns[i].title);
+    for (Cells& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  return left_out;
+}
+
+/// Below the rows: which points and columns there are besides.
+std::string left_out_text(const Scenario& scenario, const Ranking& ranking, std::size_t shown,
+                          const Cells& columns) {
+  std::string text;
+  if (shown < ranking.with_runs())
+    text += "  " + std::to_string(shown) + " of " + count_text(ranking.with_runs(), "point") +
+            ": the best of each protocol, and the best others, by " + ranking.name() +
+            "; runs.csv has all\n";
+  const std::size_t without = scenario.points.size() - ranking.with_runs();
+  if (without > 0) text += "  no run has ended of " + count_text(without, "further point") + "\n";
+  std::string titles;
+  for (const std::string& title : columns) titles += (titles.empty() ? "" : ", ") + title;
+  if (!columns.empty())
+    text += "  this terminal has no room for " + titles + "; runs.csv has them\n";
+  return text;
+}
+
 }  // namespace
 
 std::string aligned(std::vector<Cells> rows) {
@@ -170,63 +370,23 @@ std::string named_title(const Point& point) {
 }
 
 std::string closing_table(const Scenario& scenario, const std::vector<Theory>& theories,
-                          const std::vector<RunSummary>& summaries, std::optional<double> elapsed) {
-  std::vector<ErrorColumn> errors;
-  for (const auto& column :
-       {ErrorColumn{"final test error", [](const RunSummary& run) { return run.test_error; }},
-        ErrorColumn{"final loss", [](const RunSummary& run) { return run.loss; }}}) {
-    if (any(summaries, column.value)) errors.push_back(column);
+                          const std::vector<RunSummary>& summaries, std::optional<double> elapsed,
+                          std::optional<std::size_t> width) {
+  const std::vector<Shown> columns = columns_of(scenario, theories, summaries);
+  Ranking ranking(scenario, summaries);
+  const std::vector<std::size_t> points = ranking.shown();
+  std::vector<Cells> rows(1);
+  for (const Shown& column : columns) rows.front().push_back(column.title);
+  for (const std::size_t point : points) {
+    const auto runs = runs_of(scenario, summaries, point);
+    Cells& row = rows.emplace_back();
+    for (const Shown& column : columns) row.push_back(column.cell(point, runs));
   }
-  const auto targets = target_columns(scenario.first());
-  const std::size_t replicas = scenario.replicas();
-  Cells header{"point", "iteration time", "theory", "gradients/time", "staleness", "theory"};
-  for (const auto& column : errors) header.push_back(column.title);
-  for (const auto& target : targets) header.push_back(target);
-  header.push_back("runs");
-  std::vector<Cells> rows{header};
-  std::size_t without_runs = 0;
-  for (std::size_t p = 0; p < scenario.points.size(); ++p) {
-    std::vector<const RunSummary*> runs;
-    std::size_t diverged = 0, deadlocked = 0;  // runs of the point
-    for (std::size_t r = 0; r < replicas; ++r) {
-      const RunSummary& run = summaries[p * replicas + r];
-      if (run.status != Status::interrupted) runs.push_back(&run);
-      diverged += run.status == Status::diverged;
-      deadlocked += run.status == Status::deadlocked;
-    }
-    if (runs.empty()) {
-      ++without_runs;
-      continue;
-    }
-    const auto over_runs = [&](auto value) {
-      std::vector<double> values;
-      for (const auto* run : runs) values.push_back(value(*run));
-      return spread(values);
-    };
-    Cells row{scenario.points[p].label,
-              over_runs([](const RunSummary& run) { return run.iteration_time; }),
-              estimate_text(theories[p].iteration_time),
-              over_runs([](const RunSummary& run) { return run.pace; }),
-              over_runs([](const RunSummary& run) { return run.staleness; }),
-              theories[p].staleness ? short_number(*theories[p].staleness) : "-"};
-    for (const auto& column : errors) {
-      row.push_back(over_runs([&](const RunSummary& run) {
-        return run.status == Status::deadlocked ? not_known : column.value(run);
-      }));
-    }
-    for (std::size_t t = 0; t < targets.size(); ++t) {
-      row.push_back(over_runs([t](const RunSummary& run) { return run.target_times[t]; }));
-    }
-    row.push_back(std::to_string(runs.size()) + of_these(diverged, "diverged") +
-                  of_these(deadlocked, "deadlocked"));
-    rows.push_back(std::move(row));
-  }
-  const std::string left_out =
-      without_runs > 0
-          ? "\n  no run has ended of " + count_text(without_runs, "further point") + "\n"
-          : "";
+  const Cells left_out = width ? fit(columns, rows, *width) : Cells{};
+  const std::string besides = left_out_text(scenario, ranking, points.size(), left_out);
   return "\n" + named_title(scenario.first()) + heading(scenario, elapsed) + aligned(rows) +
-         left_out + "\n" + explanations(scenario, summaries);
+         fitted((besides.empty() ? "" : "\n" + besides) + "\n" + explanations(scenario, summaries),
+                width);
 }
 
 std::string note_of_drawings(bool will_plot) {

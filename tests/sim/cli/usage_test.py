@@ -460,7 +460,7 @@ class Usage(ProgramTest):
         )
         told, _ = self.call("run", self.write(scenario))
         self.assertIn("over replicas; times in ms\n", told)
-        self.assertIn("  time_to_loss_2: of the first evaluation at that level or below, 0.5 ms after the one before\n", told)
+        self.assertIn("  time_to_loss_2: the time of the first evaluation at that level or below, which may be up to 0.5 ms too late\n", told)
         table = rows(self.folder / "out/small/runs.csv")
         self.assertEqual({row["resolution_of_time_to_loss_2"] for row in table}, {"0.5"})
         for fate in ("cancelled", "dropped", "lost"):

@@ -11,7 +11,7 @@
 #include "sim/catalog.h"
 #include "sim/reading/document.h"
 #include "sim/reading/edit_distance.h"
-#include "sim/reading/synonyms.h"
+#include "sim/reading/edit_distance.h"
 
 namespace gradrace::reader_test {
 
@@ -845,13 +845,13 @@ TEST_CASE("reader: another word of the field for a name is known, before names t
   constexpr std::array<std::string_view, 5> names{"sync", "async", "ssp", "local-sgd",
                                                   "all-reduce"};
   CHECK(nearest_name("bsp", names) == "ssp");
-  CHECK(name_meant("bsp", names) == "sync");
-  CHECK(name_meant("ASP", names) == "async");
-  CHECK(name_meant("Fed-Avg", names) == "local-sgd");
-  CHECK(name_meant("DDP", names) == "all-reduce");
-  CHECK(name_meant("asinc", names) == "async");
+  CHECK(nearest_name("bsp", names) == "sync");
+  CHECK(nearest_name("ASP", names) == "async");
+  CHECK(nearest_name("Fed-Avg", names) == "local-sgd");
+  CHECK(nearest_name("DDP", names) == "all-reduce");
+  CHECK(nearest_name("asinc", names) == "async");
   constexpr std::array<std::string_view, 1> others{"ssp"};
-  CHECK(name_meant("bsp", others) == "ssp");
+  CHECK(nearest_name("bsp", others) == "ssp");
 }
 
 }  // namespace gradrace::reader_test
