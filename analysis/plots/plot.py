@@ -10,6 +10,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from plots import fit
 from plots import packed
+from plots import search
 from plots import style
 from plots.curves import AXES, disagrees, draw_curves, is_watched
 from plots.encoding import by_value, race
@@ -106,12 +107,19 @@ def run_figures(folder, xs=("time",)):
     return figures, notes
 
 
+def figures_of(folder, xs):
+    """The figures of an output folder of a run, a fit or a search."""
+    for name, drawn in (("fit.json", fit), ("search.json", search)):
+        if (folder / name).is_file():
+            return drawn.draw_folder(folder)
+    return run_figures(folder, xs)
+
+
 def draw_folder(folder, xs=("time",), endings=("png", "svg"), size="page"):
     """Draws one output folder; returns the files written and what was left out."""
     folder = Path(folder)
-    is_fit = (folder / "fit.json").is_file()
     with style.sized(size):
-        figures, notes = fit.draw_folder(folder) if is_fit else run_figures(folder, xs)
+        figures, notes = figures_of(folder, xs)
     plots = made_folder(folder / "plots", ResultsError)
     return [
         path

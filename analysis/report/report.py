@@ -8,12 +8,12 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from plots.results import OF_EDITED_FILES, edited
+from plots.results import OF_EDITED_FILES, ResultsError, edited
 from plots.stamp import refuse_others, stamp
 from plots.whole import made_folder, whole
-from report import drawing
+from report import drawing, search
 from report.folder import ReportError, read_folder
-from report.page import Page
+from report.page import ENVIRONMENT, Page
 
 NAME = "report.html"
 MANY = 3000  # points, which take some 10 s
@@ -31,7 +31,41 @@ def save_figures(page, out):
     return place
 
 
+def write_page(out, text):
+    refuse_others(out)
+    with whole(out) as aside:
+        aside.write_text(text, encoding="utf-8", newline="")
+        stamp(aside, out.name)
+
+
+def place_of(out):
+    """Where the page goes."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if out.is_dir():
+        raise ReportError(f"{out}: is a folder; --out takes the name of a file")
+    return out
+
+
+def is_search(folder):
+    return (folder / "search.json").is_file() and not (folder / "runs.csv").is_file()
+
+
+def report_search(folder, out, plot):
+    """The page of a search's output folder."""
+    if plot:
+        raise ReportError(f"{folder}: is of a search; gradrace plot draws its figure")
+    out = place_of(out or folder / NAME)
+    text, said = search.render(ENVIRONMENT, folder)
+    write_page(out, text)
+    print(f"{said}\nreport: {out}")
+
+
 def report(paths, out, plot, changed=()):
+    of_searches = [path for path in paths if is_search(path)]
+    if of_searches:
+        if len(paths) > 1:
+            raise ReportError(f"{of_searches[0]}: is of a search, which has a page of its own")
+        return report_search(of_searches[0], out, plot)
     folders = [read_folder(path) for path in paths]
     for folder in folders:
         folder.is_changed = folder.path in changed
@@ -39,20 +73,15 @@ def report(paths, out, plot, changed=()):
     if points > MANY and sys.stderr.isatty():
         print(f"report: {points:,} points, some {points / MANY * 10:.0f} s", file=sys.stderr)
     page = Page(folders)
-    out = out or (folders[0].path / NAME if len(folders) == 1 else Path(NAME))
-    out.parent.mkdir(parents=True, exist_ok=True)
-    if out.is_dir():
-        raise ReportError(f"{out}: is a folder; --out takes the name of a file")
+    out = place_of(out or (folders[0].path / NAME if len(folders) == 1 else Path(NAME)))
     refuse_others(out)
-    text = page.render()
-    with whole(out) as aside:
-        aside.write_text(text, encoding="utf-8", newline="")
-        stamp(aside, out.name)
+    write_page(out, page.render())
     for line in page.said():
         print(line)
     print(f"report: {out}")
     if plot:
         print(f"figures: {save_figures(page, out)}/ (.png, .svg and .pdf)")
+    return None
 
 
 def main():
@@ -64,7 +93,7 @@ def main():
     words = parser.parse_args()
     try:
         report(words.folders, words.out, words.plot, words.changed)
-    except (ReportError, OSError) as problem:
+    except (ReportError, ResultsError, OSError) as problem:
         if getattr(problem, "errno", None) and not problem.filename:
             raise  # of stdout
         print(f"report: {problem}", file=sys.stderr)

@@ -55,7 +55,8 @@ int plot_folders(const std::vector<std::filesystem::path>& folders, Words option
   for (const auto& folder : folders) {
     note_if_mixed(folder);
     if (!std::filesystem::exists(folder / "runs.csv") &&
-        !std::filesystem::exists(folder / "fit.json")) {
+        !std::filesystem::exists(folder / "fit.json") &&
+        !std::filesystem::exists(folder / "search.json")) {
       if (std::filesystem::exists(folder / "runs.parquet"))
         throw UsageError(folder.string() +
                          ": holds Parquet files, and plots are drawn from CSV; "
@@ -63,7 +64,8 @@ int plot_folders(const std::vector<std::filesystem::path>& folders, Words option
                          folder.string() + " writes them");
       throw UsageError(
           folder.string() +
-          ": holds no runs.csv and no fit.json; give the output folder of a run or fit");
+          ": holds no runs.csv, fit.json or search.json; give the output folder of a run, a fit or "
+          "a search");
     }
     options.push_back(folder.string());
   }
@@ -81,7 +83,7 @@ static int plot(const Words& words) {
 }
 
 extern const Command plot_command{
-    "plot", "draws the plots of output folders, of runs or fits, into DIR/plots",
+    "plot", "draws the plots of output folders, of runs, fits or searches, into DIR/plots",
     "  gradrace plot DIR... [options]\n\n"
     "Bands and bars are 95 % intervals of means over replicas (Student's t).  Of a sweep of more\n"
     "than twelve points the best are shown, in colour or a panel each, and the figure says which\n"

@@ -8,11 +8,14 @@ namespace gradrace {
 
 static void check_folder(const std::filesystem::path& folder) {
   if (std::filesystem::exists(folder / "runs.csv")) return;
+  if (std::filesystem::exists(folder / "search.json")) return;
   if (std::filesystem::exists(folder / "runs.parquet"))
     throw UsageError(folder.string() +
                      ": holds Parquet files, and a report is made from CSV; gradrace collect " +
                      folder.string() + " writes them");
-  throw UsageError(folder.string() + ": holds no runs.csv; give the output folder of a run");
+  throw UsageError(
+      folder.string() +
+      ": holds no runs.csv and no search.json; give the output folder of a run or a search");
 }
 
 static int report(const Words& words) {

@@ -141,13 +141,13 @@ std::string findings(const Search& search) {
           (found ? "at " + percent(search.found.share) + " of the work"
                  : std::string("never: no share that was tried passes")) +
           "\n";
-  text +=
-      "  cost:    " + short_number(search.cost.trainings) +
-      " trainings with the first protocol alone; " +
-      (std::isinf(search.cost.recurrences)
-           ? std::string("never pays")
-           : "pays after " + short_number(search.cost.recurrences, 3) + " recurrences of the job") +
-      "\n";
+  text += "  cost:    the search took as long as " + short_number(search.cost.trainings) +
+          " runs of the first protocol alone; " +
+          (std::isinf(search.cost.recurrences)
+               ? std::string("the switch never saves that")
+               : "the switch saves that in " + short_number(search.cost.recurrences, 3) +
+                     " runs of the job") +
+          "\n";
   text += "  success: " + success_text(search);
   if (search.lacking) {
     text += "  ended:   the table has no runs of " + percent(*search.lacking) + "\n";
@@ -167,8 +167,9 @@ std::string findings(const Search& search) {
   }
   const std::string unclear = unclear_shares(search);
   if (!unclear.empty()) {
-    text += "  unclear: " + unclear + ", no 95 % interval clear of " + short_number(bar(search)) +
-            "; more --runs would tell\n";
+    text += "  unclear: " + unclear + ": the 95 % interval of the accuracy holds " +
+            short_number(bar(search)) +
+            ", so that other runs may turn the verdict; take more --runs\n";
   }
   return text;
 }

@@ -1,0 +1,114 @@
+"""Accuracy and time of each setting that gradrace search tried, against when the job switches."""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from plots import style
+from plots.results import ResultsError, number, read_records
+
+COLOURS = {"target": style.BLACK, "pass": style.BLUE, "fail": style.VERMILION}
+WORDS = {"target": "the first protocol alone", "pass": "passes", "fail": "does not pass"}
+
+
+@dataclass
+class Setting:
+    """A row of search.csv: the share of the work before the switch, mean accuracy with half of its
+    95 % interval (NaN of one run), the time over that of the first protocol alone."""
+
+    share: float
+    accuracy: float
+    half: float
+    relative_time: float
+    verdict: str
+    runs: int
+    diverged: int
+
+
+@dataclass
+class Search:
+    """An output folder of gradrace search: what search.json says, and its settings by share."""
+
+    folder: Path
+    facts: dict
+    settings: list
+    costs: list  # rows of costs.csv
+
+    @property
+    def title(self):
+        scenario = self.facts["scenario"]
+        return scenario.get("title") or scenario.get("name") or self.folder.name
+
+    @property
+    def passing(self):
+        """The least accuracy that passes."""
+        return self.facts["target"] - self.facts["beta"]
+
+    @property
+    def unclear(self):
+        """Settings whose interval holds the least accuracy that passes."""
+        return [
+            one
+            for one in self.settings
+            if one.verdict != "target" and abs(one.accuracy - self.passing) <= one.half
+        ]
+
+
+def setting_of(row):
+    return Setting(
+        *(number(row[name]) for name in ("share", "accuracy", "accuracy_95", "relative_time")),
+        row["verdict"],
+        int(row["runs"]),
+        int(row["diverged"]),
+    )
+
+
+def read_search(folder):
+    """The Search of an output folder; raises ResultsError."""
+    folder = Path(folder)
+    try:
+        facts = json.loads((folder / "search.json").read_text(encoding="utf-8"))
+    except ValueError as problem:
+        raise ResultsError(f"{folder / 'search.json'}: cannot be read: {problem}") from problem
+    costs = folder / "costs.csv"
+    rows = read_records(folder / "search.csv")
+    settings = sorted(map(setting_of, rows), key=lambda one: one.share)
+    return Search(folder, facts, settings, read_records(costs) if costs.is_file() else [])
+
+
+def draw_settings(axes, search, value, half):
+    """The settings of each verdict as points with their intervals."""
+    for verdict, colour in COLOURS.items():
+        mine = [one for one in search.settings if one.verdict == verdict]
+        if not mine:
+            continue
+        errors = [0.0 if math.isnan(half(one)) else half(one) for one in mine]
+        axes.errorbar(
+            [100 * one.share for one in mine], [value(one) for one in mine], yerr=errors, marker="o",
+            markersize=4.5, linestyle="", elinewidth=1, color=colour, label=WORDS[verdict],
+        )  # fmt: skip
+
+
+def draw_search(search, figure):
+    """Accuracy above, time below; both against the share of the work before the switch."""
+    upper, lower = figure.subplots(2, 1, sharex=True)
+    upper.axhline(
+        search.passing, color=style.GREY, linewidth=1, linestyle="--", label="passes from here"
+    )
+    draw_settings(upper, search, lambda one: one.accuracy, lambda one: one.half)
+    upper.set_ylabel("accuracy (mean, 95 % interval)")
+    upper.legend(frameon=False, loc="lower right")
+    draw_settings(lower, search, lambda one: one.relative_time, lambda one: math.nan)
+    lower.set_ylim(bottom=0)
+    lower.set_ylabel("time, of the first protocol's")
+    lower.set_xlabel("work before the switch (%)")
+    return figure
+
+
+def draw_folder(folder):
+    """The figures of a search's output folder by name, and what they leave out."""
+    search = read_search(folder)
+    lost = [one for one in search.settings if math.isnan(one.accuracy)]
+    notes = [f"{len(lost)} settings have no accuracy: runs diverged"] if lost else []
+    return {"search": draw_search(search, style.new_figure(search, 5.6))}, notes

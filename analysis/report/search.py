@@ -1,0 +1,114 @@
+"""The page of a search for the switch point: when to switch, what that saves, how sure it is."""
+
+import json
+import math
+
+import matplotlib
+from plots.search import draw_search, read_search
+from report import drawing
+from report.text import number, percent
+
+MANY_RUNS = 20
+
+
+def share_text(share):
+    return f"{100 * share:g} %"
+
+
+def sentence(search):
+    """When to switch, and what a run is then like."""
+    share = search.facts["switch_point"]
+    alone = next(one for one in search.settings if one.verdict == "target")
+    if share >= 1:
+        return "No switch that was tried keeps the accuracy of the first protocol alone."
+    found = next(one for one in search.settings if one.share == share and one.verdict != "target")
+    return (
+        f"Switch after {share_text(share)} of the work: a run then takes {percent(found.relative_time)} of "
+        f"the time, with an accuracy of {number(found.accuracy, 4)} in place of {number(alone.accuracy, 4)}."
+    )
+
+
+def doubts(search):
+    """What would make the answer surer, a line each."""
+    facts, lines = search.facts, []
+    if search.unclear:
+        shares = ", ".join(share_text(one.share) for one in search.unclear)
+        lines.append(
+            f"Unclear: {shares}. The 95 % interval of the accuracy there holds {number(search.passing, 4)}, from "
+            "which a setting passes; more --runs narrow it."
+        )
+    if facts["success"] is not None:
+        low, high = (percent(one) for one in facts["success_95"])
+        lines.append(
+            f"{percent(facts['success'])} of {facts['searches']:,} searches with runs drawn anew from these end "
+            f"there too (95 % interval {low} to {high})."
+        )
+        if facts["runs"] < MANY_RUNS:
+            lines.append(f"With {facts['runs']} runs a setting that share is rough itself.")
+    cost = f"The search took as long as {number(facts['cost'])} runs of the first protocol alone"
+    saved = facts["recurrences"]
+    tail = (
+        f"; the switch saves that in {number(saved)} runs of the job."
+        if saved
+        else "; the switch never saves that."
+    )
+    return [*lines, cost + tail]
+
+
+def settings_table(search):
+    rows = [
+        [
+            share_text(one.share), number(one.accuracy, 4),
+            "-" if math.isnan(one.half) else f"\u00b1 {number(one.half, 2)}",
+            percent(one.relative_time), one.verdict, f"{one.runs}", f"{one.diverged or ''}",
+        ]
+        for one in search.settings
+    ]  # fmt: skip
+    heads = [
+        "work before the switch",
+        "accuracy",
+        "95 %",
+        "time, of the first protocol's",
+        "verdict",
+    ]
+    return {"title": "Settings", "heads": [*heads, "runs", "diverged"], "rows": rows}
+
+
+def costs_table(search):
+    """Searches with fewer runs; nothing where costs.csv is not there."""
+    if not search.costs:
+        return []
+    columns = "first_runs", "runs", "cost", "recurrences", "success"
+    rows = [[row[name] for name in columns] for row in search.costs]
+    heads = ["runs of the first protocol alone", "runs of each setting", "cost, in its runs"]
+    heads += ["runs of the job that save that", "share that ends at the same setting"]
+    return [{"title": "Cheaper searches", "heads": heads, "rows": rows}]
+
+
+def images(search):
+    """The figure at the two widths of a page."""
+    found = []
+    with matplotlib.rc_context(drawing.LOOKS):
+        for size in (drawing.PAGE, drawing.COLUMN):
+            figure = draw_search(search, drawing.new_figure(size, 1.5))
+            words = f"Accuracy and time of each setting: {search.title}"
+            found.append(
+                {"kind": size.name, "svg": drawing.svg(figure, f"search-{size.name}", words)}
+            )
+    return found
+
+
+def render(environment, folder):
+    """The page's text, and its first sentence."""
+    search = read_search(folder)
+    text = environment.get_template("search.html").render(
+        title=search.title,
+        sentence=sentence(search),
+        lines=doubts(search),
+        images=images(search),
+        tables=[settings_table(search), *costs_table(search)],
+        path=str(folder),
+        file=search.facts.get("file", ""),
+        scenario=json.dumps(search.facts["scenario"], indent=2, ensure_ascii=False),
+    )
+    return text, sentence(search)
