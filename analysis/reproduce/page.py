@@ -11,7 +11,16 @@ from markupsafe import Markup
 from plotly.offline import get_plotlyjs
 from plots.stamp import refuse_others, stamp
 from plots.whole import whole
-from reproduce.claims import FAIL, INCONSISTENT, KINDS, PASS, SKIPPED, count, count_kinds
+from reproduce.claims import (
+    FAIL,
+    FITTED,
+    INCONSISTENT,
+    KINDS,
+    PASS,
+    SKIPPED,
+    count,
+    count_kinds,
+)
 from reproduce.falsified import WAYS
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Table
 from reproduce.interactive import NARROW, arrange_script, plotly_html
@@ -124,10 +133,12 @@ def write_page(path, paper, judged, known, origins, command, quick):
     """The page of a paper, whose names EXTENDING.md lists; known: {id of a claim that fails and is
     known to: why}."""
     figures = shown_figures(paper, judged)
+    fitted = [one for one in judged.claims if one.kind == FITTED]
+    not_fitted = [one for one in judged.claims if one.kind != FITTED]
     drawn = any(not isinstance(figure, Table) for figure in judged.figures)
     render(
         path, "paper.html", title=paper.TITLE, paper=paper, quick=quick, figures=figures,
-        counts=count(judged.claims), holding=count_kinds(judged.claims, PASS), ways=WAYS,
+        all_counts=count(judged.claims), counts=count(not_fitted), fitted=count(fitted), holding=count_kinds(judged.claims, PASS), ways=WAYS,
         noticed=list(noticed(judged.claims)), known=known, known_by_reason=by_reason(known, judged.claims),
         claims=sorted(judged.claims, key=lambda claim: VERDICTS.index(claim.verdict)),
         figures_of={

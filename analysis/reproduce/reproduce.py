@@ -14,7 +14,7 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from reproduce.claims import FAIL, Source, count, write_claims
+from reproduce.claims import FAIL, FITTED, PASS, Source, count, count_kinds, write_claims
 from reproduce.known_failures import WrongList, new_failures, read_known_failures, told
 from reproduce.outputs import Missing, Outputs
 
@@ -125,6 +125,8 @@ def reproduce(name, folder, quick):
     for one in unmarked(judged.claims):
         print(f"notices no falsified output, and UNNOTICED does not say why: {one.id}")
     counts = ", ".join(f"{n} {verdict}" for verdict, n in count(judged.claims).items())
+    fitted = count_kinds(judged.claims, PASS)[FITTED]
+    counts += f"; fitted to what they claim: {fitted} of those that pass" if fitted else ""
     print(f"claims of {name}: {counts}; of those that fail, {len(known)} are known failures")
     print(f"page: {folder / 'index.html'}")
     return exit_status(judged, listed)

@@ -40,9 +40,13 @@ ANSWERS = {
     "slow-learner": "AD-PSGD loses little more than the slow learner's own share, while All-Reduce takes as long "
     "as that learner's minibatch.",
 }
+HEAD = (
+    "The paper was not read in full: its abstracts give ratios, and its authors' program the static "
+    "schedule. The clock is fitted to these ratios, so that claims marked as fitted show that one "
+    "clock explains all of them, and not that they follow from the machines."
+)
 CAVEATS = [
-    "The paper could not be read in full: its abstracts give ratios, its authors' program the static "
-    "schedule; the rest of its figures is not here to compare with. The ratios are those of VGG-16 on "
+    "The rest of the paper's figures is not here to compare with. The ratios are those of VGG-16 on "
     "CIFAR-10 on 4 nodes of 4 GPUs. The clock is calibrated so that they come out: 45 ms a minibatch, "
     "60 MB, 5 GB/s a network card, 10 GB/s inside a node, 6 GB/s for the server.",
     "AD-PSGD's place is not physics: its exchange of 60 MB takes 12 ms on these links, and then it is as "

@@ -11,6 +11,7 @@ DERIVED = Source("derived")
 FEW_POINTS = 0.03
 LEVELS = {"mnist": (0.10, 0.07), "resnet": (0.4, 0.3)}
 AVERAGE = 4  # minibatches
+HIDING_DELAY = 4  # of which an average takes no time; named before any run
 
 
 def mnist(outputs):
@@ -100,21 +101,35 @@ def in_time(id, task, order, ends, updates):
     ]
 
 
+def lead(late, early, level):
+    """The Sample of how much later the one mean curve comes to the level; replicas share their
+    seeds."""
+    return jackknife(
+        lambda *both: first_at(*mean_curve(both[0]), level) - first_at(*mean_curve(both[1]), level),
+        late,
+        early,
+    )
+
+
 def first(id, task, order, curves):
     sync, local, *dasgd = order
     large = f"{task}, T_s = {AVERAGE} T_c"
+    hidden = next(one for one in dasgd if one.delay == HIDING_DELAY)
     for level in LEVELS[id]:
         times = {
             one: jackknife(lambda ones: first_at(*mean_curve(ones), level), found)
             for one, found in curves.items()
         }
-        best = min(dasgd, key=lambda one: times[one].mean)
-        yield PAPER.holds(
+        yield PAPER.all_above(
             f"6.{id}-first-{100 * level:g}",
-            f"{large}: mean test error comes to {100 * level:g} % first with DaSGD, last with sync",
-            f"the better delay < {local.name} < sync",
-            times[best].mean < times[local].mean < times[sync].mean,
-            "; ".join(f"{one.name} at {time}" for one, time in times.items()),
+            f"{large}: mean test error comes to {100 * level:g} % first with DaSGD of d = "
+            f"{HIDING_DELAY}, which hides the whole average, and last with sync",
+            [
+                lead(curves[local], curves[hidden], level),
+                lead(curves[sync], curves[local], level),
+            ],
+            errors=2,
+            told="; ".join(f"{one.name} at {time}" for one, time in times.items()),
         )
     end = min(float(x[-1]) for x, _ in curves[dasgd[-1]])
     then = {one: mean_at(found, end) for one, found in curves.items()}
