@@ -262,13 +262,15 @@ std::string structure_text(const TraceFit& fit) {
     text += " pooled; of a learner " + short_number(spread[0], 2) + " to " +
             short_number(spread[2], 2) + ", median " + short_number(spread[1], 2);
   }
-  return text + "\n  rule: static heterogeneity where " + percent(Structure::half) +
-         " of the variance or more lies between learners;\n  else persistence where the pooled "
+  return text + "\n  rule: learners differ for good where " + percent(Structure::half) +
+         " of the variance or more lies between them.\n  Else slowness persists where the pooled "
          "autocorrelation is " +
-         short_number(Structure::persistent_lag1) + " or more, alternation where it is -" +
-         short_number(Structure::persistent_lag1) + " or less;\n  else static heterogeneity from " +
+         short_number(Structure::persistent_lag1) + " or more, and alternates where it is -" +
+         short_number(Structure::persistent_lag1) + " or less.\n  Else learners differ from " +
          percent(Structure::uneven_share) +
-         " on; all only beyond chance: three times that share, 4 / sqrt(times)\n";
+         " on.  None of these is said of what chance explains: a share below three times\n  the "
+         "one "
+         "by chance, an autocorrelation below 4 / sqrt(times).\n";
 }
 
 }  // namespace
