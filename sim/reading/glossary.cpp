@@ -7,12 +7,10 @@ namespace gradrace {
 namespace {
 
 constexpr Synonym terms[] = {
-    {"BSP, bulk synchronous, bulk synchronous parallel, synchronous, synchronous SGD, sync SGD, "
-     "SSGD",
-     "sync", "an update waits for the gradients of all workers"},
-    {"ASP, Hogwild, Downpour, asynchronous, asynchronous SGD, async SGD, ASGD", "async",
-     "each gradient is an update when it arrives"},
-    {"stale synchronous, stale synchronous parallel", "ssp",
+    {"BSP, bulk synchronous parallel, synchronous SGD", "sync",
+     "an update waits for the gradients of all workers"},
+    {"ASP, Hogwild, asynchronous SGD", "async", "each gradient is an update when it arrives"},
+    {"stale synchronous parallel", "ssp",
      "asynchronous, but nobody is more steps ahead than a bound"},
     {"drop stragglers, backup workers", "backup", "an update does without the slowest workers"},
     {"FedBuff", "k-batch-async", "an update is the mean of the next K gradients"},
@@ -32,6 +30,9 @@ constexpr Synonym terms[] = {
      "what is compared; one combination of its values is a point"},
     {"seeds, repetition, repeat", "replicas",
      "runs of a point with other random numbers; their mean has an interval"},
+    {"bulk synchronous, synchronous, sync SGD, SSGD", "sync", "likewise"},
+    {"asynchronous, async SGD, ASGD, Downpour", "async", "likewise"},
+    {"stale synchronous", "ssp", "likewise"},
     {"Gaussian", "normal", "a distribution"},
     {"Erlang", "gamma", "a distribution"},
     {"constant", "deterministic", "a distribution"},
