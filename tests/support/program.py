@@ -76,7 +76,7 @@ class ProgramTest(unittest.TestCase):
     def call(self, *words, status=0, folder=None, **environment):
         """Runs the program, checks its exit status (None: any), returns stdout and stderr. A run does not ask for its answer, which
         takes as long as a small run."""
-        if words[0] == "run" and "--plot" not in words:
+        if "run" in words[:1] and "--plot" not in words:
             environment = {"GRADRACE_PYTHON": "none", **environment}
         done = subprocess.run(
             [PROGRAM, *map(os.fspath, words)],

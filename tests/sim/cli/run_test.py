@@ -221,7 +221,7 @@ class Output(ProgramTest):
         header = (out / "runs.csv").read_text().splitlines()[0]
         self.assertIn(",gradients_lost,label,", header)
         labels = [row["label"] for row in rows(out / "runs.csv")[::2]]
-        named = [f"{p} {r} eta=0.1" for p in ("sync", "k-sync k=3") for r in ("constant", "staleness")]
+        named = [f"{p} {r}" for p in ("sync", "k-sync k=3") for r in ("constant", "staleness")]
         self.assertEqual(labels, [f"{named[i // 2]} (point {i})" for i in range(8)])
 
     def test_list_columns_tells_every_column_of_every_file(self):

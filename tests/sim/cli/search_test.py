@@ -97,7 +97,7 @@ class Found(SearchTest):
         low, high = found["success_95"]
         self.assertTrue(0 < low <= found["success"] <= high <= 1)
         self.assertLess(high - low, 0.04)
-        for words in ("100 %", "37.5 %", "(4 diverged)", "at 50 % of the work", f"{cost:.4g} trainings", "95 % interval"):
+        for words in ("100 %", "37.5 %", "(4 diverged)", "at 50 % of the work", f"{cost:.4g} runs of the first protocol alone", "95 % interval"):
             self.assertIn(words, told)
         self.assertNotIn("ended:", told)
 
@@ -135,7 +135,7 @@ class Found(SearchTest):
         self.assertEqual([trial["share"] for trial in found["path"]], [0.5, 0.75])
         self.assertEqual((found["switch_point"], found["recurrences"]), (1, None))
         self.assertIn("never: no share", told)
-        self.assertIn("never pays", told)
+        self.assertIn("never saves that", told)
 
     def test_single_runs_tell_nothing_of_others(self):
         told, _ = self.search("--settings", "1", "--runs", "1")

@@ -298,7 +298,7 @@ class Usage(ProgramTest):
         shown = re.findall(r'(?m)^(\S+) \(key "', self.call("list")[0])
         self.assertGreater(len(shown), 7)
         self.assertEqual(list(json.loads(self.call("schema")[0])["definitions"]), shown)
-        names = ", ".join([*shown, "scenario", "columns"])
+        names = ", ".join([*shown, "scenario", "columns", "glossary"])
         self.assertIn(f"allowed: {names}, or one of their names", self.call("list", "colours", status=2)[1])
         self.assertIn(names, " ".join(self.call("list", "--help")[0].split()))
         for name in shown:
@@ -387,14 +387,14 @@ class Usage(ProgramTest):
         path = self.write(changed(SMALL, title="Who wins?", cluster=cluster, targets={"test_error": [0.5]}))
         self.call("run", path, "--quiet", "--out", "out")
         told, _ = self.call("report", "out")
-        self.assertRegex(told, r"^out: .* test error 0\.5.*\.\nreport: out/report\.html\n$")
+        self.assertRegex(told, r"^.* test error 0\.5.*\.\nreport: out/report\.html\n$")
         page = (self.folder / "out/report.html").read_text(encoding="utf-8")
         self.assertIn("<h1>Who wins?</h1>", page)
         self.assertIn("cost to test error 0.5", page)
         self.call("report", "out", "--out", "pages/one.html", "--plot")
         self.assertTrue((self.folder / "pages/one-figures/trade_off_column.pdf").is_file())
         _, told = self.call("report", "nowhere", status=2)
-        self.assertIn("nowhere: holds no runs.csv; give the output folder of a run", told)
+        self.assertIn("nowhere: holds no runs.csv and no search.json; give the output folder of a run or a search", told)
 
     def test_a_price_changes_no_run(self):
         self.call("run", self.write(SMALL), "--quiet", "--out", "out")
