@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "distributions/integrand_budget.h"
 #include "distributions/law.h"
 #include "sim/check.h"
 
@@ -37,14 +38,16 @@ using Survival = std::function<double(double)>;
 /// Of P(X > x) over x, which may be that of a statistic of many draws.
 class Integral {
  public:
-  explicit Integral(const Survival& survival) : survival_(survival) {}
+  Integral(const Survival& survival, std::uint64_t laws) : survival_(survival), laws_(laws) {}
 
   /// Over [-1, 1], because Boost's error is that of the integral before it is scaled to the piece.
   Piece evaluated(Piece piece) const {
-    using Rule = boost::math::quadrature::gauss_kronrod<double, 31>;
+    constexpr unsigned points = 31;
+    using Rule = boost::math::quadrature::gauss_kronrod<double, points>;
     const double middle = (piece.from + piece.to) / 2;
     const double half = (piece.to - piece.from) / 2;
     const auto f = [&](double u) { return half * integrand(piece, middle + half * u); };
+    IntegrandBudget::charge(points * laws_);
     piece.integral = Rule::integrate(f, -1.0, 1.0, 0, 0.0, &piece.error);
     return piece;
   }
@@ -62,6 +65,7 @@ class Integral {
   }
 
   const Survival& survival_;
+  const std::uint64_t laws_;
 };
 
 /// Places that cut the range of X_{k:n} where it matters: breaks, and quantiles of X at p where the
@@ -82,6 +86,8 @@ std::vector<double> cuts_of(const Distribution& law, std::uint32_t k, std::uint3
   for (const double log10 : {-12, -6, -3}) levels.push_back(reached(log10, b));
   for (const double log10 : {-12, -25, -50, -100}) levels.push_back(1 - reached(log10, a));
 
+  constexpr std::uint64_t evaluations_of_quantile = 4;
+  IntegrandBudget::charge(evaluations_of_quantile * levels.size());
   std::vector<double> cuts = breaks_of(law);
   for (const double p : levels) {
     if (p > 0 && p < 1) cuts.push_back(law.quantile(p));
@@ -89,15 +95,16 @@ std::vector<double> cuts_of(const Distribution& law, std::uint32_t k, std::uint3
   return cuts;
 }
 
-/// Of a survival function up to the cap, cut there first.
-double integrate(const Survival& survival, std::vector<double> cuts, double cap) {
+/// Of a survival function, made of those of so many laws, up to the cap, cut there first.
+double integrate(const Survival& survival, std::uint64_t laws, std::vector<double> cuts,
+                 double cap) {
   cuts.push_back(cap);
   std::erase_if(cuts, [&](double x) { return !(x > 0 && x <= cap && std::isfinite(x)); });
   std::sort(cuts.begin(), cuts.end());
   cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
   if (cuts.empty()) return 0;  // all lies below the smallest double
 
-  const Integral integral(survival);
+  const Integral integral(survival, laws);
   std::priority_queue<Piece> pieces;
   double total = 0;
   double error = 0;
@@ -147,7 +154,7 @@ double integrate_order_statistic(const Distribution& law, std::uint32_t k, std::
                                  double cap) {
   GRADRACE_CHECK(1 <= k && k <= n, "an order statistic has 1 <= k <= n");
   const auto survival = [&](double x) { return at_least_k_of_n(n - k + 1, n, law.survival(x)); };
-  return integrate(survival, cuts_of(law, k, n), cap);
+  return integrate(survival, 1, cuts_of(law, k, n), cap);
 }
 
 double integrate_largest(std::span<const Draws> draws, double cap) {
@@ -162,10 +169,11 @@ double integrate_largest(std::span<const Draws> draws, double cap) {
     const auto more = cuts_of(*law, count, count);
     cuts.insert(cuts.end(), more.begin(), more.end());
   }
-  return integrate(survival, std::move(cuts), cap);
+  return integrate(survival, draws.size(), std::move(cuts), cap);
 }
 
 double integrate_kth_smallest(std::span<const Draws> draws, std::uint32_t k) {
+  constexpr std::uint64_t terms_of_a_law = 100;  // take as long as its survival function
   std::uint32_t n = 0;
   for (const auto& [law, count] : draws) n += count;
   GRADRACE_CHECK(1 <= k && k <= n, "an order statistic has 1 <= k <= n");
@@ -191,7 +199,9 @@ double integrate_kth_smallest(std::span<const Draws> draws, std::uint32_t k) {
       cuts.insert(cuts.end(), more.begin(), more.end());
     }
   }
-  return integrate(survival, std::move(cuts), std::numeric_limits<double>::infinity());
+  const std::uint64_t terms = std::uint64_t{k} * n;
+  return integrate(survival, draws.size() + terms / terms_of_a_law, std::move(cuts),
+                   std::numeric_limits<double>::infinity());
 }
 
 double draw_order_statistic(const Distribution& law, std::uint32_t k, std::uint32_t n,

@@ -127,6 +127,9 @@ class ModelSpec {
   /// Whether answers on the test set are right or wrong.
   virtual bool has_test_error() const = 0;
 
+  /// Of the data's rows, where they are made here; 0: known once they are read.  Reads nothing.
+  virtual double data_bytes() const { return 0; }
+
   /// Hash of the data's content, empty if there are none.  Reads the data.
   virtual std::string data_hash() const = 0;
 

@@ -118,6 +118,7 @@ class SupervisedSpec final : public ModelSpec {
   bool has_dataset() const override { return true; }
   bool has_shards() const override { return static_cast<bool>(config_.shards); }
   bool has_test_error() const override { return loss_ != LossKind::half_square; }
+  double data_bytes() const override { return config_.data_bytes; }
   std::string data_hash() const override { return config_.dataset()->hash; }
   const std::string& precision() const override { return config_.precision; }
 
@@ -149,6 +150,7 @@ void visit(Fields& fields, SupervisedConfig& config, std::string_view norm, Data
                                         Need::required, "what is learnt", shelf);
   config.dataset = std::move(dataset.load);
   config.shards = std::move(dataset.shards);
+  config.data_bytes = dataset.bytes;
   fields.integer("minibatch", config.minibatch, Need::defaulted, at_least(1),
                  "samples m of one gradient");
   fields.real("l2", config.l2, Need::defaulted, at_least(0),

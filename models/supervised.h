@@ -17,6 +17,7 @@ namespace gradrace {
 struct SupervisedConfig {
   LoadDataset dataset;
   LoadShards shards;                  // empty: every learner draws from all rows
+  double data_bytes = 0;              // of data that are made; 0: of others
   std::uint32_t minibatch = 32;       // m
   double l2 = 0;                      // lambda
   std::string sampling = "iid";       // or epoch

@@ -55,6 +55,7 @@ struct Theory {
   std::optional<double> staleness;         // mean over applied gradients
   ReadOrder reading = ReadOrder::other;
   bool fewer_than_k = false;  // an update may have fewer gradients
+  bool over_budget = false;   // integrals that it lacks take too many evaluations
 
   // Of learners without a server.
   std::optional<double> exchange_time;  // of the one exchange of a step or round, undisturbed

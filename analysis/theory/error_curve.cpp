@@ -25,9 +25,7 @@ bool is_plain(const Descent& descent) {
 
 bool is_fresh(const Descent& descent) { return descent.theory.staleness == 0.0; }
 
-bool is_memoryless(const Descent& descent) {
-  return descent.law && descent.law->ageing() == Ageing::memoryless;
-}
+bool is_memoryless(const Descent& descent) { return descent.ageing == Ageing::memoryless; }
 
 /// By exponential runtimes, which make what comes next independent of what was.
 bool is_stale(const Descent& descent) {
@@ -35,8 +33,8 @@ bool is_stale(const Descent& descent) {
 }
 
 double p0(const Descent& descent) {
-  if (!descent.law) return 0;
-  return least_fresh_probability(descent.law->ageing(), descent.theory.reading, descent.k,
+  if (!descent.ageing) return 0;
+  return least_fresh_probability(*descent.ageing, descent.theory.reading, descent.k,
                                  descent.learners);
 }
 

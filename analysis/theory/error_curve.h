@@ -28,6 +28,7 @@ struct Descent {
   Theory theory;
   std::optional<Mixing> mixing;
   std::shared_ptr<const Distribution> law;  // of independent runtimes; null where it is not one
+  std::optional<Ageing> ageing;             // of the law; none where it is not known
   std::shared_ptr<const LearningRate> learning_rate;
   std::optional<double> gamma;  // assumed
   Stop stop;

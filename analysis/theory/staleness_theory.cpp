@@ -6,17 +6,11 @@
 #include <cstddef>
 #include <vector>
 
+#include "distributions/integrand_budget.h"
 #include "distributions/law.h"
 
 namespace gradrace {
 namespace {
-
-bool has_atoms(const Distribution& law) {
-  const auto breaks = breaks_of(law);
-  return std::any_of(breaks.begin(), breaks.end(), [&](double at) {
-    return law.survival(std::nextafter(at, 0.0)) > law.survival(at) + 1e-9;
-  });
-}
 
 /// 0, quantiles and breaks, ascending.
 std::vector<double> panels(const Distribution& law) {
@@ -51,9 +45,12 @@ std::optional<StalenessLaw> memoryless_staleness(ReadOrder reading, std::uint32_
 /// By parts: 1 - (P-1)/E[X] integral of S^2 S_e^(P-2), with E[X] S_e summed up panel by panel.
 std::optional<double> fresh_fraction_of_async(const Distribution& runtime, std::uint32_t learners) {
   if (learners == 1) return 1;
-  if (has_atoms(runtime)) return {};
+  if (runtime.has_atoms()) return {};
   using Gauss = boost::math::quadrature::gauss<double, 15>;
-  const auto survival = [&](double x) { return runtime.survival(x); };
+  const auto survival = [&](double x) {
+    IntegrandBudget::charge(1);
+    return runtime.survival(x);
+  };
   const double mean = runtime.mean();
   const auto x = panels(runtime);
   double passed = 0;  // integral of S up to the panel

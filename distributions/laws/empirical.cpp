@@ -10,6 +10,7 @@
 
 #include "distributions/ageing.h"
 #include "distributions/catalog.h"
+#include "distributions/integrand_budget.h"
 #include "distributions/law.h"
 #include "distributions/measured.h"
 #include "distributions/order_statistics.h"
@@ -123,6 +124,7 @@ class Empirical final : public Law, public Measured {
   /// x_1 + sum of (x_{i+1} - x_i) P(X_{k:n} > x_i), x the sorted times: no term is negative.
   double expected_order_statistic(std::uint32_t k, std::uint32_t n) const override {
     GRADRACE_CHECK(1 <= k && k <= n, "an order statistic has 1 <= k <= n");
+    IntegrandBudget::charge(count());
     double sum = sorted(0);
     for (std::size_t i = 0; i + 1 < count(); ++i) {
       if (sorted(i) == sorted(i + 1)) continue;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "distributions/catalog.h"
+#include "distributions/integrand_budget.h"
 #include "distributions/law.h"
 #include "distributions/laws/weights.h"
 #include "distributions/quantile.h"
@@ -66,6 +67,7 @@ class Hyperexponential final : public Law {
   }
   double survival(double x) const override {
     if (x <= 0) return 1;
+    IntegrandBudget::charge(means_.size());
     double sum = 0;
     for (std::size_t i = 0; i < means_.size(); ++i) {
       sum += probabilities_[i] * std::exp(-x / means_[i]);

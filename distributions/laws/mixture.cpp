@@ -10,6 +10,7 @@
 
 #include "distributions/ageing.h"
 #include "distributions/catalog.h"
+#include "distributions/integrand_budget.h"
 #include "distributions/law.h"
 #include "distributions/laws/weights.h"
 #include "distributions/measured.h"
@@ -82,6 +83,7 @@ class Mixture final : public Law, public Measured {
     });
   }
   double survival(double x) const override {
+    IntegrandBudget::charge(parts_.size());
     return std::min(1.0, weighted([x](const Distribution& part) { return part.survival(x); }));
   }
   double quantile(double p) const override {
@@ -104,6 +106,9 @@ class Mixture final : public Law, public Measured {
     return one_mean ? Ageing::memoryless : Ageing::new_shorter;
   }
   std::vector<double> breaks() const override { return breaks_; }
+  bool has_atoms() const override {
+    return std::ranges::any_of(parts_, [](const auto& part) { return part->has_atoms(); });
+  }
   std::vector<std::shared_ptr<const Trace>> traces() const override {
     std::vector<std::shared_ptr<const Trace>> all;
     for (const auto& part : parts_) {

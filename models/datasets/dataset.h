@@ -111,6 +111,7 @@ using LoadDataset = std::function<std::shared_ptr<const Dataset>()>;
 struct DatasetProduct {
   LoadDataset load;
   LoadShards shards;  // empty: every learner draws from all rows
+  double bytes = 0;   // of its rows, of data that are made; 0: known once they are read
 };
 
 using DatasetEntry = Entry<DatasetProduct, DataShelf&>;

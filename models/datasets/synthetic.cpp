@@ -106,8 +106,7 @@ std::string name(const Config& config) {
   return result + " " + separation;
 }
 
-LoadDataset read(Fields& fields, DataShelf& shelf) {
-  Config config;
+LoadDataset read(Fields& fields, DataShelf& shelf, Config& config) {
   visit(fields, config);
   if (fields.has("height") != fields.has("width"))
     fields.complain(fields.has("height") ? "height" : "width",
@@ -120,8 +119,19 @@ LoadDataset read(Fields& fields, DataShelf& shelf) {
   return [&shelf, config] { return shelf.get(name(config), [&] { return make(config); }); };
 }
 
+double bytes_of(const Config& config) {
+  const double rows = static_cast<double>(config.rows) + static_cast<double>(config.test_rows);
+  return rows * (sizeof(float) * static_cast<double>(config.features) + 1);
+}
+
+DatasetProduct read_sized(Fields& fields, DataShelf& shelf) {
+  Config config;
+  const LoadDataset load = read(fields, shelf, config);
+  return {load, read_shards(fields, shelf, load), bytes_of(config)};
+}
+
 }  // namespace
 
-extern const DatasetEntry synthetic_entry{page, partitioned<read>};
+extern const DatasetEntry synthetic_entry{page, read_sized};
 
 }  // namespace gradrace

@@ -84,15 +84,25 @@ std::string name(const Config& config) {
   return result;
 }
 
-LoadDataset read(Fields& fields, DataShelf& shelf) {
-  Config config;
+LoadDataset read(Fields& fields, DataShelf& shelf, Config& config) {
   visit(fields, config);
   if (!fields.good()) return {};
   return [&shelf, config] { return shelf.get(name(config), [&] { return make(config); }); };
 }
 
+double bytes_of(const Config& config) {
+  const double rows = static_cast<double>(config.rows) + static_cast<double>(config.test_rows);
+  return rows * (sizeof(float) * (static_cast<double>(config.features) + 1));
+}
+
+DatasetProduct read_sized(Fields& fields, DataShelf& shelf) {
+  Config config;
+  const LoadDataset load = read(fields, shelf, config);
+  return {load, read_shards(fields, shelf, load), bytes_of(config)};
+}
+
 }  // namespace
 
-extern const DatasetEntry synthetic_regression_entry{page, partitioned<read>};
+extern const DatasetEntry synthetic_regression_entry{page, read_sized};
 
 }  // namespace gradrace

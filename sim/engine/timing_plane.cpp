@@ -1,6 +1,7 @@
 #include "sim/engine/timing_plane.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -101,9 +102,15 @@ const Segment& TimingPlane::next_segment() {
   end_.reset();
   if (!started_) start();
   if (answer_due_) answer();
-  constexpr std::uint32_t most_steps = 1 << 20;
-  for (std::uint32_t steps = 0; !end_; step())
-    if (++steps == most_steps) end_segment(End::limit);
+  using Clock = std::chrono::steady_clock;
+  constexpr std::uint32_t most_steps = 1 << 20, seldom = 1 << 8;
+  constexpr auto most_time = std::chrono::milliseconds(100);
+  const auto begin = Clock::now();
+  for (std::uint32_t steps = 0; !end_; step()) {
+    ++steps;
+    const bool is_slow = steps % seldom == 0 && Clock::now() - begin > most_time;
+    if (is_slow || steps == most_steps) end_segment(End::limit);
+  }
   return tape_.cut(tape_.taped() ? owner_->live() : std::span<const ValueId>{}, *end_);
 }
 

@@ -22,8 +22,8 @@ namespace gradrace {
 class TimingPlane {
  public:
   /// `limit`: a segment ends when its gradients and uses are so many, or its evaluations, and after
-  /// a million events in any case.  Without `taped` segments stay empty.  The observer may be null;
-  /// it and the race must outlive the plane.
+  /// a million events, or a tenth of a second, in any case.  Without `taped` segments stay empty.
+  /// The observer may be null; it and the race must outlive the plane.
   TimingPlane(const Race& race, std::uint32_t replica, bool taped, Observer* observer,
               std::uint32_t limit = default_limit);
 

@@ -133,7 +133,8 @@ TEST_CASE("error floor: staleness raises it as the moments say") {
 
 TEST_CASE("error floor: `theory` gives what the recursions and the closed form give") {
   const auto floor = [](const std::string& protocol, double eta) {
-    return error_floor(quadratic(protocol, eta, 1, 1, 0).descent().value()).value();
+    const Point point = quadratic(protocol, eta, 1, 1, 0);
+    return error_floor(point.descent(point.theory()).value()).value();
   };
   const auto close = [](double value, double expected) {
     CHECK(std::abs(value - expected) <= 1e-10 * expected);

@@ -260,6 +260,8 @@ Point noisy(std::uint32_t learners, const std::string& protocol, const std::stri
                          "stop": {"updates": 2000}, "record": {"every_updates": 1}})");
 }
 
+Descent descent_of(const Point& point) { return point.descent(point.theory()).value(); }
+
 /// The mean over updates after the first 200, of ten replicas, is within 4 standard errors, each of
 /// which is at most 0.5 % of it.
 void check_long_run(const Point& point, double expected, double (*what)(const Evaluation&)) {
@@ -288,7 +290,7 @@ TEST_CASE("theory of peers: disagreement and loss of noisy quadratics in the lon
   for (const std::string& protocol : protocols) {
     CAPTURE(protocol);
     const Point point = noisy(9, protocol, one);
-    const Descent descent = point.descent().value();
+    const Descent descent = descent_of(point);
     const auto expected = disagreement(descent);
     REQUIRE(expected);
     check_long_run(point, *expected, [](const Evaluation& e) { return e.disagreement; });
@@ -300,15 +302,15 @@ TEST_CASE("theory of peers: disagreement and loss of noisy quadratics in the lon
 
 TEST_CASE("theory of peers: with tau 1 learners are in step whatever their runtimes") {
   const Point point = noisy(8, local_sgd(1), exponential_1);
-  check_long_run(point, disagreement(*point.descent()).value(),
+  check_long_run(point, disagreement(descent_of(point)).value(),
                  [](const Evaluation& e) { return e.disagreement; });
-  CHECK_FALSE(disagreement(*noisy(8, local_sgd(2), exponential_1).descent()));
-  CHECK_FALSE(disagreement(*noisy(8, d_psgd("ring", "adapt-first"), exponential_1).descent()));
+  CHECK_FALSE(disagreement(descent_of(noisy(8, local_sgd(2), exponential_1))));
+  CHECK_FALSE(disagreement(descent_of(noisy(8, d_psgd("ring", "adapt-first"), exponential_1))));
 }
 
 // eta^2 v (1 - 1 / P) in each of 30 directions, v = 2^2 / (4 x 30).
 TEST_CASE("theory of peers: disagreement of one step between averages of all, by hand") {
-  CHECK(*disagreement(*noisy(8, local_sgd(1), one).descent()) ==
+  CHECK(*disagreement(descent_of(noisy(8, local_sgd(1), one))) ==
         doctest::Approx(0.01 * (1 - 1.0 / 8)).epsilon(1e-12));
 }
 
@@ -318,7 +320,7 @@ TEST_CASE(
        {dasgd(4, 1), ripples("random"), partial_reduce(3), local_sgd(2),
         std::string(R"({"kind": "local-sgd", "tau": 1, "outer": {"momentum": 0.5}})")}) {
     CAPTURE(protocol);
-    const Descent descent = *noisy(8, protocol, exponential_1).descent();
+    const Descent descent = descent_of(noisy(8, protocol, exponential_1));
     CHECK_FALSE(error_floor(descent));
     CHECK_FALSE(error_floor_bound(descent));
     CHECK_FALSE(stable_eta(descent));

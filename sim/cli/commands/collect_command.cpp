@@ -221,16 +221,15 @@ static int collect(const Words& words) {
                      ": its stores do not say which data their points have; move them away");
   keep_whole(out, scenario, sources);
   if (!result_file_in(out).empty()) note_if_mixed(out);
+  const std::vector<Theory> theories = theories_of(scenario);
   RunFolder folder(out, scenario, header);
   folder.files().compress(compression);
-  refuse_others(folder, format);
+  refuse_others(folder, theories, format);
   add(sources, folder);
   folder.sync();
   const std::size_t left = folder.size() - folder.present();
   const std::size_t of_shards = stores_in(out).size();
   if (left == 0) folder.put_in_order();
-  std::vector<Theory> theories;
-  for (const Point& point : scenario.points) theories.push_back(point.theory());
   const Summary summary = publish(folder, theories, {}, {}, format);
   if (left > 0) sources.complain_of_missing_shards();
   for (const auto& note : folder.notes())

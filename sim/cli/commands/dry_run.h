@@ -5,7 +5,7 @@
 namespace gradrace {
 
 /// Prints what run_scenarios() would make, where, in what time and memory, which it estimates by
-/// runs of a fraction of a second; makes no folder.  The exit status.
+/// parts of them (run_cost.h); makes no folder.  The exit status.
 int dry_run(const RunOptions& options);
 
 }  // namespace gradrace

@@ -32,7 +32,12 @@ static TraceFit fit_files(const std::vector<std::filesystem::path>& traces, cons
       words_of(values, "column"), {}, text("censored"), text("step"), scale_of(values)};
   if (values.count("learner") != 0) request.learner = text("learner");
   try {
-    return fit_trace(read_trace(traces, request), count_of("fit", values, "slowest-of", 1));
+    const std::uint32_t workers = count_of("fit", values, "slowest-of", 1);
+    constexpr std::uint32_t most = 1 << 24;  // that a scenario's cluster has
+    if (workers > most)
+      throw UsageError("fit: --slowest-of must be 1 to " + std::to_string(most) + ", got " +
+                       std::to_string(workers));
+    return fit_trace(read_trace(traces, request), workers);
   } catch (const TraceError& error) {
     throw UsageError(std::string("fit: ") + error.what() +
                      (error.allowed.empty() ? "" : "; allowed: " + error.allowed));

@@ -5,9 +5,11 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <iostream>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -16,9 +18,11 @@
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/commands/dry_run.h"
 #include "sim/cli/commands/run_call.h"
+#include "sim/cli/commands/run_cost.h"
 #include "sim/cli/commands/scenario_runs.h"
 #include "sim/cli/output/files_lock.h"
 #include "sim/cli/python.h"
+#include "sim/cli/results/duration.h"
 #include "sim/cli/results/table.h"
 #include "sim/cli/scenario/auto_device.h"
 #include "sim/cli/standard_streams.h"
@@ -31,6 +35,7 @@ namespace po = boost::program_options;
 
 namespace {
 
+constexpr int interrupted_status = 130;
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
@@ -84,10 +89,15 @@ class Signals {
 
 /// A scenario of the call, and the folder that its runs go to.
 struct Job {
+  /// Its plan alone.
   Job(const Scenario& of, const RunOptions& options)
       : scenario(of),
         jobs(jobs_for(of, options)),
-        plan(plan_of(of, std::min<std::size_t>(jobs, of.runs()))) {
+        plan(plan_of(of, std::min<std::size_t>(jobs, of.runs()),
+                     options.quiet ? TellStep{} : tell_steps(of.first().name))) {}
+
+  void open_folder(const RunOptions& options) {
+    const Scenario& of = scenario;
     folder = std::make_unique<RunFolder>(folder_of(of, options), of, options.shard,
                                          runs_of_call(of, plan, options), options.begin);
     folder->files().compress(options.compression);
@@ -102,8 +112,15 @@ struct Job {
                 << "; --out " << printable(of.file.parent_path().string())
                 << " goes on with those of the manifest\n";
     if (options.shard) return;
-    refuse_others(*folder);
+    refuse_others(*folder, plan.theories);
     note_if_mixed(folder->path());
+  }
+
+  /// [point]: how many of its runs are missing.
+  std::vector<std::size_t> missing_of_points() const {
+    std::vector<std::size_t> counts(scenario.points.size());
+    for (const std::size_t run : missing) ++counts[scenario.point_number(run)];
+    return counts;
   }
 
   std::vector<double> missing_work() const {
@@ -117,6 +134,8 @@ struct Job {
   RunPlan plan;
   std::unique_ptr<RunFolder> folder;
   std::vector<std::size_t> missing;
+  std::unique_ptr<ScenarioRuns> runs;
+  bool was_left = false;  // by a signal, in the middle of a step: its threads go on
 };
 
 void print_notes(const std::vector<std::string>& notes) {
@@ -166,6 +185,29 @@ void report_shard(const Job& job, const Shard& shard, const RunFailures& failure
               << '\n';
 }
 
+/// Whether its runs would take a minute even on a machine as fast as none is.
+bool may_take_long(const Job& job) {
+  constexpr double numbers_a_second = 2e10, events_a_second = 2e7;
+  const std::vector<double> work = job.missing_work();
+  const double sum = std::accumulate(work.begin(), work.end(), 0.0);
+  const bool trains = std::ranges::any_of(job.scenario.points, &Point::with_model);
+  return sum / job.jobs > 60 * (trains ? numbers_a_second : events_a_second);
+}
+
+/// Before the runs begin: that they take more than ten minutes, and what would be faster.
+void tell_of_long_runs(const Job& job) {
+  constexpr double ten_minutes = 600;
+  if (!may_take_long(job)) return;
+  const RunsCost cost = cost_of_runs(job.scenario, job.plan, job.missing_of_points(), job.jobs,
+                                     tell_steps(job.scenario.first().name));
+  const double seconds = cost.seconds + cost.publishing;
+  if (!(seconds > ten_minutes)) return;
+  const std::string gpu = why_gpu(job.scenario);
+  std::cerr << "gradrace: note: " << printable(job.scenario.first().name) << " will take about "
+            << duration_text(seconds) << " on this machine"
+            << (gpu.empty() ? "" : "; a GPU would be faster: " + gpu) << '\n';
+}
+
 struct Outcome {
   bool holds_results = false;
   std::size_t failed = 0;
@@ -199,9 +241,10 @@ void report_replaced(bool had_parquet, bool had_drawings, bool will_plot) {
 Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::size_t first) {
   RunFolder& folder = *job.folder;
   const bool was_whole = job.missing.empty();
-  ScenarioRuns runs(folder, job.plan, job.missing, job.jobs, progress, first,
-                    [] { return interrupted.load(); });
-  runs.run();
+  job.runs = std::make_unique<ScenarioRuns>(folder, job.plan, job.missing, job.jobs, progress,
+                                            first, [] { return interrupted.load(); });
+  const ScenarioRuns& runs = *job.runs;
+  job.was_left = !job.runs->run();
   folder.sync();
   const RunFailures& failures = runs.failures();
   const double elapsed = progress.elapsed();
@@ -249,37 +292,46 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
 
 int run_scenarios(const RunOptions& options) {
   const std::vector<Scenario> scenarios = read_scenarios(options);
-  std::optional<Signals> handled(std::in_place);  // there is nothing to keep before
   std::vector<std::unique_ptr<Job>> jobs;
   for (const auto& scenario : scenarios) jobs.push_back(std::make_unique<Job>(scenario, options));
+  std::optional<Signals> handled(std::in_place);  // there is nothing to keep before
+  for (auto& job : jobs) job->open_folder(options);
   for (auto& job : jobs) {
     if (options.begin == RunFolder::Begin::anew) job->folder->begin_anew();
     job->missing = job->folder->missing();
   }
+  if (!options.quiet) {
+    handled.reset();  // so that the first signal ends it
+    for (const auto& job : jobs) tell_of_long_runs(*job);
+    handled.emplace();
+  }
   std::vector<std::filesystem::path> done;
   std::size_t failed = 0;
-  {
-    const bool silent = options.quiet && options.progress != Progress::Style::json;
-    Progress progress(silent ? Progress::Style::none : options.progress);
-    std::vector<std::size_t> firsts;
-    for (const auto& job : jobs) {
-      firsts.push_back(
-          progress.add(job->scenario.first().name, job->missing_work(), job->folder->present()));
-    }
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const Outcome outcome = run_job(*jobs[i], options, progress, firsts[i]);
-      if (outcome.holds_results) done.push_back(jobs[i]->folder->path());
-      failed += outcome.failed;
-    }
-    if (interrupted) progress.interrupt();
+  const bool silent = options.quiet && options.progress != Progress::Style::json;
+  std::optional<Progress> progress(std::in_place,
+                                   silent ? Progress::Style::none : options.progress);
+  std::vector<std::size_t> firsts;
+  for (const auto& job : jobs) {
+    firsts.push_back(
+        progress->add(job->scenario.first().name, job->missing_work(), job->folder->present()));
   }
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const Outcome outcome = run_job(*jobs[i], options, *progress, firsts[i]);
+    if (outcome.holds_results) done.push_back(jobs[i]->folder->path());
+    failed += outcome.failed;
+  }
+  if (interrupted) progress->interrupt();
+  progress.reset();
   std::cout << std::flush;
   if (interrupted) {
     if (options.report)
       std::cerr << (done.empty() ? "interrupted before a run had finished: nothing is kept\n"
                                  : "interrupted: the runs that had finished are kept; the same "
                                    "call goes on\n");
-    return 130;
+    // Threads that are in the middle of a step hold what would be destroyed.
+    if (std::ranges::any_of(jobs, [](const auto& job) { return job->was_left; }))
+      std::_Exit(interrupted_status);
+    return interrupted_status;
   }
   if (failed > 0) {
     std::cerr << "gradrace: " << count_text(failed, "run")

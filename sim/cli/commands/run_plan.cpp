@@ -7,7 +7,6 @@
 #include <unordered_map>
 
 #include "models/datasets/dataset.h"
-#include "sim/cli/scenario/memory.h"
 #include "sim/cli/scenario/run_work.h"
 
 namespace gradrace {
@@ -28,7 +27,7 @@ void enlarge(DeviceOptions& options, const Point& point, const Race& race) {
 /// Reads the data; MissingData where they are not there.
 void read_value(RunPlan::Group& group, const Point& point) {
   try {
-    group.value = point.model->value_layout();
+    group.memory = memory_of_model(point);
   } catch (const MissingData&) {
     throw;
   } catch (const std::runtime_error& error) {
@@ -39,21 +38,20 @@ void read_value(RunPlan::Group& group, const Point& point) {
 
 /// Theory, work and group of the next point.
 void add_point(RunPlan& plan, const Point& point, std::size_t number, bool is_new,
-               std::size_t jobs) {
+               const MemoryCheck& check) {
   RunPlan::Group& group = plan.groups[number];
   plan.group_of.push_back(number);
   Theory& theory = plan.theories.emplace_back();
   double& work = plan.work.emplace_back(0);
   try {
+    if (is_new) check.check_data(point);
     if (is_new && point.with_model()) read_value(group, point);
     if (!group.obstacle.empty()) return;
     const Race race = point.race();
-    if (point.with_model()) {
-      check_memory(point, race, group.value, jobs);
-      enlarge(group.options, point, race);
-    }
+    check.check_runs(point, race, group.memory);
+    if (point.with_model()) enlarge(group.options, point, race);
     theory = point.theory();
-    work = run_work(point, race, theory, group.value.numbers);
+    work = run_work(point, race, theory, group.memory.value.numbers);
   } catch (const std::bad_alloc&) {
     group.obstacle = "out of memory";
   }
@@ -67,13 +65,15 @@ std::vector<double> RunPlan::work_of_runs(const Scenario& scenario) const {
   return of_runs;
 }
 
-RunPlan plan_of(const Scenario& scenario, std::size_t jobs) {
+RunPlan plan_of(const Scenario& scenario, std::size_t jobs, const TellStep& tell) {
   RunPlan plan;
+  const MemoryCheck check(scenario, jobs);
   std::unordered_map<std::string, std::size_t> numbers;  // [device_text]: of the group
   for (const Point& point : scenario.points) {
     const auto [found, is_new] = numbers.try_emplace(point.device_text, plan.groups.size());
     if (is_new) plan.groups.emplace_back();
-    add_point(plan, point, found->second, is_new, jobs);
+    if (tell) tell("theory and data", plan.theories.size(), scenario.points.size());
+    add_point(plan, point, found->second, is_new, check);
   }
   if (std::ranges::all_of(plan.groups, &RunPlan::Group::is_unreadable))
     throw std::runtime_error(plan.groups.front().obstacle);

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "models/model.h"
+#include "sim/cli/results/progress.h"
+#include "sim/cli/scenario/memory.h"
 #include "sim/cli/scenario/scenario.h"
 
 namespace gradrace {
@@ -14,7 +16,7 @@ struct RunPlan {
   /// Points whose runs one device can replay side by side.
   struct Group {
     DeviceOptions options;  // for all of them, but for devices and threads
-    ValueLayout value = {};
+    ModelMemory memory = {};
     std::string obstacle = {};   // why none of its runs can be made; empty: none
     bool is_unreadable = false;  // the obstacle is in its data
   };
@@ -28,8 +30,8 @@ struct RunPlan {
   std::vector<double> work_of_runs(const Scenario& scenario) const;
 };
 
-/// Reads the data.  std::runtime_error where no point's can be read, or the values of learners do
-/// not fit into memory while so many runs are under way.
-RunPlan plan_of(const Scenario& scenario, std::size_t jobs);
+/// Reads the data.  std::runtime_error where no point's can be read; ScenarioError where data, or
+/// so many runs under way at once, do not fit into memory.
+RunPlan plan_of(const Scenario& scenario, std::size_t jobs, const TellStep& tell = {});
 
 }  // namespace gradrace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -46,21 +47,44 @@ ScenarioRuns::ScenarioRuns(RunFolder& folder, const RunPlan& plan,
   for (std::size_t i = 0; i < missing.size(); ++i) number_of_[missing[i]] = first + i;
 }
 
-void ScenarioRuns::run() {
-  std::vector<std::jthread> threads;
+bool ScenarioRuns::run() {
+  std::vector<std::thread> threads;
   threads.reserve(crew_.members());
   try {
     for (std::size_t i = 0; i < crew_.members(); ++i)
       threads.emplace_back([this, i] {
         if (i < jobs_) work(i);
         crew_.help(i);
+        const std::lock_guard lock(mutex_);
+        ++ended_;
+        changed_.notify_all();
       });
   } catch (const std::exception&) {
     if (threads.empty()) throw;  // the system allows fewer: these do it all
     crew_.lack(crew_.members() - threads.size());
   }
-  threads.clear();
+  const bool have_ended = wait_for(threads.size());
+  for (std::thread& thread : threads) have_ended ? thread.join() : thread.detach();
   if (failure_) std::rethrow_exception(failure_);
+  return have_ended;
+}
+
+/// Whether so many have ended; a run that is being added to the folder is waited for.
+bool ScenarioRuns::wait_for(std::size_t threads) {
+  constexpr auto patience = std::chrono::milliseconds(500);
+  constexpr auto often = std::chrono::milliseconds(50);  // a signal wakes nobody
+  std::optional<Clock::time_point> stopped;
+  std::unique_lock lock(mutex_);
+  while (ended_ < threads) {
+    if (!stopped && stop_()) stopped = Clock::now();
+    if (stopped && Clock::now() - *stopped > patience) {
+      is_left_ = true;
+      changed_.wait(lock, [this] { return keeping_ == 0; });
+      return ended_ == threads;
+    }
+    changed_.wait_for(lock, often);
+  }
+  return true;
 }
 
 void ScenarioRuns::work(std::size_t member) {
@@ -176,11 +200,28 @@ void ScenarioRuns::race(const Batch& batch, Device* device) {
       note_failure({batch[i]}, record.reason);
       continue;
     }
-    folder_.add(batch[i], recorders[i]->finish(record), recorders[i]->texts());
-    progress_.end(number_of_[batch[i]], record.status);
-    const std::lock_guard lock(mutex_);
-    facts_.gradients += record.gradients_computed;
+    keep(batch[i], record, *recorders[i]);
   }
+}
+
+void ScenarioRuns::keep(std::size_t run, const RunRecord& record, RunRecorders& recorder) {
+  const RunResult result = recorder.finish(record);
+  std::unique_lock lock(mutex_);
+  if (is_left_) return;
+  ++keeping_;
+  lock.unlock();
+  std::exception_ptr refused;
+  try {
+    folder_.add(run, result, recorder.texts());
+    progress_.end(number_of_[run], record.status);
+  } catch (...) {
+    refused = std::current_exception();
+  }
+  lock.lock();
+  --keeping_;
+  changed_.notify_all();
+  if (refused) std::rethrow_exception(refused);
+  facts_.gradients += record.gradients_computed;
 }
 
 std::uint32_t ScenarioRuns::segment_limit_of(const Race& race, std::size_t run,
@@ -189,7 +230,7 @@ std::uint32_t ScenarioRuns::segment_limit_of(const Race& race, std::size_t run,
   constexpr std::uint32_t beside_device = 1024;  // so that it works while the next ones are made
   if (device->name() != "cpu") return beside_device;
   const std::size_t group = plan_.group_of[scenario_.point_number(run)];
-  return segment_limit(race, plan_.groups[group].value.numbers);
+  return segment_limit(race, plan_.groups[group].memory.value.numbers);
 }
 
 void ScenarioRuns::add_run_seconds(double seconds) {
@@ -200,12 +241,13 @@ void ScenarioRuns::add_run_seconds(double seconds) {
 void ScenarioRuns::drive_batch(std::vector<Run>& runs, const Batch& batch, Device* device) {
   std::vector<std::uint64_t> reported(runs.size());
   const auto report = [&] {
+    if (stopping()) return false;  // and the progress may be gone
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const std::uint64_t applied = runs[i].applied();
       progress_.report(number_of_[batch[i]], runs[i].progress(), applied - reported[i]);
       reported[i] = applied;
     }
-    return !stopping();
+    return true;
   };
   drive(runs, device, report);
   report();

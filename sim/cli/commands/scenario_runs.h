@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -14,6 +15,7 @@
 #include "sim/cli/commands/run_queue.h"
 #include "sim/cli/results/progress.h"
 #include "sim/cli/results/publish.h"
+#include "sim/cli/results/run_recorders.h"
 
 namespace gradrace {
 
@@ -26,8 +28,10 @@ class ScenarioRuns {
   ScenarioRuns(RunFolder& folder, const RunPlan& plan, const std::vector<std::size_t>& missing,
                unsigned jobs, Progress& progress, std::size_t first, std::function<bool()> stop);
 
-  /// Until all are made, or it is stopped.  Throws what the disk says.
-  void run();
+  /// Until all are made, or it is stopped.  Throws what the disk says.  False: half a second after
+  /// it was to stop, threads are in a step that takes longer.  They are left there, and this must
+  /// outlive them, that is, the process.
+  [[nodiscard]] bool run();
 
   /// What the gradients were computed with.
   const DeviceFacts& device_facts() const { return facts_; }
@@ -38,6 +42,8 @@ class ScenarioRuns {
   using Batch = std::vector<std::size_t>;  // runs that a thread takes at once, of one group
 
   void work(std::size_t member);
+  bool wait_for(std::size_t threads);
+  void keep(std::size_t run, const RunRecord& record, RunRecorders& recorder);
   std::unique_ptr<Device> make_device(std::size_t group, std::size_t member, std::string& obstacle);
   void race(const Batch& batch, Device* device);
   std::uint32_t segment_limit_of(const Race& race, std::size_t run, const Device* device) const;
@@ -63,6 +69,9 @@ class ScenarioRuns {
   std::atomic<bool> broken_ = false;
   std::mutex mutex_;
   std::exception_ptr failure_;  // of what is not a run's own
+  std::condition_variable changed_;
+  std::size_t ended_ = 0, keeping_ = 0;  // threads; those that add a run to the folder
+  bool is_left_ = false;                 // nothing is added any more
 };
 
 }  // namespace gradrace

@@ -31,7 +31,7 @@ static int theory(const Words& words) {
   const bool as_table = wants_table(*values);
   const Scenario scenario = read_scenario(files.front(), changes_of("theory", *values));
   if (values->count("curves") != 0) {
-    const auto curve = error_curve_rows(scenario);
+    const auto curve = error_curve_rows(scenario, theories_of(scenario));
     std::cout << theory_csv.text(curve);
     if (curve.empty()) {
       std::cerr << "note: no row: the loss over time is known of model quadratic alone, where its "

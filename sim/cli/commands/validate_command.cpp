@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "sim/cli/commands/commands.h"
+#include "sim/cli/scenario/memory.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
 #include "sim/reading/document.h"
@@ -20,16 +22,21 @@ struct DataFaults {
 /// Reads the data and makes each of the models of them.
 DataFaults look_into_data(const Scenario& scenario) {
   DataFaults faults;
-  std::set<std::string> seen;
+  std::map<std::string, ModelMemory> models;  // [device_text]
   std::set<std::string> places;
   for (const MissingPlace& place : scenario.shelf->missing()) {
     faults.lacking.insert(place.name + " is not there (" + place.places() + ")");
     places.insert(place.text());
   }
+  const MemoryCheck check(scenario, 1);
   for (const Point& point : scenario.points) {
-    if (!point.with_model() || !seen.insert(point.device_text).second) continue;
     try {
-      static_cast<void>(point.model->value_layout());
+      const auto [model, is_new] = models.try_emplace(point.device_text);
+      if (is_new) check.check_data(point);
+      if (is_new && point.with_model()) model->second = memory_of_model(point);
+      check.check_runs(point, point.race(), model->second);
+    } catch (const ScenarioError&) {
+      throw;
     } catch (const MissingData& error) {
       if (!places.contains(error.what())) faults.lacking.insert(error.what());
     } catch (const std::runtime_error& error) {

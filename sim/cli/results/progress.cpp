@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <new>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -23,6 +24,42 @@ double interval_of(Progress::Style style, bool terminal) {
 }
 
 }  // namespace
+
+namespace {
+
+/// A line of the terminal.
+class StepLine {
+ public:
+  explicit StepLine(const std::string& name) : name_(printable(name)) {}
+  ~StepLine() {
+    if (is_there_) std::fputs("\r\033[K", stderr);
+  }
+  StepLine(const StepLine&) = delete;
+  StepLine& operator=(const StepLine&) = delete;
+
+  void tell(const std::string& what, std::size_t number, std::size_t all) {
+    constexpr auto patience = std::chrono::milliseconds(500);
+    if (std::chrono::steady_clock::now() - begin_ < patience) return;
+    is_there_ = true;
+    std::fprintf(stderr, "\r%s: %s, point %zu of %zu\033[K", name_.c_str(), what.c_str(),
+                 number + 1, all);
+    std::fflush(stderr);
+  }
+
+ private:
+  const std::string name_;
+  const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  bool is_there_ = false;
+};
+
+}  // namespace
+
+TellStep tell_steps(const std::string& name) {
+  if (isatty(STDERR_FILENO) == 0) return {};
+  return
+      [line = std::make_shared<StepLine>(name)](const std::string& what, std::size_t number,
+                                                std::size_t all) { line->tell(what, number, all); };
+}
 
 Progress::Progress(Style style)
     : style_(style),

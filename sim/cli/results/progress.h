@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -10,6 +11,13 @@
 #include "sim/engine/run.h"
 
 namespace gradrace {
+
+/// Which of so many steps has begun.
+using TellStep = std::function<void(const std::string& what, std::size_t number, std::size_t all)>;
+
+/// Says so on a terminal, on one line that goes with the last copy, once the steps have taken half
+/// a second.
+TellStep tell_steps(const std::string& name);
 
 /// Says on stderr how far the runs of a call are: on a terminal one line that is written over, with
 /// rate and time left; else a plain line now and then, or for programs a line of JSON every second.

@@ -66,9 +66,10 @@ std::vector<std::pair<std::string, std::string>> beginnings(const Scenario& scen
   return texts;
 }
 
-void begin_files(const Scenario& scenario, OutputFolder& folder) {
+void begin_files(const Scenario& scenario, const std::vector<Theory>& theories,
+                 OutputFolder& folder) {
   for (const auto& [file, text] : beginnings(scenario)) folder.append(file, text);
-  const auto curves = error_curve_rows(scenario);
+  const auto curves = error_curve_rows(scenario, theories);
   if (!curves.empty()) folder.append("theory.csv", theory_csv.text(curves));
 }
 
@@ -116,7 +117,7 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
   const Scenario& scenario = folder.scenario();
   OutputFolder& files = folder.files();
   const auto runs_file = runs_file_of(scenario);
-  begin_files(scenario, files);
+  begin_files(scenario, theories, files);
   const std::uint32_t replicas = scenario.replicas();
   Gathering gathering(folder);
   Texts texts(files);
@@ -159,14 +160,14 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
   return summary;
 }
 
-void refuse_others(RunFolder& folder, Format format) {
+void refuse_others(RunFolder& folder, const std::vector<Theory>& theories, Format format) {
   std::set<std::string> names{"manifest.json"};
   const auto add = [&](const std::string& name) {
     const bool is_table = name.ends_with(".csv");
     names.insert(is_table && format == Format::parquet ? parquet_name(name) : name);
   };
   for (const auto& [file, text] : beginnings(folder.scenario())) add(file);
-  if (!error_curve_rows(folder.scenario()).empty()) add("theory.csv");
+  if (!error_curve_rows(folder.scenario(), theories).empty()) add("theory.csv");
   folder.files().refuse_others(names);
 }
 

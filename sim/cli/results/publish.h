@@ -34,6 +34,7 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
 Summary summary_of(const RunFolder& folder);
 
 /// UsageError where publish() would take the place of a file that is not of the folder's results.
-void refuse_others(RunFolder& folder, Format format = Format::csv);
+void refuse_others(RunFolder& folder, const std::vector<Theory>& theories,
+                   Format format = Format::csv);
 
 }  // namespace gradrace

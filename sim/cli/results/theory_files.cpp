@@ -6,6 +6,7 @@
 
 #include "analysis/theory/runtime_theory.h"
 #include "analysis/theory/staleness_theory.h"
+#include "distributions/integrand_budget.h"
 #include "sim/cli/results/run_files.h"
 #include "sim/peer_network.h"
 #include "sim/peer_protocol.h"
@@ -19,7 +20,7 @@ TheoryRow::TheoryRow(std::size_t number, const Point& of)
       k(of.make_protocol()->k()),
       theory(of.theory()),
       not_known(of.not_known(theory)) {
-  if (const auto descent = of.descent()) {
+  if (const auto descent = of.descent(theory)) {
     stable_eta = gradrace::stable_eta(*descent);
     error_floor = gradrace::error_floor(*descent);
     error_floor_bound = gradrace::error_floor_bound(*descent);
@@ -39,20 +40,25 @@ TheoryRow::TheoryRow(std::size_t number, const Point& of)
   const auto* const peers = dynamic_cast<const PeerProtocol*>(protocol.get());
   if (peers) compare(*peers, *law);
   constexpr std::string_view names[] = {"memoryless", "new-longer", "new-shorter", "neither"};
-  ageing = names[static_cast<std::size_t>(law->ageing())];
+  if (const auto known = within_budget([&] { return law->ageing(); }))
+    ageing = names[static_cast<std::size_t>(*known)];
   if (theory.iteration_time && !of.cluster.peers)
-    speedup = speedup_over_sync(*law, learners, *theory.iteration_time);
-  fresh = fresh_fraction(*law, theory, k, learners);
-  sync_over_async = gradrace::sync_over_async(*law, learners);
+    speedup =
+        within_budget([&] { return speedup_over_sync(*law, learners, *theory.iteration_time); });
+  fresh = within_budget([&] { return fresh_fraction(*law, theory, k, learners); }).value_or(fresh);
+  sync_over_async = within_budget([&] { return gradrace::sync_over_async(*law, learners); });
   if (!peers && k <= learners)
-    waiting_over_working = gradrace::waiting_over_working(*law, k, learners);
+    waiting_over_working =
+        within_budget([&] { return gradrace::waiting_over_working(*law, k, learners); });
 }
 
 void TheoryRow::compare_with_sync() {
   if (!theory.iteration_time || at.cluster.peers) return;
   const std::uint32_t samples = at.model ? at.model->minibatch() : 1;
   constexpr double any = std::numeric_limits<double>::infinity();
-  const auto of_sync = at.cluster.runtimes.slowest(learners, samples, 1, any);
+  const auto of_sync = within_budget([&] {
+                         return at.cluster.runtimes.slowest(learners, samples, 1, any);
+                       }).value_or(std::nullopt);
   if (of_sync) speedup = speedup_over_sync(*of_sync, *theory.iteration_time);
 }
 
@@ -65,7 +71,9 @@ void TheoryRow::compare(const PeerProtocol& protocol, const Distribution& law) {
   std::vector<std::uint32_t> all(learners);
   std::iota(all.begin(), all.end(), 0);
   const double exchange = collective_time(at.cluster.peers ? &*at.cluster.peers : nullptr, all);
-  over_all_reduce = speedup_over_sync(law, learners, *theory.iteration_time);
+  over_all_reduce =
+      within_budget([&] { return speedup_over_sync(law, learners, *theory.iteration_time); });
+  if (!over_all_reduce) return;
   over_all_reduce->value += exchange / theory.iteration_time->value;
   if (!protocol.together()) over_all_reduce->value /= learners;
 }
@@ -157,10 +165,11 @@ const CsvFile<ErrorCurveRow> theory_csv{
       {"of the mean over all updates so far, or its bound", "1/n sum over updates of |grad F|^2"},
       &ErrorCurveRow::squared_gradient}}};
 
-std::vector<ErrorCurveRow> error_curve_rows(const Scenario& scenario) {
+std::vector<ErrorCurveRow> error_curve_rows(const Scenario& scenario,
+                                            const std::vector<Theory>& theories) {
   std::vector<ErrorCurveRow> rows;
   for (std::size_t point = 0; point < scenario.points.size(); ++point) {
-    const auto descent = scenario.points[point].descent();
+    const auto descent = scenario.points[point].descent(theories[point]);
     if (!descent) continue;
     for (const auto& curve : error_curves(*descent)) {
       for (std::size_t i = 0; i < curve.updates.size(); ++i) {

@@ -51,6 +51,8 @@ CsvFile<TheoryRow> theory_table(const std::vector<std::string>& swept);
 /// theory.csv, and what `gradrace theory --curves` prints.
 extern const CsvFile<ErrorCurveRow> theory_csv;
 
-std::vector<ErrorCurveRow> error_curve_rows(const Scenario& scenario);
+/// theories: [point].
+std::vector<ErrorCurveRow> error_curve_rows(const Scenario& scenario,
+                                            const std::vector<Theory>& theories);
 
 }  // namespace gradrace

@@ -14,7 +14,7 @@ std::string number(const std::optional<double>& value) {
   return value ? short_number(*value) : "-";
 }
 
-std::string why_no_time(const TheoryRow& row) { return row.at.why_not_known(); }
+std::string why_no_time(const TheoryRow& row) { return row.at.why_not_known(row.theory); }
 
 std::string why_no_speedup(const TheoryRow& row) {
   if (!row.theory.iteration_time) return "its iteration time is not known";

@@ -18,9 +18,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Those that train.
-std::vector<Point*> trained(Scenario& scenario) {
-  std::vector<Point*> points;
-  for (Point& point : scenario.points)
+std::vector<const Point*> trained(const Scenario& scenario) {
+  std::vector<const Point*> points;
+  for (const Point& point : scenario.points)
     if (point.with_model()) points.push_back(&point);
   return points;
 }
@@ -37,7 +37,7 @@ std::uint32_t least_minibatch(const Point& point) {
 }
 
 /// Of points that one device can compute side by side.
-DeviceChoice choice_for(const std::vector<Point*>& points, std::uint32_t replicas) {
+DeviceChoice choice_for(const std::vector<const Point*>& points, std::uint32_t replicas) {
   for (const Point* point : points)
     if (const std::string why = only_cpu(*point); !why.empty()) return {false, why};
   const ModelSpec& model = *points.front()->model;
@@ -52,9 +52,10 @@ DeviceChoice choice_for(const std::vector<Point*>& points, std::uint32_t replica
 }
 
 /// The CPU where one of them needs it.
-DeviceChoice choice_for(const Scenario& scenario, const std::vector<Point*>& points) {
-  std::map<std::string, std::vector<Point*>> groups;
-  for (Point* point : points) groups[point->device_text].push_back(point);
+DeviceChoice choice_for(const Scenario& scenario) {
+  const std::vector<const Point*> points = trained(scenario);
+  std::map<std::string, std::vector<const Point*>> groups;
+  for (const Point* point : points) groups[point->device_text].push_back(point);
   DeviceChoice choice{false, "the data cannot be read"};
   for (const auto& [text, group] : groups) {
     try {
@@ -88,15 +89,24 @@ std::string only_cpu(const Point& point) {
 
 void settle_device(Scenario& scenario, const NoGpu& no_gpu) {
   if (!leaves_open(scenario) || !no_gpu().empty()) return;
-  const std::vector<Point*> points = trained(scenario);
-  const DeviceChoice choice = choice_for(scenario, points);
+  const DeviceChoice choice = choice_for(scenario);
   scenario.device_reason = "auto, since " + choice.why;
   if (!choice.is_gpu) return;
-  for (Point* point : points) {
-    point->device = "cuda";
-    point->key = on_gpu(point->key);
+  for (Point& point : scenario.points) {
+    if (!point.with_model()) continue;
+    point.device = "cuda";
+    point.key = on_gpu(point.key);
   }
   scenario.resolved = with_gpu(scenario.resolved);
+}
+
+std::string why_gpu(const Scenario& scenario) {
+  const bool on_cpu = std::ranges::any_of(scenario.points, [](const Point& point) {
+    return point.with_model() && point.device != "cuda";
+  });
+  if (!on_cpu) return "";
+  const DeviceChoice choice = choice_for(scenario);
+  return choice.is_gpu ? choice.why : "";
 }
 
 std::string why_device(const Scenario& scenario, const NoGpu& no_gpu) {

@@ -19,6 +19,9 @@ using NoGpu = std::function<std::string()>;
 /// CPU. That runs are of a shard or are there already changes nothing.
 void settle_device(Scenario& scenario, const NoGpu& no_gpu);
 
+/// Why a GPU would be the faster one for the runs that train on the CPU; empty where it would not.
+std::string why_gpu(const Scenario& scenario);
+
 /// "auto, since ..." of a scenario that leaves its device open; empty of others.
 std::string why_device(const Scenario& scenario, const NoGpu& no_gpu);
 

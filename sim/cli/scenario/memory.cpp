@@ -1,46 +1,162 @@
 #include "sim/cli/scenario/memory.h"
 
-#include <unistd.h>
-
-#include <stdexcept>
-#include <string>
-#include <vector>
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <variant>
 
 #include "models/optimiser/optimiser.h"
+#include "sim/cli/scenario/counted_replay.h"
+#include "sim/engine/run.h"
 #include "sim/message_text.h"
 #include "sim/peer_protocol.h"
+#include "sim/reading/document.h"
 
 namespace gradrace {
 
 namespace {
 
-constexpr double gibibyte = 1 << 30;
+constexpr double gigabyte = 1e9;
+constexpr double least_states = 2;  // what an update reads and what it makes
 
-/// Of a value and of what the optimiser keeps beside it.
-double state_bytes(const Race& race, const ValueLayout& value) {
+std::string gigabytes(double bytes) { return short_number(bytes / gigabyte, 3) + " GB"; }
+
+std::vector<Rule> rules_of(const Race& race) {
   std::vector<Rule> rules;
   for (const Plan& plan : race.plans) rules.push_back(plan.rule);
-  const std::size_t numbers = layout_of(rules, value.numbers, value.statistics).numbers;
-  return static_cast<double>(numbers) * static_cast<double>(value.bytes_of_number);
+  return rules;
+}
+
+double sum_of_bytes(const std::vector<MemoryPart>& parts) {
+  return std::accumulate(parts.begin(), parts.end(), 0.0,
+                         [](double sum, const MemoryPart& part) { return sum + part.bytes; });
+}
+
+std::uint32_t greatest_minibatch(const Race& race) {
+  return std::ranges::max(race.plans, {}, [](const Plan& plan) { return plan.recipe.minibatch; })
+      .recipe.minibatch;
+}
+
+/// At the key, where the file has it.
+Problem problem_of_key(const std::filesystem::path& file, const std::string& key,
+                       const std::string& what) {
+  if (!std::filesystem::is_regular_file(file))
+    return {.origin = file.string(),
+            .path = key,
+            .what = what,
+            .meaning = {},
+            .allowed = {},
+            .suggestion = {}};
+  std::string pointer = "/" + key;
+  std::ranges::replace(pointer, '.', '/');
+  return Document::read(file).problem(pointer, what);
+}
+
+/// Of its layers: what a gradient holds of each row of its minibatch, at least, and their weights.
+void add_layers(ModelMemory& memory, const Point& point) {
+  if (!point.model->has_dataset()) return;
+  memory.row = sizeof(std::uint32_t);  // its number
+  if (point.model->precision() == "float64") return;
+  const Blueprint blueprint = point.model->make_float32()->blueprint();
+  const auto* const network = std::get_if<NetworkBlueprint>(&blueprint);
+  if (!network) return;
+  for (const kernels::Layer& layer : network->layers) {
+    memory.row += sizeof(float) * static_cast<double>(layer.outputs) * layer.pixels();
+    memory.weights += static_cast<double>(layer.outputs) * layer.depth;
+  }
 }
 
 }  // namespace
 
-void check_memory(const Point& point, const Race& race, const ValueLayout& value,
-                  std::size_t threads) {
+double state_bytes(const Race& race, const ValueLayout& value) {
+  const std::size_t numbers = layout_of(rules_of(race), value.numbers, value.statistics).numbers;
+  return static_cast<double>(numbers) * static_cast<double>(value.bytes_of_number);
+}
+
+ModelMemory memory_of_model(const Point& point) {
+  ModelMemory memory{.value = point.model->value_layout()};
+  add_layers(memory, point);
+  return memory;
+}
+
+std::vector<MemoryPart> memory_of_scenario(const Scenario& scenario, const Point& point) {
+  const double runs = static_cast<double>(scenario.points.size()) * scenario.replicas();
+  const auto targets =
+      static_cast<double>(point.target_loss.size() + point.target_test_error.size());
+  std::vector<MemoryPart> parts{
+      {"replicas", "what is kept of " + short_number(runs, 3) + " runs",
+       runs * (bytes_of_run + 2 * sizeof(double) * targets)},
+      {"targets", "the columns of " + short_number(targets, 3) + " targets",
+       targets * bytes_of_target}};
+  if (point.with_model())
+    parts.push_back({"model.dataset", "the rows of the data set", point.model->data_bytes()});
+  return parts;
+}
+
+MemoryCheck::MemoryCheck(const Scenario& scenario, std::size_t threads, MemoryLimit limit)
+    : scenario_(scenario), threads_(static_cast<double>(threads)), limit_(std::move(limit)) {}
+
+void MemoryCheck::check_data(const Point& point) const {
+  check(memory_of_scenario(scenario_, point));
+}
+
+void MemoryCheck::check_runs(const Point& point, const Race& race, const ModelMemory& model) const {
+  auto parts = memory_of_scenario(scenario_, point);
+  const auto of_runs = parts_of_runs(point, race, model);
+  parts.insert(parts.end(), of_runs.begin(), of_runs.end());
+  check(parts);
+}
+
+void MemoryCheck::check(const std::vector<MemoryPart>& parts) const {
+  const double bytes = sum_of_bytes(parts);
+  if (bytes <= limit_.bytes) return;
+  const MemoryPart& largest = *std::ranges::max_element(parts, {}, &MemoryPart::bytes);
+  throw ScenarioError({problem_of_key(scenario_.file, largest.key,
+                                      "does not fit into memory: " + largest.what + " take " +
+                                          gigabytes(largest.bytes) + ", all at least " +
+                                          gigabytes(bytes) + ", and the limit is " +
+                                          gigabytes(limit_.bytes) + " (" + limit_.source + ")")});
+}
+
+/// Under way at once, of the point, on the CPU.
+std::vector<MemoryPart> MemoryCheck::parts_of_runs(const Point& point, const Race& race,
+                                                   const ModelMemory& model) const {
+  const std::string of_all =
+      threads_ > 1 ? ", in " + short_number(threads_) + " runs at once (--jobs)," : "";
+  const std::string learners = std::to_string(race.learners) + " learners";
+  std::vector<MemoryPart> parts{{"cluster.learners", "the times of " + learners + of_all,
+                                 threads_ * race.learners * bytes_of_learner}};
+  if (model.value.numbers == 0 || point.device == "cuda") return parts;
+  const double state = std::max(state_bytes(race, model.value),
+                                model.weights * static_cast<double>(model.value.bytes_of_number));
+  const double states = states_held(point, race, state);
+  const bool of_learners = states > least_states;
+  parts.push_back(
+      {of_learners ? "cluster.learners" : "model",
+       (of_learners ? "the values of " + learners : std::string("two values of the model")) +
+           of_all,
+       threads_ * states * state});
+  parts.push_back({"model.minibatch", "the rows of a minibatch" + of_all,
+                   threads_ * greatest_minibatch(race) * model.row});
+  return parts;
+}
+
+/// Of learners with values of their own each has one.  With a server those are held that learners
+/// have read, as far as a second of the run without its numbers comes; counted where it matters.
+double MemoryCheck::states_held(const Point& point, const Race& race, double bytes_of_state) const {
   const auto protocol = point.make_protocol();
   const auto* const peers = dynamic_cast<const PeerProtocol*>(protocol.get());
-  if (!peers || peers->has_one_value()) return;
-  const double memory =
-      static_cast<double>(::sysconf(_SC_PHYS_PAGES)) * static_cast<double>(::sysconf(_SC_PAGESIZE));
-  const double bytes = point.cluster.learners * state_bytes(race, value);
-  if (bytes * static_cast<double>(threads) <= memory) return;
-  std::string message = "the values of " + std::to_string(point.cluster.learners) +
-                        " learners take " + short_number(bytes / gibibyte, 3) + " GiB in a run";
-  if (threads > 1)
-    message += ", " + std::to_string(threads) + " of which are under way at once (--jobs)";
-  throw std::runtime_error(message + "; this machine has " + short_number(memory / gibibyte, 3) +
-                           " GiB of memory");
+  if (peers && !peers->has_one_value()) return std::max<double>(least_states, race.learners);
+  const double most = limit_.bytes / threads_ / bytes_of_state;
+  if (race.learners < most || most < least_states) return least_states;
+  constexpr auto patience = std::chrono::seconds(1);
+  const auto begin = std::chrono::steady_clock::now();
+  CountedReplay replay;
+  Run run(race, 0, true, nullptr);
+  drive({&run, 1}, &replay, [&] {
+    return std::chrono::steady_clock::now() - begin < patience && replay.counts().states < most;
+  });
+  return std::max<double>(least_states, replay.counts().states);
 }
 
 }  // namespace gradrace

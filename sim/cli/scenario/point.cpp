@@ -2,8 +2,10 @@
 
 #include <map>
 
+#include "distributions/integrand_budget.h"
 #include "models/optimiser/optimiser.h"
 #include "models/quadratic.h"
+#include "sim/message_text.h"
 
 namespace gradrace {
 
@@ -84,10 +86,10 @@ Race Point::race() const {
 
 Theory Point::theory() const {
   const auto law = common_law();
+  const std::uint32_t samples = model ? model->minibatch() : 1;
   Conditions conditions{cluster.learners, law.get(), cluster.peers ? &*cluster.peers : nullptr,
                         cluster.transit.any(), cluster.runtimes.ties()};
   if (!law) {
-    const std::uint32_t samples = model ? model->minibatch() : 1;
     conditions.means = cluster.runtimes.means(cluster.learners, samples);
     conditions.memoryless = cluster.runtimes.memoryless(cluster.learners, samples);
     conditions.slowest = [this, samples](std::uint32_t minibatches, double cap) {
@@ -97,7 +99,15 @@ Theory Point::theory() const {
       return cluster.runtimes.kth_smallest(cluster.learners, samples, k);
     };
   }
-  return make_protocol()->theory(conditions);
+  if (auto theory = within_budget([&] { return make_protocol()->theory(conditions); }))
+    return *theory;
+  conditions.law = nullptr;
+  conditions.means = cluster.runtimes.means(cluster.learners, samples);
+  conditions.slowest = {};
+  conditions.kth_smallest = {};
+  Theory theory = make_protocol()->theory(conditions);
+  theory.over_budget = true;
+  return theory;
 }
 
 std::string Point::not_known(const Theory& theory) const {
@@ -105,10 +115,13 @@ std::string Point::not_known(const Theory& theory) const {
   const std::string what = theory.iteration_time ? "staleness"
                            : theory.staleness    ? "iteration time"
                                                  : "iteration time, staleness";
-  return what + ": " + why_not_known();
+  return what + ": " + why_not_known(theory);
 }
 
-std::string Point::why_not_known() const {
+std::string Point::why_not_known(const Theory& theory) const {
+  if (theory.over_budget)
+    return "its integrals take more than " +
+           count_text(IntegrandBudget::of_a_number, "evaluation") + " of runtimes";
   const TransitFacts& transit = cluster.transit;
   if (transit.failures) return "learners fail";
   if (transit.server) return "the server takes time";
@@ -117,7 +130,7 @@ std::string Point::why_not_known() const {
   return std::string(why.empty() ? "no formula is known here" : why);
 }
 
-std::optional<Descent> Point::descent() const {
+std::optional<Descent> Point::descent(const Theory& theory) const {
   if (!with_model() || !model->quadratic()) return {};
   const auto protocol = make_protocol();
   const bool server = for_server(make_protocol()) != nullptr;
@@ -130,13 +143,14 @@ std::optional<Descent> Point::descent() const {
   descent.clip = recipe.clip;
   descent.minibatch = model->minibatch();
   descent.learners = cluster.learners;
-  descent.theory = theory();
+  descent.theory = theory;
   descent.k = server ? protocol->k() : cluster.learners;
   descent.rate_k = protocol->gradients_of_step();
   descent.one_value = server || descent.theory.mean_follows_sync;
   descent.mixing = protocol->mixing();
   descent.k_varies = protocol->needs_evaluations() || descent.theory.fewer_than_k;
   descent.law = common_law();
+  if (descent.law) descent.ageing = within_budget([&] { return descent.law->ageing(); });
   descent.learning_rate = learning_rate;
   descent.gamma = gamma;
   descent.stop = stop;

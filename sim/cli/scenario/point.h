@@ -66,15 +66,16 @@ struct Point {
   /// What the timing plane is told.  Reads the data where epochs are counted.
   Race race() const;
 
-  /// What theory says of it.
+  /// What theory says of it, as far as its integrals are within the budget of a number.
   Theory theory() const;
   /// What that lacks of an iteration time and a staleness, and why; empty if nothing.
   std::string not_known(const Theory& theory) const;
-  /// Why it lacks one of them, if it does.
-  std::string why_not_known() const;
+  /// Why that lacks one of them, if it does.
+  std::string why_not_known(const Theory& theory) const;
 
   /// What theory needs to know of SGD on a quadratic; none where another model is trained, or none.
-  std::optional<Descent> descent() const;
+  /// theory: of it.
+  std::optional<Descent> descent(const Theory& theory) const;
 
  private:
   std::vector<Plan> plans() const;

@@ -271,6 +271,12 @@ std::string unit_fault(const std::string& unit) {
 
 }  // namespace
 
+std::vector<Theory> theories_of(const Scenario& scenario) {
+  std::vector<Theory> theories;
+  for (const Point& point : scenario.points) theories.push_back(point.theory());
+  return theories;
+}
+
 void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   fields.text("name", point.name, Need::defaulted,
               "names the output folder; the file's name if absent");

@@ -38,6 +38,9 @@ struct Scenario {
   }
 };
 
+/// [point]: what theory says of it.
+std::vector<Theory> theories_of(const Scenario& scenario);
+
 /// What the command line changes.
 struct ScenarioChanges {
   struct Set {

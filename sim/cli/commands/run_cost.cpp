@@ -1,0 +1,266 @@
+#include "sim/cli/commands/run_cost.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <string>
+
+#include "sim/cli/commands/model_cost.h"
+#include "sim/cli/commands/process_usage.h"
+#include "sim/cli/results/manifest.h"
+#include "sim/cli/results/run_recorders.h"
+#include "sim/cli/scenario/counted_replay.h"
+#include "sim/cli/scenario/run_work.h"
+
+namespace gradrace {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t most_probes = 5;  // points, from the least work to the most
+constexpr double seconds_of_all = 2;    // of their first parts
+constexpr double seconds_to_get_on = 4;
+
+// Measured on one core of an AMD EPYC of generation Zen 5, with a disk that takes 1 GB/s.
+constexpr double published_bytes = 150e6;  // a second, of text
+constexpr double published_runs = 60e3;    // a second
+constexpr double moved_bytes = 8e9;        // a second, of values that are added up
+constexpr double bytes_of_row = 250;       // of runs.csv, and likewise in the store
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+/// What a run takes, without what all runs share.
+struct RunCost {
+  double seconds = 0;  // NaN: nothing tells how far it is
+  double memory = 0, text = 0;
+  double beside = 1;  // runs that take no longer together
+};
+
+/// How a run got on.
+class Pace {
+ public:
+  void note(double seconds, double progress) {
+    if (first_progress_ == 0) first_ = seconds, first_progress_ = progress;
+    seconds_ = seconds, progress_ = progress;
+  }
+  bool got_on() const { return first_progress_ > 0; }
+  double progress() const { return progress_; }
+  /// NaN: nothing tells.
+  double of_all() const {
+    if (progress_ >= 1) return seconds_;
+    if (!got_on()) return std::numeric_limits<double>::quiet_NaN();
+    const double rate = progress_ > first_progress_
+                            ? (progress_ - first_progress_) / (seconds_ - first_)
+                            : first_progress_ / first_;
+    return first_ + (1 - first_progress_) / rate;
+  }
+
+ private:
+  double first_ = 0, first_progress_ = 0, seconds_ = 0, progress_ = 0;
+};
+
+/// Share of the run that is done, by its gradients too, as far as its limits count them: an update
+/// of many takes long.
+double progress_of(const Run& run) {
+  const Stop& stop = run.race().stop;
+  double all = std::numeric_limits<double>::infinity();
+  if (stop.gradients) all = static_cast<double>(*stop.gradients);
+  if (stop.updates)
+    all = std::min(all, static_cast<double>(*stop.updates) * run.race().make_protocol()->k());
+  constexpr double nearly = 0.99;
+  const double applied = static_cast<double>(run.applied()) / all;
+  return std::max(run.progress(), stop.time || stop.epochs ? 0 : std::min(nearly, applied));
+}
+
+bool is_foreseen(const Stop& stop) {
+  return stop.time || stop.updates || stop.gradients || stop.epochs;
+}
+
+/// The first part of a run without its numbers.
+struct FirstPart {
+  Pace pace;
+  CountedReplay::Counts counts;
+  double states = 0;  // that the whole run holds
+  double memory = 0, text = 0;
+};
+
+std::uint64_t size_of(const RunTexts& texts) {
+  return std::accumulate(
+      texts.begin(), texts.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const auto& text) { return sum + text.second.size(); });
+}
+
+FirstPart first_part_of(const Point& point, std::size_t numbers, std::uint32_t replica,
+                        double patience) {
+  FirstPart part;
+  const MemoryGrowth growth;
+  SpoolFile spool(std::filesystem::temp_directory_path() /
+                  ("gradrace-" + std::to_string(::getpid())));
+  const auto begin = Clock::now();
+  const double before_run = thread_seconds();
+  const auto computed = [&] { return thread_seconds() - before_run; };
+  const Race race = point.race();
+  RunRecorders recorders(replica, point, spool);
+  CountedReplay replay;
+  Run run(race, replica, point.with_model(), recorders.observer(), &recorders.curve(),
+          point.with_model() ? segment_limit(race, numbers) : TimingPlane::default_limit);
+  const double to_get_on =
+      is_foreseen(race.stop) ? std::max(patience, seconds_to_get_on) : patience;
+  double states_at_half = 0;
+  drive({&run, 1}, point.with_model() ? &replay : nullptr, [&] {
+    const double seconds = seconds_since(begin);
+    part.pace.note(computed(), progress_of(run));
+    if (seconds < patience / 2) states_at_half = replay.counts().states;
+    return seconds < (part.pace.got_on() ? patience : to_get_on);
+  });
+  part.pace.note(computed(), progress_of(run));
+  part.counts = replay.counts();
+  part.states = part.counts.states;
+  const double done = part.pace.progress();
+  if (done > 0 && done < 1 && part.states > states_at_half)
+    part.states = std::max(part.states, std::min(race.learners + 2.0, part.states / done));
+  const double before = static_cast<double>(size_of(recorders.texts()));
+  recorders.finish(run.record());
+  const double after = static_cast<double>(size_of(recorders.texts()));
+  part.text = (done > 0 ? before / done : before) + after - before;
+  part.pace.note(computed(), done);
+  part.memory = growth.bytes();
+  return part;
+}
+
+RunCost cost_on_cpu(const Point& point, const RunPlan::Group& group, const ModelCost& model,
+                    std::size_t missing, double patience) {
+  const auto begin = Clock::now();
+  const std::size_t numbers = group.memory.value.numbers;
+  RunCost cost;
+  FirstPart part = first_part_of(point, numbers, 0, patience);
+  const FirstPart first = part;
+  double seconds = part.pace.of_all();
+  std::uint32_t runs = 1;
+  for (; part.pace.progress() >= 1 && runs < missing && seconds_since(begin) < patience; ++runs) {
+    part = first_part_of(point, numbers, runs, patience);
+    seconds += part.pace.of_all();
+  }
+  cost.seconds = seconds / runs;
+  cost.text = first.text;
+  cost.memory = first.memory;
+  if (!point.with_model()) return cost;
+  const Race race = point.race();
+  const double state = state_bytes(race, group.memory.value);
+  const auto value = static_cast<double>(numbers * group.memory.value.bytes_of_number);
+  const double share = first.pace.progress() > 0 ? first.pace.progress() : 1;
+  const double minibatch = race.plans[0].recipe.minibatch;
+  cost.seconds += (static_cast<double>(first.counts.gradients) * model.gradient(minibatch) +
+                   static_cast<double>(first.counts.evaluations) * model.evaluation +
+                   static_cast<double>(first.counts.terms) * 2 * state / moved_bytes) /
+                  share;
+  cost.memory += first.states * (state + bytes_of_slot) + first.counts.kept * value + 2 * value +
+                 model.memory(minibatch);
+  return cost;
+}
+
+/// Of as many of `missing` runs as it takes at once.
+RunCost cost_on_gpu(const Point& point, const RunPlan::Group& group, std::size_t missing,
+                    double patience) {
+  const MemoryGrowth growth;
+  const auto device = point.model->make_device(group.options);
+  device->prepare();
+  const Race race = point.race();
+  const auto begin = Clock::now();
+  std::vector<Run> runs;
+  const std::size_t beside = std::min(missing, device->cohort());
+  for (std::uint32_t replica = 0; replica < beside; ++replica)
+    runs.emplace_back(race, replica, true, nullptr);
+  Pace pace;
+  drive(runs, device.get(), [&] {
+    const double seconds = seconds_since(begin);
+    pace.note(seconds, runs.front().progress());
+    return seconds < (pace.got_on() ? patience : seconds_to_get_on);
+  });
+  pace.note(seconds_since(begin), runs.front().progress());
+  const auto count = static_cast<double>(beside);
+  return {pace.of_all(), growth.bytes() / count, 0, count};
+}
+
+/// [part]: points in the order of their work, of which the middle one is tried.
+std::vector<std::vector<std::size_t>> parts_of(const RunPlan& plan,
+                                               const std::vector<std::size_t>& missing) {
+  std::vector<std::size_t> by_work;
+  for (std::size_t point = 0; point < missing.size(); ++point)
+    if (missing[point] > 0 && plan.groups[plan.group_of[point]].obstacle.empty())
+      by_work.push_back(point);
+  std::ranges::stable_sort(by_work, {}, [&](std::size_t point) { return plan.work[point]; });
+  const std::size_t count = std::min(most_probes, by_work.size());
+  std::vector<std::vector<std::size_t>> parts;
+  for (std::size_t part = 0; part < count; ++part) {
+    const auto at = [&](std::size_t number) {
+      return by_work.begin() + static_cast<std::ptrdiff_t>(by_work.size() * number / count);
+    };
+    parts.emplace_back(at(part), at(part + 1));
+  }
+  return parts;
+}
+
+}  // namespace
+
+RunsCost cost_of_runs(const Scenario& scenario, const RunPlan& plan,
+                      const std::vector<std::size_t>& missing, unsigned jobs,
+                      const TellStep& tell) {
+  const double before = resident_memory(), peak_before = peak_memory();
+  const auto parts = parts_of(plan, missing);
+  const double patience =
+      seconds_of_all / static_cast<double>(std::max<std::size_t>(1, parts.size()));
+  std::map<std::size_t, ModelCost> models;  // [group]
+  RunsCost cost;
+  double of_run = 0, text = 0;
+  const double runs =
+      static_cast<double>(std::accumulate(missing.begin(), missing.end(), std::size_t{0}));
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    if (tell) tell("times of runs", part, parts.size());
+    const std::size_t tried = parts[part][parts[part].size() / 2];
+    const Point& point = scenario.points[tried];
+    const std::size_t number = plan.group_of[tried];
+    const RunPlan::Group& group = plan.groups[number];
+    RunCost of_tried;
+    if (point.with_model() && point.device == "cuda") {
+      of_tried = cost_on_gpu(point, group, missing[tried], patience);
+    } else {
+      if (point.with_model() && !models.contains(number))
+        models.emplace(number, cost_of_model(point, group.memory, patience));
+      of_tried = cost_on_cpu(point, group, models[number], missing[tried], patience);
+    }
+    of_run = std::max(of_run, of_tried.memory);
+    for (const std::size_t each : parts[part]) {
+      const double ratio = plan.work[each] / plan.work[tried];
+      const double times = std::isfinite(ratio) ? ratio : 1;
+      const auto count = static_cast<double>(missing[each]);
+      cost.longest = std::max(cost.longest, of_tried.seconds * times);
+      cost.seconds += of_tried.seconds * times * std::ceil(count / of_tried.beside);
+      text += of_tried.text * count * times;
+      if (std::isnan(of_tried.seconds)) cost.longest = cost.seconds = of_tried.seconds;
+    }
+  }
+  const bool on_gpu = device_of(scenario) == "cuda";
+  const double threads = std::max(1.0, std::min<double>(jobs, runs));
+  cost.seconds = std::max(cost.seconds / (on_gpu ? 1 : threads), cost.longest);
+  const auto all = static_cast<double>(scenario.runs());
+  cost.publishing = text / published_bytes + all / published_runs;
+  cost.disk = 2 * (text + runs * bytes_of_row);
+  double shared = 0;
+  for (const auto& [group, model] : models) shared += model.shared;
+  for (const MemoryPart& kept : memory_of_scenario(scenario, scenario.first()))
+    if (kept.key != "model.dataset") shared += kept.bytes;
+  cost.memory = std::max(peak_before, before + shared + threads * of_run);
+  return cost;
+}
+
+}  // namespace gradrace

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/replay/lowering.h"
+#include "sim/device.h"
+
+namespace gradrace {
+
+/// A device that computes nothing, and counts what the CPU would hold and compute of the runs.  Its
+/// evaluations find a loss of 1, so that nothing diverges and none is ever reached.
+class CountedReplay final : public Device {
+ public:
+  struct Counts {
+    std::uint64_t gradients = 0;    // computed
+    std::uint64_t evaluations = 0;  // of a value
+    std::uint64_t terms = 0;        // of updates, averages and disagreements: values passed through
+    std::uint32_t states = 0;       // kept at once, at most: values with what the optimiser keeps
+    std::uint32_t kept = 0;         // gradients, likewise
+  };
+  const Counts& counts() const { return counts_; }
+
+  std::string name() const override { return "counted"; }
+  std::size_t cohort() const override { return 1; }
+  void start(std::span<const Tape> tapes) override;
+  void replay(std::span<const Segment* const> wave, std::span<Results> results) override;
+  std::vector<double> parameters(std::size_t) override { return {}; }
+
+ private:
+  void count(const Program& program);
+
+  std::vector<Lowering> runs_;
+  Counts counts_;
+};
+
+}  // namespace gradrace
