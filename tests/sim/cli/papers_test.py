@@ -52,6 +52,7 @@ UNDECIDED = (
     | of_paper("zhang2016", "5.perceptron-best-left", "10.tuned-pairs", "10.tuned-alpha0", "10.tuned-prescription")
     | of_paper("zhang2016", *(f"10.tuned-{what}{name}" for what in ("", "products-") for name in ("hardsync", "1-softsync", "lambda-softsync")))
     | of_paper("dutta2021", "22.MNIST-tuned", "22.MNIST-tuned-late")
+    | of_paper("zhou2020", "6.mnist-first-10")
 )
 NEEDS_A_GPU = (
     of_paper("dutta2021", "22.CNN-on-CIFAR-10")
