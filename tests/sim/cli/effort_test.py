@@ -43,7 +43,7 @@ class Memory(ProgramTest):
         self.assertLess(abs(megabytes - real), 0.2 * real, (megabytes, real))
 
     def test_of_learners_with_values_of_their_own(self):
-        self.check(scenario(5000, {"kind": "local-sgd", "tau": 2}, 3, **QUADRATIC))
+        self.check(scenario(5000, {"kind": "ad-psgd", "graph": "ring"}, 5000, **QUADRATIC))
 
     def test_of_versions_that_learners_hold(self):
         self.check(scenario(3000, {"kind": "async"}, 9000, **QUADRATIC))
