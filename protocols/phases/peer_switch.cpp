@@ -48,6 +48,11 @@ class PeerSwitch final : public PeerProtocol, private Peers {
   void on_timer(Peers& peers) override {
     peers_ = &peers;
     if (over_) return;
+    for (const std::uint32_t learner : waiting_) peers_->compute(learner);
+    computing_ += waiting_.size();
+    waiting_.clear();
+    if (timer_ > time()) return peers_->timer(timer_);
+    timer_ = PhaseWatch::never;
     protocol().on_timer(*this);
     if (over_) give_way();
   }
@@ -104,7 +109,8 @@ class PeerSwitch final : public PeerProtocol, private Peers {
     if (computing_ > 0 || exchanging_ > 0) return;
     for (auto& gradient : unused_)
       if (gradient) peers_->step(*std::exchange(gradient, {}));
-    peers_->timer(PhaseWatch::never);
+    timer_ = PhaseWatch::never;
+    peers_->timer(timer_);
     peers_->evaluate_at(PhaseWatch::never);
     joining_ = true;
     peers_->collective(all_);
@@ -134,6 +140,7 @@ class PeerSwitch final : public PeerProtocol, private Peers {
     follow_change();
     if (over_ || peers_->updates() == updates || !watch_.over(done(), time())) return;
     over_ = true;
+    waiting_.clear();
     const auto free = std::ranges::find(under_way_, false);
     spare_ = static_cast<std::uint32_t>(free - under_way_.begin());
   }
@@ -150,10 +157,11 @@ class PeerSwitch final : public PeerProtocol, private Peers {
   const Work& work() const override { return peers_->work(); }
   std::uint64_t updates() const override { return peers_->updates(); }
   std::uint32_t per_node() const override { return peers_->per_node(); }
+  /// After all arrivals of the instant, one of which may end the phase.
   void compute(std::uint32_t learner) override {
     if (over_) return;
-    ++computing_;
-    peers_->compute(learner);
+    waiting_.push_back(learner);
+    peers_->timer(time());
   }
   void compute_all() override {
     if (over_) return;
@@ -206,7 +214,8 @@ class PeerSwitch final : public PeerProtocol, private Peers {
   bool exchanging(std::uint32_t learner) const override { return peers_->exchanging(learner); }
   void count_conflict(std::uint32_t learner) override { peers_->count_conflict(learner); }
   void timer(double time) override {
-    if (!over_) peers_->timer(time);
+    timer_ = time;
+    if (!over_ && waiting_.empty()) peers_->timer(time);
   }
   void evaluate_at(double time) override {
     watch_.ask(time);
@@ -225,6 +234,9 @@ class PeerSwitch final : public PeerProtocol, private Peers {
   Done before_;           // the phase
   bool over_ = false;     // nothing begins any more
   bool joining_ = false;  // the average of all is under way
+
+  std::vector<std::uint32_t> waiting_;  // learners that begin a minibatch later in this instant
+  double timer_ = PhaseWatch::never;    // of the protocol
 
   std::size_t computing_ = 0, exchanging_ = 0;        // learners; exchanges
   std::vector<std::optional<GradientFacts>> unused_;  // [learner]: arrived, and moved no value yet

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -95,6 +96,21 @@ TEST_CASE("switch without a server: local-sgd, then all-reduce") {
               "19 compute 0",     "19 compute 1",       "19 compute 2", "19 compute 3"});
 }
 
+// The second step of all four comes at 2, and the last of them ends the phase: nobody begins
+// another minibatch, though three came before it, and the average of all begins at once.
+TEST_CASE("switch without a server: of one instant, nothing begins that an arrival ends") {
+  const Lines lines = schedule(switching(phase(local, until("2")) + "," + phase(in_step)), 4,
+                               mesh(0.5), {1, 1, 1, 1, 1, 1, 1, 1, 5, 5, 5, 5, 5, 5, 5, 5}, 3);
+  const auto begun_at = [&](const std::string& time) {
+    return std::ranges::count_if(
+        lines, [&](const std::string& line) { return line.starts_with(time + " dispatch"); });
+  };
+  CHECK(begun_at("0") == 4);
+  CHECK(begun_at("1") == 4);
+  CHECK(begun_at("2") == 0);
+  CHECK(begun_at("5") == 4);  // a ring of six messages of half a unit
+}
+
 // Learner 1 has its neighbours' first values at 3 and hears them until 5, after the update at 4
 // that ends the phase: its average is made, and it computes no more.
 TEST_CASE("switch without a server: an exchange under way ends") {
@@ -116,11 +132,11 @@ TEST_CASE("switch without a server: no gradient is lost where its exchange canno
   CHECK(lines == Lines{"0 dispatch 0@0",  "0 dispatch 1@0",
                        "0 dispatch 2@0",  "0 dispatch 3@0",
                        "1 arrive 0@0",    "1 dispatch 0@2",  // an average and a step
-                       "2 arrive 1@0",    "2 dispatch 1@2",
-                       "2 arrive 0@2",                       //
+                       "2 arrive 1@0",    "2 arrive 0@2",
+                       "2 dispatch 1@2",                     //
                        "3 arrive 2@0",    "3 dispatch 2@2",  //
-                       "6 arrive 1@2",    "6 dispatch 1@4",
-                       "6 arrive 2@2",  //
+                       "6 arrive 1@2",    "6 arrive 2@2",
+                       "6 dispatch 1@4",  //
                        "10 arrive 3@0",   "10 update 1: 0@0+1 1@0+1 2@0+1 3@0+1",
                        "26 arrive 1@4",  // steps of 0, 1 and 2, then the average of all
                        "29 dispatch 0@4", "29 dispatch 1@6",
