@@ -92,14 +92,33 @@ std::vector<SearchRule> cheaper_rules(SearchRule rule) {
   return rules;
 }
 
+/// All that are known of the setting.
+std::vector<double> known_accuracies(const SettingRuns& setting) {
+  std::vector<double> known = setting.accuracies;
+  known.insert(known.end(), setting.others.begin(), setting.others.end());
+  return known;
+}
+
 /// Shares of which a single run shows no spread.
 std::vector<double> single_runs(const Search& search) {
   std::vector<double> shares;
-  if (search.first.accuracies.size() == 1) shares.push_back(1);
+  if (known_accuracies(search.first).size() == 1) shares.push_back(1);
   for (const auto& setting : search.settings) {
-    if (setting.accuracies.size() == 1) shares.push_back(setting.share);
+    if (known_accuracies(setting).size() == 1) shares.push_back(setting.share);
   }
   return shares;
+}
+
+/// Of the runs that decided, of which a table may have fewer than the rule asks for.
+SearchCost cost_of(const Search& search, std::vector<double> times, double chosen) {
+  SearchRule rule = search.rule;
+  const auto runs_of = [](const SettingRuns& setting) {
+    return static_cast<std::uint32_t>(setting.accuracies.size());
+  };
+  rule.first_runs = std::min(rule.first_runs, runs_of(search.first));
+  for (std::size_t i = 0; i < times.size(); ++i)
+    times[i] *= static_cast<double>(runs_of(search.settings[i])) / rule.runs;
+  return search_cost(rule, times, chosen);
 }
 
 Search search_for(const Scenario& scenario, const SearchOptions& options,
@@ -122,18 +141,18 @@ Search search_for(const Scenario& scenario, const SearchOptions& options,
   search.unused = runner.unused(search.settings);
   const double first_time = mean(search.first.times);
   std::vector<double> times;
-  SearchedRuns runs{search.first.accuracies, {}};
+  SearchedRuns runs{known_accuracies(search.first), {}};
   double chosen = 1;
   for (const auto& setting : search.settings) {
     times.push_back(mean(setting.times) / first_time);
-    runs.settings.push_back(setting.accuracies);
+    runs.settings.push_back(known_accuracies(setting));
     if (setting.share == search.found.share) chosen = times.back();
   }
   const auto successes = [&](const SearchRule& rule) {
     return count_successes(rule, search.target, search.found, runs, search.searches,
                            scenario.first().seed);
   };
-  search.cost = search_cost(search.rule, times, chosen);
+  search.cost = cost_of(search, times, chosen);
   if (!search.single.empty() || search.lacking) return search;
   search.searches = resampled_searches;
   search.successes = successes(search.rule);
@@ -250,8 +269,10 @@ extern const Command search_command{
     "the same call goes on: settings that are whole are kept, if scenario, runs and program are\n"
     "the same.\n\n"
     "With --accuracies the runs were made elsewhere: a row a run, of share 1 for the first\n"
-    "protocol alone, without an accuracy where it diverged.  The scenario gives times alone, and\n"
-    "the search ends where the table does.\n\n"
+    "protocol alone, without an accuracy where it diverged.  Of each share the first R (N) rows\n"
+    "decide and are paid for; how surely a search ends there is told from all.  The scenario "
+    "gives\n"
+    "times alone, and the search ends where the table does.\n\n"
     "Examples:\n"
     "  gradrace search job.json                            how early may it switch?\n"
     "  gradrace search job.json --runs 3 --first-runs 3    a cheaper search, less sure\n"

@@ -17,6 +17,8 @@ struct SettingRuns {
   std::string folder;              // of their results
   std::vector<double> accuracies;  // NaN: diverged; empty: trained nothing
   std::vector<double> times;
+  std::vector<double> others =
+      {};  // accuracies of more runs of a table, by which nothing is decided
 };
 
 /// What a search of so many runs costs, and how often it ends at the same share.

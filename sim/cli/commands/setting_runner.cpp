@@ -76,6 +76,13 @@ Accuracies read_accuracies(const SearchOptions& options) {
   return accuracies;
 }
 
+/// The first so many runs of a table are those of the search; the others are known besides.
+void take(const std::vector<double>& accuracies, std::uint32_t runs, SettingRuns& setting) {
+  const auto taken = accuracies.begin() + std::min<std::ptrdiff_t>(runs, std::ssize(accuracies));
+  setting.accuracies.assign(accuracies.begin(), taken);
+  setting.others.assign(taken, accuracies.end());
+}
+
 SettingRuns read_runs(double share, const std::filesystem::path& folder) {
   const Table table = read_table(folder / "runs.csv");
   const auto column = [&](const char* name) { return table.column(name, "column"); };
@@ -142,7 +149,7 @@ std::optional<SettingRuns> SettingRunner::switched_at(double share) const {
   if (trains()) return run(share, name, options_.rule.runs, switched);
   if (!known_.of_share.contains(share)) return {};
   SettingRuns setting = time(share, name, switched);
-  setting.accuracies = known_.of_share.at(share);
+  take(known_.of_share.at(share), options_.rule.runs, setting);
   return setting;
 }
 
@@ -155,7 +162,7 @@ SettingRuns SettingRunner::first_alone() const {
     return run(1, "first-protocol", options_.rule.first_runs, alone);
   }
   SettingRuns setting = time(1, "first-protocol-time", alone);
-  if (options_.rule.first_runs > 0) setting.accuracies = known_.of_share.at(1);
+  if (options_.rule.first_runs > 0) take(known_.of_share.at(1), options_.rule.first_runs, setting);
   return setting;
 }
 

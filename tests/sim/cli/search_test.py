@@ -182,7 +182,7 @@ class MadeElsewhere(SearchTest):
         self.assertIn("unused:  the table's runs of 75 %", told)
         self.assertEqual((found["searches"], found["success"], found["unused"]), (0, None, [0.75]))
         times = [float(row["relative_time"]) for row in rows(self.folder / "out/search.csv")]
-        self.assertAlmostEqual(found["cost"], 5 + 3 * sum(times[1:]), delta=1e-9)
+        self.assertAlmostEqual(found["cost"], 2 + 2 * sum(times[1:]), delta=1e-9)  # as many as there are
         for row in rows(self.folder / "out/share-0.5/runs.csv"):
             self.assertEqual((row["gradients_applied"], row["final_test_error"]), ("3200", ""))
 
@@ -202,6 +202,17 @@ class MadeElsewhere(SearchTest):
         # A run passes from 0.85 on: five of six.
         self.assertLess(abs(float(costs[-1]["success"]) - 5 / 6), 4 * math.sqrt(5 / 36 / 4000))
         self.assertGreater(float(costs[-3]["success"]), float(costs[-1]["success"]))
+
+    def test_the_rows_that_decide_are_those_that_are_paid_for(self):
+        # The mean of all rows passes, that of the first two does not.
+        table = "".join(f"1,{x},\n" for x in (0.9, 0.9, 0.5, 0.5)) + "".join(f"0.5,{x},\n" for x in (0.8, 0.8, 0.99, 0.99, 0.99))
+        _, found = self.found(table, "--runs", "2", "--first-runs", "2", "--settings", "1")
+        self.assertAlmostEqual(found["target"], 0.9)
+        self.assertEqual([(one["accuracy"], one["verdict"]) for one in found["path"]], [(0.8, "fail")])
+        self.assertAlmostEqual(found["cost"], 2 + 2 * found["path"][0]["relative_time"], delta=1e-9)
+        self.assertLess(found["success"], 1)  # by all rows
+        _, found = self.found(table, "--runs", "5", "--first-runs", "4", "--settings", "1", "--force")
+        self.assertEqual([one["verdict"] for one in found["path"]], ["pass"])
 
     def test_a_single_run_in_the_table_shows_no_spread(self):
         for table, share in (("1,0.9,\n1,0.92,\n0.5,0.9,\n", "50 %"), ("1,0.9,\n0.5,0.9,\n0.5,0.92,\n", "100 %")):
