@@ -33,7 +33,7 @@ std::span<const InstructionSet> runnable_instruction_sets() {
 
 InstructionSet chosen_instruction_set() {
   const char* const name = std::getenv("GRADRACE_CPU");
-  if (name == nullptr) return runnable_instruction_sets().front();
+  if (name == nullptr || *name == '\0') return runnable_instruction_sets().front();
   std::string allowed;
   for (const InstructionSet set : runnable_instruction_sets()) {
     if (name_of(set) == name) return set;

@@ -150,8 +150,10 @@ std::uint32_t count_of(std::string_view command, const Values& values, const std
                        std::uint32_t otherwise) {
   if (values.count(name) == 0) return otherwise;
   const int count = values[name].as<int>();
-  if (count >= 1) return static_cast<std::uint32_t>(count);
-  throw UsageError(std::string(command) + ": --" + name + " must be >= 1, got " +
+  constexpr int most = 1 << 24;  // of learners, and of replicas
+  if (count >= 1 && count <= most) return static_cast<std::uint32_t>(count);
+  throw UsageError(std::string(command) + ": --" + name + " must be " +
+                   (count < 1 ? ">= 1" : "<= " + std::to_string(most)) + ", got " +
                    std::to_string(count));
 }
 

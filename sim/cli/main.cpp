@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <string>
@@ -95,6 +96,12 @@ int dispatch(const Words& words) {
   return command_of(words[0]).run({words.begin() + 1, words.end()});
 }
 
+/// And not of the names that the user gave.
+bool is_of_the_machine(const std::error_code& code) {
+  return code == std::errc::no_space_on_device || code == std::errc::io_error ||
+         code == std::errc::too_many_files_open || code == std::errc::not_enough_memory;
+}
+
 /// The exit status; errors are told.
 int run_command_line(const Words& words) {
   try {
@@ -108,6 +115,10 @@ int run_command_line(const Words& words) {
   } catch (const std::bad_alloc&) {
     std::cerr << "gradrace: out of memory\n";
     return 1;
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::cerr << "gradrace: " << printable(error.path1().string())
+              << ": cannot be used: " << error.code().message() << '\n';
+    return is_of_the_machine(error.code()) ? 1 : 2;
   } catch (const std::system_error& error) {
     const bool lacks_threads = error.code() == std::errc::resource_unavailable_try_again;
     std::cerr << "gradrace: " << (lacks_threads ? "no thread can be started (ulimit -u): " : "")

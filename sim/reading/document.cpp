@@ -1,6 +1,7 @@
 #include "sim/reading/document.h"
 
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -86,7 +87,13 @@ Document Document::read(const std::filesystem::path& file) {
   const auto refuse = [&](const std::string& why) {
     throw std::runtime_error("cannot read " + file.string() + ": " + why);
   };
-  if (std::filesystem::is_directory(file)) refuse("it is a folder");
+  std::error_code ignored;
+  const auto status = std::filesystem::status(file, ignored);
+  if (std::filesystem::is_directory(status)) refuse("it is a folder");
+  // What a shell makes of <(...) stands in /dev or /proc, and somebody writes to it.
+  const std::string name = file.string();
+  if (std::filesystem::is_fifo(status) && !name.starts_with("/dev/") && !name.starts_with("/proc/"))
+    refuse("it is a pipe, and not a file; a scenario from a pipe is read by the name -");
   errno = 0;
   std::ifstream stream(file, std::ios::binary);
   std::string text = rest_of(stream);

@@ -6,7 +6,8 @@
 namespace gradrace {
 
 /// What a JSON text says that may come from anybody: discarded where it is none, or is nested
-/// deeper than scenarios may be, since values copy and compare themselves level by level.
+/// deeper than scenarios may be, since values copy and compare themselves level by level, or has an
+/// object of more keys than theirs may have.
 nlohmann::ordered_json foreign_json(std::string_view text);
 
 }  // namespace gradrace

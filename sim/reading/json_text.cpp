@@ -113,6 +113,9 @@ class Builder {
     last_ = tokens_.next_value();
     after_ = After::key;
     auto& object = open_.back();
+    if (object.value->size() == most_keys_of_an_object)
+      return refuse(last_,
+                    "an object has more than " + std::to_string(most_keys_of_an_object) + " keys");
     key_ = name;
     const std::string pointer = child_pointer(object.pointer, name);
     is_given_twice_ = places.contains(pointer);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -9,6 +10,9 @@
 #include "sim/reading/json_places.h"
 
 namespace gradrace {
+
+/// What is asked of keys takes time for each other key of the object.
+inline constexpr std::size_t most_keys_of_an_object = 10'000;
 
 /// What a JSON text says, and where.  nlohmann-json 3.11 keeps no places itself.
 struct ParsedJson {

@@ -37,9 +37,13 @@ void sort_by_place(std::vector<Problem>& problems) {
   std::erase_if(problems, [&](const Problem& p) { return !seen.insert(p.text()).second; });
 }
 
-/// "a.json: parts[].mean": what the problems of a list's items have in common.
+constexpr std::string_view unknown = "unknown key";
+
+/// "a.json: parts[].mean": what the problems of a list's items have in common; those of unknown
+/// keys have that.
 static std::string key_of(const Problem& problem) {
   std::string key = problem.origin + ": ";
+  if (problem.what == unknown) return key + std::string(unknown);
   bool inside = false;
   for (const char c : problem.path) {
     inside = inside && c != ']';
@@ -60,7 +64,8 @@ static std::string texts(const std::vector<Problem>& problems) {
     if (++told[key] > most) continue;
     result += (result.empty() ? "" : "\n") + problem.text();
     if (told[key] == most && counts[key] > most)
-      result += "\n    and " + std::to_string(counts[key] - most) + " more of this key";
+      result += "\n    and " + std::to_string(counts[key] - most) +
+                (problem.what == unknown ? " more unknown keys" : " more of this key");
   }
   return result;
 }

@@ -42,6 +42,14 @@ std::string shown(const ordered_json& value) {
 
 std::string got(const ordered_json& value) { return ", got " + shown(value); }
 
+/// What is right of a text that is a number; empty if it is none.
+std::string without_quotes(const ordered_json& value) {
+  if (!value.is_string()) return {};
+  const auto& text = value.get_ref<const std::string&>();
+  const bool is_number = ordered_json::accept(text) && ordered_json::parse(text).is_number();
+  return is_number ? text + ", without quotes" : "";
+}
+
 bool within(double x, const Range& range) {
   const bool above = range.low_allowed ? x >= range.low : x > range.low;
   const bool below = range.high_allowed ? x <= range.high : x < range.high;
@@ -134,7 +142,7 @@ struct Reader::State {
   std::optional<double> real(const ordered_json& value, const std::string& pointer,
                              const Range& range) {
     if (!value.is_number()) {
-      note(pointer, "expected a number" + got(value));
+      note(pointer, "expected a number" + got(value), without_quotes(value));
       return {};
     }
     const auto x = value.get<double>();
@@ -152,7 +160,7 @@ struct Reader::State {
                                        Range range) {
     if (range.low < 0) range.low = 0, range.low_allowed = true;
     if (!value.is_number()) {
-      note(pointer, "expected a whole number" + got(value));
+      note(pointer, "expected a whole number" + got(value), without_quotes(value));
       return {};
     }
     const auto x = value.get<double>();

@@ -96,15 +96,33 @@ class Scenarios(ProgramTest):
                 self.assertEqual(process.returncode, 0)
                 self.assertLess(used.ru_utime, 10)
 
-    def test_200000_unknown_keys_are_read_in_seconds(self):
-        many = changed(BASE["cluster"], **{f"key{i}": i for i in range(200_000)})
-        words = [PROGRAM, "validate", self.write(changed(BASE, cluster=many))]
-        with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
-            self.assertIn(b"cluster.key199999: unknown key", process.stderr.read())
-            _, status, used = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-        self.assertEqual(process.returncode, 2)
-        self.assertLess(used.ru_utime, 20)
+    def test_keys_without_number_are_refused_at_once(self):
+        many = changed(BASE["cluster"], **{f"key{i}": i for i in range(300_000)})
+        for keys in (changed(BASE, cluster=many), {"scenario": BASE, "version": "1", "hashes": {"files": many}}):
+            words = [PROGRAM, "validate", self.write(keys)]
+            with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+                said = process.stderr.read()
+                _, status, used = os.wait4(process.pid, 0)
+                process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertRegex(said, rb"scenario.json:1:\d+: error: an object has more than 10000 keys")
+            self.assertEqual(process.returncode, 2)
+            self.assertLess(used.ru_utime, 3)
+
+    def test_of_9000_unknown_keys_a_few_are_told(self):
+        many = changed(BASE["cluster"], **{f"key{i}": i for i in range(9000)})
+        told = self.call("validate", self.write(changed(BASE, cluster=many)), status=2)[1]
+        self.assertIn("cluster.key19: unknown key", told)
+        self.assertIn("\n    and 8980 more unknown keys", told)
+        self.assertLess(told.count("\n"), 50)
+
+    def test_a_pipe_that_nobody_writes_to_is_no_scenario(self):
+        os.mkfifo(self.folder / "manifest.json")
+        for command in ("run", "validate"):
+            self.assertIn("it is a pipe, and not a file", self.call(command, "manifest.json", status=1)[1])
+        words = ["bash", "-c", f"'{PROGRAM}' validate <(cat scenario.json)"]
+        self.write(BASE)
+        done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, check=False)
+        self.assertIn(": fine: ", done.stdout, done.stderr)
 
     def test_a_title_with_control_characters_is_shown_as_they_are(self):
         told, _ = self.call("run", self.write(changed(BASE, title="a\0b\u2028c\u0085\x1b]0;x\x07")))
@@ -129,7 +147,9 @@ class Data(ProgramTest):
 
     def test_numbers_that_are_too_small_are_0(self):
         (self.folder / "d.csv").write_text("a,y\n1e-400,0\n-1e-50,1\n4.9e-324,0\n3.4e38,1\n")
-        self.assertIn("fine", self.call("validate", self.write(trained(CSV)))[0])
+        told, noted = self.call("validate", self.write(trained(CSV)))
+        self.assertIn("fine", told)
+        self.assertIn('d.csv:2: column "a": is closer to 0 than single precision goes (1e-45)', noted)
 
     def test_a_pipe_is_refused_as_data_and_not_waited_for(self):
         os.mkfifo(self.folder / "d.csv")
@@ -156,6 +176,22 @@ class Data(ProgramTest):
 
 
 class Words(ProgramTest):
+    def test_a_folder_that_cannot_be_written_is_named(self):
+        path = self.write(BASE)
+        for out, where in (("scenario.json/x", "scenario.json"), ("/proc/none/x", "/proc")):
+            told = self.call("run", path, "--quiet", "--out", out, status=1)[1]
+            self.assertRegex(told, rf"^gradrace: {out}: no results can be written there, in .*{where}: [A-Z].*; use --out DIR")
+        loop = self.folder / "runs.2-of-3.store"
+        loop.symlink_to(loop)
+        _, told = self.call("run", path, "--quiet", "--out", self.folder, status=2)
+        self.assertRegex(told, r"runs.2-of-3.store: .*[Tt]oo many levels of symbolic links")
+        self.assertNotIn("filesystem error", told)
+
+    def test_no_more_workers_than_learners_are_fitted(self):
+        (self.folder / "t.csv").write_text("t\n" + "\n".join(str(1 + i % 7) for i in range(80)) + "\n")
+        told = self.call("fit", "t.csv", "--column", "t", "--slowest-of", "1000000000", status=2)[1]
+        self.assertIn("--slowest-of must be <= 16777216, got 1000000000", told)
+
     def test_names_that_no_folder_has_are_refused(self):
         path = self.write(BASE)
         for words, told in (

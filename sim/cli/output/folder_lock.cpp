@@ -35,6 +35,27 @@ constexpr int tries = 100;  // of a folder that others make and remove
                            ": cannot be made: " + std::generic_category().message(error));
 }
 
+/// The folder itself, or the nearest one above it that is there.
+fs::path nearest_there(const fs::path& folder) {
+  std::error_code ignored;
+  fs::path there = fs::absolute(folder, ignored).lexically_normal();
+  while (!fs::exists(there, ignored) && there.has_relative_path()) there = there.parent_path();
+  return there;
+}
+
+/// The user chose the place, unless the disk is full or fails.
+[[noreturn]] void fail_to_begin(const fs::path& folder, const fs::path& aside, int error) {
+  if (error != EACCES && error != EPERM && error != EROFS && error != ENOTDIR && error != ENOENT &&
+      error != ENAMETOOLONG && error != ELOOP)
+    fail(aside, error);
+  const fs::path there = nearest_there(folder);
+  const bool is_itself = fs::absolute(folder).lexically_normal() == there;
+  throw std::runtime_error(folder.string() + ": no results can be written there" +
+                           (is_itself ? "" : ", in " + there.string()) + ": " +
+                           std::generic_category().message(error) +
+                           "; use --out DIR for a folder that you may write to");
+}
+
 /// A dangling link, a file, or the name of the folder of unfinished results.
 void refuse_reserved(const fs::path& folder) {
   std::error_code ignored;
@@ -154,7 +175,7 @@ void FolderLock::check_in_place() const {
 
 void FolderLock::lock(File& file) {
   for (int i = 0; !try_to_lock(file); ++i) {
-    if (i == tries) fail(file.path, ENOENT);
+    if (i == tries) fail_to_begin(folder_, file.path, ENOENT);
   }
   if (!file.is_shared) leave_word(file.descriptor);
 }
@@ -171,11 +192,11 @@ bool FolderLock::try_to_lock(File& file) {
   made_ |= fs::create_directories(folder_, error);
   if (!error) fs::create_directory(aside_, error);
   if (error == std::errc::no_such_file_or_directory) return false;
-  if (error) fail(aside_, error.value());
+  if (error) fail_to_begin(folder_, aside_, error.value());
   if (fs::is_symlink(aside_)) fail(aside_, EEXIST);
   file.descriptor = ::open(file.path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (file.descriptor < 0 && errno == ENOENT) return false;
-  if (file.descriptor < 0) fail(file.path, errno);
+  if (file.descriptor < 0) fail_to_begin(folder_, file.path, errno);
   const LockResult locked =
       gradrace::try_to_lock(file.descriptor, file.is_shared ? LOCK_SH : LOCK_EX, file.path);
   if (locked == LockResult::held_by_another) {
