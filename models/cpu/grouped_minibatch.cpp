@@ -24,7 +24,7 @@ std::size_t GroupedMinibatch::at_once(std::span<const std::uint32_t> rows) {
 
 void GroupedMinibatch::gather(std::span<const std::uint32_t> rows) {
   const std::size_t n = rows.size();
-  const bool bytes = data_.train.floats.empty();
+  const bool bytes = !data_.train.bytes.empty();
   const GroupedRows& all = groups();
   bytes_.resize(n), floats_.resize(n), counts_.resize(n), next_.resize(n);
   for (std::size_t i = 0; i < n; ++i) {
@@ -58,7 +58,7 @@ void GroupedMinibatch::expect(std::span<const std::uint32_t> rows) {
 kernels::Soon GroupedMinibatch::soon_of(std::uint32_t row) {
   const GroupedRows& all = groups();
   const std::uint64_t begin = all.begin[row], count = all.begin[row + 1] - begin;
-  if (data_.train.floats.empty())
+  if (!data_.train.bytes.empty())
     return {reinterpret_cast<const char*>(all.bytes.data() + begin),
             count * sizeof(kernels::ByteGroup)};
   return {reinterpret_cast<const char*>(all.floats.data() + begin),

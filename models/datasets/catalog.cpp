@@ -4,7 +4,9 @@ namespace gradrace {
 
 extern const DatasetEntry idx_entry;
 extern const DatasetEntry mnist_entry;
+extern const DatasetEntry npz_entry;
 extern const DatasetEntry cifar10_entry;
+extern const DatasetEntry cifar100_entry;
 extern const DatasetEntry digits_entry;
 extern const DatasetEntry libsvm_entry;
 extern const DatasetEntry csv_entry;
@@ -17,6 +19,8 @@ const DatasetCatalog& dataset_catalog() {
       &idx_entry,
       &mnist_entry,
       &cifar10_entry,
+      &cifar100_entry,
+      &npz_entry,
       &digits_entry,
       &libsvm_entry,
       &csv_entry,

@@ -26,9 +26,36 @@ constexpr Page page{
     "et al., AISTATS 2018, sec. 9",
     R"({"kind": "cifar10", "path": "../data/cifar10", "grey": true})"};
 
-constexpr std::size_t pixels = 32 * 32, record = 1 + 3 * pixels, classes = 10;
+constexpr std::size_t pixels = 32 * 32;
+constexpr std::size_t largest_record = 2 + 3 * pixels, most_records_of_a_file = 200'000;
+
+constexpr Page page_of_100{
+    "cifar100",
+    "CIFAR-100 in its binary version, objects of 32 x 32: a folder with train.bin and test.bin, "
+    "each plain or .gz, of records of a coarse class 0 to 19, a fine class 0 to 99 and 1,024 red, "
+    "1,024 green and 1,024 blue bytes; `labels` says which is learnt.  Features are those of "
+    "cifar10.",
+    "Krizhevsky, Learning Multiple Layers of Features from Tiny Images, 2009",
+    R"({"kind": "cifar100", "path": "../data/cifar100", "labels": "coarse"})"};
+
+/// How records are written: their labels, then the pixels.
+struct Version {
+  std::size_t labels, label;  // bytes, and which of them is the class
+  std::size_t classes;
+  std::vector<std::string> training;  // files
+
+  std::size_t record() const { return labels + 3 * pixels; }
+};
+
+const Version version_of_10{1,
+                            0,
+                            10,
+                            {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
+                             "data_batch_4.bin", "data_batch_5.bin"}};
+const Version coarse{2, 0, 20, {"train.bin"}}, fine{2, 1, 100, {"train.bin"}};
 
 struct Config {
+  Version version = version_of_10;
   bool grey = false;
   std::string test_file = "test_batch.bin";
   std::optional<std::uint64_t> rows;
@@ -57,7 +84,8 @@ void visit(Fields& fields, Config& config) {
 class Records {
  public:
   explicit Records(const Config& config)
-      : grey_(config.grey),
+      : version_(config.version),
+        grey_(config.grey),
         divisor_(config.divisor),
         most_(config.rows.value_or(std::numeric_limits<std::uint64_t>::max())) {}
 
@@ -67,16 +95,23 @@ class Records {
     if (!fs::is_regular_file(file)) file += ".gz";
     if (!fs::is_regular_file(file))
       throw MissingData(folder.string() + ": holds no " + name + " (nor .gz)");
-    const Bytes content = read_packed(file);
+    const Bytes content =
+        read_packed(file, [](auto) { return most_records_of_a_file * largest_record; });
     if (content.empty()) defect(file, "is empty");
+    const std::size_t record = version_.record();
+    if (content.size() == most_records_of_a_file * largest_record)
+      defect(file, "unpacks to more than " + std::to_string(most_records_of_a_file) + " records");
     if (content.size() % record != 0)
       defect(file, "has " + std::to_string(content.size()) + " bytes, which is no multiple of " +
                        std::to_string(record));
     for (std::size_t at = 0; at < content.size() && rows.count < most_; at += record) {
-      if (content[at] >= classes)
+      const std::uint8_t label = content[at + version_.label];
+      if (label >= version_.classes)
         defect(file, "record " + std::to_string(at / record + 1) + " has class " +
-                         std::to_string(content[at]) + ", allowed are 0 to 9");
-      add(content.data() + at);
+                         std::to_string(label) + ", allowed are 0 to " +
+                         std::to_string(version_.classes - 1));
+      rows.classes.push_back(label);
+      add(content.data() + at + version_.labels);
     }
   }
 
@@ -85,7 +120,6 @@ class Records {
  private:
   void add(const std::uint8_t* from) {
     ++rows.count;
-    rows.classes.push_back(*from++);
     if (!grey_) {
       rows.bytes.insert(rows.bytes.end(), from, from + 3 * pixels);
       return;
@@ -96,6 +130,7 @@ class Records {
     }
   }
 
+  Version version_;
   bool grey_;
   double divisor_;
   std::uint64_t most_;
@@ -141,11 +176,10 @@ void subtract_mean(Dataset& data, const std::string& kind) {
 
 Dataset load(const fs::path& folder, const Config& config) {
   Records train(config), test(config);
-  for (const char batch : {'1', '2', '3', '4', '5'})
-    train.read(folder, std::string("data_batch_") + batch + ".bin");
+  for (const std::string& file : config.version.training) train.read(folder, file);
   test.read(folder, config.test_file);
   Dataset data{.features = config.grey ? pixels : 3 * pixels,
-               .classes = classes,
+               .classes = config.version.classes,
                .byte_scale = 1.0f / static_cast<float>(config.divisor),
                .image = ImageShape{config.grey ? 1u : 3u, 32, 32},
                .train = std::move(train.rows),
@@ -155,19 +189,35 @@ Dataset load(const fs::path& folder, const Config& config) {
   return data;
 }
 
-LoadDataset read(Fields& fields, DataShelf& shelf) {
-  Config config;
+LoadDataset read_config(Fields& fields, DataShelf& shelf, Config config, std::string name,
+                        std::string_view meaning) {
   visit(fields, config);
-  const std::string name = std::string("cifar10 ") + (config.grey ? "grey " : "") +
-                           config.test_file +
-                           (config.rows ? " " + std::to_string(*config.rows) : "") + " " +
-                           json_number(config.divisor) + " " + config.subtract;
-  return read_dataset_folder(fields, shelf, name, "folder of the six files",
+  name += std::string(" ") + (config.grey ? "grey " : "") + config.test_file +
+          (config.rows ? " " + std::to_string(*config.rows) : "") + " " +
+          json_number(config.divisor) + " " + config.subtract;
+  return read_dataset_folder(fields, shelf, name, meaning,
                              [config](const fs::path& folder) { return load(folder, config); });
+}
+
+LoadDataset read(Fields& fields, DataShelf& shelf) {
+  return read_config(fields, shelf, Config(), "cifar10", "folder of the six files");
+}
+
+LoadDataset read_100(Fields& fields, DataShelf& shelf) {
+  constexpr std::string_view kinds[] = {"fine", "coarse"};
+  std::string labels = "fine";
+  fields.choice("labels", labels, kinds, Need::defaulted,
+                "100 classes, or 20 of five of them each");
+  Config config;
+  config.version = labels == "fine" ? fine : coarse;
+  config.test_file = "test.bin";
+  return read_config(fields, shelf, config, "cifar100 " + labels,
+                     "folder of train.bin and test.bin");
 }
 
 }  // namespace
 
 extern const DatasetEntry cifar10_entry{page, partitioned<read>};
+extern const DatasetEntry cifar100_entry{page_of_100, partitioned<read_100>};
 
 }  // namespace gradrace

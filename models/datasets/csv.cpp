@@ -1,10 +1,15 @@
 #include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <limits>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "models/datasets/dataset.h"
+#include "models/datasets/feature_columns.h"
 #include "models/datasets/labelled_rows.h"
 #include "models/datasets/text_line.h"
 #include "sim/message_text.h"
@@ -16,19 +21,34 @@ namespace fs = std::filesystem;
 
 constexpr Page page{
     "csv",
-    "A table: a line of names, then rows with a cell in each column, apart by commas.  The column "
-    "`label` has the class, a number or a word, or, with `regression`, the target; every other "
-    "column is a feature, a number as it stands.  The classes are the different labels of the "
-    "training rows, in ascending order; if one of these is not a number, all are words, sorted by "
-    "their bytes.",
+    "A table: a line of names, then rows with a cell in each column, apart by commas, or by "
+    "semicolons or tabs if the first line is.  The column `label` has the class, a number or a "
+    "word, or, with `regression`, the target; every other column is a feature, a number as it "
+    "stands, or, of a column of words, a feature for each of them that is 1 where it stands and "
+    "else 0.  A first column without a name that numbers the rows is left out.  The classes are "
+    "the different labels of the training rows, in ascending order; if one of these is not a "
+    "number, all are words, sorted by their bytes.  Without a line of names, which `header` says, "
+    "the columns are called 1, 2 and so on.",
     "RFC 4180, a row a line",
     R"({"kind": "csv", "path": "../data/wine.csv", "label": "quality", "test_rows": 100})"};
+
+constexpr std::size_t most_words = 256;  // of a column
+
+/// What the scenario says of a table.
+struct Config {
+  LabelledFiles files;
+  std::string label;
+  bool has_header = true;
+  bool header_is_judged = true;  // it is not said
+};
 
 /// The columns of a file, and which of them is the label.
 struct Columns {
   std::vector<std::string> names;
+  char separator = ',';
   std::size_t label = 0;
   bool of_targets = false;  // the labels are numbers
+  bool named = true;        // by a line of the file
 };
 
 std::string listed(const std::vector<std::string>& names) {
@@ -37,12 +57,34 @@ std::string listed(const std::vector<std::string>& names) {
   return all;
 }
 
-std::vector<std::string> read_names(TextLine& line) {
-  for (const char c : {'\xEF', '\xBB', '\xBF'}) line.skip(c);  // a byte order mark
-  std::vector<std::string> names{line.cell()};
-  while (line.skip(',')) names.push_back(line.cell());
-  return names;
+char separator_of(const TextLine& line) {
+  for (const char separator : {';', '\t'})
+    if (const std::size_t count = line.count(separator); count > 0 && count >= line.count(','))
+      return separator;
+  return ',';
 }
+
+std::vector<std::string> read_cells(TextLine& line, char separator) {
+  std::vector<std::string> cells{line.cell(separator)};
+  while (line.skip(separator)) cells.push_back(line.cell(separator));
+  return cells;
+}
+
+/// Of a line of names: all cells are numbers, or some are that do not count the columns.
+bool is_row_of_data(const std::vector<std::string>& cells) {
+  std::vector<double> numbers;
+  for (const auto& cell : cells)
+    if (const auto number = finite_number(cell)) numbers.push_back(*number);
+  if (numbers.empty()) return false;
+  if (numbers.size() == cells.size()) return true;
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    if (numbers[i] != std::floor(numbers[i]) || numbers[i] != numbers[0] + static_cast<double>(i))
+      return true;
+  return numbers.size() == 1 && numbers[0] != 0 && numbers[0] != 1;
+}
+
+constexpr const char* without_names =
+    R"("header": false, and "label" the number of its column, from 1; or a first line of names)";
 
 std::size_t find_label(const TextLine& line, const std::vector<std::string>& names,
                        const std::string& label) {
@@ -55,6 +97,27 @@ std::size_t find_label(const TextLine& line, const std::vector<std::string>& nam
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), label) - names.begin());
 }
 
+/// Reads the line of names, if it is one.
+Columns read_columns(TextLine& line, const Config& config) {
+  for (const char c : {'\xEF', '\xBB', '\xBF'}) line.skip(c);  // a byte order mark
+  Columns columns{.names = {},
+                  .separator = separator_of(line),
+                  .of_targets = config.files.regression,
+                  .named = config.has_header};
+  if (config.has_header) {
+    columns.names = read_cells(line, columns.separator);
+    if (config.header_is_judged && is_row_of_data(columns.names))
+      line.defect(std::string("is a row of data where a line of names is needed; allowed: ") +
+                  without_names);
+  } else {
+    TextLine first = line;
+    columns.names = read_cells(first, columns.separator);
+    for (std::size_t i = 0; i < columns.names.size(); ++i) columns.names[i] = std::to_string(i + 1);
+  }
+  columns.label = find_label(line, columns.names, config.label);
+  return columns;
+}
+
 [[noreturn]] void defect(const TextLine& line, const std::string& column, const std::string& what) {
   line.defect("column \"" + column + "\": " + what);
 }
@@ -65,74 +128,215 @@ std::string read_cell(TextLine& line, const Columns& columns, std::size_t column
            "has no cell here: the line ends after " + std::to_string(column) + " of " +
                std::to_string(columns.names.size()));
   }
-  if (column > 0) line.comma();
-  return line.cell();
+  if (column > 0) line.separator(columns.separator);
+  return line.cell(columns.separator);
 }
 
-double number_in(const TextLine& line, const std::string& column, const std::string& cell) {
+[[noreturn]] void refuse_number(const TextLine& line, const Columns& columns, std::size_t column,
+                                const std::string& cell) {
+  const bool has_comma = columns.separator != ',' && cell.find(',') != cell.npos;
+  defect(line, columns.names[column],
+         "expected a finite number, found " +
+             (cell.empty() ? "an empty cell" : "\"" + cell.substr(0, 40) + "\"") +
+             (has_comma ? "; decimal commas are to be points" : ""));
+}
+
+double number_in(const TextLine& line, const Columns& columns, std::size_t column,
+                 const std::string& cell) {
   const auto number = finite_number(cell);
-  if (!number) {
-    defect(line, column,
-           "expected a finite number, found " +
-               (cell.empty() ? "an empty cell" : "\"" + cell.substr(0, 40) + "\""));
-  }
+  if (!number) refuse_number(line, columns, column, cell);
   return *number;
 }
 
 /// A class: NaN where it is not a number.
-void read_class(const TextLine& line, const std::string& column, const std::string& cell,
+void read_class(const TextLine& line, const Columns& columns, const std::string& cell,
                 LabelledRows& rows) {
+  const std::string& column = columns.names[columns.label];
   if (cell.empty()) defect(line, column, "expected a label, found an empty cell");
+  if (columns.named && cell == column)
+    defect(line, column,
+           std::string("a label is the name of its column: is the first line a row of data?  "
+                       "allowed: ") +
+               without_names);
   rows.labels.push_back(finite_number(cell).value_or(std::numeric_limits<double>::quiet_NaN()));
   rows.words.push_back(cell);
 }
 
-void read_row(TextLine& line, const Columns& columns, LabelledRows& rows) {
+/// Neither a number that is written in another way nor a mark of a missing one.
+bool is_word(const std::string& cell) {
+  if (cell.empty() || cell.find_first_not_of("0123456789.,+-eE%$ '_") == cell.npos) return false;
+  std::string small;
+  for (const char c : cell) small += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char* const none : {"nan", "inf", "-inf", "+inf", "infinity", "-infinity", "na", "n/a",
+                                 "null", "none", "missing"})
+    if (small == none) return false;
+  return true;
+}
+
+/// Features of a file, and the words of the columns that have some.
+class Features {
+ public:
+  explicit Features(std::size_t columns) : words_(columns) {}
+
+  float read(const TextLine& line, const Columns& columns, std::size_t column,
+             const std::string& cell) {
+    const auto number = finite_number(cell);
+    auto& words = words_[column];
+    if (words.empty() && (number || rows_ > 0 || !is_word(cell)))
+      return number_of(line, columns, column, cell);
+    if (number || !is_word(cell))
+      defect(line, columns.names[column],
+             "expected a word, as in the rows before, found \"" + cell.substr(0, 40) + "\"");
+    const auto known = words.try_emplace(cell, words.size()).first;
+    if (words.size() > most_words)
+      defect(line, columns.names[column],
+             "has more than " + std::to_string(most_words) +
+                 " different words, which is the most; a column of names or texts is to be left "
+                 "out of the file");
+    return static_cast<float>(known->second);
+  }
+
+  void end_row() { ++rows_; }
+
+  /// What is left to do when all rows are read: the words are numbered in their order.
+  void finish(const Columns& columns, LabelledRows& rows) const {
+    std::size_t feature = 0;
+    for (std::size_t column = 0; column < words_.size(); ++column) {
+      if (column == columns.label) continue;
+      if (!words_[column].empty())
+        number_words(words_[column], columns.names[column], feature, rows);
+      ++feature;
+    }
+    for (const auto& [column, place] : too_small_)
+      rows.notes.push_back(place + ": column \"" + column +
+                           "\": " + std::string(too_small_for_single_precision));
+  }
+
+ private:
+  float number_of(const TextLine& line, const Columns& columns, std::size_t column,
+                  const std::string& cell) {
+    const double number = number_in(line, columns, column, cell);
+    const std::string& name = columns.names[column];
+    const auto kept = in_single_precision(number);
+    if (!kept) defect(line, name, beyond_single_precision(number));
+    if (*kept == 0 && is_not_zero(cell)) too_small_.try_emplace(name, line.place());
+    return *kept;
+  }
+
+  void number_words(const std::map<std::string, std::size_t>& words, const std::string& name,
+                    std::size_t feature, LabelledRows& rows) const {
+    WordColumn of{feature, name, {}};
+    std::vector<float> numbers(words.size());
+    for (const auto& [word, number] : words) {
+      numbers[number] = static_cast<float>(of.words.size());
+      of.words.push_back(word);
+    }
+    for (std::size_t row = 0; row < rows.labels.size(); ++row) {
+      float& x = rows.x[row * rows.features + feature];
+      x = numbers[static_cast<std::size_t>(x)];
+    }
+    rows.word_columns.push_back(std::move(of));
+  }
+
+  std::size_t rows_ = 0;
+  std::vector<std::map<std::string, std::size_t>> words_;  // [column]: word, its number; or empty
+  std::map<std::string, std::string> too_small_;           // [name of the column]: the first place
+};
+
+void read_row(TextLine& line, const Columns& columns, Features& features, LabelledRows& rows) {
   for (std::size_t column = 0; column < columns.names.size(); ++column) {
     const std::string cell = read_cell(line, columns, column);
-    const std::string& name = columns.names[column];
     if (column != columns.label) {
-      const double number = number_in(line, name, cell);
-      const auto kept = in_single_precision(number);
-      if (!kept) defect(line, name, beyond_single_precision(number));
-      rows.x.push_back(*kept);
+      rows.x.push_back(features.read(line, columns, column, cell));
     } else if (columns.of_targets) {
-      rows.labels.push_back(number_in(line, name, cell));
+      rows.labels.push_back(number_in(line, columns, column, cell));
     } else {
-      read_class(line, name, cell, rows);
+      read_class(line, columns, cell, rows);
     }
   }
   line.end(count_text(columns.names.size(), "cell"));
   rows.lines.push_back(line.number());
+  features.end_row();
 }
 
-LabelledRows read_rows(const fs::path& file, const std::string& label, bool regression) {
+/// Whether the feature has another whole number in every row.
+bool numbers_rows(const LabelledRows& rows, std::size_t feature) {
+  std::set<float> seen;
+  for (std::size_t row = 0; row < rows.labels.size(); ++row) {
+    const float x = rows.x[row * rows.features + feature];
+    if (x != std::floor(x) || !seen.insert(x).second) return false;
+  }
+  return rows.labels.size() > 1;
+}
+
+/// Whether it has 0, 1, 2 or 1, 2, 3 and so on.
+bool counts_rows(const LabelledRows& rows, std::size_t feature) {
+  const auto x = [&](std::size_t row) { return rows.x[row * rows.features + feature]; };
+  if (rows.labels.size() < 2 || (x(0) != 0 && x(0) != 1)) return false;
+  for (std::size_t row = 1; row < rows.labels.size(); ++row)
+    if (x(row) != x(0) + static_cast<float>(row)) return false;
+  return true;
+}
+
+void look_for_row_numbers(const Columns& columns, LabelledRows& rows) {
+  std::size_t feature = 0;
+  for (std::size_t column = 0; column < columns.names.size(); ++column) {
+    if (column == columns.label) continue;
+    const std::string& name = columns.names[column];
+    const bool unnamed = columns.named && (name.empty() || name == "Unnamed: 0");
+    const bool of_words = std::ranges::any_of(
+        rows.word_columns, [&](const WordColumn& of) { return of.feature == feature; });
+    if (!of_words && column == 0 && unnamed && numbers_rows(rows, feature))
+      rows.first_numbers_rows = true;
+    else if (!of_words && counts_rows(rows, feature))
+      rows.notes.push_back(rows.file.string() + ": column \"" + name +
+                           "\" counts the rows, and is a feature as every other");
+    ++feature;
+  }
+}
+
+LabelledRows read_rows(const fs::path& file, const Config& config) {
   LabelledRows rows;
   rows.file = file;
-  Columns columns{.names = {}, .of_targets = regression};
+  Columns columns;
+  std::vector<Features> features;  // one, when the columns are known
   each_line(file, [&](TextLine& line) {
-    if (columns.names.empty()) {
-      columns.names = read_names(line);
-      columns.label = find_label(line, columns.names, label);
-    } else if (!line.at_end()) {
-      read_row(line, columns, rows);
+    if (features.empty()) {
+      columns = read_columns(line, config);
+      features.emplace_back(columns.names.size());
+      if (config.has_header) return;
     }
+    if (!line.at_end()) read_row(line, columns, features.front(), rows);
   });
   rows.features = columns.names.size() - !columns.names.empty();
+  if (!features.empty()) features.front().finish(columns, rows);
+  look_for_row_numbers(columns, rows);
+  for (std::size_t column = 0; column < columns.names.size(); ++column)
+    if (column != columns.label) rows.feature_names.push_back(columns.names[column]);
   rows.names = std::move(columns.names);
   return rows;
 }
 
 LoadDataset read(Fields& fields, DataShelf& shelf) {
-  LabelledFiles files;
-  std::string label;
-  visit(fields, files, shelf);
-  fields.text("label", label, Need::required, "column of the class or target");
+  Config config;
+  visit(fields, config.files, shelf);
+  fields.text("label", config.label, Need::required,
+              "column of the class or target; its number where there is no line of names");
+  fields.flag("header", config.has_header, Need::none,
+              "whether the first line has the names of the columns (default: it has, and a line "
+              "of numbers is refused)");
+  config.header_is_judged = !fields.has("header");
   if (!fields.good()) return {};
-  return read_labelled_files(shelf, "csv " + label, files,
-                             [label, regression = files.regression](const fs::path& file) {
-                               return read_rows(file, label, regression);
-                             });
+  const std::string name = "csv " + config.label +
+                           (config.header_is_judged ? ""
+                            : config.has_header     ? " named"
+                                                    : " unnamed");
+  return read_labelled_files(
+      shelf, name, config.files, [config](const fs::path& file) { return read_rows(file, config); },
+      [](LabelledRows& train, LabelledRows& test) {
+        leave_out_row_numbers(train, test);
+        number_words(train, test);
+      });
 }
 
 }  // namespace

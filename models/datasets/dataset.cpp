@@ -38,10 +38,19 @@ void add_floats(Hash& hash, const std::vector<float>& floats) {
             {reinterpret_cast<const std::uint8_t*>(floats.data()), floats.size() * sizeof(float)});
 }
 
+/// Nothing of rows that are not listed.
+void add_listed(Hash& hash, const ListedNumbers& listed) {
+  if (listed.empty()) return;
+  for (const std::uint64_t begin : listed.begin) add_number(hash, begin);
+  for (const std::uint32_t place : listed.places) add_number(hash, place);
+  add_floats(hash, listed.x);
+}
+
 void add_rows(Hash& hash, const Rows& rows) {
   add_number(hash, rows.count);
   add_bytes(hash, rows.bytes);
   add_floats(hash, rows.floats);
+  add_listed(hash, rows.listed);
   add_bytes(hash, rows.classes);
   add_floats(hash, rows.targets);
 }
@@ -68,9 +77,11 @@ void check_rows(const Dataset& dataset, const Rows& rows) {
   GRADRACE_CHECK(rows.classes.size() == (classified ? rows.count : 0) &&
                      rows.targets.size() == (classified ? 0 : rows.count),
                  "each row has a class or each a target");
+  const bool none = rows.bytes.empty() && rows.floats.empty();
   GRADRACE_CHECK((rows.bytes.size() == numbers && rows.floats.empty()) ||
-                     (rows.floats.size() == numbers && rows.bytes.empty()),
-                 "features are bytes or floats");
+                     (rows.floats.size() == numbers && rows.bytes.empty()) ||
+                     (rows.listed.rows() == rows.count && none),
+                 "features are bytes or floats, or listed");
   for (const std::uint8_t c : rows.classes)
     GRADRACE_CHECK(c < dataset.classes, "classes are counted from 0");
 }
@@ -83,7 +94,24 @@ void check(const Dataset& dataset) {
                  "an image has as many numbers as a row");
 }
 
+/// A class of which there is no row to learn from.
+std::string note_of_classes(const std::string& name, const Dataset& dataset) {
+  std::vector<bool> has_rows(dataset.classes);
+  for (const std::uint8_t c : dataset.train.classes) has_rows[c] = true;
+  std::string lacking;
+  for (std::size_t c = 0; c < dataset.classes; ++c)
+    if (!has_rows[c]) lacking += (lacking.empty() ? "" : ", ") + std::to_string(c);
+  if (lacking.empty()) return {};
+  return "data set " + name + ": no training row is of class " + lacking + ", of " +
+         std::to_string(dataset.classes) + " that the model tells apart";
+}
+
 }  // namespace
+
+std::set<std::string> DataShelf::notes() const {
+  const std::lock_guard lock(mutex_);
+  return notes_;
+}
 
 std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
                                               const std::function<Dataset()>& load) {
@@ -95,6 +123,8 @@ std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
     auto dataset = std::make_shared<Dataset>(load());
     check(*dataset);
     dataset->hash = content_hash(*dataset);
+    notes_.insert(dataset->notes.begin(), dataset->notes.end());
+    if (auto note = note_of_classes(name, *dataset); !note.empty()) notes_.insert(std::move(note));
     return slot = std::move(dataset);
   } catch (const std::bad_alloc&) {
     too_large_.insert(name);
@@ -111,6 +141,13 @@ LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::str
   if (location.name.empty() && !fields.good()) return {};
   const MissingPlace missing{"folder", location.name, location.looked_at};
   const bool is_there = fs::is_directory(location.found);
+  if (!is_there && fs::exists(location.found)) {
+    fields.complain(
+        "path", "is a file, and the data set is a folder of files, got \"" + location.name + "\"",
+        location.found.extension() == ".npz" ? "kind npz for a file of arrays"
+                                             : std::string(meaning));
+    return {};
+  }
   if (!is_there) shelf.note_missing(missing);
   if (!is_there && shelf.data_needed()) fields.lacks("path", missing);
   if (!fields.good()) return {};

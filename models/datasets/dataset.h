@@ -17,6 +17,7 @@
 
 #include "models/datasets/grouped_rows.h"
 #include "models/datasets/image_shape.h"
+#include "models/datasets/listed_numbers.h"
 #include "models/datasets/made_once.h"
 #include "models/datasets/packed_file.h"
 #include "models/datasets/partition.h"
@@ -27,13 +28,14 @@
 namespace gradrace {
 
 /// Rows of one split: features, and a class or a target.  Small integers stay bytes; what is not is
-/// float.
+/// float, and listed where all numbers would be too many.
 struct Rows {
   std::size_t count = 0;
   Bytes bytes;                        // [count, features], or empty
   std::vector<float> floats;          // [count, features], or empty
   std::vector<std::uint8_t> classes;  // [count], or empty
   std::vector<float> targets = {};    // [count], or empty
+  ListedNumbers listed = {};          // of count rows, or empty
 };
 
 /// A task of classification or regression, immutable and shared by every run that uses it.
@@ -43,10 +45,11 @@ struct Dataset {
   float byte_scale = 1;     // a feature is its byte times this
   std::optional<ImageShape> image = {};
   Rows train, test;
-  std::string hash;                    // of the content, hexadecimal
-  MadeOnce<SparseRows> sparse = {};    // sparse_rows()
-  MadeOnce<GroupPlaces> places = {};   // group_places()
-  MadeOnce<GroupedRows> grouped = {};  // grouped_rows()
+  std::string hash;                     // of the content, hexadecimal
+  std::vector<std::string> notes = {};  // what a user of the data should know
+  MadeOnce<SparseRows> sparse = {};     // sparse_rows()
+  MadeOnce<GroupPlaces> places = {};    // group_places()
+  MadeOnce<GroupedRows> grouped = {};   // grouped_rows()
 };
 
 /// A folder or a file of a data set is not there.
@@ -89,6 +92,10 @@ class DataShelf {
     if (data_needed_) missing_.insert(place);
   }
 
+  /// What a user of the data that were read should know, a sentence each.  Safe from several
+  /// threads.
+  std::set<std::string> notes() const;
+
   /// The data set of that name, made by `load` at the first call; std::bad_alloc where it does not
   /// fit into memory.  Safe from several threads.
   std::shared_ptr<const Dataset> get(const std::string& name, const std::function<Dataset()>& load);
@@ -99,7 +106,8 @@ class DataShelf {
   std::size_t threads_ = 1;
   bool data_needed_ = true, missing_tolerated_ = false, unused_ = false;
   std::set<MissingPlace> missing_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::set<std::string> notes_;
   std::map<std::string, std::shared_ptr<const Dataset>> shelf_;
   std::set<std::string> too_large_;  // for memory
 };

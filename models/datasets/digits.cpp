@@ -28,7 +28,7 @@ Rows read_rows(const fs::path& folder, const char* name) {
   each_line(file, [&](TextLine& line) {
     for (std::size_t i = 0; i < features; ++i) {
       rows.bytes.push_back(static_cast<std::uint8_t>(line.integer(0, most)));
-      line.comma();
+      line.separator(',');
     }
     rows.classes.push_back(static_cast<std::uint8_t>(line.integer(0, classes - 1)));
     line.end("65 integers");

@@ -4,6 +4,7 @@
 #include <memory>
 #include <numeric>
 #include <span>
+#include <type_traits>
 
 #include "models/datasets/dataset.h"
 
@@ -61,48 +62,88 @@ bool are_zero(const Number* group) {
   return zero;
 }
 
-/// use(place, its lane_count numbers) of every group of rows [rows, features] that is not all 0;
-/// end_row() after those of a row.
-template <class Number, class Use, class EndRow>
-void each_group(const Number* row, std::size_t rows, const GroupPlaces& places, const Use& use,
+/// Rows [rows, features] of numbers, put in their places one after the other.
+template <class N>
+class WholeRows {
+ public:
+  using Number = N;
+  WholeRows(const Number* numbers, const std::vector<std::uint32_t>& place_of)
+      : numbers_(numbers),
+        place_of_(place_of),
+        put_(stay_together(place_of) ? place<at_once, Number> : place<1, Number>) {}
+
+  void put(std::size_t row, std::vector<Number>& placed) const {
+    put_(numbers_ + row * place_of_.size(), place_of_, placed.data());
+  }
+
+ private:
+  const Number* numbers_;
+  const std::vector<std::uint32_t>& place_of_;
+  void (*put_)(const Number*, const std::vector<std::uint32_t>&, Number*);
+};
+
+class ListedRows {
+ public:
+  using Number = float;
+  ListedRows(const ListedNumbers& numbers, const std::vector<std::uint32_t>& place_of)
+      : numbers_(numbers), place_of_(place_of) {}
+
+  void put(std::size_t row, std::vector<float>& placed) const {
+    std::ranges::fill(placed, 0.0f);
+    numbers_.each_of(row, [&](std::uint32_t at, float number) { placed[place_of_[at]] = number; });
+  }
+
+ private:
+  const ListedNumbers& numbers_;
+  const std::vector<std::uint32_t>& place_of_;
+};
+
+/// use(place, its lane_count numbers) of every group of the rows that is not all 0; end_row() after
+/// those of a row.
+template <class Rows, class Use, class EndRow>
+void each_group(const Rows& from, std::size_t rows, const GroupPlaces& places, const Use& use,
                 const EndRow& end_row) {
-  const std::vector<std::uint32_t>& place_of = places.of_feature;
-  const auto put = stay_together(place_of) ? place<at_once, Number> : place<1, Number>;
-  std::vector<Number> placed(places.count);
-  for (std::size_t r = 0; r < rows; ++r, row += place_of.size()) {
-    put(row, place_of, placed.data());
+  std::vector<typename Rows::Number> placed(places.count);
+  for (std::size_t r = 0; r < rows; ++r) {
+    from.put(r, placed);
     for (std::size_t at = 0; at < places.count; at += lane_count)
       if (!are_zero(placed.data() + at)) use(at, placed.data() + at);
     end_row();
   }
 }
 
-template <class Number, class Groups>
-void put_groups(const Number* row, std::size_t rows, const GroupPlaces& places,
+template <class Rows, class Groups>
+void put_groups(const Rows& from, std::size_t rows, const GroupPlaces& places,
                 std::vector<std::uint64_t>& begin, Groups& groups) {
-  groups.reserve(rows * places.count / lane_count);
   begin.push_back(0);
   each_group(
-      row, rows, places,
-      [&](std::size_t place, const Number* numbers) {
+      from, rows, places,
+      [&](std::size_t place, const typename Rows::Number* numbers) {
         groups.push_back({static_cast<std::uint32_t>(place), {}});
         std::copy_n(numbers, lane_count, groups.back().x);
       },
       [&] { begin.push_back(groups.size()); });
 }
 
-template <class Number>
-double numbers_in_a_group(const Number* row, std::size_t rows, const GroupPlaces& places) {
+template <class Rows>
+double numbers_in_a_group(const Rows& from, std::size_t rows, const GroupPlaces& places) {
   std::size_t groups = 0, zeros = 0;
   each_group(
-      row, rows, places,
-      [&](std::size_t, const Number* numbers) {
+      from, rows, places,
+      [&](std::size_t, const typename Rows::Number* numbers) {
         ++groups;
         zeros += zeros_of(std::span(numbers, lane_count));
       },
       [] {});
   return static_cast<double>(groups * lane_count - zeros) /
          std::max(1.0, static_cast<double>(groups));
+}
+
+/// use(rows in their places) of those of the split.
+auto with_rows_of(const Rows& split, const GroupPlaces& places, const auto& use) {
+  if (!split.listed.empty()) return use(ListedRows(split.listed, places.of_feature));
+  if (!split.bytes.empty()) return use(WholeRows(split.bytes.data(), places.of_feature));
+  return use(WholeRows(split.floats.data(), places.of_feature));
 }
 
 GroupPlaces places_of(const Dataset& data) {
@@ -123,8 +164,8 @@ const GroupPlaces& group_places(const Dataset& data) {
     auto made = std::make_unique<GroupPlaces>(places_of(data));
     const Rows& rows = data.train;
     const std::size_t some = std::min(most_rows, rows.count);
-    made->numbers = rows.floats.empty() ? numbers_in_a_group(rows.bytes.data(), some, *made)
-                                        : numbers_in_a_group(rows.floats.data(), some, *made);
+    made->numbers = with_rows_of(
+        rows, *made, [&](const auto& from) { return numbers_in_a_group(from, some, *made); });
     return made;
   });
 }
@@ -134,10 +175,16 @@ const GroupedRows& grouped_rows(const Dataset& data) {
     auto made = std::make_unique<GroupedRows>();
     const GroupPlaces& places = group_places(data);
     const Rows& rows = data.train;
-    if (rows.floats.empty())
-      put_groups(rows.bytes.data(), rows.count, places, made->begin, made->bytes);
-    else
-      put_groups(rows.floats.data(), rows.count, places, made->begin, made->floats);
+    if (rows.listed.empty()) {
+      const std::size_t most = rows.count * places.count / lane_count;
+      rows.bytes.empty() ? made->floats.reserve(most) : made->bytes.reserve(most);
+    }
+    with_rows_of(rows, places, [&](const auto& from) {
+      if constexpr (std::is_same_v<typename std::decay_t<decltype(from)>::Number, float>)
+        put_groups(from, rows.count, places, made->begin, made->floats);
+      else
+        put_groups(from, rows.count, places, made->begin, made->bytes);
+    });
     return made;
   });
 }

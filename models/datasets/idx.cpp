@@ -1,13 +1,17 @@
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <future>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "models/datasets/dataset.h"
 #include "models/datasets/packed_file.h"
+#include "sim/reading/reference.h"
 
 namespace gradrace {
 namespace {
@@ -18,8 +22,9 @@ constexpr Page page{
     "idx",
     "Images and labels in the IDX format of MNIST: a folder with train-images-idx3-ubyte, "
     "train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, each plain or "
-    ".gz. A feature is a pixel / 255; the classes are 0 to the greatest label of the training "
-    "rows.",
+    ".gz; names may begin with more, and test stand for t10k, as EMNIST has it.  A feature is a "
+    "pixel / 255, or a number as it stands where the file has another type than unsigned bytes; "
+    "the classes are 0 to the greatest label of the training rows.",
     "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998",
     R"({"kind": "idx", "path": "../data/mnist"})"};
 
@@ -34,17 +39,36 @@ constexpr Page mnist_page{
   throw std::runtime_error(file.string() + ": " + what);
 }
 
-/// "train-images", "idx3-ubyte": the file of that name as the folder spells it.
-fs::path find_file(const fs::path& folder, const std::string& stem, const std::string& type) {
+/// "train-images", "idx3": the file of that name as the folder spells it: of EMNIST the name has a
+/// prefix and ends are others ("emnist-letters-test-images-idx3-ubyte").
+fs::path find_file(const fs::path& folder, const std::string& split, const std::string& what,
+                   const std::string& type) {
   for (const char* joint : {"-", "."})
     for (const char* suffix : {"", ".gz"})
-      if (const fs::path file = folder / (stem + joint + type + suffix); fs::exists(file))
+      if (const fs::path file = folder / (split + "-" + what + joint + type + "-ubyte" + suffix);
+          fs::exists(file))
         return file;
-  throw MissingData(folder.string() + ": holds no " + stem + "-" + type + " (nor .gz, nor " + stem +
-                    "." + type + ")");
+  std::vector<fs::path> others;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    const bool of_split = name.find(split + "-" + what) != name.npos ||
+                          (split == "t10k" && name.find("test-" + what) != name.npos);
+    if (of_split && name.find(type + "-") != name.npos) others.push_back(entry.path());
+  }
+  if (others.size() == 1) return others.front();
+  std::string found;
+  std::ranges::sort(others);
+  for (const fs::path& file : others)
+    found += (found.empty() ? "" : ", ") + file.filename().string();
+  const std::string name = split + "-" + what;
+  if (!others.empty())
+    throw std::runtime_error(folder.string() + ": holds several " + name + " (" + found +
+                             "); keep those of one data set in the folder");
+  throw MissingData(folder.string() + ": holds no " + name + "-" + type + "-ubyte (nor .gz, nor " +
+                    name + "." + type + "-ubyte)");
 }
 
-std::uint32_t big_endian(const Bytes& bytes, std::size_t at) {
+std::uint32_t big_endian(std::span<const std::uint8_t> bytes, std::size_t at) {
   return std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 |
          std::uint32_t{bytes[at + 2]} << 8 | std::uint32_t{bytes[at + 3]};
 }
@@ -55,39 +79,123 @@ std::string hex(std::uint32_t number) {
   return text;
 }
 
-/// An array of bytes and its shape.
+/// Types of numbers of the format, by the third byte of the magic number.
+struct Type {
+  std::uint8_t code;
+  std::size_t bytes;
+  const char* name;
+};
+constexpr Type types[] = {{0x08, 1, "unsigned bytes"}, {0x09, 1, "signed bytes"},
+                          {0x0B, 2, "short integers"}, {0x0C, 4, "integers"},
+                          {0x0D, 4, "floats"},         {0x0E, 8, "doubles"}};
+
+/// What a file begins with.
+struct Header {
+  const Type* type = nullptr;      // null: it is none of the format
+  std::vector<std::size_t> shape;  // as far as it is there
+  std::size_t bytes;               // of the header
+
+  double numbers() const {
+    double product = 1;
+    for (const std::size_t length : shape) product *= static_cast<double>(length);
+    return product;
+  }
+};
+
+Header header_of(std::span<const std::uint8_t> bytes, std::size_t dimensions) {
+  Header header{.shape = {}, .bytes = 4 + 4 * dimensions};
+  if (bytes.size() < header.bytes) return header;
+  const std::uint32_t magic = big_endian(bytes, 0);
+  for (const Type& type : types)
+    if (magic == (std::uint32_t{type.code} << 8 | dimensions)) header.type = &type;
+  for (std::size_t i = 0; i < dimensions; ++i) header.shape.push_back(big_endian(bytes, 4 + 4 * i));
+  return header;
+}
+
+/// One more than the header says, so that a file that is too long is told.
+std::size_t most_bytes(std::span<const std::uint8_t> first, std::size_t dimensions) {
+  const Header header = header_of(first, dimensions);
+  if (!header.type) return header.bytes;
+  const double bytes = header.numbers() * static_cast<double>(header.type->bytes);
+  return header.bytes + 1 + (bytes < 1e18 ? static_cast<std::size_t>(bytes) : std::size_t(1e18));
+}
+
+/// An array and its shape.
 struct Array {
+  fs::path file;
   std::vector<std::size_t> shape;
-  Bytes bytes;
+  const Type* type;
+  Bytes bytes;  // of its numbers, the highest first
+
+  std::size_t size() const { return bytes.size() / type->bytes; }
+  double number(std::size_t i) const {
+    std::uint64_t word = 0;
+    for (std::size_t b = 0; b < type->bytes; ++b) word = word << 8 | bytes[i * type->bytes + b];
+    switch (type->code) {
+      case 0x09:
+        return static_cast<std::int8_t>(word);
+      case 0x0B:
+        return static_cast<std::int16_t>(word);
+      case 0x0C:
+        return static_cast<std::int32_t>(word);
+      case 0x0D:
+        return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(word)));
+      case 0x0E:
+        return std::bit_cast<double>(word);
+      default:
+        return static_cast<double>(word);
+    }
+  }
 };
 
 Array read_array(const fs::path& file, std::size_t dimensions) {
-  Bytes content = read_packed(file);
-  const std::size_t header = 4 + 4 * dimensions;
-  if (content.size() < header)
+  Bytes content =
+      read_packed(file, [dimensions](auto first) { return most_bytes(first, dimensions); });
+  Header header = header_of(content, dimensions);
+  if (header.shape.empty())
     defect(file, "has " + std::to_string(content.size()) + " bytes, the header alone takes " +
-                     std::to_string(header));
-  const std::uint32_t magic = big_endian(content, 0);
-  const auto expected = 0x0800u + static_cast<std::uint32_t>(dimensions);
-  if (magic != expected) defect(file, "magic number " + hex(magic) + ", expected " + hex(expected));
-
-  Array array;
-  double numbers = 1;
+                     std::to_string(header.bytes));
+  if (!header.type)
+    defect(file, "magic number " + hex(big_endian(content, 0)) + ", expected " +
+                     hex(0x0800u + static_cast<std::uint32_t>(dimensions)));
   std::string product;
-  for (std::size_t i = 0; i < dimensions; ++i) {
-    const std::uint32_t length = big_endian(content, 4 + 4 * i);
+  for (const std::size_t length : header.shape) {
     if (length == 0) defect(file, "header: a length is 0");
-    array.shape.push_back(length);
-    numbers *= length;
-    product += (i == 0 ? "" : " x ") + std::to_string(length);
+    product += (product.empty() ? "" : " x ") + std::to_string(length);
   }
-  const std::size_t got = content.size() - header;
-  if (static_cast<double>(got) != numbers)
-    defect(file, std::string(static_cast<double>(got) < numbers ? "is truncated" : "is too long") +
-                     ": " + std::to_string(got) + " bytes after the header, which says " + product);
-  content.erase(content.begin(), content.begin() + static_cast<std::ptrdiff_t>(header));
-  array.bytes = std::move(content);
-  return array;
+  const std::size_t got = content.size() - header.bytes;
+  const double expected = header.numbers() * static_cast<double>(header.type->bytes);
+  if (static_cast<double>(got) != expected)
+    defect(file, std::string(static_cast<double>(got) < expected ? "is truncated" : "is too long") +
+                     ": " + std::to_string(got) + " bytes after the header, which says " + product +
+                     (header.type->bytes > 1 ? std::string(" ") + header.type->name : ""));
+  content.erase(content.begin(), content.begin() + static_cast<std::ptrdiff_t>(header.bytes));
+  return {file, std::move(header.shape), header.type, std::move(content)};
+}
+
+/// Numbers of bytes stay so; others are as they stand.
+void put_features(Array& images, Rows& rows) {
+  if (images.type->code == 0x08) {
+    rows.bytes = std::move(images.bytes);
+    return;
+  }
+  rows.floats.resize(images.size());
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const double number = images.number(i);
+    if (!std::isfinite(static_cast<float>(number)))
+      defect(images.file, "number " + std::to_string(i + 1) + " is not finite in single precision");
+    rows.floats[i] = static_cast<float>(number);
+  }
+}
+
+void put_classes(const Array& labels, Rows& rows) {
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const double label = labels.number(i);
+    if (!(label >= 0 && label <= 255 && label == std::floor(label)))
+      defect(labels.file, "label " + std::to_string(i + 1) + " is " + json_number(label) +
+                              "; allowed are whole numbers from 0 to 255");
+    rows.classes.push_back(static_cast<std::uint8_t>(label));
+  }
 }
 
 struct Split {
@@ -96,15 +204,16 @@ struct Split {
 };
 
 Split read_split(const fs::path& folder, const std::string& split) {
-  const fs::path images_file = find_file(folder, split + "-images", "idx3-ubyte");
-  const fs::path labels_file = find_file(folder, split + "-labels", "idx1-ubyte");
+  const fs::path images_file = find_file(folder, split, "images", "idx3");
+  const fs::path labels_file = find_file(folder, split, "labels", "idx1");
   Array images = read_array(images_file, 3), labels = read_array(labels_file, 1);
   if (labels.shape[0] != images.shape[0])
     defect(labels_file, std::to_string(labels.shape[0]) + " labels for the " +
                             std::to_string(images.shape[0]) + " images of " +
                             images_file.filename().string());
-  Rows rows{images.shape[0], std::move(images.bytes), {}, {}};
-  rows.classes.assign(labels.bytes.begin(), labels.bytes.end());
+  Rows rows{.count = images.shape[0], .bytes = {}, .floats = {}, .classes = {}};
+  put_features(images, rows);
+  put_classes(labels, rows);
   return {std::move(rows), images.shape[1], images.shape[2]};
 }
 
@@ -118,7 +227,7 @@ Dataset load(const fs::path& folder, std::size_t threads) {
   auto reading = std::async(when, [&] { return read_split(folder, "t10k"); });
   Split train = read_split(folder, "train"), test = reading.get();
   if (test.height != train.height || test.width != train.width)
-    defect(find_file(folder, "t10k-images", "idx3-ubyte"),
+    defect(find_file(folder, "t10k", "images", "idx3"),
            "images of " + size_of(test) + ", those of training are " + size_of(train));
   Dataset dataset;
   dataset.train = std::move(train.rows);
@@ -128,13 +237,13 @@ Dataset load(const fs::path& folder, std::size_t threads) {
   dataset.byte_scale = 1.0f / 255;
   dataset.classes = 1 + std::size_t{*std::ranges::max_element(dataset.train.classes)};
   if (dataset.classes < 2)
-    defect(find_file(folder, "train-labels", "idx1-ubyte"),
+    defect(find_file(folder, "train", "labels", "idx1"),
            "every label is 0; two classes are needed");
   const std::size_t greatest = *std::ranges::max_element(dataset.test.classes);
   if (greatest >= dataset.classes)
-    defect(find_file(folder, "t10k-labels", "idx1-ubyte"), "label " + std::to_string(greatest) +
-                                                               ", the training labels end at " +
-                                                               std::to_string(dataset.classes - 1));
+    defect(find_file(folder, "t10k", "labels", "idx1"), "label " + std::to_string(greatest) +
+                                                            ", the training labels end at " +
+                                                            std::to_string(dataset.classes - 1));
   return dataset;
 }
 

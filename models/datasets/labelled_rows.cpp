@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
+#include "models/datasets/feature_columns.h"
 #include "models/datasets/text_line.h"
 #include "models/sampling/permutation.h"
 #include "sim/random.h"
@@ -35,10 +37,21 @@ void check_file(Fields& fields, DataShelf& shelf, std::string_view key, const Lo
 
 /// The rows of those numbers.
 LabelledRows selected(const LabelledRows& from, const std::vector<std::uint32_t>& rows) {
-  LabelledRows result{from.file, from.names, from.features, {}, {}, {}, {}};
+  LabelledRows result{.file = from.file, .names = from.names, .features = from.features};
+  result.feature_names = from.feature_names;
+  result.word_columns = from.word_columns;
+  result.first_numbers_rows = from.first_numbers_rows;
   for (const std::uint32_t i : rows) {
-    const auto begin = from.x.begin() + static_cast<std::ptrdiff_t>(i * from.features);
-    result.x.insert(result.x.end(), begin, begin + static_cast<std::ptrdiff_t>(from.features));
+    if (from.listed.empty()) {
+      const auto begin = from.x.begin() + static_cast<std::ptrdiff_t>(i * from.features);
+      result.x.insert(result.x.end(), begin, begin + static_cast<std::ptrdiff_t>(from.features));
+    } else {
+      from.listed.each_of(i, [&](std::uint32_t place, float number) {
+        result.listed.places.push_back(place);
+        result.listed.x.push_back(number);
+      });
+      result.listed.end_row();
+    }
     result.labels.push_back(from.labels[i]);
     if (!from.words.empty()) result.words.push_back(from.words[i]);
     result.lines.push_back(from.lines[i]);
@@ -59,7 +72,9 @@ LabelledRows hold_out(LabelledRows& rows, std::uint64_t count) {
   for (std::uint32_t i = 0; i < n; ++i)
     if (!held[i]) train.push_back(i);
   LabelledRows result = selected(rows, test);
+  std::vector<std::string> notes = std::move(rows.notes);
   rows = selected(rows, train);
+  rows.notes = std::move(notes);
   return result;
 }
 
@@ -139,29 +154,33 @@ Rows features_of(LabelledRows& from) {
           .bytes = {},
           .floats = std::move(from.x),
           .classes = {},
-          .targets = {}};
+          .targets = {},
+          .listed = std::move(from.listed)};
 }
 
-/// The rows with zeros for the features that only other rows name.
-void widen(LabelledRows& rows, std::size_t features) {
-  if (rows.features == features) return;
-  check_size(rows, features);
-  std::vector<float> x(rows.labels.size() * features);
-  for (std::size_t i = 0; i < rows.labels.size(); ++i)
-    std::copy_n(rows.x.data() + i * rows.features, rows.features, x.data() + i * features);
-  rows.x = std::move(x);
-  rows.features = features;
+/// Whether so many features of each row are more than is kept whole.
+bool is_too_large(const LabelledRows& rows, std::size_t features) {
+  return features > most_numbers / rows.labels.size();
+}
+
+/// Of listed rows, all numbers.
+void put_whole(LabelledRows& rows) {
+  rows.x.resize(rows.labels.size() * rows.features);
+  for (std::size_t row = 0; row < rows.labels.size(); ++row)
+    rows.listed.each_of(row, [&](std::uint32_t place, float number) {
+      rows.x[row * rows.features + place] = number;
+    });
+  rows.listed = {};
+}
+
+void check_size(const LabelledRows& rows) {
+  if (is_too_large(rows, rows.features))
+    defect(rows.file, std::to_string(rows.labels.size()) + " rows of " +
+                          std::to_string(rows.features) + " features are more than " +
+                          std::to_string(most_numbers) + " numbers, which is the most");
 }
 
 }  // namespace
-
-void check_size(const LabelledRows& rows, std::size_t features) {
-  const std::size_t count = rows.labels.size();
-  if (count > 0 && features > most_numbers / count)
-    defect(rows.file, std::to_string(count) + " rows of " + std::to_string(features) +
-                          " features are more than " + std::to_string(most_numbers) +
-                          " numbers, which is the most");
-}
 
 void visit(Fields& fields, LabelledFiles& files, DataShelf& shelf) {
   fields.path("path", files.path, Need::required, "file of the training rows, plain or .gz");
@@ -170,6 +189,9 @@ void visit(Fields& fields, LabelledFiles& files, DataShelf& shelf) {
                  "without test_path: rows of `path` that a fixed shuffle takes for the test");
   fields.flag("regression", files.regression, Need::defaulted,
               "labels are real targets, not classes");
+  fields.flag("standardise", files.standardise, Need::defaulted,
+              "each feature less its mean and over its standard deviation, both of the training "
+              "rows");
   if (fields.has("test_path") == fields.has("test_rows"))
     fields.complain(fields.has("test_path") ? "test_rows" : "",
                     "the test rows come from a file or are held out", "test_path or test_rows");
@@ -179,8 +201,9 @@ void visit(Fields& fields, LabelledFiles& files, DataShelf& shelf) {
 
 LoadDataset read_labelled_files(DataShelf& shelf, const std::string& name,
                                 const LabelledFiles& files,
-                                const std::function<LabelledRows(const fs::path& file)>& read) {
-  const auto load = [files, read] {
+                                const std::function<LabelledRows(const fs::path& file)>& read,
+                                const std::function<void(LabelledRows&, LabelledRows&)>& suit) {
+  const auto load = [files, read, suit] {
     LabelledRows train = read(files.path.found);
     if (train.labels.empty()) defect(train.file, "has no rows");
     LabelledRows test =
@@ -189,10 +212,19 @@ LoadDataset read_labelled_files(DataShelf& shelf, const std::string& name,
     if (test.names != train.names)
       defect(test.file, "has other columns than " + train.file.string());
     Dataset dataset;
-    dataset.features = std::max(train.features, test.features);
-    if (dataset.features == 0) defect(train.file, "has no features");
-    widen(train, dataset.features);
-    widen(test, dataset.features);
+    suit(train, test);
+    if (train.features == 0) defect(train.file, "has no features");
+    const bool listed = !train.listed.empty() &&
+                        (is_too_large(train, train.features) || is_too_large(test, test.features));
+    for (LabelledRows* const rows : {&train, &test}) {
+      if (!listed && !rows->listed.empty()) put_whole(*rows);
+      if (!listed) check_size(*rows);
+    }
+    if (files.standardise) standardise(train, test);
+    dataset.notes = std::move(train.notes);
+    std::ranges::move(test.notes, std::back_inserter(dataset.notes));
+    if (auto note = note_of_scales(train); !note.empty()) dataset.notes.push_back(std::move(note));
+    dataset.features = train.features;
     dataset.train = features_of(train);
     dataset.test = features_of(test);
     add_labels(dataset, train, test, files.regression);
@@ -201,7 +233,7 @@ LoadDataset read_labelled_files(DataShelf& shelf, const std::string& name,
   const std::string whole =
       name + " " + files.path.found.string() + " " +
       (files.test_rows ? std::to_string(*files.test_rows) : files.test_path.found.string()) +
-      (files.regression ? " regression" : "");
+      (files.regression ? " regression" : "") + (files.standardise ? " standardised" : "");
   return [&shelf, whole, files, load] {
     if (files.path.found.empty()) throw MissingData(missing(files.path).text());
     if (!files.test_rows && files.test_path.found.empty())

@@ -16,57 +16,99 @@ namespace fs = std::filesystem;
 constexpr Page page{
     "libsvm",
     "The sparse text format of LIBSVM: a line is a label and then index:value pairs with "
-    "ascending indices from 1, apart by spaces; what is not named is 0, what follows a # is left "
-    "out.  The classes are the different labels of the training rows, in ascending order (-1 "
-    "becomes 0 and +1 becomes 1); with `regression` labels are targets.  Rows are kept dense, up "
-    "to 1e9 numbers (4 GB) a file.",
+    "ascending indices, apart by spaces; what is not named is 0, what follows a # is left out, and "
+    "so is a qid.  Indices count from 1, or from 0 where a 0 stands in one of the files.  The "
+    "classes are the different labels of the training rows, in ascending order (-1 becomes 0 and "
+    "+1 becomes 1); with `regression` labels are targets.  Of rows of more than 1e9 numbers (4 GB) "
+    "only those that are not 0 are kept, which takes the CPU.",
     "Chang, Lin, LIBSVM, ACM TIST 2(3), 2011",
     R"({"kind": "libsvm", "path": "../data/a9a", "test_path": "../data/a9a.t", "features": 123})"};
 
-/// One file, before it is known how many features there are.
-struct Sparse {
-  struct Number {
-    std::size_t row;
-    std::uint64_t index;  // from 1
-    float value;
-  };
-  std::vector<Number> numbers;
-  std::uint64_t greatest = 0;  // index
-};
+/// One file: places are indices as they stand until it is known from which they count.
+class File {
+ public:
+  File(const fs::path& file, std::uint64_t most) : most_(most) { rows.file = file; }
 
-void read_line(TextLine& line, std::uint64_t most, Sparse& sparse, LabelledRows& rows) {
-  line.spaces();
-  if (line.at_end() || line.skip('#')) return;
-  rows.labels.push_back(line.real());
-  rows.lines.push_back(line.number());
-  std::uint64_t last = 0;
-  for (line.spaces(); !line.at_end() && !line.skip('#'); line.spaces()) {
-    const std::uint64_t index = line.integer(1, most);
-    if (index <= last)
-      line.defect("index " + std::to_string(index) + " after " + std::to_string(last) +
+  void read(TextLine& line) {
+    line.spaces();
+    if (line.at_end() || line.skip('#')) return;
+    rows.labels.push_back(line.real());
+    if (line.skip(','))
+      line.defect("has several labels, and a row is of one class; such data cannot be read");
+    rows.lines.push_back(line.number());
+    line.spaces();
+    if (line.skip_word("qid:")) line.integer(0, std::numeric_limits<std::uint64_t>::max());
+    std::optional<std::uint64_t> last;
+    for (line.spaces(); !line.at_end() && !line.skip('#'); line.spaces()) last = entry(line, last);
+    rows.listed.end_row();
+  }
+
+  LabelledRows rows;
+
+ private:
+  std::uint64_t entry(TextLine& line, std::optional<std::uint64_t> last) {
+    const std::uint64_t index = line.integer(0, most_);
+    if (last && index <= *last)
+      line.defect("index " + std::to_string(index) + " after " + std::to_string(*last) +
                   ": indices must ascend");
     if (!line.skip(':')) line.defect("expected a colon after index " + std::to_string(index));
+    const std::string_view text = line.rest();
     const double number = line.real();
     const auto kept = in_single_precision(number);
     if (!kept) line.defect(beyond_single_precision(number));
-    sparse.numbers.push_back({rows.labels.size() - 1, index, *kept});
-    last = index;
+    if (*kept == 0 && rows.notes.empty() &&
+        is_not_zero(text.substr(0, text.size() - line.rest().size())))
+      rows.notes.push_back(line.place() + ": index " + std::to_string(index) + ": " +
+                           std::string(too_small_for_single_precision));
+    rows.listed.places.push_back(static_cast<std::uint32_t>(index));
+    rows.listed.x.push_back(*kept);
+    return index;
   }
-  sparse.greatest = std::max(sparse.greatest, last);
+
+  std::uint64_t most_;
+};
+
+LabelledRows read_rows(const fs::path& path, std::optional<std::uint64_t> features) {
+  File file(path, features.value_or(std::numeric_limits<std::uint32_t>::max() - 1));
+  each_line(path, [&](TextLine& line) { file.read(line); });
+  return std::move(file.rows);
 }
 
-LabelledRows read_rows(const fs::path& file, std::optional<std::uint64_t> features) {
-  LabelledRows rows;
-  rows.file = file;
-  Sparse sparse;
-  const std::uint64_t most = features.value_or(std::numeric_limits<std::uint32_t>::max());
-  each_line(file, [&](TextLine& line) { read_line(line, most, sparse, rows); });
-  rows.features = features.value_or(sparse.greatest);
-  check_size(rows, rows.features);
-  rows.x.resize(rows.labels.size() * rows.features);
-  for (const auto& [row, index, value] : sparse.numbers)
-    rows.x[row * rows.features + index - 1] = value;
-  return rows;
+/// File and line of the first such index.
+std::string place_of(const LabelledRows& rows, std::uint32_t index) {
+  const auto at = std::ranges::find(rows.listed.places, index) - rows.listed.places.begin();
+  const auto after = std::ranges::upper_bound(rows.listed.begin, static_cast<std::uint64_t>(at));
+  const auto row = static_cast<std::size_t>(after - rows.listed.begin.begin()) - 1;
+  return rows.file.string() + ":" + std::to_string(rows.lines[row]);
+}
+
+/// Indices count from 0 in both files if one has a 0, else from 1.
+void suit(LabelledRows& train, LabelledRows& test, std::optional<std::uint64_t> features) {
+  const LabelledRows* from_0 = nullptr;
+  std::uint32_t greatest = 0;
+  for (const LabelledRows* const rows : {&test, &train}) {
+    for (const std::uint32_t index : rows->listed.places) {
+      if (index == 0) from_0 = rows;
+      greatest = std::max(greatest, index);
+    }
+  }
+  const std::uint32_t first = from_0 ? 0 : 1;
+  const std::uint64_t most = features ? *features - 1 + first : greatest;
+  if (greatest > most) {
+    const bool in_train =
+        std::ranges::find(train.listed.places, greatest) != train.listed.places.end();
+    throw std::runtime_error(place_of(in_train ? train : test, greatest) + ": index " +
+                             std::to_string(greatest) + ", and " + std::to_string(*features) +
+                             " features that count from " + std::to_string(first) + " (" +
+                             place_of(*from_0, 0) + " has index 0) end at " + std::to_string(most));
+  }
+  if (from_0)
+    train.notes.push_back(place_of(*from_0, 0) +
+                          ": has index 0, so that indices count from 0 and not from 1");
+  for (LabelledRows* const rows : {&train, &test}) {
+    for (std::uint32_t& index : rows->listed.places) index -= first;
+    rows->features = features.value_or(greatest + 1 - first);
+  }
 }
 
 LoadDataset read(Fields& fields, DataShelf& shelf) {
@@ -74,11 +116,12 @@ LoadDataset read(Fields& fields, DataShelf& shelf) {
   std::optional<std::uint64_t> features;
   visit(fields, files, shelf);
   fields.integer("features", features, between(1, 1e9),
-                 "numbers in a row (default: the greatest index)");
+                 "numbers in a row (default: as many as indices up to the greatest)");
   if (!fields.good()) return {};
   const std::string name = "libsvm " + (features ? std::to_string(*features) : "");
   return read_labelled_files(
-      shelf, name, files, [features](const fs::path& file) { return read_rows(file, features); });
+      shelf, name, files, [features](const fs::path& file) { return read_rows(file, features); },
+      [features](LabelledRows& train, LabelledRows& test) { suit(train, test, features); });
 }
 
 }  // namespace

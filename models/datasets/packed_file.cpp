@@ -1,10 +1,12 @@
 #include "models/datasets/packed_file.h"
 
 #include <libdeflate.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <fstream>
 #include <ios>
+#include <limits>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -55,12 +57,30 @@ static std::size_t unpacked_size(const Bytes& packed) {
   return std::clamp(told, least, std::max(least, usual_ratio * packed.size()));
 }
 
+/// The first bytes of what was packed, fewer where it is damaged.
+static Bytes first_unpacked(const Bytes& packed) {
+  constexpr std::size_t wanted = 1 << 12;
+  constexpr int of_gzip = 15 + 16;
+  Bytes first(wanted);
+  z_stream stream{};
+  if (inflateInit2(&stream, of_gzip) != Z_OK) throw std::bad_alloc();
+  stream.next_in = const_cast<Bytef*>(packed.data());
+  stream.avail_in = static_cast<uInt>(std::min<std::size_t>(packed.size(), 1 << 20));
+  stream.next_out = first.data();
+  stream.avail_out = static_cast<uInt>(first.size());
+  inflate(&stream, Z_SYNC_FLUSH);
+  first.resize(first.size() - stream.avail_out);
+  inflateEnd(&stream);
+  return first;
+}
+
 /// Part after part, as cat and gzip make them; what comes after the last is left out, as gzip does.
-static Bytes unpacked(const fs::path& file, const Bytes& packed) {
+static Bytes unpacked(const fs::path& file, const Bytes& packed, std::size_t most,
+                      const Bytes& first) {
   const std::unique_ptr<libdeflate_decompressor, void (*)(libdeflate_decompressor*)> decompressor(
       libdeflate_alloc_decompressor(), libdeflate_free_decompressor);
   if (!decompressor) throw std::bad_alloc();
-  Bytes content(unpacked_size(packed));
+  Bytes content(std::min(most, unpacked_size(packed)));
   std::size_t done = 0;
   for (std::size_t at = 0, taken = 0, given = 0; at == 0 || is_gzip(packed, at);) {
     const libdeflate_result result =
@@ -68,7 +88,11 @@ static Bytes unpacked(const fs::path& file, const Bytes& packed) {
                                       content.data() + done, content.size() - done, &taken, &given);
     if (result == LIBDEFLATE_BAD_DATA) defect(file, "read: what gzip packed is cut or damaged");
     if (result == LIBDEFLATE_INSUFFICIENT_SPACE) {
-      const std::size_t more = 2 * content.size();
+      if (content.size() == most) {
+        std::ranges::copy(first, content.begin());  // the rest is not said to be right
+        return content;
+      }
+      const std::size_t more = std::min(most, 2 * content.size());
       content.resize(done);  // what is copied
       content.resize(more);
     } else {
@@ -79,10 +103,21 @@ static Bytes unpacked(const fs::path& file, const Bytes& packed) {
   return content;
 }
 
-Bytes read_packed(const fs::path& file) {
+std::size_t most_bytes_of_text(std::span<const std::uint8_t> first) {
+  const bool is_text = std::ranges::find(first, 0) == first.end();
+  return is_text ? std::numeric_limits<std::size_t>::max() : first.size();
+}
+
+Bytes read_packed(const fs::path& file, const MostBytes& most) {
   Bytes content = read_all(file);
   if (!is_gzip(content, 0)) return content;
-  return unpacked(file, content);
+  Bytes first = first_unpacked(content);
+  const std::size_t most_bytes = std::max(most(first), first.size());
+  try {
+    return unpacked(file, content, most_bytes, first);
+  } catch (const std::bad_alloc&) {
+    defect(file, "read: it unpacks to more than memory holds");
+  }
 }
 
 }  // namespace gradrace

@@ -72,22 +72,51 @@ RowEntries row_entries(std::span<const std::uint8_t> numbers, std::size_t featur
   return made;
 }
 
+namespace {
+
+/// Puts the floats of rows into fours.
+class Fours {
+ public:
+  explicit Fours(RowEntries& made) : made_(made) { made.begin.push_back(0); }
+
+  void add(std::size_t place, float number) {
+    if (number == 0) return;
+    const auto at = static_cast<std::uint32_t>(place);
+    if (count_ % entries_at_once == 0) made_.floats.push_back({});
+    FourFloats& four = made_.floats.back();
+    for (std::size_t i = count_ % entries_at_once; i < entries_at_once; ++i) four.places[i] = at;
+    four.x[count_++ % entries_at_once] = number;
+  }
+  void end_row() {
+    made_.begin.push_back(made_.floats.size());
+    count_ = 0;
+  }
+
+ private:
+  RowEntries& made_;
+  std::size_t count_ = 0;  // of the row
+};
+
+}  // namespace
+
 RowEntries row_entries(std::span<const float> numbers, std::size_t features, std::size_t zeros) {
   RowEntries made;
-  const std::size_t rows = numbers.size() / features;
-  made.floats.reserve((numbers.size() - zeros) / entries_at_once + rows);
-  made.begin.push_back(0);
+  made.floats.reserve((numbers.size() - zeros) / entries_at_once + numbers.size() / features);
+  Fours fours(made);
   for (std::size_t row = 0; row < numbers.size(); row += features) {
-    std::size_t count = 0;
-    for (std::size_t place = 0; place < features; ++place) {
-      if (numbers[row + place] == 0) continue;
-      const auto at = static_cast<std::uint32_t>(place);
-      if (count % entries_at_once == 0) made.floats.push_back({});
-      FourFloats& four = made.floats.back();
-      for (std::size_t i = count % entries_at_once; i < entries_at_once; ++i) four.places[i] = at;
-      four.x[count++ % entries_at_once] = numbers[row + place];
-    }
-    made.begin.push_back(made.floats.size());
+    for (std::size_t place = 0; place < features; ++place) fours.add(place, numbers[row + place]);
+    fours.end_row();
+  }
+  return made;
+}
+
+RowEntries row_entries(const ListedNumbers& numbers) {
+  RowEntries made;
+  made.floats.reserve(numbers.x.size() / entries_at_once + numbers.rows());
+  Fours fours(made);
+  for (std::size_t row = 0; row < numbers.rows(); ++row) {
+    numbers.each_of(row, [&](std::uint32_t place, float number) { fours.add(place, number); });
+    fours.end_row();
   }
   return made;
 }

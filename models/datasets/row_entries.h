@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/cpu/kernels/entries.h"
+#include "models/datasets/listed_numbers.h"
 #include "sim/large_pages.h"
 
 namespace gradrace {
@@ -22,6 +23,8 @@ struct RowEntries {
 RowEntries row_entries(std::span<const std::uint8_t> numbers, std::size_t features,
                        std::size_t zeros);
 RowEntries row_entries(std::span<const float> numbers, std::size_t features, std::size_t zeros);
+
+RowEntries row_entries(const ListedNumbers& numbers);
 
 inline std::size_t zeros_of(const auto& numbers) {
   return static_cast<std::size_t>(std::ranges::count(numbers, 0));

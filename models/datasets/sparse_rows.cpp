@@ -16,6 +16,9 @@ static RowEntries entries_of(const Rows& rows, std::size_t features, std::size_t
 }
 
 static std::unique_ptr<const SparseRows> made_of(const Dataset& data) {
+  if (!data.train.listed.empty())
+    return std::make_unique<const SparseRows>(
+        SparseRows{row_entries(data.train.listed), row_entries(data.test.listed)});
   const std::size_t features = data.features, zeros = zeros_of(data.train);
   const double density =
       1 - static_cast<double>(zeros) / static_cast<double>(data.train.count * features);

@@ -49,6 +49,10 @@ std::string beyond_single_precision(double number) {
          " is beyond single precision, in which data are kept: at most 3.4e38";
 }
 
+bool is_not_zero(std::string_view text) {
+  return text.substr(0, text.find_first_of("eE")).find_first_of("123456789") != text.npos;
+}
+
 std::optional<double> finite_number(std::string_view text) {
   const auto value = take_number(text);
   return text.empty() ? value : std::nullopt;
@@ -60,11 +64,11 @@ double TextLine::real() {
   return *value;
 }
 
-std::string TextLine::cell() {
-  spaces();
+std::string TextLine::cell(char separator) {
+  while (skip(' ') || (separator != '\t' && skip('\t'))) continue;
   std::string cell;
   if (!skip('"')) {
-    cell = rest_.substr(0, rest_.find(','));
+    cell = rest_.substr(0, rest_.find(separator));
     rest_.remove_prefix(cell.size());
     cell.erase(cell.find_last_not_of(" \t") + 1);
     return cell;
@@ -77,7 +81,7 @@ std::string TextLine::cell() {
     if (!skip('"')) break;
     cell += '"';
   }
-  spaces();
+  while (skip(' ') || (separator != '\t' && skip('\t'))) continue;
   return cell;
 }
 
@@ -91,8 +95,25 @@ bool TextLine::skip(char c) {
   return found;
 }
 
-void TextLine::comma() {
-  if (!skip(',')) unexpected("a comma");
+bool TextLine::skip_word(std::string_view word) {
+  const bool found = rest_.starts_with(word);
+  if (found) rest_.remove_prefix(word.size());
+  return found;
+}
+
+void TextLine::separator(char separator) {
+  if (skip(separator)) return;
+  unexpected(separator == ',' ? "a comma" : separator == ';' ? "a semicolon" : "a tab");
+}
+
+std::size_t TextLine::count(char c) const {
+  std::size_t count = 0;
+  bool quoted = false;
+  for (const char x : rest_) {
+    if (x == '"') quoted = !quoted;
+    count += x == c && !quoted;
+  }
+  return count;
 }
 
 void TextLine::end(const std::string& after) const {
@@ -105,12 +126,14 @@ void TextLine::unexpected(const std::string& expected) const {
   defect("expected " + expected + ", found " + found);
 }
 
+std::string TextLine::place() const { return file_.string() + ":" + std::to_string(number_); }
+
 void TextLine::defect(const std::string& what) const {
-  throw std::runtime_error(file_.string() + ":" + std::to_string(number_) + ": " + what);
+  throw std::runtime_error(place() + ": " + what);
 }
 
 void each_line(const std::filesystem::path& file, const std::function<void(TextLine&)>& take) {
-  const Bytes content = read_packed(file);
+  const Bytes content = read_packed(file, most_bytes_of_text);
   std::string_view rest(reinterpret_cast<const char*>(content.data()), content.size());
   for (std::size_t number = 1; !rest.empty(); ++number) {
     std::string_view text = rest.substr(0, rest.find('\n'));

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "models/blueprint.h"
@@ -54,7 +55,12 @@ class ResidentDataset {
         : bytes(copied(rows.bytes, features)),
           floats(copied(rows.floats, features)),
           classes(rows.classes),
-          targets(rows.targets) {}
+          targets(rows.targets) {
+      if (!rows.listed.empty())
+        throw std::runtime_error(
+            "rows of which only the numbers that are not 0 are kept are for the CPU; take "
+            "--device cpu");
+    }
     Memory<std::uint8_t> bytes;
     Memory<float> floats;
     Memory<std::uint8_t> classes;

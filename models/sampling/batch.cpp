@@ -1,5 +1,7 @@
 #include "models/sampling/batch.h"
 
+#include <algorithm>
+
 namespace gradrace {
 
 template <class Real>
@@ -15,7 +17,12 @@ void Batch<Real>::gather(const Dataset& data, const Rows& split,
   const auto scale = static_cast<Real>(data.byte_scale);
   for (std::size_t i = 0; i < n; ++i) {
     Real* to = x.data() + i * d;
-    if (split.bytes.empty()) {
+    if (!split.listed.empty()) {
+      std::fill_n(to, d, Real(0));
+      split.listed.each_of(rows[i], [&](std::uint32_t place, float number) {
+        to[place] = static_cast<Real>(number);
+      });
+    } else if (split.bytes.empty()) {
       const float* from = split.floats.data() + rows[i] * d;
       for (std::size_t j = 0; j < d; ++j) to[j] = static_cast<Real>(from[j]);
     } else {

@@ -25,8 +25,8 @@ TEST_CASE("models: names are unique and pages are full") {
   }
   CHECK(names == std::set<std::string_view>{"quadratic", "least-squares", "logistic", "softmax",
                                             "mlp", "cnn", "resnet", "idx", "mnist", "cifar10",
-                                            "digits", "libsvm", "csv", "synthetic",
-                                            "synthetic-regression"});
+                                            "cifar100", "npz", "digits", "libsvm", "csv",
+                                            "synthetic", "synthetic-regression"});
 }
 
 TEST_CASE("models: the example of every page is read") {

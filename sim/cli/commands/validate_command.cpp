@@ -95,6 +95,8 @@ std::vector<Problem> problems_of(const std::filesystem::path& file,
   const Scenario scenario = read_scenario(file, changes);
   const DataFaults faults = look_into_data(scenario);
   if (!faults.wrong.empty()) return problems_of(faults, file);
+  for (const auto& note : scenario.shelf->notes())
+    std::cerr << "gradrace: note: " << printable(note) << '\n';
   if (auto of_quick_form = problems_of_quick_form(file, changes); !of_quick_form.empty())
     return of_quick_form;
   std::string but;

@@ -35,6 +35,7 @@ void CurveRecorder::add(const CurvePoint& seen, std::span<const Evaluation> of_l
     target_intervals_[i] = at.time - last_time_.value_or(at.time);
   }
   last_time_ = at.time;
+  if (!first_loss_ && point_.with_model()) first_loss_ = evaluation.loss;
   if (!rows_) return;
   const auto& file = curve_csv(point_.evaluated == EvaluatedValue::each);
   const bool with_model = point_.with_model();

@@ -24,6 +24,8 @@ class CurveRecorder final : public CurveSink {
   const std::vector<double>& target_times() const { return target_times_; }
   /// From the evaluation before to that one; 0 where there was none before.
   const std::vector<double>& target_intervals() const { return target_intervals_; }
+  /// Of a model.
+  std::optional<double> first_loss() const { return first_loss_; }
 
  private:
   const OfRun run_;
@@ -32,6 +34,7 @@ class CurveRecorder final : public CurveSink {
   const std::vector<std::pair<double Evaluation::*, double>> targets_;
   std::vector<double> target_times_, target_intervals_;
   std::optional<double> last_time_;  // of an evaluation
+  std::optional<double> first_loss_;
 };
 
 }  // namespace gradrace

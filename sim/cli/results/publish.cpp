@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "sim/cli/results/parquet.h"
+#include "sim/cli/results/risen_losses.h"
 #include "sim/cli/results/theory_files.h"
 #include "sim/cli/scenario/one_rate.h"
 
@@ -89,10 +90,12 @@ class Gathering {
     summary_.runs[run] = gradrace::summary_of(result);
     ++summary_.finished;
     measured_.add(result.ran_out);
+    risen_.add(folder_.scenario().point_of(run), result);
   }
 
   Summary end() {
     summary_.notes = measured_.texts();
+    if (auto note = risen_.text(); !note.empty()) summary_.notes.push_back(std::move(note));
     if (!folder_.scenario().first().knows_learners()) {
       summary_.notes.emplace_back(
           "sampler order-statistic: one draw an update, of the K-th smallest of P runtimes; "
@@ -108,6 +111,7 @@ class Gathering {
   const RunFolder& folder_;
   Summary summary_;
   MeasuredNotes measured_;
+  RisenLosses risen_;
 };
 
 }  // namespace

@@ -32,7 +32,8 @@ RunResult RunRecorders::finish(const RunRecord& record) {
       learners_csv.add(rows.end(),
                        {{replica_}, record.learners[i], i, record.totals.time, counted});
   }
-  return result_of(record, point_.cluster, curve_.target_times(), curve_.target_intervals());
+  return result_of(record, point_.cluster, curve_.target_times(), curve_.target_intervals(),
+                   curve_.first_loss());
 }
 
 }  // namespace gradrace

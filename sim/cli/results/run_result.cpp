@@ -71,6 +71,7 @@ void describe(RunResult& result, Visit at) {
   at("reason", result.reason);
   at("totals", result.totals);
   at("last", result.last);
+  at("first_loss", result.first_loss);
   at("gradients_computed", result.gradients_computed);
   at("hash", result.hash);
   at("exchanged", result.exchanged);
@@ -204,6 +205,7 @@ std::optional<ExchangeTotals> exchanged_by(const std::vector<LearnerTotals>& lea
 void complete(Json& result) {
   result.emplace("target_intervals", Json::array());
   result.emplace("utilisation", Json());
+  result.emplace("first_loss", Json());
   const auto exchanged = result.find("exchanged");
   if (exchanged != result.end() && exchanged->is_object()) exchanged->emplace("down", 0.0);
 }
@@ -211,11 +213,13 @@ void complete(Json& result) {
 }  // namespace
 
 RunResult result_of(const RunRecord& record, const Cluster& cluster,
-                    std::vector<double> target_times, std::vector<double> target_intervals) {
+                    std::vector<double> target_times, std::vector<double> target_intervals,
+                    std::optional<double> first_loss) {
   return {.status = record.status,
           .reason = record.reason,
           .totals = record.totals,
           .last = record.last,
+          .first_loss = first_loss,
           .gradients_computed = record.gradients_computed,
           .hash = record.hash,
           .exchanged = exchanged_by(record.learners),

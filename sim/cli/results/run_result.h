@@ -17,6 +17,7 @@ struct RunResult {
   std::string reason;
   Totals totals;
   CurvePoint last;
+  std::optional<double> first_loss;  // of the first evaluation of a model
   std::uint64_t gradients_computed = 0;
   std::uint64_t hash = 0;                   // of the final parameters
   std::optional<ExchangeTotals> exchanged;  // sum over learners; none where they are not followed
@@ -27,10 +28,11 @@ struct RunResult {
 };
 
 RunResult result_of(const RunRecord& record, const Cluster& cluster,
-                    std::vector<double> target_times, std::vector<double> target_intervals);
+                    std::vector<double> target_times, std::vector<double> target_intervals,
+                    std::optional<double> first_loss);
 
 /// As a store keeps it (CBOR), and back; std::runtime_error where it is none.  Stores of before
-/// target_intervals have none of these.
+/// target_intervals or first_loss have none of these.
 std::string bytes_of(const RunResult& result);
 RunResult result_from(std::string_view bytes);
 

@@ -203,4 +203,23 @@ TEST_CASE("cifar10: the training records have their known counts") {
   CHECK(sums[2] / (50000.0 * 1024 * 255) == doctest::Approx(0.4465).epsilon(0.0001));
 }
 
+TEST_CASE("cifar100: a record has a coarse label and a fine one, of which one is learnt") {
+  const TemporaryFolder folder;
+  const auto two = [](int coarse, const std::string& rest) {
+    return std::string(1, static_cast<char>(coarse)) + rest;
+  };
+  folder.write("train.bin", two(3, record(99, 1, 2, 3)) + two(19, record(0, 4, 5, 6)));
+  folder.write("test.bin", two(3, record(7, 1, 2, 3)));
+  DataShelf shelf(folder.path(), {});
+  const auto fine = read_dataset(R"({"kind": "cifar100", "path": "."})", shelf).product();
+  CHECK(fine->classes == 100);
+  CHECK(fine->train.classes == std::vector<std::uint8_t>{99, 0});
+  CHECK(fine->train.bytes[3072] == 4);
+  CHECK(fine->test.classes == std::vector<std::uint8_t>{7});
+  const auto coarse =
+      read_dataset(R"({"kind": "cifar100", "path": ".", "labels": "coarse"})", shelf).product();
+  CHECK(coarse->classes == 20);
+  CHECK(coarse->train.classes == std::vector<std::uint8_t>{3, 19});
+}
+
 }  // namespace gradrace::cifar10_test

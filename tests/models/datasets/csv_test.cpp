@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include "models/datasets/dataset.h"
 #include "tests/support/model_checks.h"
 #include "tests/support/reading.h"
@@ -41,6 +43,16 @@ TEST_CASE("csv: a column may be a target, and rows may be held out") {
   CHECK(load(folder, R"("test_rows": 1, "label": "x", "regression": true)")->hash != data->hash);
 }
 
+static const std::string without_names =
+    "allowed: \"header\": false, and \"label\" the number of its column, from 1; or a first line "
+    "of "
+    "names";
+static const std::string row_of_data =
+    ":1: is a row of data where a line of names is needed; " + without_names;
+static const std::string of_names =
+    ":3: column \"y\": a label is the name of its column: is the first line a row of data?  " +
+    without_names;
+
 TEST_CASE("csv: every defect is said with file and line") {
   const std::pair<std::string, std::string> cases[] = {
       {"", ": has no rows"},
@@ -52,7 +64,18 @@ TEST_CASE("csv: every defect is said with file and line") {
       {"x,y\n1\n", R"(:2: column "y": has no cell here: the line ends after 1 of 2)"},
       {"x,y\n1,\n", R"(:2: column "y": expected a label, found an empty cell)"},
       {"x,y\n1,1\n,2\n", R"(:3: column "x": expected a finite number, found an empty cell)"},
-      {"x,y\nblue,1\n", R"(:2: column "x": expected a finite number, found "blue")"},
+      {"x,y\n1,1\nblue,1\n", R"(:3: column "x": expected a finite number, found "blue")"},
+      {"x,y\nblue,1\n1,1\n",
+       R"(:3: column "x": expected a word, as in the rows before, found "1")"},
+      {"x,y\nblue,1\nNA,1\n",
+       R"(:3: column "x": expected a word, as in the rows before, found "NA")"},
+      {"x,y\n\"1,000\",1\n", R"(:2: column "x": expected a finite number, found "1,000")"},
+      {"x;y\n1,5;1\n",
+       R"(:2: column "x": expected a finite number, found "1,5"; decimal commas are to be points)"},
+      {"1,2\n3,4\n", row_of_data},
+      {"5.1,y\n3,4\n", row_of_data},
+      {"x,Private,17,y\n3,4,1,2\n", row_of_data},
+      {"x,y\n1,2\n1,y\n", of_names},
       {"x,y\ninf,1\n", R"(:2: column "x": expected a finite number, found "inf")"},
       {"x,y\n\"1\"2,1\n", R"(:2: expected a comma, found "2,1")"},
       {"x,y\n1,\"2\n", ":2: a quote is not closed on this line"},
@@ -123,6 +146,101 @@ TEST_CASE("csv: test rows of other columns are refused") {
                              .c_str(),
                          std::runtime_error);
   }
+}
+
+TEST_CASE("csv: without a line of names columns have numbers") {
+  const TemporaryFolder folder;
+  folder.write("a.csv", "0.5,2,a\n1.5,3,b\n2.5,4,a\n");
+  const auto data = load(folder, R"("test_rows": 1, "label": "3", "header": false)");
+  CHECK(data->train.count + data->test.count == 3);
+  CHECK(data->features == 2);
+  CHECK_THROWS_WITH_AS(load(folder, R"("test_rows": 1, "label": "a")"),
+                       ((folder.path() / "a.csv").string() + row_of_data).c_str(),
+                       std::runtime_error);
+  folder.write("a.csv", "7,y\n1,2\n3,2\n5,6\n4,6\n");
+  CHECK(load(folder, R"("test_rows": 1, "label": "y", "header": true)")->features == 1);
+  folder.write("a.csv", "0,1,2,y\n1,2,3,1\n4,5,6,2\n7,8,9,1\n");
+  CHECK(load(folder, R"("test_rows": 1, "label": "y")")->features == 3);
+}
+
+TEST_CASE("csv: a column of words is a feature of 0 and 1 for each of them") {
+  const TemporaryFolder folder;
+  folder.write("a.csv", "x,colour,y\n4,red,0\n2,blue,1\n3,red,1\n");
+  folder.write("b.csv", "x,colour,y\n4,green,0\n5,blue,1\n");
+  const auto data = load(folder, R"("test_path": "b.csv", "label": "y")");
+  CHECK(data->features == 3);
+  CHECK(data->train.floats == std::vector<float>{4, 0, 1, 2, 1, 0, 3, 0, 1});
+  CHECK(data->test.floats == std::vector<float>{4, 0, 0, 5, 1, 0});
+  CHECK(data->notes.size() == 2);  // of the column, and of green
+  folder.write("b.csv", "x,colour,y\n4,7,0\n");
+  CHECK_THROWS_WITH_AS(load(folder, R"("test_path": "b.csv", "label": "y")"),
+                       ((folder.path() / "b.csv").string() +
+                        ": column \"colour\" has numbers, and the training rows have words")
+                           .c_str(),
+                       std::runtime_error);
+}
+
+TEST_CASE("csv: a first column without a name that numbers the rows is no feature, and told") {
+  const TemporaryFolder folder;
+  folder.write("a.csv", ",x,y\n3,0.5,0\n0,1.5,1\n7,2.5,1\n");
+  folder.write("b.csv", ",x,y\n3,0.25,0\n");
+  const auto data = load(folder, R"("test_path": "b.csv", "label": "y")");
+  CHECK(data->features == 1);
+  CHECK(data->train.floats == std::vector<float>{0.5f, 1.5f, 2.5f});
+  CHECK(data->test.floats == std::vector<float>{0.25f});
+  REQUIRE(data->notes.size() == 1);
+  CHECK(data->notes[0].ends_with(
+      "the first column has no name and numbers the rows: it is no feature"));
+  folder.write("a.csv", "id,x,y\n1,0.5,0\n2,1.5,1\n3,2.5,1\n");
+  folder.write("b.csv", "id,x,y\n3,0.25,0\n");
+  const auto named = load(folder, R"("test_path": "b.csv", "label": "y")");
+  CHECK(named->features == 2);
+  REQUIRE(named->notes.size() == 1);
+  CHECK(
+      named->notes[0].ends_with("column \"id\" counts the rows, and is a feature as every other"));
+}
+
+TEST_CASE("csv: semicolons and tabs part cells where they part the names") {
+  for (const std::string mark : {";", "\t"}) {
+    const TemporaryFolder folder;
+    folder.write("a.csv", "\"x, m\"" + mark + "y\n1" + mark + "0\n2" + mark + "1\n");
+    folder.write("b.csv", "\"x, m\"" + mark + "y\n3" + mark + "1\n");
+    const auto data = load(folder, R"("test_path": "b.csv", "label": "y")");
+    CHECK(data->train.floats == std::vector<float>{1, 2});
+    CHECK(data->test.floats == std::vector<float>{3});
+  }
+}
+
+TEST_CASE(
+    "csv: features of very different size are told, and standardised where that is asked for") {
+  const TemporaryFolder folder;
+  folder.write("a.csv", "x,z,c,y\n1000,0.5,3,0\n2000,0.25,3,1\n3000,0.75,3,1\n");
+  folder.write("b.csv", "x,z,c,y\n5000,0.5,4,1\n");
+  const std::string keys = R"("test_path": "b.csv", "label": "y")";
+  const auto plain = load(folder, keys);
+  REQUIRE(plain->notes.size() == 1);
+  CHECK(plain->notes[0] == (folder.path() / "a.csv").string() +
+                               ": features are of very different size: column \"x\" reaches 3000, "
+                               "column \"z\" 0.75; \"standardise\": true gives each of them mean 0 "
+                               "and standard deviation 1");
+  const auto data = load(folder, keys + R"(, "standardise": true)");
+  CHECK(data->notes.empty());
+  const auto root = static_cast<float>(std::sqrt(1.5));
+  const std::vector<float> x{-root, 0, 0, 0, -root, 0, root, root, 0};
+  for (std::size_t i = 0; i < x.size(); ++i) CHECK(data->train.floats[i] == doctest::Approx(x[i]));
+  CHECK(data->test.floats[0] == doctest::Approx(3 * root));
+  CHECK(data->test.floats[2] == 0);
+  CHECK(data->hash != plain->hash);
+}
+
+TEST_CASE("csv: numbers that single precision takes for 0 are told") {
+  const TemporaryFolder folder;
+  folder.write("a.csv", "x,y\n0,0\n1e-310,1\n1e-400,1\n0.0e9,1\n");
+  folder.write("b.csv", "x,y\n1,1\n");
+  const auto data = load(folder, R"("test_path": "b.csv", "label": "y")");
+  REQUIRE(data->notes.size() == 1);
+  CHECK(data->notes[0].starts_with((folder.path() / "a.csv").string() +
+                                   ":3: column \"x\": is closer to 0"));
 }
 
 }  // namespace gradrace::csv_test

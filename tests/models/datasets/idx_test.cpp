@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -94,8 +95,8 @@ TEST_CASE("idx: every defect of a file is said with the file's name") {
   const Case cases[] = {
       {"train-images-idx3-ubyte", [](std::string& s) { s[3] = 1; },
        "magic number 0x00000801, expected 0x00000803"},
-      {"train-labels-idx1-ubyte", [](std::string& s) { s[2] = 9; },
-       "magic number 0x00000901, expected 0x00000801"},
+      {"train-labels-idx1-ubyte", [](std::string& s) { s[2] = 7; },
+       "magic number 0x00000701, expected 0x00000801"},
       {"train-images-idx3-ubyte", [](std::string& s) { s.pop_back(); },
        "is truncated: 5 bytes after the header, which says 3 x 1 x 2"},
       {"train-images-idx3-ubyte", [](std::string& s) { s += 'x'; },
@@ -158,14 +159,13 @@ TEST_CASE("idx: a missing file and a broken gzip stream are said") {
 
 TEST_CASE("idx: a folder that is not there is a problem of the scenario") {
   const TemporaryFolder folder;
-  folder.write("file", "");
   DataShelf shelf(folder.path(), folder.path() / "data");
-  for (const std::string path : {"mnist", "file"}) {
+  for (const std::string path : {"mnist", "x/mnist"}) {
     const auto reading = read_dataset(R"({"kind": "idx", "path": ")" + path + "\"}", shelf);
     CHECK(!reading.product);
     CHECK(reading.problems.find("it.path: no folder \"" + path + "\"") != std::string::npos);
     CHECK(reading.problems.find((folder.path() / path).string()) != std::string::npos);
-    CHECK(reading.problems.find((folder.path() / "data" / path).string()) != std::string::npos);
+    CHECK(reading.problems.find((folder.path() / "data" / "mnist").string()) != std::string::npos);
   }
 }
 
@@ -186,6 +186,65 @@ TEST_CASE("idx: MNIST has its known counts, labels and sums") {
   CHECK(std::accumulate(data->test.bytes.begin(), data->test.bytes.end(), 0L) == 264923200);
   CHECK(std::ranges::count(data->train.classes, 1) == 6742);
   CHECK(std::ranges::count(data->train.classes, 5) == 5421);
+}
+
+TEST_CASE("idx: other types of numbers are features as they stand, and may be labels") {
+  const TemporaryFolder folder;
+  Files files = good_files();
+  files["train-images-idx3-ubyte"] =
+      big_endian({0xd03, 3, 1, 2, 0x3f000000, 0, 0x40000000, 0, 0, 0xbf800000});
+  files["t10k-images-idx3-ubyte"] = big_endian({0xd03, 2, 1, 2, 0, 0, 0x3f800000, 0});
+  files["train-labels-idx1-ubyte"] = big_endian({0xc01, 3, 2, 0, 1});
+  for (const auto& [name, content] : files) folder.write(name, content);
+  const auto data = load(folder);
+  CHECK(data->train.bytes.empty());
+  CHECK(data->train.floats == std::vector<float>{0.5f, 0, 2, 0, 0, -1});
+  CHECK(data->test.floats == std::vector<float>{0, 0, 1, 0});
+  CHECK(data->train.classes == std::vector<std::uint8_t>{2, 0, 1});
+  files["train-labels-idx1-ubyte"] = big_endian({0xc01, 3, 2, 0, 0xffffffff});
+  CHECK(message(files, folder) == (folder.path() / "train-labels-idx1-ubyte").string() +
+                                      ": label 3 is -1; allowed are whole numbers from 0 to 255");
+  files["train-labels-idx1-ubyte"] = big_endian({0xc01, 3, 2, 0});
+  CHECK(message(files, folder)
+            .ends_with("is truncated: 8 bytes after the header, which says 3 integers"));
+}
+
+TEST_CASE("idx: names of EMNIST are known, and a class without rows is told") {
+  const TemporaryFolder folder;
+  for (const auto& [name, content] : good_files()) {
+    std::string other = "emnist-letters-" + name;
+    if (const auto at = other.find("t10k"); at != other.npos) other.replace(at, 4, "test");
+    folder.write(other, content);
+  }
+  DataShelf shelf(folder.path(), {});
+  const auto reading = read_dataset(R"({"kind": "idx", "path": "."})", shelf);
+  CHECK(reading.product()->train.count == 3);
+  CHECK(shelf.notes().empty());
+  folder.write("emnist-letters-train-labels-idx1-ubyte",
+               big_endian({0x801, 3}) + std::string("\2\3\2", 3));
+  folder.write("emnist-letters-test-labels-idx1-ubyte",
+               big_endian({0x801, 2}) + std::string("\3\2", 2));
+  DataShelf again(folder.path(), {});
+  read_dataset(R"({"kind": "idx", "path": "."})", again).product();
+  REQUIRE(again.notes().size() == 1);
+  CHECK(again.notes().begin()->ends_with(
+      ": no training row is of class 0, 1, of 4 that the model tells apart"));
+  folder.write("emnist-digits-train-images-idx3-ubyte", "x");
+  CHECK(message({}, folder).find(": holds several train-images (emnist-digits-train-images") !=
+        std::string::npos);
+}
+
+TEST_CASE("idx: what is packed is unpacked as far as the header says") {
+  const TemporaryFolder folder;
+  for (const auto& [name, content] : good_files()) folder.write(name, content);
+  std::filesystem::remove(folder.path() / "train-images-idx3-ubyte");
+  folder.write_gz("train-images-idx3-ubyte.gz",
+                  big_endian({0x803, 3, 1, 2}) + std::string(50'000'000, '\0'));
+  const std::string file = (folder.path() / "train-images-idx3-ubyte.gz").string();
+  CHECK(message({}, folder) ==
+        file + ": is too long: 4080 bytes after the header, which says 3 x 1 x 2");
+  folder.write_gz("train-images-idx3-ubyte.gz", std::string(50'000'000, '\0'));
+  CHECK(message({}, folder) == file + ": magic number 0x00000000, expected 0x00000803");
 }
 
 }  // namespace gradrace::idx_test

@@ -15,7 +15,7 @@ class Reading {
  public:
   explicit Reading(const std::string& content) { folder_.write("file", content); }
   std::string text() const {
-    const Bytes bytes = read_packed(folder_.path() / "file");
+    const Bytes bytes = read_packed(folder_.path() / "file", most_bytes_of_text);
     return {bytes.begin(), bytes.end()};
   }
   std::string message() const {
@@ -57,11 +57,13 @@ TEST_CASE("packed file: what gzip did not pack is as it is") {
 
 TEST_CASE("packed file: a file that the system calls empty is read, a folder is not") {
   const std::filesystem::path of_system = "/proc/self/stat";
-  if (std::filesystem::exists(of_system)) CHECK(!read_packed(of_system).empty());
+  if (std::filesystem::exists(of_system))
+    CHECK(!read_packed(of_system, most_bytes_of_text).empty());
   const TemporaryFolder folder;
   const std::string message =
       folder.path().string() + ": cannot be read: it is a folder, and not a file";
-  CHECK_THROWS_WITH_AS(read_packed(folder.path()), message.c_str(), std::runtime_error);
+  CHECK_THROWS_WITH_AS(read_packed(folder.path(), most_bytes_of_text), message.c_str(),
+                       std::runtime_error);
 }
 
 TEST_CASE("packed file: a part that is cut or damaged is an error") {

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <numeric>
 
 namespace gradrace {
@@ -60,6 +61,26 @@ TEST_CASE("row entries: a row of floats ends with numbers 0 at its last place") 
     CHECK(first.x[i] == (i == 0 ? 2 : 0));
     CHECK(second.places[i] == i);
     CHECK(second.x[i] == 5 + static_cast<float>(i));
+  }
+}
+
+TEST_CASE("row entries: of listed numbers they are those of all numbers") {
+  const std::vector<float> numbers{0, 2, 0, 0, 5, 6, 7, 8, 0, 0, 0, 0};
+  ListedNumbers listed;
+  for (std::size_t row = 0; row < 3; ++row) {
+    for (std::uint32_t place = 0; place < 4; ++place)
+      if (const float x = numbers[4 * row + place]; x != 0 || place == 2) {
+        listed.places.push_back(place);
+        listed.x.push_back(x);
+      }
+    listed.end_row();
+  }
+  const RowEntries all = row_entries(numbers, 4, zeros_of(numbers)), entries = row_entries(listed);
+  CHECK(entries.begin == all.begin);
+  REQUIRE(entries.floats.size() == all.floats.size());
+  for (std::size_t i = 0; i < all.floats.size(); ++i) {
+    CHECK(std::ranges::equal(entries.floats[i].places, all.floats[i].places));
+    CHECK(std::ranges::equal(entries.floats[i].x, all.floats[i].x));
   }
 }
 

@@ -45,7 +45,7 @@ fs::path written(const TemporaryFolder& folder, const std::string& text, Compres
 }
 
 std::string without_gzip(const fs::path& file) {
-  const auto bytes = read_packed(file);
+  const auto bytes = read_packed(file, most_bytes_of_text);
   return {bytes.begin(), bytes.end()};
 }
 

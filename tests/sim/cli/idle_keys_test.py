@@ -141,6 +141,8 @@ DATASETS = {
     "idx": None,
     "mnist": None,
     "cifar10": None,
+    "cifar100": None,
+    "npz": None,
     "digits": None,
     "libsvm": {"path": "a9a", "test_path": "a9a.t", "features": 3},
     "csv": {"path": "wine.csv", "label": "d", "test_rows": 20},

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "models/datasets/labelled_rows.h"
+
+namespace gradrace {
+
+/// Leaves the first feature out of both where in the training rows it numbers them.
+void leave_out_row_numbers(LabelledRows& train, LabelledRows& test);
+
+/// Puts in the place of a feature of words one for each word of the training rows' file: 1 where it
+/// stands, else 0, which all are where none does.  std::runtime_error where the test rows have
+/// words for numbers, or numbers for words.
+void number_words(LabelledRows& train, LabelledRows& test);
+
+/// (x - mean) / standard deviation of the training rows, each feature by itself; 0 where all
+/// training rows are the same.  std::runtime_error of rows that are listed.
+void standardise(LabelledRows& train, LabelledRows& test);
+
+/// What to say of training rows whose features are of very different size, as gradients with one
+/// learning rate for all of them do badly; empty where there is nothing to say.
+std::string note_of_scales(const LabelledRows& train);
+
+}  // namespace gradrace

@@ -1,0 +1,225 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "models/datasets/dataset.h"
+#include "models/datasets/zip_file.h"
+#include "sim/reading/reference.h"
+
+namespace gradrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Page page{
+    "npz",
+    "Arrays of NumPy in one file, as Keras and MedMNIST have theirs: x_train, y_train, x_test and "
+    "y_test, or train_images, train_labels, test_images and test_labels, in C order.  Of unsigned "
+    "bytes a feature is a byte / 255, of others the number as it stands; rows are [features], "
+    "[height, width] or [height, width, channels].  The classes are 0 to the greatest label of the "
+    "training rows.",
+    "NumPy's format of .npy and .npz files, NEP 1",
+    R"({"kind": "npz", "path": "../data/mnist.npz"})"};
+
+/// "<f4": their kind and bytes.
+struct Array {
+  std::string name, type;
+  std::vector<std::size_t> shape;
+  std::size_t header = 0;  // bytes
+  Bytes bytes = {};        // of the file
+
+  std::size_t number_bytes() const { return static_cast<std::size_t>(type[2] - '0'); }
+  std::size_t numbers() const {
+    double all = 1;
+    for (const std::size_t length : shape) all *= static_cast<double>(length);
+    return all < 1e15 ? static_cast<std::size_t>(all) : std::size_t(1e15);
+  }
+
+  double number(std::size_t i) const {
+    const std::uint8_t* const at = bytes.data() + header + i * number_bytes();
+    std::uint64_t word = 0;
+    for (std::size_t b = number_bytes(); b-- > 0;) word = word << 8 | at[b];
+    const unsigned unused = 64 - 8 * static_cast<unsigned>(number_bytes());
+    if (type[1] == 'f' && number_bytes() == 4)
+      return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(word)));
+    if (type[1] == 'f') return std::bit_cast<double>(word);
+    if (type[1] == 'i')
+      return static_cast<double>(static_cast<std::int64_t>(word << unused) >> unused);
+    return static_cast<double>(word);
+  }
+};
+
+/// What stands after a key of the header's dictionary: "'descr': '<f4', 'shape': (2, 3), ".
+std::string after(const std::string& text, const std::string& key) {
+  const auto at = text.find("'" + key + "':");
+  if (at == text.npos) return {};
+  const auto begin = text.find_first_not_of(' ', at + key.size() + 3);
+  return begin == text.npos ? "" : text.substr(begin);
+}
+
+/// Without its numbers; empty where it is none, or of a type that is not read.
+std::optional<Array> header_of(std::span<const std::uint8_t> first) {
+  constexpr std::string_view magic = "\x93NUMPY";
+  if (first.size() < 12 ||
+      !std::equal(magic.begin(), magic.end(), first.begin(),
+                  [](char a, auto b) { return static_cast<std::uint8_t>(a) == b; }))
+    return {};
+  const std::size_t at = first[6] == 1 ? 10 : 12;
+  std::size_t length = first[8] | std::size_t{first[9]} << 8;
+  if (first[6] != 1) length |= std::size_t{first[10]} << 16 | std::size_t{first[11]} << 24;
+  if (at + length > first.size()) return {};
+  const std::string text(first.begin() + static_cast<std::ptrdiff_t>(at),
+                         first.begin() + static_cast<std::ptrdiff_t>(at + length));
+  const std::string type = after(text, "descr"), shape = after(text, "shape");
+  if (!after(text, "fortran_order").starts_with("False") || !shape.starts_with("(")) return {};
+  Array array{
+      .name = {}, .type = type.substr(std::min<std::size_t>(1, type.size()), 3), .shape = {}};
+  constexpr std::array known{"|u1", "|i1", "|b1", "<u2", "<i2", "<u4",
+                             "<i4", "<u8", "<i8", "<f4", "<f8"};
+  if (std::ranges::find(known, array.type) == known.end()) return {};
+  array.header = at + length;
+  std::size_t number = 0;
+  bool has_digits = false;
+  for (const char c : shape.substr(1, shape.find(')'))) {
+    if (c >= '0' && c <= '9') {
+      if (number > std::size_t(1e12)) return {};
+      number = 10 * number + static_cast<std::size_t>(c - '0'), has_digits = true;
+    } else if (has_digits) {
+      array.shape.push_back(number), number = 0, has_digits = false;
+    }
+  }
+  return array;
+}
+
+[[noreturn]] void defect(const fs::path& file, const std::string& what) {
+  throw std::runtime_error(file.string() + ": " + what);
+}
+
+Array read_array(const fs::path& file, const ZipFile& zip, const std::string& name) {
+  std::optional<Array> array;
+  Bytes bytes = zip.read(name + ".npy", [&](std::span<const std::uint8_t> first) {
+    array = header_of(first);
+    if (!array)
+      defect(file, name +
+                       " is no array that is read: allowed are numbers of 1 to 8 bytes, the "
+                       "lowest first, in C order");
+    return array->header + array->numbers() * array->number_bytes();
+  });
+  array->name = name;
+  array->bytes = std::move(bytes);
+  if (array->numbers() == 0) defect(file, name + " is empty");
+  return std::move(*array);
+}
+
+/// Of rows [height, width, channels] or less; the channels come first then.
+ImageShape image_of(const std::vector<std::size_t>& shape) {
+  return {shape.size() > 3 ? shape[3] : 1, shape[1], shape.size() > 2 ? shape[2] : 1};
+}
+
+/// The place in the array of each feature of a row.
+std::vector<std::size_t> places_of(const ImageShape& image) {
+  std::vector<std::size_t> places;
+  for (std::size_t channel = 0; channel < image.channels; ++channel)
+    for (std::size_t i = 0; i < image.height * image.width; ++i)
+      places.push_back(i * image.channels + channel);
+  return places;
+}
+
+void put_features(const fs::path& file, const Array& x, Rows& rows) {
+  const std::vector<std::size_t> places = places_of(image_of(x.shape));
+  for (std::size_t row = 0; row < rows.count; ++row)
+    for (const std::size_t place : places) {
+      const double number = x.number(row * places.size() + place);
+      if (x.type == "|u1") {
+        rows.bytes.push_back(static_cast<std::uint8_t>(number));
+      } else if (std::isfinite(static_cast<float>(number))) {
+        rows.floats.push_back(static_cast<float>(number));
+      } else {
+        defect(file, x.name + "[" + std::to_string(row) +
+                         "] has a number that is not finite in "
+                         "single precision");
+      }
+    }
+}
+
+Rows read_rows(const fs::path& file, const Array& x, const Array& y) {
+  if (x.shape.size() < 2 || x.shape.size() > 4)
+    defect(file, x.name + " has " + std::to_string(x.shape.size()) +
+                     " dimensions; allowed are rows of one to three");
+  Rows rows{.count = x.shape[0], .bytes = {}, .floats = {}, .classes = {}};
+  if (y.numbers() != rows.count)
+    defect(file, y.name + " has " + std::to_string(y.numbers()) + " labels for the " +
+                     std::to_string(rows.count) + " rows of " + x.name);
+  put_features(file, x, rows);
+  for (std::size_t row = 0; row < rows.count; ++row) {
+    const double label = y.number(row);
+    if (!(label >= 0 && label <= 255 && label == std::floor(label)))
+      defect(file, y.name + "[" + std::to_string(row) + "] is " + json_number(label) +
+                       "; allowed are whole numbers from 0 to 255");
+    rows.classes.push_back(static_cast<std::uint8_t>(label));
+  }
+  return rows;
+}
+
+Dataset load(const fs::path& file) {
+  using Names = std::array<const char*, 4>;
+  constexpr Names usual[] = {{"x_train", "y_train", "x_test", "y_test"},
+                             {"train_images", "train_labels", "test_images", "test_labels"}};
+  const ZipFile zip(file);
+  for (const Names& names : usual) {
+    if (!std::ranges::all_of(
+            names, [&](const char* name) { return zip.contains(std::string(name) + ".npy"); }))
+      continue;
+    const Array x = read_array(file, zip, names[0]), x_test = read_array(file, zip, names[2]);
+    if (!std::ranges::equal(x.shape | std::views::drop(1), x_test.shape | std::views::drop(1)) ||
+        x.type != x_test.type)
+      defect(file, x_test.name + " has rows of another shape or type than " + x.name);
+    Dataset data;
+    data.train = read_rows(file, x, read_array(file, zip, names[1]));
+    data.test = read_rows(file, x_test, read_array(file, zip, names[3]));
+    const ImageShape image = image_of(x.shape);
+    data.features = image.numbers();
+    if (x.shape.size() > 2) data.image = image;
+    data.byte_scale = 1.0f / 255;
+    data.classes = 1 + std::size_t{*std::ranges::max_element(data.train.classes)};
+    const std::size_t greatest = *std::ranges::max_element(data.test.classes);
+    if (data.classes < 2) defect(file, "every label is 0; two classes are needed");
+    if (greatest >= data.classes)
+      defect(file, std::string(names[3]) + " has label " + std::to_string(greatest) +
+                       ", the training labels end at " + std::to_string(data.classes - 1));
+    return data;
+  }
+  defect(file,
+         "has neither x_train, y_train, x_test, y_test nor train_images, train_labels, "
+         "test_images, test_labels (it has " +
+             zip.names() + ")");
+}
+
+LoadDataset read(Fields& fields, DataShelf& shelf) {
+  Location path;
+  fields.path("path", path, Need::required, "file of the four arrays");
+  if (path.name.empty() && !fields.good()) return {};
+  const MissingPlace missing{"file", path.name, path.looked_at};
+  const bool is_there = fs::is_regular_file(path.found);
+  if (!is_there) shelf.note_missing(missing);
+  if (!is_there && shelf.data_needed()) fields.lacks("path", missing);
+  if (!fields.good()) return {};
+  return [&shelf, file = path.found, missing] {
+    if (file.empty()) throw MissingData(missing.text());
+    return shelf.get("npz " + file.string(), [&] { return load(file); });
+  };
+}
+
+}  // namespace
+
+extern const DatasetEntry npz_entry{page, partitioned<read>};
+
+}  // namespace gradrace

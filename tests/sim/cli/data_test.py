@@ -1,0 +1,156 @@
+"""Data in the shapes that people bring: read and told, or refused with the cure."""
+
+import gzip
+import json
+import random
+import struct
+import unittest
+import zipfile
+
+from program import ProgramTest, changed, rows
+
+JOB = {
+    "name": "data",
+    "cluster": {"learners": 2, "runtime": {"distribution": "deterministic", "value": 1}},
+    "protocol": {"kind": "sync"},
+    "learning_rate": {"kind": "constant", "eta": 0.05},
+    "stop": {"updates": 200},
+    "record": {"every_updates": 100},
+}
+
+
+class Data(ProgramTest):
+    def job(self, data, kind="softmax"):
+        return changed(JOB, model={"kind": kind, "minibatch": 8, "dataset": data})
+
+    def learnt(self, data, kind="softmax", out="out"):
+        """The evaluations of a run, and what was told."""
+        _, told = self.call("run", self.write(self.job(data, kind)), "--out", out, "--quiet", "--device", "cpu")
+        return rows(self.folder / out / "curve.csv"), told
+
+    def refused(self, data):
+        """What run says, which validate says too."""
+        path = self.write(self.job(data))
+        told = self.call("validate", path, status=2)[1]
+        self.assertIn(told.split(": ", 1)[1].strip()[:60], told)
+        return told
+
+    def table(self, numbers, name="table.csv", head="a,b,label", first=lambda row: ""):
+        """Two classes that a line parts."""
+        chance = random.Random(7)
+        lines = [head] if head else []
+        for row in range(numbers):
+            label = row % 2
+            x = [chance.gauss(3 * label, 1), chance.gauss(-3 * label, 1)]
+            lines.append(first(row) + ",".join(f"{value:.3f}" for value in x) + f",{label}")
+        (self.folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def test_a_first_line_of_data_is_refused_and_read_where_that_is_said(self):
+        self.table(120, head="")
+        data = {"kind": "csv", "path": "table.csv", "label": "0", "test_rows": 40}
+        self.assertIn('is a row of data where a line of names is needed; allowed: "header": false', self.refused(data))
+        curve, _ = self.learnt({**data, "label": "3", "header": False})
+        self.assertLess(float(curve[-1]["test_error"]), 0.1)
+        self.assertEqual(float(curve[-1]["epoch"]), 400 * 8 / 80)  # of 80 rows: none is lost
+
+    def test_an_index_without_a_name_is_no_feature(self):
+        self.table(200)
+        plain, told = self.learnt({"kind": "csv", "path": "table.csv", "label": "label", "test_rows": 40})
+        self.assertNotIn("note", told)
+        self.table(200, head=",a,b,label", first=lambda row: f"{row},")
+        curve, told = self.learnt({"kind": "csv", "path": "table.csv", "label": "label", "test_rows": 40}, out="index")
+        self.assertIn("the first column has no name and numbers the rows: it is no feature", told)
+        self.assertEqual([row["loss"] for row in curve], [row["loss"] for row in plain])
+
+    def test_a_loss_that_rises_is_told_with_the_cure(self):
+        self.table(120, head="time,a,b,label", first=lambda row: f"{1e5 + 1400 * row},")
+        data = {"kind": "csv", "path": "table.csv", "label": "label", "test_rows": 40}
+        curve, told = self.learnt(data)
+        self.assertGreater(float(curve[-1]["loss"]), 1.1 * float(curve[0]["loss"]))
+        self.assertIn("features are of very different size", told)
+        (note,) = json.loads((self.folder / "out/manifest.json").read_text())["notes"]
+        self.assertRegex(note, r"the loss of 1 run of 1 ended above where it began, furthest that of .* \(0.693 to .*standardise")
+        curve, told = self.learnt({**data, "standardise": True}, out="standard")
+        self.assertLess(float(curve[-1]["test_error"]), 0.1)
+        self.assertNotIn("note", told)
+        self.assertEqual(json.loads((self.folder / "standard/manifest.json").read_text())["notes"], [])
+
+    def sparse(self, name, rows_, features, greatest):
+        """Rows of eight numbers; the last index stands in one row, with a number 0."""
+        chance = random.Random(11)
+        lines = []
+        for row in range(rows_):
+            places = sorted(chance.sample(range(1, features + 1), 8))
+            pairs = [f"{place}:{(1 if row % 2 else -1) * chance.random():.4f}" for place in places]
+            lines.append(f"{row % 2} " + " ".join(pairs) + (f" {greatest}:0" if row == 0 and greatest else ""))
+        (self.folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def test_rows_that_are_kept_sparse_learn_what_others_do(self):
+        self.sparse("dense.svm", 2000, 500, 0)
+        self.sparse("sparse.svm", 2000, 500, 600_000)  # 1.1e9 numbers
+        for kind in ("logistic", "softmax"):
+            curves = [self.learnt({"kind": "libsvm", "path": f"{name}.svm", "test_rows": 100}, kind, f"{kind}-{name}")[0] for name in ("dense", "sparse")]
+            numbers = [[(row["time"], row["test_error"]) for row in curve] for curve in curves]
+            self.assertEqual(*numbers)
+            for one, other in zip(*curves, strict=True):
+                self.assertAlmostEqual(float(one["loss"]), float(other["loss"]), delta=1e-6)
+            self.assertLess(float(curves[1][-1]["test_error"]), 0.2)
+
+    def test_a_file_where_a_folder_is_due_is_told_so(self):
+        (self.folder / "mnist.npz").write_bytes(b"PK")
+        told = self.refused({"kind": "idx", "path": "mnist.npz"})
+        self.assertIn('model.dataset.path: is a file, and the data set is a folder of files, got "mnist.npz"', told)
+        self.assertIn("allowed: kind npz", told)
+        self.assertIn("mnist.npz: is no ZIP archive", self.refused({"kind": "npz", "path": "mnist.npz"}))
+
+    def arrays(self, name, packing=zipfile.ZIP_DEFLATED, **arrays):
+        """As numpy.savez writes them: of each its type, its shape and its bytes."""
+        with zipfile.ZipFile(self.folder / name, "w", packing) as file:
+            for key, (kind, shape, content) in arrays.items():
+                text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
+                text += " " * (-(len(text) + 11) % 64) + "\n"
+                file.writestr(f"{key}.npy", b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + content)
+
+    def test_arrays_of_numpy_are_what_idx_files_say(self):
+        chance = random.Random(3)
+        images = {split: chance.randbytes(count * 6) for split, count in (("train", 90), ("test", 30))}
+        labels = {split: bytes(pixels[6 * i] // 86 for i in range(len(pixels) // 6)) for split, pixels in images.items()}
+        for split, name in (("train", "train"), ("test", "t10k")):
+            count = len(labels[split])
+            pixels = struct.pack(">4I", 0x803, count, 2, 3) + images[split]
+            (self.folder / f"{name}-images-idx3-ubyte").write_bytes(pixels)
+            (self.folder / f"{name}-labels-idx1-ubyte").write_bytes(struct.pack(">2I", 0x801, count) + labels[split])
+        wanted, _ = self.learnt({"kind": "idx", "path": "."}, out="idx")
+        wide = {split: struct.pack(f"<{len(these)}q", *these) for split, these in labels.items()}
+        for number, (x, y, kind, of_labels) in enumerate(
+            (
+                ("x_train x_test", "y_train y_test", "|u1", labels),
+                ("train_images test_images", "train_labels test_labels", "<i8", wide),
+            )
+        ):
+            these = {}
+            for split, x_name, y_name in zip(("train", "test"), x.split(), y.split(), strict=True):
+                count = len(labels[split])
+                these[x_name] = ("|u1", (count, 2, 3), images[split])
+                these[y_name] = (kind, (count, 1) if number else (count,), of_labels[split])
+            self.arrays("a.npz", zipfile.ZIP_STORED if number else zipfile.ZIP_DEFLATED, **these)
+            found, _ = self.learnt({"kind": "npz", "path": "a.npz"}, out=f"npz-{number}")
+            self.assertEqual(found, wanted)
+        self.arrays("a.npz", x_train=("|u1", (1 << 30, 1), b"\0"), y_train=these[y_name], x_test=these[x_name], y_test=these[y_name])
+        told = self.refused({"kind": "npz", "path": "a.npz"})
+        self.assertRegex(told, r"a.npz: x_train.npy has \d+ bytes, and says that it has 1073741\d+")
+
+    def test_what_is_packed_of_too_much_is_named(self):
+        for name in ("train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"):
+            with gzip.open(self.folder / f"{name}-ubyte.gz", "wb") as file:
+                for _ in range(200):
+                    file.write(bytes(1 << 20))
+        told = self.refused({"kind": "idx", "path": "."})
+        self.assertRegex(told, r"(train|t10k)-images-idx3-ubyte.gz: magic number 0x00000000, expected 0x00000803")
+        (self.folder / "train-images-idx3-ubyte.gz").rename(self.folder / "a.csv.gz")
+        told = self.refused({"kind": "csv", "path": "a.csv.gz", "label": "y", "test_rows": 1})
+        self.assertIn("a.csv.gz:1: holds a zero byte, so that it is no text", told)
+
+
+if __name__ == "__main__":
+    unittest.main()
