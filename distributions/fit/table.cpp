@@ -1,0 +1,178 @@
+#include "distributions/fit/table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+
+#include "sim/hash.h"
+#include "sim/reading/edit_distance.h"
+#include "sim/reading/rest_of.h"
+
+namespace gradrace {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Takes a CSV text apart, row by row.
+class Rows {
+ public:
+  Rows(const fs::path& file, std::string_view text) : file_(file), rest_(text) {
+    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+    if (rest_.starts_with(byte_order_mark)) rest_.remove_prefix(byte_order_mark.size());
+  }
+
+  /// The next row that is no empty line; false at the end.
+  bool next(std::vector<std::string>& cells) {
+    while (!rest_.empty() && at_line_end()) end_line();
+    if (rest_.empty()) return false;
+    begin_ = line_;
+    cells.clear();
+    do {
+      cells.push_back(rest_.starts_with('"') ? quoted_cell() : plain_cell());
+    } while (skip(','));
+    if (!rest_.empty()) end_line();
+    return true;
+  }
+
+  /// Where the row begins.
+  std::size_t line() const { return begin_; }
+
+ private:
+  bool at_line_end() const { return rest_.starts_with('\n') || rest_.starts_with("\r\n"); }
+
+  void end_line() {
+    skip('\r');
+    skip('\n');
+    ++line_;
+  }
+
+  bool skip(char c) {
+    const bool found = rest_.starts_with(c);
+    if (found) rest_.remove_prefix(1);
+    return found;
+  }
+
+  std::string plain_cell() {
+    std::string_view cell = rest_.substr(0, rest_.find_first_of(",\n"));
+    rest_.remove_prefix(cell.size());
+    if (!rest_.starts_with(',') && cell.ends_with('\r')) cell.remove_suffix(1);
+    return std::string(cell);
+  }
+
+  std::string quoted_cell() {
+    std::string cell;
+    rest_.remove_prefix(1);
+    while (true) {
+      const std::size_t end = rest_.find('"');
+      if (end == std::string_view::npos) defect("a quote is not closed");
+      cell += rest_.substr(0, end);
+      line_ += static_cast<std::size_t>(std::count(rest_.begin(), rest_.begin() + end, '\n'));
+      rest_.remove_prefix(end + 1);
+      if (!skip('"')) break;
+      cell += '"';
+    }
+    if (!rest_.empty() && !rest_.starts_with(',') && !at_line_end()) {
+      defect("expected a comma after the quote");
+    }
+    return cell;
+  }
+
+  [[noreturn]] void defect(const std::string& what) const {
+    throw TraceError("path", file_.string() + ":" + std::to_string(begin_) + ": " + what);
+  }
+
+  const fs::path& file_;
+  std::string_view rest_;
+  std::size_t line_ = 1, begin_ = 1;
+};
+
+bool is_number(std::string_view cell) {
+  double number = 0;
+  return parse_number(cell, number);
+}
+
+}  // namespace
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t most = 40;
+  return "\"" + std::string(text.substr(0, most)) + (text.size() > most ? "..." : "") + "\"";
+}
+
+std::string read_trace_file(const fs::path& file) {
+  std::ifstream stream;
+  std::error_code error;
+  if (!fs::exists(file, error)) throw TraceError("path", file.string() + ": there is no such file");
+  if (!fs::is_directory(file)) stream.open(file, std::ios::binary);
+  std::string text = rest_of(stream);
+  if (!stream.is_open() || stream.bad())
+    throw TraceError("path", file.string() + ": cannot be read");
+  if (text.starts_with('\x1F'))
+    throw TraceError("path", file.string() + ": is compressed", "the file as gunzip makes it");
+  if (const auto zero = text.find('\0'); zero != std::string::npos)
+    throw TraceError(
+        "path",
+        file.string() + ":" +
+            std::to_string(1 + std::count(text.begin(),
+                                          text.begin() + static_cast<std::ptrdiff_t>(zero), '\n')) +
+            ": holds a zero byte, so that it is no text");
+  return text;
+}
+
+std::size_t Table::column(std::string_view name, std::string_view key) const {
+  const auto count = std::count(names.begin(), names.end(), name);
+  const auto at = std::find(names.begin(), names.end(), name) - names.begin();
+  if (count == 1 && !name.empty()) return static_cast<std::size_t>(at);
+  std::string allowed;
+  std::vector<std::string_view> known;
+  for (const auto& each : names) {
+    if (each.empty()) continue;
+    allowed += (allowed.empty() ? "" : ", ") + each;
+    known.push_back(each);
+  }
+  const auto nearest = nearest_name(name, known);
+  if (count == 0 && !nearest.empty()) allowed += "; did you mean " + shown(nearest) + "?";
+  throw TraceError(
+      key,
+      file.string() + " has " + (count > 1 ? "more than one" : "no") + " column " + shown(name),
+      allowed);
+}
+
+Table read_table(const fs::path& file) {
+  const std::string text = read_trace_file(file);
+  Hash hash;
+  hash.add_bytes(text);
+  Table table{file, hash.hex(), {}, {}, {}};
+  Rows rows(file, text);
+  if (!rows.next(table.names)) throw TraceError("path", file.string() + ": is empty");
+  if (std::ranges::all_of(table.names, is_number)) {
+    throw TraceError("path",
+                     file.string() + ":" + std::to_string(rows.line()) +
+                         ": is a row of numbers where a line of names is needed",
+                     "a first line such as \"worker,time\"");
+  }
+  std::vector<std::string> cells;
+  while (rows.next(cells)) {
+    if (cells.size() != table.names.size()) {
+      throw TraceError("path", file.string() + ":" + std::to_string(rows.line()) + ": " +
+                                   std::to_string(cells.size()) + " fields, the first line has " +
+                                   std::to_string(table.names.size()));
+    }
+    table.rows.push_back(cells);
+    table.lines.push_back(rows.line());
+  }
+  if (table.rows.empty()) {
+    throw TraceError("path", file.string() + ": has no rows, only a line of names");
+  }
+  return table;
+}
+
+bool parse_number(std::string_view cell, double& number) {
+  while (cell.starts_with(' ')) cell.remove_prefix(1);
+  while (cell.ends_with(' ')) cell.remove_suffix(1);
+  const char* end = cell.data() + cell.size();
+  const auto [rest, error] = std::from_chars(cell.data(), end, number);
+  return error == std::errc() && rest == end;
+}
+
+}  // namespace gradrace
