@@ -19,11 +19,11 @@
 #include "models/datasets/image_shape.h"
 #include "models/datasets/listed_numbers.h"
 #include "models/datasets/made_once.h"
-#include "models/datasets/packed_file.h"
 #include "models/datasets/partition.h"
 #include "models/datasets/sparse_rows.h"
 #include "sim/catalog.h"
 #include "sim/reading/locator.h"
+#include "sim/reading/packed_file.h"
 
 namespace gradrace {
 

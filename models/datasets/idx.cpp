@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "models/datasets/dataset.h"
-#include "models/datasets/packed_file.h"
+#include "sim/reading/packed_file.h"
 #include "sim/reading/reference.h"
 
 namespace gradrace {

@@ -9,8 +9,8 @@
 #include <system_error>
 #include <vector>
 
-#include "models/datasets/packed_file.h"
 #include "sim/message_text.h"
+#include "sim/reading/packed_file.h"
 
 namespace gradrace {
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "models/datasets/packed_file.h"
+#include "sim/reading/packed_file.h"
 
 namespace gradrace {
 

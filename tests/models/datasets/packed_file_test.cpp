@@ -1,4 +1,4 @@
-#include "models/datasets/packed_file.h"
+#include "sim/reading/packed_file.h"
 
 #include <doctest/doctest.h>
 

@@ -8,7 +8,7 @@
 #include <iterator>
 #include <string>
 
-#include "models/datasets/packed_file.h"
+#include "sim/reading/packed_file.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gradrace::compressed_file_test {
