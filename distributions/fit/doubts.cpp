@@ -4,8 +4,11 @@
 #include <cctype>
 #include <cmath>
 #include <functional>
+#include <numeric>
 
+#include "distributions/fit/outlying.h"
 #include "distributions/fit/percent.h"
+#include "sim/message_text.h"
 
 namespace gradrace {
 
@@ -39,12 +42,6 @@ bool longest_agree(const Round& round) {
 }
 
 bool all_agree(const Round& round) { return round.front() >= (1 - 1e-2) * round.back(); }
-
-/// Whether each time of a learner is larger than the one before.
-bool only_rises(const std::vector<double>& times) {
-  return times.size() >= fewest_rounds &&
-         std::ranges::adjacent_find(times, std::ranges::greater_equal()) == times.end();
-}
 
 double share_cancelled(const std::vector<bool>& cancelled) {
   return static_cast<double>(std::ranges::count(cancelled, true)) /
@@ -81,6 +78,53 @@ bool says_step(std::string name) {
   return name.find("step") != std::string::npos || name.find("iter") != std::string::npos;
 }
 
+double mean_of(const Trace& trace, const std::function<bool(std::size_t, std::size_t)>& counts) {
+  double sum = 0, n = 0;
+  for (std::size_t l = 0; l < trace.series.size(); ++l) {
+    for (std::size_t i = 0; i < trace.series[l].size(); ++i) {
+      if (!counts(l, i)) continue;
+      sum += trace.series[l][i];
+      n += 1;
+    }
+  }
+  return sum / n;
+}
+
+/// "the mean is 0.587 with them, 0.544 without"
+std::string means_text(const Trace& trace, const std::vector<std::size_t>& draws) {
+  const auto among = [&](std::size_t draw) {
+    return std::ranges::find(draws, draw) != draws.end();
+  };
+  return "the mean is " + short_number(mean_of(trace, [](auto, auto) { return true; }), 3) +
+         " with them, " +
+         short_number(mean_of(trace, [&](auto, auto draw) { return !among(draw); }), 3) +
+         " without";
+}
+
+void tell_common_outliers(const Trace& trace, std::vector<std::string>& doubts) {
+  const std::size_t slow = slow_beginning(trace);
+  const bool several = trace.series.size() > 1, one = slow == 1;
+  const std::string whose =
+      (one ? "the first time" : "the first " + std::to_string(slow) + " times") +
+      std::string(several ? " of all learners" : "");
+  if (slow > 0) {
+    std::vector<std::size_t> draws(slow);
+    std::iota(draws.begin(), draws.end(), std::size_t{0});
+    doubts.push_back(whose + (one ? " stands" : " stand") +
+                     " far above the others, as steps do that compile or warm up; " +
+                     means_text(trace, draws) + ": say --skip " + std::to_string(slow));
+  }
+  auto common = common_outliers(outlying_times(trace));
+  std::erase_if(common, [&](std::size_t draw) { return draw < slow; });
+  if (common.empty()) return;
+  doubts.push_back("in " + count_text(common.size(), "round") + ", the first by draw " +
+                   std::to_string(common.front()) +
+                   ", all learners take far longer than else, as where all wait (a checkpoint, an "
+                   "evaluation); " +
+                   means_text(trace, common) +
+                   ": independent draws have no such rounds, the cluster as measured has");
+}
+
 constexpr const char* slowest_option =
     "if each is that of a job that waits for its slowest of P workers, say --slowest-of P: "
     "else the law is fitted to the maximum of P minibatches";
@@ -90,14 +134,25 @@ constexpr const char* cancelled_option =
 
 }  // namespace
 
+bool only_rises(const Trace& trace) {
+  double rises = 0, falls = 0, variance = 0;
+  for (const auto& times : trace.series) {
+    const double rises_before = rises, falls_before = falls;
+    for (std::size_t i = 1; i < times.size(); ++i) {
+      rises += times[i] > times[i - 1];
+      falls += times[i] < times[i - 1];
+    }
+    // Of the rises of a random order of m + 1 values.
+    variance += (rises + falls - rises_before - falls_before + 2) / 12;
+  }
+  const double all = rises + falls;
+  return rises >= 0.75 * all && rises - all / 2 > 4 * std::sqrt(variance);
+}
+
 std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& source,
                                       std::uint32_t slowest_of) {
   std::vector<std::string> doubts;
-  if (std::ranges::all_of(trace.series, only_rises)) {
-    doubts.push_back("\"" + source.times +
-                     "\" only rises, as timestamps and running totals do; a law is fitted to how "
-                     "long minibatches take: give a column of their differences");
-  }
+  tell_common_outliers(trace, doubts);
   const bool rounds = trace.series.size() > 1 && rounds_of(trace) >= fewest_rounds;
   const double alike = rounds ? share_of_rounds(trace, 0, all_agree) : 0;
   const bool same = alike >= 0.9 && alike >= 4 * share_of_rounds(trace, 1, all_agree);

@@ -9,12 +9,18 @@
 
 namespace gradrace {
 
+/// Whether times mostly rise, as a running total's do, also one that begins again now and then:
+/// three quarters of the steps from a learner's time to its next that are not equal rise, and four
+/// standard errors more than half, as independent times have it.
+bool only_rises(const Trace& trace);
+
 /// Sentences that say where times look as if they were not those of whole minibatches, although
 /// they are taken for that, and which option is for such times.  The n-th times of all learners are
 /// a round.  Cancelled: in a quarter of the rounds or more the two longest times agree within 0.1
 /// %, and four times as often as among times of different rounds.  The slowest of several: in nine
 /// tenths of the rounds all times agree within 1 % of their mean, and a quarter of that where they
-/// are of different rounds; or the name says step or iteration and there is one series.
+/// are of different rounds; or the name says step or iteration and there is one series.  Outliers
+/// of all learners at once: what they change, at the beginning and later.
 std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& source,
                                       std::uint32_t slowest_of);
 

@@ -8,6 +8,9 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
+#include <vector>
+
+#include "distributions/fit/nelder_mead.h"
 
 namespace gradrace {
 namespace {
@@ -182,29 +185,80 @@ bool collapsed(const Sample& sample, const TwoParts& parts) {
          !(std::min(parts.m[0], parts.m[1]) >= least_gap);
 }
 
-/// From the law of equal mean and variance whose parts weigh the same: p m[0] = (1 - p) m[1].
-FamilyEstimate fit_hyperexponential(const Sample& sample) {
+TwoParts after_steps(const Sample& sample, TwoParts parts, int steps) {
+  double log_likelihood = 0;
+  for (int step = 0; step < steps; ++step) parts = improved(sample, parts, log_likelihood);
+  return parts;
+}
+
+/// To start from: the law of equal mean and variance whose parts weigh the same, p m[0] =
+/// (1 - p) m[1], and an exponential law with a tenth of another mean, short or long.
+std::vector<TwoParts> starts(const Sample& sample) {
   const double c2 = sample.variance;
-  if (!(c2 > 1)) return refuse("varies more than an exponential law, and these times less");
   const double p = (1 + std::sqrt((c2 - 1) / (c2 + 1))) / 2;
-  TwoParts parts{p, {1 / (2 * p), 1 / (2 * (1 - p))}};
-  constexpr int most_steps = 1000;
-  constexpr double close = 1e-8;  // of the whole sample's log-likelihood
-  double before = -1, now = 0;    // of the parts that a step started from, per time
-  for (int step = 0; step < most_steps && !(sample.n * std::abs(now - before) < close); ++step) {
-    before = now;
-    parts = improved(sample, parts, now);
+  std::vector<TwoParts> parts{{p, {1 / (2 * p), 1 / (2 * (1 - p))}}};
+  for (const double mean : {0.01, 0.05, 0.2, 0.5, 2.0, 4.0, 10.0})
+    parts.push_back({0.9, {1, mean}});
+  return parts;
+}
+
+/// From there to where the likelihood is greatest nearby: EM is slow near the top, so the last
+/// steps are Nelder and Mead's.
+TwoParts at_top(const Sample& sample, const TwoParts& start) {
+  constexpr int steps = 200;
+  const TwoParts parts = after_steps(sample, start, steps);
+  if (collapsed(sample, parts)) return parts;
+  const auto parts_at = [](const std::vector<double>& u) {
+    return TwoParts{1 / (1 + std::exp(-u[0])), {std::exp(u[1]), std::exp(u[2])}};
+  };
+  const auto cost = [&](const std::vector<double>& u) {
+    double log_likelihood = 0;
+    improved(sample, parts_at(u), log_likelihood);
+    return std::isfinite(log_likelihood) ? -log_likelihood
+                                         : std::numeric_limits<double>::infinity();
+  };
+  const std::vector<double> from{std::log(parts.p / (1 - parts.p)), std::log(parts.m[0]),
+                                 std::log(parts.m[1])};
+  if (!std::isfinite(cost(from))) return parts;
+  return parts_at(nelder_mead(cost, from, 0.1, 1e-9 / sample.n).at);
+}
+
+/// Where the likelihood is greatest of all, but where no part collapses if there is such a place.
+TwoParts most_likely_parts(const Sample& sample) {
+  constexpr int first_steps = 30;
+  std::vector<std::pair<double, TwoParts>> found;  // minus the log-likelihood
+  for (const auto& start : starts(sample)) {
+    found.emplace_back(0, after_steps(sample, start, first_steps));
+    improved(sample, found.back().second, found.back().first);
+    found.back().first *= -1;
   }
-  improved(sample, parts, now);
+  std::ranges::stable_sort(found, {}, &std::pair<double, TwoParts>::first);
+  TwoParts parts{};
+  for (const auto& [cost, candidate] : found) {
+    parts = at_top(sample, candidate);
+    if (!collapsed(sample, parts)) return parts;
+  }
+  return parts;
+}
+
+FamilyEstimate fit_hyperexponential(const Sample& sample) {
+  if (!(sample.variance > 1))
+    return refuse("varies more than an exponential law, and these times less");
+  const TwoParts parts = most_likely_parts(sample);
+  double log_likelihood = 0;
+  improved(sample, parts, log_likelihood);
   if (collapsed(sample, parts)) {
     return refuse(
         "has a part that collapses onto one time: less than two times in it, or a mean "
         "below the smallest gap between times");
   }
-  return estimate(sample,
-                  {{"probabilities", {parts.p, 1 - parts.p}},
-                   {"means", {parts.m[0] * sample.scale, parts.m[1] * sample.scale}}},
-                  3, now, "maximum likelihood (EM), two parts");
+  const bool first = parts.p >= 0.5;  // the larger part
+  const double p[] = {first ? parts.p : 1 - parts.p, first ? 1 - parts.p : parts.p};
+  const double m[] = {parts.m[first ? 0 : 1], parts.m[first ? 1 : 0]};
+  return estimate(
+      sample,
+      {{"probabilities", {p[0], p[1]}}, {"means", {m[0] * sample.scale, m[1] * sample.scale}}}, 3,
+      log_likelihood, "maximum likelihood (EM, then searched), two parts");
 }
 
 /// For laws without a density.

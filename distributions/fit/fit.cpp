@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "distributions/fit/estimators.h"
 #include "distributions/fit/likelihood.h"
@@ -73,24 +75,60 @@ Fits fit_families(std::span<const double> times) {
   return fit_families(Observations{{times.begin(), times.end()}});
 }
 
+namespace {
+
+/// The family's fit, or why it is left out.
+std::optional<Fit> fitted(const std::string& family, const Observations& observed,
+                          const Sample& sample, const MeasuredSteps& steps, std::string& why) {
+  const int digits = digits_for(std::sqrt(sample.variance), 10);
+  FamilyEstimate estimate = estimate_of(family, observed, sample);
+  const std::string json = law_json(family, estimate.parameters, digits);
+  DistributionProduct law;
+  if (estimate.refusal.empty()) law = read_law(json, estimate.refusal);
+  why = estimate.refusal;
+  if (!law) return {};
+  return Fit{family,
+             json,
+             estimate.method,
+             estimate.log_likelihood,
+             2 * (estimate.free_parameters - estimate.log_likelihood),
+             kolmogorov_distance(steps, *law, observed.slowest_of),
+             1,
+             law};
+}
+
+}  // namespace
+
+std::optional<Fit> fit_family(const std::string& family, const Observations& observed) {
+  std::string why;
+  return fitted(family, observed, Sample(observed.times), measured_steps(observed), why);
+}
+
+double distance_of_rounded(const Observations& observed, const Distribution& law) {
+  const MeasuredSteps steps = measured_steps(observed);
+  double distance = 0;
+  for (std::size_t i = 0; i + 1 < steps.times.size(); ++i) {
+    if (steps.times[i] == steps.times[i + 1]) continue;
+    const double below = 1 - law.survival((steps.times[i] + steps.times[i + 1]) / 2);
+    distance = std::max(distance, std::abs(steps.at[i] - std::pow(below, observed.slowest_of)));
+  }
+  return distance;
+}
+
+double distance_by_chance(double n) { return 1.36 / std::sqrt(n); }
+
 Fits fit_families(const Observations& observed) {
   const Sample sample(observed.times);
   const MeasuredSteps steps = measured_steps(observed);
-  const int digits = digits_for(std::sqrt(sample.variance), 10);
   Fits result;
   for (const auto* entry : distribution_catalog().entries) {
     const std::string family(entry->page.name);
-    FamilyEstimate estimate = estimate_of(family, observed, sample);
-    const std::string json = law_json(family, estimate.parameters, digits);
-    DistributionProduct law;
-    if (estimate.refusal.empty()) law = read_law(json, estimate.refusal);
-    if (!law) {
-      result.left_out.push_back({family, estimate.refusal});
-      continue;
+    std::string why;
+    if (auto fit = fitted(family, observed, sample, steps, why)) {
+      result.fits.push_back(std::move(*fit));
+    } else {
+      result.left_out.push_back({family, why});
     }
-    result.fits.push_back({family, json, estimate.method, estimate.log_likelihood,
-                           2 * (estimate.free_parameters - estimate.log_likelihood),
-                           kolmogorov_distance(steps, *law, observed.slowest_of), 1, law});
   }
   for (Fit& fit : result.fits) {
     for (const Fit& other : result.fits) fit.kolmogorov_rank += other.kolmogorov < fit.kolmogorov;

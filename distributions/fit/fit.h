@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +40,17 @@ Fits fit_families(std::span<const double> times);
 /// The same where times may be cancelled or the slowest of several: at least two whole ones differ,
 /// and a law is that of one minibatch; its distance is that of the slowest of so many.
 Fits fit_families(const Observations& observed);
+
+/// One family so; nothing where it is left out.
+std::optional<Fit> fit_family(const std::string& family, const Observations& observed);
+
+/// The same of times that may be rounded: between successive different times, where rounding
+/// changes the sample's distribution function least.
+double distance_of_rounded(const Observations& observed, const Distribution& law);
+
+/// The Kolmogorov distance that 95 % of samples of so many independent times stay below, were the
+/// law theirs and not fitted to them (which makes it less): 1.36 / sqrt(n).
+double distance_by_chance(double n);
 
 /// Digits that tell numbers apart which differ by that share of their size: so many, and more from
 /// a hundredth on.

@@ -1,9 +1,13 @@
 #include "distributions/fit/read_trace.h"
 
-#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
 
+#include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/event_trace.h"
 #include "distributions/fit/readers/table_trace.h"
+#include "sim/message_text.h"
 
 namespace gradrace {
 
@@ -11,32 +15,70 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Told by the first byte; what cannot be opened is left to the reader of tables.
-bool has_events(const fs::path& file) {
+void refuse_pipe(const fs::path& file) {
   std::error_code ignored;
   if (fs::is_fifo(file, ignored) || fs::is_character_file(file, ignored))
     throw TraceError(
         "path", file.string() + ": is a pipe or a device, and it is read more than once", "a file");
-  std::ifstream stream(file, std::ios::binary);
-  char first = 0;
-  stream >> first;
-  return first == '{' || first == '[';
+}
+
+/// Whether a text in JSON has events, and no records: objects a line or in an array, none of which
+/// says a phase.
+bool has_events(const TraceText& file) {
+  std::string_view text = file.text;
+  while (!text.empty() && std::string_view(" \t\r\n").find(text.front()) != std::string_view::npos)
+    text.remove_prefix(1);
+  if (!text.starts_with('{') && !text.starts_with('[')) return false;
+  const bool list = text.starts_with('[');
+  const auto inside = text.find_first_not_of(" \t\r\n", 1);
+  if (list && inside != std::string_view::npos && text[inside] != '{' && text[inside] != ']') {
+    throw TraceError("path", file.file.string() + ": is neither JSON nor a table",
+                     "of a log, --pattern REGEX with a group of parentheses around the time");
+  }
+  if (text.find("\"ph\"") != std::string_view::npos ||
+      text.find("\"traceEvents\"") != std::string_view::npos)
+    return true;
+  if (list) return inside == std::string_view::npos || text[inside] == ']';
+  return !nlohmann::json::accept(text.substr(0, text.find('\n')));
+}
+
+void keep(ReadTrace& read, const TraceRequest& request) {
+  Trace& trace = read.trace;
+  for (std::size_t learner = 0; learner < trace.series.size(); ++learner) {
+    auto& times = trace.series[learner];
+    if (times.size() <= request.skip) {
+      throw TraceError("skip", "--skip " + std::to_string(request.skip) +
+                                   " leaves no time of learner " + shown(trace.learners[learner]) +
+                                   ", which has " + std::to_string(times.size()));
+    }
+    const auto skip = static_cast<std::ptrdiff_t>(request.skip);
+    times.erase(times.begin(), times.begin() + skip);
+    if (!trace.cancelled.empty())
+      trace.cancelled[learner].erase(trace.cancelled[learner].begin(),
+                                     trace.cancelled[learner].begin() + skip);
+    for (double& time : times) time *= request.scale;
+  }
+  if (request.skip > 0)
+    read.source.notes.push_back("left out: the first " + count_text(request.skip, "time") +
+                                " of each learner");
 }
 
 }  // namespace
 
 ReadTrace read_trace(const std::vector<fs::path>& files, const TraceRequest& request) {
-  const bool events = has_events(files.front());
-  if (!events && files.size() > 1) {
-    throw TraceError("path",
-                     "takes one CSV file; several are read where all are JSON files of "
-                     "trace events, one a learner");
+  std::vector<TraceText> texts;
+  std::size_t of_events = 0;
+  for (const auto& file : files) {
+    refuse_pipe(file);
+    texts.push_back({file, read_trace_file(file)});
+    if (request.pattern.empty() && has_events(texts.back())) ++of_events;
   }
-  ReadTrace result = events ? event_trace(files, request) : table_trace(files.front(), request);
+  if (of_events > 0 && of_events < files.size())
+    throw TraceError("path", "some files have events, and others are tables", "files of one kind");
+  ReadTrace result = of_events > 0 ? event_trace(texts, request) : table_trace(texts, request);
   result.source.scale = request.scale;
-  for (auto& times : result.trace.series) {
-    for (double& time : times) time *= request.scale;
-  }
+  result.source.durations = request.durations || request.differences || !request.begin.empty();
+  keep(result, request);
   return result;
 }
 

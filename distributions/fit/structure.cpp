@@ -34,18 +34,75 @@ double log_slope(std::span<const double> y) {
   return n > 1 ? (n * xy_sum - x_sum * y_sum) / (n * xx_sum - x_sum * x_sum) : 0;
 }
 
+/// Ranks over their number, about 0: -1/2 to 1/2; those of equal values are their mean.
+std::vector<double> centred_ranks(std::span<const double> x) {
+  std::vector<std::size_t> order(x.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return x[i]; });
+  std::vector<double> ranks(x.size());
+  const auto n = static_cast<double>(x.size());
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t end = i;
+    while (end < order.size() && x[order[end]] == x[order[i]]) ++end;
+    for (std::size_t k = i; k < end; ++k)
+      ranks[order[k]] = static_cast<double>(i + end) / (2 * n) - 0.5;
+    i = end;
+  }
+  return ranks;
+}
+
+double share_between_ranks(const Trace& trace) {
+  std::vector<double> all;
+  for (const auto& times : trace.series) all.insert(all.end(), times.begin(), times.end());
+  const auto ranks = centred_ranks(all);
+  double between = 0, squares = 0;
+  for (const double r : ranks) squares += r * r;
+  for (std::size_t begin = 0, learner = 0; learner < trace.series.size(); ++learner) {
+    const std::size_t count = trace.series[learner].size();
+    const double mean = mean_of({ranks.data() + begin, count});
+    between += static_cast<double>(count) * mean * mean;
+    begin += count;
+  }
+  return squares > 0 ? between / squares : 0;
+}
+
+std::vector<double> rank_autocorrelations(const Trace& trace) {
+  std::vector<double> covariance(lags + 1);
+  for (const auto& times : trace.series) {
+    const auto ranks = centred_ranks(times);
+    for (std::size_t lag = 0; lag <= lags; ++lag) {
+      for (std::size_t i = 0; i + lag < ranks.size(); ++i)
+        covariance[lag] += ranks[i] * ranks[i + lag];
+    }
+  }
+  const double all = covariance[0];
+  for (double& c : covariance) c = all > 0 ? c / all : 0;
+  return covariance;
+}
+
+/// Autocorrelation of lag 1, where there is one.
+double first_of(const std::vector<double>& autocorrelations) {
+  return autocorrelations.size() > 1 ? autocorrelations[1] : 0;
+}
+
 }  // namespace
 
 bool Structure::uneven() const {
-  return share_between >= std::max(uneven_share, 3 * share_by_chance);
+  return std::max(share_between, rank_share_between) >= std::max(uneven_share, 3 * share_by_chance);
 }
 
 bool Structure::persistent() const {
-  return pooled[1] >= std::max(persistent_lag1, 4 / std::sqrt(n));
+  return first_of(autocorrelations()) >= std::max(persistent_lag1, 4 / std::sqrt(n));
 }
 
 bool Structure::alternating() const {
-  return -pooled[1] >= std::max(persistent_lag1, 4 / std::sqrt(n));
+  return -first_of(autocorrelations()) >= std::max(persistent_lag1, 4 / std::sqrt(n));
+}
+
+const std::vector<double>& Structure::autocorrelations() const {
+  const double least = std::max(persistent_lag1, 4 / std::sqrt(n));
+  const bool by_times = std::abs(first_of(pooled)) >= least;
+  return !by_times && std::abs(first_of(rank_pooled)) >= least ? rank_pooled : pooled;
 }
 
 Structure structure_of(const Trace& trace) {
@@ -75,7 +132,9 @@ Structure structure_of(const Trace& trace) {
   for (const double c : covariance) {
     result.pooled.push_back(covariance[0] > 0 ? c / covariance[0] : 0);
   }
-  const double r = std::clamp(result.pooled[1], 0.0, 1.0);
+  result.rank_share_between = share_between_ranks(trace);
+  result.rank_pooled = rank_autocorrelations(trace);
+  const double r = std::clamp(result.autocorrelations()[1], 0.0, 1.0);
   const double by_chance = (static_cast<double>(trace.series.size()) - 1) / (result.n - 1);
   result.share_by_chance = std::min(1.0, by_chance * (1 + r) / std::max(1 - r, 1e-9));
   return result;
@@ -109,11 +168,13 @@ PersistentLaw persistent_law(const Structure& structure, bool evened) {
   const double variance = variation * variation;
   if (structure.alternating()) {
     const double all = std::log1p(variance);
-    const double first = std::log1p(std::max(variance * structure.pooled[1], std::expm1(-all)));
+    const double first =
+        std::log1p(std::max(variance * structure.autocorrelations()[1], std::expm1(-all)));
     return {structure.mean, 0, first / all, std::sqrt(all)};
   }
   std::vector<double> log_covariance;  // of a: log(1 + Cov / mean^2)
-  for (const double r : structure.pooled) log_covariance.push_back(std::log1p(variance * r));
+  for (const double r : structure.autocorrelations())
+    log_covariance.push_back(std::log1p(variance * r));
   const double all = log_covariance[0], first = log_covariance[1];
   const double correlation = std::exp(log_slope(log_covariance));
   const double persisting = first / correlation;

@@ -24,13 +24,21 @@ struct Structure {
   /// Standard deviation of times, each over its learner's mean.
   double variation_within;
   double n;  // N
+  /// Of ranks in place of times, which a few long times hardly change: the share between learners,
+  /// among all times; and the autocorrelation [lag], among each learner's own, pooled.
+  double rank_share_between;
+  std::vector<double> rank_pooled;
 
-  /// True if learners differ by more than chance: share_between is at least `uneven_share` and
-  /// three times share_by_chance.
+  /// The autocorrelations by times; by ranks where those alone say that times persist or alternate.
+  const std::vector<double>& autocorrelations() const;
+
+  /// True if learners differ by more than chance: the share between them, of times or of ranks, is
+  /// at least `uneven_share` and three times share_by_chance.
   bool uneven() const;
-  /// True if pooled[1] is at least `persistent_lag1` and 4 / sqrt(N).
+  /// True if the autocorrelation of lag 1, of times or of ranks, is at least `persistent_lag1` and
+  /// 4 / sqrt(N).
   bool persistent() const;
-  /// True if -pooled[1] is.
+  /// True if minus it is.
   bool alternating() const;
 
   static constexpr double uneven_share = 0.1, half = 0.5, persistent_lag1 = 0.2;

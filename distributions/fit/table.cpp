@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
+#include <stdexcept>
+#include <utility>
 
 #include "sim/hash.h"
 #include "sim/reading/edit_distance.h"
-#include "sim/reading/rest_of.h"
+#include "sim/reading/packed_file.h"
 
 namespace gradrace {
 
@@ -17,28 +18,40 @@ namespace {
 /// Takes a CSV text apart, row by row.
 class Rows {
  public:
-  Rows(const fs::path& file, std::string_view text) : file_(file), rest_(text) {
+  Rows(const fs::path& file, std::string_view text, const TableShape& shape)
+      : file_(file), rest_(text), separator_(shape.separator), comments_(shape.comments) {
+    line_ += static_cast<std::size_t>(
+        std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(shape.begin), '\n'));
+    rest_.remove_prefix(shape.begin);
     constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
     if (rest_.starts_with(byte_order_mark)) rest_.remove_prefix(byte_order_mark.size());
   }
 
   /// The next row that is no empty line; false at the end.
   bool next(std::vector<std::string>& cells) {
-    while (!rest_.empty() && at_line_end()) end_line();
+    while (!rest_.empty() && (at_line_end() || at_comment())) {
+      rest_.remove_prefix(at_line_end() ? 0 : std::min(rest_.find('\n'), rest_.size()));
+      end_line();
+    }
     if (rest_.empty()) return false;
     begin_ = line_;
     cells.clear();
     do {
       cells.push_back(rest_.starts_with('"') ? quoted_cell() : plain_cell());
-    } while (skip(','));
-    if (!rest_.empty()) end_line();
+    } while (skip(separator_));
+    ended_ = !rest_.empty();
+    if (ended_) end_line();
     return true;
   }
 
   /// Where the row begins.
   std::size_t line() const { return begin_; }
 
+  /// Whether the row's line has an end.
+  bool ended() const { return ended_; }
+
  private:
+  bool at_comment() const { return comments_ && rest_.starts_with('#'); }
   bool at_line_end() const { return rest_.starts_with('\n') || rest_.starts_with("\r\n"); }
 
   void end_line() {
@@ -54,9 +67,10 @@ class Rows {
   }
 
   std::string plain_cell() {
-    std::string_view cell = rest_.substr(0, rest_.find_first_of(",\n"));
+    const char ends[] = {separator_, '\n'};
+    std::string_view cell = rest_.substr(0, rest_.find_first_of({ends, 2}));
     rest_.remove_prefix(cell.size());
-    if (!rest_.starts_with(',') && cell.ends_with('\r')) cell.remove_suffix(1);
+    if (!rest_.starts_with(separator_) && cell.ends_with('\r')) cell.remove_suffix(1);
     return std::string(cell);
   }
 
@@ -72,8 +86,9 @@ class Rows {
       if (!skip('"')) break;
       cell += '"';
     }
-    if (!rest_.empty() && !rest_.starts_with(',') && !at_line_end()) {
-      defect("expected a comma after the quote");
+    if (!rest_.empty() && !rest_.starts_with(separator_) && !at_line_end()) {
+      defect(separator_ == ',' ? "expected a comma after the quote"
+                               : "expected a separator after the quote");
     }
     return cell;
   }
@@ -84,15 +99,40 @@ class Rows {
 
   const fs::path& file_;
   std::string_view rest_;
+  const char separator_;
+  const bool comments_;
+  bool ended_ = false;
   std::size_t line_ = 1, begin_ = 1;
 };
+
+/// What a line with too few cells or too many may be.
+std::string separator_hint(const std::vector<std::string>& names, std::size_t cells) {
+  if (names.size() > 1 && cells > 1) return {};
+  const std::string& one = names.front();
+  for (const auto& [separator, name] : {std::pair{';', "semicolons"}, {'\t', "tabs"}}) {
+    if (one.find(separator) != std::string::npos)
+      return std::string(
+                 "; the cells of a row are separated by commas, semicolons or tabs, and by "
+                 "the same in all: the first line has ") +
+             name;
+  }
+  return "; the cells of a row are separated by commas, semicolons or tabs";
+}
+
+}  // namespace
 
 bool is_number(std::string_view cell) {
   double number = 0;
   return parse_number(cell, number);
 }
 
-}  // namespace
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const auto& name : names) {
+    if (!name.empty()) text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
+}
 
 std::string shown(std::string_view text) {
   constexpr std::size_t most = 40;
@@ -100,15 +140,15 @@ std::string shown(std::string_view text) {
 }
 
 std::string read_trace_file(const fs::path& file) {
-  std::ifstream stream;
   std::error_code error;
   if (!fs::exists(file, error)) throw TraceError("path", file.string() + ": there is no such file");
-  if (!fs::is_directory(file)) stream.open(file, std::ios::binary);
-  std::string text = rest_of(stream);
-  if (!stream.is_open() || stream.bad())
-    throw TraceError("path", file.string() + ": cannot be read");
-  if (text.starts_with('\x1F'))
-    throw TraceError("path", file.string() + ": is compressed", "the file as gunzip makes it");
+  std::string text;
+  try {
+    const Bytes bytes = read_packed(file);
+    text.assign(bytes.begin(), bytes.end());
+  } catch (const std::runtime_error& why) {
+    throw TraceError("path", why.what());
+  }
   if (const auto zero = text.find('\0'); zero != std::string::npos)
     throw TraceError(
         "path",
@@ -138,12 +178,13 @@ std::size_t Table::column(std::string_view name, std::string_view key) const {
       allowed);
 }
 
-Table read_table(const fs::path& file) {
-  const std::string text = read_trace_file(file);
+Table read_table(const fs::path& file) { return table_of(file, read_trace_file(file), {}); }
+
+Table table_of(const fs::path& file, std::string_view text, const TableShape& shape) {
   Hash hash;
   hash.add_bytes(text);
   Table table{file, hash.hex(), {}, {}, {}};
-  Rows rows(file, text);
+  Rows rows(file, text, shape);
   if (!rows.next(table.names)) throw TraceError("path", file.string() + ": is empty");
   if (std::ranges::all_of(table.names, is_number)) {
     throw TraceError("path",
@@ -154,9 +195,12 @@ Table read_table(const fs::path& file) {
   std::vector<std::string> cells;
   while (rows.next(cells)) {
     if (cells.size() != table.names.size()) {
+      table.cut = shape.cut && !rows.ended() && cells.size() < table.names.size();
+      if (table.cut) break;
       throw TraceError("path", file.string() + ":" + std::to_string(rows.line()) + ": " +
                                    std::to_string(cells.size()) + " fields, the first line has " +
-                                   std::to_string(table.names.size()));
+                                   std::to_string(table.names.size()) +
+                                   separator_hint(table.names, cells.size()));
     }
     table.rows.push_back(cells);
     table.lines.push_back(rows.line());

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace gradrace {
@@ -19,28 +20,42 @@ class TraceError : public std::runtime_error {
   std::string key, allowed;  // allowed: empty, or what would be right
 };
 
-/// Text cells of a CSV file (RFC 4180, lines may end in LF): a line of names, then rows.
+/// Text cells of a file (RFC 4180, lines may end in LF): a line of names, then rows.
 struct Table {
   std::filesystem::path file;
   std::string hash;                            // of the file's bytes
   std::vector<std::string> names;              // some may be empty
   std::vector<std::vector<std::string>> rows;  // each as long as names
   std::vector<std::size_t> lines;              // where the rows begin, from 1
+  bool cut = false;                            // a last row of too few cells was left out
 
   /// Throws TraceError unless one column has that name.
   std::size_t column(std::string_view name, std::string_view key) const;
 };
 
+/// How a table is written.
+struct TableShape {
+  char separator = ',';   // '\0': none, a line is a cell
+  std::size_t begin = 0;  // byte at which the line of names begins
+  bool comments = false;  // lines that begin with # are none
+  bool cut = false;       // a last row without an end of line may have too few cells: left out
+};
+
 /// Throws TraceError for a file that is no table or has no rows.
 Table read_table(const std::filesystem::path& file);
+Table table_of(const std::filesystem::path& file, std::string_view text, const TableShape& shape);
 
 /// The cell as a number: all of it, spaces around it apart.  False if it is none.
 bool parse_number(std::string_view cell, double& number);
+bool is_number(std::string_view cell);
 
-/// The bytes of a file.  Throws TraceError.
+/// The bytes of a file, unpacked if gzip packed it.  Throws TraceError.
 std::string read_trace_file(const std::filesystem::path& file);
 
 /// `"text"`, cut after 40 bytes.
 std::string shown(std::string_view text);
+
+/// "a, b"; those that are not empty.
+std::string listed(const std::vector<std::string>& names);
 
 }  // namespace gradrace

@@ -1,7 +1,6 @@
 #include "distributions/fit/trace.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <utility>
@@ -28,18 +27,6 @@ double time_in(const Table& table, std::size_t row, std::size_t column) {
                    "a finite number > 0");
 }
 
-bool cancelled_in(const Table& table, std::size_t row, std::size_t column) {
-  std::string cell = table.rows[row][column];
-  for (char& c : cell) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (cell == "1" || cell == "true") return true;
-  if (cell == "0" || cell == "false") return false;
-  throw TraceError("censored",
-                   table.file.string() + ":" + std::to_string(table.lines[row]) + ": " +
-                       table.names[column] + " must say whether the minibatch was cancelled, got " +
-                       shown(table.rows[row][column]),
-                   "1 or true (cancelled), 0 or false");
-}
-
 }  // namespace
 
 void sort_learners(std::vector<std::string>& names) {
@@ -60,37 +47,17 @@ std::size_t Trace::size() const {
   return count;
 }
 
-Trace trace_of(const Table& table, std::string_view column, std::string_view learner_column,
-               std::string_view cancelled_column) {
+Trace trace_of(const Table& table, std::string_view column, std::string_view learner_column) {
   const std::size_t time = table.column(column, "column");
-  const bool by_learner = !learner_column.empty(), cancels = !cancelled_column.empty();
+  const bool by_learner = !learner_column.empty();
   const std::size_t learner = by_learner ? table.column(learner_column, "learner_column") : 0;
-  const std::size_t cancel = cancels ? table.column(cancelled_column, "censored") : 0;
   std::map<std::string, std::vector<double>> series;
-  std::map<std::string, std::vector<bool>> cancelled;
-  for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    const std::string name = by_learner ? table.rows[row][learner] : "";
-    series[name].push_back(time_in(table, row, time));
-    if (cancels) cancelled[name].push_back(cancelled_in(table, row, cancel));
-  }
+  for (std::size_t row = 0; row < table.rows.size(); ++row)
+    series[by_learner ? table.rows[row][learner] : ""].push_back(time_in(table, row, time));
   Trace trace{table.file, table.hash, {}, {}};
   for (const auto& [name, times] : series) trace.learners.push_back(name);
   sort_learners(trace.learners);
-  for (const auto& name : trace.learners) {
-    trace.series.push_back(std::move(series[name]));
-    if (cancels) trace.cancelled.push_back(std::move(cancelled[name]));
-  }
-  return trace;
-}
-
-Trace wide_trace_of(const Table& table, const std::vector<std::string>& columns) {
-  Trace trace{table.file, table.hash, columns, {}};
-  for (const auto& name : columns) {
-    const std::size_t column = table.column(name, "column");
-    auto& times = trace.series.emplace_back();
-    for (std::size_t row = 0; row < table.rows.size(); ++row)
-      times.push_back(time_in(table, row, column));
-  }
+  for (const auto& name : trace.learners) trace.series.push_back(std::move(series[name]));
   return trace;
 }
 

@@ -24,13 +24,8 @@ struct Trace {
 };
 
 /// The times of a column.  A row belongs to the learner that `learner_column` names; without one
-/// (empty), all rows are one series.  `cancelled_column` (empty: none was) says 1 or true where the
-/// minibatch was cancelled, else 0 or false.  Throws TraceError.
-Trace trace_of(const Table& table, std::string_view column, std::string_view learner_column,
-               std::string_view cancelled_column = {});
-
-/// The times of several columns, each of which is a learner's.  Throws TraceError.
-Trace wide_trace_of(const Table& table, const std::vector<std::string>& columns);
+/// (empty), all rows are one series.  Throws TraceError.
+Trace trace_of(const Table& table, std::string_view column, std::string_view learner_column);
 
 /// Names of learners in their order: as numbers if all are numbers, else as texts.
 void sort_learners(std::vector<std::string>& names);

@@ -14,12 +14,12 @@ namespace {
 constexpr std::size_t least_times = 10;
 constexpr double shortest = 1e-30, longest = 1e30;  // times whose squares and products are numbers
 
-Observations observations(const TraceFit& fit) {
-  if (fit.evened) return {evened_times(fit.trace, fit.structure)};
+Observations observations(const TraceFit& fit, const Trace& trace) {
+  if (fit.evened) return {evened_times(trace, fit.structure)};
   Observations observed{{}, {}, fit.slowest_of};
-  for (const auto& one : fit.trace.series)
+  for (const auto& one : trace.series)
     observed.times.insert(observed.times.end(), one.begin(), one.end());
-  for (const auto& one : fit.trace.cancelled)
+  for (const auto& one : trace.cancelled)
     observed.cancelled.insert(observed.cancelled.end(), one.begin(), one.end());
   return observed;
 }
@@ -60,20 +60,77 @@ void check(const Trace& trace, const std::string& where) {
   }
 }
 
+void refuse_totals(const Trace& trace, const TraceSource& source) {
+  if (source.durations || !only_rises(trace)) return;
+  throw TraceError("column",
+                   trace.file.string() + ": \"" + source.times +
+                       "\" only rises, as timestamps and running totals do; a law is fitted to how "
+                       "long minibatches take",
+                   "--differences, for the times from one row to the next; or --durations where "
+                   "they are durations all the same");
+}
+
+constexpr double least_variation = 1e-9;
+
+/// Laws of times without the outlying ones, and one of these, where both say better what is there.
+void separate_outliers(TraceFit& fit) {
+  const auto outlying = outlying_times(fit.trace);
+  const Trace others = without(fit.trace, outlying);
+  if (std::ranges::any_of(others.series, [](const auto& one) { return one.size() < 2; })) return;
+  TraceFit apart = fit;
+  apart.structure = structure_of(others);
+  apart.evened = apart.structure.uneven();
+  if (!(apart.variation() > least_variation)) return;
+  const Fits fits = fit_families(observations(apart, others));
+  const auto speeds = speeds_of(apart.structure);
+  std::vector<std::vector<double>> evened = fit.trace.series;
+  for (std::size_t learner = 0; apart.evened && learner < evened.size(); ++learner) {
+    for (double& x : evened[learner]) x *= speeds[learner];
+  }
+  const auto law = outlier_law(evened, outlying, fit.fits, fits);
+  if (!law) return;
+  fit.structure = apart.structure;
+  fit.evened = apart.evened;
+  fit.fits = fits;
+  fit.outliers = law;
+}
+
 }  // namespace
 
 TraceFit fit_trace(ReadTrace read, std::uint32_t slowest_of) {
   check(read.trace, read.trace.file.string() + ": " +
                         read.source.times_told.substr(0, read.source.times_told.find(' ')) + " " +
                         read.source.times);
-  TraceFit fit{std::move(read.source), std::move(read.trace), slowest_of, {}, {}, false, {}, {}};
-  fit.structure = structure_of(fit.trace);
-  fit.verdict = fit.whole() ? verdict_of(fit.structure) : Verdict::assumed;
+  refuse_totals(read.trace, read.source);
+  TraceFit fit{
+      std::move(read.source), std::move(read.trace), slowest_of, {}, {}, {}, false, {}, {}, {}};
+  fit.all = fit.structure = structure_of(fit.trace);
   fit.evened = fit.whole() && fit.structure.uneven();
   fit.doubts = doubts_about(fit.trace, fit.source, slowest_of);
-  constexpr double least_variation = 1e-9;
-  if (fit.variation() > least_variation) fit.fits = fit_families(observations(fit));
+  if (fit.variation() > least_variation) {
+    fit.fits = fit_families(observations(fit, fit.trace));
+    if (fit.whole() && slow_beginning(fit.trace) == 0) separate_outliers(fit);
+  }
+  fit.verdict = fit.whole() ? verdict_of(fit.structure) : Verdict::assumed;
   return fit;
+}
+
+Observations TraceFit::observed() const {
+  return observations(*this, outliers ? without(trace, outlying_times(trace)) : trace);
+}
+
+TraceFit fit_again(const TraceFit& fit, Trace trace) {
+  TraceFit again = fit;
+  again.trace = std::move(trace);
+  const Trace others =
+      fit.outliers ? without(again.trace, outlying_times(again.trace)) : again.trace;
+  again.structure = structure_of(others);
+  if (fit.fits.fits.empty()) return again;
+  const std::string& family = fit.fits.fits.front().family;
+  again.fits = {};
+  if (auto law = fit_family(family, observations(again, others)))
+    again.fits.fits = {std::move(*law)};
+  return again;
 }
 
 }  // namespace gradrace

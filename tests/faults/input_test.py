@@ -234,18 +234,20 @@ class Words(ProgramTest):
         for text in ('stop={"time":1,"time":2}', 'sweep={"protocol":[{"kind":"sync","kind":"async"}]}'):
             self.assertIn("given twice", self.call("validate", path, "--set", text, status=2)[1])
 
-    def test_zero_bytes_and_packed_traces_are_told_whole(self):
+    def test_zero_bytes_of_traces_are_told_and_packed_ones_read(self):
         (self.folder / "zero.csv").write_bytes(b"x,y\n1,0\n2\0,1\n")
         (self.folder / "trace.csv").write_bytes(b"seconds\n1\n2\0\n")
         (self.folder / "packed.csv").write_bytes(gzip.compress(b"seconds\n1\n2\n"))
+        (self.folder / "cut.csv").write_bytes(gzip.compress(b"seconds\n1\n2\n")[:-9])
         self.assertIn(
             "zero.csv:3: holds a zero byte, so that it is no text",
             self.call("validate", self.write(trained({"kind": "csv", "path": "zero.csv", "label": "y", "test_rows": 1})), status=2)[1],
         )
-        for name, told in (("trace.csv", "trace.csv:3: holds a zero byte"), ("packed.csv", "packed.csv: is compressed")):
+        for name, told in (("trace.csv", "trace.csv:3: holds a zero byte"), ("cut.csv", "cut.csv: cannot be read: what gzip packed is cut or damaged")):
             self.assertIn(told, self.call("fit", name, status=2)[1])
             scenario = changed(BASE, cluster={"learners": 2, "runtime": {"distribution": "empirical", "path": name, "column": "seconds"}})
             self.assertIn(told, self.call("validate", self.write(scenario), status=2)[1])
+        self.assertIn("a fit needs at least 10", self.call("fit", "packed.csv", status=2)[1])
 
     def test_kept_results_that_were_changed_are_written_anew(self):
         path = self.write(BASE)

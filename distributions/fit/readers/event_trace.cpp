@@ -1,53 +1,71 @@
 #include "distributions/fit/readers/event_trace.h"
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
+#include "distributions/fit/readers/file_names.h"
 #include "distributions/fit/readers/step_events.h"
 #include "sim/hash.h"
+#include "sim/message_text.h"
 
 namespace gradrace {
 
-namespace fs = std::filesystem;
-
 namespace {
 
-std::string in_brackets(const std::string& why) { return why.empty() ? "" : " (" + why + ")"; }
-
-void refuse_columns(const fs::path& file, const TraceRequest& request) {
-  const char* option = !request.columns.empty()     ? "column"
-                       : !request.cancelled.empty() ? "censored"
-                       : request.learner            ? "learner"
-                                                    : nullptr;
-  if (!option) return;
-  throw TraceError(option,
-                   file.string() + " has events and no columns: --" + option + " is for CSV files",
-                   "--step NAME for a file of events");
+void refuse_columns(const TraceText& file, const TraceRequest& request) {
+  const std::pair<const char*, bool> of_tables[] = {{"column", !request.columns.empty()},
+                                                    {"censored", !request.cancelled.empty()},
+                                                    {"learner", request.learners.has_value()},
+                                                    {"sum-by", !request.sum_by.empty()},
+                                                    {"begin", !request.begin.empty()},
+                                                    {"differences", request.differences},
+                                                    {"rate", request.items > 0}};
+  const auto* const asked =
+      std::ranges::find(of_tables, true, &std::pair<const char*, bool>::second);
+  if (asked == std::end(of_tables)) return;
+  const std::string option = asked->first;
+  throw TraceError(
+      option, file.file.string() + " has events and no columns: --" + option + " is for CSV files",
+      "--step NAME, --where thread=NAME for a file of events");
 }
 
 }  // namespace
 
-/// Joins what several files say; a learner that two files have is told apart by the file.
-ReadTrace event_trace(const std::vector<fs::path>& files, const TraceRequest& request) {
-  ReadTrace result{{files.front(), "", {}, {}}, {}};
+ReadTrace event_trace(const std::vector<TraceText>& files, const TraceRequest& request) {
+  ReadTrace result{{files.front().file, "", {}, {}}, {}};
+  const auto names = names_of_files(files);
   std::map<std::string, std::vector<double>> series;
+  std::map<std::string, std::size_t> files_of;
   Hash hash;
-  for (const auto& file : files) {
-    refuse_columns(file, request);
-    const std::string text = read_trace_file(file);
-    hash.add_bytes(text);
-    const EventTimes times = is_horovod_timeline(text) ? horovod_steps(file, text, request.step)
-                                                       : step_events(file, text, request.step);
-    for (std::size_t i = 0; i < times.learners.size(); ++i) {
-      std::string name = times.learners[i];
-      if (files.size() > 1 && (name.empty() || series.contains(name)))
-        name = file.stem().string() + (name.empty() ? "" : "/" + name);
-      if (!series.emplace(name, times.series[i]).second)
-        throw TraceError("path", file.string() + ": a file of that name was read before");
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    refuse_columns(files[i], request);
+    hash.add_bytes(files[i].text);
+    const EventTimes times = is_horovod_timeline(files[i].text)
+                                 ? horovod_steps(files[i], request.step)
+                                 : step_events(files[i], request);
+    const std::string file = times.rank.empty() && files.size() > 1 ? names[i] : times.rank;
+    for (std::size_t learner = 0; learner < times.learners.size(); ++learner) {
+      const std::string& own = times.learners[learner];
+      const std::string name = file + (file.empty() || own.empty() ? "" : "/") + own;
+      ++files_of[name];
+      auto& all = series[name];
+      all.insert(all.end(), times.series[learner].begin(), times.series[learner].end());
     }
     result.source.times = times.what.substr(times.what.find(' ') + 1);
-    result.source.times_told = times.what + ", in seconds" + in_brackets(times.why);
+    result.source.times_told =
+        times.what + ", in seconds" + (times.why.empty() ? "" : " (" + times.why + ")");
     result.source.step_times = times.step_times;
+    for (const auto& note : times.notes)
+      result.source.notes.push_back(
+          note.starts_with("the last") ? files[i].file.string() + ": " + note : note);
+  }
+  for (const auto& [name, count] : files_of) {
+    if (count > 1)
+      result.source.notes.push_back(count_text(count, "file") + " say that they are of rank " +
+                                    name +
+                                    ": their times are one learner's, in the order of the files");
   }
   result.trace.hash = hash.hex();
   for (const auto& [name, times] : series) result.trace.learners.push_back(name);

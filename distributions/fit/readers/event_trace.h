@@ -1,13 +1,14 @@
 #pragma once
 
-#include <filesystem>
 #include <vector>
 
 #include "distributions/fit/read_trace.h"
+#include "distributions/fit/readers/table_trace.h"
 
 namespace gradrace {
 
-/// The times of files of events: of several, each is a learner's.  Throws TraceError.
-ReadTrace event_trace(const std::vector<std::filesystem::path>& files, const TraceRequest& request);
+/// The times of files of events.  Those of several files are of one learner where the files say so
+/// (its rank), else each file is a learner's.  Throws TraceError.
+ReadTrace event_trace(const std::vector<TraceText>& files, const TraceRequest& request);
 
 }  // namespace gradrace

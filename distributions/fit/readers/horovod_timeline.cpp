@@ -13,11 +13,13 @@ namespace {
 struct Tensor {
   std::string name;
   int depth = 0;  // of events that have begun and not ended
-  bool negotiating = false;
-  double end = TraceEvent::unknown;                        // of the newest all-reduce
-  double first = TraceEvent::unknown;                      // negotiation
-  double negotiated = TraceEvent::unknown;                 // begin of the newest negotiation
-  std::size_t reduced = 0;                                 // how often
+  bool negotiating = false, new_negotiation = false;
+  double end = TraceEvent::unknown;         // of the newest all-reduce
+  double first = TraceEvent::unknown;       // negotiation
+  double negotiated = TraceEvent::unknown;  // begin of the newest negotiation
+  std::size_t reduced = 0;                  // how often
+  std::size_t negotiations = 0;             // how many, and how many with ticks
+  std::size_t ticked = 0;
   std::map<std::string, std::vector<double>> minibatches;  // by rank, in microseconds
   std::vector<double> steps;                               // from negotiation to negotiation
 };
@@ -40,6 +42,7 @@ class Timeline {
     } else if (event.phase == "E") {
       if (tensor.depth > 0 && --tensor.depth == 0) end(tensor, event);
     } else if (event.phase == "X" && tensor.negotiating && is_rank(event.name)) {
+      if (std::exchange(tensor.new_negotiation, false)) ++tensor.ticked;
       if (!std::isnan(tensor.end))
         tensor.minibatches[event.name].push_back(positive(event, event.begin - tensor.end));
     }
@@ -58,11 +61,13 @@ class Timeline {
 
  private:
   void begin(Tensor& tensor, const TraceEvent& event) {
-    tensor.negotiating = event.name == "NEGOTIATE_ALLREDUCE";
+    tensor.negotiating = event.name.starts_with("NEGOTIATE_");  // ALLREDUCE, ADASUM, ALLGATHER, ...
     if (!tensor.negotiating) return;
     if (std::isnan(tensor.first)) tensor.first = event.begin;
     if (!std::isnan(tensor.negotiated))
       tensor.steps.push_back(positive(event, event.begin - tensor.negotiated));
+    ++tensor.negotiations;
+    tensor.new_negotiation = true;
     tensor.negotiated = event.begin;
   }
 
@@ -104,15 +109,22 @@ std::vector<double> in_seconds(std::vector<double> times) {
 
 }  // namespace
 
-EventTimes horovod_steps(const std::filesystem::path& file, std::string_view text,
-                         const std::string& wanted) {
-  Timeline timeline(file, text);
-  read_events(file, text, [&](const TraceEvent& event) { timeline.take(event); });
+EventTimes horovod_steps(const TraceText& file, const std::string& wanted) {
+  Timeline timeline(file.file, file.text);
+  const TraceHeader header =
+      read_events(file.file, file.text, [&](const TraceEvent& event) { timeline.take(event); });
   const Tensor& tensor = timeline.tensor(wanted);
   EventTimes result;
   result.what = "tensor " + tensor.name;
-  if (tensor.minibatches.empty()) {
+  result.notes = header.notes;
+  if (2 * tensor.ticked < tensor.negotiations) {
     result.why = "Horovod timeline without ticks of ranks: from negotiation to negotiation";
+    if (tensor.ticked > 0) {
+      result.notes.push_back("ranks' ticks are in " + std::to_string(tensor.ticked) + " of " +
+                             std::to_string(tensor.negotiations) +
+                             " steps alone, as where Horovod answers from its cache: the times are "
+                             "those of the whole job's steps");
+    }
     result.step_times = true;
     result.learners = {""};
     result.series = {in_seconds(tensor.steps)};

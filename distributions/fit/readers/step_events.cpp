@@ -1,139 +1,294 @@
 #include "distributions/fit/readers/step_events.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 
+#include "distributions/fit/readers/row_choice.h"
 #include "sim/message_text.h"
 
 namespace gradrace {
 namespace {
 
-/// "ProfilerStep" of "ProfilerStep#12", "train step" of "train step 7".
-std::string without_number(const std::string& name) {
-  std::size_t end = name.size();
-  while (end > 0 && std::isdigit(static_cast<unsigned char>(name[end - 1]))) --end;
-  if (end == name.size()) return name;
-  while (end > 0 && std::string_view("#_:-/ ").find(name[end - 1]) != std::string::npos) --end;
-  return end == 0 ? name : name.substr(0, end);
-}
+constexpr const char* steps_thread = "Steps";  // of a device, in OpenXLA's profiles
 
 using Track = std::pair<std::string, std::string>;  // process, thread
 
-class Steps {
- public:
-  Steps(const std::filesystem::path& file, std::string_view text, std::string name)
-      : file_(file), text_(text), name_(std::move(name)) {}
+/// An event that lasts.
+struct Lasting {
+  std::size_t name;  // in names_
+  const Track* track;
+  double begin, duration;
+  std::size_t offset;
+};
 
-  void take(const TraceEvent& event) {
+/// All events that last, and the names of tracks.
+class Events {
+ public:
+  void take(TraceEvent& event) {
+    if (event.phase == "M" && event.name == "process_name")
+      process_names_[event.process] = event.named;
+    if (event.phase == "M" && event.name == "thread_name")
+      thread_names_[{event.process, event.thread}] = event.named;
     if (event.category == "gpu_user_annotation") return;
-    const Track track{event.process, event.thread};
-    if (event.phase == "X" && counted(event.name)) {
-      add(track, event, event.begin, event.duration, "dur");
+    const Track* track = &*tracks_.emplace(event.process, event.thread).first;
+    if (event.phase == "X") {
+      add(event, track, event.duration);
     } else if (event.phase == "B") {
-      counted(event.name);
-      open_[track].push_back(event);
+      open_[track].push_back(std::move(event));
     } else if (event.phase == "E" && !open_[track].empty()) {
       const TraceEvent begun = std::move(open_[track].back());
       open_[track].pop_back();
-      if (is_step(begun.name)) add(track, begun, begun.begin, event.begin - begun.begin, "ts");
+      add(begun, track, event.begin - begun.begin);
     }
   }
 
-  /// By track, in the order of time.
-  std::map<Track, std::vector<double>> times() {
-    if (found_.empty()) refuse();
-    std::map<Track, std::vector<double>> result;
-    for (auto& [track, steps] : found_) {
-      std::stable_sort(steps.begin(), steps.end(),
-                       [](const auto& a, const auto& b) { return a.first < b.first; });
-      for (const auto& [begin, duration] : steps) result[track].push_back(duration / second);
+  const std::vector<Lasting>& all() const { return all_; }
+  const std::string& name(const Lasting& event) const { return names_[event.name].first; }
+  const std::string& category(const Lasting& event) const { return names_[event.name].second; }
+  std::string process(const Track& track) const {
+    const auto named = process_names_.find(track.first);
+    return named == process_names_.end() ? "" : named->second;
+  }
+  std::string thread(const Track& track) const {
+    const auto named = thread_names_.find(track);
+    return named == thread_names_.end() ? "" : named->second;
+  }
+
+ private:
+  void add(const TraceEvent& event, const Track* track, double duration) {
+    const auto [found, is_new] =
+        places_.emplace(std::pair(event.name, event.category), names_.size());
+    if (is_new) names_.push_back(found->first);
+    all_.push_back({found->second, track, event.begin, duration, event.offset});
+  }
+
+  std::vector<Lasting> all_;
+  std::vector<std::pair<std::string, std::string>> names_;  // and category
+  std::map<std::pair<std::string, std::string>, std::size_t> places_;
+  std::set<Track> tracks_;
+  std::map<const Track*, std::vector<TraceEvent>> open_;
+  std::map<std::string, std::string> process_names_;
+  std::map<Track, std::string> thread_names_;
+};
+
+class Steps {
+ public:
+  Steps(const TraceText& file, const TraceRequest& request)
+      : file_(file),
+        request_(request),
+        wanted_(request.step.empty() && request.where.empty() ? "ProfilerStep" : request.step) {
+    for (const auto& pattern : request.where) {
+      if (!is_part(pattern.column)) {
+        throw TraceError("where", file.file.string() + ": events have no " + shown(pattern.column),
+                         "name, category, process or thread");
+      }
+    }
+    header_ = read_events(file.file, file.text, [&](TraceEvent& event) { events_.take(event); });
+    for (const auto& event : events_.all()) {
+      if (is_chosen(event)) chosen_.push_back(event);
+    }
+  }
+
+  EventTimes times() {
+    if (chosen_.empty()) refuse_none();
+    check_durations();
+    check_tracks();
+    check_kinds();
+    std::map<Track, std::vector<Lasting>> by_track;
+    for (const auto& event : chosen_) by_track[*event.track].push_back(event);
+    EventTimes result{header_.rank, {}, {}, "event " + wanted_, "", false, header_.notes};
+    if (wanted_.empty()) result.what = "events of the chosen tracks";
+    if (request_.step.empty() && !wanted_.empty()) result.why = "the steps of PyTorch's profiler";
+    for (auto& [track, events] : by_track) {
+      std::ranges::stable_sort(events, {}, &Lasting::begin);
+      check_nesting(events);
+      result.learners.push_back(by_track.size() > 1 ? track_name(by_track, track) : "");
+      result.series.emplace_back();
+      for (const auto& event : events) result.series.back().push_back(event.duration / second);
     }
     return result;
   }
 
  private:
-  bool is_step(const std::string& name) const {
-    return name == name_ || without_number(name) == name_;
+  static bool is_part(const std::string& name) {
+    return name == "name" || name == "category" || name == "cat" || name == "process" ||
+           name == "thread" || name == "pid" || name == "tid";
   }
 
-  bool counted(const std::string& name) {
-    ++counts_[without_number(name)];
-    return is_step(name);
+  bool holds(const RowPattern& pattern, const Lasting& event) const {
+    const auto either = [&](const std::string& called, const std::string& number) {
+      return (matches(called, pattern.pattern) || matches(number, pattern.pattern)) !=
+             pattern.unlike;
+    };
+    if (pattern.column == "name") return pattern.holds(events_.name(event));
+    if (pattern.column.starts_with("cat")) return pattern.holds(events_.category(event));
+    if (pattern.column.starts_with("p"))
+      return either(events_.process(*event.track), event.track->first);
+    return either(events_.thread(*event.track), event.track->second);
   }
 
-  void add(const Track& track, const TraceEvent& event, double begin, double duration,
-           const std::string& key) {
-    if (!std::isfinite(begin) || !std::isfinite(duration) || !(duration / second > 0)) {
-      throw event_error(file_, text_, event.offset,
-                        "event " + shown(event.name) + " must last, got " +
-                            (std::isfinite(duration) ? short_number(duration) + " microseconds"
-                                                     : "no number for \"" + key + "\""),
-                        "\"ts\" and \"dur\" (or the \"ts\" of \"B\" and \"E\") in microseconds");
+  bool is_chosen(const Lasting& event) const {
+    const std::string& name = events_.name(event);
+    return (wanted_.empty() || name == wanted_ || without_number(name) == wanted_) &&
+           std::ranges::all_of(request_.where,
+                               [&](const auto& pattern) { return holds(pattern, event); });
+  }
+
+  void check_durations() const {
+    for (const auto& event : chosen_) {
+      if (std::isfinite(event.begin) && std::isfinite(event.duration) &&
+          event.duration / second > 0)
+        continue;
+      throw event_error(
+          file_.file, file_.text, event.offset,
+          "event " + shown(events_.name(event)) + " must last, got " +
+              (!std::isfinite(event.begin)      ? "no number for \"ts\""
+               : !std::isfinite(event.duration) ? "no number for \"dur\""
+                                                : short_number(event.duration) + " microseconds"),
+          "\"ts\" and \"dur\" (or the \"ts\" of \"B\" and \"E\") in microseconds");
     }
-    found_[track].emplace_back(begin, duration);
   }
 
-  [[noreturn]] void refuse() const {
+  /// "thread Steps of process /device:TPU:0"
+  std::string told(const Track& track) const {
+    const auto named = [](const std::string& name, const std::string& number) {
+      return name.empty() ? (number.empty() ? "none" : number) : name;
+    };
+    return "thread " + named(events_.thread(track), track.second) + " of process " +
+           named(events_.process(track), track.first);
+  }
+
+  /// Its process and thread without numbers: of a device's, of a host's.
+  std::string kind_of(const Track& track) const {
+    return without_number(events_.process(track)) + "\n" + without_number(events_.thread(track));
+  }
+
+  /// That the tracks are alike, and none has a device's steps while others were chosen.
+  void check_tracks() const {
+    if (!request_.where.empty()) return;
+    std::map<std::string, std::vector<const Lasting*>> kinds;
+    bool steps_of_device = false;
+    for (const auto& event : chosen_) kinds[kind_of(*event.track)].push_back(&event);
+    for (const auto& event : events_.all()) {
+      if (events_.thread(*event.track) != steps_thread) continue;
+      const auto [its, is_new] = kinds.try_emplace(kind_of(*event.track));
+      if (is_new || steps_of_device) {
+        steps_of_device = true;
+        its->second.push_back(&event);
+      }
+    }
+    if (kinds.size() < 2) return;
+    std::string text;
+    for (const auto& [kind, events] : kinds) {
+      double sum = 0;
+      for (const auto* event : events) sum += event->duration / second;
+      text += (text.empty() ? "" : "; ") + told(*events.front()->track) + " (" +
+              count_text(events.size(), "event") + ", mean " +
+              short_number(sum / static_cast<double>(events.size()), 3) + " s)";
+    }
+    throw TraceError(
+        "where", file_.file.string() + ": which of these are minibatches?  " + text,
+        "--where thread=NAME or --where process=NAME (* is any text; for all as they are, "
+        "process=*), and --step NAME for the events of a name");
+  }
+
+  void check_kinds() const {
+    if (std::ranges::find(request_.where, "name", &RowPattern::column) != request_.where.end())
+      return;
+    std::vector<std::string_view> names;
+    std::vector<double> times;
+    std::set<const Track*> tracks;
+    for (const auto& event : chosen_) {
+      names.push_back(events_.name(event));
+      times.push_back(event.duration / second);
+      tracks.insert(event.track);
+    }
+    const auto kinds = kinds_of(names, tracks.size());
+    const bool stray = kinds.names.size() == 2 && kinds.counts[1] == 1;
+    if (kinds.names.size() < 2 || stray || is_all_numbered(kinds)) return;
+    throw TraceError("where",
+                     file_.file.string() + ": the events are of " +
+                         std::to_string(kinds.names.size()) +
+                         " kinds, and a law is fitted to minibatches: " + kinds_text(kinds, times),
+                     "--where name=PATTERN for those that are minibatches (* is any text)");
+  }
+
+  /// "step" and "step#12" are alike where the one is the other without its number.
+  bool is_all_numbered(const NameKinds& kinds) const {
+    return !wanted_.empty() && kinds.names.size() == 2 &&
+           without_number(kinds.names[0]) == without_number(kinds.names[1]) &&
+           (kinds.names[0] == wanted_ || kinds.names[1] == wanted_);
+  }
+
+  void check_nesting(const std::vector<Lasting>& events) const {
+    for (std::size_t i = 1; i < events.size(); ++i) {
+      const double end = events[i - 1].begin + events[i - 1].duration;
+      if (events[i].begin + events[i].duration / 2 >= end) continue;
+      throw event_error(
+          file_.file, file_.text, events[i].offset,
+          "event " + shown(events_.name(events[i])) + " lies within " +
+              shown(events_.name(events[i - 1])) + " on its track",
+          "minibatches one after the other: choose by --step NAME, --where name=PATTERN");
+    }
+  }
+
+  [[noreturn]] void refuse_none() const {
+    std::vector<std::string_view> names;
+    std::set<Track> steps;
+    for (const auto& event : events_.all()) {
+      names.push_back(events_.name(event));
+      if (events_.thread(*event.track) == steps_thread) steps.insert(*event.track);
+    }
     constexpr std::size_t most = 12;
-    std::vector<std::pair<std::size_t, std::string>> known;
-    for (const auto& [name, count] : counts_) known.emplace_back(count, name);
-    std::sort(known.begin(), known.end(), [](const auto& a, const auto& b) {
-      return std::pair(b.first, a.second) < std::pair(a.first, b.second);
-    });
+    std::map<std::string, std::size_t> counts;
+    for (const auto name : names) ++counts[without_number(std::string(name))];
+    std::vector<std::pair<std::string, std::size_t>> known(counts.begin(), counts.end());
+    std::ranges::stable_sort(known, std::ranges::greater(),
+                             [](const auto& one) { return one.second; });
     std::string allowed;
-    for (std::size_t i = 0; i < std::min(most, known.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(most, known.size()); ++i)
       allowed +=
-          (i > 0 ? ", " : "") + known[i].second + " (" + std::to_string(known[i].first) + ")";
-    }
+          (i > 0 ? ", " : "") + known[i].first + " (" + std::to_string(known[i].second) + ")";
     if (known.size() > most) allowed += ", and " + std::to_string(known.size() - most) + " more";
+    if (!steps.empty())
+      allowed += "; or, of " + told(*steps.begin()) + ", --where thread=" + steps_thread;
     throw TraceError("step",
-                     file_.string() + ": no event that lasts is called " + shown(name_) +
+                     file_.file.string() + ": no event that lasts is " +
+                         (wanted_.empty() ? "chosen" : "called " + shown(wanted_)) +
+                         (request_.where.empty() ? "" : " where --where says") +
                          "; say --step NAME, the event that is one minibatch",
                      allowed.empty() ? "nothing: the file has no event that lasts" : allowed);
   }
 
-  const std::filesystem::path& file_;
-  const std::string_view text_;
-  const std::string name_;
-  std::map<std::string, std::size_t> counts_;
-  std::map<Track, std::vector<TraceEvent>> open_;
-  std::map<Track, std::vector<std::pair<double, double>>> found_;  // begin, duration
-};
+  /// The shortest names that tell the tracks apart.
+  static std::string track_name(const std::map<Track, std::vector<Lasting>>& tracks,
+                                const Track& track) {
+    const auto all_like_first = [&](auto part) {
+      return std::ranges::all_of(tracks, [&](const auto& each) {
+        return each.first.*part == tracks.begin()->first.*part;
+      });
+    };
+    if (all_like_first(&Track::first)) return track.second;
+    if (all_like_first(&Track::second)) return track.first;
+    return track.first + "/" + track.second;
+  }
 
-/// The shortest names that tell the tracks apart.
-std::string track_name(const std::map<Track, std::vector<double>>& times, const Track& track) {
-  const auto all_like_first = [&](auto part) {
-    return std::all_of(times.begin(), times.end(), [&](const auto& each) {
-      return each.first.*part == times.begin()->first.*part;
-    });
-  };
-  if (all_like_first(&Track::first)) return track.second;
-  if (all_like_first(&Track::second)) return track.first;
-  return track.first + "/" + track.second;
-}
+  const TraceText& file_;
+  const TraceRequest& request_;
+  const std::string wanted_;
+  TraceHeader header_;
+  Events events_;
+  std::vector<Lasting> chosen_;
+};
 
 }  // namespace
 
-EventTimes step_events(const std::filesystem::path& file, std::string_view text,
-                       const std::string& name) {
-  const std::string wanted = name.empty() ? "ProfilerStep" : name;
-  Steps steps(file, text, wanted);
-  const TraceHeader header =
-      read_events(file, text, [&](const TraceEvent& event) { steps.take(event); });
-  EventTimes result;
-  result.what = "event " + wanted;
-  if (name.empty()) result.why = "the steps of PyTorch's profiler";
-  const auto times = steps.times();
-  for (const auto& [track, series] : times) {
-    const std::string its_track = times.size() > 1 ? track_name(times, track) : "";
-    const char* between = header.rank.empty() || its_track.empty() ? "" : "/";
-    result.learners.push_back(header.rank + between + its_track);
-    result.series.push_back(series);
-  }
-  return result;
+EventTimes step_events(const TraceText& file, const TraceRequest& request) {
+  return Steps(file, request).times();
 }
 
 }  // namespace gradrace

@@ -2,53 +2,112 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <map>
-#include <span>
+#include <utility>
+
+#include "distributions/fit/readers/column_words.h"
+#include "distributions/fit/readers/file_names.h"
+#include "distributions/fit/readers/found_table.h"
+#include "distributions/fit/readers/row_times.h"
+#include "sim/hash.h"
+#include "sim/message_text.h"
 
 namespace gradrace {
 
-namespace fs = std::filesystem;
-
 namespace {
+
+constexpr const char* file_column = "file";
 
 std::string in_brackets(const std::string& why) { return why.empty() ? "" : " (" + why + ")"; }
 
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const auto& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-/// The first column whose name has one of the words; empty: none.
-std::string column_with(const Table& table, std::span<const char* const> words) {
-  for (const auto& name : table.names) {
-    std::string small = name;
-    std::ranges::transform(small, small.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    for (const auto* word : words) {
-      if (small.find(word) != std::string::npos) return name;
-    }
-  }
-  return {};
-}
-
 /// A column that may say which minibatches were cancelled.
 std::string cancelled_column(const Table& table) {
-  constexpr std::array words{"cancel", "censor", "abort", "killed", "interrupted", "dropped"};
-  return column_with(table, words);
+  constexpr std::array<std::string_view, 10> words{
+      "cancel", "cancelled", "canceled", "censored",    "censor",
+      "abort",  "aborted",   "killed",   "interrupted", "dropped"};
+  const auto found = std::ranges::find_if(
+      table.names, [&](const auto& name) { return has_word(words_of(name), words); });
+  return found == table.names.end() ? "" : *found;
 }
 
-/// How many rows a step has, by a column that counts steps, where nearly all have as many; 0: they
-/// have not, or there is no such column.
-std::size_t rows_a_step(const Table& table) {
-  constexpr std::array words{"step", "iter", "round", "update"};
+FoundTable table_in(const TraceText& file, const TraceRequest& request) {
+  if (!request.pattern.empty()) return matched_table(file.file, file.text, request.pattern);
+  const auto begin = trimmed(std::string_view(file.text).substr(0, file.text.find('\n')));
+  const bool records = begin.starts_with('{') || begin.starts_with('[') || begin.starts_with(":::");
+  return records ? record_table(file.file, file.text) : separated_table(file.file, file.text);
+}
+
+/// Rows of all, with a column that says of which file they are.
+FoundTable joined(const std::vector<TraceText>& files, const TraceRequest& request) {
+  FoundTable all = table_in(files.front(), request);
+  if (files.size() == 1) return all;
+  const auto names = names_of_files(files);
+  Hash hash;
+  const auto columns = all.table.names;
+  std::vector<std::string> of(all.table.rows.size(), names.front());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    hash.add_bytes(files[i].text);
+    if (i == 0) continue;
+    FoundTable next = table_in(files[i], request);
+    if (next.table.names != columns || next.units != all.units || next.mark != all.mark) {
+      throw TraceError(
+          "path",
+          files[i].file.string() + ": has other columns than " + files.front().file.string(),
+          listed(columns));
+    }
+    of.resize(of.size() + next.table.rows.size(), names[i]);
+    std::ranges::move(next.table.rows, std::back_inserter(all.table.rows));
+    std::ranges::move(next.table.lines, std::back_inserter(all.table.lines));
+  }
+  if (std::ranges::find(columns, file_column) == columns.end()) {
+    all.table.names.emplace_back(file_column);
+    if (!all.units.empty()) all.units.emplace_back();
+    for (std::size_t row = 0; row < of.size(); ++row) all.table.rows[row].push_back(of[row]);
+  }
+  all.table.hash = hash.hex();
+  all.plain = false;
+  all.notes.push_back("rows of " + count_text(files.size(), "file"));
+  return all;
+}
+
+void refuse_together(const TraceRequest& request) {
+  const bool changed = request.differences || !request.sum_by.empty() || request.items > 0;
+  if (!request.cancelled.empty() && changed) {
+    throw TraceError("censored",
+                     "--censored belongs to times as they are, not to differences, sums or rates",
+                     "one --column");
+  }
+  if (request.begin.empty() != request.end.empty())
+    throw TraceError("begin", "--begin and --end belong together", "both, or neither");
+  if (!request.begin.empty() && (request.differences || !request.columns.empty()))
+    throw TraceError("begin", "--begin and --end say what the times are", "these, or --column");
+}
+
+bool is_plain(const FoundTable& found, const TraceColumns& columns, const TraceRequest& request) {
+  const bool as_it_is = request.where.empty() && request.sum_by.empty() && request.begin.empty() &&
+                        !request.differences && request.items == 0 && request.skip == 0;
+  if (!found.plain || !as_it_is || columns.times.size() > 1 || columns.learners.size() > 1)
+    return false;
+  const auto is_bare = [](const std::string& cell) { return trimmed(cell) == cell; };
+  if (!columns.learners.empty()) {
+    const std::size_t column = found.table.column(columns.learners.front(), "learner_column");
+    if (!std::ranges::all_of(found.table.rows,
+                             [&](const auto& row) { return is_bare(row[column]); }))
+      return false;
+  }
+  const std::size_t column = found.table.column(columns.times.front(), "column");
+  return std::ranges::all_of(found.table.rows,
+                             [&](const auto& row) { return is_number(row[column]); });
+}
+
+/// How many learners a step has, where nearly all steps have as many; 0: they have not, or no
+/// column counts steps.
+std::size_t learners_a_step(const Table& table, const TraceColumns& columns) {
   constexpr std::size_t fewest_steps = 8;
-  const std::string name = column_with(table, words);
-  if (name.empty() || std::ranges::count(table.names, name) != 1) return 0;
-  const std::size_t column = table.column(name, "column");
+  if (columns.step.empty() || columns.learners.empty()) return 0;
+  std::vector<std::string> counters{columns.step};
+  if (!columns.epoch.empty()) counters.push_back(columns.epoch);
   std::map<std::string, std::size_t> rows;
-  for (const auto& row : table.rows) ++rows[row[column]];
+  for (const auto& name : learner_names(table, counters)) ++rows[name];
   std::map<std::size_t, std::size_t> steps;  // [rows of a step]
   for (const auto& [step, count] : rows) ++steps[count];
   const auto most = std::ranges::max_element(steps, {}, [](const auto& one) { return one.second; });
@@ -57,38 +116,46 @@ std::size_t rows_a_step(const Table& table) {
 
 }  // namespace
 
-ReadTrace table_trace(const fs::path& file, const TraceRequest& request) {
+ReadTrace table_trace(const std::vector<TraceText>& files, const TraceRequest& request) {
+  refuse_together(request);
   if (!request.step.empty()) {
-    throw TraceError("step", file.string() + ": --step names an event of a JSON file of events",
-                     "--column NAME for a CSV file");
+    throw TraceError(
+        "step", files.front().file.string() + ": --step names an event of a JSON file of events",
+        "--column NAME for a CSV file");
   }
-  const Table table = read_table(file);
-  const TraceColumns columns = choose_columns(table, request);
+  FoundTable found = joined(files, request);
+  choose_rows(found.table, request.where);
+  TraceColumns columns = choose_columns(found.table, request);
+  if (files.size() > 1 && columns.learners.empty() && !request.learners) {
+    columns.learners = {file_column};
+    columns.learner_why = "a file a learner";
+  }
   const bool wide = columns.times.size() > 1;
   if (wide && !request.cancelled.empty()) {
     throw TraceError("censored",
-                     file.string() +
+                     files.front().file.string() +
                          ": a column that says which minibatches were cancelled "
                          "belongs to one column of times",
                      "one --column");
   }
-  ReadTrace result{wide
-                       ? wide_trace_of(table, columns.times)
-                       : trace_of(table, columns.times.front(), columns.learner, request.cancelled),
-                   {}};
+  ReadTrace result{trace_of_rows(found, columns, request), {}};
   TraceSource& source = result.source;
   source.times = listed(columns.times);
-  source.learner = columns.learner;
+  source.learner = listed(columns.learners);
   source.times_told =
       (wide ? "columns " : "column ") + source.times + in_brackets(columns.time_why);
+  if (!request.begin.empty())
+    source.times_told = "columns from " + request.begin + " to " + request.end;
   source.learner_told = wide ? "one a column"
-                        : columns.learner.empty()
+                        : columns.learners.empty()
                             ? "no column, all times are one learner's"
-                            : "column " + columns.learner + in_brackets(columns.learner_why);
-  source.one_column = !wide;
+                            : (columns.learners.size() > 1 ? "columns " : "column ") +
+                                  source.learner + in_brackets(columns.learner_why);
+  source.one_column = is_plain(found, columns, request);
+  source.notes = found.notes;
   if (!request.cancelled.empty()) return result;
-  source.cancelled_hint = cancelled_column(table);
-  const std::size_t a_step = rows_a_step(table);
+  source.cancelled_hint = cancelled_column(found.table);
+  const std::size_t a_step = learners_a_step(found.table, columns);
   if (a_step < result.trace.series.size()) source.learners_a_step = a_step;
   return result;
 }

@@ -1,7 +1,7 @@
 #include "distributions/fit/readers/trace_events.h"
 
 #include <algorithm>
-#include <iterator>
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -13,33 +13,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Says how far the parser has read.
-class Counted {
+constexpr std::string_view blanks = " \t\r\n";
+
+/// Makes an event of the parser's calls on an object.
+class EventParts {
  public:
-  using iterator_category = std::input_iterator_tag;
-  using value_type = char;
-  using difference_type = std::ptrdiff_t;
-  using pointer = const char*;
-  using reference = const char&;
-
-  Counted(const char* at, std::size_t* read) : at_(at), read_(read) {}
-  reference operator*() const { return *at_; }
-  Counted& operator++() {
-    ++at_, ++*read_;
-    return *this;
-  }
-  bool operator==(const Counted& other) const { return at_ == other.at_; }
-
- private:
-  const char* at_;
-  std::size_t* read_;
-};
-
-/// Makes events of the parser's calls.
-class Handler {
- public:
-  Handler(const std::size_t& read, const std::function<void(TraceEvent&)>& take)
-      : read_(read), take_(take) {}
+  explicit EventParts(TraceEvent& event) : event_(event) {}
 
   bool null() { return true; }
   bool boolean(bool) { return true; }
@@ -48,86 +27,59 @@ class Handler {
   bool number_float(Json::number_float_t value, const std::string&) { return number(value); }
   bool binary(Json::binary_t&) { return true; }
   bool string(std::string& value) {
-    if (inside(Part::event) && key_ == "name") event_.name = value;
-    if (inside(Part::event) && key_ == "cat") event_.category = value;
-    if (inside(Part::event) && key_ == "ph") event_.phase = value;
-    if (inside(Part::arguments) && key_ == "name") event_.named = value;
+    if (depth_ == 1 && key_ == "name") event_.name = value;
+    if (depth_ == 1 && key_ == "cat") event_.category = value;
+    if (depth_ == 1 && key_ == "ph") event_.phase = value;
+    if (depth_ == 2 && in_arguments_ && key_ == "name") event_.named = value;
+    if (double parsed = 0; (key_ == "ts" || key_ == "dur") && parse_number(value, parsed))
+      time(parsed);
     return label(value);
   }
-
   bool key(std::string& name) {
     key_ = name;
     return true;
   }
-  bool start_array(std::size_t) {
-    const bool events = open_.empty() || (inside(Part::root) && key_ == "traceEvents");
-    found = found || events;
-    open_.push_back(events ? Part::events : Part::other);
-    return true;
-  }
-  bool start_object(std::size_t) {
-    if (inside(Part::events)) {
-      event_ = {};
-      event_.offset = read_ - 1;
-    }
-    open_.push_back(object_begun());
-    return true;
-  }
+  bool start_array(std::size_t) { return start(); }
+  bool start_object(std::size_t) { return start(); }
   bool end_array() { return end(); }
-  bool end_object() {
-    if (inside(Part::event)) take_(event_);
-    return end();
-  }
-
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception& error) {
+  bool end_object() { return end(); }
+  bool parse_error(std::size_t at, const std::string&, const nlohmann::detail::exception& error) {
     complaint = error.what();
+    place = at;
     return false;
   }
 
-  /// Whether an array of events was read up to the end of an event.
-  bool only_unclosed() const { return open_ == std::vector{Part::events}; }
-
-  TraceHeader header;
   std::string complaint;
-  bool found = false;
+  std::size_t place = 0;
 
  private:
-  enum class Part { root, events, event, arguments, distributed, other };
-
-  bool inside(Part part) const { return !open_.empty() && open_.back() == part; }
-
-  Part object_begun() const {
-    if (open_.empty()) return Part::root;
-    if (inside(Part::events)) return Part::event;
-    if (inside(Part::event) && key_ == "args") return Part::arguments;
-    if (inside(Part::root) && key_ == "distributedInfo") return Part::distributed;
-    return Part::other;
-  }
-
-  bool end() {
-    open_.pop_back();
+  bool start() {
+    if (++depth_ == 2) in_arguments_ = key_ == "args";
     return true;
   }
-
+  bool end() {
+    --depth_;
+    return true;
+  }
+  void time(double value) {
+    if (depth_ == 1 && key_ == "ts") event_.begin = value;
+    if (depth_ == 1 && key_ == "dur") event_.duration = value;
+  }
   template <class Number>
   bool number(Number value) {
-    if (inside(Part::event) && key_ == "ts") event_.begin = static_cast<double>(value);
-    if (inside(Part::event) && key_ == "dur") event_.duration = static_cast<double>(value);
-    return label(number_text(static_cast<double>(value)));
+    time(static_cast<double>(value));
+    return label(depth_ == 1 ? number_text(static_cast<double>(value)) : "");
   }
-
   bool label(const std::string& text) {
-    if (inside(Part::event) && key_ == "pid") event_.process = text;
-    if (inside(Part::event) && key_ == "tid") event_.thread = text;
-    if (inside(Part::distributed) && key_ == "rank") header.rank = text;
+    if (depth_ == 1 && key_ == "pid") event_.process = text;
+    if (depth_ == 1 && key_ == "tid") event_.thread = text;
     return true;
   }
 
-  const std::size_t& read_;
-  const std::function<void(TraceEvent&)>& take_;
-  std::vector<Part> open_;
+  TraceEvent& event_;
+  std::size_t depth_ = 0;
+  bool in_arguments_ = false;
   std::string key_;
-  TraceEvent event_;
 };
 
 /// Without the library's own name and place.
@@ -135,6 +87,187 @@ std::string syntax_complaint(const std::string& what) {
   const auto at = what.find(": ");
   return at == std::string::npos ? what : "is no JSON: " + what.substr(at + 2);
 }
+
+/// Past the object, array, text or other value that begins there; npos where the text ends first.
+std::size_t end_of_value(std::string_view text, std::size_t at) {
+  std::size_t depth = 0;
+  for (bool quoted = false; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quoted) {
+      if (c == '\\') ++at;
+      quoted = c != '"';
+      if (!quoted && depth == 0) return at + 1;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      if (depth == 0) return at;
+      if (--depth == 0) return at + 1;
+    } else if (depth == 0 && (c == ',' || blanks.find(c) != std::string_view::npos)) {
+      return at;
+    }
+  }
+  return std::string_view::npos;
+}
+
+/// With null for each word outside of texts that JSON does not know.
+std::string with_nulls(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] == '"') {
+      const std::size_t end = std::min(end_of_value(text, at), text.size());
+      result += text.substr(at, end - at);
+      at = end;
+      continue;
+    }
+    const auto is_part = [&](std::size_t i) {
+      return i < text.size() &&
+             (std::isalnum(static_cast<unsigned char>(text[i])) != 0 ||
+              std::string_view("+-./#_%").find(text[i]) != std::string_view::npos);
+    };
+    if (!is_part(at)) {
+      result += text[at++];
+      continue;
+    }
+    std::size_t end = at;
+    while (is_part(end)) ++end;
+    const std::string_view word = text.substr(at, end - at);
+    result += Json::accept(word) ? word : "null";
+    at = end;
+  }
+  return result;
+}
+
+/// Walks over a text's events.
+class Walk {
+ public:
+  Walk(const std::filesystem::path& file, std::string_view text,
+       const std::function<void(TraceEvent&)>& take)
+      : file_(file), text_(text), take_(take) {}
+
+  TraceHeader header() {
+    at_ = text_.find_first_not_of(blanks);
+    if (at_ == std::string_view::npos) at_ = text_.size();
+    if (at_ < text_.size() && text_[at_] == '[') {
+      events();
+    } else if (at_ < text_.size()) {
+      members();
+    }
+    if (!found_) {
+      throw TraceError("path", file_.string() + ": has no trace events",
+                       "a JSON array of events, or an object with a list \"traceEvents\"");
+    }
+    if (unreadable_ > 0) {
+      const std::string what = syntax_complaint(complaint_);
+      if (taken_ == 0) throw event_error(file_, text_, first_unreadable_, what);
+      header_.notes.push_back(count_text(unreadable_, "event") +
+                              " left out that cannot be read, the first at " +
+                              event_error(file_, text_, first_unreadable_, what).what());
+    }
+    return header_;
+  }
+
+ private:
+  bool skip(std::string_view characters) {
+    at_ = std::min(text_.find_first_not_of(characters, at_), text_.size());
+    return at_ < text_.size();
+  }
+
+  /// Of the object that the text is.
+  void members() {
+    ++at_;
+    while (skip(" \t\r\n,") && text_[at_] == '"') {
+      const std::size_t key_end = end_of_value(text_, at_);
+      if (key_end == std::string_view::npos) return;
+      const std::string_view key = text_.substr(at_ + 1, key_end - at_ - 2);
+      at_ = key_end;
+      if (!skip(" \t\r\n:")) return;
+      if (key == "traceEvents" && text_[at_] == '[') {
+        events();
+        continue;
+      }
+      const std::size_t end = end_of_value(text_, at_);
+      const std::string_view value = text_.substr(at_, end - at_);
+      if (key == "distributedInfo") rank_in(value);
+      at_ = std::min(end, text_.size());
+    }
+    if (at_ < text_.size() && text_[at_] != '}' && !found_)
+      throw event_error(file_, text_, at_, "is no JSON: a key or } expected");
+  }
+
+  void rank_in(std::string_view value) {
+    const Json info = Json::parse(value, nullptr, false);
+    if (!info.is_object() || !info.contains("rank")) return;
+    const Json& rank = info["rank"];
+    header_.rank = rank.is_string() ? rank.get<std::string>() : rank.dump();
+  }
+
+  void events() {
+    found_ = true;
+    ++at_;
+    while (skip(" \t\r\n,") && text_[at_] != ']') {
+      const std::size_t begin = at_;
+      const std::size_t end = end_of_value(text_, at_);
+      if (end == std::string_view::npos) {
+        cut(begin);
+        return;
+      }
+      at_ = std::max(end, begin + 1);
+      if (text_[begin] == '{') event(begin, text_.substr(begin, end - begin));
+    }
+    if (at_ < text_.size()) ++at_;
+  }
+
+  void event(std::size_t begin, std::string_view words) {
+    TraceEvent event;
+    event.offset = begin;
+    EventParts parts(event);
+    bool whole = Json::sax_parse(words, &parts);
+    if (!whole) {
+      event = {};
+      event.offset = begin;
+      EventParts mended(event);
+      whole = Json::sax_parse(with_nulls(words), &mended);
+    }
+    if (!whole) return left_out(begin, parts.complaint);
+    ++taken_;
+    take_(event);
+  }
+
+  void left_out(std::size_t begin, const std::string& complaint) {
+    if (unreadable_++ > 0) return;
+    first_unreadable_ = begin;
+    complaint_ = complaint;
+  }
+
+  /// The text ends before the event does: it was cut, or a quote in the event is open.  Goes on at
+  /// the next line that begins an event.
+  void cut(std::size_t begin) {
+    constexpr std::size_t most_lines = 1000, most_events = 20;
+    std::size_t next = text_.find('\n', begin);
+    for (std::size_t line = 0;
+         line < most_lines && next != std::string_view::npos && unreadable_ < most_events;
+         next = text_.find('\n', next + 1), ++line) {
+      at_ = next;
+      if (!skip(blanks) || text_[at_] != '{' || end_of_value(text_, at_) == std::string_view::npos)
+        continue;
+      left_out(begin, ": an event that does not end");
+      --at_;
+      return events();
+    }
+    at_ = text_.size();
+    header_.notes.emplace_back("the last event was cut, and is left out");
+  }
+
+  const std::filesystem::path& file_;
+  const std::string_view text_;
+  const std::function<void(TraceEvent&)>& take_;
+  TraceHeader header_;
+  std::size_t at_ = 0, taken_ = 0, unreadable_ = 0, first_unreadable_ = 0;
+  bool found_ = false;
+  std::string complaint_;
+};
 
 }  // namespace
 
@@ -151,19 +284,7 @@ TraceError event_error(const std::filesystem::path& file, std::string_view text,
 
 TraceHeader read_events(const std::filesystem::path& file, std::string_view text,
                         const std::function<void(TraceEvent&)>& take) {
-  std::size_t read = 0;
-  Handler handler(read, take);
-  const char* end = text.data() + text.size();
-  const bool whole = Json::sax_parse(Counted(text.data(), &read), Counted(end, &read), &handler);
-  const bool at_end = text.substr(std::min(read, text.size())).empty();
-  if (!whole && !(handler.only_unclosed() && at_end)) {
-    throw event_error(file, text, read == 0 ? 0 : read - 1, syntax_complaint(handler.complaint));
-  }
-  if (!handler.found) {
-    throw TraceError("path", file.string() + ": has no trace events",
-                     "a JSON array of events, or an object with a list \"traceEvents\"");
-  }
-  return handler.header;
+  return Walk(file, text, take).header();
 }
 
 }  // namespace gradrace

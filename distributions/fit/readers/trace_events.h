@@ -6,8 +6,9 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "distributions/fit/trace.h"
+#include "distributions/fit/table.h"
 
 namespace gradrace {
 
@@ -17,7 +18,7 @@ struct TraceEvent {
   static constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
   std::string name, category, phase;           // "X": lasts; "B", "E": begins, ends
-  double begin = unknown, duration = unknown;  // "ts", "dur"
+  double begin = unknown, duration = unknown;  // "ts", "dur"; numbers, or texts that are such
   std::string process, thread;                 // "pid", "tid", also where they are numbers
   std::string named;                           // "args": {"name"}, of metadata
   std::size_t offset = 0;                      // of its first byte in the text
@@ -26,11 +27,14 @@ struct TraceEvent {
 /// What else the file says.
 struct TraceHeader {
   std::string rank;  // "distributedInfo": {"rank"} of PyTorch's profiler, else empty
+  std::vector<std::string> notes;
 };
 
-/// Calls `take` with each event in the text's order: of a JSON array, whose closing bracket may be
-/// missing, or of an object's "traceEvents".  Keeps none.  Throws TraceError at a syntax error and
-/// where the text is neither.
+/// Calls `take` with each event in the text's order: of a JSON array, or of an object's
+/// "traceEvents".  Keeps none.  A text may end anywhere (a job that was killed): an event that is
+/// cut is left out and told.  Of an event that is no JSON, what is no value (inf, NaN, N/A) is
+/// taken for none; one that is none even so is left out and told.  Throws TraceError where no event
+/// can be read.
 TraceHeader read_events(const std::filesystem::path& file, std::string_view text,
                         const std::function<void(TraceEvent&)>& take);
 

@@ -18,26 +18,43 @@ namespace gradrace {
 
 namespace po = boost::program_options;
 
-static double scale_of(const Values& values) {
-  const double scale = values["scale"].as<double>();
-  if (scale > 0 && std::isfinite(scale)) return scale;
-  throw UsageError("fit: --scale must be a finite number > 0, got " + short_number(scale, 17));
+static double positive(const Values& values, const char* option) {
+  const double number = values[option].as<double>();
+  if (number > 0 && std::isfinite(number)) return number;
+  throw UsageError(std::string("fit: --") + option + " must be a finite number > 0, got " +
+                   short_number(number, 17));
 }
 
-static TraceFit fit_files(const std::vector<std::filesystem::path>& traces, const Values& values) {
+static TraceRequest request_of(const Values& values) {
   const auto text = [&](const char* name) {
     return values.count(name) != 0 ? values[name].as<std::string>() : "";
   };
-  TraceRequest request{
-      words_of(values, "column"), {}, text("censored"), text("step"), scale_of(values)};
-  if (values.count("learner") != 0) request.learner = text("learner");
+  TraceRequest request;
+  request.columns = words_of(values, "column");
+  if (values.count("learner") != 0) request.learners = words_of(values, "learner");
+  request.cancelled = text("censored");
+  request.step = text("step");
+  request.scale = positive(values, "scale");
+  for (const auto& words : words_of(values, "where")) request.where.push_back(row_pattern(words));
+  request.sum_by = words_of(values, "sum-by");
+  request.begin = text("begin");
+  request.end = text("end");
+  request.pattern = text("pattern");
+  request.differences = values.count("differences") != 0;
+  request.durations = values.count("durations") != 0;
+  if (values.count("rate") != 0) request.items = positive(values, "rate");
+  request.skip = count_of("fit", values, "skip", 0);
+  return request;
+}
+
+static TraceFit fit_files(const std::vector<std::filesystem::path>& traces, const Values& values) {
   try {
     const std::uint32_t workers = count_of("fit", values, "slowest-of", 1);
     constexpr std::uint32_t most = 1 << 24;  // that a scenario's cluster has
     if (workers > most)
       throw UsageError("fit: --slowest-of must be 1 to " + std::to_string(most) + ", got " +
                        std::to_string(workers));
-    return fit_trace(read_trace(traces, request), workers);
+    return fit_trace(read_trace(traces, request_of(values)), workers);
   } catch (const TraceError& error) {
     throw UsageError(std::string("fit: ") + error.what() +
                      (error.allowed.empty() ? "" : "; allowed: " + error.allowed));
@@ -50,8 +67,26 @@ static Syntax fit_syntax() {
       ("column", po::value<Words>()->composing()->value_name("NAME"),                           //
        "column of the times (default: the only one that says time, ms, seconds or duration); "  //
        "several, also by a pattern such as 'w*': one a learner")                                //
-      ("learner", po::value<std::string>()->value_name("NAME"),                                 //
-       "column that says whose time it is (default: guessed; '': all are one learner's)")       //
+      ("learner", po::value<Words>()->composing()->value_name("NAME"),                          //
+       "column that says whose time it is, several: together (default: guessed; '': all are "   //
+       "one learner's)")                                                                        //
+      ("where", po::value<Words>()->composing()->value_name("COLUMN=PATTERN"),                  //
+       "rows that are minibatches (* is any text; != for the others); of events: name, "        //
+       "category, process, thread")                                                             //
+      ("sum-by", po::value<Words>()->composing()->value_name("COLUMN"),                         //
+       "a minibatch is all rows of a learner that agree in it, such as step")                   //
+      ("begin", po::value<std::string>()->value_name("NAME"),                                   //
+       "column of the stamp at which a minibatch begins, with --end")                           //
+      ("end", po::value<std::string>()->value_name("NAME"), "column of the stamp of its end")   //
+      ("differences", "the column is a running total, or has time stamps: take differences")    //
+      ("durations", "the times are durations, although they only rise")                         //
+      ("rate", po::value<double>()->value_name("ITEMS"),                                        //
+       "the column is a rate; a minibatch has so many items")                                   //
+      ("skip", po::value<int>()->value_name("N"),                                               //
+       "leaves out the first N times of each learner, such as those that compile")              //
+      ("pattern", po::value<std::string>()->value_name("REGEX"),                                //
+       "of a log: the time is what the parentheses match in a line; (?<rank>...) names a "      //
+       "column")                                                                                //
       ("step", po::value<std::string>()->value_name("NAME"),                                    //
        "event that is one minibatch, of a file of trace events (default ProfilerStep); "        //
        "tensor, of a Horovod timeline")                                                         //
@@ -77,22 +112,23 @@ static std::map<std::string, std::string> tables_of(const TraceFit& fit) {
 
 /// Whether the folder has all results of this very fit.
 static bool holds(const std::filesystem::path& place, const TraceFit& fit,
-                  const std::filesystem::path& sample) {
+                  const FitAgreement& agreement, const std::filesystem::path& sample) {
   const PublishedFiles there(place);
   if (there.record() != fit_record || !there.are_whole()) return false;
   auto files = tables_of(fit);
-  files[fit_record] = fit_json(fit, sample, there.named());
+  files[fit_record] = fit_json(fit, agreement, sample, there.named());
   return std::ranges::all_of(files, [&](const auto& entry) {
     std::ifstream file = opened_file(place / entry.first);
     return file.is_open() && rest_of(file) == entry.second;
   });
 }
 
-static void write(const TraceFit& fit, const std::filesystem::path& sample,
-                  const std::filesystem::path& place, bool overwrite) {
+static void write(const TraceFit& fit, const FitAgreement& agreement,
+                  const std::filesystem::path& sample, const std::filesystem::path& place,
+                  bool overwrite) {
   OutputFolder folder(place.string(), fit_record, overwrite);
   for (const auto& [file, text] : tables_of(fit)) folder.append(file, text);
-  folder.append(fit_record, fit_json(fit, sample, folder.finish()));
+  folder.append(fit_record, fit_json(fit, agreement, sample, folder.finish()));
   folder.publish();
 }
 
@@ -103,15 +139,17 @@ static int fit(const Words& words) {
   const auto traces = paths_of("fit", *values, "trace");
   const auto out = path_of("fit", *values, "out");
   const TraceFit fit = fit_files(traces, *values);
+  const FitAgreement agreement = agreement_of(fit);
   const std::filesystem::path place =
       out.empty() ? "out/fit-" + traces.front().stem().string() : out.string();
   const auto sample = std::filesystem::absolute(place / "sample.csv");
   const bool overwrite = values->count("force") != 0;
-  if (overwrite || !holds(place, fit, sample)) {
+  if (overwrite || !holds(place, fit, agreement, sample)) {
     note_if_mixed(place);
-    write(fit, sample, place, overwrite);
+    write(fit, agreement, sample, place, overwrite);
   }
-  std::cout << fit_report(fit, sample) << "results: " << printable((place / "").string()) << '\n'
+  std::cout << fit_report(fit, agreement, sample) << "results: " << printable((place / "").string())
+            << '\n'
             << std::flush;
   return values->count("plot") != 0 ? plot_folders({place}) : 0;
 }
@@ -120,16 +158,20 @@ extern const Command fit_command{
     "fit", "fits runtime distributions to measured times, and says whether they persist",
     "  gradrace fit TRACE.csv [options]\n"
     "  gradrace fit EVENTS.json... [options]\n\n"
-    "A CSV file has a line of column names, then a row for each minibatch; or a column for each\n"
-    "learner.  A JSON file has events of PyTorch's profiler, of a Horovod timeline or of any "
-    "other\n"
-    "tool that writes Chrome trace events; their times are read in seconds, and several files are "
-    "a\n"
-    "learner's each.  Prints every family ranked by AIC, whether learners differ for good or by\n"
-    "turns, and a cluster to paste into a scenario.  Warns where times look as if they were cut "
-    "off\n"
-    "by cancellation or those of a whole job's steps: without --censored or --slowest-of the law\n"
-    "that comes out is then not that of a minibatch.\n\n"
+    "A table (commas, semicolons, tabs; .gz too) has a line of column names, then a row for each\n"
+    "minibatch; or a column for each learner.  JSON lines and, by --pattern, logs are tables too.\n"
+    "A JSON file has events of PyTorch's profiler, of a Horovod timeline or of any other tool "
+    "that\n"
+    "writes Chrome trace events; their times are read in seconds.  Several files are a learner's\n"
+    "each, unless they say whose they are.  Where rows are of several kinds, share a step, or are\n"
+    "running totals or stamps, nothing is fitted: what there is is listed, with the option that\n"
+    "says which are minibatches.\n"
+    "Prints every family ranked by AIC, whether learners differ for good or by turns, a cluster "
+    "to\n"
+    "paste into a scenario, and how far it is from what was measured.  Warns where times look as "
+    "if\n"
+    "they were cut off by cancellation or those of a whole job's steps: without --censored or\n"
+    "--slowest-of the law that comes out is then not that of a minibatch.\n\n"
     "Examples:\n"
     "  gradrace fit scenarios/times.csv --plot\n"
     "  gradrace fit trace.csv --column seconds --learner rank --out out/trace\n"
@@ -137,8 +179,14 @@ extern const Command fit_command{
     "  gradrace fit wide.csv --column 'worker*'                        # a column a worker\n"
     "  gradrace fit k_sync.csv --column time --censored cancelled      # 1: was cancelled then\n"
     "  gradrace fit steps.csv --column step_time --slowest-of 8        # a job of 8 workers\n"
+    "  gradrace fit ops.csv --sum-by step                              # parts of each step\n"
+    "  gradrace fit nvtx.csv --column 'Duration (ns)' --where 'Name=:iteration*'\n"
+    "  gradrace fit jobs.csv --begin start_time --end end_time         # stamps, also ISO 8601\n"
+    "  gradrace fit wandb.csv --column _runtime --differences --skip 1 # a running total\n"
+    "  gradrace fit train.log --pattern 'rank (?<rank>\\d+).*time: ([0-9.]+)'\n"
     "  gradrace fit rank0.pt.trace.json rank1.pt.trace.json            # PyTorch's profiler\n"
     "  gradrace fit trace.json --step train_step                       # Chrome trace events\n"
+    "  gradrace fit trace.json --where thread=Steps                    # JAX: a device's steps\n"
     "  gradrace fit timeline.json                                      # Horovod\n"
     "  gradrace fit timeline.json --step grads/dense/kernel            # one of its tensors\n",
     fit};

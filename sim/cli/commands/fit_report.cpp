@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "distributions/fit/percent.h"
+#include "sim/cli/commands/fit_clusters.h"
 #include "sim/cli/results/table.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
@@ -16,69 +17,6 @@ namespace gradrace {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// As a scenario has it.
-Json rounded(double value, int digits = 6) { return Json::parse(short_number(value, digits)); }
-
-Json lognormal(double mean, double variation) {
-  const double variance = std::log1p(variation * variation);
-  return {{"distribution", "lognormal"},
-          {"mu", rounded(std::log(mean) - variance / 2)},
-          {"sigma", rounded(std::sqrt(variance))}};
-}
-
-Json deterministic(double mean) {
-  return {{"distribution", "deterministic"}, {"value", rounded(mean)}};
-}
-
-Json rounded_law(const Fit& fit, double variation) {
-  Json law = Json::parse(fit.json);
-  for (auto& value : law) {
-    if (value.is_number()) value = rounded(value.get<double>(), digits_for(variation, 6));
-  }
-  return law;
-}
-
-/// As many as the job of a step has, else those of the trace.
-std::size_t learners_of(const TraceFit& fit) {
-  return fit.slowest_of > 1 ? fit.slowest_of : fit.trace.series.size();
-}
-
-/// The object of a scenario's key `cluster` that behaves as the trace by the verdict.
-Json fitted_cluster(const TraceFit& fit) {
-  Json cluster{{"learners", learners_of(fit)}};
-  if (fit.verdict == Verdict::persistent || fit.verdict == Verdict::alternating) {
-    const PersistentLaw law = persistent_law(fit.structure, fit.evened);
-    cluster["runtime"] =
-        law.variation > 0 ? lognormal(law.mean, law.variation) : deterministic(law.mean);
-    cluster["persistence"] = {
-        {"kind", "ar1"}, {"correlation", rounded(law.correlation)}, {"sd", rounded(law.sd)}};
-  } else {
-    cluster["runtime"] = fit.fits.fits.empty()
-                             ? deterministic(fit.structure.mean)
-                             : rounded_law(fit.fits.fits.front(), fit.variation());
-  }
-  if (fit.evened) {
-    cluster["speeds"] = Json::array();
-    for (const double speed : speeds_of(fit.structure)) cluster["speeds"].push_back(rounded(speed));
-  }
-  return cluster;
-}
-
-/// The one that replays it; null where its times are not those of whole minibatches.
-Json replaying_cluster(const TraceFit& fit, const std::filesystem::path& sample) {
-  if (!fit.whole()) return nullptr;
-  const bool own = fit.source.one_column;
-  const auto file = std::filesystem::absolute(own ? fit.trace.file : sample);
-  Json runtime{{"distribution", "empirical"},
-               {"path", file.lexically_normal().string()},
-               {"column", own ? fit.source.times : "time"}};
-  const bool several = own ? !fit.source.learner.empty() : fit.trace.series.size() > 1;
-  if (several) runtime["learner_column"] = own ? fit.source.learner : "learner";
-  runtime["mode"] = "replay";
-  if (own && fit.source.scale != 1) runtime["scale"] = fit.source.scale;
-  return {{"learners", fit.trace.series.size()}, {"runtime", runtime}};
-}
 
 /// JSON on one line, a blank after each comma and colon.
 std::string on_one_line(const Json& value) {
@@ -144,7 +82,7 @@ std::string learners_table(const TraceFit& fit) {
   std::vector<std::vector<std::string>> rows{{"learner", "times", "mean", "sd / mean", "lag-1"}};
   for (std::size_t i = 0; i < fit.trace.series.size(); ++i) {
     const auto& times = fit.trace.series[i];
-    const double mean = fit.structure.learner_means[i], lag1 = fit.structure.lag1[i];
+    const double mean = fit.all.learner_means[i], lag1 = fit.all.lag1[i];
     rows.push_back({fit.trace.learners[i], std::to_string(times.size()), short_number(mean),
                     short_number(sd_over_mean(times, mean), 2), known_number(lag1, 2)});
   }
@@ -182,12 +120,14 @@ std::string left_out_text(const TraceFit& fit) {
 std::string verdict_text(const TraceFit& fit) {
   const Structure& s = fit.structure;
   const std::string between = percent(s.share_between) + " of the variance lies between learners";
+  const bool by_ranks = &s.autocorrelations() == &s.rank_pooled;
   const std::string lag1 =
-      "lag-1 autocorrelation " + short_number(s.pooled[1], 2) + " within a learner";
+      (by_ranks ? "lag-1 autocorrelation of ranks " : "lag-1 autocorrelation ") +
+      short_number(s.autocorrelations()[1], 2) + " within a learner";
   switch (fit.verdict) {
     case Verdict::heterogeneous:
       return "static heterogeneity: some learners are slower for good; " + between +
-             (s.persistent()    ? "; what is left persists too (" + lag1 + ") but is less"
+             (s.persistent()    ? "; what is left persists too (" + lag1 + "), but is less"
               : s.alternating() ? "; what is left alternates (" + lag1 + ") but is less"
                                 : "");
     case Verdict::persistent:
@@ -227,12 +167,13 @@ std::string heading(const TraceFit& fit) {
          "\n  times: " + printable(source.times_told) +
          (source.scale == 1 ? "" : ", times " + short_number(source.scale)) +
          "; learners: " + printable(source.learner_told) + "\n  mean " +
-         (fit.whole() ? "" : "as recorded ") + short_number(fit.structure.mean) +
-         ", standard deviation " + short_number(fit.structure.variation, 3) + " of the mean\n";
+         (fit.whole() ? "" : "as recorded ") + short_number(fit.all.mean) +
+         ", standard deviation " + short_number(fit.all.variation, 3) + " of the mean\n";
 }
 
 std::string doubts_text(const TraceFit& fit) {
   std::string text;
+  for (const auto& note : fit.source.notes) text += "  note: " + printable(note) + "\n";
   for (const auto& doubt : fit.doubts) text += "  warning: " + printable(doubt) + "\n";
   return text;
 }
@@ -247,6 +188,14 @@ std::string families_text(const TraceFit& fit) {
     text += "  AIC takes times for independent; these are not, so its differences are too large\n";
   }
   return text;
+}
+
+std::string outliers_text(const TraceFit& fit) {
+  if (!fit.outliers) return {};
+  return "  " + count_text(fit.outliers->count, "time") + " (" +
+         percent(fit.outliers->probability) +
+         ") far above the others, at random: left out above and below, with a law of their own "
+         "(outliers)\n";
 }
 
 std::string structure_text(const TraceFit& fit) {
@@ -275,19 +224,29 @@ std::string structure_text(const TraceFit& fit) {
 
 }  // namespace
 
-std::string fit_report(const TraceFit& fit, const std::filesystem::path& sample) {
+std::string fit_report(const TraceFit& fit, const FitAgreement& agreement,
+                       const std::filesystem::path& sample) {
   constexpr std::size_t most_learners = 20;
   const std::size_t learners = fit.trace.series.size();
   std::string text = "\n" + heading(fit) + doubts_text(fit) + "\n";
   if (fit.whole() && learners > 1 && learners <= most_learners) text += learners_table(fit) + "\n";
-  text += families_text(fit) + "\n" + (fit.whole() ? structure_text(fit) + "\n" : "") + "  " +
-          verdict_text(fit) + "\n\n";
+  text += families_text(fit) + outliers_text(fit) + "\n" +
+          (fit.whole() ? structure_text(fit) + "\n" : "") + "  " + verdict_text(fit) + "\n\n" +
+          agreement_text(agreement) + "\n";
   const char* number = learners_of(fit) > 1 || !fit.source.learner.empty()
                            ? ""
                            : " (write as many learners as there are)";
   text += std::string("as fitted") + number + ":\n" + pasted("cluster", fitted_cluster(fit));
   if (!fit.whole()) return text;
   return text + "as measured" + number + ":\n" + pasted("cluster", replaying_cluster(fit, sample));
+}
+
+static nlohmann::ordered_json agreement_json(const FitAgreement& agreement) {
+  auto numbers = nlohmann::ordered_json::object();
+  for (const auto& number : agreement.numbers)
+    numbers[number.name] = {
+        {"value", number.value}, {"low", number.interval.low}, {"high", number.interval.high}};
+  return {{"bootstraps", agreement.draws}, {"numbers", numbers}, {"doubts", agreement.doubts}};
 }
 
 const CsvFile<Fit> fit_csv{
@@ -325,7 +284,8 @@ const CsvFile<FittedQuantile> quantiles_csv{
      {"quantile", "time", "of the law, or of the slowest of the draws that a time is of",
       &FittedQuantile::quantile}}};
 
-std::string fit_json(const TraceFit& fit, const std::filesystem::path& sample,
+std::string fit_json(const TraceFit& fit, const FitAgreement& agreement,
+                     const std::filesystem::path& sample,
                      const std::map<std::string, std::string>& files) {
   const Structure& s = fit.structure;
   const auto [least, median, most] = spread_of(s.lag1);
@@ -342,8 +302,8 @@ std::string fit_json(const TraceFit& fit, const std::filesystem::path& sample,
             {"slowest_of", fit.slowest_of},
             {"times", fit.trace.size()},
             {"learners", fit.trace.learners},
-            {"mean", s.mean},
-            {"variation", s.variation},
+            {"mean", fit.all.mean},
+            {"variation", fit.all.variation},
             {"variation_within", s.variation_within},
             {"share_between", s.share_between},
             {"share_by_chance", s.share_by_chance},
@@ -355,6 +315,8 @@ std::string fit_json(const TraceFit& fit, const std::filesystem::path& sample,
             {"cluster", fitted_cluster(fit)},
             {"replay", replaying_cluster(fit, sample)},
             {"warnings", fit.doubts},
+            {"notes", fit.source.notes},
+            {"agreement", agreement_json(agreement)},
             {"files", files}};
   return json.dump(2) + "\n";
 }

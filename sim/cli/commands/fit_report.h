@@ -6,16 +6,19 @@
 #include <vector>
 
 #include "distributions/fit/trace_fit.h"
+#include "sim/cli/commands/fit_agreement.h"
 #include "sim/cli/results/csv_file.h"
 
 namespace gradrace {
 
 /// What the command prints.  `sample`: sample.csv of the output folder, which a scenario replays
 /// where it cannot read the trace itself.
-std::string fit_report(const TraceFit& fit, const std::filesystem::path& sample);
+std::string fit_report(const TraceFit& fit, const FitAgreement& agreement,
+                       const std::filesystem::path& sample);
 
 /// fit.json.  files: the hashes of the others.
-std::string fit_json(const TraceFit& fit, const std::filesystem::path& sample,
+std::string fit_json(const TraceFit& fit, const FitAgreement& agreement,
+                     const std::filesystem::path& sample,
                      const std::map<std::string, std::string>& files);
 
 /// What analysis/plots/fit.py draws besides.

@@ -61,27 +61,6 @@ TEST_CASE("trace: times go to their learners, learners in the order of their num
   CHECK(all.series == std::vector<Times>{{1.5, 2, 3, 4}});
 }
 
-TEST_CASE(
-    "trace: a column says which minibatches were cancelled, several columns are a learner's each") {
-  const File file("who,t,cut\na,1,0\nb,2,TRUE\na,3,false\nb,4,1\n");
-  const Trace trace = trace_of(file.table(), "t", "who", "cut");
-  CHECK(trace.series == std::vector<Times>{{1, 3}, {2, 4}});
-  CHECK(trace.cancelled == std::vector<std::vector<bool>>{{false, false}, {true, true}});
-  CHECK(trace_of(file.table(), "t", "who").cancelled.empty());
-  CHECK_THROWS_WITH_AS(
-      trace_of(file.table(), "cut", "", "t"),
-      (file.path() + ":2: cut must be a time, got \"0\"; so must 2 more below").c_str(),
-      TraceError);
-  CHECK_THROWS_WITH_AS(
-      trace_of(file.table(), "t", "", "who"),
-      (file.path() + ":2: who must say whether the minibatch was cancelled, got \"a\"").c_str(),
-      TraceError);
-  const File wide("step,w0,w1\n0,1,2\n1,3,4\n");
-  const Trace columns = wide_trace_of(wide.table(), {"w0", "w1"});
-  CHECK(columns.learners == Cells{"w0", "w1"});
-  CHECK(columns.series == std::vector<Times>{{1, 3}, {2, 4}});
-}
-
 struct Bad {
   std::string content, key, says, allowed;
 };
@@ -92,7 +71,10 @@ TEST_CASE("trace: every defect is said with file, line, column and what is allow
       {"", "path", ": is empty", ""},
       {"\n\r\n", "path", ": is empty", ""},
       {"who,t\n", "path", ": has no rows, only a line of names", ""},
-      {"who,t\n1,2\n3\n", "path", ":3: 1 fields, the first line has 2", ""},
+      {"who,t\n1,2\n3\n", "path",
+       ":3: 1 fields, the first line has 2; the cells of a row are separated by commas, semicolons "
+       "or tabs",
+       ""},
       {"who,t\n\"1,2\n", "path", ":2: a quote is not closed", ""},
       {"who,t\n\"1\"x,2\n", "path", ":2: expected a comma after the quote", ""},
       {"who,t\n\n1,2\n1,slow\n", "column", ":4: t must be a time, got \"slow\"", number},

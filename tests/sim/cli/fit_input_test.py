@@ -1,5 +1,8 @@
 """What files gradrace fit reads, and how it chooses what to fit."""
 
+import datetime
+import gzip
+import itertools
 import json
 import random
 import unittest
@@ -56,7 +59,7 @@ class Columns(Input):
             self.trace(lines(f"step,{name}", enumerate(times)))
             told = self.call("fit", "trace.csv", "--out", "none", status=2)[1]
             self.assertIn("which column holds the times?  Say --column NAME; no column's name", told)
-            self.assertIn(f"allowed: step, {name}\n", told)
+            self.assertIn(f"allowed: step, {name};", told)
         self.trace(lines("time,wait_ms", [(x, x) for x in times]))
         told = self.call("fit", "trace.csv", "--out", "none", status=2)[1]
         self.assertIn("more than one says so by its name: time, wait_ms; allowed: time, wait_ms", told)
@@ -94,7 +97,7 @@ class Columns(Input):
             self.assertIn("columns w0, w1, w2; learners: one a column", told)
             self.replays(facts)
         self.assertIn('has no column "v*"; allowed: step, w0', self.call("fit", "trace.csv", "--column", "v*", status=2)[1])
-        self.trace(lines("w0,w1", [*[(1, 2)] * 10, (1, "")]), "short.csv")
+        self.trace(lines("w0,w1", [*[(1, 2)] * 10, (1, ""), (1, 2)]), "short.csv")
         told = self.call("fit", "short.csv", "--column", "w*", status=2)[1]
         self.assertIn('short.csv:12: w1 must be a time, got ""', told)
 
@@ -125,6 +128,161 @@ class Columns(Input):
         (self.folder / "out/fit-trace/sample.csv").unlink()
         self.call("fit", "trace.csv", "--force")
         self.assertTrue((self.folder / "out/fit-trace/sample.csv").exists())
+
+
+class Rows(Input):
+    """Which rows are minibatches, and whose."""
+
+    def optable(self, header="rank,step,optype,duration"):
+        """Three parts of each step of four ranks, of 0.03, 0.08 and 0.01 of it."""
+        table, steps = [], []
+        for n, x in enumerate(gamma_times(120)):
+            steps.append(x)
+            parts = {"forward": 0.25, "backward": 0.67, "reduce": 0.08}
+            table += [(n % 4, n // 4, name, f"{x * share:.9g}") for name, share in parts.items()]
+        self.trace(lines(header, table))
+        return steps
+
+    def test_rows_of_several_kinds_are_asked_for(self):
+        steps = self.optable()
+        told = self.refused("trace.csv")
+        self.assertIn("rows are of 3 kinds by column optype", told)
+        self.assertIn("backward (120 times, mean", told)
+        for option in ("--where 'optype=PATTERN'", "--sum-by step"):
+            self.assertIn(option, told)
+        _, facts = self.fit("trace.csv", "--sum-by", "step")
+        self.assertAlmostEqual(facts["mean"], sum(steps) / 120, delta=1e-6)
+        self.assertEqual((facts["times"], facts["learners"]), (120, ["0", "1", "2", "3"]))
+        self.replays(facts)
+        _, facts = self.fit("trace.csv", "--where", "optype=back*")
+        self.assertAlmostEqual(facts["mean"], 0.67 * sum(steps) / 120, delta=1e-6)
+        _, facts = self.fit("trace.csv", "--where", "optype!=reduce", "--sum-by", "step")
+        self.assertAlmostEqual(facts["mean"], 0.92 * sum(steps) / 120, delta=1e-6)
+        self.assertEqual(self.fit("trace.csv", "--where", "optype=*", "--where", "step=*")[1]["times"], 360)
+        told = self.call("fit", "trace.csv", "--where", "optype=none", "--out", "none", status=2)[1]
+        self.assertIn('no row has optype like "none"; allowed: backward (120 times)', told)
+
+    def test_parts_of_a_step_that_no_text_names_are_asked_for(self):
+        steps = self.optable("rank,step,microbatch,duration")
+        text = (self.folder / "trace.csv").read_text()
+        for number, name in enumerate(("forward", "backward", "reduce")):
+            text = text.replace(name, str(number))
+        self.trace(text)
+        told = self.refused("trace.csv")
+        self.assertIn("a step of a learner has 3 rows on average, by column step", told)
+        self.assertIn("Told apart by: microbatch", told)
+        _, facts = self.fit("trace.csv", "--sum-by", "step")
+        self.assertAlmostEqual(facts["mean"], sum(steps) / 120, delta=1e-6)
+
+    def test_a_number_behind_a_name_makes_no_kind_unless_it_comes_again(self):
+        times = gamma_times(60)
+        self.trace(lines("Name,ms", [(f":iteration {n}", x) for n, x in enumerate(times)]))
+        self.assertEqual(self.fit("trace.csv")[1]["times"], 60)
+        self.trace(lines("Name,ms", [(f"layer{n % 3}", x) for n, x in enumerate(times)]))
+        told = self.call("fit", "trace.csv", "--out", "none", status=2)[1]
+        self.assertIn("rows are of 3 kinds by column Name, and a law is fitted to minibatches: layer0 (20 times", told)
+
+    def test_learners_have_many_names(self):
+        table = [(n // 8, n % 8, f"{x:.6g}") for n, x in enumerate(gamma_times(240))]
+        for name in ("worker_id", "Worker ID", "global_rank", "local_rank", " GPU ", "device", "pid", "hostname", "localRank"):
+            self.trace(lines(f"step,{name},step_time", table))
+            _, facts = self.fit("trace.csv")
+            self.assertEqual((facts["learner_column"], len(facts["learners"])), (name.strip(), 8))
+            self.replays(facts)
+        self.trace(lines("node,local_rank,step,step_time", [(f"n{r // 4}", r % 4, n, x) for n, r, x in table]))
+        _, facts = self.fit("trace.csv")
+        self.assertEqual(facts["learners"][:2], ["n0/0", "n0/1"])
+        self.assertEqual(len(facts["learners"]), 8)
+
+    def test_rows_of_a_step_without_a_learner_are_asked_for(self):
+        self.trace(lines("step,where_it_ran,step_time", [(n // 8, n % 8, f"{x:.6g}") for n, x in enumerate(gamma_times(240))]))
+        told = self.refused("trace.csv")
+        self.assertIn("a step has 8 rows on average, by column step: whose are they, or of what?  Told apart by: where_it_ran", told)
+        self.assertEqual(len(self.fit("trace.csv", "--learner", "where_it_ran")[1]["learners"]), 8)
+        self.assertEqual(len(self.fit("trace.csv", "--learner", "")[1]["learners"]), 1)
+
+    def test_rates_are_no_times(self):
+        times = gamma_times(40)
+        self.trace(lines("step,samples/sec", [(n, 64 / x) for n, x in enumerate(times)]))
+        self.assertIn("--column 'samples/sec' --rate ITEMS", self.refused("trace.csv"))
+        self.assertIn("is a rate by its name", self.refused("trace.csv", "--column", "samples/sec"))
+        _, facts = self.fit("trace.csv", "--column", "samples/sec", "--rate", "64")
+        self.assertAlmostEqual(facts["mean"], sum(times) / 40, delta=1e-6)
+
+
+class Shapes(Input):
+    """The same times in the shapes that tools write."""
+
+    def setUp(self):
+        super().setUp()
+        self.rows = [(n // 2, n % 2, x) for n, x in enumerate(gamma_times(40))]
+        self.mean = sum(x for _, _, x in self.rows) / 40
+
+    def check(self, text, *words, name="trace.csv", learners=2):
+        (self.folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        told, facts = self.fit(name, *words)
+        self.assertAlmostEqual(facts["mean"], self.mean, delta=1e-6)
+        self.assertEqual((facts["times"], len(facts["learners"])), (40, learners))
+        self.replays(facts)
+        return told
+
+    def test_separators_comments_and_units(self):
+        text = lines("step,rank,time", self.rows)
+        self.check(gzip.compress(text.encode()), name="trace.csv.gz")
+        self.check(text.replace(",", "\t"))
+        told = self.check(text.replace(".", "|").replace(",", ";").replace("|", ","))
+        self.assertIn("note: cells are separated by semicolons; a comma in a number is a decimal comma", told)
+        self.check("# made by a tool\n" + text.replace("\n", "\n# noise\n", 3))
+        self.check("# " + text)
+        self.check("==12== Profiling\n==12== result:\n" + text.replace("rank,time\n", "rank,time\n,,s\n"))
+        milli = [(n, rank, 1000 * x) for n, rank, x in self.rows]
+        self.check(lines("step,rank,time", [("", "", "ms"), *milli]))
+        told = self.check(lines("step,rank,time", [(n, r, f"{x!r} ms") for n, r, x in milli]))
+        self.assertIn("times are in seconds, by the units in the cells", told)
+        self.check(lines("time", [(f'"{x!r}"'.replace(".", ","),) for _, _, x in self.rows]), learners=1)
+        cut = self.check(text + "20,")
+        self.assertIn("the last row was cut, and is left out", cut)
+
+    def test_mixed_units_and_commas_of_two_meanings_are_refused(self):
+        self.trace(lines("time", [(f"{x} ms",) for _, _, x in self.rows] + [(1,)]))
+        self.assertIn('trace.csv:42: time is "1", which is not written like the others', self.refused("trace.csv"))
+        self.trace(lines("time", [('"1,234"',)] * 20))
+        self.assertIn("may stand before decimals or between thousands", self.refused("trace.csv"))
+        self.trace("time;rank\n" + "1,5\n" * 12)
+        self.assertIn('"time;rank" has one cell, and the line below it is no line of names', self.refused("trace.csv"))
+
+    def test_json_lines_and_logs(self):
+        records = [json.dumps({"step": n, "rank": r, "times": {"step_time": x}}) for n, r, x in self.rows]
+        self.check("\n".join(records) + "\n", name="t.jsonl")
+        self.assertIn("the last line was cut", self.check("\n".join([*records, '{"step": 3, "ra']), name="t.jsonl"))
+        self.check("[" + ",\n".join(records) + "]", name="t.json")
+        self.check("\n".join(":::MLLOG " + one for one in records), name="t.log")
+        log = "".join(f"[2026-01-01 00:00] INFO rank {r} iteration {n}/20 | time (ms): {1000 * x!r} | loss 1\nnoise\n" for n, r, x in self.rows)
+        self.trace(log, "t.log")
+        self.assertIn("t.log: is neither JSON nor a table; allowed: of a log, --pattern REGEX", self.call("fit", "t.log", "--out", "none", status=2)[1])
+        pattern = r"rank (?P<rank>\d+) iteration (?<step>\d+).*time \(ms\): ([0-9.]+)"
+        told = self.check(log, "--pattern", pattern, "--scale", "1e-3", name="t.log")
+        self.assertIn("--pattern matches 40 lines of 80", told)
+        for bad in ("rank", "(", "nothing ([0-9]+) of the kind"):
+            self.assertIn("--pattern", self.call("fit", "t.log", "--pattern", bad, "--out", "none", status=2)[1])
+
+    def test_blank_cells_at_the_end_are_of_a_learner_that_stopped(self):
+        wide = [(n, *gamma_times(3, seed=n)) for n in range(20)]
+        wide = [(n, a, b if n < 12 else blank, c) for blank in [""] for n, a, b, c in wide]
+        self.trace(lines("step,w0,w1,w2", wide))
+        told, facts = self.fit("trace.csv", "--column", "w*")
+        self.assertEqual(facts["times"], 52)
+        self.assertIn("note: blank cells at the end left out, as of a learner that stopped: 8 of w1", told)
+        self.replays(facts)
+
+    def test_several_tables_are_a_learner_each(self):
+        for rank in (0, 1):
+            (self.folder / f"rank{rank}").mkdir()
+            rows = [(n, x) for n, r, x in self.rows if r == rank]
+            (self.folder / f"rank{rank}/log.csv").write_text(lines("step,time", rows))
+        _, facts = self.fit("rank0/log.csv", "rank1/log.csv")
+        self.assertEqual(facts["learners"], ["rank0/log", "rank1/log"])
+        self.assertAlmostEqual(facts["mean"], self.mean, delta=1e-9)
 
 
 class Jobs(Input):
@@ -200,10 +358,65 @@ class Jobs(Input):
         (warning,) = facts["warnings"]
         self.assertIn("of the rounds all learners have the same time", warning)
 
-    def test_times_that_only_rise_are_doubted(self):
-        self.trace(lines("step,elapsed", [(n, f"{1.5 * n + 1:.6g}") for n in range(40)]))
-        told, _ = self.fit("trace.csv")
-        self.assertIn('warning: "elapsed" only rises, as timestamps and running totals do', told)
+    def test_times_that_only_rise_are_refused_and_their_differences_fitted(self):
+        """Of any shape: with equal values, that begin again, of a short series among long ones."""
+        times = gamma_times(120)
+        total = list(itertools.accumulate(times))
+        epochs = [sum(times[n - n % 20 : n + 1]) for n in range(120)]
+        shapes = {
+            "elapsed": lines("step,elapsed", [(n, f"{x:.6f}") for n, x in enumerate(total)]),
+            "seconds": lines("step,seconds", [(n, int(x) + 1) for n, x in enumerate(total)]),
+            "time": lines("epoch,batch,time", [(n // 20, n % 20, f"{x:.6f}") for n, x in enumerate(epochs)]),
+            "wall time": lines("step,rank,wall time", [(n, r, f"{x + r:.6f}") for r in (0, 1) for n, x in enumerate(total[: 120 - 115 * r])]),
+        }
+        for name, text in shapes.items():
+            self.trace(text)
+            told = self.call("fit", "trace.csv", "--column", name, "--out", "none", status=2)[1]
+            self.assertIn(f'"{name}" only rises, as timestamps and running totals do', told)
+            self.assertIn("allowed: --differences", told)
+            _, facts = self.fit("trace.csv", "--column", name, "--differences")
+            # The first value of a total that never begins again is no difference.
+            known = times if name == "time" else times[1:] + (times[1:5] if name == "wall time" else [])
+            delta = 2 / 119 if name == "seconds" else 1e-4
+            self.assertAlmostEqual(facts["mean"], sum(known) / len(known), delta=delta)
+        self.trace(lines("time", [(x,) for x in sorted(times)]))
+        self.assertEqual(self.fit("trace.csv", "--durations")[1]["times"], 120)
+
+    def test_stamps_tell_times_by_rows_or_by_begin_and_end(self):
+        times = gamma_times(40)
+        begin = datetime.datetime(2026, 2, 28, 23, 59, 30, tzinfo=datetime.UTC)
+        at = [begin + datetime.timedelta(seconds=x) for x in itertools.accumulate(times, initial=0)]
+        for text in (datetime.datetime.isoformat, lambda x: x.strftime("%Y-%m-%d %H:%M:%S.%f")):
+            self.trace(lines("step,timestamp", [(n, text(x)) for n, x in enumerate(at)]))
+            told = self.call("fit", "trace.csv", "--column", "timestamp", "--out", "none", status=2)[1]
+            self.assertIn("column timestamp has time stamps", told)
+            self.assertIn("--differences", told)
+            _, facts = self.fit("trace.csv", "--column", "timestamp", "--differences")
+            self.assertAlmostEqual(facts["mean"], sum(times) / 40, delta=1e-5)
+            self.trace(lines("start_time,end_time", [(text(a), text(b)) for a, b in itertools.pairwise(at)]))
+            told = self.call("fit", "trace.csv", "--out", "none", status=2)[1]
+            self.assertIn("--begin 'start_time' --end 'end_time'", told)
+            _, facts = self.fit("trace.csv", "--begin", "start_time", "--end", "end_time")
+            self.assertAlmostEqual(facts["mean"], sum(times) / 40, delta=1e-5)
+            self.assertEqual(facts["warnings"], [])
+
+    def test_first_steps_that_compile_are_told_with_what_they_change(self):
+        for learners in (1, 4):
+            times = [[(30 if n == 0 else 0.5) + x / 20 for x in gamma_times(learners, seed=n)] for n in range(60)]
+            self.trace(lines("step,rank,step_time", [(n, r, f"{x:.6g}") for n, row in enumerate(times) for r, x in enumerate(row)]))
+            told, facts = self.fit("trace.csv")
+            self.assertIn("far above the others, as steps do that compile", told)
+            self.assertIn("say --skip 1", told)
+            told, facts = self.fit("trace.csv", "--skip", "1")
+            rest = [x for row in times[1:] for x in row]
+            self.assertAlmostEqual(facts["mean"], sum(rest) / len(rest), delta=1e-5)
+            self.assertNotIn("compile", told)
+
+    def test_the_column_of_times_counts_no_steps(self):
+        self.trace(lines("rank,step_time", [(n % 8, f"{x:.4g}") for n, x in enumerate(gamma_times(240))]))
+        self.assertEqual(self.fit("trace.csv")[1]["warnings"], [])
+        self.trace(lines("step,w0,w1,w2", [(n, *gamma_times(3, seed=n)) for n in range(20)]))
+        self.assertEqual(self.fit("trace.csv", "--column", "w*")[1]["warnings"], [])
 
     def test_ordinary_times_raise_no_doubt(self):
         for digits in (2, 6):
@@ -342,13 +555,95 @@ class Events(Input):
         text = '{"traceEvents": [\n ' + json.dumps({**good, "dur": "x"}) + "]}"
         self.assertIn('t.json:2:2: event "s" must last, got no number for "dur"', told(text, "--step", "s"))
         self.assertIn("t.json:1:", told('[{"ph": }]'))
-        self.assertIn("is no JSON", told('{"traceEvents": [{"ph": "X"}'))
-        self.assertIn("t.json: has no trace events; allowed: a JSON array of events", told('{"a": 1}'))
+        self.assertIn("t.json: has no trace events; allowed: a JSON array of events", told('{\n"a": 1}'))
         self.assertIn("--column is for CSV files", told("[]", "--column", "t"))
-        self.assertIn("t.json: is compressed", told("\x1f\x8b"))
         self.trace(lines("time", [(x,) for x in gamma_times(20)]))
         self.assertIn("--step names an event of a JSON file", self.refused("trace.csv", "--step", "s"))
-        self.assertIn("takes one CSV file", self.refused("trace.csv", "trace.csv"))
+        self.assertIn("trace.csv: is given twice", self.refused("trace.csv", "trace.csv"))
+
+    def test_files_of_one_rank_are_one_learner_and_equal_names_are_told_apart_by_folders(self):
+        times = [gamma_times(20, seed) for seed in (1, 2)]
+        for cycle in (0, 1):
+            self.trace(self.kineto(0, times[cycle]), f"cycle{cycle}.json")
+        told, facts = self.fit("cycle0.json", "cycle1.json")
+        self.assertEqual(facts["learners"], ["0"])
+        self.assertEqual(facts["times"], 40)
+        self.assertIn("2 files say that they are of rank 0", told)
+        for rank in (0, 1):
+            (self.folder / f"rank{rank}").mkdir()
+            whole = self.kineto(rank, times[rank])
+            del whole["distributedInfo"]
+            self.trace(whole, f"rank{rank}/trace.json")
+        _, facts = self.fit("rank0/trace.json", "rank1/trace.json")
+        self.assertEqual(facts["learners"], ["rank0/trace", "rank1/trace"])
+
+    def test_bad_values_of_other_events_and_cut_ends_lose_nothing_else(self):
+        times = gamma_times(20)
+        text = json.dumps(self.kineto(0, times))
+        other = '{"ph": "X", "name": "copy", "pid": 1, "tid": 2, "ts": 1, "dur": 2, "args": {"GB/s": %s}}, '
+        for bad in ("inf", "-nan", "NaN", "N/A", "Infinity", '"a "quoted" name"'):
+            self.trace(text.replace('"traceEvents": [', '"traceEvents": [' + other % bad), "t.json")
+            told, facts = self.fit("t.json")
+            self.assertEqual(facts["times"], 20)
+            self.assertEqual("1 event left out that cannot be read" in told, "quoted" in bad)
+        self.trace(text[: text.index('"ProfilerStep#15"') + 30], "t.json")
+        told, facts = self.fit("t.json")
+        self.assertIn("the last event was cut, and is left out", told)
+        self.assertIn(facts["times"], (14, 15))
+        (self.folder / "t.json.gz").write_bytes(gzip.compress(text.encode()))
+        self.assertEqual(self.fit("t.json.gz")[1]["times"], 20)
+        strings = json.loads(text)
+        for event in strings["traceEvents"]:
+            if "ts" in event:
+                event["ts"] = str(event["ts"])
+        self.trace(strings, "t.json")
+        self.assertEqual(self.fit("t.json")[1]["times"], 20)
+
+    def test_tracks_of_a_host_and_a_device_are_asked_for(self):
+        times = gamma_times(30)
+        events = [
+            {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "/host:CPU"}},
+            {"ph": "M", "name": "process_name", "pid": 3, "args": {"name": "/device:TPU:0"}},
+            {"ph": "M", "name": "thread_name", "pid": 3, "tid": 1, "args": {"name": "Steps"}},
+        ]
+        at = 0
+        for n, x in enumerate(times):
+            events.append({"ph": "X", "name": "train", "pid": 1, "tid": 9, "ts": at, "dur": 1e5 * x})
+            events.append({"ph": "X", "name": str(n), "pid": 3, "tid": 1, "ts": at, "dur": 1e6 * x})
+            at += 1e6 * x + 1
+        self.trace(events, "t.json")
+        told = self.refused("t.json", "--step", "train")
+        self.assertIn("which of these are minibatches?", told)
+        self.assertIn("thread Steps of process /device:TPU:0 (30 events, mean 2.", told)
+        self.assertIn("thread Steps of process /device:TPU:0, --where thread=Steps", self.refused("t.json"))
+        _, facts = self.fit("t.json", "--where", "thread=Steps")
+        self.assertAlmostEqual(facts["mean"], sum(times) / 30, delta=1e-6)
+        _, facts = self.fit("t.json", "--step", "train", "--where", "process=/host*")
+        self.assertAlmostEqual(facts["mean"], sum(times) / 300, delta=1e-6)
+
+    def test_events_within_events_are_refused(self):
+        events = []
+        for n, x in enumerate(gamma_times(30)):
+            event = {"ph": "X", "name": "block", "pid": 1, "tid": 9, "ts": 1e7 * n, "dur": 1e6 * x}
+            events += [event, {**event, "dur": 4e5 * x}]
+        self.trace(events, "t.json")
+        self.assertIn('event "block" lies within "block" on its track', self.refused("t.json", "--step", "block"))
+        for n, event in enumerate(events):
+            event.update(name=f"layer{n % 2}", ts=1e7 * n)
+        self.trace(events, "t.json")
+        self.assertIn("the events are of 2 kinds", self.refused("t.json", "--step", "layer"))
+        self.assertEqual(self.fit("t.json", "--step", "layer0")[1]["times"], 30)
+
+    def test_a_horovod_timeline_with_few_ticks_has_step_times(self):
+        times = [[1 + x for x in gamma_times(2, seed)] for seed in range(21)]
+        few, none = self.horovod(times), self.horovod(times, ticks=False)
+        of_one, of_none = (text.split('"ALLREDUCE"', 2) for text in (few, none))  # a step of two tensors
+        self.trace('"ALLREDUCE"'.join([*of_one[:2], of_none[2]]), "timeline.json")
+        told, facts = self.fit("timeline.json")
+        self.assertEqual(facts["times"], 20)
+        self.assertIn("ranks' ticks are in 1 of 21 steps alone", told)
+        self.trace(none.replace("NEGOTIATE_ALLREDUCE", "NEGOTIATE_ADASUM").replace('"ALLREDUCE"', '"ADASUM"'), "timeline.json")
+        self.assertEqual(self.fit("timeline.json")[1]["times"], 20)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,159 @@
+#include "distributions/fit/readers/cell_time.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <chrono>
+#include <string>
+
+#include "distributions/fit/table.h"
+
+namespace gradrace {
+namespace {
+
+struct Unit {
+  std::string_view name;
+  double seconds;
+};
+
+constexpr Unit units[] = {
+    {"ns", 1e-9},      {"nsec", 1e-9},        {"nanoseconds", 1e-9},  {"us", 1e-6}, {"usec", 1e-6},
+    {"\u00B5s", 1e-6}, {"\u03BCs", 1e-6},     {"microseconds", 1e-6}, {"ms", 1e-3}, {"msec", 1e-3},
+    {"msecs", 1e-3},   {"millisecond", 1e-3}, {"milliseconds", 1e-3}, {"s", 1},     {"sec", 1},
+    {"secs", 1},       {"second", 1},         {"seconds", 1},         {"min", 60},  {"mins", 60},
+    {"minutes", 60},   {"h", 3600},           {"hours", 3600}};
+
+/// Takes a number of so many digits (0: any) off the text.
+std::optional<int> take_digits(std::string_view& text, std::size_t count) {
+  std::size_t found = 0;
+  while (found < text.size() && std::isdigit(static_cast<unsigned char>(text[found])) != 0) ++found;
+  if (found == 0 || found > 9 || (count > 0 && found != count)) return {};
+  int value = 0;
+  std::from_chars(text.data(), text.data() + found, value);
+  text.remove_prefix(found);
+  return value;
+}
+
+bool take(std::string_view& text, std::string_view any_of) {
+  if (text.empty() || any_of.find(text.front()) == std::string_view::npos) return false;
+  text.remove_prefix(1);
+  return true;
+}
+
+/// "12:03:04.5", "3:04"; takes it off the text.
+std::optional<double> take_clock(std::string_view& text) {
+  double seconds = 0;
+  int parts = 0;
+  do {
+    const auto part = take_digits(text, 0);
+    if (!part || (parts > 0 && *part > 60)) return {};
+    seconds = 60 * seconds + *part;
+    ++parts;
+  } while (parts < 3 && take(text, ":"));
+  if (parts < 2) return {};
+  if (take(text, ".,")) {
+    double place = 0.1;
+    for (; !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0;
+         text.remove_prefix(1), place /= 10)
+      seconds += place * (text.front() - '0');
+  }
+  return seconds;
+}
+
+/// "Z", "+02:00", "-0130": seconds east of UTC.
+std::optional<double> zone(std::string_view text) {
+  if (text.empty() || text == "Z" || text == "z" || text == " UTC" || text == "UTC") return 0;
+  while (take(text, " ")) {
+  }
+  const bool west = text.starts_with('-');
+  if (!take(text, "+-")) return {};
+  auto hours = take_digits(text, 0);
+  if (!hours) return {};
+  double minutes = 0;
+  if (*hours > 99) {
+    minutes = *hours % 100;
+    hours = *hours / 100;
+  } else if (take(text, ":")) {
+    const auto rest = take_digits(text, 2);
+    if (!rest) return {};
+    minutes = *rest;
+  }
+  if (!text.empty()) return {};
+  return (west ? -1 : 1) * (3600.0 * *hours + 60 * minutes);
+}
+
+/// ISO 8601, and with slashes or a space.
+std::optional<double> stamp(std::string_view text) {
+  const auto year = take_digits(text, 4);
+  if (!year || !take(text, "-/")) return {};
+  const auto month = take_digits(text, 0);
+  if (!month || !take(text, "-/")) return {};
+  const auto day = take_digits(text, 0);
+  if (!day || !take(text, "T t_")) return {};
+  const std::chrono::year_month_day date(std::chrono::year(*year),
+                                         std::chrono::month(static_cast<unsigned>(*month)),
+                                         std::chrono::day(static_cast<unsigned>(*day)));
+  if (!date.ok()) return {};
+  const auto clock = take_clock(text);
+  const auto east = zone(text);
+  if (!clock || !east) return {};
+  const auto days = std::chrono::sys_days(date).time_since_epoch().count();
+  return 86400.0 * static_cast<double>(days) + *clock - *east;
+}
+
+/// "1.234,5" is 1234.5.
+std::string with_point(std::string_view cell) {
+  std::string text;
+  for (const char c : cell) {
+    if (c != '.') text += c == ',' ? '.' : c;
+  }
+  return text;
+}
+
+bool parse(std::string_view cell, DecimalMark mark, double& number) {
+  const bool comma = mark == DecimalMark::comma && cell.find(',') != std::string_view::npos;
+  return parse_number(comma ? with_point(cell) : std::string(cell), number);
+}
+
+}  // namespace
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r";
+  while (!text.empty() && blanks.find(text.front()) != std::string_view::npos)
+    text.remove_prefix(1);
+  while (!text.empty() && blanks.find(text.back()) != std::string_view::npos) text.remove_suffix(1);
+  return text;
+}
+
+std::optional<double> seconds_of_unit(std::string_view unit) {
+  const auto* const found = std::ranges::find(units, trimmed(unit), &Unit::name);
+  if (found == std::end(units)) return {};
+  return found->seconds;
+}
+
+bool is_blank(std::string_view cell) {
+  std::string small(trimmed(cell));
+  std::ranges::transform(small, small.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  constexpr std::string_view none[] = {"", "nan", "n/a", "na", "null", "none", "-"};
+  return std::ranges::find(none, small) != std::end(none);
+}
+
+std::optional<CellTime> cell_time(std::string_view cell, DecimalMark mark) {
+  cell = trimmed(cell);
+  if (cell.empty()) return {};
+  double number = 0;
+  if (parse(cell, mark, number)) return CellTime{CellTime::Kind::number, number};
+  const std::size_t end = cell.find_last_of("0123456789.") + 1;
+  if (const auto unit = seconds_of_unit(cell.substr(end)); unit && end > 0) {
+    if (parse(cell.substr(0, end), mark, number))
+      return CellTime{CellTime::Kind::with_unit, number * *unit};
+  }
+  if (const auto seconds = stamp(cell)) return CellTime{CellTime::Kind::stamp, *seconds};
+  std::string_view rest = cell;
+  if (const auto seconds = take_clock(rest); seconds && rest.empty())
+    return CellTime{CellTime::Kind::with_unit, *seconds};
+  return {};
+}
+
+}  // namespace gradrace

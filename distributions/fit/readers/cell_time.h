@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace gradrace {
+
+/// What a cell says of time.
+struct CellTime {
+  enum class Kind {
+    number,     // in the file's unit
+    with_unit,  // "462.0 ms", "0:01:02.5": in seconds
+    stamp       // "2026-04-27T00:00:01.5+02:00": in seconds since 1970 (UTC where no zone is said)
+  };
+  Kind kind;
+  double value;
+};
+
+/// How numbers are written.
+enum class DecimalMark { point, comma };
+
+/// Nothing where the cell says no time.  Spaces around it do not count.
+std::optional<CellTime> cell_time(std::string_view cell, DecimalMark mark);
+
+/// Seconds of "ns", "us", "ms", "s", "sec", "seconds", "min", "h" and the like; nothing of others.
+std::optional<double> seconds_of_unit(std::string_view unit);
+
+/// Whether the cell says that there is no number: "", "nan", "N/A", "null", "None", "-".
+bool is_blank(std::string_view cell);
+
+/// Without spaces around it.
+std::string_view trimmed(std::string_view text);
+
+}  // namespace gradrace

@@ -1,0 +1,63 @@
+#include "distributions/fit/readers/column_words.h"
+
+#include <cctype>
+
+namespace gradrace {
+
+namespace {
+
+constexpr std::string_view time_words[] = {
+    "time",         "times",        "duration", "durations", "elapsed",
+    "latency",      "runtime",      "walltime", "ms",        "msec",
+    "us",           "usec",         "ns",       "nsec",      "s",
+    "sec",          "secs",         "second",   "seconds",   "millisecond",
+    "milliseconds", "microseconds", "dauer",    "zeit"};
+constexpr std::string_view begin_words[] = {"start", "begin", "started", "submit"};
+constexpr std::string_view end_words[] = {"end", "stop", "finish", "ended", "finished"};
+constexpr std::string_view stamp_words[] = {"timestamp", "ts", "date", "datetime", "stamp"};
+constexpr std::string_view rate_words[] = {"throughput", "speed", "fps",    "ips",
+                                           "tps",        "flops", "tflops", "rate"};
+
+}  // namespace
+
+std::vector<std::string> words_of(const std::string& name) {
+  std::vector<std::string> words(1);
+  char before = ' ';
+  for (const char c : name) {
+    const auto letter = static_cast<unsigned char>(c);
+    const bool rises =
+        std::isupper(letter) != 0 && std::islower(static_cast<unsigned char>(before)) != 0;
+    if (std::isalpha(letter) == 0 || rises) words.emplace_back();
+    if (std::isalpha(letter) != 0) words.back() += static_cast<char>(std::tolower(letter));
+    before = c;
+  }
+  std::erase(words, "");
+  return words;
+}
+
+bool has_word(const std::vector<std::string>& words, std::span<const std::string_view> known) {
+  return std::ranges::any_of(words, [&](const auto& word) {
+    return std::ranges::find(known, std::string_view(word)) != known.end();
+  });
+}
+
+bool is_rate(const std::string& name) {
+  const auto words = words_of(name);
+  if (has_word(words, rate_words)) return true;
+  if (words.size() < 2 || !has_word({words.back()}, time_words)) return false;
+  const auto slash = name.find_last_of('/');
+  return words[words.size() - 2] == "per" ||
+         (slash != std::string::npos && words_of(name.substr(slash)) == std::vector{words.back()});
+}
+
+bool says_time(const std::string& name) {
+  return has_word(words_of(name), time_words) && !is_rate(name);
+}
+
+bool says_begin(const std::string& name) { return has_word(words_of(name), begin_words); }
+
+bool says_end(const std::string& name) { return has_word(words_of(name), end_words); }
+
+bool says_stamp(const std::string& name) { return has_word(words_of(name), stamp_words); }
+
+}  // namespace gradrace

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "distributions/fit/readers/cell_time.h"
+#include "distributions/fit/table.h"
+
+namespace gradrace {
+
+/// A table that was found in a text, and how.
+struct FoundTable {
+  Table table;
+  DecimalMark mark = DecimalMark::point;
+  std::vector<std::string> units = {};  // by column, of a row of units; empty: there is none
+  std::vector<std::string> notes = {};  // what a reader may want to know
+  bool plain = true;                    // a scenario's empirical law reads the file alike
+};
+
+/// A table whose cells are separated by commas, semicolons or tabs, the same in all rows.  Left out
+/// are lines that begin with #, lines of one cell before the line of names (a tool's preface), and
+/// a last row that was cut.  A row of units below the names is read as such.  Cells between
+/// semicolons or tabs have decimal commas.  Throws TraceError.
+FoundTable separated_table(const std::filesystem::path& file, std::string_view text);
+
+/// JSON objects, a line each, or in one array: a column for each key, "a.b" for b inside a.  A last
+/// line that was cut is left out.  Throws TraceError.
+FoundTable record_table(const std::filesystem::path& file, std::string_view text);
+
+/// The lines that the regular expression (ECMAScript's) is found in: a column for each named group
+/// ((?<rank>\d+)), and "time" for the first that has no name.  Throws TraceError.
+FoundTable matched_table(const std::filesystem::path& file, std::string_view text,
+                         const std::string& pattern);
+
+}  // namespace gradrace

@@ -1,0 +1,115 @@
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "distributions/fit/readers/found_table.h"
+#include "sim/hash.h"
+#include "sim/message_text.h"
+
+namespace gradrace {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t deepest = 16;  // objects in objects
+
+/// Collects columns as keys come.
+class Records {
+ public:
+  explicit Records(Table& table) : table_(table) {}
+
+  void add(const Json& object, std::size_t line) {
+    table_.rows.emplace_back(table_.names.size());
+    table_.lines.push_back(line);
+    add_keys(object, "", 0);
+  }
+
+ private:
+  void add_keys(const Json& object, const std::string& before, std::size_t depth) {
+    for (const auto& [key, value] : object.items()) {
+      if (value.is_object() && depth < deepest) {
+        add_keys(value, before + key + ".", depth + 1);
+      } else if (!value.is_structured()) {
+        cell(before + key) = value.is_string()         ? value.get<std::string>()
+                             : value.is_null()         ? ""
+                             : value.is_number_float() ? number_text(value.get<double>())
+                                                       : value.dump();
+      }
+    }
+  }
+
+  std::string& cell(const std::string& name) {
+    const auto [found, is_new] = columns_.emplace(name, table_.names.size());
+    if (is_new) {
+      table_.names.push_back(name);
+      for (auto& row : table_.rows) row.emplace_back();
+    }
+    return table_.rows.back()[found->second];
+  }
+
+  Table& table_;
+  std::map<std::string, std::size_t> columns_;
+};
+
+[[noreturn]] void refuse(const fs::path& file, std::size_t line) {
+  throw TraceError("path",
+                   file.string() + ":" + std::to_string(line) +
+                       ": is neither a JSON object nor a row of a table",
+                   "a JSON object a line; a CSV file with a line of names; or, of another log, "
+                   "--pattern REGEX with a group of parentheses around the time");
+}
+
+/// "{...}" of ":::MLLOG {...}".
+std::string_view object_in(std::string_view line) {
+  const std::size_t begin = line.starts_with(":::") ? line.find('{') : 0;
+  return trimmed(line.substr(std::min(begin, line.size())));
+}
+
+void read_lines(const fs::path& file, std::string_view text, Records& records,
+                std::vector<std::string>& notes) {
+  std::size_t number = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = object_in(trimmed(text.substr(at, end - at)));
+    ++number;
+    at = end + 1;
+    if (line.empty() || line.starts_with('#')) continue;
+    const Json object = Json::parse(line, nullptr, false);
+    if (!object.is_object()) {
+      if (at < text.size() || number == 1) refuse(file, number);
+      notes.emplace_back("the last line was cut, and is left out");
+      return;
+    }
+    records.add(object, number);
+  }
+}
+
+}  // namespace
+
+FoundTable record_table(const fs::path& file, std::string_view text) {
+  FoundTable found;
+  found.plain = false;
+  Hash hash;
+  hash.add_bytes(text);
+  found.table.file = file;
+  found.table.hash = hash.hex();
+  Records records(found.table);
+  if (trimmed(text).starts_with('[')) {
+    const Json list = Json::parse(text, nullptr, false);
+    if (!list.is_array()) refuse(file, 1);
+    for (const auto& object : list) {
+      if (!object.is_object()) refuse(file, 1);
+      records.add(object, found.table.rows.size() + 1);
+    }
+  } else {
+    read_lines(file, text, records, found.notes);
+  }
+  if (found.table.rows.empty()) throw TraceError("path", file.string() + ": has no records");
+  return found;
+}
+
+}  // namespace gradrace

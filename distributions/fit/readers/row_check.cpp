@@ -1,0 +1,197 @@
+#include "distributions/fit/readers/row_check.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "distributions/fit/readers/cell_time.h"
+#include "distributions/fit/readers/column_words.h"
+#include "sim/message_text.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr std::string_view kind_words[] = {
+    "name",  "op",    "optype", "operation", "event",    "kind",    "type",
+    "phase", "stage", "split",  "mode",      "category", "kernel",  "range",
+    "label", "task",  "part",   "activity",  "function", "section", "region"};
+
+using Names = std::vector<std::string>;
+
+std::vector<std::string_view> column_cells(const Table& table, std::size_t column) {
+  std::vector<std::string_view> cells;
+  for (const auto& row : table.rows) cells.push_back(trimmed(row[column]));
+  return cells;
+}
+
+/// Ranks of values, 1 to n, equal ones the mean of theirs.
+std::vector<double> ranks_of(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
+  std::vector<double> ranks(values.size());
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t end = i;
+    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
+    for (std::size_t k = i; k < end; ++k) ranks[order[k]] = static_cast<double>(i + end + 1) / 2;
+    i = end;
+  }
+  return ranks;
+}
+
+/// Whether times differ between kinds far beyond chance, by Kruskal and Wallis's H, which has the
+/// mean K - 1 and the variance 2 (K - 1) where they do not.
+bool times_differ(const NameKinds& kinds, const std::vector<double>& times) {
+  const auto ranks = ranks_of(times);
+  const auto n = static_cast<double>(ranks.size());
+  std::vector<double> sums(kinds.names.size());
+  for (std::size_t row = 0; row < ranks.size(); ++row)
+    sums[kinds.of[row]] += ranks[row] - (n + 1) / 2;
+  double h = 0;
+  for (std::size_t kind = 0; kind < sums.size(); ++kind)
+    h += 12 / (n * (n + 1)) * sums[kind] * sums[kind] / static_cast<double>(kinds.counts[kind]);
+  const double free = static_cast<double>(sums.size()) - 1;
+  return h > free + 6 * std::sqrt(2 * free);
+}
+
+/// Whether each learner has rows of one kind alone.
+bool told_by_learner(const NameKinds& kinds, const Names& learners) {
+  std::map<std::string, std::size_t> of;
+  for (std::size_t row = 0; row < learners.size(); ++row) {
+    if (of.emplace(learners[row], kinds.of[row]).first->second != kinds.of[row]) return false;
+  }
+  return true;
+}
+
+class RowCheck {
+ public:
+  RowCheck(const Table& table, const TraceColumns& columns, const TraceRequest& request,
+           const std::vector<double>& times)
+      : table_(table),
+        columns_(columns),
+        request_(request),
+        times_(times),
+        learners_(learner_names(table, columns.learners)) {}
+
+  void check_kinds() const {
+    for (const bool called_so : {true, false}) {
+      for (std::size_t column = 0; column < table_.names.size(); ++column) {
+        const auto& name = table_.names[column];
+        if (is_used(name) || has_word(words_of(name), kind_words) != called_so) continue;
+        const auto kinds = kinds_in(column);
+        if (kinds.names.size() < 2 || told_by_learner_of_several(kinds)) continue;
+        if (called_so ? kinds.counts[1] < 2
+                      : (20 * kinds.counts[1] < table_.rows.size() || !times_differ(kinds, times_)))
+          continue;
+        refuse_kinds(name, kinds);
+      }
+    }
+  }
+
+  void check_steps() const {
+    if (columns_.step.empty() || columns_.times.size() > 1 || request_.chooses_by(columns_.step) ||
+        (request_.learners && columns_.learners.empty()))
+      return;
+    const double rows = rows_a_step({});
+    if (rows < 1.5) return;
+    Names tell;  // columns that tell the rows of a step apart
+    for (std::size_t column = 0; column < table_.names.size(); ++column) {
+      const auto& name = table_.names[column];
+      if (!is_used(name) && !says_time(name) && 2 * number_of(column) <= table_.rows.size() &&
+          rows_a_step(name) < 1.1)
+        tell.push_back(name);
+    }
+    const std::string whose = columns_.learners.empty() ? "" : " of a learner";
+    throw TraceError(
+        "learner_column",
+        table_.file.string() + ": a step" + whose + " has " + short_number(rows, 2) +
+            " rows on average, by column " + columns_.step + ": whose are they, or of what?" +
+            (tell.empty() ? "" : "  Told apart by: " + listed(tell)),
+        "--learner COLUMN (again for more: of columns together), --sum-by " + columns_.step +
+            " for the parts of a step, --where COLUMN=PATTERN for some rows, or --where '" +
+            columns_.step + "=*' for all as they are; the columns: " + listed(table_.names));
+  }
+
+ private:
+  bool is_used(const std::string& name) const {
+    const auto is_in = [&](const Names& names) {
+      return std::ranges::find(names, name) != names.end();
+    };
+    return name.empty() || is_in(columns_.times) || is_in(columns_.learners) ||
+           name == columns_.step || name == columns_.epoch || name == request_.cancelled ||
+           name == request_.begin || name == request_.end || request_.chooses_by(name);
+  }
+
+  std::size_t number_of(std::size_t column) const {
+    const auto cells = column_cells(table_, column);
+    return std::set<std::string_view>(cells.begin(), cells.end()).size();
+  }
+
+  /// Of a column of texts of which each kind comes again; else of none.
+  NameKinds kinds_in(std::size_t column) const {
+    const auto cells = column_cells(table_, column);
+    const bool texts = std::ranges::none_of(cells, [](std::string_view cell) {
+      return is_blank(cell) || cell_time(cell, DecimalMark::point).has_value();
+    });
+    if (!texts) return {};
+    auto kinds = kinds_of(cells, std::max<std::size_t>(1, number_of_learners()));
+    return 3 * kinds.names.size() <= cells.size() ? kinds : NameKinds{};
+  }
+
+  std::size_t number_of_learners() const {
+    return std::set<std::string>(learners_.begin(), learners_.end()).size();
+  }
+
+  bool told_by_learner_of_several(const NameKinds& kinds) const {
+    return !columns_.learners.empty() && told_by_learner(kinds, learners_);
+  }
+
+  /// Rows that share a learner, a step and, unless it is empty, the cell of a column; their mean.
+  double rows_a_step(const std::string& column) const {
+    Names keys{columns_.step};
+    if (!columns_.epoch.empty()) keys.push_back(columns_.epoch);
+    if (!column.empty()) keys.push_back(column);
+    const auto of_keys = learner_names(table_, keys);
+    std::set<std::pair<std::string, std::string>> different;
+    for (std::size_t row = 0; row < of_keys.size(); ++row)
+      different.emplace(learners_[row], of_keys[row]);
+    return static_cast<double>(of_keys.size()) / static_cast<double>(different.size());
+  }
+
+  [[noreturn]] void refuse_kinds(const std::string& name, const NameKinds& kinds) const {
+    const std::string step = columns_.step.empty() ? "STEP" : columns_.step;
+    const std::string quoted = "'" + name;
+    throw TraceError(
+        "where",
+        table_.file.string() + ": rows are of " + std::to_string(kinds.names.size()) +
+            " kinds by column " + name +
+            ", and a law is fitted to minibatches: " + kinds_text(kinds, times_),
+        "--where " + quoted +
+            "=PATTERN' for those that are minibatches (* is any text), --sum-by " + step +
+            " where all of a step together are one, " +
+            (columns_.learners.empty() ? "--learner " + quoted + "' where they are learners, "
+                                       : "") +
+            "or --where " + quoted + "=*' where each row is one");
+  }
+
+  const Table& table_;
+  const TraceColumns& columns_;
+  const TraceRequest& request_;
+  const std::vector<double>& times_;
+  const Names learners_;
+};
+
+}  // namespace
+
+void check_rows(const Table& table, const TraceColumns& columns, const TraceRequest& request,
+                const std::vector<double>& times) {
+  if (!request.sum_by.empty()) return;
+  const RowCheck check(table, columns, request, times);
+  check.check_kinds();
+  check.check_steps();
+}
+
+}  // namespace gradrace

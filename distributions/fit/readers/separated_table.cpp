@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <utility>
+
+#include "distributions/fit/readers/found_table.h"
+#include "sim/message_text.h"
+
+namespace gradrace {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Line {
+  std::size_t begin;
+  std::string_view text;
+  bool comment;
+};
+
+/// The first lines that are not empty.
+std::vector<Line> first_lines(std::string_view text) {
+  constexpr std::size_t enough = 100;
+  std::vector<Line> lines;
+  for (std::size_t at = 0; at < text.size() && lines.size() < enough;) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view line = text.substr(at, end - at);
+    if (at == 0 && line.starts_with("\xEF\xBB\xBF")) line.remove_prefix(3);
+    if (!trimmed(line).empty()) lines.push_back({at, line, line.starts_with('#')});
+    at = end + 1;
+  }
+  return lines;
+}
+
+std::size_t cells_of(std::string_view line, char separator) {
+  std::size_t count = 1;
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"') quoted = !quoted;
+    if (c == separator && !quoted) ++count;
+  }
+  return count;
+}
+
+/// The commonest number of cells in lines that are no comments, and the share of lines with it.
+std::pair<std::size_t, double> commonest(const std::vector<Line>& lines, char separator) {
+  std::map<std::size_t, std::size_t> counts;
+  std::size_t all = 0;
+  for (const auto& line : lines) {
+    if (line.comment) continue;
+    ++counts[cells_of(line.text, separator)];
+    ++all;
+  }
+  if (counts.empty()) return {1, 0};
+  const auto most =
+      std::ranges::max_element(counts, {}, [](const auto& one) { return one.second; });
+  return {most->first, static_cast<double>(most->second) / static_cast<double>(all)};
+}
+
+/// The one that splits most lines into as many cells, the line of names above all.
+char separator_of(const std::vector<Line>& lines) {
+  char best = ',';
+  std::pair<bool, double> best_rank{false, 0};
+  for (const char separator : {',', ';', '\t'}) {
+    const auto [cells, share] = commonest(lines, separator);
+    if (cells < 2) continue;
+    const auto first = std::ranges::find_if(lines, [&](const auto& line) {
+      return !line.comment && cells_of(line.text, separator) > 1;
+    });
+    const bool names = first != lines.end() && cells_of(first->text, separator) == cells;
+    if (std::pair(names, share) > best_rank) {
+      best = separator;
+      best_rank = {names, share};
+    }
+  }
+  return best;
+}
+
+/// Whether these are numbers with decimal commas, a line each below a name.
+bool is_one_column_of_commas(const std::vector<Line>& lines) {
+  std::size_t rows = 0;
+  bool name = true;
+  for (const auto& line : lines) {
+    if (line.comment) continue;
+    if (std::exchange(name, false)) {
+      if (line.text.find_first_of(",;\t") != std::string_view::npos) return false;
+      continue;
+    }
+    const auto time = cell_time(line.text, DecimalMark::comma);
+    if (!time || line.text.find(',') == std::string_view::npos) return false;
+    ++rows;
+  }
+  return rows > 0;
+}
+
+bool is_unit(std::string_view cell) {
+  cell = trimmed(cell);
+  return !cell.empty() && cell.size() <= 6 && !is_number(cell) &&
+         std::ranges::none_of(cell, [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+/// A row below the names that has units alone, one of time among them.
+bool is_row_of_units(const std::vector<std::string>& cells) {
+  return std::ranges::any_of(cells,
+                             [](const auto& cell) { return seconds_of_unit(cell).has_value(); }) &&
+         std::ranges::all_of(
+             cells, [](const auto& cell) { return trimmed(cell).empty() || is_unit(cell); });
+}
+
+std::vector<std::string_view> split(std::string_view line, char separator) {
+  std::vector<std::string_view> cells;
+  for (std::size_t at = 0; at <= line.size();) {
+    const std::size_t end = std::min(line.find(separator, at), line.size());
+    cells.push_back(trimmed(line.substr(at, end - at)));
+    at = end + 1;
+  }
+  return cells;
+}
+
+/// Where the line of names begins, and what is said of the lines before.
+std::size_t begin_of_names(const fs::path& file, std::string_view text,
+                           const std::vector<Line>& lines, char separator,
+                           std::vector<std::string>& notes) {
+  const std::size_t cells = commonest(lines, separator).first;
+  const Line* comment = nullptr;
+  std::vector<std::string_view> left_out;
+  for (const auto& line : lines) {
+    const std::size_t here = cells_of(line.text, separator);
+    if (line.comment) {
+      comment = &line;
+      continue;
+    }
+    if (line.text.starts_with("==") || (cells > 1 && here == 1)) {
+      left_out.push_back(trimmed(line.text));
+      continue;
+    }
+    const auto names = split(line.text, separator);
+    if (comment && std::ranges::all_of(names, is_number)) {
+      const std::size_t words = comment->text.find_first_not_of("# ");
+      if (words != std::string_view::npos && cells_of(comment->text, separator) == here) {
+        notes.emplace_back("names of columns from the comment above them");
+        return static_cast<std::size_t>(comment->text.data() - text.data()) + words;
+      }
+    }
+    if (!left_out.empty()) {
+      if (std::ranges::any_of(names, is_number)) {
+        throw TraceError("path",
+                         file.string() + ": " + shown(left_out.back()) +
+                             " has one cell, and the line below it is no line of names",
+                         "a line such as \"worker,time\" above the rows");
+      }
+      notes.push_back("left out before the line of names: " + count_text(left_out.size(), "line") +
+                      " such as " + shown(left_out.front()));
+    }
+    return line.begin;
+  }
+  return 0;
+}
+
+}  // namespace
+
+FoundTable separated_table(const fs::path& file, std::string_view text) {
+  const auto lines = first_lines(text);
+  TableShape shape{.separator = separator_of(lines), .comments = true, .cut = true};
+  FoundTable found;
+  if (is_one_column_of_commas(lines)) shape.separator = '\0';
+  shape.begin = begin_of_names(file, text, lines, shape.separator, found.notes);
+  const bool comments = std::ranges::count(lines, true, &Line::comment) > 0;
+  found.table = table_of(file, text, shape);
+  Table& table = found.table;
+  for (auto& name : table.names) {
+    const std::string bare(trimmed(name));
+    found.plain = found.plain && bare == name;
+    name = bare;
+  }
+  if (is_row_of_units(table.rows.front()) && table.rows.size() > 1) {
+    found.units = table.rows.front();
+    table.rows.erase(table.rows.begin());
+    table.lines.erase(table.lines.begin());
+    found.notes.emplace_back("row of units below the names: times are in seconds");
+  }
+  if (shape.separator != ',') {
+    found.mark = DecimalMark::comma;
+    found.notes.push_back(std::string("cells are separated by ") +
+                          (shape.separator == ';'    ? "semicolons"
+                           : shape.separator == '\t' ? "tabs"
+                                                     : "lines") +
+                          "; a comma in a number is a decimal comma");
+  }
+  if (table.cut) found.notes.emplace_back("the last row was cut, and is left out");
+  found.plain = found.plain && !comments && !table.cut && shape.begin == 0 &&
+                shape.separator == ',' && found.units.empty();
+  return found;
+}
+
+}  // namespace gradrace
