@@ -144,7 +144,7 @@ std::string read_trace_file(const fs::path& file) {
   if (!fs::exists(file, error)) throw TraceError("path", file.string() + ": there is no such file");
   std::string text;
   try {
-    const Bytes bytes = read_packed(file);
+    const Bytes bytes = read_packed(file, most_bytes_of_text);
     text.assign(bytes.begin(), bytes.end());
   } catch (const std::runtime_error& why) {
     throw TraceError("path", why.what());
