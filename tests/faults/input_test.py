@@ -188,7 +188,7 @@ class Words(ProgramTest):
         self.assertNotIn("filesystem error", told)
 
     def test_no_more_workers_than_learners_are_fitted(self):
-        (self.folder / "t.csv").write_text("t\n" + "\n".join(str(1 + i % 7) for i in range(80)) + "\n")
+        (self.folder / "t.csv").write_text("t\n" + "\n".join(str(1 + 3 * i % 7) for i in range(80)) + "\n")
         told = self.call("fit", "t.csv", "--column", "t", "--slowest-of", "1000000000", status=2)[1]
         self.assertIn("--slowest-of must be <= 16777216, got 1000000000", told)
 

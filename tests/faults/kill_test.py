@@ -56,8 +56,7 @@ class Signals(ProgramTest):
                 self.go_on(number.name)
 
     def test_a_signal_ends_a_call_that_waits_for_its_scenario(self):
-        os.mkfifo(self.folder / "pipe")
-        with subprocess.Popen([PROGRAM, "run", "pipe"], cwd=self.folder, stderr=subprocess.PIPE) as process:
+        with subprocess.Popen([PROGRAM, "run", "-"], cwd=self.folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             time.sleep(0.2)
             process.send_signal(signal.SIGTERM)
             try:
@@ -200,7 +199,7 @@ class Publishing(ProgramTest):
         self.check("out", "mended")
 
     def test_a_fit_and_a_search_that_are_half_published_are_named_and_mended(self):
-        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
+        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + 3 * i % 7}\n" for i in range(50)))
         (self.folder / "a.csv").write_text("share,accuracy\n" + "".join(f"{share},{0.9 + run / 1000}\n" for share in (1, 0.5, 0.25) for run in range(2)))
         phases = [{"protocol": {"kind": "sync"}, "end": {"work": 0.5}}, {"protocol": {"kind": "async"}}]
         scenario = self.write(changed(SHORT, sweep=None, replicas=1, protocol={"kind": "switch", "phases": phases}, stop={"gradients": 128}), "switch.json")

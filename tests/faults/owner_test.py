@@ -74,7 +74,7 @@ class Others(ProgramTest):
         self.assertEqual(set(os.listdir(self.out)) - {".unfinished"}, there)
 
     def test_shards_and_fits_are_not_mixed(self):
-        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
+        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + 3 * i % 7}\n" for i in range(50)))
         self.call("run", self.write(changed(BASE, replicas=4)), "--out", "s", "--shard", "1/2", "--quiet")
         self.assertIn("s: holds results of runs (runs.1-of-2.store)", self.call("fit", "t.csv", "--out", "s", "--force", status=2)[1])
         self.call("fit", "t.csv", "--out", "f")
@@ -84,14 +84,14 @@ class Others(ProgramTest):
         self.assertEqual(self.tables(self.folder / "f"), before)
 
     def test_a_fit_goes_to_no_folder_of_runs(self):
-        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
+        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + 3 * i % 7}\n" for i in range(50)))
         before = sorted(path.name for path in self.out.iterdir())
         for force in ((), ("--force",)):
             self.assertIn("o: holds results of runs", self.call("fit", "t.csv", "--out", "o", *force, status=2)[1])
         self.assertEqual(sorted(path.name for path in self.out.iterdir()), before)
 
     def test_a_fit_replaces_nothing_that_it_did_not_make(self):
-        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
+        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + 3 * i % 7}\n" for i in range(50)))
         (self.folder / "real.csv").write_text("mine")
         for name in ("fit.csv", "fit.json", "sample.csv", "quantiles.csv"):
             (self.folder / name).mkdir()
@@ -104,7 +104,7 @@ class Others(ProgramTest):
         self.assertIn("o: is a file", self.call("fit", "t.csv", "--out", "t.csv", status=2)[1].replace("t.csv", "o"))
 
     def test_a_fit_that_was_changed_is_not_taken_for_whole(self):
-        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
+        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + 3 * i % 7}\n" for i in range(50)))
         self.call("fit", "t.csv", "--out", "f")
         self.call("fit", "t.csv", "--out", "f")
         with open(self.folder / "f/sample.csv", "a", encoding="utf-8") as file:
@@ -127,7 +127,7 @@ class Others(ProgramTest):
         self.assertEqual(os.listdir(self.folder / "d"), ["index.html"])
 
     def test_a_fit_leaves_the_files_of_runs(self):
-        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
+        (self.folder / "t.csv").write_text("seconds\n" + "".join(f"{1 + 3 * i % 7}\n" for i in range(50)))
         for name in ("costs.csv", "curve.csv"):
             (self.folder / "f").mkdir(exist_ok=True)
             (self.folder / "f" / name).write_text("mine")

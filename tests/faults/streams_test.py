@@ -24,7 +24,7 @@ TIMING = {
 class Streams(ProgramTest):
     def commands(self):
         base = self.write(TIMING)
-        (self.folder / "times.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
+        (self.folder / "times.csv").write_text("seconds\n" + "".join(f"{1 + 3 * i % 7}\n" for i in range(50)))
         self.call("run", base, "--out", "there", "--quiet")
         return [
             ("help",), ("--help",), ("--version",), ("run", "--help"), ("list",), ("list", "k-async"), ("list", "columns"),
@@ -91,17 +91,16 @@ class Limits(ProgramTest):
         self.call("run", path, "--out", "y", "--quiet")
         self.assertEqual(self.tables(self.folder / "x"), self.tables(self.folder / "y"))
 
-    def test_a_point_that_is_too_large_fails_alone(self):
+    def test_a_point_that_is_too_large_is_refused_before_the_others_begin(self):
         model = {"model": {"kind": "quadratic"}, "learning_rate": {"kind": "constant", "eta": 0.1}}
         large = self.write(changed(TIMING, name="large", replicas=1, sweep={"model.dimensions": [2, 1_000_000_000, 3]}, **model), "large.json")
         small = self.write(changed(TIMING, name="small", replicas=1, **model), "small.json")
         done = self.limited(resource.RLIMIT_AS, 2 << 30, "run", large, small, "--out", "x", "--quiet")
-        self.assertEqual(done.returncode, 1, done.stderr)
-        self.assertIn("failed: sync dimensions=1000000000, replica 0: out of memory", done.stderr)
-        self.assertEqual([row["status"] for row in rows(self.folder / "x/large/runs.csv")], ["finished", "failed", "finished"])
-        self.assertEqual([row["status"] for row in rows(self.folder / "x/small/runs.csv")], ["finished"])
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertRegex(done.stderr, r"large.json:\d+:\d+: error: model: does not fit into memory: .* take 16 GB, .* the limit is 2.15 GB \(ulimit -v")
+        self.assertFalse((self.folder / "x").exists())
 
-    def test_data_that_are_too_large_fail_alone(self):
+    def test_data_that_are_too_large_are_refused_before_others_begin(self):
         learnt = {
             "model": {"kind": "softmax", "dataset": {"kind": "synthetic", "features": 1000, "test_rows": 10}},
             "learning_rate": {"kind": "constant", "eta": 0.1},
@@ -112,12 +111,10 @@ class Limits(ProgramTest):
         for name, keys in (("drawn", learnt), ("dealt", dealt)):
             large = self.write(changed(TIMING, name=name, replicas=1, **keys), f"{name}.json")
             small = self.write(changed(TIMING, name="small", replicas=1), "small.json")
-            done = self.limited(resource.RLIMIT_AS, 2 << 30, "run", large, small, "--out", "x", "--quiet", "--force")
-            self.assertEqual(done.returncode, 1, done.stderr)
-            self.assertIn("failed: sync dataset.rows=100000000, replica 0: out of memory", done.stderr)
-            self.assertEqual([row["status"] for row in rows(self.folder / "x" / name / "runs.csv")], ["finished", "failed", "finished"])
-            self.assertEqual([row["status"] for row in rows(self.folder / "x/small/runs.csv")], ["finished"])
-            self.call("collect", f"x/{name}", "--quiet", status=1)
+            done = self.limited(resource.RLIMIT_AS, 2 << 30, "run", large, small, "--out", "x", "--quiet")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("error: model.dataset: does not fit into memory: the rows of the data set take 400 GB", done.stderr)
+            self.assertFalse((self.folder / "x").exists())
 
     def test_data_that_cannot_be_read_fail_alone(self):
         (self.folder / "good.csv").write_text("x,y\n" + "1,0\n2,1\n" * 20)
@@ -130,13 +127,13 @@ class Limits(ProgramTest):
         self.assertEqual([row["status"] for row in rows(self.folder / "x/runs.csv")], ["finished"] * 2 + ["failed"] * 2)
         (self.folder / "bad.csv").write_text((self.folder / "good.csv").read_text())
         self.call("run", mixed, "--out", "x", "--quiet")
-        (self.folder / "bad.csv").write_text("x,y\nmany,1\n")
+        (self.folder / "bad.csv").write_text("x,y\n1,0\nmany,1\n")
         told, _ = self.call("run", mixed, "--out", "x")
         self.assertIn("all 4 runs are there", told)
         learnt["model"]["dataset"] = sets[1]
         bad = self.write(changed(TIMING, replicas=2, **learnt), "bad.json")
         _, told = self.call("run", bad, "--out", "y", "--quiet", status=1)
-        self.assertEqual(told.count("bad.csv:2: "), 1)
+        self.assertEqual(told.count("bad.csv:3: "), 1)
         self.assertFalse((self.folder / "y").exists())
 
     def test_more_threads_than_there_is_memory_for(self):

@@ -67,8 +67,7 @@ bool is_whole(const Head& head) {
 }  // namespace
 
 bool RunStore::may_be(const std::filesystem::path& file) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(file, ignored)) return false;
+  if (!std::filesystem::is_regular_file(file)) return false;
   std::string bytes(magic.size(), '\0');
   std::ifstream stream(file, std::ios::binary);
   stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));

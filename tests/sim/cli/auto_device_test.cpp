@@ -17,7 +17,7 @@ std::string none() { return "no CUDA device"; }
 /// Of a network of 784 numbers, with those keys changed.
 Scenario scenario_with(const Json& changes) {
   Json scenario = Json::parse(R"({
-    "replicas": 64,
+    "replicas": 128,
     "cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
     "model": {"kind": "mlp", "widths": [128],
               "dataset": {"kind": "synthetic", "rows": 20, "features": 784, "classes": 10}},
@@ -50,8 +50,8 @@ TEST_CASE("auto: many runs of a network go to the GPU, and are those of device c
   CHECK(arithmetic_of(open) == "CUDA");
   CHECK(difference(header_of(open), header_of(named)).empty());
   CHECK(open.device_reason ==
-        "auto, since such networks are faster on a GPU from 30 runs side by side on, and here are "
-        "64");
+        "auto, since such networks are faster on a GPU from 97 runs side by side on, and here are "
+        "128");
   CHECK(RunHeader::from(header_of(open), "").device_reason == open.device_reason);
   RunFacts facts;
   facts.device_reason = open.device_reason;
@@ -72,7 +72,7 @@ TEST_CASE("auto: without a GPU, and for what is faster on the CPU, nothing chang
   CHECK(header_of(without) == header_of(scenario_with(nothing)));
   CHECK(!Json::parse(manifest_text(without, {})).contains("device_reason"));
   CHECK(why_device(few, gpu) ==
-        "auto, since such networks are faster on a GPU from 30 runs side by side on, and here are "
+        "auto, since such networks are faster on a GPU from 97 runs side by side on, and here are "
         "2");
 }
 
@@ -104,10 +104,10 @@ TEST_CASE("auto: one point that needs the CPU has all computed there") {
 }
 
 TEST_CASE("auto: the runs of all points that one device computes count together") {
-  CHECK(settled({{"replicas", 6}, {"sweep", {{"cluster.learners", {1, 2, 3, 4, 5}}}}})
+  CHECK(settled({{"replicas", 20}, {"sweep", {{"cluster.learners", {1, 2, 3, 4, 5}}}}})
             .first()
             .device == "cuda");
-  CHECK(settled({{"replicas", 6}, {"sweep", {{"model.widths", {{128}, {127}, {126}, {125}}}}}})
+  CHECK(settled({{"replicas", 20}, {"sweep", {{"model.widths", {{128}, {127}, {126}, {125}}}}}})
             .first()
             .device == "auto");
 }

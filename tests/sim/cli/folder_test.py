@@ -198,7 +198,7 @@ class OneProcess(ProgramTest):
     def test_it_holds_for_every_command_and_every_way_to_the_folder(self):
         self.start("run", self.write(LONG, "long.json"))
         (self.folder / "link").symlink_to("out")
-        (self.folder / "trace.csv").write_text("seconds\n" + "".join(f"{1 + i % 7}\n" for i in range(50)))
+        (self.folder / "trace.csv").write_text("seconds\n" + "".join(f"{1 + 3 * i % 7}\n" for i in range(50)))
         scenario = self.write(TIMING)
         switch = self.write(
             changed(

@@ -73,7 +73,8 @@ TEST_CASE("reader: a number of the wrong type is refused with what was found") {
   CHECK(real_complaint("true", anything()) == "x: expected a number, got true");
   CHECK(real_complaint("{\"a\" : [1,  2]}", anything()) ==
         "x: expected a number, got {\"a\":[1,2]}");
-  CHECK(integer_complaint("\"3\"", anything()) == "x: expected a whole number, got \"3\"");
+  CHECK(integer_complaint("\"3\"", anything()) ==
+        "x: expected a whole number, got \"3\"\n    allowed: 3, without quotes");
   CHECK(integer_complaint("null", anything()) == "x: expected a whole number, got null");
 }
 
