@@ -17,7 +17,7 @@ class ResultsError(Exception):
 
 
 # What goes wrong where a file, or a value in it, is not as gradrace writes it.
-OF_EDITED_FILES = ValueError, LookupError, TypeError, AttributeError
+OF_EDITED_FILES = ValueError, LookupError, TypeError, AttributeError, RecursionError
 
 DIVERGED = "diverged"
 EVALUATED = ("time", "update", "gradients", "epoch", "loss", "test_error", "disagreement")
@@ -231,6 +231,8 @@ def title_of(manifest, folder):
 
 def words_of(problem):
     """What it says; with its type where that alone says nothing."""
+    if isinstance(problem, RecursionError):
+        return "its JSON is nested too deep"
     tells = isinstance(problem, ValueError) and not isinstance(problem, UnicodeError)
     return str(problem) if tells else f"{type(problem).__name__}: {problem}"
 

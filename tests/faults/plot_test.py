@@ -44,18 +44,20 @@ class Plots(ProgramTest):
         odd = json.loads(manifest.read_text())
         odd["scenario"]["title"] = 3
         folders = []
-        for number, text in enumerate(("[]", '{"scenario": "x"}', '{"scenario": {"sweep": 3}}', "{", json.dumps(odd))):
+        for number, text in enumerate(("[]", '{"scenario": "x"}', '{"scenario": {"sweep": 3}}', "{", "[" * 100_000, json.dumps(odd))):
             folder = self.folder / str(number)
             folder.mkdir()
             for path in (self.folder / "o").iterdir():
                 (folder / path.name).write_bytes(path.read_bytes())
             (folder / "manifest.json").write_text(text)
             folders.append(folder.name)
-        (self.folder / "4/curve.csv").write_text((self.folder / "o/curve.csv").read_text()[:150])
+        (self.folder / "5/curve.csv").write_text((self.folder / "o/curve.csv").read_text()[:150])
         told, errors = self.call("plot", *folders, status=1)
         self.assertNotIn("Traceback", told + errors)
-        for name in folders[:4]:
+        for name in folders[:5]:
             self.assertIn(f"plot: {name}/manifest.json: cannot be read", errors)
+        self.assertIn("plot: 4/manifest.json: cannot be read: its JSON is nested too deep", errors)
+        self.assertIn("4: its files are not as gradrace writes them: its JSON is nested too deep", self.call("report", "4", status=1)[1])
         (self.folder / "o/trace.json").write_text('{"traceEvents": [{"name": ')
         self.assertIn("plot: o/trace.json: cannot be read", self.call("plot", "o", status=1)[1])
 
