@@ -18,22 +18,6 @@ constexpr std::uint32_t end_mark = 0x06054b50, member_mark = 0x02014b50, local_m
 constexpr std::size_t end_bytes = 22, member_bytes = 46, local_bytes = 30;
 constexpr std::uint32_t stored = 0, deflated = 8;
 
-/// The first bytes of what was deflated, fewer where it is damaged.
-Bytes first_inflated(std::span<const std::uint8_t> packed) {
-  constexpr int raw = -15;
-  Bytes first(1 << 12);
-  z_stream stream{};
-  if (inflateInit2(&stream, raw) != Z_OK) throw std::bad_alloc();
-  stream.next_in = const_cast<Bytef*>(packed.data());
-  stream.avail_in = static_cast<uInt>(std::min<std::size_t>(packed.size(), 1 << 20));
-  stream.next_out = first.data();
-  stream.avail_out = static_cast<uInt>(first.size());
-  inflate(&stream, Z_SYNC_FLUSH);
-  first.resize(first.size() - stream.avail_out);
-  inflateEnd(&stream);
-  return first;
-}
-
 }  // namespace
 
 ZipFile::ZipFile(const std::filesystem::path& file)
@@ -79,7 +63,7 @@ Bytes ZipFile::read(const std::string& name, const MostBytes& size) const {
       is_stored
           ? Bytes(packed.begin(), packed.begin() + static_cast<std::ptrdiff_t>(
                                                        std::min<std::size_t>(packed.size(), 4096)))
-          : first_inflated(packed);
+          : first_inflated(packed, -15);
   const std::size_t expected = size(first);
   if (expected != member.size)
     defect(name + " has " + std::to_string(member.size) + " bytes, and says that it has " +

@@ -57,13 +57,11 @@ static std::size_t unpacked_size(const Bytes& packed) {
   return std::clamp(told, least, std::max(least, usual_ratio * packed.size()));
 }
 
-/// The first bytes of what was packed, fewer where it is damaged.
-static Bytes first_unpacked(const Bytes& packed) {
+Bytes first_inflated(std::span<const std::uint8_t> packed, int window_bits) {
   constexpr std::size_t wanted = 1 << 12;
-  constexpr int of_gzip = 15 + 16;
   Bytes first(wanted);
   z_stream stream{};
-  if (inflateInit2(&stream, of_gzip) != Z_OK) throw std::bad_alloc();
+  if (inflateInit2(&stream, window_bits) != Z_OK) throw std::bad_alloc();
   stream.next_in = const_cast<Bytef*>(packed.data());
   stream.avail_in = static_cast<uInt>(std::min<std::size_t>(packed.size(), 1 << 20));
   stream.next_out = first.data();
@@ -111,7 +109,8 @@ std::size_t most_bytes_of_text(std::span<const std::uint8_t> first) {
 Bytes read_packed(const fs::path& file, const MostBytes& most) {
   Bytes content = read_all(file);
   if (!is_gzip(content, 0)) return content;
-  Bytes first = first_unpacked(content);
+  constexpr int of_gzip = 31;
+  Bytes first = first_inflated(content, of_gzip);
   const std::size_t most_bytes = std::max(most(first), first.size());
   try {
     return unpacked(file, content, most_bytes, first);

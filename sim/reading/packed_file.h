@@ -20,6 +20,10 @@ using MostBytes = std::function<std::size_t(std::span<const std::uint8_t> first)
 /// Of a text: no more than the first ones where a zero byte says that it is none.
 std::size_t most_bytes_of_text(std::span<const std::uint8_t> first);
 
+/// The first 4,096 bytes of what was deflated, fewer where there are no more or it is damaged;
+/// window_bits: zlib's, 31 of gzip and -15 of what has no header.
+Bytes first_inflated(std::span<const std::uint8_t> packed, int window_bits);
+
 /// The content of a file, unpacked if gzip packed it, and then cut off after as many bytes as it
 /// may have.  std::runtime_error with the file's name where it cannot be read.
 Bytes read_packed(const std::filesystem::path& file, const MostBytes& most);
