@@ -79,7 +79,7 @@ void check_runs(const Place& place, const char* model, const std::vector<std::st
   reference.float64 = true;
   for (const auto& protocol : protocols) {
     CAPTURE(protocol);
-    const Point point = point_of(protocol, model, rest + R"(, "stop": {"updates": 30})");
+    const Point point = point_of(protocol, model, rest + R"(, "stop": {"updates": 20})");
     const auto exact = device_on(reference, *point.model), tested = device_on(place, *point.model);
     const RaceRecord wanted = run_cohort(point, *exact, 0, 1, 4096).front();
     const RaceRecord found = run_cohort(point, *tested, 0, 1, 4096).front();
@@ -115,7 +115,7 @@ void check_equal_bits(const Place& place, const char* model,
                       const std::vector<std::string>& protocols, const std::string& rest) {
   for (const auto& protocol : protocols) {
     CAPTURE(protocol);
-    const Point point = point_of(protocol, model, rest + R"(, "stop": {"updates": 16})");
+    const Point point = point_of(protocol, model, rest + R"(, "stop": {"updates": 8})");
     const auto device = device_on(place, *point.model);
     std::vector<RaceRecord> alone;
     for (std::uint32_t r = 0; r < 3; ++r)
@@ -135,7 +135,7 @@ void check_mixed_points(const Place& place, const char* one, const char* other) 
   for (const char* const rest : {plain, everything, carrying, adam}) {
     for (const auto& protocol : every_server_protocol()) {
       const Point point = point_of(protocol, races.size() % 3 == 0 ? one : other,
-                                   std::string(rest) + R"(, "stop": {"updates": 12})");
+                                   std::string(rest) + R"(, "stop": {"updates": 6})");
       races.push_back(point.race());
       model = point.model;
     }
