@@ -90,8 +90,10 @@ std::vector<Interval> bootstrap_intervals(const Trace& trace, std::uint32_t draw
     values.resize(found.size());
     for (std::size_t i = 0; i < found.size(); ++i) values[i].push_back(found[i]);
   }
+  const std::vector<double> found = values.empty() ? std::vector<double>() : statistics(trace);
   std::vector<Interval> intervals;
-  for (auto& one : values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    auto& one = values[i];
     std::erase_if(one, [](double value) { return std::isnan(value); });
     std::ranges::sort(one);
     if (one.empty()) {
@@ -99,8 +101,9 @@ std::vector<Interval> bootstrap_intervals(const Trace& trace, std::uint32_t draw
       continue;
     }
     const auto last = static_cast<double>(one.size() - 1);
-    intervals.push_back({one[static_cast<std::size_t>(std::floor(0.025 * last))],
-                         one[static_cast<std::size_t>(std::ceil(0.975 * last))]});
+    const double off = one[one.size() / 2] - found[i];
+    intervals.push_back({one[static_cast<std::size_t>(std::floor(0.025 * last))] - off,
+                         one[static_cast<std::size_t>(std::ceil(0.975 * last))] - off});
   }
   return intervals;
 }

@@ -32,7 +32,9 @@ double mean_of_fastest(const Distribution& law, std::uint32_t k, std::uint32_t p
 std::uint32_t half_of(std::size_t learners);
 
 /// The middle 95 % of what a statistic is for traces of rounds drawn again, with replacement, in
-/// blocks of so many successive ones, the same in all learners.
+/// blocks of so many successive ones, the same in all learners; moved so that their median is the
+/// statistic of the trace, since rounds at the joints of blocks do not depend on each other, which
+/// makes an autocorrelation less.
 struct Interval {
   double low, high;
 };

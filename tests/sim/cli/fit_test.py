@@ -313,6 +313,22 @@ class Honest(Fitted):
             # 40 draws of 0.95: 38 +- 1.4; the bootstrap of 50 rounds is some percent too narrow.
             self.assertGreaterEqual(sum(held) / len(held), 0.8)
 
+    def test_intervals_of_a_correlation_hold_it_and_the_estimate(self):
+        """A bootstrap of blocks alone has less correlation than the trace: pairs at joints are independent."""
+        inside = []
+        for seed in range(20):
+            numbers = random.Random(seed)
+            slowness, table = [numbers.gauss(0, 1) for _ in range(8)], []
+            for n in range(200):
+                slowness = [0.9 * a + math.sqrt(1 - 0.9**2) * numbers.gauss(0, 1) for a in slowness]
+                table += [(n, l, f"{math.exp(0.3 * a):.6g}") for l, a in enumerate(slowness)]
+            _, facts = self.fit(self.trace(lines("step,rank,time", table)))
+            found = facts["agreement"]["numbers"]["persistence.correlation"]
+            self.assertTrue(found["low"] < found["value"] < found["high"], found)
+            inside.append(found["low"] <= 0.9 <= found["high"])
+        # 20 of 0.95: 19 +- 1.
+        self.assertGreaterEqual(sum(inside), 16)
+
 
 class RoundTrip(ProgramTest):
     """From a cluster to its simulated times, from these to the cluster that fit prints, and on."""
