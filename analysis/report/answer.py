@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from markupsafe import Markup
 from plots.targets import target_level, value_column
 from report.contest import WRONG, Contest
-from report.text import bold, chance, interval, joined, number, percent, plus_minus
+from report.text import bold, chance, interval, is_exact, joined, number, percent, plus_minus
 
 
 @dataclass
@@ -64,7 +64,8 @@ def lead_parts(case, contest, point, unit=""):
         counted = Markup("{} than {} in {} of {} replicas")
         return counted.format(better, label, one.wins, one.pairs), f"behind in {one.losses}"
     amount = f"{number(one.difference.mean)} {unit}".rstrip()
-    sure = f"95 % interval {interval(one.difference)}"
+    exact = is_exact(one.difference)
+    sure = "equal in all replicas" if exact else f"95 % interval {interval(one.difference)}"
     if not one.is_bound:
         return Markup("{} {} than {}").format(amount, better, label), sure
     never = value_text(case, contest.measure, point)
@@ -143,14 +144,23 @@ def nearest_of_each(case, contest, points):
     return nearest.values()
 
 
+def doubt_text(contest, point):
+    """Why a lead whose interval leaves out 0 decides nothing; nothing else."""
+    difference, count = contest.comparisons[point].difference, len(contest.comparisons)
+    if difference is None or count < 2 or not difference.mean > difference.half:
+        return ""
+    return f", which is not sure enough for one of {count} comparisons"
+
+
 def rival_lines(case, contest, points):
     """A line for each family of points that may be as good: its nearest point, and what would
     decide."""
     return [
-        Markup("{} may be as good: {} is {}; {}.").format(
+        Markup("{} may be as good: {} is {}{}; {}.").format(
             bold(case.label(point)),
             case.label(contest.front),
             lead_text(case, contest, point, contest.measure.unit),
+            doubt_text(contest, point),
             replicas_text(contest, [point]),
         )
         for point in nearest_of_each(case, contest, points)
@@ -200,6 +210,9 @@ def front_text(case, contest):
 
 
 def sureness(contest, beaten):
+    differences = [contest.comparisons[point].difference for point in beaten]
+    if all(one is not None and is_exact(one) for one in differences):
+        return "All replicas are equal, as where times are replayed: no chance is in this answer."
     p = chance(max(contest.corrected(point) for point in beaten))
     words = p if p.startswith("<") else f"= {p}"
     return f"How sure: in the least sure of all comparisons p {words}, corrected for choosing."
@@ -263,11 +276,13 @@ def likely_rivals(case, contest):
 
 
 def unlikely_rivals(case, contest, likely):
-    """The other open points, but those of protocols whose nearest point is ruled out."""
+    """The other open points; those of protocols whose nearest point is ruled out only where nothing
+    else is open."""
     nearest = nearest_of_each(case, contest, compared(case, contest))
     out = {case.family_label(point) for point in nearest if contest.is_beaten(point)}
     others = [point for point in rivals(case, contest, contest.open) if point not in likely]
-    return [point for point in others if case.family_label(point) not in out]
+    told = [point for point in others if case.family_label(point) not in out]
+    return told if told or likely else others
 
 
 def undecided(case, contest):
@@ -285,22 +300,29 @@ def undecided(case, contest):
     return Verdict(contest.measure, contest, None, said, details, listed(lines))
 
 
+def kind_of(case, points):
+    """What the points are: protocols, or settings of one."""
+    protocols = case.folder.points["protocol"][points]
+    return "protocols" if protocols.is_unique or protocols.nunique() > 2 else "settings"
+
+
 def undecided_sentence(case, contest, likely, behind):
     """Who may be best, the front-runner's value, and its lead over the next other protocol."""
     name, best = contest.measure.name, bold(case.label(contest.front))
     value = front_text(case, contest)
-    among = list(dict.fromkeys(case.family_label(point) for point in [contest.front, *likely]))
+    tied = [contest.front, *contest.same, *likely]
+    among = list(dict.fromkeys(case.family_label(point) for point in tied))
     next_one = next((p for p in behind if case.family_label(p) not in among), None)
     if not likely:
         words = Markup("{} looks best for {} (too few replicas to be sure): {}")
         return with_lead(case, contest, [words.format(best, name, value)], next_one)
     if len(among) > MOST_TIED:
         start = Markup("{} looks best for {}: {}").format(best, name, value)
-        tail = f"; {len(among) - 1} other protocols may be as good"
+        tail = f"; {len(among) - 1} other {kind_of(case, tied)} may be as good"
         return with_lead(case, contest, [start], next_one, tail)
     verb = "" if case.value(contest.measure, contest.front).never else "has "
     words = Markup("{} are not told apart for {}: {} {}{}")
-    who = joined(map(bold, among)), f"{len(among)} protocols"
+    who = joined(map(bold, among)), f"{len(among)} {kind_of(case, tied)}"
     starts = [words.format(one, name, best, verb, value) for one in who]
     return with_lead(case, contest, starts, next_one)
 
@@ -373,11 +395,15 @@ def edges(case):
         known = [one for one in trained if case.value(one, best).count]
         for edge, rate in (("smallest", rates.min()), ("largest", rates.max())):
             if known and rates[best] == rate:
-                found.setdefault((known[0].name, edge), []).append(bold(case.label(best)))
-    words = "for {}, {} at the {} one"
-    said = [
-        Markup(words).format(name, joined(labels), edge) for (name, edge), labels in found.items()
-    ]
+                labels = found.setdefault(known[0].name, {}).setdefault(edge, [])
+                labels.append(bold(case.label(best)))
+    said = []
+    for name, edges_of in found.items():
+        at = [
+            Markup("{} at the {} one").format(joined(labels), edge)
+            for edge, labels in edges_of.items()
+        ]
+        said.append(Markup("for {}, {}").format(name, joined(at)))
     if not said:
         return []
     what = Markup("; ").join(said)

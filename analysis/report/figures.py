@@ -137,10 +137,9 @@ def sweep_sections(folders, sizes):
             name = f"swept_{len(drawn)}"
             if figures:
                 drawn.append(Drawn(name, sweep.key, figures, best_table(case, sweep)))
-    note = (
-        "Means with 95 % intervals; rings mark the best values, where one may choose. Of more than "
-        f"{MOST_CURVES} curves the best are drawn, and the table has all."
-    )
+    note = "Means with 95 % intervals; rings mark the best values, where one may choose."
+    if any(len(one.table.rows) > MOST_CURVES for one in drawn):
+        note += f" The best {MOST_CURVES} curves are drawn, and the table has all."
     return [Section("swept", "Against what was swept", note, drawn)] if drawn else []
 
 

@@ -39,6 +39,7 @@ def answer_of(case, name, found):
         "rivals": found[0].rivals if found else [],
         "reasons": reasons(case, found),
         "cost": COSTS[what_costs_time(case)],
+        "is_stale": is_stale(case),
         "notes": edges(case),
         "replicas": case.replicas,
         "shares_random_numbers": case.shares_random_numbers,
@@ -52,6 +53,13 @@ def answer_of(case, name, found):
         ],
         "theory": theory_table(case),
     }
+
+
+def is_stale(case):
+    """Whether runs that train use stale gradients."""
+    staleness = case.folder.runs.get("mean_staleness")
+    trains = bool(case.measures) and case.measures[0].key != "rate"
+    return trains and staleness is not None and staleness.max() > 0
 
 
 def times_text(case):

@@ -34,7 +34,7 @@ def doubts(search):
     if search.unclear:
         shares = ", ".join(share_text(one.share) for one in search.unclear)
         lines.append(
-            f"Unclear: {shares}. The 95 % interval of the accuracy there holds {number(search.passing, 4)}, from "
+            f"Unclear: {shares}. The 95 % interval of the accuracy there contains {number(search.passing, 4)}, from "
             "which a setting passes; more --runs narrow it."
         )
     if facts["success"] is not None:
@@ -74,12 +74,22 @@ def settings_table(search):
     return {"title": "Settings", "heads": [*heads, "runs", "diverged"], "rows": rows}
 
 
+def told(text):
+    """A number of a CSV with as many digits as are read."""
+    try:
+        return number(float(text))
+    except ValueError:
+        return text
+
+
 def costs_table(search):
     """Searches with fewer runs; nothing where costs.csv is not there."""
     if not search.costs:
         return []
     columns = "first_runs", "runs", "cost", "recurrences", "success"
-    rows = [[row[name] for name in columns] for row in search.costs]
+    rows = [[told(row[name]) for name in columns] for row in search.costs]
+    for row in rows:
+        row[0] = "target known" if row[0] == "0" else row[0]
     heads = ["runs of the first protocol alone", "runs of each setting", "cost, in its runs"]
     heads += ["runs of the job that save that", "share that ends at the same setting"]
     return [{"title": "Cheaper searches", "heads": heads, "rows": rows}]

@@ -5,12 +5,16 @@ import math
 from markupsafe import Markup
 
 MOST_NAMED = 3
+MOST_DIGITS = 12  # of a whole number that is written out
+ROUNDING = 1e-12  # of a mean: an interval that is no wider comes of rounding
 
 
 def number(value, digits=3):
     """Plain digits; thousands with commas."""
     if math.isnan(value):
         return "unknown"
+    if abs(value) >= 10**MOST_DIGITS:
+        return f"{value:.{digits}g}"
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     text = f"{value:.{digits}g}"
@@ -19,10 +23,15 @@ def number(value, digits=3):
 
 def rounded(value, half):
     """The value with as many decimals as two digits of the half width have."""
-    if not (math.isfinite(half) and half > 0):
+    if not (math.isfinite(half) and half > 0) or max(abs(value), half) >= 10**MOST_DIGITS:
         return number(value)
     decimals = max(0, 1 - math.floor(math.log10(half)))
     return f"{round(value, decimals) + 0.0:,.{decimals}f}" if decimals < 8 else number(value)
+
+
+def is_exact(sample):
+    """Whether its values are all equal, as those of a replayed trace are."""
+    return sample.half <= ROUNDING * abs(sample.mean)
 
 
 def plus_minus(sample):
@@ -31,7 +40,7 @@ def plus_minus(sample):
         return f"in {sample.count} of {sample.count + sample.never} runs"
     if not sample.count:
         return "-"
-    if math.isnan(sample.half):
+    if math.isnan(sample.half) or is_exact(sample):
         return number(sample.mean)
     return f"{rounded(sample.mean, sample.half)} \u00b1 {rounded(sample.half, sample.half)}"
 

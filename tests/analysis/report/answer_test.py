@@ -291,6 +291,42 @@ class FewWords(Answers):
         self.assertIn("async looks best for time to test error 0.1 (too few replicas to be sure): 9", words)
         self.assertNotIn("as good", " ".join(map(str, found[0].rivals)))
 
+    def test_one_that_is_left_open_is_named(self):
+        """Its protocol's nearest point is ruled out, and of it too few runs got there to count."""
+        runs = {"all-reduce": [(0.1, 9 + 0.01 * i) for i in range(10)], "async eta=1": [(0.2, 50 + i) for i in range(10)],
+                "async eta=2": [(0.3, NEVER)] * 9 + [(0.3, 99)], **{f"p{i}": [(0.2, 40 + i % 7)] * 10 for i in range(40)}}  # fmt: skip
+        values = {name: [json.dumps({"kind": name.split()[0]}), name[-1] if "eta" in name else "1"] for name in runs}
+        _, found = self.said(runs, swept=("sweep.protocol", "learning_rate.eta"), values=values)
+        open_ones = [one for one in found if one.best is None]
+        self.assertTrue(all(one.rivals for one in open_ones), [str(one.sentence) for one in open_ones])
+
+    def test_equal_points_are_named_where_another_may_be_as_good(self):
+        rng = np.random.default_rng(3)
+        one, other = drawn(rng, {"sync": 0.105, "async": 0.1}, replicas=4).values()
+        words, _ = self.said({"sync": one, "async": other, "ssp": other})
+        self.assertIn("ssp", words)
+        self.assertIn("async", words)
+
+    def test_settings_of_one_protocol_are_not_called_protocols(self):
+        rng = np.random.default_rng(3)
+        runs = drawn(rng, {f"k-sync k={k}": 0.1 + 0.0001 * k for k in range(1, 8)}, replicas=4)
+        write(self.folder, runs)
+        table = pd.read_csv(self.folder / "runs.csv")
+        table["protocol"] = "k-sync"
+        table.to_csv(self.folder / "runs.csv", index=False)
+        words = sentence(self.case(), verdicts(self.case())).striptags()
+        self.assertRegex(words, r"\d other settings may be as good\.$")
+
+    def test_replayed_times_have_no_interval(self):
+        times = [7 * (0.1 + 0.2) + i * 1e-16 for i in range(5)]
+        words, found = self.said({"sync": [(0.2, 50.0)] * 5, "async": [(0.1, t) for t in times]})
+        self.assertIn("async is best for time to test error 0.1: 2.1 units of time, 47.9 sooner than sync (equal in all replicas).", words)
+        self.assertIn("All replicas are equal, as where times are replayed: no chance is in this answer.", found[0].details)
+
+    def test_huge_numbers_are_short(self):
+        words, _ = self.said({"sync": [(0.2, 1e160 * (2 + i)) for i in range(5)], "async": [(0.1, 1e160 * (1 + 0.01 * i)) for i in range(5)]})
+        self.assertLess(len(words), 160, words)
+
 
 class Resources(Answers):
     """Why: where the time went."""
