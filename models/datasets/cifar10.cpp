@@ -89,12 +89,13 @@ class Records {
         divisor_(config.divisor),
         most_(config.rows.value_or(std::numeric_limits<std::uint64_t>::max())) {}
 
-  void read(const fs::path& folder, const std::string& name) {
+  /// `cure`: what to do where there is no such file.
+  void read(const fs::path& folder, const std::string& name, const char* cure = "") {
     if (rows.count == most_) return;
     fs::path file = folder / name;
     if (!fs::is_regular_file(file)) file += ".gz";
     if (!fs::is_regular_file(file))
-      throw MissingData(folder.string() + ": holds no " + name + " (nor .gz)");
+      throw MissingData(folder.string() + ": holds no " + name + " (nor .gz)" + cure);
     const Bytes content =
         read_packed(file, [](auto) { return most_records_of_a_file * largest_record; });
     if (content.empty()) defect(file, "is empty");
@@ -177,7 +178,7 @@ void subtract_mean(Dataset& data, const std::string& kind) {
 Dataset load(const fs::path& folder, const Config& config) {
   Records train(config), test(config);
   for (const std::string& file : config.version.training) train.read(folder, file);
-  test.read(folder, config.test_file);
+  test.read(folder, config.test_file, "; test_file names another file of test rows");
   Dataset data{.features = config.grey ? pixels : 3 * pixels,
                .classes = config.version.classes,
                .byte_scale = 1.0f / static_cast<float>(config.divisor),

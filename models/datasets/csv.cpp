@@ -84,14 +84,15 @@ bool is_row_of_data(const std::vector<std::string>& cells) {
 }
 
 constexpr const char* without_names =
-    R"("header": false, and "label" the number of its column, from 1; or a first line of names)";
+    R"("header": false, and "label" the number of its column, from "1"; or a first line of names)";
 
 std::size_t find_label(const TextLine& line, const std::vector<std::string>& names,
                        const std::string& label) {
   const auto count = std::count(names.begin(), names.end(), label);
   if (count != 1) {
     line.defect((count == 0 ? "no column \"" : "more than one column \"") + label +
-                "\" (the columns: " + listed(names) + ")");
+                "\" (the columns: " + listed(names) +
+                (names.size() == 1 ? "; cells end at commas, semicolons or tabs)" : ")"));
   }
   if (names.size() == 1) line.defect("there is no column beside \"" + label + "\"");
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), label) - names.begin());

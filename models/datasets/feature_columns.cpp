@@ -173,8 +173,10 @@ std::string note_of_scales(const LabelledRows& train) {
   if (smallest == none || greatest[largest] <= most_ratio * greatest[smallest]) return {};
   return train.file.string() + ": features are of very different size: " + name_of(train, largest) +
          " reaches " + short_number(greatest[largest]) + ", " + name_of(train, smallest) + " " +
-         short_number(greatest[smallest]) +
-         "; \"standardise\": true gives each of them mean 0 and standard deviation 1";
+         short_number(greatest[smallest]) + "; " +
+         (train.listed.empty()
+              ? "\"standardise\": true gives each of them mean 0 and standard deviation 1"
+              : "scale them in the file");
 }
 
 }  // namespace gradrace

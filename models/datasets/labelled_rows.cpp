@@ -114,6 +114,16 @@ std::vector<float> targets_of(const LabelledRows& rows) {
   return targets;
 }
 
+/// The first ones.
+template <class Label>
+std::string listed(const std::vector<Label>& classes) {
+  constexpr std::size_t most = 5;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, classes.size()); ++i)
+    text += (i > 0 ? ", " : "") + shown(classes[i]);
+  return text + (classes.size() > most ? " ..." : "");
+}
+
 /// The numbers of the rows' classes.
 template <class Label>
 std::vector<std::uint8_t> class_numbers(const LabelledRows& rows, const std::vector<Label>& labels,
@@ -122,7 +132,8 @@ std::vector<std::uint8_t> class_numbers(const LabelledRows& rows, const std::vec
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const auto found = std::lower_bound(classes.begin(), classes.end(), labels[i]);
     if (found == classes.end() || *found != labels[i])
-      defect(place_of(rows, i), "label " + shown_label(rows, i) + " is none of the training rows");
+      defect(place_of(rows, i), "label " + shown_label(rows, i) +
+                                    " is none of the training rows, which have " + listed(classes));
     numbers.push_back(static_cast<std::uint8_t>(found - classes.begin()));
   }
   return numbers;

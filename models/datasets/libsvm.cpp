@@ -74,15 +74,20 @@ LabelledRows read_rows(const fs::path& path, std::optional<std::uint64_t> featur
   return std::move(file.rows);
 }
 
-/// File and line of the first such index.
-std::string place_of(const LabelledRows& rows, std::uint32_t index) {
+/// The line of the first such index.
+std::string line_of(const LabelledRows& rows, std::uint32_t index) {
   const auto at = std::ranges::find(rows.listed.places, index) - rows.listed.places.begin();
   const auto after = std::ranges::upper_bound(rows.listed.begin, static_cast<std::uint64_t>(at));
   const auto row = static_cast<std::size_t>(after - rows.listed.begin.begin()) - 1;
-  return rows.file.string() + ":" + std::to_string(rows.lines[row]);
+  return std::to_string(rows.lines[row]);
 }
 
-/// Indices count from 0 in both files if one has a 0, else from 1.
+std::string place_of(const LabelledRows& rows, std::uint32_t index) {
+  return rows.file.string() + ":" + line_of(rows, index);
+}
+
+/// Indices count from 0 in both files if one has a 0, else from 1.  Where the other has none and
+/// greater ones, it may count from 1.
 void suit(LabelledRows& train, LabelledRows& test, std::optional<std::uint64_t> features) {
   const LabelledRows* from_0 = nullptr;
   std::uint32_t greatest = 0;
@@ -102,9 +107,22 @@ void suit(LabelledRows& train, LabelledRows& test, std::optional<std::uint64_t> 
                              " features that count from " + std::to_string(first) + " (" +
                              place_of(*from_0, 0) + " has index 0) end at " + std::to_string(most));
   }
-  if (from_0)
+  if (from_0) {
+    const LabelledRows& other = from_0 == &train ? test : train;
+    const auto& of_other = other.listed.places;
+    const bool also_from_0 = std::ranges::find(of_other, 0u) != of_other.end();
+    const auto end = std::ranges::find(of_other, greatest);
+    const bool ends_there =
+        std::ranges::find(from_0->listed.places, greatest) != from_0->listed.places.end();
+    if (!also_from_0 && end != of_other.end() && !ends_there)
+      throw std::runtime_error(
+          place_of(other, greatest) + ": index " + std::to_string(greatest) +
+          " is greater than all of " + from_0->file.string() + ", which has index 0 (line " +
+          line_of(*from_0, 0) + "), and " + other.file.string() +
+          " has none: one may count from 0 and the other from 1; count both from 1");
     train.notes.push_back(place_of(*from_0, 0) +
                           ": has index 0, so that indices count from 0 and not from 1");
+  }
   for (LabelledRows* const rows : {&train, &test}) {
     for (std::uint32_t& index : rows->listed.places) index -= first;
     rows->features = features.value_or(greatest + 1 - first);

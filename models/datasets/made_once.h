@@ -15,13 +15,11 @@ class MadeOnce {
   MadeOnce(const MadeOnce&) {}
   MadeOnce& operator=(const MadeOnce&) = delete;
 
-  /// What make() gave: a unique_ptr, which may be null.
+  /// What make() gave: a unique_ptr, which may be null.  What make() throws is thrown, and the next
+  /// call makes it again.
   template <class Make>
   const Made* get(const Make& make) const {
-    std::call_once(once_, [&] {
-      begun_ = true;
-      made_ = make();
-    });
+    if (!done_.load(std::memory_order_acquire)) make_once(make);
     return made_.get();
   }
 
@@ -29,8 +27,18 @@ class MadeOnce {
   bool begun() const { return begun_; }
 
  private:
-  mutable std::once_flag once_;
-  mutable std::atomic<bool> begun_ = false;
+  // Not std::call_once, which aborts at an exception where libgcc is linked statically.
+  template <class Make>
+  void make_once(const Make& make) const {
+    const std::scoped_lock lock(making_);
+    if (done_) return;
+    begun_ = true;
+    made_ = make();
+    done_.store(true, std::memory_order_release);
+  }
+
+  mutable std::mutex making_;
+  mutable std::atomic<bool> begun_ = false, done_ = false;
   mutable std::unique_ptr<const Made> made_;
 };
 

@@ -7,14 +7,16 @@ namespace gradrace {
 namespace {
 
 constexpr Synonym terms[] = {
-    {"BSP, bulk synchronous parallel, synchronous SGD", "sync",
-     "an update waits for the gradients of all workers"},
-    {"ASP, Hogwild, asynchronous SGD", "async", "each gradient is an update when it arrives"},
-    {"stale synchronous parallel", "ssp",
+    {"BSP, bulk synchronous parallel, bulk synchronous, synchronous, synchronous SGD, sync SGD, "
+     "SSGD",
+     "sync", "an update waits for the gradients of all workers"},
+    {"ASP, Hogwild, asynchronous, asynchronous SGD, async SGD, ASGD, Downpour", "async",
+     "each gradient is an update when it arrives"},
+    {"stale synchronous parallel, stale synchronous", "ssp",
      "asynchronous, but nobody is more steps ahead than a bound"},
     {"drop stragglers, backup workers", "backup", "an update does without the slowest workers"},
     {"FedBuff", "k-batch-async", "an update is the mean of the next K gradients"},
-    {"DDP, data parallel, ring all-reduce, Horovod", "all-reduce",
+    {"DDP, FSDP, ZeRO, data parallel, ring all-reduce, Horovod", "all-reduce",
      "workers average their gradients with each other, without a server"},
     {"FedAvg, DiLoCo, local steps, periodic averaging", "local-sgd",
      "workers step alone and average their models now and then"},
@@ -30,9 +32,6 @@ constexpr Synonym terms[] = {
      "what is compared; one combination of its values is a point"},
     {"seeds, repetition, repeat", "replicas",
      "runs of a point with other random numbers; their mean has an interval"},
-    {"bulk synchronous, synchronous, sync SGD, SSGD", "sync", "likewise"},
-    {"asynchronous, async SGD, ASGD, Downpour", "async", "likewise"},
-    {"stale synchronous", "ssp", "likewise"},
     {"Gaussian", "normal", "a distribution"},
     {"Erlang", "gamma", "a distribution"},
     {"constant", "deterministic", "a distribution"},
@@ -42,7 +41,7 @@ constexpr Synonym terms[] = {
     {"linear regression", "least-squares", "a model"},
 };
 
-std::string letters(std::string_view words) {
+std::string folded(std::string_view words) {
   std::string result;
   for (const char c : words) {
     if (c == '-' || c == '_' || c == ' ') continue;
@@ -55,7 +54,7 @@ std::string letters(std::string_view words) {
 bool is_one_of(std::string_view names, const std::string& word) {
   while (!names.empty()) {
     const std::size_t end = names.find(',');
-    const std::string name = letters(names.substr(0, end));
+    const std::string name = folded(names.substr(0, end));
     if (word == name || word == name + "s" || word + "s" == name) return true;
     names.remove_prefix(end == std::string_view::npos ? names.size() : end + 1);
   }
@@ -67,7 +66,7 @@ bool is_one_of(std::string_view names, const std::string& word) {
 std::span<const Synonym> glossary() { return terms; }
 
 const Synonym* synonym_of(std::string_view word) {
-  const std::string wanted = letters(word);
+  const std::string wanted = folded(word);
   for (const Synonym& term : terms)
     if (!wanted.empty() && is_one_of(term.theirs, wanted)) return &term;
   return nullptr;

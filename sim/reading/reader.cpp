@@ -27,6 +27,7 @@ struct Open {
   std::vector<std::string> known = {};  // keys visited or passed
   Kinds kinds = {};                     // of an array's items
   std::string unasked = {};             // a key that may be there, and that no message lists
+  bool is_guess = false;                // its kind is near to the word that stands there, no slip
 };
 
 /// The first 40 characters of the value's compact JSON.
@@ -121,11 +122,14 @@ struct Reader::State {
       if (value != top().found->end()) return &*value;
     }
     const bool is_no_object = top().found != nullptr && !top().found->is_object();
-    if (need == Need::required && !is_no_object)
+    if (need == Need::required && !is_no_object && !reads_a_guess())
       note(pointer(key), std::string(missing_key), {}, {}, meaning);
     if (need == Need::defaulted) defaults.push_back(pointer(key));
     return nullptr;
   }
+
+  /// What a guessed kind requires, the file need not have.
+  bool reads_a_guess() const { return std::ranges::any_of(open, &Open::is_guess); }
 
   void write(std::string_view key, ordered_json value) {
     (*top().resolved)[std::string(key)] = std::move(value);
@@ -240,11 +244,18 @@ struct Reader::State {
     }
     const std::size_t problems_before = problems.size();
     auto chosen = choose(word, word_pointer, kinds.names);
-    if (!chosen && word.is_string())
-      chosen = place_of(nearest_name(word.get_ref<const std::string&>(), kinds.names), kinds.names);
+    bool is_guess = false;
+    if (!chosen && word.is_string()) {
+      const auto& text = word.get_ref<const std::string&>();
+      const std::string_view nearest = nearest_name(text, kinds.names);
+      chosen = place_of(nearest, kinds.names);
+      constexpr std::size_t letters_for_a_slip = 4;
+      is_guess = letters_for_a_slip * edit_distance(text, nearest) >= text.size();
+    }
     if (!chosen) return {};
     push(value, pointer, slot);
     top().problems_before = problems_before;
+    top().is_guess = is_guess;
     if (kinds.tacit && !(value != nullptr && value->contains(discriminator))) {
       top().unasked = discriminator;
       return chosen;

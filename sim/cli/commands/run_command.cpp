@@ -147,9 +147,9 @@ std::string place_text(const RunFolder& folder) {
 }
 
 /// The first sentence of the page that gradrace report makes, which analysis says within a second
-/// of processor time; else, or where the machine is busy for long, how to make that page.
+/// or two of processor time; else, or where the machine is busy for long, how to make that page.
 void print_answer(const RunFolder& folder) {
-  constexpr double longest_wait = 4;                                 // seconds
+  constexpr double longest_wait = 10;                                // seconds
   if (!std::filesystem::exists(folder.path() / "runs.csv")) return;  // Parquet
   const std::string place = folder.path().string();
   const auto answer = ask_python("report/sentence.py", {place}, longest_wait);

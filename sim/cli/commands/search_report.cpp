@@ -167,9 +167,9 @@ std::string findings(const Search& search) {
   }
   const std::string unclear = unclear_shares(search);
   if (!unclear.empty()) {
-    text += "  unclear: " + unclear + ": the 95 % interval of the accuracy holds " +
+    text += "  unclear: " + unclear + ": the 95 % interval of the accuracy contains " +
             short_number(bar(search)) +
-            ", so that other runs may turn the verdict; take more --runs\n";
+            ", so that other runs may change the verdict; take more --runs\n";
   }
   return text;
 }

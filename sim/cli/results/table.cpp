@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
 #include "sim/cli/results/sample_mean.h"
@@ -163,7 +164,8 @@ double error_of(const RunSummary& run, double RunSummary::*error) {
 }
 
 /// How good points look: by the time to the last target that any run reached, else by the final
-/// test error, the final loss, or gradients per unit of time.
+/// test error, the final loss, or gradients per unit of time; where that is not known by the final
+/// test error or loss.
 class Ranking {
  public:
   Ranking(const Scenario& scenario, const std::vector<RunSummary>& summaries)
@@ -194,17 +196,20 @@ class Ranking {
     });
     if (is_known) name_ = name, value_ = value;
   }
-  /// How many runs have no value, and the mean of the others.
-  std::pair<std::size_t, double> place(const std::vector<const RunSummary*>& runs) const {
+  /// How many runs have no value, the mean of the others, and that of final errors.
+  std::tuple<std::size_t, double, double> place(const std::vector<const RunSummary*>& runs) const {
     std::size_t without = 0;
-    double sum = 0;
+    double sum = 0, errors = 0;
     for (const RunSummary* run : runs) {
+      const double error = error_of(*run, &RunSummary::test_error);
+      errors += std::isnan(error) ? error_of(*run, &RunSummary::loss) : error;
       const double value = value_ && run->status != Status::diverged ? value_(*run) : not_known;
       without += std::isnan(value);
       if (!std::isnan(value)) sum += value;
     }
     const auto known = static_cast<double>(runs.size() - without);
-    return {without, known > 0 ? sum / known : std::numeric_limits<double>::infinity()};
+    constexpr double last = std::numeric_limits<double>::infinity();
+    return {without, known > 0 ? sum / known : last, std::isnan(errors) ? last : errors};
   }
 
   static constexpr std::size_t most = 20;
@@ -217,7 +222,7 @@ class Ranking {
 };
 
 std::vector<std::size_t> Ranking::shown() {
-  std::vector<std::pair<std::pair<std::size_t, double>, std::size_t>> ranked;
+  std::vector<std::pair<std::tuple<std::size_t, double, double>, std::size_t>> ranked;
   for (std::size_t point = 0; point < scenario_.points.size(); ++point) {
     const auto runs = runs_of(scenario_, summaries_, point);
     if (!runs.empty()) ranked.emplace_back(place(runs), point);

@@ -136,6 +136,11 @@ bool visit_record(Fields& fields, Point& point, bool model_read) {
                  "training loss on so many rows of a fixed shuffle (default: all)");
   fields.integer("test_rows", point.rows.test, at_least(1),
                  "test loss and test error, likewise (default: all)");
+  const bool is_whole = model_read && point.model && !point.model->has_dataset();
+  fields.idle("train_rows", is_whole && point.rows.train.has_value(),
+              "says nothing of a model without a data set");
+  fields.idle("test_rows", is_whole && point.rows.test.has_value(),
+              "says nothing of a model without a data set");
   visit_evaluated(fields, point);
   fields.flag("details", point.record_details, Need::defaulted,
               "write curve.csv, staleness.csv and learners.csv, besides runs.csv");
@@ -153,12 +158,16 @@ bool visit_record(Fields& fields, Point& point, bool model_read) {
   return sound;
 }
 
-void visit_targets(Fields& fields, Point& point, bool record_read) {
+void visit_targets(Fields& fields, Point& point, bool record_read, bool model_read) {
   if (!fields.open("targets", Need::none, "levels whose times are wanted")) return;
   fields.reals("loss", point.target_loss, Need::none, anything(),
                "adds time_to_loss_<x> to runs.csv: the time of the first evaluation at x or less");
   fields.reals("test_error", point.target_test_error, Need::none, between(0, 1),
                "adds time_to_error_<x>, likewise");
+  fields.idle("test_error",
+              model_read && !point.target_test_error.empty() && point.model &&
+                  !point.model->has_test_error(),
+              "is never reached: the model has no test error", "loss");
   const auto& every = point.evaluations;
   const bool wanted = !point.target_loss.empty() || !point.target_test_error.empty();
   if (record_read && wanted && point.with_model() && !evaluated(every)) {
@@ -321,7 +330,7 @@ void visit_scenario(Fields& fields, Point& point, DataShelf& shelf) {
   check_sampler(fields, point);
   check_minibatches(fields, point);
   visit_rate(fields, point, budget);
-  visit_targets(fields, point, record_read);
+  visit_targets(fields, point, record_read, model_read);
   visit_theory(fields, point);
 }
 

@@ -44,9 +44,8 @@ TEST_CASE("csv: a column may be a target, and rows may be held out") {
 }
 
 static const std::string without_names =
-    "allowed: \"header\": false, and \"label\" the number of its column, from 1; or a first line "
-    "of "
-    "names";
+    R"(allowed: "header": false, and "label" the number of its column, from "1"; or a first line )"
+    "of names";
 static const std::string row_of_data =
     ":1: is a row of data where a line of names is needed; " + without_names;
 static const std::string of_names =
@@ -104,7 +103,8 @@ TEST_CASE("csv: classes may be words, in alphabetical order") {
   folder.write("b.csv", "x,kind\n5,daisy\n6,10.0\n");
   CHECK_THROWS_WITH_AS(
       load(folder, R"("test_path": "b.csv", "label": "kind")"),
-      ((folder.path() / "b.csv").string() + R"(:3: label "10.0" is none of the training rows)")
+      ((folder.path() / "b.csv").string() +
+       R"(:3: label "10.0" is none of the training rows, which have "10", "daisy", "rose, "wild"")")
           .c_str(),
       std::runtime_error);
 }
@@ -117,11 +117,11 @@ TEST_CASE("csv: labels that are numbers are classes in numeric order, however th
   CHECK(data->train.classes == std::vector<std::uint8_t>{1, 0, 1});
   CHECK(data->test.classes == std::vector<std::uint8_t>{0});
   folder.write("b.csv", "x,y\n5,nine\n");
-  CHECK_THROWS_WITH_AS(
-      load(folder, R"("test_path": "b.csv", "label": "y")"),
-      ((folder.path() / "b.csv").string() + R"(:2: label "nine" is none of the training rows)")
-          .c_str(),
-      std::runtime_error);
+  CHECK_THROWS_WITH_AS(load(folder, R"("test_path": "b.csv", "label": "y")"),
+                       ((folder.path() / "b.csv").string() +
+                        R"(:2: label "nine" is none of the training rows, which have 9, 10)")
+                           .c_str(),
+                       std::runtime_error);
 }
 
 TEST_CASE("csv: a target is a number, and what is not is said with its column") {

@@ -63,6 +63,20 @@ TEST_CASE("libsvm: indices count from 0 where one of the files has a 0, and a qi
       std::runtime_error);
 }
 
+TEST_CASE("libsvm: files of which one may count from 0 and the other from 1 are refused") {
+  const TemporaryFolder folder;
+  folder.write("train", "0 1:1 3:5\n1 1:1\n");
+  folder.write("test", "0 1:1\n1 0:1 2:5\n");
+  const std::string train = (folder.path() / "train").string();
+  const std::string test = (folder.path() / "test").string();
+  CHECK_THROWS_WITH_AS(
+      load(folder, R"("test_path": "test")"),
+      (train + ":1: index 3 is greater than all of " + test + ", which has index 0 (line 2), and " +
+       train + " has none: one may count from 0 and the other from 1; count both from 1")
+          .c_str(),
+      std::runtime_error);
+}
+
 TEST_CASE("libsvm: of rows of too many numbers only those that are not 0 are kept") {
   const TemporaryFolder folder;
   folder.write("train", "1 1:1 7:-2\n0 1000000000:3\n0 5:0.5\n1 2:1\n");
@@ -121,7 +135,7 @@ TEST_CASE("libsvm: every defect is said with file and line") {
       {"1 1:1\nyes 1:1\n", R"(:2: expected a finite number, found "yes 1:1")"},
       {"1 1:1\nnan 1:1\n", R"(:2: expected a finite number, found "nan 1:1")"},
       {"1 -1:1\n", R"(:1: expected an integer from 0 to 4294967294, found "-1:1")"},
-      {"1 0:1\n", ": has training rows of one label only, 1"},
+      {"1 0:1 1:2\n", ": has training rows of one label only, 1"},
       {"1,2 1:1\n", ":1: has several labels, and a row is of one class; such data cannot be read"},
       {"1 1:1 2\n", ":1: expected a colon after index 2"},
       {"1 1:1 2: 3\n", R"(:1: expected a finite number, found " 3")"},
@@ -158,9 +172,10 @@ TEST_CASE("libsvm: defects of two files or of labels are said") {
       (train + ": has 257 rows, and test_rows are 257: none is left for training").c_str(),
       std::runtime_error);
   folder.write("train", many.substr(0, many.find("256 ")));
-  CHECK_THROWS_WITH_AS(load(folder, R"("test_path": "test")"),
-                       (test + ":3: label 3.5 is none of the training rows").c_str(),
-                       std::runtime_error);
+  CHECK_THROWS_WITH_AS(
+      load(folder, R"("test_path": "test")"),
+      (test + ":3: label 3.5 is none of the training rows, which have 0, 1, 2, 3, 4 ...").c_str(),
+      std::runtime_error);
   folder.write("test", "");
   CHECK_THROWS_WITH_AS(load(folder, R"("test_path": "test")"), (test + ": has no rows").c_str(),
                        std::runtime_error);
