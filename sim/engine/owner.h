@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -57,6 +58,9 @@ class Owner {
   const std::string& standstill() const { return standstill_; }
 
  protected:
+  /// A rate without a model, an epoch without a data set.
+  static constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+
   std::uint64_t changes_ = 0;
   std::string standstill_;
 };

@@ -1,15 +1,8 @@
 #include "sim/engine/parameter_server.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace gradrace {
-
-namespace {
-
-constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
 
 void ParameterServer::start() {
   protocol_.start(*this);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -10,12 +9,6 @@
 #include "sim/message_text.h"
 
 namespace gradrace {
-
-namespace {
-
-constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
-
-}  // namespace
 
 PeerValues::PeerValues(const Race& race, std::uint32_t replica, PeerProtocol& protocol,
                        Engine& engine, TapeWriter& tape, Observer* observer)

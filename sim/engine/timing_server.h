@@ -33,7 +33,6 @@ class TimingServer : public Owner {
   void on_evaluation(const Evaluation&) final { refuse(); }
 
   void evaluate(Evaluations& evaluations) final {
-    constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
     const double epoch = race_.training_rows > 0 ? work_.epochs : not_known;
     const auto& learning_rate = race_.plans[0].learning_rate;
     const double eta = learning_rate ? learning_rate->eta(work_, 0, k_) : not_known;
