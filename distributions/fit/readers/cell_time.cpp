@@ -101,18 +101,37 @@ std::optional<double> stamp(std::string_view text) {
   return 86400.0 * static_cast<double>(days) + *clock - *east;
 }
 
-/// "1.234,5" is 1234.5.
-std::string with_point(std::string_view cell) {
+/// "1234.5" of "1,234.5" or, with a decimal comma, of "1.234,5"; empty where a mark stands at no
+/// thousands.
+std::string without_marks(std::string_view cell, DecimalMark mark) {
+  const char decimal = mark == DecimalMark::comma ? ',' : '.';
+  const char between = mark == DecimalMark::comma ? '.' : ',';
+  const std::size_t point = std::min(cell.find(decimal), cell.size());
   std::string text;
-  for (const char c : cell) {
-    if (c != '.') text += c == ',' ? '.' : c;
+  std::size_t last = std::string_view::npos;  // mark between thousands
+  for (std::size_t i = 0; i < point; ++i) {
+    if (cell[i] != between) {
+      text += cell[i];
+      continue;
+    }
+    const bool first = last == std::string_view::npos;
+    const std::string_view digits =
+        first ? std::string_view(text) : cell.substr(last + 1, i - last - 1);
+    const std::size_t count = digits.size() - (digits.find_first_of("+-") == 0);
+    if (first ? count == 0 || count > 3 || digits.find('0') == digits.size() - count : count != 3)
+      return {};
+    last = i;
   }
-  return text;
+  if (last != std::string_view::npos && point - last != 4) return {};
+  if (point == cell.size()) return text;
+  const std::string_view decimals = cell.substr(point + 1);
+  if (decimals.find_first_of(".,") != std::string_view::npos) return {};
+  return text + "." + std::string(decimals);
 }
 
 bool parse(std::string_view cell, DecimalMark mark, double& number) {
-  const bool comma = mark == DecimalMark::comma && cell.find(',') != std::string_view::npos;
-  return parse_number(comma ? with_point(cell) : std::string(cell), number);
+  if (cell.find_first_of(".,") == std::string_view::npos) return parse_number(cell, number);
+  return parse_number(without_marks(trimmed(cell), mark), number);
 }
 
 }  // namespace
@@ -151,8 +170,11 @@ std::optional<CellTime> cell_time(std::string_view cell, DecimalMark mark) {
   }
   if (const auto seconds = stamp(cell)) return CellTime{CellTime::Kind::stamp, *seconds};
   std::string_view rest = cell;
+  const auto parts = std::ranges::count(cell, ':');
+  constexpr double day = 86400;
   if (const auto seconds = take_clock(rest); seconds && rest.empty())
-    return CellTime{CellTime::Kind::with_unit, *seconds};
+    return CellTime{
+        parts == 2 && *seconds < day ? CellTime::Kind::clock : CellTime::Kind::with_unit, *seconds};
   return {};
 }
 

@@ -9,14 +9,15 @@ namespace gradrace {
 struct CellTime {
   enum class Kind {
     number,     // in the file's unit
-    with_unit,  // "462.0 ms", "0:01:02.5": in seconds
-    stamp       // "2026-04-27T00:00:01.5+02:00": in seconds since 1970 (UTC where no zone is said)
+    with_unit,  // "462.0 ms", "1:02.5": in seconds
+    stamp,      // "2026-04-27T00:00:01.5+02:00": in seconds since 1970 (UTC where no zone is said)
+    clock       // "23:01:02.5", below 24 h: in seconds
   };
   Kind kind;
   double value;
 };
 
-/// How numbers are written.
+/// What stands before the decimals of numbers; the other may stand between thousands.
 enum class DecimalMark { point, comma };
 
 /// Nothing where the cell says no time.  Spaces around it do not count.

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/table.h"
 
 namespace gradrace {
@@ -13,16 +12,15 @@ namespace gradrace {
 /// A table that was found in a text, and how.
 struct FoundTable {
   Table table;
-  DecimalMark mark = DecimalMark::point;
   std::vector<std::string> units = {};  // by column, of a row of units; empty: there is none
   std::vector<std::string> notes = {};  // what a reader may want to know
   bool plain = true;                    // a scenario's empirical law reads the file alike
 };
 
-/// A table whose cells are separated by commas, semicolons or tabs, the same in all rows.  Left out
-/// are lines that begin with #, lines of one cell before the line of names (a tool's preface), and
-/// a last row that was cut.  A row of units below the names is read as such.  Cells between
-/// semicolons or tabs have decimal commas.  Throws TraceError.
+/// A table whose cells are separated by commas, semicolons, tabs, | or blanks, the same in all
+/// rows. Left out are lines that begin with #, lines of one cell before the line of names (a tool's
+/// preface), and a last row that was cut.  A row of units below the names is read as such.  Throws
+/// TraceError.
 FoundTable separated_table(const std::filesystem::path& file, std::string_view text);
 
 /// JSON objects, a line each, or in one array: a column for each key, "a.b" for b inside a.  A last

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/found_table.h"
 #include "sim/hash.h"
 #include "sim/message_text.h"
@@ -15,7 +16,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t deepest = 16;  // objects in objects
+constexpr std::size_t deepest = 16;         // objects in objects
+constexpr std::size_t most_columns = 1000;  // memory grows with rows times columns
 
 /// Collects columns as keys come.
 class Records {
@@ -26,6 +28,11 @@ class Records {
     table_.rows.emplace_back(table_.names.size());
     table_.lines.push_back(line);
     add_keys(object, "", 0);
+  }
+
+  /// A cell for each column in each row.
+  void fill_rows() {
+    for (auto& row : table_.rows) row.resize(table_.names.size());
   }
 
  private:
@@ -45,8 +52,16 @@ class Records {
   std::string& cell(const std::string& name) {
     const auto [found, is_new] = columns_.emplace(name, table_.names.size());
     if (is_new) {
+      if (table_.names.size() == most_columns) {
+        throw TraceError("path",
+                         table_.file.string() + ":" + std::to_string(table_.lines.back()) +
+                             ": key " + shown(name) + " is one more than the " +
+                             std::to_string(most_columns) + " different keys that are read",
+                         "objects with the same keys; or --pattern REGEX, which reads what it "
+                         "names alone");
+      }
       table_.names.push_back(name);
-      for (auto& row : table_.rows) row.emplace_back();
+      table_.rows.back().emplace_back();
     }
     return table_.rows.back()[found->second];
   }
@@ -108,6 +123,7 @@ FoundTable record_table(const fs::path& file, std::string_view text) {
   } else {
     read_lines(file, text, records, found.notes);
   }
+  records.fill_rows();
   if (found.table.rows.empty()) throw TraceError("path", file.string() + ": has no records");
   return found;
 }

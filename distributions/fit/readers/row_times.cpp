@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <utility>
 
+#include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/column_words.h"
+#include "distributions/fit/readers/differences.h"
 #include "distributions/fit/readers/row_check.h"
+#include "distributions/fit/readers/time_column.h"
 #include "sim/message_text.h"
 
 namespace gradrace {
@@ -17,47 +19,16 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
-
-std::string place(const Table& table, std::size_t row) {
-  return table.file.string() + ":" + std::to_string(table.lines[row]) + ": ";
-}
-
 bool cancelled_in(const Table& table, std::size_t row, std::size_t column) {
   std::string cell(trimmed(table.rows[row][column]));
   for (char& c : cell) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (cell == "1" || cell == "true") return true;
   if (cell == "0" || cell == "false") return false;
   throw TraceError("censored",
-                   place(table, row) + table.names[column] +
+                   place_of(table, row) + table.names[column] +
                        " must say whether the minibatch was cancelled, got " +
                        shown(table.rows[row][column]),
                    "1 or true (cancelled), 0 or false");
-}
-
-/// Numbers with commas are decimal ones, or have commas at thousands ("1,234"): both alike are
-/// refused.
-DecimalMark mark_of(const FoundTable& found, std::size_t column) {
-  if (found.mark == DecimalMark::comma) return found.mark;
-  bool commas = false, decimal = false;
-  std::size_t first = 0;
-  for (std::size_t row = 0; row < found.table.rows.size(); ++row) {
-    const auto cell = trimmed(found.table.rows[row][column]);
-    const auto comma = cell.find(',');
-    if (comma == std::string_view::npos) continue;
-    if (!std::exchange(commas, true)) first = row;
-    const auto time = cell_time(cell, DecimalMark::comma);
-    const bool thousand = comma > 0 && comma < 4 && cell.front() != '0' && cell.size() - comma == 4;
-    decimal = decimal || (time && !thousand);
-  }
-  if (commas && !decimal) {
-    throw TraceError("column",
-                     place(found.table, first) + found.table.names[column] + " has " +
-                         shown(found.table.rows[first][column]) +
-                         ", whose comma may stand before decimals or between thousands",
-                     "numbers with a decimal point");
-  }
-  return commas ? DecimalMark::comma : DecimalMark::point;
 }
 
 struct RowTime {
@@ -65,17 +36,6 @@ struct RowTime {
   double time;
 };
 using Series = std::vector<RowTime>;
-
-[[noreturn]] void refuse_time(const Table& table, std::size_t row, std::size_t column,
-                              std::size_t more) {
-  const std::string& cell = table.rows[row][column];
-  throw TraceError(
-      "column",
-      place(table, row) + table.names[column] + " must be a time, got " + shown(cell) +
-          (more > 0 ? "; so must " + std::to_string(more) + " more below" : "") +
-          (is_blank(cell) ? "; blanks are read at the end of a learner's times alone" : ""),
-      "a finite number > 0");
-}
 
 class Maker {
  public:
@@ -120,6 +80,9 @@ class Maker {
           "--differences, for the times from each row to the next of its learner; or --begin "
           "COLUMN --end COLUMN");
     }
+    clock_ = column.clock;
+    if (!column.note.empty() && std::ranges::find(found_.notes, column.note) == found_.notes.end())
+      found_.notes.push_back(column.note);
     if (column.seconds && !std::exchange(told_seconds_, true) && found_.units.empty())
       found_.notes.emplace_back("times are in seconds, by the units in the cells");
     return std::move(column.values);
@@ -142,8 +105,8 @@ class Maker {
       if (request_.begin.empty())
         refuse_time(table_, bad->row, column_, static_cast<std::size_t>(more));
       throw TraceError("begin",
-                       place(table_, bad->row) + "from " + request_.begin + " to " + request_.end +
-                           " must be a time, got " + short_number(bad->time),
+                       place_of(table_, bad->row) + "from " + request_.begin + " to " +
+                           request_.end + " must be a time, got " + short_number(bad->time),
                        "a finite number > 0");
     }
     if (request_.items > 0) {
@@ -204,21 +167,20 @@ class Maker {
   }
 
   void difference() {
-    bool restarts = false;
     std::size_t equal = 0, all = 0;
     double stride = 1;
+    std::vector<RunningTotal> totals;
     for (const auto& [learner, series] : series_) {
-      for (std::size_t i = 1; i < series.size(); ++i, ++all) {
-        restarts = restarts || series[i].time < series[i - 1].time;
+      RunningTotal& its = totals.emplace_back();
+      for (const auto& one : series) its.values.push_back(one.time);
+      its.steps = steps_of(series);
+      for (std::size_t i = 1; i < series.size(); ++i, ++all)
         equal += series[i].time == series[i - 1].time;
-      }
-      const auto steps = steps_of(series);
-      for (std::size_t i = 1; i < steps.size(); ++i)
-        stride = std::max(stride, steps[i] - steps[i - 1]);
+      for (std::size_t i = 1; i < its.steps.size(); ++i)
+        stride = std::max(stride, its.steps[i] - its.steps[i - 1]);
     }
-    found_.notes.push_back(
-        std::string("times are the differences of successive values of each learner") +
-        (restarts ? "; a value below the one before began again at 0" : ""));
+    const Differences found = differences_of(std::move(totals), clock_);
+    tell_falls(found);
     if (equal > 0) {
       found_.notes.push_back(
           std::to_string(equal) + " of " + std::to_string(all) +
@@ -231,13 +193,37 @@ class Maker {
           ": differences are divided by that, so that each is a mean over steps, which "
           "vary more");
     }
+    auto times = found.times.begin();
     for (auto& [learner, series] : series_) {
-      std::vector<double> totals;
-      for (const auto& one : series) totals.push_back(one.time);
-      const auto times = differences_of(totals, steps_of(series), restarts);
+      if (times->empty()) {
+        throw TraceError("differences",
+                         table_.file.string() + ": learner " + shown(learner) +
+                             " has no value that follows another",
+                         "--where 'COLUMN!=" + learner + "' for the others");
+      }
       series.clear();
-      for (const double time : times) series.push_back({0, time});
+      for (const double time : *times++) series.push_back({0, time});
     }
+  }
+
+  void tell_falls(const Differences& found) {
+    if (found.falls) {
+      throw TraceError("differences",
+                       table_.file.string() + ": " + listed(columns_.times) +
+                           " falls from row to row, as the time that is left does",
+                       "a column that rises: a running total, or stamps");
+    }
+    found_.notes.push_back(
+        std::string("times are the differences of successive values of each learner") +
+        (found.restarts > 0 ? "; a value far below the one before began again at 0" : ""));
+    if (found.midnights > 0)
+      found_.notes.push_back("the clock goes over midnight " + count_text(found.midnights, "time") +
+                             ": 24 h are added");
+    if (found.left_out > 0)
+      found_.notes.push_back(
+          "left out: " + count_text(found.left_out, "difference") +
+          " in which the value falls, but not to 0, as where a clock is set back or a job goes on "
+          "from a checkpoint");
   }
 
   void tell_blanks() {
@@ -281,82 +267,13 @@ class Maker {
   const TraceColumns& columns_;
   const TraceRequest& request_;
   std::size_t column_ = 0;  // of the times that are made
-  bool told_seconds_ = false;
+  bool told_seconds_ = false, clock_ = false;
   std::map<std::string, Series> series_;  // by learner
   std::vector<std::pair<std::string, std::size_t>> blanks_;
   mutable Names sum_keys_;
 };
 
 }  // namespace
-
-TimeColumn time_column(const FoundTable& found, const std::string& name, bool positive) {
-  const Table& table = found.table;
-  const std::size_t column = table.column(name, "column");
-  const DecimalMark mark = mark_of(found, column);
-  const auto is_bad = [&](const std::vector<std::string>& cells) {
-    const auto time = cell_time(cells[column], mark);
-    return !is_blank(cells[column]) &&
-           !(time && std::isfinite(time->value) && (time->value > 0 || !positive));
-  };
-  const auto bad = std::ranges::find_if(table.rows, is_bad);
-  if (bad != table.rows.end())
-    refuse_time(table, static_cast<std::size_t>(bad - table.rows.begin()), column,
-                static_cast<std::size_t>(std::count_if(bad + 1, table.rows.end(), is_bad)));
-  TimeColumn result;
-  std::size_t of_kind[3] = {}, first_of_kind[3] = {};
-  for (std::size_t row = 0; row < table.rows.size(); ++row) {
-    const auto time = cell_time(table.rows[row][column], mark);
-    const bool blank = is_blank(table.rows[row][column]);
-    result.values.push_back(blank ? nothing : time->value);
-    const auto kind = blank ? 0 : static_cast<std::size_t>(time->kind);
-    if (!blank && of_kind[kind]++ == 0) first_of_kind[kind] = row;
-  }
-  const bool mixed = (of_kind[0] > 0) + (of_kind[1] > 0) + (of_kind[2] > 0) > 1;
-  if (mixed) {
-    const std::size_t row = of_kind[0] > 0 ? first_of_kind[0] : first_of_kind[2];
-    throw TraceError("column",
-                     place(table, row) + name + " is " + shown(table.rows[row][column]) +
-                         ", which is not written like the others, with a unit or a date",
-                     "units in all cells or in none");
-  }
-  result.stamps = of_kind[2] > 0;
-  result.seconds = of_kind[0] == 0;
-  if (found.units.empty() || of_kind[0] == 0) return result;
-  const auto unit = seconds_of_unit(found.units[column]);
-  if (!unit) return result;
-  result.seconds = true;
-  for (double& value : result.values) value *= *unit;
-  return result;
-}
-
-std::vector<double> differences_of(const std::vector<double>& totals,
-                                   const std::vector<double>& steps, bool restarts) {
-  std::vector<double> times;
-  double before = 0, step_before = 0;
-  bool known = false;  // whether the total before is known
-  for (std::size_t i = 0; i < totals.size();) {
-    std::size_t end = i;  // of equal values
-    while (end + 1 < totals.size() && totals[end + 1] == totals[i]) ++end;
-    ++end;
-    const bool begins = i == 0 || totals[i] < before;
-    const double last_step = steps.empty() ? static_cast<double>(end - 1) : steps[end - 1];
-    const auto count = static_cast<double>(end - i);
-    if (begins) {
-      // From 0, unless several steps were made until this value, or none is known to begin at 0.
-      const bool one_a_value = steps.empty() || end >= steps.size() || steps[end] - last_step <= 1;
-      known = true;
-      if (restarts && totals[i] > 0 && one_a_value)
-        times.insert(times.end(), end - i, totals[i] / count);
-    } else if (known) {
-      const double gone = last_step - step_before;
-      times.insert(times.end(), end - i, (totals[i] - before) / (gone > 0 ? gone : count));
-    }
-    before = totals[i];
-    step_before = last_step;
-    i = end;
-  }
-  return times;
-}
 
 Trace trace_of_rows(FoundTable& found, const TraceColumns& columns, const TraceRequest& request) {
   return Maker(found, columns, request).trace();

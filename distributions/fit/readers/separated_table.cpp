@@ -3,6 +3,7 @@
 #include <map>
 #include <utility>
 
+#include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/found_table.h"
 #include "sim/message_text.h"
 
@@ -32,7 +33,19 @@ std::vector<Line> first_lines(std::string_view text) {
   return lines;
 }
 
+std::vector<std::string_view> words_in(std::string_view line) {
+  std::vector<std::string_view> words;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::size_t begin = std::min(line.find_first_not_of(" \r", at), line.size());
+    const std::size_t end = std::min(line.find_first_of(" \r", begin), line.size());
+    if (begin < end) words.push_back(line.substr(begin, end - begin));
+    at = end;
+  }
+  return words;
+}
+
 std::size_t cells_of(std::string_view line, char separator) {
+  if (separator == ' ') return words_in(line).size();
   std::size_t count = 1;
   bool quoted = false;
   for (const char c : line) {
@@ -57,11 +70,28 @@ std::pair<std::size_t, double> commonest(const std::vector<Line>& lines, char se
   return {most->first, static_cast<double>(most->second) / static_cast<double>(all)};
 }
 
+/// Whether blanks separate names, and below them as many cells in each line, a number among them.
+bool are_blanks(const std::vector<Line>& lines) {
+  std::size_t cells = 0, rows = 0;
+  for (const auto& line : lines) {
+    if (line.comment) continue;
+    const auto words = words_in(line.text);
+    if (cells == 0) {
+      cells = words.size();
+      if (cells < 2 || std::ranges::any_of(words, is_number)) return false;
+      continue;
+    }
+    if (words.size() != cells || std::ranges::none_of(words, is_number)) return false;
+    ++rows;
+  }
+  return rows > 0;
+}
+
 /// The one that splits most lines into as many cells, the line of names above all.
 char separator_of(const std::vector<Line>& lines) {
   char best = ',';
   std::pair<bool, double> best_rank{false, 0};
-  for (const char separator : {',', ';', '\t'}) {
+  for (const char separator : {',', ';', '\t', '|'}) {
     const auto [cells, share] = commonest(lines, separator);
     if (cells < 2) continue;
     const auto first = std::ranges::find_if(lines, [&](const auto& line) {
@@ -73,10 +103,10 @@ char separator_of(const std::vector<Line>& lines) {
       best_rank = {names, share};
     }
   }
-  return best;
+  return !best_rank.first && are_blanks(lines) ? ' ' : best;
 }
 
-/// Whether these are numbers with decimal commas, a line each below a name.
+/// Whether these are numbers with commas, a line each below a name.
 bool is_one_column_of_commas(const std::vector<Line>& lines) {
   std::size_t rows = 0;
   bool name = true;
@@ -86,7 +116,8 @@ bool is_one_column_of_commas(const std::vector<Line>& lines) {
       if (line.text.find_first_of(",;\t") != std::string_view::npos) return false;
       continue;
     }
-    const auto time = cell_time(line.text, DecimalMark::comma);
+    const bool time = cell_time(line.text, DecimalMark::comma).has_value() ||
+                      cell_time(line.text, DecimalMark::point).has_value();
     if (!time || line.text.find(',') == std::string_view::npos) return false;
     ++rows;
   }
@@ -108,6 +139,7 @@ bool is_row_of_units(const std::vector<std::string>& cells) {
 }
 
 std::vector<std::string_view> split(std::string_view line, char separator) {
+  if (separator == ' ') return words_in(line);
   std::vector<std::string_view> cells;
   for (std::size_t at = 0; at <= line.size();) {
     const std::size_t end = std::min(line.find(separator, at), line.size());
@@ -180,12 +212,11 @@ FoundTable separated_table(const fs::path& file, std::string_view text) {
     found.notes.emplace_back("row of units below the names: times are in seconds");
   }
   if (shape.separator != ',') {
-    found.mark = DecimalMark::comma;
-    found.notes.push_back(std::string("cells are separated by ") +
-                          (shape.separator == ';'    ? "semicolons"
-                           : shape.separator == '\t' ? "tabs"
-                                                     : "lines") +
-                          "; a comma in a number is a decimal comma");
+    found.notes.emplace_back(shape.separator == ';'    ? "cells are separated by semicolons"
+                             : shape.separator == '\t' ? "cells are separated by tabs"
+                             : shape.separator == '|'  ? "cells are separated by |"
+                             : shape.separator == ' '  ? "cells are separated by blanks"
+                                                       : "cells are separated by lines");
   }
   if (table.cut) found.notes.emplace_back("the last row was cut, and is left out");
   found.plain = found.plain && !comments && !table.cut && shape.begin == 0 &&

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/readers/file_names.h"
 #include "distributions/fit/readers/found_table.h"
@@ -48,7 +49,7 @@ FoundTable joined(const std::vector<TraceText>& files, const TraceRequest& reque
     hash.add_bytes(files[i].text);
     if (i == 0) continue;
     FoundTable next = table_in(files[i], request);
-    if (next.table.names != columns || next.units != all.units || next.mark != all.mark) {
+    if (next.table.names != columns || next.units != all.units) {
       throw TraceError(
           "path",
           files[i].file.string() + ": has other columns than " + files.front().file.string(),

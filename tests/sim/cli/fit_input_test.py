@@ -231,7 +231,10 @@ class Shapes(Input):
         self.check(gzip.compress(text.encode()), name="trace.csv.gz")
         self.check(text.replace(",", "\t"))
         told = self.check(text.replace(".", "|").replace(",", ";").replace("|", ","))
-        self.assertIn("note: cells are separated by semicolons; a comma in a number is a decimal comma", told)
+        self.assertIn("note: cells are separated by semicolons\n  note: a comma in a number is a decimal comma\n", told)
+        self.assertIn("separated by |", self.check(text.replace(",", "|")))
+        for blank in (" ", "   "):
+            self.assertIn("separated by blanks", self.check(text.replace(",", blank)))
         self.check("# made by a tool\n" + text.replace("\n", "\n# noise\n", 3))
         self.check("# " + text)
         self.check("==12== Profiling\n==12== result:\n" + text.replace("rank,time\n", "rank,time\n,,s\n"))
@@ -250,6 +253,29 @@ class Shapes(Input):
         self.assertIn("may stand before decimals or between thousands", self.refused("trace.csv"))
         self.trace("time;rank\n" + "1,5\n" * 12)
         self.assertIn('"time;rank" has one cell, and the line below it is no line of names', self.refused("trace.csv"))
+
+    def test_a_column_tells_what_its_commas_and_points_are(self):
+        times = [900 + 300 * x for x in gamma_times(60)]
+        for separator in ("\t", ";"):
+            header = separator.join(("rank", "ms"))
+            self.trace(header + "\n" + "".join(f"{n % 4}{separator}{x:,.2f}\n" for n, x in enumerate(times)))
+            told, facts = self.fit("trace.csv")
+            self.assertAlmostEqual(facts["mean"], sum(times) / 60, delta=0.01)
+            self.assertIn("note: a comma in a number stands between thousands", told)
+            german = [f"{x:,.2f}".translate(str.maketrans(",.", ".,")) for x in times]
+            self.trace(header + "\n" + "".join(f"{n % 4}{separator}{x}\n" for n, x in enumerate(german)))
+            self.assertAlmostEqual(self.fit("trace.csv")[1]["mean"], sum(times) / 60, delta=0.01)
+            self.trace(header + "\n" + "".join(f"{n % 4}{separator}{x + 100:,.0f}\n" for n, x in enumerate(times)))
+            told = self.call("fit", "trace.csv", "--out", "none", status=2)[1]
+            self.assertIn("whose comma may stand before decimals or between thousands; allowed: numbers with a decimal point", told)
+            self.trace(header + "\n" + "".join(f"{n % 4}{separator}{x}\n" for n, x in enumerate([*german, "0.75"])))
+            told = self.call("fit", "trace.csv", "--out", "none", status=2)[1]
+            self.assertIn("decimals are behind a comma in one and behind a point in the other", told)
+
+    def test_json_lines_with_ever_other_keys_are_bounded(self):
+        self.trace("".join(json.dumps({"time": x, f"k{n}": 1}) + "\n" for n, x in enumerate(gamma_times(1200))), "t.jsonl")
+        told = self.refused("t.jsonl")
+        self.assertIn('t.jsonl:1000: key "k999" is one more than the 1000 different keys that are read', told)
 
     def test_json_lines_and_logs(self):
         records = [json.dumps({"step": n, "rank": r, "times": {"step_time": x}}) for n, r, x in self.rows]
@@ -381,6 +407,30 @@ class Jobs(Input):
             self.assertAlmostEqual(facts["mean"], sum(known) / len(known), delta=delta)
         self.trace(lines("time", [(x,) for x in sorted(times)]))
         self.assertEqual(self.fit("trace.csv", "--durations")[1]["times"], 120)
+
+    def test_stamps_that_are_set_back_and_clocks_over_midnight(self):
+        times = gamma_times(60)
+        total = list(itertools.accumulate(times, initial=0))
+        known = (sum(times) - times[29]) / 59
+        iso = datetime.datetime(2026, 3, 1, 12)
+        shapes = {
+            "unix": [f"{1.7e9 + x - 2 * (n >= 30):.4f}" for n, x in enumerate(total)],
+            "iso": [(iso + datetime.timedelta(seconds=x - 3600 * (n >= 30))).isoformat() for n, x in enumerate(total)],
+            "checkpoint": [f"{500 + x - 50 * (n >= 30):.4f}" for n, x in enumerate(total)],
+        }
+        for name, column in shapes.items():
+            self.trace(lines("step,at", enumerate(column)))
+            told, facts = self.fit("trace.csv", "--column", "at", "--differences")
+            self.assertEqual(facts["times"], 59, name)
+            self.assertAlmostEqual(facts["mean"], known, delta=1e-4, msg=name)
+            self.assertIn("left out: 1 difference in which the value falls, but not to 0", told)
+            self.assertNotIn("--skip", told)
+        day = datetime.datetime(2026, 3, 1, 23, 59)
+        self.trace(lines("step,clock", [(n, f"{day + datetime.timedelta(seconds=x):%H:%M:%S.%f}") for n, x in enumerate(total)]))
+        told, facts = self.fit("trace.csv", "--column", "clock", "--differences")
+        self.assertEqual(facts["times"], 60)
+        self.assertAlmostEqual(facts["mean"], sum(times) / 60, delta=1e-4)
+        self.assertIn("the clock goes over midnight 1 time: 24 h are added", told)
 
     def test_stamps_tell_times_by_rows_or_by_begin_and_end(self):
         times = gamma_times(40)

@@ -1,0 +1,155 @@
+#include "distributions/fit/readers/time_column.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "distributions/fit/readers/cell_time.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+
+/// The first rows of a column in which a number has a mark: one that stands before decimals, or one
+/// that may stand there or between thousands ("1,234", "1.234").
+struct Marks {
+  std::optional<std::size_t> point, comma, open_point, open_comma;
+};
+
+Marks marks_in(const Table& table, std::size_t column) {
+  Marks marks;
+  const auto keep = [](std::optional<std::size_t>& first, std::size_t row) {
+    if (!first) first = row;
+  };
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    const std::string& cell = table.rows[row][column];
+    if (cell.find_first_of(",.") == std::string::npos) continue;
+    const auto by_point = cell_time(cell, DecimalMark::point),
+               by_comma = cell_time(cell, DecimalMark::comma);
+    if (by_point && by_comma) {
+      if (by_point->value == by_comma->value) continue;
+      keep(cell.find(',') == std::string::npos ? marks.open_point : marks.open_comma, row);
+    } else if (by_point) {
+      keep(marks.point, row);
+    } else if (by_comma) {
+      keep(marks.comma, row);
+    }
+  }
+  return marks;
+}
+
+bool others_have_commas(const Table& table, std::size_t column) {
+  for (std::size_t other = 0; other < table.names.size(); ++other) {
+    if (other != column && marks_in(table, other).comma) return true;
+  }
+  return false;
+}
+
+[[noreturn]] void refuse_mark(const Table& table, std::size_t row, std::size_t column,
+                              const std::string& what) {
+  throw TraceError(
+      "column",
+      place_of(table, row) + table.names[column] + " has " + shown(table.rows[row][column]) + what,
+      "numbers with a decimal point, and without marks between thousands");
+}
+
+DecimalMark mark_of(const Table& table, std::size_t column) {
+  const Marks marks = marks_in(table, column);
+  if (marks.point && marks.comma) {
+    refuse_mark(table, std::max(*marks.point, *marks.comma), column,
+                ", and line " + std::to_string(table.lines[std::min(*marks.point, *marks.comma)]) +
+                    " has " + shown(table.rows[std::min(*marks.point, *marks.comma)][column]) +
+                    ": decimals are behind a comma in one and behind a point in the other");
+  }
+  if (marks.comma) return DecimalMark::comma;
+  if (marks.point || (!marks.open_point && !marks.open_comma)) return DecimalMark::point;
+  const bool commas = others_have_commas(table, column);
+  if (marks.open_comma && (marks.open_point || !commas)) {
+    refuse_mark(table, *marks.open_comma, column,
+                ", whose comma may stand before decimals or between thousands");
+  }
+  if (marks.open_point && commas) {
+    refuse_mark(table, *marks.open_point, column,
+                ", whose point may stand before decimals or, where others have a comma there, "
+                "between thousands");
+  }
+  return marks.open_comma ? DecimalMark::comma : DecimalMark::point;
+}
+
+std::string mark_note(const Table& table, std::size_t column, DecimalMark mark) {
+  if (mark == DecimalMark::comma) return "a comma in a number is a decimal comma";
+  const bool commas = std::ranges::any_of(table.rows, [&](const auto& row) {
+    return row[column].find(',') != std::string::npos && !is_blank(row[column]);
+  });
+  return commas ? "a comma in a number stands between thousands" : "";
+}
+
+}  // namespace
+
+std::string place_of(const Table& table, std::size_t row) {
+  return table.file.string() + ":" + std::to_string(table.lines[row]) + ": ";
+}
+
+void refuse_time(const Table& table, std::size_t row, std::size_t column, std::size_t more) {
+  const std::string& cell = table.rows[row][column];
+  const auto time = cell_time(cell, DecimalMark::point);
+  const bool begins = row == 0 && time && time->value == 0;
+  throw TraceError(
+      "column",
+      place_of(table, row) + table.names[column] + " must be a time, got " + shown(cell) +
+          (more > 0 ? "; so must " + std::to_string(more) + " more below" : "") +
+          (is_blank(cell) ? "; blanks are read at the end of a learner's times alone" : ""),
+      std::string("a finite number > 0") +
+          (begins ? "; or, where it is a running total that begins at 0, --differences" : ""));
+}
+
+TimeColumn time_column(const FoundTable& found, const std::string& name, bool positive) {
+  const Table& table = found.table;
+  const std::size_t column = table.column(name, "column");
+  const DecimalMark mark = mark_of(table, column);
+  const auto is_bad = [&](const std::vector<std::string>& cells) {
+    const auto time = cell_time(cells[column], mark);
+    return !is_blank(cells[column]) &&
+           !(time && std::isfinite(time->value) && (time->value > 0 || !positive));
+  };
+  const auto bad = std::ranges::find_if(table.rows, is_bad);
+  if (bad != table.rows.end())
+    refuse_time(table, static_cast<std::size_t>(bad - table.rows.begin()), column,
+                static_cast<std::size_t>(std::count_if(bad + 1, table.rows.end(), is_bad)));
+  TimeColumn result;
+  constexpr std::size_t kinds = 3;  // a clock's cells have a unit
+  std::size_t of_kind[kinds] = {}, first_of_kind[kinds] = {}, clocks = 0;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    const auto time = cell_time(table.rows[row][column], mark);
+    const bool blank = is_blank(table.rows[row][column]);
+    result.values.push_back(blank ? nothing : time->value);
+    if (blank) continue;
+    const bool is_clock = time->kind == CellTime::Kind::clock;
+    clocks += is_clock;
+    const auto kind = static_cast<std::size_t>(is_clock ? CellTime::Kind::with_unit : time->kind);
+    if (of_kind[kind]++ == 0) first_of_kind[kind] = row;
+  }
+  const bool mixed = (of_kind[0] > 0) + (of_kind[1] > 0) + (of_kind[2] > 0) > 1;
+  if (mixed) {
+    const std::size_t row = of_kind[0] > 0 ? first_of_kind[0] : first_of_kind[2];
+    throw TraceError("column",
+                     place_of(table, row) + name + " is " + shown(table.rows[row][column]) +
+                         ", which is not written like the others, with a unit or a date",
+                     "units in all cells or in none");
+  }
+  result.stamps = of_kind[2] > 0;
+  result.seconds = of_kind[0] == 0;
+  result.clock = clocks > 0 && clocks == of_kind[1];
+  result.note = mark_note(table, column, mark);
+  if (found.units.empty() || of_kind[0] == 0) return result;
+  const auto unit = seconds_of_unit(found.units[column]);
+  if (!unit) return result;
+  result.seconds = true;
+  for (double& value : result.values) value *= *unit;
+  return result;
+}
+
+}  // namespace gradrace
