@@ -13,17 +13,38 @@ namespace gradrace {
 namespace {
 
 // Of columns that say whose a row is: learners, places of several, and what is told apart there.
-constexpr std::string_view learner_words[] = {
-    "learner",           "worker", "global_rank", "world_rank", "rank",         "replica",
-    "trainer",           "client", "participant", "dp_rank",    "process_rank", "worker_rank",
-    "data_parallel_rank"};
-constexpr std::string_view place_words[] = {"node",      "machine",   "host",
-                                            "hostname",  "host_name", "node_rank",
-                                            "node_name", "instance",  "rechner"};
+constexpr std::string_view learner_words[] = {"learner",
+                                              "worker",
+                                              "global_rank",
+                                              "rank_global",
+                                              "world_rank",
+                                              "rank",
+                                              "replica",
+                                              "trainer",
+                                              "client",
+                                              "participant",
+                                              "dp_rank",
+                                              "process_rank",
+                                              "worker_rank",
+                                              "mpi_rank",
+                                              "hvd_rank",
+                                              "horovod_rank",
+                                              "ddp_rank",
+                                              "peer",
+                                              "data_parallel_rank",
+                                              "cid",
+                                              "silo",
+                                              "rang",
+                                              "rank_in_world"};
+constexpr std::string_view place_words[] = {
+    "node",    "machine", "host", "hostname", "host_name", "node_rank", "node_name", "instance",
+    "rechner", "knoten",  "pod",  "pod_name", "ip",        "host_ip",   "node_ip",   "ip_address"};
 constexpr std::string_view local_words[] = {
-    "local_rank", "gpu", "device", "gpu_rank", "accelerator", "cuda", "slot", "process", "pid"};
+    "local_rank", "rank_local",  "gpu", "device", "gpu_rank", "accelerator", "cuda", "slot",
+    "process",    "cuda_device", "pid", "tpu",    "core",     "tpu_core",    "proc"};
 constexpr std::string_view step_words[] = {"step",   "iteration", "iter",      "round",
-                                           "update", "batch",     "minibatch", "schritt"};
+                                           "update", "batch",     "minibatch", "schritt",
+                                           "steps",  "itr",       "it"};
 constexpr std::string_view epoch_words[] = {"epoch"};
 
 using Names = std::vector<std::string>;
@@ -49,22 +70,6 @@ bool is_among(const Names& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-Names asked_for(const Table& table, const TraceRequest& request) {
-  Names columns;
-  for (const auto& pattern : request.columns) {
-    Names found;
-    for (const auto& name : table.names) {
-      if (!is_among(table.names, pattern) && !name.empty() && matches(name, pattern))
-        found.push_back(name);
-    }
-    if (found.empty()) found.push_back(table.names[table.column(pattern, "column")]);
-    for (const auto& name : found) {
-      if (!is_among(columns, name)) columns.push_back(name);
-    }
-  }
-  return columns;
-}
-
 /// A hint where stamps or a rate could tell the times.
 std::string other_hint(const Table& table) {
   const auto first = [&](const auto& says) {
@@ -82,15 +87,79 @@ std::string other_hint(const Table& table) {
   return hint + "; or, of a log, --pattern REGEX";
 }
 
+/// Of names that differ by a number alone: what is before it, and how many digits they have.
+struct Numbered {
+  std::string stem;
+  std::map<std::size_t, std::size_t> names;  // [digits] how many
+};
+
+/// The first of several such among the names; an empty stem: there are none.
+Numbered numbered_in(const Names& names) {
+  std::map<std::string, Numbered> found;
+  std::string first;
+  for (const auto& name : names) {
+    const auto stem = name.substr(0, name.find_last_not_of("0123456789") + 1);
+    if (stem == name || stem.empty()) continue;
+    Numbered& its = found[stem];
+    if (!its.stem.empty() && first.empty()) first = stem;
+    its.stem = stem;
+    ++its.names[name.size() - stem.size()];
+  }
+  return first.empty() ? Numbered{} : found[first];
+}
+
+/// --column options that choose these among the names, and no other.
+std::string options_for(const Numbered& numbered, const Names& names) {
+  std::size_t wanted = 0;
+  for (const auto& [digits, count] : numbered.names) wanted += count;
+  const auto matching = std::ranges::count_if(
+      names, [&](const auto& name) { return matches(name, numbered.stem + "*"); });
+  if (static_cast<std::size_t>(matching) == wanted) return "--column '" + numbered.stem + "*'";
+  std::string options;
+  for (const auto& [digits, count] : numbered.names) {
+    options += (options.empty() ? "--column '" : " --column '") + numbered.stem;
+    for (std::size_t i = 0; i < digits; ++i) options += any_digit;
+    options += "'";
+  }
+  return options;
+}
+
 /// A hint where columns differ by a number alone.
 std::string wide_hint(const Table& table) {
-  std::map<std::string, std::size_t> stems;
-  for (const auto& name : table.names) {
-    const auto stem = name.substr(0, name.find_last_not_of("0123456789") + 1);
-    if (stem != name && ++stems[stem] > 1)
-      return "; or, where each column is a learner's, --column '" + stem + "*'";
+  const Numbered numbered = numbered_in(table.names);
+  if (numbered.stem.empty()) return {};
+  return "; or, where each column is a learner's, " + options_for(numbered, table.names);
+}
+
+/// Refuses numbered columns with another ("w0", "w1", "wall") by one pattern.
+void refuse_odd(const Table& table, const std::string& pattern, const Names& found) {
+  const Numbered numbered = numbered_in(found);
+  if (numbered.stem.empty()) return;
+  const auto odd = std::ranges::find_if(found, [&](const auto& name) {
+    return name.substr(0, name.find_last_not_of("0123456789") + 1) != numbered.stem;
+  });
+  if (odd == found.end()) return;
+  throw TraceError("column",
+                   table.file.string() + ": --column " + shown(pattern) + " chooses " +
+                       listed(found) + ", and " + *odd + " is not called like the others",
+                   options_for(numbered, table.names) + "; or --column NAME for each");
+}
+
+Names asked_for(const Table& table, const TraceRequest& request) {
+  Names columns;
+  for (const auto& pattern : request.columns) {
+    Names found;
+    for (const auto& name : table.names) {
+      if (!is_among(table.names, pattern) && !name.empty() && matches(name, pattern))
+        found.push_back(name);
+    }
+    if (found.empty()) found.push_back(table.names[table.column(pattern, "column")]);
+    refuse_odd(table, pattern, found);
+    for (const auto& name : found) {
+      if (!is_among(columns, name)) columns.push_back(name);
+    }
   }
-  return {};
+  return columns;
 }
 
 bool is_whole(std::string_view cell) {
@@ -107,11 +176,18 @@ bool may_name(const Table& table, const std::string& name) {
          (cells.size() < few || 2 * how_many(cells) <= cells.size());
 }
 
-/// "worker" of "Worker ID", "local_rank" of "localRank"; empty of "gpu0".
+bool is_of_learners(std::string_view word) {
+  return std::ranges::find(learner_words, word) != std::end(learner_words);
+}
+
+/// "worker" of "Worker ID" and "workers", "local_rank" of "localRank"; empty of "gpu0".
 std::string called(const std::string& name) {
-  constexpr std::string_view behind[] = {"id", "index", "idx", "name"};
+  constexpr std::string_view behind[] = {"id", "index", "idx", "name", "uuid", "ordinal", "nr"};
   if (name.find_first_of("0123456789") != std::string::npos) return {};
   auto words = words_of(name);
+  if (words.size() == 1 && words.front().size() > 3 && words.front().ends_with('s') &&
+      is_of_learners(words.front().substr(0, words.front().size() - 1)))
+    words.front().pop_back();
   if (words.size() > 1 && has_word({words.back()}, behind)) words.pop_back();
   std::string joined;
   for (const auto& word : words) joined += (joined.empty() ? "" : "_") + word;
@@ -129,17 +205,6 @@ std::string column_called(const Table& table, std::span<const std::string_view> 
   return {};
 }
 
-Names learner_columns(const Table& table) {
-  if (const auto name = column_called(table, learner_words); !name.empty()) return {name};
-  const auto place = column_called(table, place_words), local = column_called(table, local_words);
-  if (place.empty()) return local.empty() ? Names{} : Names{local};
-  if (local.empty()) return {place};
-  const Names both{place, local};
-  const std::size_t pairs = how_many(learner_names(table, both));
-  const bool tells = pairs > how_many(learner_names(table, {place}));
-  return tells && 3 * pairs <= table.rows.size() ? both : Names{place};
-}
-
 /// The first column, in the order of the words, that has one, counts, and is none of the others.
 std::string counter(const Table& table, std::span<const std::string_view> words,
                     const Names& others) {
@@ -155,6 +220,40 @@ std::string counter(const Table& table, std::span<const std::string_view> words,
     }
   }
   return {};
+}
+
+/// Rows that agree in these columns.
+double rows_of_each(const Table& table, Names columns, const std::string& step) {
+  columns.push_back(step);
+  if (const auto epoch = counter(table, epoch_words, columns); !epoch.empty())
+    columns.push_back(epoch);
+  return static_cast<double>(table.rows.size()) /
+         static_cast<double>(how_many(learner_names(table, columns)));
+}
+
+/// A rank counts from 0 on each place where steps show it, or where nothing tells otherwise.
+Names with_place(const Table& table, const std::string& rank) {
+  const auto place = column_called(table, place_words);
+  if (place.empty()) return {rank};
+  const Names both{place, rank};
+  const std::size_t pairs = how_many(learner_names(table, both));
+  if (pairs == how_many(learner_names(table, {rank})) || 3 * pairs > table.rows.size())
+    return {rank};
+  if (const auto step = counter(table, step_words, both); !step.empty())
+    return rows_of_each(table, {rank}, step) >= 1.5 ? both : Names{rank};
+  return both;
+}
+
+Names learner_columns(const Table& table) {
+  if (const auto name = column_called(table, learner_words); !name.empty())
+    return with_place(table, name);
+  const auto place = column_called(table, place_words), local = column_called(table, local_words);
+  if (place.empty()) return local.empty() ? Names{} : Names{local};
+  if (local.empty()) return {place};
+  const Names both{place, local};
+  const std::size_t pairs = how_many(learner_names(table, both));
+  const bool tells = pairs > how_many(learner_names(table, {place}));
+  return tells && 3 * pairs <= table.rows.size() ? both : Names{place};
 }
 
 std::string chosen_time(const Table& table, const TraceRequest& request,
@@ -225,10 +324,11 @@ TraceColumns choose_columns(const Table& table, const TraceRequest& request) {
     columns.time_why = "chosen by its name";
   }
   const auto rate = std::ranges::find_if(columns.times, is_rate);
-  if (rate != columns.times.end() && request.items == 0) {
+  if (rate != columns.times.end() && request.items == 0 && !request.durations) {
     throw TraceError("column",
                      table.file.string() + ": column " + *rate + " is a rate by its name, no time",
-                     "--rate ITEMS, how many a minibatch has: it lasts ITEMS over the rate");
+                     "--rate ITEMS, how many a minibatch has: it lasts ITEMS over the rate; or "
+                     "--durations where it holds times all the same");
   }
   Names others = columns.times;
   others.insert(others.end(), columns.learners.begin(), columns.learners.end());

@@ -18,6 +18,15 @@ constexpr std::string_view stamp_words[] = {"timestamp", "ts", "date", "datetime
 constexpr std::string_view rate_words[] = {"throughput", "speed", "fps",    "ips",
                                            "tps",        "flops", "tflops", "rate"};
 
+// That are counted in a second where one follows ("img_sec", "samples_s").
+constexpr std::string_view counted_words[] = {
+    "imgs",      "images", "samples", "tokens",  "toks", "examples", "seqs",
+    "sequences", "frames", "records", "items",   "rows", "its",      "iterations",
+    "iters",     "steps",  "batches", "updates", "img",  "image",    "sample",
+    "token",     "tok",    "example", "it"};
+constexpr std::string_view second_words[] = {"s", "sec", "secs", "second"};
+constexpr std::string_view left_words[] = {"eta", "remaining"};  // a time that is still to come
+
 }  // namespace
 
 std::vector<std::string> words_of(const std::string& name) {
@@ -45,13 +54,16 @@ bool is_rate(const std::string& name) {
   const auto words = words_of(name);
   if (has_word(words, rate_words)) return true;
   if (words.size() < 2 || !has_word({words.back()}, time_words)) return false;
+  if (has_word({words[words.size() - 2]}, counted_words) && has_word({words.back()}, second_words))
+    return true;
   const auto slash = name.find_last_of('/');
   return words[words.size() - 2] == "per" ||
          (slash != std::string::npos && words_of(name.substr(slash)) == std::vector{words.back()});
 }
 
 bool says_time(const std::string& name) {
-  return has_word(words_of(name), time_words) && !is_rate(name);
+  return has_word(words_of(name), time_words) && !is_rate(name) &&
+         !has_word(words_of(name), left_words);
 }
 
 bool says_begin(const std::string& name) { return has_word(words_of(name), begin_words); }

@@ -13,7 +13,8 @@ std::vector<std::string> words_of(const std::string& name);
 
 bool has_word(const std::vector<std::string>& words, std::span<const std::string_view> known);
 
-/// Whether a column's name says that it holds times, of any kind but rates.
+/// Whether a column's name says that it holds times, of any kind but rates and what is
+/// left.
 bool says_time(const std::string& name);
 
 /// Whether it says begin or end: of "start_time", "End (ns)".
@@ -23,7 +24,7 @@ bool says_end(const std::string& name);
 /// Of "timestamp", "date".
 bool says_stamp(const std::string& name);
 
-/// Of "samples/sec", "tokens_per_s", "throughput"; not of "sec/step".
+/// Of "samples/sec", "tokens_per_s", "images_sec", "throughput"; not of "sec/step".
 bool is_rate(const std::string& name);
 
 }  // namespace gradrace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <ranges>
 #include <set>
 
 #include "distributions/fit/readers/cell_time.h"
@@ -18,6 +19,16 @@ constexpr std::string_view kind_words[] = {
     "name",  "op",    "optype", "operation", "event",    "kind",    "type",
     "phase", "stage", "split",  "mode",      "category", "kernel",  "range",
     "label", "task",  "part",   "activity",  "function", "section", "region"};
+
+// Of columns that say no learner, although few whole numbers or texts come again in them.
+constexpr std::string_view other_words[] = {
+    "step",    "steps",   "iteration", "iter",   "itr",   "it",      "round",      "update",
+    "batch",   "epoch",   "epochs",    "ep",     "loss",  "acc",     "accuracy",   "error",
+    "lr",      "rate",    "size",      "length", "len",   "count",   "num",        "total",
+    "mem",     "memory",  "bytes",     "mb",     "gb",    "seed",    "temp",       "util",
+    "tokens",  "samples", "norm",      "scale",  "world", "version", "repeat",     "trial",
+    "fold",    "year",    "month",     "day",    "hour",  "minute",  "microbatch", "micro",
+    "schritt", "power",   "status"};
 
 using Names = std::vector<std::string>;
 
@@ -115,7 +126,44 @@ class RowCheck {
             columns_.step + "=*' for all as they are; the columns: " + listed(table_.names));
   }
 
+  /// Asks where no column says whose rows are and one may.
+  void check_learners() const {
+    if (!columns_.learners.empty() || request_.learners || columns_.times.size() > 1) return;
+    for (std::size_t column = 0; column < table_.names.size(); ++column) {
+      const auto& name = table_.names[column];
+      if (is_used(name) || !may_be_learners(column)) continue;
+      throw TraceError("learner_column",
+                       table_.file.string() + ": whose are the rows, or of what?  Column " + name +
+                           " has " + std::to_string(number_of(column)) +
+                           " values that come again and again",
+                       "--learner '" + name +
+                           "' where these are learners, --learner '' where "
+                           "all rows are one learner's, or --where '" +
+                           name + "=PATTERN' for those that are minibatches");
+    }
+  }
+
  private:
+  /// Whether a column has few texts or whole numbers, about equally often.
+  bool may_be_learners(std::size_t column) const {
+    constexpr std::size_t fewest = 5;  // rows of each
+    const auto& name = table_.names[column];
+    const auto words = words_of(name);
+    if (has_word(words, other_words) || says_time(name) || says_stamp(name) || says_begin(name) ||
+        says_end(name) || is_rate(name))
+      return false;
+    std::map<std::string_view, std::size_t> counts;
+    for (const auto cell : column_cells(table_, column)) {
+      double number = 0;
+      if (is_blank(cell) || (parse_number(cell, number) && number != std::floor(number)))
+        return false;
+      ++counts[cell];
+      if (fewest * counts.size() > table_.rows.size()) return false;
+    }
+    const auto [least, most] = std::ranges::minmax(counts | std::views::values);
+    return counts.size() > 1 && least >= fewest && most <= 3 * least;
+  }
+
   bool is_used(const std::string& name) const {
     const auto is_in = [&](const Names& names) {
       return std::ranges::find(names, name) != names.end();
@@ -134,7 +182,8 @@ class RowCheck {
   NameKinds kinds_in(std::size_t column) const {
     const auto cells = column_cells(table_, column);
     const bool texts = std::ranges::none_of(cells, [](std::string_view cell) {
-      return is_blank(cell) || cell_time(cell, DecimalMark::point).has_value();
+      return is_blank(cell) || cell_time(cell, DecimalMark::point).has_value() ||
+             cell_time(cell, DecimalMark::comma).has_value();
     });
     if (!texts) return {};
     auto kinds = kinds_of(cells, std::max<std::size_t>(1, number_of_learners()));
@@ -192,6 +241,7 @@ void check_rows(const Table& table, const TraceColumns& columns, const TraceRequ
   const RowCheck check(table, columns, request, times);
   check.check_kinds();
   check.check_steps();
+  check.check_learners();
 }
 
 }  // namespace gradrace

@@ -18,6 +18,9 @@ bool matches(std::string_view name, std::string_view pattern) {
     if (in < pattern.size() && pattern[in] == '*') {
       star = in++;
       after = at;
+    } else if (pattern.substr(std::min(in, pattern.size())).starts_with(any_digit) &&
+               std::isdigit(static_cast<unsigned char>(name[at]))) {
+      in += any_digit.size(), ++at;
     } else if (in < pattern.size() && pattern[in] == name[at]) {
       ++in, ++at;
     } else if (star != std::string_view::npos) {

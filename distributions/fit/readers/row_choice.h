@@ -10,7 +10,10 @@
 
 namespace gradrace {
 
-/// Whether a name fits a pattern, in which "*" is any text.
+/// Stands for a digit in a pattern.
+constexpr std::string_view any_digit = "[0-9]";
+
+/// Whether a name fits a pattern, in which "*" is any text and "[0-9]" any digit.
 bool matches(std::string_view name, std::string_view pattern);
 
 /// "COLUMN=PATTERN" or "COLUMN!=PATTERN": rows whose cell fits, or does not.

@@ -100,8 +100,8 @@ bool is_plain(const FoundTable& found, const TraceColumns& columns, const TraceR
                              [&](const auto& row) { return is_number(row[column]); });
 }
 
-/// How many learners a step has, where nearly all steps have as many; 0: they have not, or no
-/// column counts steps.
+/// How many learners a step has, where nearly all steps have as many and some come again; 0: they
+/// have not, or no column counts steps.
 std::size_t learners_a_step(const Table& table, const TraceColumns& columns) {
   constexpr std::size_t fewest_steps = 8;
   if (columns.step.empty() || columns.learners.empty()) return 0;
@@ -112,6 +112,7 @@ std::size_t learners_a_step(const Table& table, const TraceColumns& columns) {
   std::map<std::size_t, std::size_t> steps;  // [rows of a step]
   for (const auto& [step, count] : rows) ++steps[count];
   const auto most = std::ranges::max_element(steps, {}, [](const auto& one) { return one.second; });
+  if (most->first == 1) return 0;  // the column numbers rows
   return rows.size() >= fewest_steps && 10 * most->second >= 9 * rows.size() ? most->first : 0;
 }
 

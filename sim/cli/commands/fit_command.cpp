@@ -66,7 +66,7 @@ static Syntax fit_syntax() {
   syntax.options.add_options()                                                                  //
       ("column", po::value<Words>()->composing()->value_name("NAME"),                           //
        "column of the times (default: the only one that says time, ms, seconds or duration); "  //
-       "several, also by a pattern such as 'w*': one a learner")                                //
+       "several, also by a pattern such as 'w*' or 'w[0-9]': one a learner")                    //
       ("learner", po::value<Words>()->composing()->value_name("NAME"),                          //
        "column that says whose time it is, several: together (default: guessed; '': all are "   //
        "one learner's)")                                                                        //
@@ -158,8 +158,10 @@ extern const Command fit_command{
     "fit", "fits runtime distributions to measured times, and says whether they persist",
     "  gradrace fit TRACE.csv [options]\n"
     "  gradrace fit EVENTS.json... [options]\n\n"
-    "A table (commas, semicolons, tabs; .gz too) has a line of column names, then a row for each\n"
-    "minibatch; or a column for each learner.  JSON lines and, by --pattern, logs are tables too.\n"
+    "A table (commas, semicolons, tabs, |, blanks; .gz too) has a line of column names, then a\n"
+    "row for each minibatch; or a column for each learner.  JSON lines and, by --pattern, logs "
+    "are\n"
+    "tables too.\n"
     "A JSON file has events of PyTorch's profiler, of a Horovod timeline or of any other tool "
     "that\n"
     "writes Chrome trace events; their times are read in seconds.  Several files are a learner's\n"

@@ -101,6 +101,16 @@ class Columns(Input):
         told = self.call("fit", "short.csv", "--column", "w*", status=2)[1]
         self.assertIn('short.csv:12: w1 must be a time, got ""', told)
 
+    def test_the_pattern_of_a_hint_chooses_numbered_columns_alone(self):
+        for names in (("w0", "w1", "w2", "wall"), ("gpu9", "gpu10", "gpu11", "gpu_mem"), ("w0", "w1", "w2", "w0_sum")):
+            self.trace(lines("step," + ",".join(names), [(n, *gamma_times(4, seed=n)) for n in range(20)]))
+            told = self.call("fit", "trace.csv", "--out", "none", status=2)[1]
+            hint = told.split("column is a learner's, ")[1].split(";")[0].replace("'", "").split()
+            self.assertEqual(self.fit("trace.csv", *hint)[1]["learners"], sorted(names[:3], key=names.index))
+            stem = names[0].rstrip("0123456789")
+            told = self.call("fit", "trace.csv", "--column", stem + "*", "--out", "none", status=2)[1]
+            self.assertIn(f"and {names[3]} is not called like the others; allowed: {' '.join(hint)[:9]}", told.replace("'", ""))
+
     def test_a_column_that_is_named_twice_is_one_learner(self):
         self.trace(lines("step,w0,w1", [(n, *gamma_times(2, seed=n)) for n in range(20)]))
         for words in ("w0", "w0"), ("w*", "w0", "w1"):
@@ -201,13 +211,55 @@ class Rows(Input):
         self.assertEqual(len(self.fit("trace.csv", "--learner", "where_it_ran")[1]["learners"]), 8)
         self.assertEqual(len(self.fit("trace.csv", "--learner", "")[1]["learners"]), 1)
 
+    def test_learners_whose_column_has_an_unknown_name_are_asked_for(self):
+        table = [(n // 4, n % 4, f"{x:.6g}") for n, x in enumerate(gamma_times(240))]
+        for name in ("mpi_rank", "hvd_rank", "rank (global)", "ranks", "cid", "pod", "ip", "tpu", "cuda_device", "Rang", "Knoten"):
+            self.trace(lines(f"itr,{name},seconds", table))
+            self.assertEqual(len(self.fit("trace.csv")[1]["learners"]), 4, name)
+        blocks = sorted(table, key=lambda row: row[1])
+        for name in ("site", "executor", "shard", "user_id", "task", "x"):
+            for header, rows in ((f"it,{name},seconds", table), (f"counter,{name},seconds", blocks)):
+                self.trace(lines(header, rows))
+                told = self.call("fit", "trace.csv", "--out", "none", status=2)[1]
+                self.assertRegex(told, f"whose are (they|the rows), or of what\\?.*{name}.*--learner")
+            self.trace(lines(f"{name},seconds", [row[1:] for row in table]))
+            told = self.call("fit", "trace.csv", "--out", "none", status=2)[1]
+            self.assertIn(f"Column {name} has 4 values that come again and again; allowed: --learner '{name}'", told)
+            self.assertEqual(len(self.fit("trace.csv", "--learner", name)[1]["learners"]), 4)
+            self.assertEqual(len(self.fit("trace.csv", "--learner", "")[1]["learners"]), 1)
+        for name in ("epoch", "loss", "batch_size", "lr"):
+            self.trace(lines(f"{name},seconds", [(n // 60, x) for n, _, x in table]))
+            self.assertEqual(len(self.fit("trace.csv")[1]["learners"]), 1)
+        self.trace(lines("flag,seconds", [(int(n % 10 == 0), x) for n, _, x in table]))
+        self.assertEqual(len(self.fit("trace.csv")[1]["learners"]), 1)
+
+    def test_a_rank_that_counts_on_each_node_is_told_apart_by_both(self):
+        table = [(f"n{r // 2}", r % 2, n, f"{x * (1 + r // 2):.6g}") for n in range(40) for r, x in enumerate(gamma_times(4, seed=n))]
+        for header, rows in (("node,rank,step,step_time", table), ("node,rank,step_time", [(a, b, x) for a, b, _, x in table])):
+            self.trace(lines(header, rows))
+            told, facts = self.fit("trace.csv")
+            self.assertEqual(facts["learners"], ["n0/0", "n0/1", "n1/0", "n1/1"])
+            self.assertIn("columns node, rank (chosen by its name)", told)
+        self.trace(lines("node,rank,step,step_time", [(node, 2 * int(node[1]) + r, n, x) for node, r, n, x in table]))
+        self.assertEqual(self.fit("trace.csv")[1]["learner_column"], "rank")
+
+    def test_a_column_that_numbers_the_rows_says_nothing_of_cancellation(self):
+        self.trace(lines("global_step,worker,step_time", [(n, n * n % 7 % 3, x) for n, x in enumerate(gamma_times(120))]))
+        self.assertNotIn("cancelled", self.fit("trace.csv")[0])
+
     def test_rates_are_no_times(self):
         times = gamma_times(40)
+        for name in ("img_sec", "images_sec", "samples_s", "tokens/s", "its_s"):
+            self.trace(lines(f"step,{name}", [(n, 64 / x) for n, x in enumerate(times)]))
+            told = self.call("fit", "trace.csv", "--out", "none", status=2)[1]
+            self.assertIn(f"of a rate, --column '{name}' --rate ITEMS", told)
         self.trace(lines("step,samples/sec", [(n, 64 / x) for n, x in enumerate(times)]))
         self.assertIn("--column 'samples/sec' --rate ITEMS", self.refused("trace.csv"))
         self.assertIn("is a rate by its name", self.refused("trace.csv", "--column", "samples/sec"))
         _, facts = self.fit("trace.csv", "--column", "samples/sec", "--rate", "64")
         self.assertAlmostEqual(facts["mean"], sum(times) / 40, delta=1e-6)
+        self.trace(lines("step,its_s", enumerate(times)))
+        self.assertEqual(self.fit("trace.csv", "--column", "its_s", "--durations")[1]["times"], 40)
 
 
 class Shapes(Input):
