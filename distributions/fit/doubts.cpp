@@ -134,19 +134,57 @@ constexpr const char* cancelled_option =
 
 }  // namespace
 
-bool only_rises(const Trace& trace) {
+namespace {
+
+/// How often times rise and fall from one to the next, and the variance of either in a random
+/// order.
+struct Runs {
   double rises = 0, falls = 0, variance = 0;
-  for (const auto& times : trace.series) {
-    const double rises_before = rises, falls_before = falls;
-    for (std::size_t i = 1; i < times.size(); ++i) {
-      rises += times[i] > times[i - 1];
-      falls += times[i] < times[i - 1];
-    }
-    // Of the rises of a random order of m + 1 values.
-    variance += (rises + falls - rises_before - falls_before + 2) / 12;
+  std::vector<double> after_falls;  // times that are shorter than the one before
+  std::vector<double> by;           // which times rise
+
+  bool are_many(double some, double share) const {
+    const double all = rises + falls;
+    return some >= share * all && some - all / 2 > 4 * std::sqrt(variance);
   }
-  const double all = rises + falls;
-  return rises >= 0.75 * all && rises - all / 2 > 4 * std::sqrt(variance);
+};
+
+Runs runs_of(const Trace& trace) {
+  Runs runs;
+  for (const auto& times : trace.series) {
+    const double before = runs.rises + runs.falls;
+    for (std::size_t i = 1; i < times.size(); ++i) {
+      if (times[i] > times[i - 1]) runs.by.push_back(times[i] - times[i - 1]);
+      if (times[i] < times[i - 1]) runs.after_falls.push_back(times[i]);
+      runs.rises += times[i] > times[i - 1];
+      runs.falls += times[i] < times[i - 1];
+    }
+    runs.variance += (runs.rises + runs.falls - before + 2) / 12;  // of m + 1 values
+  }
+  return runs;
+}
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+}  // namespace
+
+bool only_rises(const Trace& trace) {
+  const Runs runs = runs_of(trace);
+  if (runs.are_many(runs.rises, 0.75)) return true;
+  // A total of few rows begins again at a value like those by which it rises.
+  constexpr double alike = 2;
+  if (!runs.are_many(runs.rises, 0.6) || runs.after_falls.empty()) return false;
+  const double ratio = median_of(runs.after_falls) / median_of(runs.by);
+  return ratio <= alike && ratio >= 1 / alike;
+}
+
+bool only_falls(const Trace& trace) {
+  const Runs runs = runs_of(trace);
+  return runs.are_many(runs.falls, 0.75);
 }
 
 std::vector<std::string> doubts_about(const Trace& trace, const TraceSource& source,

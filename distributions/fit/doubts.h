@@ -11,8 +11,12 @@ namespace gradrace {
 
 /// Whether times mostly rise, as a running total's do, also one that begins again now and then:
 /// three quarters of the steps from a learner's time to its next that are not equal rise, and four
-/// standard errors more than half, as independent times have it.
+/// standard errors more than half, as independent times have it; or three fifths, where times that
+/// fall do to what the others rise by, as totals of few rows do that begin again at 0.
 bool only_rises(const Trace& trace);
+
+/// Whether they mostly fall, as the time that is left does.
+bool only_falls(const Trace& trace);
 
 /// Sentences that say where times look as if they were not those of whole minibatches, although
 /// they are taken for that, and which option is for such times.  The n-th times of all learners are

@@ -61,7 +61,17 @@ void check(const Trace& trace, const std::string& where) {
 }
 
 void refuse_totals(const Trace& trace, const TraceSource& source) {
-  if (source.durations || !only_rises(trace)) return;
+  if (source.durations) return;
+  if (only_falls(trace)) {
+    throw TraceError(
+        "column",
+        trace.file.string() + ": \"" + source.times +
+            "\" only falls, as the time that is left does; a law is fitted to how long "
+            "minibatches take",
+        "--column NAME for a column of these; or --durations where they are "
+        "durations all the same");
+  }
+  if (!only_rises(trace)) return;
   throw TraceError("column",
                    trace.file.string() + ": \"" + source.times +
                        "\" only rises, as timestamps and running totals do; a law is fitted to how "

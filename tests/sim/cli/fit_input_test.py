@@ -484,6 +484,24 @@ class Jobs(Input):
         self.assertAlmostEqual(facts["mean"], sum(times) / 60, delta=1e-4)
         self.assertIn("the clock goes over midnight 1 time: 24 h are added", told)
 
+    def test_totals_of_few_rows_and_times_that_are_left_are_no_durations(self):
+        times = [0.5 + x / 20 for x in gamma_times(120)]
+        self.trace(lines("elapsed", [(f"{sum(times[n - n % 3 : n + 1]):.6f}",) for n in range(120)]))
+        self.assertIn('"elapsed" only rises', self.refused("trace.csv"))
+        _, facts = self.fit("trace.csv", "--differences")
+        self.assertEqual(facts["times"], 120)
+        self.assertAlmostEqual(facts["mean"], sum(times) / 120, delta=1e-5)
+        left = lines("step,wait_s", [(n, f"{sum(times[n:]):.6f}") for n in range(120)])
+        self.trace(left)
+        self.assertIn('"wait_s" only falls, as the time that is left does', self.call("fit", "trace.csv", "--out", "none", status=2)[1])
+        self.assertIn("falls from row to row", self.call("fit", "trace.csv", "--differences", "--out", "none", status=2)[1])
+        self.trace(left.replace("wait_s", "eta_seconds"))
+        self.assertIn("which column holds the times?", self.call("fit", "trace.csv", "--out", "none", status=2)[1])
+        begins = lines("step,elapsed", [(n, f"{sum(times[:n]):.6f}") for n in range(60)])
+        self.trace(begins)
+        self.assertIn("or, where it is a running total that begins at 0, --differences", self.call("fit", "trace.csv", "--out", "none", status=2)[1])
+        self.assertEqual(self.fit("trace.csv", "--differences")[1]["times"], 59)
+
     def test_stamps_tell_times_by_rows_or_by_begin_and_end(self):
         times = gamma_times(40)
         begin = datetime.datetime(2026, 2, 28, 23, 59, 30, tzinfo=datetime.UTC)
