@@ -135,11 +135,15 @@ std::string read_cell(TextLine& line, const Columns& columns, std::size_t column
 
 [[noreturn]] void refuse_number(const TextLine& line, const Columns& columns, std::size_t column,
                                 const std::string& cell) {
-  const bool has_comma = columns.separator != ',' && cell.find(',') != cell.npos;
+  const std::size_t comma = cell.find(',');
+  const bool thousands = comma != cell.npos && cell.find('.', comma) != cell.npos;
+  const bool decimal = comma != cell.npos && !thousands && columns.separator != ',';
   defect(line, columns.names[column],
          "expected a finite number, found " +
              (cell.empty() ? "an empty cell" : "\"" + cell.substr(0, 40) + "\"") +
-             (has_comma ? "; decimal commas are to be points" : ""));
+             (thousands ? "; commas between thousands are to be left out"
+              : decimal ? "; decimal commas are to be points"
+                        : ""));
 }
 
 double number_in(const TextLine& line, const Columns& columns, std::size_t column,

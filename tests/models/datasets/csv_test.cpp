@@ -71,6 +71,8 @@ TEST_CASE("csv: every defect is said with file and line") {
       {"x,y\n\"1,000\",1\n", R"(:2: column "x": expected a finite number, found "1,000")"},
       {"x;y\n1,5;1\n",
        R"(:2: column "x": expected a finite number, found "1,5"; decimal commas are to be points)"},
+      {"x;y\n3,558.4;1\n", R"(:2: column "x": expected a finite number, found "3,558.4"; commas )"
+                           "between thousands are to be left out"},
       {"1,2\n3,4\n", row_of_data},
       {"5.1,y\n3,4\n", row_of_data},
       {"x,Private,17,y\n3,4,1,2\n", row_of_data},
