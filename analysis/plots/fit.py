@@ -20,8 +20,9 @@ SHORT_LABEL, LONG_LABEL = 3, 16
 @dataclass
 class Fit:
     """An output folder: the title, what fit.json says, the families with the lowest AIC first, their
-    quantiles (p and x), and by learner the times, the times over the learner's mean and whether
-    the minibatch was cancelled then (none: no time is of such)."""
+    quantiles (p and x), and by learner the times, the times over the learner's mean, whether
+    the minibatch was cancelled then (none: no time is of such) and whether the time is an outlier,
+    which the families are not fitted to."""
 
     title: str
     facts: dict
@@ -30,14 +31,33 @@ class Fit:
     times: dict
     evened: dict
     cancelled: dict
+    outlier: dict
+
+    @property
+    def label(self):
+        """What the times are called on an axis."""
+        return (
+            self.facts["column"] if self.facts["learner_column"] or len(self.times) == 1 else "time"
+        )
+
+    @property
+    def far(self):
+        """How many outliers there are."""
+        return int(sum(x.sum() for x in self.outlier.values()))
+
+    def without_outliers(self, series):
+        return {name: x[self.outlier[name] == 0] for name, x in series.items()}
 
     @property
     def fitted_times(self):
-        """What the families were fitted to, ascending: times of whole minibatches, and the weight of
-        each in their distribution, which the product-limit estimate gives where others were
-        cancelled."""
-        times = np.concatenate(list((self.evened if self.facts["evened"] else self.times).values()))
-        cancelled = np.concatenate(list(self.cancelled.values())).astype(bool)
+        """What the families were fitted to, ascending: times of whole minibatches without outliers,
+        and the weight of each in their distribution, which the product-limit estimate gives where
+        others were cancelled."""
+        series = self.without_outliers(self.evened if self.facts["evened"] else self.times)
+        times = np.concatenate(list(series.values()))
+        cancelled = np.concatenate(list(self.without_outliers(self.cancelled).values())).astype(
+            bool
+        )
         order = np.lexsort((cancelled, times))
         times, whole = times[order], ~cancelled[order]
         at_risk = np.arange(len(times), 0, -1)
@@ -62,8 +82,10 @@ def read_fit(folder):
         facts = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
         families = [row["family"] for row in read_records(folder / "fit.csv")]
         quantiles = by_key(read_records(folder / "quantiles.csv"), "family", "p", "quantile")
-        columns = "time", "evened", "cancelled"
-        records = [{"cancelled": 0, **row} for row in read_records(folder / "sample.csv")]
+        columns = "time", "evened", "cancelled", "outlier"
+        records = [
+            {"cancelled": 0, "outlier": 0, **row} for row in read_records(folder / "sample.csv")
+        ]
         sample = by_key(records, "learner", *columns)
         title = f"{Path(facts['file']).name}: {facts['words'].split(';')[0]}"
         return Fit(
@@ -121,7 +143,12 @@ def times_label(fit):
         made = f", the slowest of {slowest}"
     elif fit.facts.get("censored"):
         made = ", cancelled ones as lower bounds"
-    return f"{fit.facts['column']}{made}"
+    return f"{fit.label}{made}{outliers_note(fit)}"
+
+
+def outliers_note(fit):
+    """What a plot that draws what was fitted says of the times that were not."""
+    return f", without {fit.far} outliers" if fit.far else ""
 
 
 def family_style(index):
@@ -146,7 +173,7 @@ def draw_quantiles(axes, fit):
     margin = 0.03 * (high - low)
     axes.set(xlim=(low - margin, high + margin), ylim=(low - margin, high + margin))
     axes.set_xlabel("quantile of the family")
-    axes.set_ylabel("quantile as measured")
+    axes.set_ylabel(f"quantile as measured{outliers_note(fit)}")
     axes.legend(frameon=False, loc="upper left")
 
 
@@ -179,7 +206,8 @@ def fitted_autocorrelation(facts, lags):
         return None
     lag = np.arange(lags + 1)
     covariance = np.expm1(persistence["sd"] ** 2 * persistence["correlation"] ** lag)
-    variation = facts["variation_within" if facts["evened"] else "variation"]
+    without_outliers = facts["evened"] or "outliers" in facts["cluster"]
+    variation = facts["variation_within" if without_outliers else "variation"]
     covariance[0] = variation**2
     return covariance / variation**2
 
@@ -189,7 +217,7 @@ def draw_series(axes, fit):
     for i, (name, times) in enumerate(list(fit.times.items())[:MOST_LEARNERS]):
         axes.plot(times, linewidth=0.8, label=name or "times", **style.line_style(i))
     axes.set_xlabel("row of the learner")
-    axes.set_ylabel(fit.facts["column"])
+    axes.set_ylabel(fit.label)
     axes.margins(x=0.01)
     if 1 < len(fit.times) <= 12:
         axes.legend(
@@ -203,7 +231,8 @@ def draw_series(axes, fit):
 
 def draw_autocorrelation(axes, fit):
     """Of each learner (thin), of all (thick) and of the fitted law (dashed), against the lag."""
-    series = [times / times.mean() for times in fit.times.values()]
+    fitted_to = fit.without_outliers(fit.times).values()
+    series = [times / times.mean() for times in fitted_to]
     varying = [x for x in series if np.ptp(x) > 0]
     lags = max(1, min([MOST_LAGS, *(len(x) // 3 for x in varying)]))
     for x in varying[:MOST_LEARNERS] if len(varying) > 1 else []:
@@ -216,7 +245,7 @@ def draw_autocorrelation(axes, fit):
     chance = 2 / math.sqrt(sum(len(x) for x in series))
     axes.axhspan(-chance, chance, color=style.BLACK, alpha=0.12, linewidth=0)
     axes.set_xlabel("lag (rows); thin: each learner, band: chance")
-    axes.set_ylabel("autocorrelation")
+    axes.set_ylabel(f"autocorrelation{outliers_note(fit)}")
     axes.set_xlim(0, lags)
     axes.legend(frameon=False)
 
@@ -249,7 +278,7 @@ def draw_learners(axes, fit):
     )
     thin_labels(axes, names)
     axes.set_xlabel(fit.facts["learner_column"] or ("learner" if len(names) > 1 else "one learner"))
-    axes.set_ylabel(fit.facts["column"])
+    axes.set_ylabel(fit.label)
     axes.grid(axis="x", visible=False)
 
 

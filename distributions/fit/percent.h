@@ -6,9 +6,9 @@
 
 namespace gradrace {
 
-/// "33 %": two digits of a share, one below a tenth, three from 99.5 % on.
+/// "33 %": two digits of a share, one below 9.5 %, three from 99.5 % on.
 inline std::string percent(double share) {
-  return short_number(100 * share, share < 0.1 ? 1 : share < 0.995 ? 2 : 3) + " %";
+  return short_number(100 * share, share < 0.095 ? 1 : share < 0.995 ? 2 : 3) + " %";
 }
 
 }  // namespace gradrace

@@ -211,9 +211,10 @@ def trace(folder, events):
     (folder / "trace.json").write_text(json.dumps({"traceEvents": events, "displayTimeUnit": "ms"}))
 
 
-def fit(folder, series, families=("lognormal", "gamma"), evened=False, persistence=None, cancelled=()):
+def fit(folder, series, families=("lognormal", "gamma"), evened=False, persistence=None, cancelled=(), outliers=(), column="who"):
     """The output folder of a fit: series are {learner: times}; every family has the quantiles p of
-    the uniform law on 0 to 10.  The times `cancelled` are those of cancelled minibatches."""
+    the uniform law on 0 to 10.  The times `cancelled` are those of cancelled minibatches, and
+    `outliers` have a law of their own.  `column` says whose a time is."""
     times = [x for each in series.values() for x in each]
     rows = []
     for learner, each in series.items():
@@ -225,17 +226,18 @@ def fit(folder, series, families=("lognormal", "gamma"), evened=False, persisten
                 "time": x,
                 "evened": x * even,
                 "cancelled": int(x in cancelled),
+                "outlier": int(x in outliers),
             }
             for n, x in enumerate(each)
         ]
-    write_table(folder / "sample.csv", "learner draw time evened cancelled".split(), rows)
+    write_table(folder / "sample.csv", "learner draw time evened cancelled outlier".split(), rows)
     write_table(folder / "fit.csv", ["family"], [{"family": family} for family in families])
     quantiles = [{"family": family, "p": (i + 0.5) / 100, "quantile": (i + 0.5) / 10} for family in families for i in range(100)]
     write_table(folder / "quantiles.csv", "family p quantile".split(), quantiles)
     facts = {
         "file": "/somewhere/times.csv",
         "column": "t",
-        "learner_column": "who",
+        "learner_column": column,
         "words": "persistence: a slow learner stays slow; and more",
         "evened": evened,
         "censored": bool(cancelled),

@@ -185,7 +185,12 @@ std::string families_text(const TraceFit& fit) {
                       : fit.whole() ? "all times as they are\n"
                                     : "all times, as laws of a whole minibatch of one learner\n");
   if (fit.whole() && (fit.structure.persistent() || fit.structure.alternating())) {
-    text += "  AIC takes times for independent; these are not, so its differences are too large\n";
+    text +=
+        "  AIC takes times for independent; these are not, so its differences are too large\n"
+        "  the cluster as fitted has no family's law: what varies went to its persistence" +
+        std::string(persistent_law(fit.structure, fit.evened).variation > 0
+                        ? ", and the rest to a lognormal law\n"
+                        : ", all of it\n");
   }
   return text;
 }
@@ -194,8 +199,8 @@ std::string outliers_text(const TraceFit& fit) {
   if (!fit.outliers) return {};
   return "  " + count_text(fit.outliers->count, "time") + " (" +
          percent(fit.outliers->probability) +
-         ") far above the others, at random: left out above and below, with a law of their own "
-         "(outliers)\n";
+         ") far above the others, at random: the families and the cluster as fitted are without "
+         "them, and\n  they have a law of their own (outliers); the table of learners has all\n";
 }
 
 std::string structure_text(const TraceFit& fit) {
@@ -273,8 +278,8 @@ const CsvFile<MeasuredTime> sample_csv{
       "time",
       {"without differences of learners", "time / mean of the learner x mean of all"},
       &MeasuredTime::evened},
-     {"cancelled", "", "1: the minibatch was cancelled after that time",
-      &MeasuredTime::cancelled}}};
+     {"cancelled", "", "1: the minibatch was cancelled after that time", &MeasuredTime::cancelled},
+     {"outlier", "", "1: far above the others, with a law of its own", &MeasuredTime::outlier}}};
 
 const CsvFile<FittedQuantile> quantiles_csv{
     "quantiles.csv",
@@ -323,12 +328,14 @@ std::string fit_json(const TraceFit& fit, const FitAgreement& agreement,
 
 std::vector<MeasuredTime> measured_times(const TraceFit& fit) {
   const auto speeds = speeds_of(fit.structure);
+  const auto outlying = outlying_times(fit.trace);
   std::vector<MeasuredTime> rows;
   for (std::size_t learner = 0; learner < fit.trace.series.size(); ++learner) {
     const auto& times = fit.trace.series[learner];
     for (std::size_t draw = 0; draw < times.size(); ++draw)
       rows.push_back({fit.trace.learners[learner], draw, times[draw], times[draw] * speeds[learner],
-                      !fit.trace.cancelled.empty() && fit.trace.cancelled[learner][draw]});
+                      !fit.trace.cancelled.empty() && fit.trace.cancelled[learner][draw],
+                      fit.outliers.has_value() && outlying[learner][draw]});
   }
   return rows;
 }

@@ -26,7 +26,7 @@ struct MeasuredTime {
   std::string learner;
   std::size_t draw;
   double time, evened;
-  bool cancelled;
+  bool cancelled, outlier;
 };
 struct FittedQuantile {
   std::string family;

@@ -61,6 +61,26 @@ class Fits(fabricate.Folder):
         y = fit.draw_fit(results).axes[1].lines[0].get_ydata()
         np.testing.assert_allclose(y[[10, 30, 60]], [1, 3, 5])
 
+    def test_outliers_are_left_out_where_what_was_fitted_is_drawn(self):
+        plain = self.read()
+        known = fit.draw_persistence(plain).axes[1].lines[-2].get_ydata()
+        self.series["0"][7:7] = [500.0]
+        self.series["1"] += [700.0]
+        results = self.read(outliers=(500.0, 700.0))
+        np.testing.assert_allclose(results.fitted_times[0], plain.fitted_times[0])
+        axes = fit.draw_persistence(results).axes[1]
+        np.testing.assert_allclose(axes.lines[-2].get_ydata(), known)
+        self.assertEqual(axes.get_ylabel(), "autocorrelation, without 2 outliers")
+        densities, quantiles = fit.draw_fit(results).axes
+        self.assertEqual(densities.get_xlabel().split("\n")[0], "t, without 2 outliers")
+        self.assertEqual(quantiles.get_ylabel(), "quantile as measured, without 2 outliers")
+        self.assertNotIn("outliers", fit.draw_fit(plain).axes[1].get_ylabel())
+
+    def test_the_times_of_a_column_a_learner_are_called_time(self):
+        results = self.read(column="")
+        self.assertEqual(fit.draw_persistence(results).axes[0].get_ylabel(), "time")
+        self.assertEqual(fit.draw_fit(results).axes[0].get_xlabel().split("\n")[0], "time")
+
     def test_names_below_boxes_do_not_overlap(self):
         name = "node-17.rack-3.cluster.example.org/"
         for names in (

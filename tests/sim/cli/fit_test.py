@@ -123,7 +123,7 @@ class Fit(Fitted):
     def test_the_files_hold_the_times_and_the_quantiles(self):
         _, facts = self.fit(ROOT / "scenarios/times.csv")
         sample = rows(self.folder / "out/sample.csv")
-        self.assertEqual(list(sample[0]), ["learner", "draw", "time", "evened", "cancelled"])
+        self.assertEqual(list(sample[0]), ["learner", "draw", "time", "evened", "cancelled", "outlier"])
         self.assertEqual(len(sample), facts["times"])
         known = rows(ROOT / "scenarios/times.csv")
         for learner in range(4):
@@ -235,6 +235,27 @@ class Honest(Fitted):
         fitted, measured = (numbers[f"iteration of sync, as {how}"]["value"] for how in ("fitted", "measured"))
         self.assertAlmostEqual(fitted / measured, 1, delta=0.1)
         self.call("run", self.write(changed(SCENARIO, cluster=cluster)), "--force", "--quiet")
+
+    def test_the_report_says_what_went_where_and_shares_in_digits(self):
+        numbers = random.Random(3)
+        slow = 0.0
+        table = []
+        for _ in range(600):
+            slow = 0.9 * slow + math.sqrt(1 - 0.81) * numbers.gauss(0, 1)
+            table.append((f"{math.exp(0.12 * slow) * (4 if numbers.random() < 0.03 else 1):.6g}",))
+        told, facts = self.fit(self.trace(lines("seconds", table)))
+        self.assertIn("outliers", facts["cluster"])
+        self.assertIn("the cluster as fitted has no family's law: what varies went to its persistence", told)
+        self.assertIn("the families and the cluster as fitted are without them", told)
+        sample = rows(self.folder / "out/sample.csv")
+        self.assertGreater(min(float(row["time"]) for row in sample if row["outlier"] == "1"), 2)
+        self.assertLess(max(float(row["time"]) for row in sample if row["outlier"] == "0"), 3)
+        # 9.7 % of the variance lies between two learners of the means 1.1 and 0.9.
+        spread = 0.1 * math.sqrt(0.903 / 0.097)
+        signs = [sign for sign in (-1, 1) for _ in range(100)]
+        numbers.shuffle(signs)
+        table = [(l, 1.1 - 0.2 * l + spread * sign) for sign in signs for l in (0, 1)]
+        self.assertIn("variance between learners: 9.7 %", self.fit(self.trace(lines("worker,seconds", table)))[0])
 
     def test_what_persists_beside_static_heterogeneity_is_kept(self):
         numbers = random.Random(5)
