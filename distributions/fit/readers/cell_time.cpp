@@ -101,8 +101,8 @@ std::optional<double> stamp(std::string_view text) {
   return 86400.0 * static_cast<double>(days) + *clock - *east;
 }
 
-/// "1234.5" of "1,234.5" or, with a decimal comma, of "1.234,5"; empty where a mark stands at no
-/// thousands.
+/// "1234.5" of "1,234.5", "1'234.5" or, with a decimal comma, of "1.234,5"; empty where a mark
+/// stands at no thousands.
 std::string without_marks(std::string_view cell, DecimalMark mark) {
   const char decimal = mark == DecimalMark::comma ? ',' : '.';
   const char between = mark == DecimalMark::comma ? '.' : ',';
@@ -110,7 +110,7 @@ std::string without_marks(std::string_view cell, DecimalMark mark) {
   std::string text;
   std::size_t last = std::string_view::npos;  // mark between thousands
   for (std::size_t i = 0; i < point; ++i) {
-    if (cell[i] != between) {
+    if (cell[i] != between && cell[i] != '\'') {
       text += cell[i];
       continue;
     }
@@ -130,7 +130,7 @@ std::string without_marks(std::string_view cell, DecimalMark mark) {
 }
 
 bool parse(std::string_view cell, DecimalMark mark, double& number) {
-  if (cell.find_first_of(".,") == std::string_view::npos) return parse_number(cell, number);
+  if (cell.find_first_of(".,'") == std::string_view::npos) return parse_number(cell, number);
   return parse_number(without_marks(trimmed(cell), mark), number);
 }
 

@@ -67,7 +67,11 @@ class Maker {
           times.insert(times.end(), end - i, values[i] / count);
       } else if (known) {
         const double gone = last_step - step_before;
-        times.insert(times.end(), end - i, (values[i] - before) / (gone > 0 ? gone : count));
+        if (gone < 0 && steps[i] > *std::ranges::min_element(steps)) {
+          ++all_.left_out;  // steps that are made again, after a pause
+        } else {
+          times.insert(times.end(), end - i, (values[i] - before) / (gone > 0 ? gone : count));
+        }
       }
       before = values[i];
       step_before = last_step;

@@ -15,7 +15,7 @@ struct RunningTotal {
 struct Differences {
   std::vector<std::vector<double>> times;
   std::size_t restarts = 0;   // the total began again at 0
-  std::size_t left_out = 0;   // neither, so that how long it took is unknown: a clock set back
+  std::size_t left_out = 0;   // neither, or the step goes back, but not to the first
   std::size_t midnights = 0;  // a clock of the day went over 24 h
   bool falls = false;         // far more often than it rises: no total and no stamps
 };

@@ -220,10 +220,10 @@ class Maker {
       found_.notes.push_back("the clock goes over midnight " + count_text(found.midnights, "time") +
                              ": 24 h are added");
     if (found.left_out > 0)
-      found_.notes.push_back(
-          "left out: " + count_text(found.left_out, "difference") +
-          " in which the value falls, but not to 0, as where a clock is set back or a job goes on "
-          "from a checkpoint");
+      found_.notes.push_back("left out: " + count_text(found.left_out, "difference") +
+                             " in which the value falls, but not to 0, or the step goes back, but "
+                             "not to the first: as "
+                             "where a clock is set back or a job goes on from a checkpoint");
   }
 
   void tell_blanks() {

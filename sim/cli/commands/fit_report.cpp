@@ -241,9 +241,11 @@ std::string fit_report(const TraceFit& fit, const FitAgreement& agreement,
   const char* number = learners_of(fit) > 1 || !fit.source.learner.empty()
                            ? ""
                            : " (write as many learners as there are)";
-  text += std::string("as fitted") + number + ":\n" + pasted("cluster", fitted_cluster(fit));
+  const std::string slow = slow_beginning(fit.trace) > 0 ? ", with the slow beginning" : "";
+  text += "as fitted" + slow + number + ":\n" + pasted("cluster", fitted_cluster(fit));
   if (!fit.whole()) return text;
-  return text + "as measured" + number + ":\n" + pasted("cluster", replaying_cluster(fit, sample));
+  return text + "as measured" + slow + number + ":\n" +
+         pasted("cluster", replaying_cluster(fit, sample));
 }
 
 static nlohmann::ordered_json agreement_json(const FitAgreement& agreement) {

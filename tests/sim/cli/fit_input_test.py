@@ -314,6 +314,8 @@ class Shapes(Input):
             told, facts = self.fit("trace.csv")
             self.assertAlmostEqual(facts["mean"], sum(times) / 60, delta=0.01)
             self.assertIn("note: a comma in a number stands between thousands", told)
+            self.trace(header + "\n" + "".join(f"{n % 4}{separator}{x:,.2f}\n" for n, x in enumerate(times)).replace(",", "'"))
+            self.assertAlmostEqual(self.fit("trace.csv")[1]["mean"], sum(times) / 60, delta=0.01)
             german = [f"{x:,.2f}".translate(str.maketrans(",.", ".,")) for x in times]
             self.trace(header + "\n" + "".join(f"{n % 4}{separator}{x}\n" for n, x in enumerate(german)))
             self.assertAlmostEqual(self.fit("trace.csv")[1]["mean"], sum(times) / 60, delta=0.01)
@@ -477,6 +479,11 @@ class Jobs(Input):
             self.assertAlmostEqual(facts["mean"], known, delta=1e-4, msg=name)
             self.assertIn("left out: 1 difference in which the value falls, but not to 0", told)
             self.assertNotIn("--skip", told)
+        self.trace(lines("step,at", [(n - 5 * (n >= 30), f"{1.7e9 + x + 3600 * (n >= 30):.4f}") for n, x in enumerate(total)]))
+        told, facts = self.fit("trace.csv", "--column", "at", "--differences")
+        self.assertEqual(facts["times"], 59)
+        self.assertAlmostEqual(facts["mean"], known, delta=1e-4)
+        self.assertIn("or the step goes back, but not to the first", told)
         day = datetime.datetime(2026, 3, 1, 23, 59)
         self.trace(lines("step,clock", [(n, f"{day + datetime.timedelta(seconds=x):%H:%M:%S.%f}") for n, x in enumerate(total)]))
         told, facts = self.fit("trace.csv", "--column", "clock", "--differences")
@@ -527,6 +534,7 @@ class Jobs(Input):
             told, facts = self.fit("trace.csv")
             self.assertIn("far above the others, as steps do that compile", told)
             self.assertIn("say --skip 1", told)
+            self.assertIn("as fitted, with the slow beginning", told)
             told, facts = self.fit("trace.csv", "--skip", "1")
             rest = [x for row in times[1:] for x in row]
             self.assertAlmostEqual(facts["mean"], sum(rest) / len(rest), delta=1e-5)
