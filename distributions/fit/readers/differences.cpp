@@ -7,6 +7,7 @@ namespace gradrace {
 namespace {
 
 constexpr double day = 86400;
+constexpr double most_left = 0.9;  // of a total that began again; a clock set back keeps more
 
 /// Of the values of all learners; 0 where none rises.
 double median_rise(const std::vector<RunningTotal>& series) {
@@ -49,6 +50,7 @@ class Maker {
   void add(const RunningTotal& totals, bool restarts) {
     const auto& [values, steps] = totals;
     auto& times = all_.times.emplace_back();
+    const double first_step = steps.empty() ? 0 : *std::ranges::min_element(steps);
     double before = values.empty() ? 0 : *std::ranges::max_element(values), step_before = 0;
     bool known = false;  // whether the value before is
     for (std::size_t i = 0; i < values.size();) {
@@ -60,14 +62,17 @@ class Maker {
         // From 0, unless several steps were made until this value.
         const bool one_a_value =
             steps.empty() || end >= steps.size() || steps[end] - last_step <= 1;
-        const bool from_0 = restarts && begins_at_0(values[i], before, rise_);
+        const bool at_first = !steps.empty() && steps[i] == first_step;
+        const bool from_0 = restarts && (begins_at_0(values[i], before, rise_) ||
+                                         (at_first && (i == 0 || values[i] <= most_left * before)));
         if (i > 0) ++(from_0 ? all_.restarts : all_.left_out);
+        if (i == 0 && restarts && !from_0) ++all_.unknown;
         known = true;
         if (from_0 && values[i] > 0 && one_a_value)
           times.insert(times.end(), end - i, values[i] / count);
       } else if (known) {
         const double gone = last_step - step_before;
-        if (gone < 0 && steps[i] > *std::ranges::min_element(steps)) {
+        if (gone < 0 && steps[i] > first_step) {
           ++all_.left_out;  // steps that are made again, after a pause
         } else {
           times.insert(times.end(), end - i, (values[i] - before) / (gone > 0 ? gone : count));

@@ -219,6 +219,10 @@ class Maker {
     if (found.midnights > 0)
       found_.notes.push_back("the clock goes over midnight " + count_text(found.midnights, "time") +
                              ": 24 h are added");
+    if (found.unknown > 0)
+      found_.notes.push_back("left out: the first value of " +
+                             count_text(found.unknown, "learner") +
+                             ", which is far from 0, as where a log begins later than its total");
     if (found.left_out > 0)
       found_.notes.push_back("left out: " + count_text(found.left_out, "difference") +
                              " in which the value falls, but not to 0, or the step goes back, but "

@@ -498,6 +498,14 @@ class Jobs(Input):
         _, facts = self.fit("trace.csv", "--differences")
         self.assertEqual(facts["times"], 120)
         self.assertAlmostEqual(facts["mean"], sum(times) / 120, delta=1e-5)
+        epochs = [(n // 20, n % 20, sum(times[n - n % 20 : n + 1]) + 30 * (n < 20)) for n in range(120)]
+        for header, rows in (("epoch,step,elapsed", epochs), ("elapsed", [row[2:] for row in epochs])):
+            self.trace(lines(header, rows))
+            told, facts = self.fit("trace.csv", "--differences")
+            known = header == "epoch,step,elapsed"  # that the first 30 s are of a minibatch
+            self.assertEqual(facts["times"], 119 + known)
+            self.assertEqual("say --skip 1" in told, known)
+            self.assertEqual("left out: the first value of 1 learner, which is far from 0" in told, not known)
         left = lines("step,wait_s", [(n, f"{sum(times[n:]):.6f}") for n in range(120)])
         self.trace(left)
         self.assertIn('"wait_s" only falls, as the time that is left does', self.call("fit", "trace.csv", "--out", "none", status=2)[1])
