@@ -36,7 +36,7 @@ struct Words {
 int usage() {
   std::cerr << "fuzz TARGET [--runs N] [--seed S] [--from N] [--replay FILE] [--write FOLDER]\n"
                "targets:";
-  for (const Target* target : all_targets()) std::cerr << ' ' << target->name;
+  for (const FuzzTarget* target : all_targets()) std::cerr << ' ' << target->name;
   std::cerr << '\n';
   return 2;
 }
@@ -73,7 +73,7 @@ void start_clock() {
   ::setitimer(ITIMER_VIRTUAL, &minute, nullptr);
 }
 
-bool fails(const Target& target, const std::string& input, const std::string& file) {
+bool fails(const FuzzTarget& target, const std::string& input, const std::string& file) {
   std::string what;
   input_now = &input;
   file_now = file;
@@ -98,7 +98,7 @@ int write(const std::vector<std::string>& inputs, const std::filesystem::path& f
   return 0;
 }
 
-int run(const Target& target, const Words& words) {
+int run(const FuzzTarget& target, const Words& words) {
   const std::vector<std::string> inputs = inputs_of(target);
   if (!words.write.empty()) return write(inputs, words.write);
   watch();
@@ -148,7 +148,7 @@ int main(int count, char** words) {
     else
       return usage();
   }
-  const Target* const target = target_named(read.target);
+  const FuzzTarget* const target = target_named(read.target);
   return target == nullptr ? usage() : run(*target, read);
 }
 

@@ -144,15 +144,17 @@ const std::string spans_seed =
 
 }  // namespace
 
-const Target csv_target{"csv", told<read_csv>, {csv_seed, words_seed}};
-const Target libsvm_target{"libsvm", read_wide_libsvm, {files({svm_seed, svm_seed})}};
-const Target idx_target{
+const FuzzTarget csv_target{"csv", told<read_csv>, {csv_seed, words_seed}};
+const FuzzTarget libsvm_target{"libsvm", read_wide_libsvm, {files({svm_seed, svm_seed})}};
+const FuzzTarget idx_target{
     "idx", told<read_idx>, {files({images(4), labels(4), images(3), labels(3)})}};
-const Target digits_target{"digits", told<read_digits>, {files({digit(1) + digit(9), digit(0)})}};
-const Target cifar10_target{"cifar10",
-                            told<read_cifar10>,
-                            {files(std::vector<std::string>(6, "\x01" + std::string(3072, 'x')))}};
-const Target trace_target{"trace", told<read_times>, {times_seed, wide_seed}};
-const Target events_target{"events", told<read_times>, {events_seed, spans_seed}};
+const FuzzTarget digits_target{
+    "digits", told<read_digits>, {files({digit(1) + digit(9), digit(0)})}};
+const FuzzTarget cifar10_target{
+    "cifar10",
+    told<read_cifar10>,
+    {files(std::vector<std::string>(6, "\x01" + std::string(3072, 'x')))}};
+const FuzzTarget trace_target{"trace", told<read_times>, {times_seed, wide_seed}};
+const FuzzTarget events_target{"events", told<read_times>, {events_seed, spans_seed}};
 
 }  // namespace gradrace

@@ -12,7 +12,7 @@
 
 namespace {
 
-const gradrace::Target& chosen() {
+const gradrace::FuzzTarget& chosen() {
   const char* const name = std::getenv("GRADRACE_FUZZ");
   const auto* const target = gradrace::target_named(name == nullptr ? "" : name);
   if (target == nullptr) {
@@ -29,7 +29,7 @@ const gradrace::Target& chosen() {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size) {
-  static const gradrace::Target& target = chosen();
+  static const gradrace::FuzzTarget& target = chosen();
   try {
     target.run({reinterpret_cast<const char*>(bytes), size});
   } catch (const std::exception& fault) {

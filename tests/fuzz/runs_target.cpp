@@ -189,7 +189,7 @@ const std::vector<std::string> all_scenarios =
 
 }  // namespace
 
-const Target runs_target{"runs", run_scenario, all_scenarios, mutated_tree};
-const Target training_target{"training", train_scenario, all_scenarios, mutated_tree};
+const FuzzTarget runs_target{"runs", run_scenario, all_scenarios, mutated_tree};
+const FuzzTarget training_target{"training", train_scenario, all_scenarios, mutated_tree};
 
 }  // namespace gradrace

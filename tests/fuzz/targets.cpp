@@ -6,9 +6,10 @@ namespace gradrace {
 
 namespace {
 
-const Target* const targets[] = {&json_target,   &scenario_target, &csv_target,     &libsvm_target,
-                                 &idx_target,    &digits_target,   &cifar10_target, &trace_target,
-                                 &events_target, &runs_target,     &training_target};
+const FuzzTarget* const targets[] = {&json_target,    &scenario_target, &csv_target,
+                                     &libsvm_target,  &idx_target,      &digits_target,
+                                     &cifar10_target, &trace_target,    &events_target,
+                                     &runs_target,    &training_target};
 
 std::string unescaped(std::string_view line) {
   std::string bytes;
@@ -27,15 +28,15 @@ std::string unescaped(std::string_view line) {
 
 }  // namespace
 
-std::span<const Target* const> all_targets() { return targets; }
+std::span<const FuzzTarget* const> all_targets() { return targets; }
 
-const Target* target_named(std::string_view name) {
-  for (const Target* target : targets)
+const FuzzTarget* target_named(std::string_view name) {
+  for (const FuzzTarget* target : targets)
     if (target->name == name) return target;
   return nullptr;
 }
 
-std::vector<std::string> inputs_of(const Target& target) {
+std::vector<std::string> inputs_of(const FuzzTarget& target) {
   std::vector<std::string> inputs = target.seeds;
   std::ifstream corpus("tests/fuzz/corpus/" + std::string(target.name) + ".txt");
   for (std::string line; std::getline(corpus, line);) inputs.push_back(unescaped(line));

@@ -52,8 +52,8 @@ void run_scenario(std::string_view bytes) { allow_told_errors(read_text, bytes);
 
 }  // namespace
 
-const Target json_target{
+const FuzzTarget json_target{
     "json", run_json, {quickstart, peers, "[1, -2.5e3, \"\\u00e9\", null, {\"a\": {\"b\": []}}]"}};
-const Target scenario_target{"scenario", run_scenario, {quickstart, peers}};
+const FuzzTarget scenario_target{"scenario", run_scenario, {quickstart, peers}};
 
 }  // namespace gradrace

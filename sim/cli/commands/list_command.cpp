@@ -118,7 +118,7 @@ FieldPages scenario_keys() {
 
 void print_file(const CsvPage& file) {
   std::cout << file.name << ": a row is " << file.row << '\n';
-  for (const auto& line : file.lines) {
+  for (const Column& line : file.columns) {
     char text[64];
     const int length = std::snprintf(text, sizeof text, "  %-23s  %-11s  ", line.name.c_str(),
                                      line.unit.empty() ? "-" : std::string(line.unit).c_str());
@@ -132,7 +132,8 @@ void print_file(const CsvPage& file) {
 }
 
 void print_columns() {
-  print_file(runs_csv({"<swept path>"}, {"time_to_loss_<x>", "time_to_error_<x>"}).page());
+  print_file(runs_csv({"<swept path>"}, {target_of("loss", "<x>"), target_of("test_error", "<x>")})
+                 .page());
   print_file(curve_csv(true).page());
   print_file(staleness_csv.page());
   print_file(learners_csv.page());

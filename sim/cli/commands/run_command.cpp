@@ -220,7 +220,7 @@ void report_troubles(const Job& job, const RunFailures& failures) {
   for (const auto& note : job.scenario.shelf->notes())
     std::cerr << "gradrace: note: " << printable(note) << '\n';
   for (const auto& [run, reason] : failures)
-    std::cerr << "gradrace: failed: " << job.scenario.point_of(run).label << ", replica "
+    std::cerr << "gradrace: failed: " << job.scenario.point_of(run).label.text() << ", replica "
               << job.scenario.replica_of(run) << ": " << printable(reason) << '\n';
 }
 

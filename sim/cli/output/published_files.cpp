@@ -13,6 +13,7 @@
 #include "sim/cli/output/disk.h"
 #include "sim/hash.h"
 #include "sim/reading/foreign_json.h"
+#include "sim/results/points_text.h"
 
 namespace gradrace {
 
@@ -22,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_in(const fs::path& path) { return foreign_json(text_of_file(path)); }
+Json json_in(const fs::path& path) { return foreign_json(without_points(text_of_file(path))); }
 
 /// Of gradrace, by the keys that it has beside "files".
 bool is_record(const Json& found, const char* key) {

@@ -11,6 +11,7 @@
 
 #include "sim/cli/results/csv.h"
 #include "sim/protocol.h"
+#include "sim/results/column.h"
 
 namespace gradrace {
 
@@ -33,9 +34,6 @@ inline std::optional<Basis> basis_of(const std::optional<Estimate>& estimate) {
   return estimate ? std::optional(estimate->basis) : std::nullopt;
 }
 
-/// What the fields of a column are, those that are not empty.
-enum class CellType { number, integer, text };
-
 /// As a cell is written.
 template <class Cell>
 constexpr CellType type_of = std::is_floating_point_v<Cell>
@@ -43,66 +41,42 @@ constexpr CellType type_of = std::is_floating_point_v<Cell>
                                  : (std::is_arithmetic_v<Cell> ? CellType::integer
                                                                : CellType::text);
 
-/// What a column has, in words, and how it is computed, where it is computed of other numbers.
-struct Meaning {
-  Meaning(const char* its_text, std::string_view its_formula = {})
-      : text(its_text), formula(its_formula) {}
-  Meaning(std::string_view its_text, std::string_view its_formula = {})
-      : text(its_text), formula(its_formula) {}
-
-  std::string_view text, formula;
-};
-
-/// A column of a CSV file: what `gradrace list columns` says of it, and its cell in a row.
+/// A column of a CSV file with its cell in a row.
 template <class Row>
-struct Column {
+struct CsvColumn : Column {
   /// `value`: a member of Row or a function of one.
   template <class Value>
-  Column(std::string its_name, std::string_view its_unit, Meaning its_meaning, Value value)
-      : Column(
+  CsvColumn(std::string its_name, std::string_view its_unit, Meaning its_meaning, Value value,
+            Role its_role = Role::result)
+      : CsvColumn(
             std::move(its_name), its_unit, its_meaning, value,
             type_of<
-                std::decay_t<decltype(cell_of(std::invoke(value, std::declval<const Row&>())))>>) {}
+                std::decay_t<decltype(cell_of(std::invoke(value, std::declval<const Row&>())))>>,
+            its_role) {}
   /// `type`: of what the text says that `value` gives.
   template <class Value>
-  Column(std::string its_name, std::string_view its_unit, Meaning its_meaning, Value value,
-         CellType its_type)
-      : name(std::move(its_name)), unit(its_unit), meaning(its_meaning), type(its_type) {
+  CsvColumn(std::string its_name, std::string_view its_unit, Meaning its_meaning, Value value,
+            CellType its_type, Role its_role = Role::result)
+      : Column{std::move(its_name), its_unit, its_meaning, its_type, its_role} {
     write = [value](Csv& csv, const Row& row) { csv.cell(cell_of(std::invoke(value, row))); };
   }
 
-  std::string name;
-  std::string_view unit;  // empty: none; "time": that of the runtime distribution
-  Meaning meaning;
-  CellType type;
   std::function<void(Csv& csv, const Row& row)> write;
 };
 
-/// What `gradrace list columns` says of a CSV file.
+/// What `gradrace list columns` and manifests say of a CSV file.
 struct CsvPage {
-  struct Line {
-    std::string name;
-    std::string_view unit;
-    Meaning meaning;
-    CellType type;
-  };
-
   std::string_view name, row;
-  std::vector<Line> lines;
+  std::vector<Column> columns;
 };
 
 /// A CSV file: what a row of it is, and its columns in order.
 template <class Row>
 struct CsvFile {
   std::string_view name, row;
-  std::vector<Column<Row>> columns;
+  std::vector<CsvColumn<Row>> columns;
 
-  CsvPage page() const {
-    CsvPage page{name, row, {}};
-    for (const auto& column : columns)
-      page.lines.push_back({column.name, column.unit, column.meaning, column.type});
-    return page;
-  }
+  CsvPage page() const { return {name, row, {columns.begin(), columns.end()}}; }
 
   std::string header() const {
     std::string text;

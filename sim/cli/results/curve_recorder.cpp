@@ -7,13 +7,12 @@ namespace gradrace {
 
 namespace {
 
-/// In the order of target_columns().
-std::vector<std::pair<double Evaluation::*, double>> targets_of(const Point& point) {
-  std::vector<std::pair<double Evaluation::*, double>> targets;
-  if (!point.with_model()) return targets;
-  for (const double x : point.target_loss) targets.emplace_back(&Evaluation::loss, x);
-  for (const double x : point.target_test_error) targets.emplace_back(&Evaluation::test_error, x);
-  return targets;
+std::vector<std::pair<double Evaluation::*, double>> levels_of(const Point& point) {
+  std::vector<std::pair<double Evaluation::*, double>> levels;
+  for (const Target& target : targets_of(point))
+    levels.emplace_back(target.of == "loss" ? &Evaluation::loss : &Evaluation::test_error,
+                        target.level);
+  return levels;
 }
 
 }  // namespace
@@ -22,7 +21,7 @@ CurveRecorder::CurveRecorder(std::uint32_t replica, const Point& point, Spool* r
     : run_{replica},
       point_(point),
       rows_(rows),
-      targets_(targets_of(point)),
+      targets_(levels_of(point)),
       target_times_(targets_.size(), std::numeric_limits<double>::quiet_NaN()),
       target_intervals_(target_times_) {}
 

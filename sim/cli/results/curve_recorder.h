@@ -20,7 +20,7 @@ class CurveRecorder final : public CurveSink {
   /// for.
   void add(const CurvePoint& seen, std::span<const Evaluation> of_learners) override;
 
-  /// NaN: not reached; in the order of target_columns().
+  /// NaN: not reached; in the order of targets_of().
   const std::vector<double>& target_times() const { return target_times_; }
   /// From the evaluation before to that one; 0 where there was none before.
   const std::vector<double>& target_intervals() const { return target_intervals_; }

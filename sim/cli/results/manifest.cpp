@@ -16,11 +16,13 @@
 #include "sim/cli/output/output_folder.h"
 #include "sim/cli/output/published_files.h"
 #include "sim/cli/results/pages.h"
+#include "sim/cli/results/run_files.h"
 #include "sim/cli/version.h"
 #include "sim/hash.h"
 #include "sim/message_text.h"
 #include "sim/reading/characters.h"
 #include "sim/reading/foreign_json.h"
+#include "sim/results/points_text.h"
 
 namespace gradrace {
 
@@ -81,15 +83,46 @@ Json columns_of(const Scenario& scenario, const std::map<std::string, std::strin
   for (const CsvPage& page : pages_of(scenario)) {
     if (!is_written(page, files)) continue;
     Json& lines = columns[std::string(page.name)] = Json::array();
-    for (const auto& line : page.lines) {
-      const bool is_time = line.unit == "time" && !time_unit.empty();
-      lines.push_back({{"name", line.name},
-                       {"unit", is_time ? std::string_view(time_unit) : line.unit},
-                       {"definition", line.meaning.text},
-                       {"formula", line.meaning.formula}});
+    for (const Column& column : page.columns) {
+      const bool is_time = column.unit == "time" && !time_unit.empty();
+      lines.push_back({{"name", column.name},
+                       {"type", name_of(column.type)},
+                       {"unit", is_time ? std::string_view(time_unit) : column.unit},
+                       {"role", name_of(column.role)},
+                       {"definition", column.meaning.text},
+                       {"formula", column.meaning.formula}});
     }
   }
   return columns;
+}
+
+Json targets_json(const Scenario& scenario) {
+  Json targets = Json::array();
+  for (const Target& target : targets_of(scenario.first()))
+    targets.push_back({{"of", target.of},
+                       {"level", target.level},
+                       {"column", target.column},
+                       {"resolution", target.resolution}});
+  return targets;
+}
+
+/// A line a point, of which there may be many.
+std::string points_text(const Scenario& scenario) {
+  std::string text(points_begin);
+  for (std::size_t number = 0; number < scenario.points.size(); ++number) {
+    const Point& point = scenario.points[number];
+    Json parts = Json::array(), settings = Json::array();
+    for (const auto& [key, part] : point.label.parts) parts.push_back(Json::array({key, part}));
+    for (const auto& [path, value] : point.settings)
+      settings.push_back({{"path", path}, {"value", value}});
+    const Json line{{"number", number},
+                    {"protocol", point.protocol_name},
+                    {"label", point.label.text()},
+                    {"parts", std::move(parts)},
+                    {"settings", std::move(settings)}};
+    text += (number > 0 ? ",\n    " : "\n    ") + line.dump();
+  }
+  return text + "\n  ]";
 }
 
 }  // namespace
@@ -152,12 +185,15 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
                 {"elapsed", facts.elapsed},
                 {"notes", facts.notes},
                 {"files", facts.files},
-                {"columns", columns_of(scenario, facts.files)}};
+                {"columns", columns_of(scenario, facts.files)},
+                {"targets", targets_json(scenario)}};
   if (facts.jobs > 0) manifest["jobs"] = facts.jobs;
   if (!facts.device_reason.empty()) manifest["device_reason"] = facts.device_reason;
   if (!facts.arithmetic.empty()) manifest["arithmetic"] = facts.arithmetic;
   if (!facts.device.name.empty()) manifest.update(device_facts(facts));
-  return manifest.dump(2) + "\n";
+  std::string text = manifest.dump(2);
+  text.resize(text.size() - 2);  // its end, "\n}"
+  return text + points_text(scenario) + "\n}\n";
 }
 
 bool note_if_mixed(const std::filesystem::path& folder) {
@@ -175,7 +211,9 @@ bool note_if_mixed(const std::filesystem::path& folder) {
 }
 
 bool is_published(const std::filesystem::path& folder, const Scenario& scenario) {
-  const Json manifest = foreign_json(text_of_file(folder / "manifest.json"));
+  const std::string text = text_of_file(folder / "manifest.json");
+  if (text.find(points_begin) == std::string::npos) return false;  // an older gradrace's
+  const Json manifest = foreign_json(without_points(text));
   if (!manifest.is_object() || !manifest.contains("files")) return false;
   if (!manifest["files"].contains("runs.csv")) return false;
   const auto part = [&](const char* key) { return manifest.value(key, Json()); };

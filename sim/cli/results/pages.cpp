@@ -1,9 +1,8 @@
 #include "sim/cli/results/pages.h"
 
 #include <algorithm>
-#include <charconv>
+#include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 
 #include "sim/cli/results/run_files.h"
 #include "sim/cli/results/theory_files.h"
@@ -12,35 +11,23 @@ namespace gradrace {
 
 namespace {
 
-template <class Number>
-bool is_all(std::string_view text) {
-  Number number{};
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && rest == end;
-}
-
 /// Of the values that points have of a swept path.
 CellType type_of_swept(const Scenario& scenario, std::size_t path) {
-  bool integers = true, numbers = true, some = false;
-  for (const Point& point : scenario.points) {
-    const std::string& value = point.swept[path];
-    if (value.empty()) continue;
-    some = true;
-    integers = integers && is_all<std::int64_t>(value);
-    numbers = numbers && is_all<double>(value);
-  }
-  if (!some || !numbers) return CellType::text;
-  return integers ? CellType::integer : CellType::number;
+  const auto are_all = [&](auto is) {
+    return std::ranges::all_of(
+        scenario.points, [&](const Point& point) { return (point.settings[path].value.*is)(); });
+  };
+  using Json = nlohmann::ordered_json;
+  if (are_all(&Json::is_number_integer)) return CellType::integer;
+  return are_all(&Json::is_number) ? CellType::number : CellType::text;
 }
 
 CsvPage page_of_runs(const Scenario& scenario) {
   const auto& paths = scenario.swept_paths;
-  CsvPage page = runs_csv(paths, target_columns(scenario.first())).page();
+  CsvPage page = runs_csv(paths, targets_of(scenario.first())).page();
   const auto swept = swept_names(paths);
   for (std::size_t i = 0; i < swept.size(); ++i)
-    std::ranges::find(page.lines, swept[i], &CsvPage::Line::name)->type =
-        type_of_swept(scenario, i);
+    std::ranges::find(page.columns, swept[i], &Column::name)->type = type_of_swept(scenario, i);
   return page;
 }
 

@@ -17,7 +17,8 @@ constexpr const char* converter = "tables/parquet.py";
 std::string types_text(const CsvPage& page) {
   constexpr const char* names[] = {"double", "int64", "string"};
   nlohmann::ordered_json types = nlohmann::ordered_json::object();
-  for (const auto& line : page.lines) types[line.name] = names[static_cast<std::size_t>(line.type)];
+  for (const Column& column : page.columns)
+    types[column.name] = names[static_cast<std::size_t>(column.type)];
   return types.dump();
 }
 

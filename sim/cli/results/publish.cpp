@@ -56,7 +56,7 @@ class Texts {
 };
 
 CsvFile<RunRow> runs_file_of(const Scenario& scenario) {
-  return runs_csv(scenario.swept_paths, target_columns(scenario.first()));
+  return runs_csv(scenario.swept_paths, targets_of(scenario.first()));
 }
 
 /// What the files of runs begin with: name and text.
@@ -137,7 +137,7 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
       if (folder.has(run)) {
         result = folder.result(run);
         gathering.add(run, result);
-        texts.begin_run(point, at.label);
+        texts.begin_run(point, at.label.text());
         folder.read_texts(run, [&](auto file, auto piece) { texts.add(file, piece); });
       } else {
         result.status = Status::failed;

@@ -12,7 +12,7 @@ void RisenLosses::add(const Point& point, const RunResult& result) {
   const double first = *result.first_loss, last = result.last.evaluation.loss;
   if (!(first > 0) || !(last >= least_factor * first)) return;
   if (risen_++ > 0 && last / first <= last_ / first_) return;
-  label_ = point.label, first_ = first, last_ = last;
+  label_ = point.label.text(), first_ = first, last_ = last;
 }
 
 std::string RisenLosses::text() const {

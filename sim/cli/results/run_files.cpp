@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 
 #include "sim/hash.h"
@@ -46,14 +45,16 @@ std::string hash_of(const RunRow& run) {
 
 /// What learners exchanged; total(row, member of ExchangeTotals).
 template <class Row, class Total>
-void add_exchange_columns(std::vector<Column<Row>>& columns, Total total) {
+void add_exchange_columns(std::vector<CsvColumn<Row>>& columns, Total total) {
   const auto add = [&](std::string_view name, std::string_view unit, const char* meaning,
                        auto member, bool CountedExchanges::*counted) {
-    columns.emplace_back(std::string(name), unit, meaning,
-                         [total, member, counted](auto& row) -> std::optional<double> {
-                           if (!(row.counted.*counted)) return {};
-                           return total(row, member);
-                         });
+    columns.emplace_back(
+        std::string(name), unit, meaning,
+        [total, member, counted](auto& row) -> std::optional<double> {
+          if (!(row.counted.*counted)) return {};
+          return total(row, member);
+        },
+        Role::count);
   };
   add("bytes_sent", "bytes",
       "pushed to the server or sent to other learners, where the network has model_bytes; of "
@@ -67,27 +68,26 @@ void add_exchange_columns(std::vector<Column<Row>>& columns, Total total) {
       &ExchangeTotals::conflicts, &CountedExchanges::conflicts);
 }
 
-/// Columns of runs.csv that a run has which failed.
-constexpr std::string_view of_point[] = {
-    "point",          "replica", "seed",         "protocol",
-    "learners",       "status",  "theory_basis", "theory_iteration_time",
-    "sweep.protocol", "label",   "reason"};
+/// Whether a run has it that failed.
+bool is_of_all_runs(const Column& column) {
+  return column.role == Role::run || column.role == Role::setting || column.role == Role::theory;
+}
 
-void leave_out_where_failed(Column<RunRow>& column) {
+void leave_out_where_failed(CsvColumn<RunRow>& column) {
   column.write = [write = column.write](Csv& csv, const RunRow& run) {
     if (run.result.status == Status::failed) return csv.cell("");
     write(csv, run);
   };
 }
 
-std::vector<Column<LearnerRow>> learner_columns() {
+std::vector<CsvColumn<LearnerRow>> learner_columns() {
   const auto total = [](const LearnerRow& row, auto member) -> std::optional<double> {
     return static_cast<double>(row.exchanged.*member);
   };
-  std::vector<Column<LearnerRow>> columns{
-      {"point", "", point_meaning, &LearnerRow::point, CellType::integer},
-      {"replica", "", replica_meaning, &LearnerRow::replica},
-      {"learner", "", "its number, from 0", &LearnerRow::learner},
+  std::vector<CsvColumn<LearnerRow>> columns{
+      {"point", "", point_meaning, &LearnerRow::point, CellType::integer, Role::run},
+      {"replica", "", replica_meaning, &LearnerRow::replica, Role::run},
+      {"learner", "", "its number, from 0", &LearnerRow::learner, Role::run},
       {"busy", "time", "in which it computed", &LearnerRow::busy},
       {"idle",
        "time",
@@ -96,7 +96,7 @@ std::vector<Column<LearnerRow>> learner_columns() {
       {"wasted", "time",
        "busy with gradients cancelled, dropped or lost (gradients_... of runs.csv)",
        &LearnerRow::wasted},
-      {"gradients", "minibatches", "applied", &LearnerRow::gradients},
+      {"gradients", "minibatches", "applied", &LearnerRow::gradients, Role::count},
       {"communicating", "time", "idle, in an exchange with other learners or with the server",
        [total](auto& row) { return total(row, &ExchangeTotals::communicating); }},
       {"waiting",
@@ -113,12 +113,12 @@ std::vector<Column<LearnerRow>> learner_columns() {
 }
 
 CsvFile<CurveRow> make_curve_csv(bool by_learner) {
-  std::vector<Column<CurveRow>> columns{
-      {"point", "", point_meaning, &CurveRow::point, CellType::integer},
-      {"replica", "", replica_meaning, &CurveRow::replica},
+  std::vector<CsvColumn<CurveRow>> columns{
+      {"point", "", point_meaning, &CurveRow::point, CellType::integer, Role::run},
+      {"replica", "", replica_meaning, &CurveRow::replica, Role::run},
       {"time", "time", "simulated", &CurveRow::time},
-      {"update", "updates", "made before it", &CurveRow::update},
-      {"gradients", "minibatches", "applied before it", &CurveRow::gradients},
+      {"update", "updates", "made before it", &CurveRow::update, Role::count},
+      {"gradients", "minibatches", "applied before it", &CurveRow::gradients, Role::count},
       {"epoch",
        "epochs",
        {"passes over the training set", "samples applied / training rows"},
@@ -143,7 +143,7 @@ CsvFile<CurveRow> make_curve_csv(bool by_learner) {
     columns.emplace_back(
         "learner", "", "whose value the row is of; empty: the mean (with record.evaluate each)",
         [](auto& row) { return row.learner ? std::to_string(*row.learner) : ""; },
-        CellType::integer);
+        CellType::integer, Role::run);
   }
   return {"curve.csv", "one evaluation of a run", std::move(columns)};
 }
@@ -183,29 +183,30 @@ std::vector<std::string> swept_names(std::vector<std::string> paths) {
 }
 
 CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
-                         const std::vector<std::string>& targets) {
+                         const std::vector<Target>& targets) {
   using R = RunRow;
-  std::vector<Column<R>> columns{
-      {"point", "", point_meaning, &R::point},
-      {"replica", "", replica_meaning, &R::replica},
+  std::vector<CsvColumn<R>> columns{
+      {"point", "", point_meaning, &R::point, Role::run},
+      {"replica", "", replica_meaning, &R::replica, Role::run},
       {"seed", "", "of the scenario; with replica it names the run's random numbers",
-       [](auto& run) { return run.at.seed; }},
-      {"protocol", "", "its kind", [](auto& run) { return run.at.protocol_name; }},
-      {"learners", "learners", "P", [](auto& run) { return run.at.cluster.learners; }},
+       [](auto& run) { return run.at.seed; }, Role::run},
+      {"protocol", "", "its kind", [](auto& run) { return run.at.protocol_name; }, Role::run},
+      {"learners", "learners", "P", [](auto& run) { return run.at.cluster.learners; }, Role::run},
       {"k", "gradients", k_meaning, [](auto& run) { return run.result.last.point.k; }},
       {"status", "",
        "finished; diverged: its loss was infinite or NaN; deadlocked: learners waited for "
        "each other in a circle; failed: it could not go on (reason says why)",
-       status_of},
-      {"updates", "updates", "made", [](auto& run) { return run.result.totals.updates; }},
+       status_of, Role::run},
+      {"updates", "updates", "made", [](auto& run) { return run.result.totals.updates; },
+       Role::count},
       {"gradients_applied", "minibatches", "whose gradient entered an update",
-       [](auto& run) { return run.result.totals.applied; }},
+       [](auto& run) { return run.result.totals.applied; }, Role::count},
       {"gradients_dropped", "minibatches",
        "computed to the end, and thrown away by the server as too late",
-       [](auto& run) { return run.result.totals.dropped; }},
+       [](auto& run) { return run.result.totals.dropped; }, Role::count},
       {"gradients_cancelled", "minibatches",
        "stopped before they were done, since an update did without them",
-       [](auto& run) { return run.result.totals.cancelled; }},
+       [](auto& run) { return run.result.totals.cancelled; }, Role::count},
       {"sim_time", "time", "at which the run ended",
        [](auto& run) { return run.result.totals.time; }},
       {"mean_iteration_time",
@@ -234,38 +235,43 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
       {"theory_iteration_time",
        "time",
        {"between updates in the long run, where it is known", "E[T] of the protocol"},
-       [](auto& run) { return run.theory.iteration_time; }},
+       [](auto& run) { return run.theory.iteration_time; },
+       Role::theory},
       {"theory_basis", "", "of theory_iteration_time: exact, upper, lower or approximate",
-       [](auto& run) { return basis_of(run.theory.iteration_time); }}};
+       [](auto& run) { return basis_of(run.theory.iteration_time); }, Role::theory}};
   add_swept(columns, swept);
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    columns.emplace_back(targets[i], "time",
-                         "at which the first evaluation was at that level or below "
-                         "(resolution_of_... says how much too late that may be)",
-                         [i](auto& run) { return run.summary.target_times[i]; });
+    columns.emplace_back(
+        targets[i].column, "time",
+        "at which the first evaluation was at that level or below "
+        "(resolution_of_... says how much too late that may be)",
+        [i](auto& run) { return run.summary.target_times[i]; }, Role::target);
   }
   columns.emplace_back(
       "gradients_computed", "minibatches", "for which a forward and a backward pass was made",
       [](auto& run) { return count_if(run.at.with_model(), run.result.gradients_computed); },
-      CellType::integer);
+      CellType::integer, Role::count);
   columns.emplace_back("final_hash", "", "of the parameters", hash_of);
-  columns.emplace_back("gradients_lost", "minibatches",
-                       "in the hands of a learner when it failed (cluster.failures)",
-                       [](auto& run) { return run.result.totals.lost; });
-  columns.emplace_back("label", "", "name of the point among the others",
-                       [](auto& run) { return run.at.label; });
+  columns.emplace_back(
+      "gradients_lost", "minibatches",
+      "in the hands of a learner when it failed (cluster.failures)",
+      [](auto& run) { return run.result.totals.lost; }, Role::count);
+  columns.emplace_back(
+      "label", "", "name of the point among the others",
+      [](auto& run) { return run.at.label.text(); }, Role::run);
   add_exchange_columns<R>(columns, [](auto& run, auto total) -> std::optional<double> {
     if (!run.result.exchanged) return {};
     return static_cast<double>((*run.result.exchanged).*total);
   });
-  columns.emplace_back("reason", "", "why a run could not go on",
-                       [](auto& run) { return run.result.reason; });
+  columns.emplace_back(
+      "reason", "", "why a run could not go on", [](auto& run) { return run.result.reason; },
+      Role::run);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     columns.emplace_back(
-        "resolution_of_" + targets[i], "time",
+        targets[i].resolution, "time",
         Meaning("by how much that may be late: the time since the evaluation before",
                 "its time - that of the evaluation before"),
-        [i](auto& run) { return interval_to_target(run.summary, i); });
+        [i](auto& run) { return interval_to_target(run.summary, i); }, Role::target);
   }
   const auto add_utilisation = [&](const char* name, const char* meaning, double Utilisation::*of) {
     columns.emplace_back(name, "fraction", meaning, [of](auto& run) -> std::optional<double> {
@@ -281,9 +287,7 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
                   "of sim_time in which the server itself (cluster.server) was busy",
                   &Utilisation::server);
   for (auto& column : columns) {
-    const bool is_of_point = std::ranges::find(of_point, column.name) != std::end(of_point) ||
-                             std::ranges::find(swept, column.name) != swept.end();
-    if (!is_of_point) leave_out_where_failed(column);
+    if (!is_of_all_runs(column)) leave_out_where_failed(column);
   }
   return {"runs.csv", "one run, a replica of a point", std::move(columns)};
 }
@@ -296,10 +300,10 @@ const CsvFile<CurveRow>& curve_csv(bool by_learner) {
 const CsvFile<StalenessRow> staleness_csv{
     "staleness.csv",
     "one staleness that occurs in a run",
-    {{"point", "", point_meaning, &StalenessRow::point, CellType::integer},
-     {"replica", "", replica_meaning, &StalenessRow::replica},
+    {{"point", "", point_meaning, &StalenessRow::point, CellType::integer, Role::run},
+     {"replica", "", replica_meaning, &StalenessRow::replica, Role::run},
      {"staleness", "updates", staleness_meaning, &StalenessRow::staleness},
-     {"count", "minibatches", "applied with it", &StalenessRow::count}}};
+     {"count", "minibatches", "applied with it", &StalenessRow::count, Role::count}}};
 
 const CsvFile<LearnerRow> learners_csv{"learners.csv", "one learner of a run", learner_columns()};
 
@@ -315,13 +319,21 @@ std::vector<std::pair<std::string, std::string>> text_beginnings(const Point& fi
   return texts;
 }
 
-std::vector<std::string> target_columns(const Point& point) {
-  std::vector<std::string> columns;
-  if (!point.with_model()) return columns;
-  for (const double x : point.target_loss) columns.push_back("time_to_loss_" + number_text(x));
-  for (const double x : point.target_test_error)
-    columns.push_back("time_to_error_" + number_text(x));
-  return columns;
+Target target_of(std::string_view of, const std::string& level) {
+  const std::string column = (of == "loss" ? "time_to_loss_" : "time_to_error_") + level;
+  return {of, not_known, column, "resolution_of_" + column};
+}
+
+std::vector<Target> targets_of(const Point& point) {
+  std::vector<Target> targets;
+  if (!point.with_model()) return targets;
+  const auto add = [&](std::string_view of, const std::vector<double>& levels) {
+    for (const double level : levels)
+      targets.push_back(target_of(of, number_text(level))), targets.back().level = level;
+  };
+  add("loss", point.target_loss);
+  add("test_error", point.target_test_error);
+  return targets;
 }
 
 }  // namespace gradrace

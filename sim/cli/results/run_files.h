@@ -11,6 +11,7 @@
 #include "sim/cli/results/run_result.h"
 #include "sim/cli/scenario/record.h"
 #include "sim/cli/scenario/scenario.h"
+#include "sim/results/target.h"
 
 namespace gradrace {
 
@@ -19,7 +20,7 @@ struct RunSummary {
   Status status = Status::interrupted;
   double iteration_time, staleness, loss, test_error;
   double pace;                       // gradients applied, per unit of time
-  std::vector<double> target_times;  // NaN: not reached; in the order of target_columns()
+  std::vector<double> target_times;  // NaN: not reached; in the order of targets_of()
   std::vector<double> target_intervals;
   Totals totals;
 };
@@ -70,9 +71,8 @@ constexpr std::string_view point_meaning = "its number, from 0; the first swept 
                                "K in force, of an update; without a server P where an update is a "
                                "step of every learner, 1 where it is a step of one";
 
-/// swept: the paths of the sweep; targets: target_columns().
-CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
-                         const std::vector<std::string>& targets);
+/// swept: the paths of the sweep; targets: targets_of() the first point.
+CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept, const std::vector<Target>& targets);
 /// by_learner: with the rows of each learner's value.
 const CsvFile<CurveRow>& curve_csv(bool by_learner);
 extern const CsvFile<StalenessRow> staleness_csv;
@@ -86,15 +86,18 @@ std::vector<std::pair<std::string, std::string>> text_beginnings(const Point& fi
 /// are swept, since `protocol` is the column of its name.
 std::vector<std::string> swept_names(std::vector<std::string> paths);
 template <class Row>
-void add_swept(std::vector<Column<Row>>& columns, const std::vector<std::string>& paths) {
+void add_swept(std::vector<CsvColumn<Row>>& columns, const std::vector<std::string>& paths) {
   const auto names = swept_names(paths);
   for (std::size_t i = 0; i < names.size(); ++i) {
-    columns.emplace_back(names[i], "", "value of a swept path at the point",
-                         [i](const Row& row) { return row.at.swept[i]; });
+    columns.emplace_back(
+        names[i], "", "value of a swept path at the point",
+        [i](const Row& row) { return row.at.settings[i].cell(); }, Role::setting);
   }
 }
 
-/// time_to_loss_<x> and time_to_error_<x> of a point, in order.
-std::vector<std::string> target_columns(const Point& point);
+/// The targets of a point, in order: losses, then test errors.
+std::vector<Target> targets_of(const Point& point);
+/// How the columns of one are named; level: in digits.
+Target target_of(std::string_view of, const std::string& level);
 
 }  // namespace gradrace

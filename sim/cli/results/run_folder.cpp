@@ -95,7 +95,7 @@ static void refuse_difference(const RunStore& store, const std::string& header) 
 void keep_sound(RunStore& store, const Scenario& scenario) {
   RunStore::Beginnings files;
   for (const auto& [file, text] : text_beginnings(scenario.first())) files.emplace(file, text);
-  const std::size_t targets = target_columns(scenario.first()).size();
+  const std::size_t targets = targets_of(scenario.first()).size();
   store.keep_sound(files, [=](const std::string& result) { return is_result(result, targets); });
 }
 

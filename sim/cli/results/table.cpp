@@ -76,13 +76,13 @@ std::string resolution(const std::vector<RunSummary>& summaries, std::size_t tar
 }
 
 std::string resolutions(const Scenario& scenario, const std::vector<RunSummary>& summaries) {
-  const auto targets = target_columns(scenario.first());
+  const auto targets = targets_of(scenario.first());
   const std::string unit = scenario.first().time_unit;
   std::string text;
   for (std::size_t t = 0; t < targets.size(); ++t) {
     const std::string interval = resolution(summaries, t);
     if (interval.empty()) continue;
-    text += "  " + targets[t] +
+    text += "  " + targets[t].column +
             ": the time of the first evaluation at that level or below, which may be up to " +
             interval + (unit.empty() ? "" : " " + unit) + " too late\n";
   }
@@ -170,9 +170,9 @@ class Ranking {
  public:
   Ranking(const Scenario& scenario, const std::vector<RunSummary>& summaries)
       : scenario_(scenario), summaries_(summaries) {
-    const auto targets = target_columns(scenario.first());
+    const auto targets = targets_of(scenario.first());
     for (std::size_t i = 0; i < targets.size(); ++i)
-      try_out(targets[i], [i](const RunSummary& run) { return run.target_times[i]; });
+      try_out(targets[i].column, [i](const RunSummary& run) { return run.target_times[i]; });
     const auto by_error = [](double RunSummary::*error) {
       return [error](const RunSummary& run) { return error_of(run, error); };
     };
@@ -264,7 +264,7 @@ std::string counted(const std::vector<const RunSummary*>& runs) {
 std::vector<Shown> columns_of(const Scenario& scenario, const std::vector<Theory>& theories,
                               const std::vector<RunSummary>& summaries) {
   std::vector<Shown> columns{
-      {"point", always, [&](auto point, auto&) { return scenario.points[point].label; }},
+      {"point", always, [&](auto point, auto&) { return scenario.points[point].label.text(); }},
       {"iteration time", 6, spread_of([](auto& run) { return run.iteration_time; })},
       {"theory", 1,
        [&](auto point, auto&) { return estimate_text(theories[point].iteration_time); }},
@@ -284,9 +284,9 @@ std::vector<Shown> columns_of(const Scenario& scenario, const std::vector<Theory
   };
   add_error("final test error", 8, &RunSummary::test_error);
   add_error("final loss", 5, &RunSummary::loss);
-  const auto targets = target_columns(scenario.first());
+  const auto targets = targets_of(scenario.first());
   for (std::size_t t = 0; t < targets.size(); ++t)
-    columns.push_back({targets[t], t + 1 == targets.size() ? 9 : 7,
+    columns.push_back({targets[t].column, t + 1 == targets.size() ? 9 : 7,
                        spread_of([t](auto& run) { return run.target_times[t]; })});
   columns.push_back({"runs", 3, [](auto, auto& runs) { return counted(runs); }});
   return columns;

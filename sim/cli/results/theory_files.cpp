@@ -80,7 +80,7 @@ void TheoryRow::compare(const PeerProtocol& protocol, const Distribution& law) {
 
 CsvFile<TheoryRow> theory_table(const std::vector<std::string>& swept) {
   using Row = TheoryRow;
-  std::vector<Column<Row>> columns{
+  std::vector<CsvColumn<Row>> columns{
       {"point", "", "its number, from 0", &Row::point},
       {"protocol", "", "its kind", [](auto& row) { return row.at.protocol_name; }},
       {"learners", "learners", "P", &Row::learners},
@@ -99,7 +99,7 @@ CsvFile<TheoryRow> theory_table(const std::vector<std::string>& swept) {
       {"error_floor", "", "exact loss that a long run at one learning rate settles at",
        &Row::error_floor}};
   add_swept(columns, swept);
-  const Column<Row> last[] = {
+  const CsvColumn<Row> last[] = {
       {"theory_fresh",
        "fraction",
        {"of gradients that are of the current version", "P(staleness = 0)"},
@@ -153,17 +153,20 @@ CsvFile<TheoryRow> theory_table(const std::vector<std::string>& swept) {
 const CsvFile<ErrorCurveRow> theory_csv{
     "theory.csv",
     "one number of updates of a curve that theory knows, of a quadratic",
-    {{"point", "", "its number, from 0", &ErrorCurveRow::point},
-     {"time", "time", "mean time at which so many updates are made", &ErrorCurveRow::time},
-     {"loss", "", "mean loss then, or its bound", &ErrorCurveRow::loss},
+    {{"point", "", "its number, from 0", &ErrorCurveRow::point, Role::run},
+     {"time", "time", "mean time at which so many updates are made", &ErrorCurveRow::time,
+      Role::theory},
+     {"loss", "", "mean loss then, or its bound", &ErrorCurveRow::loss, Role::theory},
      {"basis", "", "exact, upper, lower or approximate",
-      [](auto& row) { return std::optional(row.basis); }},
-     {"source", "", "second moments, or a result of Dutta et al., 2018", &ErrorCurveRow::source},
-     {"update", "updates", "made", &ErrorCurveRow::update},
+      [](auto& row) { return std::optional(row.basis); }, Role::theory},
+     {"source", "", "second moments, or a result of Dutta et al., 2018", &ErrorCurveRow::source,
+      Role::theory},
+     {"update", "updates", "made", &ErrorCurveRow::update, Role::theory},
      {"mean_squared_gradient",
       "",
       {"of the mean over all updates so far, or its bound", "1/n sum over updates of |grad F|^2"},
-      &ErrorCurveRow::squared_gradient}}};
+      &ErrorCurveRow::squared_gradient,
+      Role::theory}}};
 
 std::vector<ErrorCurveRow> error_curve_rows(const Scenario& scenario,
                                             const std::vector<Theory>& theories) {

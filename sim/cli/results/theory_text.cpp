@@ -67,7 +67,7 @@ std::string reasons(const TheoryColumn& column, const std::vector<TheoryRow>& ro
     const std::string why = column.why(row);
     auto same = std::ranges::find(found, why, [](const auto& one) { return one.first; });
     if (same == found.end()) same = found.insert(same, {why, {}});
-    same->second.push_back(row.at.label);
+    same->second.push_back(row.at.label.text());
   }
   std::string text;
   for (const auto& [why, labels] : found) {
@@ -82,7 +82,7 @@ std::string reasons(const TheoryColumn& column, const std::vector<TheoryRow>& ro
 std::string theory_text(const Scenario& scenario, const std::vector<TheoryRow>& rows) {
   const Point& first = scenario.first();
   std::vector<std::vector<std::string>> cells{{"point"}};
-  for (const TheoryRow& row : rows) cells.push_back({row.at.label});
+  for (const TheoryRow& row : rows) cells.push_back({row.at.label.text()});
   std::string empty;
   for (const TheoryColumn& column : columns) {
     const auto is_empty = [&](const TheoryRow& row) { return column.cell(row) == "-"; };

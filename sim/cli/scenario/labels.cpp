@@ -66,43 +66,52 @@ struct Known {
   }
 };
 
-std::string object_text(const Json& object, const Known& known);
+using Parts = std::vector<Label::Part>;
 
-/// " parts exponential mean=1 and pareto shape=2" of a list of objects, " sync then async" of
-/// phases.
-std::string list_of_objects_text(const std::string& key, const Json& list, const Known& known) {
-  const bool in_turn = key == "phases";
-  std::string text = in_turn ? "" : " " + key;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (i > 0) text += in_turn ? " then" : " and";
-    text += object_text(list[i], known.of(i));
-  }
-  return text;
+Parts operator+(Parts one, const Parts& other) {
+  one.insert(one.end(), other.begin(), other.end());
+  return one;
 }
 
-/// A key's part of a label, after a space.
-std::string key_text(const std::string& key, const Json& value, const Known& known) {
-  if (lists_objects(value)) return list_of_objects_text(key, value, known);
+Parts word(std::string text) { return {{"", std::move(text)}}; }
+
+Parts parts_of(const Json& object, const Known& known);
+
+/// "parts exponential mean=1 and pareto shape=2" of a list of objects, "sync then async" of phases.
+Parts parts_of_list(const std::string& key, const Json& list, const Known& known) {
+  const bool in_turn = key == "phases";
+  Parts parts = in_turn ? Parts() : word(key);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (i > 0) parts = parts + word(in_turn ? "then" : "and");
+    parts = parts + parts_of(list[i], known.of(i));
+  }
+  return parts;
+}
+
+/// What a label says of a key.
+Parts parts_of(const std::string& key, const Json& value, const Known& known) {
+  if (lists_objects(value)) return parts_of_list(key, value, known);
   if (value.is_object()) {
     const bool is_named_by_kind = key == "protocol" || value.contains("kind");
-    const std::string name = key == "end" ? " until" : is_named_by_kind ? "" : " " + key;
-    return name + object_text(value, known);
+    const Parts name = key == "end" ? word("until") : is_named_by_kind ? Parts() : word(key);
+    return name + parts_of(value, known);
   }
-  const std::string name = chooses(key) ? " " : " " + key + "=";
-  if (value.is_string()) return name + value.get<std::string>();
-  return name + (value.is_array() ? list_text(value) : value.dump());
+  const std::string text = value.is_string()  ? value.get<std::string>()
+                           : value.is_array() ? list_text(value)
+                                              : value.dump();
+  return {{chooses(key) ? "" : key, text}};
 }
 
-/// " sync work=0.25" of {"kind": "sync", "work": 0.25}.
-std::string object_text(const Json& object, const Known& known) {
-  std::string text;
+/// "sync work=0.25" of {"kind": "sync", "work": 0.25}.
+Parts parts_of(const Json& object, const Known& known) {
+  Parts parts;
   for (const auto& [key, value] : object.items()) {
     const Known of_key = known.of(key);
     const bool stays = known.kinds_stay && (chooses(key) || key == "protocol" || key == "phases");
     if (of_key.shared == value && !stays) continue;
-    text += key_text(key, value, of_key);
+    parts = parts + parts_of(key, value, of_key);
   }
-  return text;
+  return parts;
 }
 
 /// Protocols of one kind.
@@ -112,19 +121,17 @@ struct Family {
 };
 
 /// The protocol of each point, without what all of its kind share if they differ.
-std::vector<std::string> protocol_labels(const std::vector<ProtocolText>& protocols) {
+std::vector<Parts> protocol_labels(const std::vector<ProtocolText>& protocols) {
   std::map<std::string, Family> families;
   for (const auto& [protocol, told] : protocols) {
     const auto [found, added] = families.try_emplace(protocol["kind"], Family{protocol});
     if (added || found->second.shared == protocol) continue;
     found->second = {common(found->second.shared, protocol), false};
   }
-  std::vector<std::string> labels;
+  std::vector<Parts> labels;
   for (const auto& [protocol, told] : protocols) {
     const Family& family = families.at(protocol["kind"]);
-    const std::string text =
-        family.alike ? object_text(told, {}) : object_text(protocol, {family.shared});
-    labels.push_back(text.substr(1));
+    labels.push_back(family.alike ? parts_of(told, {}) : parts_of(protocol, {family.shared}));
   }
   return labels;
 }
@@ -136,12 +143,6 @@ std::string short_number_of(const std::string& text) {
   if (!value.is_number()) return {};
   const bool is_long = value.is_number_float() && text.size() > short_enough;
   return is_long ? short_number(value.get<double>()) : text;
-}
-
-/// A value as it stands in CSV, where texts are bare.
-Json swept_value(const std::string& text) {
-  const bool is_structured = text.starts_with('{') || text.starts_with('[');
-  return is_structured && Json::accept(text) ? Json::parse(text) : Json(text);
 }
 
 /// To four digits, where these tell the numbers apart; [as they were].
@@ -168,14 +169,15 @@ std::map<std::string, Json> with_file_names(const std::string& key,
   return different.size() == values.size() ? texts : values;
 }
 
-/// Of each value of a swept path, without what all have in common: " staleness eta=0.1" of an
-/// object, " learners=16" of a plain value, " pareto" of a kind.
-std::map<std::string, std::string> swept_labels(const std::vector<Point>& points, std::size_t place,
-                                                const std::string& path) {
+/// Of each value of a swept path, without what all have in common: "staleness eta=0.1" of an
+/// object, "learners=16" of a plain value, "pareto" of a kind.
+std::map<std::string, Parts> swept_labels(const std::vector<Point>& points, std::size_t place,
+                                          const std::string& path) {
   std::map<std::string, Json> values;
   for (const auto& point : points) {
-    const std::string& text = point.swept[place];
-    if (!values.contains(text)) values[text] = swept_value(text);
+    const SweptValue& setting = point.settings[place];
+    const Json& value = setting.value;
+    values.try_emplace(setting.cell(), value.is_structured() ? value : Json(setting.cell()));
   }
   const std::string last = path.substr(path.rfind('.') + 1);
   values = shortened(with_file_names(last, values));
@@ -183,34 +185,35 @@ std::map<std::string, std::string> swept_labels(const std::vector<Point>& points
   for (const auto& [text, value] : values) shared = common(shared, value);
   const Known known{values.size() > 1 ? shared : Json(), false};
   const std::string key = chooses(last) ? last : path.substr(path.find('.') + 1);
-  std::map<std::string, std::string> labels;
-  for (const auto& [text, value] : values) {
-    labels[text] = value.is_object() ? object_text(value, known) : key_text(key, value, known);
-  }
+  std::map<std::string, Parts> labels;
+  for (const auto& [text, value] : values)
+    labels[text] = value.is_object() ? parts_of(value, known) : parts_of(key, value, known);
   return labels;
 }
 
-using Texts = std::vector<std::string>;  // of the points
+using PartsOfPoints = std::vector<Parts>;  // [point]
 
 /// Labels of such parts.
-Texts together(const std::vector<Texts>& parts) {
-  Texts labels = parts.front();
-  for (std::size_t i = 1; i < parts.size(); ++i)
-    for (std::size_t point = 0; point < labels.size(); ++point) labels[point] += parts[i][point];
+std::vector<Label> together(const std::vector<PartsOfPoints>& parts) {
+  std::vector<Label> labels(parts.front().size());
+  for (const PartsOfPoints& some : parts)
+    for (std::size_t point = 0; point < labels.size(); ++point)
+      labels[point].parts = std::move(labels[point].parts) + some[point];
   return labels;
 }
 
-std::size_t told_apart(const std::vector<Texts>& parts) {
-  const Texts labels = together(parts);
-  return std::set<std::string>(labels.begin(), labels.end()).size();
+std::size_t told_apart(const std::vector<PartsOfPoints>& parts) {
+  std::set<std::string> texts;
+  for (const Label& label : together(parts)) texts.insert(label.text());
+  return texts.size();
 }
 
 /// Leaves out the values of swept paths without which the labels tell as many points apart, the
 /// last ones first: of lists that walk in parallel.
-void leave_out_what_others_tell(std::vector<Texts>& parts) {
+void leave_out_what_others_tell(std::vector<PartsOfPoints>& parts) {
   const std::size_t wanted = told_apart(parts);
   for (std::size_t i = parts.size(); i-- > 1;) {
-    std::vector<Texts> others = parts;
+    std::vector<PartsOfPoints> others = parts;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
     if (told_apart(others) == wanted) parts = std::move(others);
   }
@@ -220,20 +223,25 @@ void leave_out_what_others_tell(std::vector<Texts>& parts) {
 
 void name_points(Scenario& scenario, const std::vector<ProtocolText>& protocols) {
   std::vector<Point>& points = scenario.points;
-  std::vector<Texts> parts{protocol_labels(protocols)};
+  std::vector<PartsOfPoints> parts{protocol_labels(protocols)};
   for (std::size_t i = 0; i < scenario.swept_paths.size(); ++i) {
     const std::string& path = scenario.swept_paths[i];
     if (path.substr(0, path.find('.')) == "protocol") continue;
     const auto of_value = swept_labels(points, i, path);
-    Texts& part = parts.emplace_back();
-    for (const auto& point : points) part.push_back(of_value.at(point.swept[i]));
+    PartsOfPoints& part = parts.emplace_back();
+    for (const auto& point : points) part.push_back(of_value.at(point.settings[i].cell()));
   }
   if (points.size() > 1) leave_out_what_others_tell(parts);
-  const Texts labels = together(parts);
+  std::vector<Label> labels = together(parts);
   std::map<std::string, int> uses;
-  for (std::size_t i = 0; i < points.size(); ++i) ++uses[points[i].label = printable(labels[i])];
+  for (Label& label : labels) {
+    for (auto& [key, text] : label.parts) key = printable(key), text = printable(text);
+    ++uses[label.text()];
+  }
   for (std::size_t i = 0; i < points.size(); ++i) {
-    if (uses[points[i].label] > 1) points[i].label += " (point " + std::to_string(i) + ")";
+    points[i].label = std::move(labels[i]);
+    auto& told = points[i].label.parts;
+    if (uses[points[i].label.text()] > 1) told.push_back({"", "(point " + std::to_string(i) + ")"});
   }
 }
 

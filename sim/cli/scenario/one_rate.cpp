@@ -20,9 +20,9 @@ std::string difference_in_gradients(const Scenario& scenario) {
   const auto [least, most] = std::ranges::minmax_element(scenario.points, {}, gradients_of_step);
   if (gradients_of_step(*least) == gradients_of_step(*most)) return {};
   const bool one = most->protocol_name == least->protocol_name;
-  return " (an update of " + (one ? most->label : most->protocol_name) + " averages " +
+  return " (an update of " + (one ? most->label.text() : most->protocol_name) + " averages " +
          count_text(gradients_of_step(*most), "gradient") + ", one of " +
-         (one ? least->label : least->protocol_name) + " " +
+         (one ? least->label.text() : least->protocol_name) + " " +
          std::to_string(gradients_of_step(*least)) + ")";
 }
 

@@ -13,6 +13,8 @@
 #include "sim/cli/scenario/identity.h"
 #include "sim/cli/scenario/record.h"
 #include "sim/engine/race.h"
+#include "sim/results/label.h"
+#include "sim/results/swept_value.h"
 
 namespace gradrace {
 
@@ -29,7 +31,7 @@ struct Point {
   Recipe recipe;       // except for the model's minibatch
   Rule rule;
   std::string protocol_name;  // "k-async"
-  std::string label;          // its name among the others: "k-async k=4", "async learners=16"
+  Label label;                // its name among the others: "k-async k=4", "async learners=16"
   MakeProtocol make_protocol;
   LearningRateProduct learning_rate;
   Stop stop;
@@ -42,8 +44,8 @@ struct Point {
   std::vector<double> target_loss, target_test_error;
   std::optional<double> gamma;  // assumed, for bounds of the error
 
-  /// The values of the swept paths at this point, as they stand in CSV.
-  std::vector<std::string> swept;
+  /// What the sweep sets, in the order of its paths.
+  std::vector<SweptValue> settings;
 
   /// Names its runs, with their replicas.
   RunKey key = {};

@@ -239,7 +239,7 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
   for (std::size_t number = 0; number < sweep.points(); ++number) {
     Point point;
     point.name = file.stem().string();
-    const Document document = sweep.document(number, point.swept);
+    const Document document = sweep.document(number, point.settings);
     Reader reader(document, shelf->locator());
     auto found = read_point(reader, point, *shelf);
     idle_keys.add(reader.examined());
@@ -247,7 +247,7 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
     if (!sweep.problems().empty()) {  // a path that was refused would have set what is missing
       std::erase_if(found, [](const Problem& problem) { return problem.what == missing_key; });
     }
-    of_points.add(point.swept, found);
+    of_points.add(point.settings, found);
     if (!unsound.empty() || !problems.empty()) continue;
     protocols.push_back(protocol_text(sweep, document, reader));
     point.protocol_name = protocols.back().whole.at("kind").get<std::string>();
@@ -262,8 +262,8 @@ static Scenario read_document(Document base, const std::filesystem::path& file,
   if (without_effect.empty())
     add(problems, problems_of_covered_values(sweep, reader_of_unused(file, changes)));
   for (const auto& [number, traces] : unsound) {
-    std::vector<std::string> values;
-    if (sweep.points() > 1) idle_keys.spare(sweep.document(number, values));
+    std::vector<SweptValue> settings;
+    if (sweep.points() > 1) idle_keys.spare(sweep.document(number, settings));
   }
   if (sweep.problems().empty() || sweep.points() == 1) add(problems, idle_keys.problems());
   if (!problems.empty()) throw ScenarioError(std::move(problems));

@@ -50,12 +50,11 @@ void make_paths_absolute(Json& value, const Locator& locator) {
   });
 }
 
-std::string csv_value(const std::string& path, const Json& value, const Locator& locator) {
-  if (value.is_primitive() && !value.is_string()) return value.dump();
+SweptValue setting_of(const std::string& path, const Json& value, const Locator& locator) {
+  if (value.is_primitive() && !value.is_string()) return {path, value};
   Json named = {{path, value}};
   make_paths_absolute(named, locator);
-  const Json& absolute = named[path];
-  return absolute.is_string() ? absolute.get<std::string>() : absolute.dump();
+  return {path, std::move(named[path])};
 }
 
 Json::json_pointer pointer_of(std::string_view dotted) {
@@ -179,22 +178,22 @@ std::vector<std::string> Sweep::paths() const {
   return result;
 }
 
-std::vector<Sweep::Setting> Sweep::settings(std::size_t number) const {
-  std::vector<Setting> settings;
+std::vector<Sweep::Place> Sweep::places(std::size_t number) const {
+  std::vector<Place> places;
   std::size_t slower = points();
   for (const auto& axis : axes_) {
     slower /= axis.length;
     const std::string item = "/" + std::to_string(number / slower % axis.length);
     for (std::size_t i = 0; i < axis.paths.size(); ++i)
-      settings.push_back({axis.paths[i], axis.pointers[i] + item});
+      places.push_back({axis.paths[i], axis.pointers[i] + item});
   }
-  return settings;
+  return places;
 }
 
-Document Sweep::document(std::size_t number, std::vector<std::string>& values) const {
+Document Sweep::document(std::size_t number, std::vector<SweptValue>& settings) const {
   Document document = frame_;
-  for (const auto& [path, pointer] : settings(number)) {
-    values.push_back(csv_value(path, whole_.root().at(Json::json_pointer(pointer)), locator_));
+  for (const auto& [path, pointer] : places(number)) {
+    settings.push_back(setting_of(path, whole_.root().at(Json::json_pointer(pointer)), locator_));
     document.set(path, pointer);
   }
   return document;
@@ -202,7 +201,7 @@ Document Sweep::document(std::size_t number, std::vector<std::string>& values) c
 
 std::optional<std::string> Sweep::covered(const std::string& path, std::size_t number) const {
   std::string place = pointer_along(path);
-  for (const auto& [other, pointer] : settings(number)) {
+  for (const auto& [other, pointer] : places(number)) {
     if (path.starts_with(other + "."))
       place = pointer + pointer_along(path.substr(other.size() + 1));
   }
@@ -212,7 +211,7 @@ std::optional<std::string> Sweep::covered(const std::string& path, std::size_t n
 
 Document Sweep::without(const std::string& path, std::size_t number) const {
   Document document = frame_;
-  for (const auto& [other, pointer] : settings(number))
+  for (const auto& [other, pointer] : places(number))
     if (!is_within(other, path)) document.set(other, pointer);
   return document;
 }

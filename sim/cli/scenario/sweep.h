@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,6 +8,7 @@
 
 #include "sim/reading/document.h"
 #include "sim/reading/locator.h"
+#include "sim/results/swept_value.h"
 
 namespace gradrace {
 
@@ -37,8 +37,8 @@ class Sweep {
 
   std::vector<std::string> paths() const;
 
-  /// The document of one point; `values`: what paths() are there, as CSV has it.
-  Document document(std::size_t number, std::vector<std::string>& values) const;
+  /// The document of one point; `settings`: what paths() are there.
+  Document document(std::size_t number, std::vector<SweptValue>& settings) const;
 
   /// Where the value stands (its JSON pointer) that would be at the path if the sweep did not set
   /// it nor what is further in: that of the file or a part of what an earlier path sets.  None if
@@ -65,10 +65,10 @@ class Sweep {
   };
 
   /// A path at one point, and the JSON pointer of the value that it is set to.
-  struct Setting {
+  struct Place {
     std::string path, pointer;
   };
-  std::vector<Setting> settings(std::size_t number) const;
+  std::vector<Place> places(std::size_t number) const;
 
   /// The length of the list at the pointer, after it was written out; 0 if it is none.
   std::size_t length_of(const std::string& pointer, const nlohmann::ordered_json& list);

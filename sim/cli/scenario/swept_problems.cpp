@@ -44,14 +44,14 @@ std::string way_out(const std::string& key, const std::vector<std::string>& path
 SweptProblems::SweptProblems(std::vector<std::string> paths)
     : paths_(std::move(paths)), values_(paths_.size()) {}
 
-void SweptProblems::add(const std::vector<std::string>& values,
+void SweptProblems::add(const std::vector<SweptValue>& settings,
                         const std::vector<Problem>& problems) {
-  for (std::size_t i = 0; i < values.size(); ++i) values_[i].insert(values[i]);
+  for (std::size_t i = 0; i < settings.size(); ++i) values_[i].insert(settings[i].cell());
   for (const Problem& problem : problems) {
     const auto [place, is_new] = places_.try_emplace(problem.text(), found_.size());
     if (is_new) found_.push_back({problem, Values(paths_.size())});
     Values& with_it = found_[place->second].values;
-    for (std::size_t i = 0; i < values.size(); ++i) with_it[i].insert(values[i]);
+    for (std::size_t i = 0; i < settings.size(); ++i) with_it[i].insert(settings[i].cell());
   }
 }
 

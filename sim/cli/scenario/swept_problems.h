@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sim/reading/problem.h"
+#include "sim/results/swept_value.h"
 
 namespace gradrace {
 
@@ -17,8 +18,8 @@ class SweptProblems {
   /// paths: the swept ones.
   explicit SweptProblems(std::vector<std::string> paths);
 
-  /// Those of the next point, where the paths have these values.
-  void add(const std::vector<std::string>& values, const std::vector<Problem>& problems);
+  /// Those of the next point, which has these settings.
+  void add(const std::vector<SweptValue>& settings, const std::vector<Problem>& problems);
 
   std::vector<Problem> problems() const;
 

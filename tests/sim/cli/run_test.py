@@ -269,12 +269,45 @@ class Output(ProgramTest):
             headers = {path.name: path.read_text().splitlines()[0].split(",") for path in out.glob("*.csv")}
             self.assertEqual({file: [one["name"] for one in of] for file, of in columns.items()}, headers)
             for one in (one for of in columns.values() for one in of):
-                self.assertEqual(list(one), ["name", "unit", "definition", "formula"])
+                self.assertEqual(list(one), ["name", "type", "unit", "role", "definition", "formula"])
                 self.assertTrue(one["definition"], one)
             times = [one for one in columns["runs.csv"] if one["name"] in ("sim_time", "mean_iteration_time")]
             self.assertEqual({one["unit"] for one in times}, {scenario.get("time_unit", "time")})
             self.assertEqual(times[1]["formula"], "time of the last update / updates")
         self.assertEqual(sorted(columns), ["runs.csv"])
+
+    def test_the_manifest_has_points_and_targets_as_data(self):
+        phases = [{"protocol": {"kind": "sync"}, "end": {"updates": 5}}, {"protocol": {"kind": "async"}}]
+        protocols = [{"kind": "k-async", "k": 2}, {"kind": "k-async", "k": 4}, {"kind": "switch", "phases": phases}]
+        sweep = {"protocol": protocols, "cluster.learners": [4, 5]}
+        out = self.run_small("points", scenario=changed(SMALL, sweep=sweep, targets={"loss": [0.5], "test_error": [0.25, 0.1]}))
+        manifest = json.loads((out / "manifest.json").read_text())
+        found = rows(out / "runs.csv")
+        settings = [[{"path": "protocol", "value": p}, {"path": "cluster.learners", "value": n}] for p in protocols for n in (4, 5)]
+        self.assertEqual([one["settings"] for one in manifest["points"]], settings)
+        for number, point in enumerate(manifest["points"]):
+            row = next(row for row in found if row["point"] == str(number))
+            self.assertEqual((point["number"], point["protocol"], point["label"]), (number, row["protocol"], row["label"]))
+            self.assertEqual(" ".join(f"{key}={text}" if key else text for key, text in point["parts"]), row["label"])
+        self.assertEqual(manifest["points"][1]["parts"], [["", "k-async"], ["k", "2"], ["learners", "5"]])
+        words = [["", word] for word in ("switch", "sync", "until")]
+        self.assertEqual(manifest["points"][4]["parts"], [*words, ["updates", "5"], ["", "then"], ["", "async"], ["learners", "4"]])
+        self.assertEqual([(one["of"], one["level"]) for one in manifest["targets"]], [("loss", 0.5), ("test_error", 0.25), ("test_error", 0.1)])
+        of_role = {}
+        for one in manifest["columns"]["runs.csv"]:
+            of_role.setdefault(one["role"], []).append(one["name"])
+        self.assertEqual(of_role["setting"], ["sweep.protocol", "cluster.learners"])
+        self.assertEqual(of_role["target"], [one[key] for key in ("column", "resolution") for one in manifest["targets"]])
+        self.assertEqual(of_role["theory"], ["theory_iteration_time", "theory_basis"])
+        self.assertEqual(of_role["run"], ["point", "replica", "seed", "protocol", "learners", "status", "label", "reason"])
+
+    def test_a_folder_of_before_is_written_anew(self):
+        path, out = self.write(SMALL), self.folder / "before"
+        self.call("run", path, "--out", out, "--quiet")
+        whole = (out / "manifest.json").read_text()
+        (out / "manifest.json").write_text(whole[: whole.index(',\n  "points": [')] + "\n}\n")
+        self.call("run", path, "--out", out, "--quiet")
+        self.assertIn('"points": [', (out / "manifest.json").read_text())
 
     def test_counts_of_the_files_agree(self):
         out = self.run_small()
