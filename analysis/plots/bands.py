@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from results.sample import unit_of
 from scipy.special import stdtrit
 
 MOST_POINTS = 1000
@@ -39,13 +40,6 @@ def linear(x, y, grid):
     of them."""
     last = np.append(x[1:] > x[:-1], True)
     return np.interp(grid, x[last], y[last], left=np.nan, right=np.nan)
-
-
-def unit_of(values, axis=None):
-    """The power of two at or below the largest magnitude among values, 1 where all are 0 or NaN: in that
-    unit their squares and sums are in the range of a double, whatever theirs is."""
-    largest = np.max(np.abs(values), initial=0.0, where=np.isfinite(values), axis=axis)
-    return np.where(largest > 0, np.ldexp(1.0, np.frexp(largest)[1] - 1), 1.0)[()]
 
 
 def mean_and_half(values):

@@ -3,7 +3,7 @@
 RATE = "learning_rate"
 # `run` names one of several output folders that are compared.
 CHOICES = (
-    "protocol", "sweep.protocol", RATE, "optimiser", "compression", "model.minibatch", "run",
+    "protocol", RATE, "optimiser", "model.minibatch", "run",
 )  # fmt: skip
 
 

@@ -1,10 +1,13 @@
 """Error, loss and disagreement against simulated time, updates, gradients or epochs."""
 
+from functools import cache
+
 import numpy as np
 from plots import style
 from plots.bands import band, linear, step
 from plots.panels import Panels
-from plots.results import DIVERGED
+from plots.sweep import DIVERGED
+from results.folder import by_run
 
 # what curves are drawn against -> column of curve.csv, words
 AXES = {
@@ -28,55 +31,56 @@ def interpolate(x):
     return step if x == "time" else linear
 
 
-def curve(run, x, y):
-    """The finite evaluations of a run as arrays, None where there are none; x, y: columns of
-    curve.csv."""
-    at, value = np.array(run.curve[x]), np.array(run.curve[y])
-    finite = np.isfinite(at) & np.isfinite(value)
-    return (at[finite], value[finite]) if finite.any() else None
+@cache
+def values_of(folder, column):
+    """{(point, replica): its evaluations in a column of curve.csv}; none where it is not there."""
+    curve = folder.evaluations
+    return by_run(curve, column) if column in curve else {}
 
 
-def disagrees(results):
+def disagrees(folder):
     """Did learners' values ever differ?"""
-    runs = [run for point in results.points.values() for run in point.runs.values()]
-    return any(value > 0 for run in runs for value in run.curve["disagreement"])
+    curve = folder.evaluations
+    return "disagreement" in curve and bool((curve["disagreement"] > 0).any())
 
 
-def is_watched(results):
+def is_watched(folder):
     """Was any run evaluated between its start and its end?"""
-    return any(
-        len(run.curve["time"]) > 2
-        for point in results.points.values()
-        for run in point.runs.values()
-    )
+    return any(len(values) > 2 for values in values_of(folder, "time").values())
 
 
-def kept_curves(point, x, y):
-    """The curves of the replicas that did not diverge; where all did, as far as they are finite."""
-    runs = list(point.runs.values())
-    kept = [run for run in runs if run.status != DIVERGED] or runs
-    found = [curve(run, AXES[x][0], y) for run in kept]
-    return [one for one in found if one is not None]
+@cache
+def kept_curves(folder, number, x, y):
+    """The finite evaluations (x, y) of a point's replicas that did not diverge; of all where all did.
+    x: of AXES, y: a column of curve.csv."""
+    xs, ys = values_of(folder, AXES[x][0]), values_of(folder, y)
+    runs = {(number, replica): status for replica, status in folder.statuses[number].items()}
+    found = []
+    for run in [run for run, status in runs.items() if status != DIVERGED] or runs:
+        if run in xs and run in ys:
+            finite = np.isfinite(xs[run]) & np.isfinite(ys[run])
+            found += [(xs[run][finite], ys[run][finite])] if finite.any() else []
+    return found
 
 
-def families(numbers, points, x, y):
+def families(numbers, folder, x, y):
     """{number: the numbers of the other points, of these, whose every replica has the same
     curve}, under the first of each."""
     found = {}
     for number in numbers:
-        curves = kept_curves(points[number], x, y)
+        curves = kept_curves(folder, number, x, y)
         same = tuple(values.tobytes() for one in curves for values in one) or number
         found.setdefault(same, []).append(number)
     return {first: twins for first, *twins in found.values()}
 
 
-def legend_label(labels, point, replicas=0):
+def legend_label(labels, statuses, replicas=0):
     """The names of points of one curve, and how many of its runs there are if not all, or diverged
     (not in the mean, unless all did)."""
-    diverged = sum(run.status == DIVERGED for run in point.runs.values())
-    note = f"\n({diverged} of {len(point.runs)} diverged)" if diverged else ""
-    if len(point.runs) < replicas:
-        note = f"\n({len(point.runs)} of {replicas} runs)" + note
+    diverged = list(statuses.values()).count(DIVERGED)
+    note = f"\n({diverged} of {len(statuses)} diverged)" if diverged else ""
+    if len(statuses) < replicas:
+        note = f"\n({len(statuses)} of {replicas} runs)" + note
     return "\n= ".join(labels) + note
 
 
@@ -99,21 +103,25 @@ def draw_point(axes, label, looks, curves, x, alpha=BAND_ALPHA):
     return found
 
 
-def draw_rest(axes, points, numbers, x, y):
+def draw_rest(axes, folder, numbers, x, y):
     """Draws the means of points that are left out: thin and grey, behind the others."""
     for number in numbers:
-        curves = kept_curves(points[number], x, y)
+        curves = kept_curves(folder, number, x, y)
         if curves:
             found = band(curves, interpolate(x))
             axes.plot(found.x, found.mean, color="0.8", linewidth=0.5, zorder=0.5)
 
 
-def draw_theory(axes, shown, results, x):
+def draw_theory(axes, shown, folder, x):
     """Draws what theory says of the points' losses: thin lines, black and dashed where exact, else
     dotted in the point's colour; one entry in the legend for each kind."""
-    kinds = {}
+    kinds, theory = {}, folder.theory
+    if theory.empty:
+        return
+    theory = theory[theory["loss"].notna()]  # the rest is of the gradient
     for one in shown:
-        for (basis, source), found in results.points[one.number].theory.items():
+        mine = theory[theory["point"] == one.number]
+        for (basis, source), found in mine.groupby(["basis", "source"], sort=False):
             looks = {"color": one.looks["color"], "linestyle": ":"}
             if basis == "exact":
                 looks = {"color": style.BLACK, "linestyle": (0, (4, 3))}
@@ -125,38 +133,37 @@ def draw_theory(axes, shown, results, x):
         axes.plot([], [], label=label, linewidth=0.9, color=style.BLACK, linestyle=dashes)
 
 
-def legend_of(panel, results, x, y):
+def legend_of(panel, folder, x, y):
     """{number: label} of the points of a panel, those of one curve once."""
-    points = results.points
-    replicas = max(len(point.runs) for point in points.values())
+    replicas = max(map(len, folder.statuses.values()))
     labels = {one.number: one.label for one in panel.curves}
     legend = {}
-    for number, twins in families(labels, points, x, y).items():
+    for number, twins in families(labels, folder, x, y).items():
         names = [labels[n] for n in (number, *twins)]
-        legend[number] = legend_label(names, points[number], replicas)
-        curves = kept_curves(points[number], x, y)
+        legend[number] = legend_label(names, folder.statuses[number], replicas)
+        curves = kept_curves(folder, number, x, y)
         if curves and not any(values.any() for _, values in curves):
             legend[number] += "\n(always 0)"
     return legend
 
 
-def draw_panel(axes, panel, legend, results, x, y):
+def draw_panel(axes, panel, legend, folder, x, y):
     """Draws the points that the legend names, in front of the grey ones; returns the Bands that
     have something in them."""
-    draw_rest(axes, results.points, panel.rest, x, y)
+    draw_rest(axes, folder, panel.rest, x, y)
     alpha = min(BAND_ALPHA, ALL_BANDS / max(1, len(legend)))
     bands = []
     for number, label in legend.items():
-        curves = kept_curves(results.points[number], x, y)
+        curves = kept_curves(folder, number, x, y)
         bands.append(draw_point(axes, label, panel.looks[number], curves, x, alpha))
     if y == "loss" and x in ("time", "updates"):
-        draw_theory(axes, panel.curves, results, x)
+        draw_theory(axes, panel.curves, folder, x)
     return [one for one in bands if one is not None]
 
 
-def caption(results, bands):
+def caption(folder, bands):
     """Says what line and band are."""
-    replicas = max(len(point.runs) for point in results.points.values())
+    replicas = max(map(len, folder.statuses.values()))
     if replicas == 1:
         return "One run each."
     told = f"Mean of {replicas} replicas, band: its 95 % interval (Student's t)"
@@ -164,23 +171,23 @@ def caption(results, bands):
     return told + ("; faint: some replicas have ended." if some_ended else ".")
 
 
-def draw_curves(results, plan, x, y):
+def draw_curves(folder, plan, x, y):
     """The figure of column y of curve.csv against x, one of AXES: what the plan shows."""
-    legends = [legend_of(panel, results, x, y) for panel in plan.panels]
+    legends = [legend_of(panel, folder, x, y) for panel in plan.panels]
     named = [
         {tuple(panel.looks[number].values()): label for number, label in legend.items()}
         for panel, legend in zip(plan.panels, legends)
     ]
-    panels = Panels(results, [panel.title for panel in plan.panels], named)
+    panels = Panels(folder, [panel.title for panel in plan.panels], named)
     bands = []
     for axes, panel, legend in zip(panels.axes, plan.panels, legends):
-        bands += draw_panel(axes, panel, legend, results, x, y)
+        bands += draw_panel(axes, panel, legend, folder, x, y)
     if bands:
         means = np.concatenate([one.mean for one in bands])
         highs = max(np.nanmax(np.append(one.mean + one.half, one.mean)) for one in bands)
         for axes in panels.axes:
             style.set_value_scale(axes, means, highs, zeros_fall_off=y == "disagreement")
             axes.set_xlim(0, max(one.x[-1] for one in bands))
-    words = style.time_axis(results.time_unit) if x == "time" else AXES[x][1]
-    panels.finish(words, VALUES[y], [*plan.notes, caption(results, bands)])
+    words = style.time_axis(folder.time_unit) if x == "time" else AXES[x][1]
+    panels.finish(words, VALUES[y], [*plan.notes, caption(folder, bands)])
     return panels.figure

@@ -5,7 +5,6 @@ from itertools import product
 
 import numpy as np
 from plots import style
-from plots.results import shown_label
 from plots.sweep import keys_of, ranking
 
 MOST_CURVES = 12  # of a panel, told apart by colour and dashes
@@ -126,7 +125,7 @@ def best_of_each(key, values, numbers, ranks):
 
 def parts_of(points, numbers):
     """{number: the parts of its label}, and the parts that all of these points have."""
-    parts = {n: shown_label(points[n].label).split(", ") for n in numbers}
+    parts = {n: points[n].label.phrases for n in numbers}
     first, *rest = parts.values()
     return parts, [part for part in first if all(part in one for one in rest)]
 
@@ -213,7 +212,7 @@ def panel_of(points, inside, title, key, values, ranks):
     """A panel of the points inside: of each of these values of the key the best."""
     shown, looks = best_of_each(key, values, inside, ranks), looks_of(key, values)
     title, labels = split_labels(points, inside, title)
-    curves = [Curve(n, shown_label(points[n].label), labels[n], looks[key.of[n]]) for n in shown]
+    curves = [Curve(n, points[n].label.shown, labels[n], looks[key.of[n]]) for n in shown]
     return Panel(title, curves, [n for n in inside if n not in shown])
 
 
@@ -224,7 +223,7 @@ def few(results, keys):
     shown = sorted(points, key=ranks.rank.get)[:MOST_CURVES] if ranks else list(points)
     shown.sort()
     looks = looks_of_few(shown, keys)
-    names = {n: shown_label(points[n].label) for n in shown}
+    names = {n: points[n].label.shown for n in shown}
     curves = [Curve(n, names[n], names[n], looks[n]) for n in shown]
     plan = Plan([Panel("", curves, [n for n in points if n not in shown])])
     if ranks:

@@ -2,6 +2,7 @@
 
 import math
 import re
+from functools import cache
 
 import numpy as np
 from matplotlib.colors import to_rgba
@@ -11,8 +12,7 @@ from plots.bands import mean_and_half
 from plots.encoding import MOST_PANELS, best_of_each, left_out_words, looks_of
 from plots.encoding import shown_values, split_labels
 from plots.panels import Panels
-from plots.results import DIVERGED, main_value, name_of
-from plots.sweep import keys_of, ranking
+from plots.sweep import DIVERGED, keys_of, main_value, name_of, ranking
 
 LEAST_NUMBERS = 3  # of a swept number that is worth a plot
 MOST_TICKS = 6
@@ -36,22 +36,22 @@ def is_log_spaced(values):
     return ratios.std() / ratios.mean() < gaps.std() / gaps.mean()
 
 
-def final(point, y):
-    """Mean of the final y over the runs that did not diverge, half of its 95 % interval (NaN for
-    one run), and whether any diverged; None where nothing finite is left."""
-    kept = [run.number(f"final_{y}") for run in point.runs.values() if run.status != DIVERGED]
-    values = np.array([value for value in kept if math.isfinite(value)])
-    if not len(values):
-        return None
-    mean, half = map(float, mean_and_half(values))
-    return mean, half, len(kept) < len(point.runs)
+@cache
+def finals(folder, y):
+    """{point: (mean of the final y over its runs that did not diverge, half of its 95 % interval (NaN for
+    one run), whether any diverged)}, of those where something finite is left."""
+    runs, found = folder.runs, {}
+    kept = runs[(runs["status"] != DIVERGED) & np.isfinite(runs[f"final_{y}"])]
+    for point, values in kept.groupby("point")[f"final_{y}"]:
+        mean, half = map(float, mean_and_half(values.to_numpy()))
+        found[point] = mean, half, DIVERGED in folder.statuses[point].values()
+    return found
 
 
-def draw_line(axes, points, key, label, looks, y, aside):
-    """Draws points against their values of the key, so many typographic points aside, lest intervals
-    hide each other; returns the means."""
-    found = [(key.of[number], final(points[number], y)) for number in points]
-    found = sorted((x, *one) for x, one in found if one is not None)
+def draw_line(axes, finals_of, key, label, looks, aside):
+    """Draws points' finals against their values of the key, so many typographic points aside, lest
+    intervals hide each other; returns the means."""
+    found = sorted((key.of[number], *one) for number, one in finals_of.items())
     if not found:
         return []
     x, mean, half, diverged = (np.array(column) for column in zip(*found))
@@ -94,14 +94,14 @@ def lines_of(points, inside, key, colour, shown, ranks):
     return lines
 
 
-def caption(results, key, others, thinned, drawn, ranks):
+def caption(folder, key, others, thinned, drawn, ranks):
     """Says what points and bars are, and what is left out."""
-    points = results.points
-    replicas = max(len(point.runs) for point in points.values())
+    points = folder.points
+    replicas = max(map(len, folder.statuses.values()))
     told = "One run each."
     if replicas > 1:
         told = f"Mean over {replicas} replicas and its 95 % interval (Student's t)."
-    if any(run.status == DIVERGED for n in drawn for run in points[n].runs.values()):
+    if any(DIVERGED in folder.statuses[n].values() for n in drawn):
         told += " White: over the runs that did not diverge."
     without = [n for n in points if key.of[n] is None]
     notes = [told]
@@ -121,19 +121,20 @@ def other_keys(points, key, having):
     return [one for one in keys if one.path != key.path]
 
 
-def draw_lines(axes, points, key, lines, y):
+def draw_lines(axes, ends, key, lines):
     """Draws the curves of a panel side by side; returns the means."""
     means = []
     for i, (label, looks, inside) in enumerate(lines):
         aside = ASIDE * (i - (len(lines) - 1) / 2)
-        means += draw_line(axes, {n: points[n] for n in inside}, key, label, looks, y, aside)
+        of_line = {n: ends[n] for n in inside if n in ends}
+        means += draw_line(axes, of_line, key, label, looks, aside)
     return means
 
 
-def draw_final(results, key):
+def draw_final(folder, key):
     """The figure: the final test error (else loss) against the values of a swept number, in panels
     for the first of two or more further keys."""
-    points, ranks, y = results.points, ranking(results), main_value(results)
+    points, ranks, y = folder.points, ranking(folder), main_value(folder)
     having = [n for n in points if key.of[n] is not None]
     keys = other_keys(points, key, having)
     panel, colour = keys[:2] if len(keys) > 1 else (None, *keys, None)[:2]
@@ -143,15 +144,15 @@ def draw_final(results, key):
     lines = [lines_of(points, inside, key, colour, shown, ranks) for inside in insides]
     titles = [panel.text(value) if panel else "" for value in values]
     legends = [{tuple(look.values()): label for label, look, _ in of_one} for of_one in lines]
-    panels = Panels(results, titles, legends)
+    panels = Panels(folder, titles, legends)
     means = []
     for axes, of_one in zip(panels.axes, lines):
-        means += draw_lines(axes, points, key, of_one, y)
+        means += draw_lines(axes, finals(folder, y), key, of_one)
     for axes in panels.axes:
         set_axes(axes, key.numbers, means)
     drawn = [n for of_one in lines for *_, inside in of_one for n in inside]
     thinned = [one for one in keys[:2] if len({one.of[n] for n in drawn}) < len(one.values)]
-    told = caption(results, key, keys[2:], thinned, drawn, ranks)
+    told = caption(folder, key, keys[2:], thinned, drawn, ranks)
     panels.finish(key.path, f"final {name_of(y)}", told)
     return panels.figure
 

@@ -1,14 +1,13 @@
 """How well families of runtime laws fit measured times, and how these differ between learners and
 persist: from the output folder of gradrace fit."""
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from plots import style
-from plots.results import ResultsError, read_records
+from results.folder import read_json, read_records, reading
 
 SHOWN_FAMILIES = 3
 MOST_LEARNERS = 24
@@ -78,8 +77,8 @@ def by_key(rows, key, *columns):
 def read_fit(folder):
     """Everything the plots need of the output folder of a fit; raises ResultsError."""
     folder = Path(folder)
-    try:
-        facts = json.loads((folder / "fit.json").read_text(encoding="utf-8"))
+    with reading(folder):
+        facts = read_json(folder / "fit.json")
         families = [row["family"] for row in read_records(folder / "fit.csv")]
         quantiles = by_key(read_records(folder / "quantiles.csv"), "family", "p", "quantile")
         columns = "time", "evened", "cancelled", "outlier"
@@ -95,10 +94,6 @@ def read_fit(folder):
             quantiles,
             *({name: values[i] for name, values in sample.items()} for i in range(len(columns))),
         )
-    except (ValueError, KeyError) as problem:
-        raise ResultsError(
-            f"{folder}: cannot be read: {type(problem).__name__}: {problem}"
-        ) from problem
 
 
 def density(p, x):
@@ -180,7 +175,7 @@ def draw_quantiles(axes, fit):
 def draw_fit(fit):
     """The figure of the families."""
     columns = style.beside(3, 2)
-    figure = style.new_figure(fit, 3.8 * (3 - columns))
+    figure = style.new_figure(fit.title, 3.8 * (3 - columns))
     left, right = figure.subplots(3 - columns, columns)
     draw_densities(left, fit)
     draw_quantiles(right, fit)
@@ -284,7 +279,7 @@ def draw_learners(axes, fit):
 
 def draw_persistence(fit):
     """The figure of the learners: their times in order, how these hang together, how they differ."""
-    figure = style.new_figure(fit, 6.4)
+    figure = style.new_figure(fit.title, 6.4)
     panels = figure.subplot_mosaic([["series", "series"], ["autocorrelation", "learners"]])
     draw_series(panels["series"], fit)
     draw_autocorrelation(panels["autocorrelation"], fit)

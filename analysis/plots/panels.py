@@ -36,7 +36,7 @@ class Panels:
         rows = math.ceil(len(titles) / columns)
         lines = 0 if self.shared else max(map(len, legends))
         height = SINGLE * style.width() / 7 if self.single else max(HEIGHT, LINE * (2 + lines))
-        self.figure = style.new_figure(results, 0.9 + height * rows)
+        self.figure = style.new_figure(results.heading, 0.9 + height * rows)
         grid = self.figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat
         grid = list(grid)
         for i in range(len(titles), len(grid)):

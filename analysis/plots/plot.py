@@ -9,25 +9,16 @@ sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from plots import fit
-from plots import packed
 from plots import search
 from plots import style
 from plots.curves import AXES, disagrees, draw_curves, is_watched
 from plots.encoding import by_value, race
 from plots.final import draw_final, figure_name, numbers_of
-from plots.results import (
-    OF_EDITED_FILES,
-    ResultsError,
-    edited,
-    has_finals,
-    has_values,
-    main_value,
-    read_results,
-)
 from plots.staleness import draw_staleness
-from plots.sweep import keys_of
+from plots.sweep import has_finals, has_values, keys_of, main_value
 from plots.timeline import draw_timeline
 from plots.whole import made_folder
+from results import OF_EDITED_FILES, ResultsError, edited, read_folder
 
 
 def curve_columns(results):
@@ -51,15 +42,10 @@ def final_figures(results):
     return {figure_name(key): draw_final(results, key) for key in keys}
 
 
-def is_missing(results, file):
-    """Whether the manifest names it and it is not there."""
-    return file in results.missing
-
-
 def curve_figures(results, plan, xs):
     """The plots of curves by name, and words on why there are none."""
     columns = curve_columns(results)
-    if is_missing(results, "curve.csv"):
+    if results.is_missing("curve"):
         why = "curve.csv is not there, which the manifest names: curves left out"
         return final_figures(results), [why]
     if not columns:
@@ -83,9 +69,10 @@ def curve_figures(results, plan, xs):
 def run_figures(folder, xs=("time",)):
     """The figures of a run's output folder by name, and what they leave out; xs: what curves are
     drawn against, of AXES."""
-    results = read_results(folder)
-    details = ("curve.csv", "staleness.csv", "trace.json")
-    if not any(packed.find(folder / name) or is_missing(results, name) for name in details):
+    results = read_folder(folder)
+    missing = [name for name in ("curve", "staleness", "trace") if results.is_missing(name)]
+    recorded = [results.curve, results.staleness, results.events]
+    if not missing and not any(map(len, recorded)):
         figures = final_figures(results)
         drawn = "final errors alone are drawn" if figures else "nothing to draw"
         return figures, [f"a summary only (record.details is false): {drawn}"]
@@ -94,13 +81,13 @@ def run_figures(folder, xs=("time",)):
     if figures:
         notes = plan.notes + notes
     for name, file, draw in (
-        ("staleness", "staleness.csv", draw_staleness),
-        ("timeline", "trace.json", draw_timeline),
+        ("staleness", "staleness.csv", lambda: draw_staleness(results, plan)),
+        ("timeline", "trace.json", lambda: draw_timeline(results, plan.curves, results.heading)),
     ):
-        if is_missing(results, file):
+        if file.partition(".")[0] in missing:
             notes.append(f"{name}: {file} is not there, which the manifest names: plot left out")
             continue
-        figure, told = draw(results, plan)
+        figure, told = draw()
         notes += [f"{name}: {note}" for note in told]
         if figure:
             figures[name] = figure

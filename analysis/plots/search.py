@@ -1,12 +1,11 @@
 """Accuracy and time of each setting that gradrace search tried, against when the job switches."""
 
-import json
 import math
 from dataclasses import dataclass
 from pathlib import Path
 
 from plots import style
-from plots.results import ResultsError, number, read_records
+from results.folder import number, read_json, read_records
 
 COLOURS = {"target": style.BLACK, "pass": style.BLUE, "fail": style.VERMILION}
 WORDS = {"target": "the first protocol alone", "pass": "passes", "fail": "does not pass"}
@@ -67,14 +66,10 @@ def setting_of(row):
 def read_search(folder):
     """The Search of an output folder; raises ResultsError."""
     folder = Path(folder)
-    try:
-        facts = json.loads((folder / "search.json").read_text(encoding="utf-8"))
-    except ValueError as problem:
-        raise ResultsError(f"{folder / 'search.json'}: cannot be read: {problem}") from problem
-    costs = folder / "costs.csv"
+    facts = read_json(folder / "search.json")
     rows = read_records(folder / "search.csv")
     settings = sorted(map(setting_of, rows), key=lambda one: one.share)
-    return Search(folder, facts, settings, read_records(costs) if costs.is_file() else [])
+    return Search(folder, facts, settings, read_records(folder / "costs.csv"))
 
 
 def draw_settings(axes, search, value, half):
@@ -111,4 +106,4 @@ def draw_folder(folder):
     search = read_search(folder)
     lost = [one for one in search.settings if math.isnan(one.accuracy)]
     notes = [f"{len(lost)} settings have no accuracy: runs diverged"] if lost else []
-    return {"search": draw_search(search, style.new_figure(search, 5.6))}, notes
+    return {"search": draw_search(search, style.new_figure(search.title, 5.6))}, notes

@@ -42,12 +42,12 @@ def title_of(curve, columns):
     return style.wrapped(curve.name, 0.85 / columns, 0.83)
 
 
-def draw_panel(axes, point, title, colour, width, bars):
+def draw_panel(axes, counts, title, colour, width, bars):
     """Draws the histogram of one point, its mean, and what lies past the axis."""
-    share = shares(point.staleness, width, bars)
+    share = shares(counts, width, bars)
     middle = np.arange(bars) * width + (width - 1) / 2
     axes.bar(middle, share, 0.9 * width, color=colour)
-    average = mean(point.staleness)
+    average = mean(counts)
     outline = withStroke(linewidth=2.6, foreground="white")
     axes.axvline(average, color=style.BLACK, linewidth=1.1, linestyle="--", path_effects=[outline])
     beyond = 1 - share.sum()
@@ -58,16 +58,21 @@ def draw_panel(axes, point, title, colour, width, bars):
     axes.grid(axis="x", visible=False)
 
 
-def stale(point):
-    return any(tau > 0 for tau in point.staleness)
+def counts_of(folder):
+    """{point: {staleness: count}} over all replicas."""
+    found, table = {number: {} for number in folder.points}, folder.staleness
+    if not table.empty:
+        for (point, tau), count in table.groupby(["point", "staleness"])["count"].sum().items():
+            found[point][int(tau)] = int(count)
+    return found
 
 
-def notes_of(results, plan, shown):
+def notes_of(counts, plan, shown):
     """What is said of the points without a panel."""
-    points = results.points
-    fresh = sum(not stale(point) for point in points.values())
+    points = counts
+    fresh = sum(not any(of_one) for of_one in counts.values())
     if fresh == len(points):
-        applied = any(point.staleness.total() for point in points.values())
+        applied = any(sum(of_one.values()) for of_one in counts.values())
         why = "every applied gradient was fresh" if applied else "no gradient was applied"
         return [f"{why}: plot left out"]
     notes = []
@@ -80,25 +85,25 @@ def notes_of(results, plan, shown):
     return notes
 
 
-def draw_staleness(results, plan):
+def draw_staleness(folder, plan):
     """The figure, None where no gradient was stale, and what it leaves out. All panels share the
     staleness axis."""
-    curves = [curve for curve in plan.curves if stale(results.points[curve.number])]
-    shown = curves[:MOST_PANELS]
-    notes = notes_of(results, plan, shown)
+    counts = counts_of(folder)
+    shown = [curve for curve in plan.curves if any(counts[curve.number])][:MOST_PANELS]
+    notes = notes_of(counts, plan, shown)
     if not shown:
         return None, notes
-    longest = max(reach(results.points[curve.number].staleness) for curve in shown)
+    longest = max(reach(counts[curve.number]) for curve in shown)
     width = math.ceil((longest + 1) / MOST_BARS)
     bars = math.ceil((longest + 1) / width)
     columns = style.beside(1.6, 2 if len(shown) == 4 else 3)
     titles = [title_of(curve, columns) for curve in shown]
     lines = max(title.count("\n") for title in titles)
     rows = math.ceil(len(shown) / columns)
-    figure = style.new_figure(results, 0.9 + (1.7 + LINE * lines) * rows)
+    figure = style.new_figure(folder.heading, 0.9 + (1.7 + LINE * lines) * rows)
     grid = list(figure.subplots(rows, columns, sharex=True, squeeze=False).flat)
     for axes, curve, title in zip(grid, shown, titles):
-        draw_panel(axes, results.points[curve.number], title, curve.looks["color"], width, bars)
+        draw_panel(axes, counts[curve.number], title, curve.looks["color"], width, bars)
         axes.xaxis.get_major_locator().set_params(integer=True)
     for i in range(len(shown), len(grid)):
         grid[i].set_axis_off()

@@ -121,12 +121,12 @@ class Layout(ConstrainedLayoutEngine):
             axes.set_in_layout(True)  # set_position takes them out
 
 
-def new_figure(results, height):
+def new_figure(title, height):
     """A figure under the scenario's title."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width(), height), layout=Layout())
-    figure.suptitle(wrapped(results.title, 0.95, 1.2))
+    figure.suptitle(wrapped(title, 0.95, 1.2))
     return figure
 
 

@@ -1,13 +1,13 @@
 """The keys that tell the points of a sweep apart, and which of its points do best."""
 
 import json
-import math
 from dataclasses import dataclass
 
+import numpy as np
 from plots.choices import is_choice, is_rate
-from plots.results import DIVERGED, main_value, name_of
-from plots.targets import headline_target, target_of
+from results.target import headline
 
+DIVERGED = "diverged"
 NAMED_BY = ("kind", "distribution")  # keys whose value names the object that they stand in
 
 
@@ -74,7 +74,7 @@ def leaves(path, value):
 def all_keys(points):
     """Every key that differs between points, in the order of the sweep."""
     of_point = {
-        number: dict(leaf for path, value in point.swept.items() for leaf in leaves(path, value))
+        number: dict(leaf for path, value in point.settings.items() for leaf in leaves(path, value))
         for number, point in points.items()
     }
     paths = dict.fromkeys(path for values in of_point.values() for path in values)
@@ -99,11 +99,27 @@ def keys_of(points):
     return kept if len(set(groups.values())) == len(points) else []
 
 
-def mean_of(runs, column):
-    """The mean of a column of runs.csv over runs; infinite where one has none."""
-    values = [run.number(column) for run in runs]
-    good = values and all(math.isfinite(value) for value in values)
-    return sum(values) / len(values) if good else math.inf
+def has_values(folder, column):
+    """Whether any run has a finite evaluation in that column of curve.csv."""
+    curve = folder.evaluations
+    return column in curve and bool(np.isfinite(curve[column]).any())
+
+
+def has_finals(folder, value):
+    """Whether any run has a finite final value of that name in runs.csv."""
+    return f"final_{value}" in folder.runs and bool(
+        np.isfinite(folder.runs[f"final_{value}"]).any()
+    )
+
+
+def main_value(folder):
+    """What points are compared by: the test error where there is one, else the loss."""
+    is_there = has_values(folder, "test_error") or has_finals(folder, "test_error")
+    return "test_error" if is_there else "loss"
+
+
+def name_of(value):
+    return value.replace("_", " ")
 
 
 @dataclass
@@ -117,34 +133,26 @@ class Ranking:
         return min(numbers, key=self.rank.get)
 
 
-def reached_target(results):
+def reached_target(folder):
     """The headline target if every run of some point reached it; None if no target is such."""
-    points = results.points.values()
-
-    def share(column):
-        return max(
-            sum(math.isfinite(run.number(column)) for run in point.runs.values()) / len(point.runs)
-            for point in points
-        )
-
-    first = next(iter(next(iter(points)).runs.values()))
-    column = headline_target(first.row, share)
-    return column if column and share(column) == 1 else None
+    times = folder.runs[[one.column for one in folder.targets]]
+    shares = np.isfinite(times).groupby(folder.runs["point"]).mean().max()
+    target = headline(folder.targets, lambda one: shares[one.column])
+    return target if target and shares[target.column] == 1 else None
 
 
-def ranking(results):
+def ranking(folder):
     """Points without diverged runs first, then who reaches the target first, then who ends lowest."""
-    y = main_value(results)
-    target = reached_target(results)
+    y, target = main_value(folder), reached_target(folder)
+    reached = folder.means(target.column) if target else dict.fromkeys(folder.points, 0.0)
+    ends = folder.means(f"final_{y}")
 
     def goodness(number):
-        runs = results.points[number].runs.values()
-        diverged = any(run.status == DIVERGED for run in runs)
-        reached = mean_of(runs, target) if target else 0.0
-        return diverged, reached, mean_of(runs, f"final_{y}"), number
+        diverged = DIVERGED in folder.statuses[number].values()
+        return diverged, reached[number], ends[number], number
 
-    ordered = sorted(results.points, key=goodness)
+    ordered = sorted(folder.points, key=goodness)
     words = f"lowest final {name_of(y)}"
     if target:
-        words = f"first to reach {target_of(target)}, else {words}"
+        words = f"first to reach {target}, else {words}"
     return Ranking({number: rank for rank, number in enumerate(ordered)}, words)

@@ -226,17 +226,18 @@ def draw_legend(figure, seen):
     )
 
 
-def draw_timeline(results, plan):
-    """The figure, None where there is no trace or nothing in it, and what it leaves out."""
-    traces = read_traces(results.trace or [])
-    traced = [curve for curve in plan.curves if curve.number in traces]
+def draw_timeline(folder, curves, title):
+    """The figure of curves, each with a number and a name; None where there is no trace or nothing in it;
+    and what it leaves out."""
+    traces = read_traces(folder.events)
+    traced = [curve for curve in curves if curve.number in traces]
     curves = traced[:MOST_POINTS]
     if not curves:
         return None, []
     shown = [traces[curve.number] for curve in curves]
     end = min(1.03 * max(two_rounds(trace) for trace in shown), max(t.until for t in shown))
     heights = [0.55 + 0.11 * min(max(trace.learners, 6), MOST_LEARNERS) for trace in shown]
-    figure = style.new_figure(results, 1.2 + sum(heights))
+    figure = style.new_figure(title, 1.2 + sum(heights))
     panels = figure.subplots(len(shown), 1, sharex=True, squeeze=False, height_ratios=heights).flat
     seen = defaultdict(set)
     for axes, trace, curve in zip(panels, shown, curves):
@@ -245,9 +246,9 @@ def draw_timeline(results, plan):
         made = sum(time <= end for time in trace.updates)
         label_panel(axes, curve.name, trace.learners, made)
         axes.set_xlim(0, end)
-    axes.set_xlabel(style.time_axis(results.time_unit))
-    left = len(results.points) - len(curves)
-    notes = [f"{left} of {len(results.points)} points are left out."] if left else []
+    axes.set_xlabel(style.time_axis(folder.time_unit))
+    left = len(folder.points) - len(curves)
+    notes = [f"{left} of {len(folder.points)} points are left out."] if left else []
     style.add_text(figure, notes)
     draw_legend(figure, seen)
     return figure, notes

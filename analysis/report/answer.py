@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 
 from markupsafe import Markup
-from plots.targets import target_level, value_column
 from report.contest import WRONG, Contest
 from report.text import bold, chance, interval, is_exact, joined, number, percent, plus_minus
 
@@ -79,7 +78,7 @@ def value_text(case, measure, point):
     """A point's mean with its interval and unit; of runs that never got there how many did."""
     found = case.value(measure, point)
     text = plus_minus(found)
-    return measure.amount(text) if found.count and not found.never else text
+    return measure.amount(text) if found.replicas and not found.never else text
 
 
 MOST_RISING = 0.1  # of the evaluations after a target
@@ -87,13 +86,12 @@ MOST_RISING = 0.1  # of the evaluations after a target
 
 def rising(case, measure, point):
     """A sentence where a point does not stay at the target that it got to; nothing else."""
-    curve = case.folder.curve
-    column = value_column(measure.key) if measure.is_time else ""
-    if column not in curve:
+    curve, target = case.folder.evaluations, measure.target
+    if target is None or target.of not in curve:
         return []
     mine = curve[curve["point"] == point]
-    later = mine[mine["time"] > mine["replica"].map(measure.values[point])][column].dropna()
-    above = (later > target_level(measure.key)).mean() if len(later) else 0
+    later = mine[mine["time"] > mine["replica"].map(measure.values[point])][target.of].dropna()
+    above = (later > target.level).mean() if len(later) else 0
     if not above > MOST_RISING:
         return []
     words = "After its first time there {} of its evaluations are above the target again."
@@ -343,7 +341,7 @@ def alone(case, contest):
 
 def verdict(case, measure, contest):
     if contest is None:
-        if not measure.is_time:
+        if not measure.target:
             said = Markup("No run has a finite {}: all diverged or failed.").format(measure.name)
             return Verdict(measure, None, None, said, ["Try lower learning rates."])
         said = Markup("No run got to the target of {}.").format(measure.name)
@@ -379,7 +377,9 @@ def sentence(case, found):
 
 def after_progress(unfinished, text):
     """The text, after what is there of the runs where some are not."""
-    return Markup("Not finished ({}): {}").format(unfinished, text) if unfinished else text
+    return (
+        Markup("Not finished ({} are there): {}").format(unfinished, text) if unfinished else text
+    )
 
 
 def edges(case):
@@ -392,7 +392,7 @@ def edges(case):
             continue
         best = min(rates.index, key=case.rank)
         trained = (one for one in case.measures if one.key != "rate")
-        known = [one for one in trained if case.value(one, best).count]
+        known = [one for one in trained if case.value(one, best).replicas]
         for edge, rate in (("smallest", rates.min()), ("largest", rates.max())):
             if known and rates[best] == rate:
                 labels = found.setdefault(known[0].name, {}).setdefault(edge, [])

@@ -3,27 +3,22 @@ among them."""
 
 import json
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
 from plots.choices import CHOICES, is_choice, is_chosen, is_rate
-from plots.targets import target_columns
 from report import learners
 from report.contest import contest, sample
-from report.folder import Folder
 from report.measure import headline_measures, time_to
+from results import Folder, Label
+from results.label import shared_parts
+from results.target import in_order
 
 MOST_SHOWN = 8  # points in a figure of curves
 NOT_A_CIRCUMSTANCE = (
     "$schema name title notes replicas seed sweep quick record device targets".split()
 )
-
-
-def common_words(labels):
-    """Those that all the labels have, in the order of the first."""
-    first, *rest = [label.split() for label in labels]
-    return [word for word in first if all(word in one for one in rest)]
 
 
 @dataclass
@@ -37,14 +32,13 @@ class Case:
 
     def label(self, point):
         """The point's name among the case's: without what the circumstances are."""
-        label = self.folder.labels[point]
-        return " ".join(word for word in label.split() if word not in self.of_all) or label
+        return self.folder.points[point].label.without(self.of_all)
 
     @cached_property
     def of_all(self):
-        """The words of the labels that say what the circumstances are."""
-        labels = [self.folder.labels[point] for point in self.points]
-        return common_words(labels) if self.where else []
+        """The parts of the labels that say what the circumstances are."""
+        labels = [self.folder.points[point].label for point in self.points]
+        return shared_parts(labels) if self.where else []
 
     @cached_property
     def measures(self):
@@ -60,8 +54,7 @@ class Case:
     @cached_property
     def targets(self):
         """Measures of the times to all targets."""
-        columns = target_columns(self.folder.runs)
-        return [time_to(self.folder, name).of(self.points) for name in columns]
+        return [time_to(self.folder, target).of(self.points) for target in self.folder.targets]
 
     @cached_property
     def facts(self):
@@ -89,22 +82,23 @@ class Case:
         """{point: its choices but for the learning rate}."""
         scenario = self.folder.scenario
         keys = [k for k in self.folder.swept if is_chosen(k, scenario) and not is_rate(k)]
-        return dict(zip(self.points, zip(*(self.folder.points[key][self.points] for key in keys))))
+        texts = {point: self.folder.points[point].texts for point in self.points}
+        return {
+            point: tuple(of_point.get(key) for key in keys) for point, of_point in texts.items()
+        }
 
     @cached_property
     def families(self):
         """{choices but for the learning rate: points}."""
         found = {}
         for point in self.points:
-            found.setdefault(self.family.get(point), []).append(point)
+            found.setdefault(self.family[point], []).append(point)
         return found
 
     @cached_property
     def rates(self):
         """By point: the swept learning rate; NaN where that is not a number."""
-        points = self.folder.points.reindex(self.points)
-        etas = points.get("learning_rate.eta", pd.Series(index=points.index, dtype=float))
-        return pd.to_numeric(etas, errors="coerce")
+        return self.folder.numbers("learning_rate.eta")[self.points]
 
     def siblings(self, point):
         """The point at other learning rates; nothing where learning rates are all that is swept."""
@@ -117,7 +111,7 @@ class Case:
         """{choices but for the learning rate: what the labels of its points share, without what the
         circumstances are}."""
         return {
-            family: " ".join(common_words([self.label(point) for point in points]))
+            family: Label(shared_parts([self.label(point) for point in points]))
             for family, points in self.families.items()
         }
 
@@ -159,10 +153,10 @@ class Case:
     def order(self, measure, point):
         """Few that never got there first, then small means; where no run got there, those at the end."""
         found = sample(measure.values[point])
-        if found.count:
+        if found.replicas:
             return found.never, found.mean
         end = sample(self.measures[-1].values[point])
-        return float("inf"), end.mean if end.count else float("inf")
+        return float("inf"), end.mean if end.replicas else float("inf")
 
 
 def circumstances(folder):
@@ -173,14 +167,13 @@ def circumstances(folder):
 def cases(folder):
     """A folder's points by their circumstances; all together where each has one of its own."""
     keys = circumstances(folder)
-    points = folder.points
-    if not keys or len(keys) == len(folder.swept) or points.groupby(keys).ngroups == len(points):
-        return [Case(folder, "", list(points.index))]
-    found = []
-    for values, rows in points.groupby(keys, sort=False):
-        where = ", ".join(f"{key} = {value}" for key, value in zip(keys, values))
-        found.append(Case(folder, where, list(rows.index)))
-    return found
+    found = {}
+    for number, point in folder.points.items():
+        where = ", ".join(f"{key} = {point.texts.get(key, '')}" for key in keys)
+        found.setdefault(where, []).append(number)
+    if not keys or len(keys) == len(folder.swept) or len(found) == len(folder.points):
+        return [Case(folder, "", list(folder.points))]
+    return [Case(folder, where, points) for where, points in found.items()]
 
 
 def names_of(cases):
@@ -201,16 +194,6 @@ def with_short_paths(value, key=""):
         return [with_short_paths(child, key) for child in value]
     is_path = key == "path" or key.endswith((".path", "_path"))
     return Path(value).name if is_path and isinstance(value, str) else value
-
-
-def file_names(key, text):
-    """A swept value as CSV has it, with the last component of each path alone."""
-    if not text.startswith(("{", "[")):
-        return with_short_paths(text, key)
-    try:
-        return json.dumps(with_short_paths(json.loads(text), key))
-    except ValueError:
-        return text
 
 
 def without_choices(scenario):
@@ -249,23 +232,28 @@ def why_apart(folders):
 class Together(Folder):
     """Several folders as one: their points one after the other, named by their folder too."""
 
-    def __init__(self, folders):
+    def __init__(self, folders):  # pylint: disable=super-init-not-called
         self.folders = folders
-        counts = [int(folder.points.index.max()) + 1 for folder in folders]
+        self.path, self.manifest = folders[0].path, folders[0].manifest
+        self.name = " and ".join(folder.name for folder in folders)
+        self.swept = ["run", *dict.fromkeys(key for one in folders for key in one.swept)]
+        self.targets = in_order(dict.fromkeys(one for folder in folders for one in folder.targets))
+        counts = [max(folder.points) + 1 for folder in folders]
         self.shifts = [sum(counts[:i]) for i in range(len(counts))]
-        swept = list(dict.fromkeys(key for folder in folders for key in folder.swept))
-        names = " and ".join(folder.name for folder in folders)
-        runs = self.gathered(self.named(folder) for folder in folders)
-        runs = runs.fillna(dict.fromkeys(["run", *swept], ""))
-        super().__init__(folders[0].path, names, folders[0].manifest, runs, ["run", *swept])
+        self.points = {
+            number + shift: self.named(folder, replace(point, number=number + shift))
+            for folder, shift in zip(folders, self.shifts)
+            for number, point in folder.points.items()
+        }
+        self.runs = self.gathered(folder.runs for folder in folders)
 
     @staticmethod
-    def named(folder):
-        label = (
-            folder.name if len(folder.points) == 1 else folder.name + ": " + folder.runs["label"]
-        )
-        files = {key: folder.runs[key].map(partial(file_names, key)) for key in folder.swept}
-        return folder.runs.assign(label=label, run=folder.name, **files)
+    def named(folder, point):
+        """The point as one of several folders."""
+        alone = len(folder.points) == 1
+        parts = [("", folder.name)] if alone else [("", f"{folder.name}:"), *point.label.parts]
+        files = {key: with_short_paths(value, key) for key, value in point.settings.items()}
+        return replace(point, label=Label(parts), settings={"run": folder.name, **files})
 
     def gathered(self, tables):
         shifted = [
@@ -275,15 +263,15 @@ class Together(Folder):
         return pd.concat(shifted, ignore_index=True)
 
     @property
-    def trace(self):
+    def events(self):
         return [
             {**event, "pid": event["pid"] + shift}
             for folder, shift in zip(self.folders, self.shifts)
-            for event in folder.trace
+            for event in folder.events
         ]
 
-    def table(self, name, kept=()):
-        return self.gathered(folder.table(name, kept) for folder in self.folders)
+    def found(self, name):
+        return self.gathered(folder.found(name) for folder in self.folders)
 
     @property
     def unfinished(self):

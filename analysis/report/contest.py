@@ -17,27 +17,18 @@ holds for differences that are about normal; where they are strongly skewed it i
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from plots.bands import mean_and_half, unit_of
+from results import Sample
+from results import sample as sample_of
+from results.sample import unit_of
 from scipy.special import bdtrc, stdtr
 
 WRONG = 0.025  # the chance of a wrong answer: of 200, more than one in twenty are not
 CONFIDENCE = 0.95  # of every interval
 MOST_REPLICAS = 1000  # more are not advised
-
-
-@dataclass(frozen=True)
-class Sample:
-    """Mean and half of the 95 % Student interval of it (NaN of one value), over `count` values.
-    `never` runs more have none, and then there is no mean of all."""
-
-    mean: float
-    half: float
-    count: int
-    never: int = 0
 
 
 @dataclass(frozen=True)
@@ -100,9 +91,7 @@ def sample(values):
     values = np.asarray(values, dtype=float)
     values = values[~np.isnan(values)]
     known = values[np.isfinite(values)]
-    count, never = len(known), len(values) - len(known)
-    mean, half = map(float, mean_and_half(known))
-    return Sample(mean, half, count, never)
+    return replace(sample_of(known), never=len(values) - len(known))
 
 
 def student_p(mean, deviation, count):
@@ -192,7 +181,7 @@ def compare(measure, front, point, level):
 def front_runner(measure):
     """The point of which most runs got there, the one of the least mean among them."""
     found = {point: sample(measure.values[point]) for point in measure.values}
-    share = {p: one.count / max(1, one.count + one.never) for p, one in found.items()}
+    share = {p: one.replicas / max(1, one.replicas + one.never) for p, one in found.items()}
     return min(found, key=lambda p: (-share[p], found[p].mean))
 
 

@@ -10,7 +10,6 @@ import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
 from plots import style
-from plots.results import shown_label
 
 LOOKS = {
     "font.size": 8.5,
@@ -56,7 +55,7 @@ def looks_of(case, point):
 
 def in_lines(label):
     """As figures name a point: "k-async, k = 4", a long name in several lines."""
-    return "\n".join(textwrap.wrap(shown_label(label), LINE_LENGTH, break_long_words=False))
+    return "\n".join(textwrap.wrap(label.shown, LINE_LENGTH, break_long_words=False))
 
 
 def length(label):

@@ -2,7 +2,7 @@
 it."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
+from typing import NamedTuple
 
 from plots import style
 from plots.choices import is_choice
@@ -113,7 +113,7 @@ def left_out(case, drawn):
 
 def best_text(value, found):
     """A value and the Sample there; of a measure that no run got to, not which value that is."""
-    if found.never and not found.count:
+    if found.never and not found.replicas:
         return "no value got there"
     return f"{number(value)} ({plus_minus(found)})"
 
@@ -131,7 +131,7 @@ def sweep_sections(folders, sizes):
     """Measures against swept numbers."""
     drawn = []
     for folder in folders:
-        case = Case(folder, "", list(folder.points.index))
+        case = Case(folder, "", list(folder.points))
         for sweep in sweeps(folder) if case.measures else []:
             figures = at_sizes(lambda size, c=case, s=sweep: draw_sweep(c, s, size), sizes)
             name = f"swept_{len(drawn)}"
@@ -143,18 +143,22 @@ def sweep_sections(folders, sizes):
     return [Section("swept", "Against what was swept", note, drawn)] if drawn else []
 
 
+class Traced(NamedTuple):
+    """A point in a timeline."""
+
+    number: int
+    name: str
+
+
 def timeline_sections(folders):
     """Who did what when, where it was recorded."""
     drawn = []
     for folder in folders:
-        case = Case(folder, "", list(folder.points.index))
+        case = Case(folder, "", list(folder.points))
         points = sorted(case.leaders if case.measures else case.points)
-        curves = [SimpleNamespace(number=point, name=case.label(point)) for point in points]
-        results = SimpleNamespace(
-            title="", points=points, trace=folder.trace, time_unit=folder.time_unit
-        )
+        curves = [Traced(point, case.label(point)) for point in points]
         with style.sized("page"):
-            figure, _ = draw_timeline(results, SimpleNamespace(curves=curves))
+            figure, _ = draw_timeline(folder, curves, "")
         if figure:
             drawn.append(Drawn(f"timeline_{len(drawn)}", folder.name, [(None, figure)]))
     note = "The beginning of replica 0, of each protocol at its best learning rate."

@@ -48,7 +48,7 @@ def facts(folder):
     share of the slowest learner."""
     runs = folder.runs
     points = runs.groupby("point")
-    found = pd.DataFrame(index=folder.points.index)
+    found = pd.DataFrame(index=list(folder.points))
     if "gradients_applied" in runs:
         time = runs["sim_time"].where(runs["sim_time"] > 0)
         found["rate"] = (runs["gradients_applied"] / time).groupby(runs["point"]).mean()

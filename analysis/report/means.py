@@ -15,7 +15,7 @@ def error_column(case):
 
 def runs_of(case, point, column):
     """[(times, values)] of a point's runs that did not diverge, as far as they are known."""
-    curve = case.folder.curve
+    curve = case.folder.evaluations
     if curve.empty or column not in curve:
         return []
     runs = case.folder.runs

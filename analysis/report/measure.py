@@ -5,8 +5,9 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from plots.bands import unit_of
-from plots.targets import headline_target, target_columns, target_of
+from results import Target
+from results.sample import unit_of
+from results.target import headline
 
 
 @dataclass
@@ -25,12 +26,12 @@ class Measure:
     better: str = "less"
     unit: str = ""
     sign: int = 1
-    is_time: bool = False
+    target: Target | None = None  # whose times they are
     slack: pd.DataFrame | None = None
 
     def amount(self, text):
         """A text of digits with the unit that it is read with."""
-        unit = self.unit or ("units of time" if self.is_time else "")
+        unit = self.unit or ("units of time" if self.target else "")
         return f"{text} {unit}".rstrip()
 
     @property
@@ -77,27 +78,27 @@ def final_value(folder):
 
 
 @cache
-def time_to(folder, column):
+def time_to(folder, target):
     """The time to a target."""
     runs = folder.runs
-    times = by_point(runs, column)
+    times = by_point(runs, target.column)
     missing = times.isna()
     diverged = by_point(runs, "status").isin(["diverged", "deadlocked"])
     ends = by_point(runs, "sim_time").mask(diverged, np.inf)
     values = of_runs(runs, times.mask(missing, np.inf))
     at_least = of_runs(runs, times.where(~missing, ends))
     slack = None
-    if f"resolution_of_{column}" in runs:
-        slack = by_point(runs, f"resolution_of_{column}").astype(float).fillna(0.0)
+    if target.resolution in runs:
+        slack = by_point(runs, target.resolution).astype(float).fillna(0.0)
     return Measure(
-        key=column,
-        name=f"time to {target_of(column)}",
+        key=target.column,
+        name=f"time to {target}",
         values=values,
         at_least=at_least,
         resolution=evaluation_interval(folder),
         better="sooner",
         unit=folder.time_unit,
-        is_time=True,
+        target=target,
         slack=slack,
     )
 
@@ -106,14 +107,15 @@ def time_to(folder, column):
 def reached(folder):
     """[point x target]: the share of a point's runs that reached it."""
     runs = folder.runs
-    return runs[target_columns(runs)].notna().groupby(runs["point"]).mean()
+    columns = [target.column for target in folder.targets]
+    return runs[columns].notna().groupby(runs["point"]).mean()
 
 
 def headline_time(folder, points):
     """The time that the answer about those points is about; None without targets."""
     shares = reached(folder).loc[points].max()
-    column = headline_target(shares.index, shares.get)
-    return time_to(folder, column).of(points) if column else None
+    target = headline(folder.targets, lambda one: shares[one.column])
+    return time_to(folder, target).of(points) if target else None
 
 
 @cache
@@ -134,7 +136,7 @@ def throughput(folder):
 def evaluation_interval(folder):
     """The median time between evaluations, of the point where it is longest; 0 where that is not
     known."""
-    curve = folder.curve
+    curve = folder.evaluations
     if curve.empty or "time" not in curve:
         return float(folder.scenario.get("record", {}).get("every_time") or 0)
     gaps = curve.groupby(["point", "replica"])["time"].diff().dropna()

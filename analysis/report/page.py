@@ -18,6 +18,7 @@ from report.summary import MOST_CASES, outcomes, tallies
 from report.tables import contest_table, points_table, theory_table
 from report.text import plain
 from report.why import COSTS, reasons, what_costs_time
+from results.folder import KEYS
 
 TEMPLATE = "page.html"
 ENVIRONMENT = Environment(
@@ -88,7 +89,43 @@ def shown_section(section):
     return {"name": section.name, "title": section.title, "note": section.note, "figures": figures}
 
 
-def origin(folder):
+def ended_worse(folder):
+    """How many runs did not diverge but ended with a greater test error, or else loss, than at
+    their first evaluation."""
+    curve = folder.evaluations
+    known = [name for name in ("test_error", "loss") if name in curve and curve[name].notna().any()]
+    if not known:
+        return 0
+    runs = curve.groupby(KEYS)[known[0]]
+    worse = runs.last() > runs.first()
+    status = folder.runs.set_index(KEYS)["status"]
+    return int((worse & (status.reindex(worse.index) == "finished")).sum())
+
+
+def notes(folder, is_changed=False):
+    """What a reader should know of these runs; is_changed: since gradrace wrote their files, or these are
+    half published."""
+    found = [f"Interrupted: {folder.unfinished} are there."] if folder.unfinished else []
+    if is_changed:
+        found.append(
+            "Files of these results were changed since gradrace wrote them, or are half published: the "
+            "numbers here are theirs."
+        )
+    counts, runs = folder.runs["status"].value_counts(), len(folder.runs)
+    found += [
+        f"{counts[status]} of {runs} runs {status}."
+        for status in ("failed", "diverged", "deadlocked")
+        if counts.get(status, 0)
+    ]
+    if worse := ended_worse(folder):
+        found.append(
+            f"{worse} of {runs} runs ended with a greater error or loss than they began with: "
+            "try lower learning rates."
+        )
+    return found + list(folder.manifest.get("notes", []))
+
+
+def origin(folder, is_changed):
     """Where a folder's results come from."""
     manifest = folder.manifest
     version = manifest.get("version", {})
@@ -100,7 +137,7 @@ def origin(folder):
         "path": str(folder.path),
         "said": ", ".join(said),
         "file": manifest.get("file", ""),
-        "notes": folder.notes(),
+        "notes": notes(folder, is_changed),
         "text": folder.scenario.get("notes", ""),
         "scenario": (
             json.dumps(folder.scenario, indent=2, ensure_ascii=False) if folder.scenario else ""
@@ -117,8 +154,9 @@ class Page:
     """What is said of output folders, and drawn; each case is judged once. Of more than MOST_CASES
     so many are told in whole, all in a table."""
 
-    def __init__(self, folders):
+    def __init__(self, folders, changed=()):
         self.folders = folders
+        self.changed = changed  # paths of those that are not as gradrace wrote them
         why = why_apart(folders) if len(folders) > 1 else ""
         self.apart = f"The folders are not compared with one another: {why}." if why else ""
         self.groups = [Together(folders)] if len(folders) > 1 and not why else folders
@@ -160,7 +198,7 @@ class Page:
             answers=[answer_of(*one) for one in self.told],
             groups=[{"name": group.name, "title": group.title} for group in self.groups],
             sections=[shown_section(one) for one in shown],
-            origins=[origin(folder) for folder in self.folders],
+            origins=[origin(one, one.path in self.changed) for one in self.folders],
             confidence=f"{100 * CONFIDENCE:.0f} %",
             wrong=f"{100 * WRONG:g} %",
         )

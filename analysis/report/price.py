@@ -8,9 +8,9 @@ import pandas as pd
 def price_of(folder):
     """By point: the price of all machines for a unit of time; empty where no price is given."""
     price = folder.scenario.get("cluster", {}).get("price")
-    prices = pd.Series(price, index=folder.points.index, dtype=float)
+    prices = pd.Series(price, index=list(folder.points), dtype=float)
     if "cluster.price" in folder.swept:
-        prices = pd.to_numeric(folder.points["cluster.price"])
+        prices = folder.numbers("cluster.price")
     return (prices * folder.runs.groupby("point")["learners"].first()).dropna()
 
 
@@ -28,5 +28,5 @@ def cost(case, time):
         resolution=time.resolution * float(prices.max()),
         better="cheaper",
         unit="",
-        is_time=False,
+        target=None,
     )

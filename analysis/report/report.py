@@ -8,12 +8,11 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from plots.results import OF_EDITED_FILES, ResultsError, edited
 from plots.stamp import refuse_others, stamp
 from plots.whole import made_folder, whole
 from report import drawing, search
-from report.folder import ReportError, read_folder
 from report.page import ENVIRONMENT, Page
+from results import OF_EDITED_FILES, ResultsError, edited, read_folder
 
 NAME = "report.html"
 MANY = 3000  # points, which take some 10 s
@@ -22,7 +21,7 @@ MANY = 3000  # points, which take some 10 s
 def save_figures(page, out):
     """Writes the page's figures as PNG, SVG and PDF, as wide as a column and as a page, into the
     folder of the page's name; returns it."""
-    place = made_folder(out.with_name(f"{out.stem}-figures"), ReportError)
+    place = made_folder(out.with_name(f"{out.stem}-figures"), ResultsError)
     for section in page.drawn_sections():
         for drawn in section.drawn:
             for size, figure in drawn.figures:
@@ -42,7 +41,7 @@ def place_of(out):
     """Where the page goes."""
     out.parent.mkdir(parents=True, exist_ok=True)
     if out.is_dir():
-        raise ReportError(f"{out}: is a folder; --out takes the name of a file")
+        raise ResultsError(f"{out}: is a folder; --out takes the name of a file")
     return out
 
 
@@ -53,7 +52,7 @@ def is_search(folder):
 def report_search(folder, out, plot):
     """The page of a search's output folder."""
     if plot:
-        raise ReportError(f"{folder}: is of a search; gradrace plot draws its figure")
+        raise ResultsError(f"{folder}: is of a search; gradrace plot draws its figure")
     out = place_of(out or folder / NAME)
     text, said = search.render(ENVIRONMENT, folder)
     write_page(out, text)
@@ -64,15 +63,13 @@ def report(paths, out, plot, changed=()):
     of_searches = [path for path in paths if is_search(path)]
     if of_searches:
         if len(paths) > 1:
-            raise ReportError(f"{of_searches[0]}: is of a search, which has a page of its own")
+            raise ResultsError(f"{of_searches[0]}: is of a search, which has a page of its own")
         return report_search(of_searches[0], out, plot)
     folders = [read_folder(path) for path in paths]
-    for folder in folders:
-        folder.is_changed = folder.path in changed
     points = sum(len(folder.points) for folder in folders)
     if points > MANY and sys.stderr.isatty():
         print(f"report: {points:,} points, some {points / MANY * 10:.0f} s", file=sys.stderr)
-    page = Page(folders)
+    page = Page(folders, changed)
     out = place_of(out or (folders[0].path / NAME if len(folders) == 1 else Path(NAME)))
     refuse_others(out)
     write_page(out, page.render())
@@ -93,7 +90,7 @@ def main():
     words = parser.parse_args()
     try:
         report(words.folders, words.out, words.plot, words.changed)
-    except (ReportError, ResultsError, OSError) as problem:
+    except (ResultsError, OSError) as problem:
         if getattr(problem, "errno", None) and not problem.filename:
             raise  # of stdout
         print(f"report: {problem}", file=sys.stderr)

@@ -10,11 +10,10 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from plots.results import OF_EDITED_FILES
 from report.answer import sentence, verdicts
 from report.case import cases, names_of
-from report.folder import ReportError, read_folder
 from report.text import plain
+from results import OF_EDITED_FILES, ResultsError, read_folder
 
 MOST_TOLD = 3
 MOST_SECONDS = 1
@@ -37,7 +36,7 @@ def main(path):
     resource.setrlimit(resource.RLIMIT_CPU, (most, most))
     try:
         print("\n".join(sentences(read_folder(Path(path)))))
-    except (ReportError, OSError, *OF_EDITED_FILES):  # gradrace report says what is wrong
+    except (ResultsError, OSError, *OF_EDITED_FILES):  # gradrace report says what is wrong
         return 1
     return 0
 

@@ -8,6 +8,8 @@ from plots import style
 from plots.choices import is_choice
 from report import drawing
 from report.measure import headline_measures
+from results import Label
+from results.label import shared_parts
 
 MOST_CURVES = 8
 MOST_KEYS = 3
@@ -26,7 +28,7 @@ def sweeps(folder):
     """The swept numbers of a folder that take several values."""
     found = []
     for key in folder.swept:
-        values = pd.to_numeric(folder.points[key], errors="coerce")
+        values = folder.numbers(key)
         if values.notna().all() and values.nunique() > 1:
             others = [other for other in folder.swept if other != key]
             found.append(Sweep(key, values, curves(folder, values, others)))
@@ -34,19 +36,16 @@ def sweeps(folder):
 
 
 def curves(folder, values, others):
-    """{name: points}: a curve's name is what its points' labels share."""
-    points = folder.points
-    groups = points.groupby(others, sort=False).groups.values() if others else [points.index]
-    found = {}
-    for group in groups:
+    """{Label: points}: a curve's name is what its points' labels share."""
+    groups, found = {}, {}
+    for number, point in folder.points.items():
+        groups.setdefault(tuple(point.texts.get(key) for key in others), []).append(number)
+    for group in groups.values():
         if len(group) < 2:
             continue
-        labels = [points["label"][point].split() for point in group]
-        shared = [word for word in labels[0] if all(word in label for label in labels)]
-        name = " ".join(shared) or "all"
-        found[name if name not in found else f"{name} ({len(found)})"] = sorted(
-            group, key=lambda point: values[point]
-        )
+        parts = shared_parts([folder.points[point].label for point in group]) or [("", "all")]
+        more = [("", f"({len(found)})")] if Label(parts) in found else []
+        found[Label([*parts, *more])] = sorted(group, key=lambda point: values[point])
     return found
 
 
@@ -78,7 +77,7 @@ def draw_panel(axes, case, sweep, measure):
     for index, (name, points) in enumerate(drawn_curves(case, sweep)):
         looks = style.line_style(index)
         told = [(sweep.values[p], case.value(measure, p)) for p in points]
-        told = [(x, one) for x, one in told if one.count and not one.never]
+        told = [(x, one) for x, one in told if one.replicas and not one.never]
         if not told:
             continue
         x, found = zip(*told)

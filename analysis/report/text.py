@@ -37,8 +37,8 @@ def is_exact(sample):
 def plus_minus(sample):
     """Mean and interval of a Sample; of runs that never got there how many did."""
     if sample.never:
-        return f"in {sample.count} of {sample.count + sample.never} runs"
-    if not sample.count:
+        return f"in {sample.replicas} of {sample.replicas + sample.never} runs"
+    if not sample.replicas:
         return "-"
     if math.isnan(sample.half) or is_exact(sample):
         return number(sample.mean)

@@ -7,11 +7,11 @@ from report import drawing
 
 def places(case):
     """[(point, time Sample, error Sample)], None for measures that are not there."""
-    if len(case.measures) < 2 or not case.measures[0].is_time:
+    if len(case.measures) < 2 or not case.measures[0].target:
         return []
     time, final = case.measures[:2]
     found = [(point, case.value(time, point), case.value(final, point)) for point in case.points]
-    return [one for one in found if one[2].count and not one[2].never]
+    return [one for one in found if one[2].replicas and not one[2].never]
 
 
 def pareto(found):
@@ -19,7 +19,7 @@ def pareto(found):
     soonest first."""
     front = []
     for point, time, final in sorted(found, key=lambda one: (one[1].mean, one[2].mean)):
-        if not time.never and time.count and (not front or final.mean < front[-1][2].mean):
+        if not time.never and time.replicas and (not front or final.mean < front[-1][2].mean):
             front.append((point, time, final))
     return front
 
@@ -47,7 +47,7 @@ def draw_missed(axes, case, missed):
     """At the right edge: points of which some run did not reach the target."""
     for point, time, final in missed:
         looks = drawing.looks_of(case, point)
-        reached = f"{time.count} of {time.count + time.never} runs"
+        reached = f"{time.replicas} of {time.replicas + time.never} runs"
         name = drawing.in_lines(case.label(point))
         label = f"{name}: {reached}" if point in case.shown else None
         axes.errorbar(
@@ -67,7 +67,7 @@ def draw_trade_off(case, size):
         axes = figure.add_subplot()
         front = pareto(found)
         on_front = {point for point, _, _ in front}
-        reached = [one for one in found if one[1].count and not one[1].never]
+        reached = [one for one in found if one[1].replicas and not one[1].never]
         others = [one for one in reached if one[0] not in case.shown]
         draw_others(axes, [one for one in others if one[0] not in on_front], False)
         draw_others(axes, [one for one in others if one[0] in on_front], True)

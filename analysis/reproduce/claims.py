@@ -3,11 +3,12 @@
 import csv
 import io
 import math
-from dataclasses import astuple, dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from itertools import pairwise
 
 import numpy as np
 from plots.whole import write_whole
+from results import Sample, sample
 from scipy.special import ndtr, stdtrit
 
 PASS, FAIL, SKIPPED, INCONSISTENT = "pass", "fail", "skipped", "paper-inconsistent"
@@ -39,31 +40,6 @@ class Claim:
         None  # the smallest effect that it would have found, by its standard error
     )
     notices: str = ""  # which falsified outputs change its verdict
-
-
-@dataclass
-class Sample:
-    """A mean over replicas, its standard error (0 where it has none), the degrees of freedom that
-    error is estimated with, the values of the replicas where they are known, and how many replicas
-    it comes from (None: it is no mean; of several means, the fewest)."""
-
-    mean: float
-    error: float = 0.0
-    freedom: float = math.inf
-    values: np.ndarray | None = field(default=None, repr=False, compare=False)
-    replicas: int | None = field(default=None, repr=False, compare=False)
-
-    def __str__(self):
-        return f"{self.mean:.5g}" + (f" (se {self.error:.2g})" if self.error > 0 else "")
-
-
-def sample(values):
-    """The Sample of one value a replica."""
-    values = np.asarray(values, float)
-    if len(values) == 1:
-        return Sample(float(values[0]), values=values, replicas=1)
-    error = values.std(ddof=1) / math.sqrt(len(values))
-    return Sample(float(values.mean()), float(error), len(values) - 1, values, len(values))
 
 
 def fewest_replicas(*samples):

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from plots.results import number, read_manifest, swept_paths
 from reproduce.claims import FITTED, PASS, THEORY, write_table
-from reproduce.outputs import Outputs
-from reproduce.result_files import ResultFiles
+from reproduce.outputs import Files, Outputs
+from results.folder import number
 
 # What becomes of the points of a scenario: all have the values of the first; the order of the points
 # is reversed; each has those of the next; each is 1.5 times as large; each is off by a normal number
@@ -60,7 +59,7 @@ class NotedRow(Mapping):
 
 
 class NotedFiles:
-    """ResultFiles that note what is read: {(scenario, file): columns}."""
+    """Files that note what is read: {(scenario, file): columns}."""
 
     def __init__(self, files):
         self.files = files
@@ -88,10 +87,8 @@ class NotedFiles:
     def _labels(self, scenario, file):
         if file == "curve.csv":
             return {"learner"}
-        swept = (
-            swept_paths(read_manifest(self.files.folder / scenario)) if file == "runs.csv" else []
-        )
-        return LABELS | EXPECTED | {name for path in swept for name in (path, f"sweep.{path}")}
+        settings = self.files.of(scenario).names("runs", "setting") if file == "runs.csv" else []
+        return LABELS | EXPECTED | {*settings}
 
 
 # ---- falsified numbers: {(point, replica): an array}
@@ -191,7 +188,7 @@ def texts_of(values):
 
 
 class FalsifiedFiles:
-    """ResultFiles of which one column is not what the runs gave; `differs`: whether any value is
+    """Files of which one column is not what the runs gave; `differs`: whether any value is
     another."""
 
     def __init__(self, files, reading, in_rows, way):
@@ -279,7 +276,7 @@ def verdicts(experiment, folder, files):
 
 def notices_of(experiment, folder):
     """The Notices of an experiment's claims. What cannot be judged is noticed by none of them."""
-    files, found = ResultFiles(folder), []
+    files, found = Files(folder), []
     noted = NotedFiles(files)
     with in_silence():
         true = verdicts(experiment, folder, noted) or {}

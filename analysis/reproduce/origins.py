@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
+from results.folder import read_json
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -66,7 +68,7 @@ def read_origins(folder):
     for path in [path for place in places for path in sorted(folder.glob(place))]:
         place = path.parent.relative_to(folder)
         name = "/".join(place.parts[:2])
-        origins.append(Origin(name, json.loads(path.read_text(encoding="utf-8")), str(place)))
+        origins.append(Origin(name, read_json(path), str(place)))
     return origins
 
 

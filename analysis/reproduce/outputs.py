@@ -4,12 +4,12 @@ import csv
 import json
 import math
 from collections import defaultdict
+from functools import cache
 from pathlib import Path
 
 import numpy as np
-from reproduce.claims import sample
-from reproduce.result_files import ResultFiles
-from plots.results import number
+from results import Folder, sample
+from results.folder import number, read_json, read_records
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
 
@@ -22,15 +22,36 @@ class Missing(Exception):
         self.scenario = scenario
 
 
+class Files:
+    """The results under a folder, each read once. scenario: the name of its folder."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+        self.of = cache(lambda scenario: Folder(self.folder / scenario))
+        self.rows, self.series = cache(self.rows), cache(self.series)
+
+    def rows(self, scenario, file):
+        """Rows of a CSV file as dictionaries of texts; none where there is no file."""
+        return read_records(self.folder / scenario / file)
+
+    def series(self, scenario, file, column):
+        """{(point, replica): a column of a CSV file as an array of numbers, NaN where it is empty}."""
+        return self.of(scenario).series(file.removesuffix(".csv"), column)
+
+    def events(self, scenario):
+        """Events of trace.json."""
+        return self.of(scenario).events
+
+
 class Outputs:
     """The folders under `folder`; skipped.json names those that were not run. `asked` gathers the
     scenarios that were looked at; `files` reads what lies there."""
 
     def __init__(self, folder, files=None):
         self.folder = Path(folder)
-        self.files = files or ResultFiles(self.folder)
+        self.files = files or Files(self.folder)
         path = self.folder / "skipped.json"
-        self.skipped = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+        self.skipped = read_json(path) if path.is_file() else {}
         self.asked = []
 
     def place(self, scenario):
@@ -134,8 +155,11 @@ class Outputs:
         path = self.folder / name / "search.json"
         if not path.is_file():
             raise Missing(name, f"{self.folder / name} holds no search")
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return found | {"costs": self.files.rows(name, "costs.csv")}
+        return read_json(path) | {"costs": self.files.rows(name, "costs.csv")}
+
+    def manifest(self, scenario):
+        """What the runs were made with; raises Missing."""
+        return read_json(self.place(scenario) / "manifest.json")
 
     def trace(self, scenario):
         """Events of trace.json."""

@@ -1,18 +1,17 @@
 """Several papers at once: the page that links theirs, and the table of their verdicts."""
 
 import pandas
-from plots.results import read_records
 from reproduce.claims import FAIL, INCONSISTENT, KINDS, PASS, SKIPPED
 from reproduce.origins import duration, read_origins
 from reproduce.page import VERDICTS, render
+from results.folder import read_records
 
 HEADS = (PASS, FAIL, SKIPPED, INCONSISTENT)
 
 
 def claims_of(folder):
     """Rows of the claims.csv of a paper's folder; a paper without one has no claims."""
-    path = folder / "claims.csv"
-    return read_records(path) if path.is_file() else []
+    return read_records(folder / "claims.csv")
 
 
 def counts_of(claims):

@@ -7,7 +7,15 @@
 The program is the one of this package, else that of GRADRACE_PROGRAM, else the gradrace of the PATH.
 """
 
-from gradrace.results import Results, read
+import pathlib
+
+# gradrace.results is the reader of the program's plots and reports, which lie beside it, or in the checkout.
+HERE = pathlib.Path(__file__).resolve().parent
+__path__ += [str(HERE / "share/gradrace/analysis"), str(HERE.parents[1] / "analysis")]
+
+# pylint: disable=wrong-import-position
+from gradrace.results import Folder as Results
+from gradrace.results import read_folder as read
 from gradrace.running import GradraceError, program, run, validate
 
 __all__ = ["GradraceError", "Results", "program", "read", "run", "validate"]

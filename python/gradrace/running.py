@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 
-from gradrace.results import Results
+from gradrace.results import read_folder
 
 
 A_RUN_FAILED = 1  # an exit status
@@ -85,7 +85,7 @@ def run(scenario, out=None, *, set=None, **options):  # noqa: A002 (the option's
     with tempfile.TemporaryDirectory() as nowhere:
         folder = os.fspath(out) if out is not None else f"{nowhere}/out"
         call(["run", "--quiet", "--out", folder, *words], scenario, allowed=(0, A_RUN_FAILED))
-        return Results(folder).runs
+        return read_folder(folder).runs
 
 
 def validate(scenario):

@@ -57,7 +57,7 @@ class Plots(ProgramTest):
         for name in folders[:5]:
             self.assertIn(f"plot: {name}/manifest.json: cannot be read", errors)
         self.assertIn("plot: 4/manifest.json: cannot be read: its JSON is nested too deep", errors)
-        self.assertIn("4: its files are not as gradrace writes them: its JSON is nested too deep", self.call("report", "4", status=1)[1])
+        self.assertIn("report: 4/manifest.json: cannot be read: its JSON is nested too deep", self.call("report", "4", status=1)[1])
         (self.folder / "o/trace.json").write_text('{"traceEvents": [{"name": ')
         self.assertIn("plot: o/trace.json: cannot be read", self.call("plot", "o", status=1)[1])
 

@@ -34,6 +34,37 @@ def write_table(path, header, rows):
         table.writerows([[row.get(name, "") for name in header] for row in rows])
 
 
+TEXTS = "protocol status theory_basis final_hash label reason".split()
+
+
+def point(label, protocol, settings):
+    """What a manifest says of a point, but for its number; settings: {path: value}."""
+    parts = [word.split("=", 1) if "=" in word[1:] else ["", word] for word in label.split(" ")]
+    told = [{"path": path, "value": value} for path, value in settings.items()]
+    return {"protocol": protocol, "label": label, "parts": parts, "settings": told}
+
+
+def target(column):
+    """Of the column time_to_error_0.1."""
+    of, level = column.split("_")[2:]
+    told = {"of": "test_error" if of == "error" else of, "level": float(level), "column": column}
+    return told | {"resolution": f"resolution_of_{column}"}
+
+
+def describe(folder, points, targets=(), swept=(), **more):
+    """Says in the manifest what runs.csv has: points {number: a point}, the columns of targets and of
+    swept values; more: other keys."""
+    path = folder / "manifest.json"
+    facts = json.loads(path.read_text()) if path.is_file() else {"scenario": {"name": folder.name}}
+    roles = dict.fromkeys(targets, "target") | dict.fromkeys(swept, "setting")
+    columns = [{"name": name, "type": "text", "role": "run"} for name in TEXTS]
+    columns += [{"name": name, "type": "text" if role == "setting" else "number", "role": role} for name, role in roles.items()]
+    texts = [{"name": name, "type": "text", "role": "theory"} for name in ("basis", "source")]
+    facts |= {"targets": [target(one) for one in targets], "columns": {"runs.csv": columns, "theory.csv": texts}}
+    facts |= {"points": [{"number": number, **one} for number, one in points.items()]}
+    path.write_text(json.dumps(facts | more))
+
+
 def write_runs(folder, rows, swept=()):
     """runs.csv; a row's swept values stand in row["swept"], in the order of the swept paths. Its
     label is the protocol's name where it says no other."""
@@ -45,11 +76,14 @@ def write_runs(folder, rows, swept=()):
             told = [row.get(name, "") for name in RUNS]
             label = row.get("label", row["protocol"])
             table.writerow([*told, 1, "ab12", 2.5, *row.get("swept", ()), label])
+    points = {row["point"]: point(row.get("label", row["protocol"]), row["protocol"], dict(zip(swept, row.get("swept", ())))) for row in rows}
+    describe(folder, points, extra[-1:], swept)
 
 
 def write_manifest(folder, title, **more):
-    facts = {"scenario": {"name": folder.name, "title": title}} | more
-    (folder / "manifest.json").write_text(json.dumps(facts))
+    path = folder / "manifest.json"
+    facts = json.loads(path.read_text()) if path.is_file() else {}
+    path.write_text(json.dumps(facts | {"scenario": {"name": folder.name, "title": title}} | more))
 
 
 def manifest(name):
@@ -116,13 +150,14 @@ def sweep(folder, swept, final, replicas=2, missing=lambda values: False):
     """A sweep of the product of {path: values}, but for the combinations that are missing, with
     curves that fall to final(values), a test error, or (error, time to test error 0.2, status)."""
     rng = random.Random(1)
-    runs, curve = [], []
+    runs, curve, points = [], [], {}
     combinations = [values for values in product(*swept.values()) if not missing(values)]
     for p, values in enumerate(combinations):
         told = final(values)
         error, reached, status = told if isinstance(told, tuple) else (told, "", "finished")
         names = [json.dumps(v) if isinstance(v, dict) else v for v in values]
         label = " ".join(f"{path.partition('.')[2] or path}={v}" for path, v in zip(swept, names))
+        points[p] = point("async " + label, "async", dict(zip(swept, values)))
         for r in range(replicas):
             end = error + rng.gauss(0, 0.001)
             run = {"point": p, "replica": r, "protocol": "async", "status": status, "label": "async " + label}
@@ -135,8 +170,8 @@ def sweep(folder, swept, final, replicas=2, missing=lambda values: False):
     write_table(folder / "runs.csv", [*RUNS, *columns, "time_to_error_0.2", "label"], runs)
     write_table(folder / "curve.csv", CURVE, curve)
     paths = {path: list(values) for path, values in swept.items()}
-    facts = {"scenario": {"name": folder.name, "title": "A sweep", "sweep": paths}}
-    (folder / "manifest.json").write_text(json.dumps(facts))
+    scenario = {"name": folder.name, "title": "A sweep", "sweep": paths}
+    describe(folder, points, ["time_to_error_0.2"], columns, scenario=scenario)
 
 
 def staleness(folder, counts):

@@ -6,7 +6,7 @@ from reproduce.claims import AFTER_THE_FACT, Source, chance, paired_ratio, sampl
 from reproduce.figures import LEVEL, SIMULATED, THEORY, Figure, Series, curve_series
 from papers.li2021.trained import arm_of
 from reproduce.replicas import late
-from plots.results import number
+from results.folder import number
 
 SCENARIO = "setup3_who_diverges"
 TASK = "a quadratic in place of ResNet32 on CIFAR-10, eta h = 0.011, momentum 0.9"

@@ -1,7 +1,5 @@
 """Time to a loss in training: items 3 and 4."""
 
-import json
-
 from reproduce.claims import FITTED, Source, Tolerance, paired_ratio, sample
 from reproduce.figures import Figure, curve_series, sampled, side_by_side
 from reproduce.outputs import Missing
@@ -25,8 +23,7 @@ MNIST = "who_reaches_the_loss_first"
 
 def level_of(outputs, scenario):
     """The loss at which runs stop."""
-    manifest = json.loads((outputs.place(scenario) / "manifest.json").read_text(encoding="utf-8"))
-    return manifest["scenario"]["stop"]["loss"]
+    return outputs.manifest(scenario)["scenario"]["stop"]["loss"]
 
 
 def times_to(curves, level):

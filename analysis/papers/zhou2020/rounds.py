@@ -2,7 +2,7 @@
 
 import math
 
-from plots.results import number
+from results.folder import number
 from reproduce.claims import Sample, Source, Tolerance
 from reproduce.figures import THEORY, Figure, Series, sampled
 from papers.zhou2020.protocols import measured_round, protocol_of

@@ -12,7 +12,8 @@ import fabricate
 from plots import style
 from plots.curves import draw_curves
 from plots.encoding import MOST_CURVES, MOST_PANELS, MOST_SHADES, by_value, race, spread
-from plots.results import read_results, shown_label
+from results import Label
+from results import read_folder as read_results
 from plots.staleness import draw_staleness
 from plots.sweep import keys_of, ranking
 
@@ -42,7 +43,7 @@ class Sweeps(fabricate.Folder):
     @staticmethod
     def values(results, plan, path):
         """Of the points in colour."""
-        return [results.points[curve.number].swept[path] for curve in plan.curves]
+        return [results.points[curve.number].settings[path] for curve in plan.curves]
 
 
 class Looks(Sweeps):
@@ -74,8 +75,12 @@ class Looks(Sweeps):
         self.assertEqual(len({tuple(curve.looks.values()) for curve in plan.curves}), 6)
 
     def test_a_label_says_each_key_once(self):
-        self.assertEqual(shown_label("k-async k=4 eta=0.1"), "k-async, k = 4, eta = 0.1")
-        self.assertEqual(shown_label("switch sync until work=0.05 then async"), "switch sync until work = 0.05 then async")
+        label = Label([("", "k-async"), ("k", "4"), ("eta", "0.1")])
+        self.assertEqual((label, label.shown), ("k-async k=4 eta=0.1", "k-async, k = 4, eta = 0.1"))
+        self.assertEqual(label.without([("k", "4")]), "k-async eta=0.1")
+        words = [("", word) for word in ("switch", "sync", "until")]
+        label = Label([*words, ("work", "0.05"), ("", "then"), ("", "async"), ("path", "a, b=c")])
+        self.assertEqual(label.phrases, ["switch sync until work = 0.05 then async", "path = a, b=c"])
 
 
 class Keys(Sweeps):
@@ -123,7 +128,7 @@ class LeftOut(Sweeps):
         panels = by_value(results)
         self.assertEqual(len(panels.panels), 4)
         for panel in panels.panels:
-            ks = [results.points[curve.number].swept["protocol"]["k"] for curve in panel.curves]
+            ks = [results.points[curve.number].settings["protocol"]["k"] for curve in panel.curves]
             self.assertEqual((ks, len(panel.rest)), (KS, 20))
         self.assertEqual(set(self.values(results, panels, "learning_rate.eta")), {0.03})
         self.assertIn("80 of 96 points", panels.notes[0])
@@ -165,7 +170,7 @@ class LeftOut(Sweeps):
         swept = {"protocol": kinds("sync", "async"), "cluster.slow.factor": factors, "learning_rate.eta": ETAS}
         results = self.read(swept, lambda v: 0.1 * v[1] + abs(v[2] - 0.1), replicas=1)
         plan = race(results)
-        shown = [{results.points[curve.number].swept["cluster.slow.factor"] for curve in panel.curves} for panel in plan.panels]
+        shown = [{results.points[curve.number].settings["cluster.slow.factor"] for curve in panel.curves} for panel in plan.panels]
         self.assertEqual({len(one) for one in shown}, {1})
         self.assertEqual((len(shown), min(shown[0]), max(shown[-1])), (MOST_PANELS, 1, 3.9))
         self.assertEqual(set(self.values(results, plan, "learning_rate.eta")), {0.1})
@@ -174,7 +179,7 @@ class LeftOut(Sweeps):
     def test_the_best_are_shown_where_no_key_tells_points_apart(self):
         results = self.read({"protocol.k": list(range(20))}, lambda v: v[0])
         for point in results.points.values():
-            point.swept.clear()
+            point.settings.clear()
         plan = race(results)
         self.assertEqual([curve.number for curve in plan.curves], list(range(MOST_CURVES)))
         self.assertIn("8 of 20 points are left out", plan.notes[0])
@@ -200,8 +205,7 @@ class LeftOut(Sweeps):
 
     def test_panels_of_staleness_are_those_of_stale_points(self):
         results = self.read({"protocol.k": KS})
-        for k, number in zip(KS, results.points):
-            results.points[number].staleness.update({0: 3, 1: 1} if k > 2 else {0: 4})
+        fabricate.staleness(self.folder, {(n, 0): {0: 3, 1: 1} if k > 2 else {0: 4} for n, k in enumerate(KS)})
         figure, notes = draw_staleness(results, race(results))
         titles = [axes.get_title().split("\n")[0] for axes in figure.axes if axes.axison]
         self.assertEqual(titles, ["async, k = 4", "async, k = 8"])

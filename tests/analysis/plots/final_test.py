@@ -12,7 +12,7 @@ import fabricate
 import numpy as np
 from plots.final import draw_final, is_log_spaced, numbers_of
 from plots.plot import final_figures, run_figures
-from plots.results import read_results
+from results import read_folder as read_results
 from plots.sweep import keys_of
 
 ETAS = [0.01, 0.03, 0.1, 0.3, 1.0]
@@ -39,7 +39,7 @@ class Final(fabricate.Folder):
         line, _, (intervals,) = bars
         np.testing.assert_array_equal(line.get_xdata(), ETAS)
         for number, segment in enumerate(intervals.get_segments()):
-            values = [run.number("final_test_error") for run in results.points[number].runs.values()]
+            values = results.runs[results.runs["point"] == number]["final_test_error"]
             half = T_95[4] * np.std(values, ddof=1) / 2
             np.testing.assert_allclose(line.get_ydata()[number], np.mean(values), rtol=1e-13)
             np.testing.assert_allclose(segment[:, 1], np.mean(values) + np.array([-half, half]), rtol=1e-5)
@@ -92,9 +92,10 @@ class Final(fabricate.Folder):
     def test_diverged_runs_are_out_of_the_mean_and_their_points_white(self):
         told = {1: (0.1, "", "finished"), 2: (0.2, "", "diverged"), 3: (0.3, "", "finished")}
         results = self.read({"protocol.k": [1, 2, 3]}, lambda v: told[v[0]], replicas=2)
-        results.points[1].runs[0].status = "finished"
+        first = (results.runs["point"] == 1) & (results.runs["replica"] == 0)
+        results.runs.loc[first, "status"] = "finished"
         figure = draw(results, "protocol.k")
-        value = results.points[1].runs[0].number("final_test_error")
+        (value,) = results.runs[first]["final_test_error"]
         white = next(line for line in figure.axes[0].lines if line.get_markerfacecolor() == "white")
         np.testing.assert_allclose(white.get_ydata(), [value])
         self.assertIn("White: over the runs that did not diverge.", told_by(figure))

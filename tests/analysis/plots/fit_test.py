@@ -11,7 +11,7 @@ sys.path.insert(0, str(ANALYSIS))
 import fabricate
 import numpy as np
 from plots import fit, plot
-from plots.results import ResultsError
+from results import ResultsError
 
 
 class Fits(fabricate.Folder):

@@ -12,9 +12,9 @@ sys.path.insert(0, str(ANALYSIS))
 
 import fabricate
 import pyarrow
-from plots import packed
-from plots.results import read_records, read_results
 from reproduce.outputs import Outputs
+from results import packed, read_folder
+from results.folder import read_records
 
 UPDATES = "point replica update time iteration_time".split()
 
@@ -38,7 +38,9 @@ def read_all(folder):
     name, outputs = folder.name, Outputs(folder.parent)
     k_of = lambda row: int(row["k"])
     found = (
-        read_results(folder),
+        read_folder(folder).curve.to_csv(),
+        read_folder(folder).staleness.to_csv(),
+        read_folder(folder).theory.to_csv(),
         outputs.curves(name, k_of, "time", "loss"),
         outputs.theory(name, k_of),
         outputs.staleness(name, k_of),
@@ -61,7 +63,7 @@ class Packed(fabricate.Folder):
     def test_what_is_read_does_not_depend_on_the_form(self):
         self.fill()
         plain = read_all(self.folder)
-        self.assertIn("staleness=Counter({1: 2})", plain[0])
+        self.assertIn("2,1,1,2", plain[1])
         for ending in packed.OPENERS:
             with self.subTest(ending):
                 for path in self.folder.iterdir():

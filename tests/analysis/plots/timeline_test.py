@@ -11,7 +11,7 @@ sys.path.insert(0, str(ANALYSIS))
 import fabricate
 from plots import style
 from plots.encoding import race
-from plots.results import read_results
+from results import read_folder as read_results
 from plots.timeline import EXCHANGES, FATES, GAPS, SHADES, colours_of, draw_timeline, two_rounds
 from plots.trace import read_traces
 
@@ -62,7 +62,7 @@ class Timeline(fabricate.Folder):
         fabricate.write_runs(self.folder, rows, ["protocol.k"])
         fabricate.trace(self.folder, events)
         results = read_results(self.folder)
-        return draw_timeline(results, race(results))[0]
+        return draw_timeline(results, race(results).curves, results.heading)[0]
 
     @staticmethod
     def peers(learners, end):

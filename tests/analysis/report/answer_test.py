@@ -16,7 +16,8 @@ import pandas as pd
 from made_up_runs import NEVER, Answers, drawn, write
 from report.answer import edges, rising, sentence, verdicts
 from report.contest import WRONG, contest, sample, skewed_p, student_p
-from report.folder import Folder, ReportError, read_folder
+from report.page import notes
+from results import ResultsError, Target, read_folder
 from report.measure import Measure, headline_time, time_to
 from report.tables import points_table
 from report.why import reasons, what_costs_time
@@ -89,6 +90,15 @@ class Contests(unittest.TestCase):
 
     def test_the_two_best_are_not_told_apart_when_equal(self):
         self.assertLessEqual(self.wrong(np.array([0, 0, 5.0, 5.0]), 10, SETS), MOST_WRONG)
+
+
+class Compared:
+    """Runs and what they are compared by, as a folder has them."""
+
+    evaluations, scenario, time_unit = pd.DataFrame(), {}, ""
+
+    def __init__(self, runs, targets):
+        self.runs, self.targets = runs, targets
 
 
 class Sentences(Answers):
@@ -206,7 +216,7 @@ class Sentences(Answers):
         easy, hard = "time_to_error_0.3", "time_to_error_0.1"
         runs = pd.DataFrame({"point": [0, 0, 1, 1], "replica": [0, 1, 0, 1], "status": "finished", "sim_time": 9.0,
                              easy: [1.0, 2.0, 1.0, 1.0], hard: [np.nan, np.nan, 3.0, 4.0]})  # fmt: skip
-        folder = Folder(self.folder, "", {}, runs, [])
+        folder = Compared(runs, [Target(**fabricate.target(name)) for name in (easy, hard)])
         self.assertEqual([headline_time(folder, [p]).key for p in (0, 1)], [easy, hard])
         self.assertEqual(headline_time(folder, [0, 1]).key, hard)
 
@@ -220,7 +230,7 @@ class Sentences(Answers):
             for time, error in enumerate(errors)
         ]
         fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, rows)
-        self.assertIn("2 of 4 runs ended with a greater error or loss", read_folder(self.folder).notes()[0])
+        self.assertIn("2 of 4 runs ended with a greater error or loss", notes(read_folder(self.folder))[0])
 
     def test_a_point_that_rises_above_its_target_again_is_told(self):
         write(self.folder, {"sync": [(0.2, 10), (0.21, 11)], "async": [(0.3, 20), (0.31, 22)]}, target="time_to_error_0.25")
@@ -380,7 +390,7 @@ class Censored(Answers):
             }
         )
         value = case.value(found.measure, 0)
-        self.assertEqual((value.mean, value.count, value.never), (25, 2, 1))
+        self.assertEqual((value.mean, value.replicas, value.never), (25, 2, 1))
         self.assertIn("in 2 of 3 runs", points_table(case).rows[0])
 
     def test_it_took_at_least_until_its_end(self):
@@ -417,7 +427,8 @@ class Censored(Answers):
             {"sync": [(0.1, 11.0)] * 3, "async": [(0.1, 10.0)] * 3},
             record={"every_time": 1.0},
         )
-        measure = time_to(read_folder(self.folder), "time_to_error_0.1")
+        folder = read_folder(self.folder)
+        measure = time_to(folder, folder.targets[0])
         found = contest(measure)
         self.assertAlmostEqual(found.comparisons[0].p, stats.t.sf(np.sqrt(18), 2))
 
@@ -481,7 +492,7 @@ class Cost(Answers):
 
 class Broken(fabricate.Folder):
     def message(self):
-        with self.assertRaises(ReportError) as caught:
+        with self.assertRaises(ResultsError) as caught:
             read_folder(self.folder)
         return str(caught.exception)
 
@@ -489,12 +500,16 @@ class Broken(fabricate.Folder):
         self.assertIn("no runs.csv there", self.message())
 
     def test_a_table_without_runs(self):
-        fabricate.write_table(self.folder / "runs.csv", [*fabricate.RUNS, "label"], [])
+        fabricate.write_runs(self.folder, [])
         self.assertIn("no runs in it", self.message())
 
     def test_an_old_table(self):
-        fabricate.write_table(self.folder / "runs.csv", fabricate.RUNS, [{"point": 0}])
-        self.assertIn("no column label", self.message())
+        fabricate.write_runs(self.folder, [{"point": 0, "replica": 0, "protocol": "sync"}])
+        manifest = json.loads((self.folder / "manifest.json").read_text())
+        for key in ("points", "targets", "columns"):
+            told = {name: value for name, value in manifest.items() if name != key}
+            (self.folder / "manifest.json").write_text(json.dumps(told))
+            self.assertIn(f'manifest.json: cannot be read: it has no "{key}": an older gradrace wrote it', self.message())
 
     def test_a_field_that_is_no_number(self):
         row = {
@@ -505,7 +520,7 @@ class Broken(fabricate.Folder):
             "sim_time": "soon",
             "label": "x",
         }
-        fabricate.write_table(self.folder / "runs.csv", [*fabricate.RUNS, "label"], [row])
+        fabricate.write_runs(self.folder, [row])
         self.assertIn("column sim_time", self.message())
 
     def test_a_manifest_that_is_cut_off(self):

@@ -13,7 +13,7 @@ import numpy as np
 from made_up_runs import NEVER, Answers, write
 from report.answer import verdicts
 from report.case import Together, cases, why_apart
-from report.folder import read_folder
+from results import read_folder
 from report.page import Page
 from report.summary import outcomes, tallies
 from report.tables import contest_table

@@ -6,7 +6,7 @@ import fabricate
 import numpy as np
 from report.answer import sentence, verdicts
 from report.case import cases
-from report.folder import read_folder
+from results import read_folder
 
 NEVER = None
 
@@ -24,14 +24,24 @@ def scenario(protocols, **more):
     return facts | more
 
 
+def value_of(text):
+    """Of a swept value as CSV has it."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 def write(folder, points, swept=("sweep.protocol",), target="time_to_error_0.1", **more):
     """runs.csv and manifest.json. points: {label: a list of runs (error, time to target or NEVER)};
     a label's swept values stand in `values`. more: of the scenario."""
     values = more.pop("values", {})
     columns = [*fabricate.RUNS, *swept, target, "gradients_computed", "final_hash", "label"]
-    rows = []
+    rows, told_points = [], {}
     for number, (label, runs) in enumerate(points.items()):
         told = dict(zip(swept, values.get(label, [json.dumps({"kind": label})])))
+        settings = {path.removeprefix("sweep."): value_of(text) for path, text in told.items()}
+        told_points[number] = fabricate.point(label, label, settings)
         for replica, (error, time) in enumerate(runs):
             diverged = error is not None and np.isinf(error)
             rows.append({
@@ -45,11 +55,8 @@ def write(folder, points, swept=("sweep.protocol",), target="time_to_error_0.1",
                 "gradients_computed": 100, "label": label,
             } | told)  # fmt: skip
     fabricate.write_table(folder / "runs.csv", columns, rows)
-    manifest = {
-        "scenario": scenario(points, **more), "runs": len(rows), "runs_finished": len(rows),
-        "file": "made-up.json", "notes": [],
-    }  # fmt: skip
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    facts = {"runs": len(rows), "runs_finished": len(rows), "file": "made-up.json", "notes": []}
+    fabricate.describe(folder, told_points, [target], swept, scenario=scenario(points, **more), **facts)
 
 
 def drawn(rng, means, replicas=10, shared=0.02, own=0.01, step=0.5):

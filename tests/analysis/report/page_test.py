@@ -20,7 +20,7 @@ import made_up_runs
 import numpy as np
 from browser import NAMES, Browser, find_browser
 from report import page
-from report.folder import read_folder
+from results import ResultsError, read_folder
 from report.report import report
 from report.summary import MOST_CASES
 
@@ -265,7 +265,8 @@ class Folders(unittest.TestCase):
         manifest.write_text(text.replace('"runs": 24', '"runs": 30'))
         self.assertIn("Interrupted: 24 of 30 runs are there.", page.Page([read_folder(folder)]).render())
         manifest.unlink()
-        self.assertIn("<h1>half</h1>", page.Page([read_folder(folder)]).render())
+        with self.assertRaisesRegex(ResultsError, "half: holds no results of gradrace: no manifest.json there"):
+            read_folder(folder)
 
 
 class Plots(unittest.TestCase):

@@ -69,7 +69,7 @@ from reproduce.replicas import (
     smoothed,
 )
 from reproduce.reproduce import Judged, exit_status, item_of, judge, where_from
-from plots.results import read_records
+from results.folder import read_records
 
 
 def verdict(expected, mean, error=0.0, **tolerance):

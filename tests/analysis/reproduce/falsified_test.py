@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "analysis"))
 
 import fabricate
 import numpy as np
-from plots.results import read_records
+from results.folder import read_records
 from reproduce.claims import FITTED, THEORY, Claim, Source, Tolerance
 from reproduce.falsified import (
     WAYS,
@@ -25,8 +25,8 @@ from reproduce.falsified import (
     unmarked,
     write_notices,
 )
+from reproduce.outputs import Files as ResultFiles
 from reproduce.outputs import Outputs
-from reproduce.result_files import ResultFiles
 
 TIMES = {1: 1.0, 2: 2.0, 4: 4.0}  # of an update, by k
 

@@ -1,0 +1,397 @@
+"""An output folder of runs, as data. Its files may come from anybody."""
+
+import csv
+import json
+import warnings
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from . import packed
+from .label import Label
+from .target import Target, in_order
+
+
+class ResultsError(Exception):
+    """The folder holds no results, or something that cannot be read."""
+
+
+class NoResults(ResultsError, FileNotFoundError):
+    """It is no output folder."""
+
+
+# What goes wrong where a file, or a value in it, is not as gradrace writes it.
+OF_EDITED_FILES = ValueError, csv.Error, LookupError, TypeError, AttributeError, RecursionError
+KEYS = ["point", "replica"]
+BEFORE = "an older gradrace wrote it; run the scenario again"
+
+
+def words_of(problem):
+    """What it says; with its type where that alone says nothing."""
+    if isinstance(problem, RecursionError):
+        return "its JSON is nested too deep"
+    tells = isinstance(problem, ValueError) and not isinstance(problem, UnicodeError)
+    return str(problem).strip() if tells else f"{type(problem).__name__}: {problem}"
+
+
+def edited(folder, problem):
+    """What is told of such a problem, which no file in particular has."""
+    return f"{folder}: its files are not as gradrace writes them: {words_of(problem)}"
+
+
+@contextmanager
+def reading(path):
+    """What goes wrong with the file's content is a ResultsError, which names it."""
+    try:
+        yield
+    except (*OF_EDITED_FILES, EOFError) as problem:
+        raise ResultsError(f"{path}: cannot be read: {words_of(problem)}") from problem
+
+
+# ---- tables
+
+
+def read_json(path):
+    """A JSON object; raises ResultsError."""
+    with reading(path):
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found, dict):
+            raise ValueError("expected an object")
+        return found
+
+
+def rows_of(path):
+    """The line of names and the rows of a CSV file, packed or not, as lists of texts; raises ValueError."""
+    with packed.open_text(path) as file:
+        lines = csv.reader(file)
+        header = next(lines, None)
+        if not header:
+            raise ValueError("the file is empty")
+        yield header
+        for row in filter(None, lines):
+            if len(row) != len(header):
+                raise ValueError(f"line {lines.line_num} has {len(row)} cells of {len(header)}")
+            yield row
+
+
+def read_records(path):
+    """Rows of a CSV file, packed or not, as dictionaries of texts; none where there is no file."""
+    if not packed.find(path):
+        return []
+    with reading(path):
+        header, *rows = rows_of(path)
+        return [dict(zip(header, row)) for row in rows]
+
+
+def number(text):
+    """A CSV field as a float; NaN where it is empty."""
+    return float(text) if text else np.nan
+
+
+def as_numbers(name, cells):
+    """A column of which some cell is no number; raises ValueError, but for empty ones."""
+    try:
+        return cells.replace("", "nan").astype(float)
+    except ValueError as problem:
+        raise ValueError(f"column {name}: {problem}") from problem
+
+
+def check_rows(path):
+    """Raises ValueError where a row has more or fewer cells than the line of names, which pandas lets pass."""
+    width, cells, lines = len(next(rows_of(path))), 0, 0
+    with packed.open_text(path) as file:
+        while text := file.read(1 << 20):
+            cells, lines = cells + text.count(","), lines + text.count("\n")
+            if '"' in text:
+                cells = -1
+                break
+    if cells != lines * (width - 1):  # or commas in texts
+        for _ in rows_of(path):
+            pass
+
+
+def read_table(path, texts):
+    """A CSV file as a table: numbers (NaN where empty) but for the columns that are texts."""
+    import pandas as pd  # which takes a while
+
+    check_rows(path)
+    exact = {} if int(pd.__version__.partition(".")[0]) > 2 else {"float_precision": "round_trip"}
+    header = next(rows_of(path))
+    with packed.open_text(path) as file, warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # of rows that are too long
+        empty = {name: ["", "nan"] for name in header if name not in texts}
+        table = pd.read_csv(
+            file, index_col=False, dtype=dict.fromkeys(texts, str), keep_default_na=False, na_values=empty,
+            low_memory=False, **exact,
+        )  # fmt: skip
+    for name in empty:
+        if table[name].dtype.kind not in "iuf":
+            table[name] = as_numbers(name, table[name])
+        if name in KEYS and len(table) and table[name].dtype.kind == "f":
+            raise ValueError(f"column {name}: expected whole numbers")
+    return table
+
+
+def read_parquet(path):
+    import pandas as pd
+
+    return pd.read_parquet(path)
+
+
+# ---- points
+
+
+def text_of(value):
+    """A setting's value as it stands in CSV."""
+    is_text = isinstance(value, str)
+    return value if is_text else json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+@dataclass(eq=False)
+class Point:
+    """One combination of a sweep: its number, the kind of its protocol, its Label and {swept path: its
+    value, any that JSON has}."""
+
+    number: int
+    protocol: str
+    label: Label
+    settings: dict
+
+    @cached_property
+    def texts(self):
+        """{swept path: its value as text}."""
+        return {path: text_of(value) for path, value in self.settings.items()}
+
+
+def read_point(told):
+    parts = [(key + "", text + "") for key, text in told["parts"]]
+    settings = {one["path"] + "": one["value"] for one in told["settings"]}
+    return Point(int(told["number"]), told["protocol"] + "", Label(parts), settings)
+
+
+class Folder:
+    """The output folder of a scenario's runs. `manifest` says what made them, `whole_sweep` {number: Point}
+    and `targets` what is compared; each table is read when it is asked for, compressed or not, CSV or Parquet."""
+
+    def __init__(self, path):
+        self.path = Path(path)
+        self.name = self.path.resolve().name
+        self.tables = {}  # that were read
+        if not self.file_of("runs"):
+            raise NoResults(f"{path}: holds no results of gradrace: no runs.csv there")
+        file = self.path / "manifest.json"
+        if not file.is_file():
+            raise NoResults(f"{path}: holds no results of gradrace: no manifest.json there")
+        self.manifest = read_json(file)
+        with reading(file):
+            self._take(self.manifest)
+
+    def _take(self, manifest):
+        """What the manifest says of points, targets and columns."""
+        for key in ("points", "targets", "columns"):
+            if key not in manifest:
+                raise ValueError(f'it has no "{key}": {BEFORE}')
+        if not isinstance(manifest.get("scenario", {}), dict):
+            raise ValueError("its scenario is no object")
+        points = [read_point(told) for told in manifest["points"]]
+        self.whole_sweep = {one.number: one for one in points}
+        keys = Target._fields
+        self.targets = in_order(
+            Target(*(told[key] for key in keys)) for told in manifest["targets"]
+        )
+        self.columns = {
+            file.partition(".")[0]: {one["name"]: one for one in columns}
+            for file, columns in manifest["columns"].items()
+        }
+
+    def __repr__(self):
+        return f"Folder({str(self.path)!r})"
+
+    # ---- what is said of all runs
+
+    @property
+    def scenario(self):
+        return self.manifest.get("scenario", {})
+
+    @property
+    def title(self):
+        """The scenario's title, else its name, else the folder's."""
+        return str(self.scenario.get("title") or self.scenario.get("name") or self.name)
+
+    @property
+    def heading(self):
+        """The title; below it how many runs are missing."""
+        return f"{self.title}\ninterrupted: {self.unfinished}" if self.unfinished else self.title
+
+    @property
+    def time_unit(self):
+        """The scenario's name of the unit of time; "" where it has none."""
+        return self.scenario.get("time_unit", "")
+
+    @property
+    def unfinished(self):
+        """ "9 of 24 runs", as many as are there; empty where all are."""
+        runs, finished = self.manifest.get("runs"), self.manifest.get("runs_finished")
+        return "" if finished == runs else f"{finished} of {runs} runs"
+
+    @cached_property
+    def points(self):
+        """Those that have runs."""
+        there = set(self.runs["point"])
+        return {number: one for number, one in self.whole_sweep.items() if number in there}
+
+    @cached_property
+    def swept(self):
+        """The swept paths, in the order of the sweep."""
+        return list(next(iter(self.whole_sweep.values())).settings)
+
+    def numbers(self, path):
+        """By point: the value of a swept path; NaN where it is no number."""
+        import pandas as pd
+
+        values = {number: point.settings.get(path) for number, point in self.points.items()}
+        is_number = lambda value: isinstance(value, int | float) and not isinstance(value, bool)
+        told = {number: value if is_number(value) else np.nan for number, value in values.items()}
+        return pd.Series(told, dtype=float)
+
+    # ---- tables
+
+    def names(self, table, role):
+        """The columns of a table that have that role."""
+        return [name for name, one in self.columns.get(table, {}).items() if one["role"] == role]
+
+    def file_of(self, table):
+        """The file of a table, whatever its form; None where there is none."""
+        parquet = self.path / f"{table}.parquet"
+        return parquet if parquet.is_file() else packed.find(self.path / f"{table}.csv")
+
+    def is_missing(self, table):
+        """Whether the manifest names its file, or "trace", which is not there."""
+        stems = {name.partition(".")[0] for name in self.manifest.get("files", {})}
+        return table in stems and not any(self.path.glob(f"{table}.*"))
+
+    def table(self, name):
+        """The table of that name, "curve" of curve.csv; KeyError where the runs did not record it."""
+        if name not in self.tables:
+            file, path = self.file_of(name), self.path / f"{name}.csv"
+            if not file:
+                raise KeyError(f"{self.path}: has no {path.name}")
+            with reading(path):
+                told = self.columns.get(name, {})
+                texts = [column for column, one in told.items() if one["type"] == "text"]
+                is_csv = file.suffix != ".parquet"
+                table = read_table(path, texts) if is_csv else read_parquet(file)
+                self.tables[name] = self.checked(name, table)
+        return self.tables[name]
+
+    def checked(self, name, table):
+        """The table, whose runs and points are there."""
+        if name == "runs":
+            lost = table["point"][~table["point"].isin(list(self.whole_sweep))]
+            if len(lost):
+                raise ValueError(f"manifest.json has no point {lost.iloc[0]}")
+            if table.empty:
+                raise ValueError("no runs in it")
+            if table.duplicated(KEYS).any():
+                raise ValueError("has a run twice (the same point and replica)")
+        elif set(KEYS) <= set(table.columns):
+            found = table[KEYS].drop_duplicates()
+            known = found.merge(self.runs[KEYS], how="left", indicator=True)["_merge"] == "both"
+            if not known.all():
+                point, replica = found[~known.to_numpy()].iloc[0]
+                raise ValueError(f"runs.csv has no replica {replica} of point {point}")
+        return table
+
+    def found(self, name):
+        """The table; an empty one where there is none."""
+        import pandas as pd
+
+        return self.table(name) if self.file_of(name) else pd.DataFrame()
+
+    @cached_property
+    def runs(self):
+        """A row a run (point x replica)."""
+        return self.table("runs")
+
+    @cached_property
+    def statuses(self):
+        """{point: {replica: how that run ended}}."""
+        found = {}
+        for point, replica, status in zip(*(self.runs[name] for name in [*KEYS, "status"])):
+            found.setdefault(point, {})[replica] = status
+        return found
+
+    def means(self, column):
+        """By point: the mean of a column of runs; infinite where one has no finite value."""
+        import pandas as pd
+
+        values = self.runs.get(column, pd.Series(np.nan, self.runs.index))
+        return values.where(np.isfinite(values), np.inf).groupby(self.runs["point"]).mean()
+
+    @property
+    def curve(self):
+        """A row an evaluation; empty where there are none, as the tables below."""
+        return self.found("curve")
+
+    @cached_property
+    def evaluations(self):
+        """The curve without rows of single learners' values."""
+        curve = self.curve
+        return curve[curve["learner"].isna()] if "learner" in curve else curve
+
+    @property
+    def staleness(self):
+        return self.found("staleness")
+
+    @property
+    def learners(self):
+        return self.found("learners")
+
+    @property
+    def updates(self):
+        return self.found("updates")
+
+    @property
+    def theory(self):
+        return self.found("theory")
+
+    def records(self, name):
+        """Rows of a table as dictionaries of texts, as the CSV has them; none where it is not there."""
+        return read_records(self.path / f"{name}.csv")
+
+    def series(self, name, column):
+        """{(point, replica): a column of a table as an array of numbers}, without rows of single learners'
+        values."""
+        return by_run(self.evaluations if name == "curve" else self.table(name), column)
+
+    @cached_property
+    def events(self):
+        """Of trace.json; none where it is not there."""
+        path = self.path / "trace.json"
+        if not packed.find(path):
+            return []
+        with reading(path), packed.open_text(path) as file:
+            return json.load(file)["traceEvents"]
+
+
+def by_run(table, column):
+    """{(point, replica): a column as an array of numbers}."""
+    table = table.sort_values(KEYS, kind="stable")
+    runs, first, count = np.unique(
+        table[KEYS].to_numpy(int), axis=0, return_index=True, return_counts=True
+    )
+    values = table[column].to_numpy(float)
+    return {
+        (int(point), int(replica)): values[begin : begin + length]
+        for (point, replica), begin, length in zip(runs, first, count)
+    }
+
+
+def read_folder(path):
+    """The Folder, whose runs can be read; raises ResultsError."""
+    folder = Folder(path)
+    folder.runs  # pylint: disable=pointless-statement
+    return folder
