@@ -2,6 +2,7 @@
 
 import numpy as np
 from plots.bands import mean_and_half, step
+from plots.curves import kept_curves
 
 MOSTLY = 0.9  # of the time before a crossing, the one that is behind later is ahead
 MOST_PLACES = 400  # at which two points are compared
@@ -15,18 +16,8 @@ def error_column(case):
 
 def runs_of(case, point, column):
     """[(times, values)] of a point's runs that did not diverge, as far as they are known."""
-    curve = case.folder.evaluations
-    if curve.empty or column not in curve:
-        return []
-    runs = case.folder.runs
-    kept = runs[(runs["point"] == point) & (runs["status"] != "diverged")]["replica"]
-    found = []
-    mine = curve[(curve["point"] == point) & curve["replica"].isin(kept)]
-    for _, run in mine.groupby("replica"):
-        known = run[np.isfinite(run[column])]
-        if len(known) > 2:
-            found.append((known["time"].to_numpy(), known[column].to_numpy()))
-    return found
+    kept = kept_curves(case.folder, point, "time", column) if case.diverged[point] < 1 else []
+    return [(times, values) for times, values in kept if len(times) > 2]
 
 
 def band(runs, places):

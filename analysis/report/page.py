@@ -4,8 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from pages.maker import templates
 from report import drawing
 from report.answer import after_progress, edges, sentence, verdicts
 from report.case import Together, why_apart
@@ -20,14 +19,7 @@ from report.text import plain
 from report.why import COSTS, reasons, what_costs_time
 from results.folder import KEYS
 
-TEMPLATE = "page.html"
-ENVIRONMENT = Environment(
-    loader=FileSystemLoader(Path(__file__).parent),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+TEMPLATES = templates(Path(__file__).parent)
 
 
 def answer_of(case, name, found):
@@ -191,7 +183,7 @@ class Page:
     def render(self):
         """The page's text."""
         shown = sections(self.groups, self.cases, page_sizes(self.cases))
-        text = ENVIRONMENT.get_template(TEMPLATE).render(
+        return TEMPLATES.get_template("page.html").render(
             title=title_of(self.folders),
             apart=self.apart,
             summary=self.summary,
@@ -202,7 +194,6 @@ class Page:
             confidence=f"{100 * CONFIDENCE:.0f} %",
             wrong=f"{100 * WRONG:g} %",
         )
-        return Markup(text)
 
     def drawn_sections(self):
         """The page's sections with every figure at both sizes."""

@@ -8,10 +8,11 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from plots.stamp import refuse_others, stamp
-from plots.whole import made_folder, whole
+from pages.maker import write
+from plots.stamp import refuse_others
+from plots.whole import made_folder
 from report import drawing, search
-from report.page import ENVIRONMENT, Page
+from report.page import TEMPLATES, Page
 from results import OF_EDITED_FILES, ResultsError, edited, read_folder
 
 NAME = "report.html"
@@ -28,13 +29,6 @@ def save_figures(page, out):
                 name = f"{drawn.name}_{size.name}" if size else drawn.name
                 drawing.save(figure, place / name)
     return place
-
-
-def write_page(out, text):
-    refuse_others(out)
-    with whole(out) as aside:
-        aside.write_text(text, encoding="utf-8", newline="")
-        stamp(aside, out.name)
 
 
 def place_of(out):
@@ -54,8 +48,8 @@ def report_search(folder, out, plot):
     if plot:
         raise ResultsError(f"{folder}: is of a search; gradrace plot draws its figure")
     out = place_of(out or folder / NAME)
-    text, said = search.render(ENVIRONMENT, folder)
-    write_page(out, text)
+    text, said = search.render(TEMPLATES, folder)
+    write(out, text)
     print(f"{said}\nreport: {out}")
 
 
@@ -72,7 +66,7 @@ def report(paths, out, plot, changed=()):
     page = Page(folders, changed)
     out = place_of(out or (folders[0].path / NAME if len(folders) == 1 else Path(NAME)))
     refuse_others(out)
-    write_page(out, page.render())
+    write(out, page.render())
     for line in page.said():
         print(line)
     print(f"report: {out}")

@@ -3,14 +3,12 @@
 
 import re
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from pages.maker import templates, write
 from plotly.offline import get_plotlyjs
-from plots.stamp import refuse_others, stamp
-from plots.whole import whole
 from reproduce.claims import (
     FAIL,
     FITTED,
@@ -26,29 +24,16 @@ from reproduce.figures import PLOTTED, SIMULATED, THEORY, Table
 from reproduce.interactive import NARROW, arrange_script, plotly_html
 from reproduce.origins import duration
 
-TEMPLATES = Path(__file__).resolve().parent / "templates"
 # What a reader should see first comes first.
 VERDICTS = (FAIL, INCONSISTENT, PASS, SKIPPED)
 
 
-@cache
-def templates():
-    """Every value is escaped but what is Markup."""
-    found = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
-    )  # fmt: skip
-    found.filters["duration"] = duration
-    found.globals |= {"verdicts": VERDICTS, "narrow": NARROW, "kinds_of_claims": KINDS}
-    return found
-
-
 def render(path, template, **values):
-    """Writes a page that loads nothing."""
-    refuse_others(path)
-    with whole(path) as aside:
-        aside.write_text(templates().get_template(template).render(values), encoding="utf-8")
-        stamp(aside, path.name)
+    """Writes a page."""
+    told = {"verdicts": VERDICTS, "narrow": NARROW, "kinds_of_claims": KINDS}
+    found = templates(Path(__file__).parent / "templates", **told)
+    found.filters["duration"] = duration
+    write(path, found.get_template(template).render(values))
 
 
 @dataclass
