@@ -194,10 +194,12 @@ class Folder:
         for key in ("points", "targets", "columns"):
             if key not in manifest:
                 raise ValueError(f'it has no "{key}": {BEFORE}')
-        if not isinstance(manifest.get("scenario", {}), dict):
+        if not isinstance(self.scenario, dict):
             raise ValueError("its scenario is no object")
         points = [read_point(told) for told in manifest["points"]]
         self.whole_sweep = {one.number: one for one in points}
+        if len(self.whole_sweep) < len(points):
+            raise ValueError("it has a point twice")
         keys = Target._fields
         self.targets = in_order(
             Target(*(told[key] for key in keys)) for told in manifest["targets"]
@@ -357,10 +359,6 @@ class Folder:
     @property
     def theory(self):
         return self.found("theory")
-
-    def records(self, name):
-        """Rows of a table as dictionaries of texts, as the CSV has them; none where it is not there."""
-        return read_records(self.path / f"{name}.csv")
 
     def series(self, name, column):
         """{(point, replica): a column of a table as an array of numbers}, without rows of single learners'

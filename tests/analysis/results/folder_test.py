@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "analysis"))
 import fabricate
 import numpy as np
 from results import ResultsError, read_folder
-from results.folder import number
+from results.folder import number, read_records
 
 KS = [1, 2, 4]
 
@@ -48,7 +48,7 @@ class Reading(fabricate.Folder):
         np.testing.assert_array_equal(folder.curve["loss"], [float(row["loss"]) for row in self.curve])
         mine = [row["test_error"] for row in self.curve if (row["point"], row["replica"]) == (2, 1)]
         np.testing.assert_array_equal(folder.series("curve", "test_error")[2, 1], mine)
-        self.assertEqual(len(folder.records("curve")), len(self.curve))
+        self.assertEqual(len(read_records(self.folder / "curve.csv")), len(self.curve))
         self.assertEqual((number("0.5"), np.isnan(number(""))), (0.5, True))
 
     def test_rows_in_another_order_are_those_of_their_runs(self):
@@ -95,6 +95,7 @@ class Reading(fabricate.Folder):
             ("manifest.json", '"label": "', '"x": "', ""),
             ("manifest.json", '"parts": [["", ', '"parts": [[5, ', "manifest.json: cannot be read: TypeError"),
             ("manifest.json", '"points": [{', '"points": [[], {', "manifest.json: cannot be read: TypeError"),
+            ("manifest.json", '{"number": 1', '{"number": 0', "manifest.json: cannot be read: it has a point twice"),
             ("manifest.json", '"level": 0.1', '"of_level": 0.1', "manifest.json: cannot be read: KeyError"),
         )
         for name, old, new, told in cases:
