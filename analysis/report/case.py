@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 from plots.choices import CHOICES, is_choice, is_chosen, is_rate
 from report import learners
-from report.contest import contest, sample
+from report.contest import contest
 from report.measure import headline_measures, time_to
 from results import Folder, Label
 from results.label import shared_parts
@@ -130,7 +130,7 @@ class Case:
 
     def value(self, measure, point):
         """The Sample of a measure, in its own sign."""
-        found = sample(measure.values[point])
+        found = measure.samples[point]
         return replace(found, mean=measure.sign * found.mean)
 
     @cached_property
@@ -152,10 +152,10 @@ class Case:
 
     def order(self, measure, point):
         """Few that never got there first, then small means; where no run got there, those at the end."""
-        found = sample(measure.values[point])
+        found = measure.samples[point]
         if found.replicas:
             return found.never, found.mean
-        end = sample(self.measures[-1].values[point])
+        end = self.measures[-1].samples[point]
         return float("inf"), end.mean if end.replicas else float("inf")
 
 

@@ -180,7 +180,7 @@ def compare(measure, front, point, level):
 
 def front_runner(measure):
     """The point of which most runs got there, the one of the least mean among them."""
-    found = {point: sample(measure.values[point]) for point in measure.values}
+    found = measure.samples
     share = {p: one.replicas / max(1, one.replicas + one.never) for p, one in found.items()}
     return min(found, key=lambda p: (-share[p], found[p].mean))
 

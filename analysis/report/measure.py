@@ -1,10 +1,11 @@
 """What points are compared by: a number of each run, the less the better."""
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 import pandas as pd
+from report.contest import sample
 from results import Target
 from results.sample import unit_of
 from results.target import headline
@@ -28,6 +29,11 @@ class Measure:
     sign: int = 1
     target: Target | None = None  # whose times they are
     slack: pd.DataFrame | None = None
+
+    @cached_property
+    def samples(self):
+        """{point: the Sample of its values}."""
+        return dict(zip(self.values.columns, map(sample, self.values.to_numpy(float).T)))
 
     def amount(self, text):
         """A text of digits with the unit that it is read with."""
