@@ -6,6 +6,7 @@
 
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/results/manifest.h"
+#include "sim/cli/results/pages.h"
 #include "sim/cli/results/parquet.h"
 #include "sim/cli/results/publish.h"
 #include "sim/cli/results/table.h"
@@ -220,7 +221,7 @@ static int collect(const Words& words) {
     throw UsageError("collect: " + folders.front().string() +
                      ": its stores do not say which data their points have; move them away");
   keep_whole(out, scenario, sources);
-  if (!result_file_in(out).empty()) note_if_mixed(out);
+  if (!files_of_runs().first_in(out).empty()) note_if_mixed(out);
   const std::vector<Theory> theories = theories_of(scenario);
   RunFolder folder(out, scenario, header);
   folder.files().compress(compression);

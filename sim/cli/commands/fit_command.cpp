@@ -126,8 +126,12 @@ static bool holds(const std::filesystem::path& place, const TraceFit& fit,
 static void write(const TraceFit& fit, const FitAgreement& agreement,
                   const std::filesystem::path& sample, const std::filesystem::path& place,
                   bool overwrite) {
-  OutputFolder folder(place.string(), fit_record, overwrite);
-  for (const auto& [file, text] : tables_of(fit)) folder.append(file, text);
+  const auto tables = tables_of(fit);
+  Files files{.record = fit_record, .names = {}};
+  for (const auto& [file, text] : tables) files.names.insert(file);
+  OutputFolder folder(place, std::move(files), overwrite);
+  refuse_runs(place);
+  for (const auto& [file, text] : tables) folder.append(file, text);
   folder.append(fit_record, fit_json(fit, agreement, sample, folder.finish()));
   folder.publish();
 }

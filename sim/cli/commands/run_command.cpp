@@ -23,6 +23,7 @@
 #include "sim/cli/output/files_lock.h"
 #include "sim/cli/python.h"
 #include "sim/cli/results/duration.h"
+#include "sim/cli/results/pages.h"
 #include "sim/cli/results/table.h"
 #include "sim/cli/scenario/auto_device.h"
 #include "sim/cli/standard_streams.h"

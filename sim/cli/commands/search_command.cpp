@@ -187,7 +187,9 @@ int search_switch_point(SearchOptions options) {
   if (!options.accuracies.empty())
     note_if_mixed(std::filesystem::absolute(options.accuracies).parent_path());
   const bool goes_on = PublishedFiles(out).record() == search_record;
-  OutputFolder folder(out, search_record, options.force || goes_on);
+  OutputFolder folder(out, {.record = search_record, .names = {"search.csv", "costs.csv"}},
+                      options.force || goes_on);
+  refuse_runs(out);
   try {
     const Search search = search_for(scenario, options, runner);
     folder.append("search.csv", settings_text(search));

@@ -1,19 +1,20 @@
 #include "sim/cli/output/output_folder.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <iostream>
 #include <new>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sim/check.h"
 #include "sim/cli/output/disk.h"
 #include "sim/cli/output/files_lock.h"
 #include "sim/cli/output/stamp.h"
-#include "sim/cli/scenario/record.h"
 #include "sim/cli/usage_error.h"
 #include "sim/reading/characters.h"
 
@@ -26,95 +27,50 @@ namespace {
 /// Where `gradrace report` writes by default (analysis/report/report.py).
 constexpr const char* report_page = "report.html";
 
-/// What a run writes for machines, and may compress.
-std::vector<std::string> large_files() {
-  std::vector<std::string> files{"curve.csv", "staleness.csv", "learners.csv", "theory.csv"};
-  for (const Record* record : records()) files.emplace_back(record->file);
-  return files;
-}
-
-bool is_large(const std::string& file) {
-  const auto files = large_files();
-  return std::ranges::find(files, file) != files.end();
-}
-
 std::string form_of(const std::string& file, Compression compression) {
   return file + std::string(ending_of(compression));
 }
 
-/// All that a file of runs may have.
-std::vector<std::string> forms_of(const std::string& file) {
-  std::vector<std::string> forms{file};
-  if (is_large(file))
+}  // namespace
+
+std::set<std::string> Files::forms() const {
+  std::set<std::string> forms = names;
+  for (const auto& file : compressible)
     for (const auto compression : {Compression::gzip, Compression::zstd})
-      forms.push_back(form_of(file, compression));
-  if (file.ends_with(".csv")) forms.push_back(parquet_name(file));
+      forms.insert(form_of(file, compression));
+  forms.insert(record);
   return forms;
 }
 
-std::vector<std::string> files_of_runs() {
-  std::vector<std::string> files = large_files();
-  files.emplace_back("runs.csv");
-  return files;
-}
-
-const std::set<std::string> files_of_fits{"fit.csv", "sample.csv", "quantiles.csv", fit_record};
-const std::set<std::string> files_of_searches{"search.csv", "costs.csv", search_record};
-
-/// In each form.
-std::vector<std::string> result_files() {
-  std::vector<std::string> files{manifest_record};
-  for (const auto* of : {&files_of_fits, &files_of_searches})
-    files.insert(files.end(), of->begin(), of->end());
-  for (const auto& file : files_of_runs())
-    for (auto& form : forms_of(file)) files.push_back(std::move(form));
-  return files;
-}
-
-/// Of the files of a command: the first to go and the last to come.
-std::string last_of(const std::set<std::string>& files) {
-  for (const char* const name : {manifest_record, fit_record, search_record})
-    if (files.contains(name)) return name;
-  return {};
-}
-
-}  // namespace
-
-std::string parquet_name(const std::string& csv) {
-  return fs::path(csv).replace_extension(".parquet");
-}
-
-std::string result_file_in(const fs::path& folder) {
-  for (const auto& file : result_files())
+std::string Files::first_in(const fs::path& folder) const {
+  if (fs::exists(folder / record)) return record;
+  for (const auto& file : forms())
     if (fs::exists(folder / file)) return file;
   return {};
 }
 
-OutputFolder::OutputFolder(fs::path folder, const std::string& shard)
+OutputFolder::OutputFolder(fs::path folder, Files files, const std::string& shard)
     : folder_(std::move(folder)),
+      of_(std::move(files)),
       is_shard_(!shard.empty()),
       lock_(folder_, shard),
-      spool_file_(aside_ / ("spool" + shard)) {
+      spool_file_(aside_ / ("spool" + shard + std::string(temporary_ending))) {
   remove_unfinished();
 }
 
-OutputFolder::OutputFolder(fs::path folder, const char* record, bool overwrite)
-    : OutputFolder(std::move(folder)) {
+OutputFolder::OutputFolder(fs::path folder, Files files, bool overwrite)
+    : OutputFolder(std::move(folder), std::move(files)) {
   const PublishedFiles there(folder_);
   const auto refuse = [this](const std::string& what) {
     throw UsageError(folder_.string() + ": holds " + what + "; use --out DIR for another folder");
   };
-  constexpr std::pair<const char*, const char*> others[] = {
-      {manifest_record, "runs"}, {fit_record, "a fit"}, {search_record, "a search"}};
-  for (const auto& [file, of] : others)
-    if (file != std::string_view(record) && fs::exists(folder_ / file))
-      refuse("results of " + std::string(of) + " (" + file + ")");
-  for (const auto& entry : fs::directory_iterator(folder_))
-    if (const std::string name = entry.path().filename();
-        name.starts_with("runs.") && name.ends_with(".store"))
-      refuse("results of runs (" + name + ")");
-  refuse_others(record == std::string_view(fit_record) ? files_of_fits : files_of_searches);
-  const std::string file = result_file_in(folder_);
+  for (const RecordFile& other : record_files)
+    if (other.name != of_.record && fs::exists(folder_ / other.name))
+      refuse("results of " + std::string(other.of) + " (" + other.name + ")");
+  auto coming = of_.names;
+  coming.insert(of_.record);
+  refuse_others(coming);
+  const std::string file = of_.first_in(folder_);
   if (file.empty() || overwrite || there.are_half()) return;
   if (there.record().empty())
     refuse(file + ", which gradrace did not make or somebody has changed since");
@@ -131,22 +87,22 @@ OutputFolder::~OutputFolder() {
 }
 
 Compression OutputFolder::compression_of(const std::string& file) const {
-  return is_large(file) ? compression_ : Compression::none;
+  return of_.compressible.contains(file) ? compression_ : Compression::none;
 }
 
 bool OutputFolder::has_other_forms() const {
   const PublishedFiles there(folder_);
-  return std::ranges::any_of(files_of_runs(), [&](const std::string& file) {
-    const std::string written = form_of(file, compression_of(file));
-    return std::ranges::any_of(forms_of(file), [&](const std::string& form) {
-      return form != written && there.has(form);
-    });
+  return std::ranges::any_of(of_.compressible, [&](const std::string& file) {
+    return std::ranges::any_of(std::array{Compression::none, Compression::gzip, Compression::zstd},
+                               [&](Compression other) {
+                                 return other != compression_ && there.has(form_of(file, other));
+                               });
   });
 }
 
 void OutputFolder::refuse_others(const std::set<std::string>& files) const {
   const PublishedFiles there(folder_);
-  if (!there.record().empty() && there.record() != last_of(files))
+  if (!there.record().empty() && there.record() != of_.record)
     throw UsageError(folder_.string() + ": holds results of another command (" + there.record() +
                      "); use --out DIR for another folder");
   for (const auto& file : files) {
@@ -154,7 +110,7 @@ void OutputFolder::refuse_others(const std::set<std::string>& files) const {
     const fs::path place = folder_ / form;
     if (fs::is_symlink(place)) refuse_link(place);
     if (!fs::exists(place)) continue;
-    const bool is_ours = there.are_known() ? there.has(form) : files.contains(manifest_record);
+    const bool is_ours = there.are_known() ? there.has(form) : of_.takes_unknown;
     if (is_ours && fs::is_regular_file(place)) continue;
     throw UsageError(place.string() + ": is there, and is not among the results that " +
                      (there.are_half()         ? "a call was about to publish when it was ended"
@@ -209,8 +165,8 @@ bool OutputFolder::publish() {
     move_to_place(aside_ / file, folder_ / file);
   };
   const auto old_files = old_results(there);
-  const std::string last = last_of(closed_);
-  GRADRACE_CHECK(!last.empty(), "results have a file that comes last");
+  const std::string& last = of_.record;
+  GRADRACE_CHECK(closed_.contains(last), "results have a file that comes last");
   const auto hashes = finish();
   keep_others(there, hashes);
   there.note(hashes);
@@ -247,7 +203,7 @@ void OutputFolder::keep_others(const PublishedFiles& there,
 /// Results that are there and have no successors, which nobody has changed.
 std::vector<std::string> OutputFolder::old_results(const PublishedFiles& there) const {
   std::vector<std::string> files;
-  for (const auto& name : result_files())
+  for (const auto& name : of_.forms())
     if (!closed_.contains(name) && there.has_unchanged(name)) files.push_back(name);
   return files;
 }
@@ -255,12 +211,9 @@ std::vector<std::string> OutputFolder::old_results(const PublishedFiles& there) 
 void OutputFolder::remove_unfinished() {
   std::error_code ignored;
   if (is_shard_ || !lock_.is_in_place()) return;  // what is there may be another one's
-  for (const auto& file : result_files()) fs::remove(aside_ / file, ignored);
-  for (const auto& entry : fs::directory_iterator(aside_, ignored)) {
-    const std::string name = entry.path().filename();
-    if (name.starts_with("spool") || name == "runs.store" || name.ends_with(".new"))
-      fs::remove(entry.path(), ignored);
-  }
+  for (const auto& file : of_.forms()) fs::remove(aside_ / file, ignored);
+  for (const auto& entry : fs::directory_iterator(aside_, ignored))
+    if (entry.path().extension() == temporary_ending) fs::remove(entry.path(), ignored);
 }
 
 /// Plots and page of the results before, which nobody has changed since; whether there were any.

@@ -14,11 +14,21 @@
 
 namespace gradrace {
 
-/// "curve.parquet" of "curve.csv".
-std::string parquet_name(const std::string& csv);
+/// What a command writes into a folder.
+struct Files {
+  std::string record;                       // comes last, and names the others
+  std::set<std::string> names;              // of the others, all that there may be
+  std::set<std::string> compressible = {};  // some of these
+  bool takes_unknown = false;               // those that no record names are replaced
 
-/// The first file of results that is in the folder; empty: none.
-std::string result_file_in(const std::filesystem::path& folder);
+  /// With the record, and with the endings of compressed files.
+  std::set<std::string> forms() const;
+  /// The first of forms() that is in the folder; empty: none.
+  std::string first_in(const std::filesystem::path& folder) const;
+};
+
+/// Of files aside that a call removes which another one left.
+inline constexpr std::string_view temporary_ending = ".new";
 
 /// The files of results of an output folder, which is locked.  They are written aside, in a hidden
 /// folder, and moved to their places by publish(): a file appears whole or not at all, and what was
@@ -26,16 +36,16 @@ std::string result_file_in(const std::filesystem::path& folder);
 class OutputFolder {
  public:
   /// UsageError when another process has the folder, or this shard of it.
-  explicit OutputFolder(std::filesystem::path folder, const std::string& shard = "");
-  /// For a command whose record is fit.json or search.json.  UsageError, too, when the folder holds
-  /// results of another command, or files of these names that gradrace did not make, or results
-  /// that may not be overwritten; those that a call had half published may.
-  OutputFolder(std::filesystem::path folder, const char* record, bool overwrite);
+  OutputFolder(std::filesystem::path folder, Files files, const std::string& shard = "");
+  /// UsageError, too, when the folder holds results of another command, or files of these names
+  /// that gradrace did not make, or results that may not be overwritten; those that a call had half
+  /// published may.
+  OutputFolder(std::filesystem::path folder, Files files, bool overwrite);
   ~OutputFolder();
 
   const std::filesystem::path& path() const { return folder_; }
 
-  /// Compresses what a run writes, but for manifest.json and runs.csv; before the first append().
+  /// Of the files that may be compressed; before the first append().
   void compress(Compression compression) { compression_ = compression; }
   /// Whether the folder has a file that append() would now name otherwise.
   bool has_other_forms() const;
@@ -77,6 +87,7 @@ class OutputFolder {
   [[noreturn]] static void fail(const std::filesystem::path& file);
 
   const std::filesystem::path folder_;
+  const Files of_;
   const bool is_shard_;
   const FolderLock lock_;
   const std::filesystem::path& aside_ = lock_.aside();

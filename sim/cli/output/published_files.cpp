@@ -25,14 +25,11 @@ using Json = nlohmann::ordered_json;
 
 Json json_in(const fs::path& path) { return foreign_json(without_points(text_of_file(path))); }
 
-/// Of gradrace, by the keys that it has beside "files".
+/// Of gradrace.
 bool is_record(const Json& found, const char* key) {
   return found.is_object() && found.contains(key) && found.contains("files") &&
          found["files"].is_object();
 }
-
-constexpr std::pair<const char*, const char*> records_and_keys[] = {
-    {manifest_record, "version"}, {fit_record, "verdict"}, {search_record, "switch_point"}};
 
 }  // namespace
 
@@ -57,7 +54,7 @@ std::string hash_of_file(const fs::path& file) {
 
 PublishedFiles::PublishedFiles(fs::path folder)
     : folder_(std::move(folder)), note_(folder_ / ".unfinished" / "publishing.json") {
-  for (const auto& [name, key] : records_and_keys) {
+  for (const auto& [name, key, of] : record_files) {
     const Json found = json_in(folder_ / name);
     if (!record_.empty() || !is_record(found, key)) continue;
     record_ = name;

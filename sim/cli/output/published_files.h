@@ -14,6 +14,14 @@ constexpr const char* manifest_record = "manifest.json";
 constexpr const char* fit_record = "fit.json";
 constexpr const char* search_record = "search.json";
 
+/// How a command's record is told apart: by the key that it has beside "files".
+struct RecordFile {
+  const char *name, *key, *of;
+};
+constexpr RecordFile record_files[] = {{manifest_record, "version", "runs"},
+                                       {fit_record, "verdict", "a fit"},
+                                       {search_record, "switch_point", "a search"}};
+
 /// The results in an output folder that gradrace put there: those that its record names, or,
 /// without one, those that a call was about to publish when it was ended, and had noted before.
 class PublishedFiles {

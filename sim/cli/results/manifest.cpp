@@ -199,7 +199,8 @@ std::string manifest_text(const Scenario& scenario, const RunFacts& facts) {
 bool note_if_mixed(const std::filesystem::path& folder) {
   const PublishedFiles there(folder);
   const bool has_store = std::filesystem::exists(folder / "runs.store");
-  const bool is_there = there.are_known() || (has_store && !result_file_in(folder).empty());
+  const bool is_there =
+      there.are_known() || (has_store && !files_of_runs().first_in(folder).empty());
   if (!is_there || there.are_whole()) return false;
   std::cerr << "gradrace: note: " << printable(folder.string())
             << ": half published, or changed since: its files are not those of "

@@ -42,4 +42,21 @@ std::vector<CsvPage> pages_of(const Scenario& scenario) {
   return pages;
 }
 
+Files files_of_runs() {
+  Files files{.record = manifest_record, .names = {}, .takes_unknown = true};
+  for (const auto name :
+       {curve_csv(false).name, staleness_csv.name, learners_csv.name, theory_csv.name})
+    files.compressible.emplace(name);
+  for (const Record* record : records()) files.compressible.emplace(record->file);
+  files.names = files.compressible;
+  files.names.insert("runs.csv");
+  for (const auto& name : std::set(files.names))
+    if (name.ends_with(".csv")) files.names.insert(parquet_name(name));
+  return files;
+}
+
+std::string parquet_name(const std::string& csv) {
+  return std::filesystem::path(csv).replace_extension(".parquet");
+}
+
 }  // namespace gradrace

@@ -4,6 +4,7 @@
 #include <set>
 #include <string_view>
 
+#include "sim/cli/results/pages.h"
 #include "sim/cli/results/parquet.h"
 #include "sim/cli/results/risen_losses.h"
 #include "sim/cli/results/theory_files.h"

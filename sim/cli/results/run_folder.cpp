@@ -6,6 +6,7 @@
 
 #include "sim/cli/output/disk.h"
 #include "sim/cli/results/manifest.h"
+#include "sim/cli/results/pages.h"
 #include "sim/cli/results/run_files.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
@@ -46,7 +47,7 @@ static const fs::path& checked(const fs::path& folder, RunFolder::Begin begin) {
   if (fs::exists(status) && !is_folder)
     throw UsageError(folder.string() + ": is a file; --out takes the name of a folder");
   if (!is_folder || !stores_in(folder).empty()) return folder;
-  const std::string results = result_file_in(folder);
+  const std::string results = files_of_runs().first_in(folder);
   const bool overwrites = begin == RunFolder::Begin::anew;
   const bool is_ours = PublishedFiles(folder).record() == manifest_record;
   if (!results.empty() && !is_ours)
@@ -109,6 +110,13 @@ void refuse_other_runs(const fs::path& folder, const Scenario& scenario) {
     refuse_difference(RunStore(file, RunStore::Use::read), header);
 }
 
+void refuse_runs(const fs::path& folder) {
+  const auto stores = stores_in(folder);
+  if (!stores.empty())
+    throw UsageError(folder.string() + ": holds results of runs (" +
+                     stores.front().filename().string() + "); use --out DIR for another folder");
+}
+
 void refuse_to_go_on(const fs::path& folder) {
   throw UsageError(folder.string() + ": there is nothing to go on with; leave --resume out");
 }
@@ -134,7 +142,7 @@ RunFolder::RunFolder(const fs::path& folder, const Scenario& scenario, std::opti
       runs_(std::move(runs)),
       header_(RunHeader::of(scenario, shard, runs_.size())),
       header_text_(header_.text()),
-      files_(checked(folder, begin), shard ? shard->file_name() : "") {
+      files_(checked(folder, begin), files_of_runs(), shard ? shard->file_name() : "") {
   index_runs();
   if (begin != Begin::anew) open_stores(begin);
 }
@@ -145,7 +153,7 @@ RunFolder::RunFolder(const fs::path& folder, const Scenario& scenario, RunHeader
       header_(std::move(header)),
       header_text_(header_.text()),
       is_collected_(true),
-      files_(checked(folder, Begin::new_or_go_on)) {
+      files_(checked(folder, Begin::new_or_go_on), files_of_runs()) {
   index_runs();
   open_stores(Begin::new_or_go_on);
 }
@@ -317,7 +325,7 @@ void RunFolder::put_in_order() {
   if (is_all_of(*own_, ordered)) return;
 
   keep_damaged();
-  const fs::path aside = files_.aside() / store_name({});
+  const fs::path aside = files_.aside() / (store_name({}) + std::string(temporary_ending));
   fs::remove(aside);
   {
     RunStore store(aside, RunStore::Use::add);

@@ -23,7 +23,9 @@ namespace gradrace {
 /// The stores of finished runs in the folder: runs.store, and runs.I-of-N.store of shards.
 std::vector<std::filesystem::path> stores_in(const std::filesystem::path& folder);
 
-/// UsageError where the folder has runs of another scenario.
+/// UsageError where the folder has runs.
+void refuse_runs(const std::filesystem::path& folder);
+/// And where these are of another scenario.
 void refuse_other_runs(const std::filesystem::path& folder, const Scenario& scenario);
 
 /// UsageError: it has none of the runs.

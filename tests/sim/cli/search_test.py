@@ -289,10 +289,10 @@ class Kept(SearchTest):
         self.search("--settings", "1", "--runs", "2", "--seed", "2", "--force")
         self.assertNotEqual(before, self.files())
         self.call("run", self.write(JOB), "--quiet", "--out", "of-runs")
-        for name in ("runs.csv", "search.csv", "search.json"):
+        for name in ("search.csv", "search.json"):
             (self.folder / f"of-{name}").mkdir(exist_ok=True)
             (self.folder / f"of-{name}" / name).write_text("mine")
-            for force in (() if name == "runs.csv" else ("--force",), ()):
+            for force in (("--force",), ()):
                 self.assertRegex(self.search(*force, out=f"of-{name}", status=2)[1], "which gradrace did not make|is not among the results|holds results of")
                 self.assertEqual((self.folder / f"of-{name}" / name).read_text(), "mine")
         self.assertIn("holds results of runs (manifest.json)", self.search("--force", out="of-runs", status=2)[1])
