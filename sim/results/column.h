@@ -1,14 +1,16 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace gradrace {
 
-/// What the fields of a column are, those that are not empty.
-enum class CellType { number, integer, text };
+/// What a cell of a table is, and the cells of a column are that are not empty; `none`: not known,
+/// or not applicable.
+enum class CellType : std::uint8_t { number, integer, text, none };
 constexpr std::string_view name_of(CellType type) {
-  constexpr std::string_view names[] = {"number", "integer", "text"};
+  constexpr std::string_view names[] = {"number", "integer", "text", "none"};
   return names[static_cast<std::size_t>(type)];
 }
 

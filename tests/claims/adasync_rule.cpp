@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "sim/cli/results/csv.h"
+#include "sim/message_text.h"
 #include "tests/claims/claim.h"
 
 namespace gradrace::adasync_rule_claims {

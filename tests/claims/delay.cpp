@@ -6,7 +6,7 @@
 #include <limits>
 #include <numbers>
 
-#include "sim/cli/results/csv.h"
+#include "sim/message_text.h"
 #include "tests/claims/claim.h"
 #include "tests/claims/delayed.h"
 

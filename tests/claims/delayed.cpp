@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "sim/cli/results/csv.h"
+#include "sim/message_text.h"
 #include "tests/support/race_text.h"
 
 namespace gradrace {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/cli/results/csv.h"
+#include "sim/message_text.h"
 #include "tests/claims/claim.h"
 #include "tests/claims/delayed.h"
 #include "tests/support/mean.h"

@@ -12,9 +12,9 @@ import time
 import unittest
 import uuid
 
-from damaged_store import change_header, change_run, content_of, record
+from damaged_store import INTEGER, NONE, NUMBER, PART, change_header, change_run, content_of, record, text_cell
 from program import PROGRAM, SMALL, ProgramTest, changed
-from run_store import HEAD, NIL, records
+from run_store import HEAD, MAGIC, NIL, records
 
 BASE = changed(SMALL, record={"every_time": 1}, sweep=None, protocol={"kind": "sync"}, replicas=4, stop={"updates": 5})
 TORN = "at its end cannot be read"
@@ -71,29 +71,37 @@ class Store(ProgramTest):
                     rows = (self.out / "runs.csv").read_bytes().splitlines()
                     self.assertEqual(rows, [row for row in self.usual["runs.csv"].splitlines() if not row.startswith(b"0,1,")])
 
-    def test_a_text_goes_to_the_files_of_the_scenario_alone(self):
+    def test_rows_go_to_the_files_of_the_scenario_alone(self):
         owned = os.fspath(self.folder / "owned.txt")
         for name in ("../../owned.txt", owned, "runs.csv", "manifest.json", "plots/x", ".bashrc", "a\0b", "", "updates.csv", "theory.csv"):
-            self.check_is_left_out(lambda result, texts, name=name: content_of(result, [*texts, (name, b"text")]), "it has a text for ")
+            self.check_is_left_out(lambda result, texts, name=name: content_of(result, [*texts, (name, NONE)]), "it has rows for ")
 
-    def test_a_file_has_one_text_of_a_run(self):
-        self.check_is_left_out(lambda result, texts: content_of(result, [*texts, texts[0]]), "it has two texts for curve.csv")
+    def test_a_file_has_rows_of_a_run_once(self):
+        self.check_is_left_out(lambda result, texts: content_of(result, [*texts, texts[0]]), "it has rows for curve.csv twice")
 
-    def test_a_text_is_rows_of_one_run(self):
+    def test_rows_have_the_types_of_their_columns(self):
         def with_rows(change):
-            return lambda result, texts: content_of(result, [(name, change(text) if name == "curve.csv" else text) for name, text in texts])
+            return lambda result, tables: content_of(result, [(name, change(cells) if name == "curve.csv" else cells) for name, cells in tables])
 
+        number = NUMBER + bytes(8)  # a row begins with its time
         for change in (
-            lambda text: text.replace(b"\x01,", b"0,"),  # of a point that it names itself
-            lambda text: text + text.replace(b"\x01,1,", b"\x01,3,"),  # of two replicas
-            lambda text: text[:-1],
-            lambda text: text.replace(b"\n", b",1\n", 1),
-            lambda text: text.replace(b",", b"", 1),
-            lambda text: text.replace(b"\n", b'"\n', 1),
-            lambda text: text.replace(b"\n", b"\x1b[2J\n", 1),
-            lambda text: text + b"\x01,1",
+            lambda cells: cells[:-1],
+            lambda cells: cells[len(number) :],
+            lambda cells: cells + number,
+            lambda cells: INTEGER + cells[1:],
+            lambda cells: text_cell(b"0") + cells[len(number) :],
+            lambda cells: b"\x04" + cells[1:],
+            lambda cells: cells + b"\x02\xff\xff\xff\xff",
         ):
-            self.check_is_left_out(with_rows(change), "its text for curve.csv is not rows of a run")
+            self.check_is_left_out(with_rows(change), "its rows for curve.csv are none of a run")
+        traced = self.write(changed(BASE, record={"trace": True}), "t.json")
+        self.call("run", traced, "--out", "t", "--quiet")
+        change_run(
+            self.folder / "t/runs.store",
+            1,
+            lambda result, tables: content_of(result, [(name, cells.replace(b"server", b"s\x1b[2Jr")) for name, cells in tables]),
+        )
+        self.assertIn("its rows for trace.json are none of a run", self.call("run", traced, "--out", "t", "--quiet")[1])
 
     def test_a_run_that_is_there_twice_is_there_with_one_result(self):
         whole = self.store.read_bytes()
@@ -137,13 +145,14 @@ class Store(ProgramTest):
             lambda result, texts: content_of(result, texts, result_size=2**32 - 1),
             lambda result, texts: content_of(result, texts)[:-1],
             lambda result, texts: content_of(result, texts) + b"\x05curve",
-            lambda result, _: content_of(result, []) + b"\x09curve.csv" + struct.pack("<Q", 2**64 - 1),
+            lambda result, _: content_of(result, []) + PART.pack(b"curve.csv", 2**64 - 1),
             lambda result, texts: b"\0\0",
+            lambda result, texts: b"",
         ):
             self.check_is_left_out(change, "its record ends too early")
 
     def test_a_result_is_one_of_the_scenario(self):
-        for result in (b"", b"\x81" * 300000 + b"\x80", b"\xa1\x61a" * 300000 + b"\x01", b"\x9b" + b"\xff" * 8, b"\x01", b"not CBOR"):
+        for result in (b"", b"\x81" * 300000, NONE * 300000, INTEGER + b"\xff" * 8, b"\x01", b"no result", (INTEGER + bytes(8)) * 40):
             self.check_is_left_out(lambda _, texts, result=result: content_of(result, texts), "it holds no result of a run")
         # What is no text, another number of targets, and a status that no finished run has.
         with_target = self.write(changed(BASE, targets={"loss": [1e-9]}), "t.json")
@@ -152,8 +161,12 @@ class Store(ProgramTest):
         kept = []
         change_run(self.folder / "t/runs.store", 1, lambda result, texts: kept.append(result) or content_of(result, texts))
         self.check_is_left_out(lambda _, texts: content_of(kept[0], texts), "it holds no result of a run")
-        self.check_is_left_out(lambda result, texts: content_of(result.replace(b"freason\x60", b"freason\x62\xff\xfe"), texts), "it holds no result of a run")
-        self.check_is_left_out(lambda result, texts: content_of(result.replace(b"fstatus\x00", b"fstatus\x18\xc8"), texts), "it holds no result of a run")
+        # It begins with its status and the reason.
+        for begin, end in ((INTEGER + bytes(8) + text_cell(b"\xff\xfe"), 10), (INTEGER + struct.pack("<Q", 200), 9)):
+            self.check_is_left_out(lambda result, texts, begin=begin, end=end: content_of(begin + result[end:], texts), "it holds no result of a run")
+        for size in (2**64 - 1, 2**40, 1):  # of the list of replays that ran out, which is the last
+            end = INTEGER + struct.pack("<Q", size)
+            self.check_is_left_out(lambda result, texts, end=end: content_of(result[: -len(end)] + end, texts), "it holds no result of a run")
 
 
 class End(ProgramTest):
@@ -180,20 +193,28 @@ class End(ProgramTest):
         flipped[-600] ^= 4  # in the last record
         for damaged, what in (
             (self.whole + b"of another version" * 50, "900 bytes at its end cannot be read"),
-            (self.whole.replace(b"runs\x1a\r\n\1", b"runs\x1a\r\n\2"), f"{len(self.whole):,} bytes".replace(",", "")),
             (bytes(flipped), "damaged record"),
         ):
             with self.subTest(what):
                 self.store.write_bytes(damaged)
-                if damaged.startswith(self.whole[:8]):
-                    told = self.run_again()
-                    self.assertIn(what, told)
-                    self.assertIn("o/runs.store: what it held is kept as runs.store.1", told)
-                    self.assertTrue(self.kept.read_bytes().startswith(damaged))
-                    self.kept.unlink()
-                else:
-                    told = self.call("run", self.folder / "scenario.json", "--out", "o", "--quiet", status=2)[1]
-                    self.assertEqual(self.store.read_bytes(), damaged, told)
+                told = self.run_again()
+                self.assertIn(what, told)
+                self.assertIn("o/runs.store: what it held is kept as runs.store.1", told)
+                self.assertTrue(self.kept.read_bytes().startswith(damaged))
+                self.kept.unlink()
+
+    def test_a_store_of_before_is_told_apart(self):
+        before = self.whole.replace(MAGIC, MAGIC[:-1] + b"\1")
+        self.store.write_bytes(before)
+        for words in (
+            ("run", self.folder / "scenario.json", "--out", "o"),
+            ("collect", "o"),
+            ("run", self.folder / "scenario.json", "--out", "o", "--dry-run"),
+        ):
+            self.assertIn("o/runs.store: is a store of finished runs as another version of gradrace writes it", self.call(*words, status=2)[1])
+            self.assertEqual(self.store.read_bytes(), before)
+        self.call("run", self.folder / "scenario.json", "--out", "o", "--quiet", "--force")
+        self.assertEqual(self.store.read_bytes(), self.whole)
 
     def test_a_store_without_a_sound_run_is_not_removed(self):
         for number in range(1, 5):
@@ -219,7 +240,7 @@ class End(ProgramTest):
         self.assertLess(time.monotonic() - begin, 5)
 
     def test_a_head_that_is_flipped_takes_no_run_behind_it(self):
-        second = self.whole.index(b"runs\x1a\r\n\1", 60)
+        second = self.whole.index(MAGIC, 60)
         flipped = bytearray(self.whole)
         flipped[second + 39] ^= 0x40  # its length
         self.store.write_bytes(bytes(flipped))

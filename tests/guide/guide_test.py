@@ -3,9 +3,11 @@
 In a block ```console a line "$ gradrace ..." is typed; the lines below it come out, in that order, with others between them.
 "..." stands for whatever is there (times taken)."""
 
+import contextlib
 import os
 import re
 import shlex
+import sqlite3
 import subprocess
 import unittest
 
@@ -63,6 +65,17 @@ class Guide(ProgramTest):
                 self.assertLessEqual(len(calls), 3)
                 for command, lines in calls:
                     self.come_out(lines, self.typed(command), command)
+
+    def test_a_database_answers_what_is_asked_in_sql(self):
+        """Below each question in a block ```sql stand its rows, as sqlite3 prints them."""
+        section = (GUIDE / "README.md").read_text(encoding="utf-8").split("## How are results asked in SQL?")[1].split("\n## ")[0]
+        for command in re.findall(r"^\$ (.*)$", section, re.MULTILINE):
+            self.typed(command)
+        with contextlib.closing(sqlite3.connect(self.folder / "out/asked/results.sqlite")) as database:
+            asked = re.findall(r"^```sql\n(.*?)\n(-- .*?)\n```$", section, re.MULTILINE | re.DOTALL)
+            self.assertEqual(len(asked), 3)
+            for question, rows in asked:
+                self.assertEqual(["-- " + "|".join(map(str, row)) for row in database.execute(question)], rows.splitlines())
 
     def test_every_scenario_of_the_guide_is_in_it(self):
         text = (GUIDE / "README.md").read_text(encoding="utf-8")

@@ -15,8 +15,8 @@
 
 #include "models/quadratic.h"
 #include "protocols/groups/graph.h"
-#include "sim/cli/results/csv.h"
 #include "sim/engine/timing_plane.h"
+#include "sim/message_text.h"
 #include "sim/reading/problem.h"
 #include "tests/support/race_text.h"
 #include "tests/support/recorded_peers.h"

@@ -32,7 +32,7 @@ Outcome outcome(const Point& point) {
   SpoolFile spool_file(folder.path() / "spool");
   RunRecorders recorders(0, point, spool_file);
   const RaceRecord record = run_training(point, 0, recorders.observer());
-  Outcome result{{}, text_of(recorders.texts().at("updates.csv")), record.hash};
+  Outcome result{{}, text_of(recorders.rows().at("updates.csv")), record.hash};
   for (const auto& [at, found] : record.curve)
     result.curve.insert(result.curve.end(), {at.time, at.k + 0.0, at.epoch, found.loss});
   return result;

@@ -48,7 +48,7 @@ Files files_of(const std::string& protocol, const std::string& cluster) {
   const RaceRecord record = run_training(point, 0, recorders.observer());
   Files files{{}, {}, record.hash};
   for (const char* file : {"updates.csv", "trace.json"})
-    files.records.push_back(text_of(recorders.texts().at(file)));
+    files.records.push_back(text_of(recorders.rows().at(file)));
   for (const auto& [at, found] : record.curve) {
     files.curve.insert(files.curve.end(), {at.time, at.learning_rate, at.k + 0.0, found.loss});
   }

@@ -5,6 +5,13 @@ import zlib
 
 from run_store import HEAD, MAGIC, NIL, records
 
+PART = struct.Struct("<24sQ")  # a file's name, bytes of its rows
+NUMBER, INTEGER, TEXT, NONE = (bytes([kind]) for kind in range(4))  # of a cell; eight bytes of the first two
+
+
+def text_cell(text):
+    return TEXT + struct.pack("<I", len(text)) + text
+
 
 def record(key, data, content, length=None):
     """length: what its head says of the content."""
@@ -12,25 +19,23 @@ def record(key, data, content, length=None):
     return head + struct.pack("<I", zlib.crc32(head)) + content + struct.pack("<I", zlib.crc32(content))
 
 
-def content_of(result, texts, result_size=None):
-    """texts: (name, text) in order; result_size: what it says of the result."""
-    content = struct.pack("<I", len(result) if result_size is None else result_size) + result
-    for name, text in texts:
-        content += bytes([len(name)]) + name.encode() + struct.pack("<Q", len(text)) + text
+def content_of(result, tables, result_size=None):
+    """tables: (file, cells of its rows) in order; result_size: what it says of the result."""
+    content = PART.pack(b"", len(result) if result_size is None else result_size) + result
+    for file, cells in tables:
+        content += PART.pack(file.encode(), len(cells)) + cells
     return content
 
 
 def parts_of(content):
-    """(result, texts)"""
-    size = struct.unpack_from("<I", content)[0]
-    result, place, texts = content[4 : 4 + size], 4 + size, []
+    """(result, tables)"""
+    place, parts = 0, []
     while place < len(content):
-        name = content[place + 1 : place + 1 + content[place]].decode()
-        place += 1 + len(name)
-        length = struct.unpack_from("<Q", content, place)[0]
-        texts.append((name, content[place + 8 : place + 8 + length]))
-        place += 8 + length
-    return result, texts
+        file, length = PART.unpack_from(content, place)
+        place += PART.size
+        parts.append((file.rstrip(b"\0").decode(), content[place : place + length]))
+        place += length
+    return parts[0][1], parts[1:]
 
 
 def change_header(path, change):
@@ -44,7 +49,7 @@ def change_header(path, change):
 
 
 def change_run(path, number, change):
-    """The content of run `number`, from 1, of the store becomes change(result, texts)."""
+    """The content of run `number`, from 1, of the store becomes change(result, tables)."""
     bytes_there, place, run = path.read_bytes(), 0, 0
     written = b""
     for key, content in records(path):

@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "sim/cli/results/csv.h"
+#include "sim/message_text.h"
 #include "sim/peer_protocol.h"
 #include "tests/support/race_text.h"
 #include "tests/support/stub_law.h"

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "sim/cli/results/csv.h"
+#include "sim/message_text.h"
 #include "tests/support/iteration_time.h"
 #include "tests/support/race_text.h"
 #include "tests/support/stub_law.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "sim/cli/results/spool.h"
+#include "sim/cli/output/spool.h"
 
 namespace gradrace {
 

@@ -7,7 +7,6 @@
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/results/pages.h"
-#include "sim/cli/results/parquet.h"
 #include "sim/cli/results/publish.h"
 #include "sim/cli/results/table.h"
 #include "sim/cli/standard_streams.h"
@@ -176,17 +175,17 @@ static Format format_of(const Values& values) {
   const std::string format =
       values.count("format") != 0 ? values["format"].as<std::string>() : "csv";
   if (format == "csv") return Format::csv;
-  if (format != "parquet")
-    throw UsageError("collect: --format takes csv or parquet, got \"" + format + "\"");
+  if (format != "parquet" && format != "sqlite")
+    throw UsageError("collect: --format takes csv, parquet or sqlite, got \"" + format + "\"");
   if (values.count("compress") != 0)
-    throw UsageError(
-        "collect: --compress is of CSV files; those of Parquet are compressed in "
-        "themselves; take one of --compress and --format parquet");
+    throw UsageError("collect: --compress is of CSV files; take one of --compress and --format " +
+                     format);
   if (values.count("plot") != 0)
-    throw UsageError(
-        "collect: --plot draws from CSV files; take one of --plot and --format parquet");
-  check_parquet();
-  return Format::parquet;
+    throw UsageError("collect: --plot draws from CSV files; take one of --plot and --format " +
+                     format);
+  const Format wanted = format == "sqlite" ? Format::sqlite : Format::parquet;
+  check_format(wanted);
+  return wanted;
 }
 
 static int collect(const Words& words) {
@@ -195,9 +194,9 @@ static int collect(const Words& words) {
       ("out", po::value<std::string>()->value_name("DIR"),  //
        "output folder (default: that of the shards, where they have one together)");
   add_compress_option(syntax);
-  syntax.options.add_options()("format", po::value<std::string>()->value_name("csv|parquet"),
-                               "of tables (default csv): runs.parquet, curve.parquet ... in place "
-                               "of runs.csv, curve.csv ...");
+  syntax.options.add_options()("format", po::value<std::string>()->value_name("csv|parquet|sqlite"),
+                               "of tables (default csv): runs.parquet, curve.parquet ..., or one "
+                               "database, results.sqlite, in place of runs.csv, curve.csv ...");
   syntax.options.add_options()               //
       ("plot", "draw the plots afterwards")  //
       ("quiet", "no table");
@@ -266,7 +265,8 @@ extern const Command collect_command{
     "Examples:\n"
     "  gradrace collect out/sweep                        where shards had one --out\n"
     "  gradrace collect out/shard-* --out out/sweep      where each had its own\n"
-    "  gradrace collect out/sweep --format parquet       other files of the same runs\n",
+    "  gradrace collect out/sweep --format parquet       other files of the same runs\n"
+    "  gradrace collect out/sweep --format sqlite        a database of them: sqlite3, pandas\n",
     collect};
 
 }  // namespace gradrace

@@ -28,6 +28,7 @@
 #include "sim/cli/scenario/auto_device.h"
 #include "sim/cli/standard_streams.h"
 #include "sim/cli/usage_error.h"
+#include "sim/message_text.h"
 #include "sim/reading/characters.h"
 
 namespace gradrace {
@@ -233,10 +234,10 @@ void report_whole(const Job& job, bool files_are_new) {
             << (files_are_new ? "; the files are written anew\n" : "; nothing is to be done\n");
 }
 
-void report_replaced(bool had_parquet, bool had_drawings, bool will_plot) {
-  if (had_parquet)
-    std::cout << "note: tables are CSV again; gradrace collect --format parquet makes them "
-                 "Parquet\n";
+void report_replaced(const std::string& format, bool had_drawings, bool will_plot) {
+  if (!format.empty())
+    std::cout << "note: tables are CSV again; gradrace collect --format " << format
+              << " makes them what they were\n";
   if (had_drawings) std::cout << note_of_drawings(will_plot);
 }
 
@@ -261,8 +262,11 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
   if (folder.present() == 0 && failures.empty()) return {};
   const bool is_new =
       !was_whole || folder.files().has_other_forms() || !is_published(folder.path(), job.scenario);
-  const std::filesystem::path parquet = folder.path() / parquet_name("runs.csv");
-  const bool had_parquet = std::filesystem::exists(parquet);
+  const auto other_format = [&]() -> std::string {
+    if (std::filesystem::exists(folder.path() / parquet_name("runs.csv"))) return "parquet";
+    return std::filesystem::exists(folder.path() / database) ? "sqlite" : "";
+  };
+  const std::string format = other_format();
   Summary summary;
   try {
     summary = is_new
@@ -276,8 +280,7 @@ Outcome run_job(Job& job, const RunOptions& options, Progress& progress, std::si
   if (!options.quiet) {
     if (was_whole) report_whole(job, is_new);
     if (is_new)
-      report_replaced(had_parquet && !std::filesystem::exists(parquet), summary.drawings_went,
-                      options.plot);
+      report_replaced(other_format().empty() ? format : "", summary.drawings_went, options.plot);
     std::cout << closing_table(job.scenario, job.plan.theories, summary.runs, elapsed,
                                terminal_width());
     if (!runs.device_facts().name.empty())

@@ -96,10 +96,10 @@ struct FirstPart {
   double memory = 0, text = 0;
 };
 
-std::uint64_t size_of(const RunTexts& texts) {
+std::uint64_t size_of(const RunRows& rows) {
   return std::accumulate(
-      texts.begin(), texts.end(), std::uint64_t{0},
-      [](std::uint64_t sum, const auto& text) { return sum + text.second.size(); });
+      rows.begin(), rows.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const auto& of_file) { return sum + of_file.second.size(); });
 }
 
 FirstPart first_part_of(const Point& point, std::size_t numbers, std::uint32_t replica,
@@ -131,9 +131,9 @@ FirstPart first_part_of(const Point& point, std::size_t numbers, std::uint32_t r
   const double done = part.pace.progress();
   if (done > 0 && done < 1 && part.states > states_at_half)
     part.states = std::max(part.states, std::min(race.learners + 2.0, part.states / done));
-  const double before = static_cast<double>(size_of(recorders.texts()));
+  const double before = static_cast<double>(size_of(recorders.rows()));
   recorders.finish(run.record());
-  const double after = static_cast<double>(size_of(recorders.texts()));
+  const double after = static_cast<double>(size_of(recorders.rows()));
   part.text = (done > 0 ? before / done : before) + after - before;
   part.pace.note(computed(), done);
   part.memory = growth.bytes();

@@ -212,7 +212,7 @@ void ScenarioRuns::keep(std::size_t run, const RunRecord& record, RunRecorders& 
   lock.unlock();
   std::exception_ptr refused;
   try {
-    folder_.add(run, result, recorder.texts());
+    folder_.add(run, result, recorder.rows());
     progress_.end(number_of_[run], record.status);
   } catch (...) {
     refused = std::current_exception();

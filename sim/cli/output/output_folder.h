@@ -10,7 +10,7 @@
 #include "sim/cli/output/compressed_file.h"
 #include "sim/cli/output/folder_lock.h"
 #include "sim/cli/output/published_files.h"
-#include "sim/cli/output/spool_file.h"
+#include "sim/cli/output/spool.h"
 
 namespace gradrace {
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,22 +8,19 @@
 #include <utility>
 #include <vector>
 
-#include "sim/cli/results/csv.h"
+#include "sim/cli/results/cells.h"
 #include "sim/protocol.h"
 #include "sim/results/column.h"
 
 namespace gradrace {
 
-/// What a cell has of a value: nothing where it is not known, "exact" and so on of a basis.
+/// What a cell has of a value: "exact" and so on of a basis.
 template <class T>
 const T& cell_of(const T& value) {
   return value;
 }
-inline double cell_of(const std::optional<double>& value) {
-  return value.value_or(std::numeric_limits<double>::quiet_NaN());
-}
-inline double cell_of(const std::optional<Estimate>& estimate) {
-  return estimate ? estimate->value : std::numeric_limits<double>::quiet_NaN();
+inline std::optional<double> cell_of(const std::optional<Estimate>& estimate) {
+  return estimate ? std::optional(estimate->value) : std::nullopt;
 }
 inline std::string_view cell_of(const std::optional<Basis>& basis) {
   constexpr std::string_view names[] = {"exact", "upper", "lower", "approximate"};
@@ -34,67 +30,70 @@ inline std::optional<Basis> basis_of(const std::optional<Estimate>& estimate) {
   return estimate ? std::optional(estimate->basis) : std::nullopt;
 }
 
-/// As a cell is written.
-template <class Cell>
-constexpr CellType type_of = std::is_floating_point_v<Cell>
+/// Of the cells of such values that are not empty.
+template <class Value>
+constexpr CellType type_of = std::is_floating_point_v<Value> || std::is_same_v<Value, OrNan>
                                  ? CellType::number
-                                 : (std::is_arithmetic_v<Cell> ? CellType::integer
-                                                               : CellType::text);
+                                 : (std::is_integral_v<Value> ? CellType::integer : CellType::text);
+template <class Value>
+constexpr CellType type_of<std::optional<Value>> = type_of<Value>;
 
 /// A column of a CSV file with its cell in a row.
-template <class Row>
+template <class Values>
 struct CsvColumn : Column {
-  /// `value`: a member of Row or a function of one.
+  /// `value`: a member of Values or a function of one.
   template <class Value>
   CsvColumn(std::string its_name, std::string_view its_unit, Meaning its_meaning, Value value,
             Role its_role = Role::result)
-      : CsvColumn(
-            std::move(its_name), its_unit, its_meaning, value,
+      : Column{
+            std::move(its_name), its_unit, its_meaning,
             type_of<
-                std::decay_t<decltype(cell_of(std::invoke(value, std::declval<const Row&>())))>>,
-            its_role) {}
-  /// `type`: of what the text says that `value` gives.
-  template <class Value>
-  CsvColumn(std::string its_name, std::string_view its_unit, Meaning its_meaning, Value value,
-            CellType its_type, Role its_role = Role::result)
-      : Column{std::move(its_name), its_unit, its_meaning, its_type, its_role} {
-    write = [value](Csv& csv, const Row& row) { csv.cell(cell_of(std::invoke(value, row))); };
+                std::decay_t<decltype(cell_of(std::invoke(value, std::declval<const Values&>())))>>,
+            its_role} {
+    add = [value](std::string& cells, const Values& values) {
+      add_cell(cells, cell_of(std::invoke(value, values)));
+    };
   }
+  /// Whose cells are those of whoever publishes the rows.
+  CsvColumn(std::string its_name, Meaning its_meaning)
+      : Column{std::move(its_name), {}, its_meaning, CellType::integer, Role::run} {}
 
-  std::function<void(Csv& csv, const Row& row)> write;
+  std::function<void(std::string& cells, const Values& values)> add;
 };
 
 /// What `gradrace list columns` and manifests say of a CSV file.
 struct CsvPage {
   std::string_view name, row;
   std::vector<Column> columns;
+
+  std::string header() const {
+    std::vector<Cell> names;
+    for (const Column& column : columns) names.emplace_back(column.name);
+    std::string text;
+    add_csv_line(text, names);
+    return text;
+  }
 };
 
 /// A CSV file: what a row of it is, and its columns in order.
-template <class Row>
+template <class Values>
 struct CsvFile {
   std::string_view name, row;
-  std::vector<CsvColumn<Row>> columns;
+  std::vector<CsvColumn<Values>> columns;
 
   CsvPage page() const { return {name, row, {columns.begin(), columns.end()}}; }
 
-  std::string header() const {
-    std::string text;
-    Csv csv(text);
-    for (const auto& column : columns) csv.cell(column.name);
-    csv.end_row();
-    return text;
+  /// The cells of a row, but for those of whoever publishes it.
+  void add(std::string& cells, const Values& values) const {
+    for (const auto& column : columns)
+      if (column.add) column.add(cells, values);
   }
 
-  void add(std::string& text, const Row& values) const {
-    Csv csv(text);
-    for (const auto& column : columns) column.write(csv, values);
-    csv.end_row();
-  }
-
-  std::string text(const std::vector<Row>& rows) const {
-    std::string text = header();
-    for (const auto& values : rows) add(text, values);
+  /// With its header.
+  std::string text(const std::vector<Values>& rows) const {
+    std::string text = page().header(), cells;
+    for (const auto& values : rows) add(cells, values);
+    RowReader(columns.size()).read(cells, [&](CellRow line) { add_csv_line(text, line); });
     return text;
   }
 };

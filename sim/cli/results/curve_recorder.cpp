@@ -17,9 +17,8 @@ std::vector<std::pair<double Evaluation::*, double>> levels_of(const Point& poin
 
 }  // namespace
 
-CurveRecorder::CurveRecorder(std::uint32_t replica, const Point& point, Spool* rows)
-    : run_{replica},
-      point_(point),
+CurveRecorder::CurveRecorder(const Point& point, Spool* rows)
+    : point_(point),
       rows_(rows),
       targets_(levels_of(point)),
       target_times_(targets_.size(), std::numeric_limits<double>::quiet_NaN()),
@@ -38,9 +37,9 @@ void CurveRecorder::add(const CurvePoint& seen, std::span<const Evaluation> of_l
   if (!rows_) return;
   const auto& file = curve_csv(point_.evaluated == EvaluatedValue::each);
   const bool with_model = point_.with_model();
-  file.add(rows_->end(), {run_, at, evaluation, with_model});
+  file.add(rows_->end(), {at, evaluation, with_model});
   for (std::size_t learner = 0; learner < of_learners.size(); ++learner)
-    file.add(rows_->end(), {run_, at, of_learners[learner], with_model, learner});
+    file.add(rows_->end(), {at, of_learners[learner], with_model, learner});
 }
 
 }  // namespace gradrace

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "sim/cli/output/spool.h"
 #include "sim/cli/results/run_files.h"
-#include "sim/cli/results/spool.h"
 #include "sim/engine/curve_sink.h"
 
 namespace gradrace {
@@ -14,7 +14,7 @@ namespace gradrace {
 class CurveRecorder final : public CurveSink {
  public:
   /// rows: null without curve.csv.  They and the point must outlive it.
-  CurveRecorder(std::uint32_t replica, const Point& point, Spool* rows);
+  CurveRecorder(const Point& point, Spool* rows);
 
   /// A row of what the evaluation looks at, then one of each learner's value, where that is asked
   /// for.
@@ -28,7 +28,6 @@ class CurveRecorder final : public CurveSink {
   std::optional<double> first_loss() const { return first_loss_; }
 
  private:
-  const OfRun run_;
   const Point& point_;
   Spool* const rows_;
   const std::vector<std::pair<double Evaluation::*, double>> targets_;

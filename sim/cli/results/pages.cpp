@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "sim/cli/results/converted_tables.h"
 #include "sim/cli/results/run_files.h"
 #include "sim/cli/results/theory_files.h"
 
@@ -52,6 +53,7 @@ Files files_of_runs() {
   files.names.insert("runs.csv");
   for (const auto& name : std::set(files.names))
     if (name.ends_with(".csv")) files.names.insert(parquet_name(name));
+  files.names.insert(database);
   return files;
 }
 

@@ -1,11 +1,12 @@
 #include "sim/cli/results/publish.h"
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
+#include <memory>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "sim/cli/results/pages.h"
-#include "sim/cli/results/parquet.h"
 #include "sim/cli/results/risen_losses.h"
 #include "sim/cli/results/theory_files.h"
 #include "sim/cli/scenario/one_rate.h"
@@ -14,71 +15,48 @@ namespace gradrace {
 
 namespace {
 
-std::string_view between(std::string_view file) {
-  for (const Record* record : records()) {
-    if (record->file == file) return record->between;
-  }
-  return {};
-}
-
-/// Puts the texts of runs, one after the other, into the files of a folder.
-class Texts {
+/// Writes the tables of a folder in a format.
+class Tables {
  public:
-  explicit Texts(OutputFolder& folder) : folder_(folder) {}
-
-  void begin_run(std::size_t point, const std::string& label) {
-    point_ = std::to_string(point);
-    label_ = nlohmann::json(label).dump();
-    begun_.clear();
+  Tables(OutputFolder& folder, const Scenario& scenario, Format format)
+      : folder_(folder), format_(format) {
+    const CsvPage runs = pages_of(scenario).front();
+    open(runs, runs.columns.size() - 2);
+    for (const RunTable& table : run_tables(scenario)) {
+      if (table.events)
+        writers_.emplace(table.name, event_writer(folder_, table));
+      else
+        open(table.page, table.types.size());
+    }
   }
 
-  /// A piece of the run's text, whose marks are replaced.
-  void add(std::string_view name, std::string_view piece) {
-    const std::string file(name);
-    if (begun_.insert(file).second && !files_.insert(file).second)
-      folder_.append(file, between(name));
-    text_.clear();
-    std::size_t done = 0;
-    for (std::size_t i = 0; i < piece.size(); ++i) {
-      if (piece[i] != point_mark[0] && piece[i] != label_mark[0]) continue;
-      text_ += piece.substr(done, i - done);
-      text_ += piece[i] == point_mark[0] ? point_ : label_;
-      done = i + 1;
-    }
-    text_ += piece.substr(done);
-    folder_.append(file, text_);
+  TableWriter& of(const std::string& file) { return *writers_.at(file); }
+
+  /// A table that has all columns of its own; page: its own, or with other types.
+  template <class Values>
+  void add(const CsvPage& page, const CsvFile<Values>& table, const std::vector<Values>& rows) {
+    std::string cells;
+    for (const Values& values : rows) table.add(cells, values);
+    open(page, table.columns.size()).add(cells);
+  }
+
+  void end() {
+    for (const auto& [file, writer] : writers_) writer->end();
+    if (format_ != Format::csv) convert(folder_, pages_, format_);
   }
 
  private:
+  TableWriter& open(const CsvPage& page, std::size_t columns) {
+    pages_.push_back(page);
+    const auto make = format_ == Format::csv ? csv_writer : column_writer;
+    return *writers_.emplace(page.name, make(folder_, page, columns)).first->second;
+  }
+
   OutputFolder& folder_;
-  std::string point_, label_, text_;
-  std::set<std::string> begun_;  // files that have text of this run
-  std::set<std::string> files_;  // files that have text of any
+  const Format format_;
+  std::map<std::string, std::unique_ptr<TableWriter>> writers_;  // [file]
+  std::vector<CsvPage> pages_;
 };
-
-CsvFile<RunRow> runs_file_of(const Scenario& scenario) {
-  return runs_csv(scenario.swept_paths, targets_of(scenario.first()));
-}
-
-/// What the files of runs begin with: name and text.
-std::vector<std::pair<std::string, std::string>> beginnings(const Scenario& scenario) {
-  auto texts = text_beginnings(scenario.first());
-  const auto runs_file = runs_file_of(scenario);
-  texts.emplace_back(runs_file.name, runs_file.header());
-  return texts;
-}
-
-void begin_files(const Scenario& scenario, const std::vector<Theory>& theories,
-                 OutputFolder& folder) {
-  for (const auto& [file, text] : beginnings(scenario)) folder.append(file, text);
-  const auto curves = error_curve_rows(scenario, theories);
-  if (!curves.empty()) folder.append("theory.csv", theory_csv.text(curves));
-}
-
-void end_files(const Scenario& scenario, OutputFolder& folder) {
-  for (const auto& [record, make] : scenario.first().records)
-    folder.append(std::string(record->file), record->end);
-}
 
 /// Gathers what the runs say together.
 class Gathering {
@@ -115,43 +93,105 @@ class Gathering {
   RisenLosses risen_;
 };
 
+/// What a database says of the other tables.
+struct PointRow {
+  std::size_t point;
+  const Point& at;
+};
+struct ColumnRow {
+  std::string_view table;
+  const Column& column;
+  const std::string& time_unit;
+};
+
+void add_catalog(Tables& tables, const Scenario& scenario) {
+  CsvFile<PointRow> points{
+      "points.csv",
+      "one point",
+      {{"point", "", point_meaning, &PointRow::point},
+       {"protocol", "", "its kind", [](auto& row) { return row.at.protocol_name; }},
+       {"label", "", "its name", [](auto& row) { return row.at.label.text(); }}}};
+  add_swept(points.columns, scenario.swept_paths);
+  std::vector<PointRow> of_points;
+  for (std::size_t i = 0; i < scenario.points.size(); ++i)
+    of_points.push_back({i, scenario.points[i]});
+  CsvPage page = points.page();
+  const auto pages = pages_of(scenario);
+  for (Column& column : page.columns)
+    column.type = std::ranges::find(pages.front().columns, column.name, &Column::name)->type;
+  tables.add(page, points, of_points);
+
+  const CsvFile<Target> targets{"targets.csv",
+                                "one target",
+                                {{"column", "", "of runs: the time to it", &Target::column},
+                                 {"of", "", "loss or test_error", &Target::of},
+                                 {"level", "", "to be reached", &Target::level}}};
+  tables.add(targets.page(), targets, targets_of(scenario.first()));
+
+  const CsvFile<ColumnRow> meanings{
+      "columns.csv",
+      "one column",
+      {{"table", "", "that has it", &ColumnRow::table},
+       {"name", "", "of the column", [](auto& row) { return row.column.name; }},
+       {"unit", "", "of its values",
+        [](auto& row) {
+          const bool is_named = row.column.unit == "time" && !row.time_unit.empty();
+          return is_named ? row.time_unit : std::string(row.column.unit);
+        }},
+       {"definition", "", "in words", [](auto& row) { return row.column.meaning.text; }},
+       {"formula", "", "where it is computed",
+        [](auto& row) { return row.column.meaning.formula; }}}};
+  std::vector<ColumnRow> of_columns;
+  for (const CsvPage& of : pages)
+    for (const Column& column : of.columns)
+      of_columns.push_back(
+          {of.name.substr(0, of.name.find('.')), column, scenario.first().time_unit});
+  tables.add(meanings.page(), meanings, of_columns);
+}
+
 }  // namespace
 
 Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const RunFailures& failures,
                 RunFacts facts, Format format) {
   const Scenario& scenario = folder.scenario();
   OutputFolder& files = folder.files();
-  const auto runs_file = runs_file_of(scenario);
-  begin_files(scenario, theories, files);
-  const std::uint32_t replicas = scenario.replicas();
+  const auto runs_file = runs_csv(scenario.swept_paths, targets_of(scenario.first()));
+  Tables tables(files, scenario, format);
+  const auto curves = error_curve_rows(scenario, theories);
+  if (!curves.empty()) tables.add(theory_csv.page(), theory_csv, curves);
+  if (format == Format::sqlite) add_catalog(tables, scenario);
   Gathering gathering(folder);
-  Texts texts(files);
-  std::string rows;
-  for (std::size_t point = 0; point < scenario.points.size(); ++point) {
+  std::string cells;
+  for (std::size_t run = 0; run < scenario.runs(); ++run) {
+    const auto failure = failures.find(run);
+    if (!folder.has(run) && failure == failures.end()) continue;
+    const std::size_t point = scenario.point_number(run);
     const Point& at = scenario.points[point];
-    const CountedExchanges counted = counted_exchanges(at);
-    for (std::uint32_t replica = 0; replica < replicas; ++replica) {
-      const std::size_t run = point * replicas + replica;
-      const auto failure = failures.find(run);
-      if (!folder.has(run) && failure == failures.end()) continue;
-      RunResult result;
-      if (folder.has(run)) {
-        result = folder.result(run);
-        gathering.add(run, result);
-        texts.begin_run(point, at.label.text());
-        folder.read_texts(run, [&](auto file, auto piece) { texts.add(file, piece); });
-      } else {
-        result.status = Status::failed;
-        result.reason = failure->second;
-      }
-      runs_file.add(rows, {point, replica, at, theories[point], result,
-                           gradrace::summary_of(result), counted});
+    const auto begin = [&](const std::string& file) -> TableWriter& {
+      TableWriter& table = tables.of(file);
+      table.begin_run(point, scenario.replica_of(run), at.label.text());
+      return table;
+    };
+    RunResult result;
+    if (folder.has(run)) {
+      result = folder.result(run);
+      gathering.add(run, result);
+      std::string last;
+      TableWriter* table = nullptr;
+      folder.read_rows(run, [&](const std::string& file, std::string_view piece) {
+        if (std::exchange(last, file) != file) table = &begin(file);
+        table->add(piece);
+      });
+    } else {
+      result.status = Status::failed;
+      result.reason = failure->second;
     }
-    files.append("runs.csv", rows);
-    rows.clear();
+    cells.clear();
+    runs_file.add(
+        cells, {at, theories[point], result, gradrace::summary_of(result), counted_exchanges(at)});
+    begin("runs.csv").add(cells);
   }
-  end_files(scenario, files);
-  if (format == Format::parquet) turn_into_parquet(files, scenario);
+  tables.end();
   Summary summary = gathering.end();
   facts.runs = summary.runs.size();
   facts.finished = summary.finished;
@@ -166,13 +206,16 @@ Summary publish(RunFolder& folder, const std::vector<Theory>& theories, const Ru
 }
 
 void refuse_others(RunFolder& folder, const std::vector<Theory>& theories, Format format) {
-  std::set<std::string> names{"manifest.json"};
+  std::set<std::string> names{manifest_record};
   const auto add = [&](const std::string& name) {
     const bool is_table = name.ends_with(".csv");
-    names.insert(is_table && format == Format::parquet ? parquet_name(name) : name);
+    names.insert(!is_table || format == Format::csv ? name
+                 : format == Format::sqlite         ? database
+                                                    : parquet_name(name));
   };
-  for (const auto& [file, text] : beginnings(folder.scenario())) add(file);
-  if (!error_curve_rows(folder.scenario(), theories).empty()) add("theory.csv");
+  add("runs.csv");
+  for (const RunTable& table : run_tables(folder.scenario())) add(table.name);
+  if (!error_curve_rows(folder.scenario(), theories).empty()) add(std::string(theory_csv.name));
   folder.files().refuse_others(names);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/cli/results/converted_tables.h"
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/results/run_files.h"
 #include "sim/cli/results/run_folder.h"
@@ -21,9 +22,6 @@ struct Summary {
 
 /// Why runs could not be made: [run].
 using RunFailures = std::map<std::size_t, std::string>;
-
-/// Of tables.
-enum class Format { csv, parquet };
 
 /// Writes and publishes the files of results, of the runs that are there and of those that failed,
 /// in the order of their numbers.  theories: [point].

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "sim/hash.h"
+#include "sim/message_text.h"
 #include "sim/peer_protocol.h"
 
 namespace gradrace {
@@ -20,17 +21,14 @@ double ratio(double sum, std::uint64_t count) {
 constexpr std::string_view loss_formula = "1/n sum over rows of the loss + regulariser",
                            error_formula = "wrong answers / rows";
 
-/// NaN where there is none, as in runs that were stored before there were any.
-double interval_to_target(const RunSummary& run, std::size_t target) {
-  return target < run.target_intervals.size() ? run.target_intervals[target] : not_known;
-}
-
 /// A loss that is NaN is a result, not an empty field.
-std::string loss_text(double loss, bool with_model) {
-  return with_model && std::isnan(loss) ? "nan" : number_text(loss);
+std::optional<OrNan> loss_of(double loss, bool with_model) {
+  return with_model || !std::isnan(loss) ? std::optional(OrNan{loss}) : std::nullopt;
 }
 
-std::string count_if(bool known, std::uint64_t count) { return known ? std::to_string(count) : ""; }
+std::optional<std::uint64_t> count_if(bool known, std::uint64_t count) {
+  return known ? std::optional(count) : std::nullopt;
+}
 
 std::string_view status_of(const RunRow& run) {
   constexpr std::string_view names[] = {"finished", "diverged", "interrupted", "deadlocked",
@@ -44,8 +42,8 @@ std::string hash_of(const RunRow& run) {
 }
 
 /// What learners exchanged; total(row, member of ExchangeTotals).
-template <class Row, class Total>
-void add_exchange_columns(std::vector<CsvColumn<Row>>& columns, Total total) {
+template <class Values, class Total>
+void add_exchange_columns(std::vector<CsvColumn<Values>>& columns, Total total) {
   const auto add = [&](std::string_view name, std::string_view unit, const char* meaning,
                        auto member, bool CountedExchanges::*counted) {
     columns.emplace_back(
@@ -74,9 +72,10 @@ bool is_of_all_runs(const Column& column) {
 }
 
 void leave_out_where_failed(CsvColumn<RunRow>& column) {
-  column.write = [write = column.write](Csv& csv, const RunRow& run) {
-    if (run.result.status == Status::failed) return csv.cell("");
-    write(csv, run);
+  if (!column.add) return;
+  column.add = [add = column.add](std::string& cells, const RunRow& run) {
+    if (run.result.status == Status::failed) return add_cell(cells, {});
+    add(cells, run);
   };
 }
 
@@ -85,8 +84,8 @@ std::vector<CsvColumn<LearnerRow>> learner_columns() {
     return static_cast<double>(row.exchanged.*member);
   };
   std::vector<CsvColumn<LearnerRow>> columns{
-      {"point", "", point_meaning, &LearnerRow::point, CellType::integer, Role::run},
-      {"replica", "", replica_meaning, &LearnerRow::replica, Role::run},
+      {"point", point_meaning},
+      {"replica", replica_meaning},
       {"learner", "", "its number, from 0", &LearnerRow::learner, Role::run},
       {"busy", "time", "in which it computed", &LearnerRow::busy},
       {"idle",
@@ -114,8 +113,8 @@ std::vector<CsvColumn<LearnerRow>> learner_columns() {
 
 CsvFile<CurveRow> make_curve_csv(bool by_learner) {
   std::vector<CsvColumn<CurveRow>> columns{
-      {"point", "", point_meaning, &CurveRow::point, CellType::integer, Role::run},
-      {"replica", "", replica_meaning, &CurveRow::replica, Role::run},
+      {"point", point_meaning},
+      {"replica", replica_meaning},
       {"time", "time", "simulated", &CurveRow::time},
       {"update", "updates", "made before it", &CurveRow::update, Role::count},
       {"gradients", "minibatches", "applied before it", &CurveRow::gradients, Role::count},
@@ -126,8 +125,7 @@ CsvFile<CurveRow> make_curve_csv(bool by_learner) {
       {"loss",
        "",
        {"training objective, regulariser included", loss_formula},
-       [](auto& row) { return loss_text(row.loss, row.with_model); },
-       CellType::number},
+       [](auto& row) { return loss_of(row.loss, row.with_model); }},
       {"test_loss", "", {"loss on the test set, likewise", loss_formula}, &CurveRow::test_loss},
       {"test_error",
        "fraction",
@@ -140,10 +138,9 @@ CsvFile<CurveRow> make_curve_csv(bool by_learner) {
        {"of learners that have values of their own", "1/P sum over i of ||x_i - mean||^2"},
        &CurveRow::disagreement}};
   if (by_learner) {
-    columns.emplace_back(
-        "learner", "", "whose value the row is of; empty: the mean (with record.evaluate each)",
-        [](auto& row) { return row.learner ? std::to_string(*row.learner) : ""; },
-        CellType::integer, Role::run);
+    columns.emplace_back("learner", "",
+                         "whose value the row is of; empty: the mean (with record.evaluate each)",
+                         &CurveRow::learner, Role::run);
   }
   return {"curve.csv", "one evaluation of a run", std::move(columns)};
 }
@@ -186,8 +183,8 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
                          const std::vector<Target>& targets) {
   using R = RunRow;
   std::vector<CsvColumn<R>> columns{
-      {"point", "", point_meaning, &R::point, Role::run},
-      {"replica", "", replica_meaning, &R::replica, Role::run},
+      {"point", point_meaning},
+      {"replica", replica_meaning},
       {"seed", "", "of the scenario; with replica it names the run's random numbers",
        [](auto& run) { return run.at.seed; }, Role::run},
       {"protocol", "", "its kind", [](auto& run) { return run.at.protocol_name; }, Role::run},
@@ -221,13 +218,11 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
        [](auto& run) {
          const Totals& totals = run.result.totals;
          return count_if(totals.applied > 0, totals.max_staleness);
-       },
-       CellType::integer},
+       }},
       {"final_loss",
        "",
        {"training objective, regulariser included", loss_formula},
-       [](auto& run) { return loss_text(run.summary.loss, run.at.with_model()); },
-       CellType::number},
+       [](auto& run) { return loss_of(run.summary.loss, run.at.with_model()); }},
       {"final_test_error",
        "fraction",
        {"of wrong answers on the test set", error_formula},
@@ -250,7 +245,7 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
   columns.emplace_back(
       "gradients_computed", "minibatches", "for which a forward and a backward pass was made",
       [](auto& run) { return count_if(run.at.with_model(), run.result.gradients_computed); },
-      CellType::integer, Role::count);
+      Role::count);
   columns.emplace_back("final_hash", "", "of the parameters", hash_of);
   columns.emplace_back(
       "gradients_lost", "minibatches",
@@ -271,7 +266,7 @@ CsvFile<RunRow> runs_csv(const std::vector<std::string>& swept,
         targets[i].resolution, "time",
         Meaning("by how much that may be late: the time since the evaluation before",
                 "its time - that of the evaluation before"),
-        [i](auto& run) { return interval_to_target(run.summary, i); }, Role::target);
+        [i](auto& run) { return run.summary.target_intervals[i]; }, Role::target);
   }
   const auto add_utilisation = [&](const char* name, const char* meaning, double Utilisation::*of) {
     columns.emplace_back(name, "fraction", meaning, [of](auto& run) -> std::optional<double> {
@@ -300,24 +295,12 @@ const CsvFile<CurveRow>& curve_csv(bool by_learner) {
 const CsvFile<StalenessRow> staleness_csv{
     "staleness.csv",
     "one staleness that occurs in a run",
-    {{"point", "", point_meaning, &StalenessRow::point, CellType::integer, Role::run},
-     {"replica", "", replica_meaning, &StalenessRow::replica, Role::run},
+    {{"point", point_meaning},
+     {"replica", replica_meaning},
      {"staleness", "updates", staleness_meaning, &StalenessRow::staleness},
      {"count", "minibatches", "applied with it", &StalenessRow::count, Role::count}}};
 
 const CsvFile<LearnerRow> learners_csv{"learners.csv", "one learner of a run", learner_columns()};
-
-std::vector<std::pair<std::string, std::string>> text_beginnings(const Point& first) {
-  std::vector<std::pair<std::string, std::string>> texts;
-  const auto begin = [&](const auto& file) { texts.emplace_back(file.name, file.header()); };
-  if (first.record_details) {
-    begin(curve_csv(first.evaluated == EvaluatedValue::each));
-    begin(staleness_csv);
-    if (first.knows_learners()) begin(learners_csv);
-  }
-  for (const auto& [record, make] : first.records) texts.emplace_back(record->file, record->begin);
-  return texts;
-}
 
 Target target_of(std::string_view of, const std::string& level) {
   const std::string column = (of == "loss" ? "time_to_loss_" : "time_to_error_") + level;

@@ -36,8 +36,6 @@ struct CountedExchanges {
 CountedExchanges counted_exchanges(const Point& point);
 
 struct RunRow {
-  std::size_t point;
-  std::uint32_t replica;
   const Point& at;
   const Theory& theory;
   const RunResult& result;
@@ -45,17 +43,17 @@ struct RunRow {
   CountedExchanges counted;
 };
 
-struct CurveRow : OfRun, EvaluationPoint, Evaluation {
+struct CurveRow : EvaluationPoint, Evaluation {
   bool with_model;
   std::optional<std::size_t> learner = {};  // whose value it looks at; empty: the run's
 };
 
-struct StalenessRow : OfRun {
+struct StalenessRow {
   std::size_t staleness;
   std::uint64_t count;
 };
 
-struct LearnerRow : OfRun, LearnerTotals {
+struct LearnerRow : LearnerTotals {
   std::size_t learner;
   double end;  // of the run
   CountedExchanges counted;
@@ -78,20 +76,16 @@ const CsvFile<CurveRow>& curve_csv(bool by_learner);
 extern const CsvFile<StalenessRow> staleness_csv;
 extern const CsvFile<LearnerRow> learners_csv;
 
-/// The files in which each run of the scenario with that first point may have a text, and what they
-/// begin with.
-std::vector<std::pair<std::string, std::string>> text_beginnings(const Point& first);
-
 /// The columns of swept paths, each named as the path, but `sweep.protocol` where whole protocols
 /// are swept, since `protocol` is the column of its name.
 std::vector<std::string> swept_names(std::vector<std::string> paths);
-template <class Row>
-void add_swept(std::vector<CsvColumn<Row>>& columns, const std::vector<std::string>& paths) {
+template <class Values>
+void add_swept(std::vector<CsvColumn<Values>>& columns, const std::vector<std::string>& paths) {
   const auto names = swept_names(paths);
   for (std::size_t i = 0; i < names.size(); ++i) {
     columns.emplace_back(
         names[i], "", "value of a swept path at the point",
-        [i](const Row& row) { return row.at.settings[i].cell(); }, Role::setting);
+        [i](const Values& row) { return row.at.settings[i].cell(); }, Role::setting);
   }
 }
 

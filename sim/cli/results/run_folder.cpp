@@ -8,6 +8,7 @@
 #include "sim/cli/results/manifest.h"
 #include "sim/cli/results/pages.h"
 #include "sim/cli/results/run_files.h"
+#include "sim/cli/results/run_tables.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
 
@@ -94,10 +95,9 @@ static void refuse_difference(const RunStore& store, const std::string& header) 
 }
 
 void keep_sound(RunStore& store, const Scenario& scenario) {
-  RunStore::Beginnings files;
-  for (const auto& [file, text] : text_beginnings(scenario.first())) files.emplace(file, text);
-  const std::size_t targets = targets_of(scenario.first()).size();
-  store.keep_sound(files, [=](const std::string& result) { return is_result(result, targets); });
+  RunStore::Tables tables;
+  for (const RunTable& table : run_tables(scenario)) tables.emplace(table.name, table.types);
+  store.keep_sound(tables, targets_of(scenario.first()).size());
 }
 
 void refuse_other_runs(const fs::path& folder, const Scenario& scenario) {
@@ -164,7 +164,7 @@ void RunFolder::begin_anew() {
       refuse_difference(RunStore(file, RunStore::Use::read), header_text_);
   for (const auto& file : stores_in(path()))
     if (file == own_file()) {
-      const RunStore locked(file, RunStore::Use::add);
+      if (fs::is_symlink(file)) refuse_link(file);
       remove_file(file);
     } else if (!header_.shard) {
       fs::remove(file);  // of a link, the link
@@ -265,7 +265,7 @@ bool RunFolder::set(const RunStore& store, const StoredRun& stored) {
     if (!place.is_there) {
       place = {true, &store, stored};
       is_new = true;
-    } else if (place.store && !place.store->has_content_of(place.run, store, stored)) {
+    } else if (place.store && !place.run.has_content_of(stored)) {
       refuse_both(*place.store, store);
     }
   }
@@ -291,9 +291,9 @@ std::vector<std::size_t> RunFolder::missing() const {
 
 RunName RunFolder::name_of(std::size_t run) const { return header_.name_of(run, scenario_); }
 
-void RunFolder::add(std::size_t run, const RunResult& result, const RunTexts& texts) {
+void RunFolder::add(std::size_t run, const RunResult& result, const RunRows& rows) {
   const auto [key, data] = name_of(run);
-  const StoredRun stored = own_->add(key, data, bytes_of(result), texts);
+  const StoredRun stored = own_->add(key, data, bytes_of(result), rows);
   const std::lock_guard lock(mutex_);
   was_used_ = true;
   set(*own_, stored);
@@ -322,7 +322,10 @@ void RunFolder::put_in_order() {
   note_rest(*own_);
   for (const auto& store : others_) note_rest(*store);
   for (const auto& [key, place] : rest) ordered.push_back(place);
-  if (is_all_of(*own_, ordered)) return;
+  std::vector<StoredRun> runs;
+  for (const Place& place : ordered)
+    if (place.store == own_.get()) runs.push_back(place.run);
+  if (runs.size() == ordered.size() && own_->is_all(header_text_, runs)) return;
 
   keep_damaged();
   const fs::path aside = files_.aside() / (store_name({}) + std::string(temporary_ending));
@@ -352,25 +355,14 @@ void RunFolder::keep_damaged() {
   for (const auto& store : others_) keep(*store);
 }
 
-/// Whether the store is that header and these runs, one after the other, and nothing else.
-bool RunFolder::is_all_of(const RunStore& store, const std::vector<Place>& ordered) const {
-  std::uint64_t end = RunStore::record_size(header_text_.size());
-  for (const Place& place : ordered) {
-    if (place.store != &store || place.run.content != RunStore::content_of_record_at(end))
-      return false;
-    end += RunStore::record_size(place.run.length);
-  }
-  return end == store.end();
-}
-
 RunResult RunFolder::result(std::size_t run) const {
   const Place& place = places_[run];
   return result_from(place.store->result(place.run));
 }
 
-void RunFolder::read_texts(std::size_t run, const RunStore::Take& take) const {
+void RunFolder::read_rows(std::size_t run, const RunStore::Take& take) const {
   const Place& place = places_[run];
-  place.store->read_texts(place.run, take);
+  place.store->read_rows(place.run, take);
 }
 
 }  // namespace gradrace

@@ -74,7 +74,7 @@ class RunFolder {
   const std::vector<std::string>& notes() const { return notes_; }
 
   /// Safe from several threads.
-  void add(std::size_t run, const RunResult& result, const RunTexts& texts);
+  void add(std::size_t run, const RunResult& result, const RunRows& rows);
   /// A run of another store; false if it is none of these, or is there.
   bool add(const RunStore& from, const StoredRun& run);
   /// Takes them up.
@@ -87,7 +87,7 @@ class RunFolder {
 
   /// Of a run that is there.
   RunResult result(std::size_t run) const;
-  void read_texts(std::size_t run, const RunStore::Take& take) const;
+  void read_rows(std::size_t run, const RunStore::Take& take) const;
 
   /// One store with the runs in the order of their numbers, in place of those that are there,
   /// unless it is so already; all runs are there.
@@ -110,7 +110,6 @@ class RunFolder {
   bool set(const RunStore& store, const StoredRun& run);
   std::filesystem::path own_file() const;
   void keep_damaged();
-  bool is_all_of(const RunStore& store, const std::vector<Place>& ordered) const;
 
   const Scenario& scenario_;
   const std::vector<std::size_t> runs_;

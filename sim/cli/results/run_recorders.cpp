@@ -3,34 +3,32 @@
 namespace gradrace {
 
 RunRecorders::RunRecorders(std::uint32_t replica, const Point& point, SpoolFile& file)
-    : replica_(replica),
-      point_(point),
+    : point_(point),
       file_(file),
-      curve_(replica, point, point.record_details ? &text_of("curve.csv") : nullptr) {
+      curve_(point, point.record_details ? &rows_of("curve.csv") : nullptr) {
   for (const auto& [record, make] : point.records) {
-    if (auto recorder = make(replica, point, text_of(record->file))) {
+    if (auto recorder = make(replica, point, rows_of(record->file))) {
       observers_.add(recorder.get());
       made_.push_back(std::move(recorder));
     } else {
-      texts_.erase(record->file);
+      rows_.erase(record->file);
     }
   }
 }
 
 RunResult RunRecorders::finish(const RunRecord& record) {
   if (point_.record_details) {
-    Spool& rows = text_of(staleness_csv.name);
+    Spool& rows = rows_of(staleness_csv.name);
     for (std::size_t i = 0; i < record.staleness_counts.size(); ++i) {
       const auto count = record.staleness_counts[i];
-      if (count > 0) staleness_csv.add(rows.end(), {{replica_}, i, count});
+      if (count > 0) staleness_csv.add(rows.end(), {i, count});
     }
   }
   if (point_.record_details && point_.knows_learners()) {
     const CountedExchanges counted = counted_exchanges(point_);
-    Spool& rows = text_of(learners_csv.name);
+    Spool& rows = rows_of(learners_csv.name);
     for (std::size_t i = 0; i < record.learners.size(); ++i)
-      learners_csv.add(rows.end(),
-                       {{replica_}, record.learners[i], i, record.totals.time, counted});
+      learners_csv.add(rows.end(), {record.learners[i], i, record.totals.time, counted});
   }
   return result_of(record, point_.cluster, curve_.target_times(), curve_.target_intervals(),
                    curve_.first_loss());

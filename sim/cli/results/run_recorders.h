@@ -5,16 +5,16 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/cli/output/spool.h"
 #include "sim/cli/results/curve_recorder.h"
 #include "sim/cli/results/observers.h"
 #include "sim/cli/results/run_result.h"
-#include "sim/cli/results/spool.h"
 #include "sim/cli/scenario/record.h"
 
 namespace gradrace {
 
-/// What the files of results have of one run.
-using RunTexts = std::map<std::string_view, Spool>;  // [file]
+/// The rows that the files of results have of one run.
+using RunRows = std::map<std::string_view, Spool>;  // [file]
 
 /// Follows one run for the files that its scenario wants of it.
 class RunRecorders {
@@ -28,15 +28,14 @@ class RunRecorders {
   /// The run is over: what its row says.  The rows of its learners and stalenesses follow.
   RunResult finish(const RunRecord& record);
 
-  const RunTexts& texts() const { return texts_; }
+  const RunRows& rows() const { return rows_; }
 
  private:
-  Spool& text_of(std::string_view file) { return texts_.try_emplace(file, file_).first->second; }
+  Spool& rows_of(std::string_view file) { return rows_.try_emplace(file, file_).first->second; }
 
-  const std::uint32_t replica_;
   const Point& point_;
   SpoolFile& file_;
-  RunTexts texts_;
+  RunRows rows_;
   CurveRecorder curve_;
   std::vector<std::unique_ptr<Observer>> made_;
   Observers observers_;

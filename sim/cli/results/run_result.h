@@ -21,18 +21,17 @@ struct RunResult {
   std::uint64_t gradients_computed = 0;
   std::uint64_t hash = 0;                   // of the final parameters
   std::optional<ExchangeTotals> exchanged;  // sum over learners; none where they are not followed
-  std::optional<Utilisation> utilisation;   // none of a run that an older program stored
-  std::vector<double> target_times;         // NaN: not reached; in the order of targets_of()
-  std::vector<double> target_intervals;     // from the evaluation before to that one
-  std::vector<RanOut> ran_out;              // replays of measured times
+  std::optional<Utilisation> utilisation;
+  std::vector<double> target_times;      // NaN: not reached; in the order of targets_of()
+  std::vector<double> target_intervals;  // from the evaluation before to that one
+  std::vector<RanOut> ran_out;           // replays of measured times
 };
 
 RunResult result_of(const RunRecord& record, const Cluster& cluster,
                     std::vector<double> target_times, std::vector<double> target_intervals,
                     std::optional<double> first_loss);
 
-/// As a store keeps it (CBOR), and back; std::runtime_error where it is none.  Stores of before
-/// target_intervals or first_loss have none of these.
+/// As a store keeps it (cells), and back; std::runtime_error where it is none.
 std::string bytes_of(const RunResult& result);
 RunResult result_from(std::string_view bytes);
 

@@ -1,7 +1,6 @@
 #include "sim/cli/results/run_store.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -12,19 +11,23 @@
 #include <chrono>
 #include <cstring>
 #include <fstream>
+#include <set>
 #include <utility>
 
+#include "sim/check.h"
 #include "sim/cli/output/disk.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
+#include "sim/reading/characters.h"
 
 namespace gradrace {
 
 namespace {
 
-constexpr std::string_view magic = "runs\x1a\r\n\1";
+constexpr std::string_view magic = "runs\x1a\r\n\2";
+constexpr std::string_view any_magic = magic.substr(0, 7);  // without the version of the form
 constexpr std::size_t piece_size = 1 << 20;
-constexpr std::size_t most_result_bytes = 64 << 20;  // a million of targets have some 30 MB
+constexpr std::size_t most_result_bytes = 64 << 20;  // a million of targets have some 20 MB
 constexpr auto sync_interval = std::chrono::milliseconds(500);
 
 /// What a record begins with.  Its content follows, then the checksum of that.
@@ -37,26 +40,24 @@ struct Head {
 static_assert(sizeof(Head) == 48);
 constexpr std::uint64_t frame = sizeof(Head) + sizeof(std::uint32_t);
 
+/// What a part of a run's content begins with.
+struct PartHead {
+  char file[24];  // ends with zeros
+  std::uint64_t length;
+};
+
 std::uint32_t checksum_of(std::string_view bytes, std::uint32_t before = 0) {
   return static_cast<std::uint32_t>(
       crc32_z(before, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-std::uint32_t checksum_of_zeros(std::uint64_t count) {
-  const std::string zeros(std::min<std::uint64_t>(piece_size, count), '\0');
-  std::uint32_t checksum = 0;
-  for (std::uint64_t done = 0; done < count; done += piece_size)
-    checksum = checksum_of(std::string_view(zeros).substr(0, count - done), checksum);
-  return checksum;
-}
-
-template <class Number>
-std::string_view as_bytes(const Number& number) {
-  return {reinterpret_cast<const char*>(&number), sizeof number};
+template <class Value>
+std::string_view as_bytes(const Value& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
 std::uint32_t checksum_of(const Head& head) {
-  return checksum_of({reinterpret_cast<const char*>(&head), offsetof(Head, checksum)});
+  return checksum_of(as_bytes(head).substr(0, offsetof(Head, checksum)));
 }
 
 bool is_whole(const Head& head) {
@@ -64,15 +65,23 @@ bool is_whole(const Head& head) {
          head.checksum == checksum_of(head);
 }
 
+std::string part_head(std::string_view file, std::uint64_t length) {
+  PartHead head{};
+  GRADRACE_CHECK(file.size() < sizeof head.file, "names of files are short");
+  file.copy(head.file, file.size());
+  head.length = length;
+  return std::string(as_bytes(head));
+}
+
 }  // namespace
 
 bool RunStore::may_be(const std::filesystem::path& file) {
   if (!std::filesystem::is_regular_file(file)) return false;
-  std::string bytes(magic.size(), '\0');
+  std::string bytes(any_magic.size(), '\0');
   std::ifstream stream(file, std::ios::binary);
   stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   bytes.resize(static_cast<std::size_t>(stream.gcount()));
-  return magic.starts_with(bytes) || bytes.find_first_not_of('\0') == std::string::npos;
+  return any_magic.starts_with(bytes) || bytes.find_first_not_of('\0') == std::string::npos;
 }
 
 RunStore::RunStore(std::filesystem::path file, Use use) : file_(std::move(file)) {
@@ -82,9 +91,6 @@ RunStore::RunStore(std::filesystem::path file, Use use) : file_(std::move(file))
   descriptor_ = ::open(file_.c_str(), flags | O_CLOEXEC, 0666);
   if (descriptor_ < 0) fail("opened");
   try {
-    if (use == Use::add && try_to_lock(descriptor_, LOCK_EX, file_) == LockResult::held_by_another)
-      throw UsageError(file_.string() +
-                       ": another call of gradrace writes to it; wait for its end");
     scan(use);
     const auto folder = std::filesystem::absolute(file_).parent_path();
     if (is_new && !(sync_folder(folder) && sync_folder(folder.parent_path()))) fail("made");
@@ -92,17 +98,18 @@ RunStore::RunStore(std::filesystem::path file, Use use) : file_(std::move(file))
     ::close(descriptor_);
     throw;
   }
-  if (use == Use::add)
-    syncer_ = std::jthread([this](const std::stop_token& stop) { sync_soon_after_adding(stop); });
 }
 
-std::uint64_t RunStore::record_size(std::uint64_t content) { return frame + content; }
-std::uint64_t RunStore::content_of_record_at(std::uint64_t place) { return place + sizeof(Head); }
-
-RunStore::~RunStore() {
-  syncer_ = {};
-  ::close(descriptor_);
+bool RunStore::is_all(std::string_view header, const std::vector<StoredRun>& runs) const {
+  std::uint64_t end = frame + header.size();
+  for (const StoredRun& run : runs) {
+    if (run.content != end + sizeof(Head)) return false;
+    end += frame + run.length;
+  }
+  return end == end_;
 }
+
+RunStore::~RunStore() { ::close(descriptor_); }
 
 void RunStore::scan(Use use) {
   struct stat facts {};
@@ -112,42 +119,51 @@ void RunStore::scan(Use use) {
     Head head;
     get_at(begin, reinterpret_cast<char*>(&head), sizeof head);
     if (begin > end_) ++damaged_;
-    const StoredRun run{head.key, head.data, begin + sizeof head, head.length};
+    StoredRun run{head.key, head.data, begin + sizeof head, head.length};
     std::uint32_t checksum = 0;
     get_at(run.content + run.length, reinterpret_cast<char*>(&checksum), sizeof checksum);
+    read(run.content, run.length,
+         [&](std::string_view piece) { run.checksum = checksum_of(piece, run.checksum); });
     end_ = begin + frame + head.length;
-    if (checksum != checksum_at(run.content, run.length)) {
+    if (checksum != run.checksum) {
       ++damaged_;
     } else if (run.key.is_nil()) {
-      header_.resize(run.length);
-      get_at(run.content, header_.data(), run.length);
+      header_ = text_at(run.content, run.length);
     } else {
       runs_.push_back(run);
     }
   }
   if (end_ == 0 && !may_be(file_))
     throw UsageError(file_.string() + ": is not a store of finished runs; move it away");
+  if (end_ == 0 && size_ >= magic.size() && text_at(0, any_magic.size()) == any_magic &&
+      text_at(0, magic.size()) != magic)
+    throw UsageError(file_.string() +
+                     ": is a store of finished runs as another version of gradrace writes it, "
+                     "which this one does not read; use --out DIR for another folder, or run "
+                     "--force to begin anew");
   if (end_ == size_) return;
   if (!is_torn(end_))
     notes_.push_back(file_.string() + ": " + count_text(size_ - end_, "byte") +
                      " at its end cannot be read");
-  if (use == Use::add) cut_end();
+  if (use == Use::read) return;
+  if (!notes_.empty()) keep_copy();
+  if (::ftruncate(descriptor_, static_cast<off_t>(end_)) != 0) fail("written");
 }
 
 /// Whether a record begins there of which the rest was never written, or there are zeros, as a file
 /// system leaves them where the machine ended.
 bool RunStore::is_torn(std::uint64_t begin) const {
-  if (checksum_at(begin, size_ - begin) == checksum_of_zeros(size_ - begin)) return true;
   Head head{};
   const std::size_t there = std::min<std::uint64_t>(sizeof head, size_ - begin);
   get_at(begin, reinterpret_cast<char*>(&head), there);
-  if (there == sizeof head) return is_whole(head);
-  return magic.starts_with({head.magic, std::min(there, magic.size())});
-}
-
-void RunStore::cut_end() {
-  if (!notes_.empty()) keep_copy();
-  if (::ftruncate(descriptor_, static_cast<off_t>(end_)) != 0) fail("written");
+  if (there == sizeof head && is_whole(head)) return true;
+  if (there < sizeof head && magic.starts_with({head.magic, std::min(there, magic.size())}))
+    return true;
+  bool are_zeros = true;
+  read(begin, size_ - begin, [&](std::string_view piece) {
+    are_zeros = are_zeros && piece.find_first_not_of('\0') == std::string_view::npos;
+  });
+  return are_zeros;
 }
 
 void RunStore::keep_copy() {
@@ -160,12 +176,12 @@ void RunStore::keep_copy() {
   notes_.push_back(file_.string() + ": what it held is kept as " + kept.filename().string());
 }
 
-void RunStore::keep_sound(const Beginnings& files, const Sound& sound) {
+void RunStore::keep_sound(const Tables& tables, std::size_t targets) {
   constexpr std::size_t most_told = 20;
   std::size_t number = 0, left_out = 0;
   std::erase_if(runs_, [&](const StoredRun& run) {
     ++number;
-    const std::string fault = fault_of(run, files, sound);
+    const std::string fault = fault_of(run, tables, targets);
     if (!fault.empty() && ++left_out <= most_told)
       notes_.push_back(file_.string() + ": run " + std::to_string(number) +
                        " in it is left out: " + fault);
@@ -176,89 +192,63 @@ void RunStore::keep_sound(const Beginnings& files, const Sound& sound) {
                      " more left out");
 }
 
-/// Why it is no run of a scenario with those files; empty: it is one.
-std::string RunStore::fault_of(const StoredRun& run, const Beginnings& files,
-                               const Sound& sound) const {
-  constexpr const char* cut = "its record ends too early";
+/// The first is its result; none where they do not fill the record.
+std::optional<std::vector<RunStore::Part>> RunStore::parts_of(const StoredRun& run) const {
+  std::vector<Part> parts;
   const std::uint64_t end = run.content + run.length;
-  std::uint32_t result_size = 0;
-  std::uint64_t place = run.content + sizeof result_size;
-  if (place > end) return cut;
-  get_at(run.content, reinterpret_cast<char*>(&result_size), sizeof result_size);
-  if (result_size > end - place) return cut;
-  if (result_size > most_result_bytes) return "its result is too long";
-  if (!sound(result(run))) return "it holds no result of a run of this scenario";
+  for (std::uint64_t place = run.content; place < end;) {
+    PartHead head;
+    if (end - place < sizeof head) return {};
+    get_at(place, reinterpret_cast<char*>(&head), sizeof head);
+    place += sizeof head;
+    if (head.length > end - place) return {};
+    const std::string_view file(head.file, sizeof head.file);
+    parts.push_back(
+        {std::string(file.substr(0, file.find_last_not_of('\0') + 1)), place, head.length});
+    place += head.length;
+  }
+  if (parts.empty()) return {};
+  return parts;
+}
+
+/// Why it is no run of a scenario with those tables; empty: it is one.
+std::string RunStore::fault_of(const StoredRun& run, const Tables& tables,
+                               std::size_t targets) const {
+  const auto parts = parts_of(run);
+  if (!parts) return "its record ends too early";
+  const Part& result = parts->front();
+  if (result.length > most_result_bytes) return "its result is too long";
+  if (!result.file.empty() || !is_result(text_at(result.place, result.length), targets))
+    return "it holds no result of a run of this scenario";
   std::set<std::string> seen;
-  for (place += result_size; place < end;) {
-    constexpr std::uint64_t most = 1 + 255 + sizeof(std::uint64_t);
-    std::string begin(std::min(most, end - place), '\0');
-    get_at(place, begin.data(), begin.size());
-    const std::size_t name_size = static_cast<std::uint8_t>(begin[0]);
-    std::uint64_t text_size = 0;
-    const std::size_t head_size = 1 + name_size + sizeof text_size;
-    if (head_size > begin.size()) return cut;
-    std::memcpy(&text_size, begin.data() + 1 + name_size, sizeof text_size);
-    if (text_size > end - place - head_size) return cut;
-    const std::string name = begin.substr(1, name_size);
-    const auto file = files.find(name);
-    if (file == files.end())
-      return "it has a text for \"" + name + "\", which is no file of this scenario's runs";
-    if (!seen.insert(name).second) return "it has two texts for " + name;
-    place += head_size;
-    if (name.ends_with(".csv") && !has_rows(place, text_size, file->second))
-      return "its text for " + name + " is not rows of a run";
-    place += text_size;
+  for (std::size_t i = 1; i < parts->size(); ++i) {
+    const Part& part = (*parts)[i];
+    const auto table = tables.find(part.file);
+    if (table == tables.end())
+      return "it has rows for \"" + part.file + "\", which is no file of this scenario's runs";
+    if (!seen.insert(part.file).second) return "it has rows for " + part.file + " twice";
+    if (!has_rows(part, table->second)) return "its rows for " + part.file + " are none of a run";
   }
   return {};
 }
 
-/// Whether a text is lines of as many cells as the header has: the mark of the point, the same
-/// number of a replica in all of them, then words and numbers without quotes.
-bool RunStore::has_rows(std::uint64_t place, std::uint64_t length, std::string_view header) const {
-  const auto wanted = std::ranges::count(header.substr(0, header.find('\n')), ',');
-  std::string piece, replica, cell;
-  std::ptrdiff_t commas = 0;
-  bool is_first = true, ends = true;
-  const auto end_cell = [&] {
-    if (commas == 0) return cell == point_mark;
-    if (commas > 1) return true;
-    if (is_first) replica = cell;
-    const bool is_number =
-        !cell.empty() && cell.find_first_not_of("0123456789") == std::string::npos;
-    return is_number && cell == replica;
+/// Whether each cell has the type of its column, or is empty; a text is printable.
+bool RunStore::has_rows(const Part& part, const std::vector<CellType>& types) const {
+  RowReader reader(types.size());
+  bool are_rows = true;
+  const auto check = [&](CellRow row) {
+    for (std::size_t i = 0; i < row.size(); ++i)
+      are_rows = are_rows && (row[i].type == types[i] || row[i].type == CellType::none) &&
+                 printable(row[i].text) == row[i].text;
   };
-  for (std::uint64_t done = 0; done < length; done += piece.size()) {
-    piece.resize(std::min<std::uint64_t>(piece_size, length - done));
-    get_at(place + done, piece.data(), piece.size());
-    for (const char letter : piece) {
-      ends = letter == '\n';
-      if (letter == ',' || ends) {
-        if (!end_cell() || (ends ? commas != wanted : ++commas > wanted)) return false;
-        if (ends) commas = 0, is_first = false;
-        cell.clear();
-      } else {
-        if (letter == '"' || letter == '\x7f' ||
-            (commas > 0 && static_cast<unsigned char>(letter) < ' '))
-          return false;
-        if (commas < 2 && cell.size() > 10) return false;
-        if (commas < 2) cell += letter;
-      }
-    }
+  try {
+    read(part.place, part.length, [&](std::string_view piece) { reader.read(piece, check); });
+  } catch (const DiskError&) {
+    throw;
+  } catch (const std::runtime_error&) {
+    return false;
   }
-  return ends;
-}
-
-bool RunStore::has_content_of(const StoredRun& run, const RunStore& other,
-                              const StoredRun& its) const {
-  if (run.length != its.length) return false;
-  std::string own, others;
-  for (std::uint64_t done = 0; done < run.length; done += own.size()) {
-    own.resize(std::min<std::uint64_t>(piece_size, run.length - done)), others.resize(own.size());
-    get_at(run.content + done, own.data(), own.size());
-    other.get_at(its.content + done, others.data(), others.size());
-    if (own != others) return false;
-  }
-  return true;
+  return are_rows && reader.is_at_end();
 }
 
 /// Where the next record begins that ends within the file, from there on; the file's size where
@@ -287,34 +277,25 @@ void RunStore::add_header(std::string_view text) {
 }
 
 StoredRun RunStore::add(const RunKey& key, std::uint64_t data, std::string_view result,
-                        const RunTexts& texts) {
-  std::uint64_t length = sizeof(std::uint32_t) + result.size();
-  for (const auto& [file, text] : texts) length += 1 + file.size() + sizeof length + text.size();
+                        const RunRows& rows) {
+  std::uint64_t length = sizeof(PartHead) + result.size();
+  for (const auto& [file, cells] : rows) length += sizeof(PartHead) + cells.size();
   return write({.key = key, .data = data, .length = length}, [&](const Put& put) {
-    put(as_bytes(static_cast<std::uint32_t>(result.size())));
+    put(part_head("", result.size()));
     put(result);
-    for (const auto& [file, text] : texts) {
-      put(as_bytes(static_cast<std::uint8_t>(file.size())));
-      put(file);
-      put(as_bytes(text.size()));
-      text.read(put);
+    for (const auto& [file, cells] : rows) {
+      put(part_head(file, cells.size()));
+      cells.read(put);
     }
   });
 }
 
 StoredRun RunStore::add(const RunStore& from, const StoredRun& run) {
-  return write(run, [&](const Put& put) {
-    std::string piece;
-    for (std::uint64_t done = 0; done < run.length; done += piece.size()) {
-      piece.resize(std::min<std::uint64_t>(piece_size, run.length - done));
-      from.get_at(run.content + done, piece.data(), piece.size());
-      put(piece);
-    }
-  });
+  return write(run, [&](const Put& put) { from.read(run.content, run.length, put); });
 }
 
-/// Sets the run's `content`.
-StoredRun RunStore::write(StoredRun run, const Content& content) {
+/// Sets the run's content and checksum.
+StoredRun RunStore::write(StoredRun run, const std::function<void(const Put& put)>& content) {
   Head head{};
   magic.copy(head.magic, sizeof head.magic);
   head.key = run.key;
@@ -324,44 +305,36 @@ StoredRun RunStore::write(StoredRun run, const Content& content) {
   const std::lock_guard lock(mutex_);
   std::uint64_t offset = end_;
   std::string buffer(as_bytes(head));
-  std::uint32_t checksum = 0;
+  run.checksum = 0;
   const auto spill = [&] {
     put_at(offset, buffer);
     offset += buffer.size();
     buffer.clear();
   };
   content([&](std::string_view piece) {
-    checksum = checksum_of(piece, checksum);
+    run.checksum = checksum_of(piece, run.checksum);
     buffer += piece;
     if (buffer.size() >= piece_size) spill();
   });
-  buffer += as_bytes(checksum);
+  buffer += as_bytes(run.checksum);
   spill();
   run.content = end_ + sizeof head;
   end_ = offset;
-  dirty_ = true;
-  added_.notify_one();
+  if (Clock::now() > next_sync_) sync_file();
   return run;
 }
 
-void RunStore::sync_soon_after_adding(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (added_.wait(lock, stop, [&] { return dirty_; })) {
-    added_.wait_for(lock, stop, sync_interval, [] { return false; });
-    dirty_ = false;
-    lock.unlock();
-    const int error = ::fdatasync(descriptor_) == 0 ? 0 : errno;
-    lock.lock();
-    if (error != 0) sync_error_ = error;
-  }
+/// Not again soon, so that it takes a twentieth of the time at most.
+void RunStore::sync_file() {
+  const auto begin = Clock::now();
+  if (::fdatasync(descriptor_) != 0) fail("written");
+  const auto end = Clock::now();
+  next_sync_ = end + std::max<Clock::duration>(sync_interval, 20 * (end - begin));
 }
 
 void RunStore::sync() {
   const std::lock_guard lock(mutex_);
-  if (::fdatasync(descriptor_) != 0) sync_error_ = errno;
-  dirty_ = false;
-  errno = sync_error_;
-  if (sync_error_ != 0) fail("written");
+  sync_file();
   if (!is_in_place())
     throw DiskError(
         file_.string() +
@@ -376,34 +349,15 @@ bool RunStore::is_in_place() const {
 }
 
 std::string RunStore::result(const StoredRun& run) const {
-  std::uint32_t size = 0;
-  get_at(run.content, reinterpret_cast<char*>(&size), sizeof size);
-  std::string bytes(size, '\0');
-  get_at(run.content + sizeof size, bytes.data(), size);
-  return bytes;
+  const Part result = parts_of(run)->front();
+  return text_at(result.place, result.length);
 }
 
-void RunStore::read_texts(const StoredRun& run, const Take& take) const {
-  std::uint32_t result = 0;
-  get_at(run.content, reinterpret_cast<char*>(&result), sizeof result);
-  std::uint64_t place = run.content + sizeof result + result;
-  std::string piece;
-  while (place < run.content + run.length) {
-    std::uint8_t name = 0;
-    get_at(place, reinterpret_cast<char*>(&name), sizeof name);
-    std::string file(name, '\0');
-    get_at(place += sizeof name, file.data(), name);
-    std::uint64_t left = 0;
-    get_at(place += name, reinterpret_cast<char*>(&left), sizeof left);
-    place += sizeof left;
-    while (left > 0) {
-      piece.resize(std::min<std::uint64_t>(piece_size, left));
-      get_at(place, piece.data(), piece.size());
-      take(file, piece);
-      place += piece.size();
-      left -= piece.size();
-    }
-  }
+void RunStore::read_rows(const StoredRun& run, const Take& take) const {
+  const auto parts = *parts_of(run);
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    read(parts[i].place, parts[i].length,
+         [&](std::string_view piece) { take(parts[i].file, piece); });
 }
 
 void RunStore::put_at(std::uint64_t place, std::string_view bytes) {
@@ -418,15 +372,18 @@ void RunStore::get_at(std::uint64_t place, char* bytes, std::size_t count) const
   if (!move_all(::pread, descriptor_, bytes, count, place)) fail("read");
 }
 
-std::uint32_t RunStore::checksum_at(std::uint64_t place, std::uint64_t length) const {
-  std::uint32_t checksum = 0;
-  std::string piece;
-  for (std::uint64_t done = 0; done < length; done += piece.size()) {
-    piece.resize(std::min<std::uint64_t>(piece_size, length - done));
-    get_at(place + done, piece.data(), piece.size());
-    checksum = checksum_of(piece, checksum);
+void RunStore::read(std::uint64_t place, std::uint64_t length, const Put& take) const {
+  for (std::string piece; length > 0; place += piece.size(), length -= piece.size()) {
+    piece.resize(std::min<std::uint64_t>(piece_size, length));
+    get_at(place, piece.data(), piece.size());
+    take(piece);
   }
-  return checksum;
+}
+
+std::string RunStore::text_at(std::uint64_t place, std::uint64_t length) const {
+  std::string text(length, '\0');
+  get_at(place, text.data(), length);
+  return text;
 }
 
 void RunStore::fail(const char* what) const {

@@ -1,17 +1,18 @@
 #pragma once
 
-#include <condition_variable>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
+#include "sim/cli/results/cells.h"
 #include "sim/cli/results/run_recorders.h"
 #include "sim/cli/scenario/identity.h"
 
@@ -22,12 +23,19 @@ struct StoredRun {
   RunKey key = {};
   std::uint64_t data = 0;                 // hash of the data that it was made with
   std::uint64_t content = 0, length = 0;  // where that is in the file, and its bytes
+  std::uint32_t checksum = 0;             // of its content
+
+  bool has_content_of(const StoredRun& other) const {
+    return length == other.length && checksum == other.checksum;
+  }
 };
 
 /// Finished runs in one file that only grows: a record for each, with a checksum, and headers that
-/// tell whose runs follow.  A record that was torn, because the process or the machine ended while
-/// it was written, is dropped when the file is opened to add to; where anything else at its end
-/// cannot be read, the file as it was is kept under another name.
+/// tell whose runs follow.  A run is its result and the rows that files of results have of it,
+/// without its point's number and label, which another scenario may choose otherwise.  A record
+/// that was torn, because the process or the machine ended while it was written, is dropped when
+/// the file is opened to add to; where anything else at its end cannot be read, the file as it was
+/// is kept under another name.
 ///
 /// What a record says is input: the file may come from anybody, and a checksum is no signature.
 /// keep_sound() leaves out what is no run of the scenario.
@@ -38,8 +46,9 @@ class RunStore {
   /// Whether the file is none of somebody else's, by how it begins.
   static bool may_be(const std::filesystem::path& file);
 
-  /// To add to, makes the file where there is none.  UsageError where it is not one of these;
-  /// DiskError, as below, if the disk refuses.
+  /// To add to, makes the file where there is none; no other call may, as FolderLock sees to it.
+  /// UsageError where it is not one of these, or one of another version; DiskError, as below, if
+  /// the disk refuses.
   RunStore(std::filesystem::path file, Use use);
   ~RunStore();
   RunStore(const RunStore&) = delete;
@@ -47,9 +56,8 @@ class RunStore {
 
   const std::filesystem::path& file() const { return file_; }
   std::uint64_t end() const { return end_; }
-  /// Of a record whose content has so many bytes.
-  static std::uint64_t record_size(std::uint64_t content);
-  static std::uint64_t content_of_record_at(std::uint64_t place);
+  /// Whether it is that header and these runs of it, one after the other, and nothing else.
+  bool is_all(std::string_view header, const std::vector<StoredRun>& runs) const;
 
   /// The last one that was there; empty: none.
   const std::string& header() const { return header_; }
@@ -62,21 +70,20 @@ class RunStore {
   /// What else the user should know of the file.
   const std::vector<std::string>& notes() const { return notes_; }
 
-  /// Leaves out, and notes, runs whose record is not as a run's should be: a result that sound()
-  /// takes, then texts of those files, each at most once, whose rows are as the file begins.
-  using Sound = std::function<bool(const std::string& result)>;
-  using Beginnings = std::map<std::string, std::string>;  // of files: [name]
-  void keep_sound(const Beginnings& files, const Sound& sound);
+  /// Leaves out, and notes, runs whose record is not as a run's should be: a result with so many
+  /// targets, then rows of those tables, each at most once, with cells of its types.
+  using Tables = std::map<std::string, std::vector<CellType>>;  // types of cells: [file]
+  void keep_sound(const Tables& tables, std::size_t targets);
 
   /// Whether there is more in the file than the runs and their headers.
   bool is_damaged() const { return damaged_ > 0 || !notes_.empty(); }
   /// Keeps the file as it is under another name, once, and notes that.
   void keep_copy();
 
-  /// On disk a second later at the latest, at which a refusal is told by sync().  result:
+  /// On disk with a run that is added half a second later or more, or by sync().  result:
   /// bytes_of() it.  Safe from several threads.
   StoredRun add(const RunKey& key, std::uint64_t data, std::string_view result,
-                const RunTexts& texts);
+                const RunRows& rows);
   /// A run of another store.
   StoredRun add(const RunStore& from, const StoredRun& run);
 
@@ -87,31 +94,34 @@ class RunStore {
   /// Whether its name is still that of the file.
   bool is_in_place() const;
 
-  /// Whether a run of another store, or of this one, has the same result and texts.
-  bool has_content_of(const StoredRun& run, const RunStore& other, const StoredRun& its) const;
-
   /// result_from() these is what the run found.
   std::string result(const StoredRun& run) const;
 
-  /// Hands over the texts of the run's files, piece by piece.
-  using Take = std::function<void(std::string_view file, std::string_view piece)>;
-  void read_texts(const StoredRun& run, const Take& take) const;
+  /// Hands over the cells of the run's rows, piece by piece.
+  using Take = std::function<void(const std::string& file, std::string_view piece)>;
+  void read_rows(const StoredRun& run, const Take& take) const;
 
  private:
+  using Clock = std::chrono::steady_clock;
   using Put = std::function<void(std::string_view piece)>;
-  using Content = std::function<void(const Put& put)>;
+  /// Of a run's content: its result, without a name, then rows of files.
+  struct Part {
+    std::string file;
+    std::uint64_t place, length;
+  };
 
   void scan(Use use);
   bool is_torn(std::uint64_t begin) const;
-  void cut_end();
-  std::string fault_of(const StoredRun& run, const Beginnings& files, const Sound& sound) const;
-  bool has_rows(std::uint64_t place, std::uint64_t length, std::string_view header) const;
+  std::optional<std::vector<Part>> parts_of(const StoredRun& run) const;
+  std::string fault_of(const StoredRun& run, const Tables& tables, std::size_t targets) const;
+  bool has_rows(const Part& part, const std::vector<CellType>& types) const;
   std::uint64_t next_head(std::uint64_t begin) const;
-  StoredRun write(StoredRun run, const Content& content);
+  StoredRun write(StoredRun run, const std::function<void(const Put& put)>& content);
   void put_at(std::uint64_t place, std::string_view bytes);
   void get_at(std::uint64_t place, char* bytes, std::size_t count) const;
-  std::uint32_t checksum_at(std::uint64_t place, std::uint64_t length) const;
-  void sync_soon_after_adding(const std::stop_token& stop);
+  void read(std::uint64_t place, std::uint64_t length, const Put& take) const;
+  std::string text_at(std::uint64_t place, std::uint64_t length) const;
+  void sync_file();
   [[noreturn]] void fail(const char* what) const;
 
   const std::filesystem::path file_;
@@ -124,10 +134,7 @@ class RunStore {
   std::vector<std::string> notes_;
   bool has_copy_ = false;
   std::mutex mutex_;
-  std::condition_variable_any added_;
-  bool dirty_ = false;
-  int sync_error_ = 0;
-  std::jthread syncer_;  // ends before the rest
+  Clock::time_point next_sync_ = Clock::now();
 };
 
 }  // namespace gradrace

@@ -1,14 +1,16 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
+#include <vector>
 
-#include "sim/cli/results/spool.h"
+#include "sim/cli/output/spool.h"
+#include "sim/cli/results/run_tables.h"
 #include "sim/cli/scenario/point.h"
 #include "sim/cli/scenario/record.h"
 #include "sim/message_text.h"
@@ -28,7 +30,7 @@ namespace {
 /// are known.
 class TraceRecorder final : public Observer {
  public:
-  TraceRecorder(const Point& of, std::optional<std::uint64_t> updates, Spool& text);
+  TraceRecorder(const Point& of, std::optional<std::uint64_t> updates, Spool& rows);
 
   void on_start() override;
   void on_end(const GradientFacts& gradient, double begin, double time, Ending ending) override;
@@ -52,31 +54,28 @@ class TraceRecorder final : public Observer {
   void write_slice(const std::string& name, const char* category, double begin, double end,
                    std::size_t tid, const std::string& arguments);
   void write_tracks();
-  void write_track(const char* what, std::size_t tid, const std::string& argument,
-                   const std::string& value);
-  std::string& next_event();
+  void write_track(const char* what, std::size_t tid, const std::string& arguments);
+  void add(std::initializer_list<Cell> event);
   std::string name_of(const ExchangeFacts& exchange) const;
   std::string arguments_of(const ExchangeFacts& exchange) const;
 
   const std::uint32_t learners_;
   const bool server_;
   const std::optional<std::uint64_t> updates_;
-  Spool& text_;  // the events as JSON, separated by commas
-  const char* separator_ = "";
+  Spool& rows_;
   std::uint64_t version_ = 0;
   double version_begin_ = 0;
   std::map<GradientId, Minibatch> waiting_;  // accepted, not applied yet
 };
 
-TraceRecorder::TraceRecorder(const Point& of, std::optional<std::uint64_t> updates, Spool& text)
+TraceRecorder::TraceRecorder(const Point& of, std::optional<std::uint64_t> updates, Spool& rows)
     : learners_(of.cluster.learners),
       server_(for_server(of.make_protocol())),
       updates_(updates),
-      text_(text) {}
+      rows_(rows) {}
 
 void TraceRecorder::on_start() {
-  text_.restart();
-  separator_ = "";
+  rows_.restart();
   version_ = 0;
   version_begin_ = 0;
   waiting_.clear();
@@ -163,24 +162,16 @@ void TraceRecorder::write_slice(const std::string& name, const char* category, d
                                 double end, std::size_t tid, const std::string& arguments) {
   const auto nanoseconds = [](double time) { return std::llround(time * 1e9); };
   const long long from = nanoseconds(begin), length = nanoseconds(end) - from;
-  char event[256];
-  std::snprintf(
-      event, sizeof event,
-      "{\"name\":\"%s\",\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%lld.%03lld,\"dur\":%lld.%03lld,"
-      "\"pid\":%s,\"tid\":%zu,\"args\":{",
-      name.c_str(), category, from / 1000, from % 1000, length / 1000, length % 1000,
-      point_mark.data(), tid);
-  next_event().append(event).append(arguments).append("}}");
+  add({name, category, from, length, tid, arguments});
 }
 
 void TraceRecorder::write_tracks() {
   const auto name_track = [this](std::size_t tid, const std::string& name) {
-    write_track("thread_name", tid, "name", '"' + name + '"');
+    write_track("thread_name", tid, R"("name":")" + name + '"');
   };
   const auto place_track = [this](std::size_t tid, std::size_t place) {
-    write_track("thread_sort_index", tid, "sort_index", std::to_string(place));
+    write_track("thread_sort_index", tid, R"("sort_index":)" + std::to_string(place));
   };
-  write_track("process_name", 0, "name", std::string(label_mark));
   name_track(0, server_ ? "server" : "updates");
   for (std::uint32_t learner = 0; learner < learners_; ++learner) {
     const std::string name = "learner " + std::to_string(learner);
@@ -192,19 +183,13 @@ void TraceRecorder::write_tracks() {
   }
 }
 
-void TraceRecorder::write_track(const char* what, std::size_t tid, const std::string& argument,
-                                const std::string& value) {
-  next_event()
-      .append(R"({"name":")")
-      .append(what)
-      .append(R"(","ph":"M","ts":0,"pid":)")
-      .append(point_mark)
-      .append(R"(,"tid":)" + std::to_string(tid))
-      .append(R"(,"args":{")" + argument + "\":" + value + "}}");
+void TraceRecorder::write_track(const char* what, std::size_t tid, const std::string& arguments) {
+  add({what, {}, {}, {}, tid, arguments});
 }
 
-std::string& TraceRecorder::next_event() {
-  return text_.end().append(std::exchange(separator_, ",\n"));
+void TraceRecorder::add(std::initializer_list<Cell> event) {
+  std::string& cells = rows_.end();
+  for (const Cell& cell : event) add_cell(cells, cell);
 }
 
 std::string TraceRecorder::name_of(const ExchangeFacts& exchange) const {
@@ -236,17 +221,52 @@ MakeRecorder read(Fields& fields, bool wanted) {
     fields.complain("trace_updates", "says where the trace ends, and there is none", "trace: true");
   }
   return [updates](std::uint32_t replica, const Point& point,
-                   Spool& text) -> std::unique_ptr<Observer> {
+                   Spool& rows) -> std::unique_ptr<Observer> {
     if (replica > 0) return nullptr;
-    return std::make_unique<TraceRecorder>(point, updates, text);
+    return std::make_unique<TraceRecorder>(point, updates, rows);
   };
 }
 
+void add_microseconds(std::string& text, const char* key, std::uint64_t nanoseconds) {
+  char number[48];
+  std::snprintf(number, sizeof number, ",\"%s\":%llu.%03llu", key,
+                static_cast<unsigned long long>(nanoseconds / 1000),
+                static_cast<unsigned long long>(nanoseconds % 1000));
+  text += number;
+}
+
+/// Of name, category (none: metadata), begin and length in nanoseconds, track, arguments.
+void add_event(std::string& text, std::size_t point, CellRow event) {
+  text.append(R"({"name":")").append(event[0].text);
+  if (event[1].text.empty()) {
+    text += R"(","ph":"M","ts":0)";
+  } else {
+    text.append(R"(","cat":")").append(event[1].text).append(R"(","ph":"X")");
+    add_microseconds(text, "ts", event[2].integer);
+    add_microseconds(text, "dur", event[3].integer);
+  }
+  text.append(R"(,"pid":)").append(std::to_string(point));
+  text.append(R"(,"tid":)").append(std::to_string(event[4].integer));
+  text.append(R"(,"args":{)").append(event[5].text).append("}}");
+}
+
+void add_process(std::string& text, std::size_t point, const std::string& label) {
+  const std::string name = "\"name\":" + nlohmann::json(label).dump();
+  add_event(text, point, std::vector<Cell>{"process_name", {}, {}, {}, 0, name});
+}
+
+constexpr CellType types[] = {CellType::text,    CellType::text,    CellType::integer,
+                              CellType::integer, CellType::integer, CellType::text};
+const EventFile trace_json{"{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n",
+                           ",\n",
+                           "\n]}\n",
+                           types,
+                           add_process,
+                           add_event};
+
 }  // namespace
 
-extern const Record trace_record{"trace",      "write trace.json, replica 0 of each point",
-                                 "trace.json", "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n",
-                                 ",\n",        "\n]}\n",
-                                 read};
+extern const Record trace_record{
+    "trace", "write trace.json, replica 0 of each point", "trace.json", read, nullptr, &trace_json};
 
 }  // namespace gradrace

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "tests/support/race_text.h"
-#include "tests/support/spool_text.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gradrace::curve_recorder_test {
@@ -28,13 +27,23 @@ CurvePoint seen(double time, double loss, double test_error) {
   return {{.time = time, .update = 3, .k = 2}, {.loss = loss, .test_error = test_error}};
 }
 
+/// Rows of so many cells as CSV has them.
+std::string csv_of(const Spool& rows, std::size_t columns) {
+  std::string text;
+  RowReader reader(columns);
+  rows.read([&](std::string_view piece) {
+    reader.read(piece, [&](CellRow row) { add_csv_line(text, row); });
+  });
+  return text;
+}
+
 }  // namespace
 
 TEST_CASE("curve recorder: targets are met at the first evaluation at their level or below") {
   const Point point = point_with(
       softmax +
       R"(, "targets": {"loss": [0.5, 0.1, 0.01], "test_error": [0.25]}, "record": {"every_updates": 1})");
-  CurveRecorder curve(0, point, nullptr);
+  CurveRecorder curve(point, nullptr);
   curve.add(seen(0, 1, 0.9), {});
   curve.add(seen(1, 0.4, 0.3), {});
   curve.add(seen(1.5, 0.6, 0.25), {});
@@ -58,14 +67,14 @@ TEST_CASE("curve recorder: a row of the run, then one of each learner that is lo
   const Point each =
       point_with(softmax + R"(, "record": {"every_updates": 1, "evaluate": "each"})");
   const std::vector<Evaluation> of_learners{{.loss = 0.25}, {.loss = 0.75}};
-  CurveRecorder(1, each, &rows).add(seen(2, 0.5, 0.25), of_learners);
-  CHECK(text_of(rows) ==
-        "\1,1,2,3,0,0,0.5,,0.25,0,2,,\n"
-        "\1,1,2,3,0,0,0.25,,,0,2,,0\n"
-        "\1,1,2,3,0,0,0.75,,,0,2,,1\n");
+  CurveRecorder(each, &rows).add(seen(2, 0.5, 0.25), of_learners);
+  CHECK(csv_of(rows, 11) ==
+        "2,3,0,0,0.5,,0.25,0,2,,\n"
+        "2,3,0,0,0.25,,,0,2,,0\n"
+        "2,3,0,0,0.75,,,0,2,,1\n");
   const Point timing = point_with(R"("record": {"every_updates": 1})");
-  CurveRecorder(0, timing, &plain).add({{.time = 1}, {}}, {});
-  CHECK(text_of(plain) == "\1,0,1,0,0,0,,,,0,0,\n");
+  CurveRecorder(timing, &plain).add({{.time = 1}, {}}, {});
+  CHECK(csv_of(plain, 10) == "1,0,0,0,,,,0,0,\n");
 }
 
 }  // namespace gradrace::curve_recorder_test

@@ -1,10 +1,12 @@
 """Large results: compressed or as Parquet they say the same, have the same bytes each time, and no run is made
 again for another form."""
 
+import contextlib
 import gzip
 import json
 import math
 import shutil
+import sqlite3
 import subprocess
 import unittest
 
@@ -218,11 +220,34 @@ class Parquet(ProgramTest):
         self.assertEqual(self.tables(out), wanted["csv"])
         self.assertEqual((out / "runs.store").read_bytes(), store)
 
+    def test_a_database_says_the_same_and_what_its_columns_mean(self):
+        scenario = changed(SMALL, targets={"loss": [0.5]}, sweep={"learning_rate.eta": [0.1, 1e300], "protocol": SMALL["sweep"]["protocol"][:2]})
+        out, tables = self.collected(scenario)
+        database_folder = self.folder / "database"
+        self.call("collect", out, "--out", database_folder, "--format", "sqlite", "--quiet")
+        self.assertEqual({path.name for path in database_folder.iterdir()}, {"results.sqlite", "trace.json", "manifest.json", "runs.store"})
+        with contextlib.closing(sqlite3.connect(database_folder / "results.sqlite")) as database:
+            self.assertEqual(database.execute("PRAGMA integrity_check").fetchall(), [("ok",)])
+            database.row_factory = sqlite3.Row
+            for file in sorted(out.glob("*.csv")):
+                wanted = read_parquet(tables / (file.stem + ".parquet"))[1]
+                found = [dict(row) for row in database.execute(f"SELECT * FROM {file.stem}")]
+                without_nan = [{name: None if value != value else value for name, value in row.items()} for row in wanted]
+                self.assertEqual(found, without_nan, file.name)  # SQLite has no NaN
+                self.assertEqual([row[0] for row in database.execute('SELECT name FROM columns WHERE "table" = ?', (file.stem,))], list(wanted[0]))
+            self.assertEqual([tuple(row) for row in database.execute("SELECT * FROM targets")], [("time_to_loss_0.5", "loss", 0.5)])
+            points = database.execute('SELECT point, label, "learning_rate.eta" FROM points').fetchall()
+            labels = database.execute('SELECT DISTINCT point, label, "learning_rate.eta" FROM runs ORDER BY point').fetchall()
+            self.assertEqual([tuple(row) for row in points], [tuple(row) for row in labels])
+        told, _ = self.call("run", self.write(scenario), "--out", database_folder)
+        self.assertIn("note: tables are CSV again; gradrace collect --format sqlite", told)
+        self.assertEqual(self.tables(database_folder), self.tables(out))
+
     def test_words_that_are_wrong_are_told(self):
         out, _ = self.collected(changed(SMALL, replicas=1, sweep=None, protocol={"kind": "sync"}))
         before = self.tables(out)
         for words, what in (
-            (("--format", "xml"), 'collect: --format takes csv or parquet, got "xml"'),
+            (("--format", "xml"), 'collect: --format takes csv, parquet or sqlite, got "xml"'),
             (("--format", "parquet", "--compress", "zstd"), "take one of --compress and --format parquet"),
             (("--format", "parquet", "--plot"), "take one of --plot and --format parquet"),
         ):

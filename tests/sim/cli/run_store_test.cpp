@@ -21,11 +21,11 @@ RunKey key_of(std::uint8_t number) {
   return key;
 }
 
-/// What it has of a run: the file and its text, one after the other.
-std::string texts_of(const RunStore& store, const StoredRun& run) {
+/// What it has of a run: the file and its rows, one after the other.
+std::string rows_of(const RunStore& store, const StoredRun& run) {
   std::string all, last;
-  store.read_texts(run, [&](std::string_view file, std::string_view piece) {
-    if (last != file) all += (all.empty() ? "" : " ") + std::string(file) + ":";
+  store.read_rows(run, [&](const std::string& file, std::string_view piece) {
+    if (last != file) all += (all.empty() ? "" : " ") + file + ":";
     last = file;
     all += piece;
   });
@@ -37,10 +37,10 @@ class WithStore {
   std::filesystem::path path() const { return folder.path() / "runs.store"; }
 
   void add(RunStore& store, std::uint8_t number, const std::string& text) {
-    RunTexts texts;
-    texts.try_emplace("a.csv", spools).first->second.end() += text;
-    texts.try_emplace("b.csv", spools).first->second.end() += std::to_string(number);
-    store.add(key_of(number), number, "result " + std::to_string(number), texts);
+    RunRows rows;
+    rows.try_emplace("a.csv", spools).first->second.end() += text;
+    rows.try_emplace("b.csv", spools).first->second.end() += std::to_string(number);
+    store.add(key_of(number), number, "result " + std::to_string(number), rows);
   }
 
   TemporaryFolder folder;
@@ -70,9 +70,9 @@ TEST_CASE_FIXTURE(WithStore, "run store: what was added is there when it is open
     CHECK(store.runs()[1].key == key_of(2));
     CHECK(store.runs()[1].data == 2);
     CHECK(store.result(store.runs()[2]) == "result 3");
-    CHECK(texts_of(store, store.runs()[0]) == "a.csv:one b.csv:1");
-    CHECK((texts_of(store, store.runs()[1]) == "a.csv:" + many + " b.csv:2"));
-    CHECK(texts_of(store, store.runs()[2]) == "b.csv:3");
+    CHECK(rows_of(store, store.runs()[0]) == "a.csv:one b.csv:1");
+    CHECK((rows_of(store, store.runs()[1]) == "a.csv:" + many + " b.csv:2"));
+    CHECK(rows_of(store, store.runs()[2]) == "b.csv:3");
   }
 }
 

@@ -1,4 +1,4 @@
-#include "sim/cli/results/spool.h"
+#include "sim/cli/output/spool.h"
 
 #include <doctest/doctest.h>
 

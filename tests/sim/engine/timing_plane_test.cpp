@@ -9,7 +9,7 @@
 #include <set>
 
 #include "sim/check.h"
-#include "sim/cli/results/csv.h"
+#include "sim/message_text.h"
 #include "tests/support/race_text.h"
 
 namespace gradrace::timing_plane_test {

@@ -1,4 +1,4 @@
-#include "sim/cli/output/spool_file.h"
+#include "sim/cli/output/spool.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -53,6 +53,19 @@ SpoolFile::Block SpoolFile::take() {
 
 void SpoolFile::fail(const char* what) const {
   throw DiskError(path_.string() + ": cannot be " + what + ": " + std::strerror(errno));
+}
+
+void Spool::restart() {
+  for (const SpoolFile::Block block : blocks_) file_.release(block);
+  blocks_.clear();
+  end_.clear();
+}
+
+void Spool::spill() {
+  while (end_.size() >= SpoolFile::block_size) {
+    blocks_.push_back(file_.write(std::string_view(end_).substr(0, SpoolFile::block_size)));
+    end_.erase(0, SpoolFile::block_size);
+  }
 }
 
 }  // namespace gradrace

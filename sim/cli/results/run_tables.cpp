@@ -1,0 +1,110 @@
+#include "sim/cli/results/run_tables.h"
+
+#include <algorithm>
+
+#include "sim/cli/results/pages.h"
+#include "sim/cli/results/run_files.h"
+
+namespace gradrace {
+
+namespace {
+
+constexpr std::size_t piece_size = 1 << 16;
+
+class CsvWriter final : public TableWriter {
+ public:
+  CsvWriter(OutputFolder& folder, const CsvPage& page, std::size_t columns)
+      : TableWriter(columns), folder_(folder), name_(page.name), text_(page.header()) {}
+
+  void begin_run(std::size_t point, std::uint32_t replica, const std::string&) override {
+    of_run_ = std::to_string(point) + ',' + std::to_string(replica) + ',';
+  }
+  void add_row(CellRow row) override {
+    text_ += of_run_;
+    add_csv_line(text_, row);
+    if (text_.size() >= piece_size) end();
+  }
+  void end() override {
+    folder_.append(name_, text_);
+    text_.clear();
+  }
+
+ private:
+  OutputFolder& folder_;
+  const std::string name_;
+  std::string text_, of_run_;
+};
+
+class EventWriter final : public TableWriter {
+ public:
+  EventWriter(OutputFolder& folder, const RunTable& table)
+      : TableWriter(table.types.size()),
+        folder_(folder),
+        name_(table.name),
+        of_(*table.events),
+        text_(of_.begin) {}
+
+  void begin_run(std::size_t point, std::uint32_t, const std::string& label) override {
+    point_ = point, label_ = label, has_process_ = false;
+  }
+  void add_row(CellRow row) override {
+    if (!has_process_) {
+      text_ += has_events_ ? of_.separator : "";
+      of_.add_process(text_, point_, label_);
+    }
+    has_process_ = has_events_ = true;
+    text_ += of_.separator;
+    of_.add_event(text_, point_, row);
+    if (text_.size() < piece_size) return;
+    folder_.append(name_, text_);
+    text_.clear();
+  }
+  void end() override { folder_.append(name_, text_.append(of_.end)); }
+
+ private:
+  OutputFolder& folder_;
+  const std::string name_;
+  const EventFile& of_;
+  std::string text_, label_;
+  std::size_t point_ = 0;
+  bool has_process_ = false, has_events_ = false;
+};
+
+}  // namespace
+
+std::vector<RunTable> run_tables(const Scenario& scenario) {
+  const Point& first = scenario.first();
+  std::vector<RunTable> tables;
+  const auto add = [&](const CsvPage& page) {
+    RunTable& table = tables.emplace_back(std::string(page.name), std::vector<CellType>(), page);
+    for (std::size_t i = 2; i < page.columns.size(); ++i)
+      table.types.push_back(page.columns[i].type);
+  };
+  if (first.record_details) {
+    add(curve_csv(first.evaluated == EvaluatedValue::each).page());
+    add(staleness_csv.page());
+    if (first.knows_learners()) add(learners_csv.page());
+  }
+  for (const auto& [record, make] : first.records) {
+    if (record->columns) {
+      add(*record->columns);
+    } else {
+      const auto types = record->events->types;
+      tables.emplace_back(std::string(record->file),
+                          std::vector<CellType>(types.begin(), types.end()), CsvPage(),
+                          record->events);
+    }
+  }
+  return tables;
+}
+
+std::unique_ptr<TableWriter> csv_writer(OutputFolder& folder, const CsvPage& page,
+                                        std::size_t columns) {
+  return std::make_unique<CsvWriter>(folder, page, columns);
+}
+
+std::unique_ptr<TableWriter> event_writer(OutputFolder& folder, const RunTable& table) {
+  return std::make_unique<EventWriter>(folder, table);
+}
+
+}  // namespace gradrace
