@@ -199,9 +199,9 @@ void check_threads(const Place& some, const Place& others) {
     CAPTURE(subject.name);
     const Vector start = some_value(*subject.exact());
     const auto one = subject.on(some, start), three = subject.on(others, start);
-    std::vector<Rule> some = {rules[0]};
-    if (!is_large(subject)) some.insert(some.end(), std::end(rules) - 2, std::end(rules));
-    for (const Rule& rule : some) {
+    std::vector<Rule> tried = {rules[0]};
+    if (!is_large(subject)) tried.insert(tried.end(), std::end(rules) - 2, std::end(rules));
+    for (const Rule& rule : tried) {
       const double clip = rule.distance;  // neither: weights stay in the blocks
       const Replayed a = replay_updates(*one, rule, clip), b = replay_updates(*three, rule, clip);
       REQUIRE(a.w == b.w);
