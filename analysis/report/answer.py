@@ -300,8 +300,8 @@ def undecided(case, contest):
 
 def kind_of(case, points):
     """What the points are: protocols, or settings of one."""
-    protocols = case.folder.points["protocol"][points]
-    return "protocols" if protocols.is_unique or protocols.nunique() > 2 else "settings"
+    protocols = [case.folder.points[point].protocol for point in points]
+    return "settings" if len(set(protocols)) == 1 < len(protocols) else "protocols"
 
 
 def undecided_sentence(case, contest, likely, behind):

@@ -87,7 +87,7 @@ class Refusals(ProgramTest):
     def test_runs(self):
         means = [1 + i / 1000 for i in range(1000)]
         of = scenario(8, {"kind": "sync"}, 2, replicas=16_777_215, sweep={"cluster.runtime.mean": means})
-        self.refused(of, "replicas", r"8.39e\+03")
+        self.refused(of, "replicas", r"6.71e\+03")
 
     def test_versions_that_learners_hold(self):
         of = scenario(10_000, {"kind": "async"}, 40_000, **QUADRATIC)
