@@ -319,6 +319,7 @@ class Links(ProgramTest):
                 told = run.communicate(timeout=60)[1]
                 self.assertEqual({path.name for path in target.iterdir()}, {"runs.csv"}, told)
                 self.assertEqual((target / "runs.csv").read_text(), "mine")
+                self.assertTrue((self.folder / "new" if name == "." else place).is_symlink(), told)
                 self.assertNotEqual(run.returncode, 0, told)
                 shutil.rmtree(target)
                 shutil.rmtree(self.folder / "moved")

@@ -146,12 +146,14 @@ FolderLock::FolderLock(const fs::path& folder, const std::string& shard)
 }
 
 FolderLock::~FolderLock() {
+  const bool is_mine = is_there(folders_[0], folder_),
+             is_aside_mine = is_there(folders_[1], aside_);
   for (const int folder : folders_) ::close(folder);
   if (part_) release(*part_);
   release(whole_);
   std::error_code ignored;
-  fs::remove(aside_, ignored);
-  if (made_) fs::remove(folder_, ignored);
+  if (is_aside_mine) fs::remove(aside_, ignored);
+  if (made_ && is_mine) fs::remove(folder_, ignored);
 }
 
 void FolderLock::open_folders() {
