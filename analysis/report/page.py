@@ -6,11 +6,12 @@ from pathlib import Path
 import numpy as np
 from pages.maker import templates
 from report import drawing
-from report.answer import after_progress, edges, sentence, verdicts
+from report.answer import after_progress, sentence, verdicts
 from report.case import Together, why_apart
 from report.case import cases as cases_of
 from report.case import names_of
 from report.contest import CONFIDENCE, WRONG
+from report.edges import edges
 from report.figures import page_sizes, sections
 from report.measure import evaluation_interval
 from report.summary import MOST_CASES, outcomes, tallies

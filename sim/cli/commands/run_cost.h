@@ -18,7 +18,7 @@ struct RunsCost {
 /// missing: [point], how many runs of it.  By the first part of runs of a few points, from the
 /// least work to the most, without their numbers, which are counted, and by the time of a gradient
 /// and of an evaluation, each of a part of its rows where all would take longer than about a
-/// second; on a GPU by the first part of runs.  Takes some seconds at the most.
+/// second; on a GPU by the first part of runs.  Takes at most some seconds.
 RunsCost cost_of_runs(const Scenario& scenario, const RunPlan& plan,
                       const std::vector<std::size_t>& missing, unsigned jobs,
                       const TellStep& tell = {});

@@ -14,8 +14,9 @@ import made_up_runs
 import numpy as np
 import pandas as pd
 from made_up_runs import NEVER, Answers, drawn, write
-from report.answer import edges, rising, sentence, verdicts
+from report.answer import rising, sentence, verdicts
 from report.contest import WRONG, contest, sample, skewed_p, student_p
+from report.edges import edges
 from report.page import notes
 from results import ResultsError, Target, read_folder
 from report.measure import Measure, headline_time, time_to
