@@ -12,6 +12,7 @@ OTHERS = {
     "plots/stamp.py": "what it has drawn",
     "reproduce/outputs.py": "values digitised from papers",
     "reproduce/known_failures.py": "a paper's list of claims",
+    "reproduce/rows.py": "the table of a paper's claims",
 }
 PREFIXES = "time_to_", "resolution_of_", "sweep."
 PARSERS = {"split", "partition", "rpartition", "removeprefix", "startswith", "sub", "match", "search", "findall"}

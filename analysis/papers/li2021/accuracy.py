@@ -4,10 +4,13 @@ A1, A2, A4 and A5."""
 import json
 
 import numpy as np
-from reproduce.claims import AFTER_THE_FACT, Source, chance, is_above, paired_difference
+from reproduce.claims import chance, is_above, paired_difference
 from reproduce.figures import PLOTTED, Figure, Series, sampled
 from papers.li2021.trained import TASKS, accuracies, arm_of, gaps_figure, spread, told, within
 from reproduce.replicas import jackknife
+from reproduce.rows import claims_of
+
+claim = claims_of("li2021")
 
 # Share of the work done in BSP: accuracy in the released logs.
 LOGS = {
@@ -37,7 +40,6 @@ ORDER = {
     "ASP 50 %, BSP": 0.8914,
     "ASP": 0.8918,
 }
-SOURCE = Source("released logs (ordering)", AFTER_THE_FACT)
 
 
 def by_share(outputs, setup):
@@ -70,13 +72,12 @@ def shares_2(outputs):
 
 def shares(outputs, setup):
     """A1, A2 and A5 of a setup."""
-    task = TASKS[setup]
     samples, times = by_share(outputs, setup)
     figures = [gap_figure(setup, samples), time_figure(setup, samples, times)]
     return figures, [
-        *ends(setup, task, samples),
-        varies(setup, task, samples),
-        *knee(setup, task, samples, times),
+        *ends(setup, samples),
+        varies(setup, samples),
+        *knee(setup, samples, times),
     ]
 
 
@@ -119,33 +120,23 @@ def time_figure(setup, samples, times):
     return figure
 
 
-def ends(setup, task, samples):
+def ends(setup, samples):
     """A1."""
     switch = SWITCH[setup]
-    name = f"switch at {100 * switch:g} %"
     bsp, asp, hybrid = samples[1], samples[0], samples[switch]
     gap = paired_difference(bsp, hybrid)
-    yield Source("figures (0.0014 and 0.0002)", AFTER_THE_FACT).holds(
-        f"A1.setup-{setup}.as-BSP",
-        f"{task}: accuracy of BSP less that of the {name}",
-        f"within one standard deviation of BSP's runs, {spread(bsp):.2g}",
-        abs(gap.mean) <= spread(bsp),
-        f"{gap} ({bsp} and {hybrid})",
+    yield claim(f"A1.setup-{setup}.as-BSP", spread=spread(bsp)).holds(
+        abs(gap.mean) <= spread(bsp), f"{gap} ({bsp} and {hybrid})"
     )
     gap = paired_difference(hybrid, asp)
-    yield Source("figures (+0.026 and +0.038; ordering)", AFTER_THE_FACT).above(
-        f"A1.setup-{setup}.above-ASP",
-        f"{task}: accuracy of the {name} less that of ASP",
-        gap,
-        told=f"{gap} ({hybrid} and {asp})",
-    )
+    yield claim(f"A1.setup-{setup}.above-ASP").above(gap, told=f"{gap} ({hybrid} and {asp})")
 
 
 def log_ratio_of_spreads(one, other):
     return float(np.log(np.std(one, ddof=1) / np.std(other, ddof=1)))
 
 
-def varies(setup, task, samples):
+def varies(setup, samples):
     """A2. The error of a ratio is that of leaving out one replica after another, as ASP's accuracies
     are far from normal."""
     asp = list(within(samples[0]))
@@ -155,10 +146,7 @@ def varies(setup, task, samples):
         if share > 0
     }
     spreads = {share: spread(one) for share, one in samples.items()}
-    return Source("figures (ASP 0.0083 and 0.0271, BSP 0.0046 and 0.0045)", AFTER_THE_FACT).holds(
-        f"A2.setup-{setup}",
-        f"{task}: ASP's standard deviation over runs is above BSP's, and not below that of any other share",
-        "logarithms of the ratios > 0, and not < 0, by more than 3 standard errors",
+    return claim(f"A2.setup-{setup}").holds(
         is_above(over[1], 3) and all(one.mean + chance(one, 3) >= 0 for one in over.values()),
         f"{', '.join(f'{100 * share:g} %: {sd:.2g}' for share, sd in spreads.items())}; {over[1]}",
     )
@@ -169,71 +157,37 @@ def regained(bsp, hybrid, asp):
     return (np.mean(hybrid) - np.mean(asp)) / (np.mean(bsp) - np.mean(asp))
 
 
-def knee(setup, task, samples, times):
+def knee(setup, samples, times):
     """A5."""
     at, bsp, asp = KNEE[setup], samples[1], samples[0]
     lost = paired_difference(bsp, asp)
     share = jackknife(regained, *(list(one.values) for one in (bsp, samples[at], asp)))
-    yield SOURCE.holds(
-        f"A5.setup-{setup}.steep",
-        f"{task}: the first {100 * at:g} % of BSP regain most of what ASP loses",
-        "> 1/2 by more than 3 standard errors, of what is > 0 by more than 4",
-        is_above(lost) and share.mean - 1 / 2 > chance(share, 3),
-        f"{share} of {lost}",
+    yield claim(f"A5.setup-{setup}.steep").holds(
+        is_above(lost) and share.mean - 1 / 2 > chance(share, 3), f"{share} of {lost}"
     )
     rest = {share: one for share, one in samples.items() if at <= share < 1}
     far = {share: paired_difference(bsp, one).mean / spread(bsp) for share, one in rest.items()}
     worst = max(far, key=lambda share: abs(far[share]))
-    yield SOURCE.holds(
-        f"A5.setup-{setup}.flat",
-        f"{task}: from {100 * at:g} % on the accuracy is BSP's",
-        f"within one standard deviation of BSP's runs, {spread(bsp):.2g}",
-        abs(far[worst]) <= 1,
-        f"worst of {len(far)}: {far[worst]:.2f} of it at {100 * worst:g} %",
+    yield claim(f"A5.setup-{setup}.flat", spread=spread(bsp)).holds(
+        abs(far[worst]) <= 1, f"worst of {len(far)}: {far[worst]:.2f} of it at {100 * worst:g} %"
     )
     line = {share: share + (1 - share) * times[0].mean / times[1].mean for share in times}
     off = max(abs(times[share].mean / times[1].mean - line[share]) for share in times)
-    yield Source("section 3.2 (premise of the search)").holds(
-        f"A5.setup-{setup}.time",
-        f"{task}: time over BSP's rises in a straight line with the share",
-        "within 0.02",
-        off <= 0.02,
-        f"off by {off:.2g} at most",
-    )
+    yield claim(f"A5.setup-{setup}.time").holds(off <= 0.02, f"off by {off:.2g} at most")
 
 
 def orders(outputs):
     """A4."""
     found = accuracies(outputs, ORDERS, arm_of)
     bsp, first, quarter, half, asp = (found[name] for name in ORDER)
-    task = TASKS[1]
     gap, better = paired_difference(bsp, first), paired_difference(half, asp)
     lead = paired_difference(bsp, asp).mean / 4
     claims = [
-        Source("released logs (0.9221)", AFTER_THE_FACT).holds(
-            "A4.BSP-first",
-            f"{task}: BSP first for half of the work ends as BSP does",
-            f"within one standard deviation of BSP's runs, {spread(bsp):.2g}",
-            abs(gap.mean) <= spread(bsp),
-            gap,
-        ),
-        Source("released logs (0.027 lower; ordering)", AFTER_THE_FACT).above(
-            "A4.ASP-first",
-            f"{task}: ASP first for half of the work ends below BSP: by",
-            paired_difference(bsp, half),
-        ),
-        Source("released logs (0.8914 and 0.8918)", AFTER_THE_FACT).holds(
-            "A4.as-ASP",
-            f"{task}: and no better than ASP alone: above it",
-            f"by less than a quarter of what BSP is, {lead:.2g}, by 3 standard errors",
-            better.mean + chance(better, 3) < lead,
-            better,
-        ),
-        Source("released logs (0.9064; ordering)", AFTER_THE_FACT).all_above(
-            "A4.between",
-            f"{task}: ASP first for a quarter ends in between: above ASP, and below BSP, by",
-            [paired_difference(quarter, asp), paired_difference(bsp, quarter)],
-            errors=3,
+        claim("A4.BSP-first", spread=spread(bsp)).holds(abs(gap.mean) <= spread(bsp), gap),
+        claim("A4.ASP-first").above(paired_difference(bsp, half)),
+        claim("A4.as-ASP", lead=lead).holds(better.mean + chance(better, 3) < lead, better),
+        claim("A4.between").all_above(
+            [paired_difference(quarter, asp), paired_difference(bsp, quarter)]
         ),
     ]
     return [
@@ -252,14 +206,9 @@ def orders(outputs):
 def orders_at_half_the_rate(outputs):
     """A4: is what ASP loses there a matter of the rate?"""
     found = accuracies(outputs, "setup1_does_the_order_matter_at_half_the_rate", arm_of)
-    asked = Source("asked by this project", AFTER_THE_FACT)
     arms = {"half-rate": "ASP", "half-rate-quarter": "ASP 25 %, BSP"}
     claims = [
-        asked.above(
-            f"A4.{id}",
-            f"{TASKS[1]}, half of the rate: {arm} ends above BSP, not below: by",
-            paired_difference(found[arm], found["BSP"]),
-        )
+        claim(f"A4.{id}").above(paired_difference(found[arm], found["BSP"]))
         for id, arm in arms.items()
     ]
     return [

@@ -1,12 +1,14 @@
 """Accuracy and loss along the way: A6 and A7."""
 
 import numpy as np
-from reproduce.claims import AFTER_THE_FACT, Source, is_above, paired_difference, sample
+from reproduce.claims import is_above, paired_difference, sample
 from reproduce.figures import PLOTTED, Figure, Series, curve_series
-from papers.li2021.setups import ALL
 from papers.li2021.setups import accuracies as logged_curves
 from papers.li2021.trained import TASKS, arm_of, spread
 from reproduce.replicas import first_at, jackknife, mean_at, mean_curve
+from reproduce.rows import claims_of
+
+claim = claims_of("li2021")
 
 SCENARIO = "setup1_what_happens_at_the_switch"
 TASK = TASKS[1]
@@ -35,21 +37,12 @@ def behind_and_ahead(outputs):
     asp = np.interp(x, *mean_curve(by_work["ASP"]))
     before = (x >= 0.02) & (x < DECAY)
     return [work_figure(by_work), race_figure(by_time)], [
-        Source("released logs (from 0.02 on)", AFTER_THE_FACT).holds(
-            "A6.everywhere",
-            f"{TASK}: at equal work, 0.02 to 0.5, BSP's mean accuracy is above ASP's",
-            "at every evaluation",
+        claim("A6.everywhere").holds(
             bool((bsp > asp)[before].all()),
             f"at {int((bsp > asp)[before].sum())} of {int(before.sum())}, least by "
             f"{(bsp - asp)[before].min():.3g}",
         ),
-        Source("released logs (0.84 and 0.50 at 0.1)", AFTER_THE_FACT).all_above(
-            "A6.equal-work",
-            f"{TASK}: at 0.05, 0.1, 0.15, 0.2, 0.25, 0.3 and 0.4 of the work, by",
-            gaps,
-            errors=3,
-            told=f"{gaps[1]} at 0.1",
-        ),
+        claim("A6.equal-work").all_above(gaps, told=f"{gaps[1]} at 0.1"),
         *(first_to(level, by_time) for level in LEVELS),
         ends_ahead(by_time),
     ]
@@ -59,14 +52,8 @@ def first_to(level, curves):
     """Who comes to an accuracy first."""
     bsp, asp = (reached(curves[name], level) for name in ("BSP", "ASP"))
     sooner = lead(level, curves["BSP"], curves["ASP"])
-    logged = {name: when(level, *logged_curves(1)[name]) for name in ("BSP", "ASP")}
-    places = f"{logged['BSP']:.2g} and {ALL[1].rho * logged['ASP']:.2g}"
-    return Source(f"released logs (at {places} of BSP's time; ordering)", AFTER_THE_FACT).above(
-        f"A6.equal-time-{level:g}",
-        f"{TASK}: the mean curves' times to an accuracy of {level:g}: BSP's less ASP's",
-        sooner,
-        errors=3,
-        told=f"{sooner}; {bsp:.4g} and {asp:.4g}",
+    return claim(f"A6.equal-time-{level:g}").above(
+        sooner, told=f"{sooner}; {bsp:.4g} and {asp:.4g}"
     )
 
 
@@ -89,13 +76,7 @@ def ends_ahead(curves):
     pairs = zip(curves["ASP"], curves["BSP"], strict=True)
     asp, bsp = map(sample, zip(*((y[-1], np.interp(x[-1], *other)) for (x, y), other in pairs)))
     gap = paired_difference(asp, bsp)
-    return Source("released logs (0.892 and 0.862; ordering)", AFTER_THE_FACT).above(
-        "A6.at-its-end",
-        f"{TASK}: when ASP ends: its accuracy less that of BSP then",
-        gap,
-        errors=3,
-        told=f"{gap} ({asp} and {bsp})",
-    )
+    return claim("A6.at-its-end").above(gap, told=f"{gap} ({asp} and {bsp})")
 
 
 def arms(curves):
@@ -152,24 +133,10 @@ def at_the_switch(outputs):
         rise = paired_difference(right_after(losses, name, share), loss)
         fall = paired_difference(accuracy, right_after(accuracies, name, share))
         claims += [
-            Source(
-                "released logs (5 %: 0.7 to 1.1-1.5, 10 %: 0.15 to 0.5-0.7)", AFTER_THE_FACT
-            ).above(
-                f"A7.loss-{id}",
-                f"{TASK}, switch at {id} %: mean loss over the next tenth of the work less that before",
-                rise,
-                errors=3,
-                told=f"{rise}; from {loss.mean:.2g} to {top(losses[name], share):.2g} at most",
+            claim(f"A7.loss-{id}").above(
+                rise, told=f"{rise}; from {loss.mean:.2g} to {top(losses[name], share):.2g} at most"
             ),
-            Source(
-                "released logs (10 %: 0.837 to 0.760, 25 %: 0.873 to 0.823)", AFTER_THE_FACT
-            ).above(
-                f"A7.dip-{id}",
-                f"{TASK}, switch at {id} %: test accuracy before less its mean over that tenth",
-                fall,
-                errors=3,
-                told=f"{fall}, of {accuracy.mean:.3f}",
-            ),
+            claim(f"A7.dip-{id}").above(fall, told=f"{fall}, of {accuracy.mean:.3f}"),
             closes(accuracies, share, name),
         ]
     return [loss_figure(losses)], claims
@@ -190,13 +157,8 @@ def closes(curves, share, name):
     end = sample([y[-1] for _, y in gaps])
     bound = spread(sample([y[-1] for _, y in curves["BSP"]]))
     less = paired_difference(then, end)
-    return Source("released logs", AFTER_THE_FACT).holds(
-        f"A7.closes-{100 * share:g}",
-        f"{TASK}, switch at {100 * share:g} %: BSP's lead at equal work falls from right after the switch "
-        "to the end, and ends as in A1",
-        f"by more than 3 standard errors; within one standard deviation of BSP's runs, {bound:.2g}",
-        is_above(less, 3) and abs(end.mean) <= bound,
-        f"{then} and {end}",
+    return claim(f"A7.closes-{100 * share:g}", bound=bound).holds(
+        is_above(less, 3) and abs(end.mean) <= bound, f"{then} and {end}"
     )
 
 

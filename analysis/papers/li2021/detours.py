@@ -2,8 +2,11 @@
 
 import json
 
-from reproduce.claims import AFTER_THE_FACT, Source, chance, paired_difference
+from reproduce.claims import chance, paired_difference
 from papers.li2021.trained import TASKS, accuracies, gaps_figure
+from reproduce.rows import claims_of
+
+claim = claims_of("li2021")
 
 SCENARIO = "scenario1_what_do_policies_cost_in_accuracy"
 TASK = f"scenario 1 on {TASKS[1]}"
@@ -22,18 +25,9 @@ def detours(outputs):
     found = accuracies(outputs, SCENARIO, policy)
     clean, gap = found["no straggler"], paired_difference(found["baseline"], found["greedy"])
     claims = [
-        Source("figures (0.0205; ordering)", AFTER_THE_FACT).above(
-            "S3.greedy",
-            f"{TASK}: accuracy of the baseline less that of greedy",
-            gap,
-            errors=3,
-            told=f"{gap} ({found['baseline']} and {found['greedy']})",
-        ),
-        Source("figures (0.0214; ordering)", AFTER_THE_FACT).above(
-            "S3.elastic-above-greedy",
-            f"{TASK}: accuracy of elastic less that of greedy",
-            paired_difference(found["elastic"], found["greedy"]),
-            errors=3,
+        claim("S3.greedy").above(gap, told=f"{gap} ({found['baseline']} and {found['greedy']})"),
+        claim("S3.elastic-above-greedy").above(
+            paired_difference(found["elastic"], found["greedy"])
         ),
         *(keeps(name, found[name], clean, gap.mean / 2) for name in ("baseline", "elastic")),
     ]
@@ -52,10 +46,4 @@ def detours(outputs):
 
 def keeps(name, one, clean, bound):
     gap = paired_difference(one, clean)
-    return Source("figures", AFTER_THE_FACT).holds(
-        f"S3.{name}",
-        f"{TASK}: accuracy of {name} less that of Sync-Switch without stragglers",
-        f"within half of greedy's loss, {bound:.2g}, by 3 standard errors",
-        abs(gap.mean) + chance(gap, 3) <= bound,
-        gap,
-    )
+    return claim(f"S3.{name}", bound=bound).holds(abs(gap.mean) + chance(gap, 3) <= bound, gap)

@@ -2,22 +2,23 @@
 
 from collections import Counter, defaultdict
 
-from reproduce.claims import AFTER_THE_FACT, Source, chance, paired_ratio, sample
+from reproduce.claims import chance, paired_ratio, sample
 from reproduce.figures import LEVEL, SIMULATED, THEORY, Figure, Series, curve_series
 from papers.li2021.trained import arm_of
 from reproduce.replicas import late
 from results.folder import number
+from reproduce.rows import claims_of
+
+claim = claims_of("li2021")
 
 SCENARIO = "setup3_who_diverges"
 TASK = "a quadratic in place of ResNet32 on CIFAR-10, eta h = 0.011, momentum 0.9"
 ARMS = ("BSP", "BSP 50 %, ASP", "BSP 25 %, ASP", "ASP")
-SOURCE = "setup 3"
 # Momentum: {staleness: largest stable rate}, our numerics.
 LIMITS = {
     0.9: {0: 3.80, 1: 0.100, 3: 0.035, 7: 0.0158, 15: 0.0080, 31: 0.0042},
     0.0: {0: 2.0, 1: 1.0, 3: 0.445, 7: 0.209, 15: 0.102, 31: 0.050},
 }
-MARGIN = 0.05
 MOST = 1e6  # loss that is drawn
 LATE = 0.4  # of the work, over which losses are compared
 LEVEL = (0.8, 1.25)  # of two losses that are the same
@@ -40,43 +41,26 @@ def divergence(outputs):
     fails = {arm: statuses[16, arm] == {"diverged"} for arm in ARMS}
     lost = {arm: sample(times[16, arm]) for arm in ARMS}
     begin = {arm: share * lost["BSP"].mean for arm, share in (("BSP 25 %, ASP", 0.25), ("ASP", 0))}
-    level = f"in every run; between {LEVEL[0]:g} and {LEVEL[1]:g} by 3 standard errors"
     return [loss_figure(curves, learners) for learners in (8, 16)], [
-        Source(f"{SOURCE} (Fail)", AFTER_THE_FACT).holds(
-            "A3.ASP",
-            f"{TASK}, 16 learners: ASP's status is diverged, with the time at which it was seen",
-            "in every run, before half of ASP's time",
+        claim("A3.ASP").holds(
             fails["ASP"] and max(times[16, "ASP"]) < 0.5 * sample(times[8, "ASP"]).mean,
             told(statuses[16, "ASP"], lost["ASP"]),
         ),
-        Source(f"{SOURCE} (memory: fails)", AFTER_THE_FACT).holds(
-            "A3.switch-25",
-            f"{TASK}, 16 learners: so is that of the switch at 25 %, after the switch",
-            "in every run, later than a quarter of BSP's time",
+        claim("A3.switch-25").holds(
             fails["BSP 25 %, ASP"] and min(times[16, "BSP 25 %, ASP"]) > begin["BSP 25 %, ASP"],
             f"{told(statuses[16, 'BSP 25 %, ASP'], lost['BSP 25 %, ASP'])}; a quarter is "
             f"{begin['BSP 25 %, ASP']:.5g}",
         ),
-        Source(f"{SOURCE} (0.922 and 0.923)", AFTER_THE_FACT).holds(
-            "A3.switch-50",
-            f"{TASK}, 16 learners: the switch at 50 %, where the rate falls, finishes; its mean loss over "
-            "the last four tenths of the work over BSP's",
-            level,
+        claim("A3.switch-50").holds(
             statuses[16, "BSP 50 %, ASP"] == {"finished"}
             and is_level(over_bsp[16, "BSP 50 %, ASP"]),
             f"{', '.join(statuses[16, 'BSP 50 %, ASP'])}; {over_bsp[16, 'BSP 50 %, ASP']}",
         ),
-        Source("setup 1", AFTER_THE_FACT).holds(
-            "A3.8-learners",
-            f"{TASK}, 8 learners: all of BSP, both switches and ASP finish; that ratio",
-            level,
+        claim("A3.8-learners").holds(
             all(statuses[8, arm] == {"finished"} and is_level(over_bsp[8, arm]) for arm in ARMS),
             ", ".join(f"{arm}: {over_bsp[8, arm]}" for arm in ARMS[1:]),
         ),
-        Source("the program").holds(
-            "A3.set",
-            f"{TASK}: runs that diverge keep no other from its end, nor the set from ending with status 0",
-            f"{len(rows)} runs, finished or diverged",
+        claim("A3.set", runs=len(rows)).holds(
             len({len(of) for of in times.values()}) == 1
             and len(times) == 2 * len(ARMS)
             and set().union(*statuses.values()) == {"finished", "diverged"},
@@ -126,17 +110,12 @@ def limits(outputs):
         for (momentum, staleness, eta), grows in grown.items()
         if grows != (eta > LIMITS[momentum][staleness])
     ]
-    claim = Source("our numerics").holds(
-        "A3.limits",
-        "a quadratic of curvature 1, staleness 0, 1, 3, 7, 15 and 31, with and without momentum 0.9: "
-        f"the loss falls {100 * MARGIN:g} % below the largest stable rate and grows {100 * MARGIN:g} % "
-        "above it",
-        f"{2 * sum(map(len, LIMITS.values()))} of {2 * sum(map(len, LIMITS.values()))}",
+    found = claim("A3.limits").holds(
         not wrong and len(grown) == 2 * sum(map(len, LIMITS.values())),
         f"{len(grown) - len(wrong)} of {len(grown)}"
         + (f", not at {'; '.join(wrong)}" if wrong else ""),
     )
-    return [limits_figure(grown)], [claim]
+    return [limits_figure(grown)], [found]
 
 
 def limits_figure(grown):

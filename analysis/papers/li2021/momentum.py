@@ -2,10 +2,13 @@
 
 import json
 
-from reproduce.claims import AFTER_THE_FACT, Source, paired_difference
+from reproduce.claims import paired_difference
 from reproduce.figures import Figure, curve_series, sampled
 from papers.li2021.trained import accuracies, gaps_figure
 from reproduce.replicas import best_of, judging, mean_at
+from reproduce.rows import claims_of
+
+claim = claims_of("li2021")
 
 SCENARIO = "setup1_which_momentum_after_the_switch"
 TASK = "setup 1, a perceptron of 64 units on 8 x 8 digits in place of ResNet32 on CIFAR-10, switch at 10 %"
@@ -59,35 +62,19 @@ def momentum(outputs):
 def at_the_end(final):
     for high, low in ((UNCHANGED, LINEAR), (LINEAR, NON_LINEAR), (FIXED, ZERO)):
         gap = paired_difference(final[high], final[low])
-        yield Source(
-            f"released logs ({LOGS[high]:g} and {LOGS[low]:g}; ordering)", AFTER_THE_FACT
-        ).above(
-            f"A8.{high}-{low}".replace(" ", "-"),
-            f"{TASK}: final accuracy, {high} less {low}",
-            gap,
-            errors=3,
-            told=f"{gap} ({final[high]} and {final[low]})",
+        yield claim(f"A8.{high}-{low}".replace(" ", "-")).above(
+            gap, told=f"{gap} ({final[high]} and {final[low]})"
         )
     for one, other in ((NON_LINEAR, FIXED), (UNCHANGED, TWO_STAGE)):
         gap = paired_difference(final[one], final[other])
-        yield Source(f"released logs ({LOGS[one]:g} and {LOGS[other]:g})", AFTER_THE_FACT).holds(
-            f"A8.{one}-{other}".replace(" ", "-"),
-            f"{TASK}: final accuracies of {one} and {other}, the difference",
-            f"within {TIE:g}",
-            abs(gap.mean) <= TIE,
-            gap,
-        )
+        yield claim(f"A8.{one}-{other}".replace(" ", "-")).holds(abs(gap.mean) <= TIE, gap)
 
 
 def after_the_switch(curves):
     then = {name: mean_at(of, RIGHT_AFTER) for name, of in curves.items()}
     gaps = [paired_difference(then[name], then[UNCHANGED]) for name in (FIXED, ZERO)]
-    yield Source("released logs (0.85 to 0.89 against 0.69 to 0.79)", AFTER_THE_FACT).all_above(
-        "A8.after",
-        f"{TASK}: at 13.1 % of the work unchanged momentum has the lowest accuracy, below scaled, of "
-        "which two-stage, linear and non-linear are the same run until there, and below zero, by",
-        gaps,
-        told=", ".join(f"{name}: {then[name]}" for name in (UNCHANGED, FIXED, ZERO)),
+    yield claim("A8.after").all_above(
+        gaps, told=", ".join(f"{name}: {then[name]}" for name in (UNCHANGED, FIXED, ZERO))
     )
 
 
@@ -125,9 +112,7 @@ def momentum_at_its_own_rate(outputs):
         series=[sampled(arm, rates, [errors[arm, rate] for rate in rates]) for arm in arms],
     )
     return [figure], [
-        Source("asked by this project", AFTER_THE_FACT).above(
-            "A8.own-rate",
-            f"{TASK}: zero momentum loses more at one rate, {ONE_RATE:g}, than at the best of five of each ({told}): by",
+        claim("A8.own-rate", rates=told).above(
             paired_difference(*lost),
             told=f"test error above that of unchanged momentum: {lost[0]} at one rate, {lost[1]} at the best",
         )

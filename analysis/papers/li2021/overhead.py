@@ -1,16 +1,14 @@
 """What the switch costs: items O1 and O2."""
 
-from reproduce.claims import FITTED, Sample, Source, Tolerance, paired_difference
+from reproduce.claims import Sample, paired_difference
 from reproduce.figures import Table
 from papers.li2021.setups import SETUPS
+from reproduce.rows import claims_of
 
-LOGS = Source("released logs")
-# The share of the run: setup, seconds, where they come from, per cent from and to.
-SHARES = (
-    (1, 36, "abstract: as low as 1.7 %; the seconds are remembered from a table", 1.7, 1.8),
-    (2, 100, LOGS, 1.5, 1.7),
-    (2, 115, "abstract: as low as 1.7 %; the seconds are the logs'", 1.5, 1.7),
-)
+claim = claims_of("li2021")
+
+# Setup and seconds of a switch; its share of the run, per cent from and to.
+SHARES = {(1, 36): (1.7, 1.8), (2, 100): (1.5, 1.7), (2, 115): (1.5, 1.7)}
 
 
 def overhead(outputs):
@@ -23,34 +21,20 @@ def overhead(outputs):
         for setup in SETUPS
     }
     claims = [
-        Source(source, FITTED).holds(
-            f"O1.setup-{setup}-{cost}",
-            f"setup {setup}, a switch of {cost} s: its share of the run, whose time was fitted",
-            f"{low} to {high} %",
-            low <= 100 * share.mean <= high,
-            f"{100 * share.mean:.3g} %",
+        claim(f"O1.setup-{setup}-{cost}").holds(
+            low <= 100 * share.mean <= high, f"{100 * share.mean:.3g} %"
         )
-        for setup, cost, source, low, high in SHARES
+        for (setup, cost), (low, high) in SHARES.items()
         for share in [share_of(times, setup, cost)]
     ]
     claims += [
-        LOGS.near(
-            f"O2.setup-{setup}",
-            f"setup {setup}: seconds that a switch of {cost:g} s adds to the run of the paper's figures, "
-            "whose switch is free",
-            cost,
-            paired_difference(found[cost], found[0.0]),
-            Tolerance(absolute=1e-6),
-        )
+        claim(f"O2.setup-{setup}").near(paired_difference(found[cost], found[0.0]))
         for setup, found in times.items()
         for cost in [max(found)]
     ]
     claims.append(
-        Source("a table of overheads").skipped(
-            "O1.table",
-            "workers configured one after another against all at once, at the start and at a switch, on "
-            "8 and 16 workers",
-            "remembered without its numbers, and how workers are configured is not modelled",
+        claim("O1.table").skipped(
+            "remembered without its numbers, and how workers are configured is not modelled"
         )
     )
     return [table(times)], claims

@@ -4,7 +4,10 @@ import json
 
 import numpy as np
 from reproduce.figures import SIMULATED, Figure, Series
-from papers.li2021.stragglers import DETECTOR, LOGS, POLICIES, policy_of
+from papers.li2021.stragglers import DETECTOR, POLICIES, policy_of
+from reproduce.rows import claims_of
+
+claim = claims_of("li2021")
 
 
 def updates_made(outputs):
@@ -19,25 +22,17 @@ def updates_made(outputs):
     done = outputs.samples(scenario, key, "gradients_applied")
     claims = []
     for (number, policy), runs in sizes.items():
-        told = f"scenario {number}, {policy}, a job of 25,600 minibatches"
         changes = [int(np.sum(np.diff(one > 1) != 0)) for one in runs]
         wanted = 3 if policy == "greedy" else 1
         claims.append(
-            LOGS.holds(
-                f"S5.{number}.{policy}",
-                f"{told}: changes of the protocol in each run",
-                str(wanted),
-                set(changes) == {wanted},
-                ", ".join(map(str, changes)),
+            claim(f"S5.{number}.{policy}").holds(
+                set(changes) == {wanted}, ", ".join(map(str, changes))
             )
         )
         together = [int(one[one > 1].sum()) for one in runs]
         most = 3207 if policy == "elastic" else 3200
         claims.append(
-            LOGS.holds(
-                f"S6.{number}.{policy}",
-                f"{told}: minibatches in BSP, all of its quota of 3,200, up to a whole step, and in all",
-                ("3,200 to 3,207" if policy == "elastic" else "3,200") + "; 25,600",
+            claim(f"S6.{number}.{policy}").holds(
                 all(3200 <= one <= most for one in together)
                 and set(done[number, policy].values) == {25_600},
                 ", ".join(map(str, together)) + f"; {done[number, policy].mean:,.0f}",
@@ -54,10 +49,7 @@ def everything(outputs):
             f"scenario{number}_what_do_policies_save", policy_of, "gradients_applied"
         )
         done |= {(number, policy): set(one.values) for policy, one in found.items()}
-    return LOGS.holds(
-        "S6.all",
-        "both scenarios at full length, every policy: minibatches applied in each run",
-        "64,000",
+    return claim("S6.all").holds(
         all(one == {64000} for one in done.values()),
         " ".join(sorted({f"{value:,.0f}" for one in done.values() for value in one})),
     )

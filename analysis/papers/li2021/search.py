@@ -1,13 +1,13 @@
 """The binary search for the switch point: items B1 to B4, by `gradrace search` with the accuracies
 of the released runs and simulated times."""
 
-from reproduce.claims import Sample, Source, Tolerance
+from reproduce.claims import Sample
 from reproduce.figures import LEVEL, PLOTTED, Figure, Series, Table
 from papers.li2021.setups import SETUPS
+from reproduce.rows import claims_of
 
-LOGS = Source("released logs")
-DERIVED = Source("derived from the released runs")
-RULE = "beta = 0.01, accuracies of the released runs, simulated times"
+claim = claims_of("li2021")
+
 # What the search tries, the verdicts, where it ends.
 PATHS = {
     1: ([0.5, 0.25, 0.125, 0.0625, 0.03125], "pass pass pass pass fail", 0.0625),
@@ -15,13 +15,6 @@ PATHS = {
     3: ([0.5, 0.25], "pass fail", 0.5),
 }
 TOLD = 5, 3, 1  # runs of a setting, in the table
-# What the paths rest on.
-GROUNDS = {
-    1: "five of the 39 accuracies are made, from mean and SD",
-    2: "all accuracies are those of released runs",
-    3: "that 25 % diverges is remembered, no such run was released, and the table stops there, so that "
-    "the search tries two settings",
-}
 # {(runs of BSP, runs of a setting): probability that a search succeeds}, of 4,000 searches each.
 SUCCESS = {
     1: {(5, 5): 0.87, (3, 3): 0.75, (1, 1): 0.37, (0, 5): 0.97, (0, 3): 0.86, (0, 1): 0.41},
@@ -52,11 +45,7 @@ def path(setup, found):
     tried = [trial["share"] for trial in found["path"]]
     told = " ".join(trial["verdict"] for trial in found["path"])
     percent = lambda values: ", ".join(f"{100 * value:g}" for value in values)
-    return LOGS.holds(
-        f"B1.setup-{setup}",
-        f"setup {setup}, {RULE}: shares of BSP that the search tries, whether they pass, where it ends; "
-        + GROUNDS[setup],
-        f"{percent(shares)} %: {verdicts}; {100 * end:g} %",
+    return claim(f"B1.setup-{setup}").holds(
         (tried, told, found["switch_point"]) == (shares, verdicts, end),
         f"{percent(tried)} %: {told}; {100 * found['switch_point']:g} %",
     )
@@ -97,28 +86,16 @@ def path_figure(searches):
 
 def costs(found):
     new, recurring = (costs_of(found)[runs] for runs in ((5, 5), (0, 5)))
-    for id, words, value, expected, slack in (
-        ("cost", "5 runs of BSP, 5 of a setting: trainings of BSP", new["cost"], 12.8, 0.1),
-        ("pays", "the same: recurrences after which it has paid", new["recurrences"], 16, 0.3),
-        ("recurring", "a job that recurs: trainings of BSP", recurring["cost"], 7.7, 0.15),
-        ("recurring-pays", "the same: recurrences", recurring["recurrences"], 9.6, 0.2),
-    ):
-        yield DERIVED.near(
-            f"B2.{id}",
-            f"setup 1, {RULE}, {words}",
-            expected,
-            Sample(value),
-            Tolerance(absolute=slack),
-        )
+    yield claim("B2.cost").near(Sample(new["cost"]))
+    yield claim("B2.pays").near(Sample(new["recurrences"]))
+    yield claim("B2.recurring").near(Sample(recurring["cost"]))
+    yield claim("B2.recurring-pays").near(Sample(recurring["recurrences"]))
 
 
 def successes(searches):
     for setup, expected in SUCCESS.items():
         found = costs_of(searches[setup])
-        yield DERIVED.all_near(
-            f"B3.setup-{setup}",
-            f"setup {setup}, {RULE}: probability that a search with runs drawn anew ends there; "
-            + GROUNDS[setup],
+        yield claim(f"B3.setup-{setup}").all_near(
             [
                 (
                     f"{first} runs of BSP, {runs} of a setting",
@@ -126,8 +103,7 @@ def successes(searches):
                     Sample(found[first, runs]["success"]),
                 )
                 for (first, runs), value in expected.items()
-            ],
-            Tolerance(absolute=0.025),
+            ]
         )
 
 
@@ -146,12 +122,7 @@ def more_runs(searches):
         less = all(
             a["success"] <= b["success"] and a["cost"] > b["cost"] for a, b in zip(new, known)
         )
-        yield DERIVED.holds(
-            f"B3.setup-{setup}-runs",
-            f"setup {setup}, {RULE}: success rises from 1 to 3 to 5 runs of a setting, cost is "
-            "proportional to them, and a job whose target is not known costs more and succeeds less; "
-            + GROUNDS[setup],
-            "95 % intervals apart; the same cost a run; dearer and less sure",
+        yield claim(f"B3.setup-{setup}-runs").holds(
             rises and max(each) - min(each) < 1e-9 and less,
             ", ".join(f"{100 * known[i]['success']:.3g} %" for i in (0, 2, 4))
             + f"; {each[0]:.4g} a run; not known: "
@@ -161,13 +132,8 @@ def more_runs(searches):
 
 def pays_late(searches):
     first, second = (costs_of(searches[setup])[5, 5]["recurrences"] for setup in (1, 2))
-    return DERIVED.holds(
-        "B4",
-        f"{RULE}: setup 2, which saves 40 % of a job, has its search paid after some 45 recurrences, "
-        "several times as many as setup 1",
-        "43 to 47, more than 2.5 times",
-        43 <= second <= 47 and second > 2.5 * first,
-        f"{second:.4g}, {second / first:.3g} times",
+    return claim("B4").holds(
+        43 <= second <= 47 and second > 2.5 * first, f"{second:.4g}, {second / first:.3g} times"
     )
 
 

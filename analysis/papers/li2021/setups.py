@@ -2,15 +2,8 @@
 
 from dataclasses import dataclass
 
-from reproduce.claims import FITTED, Source
 from reproduce.outputs import digitised
 
-LOGS = Source("released logs")
-# Of what the four numbers of a setup were fitted to.
-FIT, BARS = (
-    Source("released logs (fit)", FITTED),
-    Source("figures of normalised time (fit)", FITTED),
-)
 SETUPS = (1, 2, 3)
 IMAGES = 128  # in a minibatch
 

@@ -1,16 +1,18 @@
 """Images a second, and how much times vary: items T2, T7 and T8."""
 
 import numpy as np
-from reproduce.claims import Source, Tolerance, sample
+from reproduce.claims import sample
 from reproduce.figures import PLOTTED, SIMULATED, Figure, Series, sampled
-from papers.li2021.setups import ALL, FIT, IMAGES, LOGS, SETUPS, seconds
+from papers.li2021.setups import ALL, IMAGES, SETUPS, seconds
+from reproduce.rows import claims_of
+
+claim = claims_of("li2021")
 
 WORKERS = (4, 8, 16)
 # Images a second; BSP on 16: of the run without disturbance, which the model is fitted to (others 803).
 MEASURED = {"BSP": (759, 768, 881), "ASP": (2420, 5250, 10300)}
 # BSP and ASP in the three setups.
 LEVELS = {1: (768, 5250), 2: (1451, 2700), 3: (881, 10300)}
-NEAR = Tolerance(relative=0.05)
 # SD over mean of the time of 137 asynchronous updates of 8 learners: the count of each in a given
 # time varies by cv^2 its mean and 1/6.
 RENEWALS = (0.12**2 / 137 + 8 / 6 / 137**2) ** 0.5
@@ -28,16 +30,7 @@ def throughput(outputs):
             sampled(name, list(WORKERS), each),
             Series(name, PLOTTED, list(WORKERS), list(logged)),
         ]
-        claims += [
-            FIT.near(
-                f"T2.{name}-{workers}",
-                f"ResNet32, {name} on {workers} workers: images a second",
-                value,
-                one,
-                NEAR,
-            )
-            for workers, value, one in zip(WORKERS, logged, each)
-        ]
+        claims += [claim(f"T2.{name}-{workers}").near(one) for workers, one in zip(WORKERS, each)]
     return [figure], claims
 
 
@@ -50,11 +43,7 @@ def images_a_second(outputs):
 
 def grows(found):
     factors = {name: found[name, 16].mean / found[name, 4].mean for name in MEASURED}
-    return FIT.holds(
-        "T2.growth",
-        "ResNet32, from 4 to 16 workers: BSP's images a second stay nearly the same, ASP's grow with "
-        "the workers",
-        "BSP 0.8 to 1.25 times, ASP 3.6 to 4.4 times",
+    return claim("T2.growth").holds(
         0.8 <= factors["BSP"] <= 1.25 and 3.6 <= factors["ASP"] <= 4.4,
         ", ".join(f"{name} {factor:.3g} times" for name, factor in factors.items()),
     )
@@ -73,55 +62,34 @@ def variation(outputs):
     kind = lambda row: row["protocol"]
     times = outputs.updates("how_much_do_windows_vary", kind, "time")
     claims = []
-    for name, protocol, updates, source, words, low, high in (
-        ("BSP", "switch", 100, FIT, "100 steps", 0.001, 0.002),
-        (
-            "ASP",
-            "async",
-            137,
-            Source("derived: renewals in equilibrium"),
-            "137 updates. The logs have 1 %; 8 learners whose times vary by 12 % give "
-            f"(0.12^2 / 137 + 8 / 6 / 137^2)^1/2 = {100 * RENEWALS:.3g} %, and the tolerance about it, "
-            "a tenth, is ours",
-            0.9 * RENEWALS,
-            1.1 * RENEWALS,
-        ),
+    for name, protocol, updates, low, high in (
+        ("BSP", "switch", 100, 0.001, 0.002),
+        ("ASP", "async", 137, 0.9 * RENEWALS, 1.1 * RENEWALS),
     ):
         value, windows = spread(times[protocol], updates)
         claims.append(
-            source.holds(
-                f"T7.{name}",
-                f"setup 1, {name} without checkpoints: SD over mean of the time of {words}",
-                f"{100 * low:.3g} to {100 * high:.3g} %",
-                low <= value <= high,
-                f"{100 * value:.3g} %, {windows} windows",
+            claim(f"T7.{name}").holds(
+                low <= value <= high, f"{100 * value:.3g} %, {windows} windows"
             )
         )
     return [], [*claims, totals(outputs)] + [
-        LOGS.skipped(
-            "T7.setup-3",
-            "setup 3: SD of BSP's total time is 4 %",
+        claim("T7.setup-3").skipped(
             "not modelled: three runs of 2.24, 2.38 and 2.55 s a step, each steady in itself; why "
-            "the sessions differ is not known, and the model is fitted to the first",
+            "the sessions differ is not known, and the model is fitted to the first"
         )
     ]
 
 
 def totals(outputs):
-    told = "all setups, at each share of BSP: SD over mean of the total time, over the replicas"
     runs = {
         (setup, share): one for setup in SETUPS for share, one in seconds(outputs, setup).items()
     }
     if min(len(one.values) for one in runs.values()) < 2:
-        return LOGS.skipped("T7.total", told, "one replica shows no spread")
+        return claim("T7.total").skipped("one replica shows no spread")
     spreads = {where: one.values.std(ddof=1) / one.mean for where, one in runs.items()}
     (setup, share), most = max(spreads.items(), key=lambda item: item[1])
-    return LOGS.holds(
-        "T7.total",
-        told,
-        "below 1 %",
-        most < 0.01,
-        f"at most {100 * most:.2g} %, setup {setup} at {100 * share:g} %",
+    return claim("T7.total").holds(
+        most < 0.01, f"at most {100 * most:.2g} %, setup {setup} at {100 * share:g} %"
     )
 
 
@@ -170,13 +138,7 @@ def steps_once(setup, before, after):
     low, high = ALL[setup].ratio
     factor = after.mean() / before.mean()
     uneven = max(np.abs(part / part.mean() - 1).max() for part in (before, after))
-    wanted = f"{low:g}" if low == high else f"{low} to {high}"
-    return FIT.holds(
-        f"T8.setup-{setup}",
-        f"setup {setup}: images a second from one checkpoint to the next step up once, at the "
-        f"{100 * ALL[setup].share:g} % switch, and are flat on both sides",
-        f"{wanted} times, each of {len(before)} + {len(after)} windows within 2 % of its side's mean",
+    return claim(f"T8.setup-{setup}", before=len(before), after=len(after)).holds(
         uneven <= 0.02 and 0.95 * low <= factor <= 1.05 * high,
         f"{factor:.4g} times, windows within {100 * uneven:.2g} %",
-        "5 %",
     )

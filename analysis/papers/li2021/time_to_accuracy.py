@@ -2,20 +2,17 @@
 times."""
 
 import numpy as np
-from reproduce.claims import THEORY, Source, Tolerance, sample
+from reproduce.claims import sample
 from reproduce.figures import LEVEL, PLOTTED, SIMULATED, Figure, Series, sampled, side_by_side
 from reproduce.outputs import digitised
-from papers.li2021.setups import ALL, LOGS, SETUPS, accuracies, scenario_of, share_of, shares_of
+from papers.li2021.setups import ALL, SETUPS, accuracies, scenario_of, share_of, shares_of
+from reproduce.rows import claims_of
+
+claim = claims_of("li2021")
 
 # The highest accuracy of the logs' table that the mean curve of Sync-Switch reaches.
 TARGETS = {1: 0.91, 2: 0.74, 3: 0.91}
-# What the paper's speed-ups to BSP's converged accuracy come to.
-TOLD = "4.0, 1.6 and 1.1"
 PROTOCOLS = ("BSP", "ASP", "Sync-Switch")
-HOW = (
-    "mean accuracies of the released runs against work, on simulated times (the task is not trained "
-    "here)"
-)
 
 
 def time_to_accuracy(outputs):
@@ -69,40 +66,25 @@ def speed_up(setup, target, clocks):
 
 def to_accuracy(setup, target, wanted, found):
     """Against the row of the logs' table that is for the same accuracy."""
-    told = (
-        f"setup {setup}, {HOW}: time of BSP to {target:g} over that of Sync-Switch. Here when their mean "
-        "reaches it, in the logs the mean over the runs that do, each at one of its evaluations"
-    )
     where = f"T6.setup-{setup}-{target:g}"
     if np.isfinite(found.mean):
-        return LOGS.near(where, told, wanted, found, Tolerance(relative=0.05))
+        return claim(where).near(found, wanted)
     most = max(accuracies(setup)["Sync-Switch"][1])
-    return LOGS.skipped(
-        where,
-        f"setup {setup}: time of BSP to {target:g} over that of Sync-Switch, {wanted:.3g} in the logs",
-        f"the mean of Sync-Switch's runs does not get beyond {most:g}; some of the runs do",
+    return claim(where).skipped(
+        f"the mean of Sync-Switch's runs does not get beyond {most:g}; some of the runs do"
     )
 
 
 def in_order(speed_ups):
     found = [speed_ups[setup].mean for setup in SETUPS]
-    return LOGS.holds(
-        "T6.order",
-        f"{HOW}: speed-ups to {', '.join(f'{one:g}' for one in TARGETS.values())}, the highest accuracies "
-        f"that the means reach; the paper's, to that of BSP, are about {TOLD}",
-        "setup 1 > setup 2 > setup 3 > 1",
-        found[0] > found[1] > found[2] > 1,
-        ", ".join(f"{one:.4g}" for one in found),
+    return claim("T6.order").holds(
+        found[0] > found[1] > found[2] > 1, ", ".join(f"{one:.4g}" for one in found)
     )
 
 
 def asp_never():
     most = {setup: max(accuracies(setup)["ASP"][1]) for setup in (1, 2)}
-    return Source("released logs (no run)", THEORY).holds(
-        "T6.asp",
-        "setups 1 and 2: the mean accuracy of ASP's released runs is below those accuracies at all "
-        "times, so that it has no time (setup 3: it diverges)",
-        ", ".join(f"below {TARGETS[setup]}" for setup in most),
+    return claim("T6.asp").holds(
         all(value < TARGETS[setup] for setup, value in most.items()),
         ", ".join(f"at most {value}" for value in most.values()),
     )

@@ -1,9 +1,12 @@
 """How long a run is that begins in BSP: items T1, T3 to T5."""
 
 import numpy as np
-from reproduce.claims import Source, Tolerance, ratio, sample, scaled
+from reproduce.claims import ratio, sample, scaled
 from reproduce.figures import PLOTTED, THEORY, Figure, Series, sampled, side_by_side
-from papers.li2021.setups import ALL, BARS, FIT, SETUPS, scenario_of, seconds, share_of, shares_of
+from papers.li2021.setups import ALL, SETUPS, scenario_of, seconds, share_of, shares_of
+from reproduce.rows import claims_of
+
+claim = claims_of("li2021")
 
 # Where the paper switches, the range of the speed-up.
 SPEED_UPS = {1: (4.8, 5.3), 2: (1.6, 1.75), 3: (1.8, 1.95)}
@@ -13,9 +16,7 @@ SECONDS = {
     2: {0.0: 6070, 0.125: 6790, 1.0: 11288},
     3: {0.0: 794, 0.5: 5090, 1.0: 9298},
 }
-# Sync-Switch over ASP.
-OVER_ASP = {1: 1.28, 2: 1.12}
-NEAR = Tolerance(relative=0.05)
+BESIDE_ASP = 1, 2  # setups in which ASP does not diverge
 
 
 def times(outputs):
@@ -78,47 +79,31 @@ def shares_figure(runs):
 def throughput(setup, found):
     low, high = ALL[setup].ratio
     measured = ratio(found[1.0], found[0.0])
-    words = f"setup {setup}: throughput of ASP over that of BSP"
     if low == high:
-        return FIT.near(f"T1.setup-{setup}", words, low, measured, NEAR)
+        return claim(f"T1.setup-{setup}").near(measured)
     is_met = low <= measured.mean <= high
-    return FIT.holds(f"T1.setup-{setup}", words, f"{low} to {high}", is_met, measured)
+    return claim(f"T1.setup-{setup}").holds(is_met, measured)
 
 
 def shares(setup, found):
     """Against the logs, and against a straight line from ASP to BSP."""
-    yield FIT.all_near(
-        f"T3.setup-{setup}-seconds",
-        f"setup {setup}: seconds of ASP, of the switch where the paper's runs have it, and of BSP",
-        [(f"{100 * share:g} %", value, found[share]) for share, value in SECONDS[setup].items()],
-        NEAR,
+    yield claim(f"T3.setup-{setup}-seconds").all_near(
+        [(f"{100 * share:g} %", value, found[share]) for share, value in SECONDS[setup].items()]
     )
     found = relative(found)
     line = lambda share: share + (1 - share) * found[0.0].mean
-    yield FIT.all_near(
-        f"T3.setup-{setup}",
-        f"setup {setup}: time over that of BSP at each share of BSP that was measured",
-        [(f"{100 * share:g} %", value, found[share]) for share, value in ALL[setup].times.items()],
-        Tolerance(absolute=0.02),
+    yield claim(f"T3.setup-{setup}").all_near(
+        [(f"{100 * share:g} %", value, found[share]) for share, value in ALL[setup].times.items()]
     )
-    yield Source("derived: p + (1 - p) rho").all_near(
-        f"T3.setup-{setup}-line",
-        f"setup {setup}: times lie on the straight line from ASP to BSP",
-        [(f"{100 * share:g} %", line(share), found[share]) for share in found],
-        Tolerance(absolute=0.005),
+    yield claim(f"T3.setup-{setup}-line").all_near(
+        [(f"{100 * share:g} %", line(share), found[share]) for share in found]
     )
 
 
 def speed_up(setup, found):
     share, (low, high) = ALL[setup].share, SPEED_UPS[setup]
     measured = ratio(found[1.0], found[share])
-    return BARS.holds(
-        f"T4.setup-{setup}",
-        f"setup {setup}: speed-up over BSP of the switch at {100 * share:g} %",
-        f"{low} to {high}",
-        low <= measured.mean <= high,
-        measured,
-    )
+    return claim(f"T4.setup-{setup}").holds(low <= measured.mean <= high, measured)
 
 
 def speed_up_at_5(outputs, found):
@@ -127,11 +112,7 @@ def speed_up_at_5(outputs, found):
     base = sample([np.interp(8 * 7901, work, time) for work, time in curves])
     measured, whole = ratio(base, found[0.05]), ratio(found[1.0], found[0.05])
     low, high = SPEED_UPS[1]
-    return BARS.holds(
-        "T4.setup-1-at-5",
-        "setup 1: speed-up of the switch at 5 %, which the runs behind the paper's bar make, over what "
-        "the authors divide by, BSP until step 7,901 of 8,000 (10,532 s in the logs): 5.13X",
-        f"{low} to {high}",
+    return claim("T4.setup-1-at-5").holds(
         low <= measured.mean <= high,
         f"{measured}; over all of BSP, {found[1.0].mean:,.0f} s: {whole}",
     )
@@ -139,37 +120,16 @@ def speed_up_at_5(outputs, found):
 
 def announced_share():
     rho = ALL[1].rho
-    return Source("abstract").disagrees(
-        "T4.share",
-        "setup 1: 5.13X is said to be that of a switch at 6.25 %. By the paper's own bars a run then "
-        "takes 0.0625 + 0.9375 x 0.1517 = 0.2047 of BSP's time; 5.13X is that of the released runs "
-        "that switch at 5 %",
-        1 / (0.0625 + 0.9375 * rho),
-        5.13,
-        Tolerance(relative=0.02),
-    )
+    return claim("T4.share").disagrees(5.13, 1 / (0.0625 + 0.9375 * rho))
 
 
 def over_asp(runs):
-    for setup, value in OVER_ASP.items():
+    for setup in BESIDE_ASP:
         share = ALL[setup].run_share
-        yield BARS.near(
-            f"T5.setup-{setup}",
-            f"setup {setup}: time of Sync-Switch at {100 * share:g} % over that of ASP",
-            value,
-            ratio(runs[setup][share], runs[setup][0.0]),
-            NEAR,
-        )
+        yield claim(f"T5.setup-{setup}").near(ratio(runs[setup][share], runs[setup][0.0]))
 
 
 def headline():
-    bars = [ALL[setup].bars for setup in OVER_ASP]
+    bars = [ALL[setup].bars for setup in BESIDE_ASP]
     over = [one["Sync-Switch"] / one["ASP"] for one in bars]
-    return Source("abstract").disagrees(
-        "T5.headline",
-        "time of Sync-Switch over that of ASP: 1.23X. The paper's bars give 0.1951 / 0.1517 = 1.286 "
-        "and 0.6015 / 0.5377 = 1.119, in the mean 1.20",
-        sum(over) / len(over),
-        1.23,
-        Tolerance(relative=0.01),
-    )
+    return claim("T5.headline").disagrees(1.23, sum(over) / len(over))

@@ -1,0 +1,106 @@
+"""Tests of the tables of claims: how they are read and refused, and that every row is judged somewhere."""
+
+import ast
+import re
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+ANALYSIS = Path(__file__).resolve().parents[3] / "analysis"
+sys.path.insert(0, str(ANALYSIS))
+
+from reproduce.claims import BY_CHANCE, LONG_RUN, UNCAPPED, Sample, Tolerance
+from reproduce.rows import COLUMNS, Row, WrongTable, claims_of, read_rows, read_tolerance
+
+TABLES = sorted((ANALYSIS / "papers").glob("*/claims.csv"))
+HEAD = ",".join(COLUMNS) + "\n"
+
+
+def pattern(node):
+    """The ids that an argument of claim(...) may be, as a regular expression."""
+    if isinstance(node, ast.Constant):
+        return re.escape(node.value)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(pattern(one) if isinstance(one, ast.Constant) else ".+" for one in node.values)
+    return ".+"
+
+
+def judged(folder):
+    """{place: pattern of the ids} of every claim(...) of a package."""
+    found = {}
+    for path in sorted(folder.glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "claim":
+                found[f"{path.name}:{node.lineno}"] = pattern(node.args[0])
+    return found
+
+
+class Tables(unittest.TestCase):
+    def test_every_row_is_judged_and_what_is_judged_has_a_row(self):
+        self.assertTrue(TABLES)
+        for path in TABLES:
+            rows, places = read_rows(path), judged(path.parent)
+            for place, ids in places.items():
+                self.assertTrue(any(re.fullmatch(ids, id) for id in rows), f"{path.parent.name}/{place}: {ids}")
+            for id in rows:
+                self.assertTrue(any(re.fullmatch(ids, id) for ids in places.values()), f"{path}: {id}")
+
+    def test_what_stands_in_braces_is_a_fact_that_some_place_gives(self):
+        for path in TABLES:
+            source = "\n".join(one.read_text(encoding="utf-8") for one in path.parent.glob("*.py"))
+            for row in read_rows(path).values():
+                for fact in re.findall(r"(?<!\{)\{(\w+)(?:[:!][^{}]*)?\}(?!\})", row.claim + row.expected):
+                    self.assertRegex(source, rf"claim\([^\n]*\b{fact}=", f"{path}: {row.id}")
+
+    def refused(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "claims.csv"
+            path.write_text(text, encoding="utf-8")
+            with self.assertRaises(WrongTable) as caught:
+                read_rows(path)
+            return str(caught.exception).removeprefix(f"{path}:")
+
+    def test_a_wrong_table_is_refused_with_its_line(self):
+        self.assertEqual(self.refused("id,words\n")[:2], "1:")
+        self.assertEqual(self.refused(HEAD + "1,Fig 1,simulated,so\n"), "2: allowed: 6 cells")
+        row = "1,Fig 1,simulated,so,2,1 %\n"
+        self.assertEqual(self.refused(HEAD + row + row), "3: id: 1 a second time; allowed: once")
+        self.assertIn("2: kind: dreamt; allowed: simulated", self.refused(HEAD + row.replace("simulated", "dreamt")))
+
+    def test_a_claim_without_a_row_is_refused(self):
+        with self.assertRaisesRegex(WrongTable, "has no row 99"):
+            claims_of(TABLES[0].parent.name)("99")
+
+
+class Rows(unittest.TestCase):
+    def test_a_tolerance_is_read_as_it_is_written(self):
+        for one in (
+            Tolerance(), Tolerance(relative=0.05), Tolerance(absolute=0.02), Tolerance(relative=0.01, absolute=1e-6),
+            Tolerance(absolute=0.002, errors=4), BY_CHANCE, LONG_RUN, UNCAPPED,
+        ):  # fmt: skip
+            self.assertEqual(read_tolerance(str(one)), one)
+
+    def test_a_number_of_the_row_is_expected_or_one_that_is_computed(self):
+        row = Row("1", "Fig 1", claim="so", expected="2", tolerance="1 %")
+        self.assertEqual([row.near(Sample(2.01)).verdict, row.near(Sample(2.03)).verdict], ["pass", "fail"])
+        self.assertEqual(row.near(Sample(3.0), 3.0).verdict, "pass")
+        self.assertEqual(row.near(Sample(2.03), tolerance=Tolerance(absolute=0.1)).verdict, "pass")
+        self.assertEqual(row.disagrees(3).verdict, "paper-inconsistent")
+
+    def test_the_row_says_how_many_standard_errors_decide(self):
+        gap = Sample(3.5, 1.0, 100)
+        for errors, verdict in ((3, "pass"), (4, "fail")):
+            row = Row("1", expected=f"> 0 by more than {errors} standard errors")
+            self.assertEqual([row.above(gap).verdict, row.all_above([gap]).verdict], [verdict] * 2)
+            self.assertEqual(row.rising([Sample(0.0), gap]).verdict, verdict)
+
+    def test_numbers_of_the_runs_fill_the_words(self):
+        row = Row("1", claim="E[X_{{K:P}}] of {runs} runs", expected="within {spread:.2g}")
+        one = row.filled({"runs": 8, "spread": 0.123}).holds(True, "it is")
+        self.assertEqual((one.claim, one.expected), ("E[X_{K:P}] of 8 runs", "within 0.12"))
+
+
+if __name__ == "__main__":
+    unittest.main()
