@@ -326,6 +326,11 @@ class Source(str):
         return Claim(id, self, claim, "", "", reason, SKIPPED, kind=self.kind)
 
 
+def left_open(claim, reason):
+    """The same claim, skipped."""
+    return Claim(claim.id, claim.source, claim.claim, "", "", reason, SKIPPED, kind=claim.kind)
+
+
 def disorder(over, high, errors, most):
     """By how much one Sample may lie above another where it should not: what chance explains of the
     gap `over`, up to a share of `high`; with few replicas, rounding."""

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 from plots.bands import common_grid, linear
-from reproduce.claims import Sample, sample
+from reproduce.claims import Sample, left_open, sample
 
 
 def mean_at(curves, place):
@@ -85,4 +85,4 @@ def decided(claims, judges):
     if judges.replicas >= 8:
         return claims
     reason = f"replicas that chose no rate: {judges.replicas}; it takes 8 to tell"
-    return [one.source.skipped(one.id, one.claim, reason) for one in claims]
+    return [left_open(one, reason) for one in claims]

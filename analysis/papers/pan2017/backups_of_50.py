@@ -2,11 +2,7 @@
 
 import numpy as np
 from reproduce.claims import (
-    AFTER_THE_FACT,
-    FITTED,
     Sample,
-    Source,
-    Tolerance,
     plus,
     ratio,
     sample,
@@ -14,11 +10,11 @@ from reproduce.claims import (
 )
 from reproduce.figures import PLOTTED, SIMULATED, Figure, Series, sampled
 from reproduce.outputs import means
+from reproduce.rows import claims_of
 
-SOURCE = Source("TensorFlow, OSDI 2016, Fig 8 (from summaries)")
+claim = claims_of("pan2017")
+
 BACKUPS = range(9)
-FITTED_TO = Source("TensorFlow, OSDI 2016, Fig 8 (the law was chosen for it)", FITTED)
-CHOSEN = Source("TensorFlow, OSDI 2016, Fig 8 (7 ms was chosen for it)", AFTER_THE_FACT)
 BEST, BEST_GAIN = 3, 1.095  # in the paper
 SHORTEST, SHORTEST_STEP = 4, 1.93
 FREE, NULL_STEPS, SLOW = "no network", "2.35 ms a transfer", "7 ms a transfer"
@@ -64,35 +60,19 @@ def backups_of_50(outputs):
 
 def shortens(medians):
     gain = times(ratio(medians.of(FREE)[0], medians.of(FREE)[BEST]), 50 / (50 + BEST))
-    return FITTED_TO.near(
-        "8.three",
-        f"N = 50, {FREE}: the gain of the median step by three backups, t(0) / t(3) 50 / 53",
-        BEST_GAIN,
-        gain,
-        Tolerance(relative=0.02),
-    )
+    return claim("8.three").near(gain)
 
 
 def falls(medians):
     for link in (FREE, NULL_STEPS):
-        yield SOURCE.rising(
-            f"8.median-{SHORT[link]}",
-            f"N = 50, {link}: the median step falls with each backup: it rises as b goes down from 4 "
-            "to 0",
-            medians.of(link)[4::-1],
-            errors=3,
-        )
+        yield claim(f"8.median-{SHORT[link]}").rising(medians.of(link)[4::-1])
 
 
 def interior(steps):
     for link in (FREE, NULL_STEPS):
         gain = steps.gains(link)
         at = int(np.argmax(gain))
-        yield FITTED_TO.holds(
-            f"8.gain-{steps.name}-{SHORT[link]}",
-            f"N = 50, {link}: the gain t(0) / t(b) 50 / (50 + b), t the {steps.name} step, is "
-            "largest inside b = 0 to 8 (paper, median: b = 3, + 9.5 %)",
-            "1 <= b <= 7",
+        yield claim(f"8.gain-{steps.name}-{SHORT[link]}").holds(
             1 <= at <= 7,
             f"b = {at}: {100 * (gain[at] - 1):+.1f} %; b = 3: {100 * (gain[3] - 1):+.1f} %",
         )
@@ -102,37 +82,19 @@ def best(medians):
     for link in (FREE, NULL_STEPS):
         steps = medians.of(link)
         gains = [times(ratio(steps[0], steps[b]), 50 / (50 + b)) for b in BACKUPS]
-        yield FITTED_TO.ordered(
-            f"8.best-{SHORT[link]}",
-            f"N = 50, {link}: no other number of backups gains more of the median step than {BEST}",
-            [(f"b = {b}", gains[b], gains[BEST]) for b in BACKUPS if b != BEST],
-            errors=3,
+        yield claim(f"8.best-{SHORT[link]}").ordered(
+            [(f"b = {b}", gains[b], gains[BEST]) for b in BACKUPS if b != BEST]
         )
 
 
 def fifth(averages):
     steps = {link: averages.of(link) for link in (FREE, SLOW)}
-    for link, source, words in (
-        (FREE, Source("derived"), "shortens"),
-        (SLOW, CHOSEN, "lengthens"),
-    ):
+    for link in (FREE, SLOW):
         over = ratio(steps[link][5], steps[link][4])
         change = plus(over, -1) if link == SLOW else plus(times(over, -1), 1)
-        yield source.above(
-            f"8.fifth-{SHORT[link]}",
-            f"N = 50, {link}: the fifth backup {words} the mean step (it lengthens it only where "
-            "transfers share the server's link and are slow)",
-            change,
-            told=f"t(5) / t(4) = {over}",
-        )
+        yield claim(f"8.fifth-{SHORT[link]}").above(change, told=f"t(5) / t(4) = {over}")
     shortest = int(np.argmin(means(steps[SLOW])))
-    yield CHOSEN.holds(
-        "8.shortest",
-        f"N = 50, {SLOW}: b of the shortest mean step",
-        "3 to 5 (paper, median: 4)",
-        3 <= shortest <= 5,
-        str(shortest),
-    )
+    yield claim("8.shortest").holds(3 <= shortest <= 5, str(shortest))
 
 
 def steps_figure(medians):

@@ -2,11 +2,14 @@
 
 from itertools import pairwise
 
-from reproduce.claims import Source, ratio
+from reproduce.claims import ratio
 from reproduce.outputs import Missing, least
 from papers.pan2017.fig2 import ERRORS, delay_and_rate
 from papers.pan2017.fig8 import MACHINES
 from reproduce.replicas import first_at, late, mean_curve
+from reproduce.rows import claims_of
+
+claim = claims_of("pan2017")
 
 TARGET = 0.35  # test error on CIFAR-10
 
@@ -20,14 +23,7 @@ def fig2_cnn(outputs):
         over = [ratio(one, best[0]).mean for one in best.values()]
         return rises(over), ", ".join(map(str, best.values()))
 
-    return row(
-        "11.cnn",
-        "Fig 2",
-        "a cnn on MNIST, 25 epochs, the best of four rates: test errors at staleness 0, 20, 50 "
-        "(paper: 0.36 %, 0.47 %, 0.79 %)",
-        "they rise",
-        judged,
-    )
+    return judged_or_skipped("11.cnn", judged)
 
 
 def fig5_cnn(outputs):
@@ -39,13 +35,7 @@ def fig5_cnn(outputs):
         over = updates[50] / updates[100]
         return 1 < over < 2, f"{over:.3f}"
 
-    return row(
-        "5.cnn",
-        "Fig 5",
-        "a cnn on CIFAR-10: updates to a test error of 35 % at N = 50 over those at N = 100",
-        "1 to 2",
-        judged,
-    )
+    return judged_or_skipped("5.cnn", judged)
 
 
 def fig7_cnn(outputs):
@@ -58,13 +48,7 @@ def fig7_cnn(outputs):
         told = ", ".join(f"{rate:g}: {end:.4f}" for rate, end in ends.items())
         return falls and rises(places), f"{told}; {', '.join(map(str, places))}"
 
-    return row(
-        "12.cnn",
-        "Fig 7",
-        "a cnn on CIFAR-10: a smaller rate converges sooner (to 1.1 x its end) and ends higher",
-        "ends fall with the rate, updates rise",
-        judged,
-    )
+    return judged_or_skipped("12.cnn", judged)
 
 
 def fig8_cnn(outputs):
@@ -77,24 +61,17 @@ def fig8_cnn(outputs):
         told = "; ".join(f"{m}: {sync} and {stale}" for m, (sync, stale) in ends.items())
         return all(sync.mean < stale.mean for sync, stale in ends.values()), told
 
-    return row(
-        "9.cnn",
-        "Fig 8",
-        "a cnn on CIFAR-10, 53, 106 and 212 machines: final test errors of sync with backups and "
-        "of async",
-        "lower, each time",
-        judged,
-    )
+    return judged_or_skipped("9.cnn", judged)
 
 
 def rises(values):
     return all(low < high for low, high in pairwise(values))
 
 
-def row(id, source, claim, expected, judged):
+def judged_or_skipped(id, judged):
     """The one claim of an experiment, judged() = (is it met?, measured), or why it is not."""
     try:
         is_met, measured = judged()
     except Missing as reason:
-        return [], [Source(source).skipped(id, claim, str(reason))]
-    return [], [Source(source).holds(id, claim, expected, is_met, measured)]
+        return [], [claim(id).skipped(str(reason))]
+    return [], [claim(id).holds(is_met, measured)]

@@ -5,14 +5,16 @@ from functools import cache
 from itertools import pairwise
 
 import numpy as np
-from reproduce.claims import AFTER_THE_FACT, Source, paired_difference, paired_ratio, plus, times
+from reproduce.claims import paired_difference, paired_ratio, plus, times
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series, sampled
 from reproduce.outputs import least, means
 from reproduce.replicas import late
+from reproduce.rows import claims_of
+
+claim = claims_of("pan2017")
 
 DELAYS = (0, 5, 15, 20, 50)
 ERRORS = {0: 0.36, 20: 0.47, 50: 0.79}  # test errors of the text, in percent
-STAND_IN = "stand-in: mlp of 64 on MNIST"
 FULL_RATE = 0.1  # the paper's
 
 
@@ -49,23 +51,13 @@ def fig2(outputs):
 
 def at_the_best(best):
     tie = paired_difference(best[5], best[0])
-    yield Source(
-        "Fig 2 (ordering; that 0 and 5 tie was seen in results)", AFTER_THE_FACT
-    ).all_above(
-        "11.monotone",
-        f"{STAND_IN}, the best of four rates: the test error rises with the staleness, 5, 15, 20, 50",
+    yield claim("11.monotone").all_above(
         [paired_difference(best[high], best[low]) for low, high in pairwise(DELAYS[1:])],
-        errors=3,
         told=f"{', '.join(str(best[delay]) for delay in DELAYS[1:])}; at 5 less that at 0: {tie}",
     )
     over = {d: paired_ratio(best[d], best[0]) for d in ERRORS}
-    yield Source("Fig 2 (ordering)").all_above(
-        "11.ratios",
-        f"{STAND_IN}, the best of four rates: errors at staleness 0, 20 and 50 over that at 0 "
-        "(paper: " + " : ".join(f"{x / ERRORS[0]:.1f}" for x in ERRORS.values()) + "): "
-        "that at 20 less 1, that at 50 less that at 20",
+    yield claim("11.ratios").all_above(
         [plus(over[20], -1), paired_difference(over[50], over[20])],
-        errors=3,
         told=" : ".join(f"{one.mean:.2f}" for one in over.values()),
     )
     for delay in (5, 15):
@@ -73,32 +65,14 @@ def at_the_best(best):
 
 
 def mild(delay, best):
-    return Source("section 2.1 (mild up to some 15 updates)", AFTER_THE_FACT).above(
-        f"11.mild-{delay}",
-        f"{STAND_IN}, the best of four rates, by the replicas that judge: a staleness of {delay} is mild, "
-        "here: the test error is less than twice that of fresh gradients: 2 less their ratio",
-        plus(times(paired_ratio(best[delay], best[0]), -1), 2),
-        errors=3,
-    )
+    return claim(f"11.mild-{delay}").above(plus(times(paired_ratio(best[delay], best[0]), -1), 2))
 
 
 def at_the_full(errors, rates):
     full = {d: errors[d, FULL_RATE] for d in DELAYS}
-    yield Source("section 2.1").holds(
-        "11.explosion",
-        f"{STAND_IN}, rate 0.1, staleness 50, no trick: training explodes, the error goes to 90 %",
-        "> 80 %",
-        full[50].mean > 0.8,
-        f"{100 * full[50].mean:.1f} %",
-    )
+    yield claim("11.explosion").holds(full[50].mean > 0.8, f"{100 * full[50].mean:.1f} %")
     small = errors[50, rates[0]]
-    yield Source("section 2.1").holds(
-        "11.lower-rate",
-        f"{STAND_IN}, staleness 50: a lower rate, {rates[0]:g}, trains",
-        "error less than half of that at 0.1",
-        small.mean < full[50].mean / 2,
-        f"{small}, {full[50]}",
-    )
+    yield claim("11.lower-rate").holds(small.mean < full[50].mean / 2, f"{small}, {full[50]}")
 
 
 def ramp(outputs):
@@ -111,21 +85,9 @@ def ramp(outputs):
     over = {d: paired_ratio(warm[d], cold[d]) for d in (5, 20)}
     gain = paired_difference(cold[20], warm[20])
     return [], [
-        Source("section 2.1").above(
-            "11.ramp-20",
-            f"{STAND_IN}, rate 0.1, staleness 20: a staleness that rises slowly helps: test error "
-            "without a ramp less that with one",
-            gain,
-            errors=3,
-            told=f"{gain}; {cold[20]} without, {warm[20]} with",
-        ),
-        Source("section 2.1").holds(
-            "11.ramp-5",
-            f"{STAND_IN}, rate 0.1, staleness 5: a ramp is not needed: test error with a ramp over "
-            "that without",
-            "no less than at staleness 20, and > 0.8",
-            over[5].mean > max(0.8, over[20].mean),
-            f"{over[5]}; at 20: {over[20]}",
+        claim("11.ramp-20").above(gain, told=f"{gain}; {cold[20]} without, {warm[20]} with"),
+        claim("11.ramp-5").holds(
+            over[5].mean > max(0.8, over[20].mean), f"{over[5]}; at 20: {over[20]}"
         ),
     ]
 
@@ -177,36 +139,18 @@ def fig2_quadratic(outputs):
 
 
 def quadratic_claims(over_fresh, fresh):
-    delays = list(over_fresh)
-    yield Source("derived: exact floors").all_near(
-        "11.quadratic",
-        f"{QUADRATIC}, tau = {', '.join(map(str, delays))}, rate 0.013: loss over that of fresh "
-        "gradients",
-        [(f"tau = {d}", delayed_floor(RATE, d) / fresh, one) for d, one in over_fresh.items()],
+    list(over_fresh)
+    yield claim("11.quadratic").all_near(
+        [(f"tau = {d}", delayed_floor(RATE, d) / fresh, one) for d, one in over_fresh.items()]
     )
-    yield Source("Fig 2 (ordering)").rising(
-        "11.quadratic-monotone",
-        f"{QUADRATIC}: the loss rises with the staleness",
-        list(over_fresh.values()),
-        errors=3,
-    )
-    yield Source("Fig 2 (the rate is chosen for 1.3 at 20)", AFTER_THE_FACT).holds(
-        "11.quadratic-mild",
-        f"{QUADRATIC}: a staleness of 15 is mild: loss over that of fresh gradients",
-        "<= 1.3",
-        over_fresh[15].mean <= 1.3,
-        over_fresh[15],
-    )
+    yield claim("11.quadratic-monotone").rising(list(over_fresh.values()))
+    yield claim("11.quadratic-mild").holds(over_fresh[15].mean <= 1.3, over_fresh[15])
 
 
 def divergence(curves, delays, fresh):
     growth = {d: max(y[-1] for _, y in curves[d, LARGE]) / fresh for d in delays}
     expected = {d: stable_rate(d) < LARGE for d in delays}
-    yield Source("derived: 2 sin(pi / (2 (2 tau + 1))); section 2.1").holds(
-        "11.stable-rate",
-        f"{QUADRATIC}, a rate five times as large: it diverges exactly where the rate is not "
-        "stable, at 30 and 50, not up to 20",
-        ", ".join(f"{d}: {'diverges' if expected[d] else 'settles'}" for d in delays),
+    yield claim("11.stable-rate").holds(
         all(not growth[d] < 1e6 if expected[d] else growth[d] < 1e3 for d in delays),
         ", ".join(f"{d}: {growth[d]:.3g} x" for d in delays),
     )

@@ -1,15 +1,17 @@
 """Figs 3 and 4: when the k-th of 100 gradients is there."""
 
 import numpy as np
-from reproduce.claims import FITTED, THEORY, Source, Tolerance, paired_difference, sample
+from reproduce.claims import THEORY, paired_difference, sample
 from reproduce.figures import PLOTTED, SIMULATED, Figure, Series, sampled
 from papers.pan2017 import latencies
 from papers.pan2017.latencies import WORKERS
+from reproduce.rows import claims_of
+
+claim = claims_of("pan2017")
 
 KS = range(1, WORKERS + 1)
 SHOWN = (1, 50, 90, 97, 98, 99, 100)  # in Fig 3
 WITHIN_2_S = {98: 0.80, 100: 0.30}
-LAW = "the law of the times is fitted to this figure"
 
 
 def arrivals(outputs):
@@ -31,51 +33,21 @@ def fig3_4(outputs):
 
 def shares(times, crowds):
     early = {k: sample(times[k] < 2) for k in range(95, 101)}
-    for k, expected in WITHIN_2_S.items():
-        yield Source("Fig 3 (fit)", FITTED).near(
-            f"4.within-{k}",
-            f"share of iterations whose {k}th gradient of 100 is there within 2 s ({LAW})",
-            expected,
-            early[k],
-            Tolerance(absolute=0.03),
-        )
-    yield Source("derived: mixed binomial numbers of stragglers").all_near(
-        "4.within-law",
-        "the same for k = 95 to 100, against the law in closed form",
-        [(f"k = {k}", latencies.within(k, crowds), early[k]) for k in early],
+    for k in WITHIN_2_S:
+        yield claim(f"4.within-{k}").near(early[k])
+    yield claim("4.within-law").all_near(
+        [(f"k = {k}", latencies.within(k, crowds), early[k]) for k in early]
     )
 
 
 def collection(mean, theory):
-    yield Source("derived: order statistics of the law").all_near(
-        "4.mean-law",
-        "mean time until k of 100 gradients are there, k = 1 to 100, against the law",
-        [(f"k = {k}", theory[k], mean[k]) for k in KS],
-    )
+    yield claim("4.mean-law").all_near([(f"k = {k}", theory[k], mean[k]) for k in KS])
     low, high = (f(mean[k].mean for k in range(1, 96)) for f in (min, max))
-    yield Source("Fig 4 (its range from memory; fit)", FITTED).holds(
-        "4.range",
-        f"mean time until k of 100 gradients are there, k = 1 to 95 ({LAW})",
-        "1.4 to 1.8 s, to the second digit",
-        low >= 1.395 and high <= 1.805,
-        f"{low:.3f} to {high:.3f}",
-    )
+    yield claim("4.range").holds(low >= 1.395 and high <= 1.805, f"{low:.3f} to {high:.3f}")
     rise = mean[100].mean / mean[95].mean
-    yield Source("Fig 4").holds(
-        "4.rise",
-        "the last few take far longer: mean time until 100 are there over that of 95",
-        ">= 2",
-        rise >= 2,
-        f"{rise:.2f}",
-    )
+    yield claim("4.rise").holds(rise >= 2, f"{rise:.2f}")
     waits = [paired_difference(mean[k + 1], mean[k]) for k in range(94, 100)]
-    yield Source("section 2.2, Fig 4").rising(
-        "4.ever-longer",
-        "each of the last gradients, k = 96 to 100, keeps the others waiting longer than the one "
-        "before it",
-        waits,
-        gap=paired_difference,
-    )
+    yield claim("4.ever-longer").rising(waits, gap=paired_difference)
 
 
 def fig3(times, crowds):

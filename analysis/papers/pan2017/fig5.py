@@ -5,7 +5,10 @@ from itertools import pairwise
 from reproduce.claims import AFTER_THE_FACT, Source
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
 from papers.pan2017.latencies import ITERATIONS, iterations
-from papers.pan2017.stand_in import NAME, TARGET, place_of
+from papers.pan2017.stand_in import TARGET, place_of
+from reproduce.rows import claims_of
+
+claim = claims_of("pan2017")
 
 PAPER = Source("Fig 5 (the target is chosen after looking at results)", AFTER_THE_FACT)
 NS = (50, 70, 80, 90, 100)
@@ -43,19 +46,9 @@ def fig5(outputs):
 
 
 def claims_of(over_100):
-    yield PAPER.holds(
-        "5.ratio",
-        f"{NAME}: updates until it converges at N = 50 over those at N = 100, b = 6, rate x N",
-        "1.80, from 1.6 to 2.0",
-        1.6 <= over_100[50] <= 2.0,
-        f"{over_100[50]:.3f}",
-    )
+    yield claim("5.ratio").holds(1.6 <= over_100[50] <= 2.0, f"{over_100[50]:.3f}")
     falling = [over_100[n] for n in NS]
-    yield PAPER.holds(
-        "5.monotone",
-        f"{NAME}: the more gradients an update has, N = 50, 70, 80, 90, 100, the fewer updates "
-        "until it converges",
-        "they fall",
+    yield claim("5.monotone").holds(
         all(more > fewer for more, fewer in pairwise(falling)),
         ", ".join(f"{x:.3f}" for x in falling),
     )

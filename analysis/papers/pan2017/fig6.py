@@ -1,11 +1,14 @@
 """Fig 6: how many of 100 machines should be backups, as the paper estimates it."""
 
-from reproduce.claims import THEORY, Sample, Source, sample, times
+from reproduce.claims import THEORY, Sample, sample, times
 from reproduce.figures import Figure, Series, sampled
 from reproduce.outputs import means
 from papers.pan2017 import latencies
 from papers.pan2017.fig3_4 import arrivals
 from papers.pan2017.latencies import iterations, iterations_on_a_line
+from reproduce.rows import claims_of
+
+claim = claims_of("pan2017")
 
 HALF = range(50, 101)
 BEST = 96  # in the paper
@@ -43,7 +46,7 @@ def fig6(outputs):
     claims = []
     for form, (name, updates) in FORMS.items():
         estimate, known = hours(steps, updates), hours(exact, updates)
-        claims += estimates(form, name, estimate, known)
+        claims += estimates(form, estimate, known)
         figure.series += [
             Series(name, THEORY, list(HALF), means(known.values())),
             sampled(name, list(HALF), estimate.values()),
@@ -51,36 +54,18 @@ def fig6(outputs):
     return [figure], claims
 
 
-def estimates(form, name, estimate, known):
+def estimates(form, estimate, known):
     """Item 6."""
-    for way, times, source in (
-        ("simulated", estimate, Source("Fig 6")),
-        ("exact", known, Source("Fig 6 (no run)", THEORY)),
-    ):
+    for way, times in (("simulated", estimate), ("exact", known)):
         best = best_of(times)
-        yield source.holds(
-            f"6.best-{form}-{way}",
-            f"N + b = 100, {name}, {way} steps: N of the least estimated time",
-            "94 to 97 (paper: 96)",
-            94 <= best <= 97,
-            str(best),
-        )
+        yield claim(f"6.best-{form}-{way}").holds(94 <= best <= 97, str(best))
     best = best_of(estimate)
     over_best = lambda n: estimate[n].mean / estimate[best].mean
     for side, n, least in (("right", 100, 1.5), ("left", 70, 1.1)):
-        yield Source("Fig 6").holds(
-            f"6.{side}-{form}",
-            f"{name}: estimated time at N = {n} over the least",
-            f">= {least}",
-            over_best(n) >= least,
-            f"{over_best(n):.3f}",
-        )
+        yield claim(f"6.{side}-{form}").holds(over_best(n) >= least, f"{over_best(n):.3f}")
     least = min(one.mean for one in known.values())
     flat = {n: known[n].mean / least for n in (94, 95, 96, 97)}
-    yield Source("derived (no run)", THEORY).holds(
-        f"6.flat-{form}",
-        f"{name}, exact steps: the estimated time is flat about its least, N = 94 to 97",
-        "within 1 % at 94 to 96, 2.5 % (to its digits) at 97",
+    yield claim(f"6.flat-{form}").holds(
         all(flat[n] <= 1.01 for n in (94, 95, 96)) and round(flat[97], 3) <= 1.025,
         ", ".join(f"{x:.4f}" for x in flat.values()),
     )

@@ -4,11 +4,14 @@ import json
 import math
 from itertools import pairwise
 
-from reproduce.claims import Sample, Source, Tolerance, ratio, scaled
+from reproduce.claims import Sample, Tolerance, ratio, scaled
 from reproduce.figures import THEORY, Figure, Series, sampled
 from reproduce.outputs import means
 from papers.pan2017 import latencies
 from papers.pan2017.fig6 import BEST, best_of, hours
+from reproduce.rows import claims_of
+
+claim = claims_of("pan2017")
 
 SCENARIO = "fig6_how_many_backups_in_a_run"
 # What becomes of a late learner, as the figure calls it.
@@ -59,71 +62,41 @@ def fig6_run(outputs):
     ]
 
 
-def as_before(id, claim, value, error, rounding, measured):
+def as_before(id, value, error, rounding, measured):
     """What an independent simulation found, to 3 standard errors of both and its rounding."""
     bound = 3 * math.hypot(error, measured.error) + rounding
-    source = "derived: an independent simulation"
-    return Source(source).near(
-        id, claim, value, measured, Tolerance(absolute=float(f"{bound:.2g}"))
-    )
+    tolerance = Tolerance(absolute=float(f"{bound:.2g}"))
+    return claim(id).near(measured, value, tolerance)
 
 
 def table(steps, dropped):
     for n, (step, step_error, drops, drops_error) in TABLE.items():
-        at = f"N = {n}, b = {100 - n}: "
-        yield as_before(f"7.step-{n}", at + "mean step", step, step_error, 0.005, steps[n])
+        yield as_before(f"7.step-{n}", step, step_error, 0.005, steps[n])
         if n < 100:
-            name = at + "late gradients dropped in a step"
-            yield as_before(f"7.dropped-{n}", name, drops, drops_error, 0.05, dropped[n])
+            yield as_before(f"7.dropped-{n}", drops, drops_error, 0.05, dropped[n])
 
 
 def savings(steps):
     saved = ratio(steps[96], steps[100])
-    yield Source("section 3.1").holds(
-        "7.saved",
-        "mean step of 96 + 4 over that of 100 + 0",
-        "<= 0.7",
-        saved.mean <= 0.7,
-        saved,
-    )
+    yield claim("7.saved").holds(saved.mean <= 0.7, saved)
     falling = sorted(steps, reverse=True)
-    yield Source("section 3.1").holds(
-        "7.monotone",
-        "the more backups, the shorter the mean step, b = "
-        + ", ".join(str(100 - n) for n in falling),
-        "it falls",
+    yield claim("7.monotone").holds(
         all(steps[n].mean < steps[m].mean for m, n in pairwise(falling)),
         ", ".join(f"{steps[n].mean:.3f}" for n in falling),
     )
     share = (steps[100].mean - steps[95].mean) / (steps[100].mean - steps[70].mean)
-    yield Source("derived").holds(
-        "7.diminishing",
-        "share of what 30 backups save of the mean step that 5 save",
-        ">= 0.85",
-        share >= 0.85,
-        f"{share:.3f}",
-    )
+    yield claim("7.diminishing").holds(share >= 0.85, f"{share:.3f}")
 
 
 def semantics(of):
     for late, (step, error) in SEMANTICS.items():
-        yield as_before(
-            f"7.late-{late}",
-            f"N = 96, b = 4, a late learner: {LATE[late]}: mean step",
-            step,
-            error,
-            0.005,
-            of[late][96],
-        )
+        yield as_before(f"7.late-{late}", step, error, 0.005, of[late][96])
 
 
 def tokens(dropped, updates):
     """Of N + b = 100, where b = 100 - N; N extra tokens are there at the start, at the end at most
     200 tokens and gradients are on their way."""
-    return Source("TensorFlow, SyncReplicasOptimizer").all_near(
-        "2.dropped-tokens",
-        f"N + b = 100, shared tokens, N = {', '.join(map(str, dropped))}: b late gradients are "
-        "dropped in a step on average, but for the start and the end",
+    return claim("2.dropped-tokens").all_near(
         [(f"N = {n}", float(100 - n), one) for n, one in dropped.items() if n < 100],
         Tolerance(absolute=300 / updates),
     )
@@ -131,27 +104,13 @@ def tokens(dropped, updates):
 
 def against_estimate(of):
     binomial = latencies.straggling()
-    yield Source("derived: order statistics of the law").all_near(
-        "7.order-statistic",
-        "late gradients cancelled: the mean step is the mean time until N of 100 are there",
-        [(f"N = {n}", latencies.mean_arrival(n, binomial), one) for n, one in of["cancel"].items()],
-        Tolerance(absolute=0.002, errors=4),
+    yield claim("7.order-statistic").all_near(
+        [(f"N = {n}", latencies.mean_arrival(n, binomial), one) for n, one in of["cancel"].items()]
     )
     estimate, run = (best_of(hours(of[late])) for late in ("cancel", "rejoin"))
-    yield Source("our finding").holds(
-        "7.best",
-        "in a run a late learner is late again, so more backups pay than the paper estimates: best "
-        "N",
-        "less than that of the estimate",
-        run < estimate,
-        f"{run} in a run, {estimate} by the estimate",
-    )
-    yield Source("derived: an independent simulation").holds(
-        "7.best-of-both",
-        "best N of the estimate and in a run",
-        "94 to 97; 90 to 92",
-        94 <= estimate <= 97 and 90 <= run <= 92,
-        f"{estimate}; {run}",
+    yield claim("7.best").holds(run < estimate, f"{run} in a run, {estimate} by the estimate")
+    yield claim("7.best-of-both").holds(
+        94 <= estimate <= 97 and 90 <= run <= 92, f"{estimate}; {run}"
     )
 
 

@@ -6,6 +6,9 @@ from reproduce.claims import AFTER_THE_FACT, Source, paired_difference
 from reproduce.figures import Figure, curve_series
 from papers.pan2017.stand_in import place_of
 from reproduce.replicas import late
+from reproduce.rows import claims_of
+
+claim = claims_of("pan2017")
 
 TABLE, PAPER = Source("Table 2", AFTER_THE_FACT), Source("section 4.1, Fig 7", AFTER_THE_FACT)
 NAME = "stand-in: quadratic, curvatures 1 and 0.04, N = 100, b = 6, rate that falls with the data"
@@ -33,27 +36,15 @@ def optima(curves):
     final = {rate: late(curves[rate], 0.05) for rate in FACTORS}
     updates = {rate: place_of(curves[rate], 1.1 * final[rate].mean) for rate in FACTORS}
     pairs = list(zip(FACTORS, list(FACTORS)[1:]))
-    yield TABLE.ordered(
-        "12.optimum",
-        f"{NAME}: the larger the rate, the better the end: none is above that of half the rate by "
-        "more than 3 standard errors",
+    yield claim("12.optimum").ordered(
         [
             (f"{FACTORS[small]} and {FACTORS[large]}", final[large], final[small])
             for small, large in pairs
         ],
-        errors=3,
         gap=paired_difference,
     )
-    yield PAPER.above(
-        "12.worse",
-        f"{NAME}: a quarter of the rate ends clearly higher: final loss, difference",
-        paired_difference(final[SMALL], final[PLAIN]),
-        errors=3,
-    )
-    yield TABLE.holds(
-        "12.updates",
-        f"{NAME}: the smaller the rate, the sooner it converges (to 1.1 x its own final loss)",
-        "updates rise with the rate",
+    yield claim("12.worse").above(paired_difference(final[SMALL], final[PLAIN]))
+    yield claim("12.updates").holds(
         all(updates[small] < updates[large] for small, large in pairs),
         ", ".join(f"{updates[rate]:.0f}" for rate in FACTORS),
     )
@@ -66,10 +57,7 @@ def told(updates):
 def crossing(curves):
     for level, sooner in zip(LEVELS, (SMALL, PLAIN)):
         reached = {rate: place_of(curves[rate], level) for rate in (SMALL, PLAIN)}
-        yield PAPER.holds(
-            f"12.cross-{level:g}",
-            f"{NAME}: the curves cross: the rate {FACTORS[sooner]} is sooner at the loss {level:g}",
-            f"fewer updates at {FACTORS[sooner]}",
+        yield claim(f"12.cross-{level:g}").holds(
             reached[sooner] < max(reached.values()),
             ", ".join(f"{FACTORS[rate]}: {told(place)}" for rate, place in reached.items()),
         )

@@ -3,10 +3,13 @@
 from itertools import pairwise
 
 import numpy as np
-from reproduce.claims import AFTER_THE_FACT, Sample, Source, difference, paired_difference, scaled
+from reproduce.claims import Sample, difference, paired_difference, scaled
 from reproduce.figures import SIMULATED, Figure, Series, curve_series, sampled
-from papers.pan2017.stand_in import NAME, TARGET, place_of
+from papers.pan2017.stand_in import TARGET, place_of
 from reproduce.replicas import late, mean_curve
+from reproduce.rows import claims_of
+
+claim = claims_of("pan2017")
 
 # Machines: gradients of an update with backups.
 MACHINES = {53: 50, 106: 100, 212: 200}
@@ -61,73 +64,35 @@ def errors(races):
     """Item 9, but for the times."""
     gaps = {m: race.gap() for m, race in races.items()}
     for machines, gap in gaps.items():
-        yield Source("Fig 8b (ordering)", AFTER_THE_FACT).above(
-            f"9.error-{machines}",
-            f"{NAME}, {machines} machines: final loss of async less that of sync with backups",
-            gap,
-            errors=3,
-        )
+        yield claim(f"9.error-{machines}").above(gap)
     for few, many in pairwise(MACHINES):
-        yield Source("Fig 8b (ordering)", AFTER_THE_FACT).above(
-            f"9.gap-{many}",
-            f"{NAME}: that difference grows from {few} to {many} machines",
-            difference(gaps[many], gaps[few]),
-            errors=3,
-        )
+        yield claim(f"9.gap-{many}").above(difference(gaps[many], gaps[few]))
 
 
 def epoch_times(races):
     for machines, race in races.items():
         plain, backup, late = (race.epoch[name] for name in PROTOCOLS)
-        yield Source("Fig 8e (ordering)").holds(
-            f"9.epoch-{machines}",
-            f"{machines} machines, times of the 100 workers: a round of async takes no longer than "
-            "an update of sync with backups, and that less than one of plain sync",
-            "async <= backups < plain",
-            late.mean <= backup.mean < plain.mean,
-            f"{late}, {backup}, {plain}",
+        yield claim(f"9.epoch-{machines}").holds(
+            late.mean <= backup.mean < plain.mean, f"{late}, {backup}, {plain}"
         )
         share = (backup.mean - late.mean) / (plain.mean - late.mean)
-        yield Source("Fig 8e (ordering)").holds(
-            f"9.near-async-{machines}",
-            f"{machines} machines: an update with backups is nearer to a round of async than to an "
-            "update of plain sync: its share of the way",
-            "< 0.5",
-            share < 0.5,
-            f"{share:.3f}",
-        )
+        yield claim(f"9.near-async-{machines}").holds(share < 0.5, f"{share:.3f}")
 
 
 def crossover(races):
     """Item 10."""
     margin = {m: race.async_when_sync_is_there(TARGET) for m, race in races.items()}
     for machines, race in races.items():
-        winner = "async" if machines == 53 else "sync with backups"
         others = race.time["async"] / race.time["backup"]
-        yield Source("Fig 8d (ordering)", AFTER_THE_FACT).holds(
-            f"10.time-{machines}",
-            f"{NAME}, {machines} machines: {winner} is first at the target: async's time over that "
-            "of sync with backups",
-            "< 1" if machines == 53 else "> 1",
+        yield claim(f"10.time-{machines}").holds(
             others < 1 if machines == 53 else others > 1,
             f"{others:.3f}" if np.isfinite(others) else "async is never there",
         )
-    yield Source("Fig 8d (ordering)", AFTER_THE_FACT).holds(
-        "10.margin",
-        f"{NAME}: async's loss when sync with backups is at the target, over the target, grows "
-        "with the machines",
-        "it grows",
-        margin[53] < margin[106] < margin[212],
-        ", ".join(f"{x:.3f}" for x in margin.values()),
+    yield claim("10.margin").holds(
+        margin[53] < margin[106] < margin[212], ", ".join(f"{x:.3f}" for x in margin.values())
     )
     over = TARGET / races[106].final["async"].mean
-    yield Source("chosen so", AFTER_THE_FACT).holds(
-        "10.target",
-        f"{NAME}: the target over async's final loss on 106 machines: chosen so that async is just there",
-        "1 to 1.1",
-        1 <= over <= 1.1,
-        f"{over:.3f}",
-    )
+    yield claim("10.target").holds(1 <= over <= 1.1, f"{over:.3f}")
 
 
 def curves_figure(machines, race, label, who):

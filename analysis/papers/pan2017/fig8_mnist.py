@@ -6,9 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 from papers.pan2017.fig8 import LATE, MACHINES, PROTOCOLS, Race, curves_figure, panels
-from reproduce.claims import AFTER_THE_FACT, LEAST_FREEDOM, Source, paired_difference, sample
+from reproduce.claims import LEAST_FREEDOM, left_open, paired_difference, sample
 from reproduce.figures import Figure, sampled
 from reproduce.replicas import first_at, late
+from reproduce.rows import claims_of
+
+claim = claims_of("pan2017")
 
 NAME = "stand-in: mlp of 32 on MNIST, momentum 0.9"
 CHOOSING = 0.25  # of the replicas choose the rates, the others judge
@@ -78,7 +81,7 @@ def judges(races):
 def undecided(claims, races):
     """As quick forms leave them."""
     reason = f"{judges(races)} replicas judge; it takes {LEAST_FREEDOM + 1}"
-    return [one.source.skipped(one.id, one.claim, reason) for one in claims]
+    return [left_open(one, reason) for one in claims]
 
 
 def told_rates(rates):
@@ -91,20 +94,9 @@ def told_rates(rates):
 def errors(races, rates):
     gaps = {machines: race.gap() for machines, race in races.items()}
     for machines, gap in gaps.items():
-        yield Source("Fig 8b (ordering; paper: some 0.5 %)", AFTER_THE_FACT).above(
-            f"9.mnist-{machines}",
-            f"{NAME}, {machines} machines, {rates[machines]}: test error of async less that of sync "
-            "with backups, over the last 30 % of the run",
-            gap,
-            errors=3,
-        )
+        yield claim(f"9.mnist-{machines}", rates=rates[machines]).above(gap)
     for few, many in pairwise(MACHINES):
-        yield Source("Fig 8b (ordering)", AFTER_THE_FACT).above(
-            f"9.mnist-gap-{many}",
-            f"{NAME}, each at its rate: that difference grows from {few} to {many} machines",
-            paired_difference(gaps[many], gaps[few]),
-            errors=3,
-        )
+        yield claim(f"9.mnist-gap-{many}").above(paired_difference(gaps[many], gaps[few]))
 
 
 # ---- Item 10: who is first
@@ -134,40 +126,26 @@ def crossover(races, rates, ending):
     for target in TARGETS:
         for machines, race in races.items():
             yield first_at_target(machines, race.curves, target, rates[machines], ending)
-        yield margin(races, target, rates, ending)
+        yield margin(races, target, ending)
 
 
 def first_at_target(machines, curves, target, rates, ending):
     first, last = ("async", "backup") if machines == 53 else ("backup", "async")
-    source = Source(
-        "Fig 8d (ordering" + ("; paper: 6 hours sooner)" if machines == 106 else ")"),
-        AFTER_THE_FACT,
-    )
-    id = f"10.mnist-{ending}{machines}-{100 * target:g}"
-    claim = (
-        f"{NAME}, {machines} machines, {rates}: {PROTOCOLS[first]} is first at a test error of "
-        f"{100 * target:g} %: ln(time of {PROTOCOLS[last]} / time of {PROTOCOLS[first]})"
-    )
+    one = claim(f"10.mnist-{ending}{machines}-{100 * target:g}", rates=rates)
     lead = Lead(curves[last], curves[first], target)
     if lead.is_known:
-        return source.above(id, claim, lead.sample, errors=3, told=lead.told(PROTOCOLS[last]))
-    return source.skipped(id, claim, f"{PROTOCOLS[first]} is not there in all replicas")
+        return one.above(lead.sample, told=lead.told(PROTOCOLS[last]))
+    return one.skipped(f"{PROTOCOLS[first]} is not there in all replicas")
 
 
-def margin(races, target, rates, ending):
+def margin(races, target, ending):
     """Only where few machines are always there is it known that it rises."""
-    source = Source("Fig 8d (ordering)", AFTER_THE_FACT)
-    which = "each at the rate of its lowest end" if ending else rates[53]
-    id = f"10.mnist-{ending}margin-{100 * target:g}"
-    claim = (
-        f"{NAME}, {which}: the more machines, 53, 106, 212, the better sync with backups does "
-        f"against async: ln(async's time / its time) to a test error of {100 * target:g} % rises"
-    )
+    one = claim(f"10.mnist-{ending}margin-{100 * target:g}")
     leads = [Lead(race.curves["async"], race.curves["backup"], target) for race in races.values()]
-    if not all(one.is_known for one in leads) or any(one.never for one in leads[:-1]):
-        return source.skipped(id, claim, "not all replicas are there on 53 and 106 machines")
+    if not all(lead.is_known for lead in leads) or any(lead.never for lead in leads[:-1]):
+        return one.skipped("not all replicas are there on 53 and 106 machines")
     gaps = [paired_difference(many.sample, few.sample) for few, many in pairwise(leads)]
-    return source.all_above(id, claim, gaps, 3, "; ".join(one.told("async") for one in leads))
+    return one.all_above(gaps, "; ".join(lead.told("async") for lead in leads))
 
 
 def rates_figure(machines, swept):

@@ -4,8 +4,11 @@ import json
 from collections import Counter, defaultdict
 
 import numpy as np
-from reproduce.claims import Source, Tolerance
+from reproduce.claims import Source
 from reproduce.replicas import mean_at
+from reproduce.rows import claims_of
+
+claim = claims_of("pan2017")
 
 SCENARIO = "what_enters_an_update"
 PAPER = Source("section 3, Algorithms 3 and 4")
@@ -51,31 +54,19 @@ def updates(outputs):
     books = Books(outputs)
     stale = outputs.samples(SCENARIO, point_of, "max_staleness")
     hashes = {point_of(row): row["final_hash"] for row in outputs.runs(SCENARIO)}
-    claims = [*without_backups(books, stale, hashes), *with_backups(books, stale)]
+    claims = [*without_backups(stale, hashes), *with_backups(books, stale)]
     return [], [*claims, *cost_of_late(outputs)]
 
 
-def without_backups(books, stale, hashes):
+def without_backups(stale, hashes):
     """Item 1."""
-    yield PAPER.near(
-        "1.staleness",
-        "b = 0: largest staleness of an applied gradient",
-        0,
-        stale[NO_BACKUPS],
-        Tolerance(),
+    yield claim("1.staleness").near(stale[NO_BACKUPS])
+    yield claim("1.sync").holds(
+        hashes[NO_BACKUPS] == hashes[SYNC], f"{hashes[NO_BACKUPS]} and {hashes[SYNC]}"
     )
-    yield PAPER.holds(
-        "1.sync",
-        "b = 0: a quadratic ends at the parameters of synchronous SGD, bit for bit",
-        "the same hash",
-        hashes[NO_BACKUPS] == hashes[SYNC],
-        f"{hashes[NO_BACKUPS]} and {hashes[SYNC]}",
-    )
-    yield PAPER.skipped(
-        "1.serial",
-        "b = 0: the trajectory is that of serial SGD with minibatches of N B on the same samples",
+    yield claim("1.serial").skipped(
         "not seen from a run: the samples of a minibatch are named by learner; "
-        "tests/claims/backup.cpp compares the two, to rounding",
+        "tests/claims/backup.cpp compares the two, to rounding"
     )
 
 
@@ -84,29 +75,17 @@ def with_backups(books, stale):
     for point, tokens in ((BOUND, "bound"), (SHARED, "shared")):
         updates = len(books.ends[point])
         wrong = books.wrong(point, N)
-        yield PAPER.holds(
-            f"2.accepted-{tokens}",
-            f"N = 96, b = 4, {tokens} tokens: every update is 96 gradients of the current version",
-            f"0 of {updates} are not, staleness 0",
+        yield claim(f"2.accepted-{tokens}", updates=updates).holds(
             wrong == 0 and stale[point].mean == 0,
             f"{wrong} are not, staleness {stale[point].mean:g}",
         )
         cancelled = sum(n for fate, n in books.fates[point].items() if fate == "cancelled")
-        yield PAPER.holds(
-            f"2.cancelled-{tokens}",
-            f"N = 96, b = 4, {tokens} tokens: late gradients are dropped, none is interrupted",
-            "some dropped, none cancelled",
+        yield claim(f"2.cancelled-{tokens}").holds(
             cancelled == 0 and books.fates[point]["dropped"] > 0,
             f"{books.fates[point]['dropped']} dropped, {cancelled} cancelled",
         )
     most = max(books.drops.get(BOUND, {0: 0}).values())
-    yield PAPER.holds(
-        "2.dropped",
-        "N = 96, b = 4: most late gradients dropped in a step",
-        "<= b = 4",
-        most <= B,
-        str(most),
-    )
+    yield claim("2.dropped").holds(most <= B, str(most))
 
 
 def cost_of_late(outputs):
@@ -116,16 +95,8 @@ def cost_of_late(outputs):
         lambda row: late_of(row).get("late", "rejoin"),
         "mean_iteration_time",
     )
-    words = {"rejoin": "dropped on arrival take 2", "cancel": "cancelled take 1.5"}
-    for late, expected in (("rejoin", 2.0), ("cancel", 1.5)):
-        yield Source("derived: queue at the server").near(
-            f"2.server-{late}",
-            "N = 1, b = 3, equal minibatches of 1, the server takes 0.5 for a gradient: updates "
-            f"whose late gradients are {words[late]}",
-            expected,
-            steps[late],
-            Tolerance(absolute=0.001),
-        )
+    for late in ("rejoin", "cancel"):
+        yield claim(f"2.server-{late}").near(steps[late])
 
 
 # ---- item 3
@@ -147,11 +118,8 @@ def independent_of_b(outputs):
         "loss",
     )
     return [], [
-        Source("derived: exact mean loss").all_near(
-            f"3.b{b}",
-            f"N = 8, b = {b}: mean loss of a quadratic after 10, 30 and 100 updates is that of N = "
-            "8, whatever b is",
-            [(f"update {t}", exact_loss(t), mean_at(found, t)) for t in LOOKED_AT],
+        claim(f"3.b{b}").all_near(
+            [(f"update {t}", exact_loss(t), mean_at(found, t)) for t in LOOKED_AT]
         )
         for b, found in curves.items()
     ]
