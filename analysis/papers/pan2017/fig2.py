@@ -95,7 +95,6 @@ def ramp(outputs):
 # ---- a quadratic
 
 RATE, LARGE = 0.013, 0.065
-QUADRATIC = "quadratic, every gradient stale by tau"
 
 
 @cache

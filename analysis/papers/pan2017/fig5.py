@@ -2,7 +2,6 @@
 
 from itertools import pairwise
 
-from reproduce.claims import AFTER_THE_FACT, Source
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
 from papers.pan2017.latencies import ITERATIONS, iterations
 from papers.pan2017.stand_in import TARGET, place_of
@@ -10,7 +9,6 @@ from reproduce.rows import claims_of
 
 claim = claims_of("pan2017")
 
-PAPER = Source("Fig 5 (the target is chosen after looking at results)", AFTER_THE_FACT)
 NS = (50, 70, 80, 90, 100)
 BACKUPS = 6
 

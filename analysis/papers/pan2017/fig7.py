@@ -2,7 +2,7 @@
 
 import math
 
-from reproduce.claims import AFTER_THE_FACT, Source, paired_difference
+from reproduce.claims import paired_difference
 from reproduce.figures import Figure, curve_series
 from papers.pan2017.stand_in import place_of
 from reproduce.replicas import late
@@ -10,8 +10,6 @@ from reproduce.rows import claims_of
 
 claim = claims_of("pan2017")
 
-TABLE, PAPER = Source("Table 2", AFTER_THE_FACT), Source("section 4.1, Fig 7", AFTER_THE_FACT)
-NAME = "stand-in: quadratic, curvatures 1 and 0.04, N = 100, b = 6, rate that falls with the data"
 FACTORS = {0.00125: "x 1/4", 0.0025: "x 1/2", 0.005: "x 1", 0.01: "x 2"}
 SMALL, PLAIN = 0.00125, 0.005
 LEVELS = (0.01, 0.005)  # the curves of the rates x 1/4 and x 1 cross between them

@@ -13,7 +13,6 @@ from reproduce.rows import claims_of
 
 claim = claims_of("pan2017")
 
-NAME = "stand-in: mlp of 32 on MNIST, momentum 0.9"
 CHOOSING = 0.25  # of the replicas choose the rates, the others judge
 COMMON = 0.0004  # the one rate at which all are compared too
 TARGETS = (0.085, 0.10, 0.12, 0.15)

@@ -5,7 +5,6 @@ import math
 import numpy as np
 from reproduce.replicas import first_at, mean_curve
 
-NAME = "stand-in: quadratic, curvatures 1 and 0.1, momentum 0.5"
 # The loss that counts as converged: 1.55 times the 0.004 that small steps settle at.
 TARGET = 0.0062
 

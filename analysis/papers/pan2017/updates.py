@@ -4,14 +4,12 @@ import json
 from collections import Counter, defaultdict
 
 import numpy as np
-from reproduce.claims import Source
 from reproduce.replicas import mean_at
 from reproduce.rows import claims_of
 
 claim = claims_of("pan2017")
 
 SCENARIO = "what_enters_an_update"
-PAPER = Source("section 3, Algorithms 3 and 4")
 # The points of the scenario.
 SYNC, NO_BACKUPS, BOUND, SHARED = range(4)
 N, B = 96, 4

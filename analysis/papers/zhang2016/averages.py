@@ -3,8 +3,10 @@
 import json
 from collections import Counter, defaultdict
 
-from reproduce.claims import Source, Tolerance
 from reproduce.outputs import law_of
+from reproduce.rows import claims_of
+
+claim = claims_of("zhang2016")
 
 LEARNERS = 30
 
@@ -17,25 +19,11 @@ def averages(outputs):
         protocol = json.loads(text)
         pull = protocol.get("pull", "after") if "n" in protocol else "never"
         found[pull].append((law, protocol.get("n", 0), one))
-    claims = [
-        Source("section 2.3").all_near(
-            "1.fresh",
-            "hardsync, exp(1), normal, Pareto: mean staleness",
-            [(law, 0.0, one) for law, _, one in found["never"]],
-            Tolerance(),
-        )
-    ]
-    for pull, formula, above in (
-        ("after", "(lambda - 1) / c", LEARNERS - 1),
-        ("before", "lambda / c", LEARNERS),
-    ):
+    claims = [claim("1.fresh").all_near([(law, 0.0, one) for law, _, one in found["never"]])]
+    for pull, above in (("after", LEARNERS - 1), ("before", LEARNERS)):
         claims.append(
-            Source("derived (section 2.4: about n)").all_near(
-                f"3.{pull}",
-                f"n-softsync, exp(1), normal, Pareto, 30 learners that read {pull} their own "
-                f"update: mean staleness {formula}, but for gradients in flight at the end",
-                [(f"{law}, n = {n}", above / (LEARNERS // n), one) for law, n, one in found[pull]],
-                Tolerance(relative=0.002),
+            claim(f"3.{pull}").all_near(
+                [(f"{law}, n = {n}", above / (LEARNERS // n), one) for law, n, one in found[pull]]
             )
         )
     return [], claims
@@ -54,26 +42,16 @@ def updates(outputs):
         fates[n][facts["fate"]] += 1
         if facts["fate"] == "used":
             sizes[n][facts["version"] + facts["staleness"]] += 1
-    told = f"n-softsync, lambda = 30, n = {', '.join(map(str, sizes))}"
     return [], [
-        Source("section 2.2").holds(
-            "2.size",
-            f"{told}: gradients of every update",
-            f"{', '.join(str(LEARNERS // n) for n in sizes)} (floor(30 / n))",
+        claim("2.size").holds(
             all(set(found.values()) == {LEARNERS // n} for n, found in sizes.items()),
             ", ".join(" or ".join(map(str, sorted(set(f.values())))) for f in sizes.values()),
         ),
-        Source("section 2.2").holds(
-            "2.dropped",
-            f"{told}: no gradient is dropped, cancelled or lost",
-            "used, waiting for an update or in flight at the end",
+        claim("2.dropped").holds(
             all(set(found) <= {"used", "waiting", "in flight"} for found in fates.values()),
             ", ".join(sorted(set().union(*fates.values()))),
         ),
-        Source("derived").holds(
-            "2.remainder",
-            f"{told}: gradients pushed, less those in updates, at the end",
-            "0 to c - 1",
+        claim("2.remainder").holds(
             all(found["waiting"] < LEARNERS // n for n, found in fates.items()),
             ", ".join(str(found["waiting"]) for found in fates.values()),
         ),

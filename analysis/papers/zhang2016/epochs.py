@@ -1,19 +1,17 @@
 """What updates that take time do to lambda-softsync: item 9."""
 
 from reproduce.claims import (
-    FITTED,
-    Source,
-    Tolerance,
     paired_difference,
     paired_ratio,
     plus,
     scaled,
 )
 from reproduce.figures import Figure, sampled
+from reproduce.rows import claims_of
+
+claim = claims_of("zhang2016")
 
 ROWS = 50_000  # of CIFAR-10's training set
-SERVER = 0.0018
-COMPANION = Source("Gupta et al., ICDM 2016 (ordering, from memory)")
 NAMES = {
     ("hardsync", 30): "hardsync",
     ("softsync", 30): "1-softsync",
@@ -51,38 +49,14 @@ def claims_of(each, updates, gradients, sizes):
     }
     over = lambda mu: paired_ratio(each["30-softsync", mu], each["1-softsync", mu])
     return [
-        Source("section 2.2").holds(
-            "9.updates",
-            "updates in an epoch, lambda = 30: 30-softsync makes 30 times those of 1-softsync "
-            "and hardsync",
-            "gradients an update 30, 30, 1",
+        claim("9.updates").holds(
             [per_update[name] for name in NAMES.values()] == [30, 30, 1],
             ", ".join(f"{name}: {count:g}" for name, count in per_update.items()),
         ),
-        Source("Gupta et al., ICDM 2016 (fit: the server's time is chosen for 1.3)", FITTED).above(
-            "9.small",
-            f"{TASK}, mu = 4: time of an epoch of 30-softsync over that of 1-softsync, less 1.2",
-            plus(over(4), -1.2),
-            told=over(4),
-        ),
-        Source("derived").near(
-            "9.saturated",
-            f"{TASK}, mu = 4: 30-softsync's time for a gradient is the server's for an update",
-            SERVER,
-            each["30-softsync", 4],
-            Tolerance(relative=0.005),
-        ),
-        COMPANION.near(
-            "9.large",
-            f"{TASK}, mu = 128: time of an epoch of 30-softsync over that of 1-softsync",
-            1.0,
-            over(128),
-            Tolerance(relative=0.02),
-        ),
-        COMPANION.ordered(
-            "9.between",
-            f"{TASK}, mu = {', '.join(map(str, sizes))}: 1-softsync's epoch is no longer than "
-            "30-softsync's, and that no longer than hardsync's",
+        claim("9.small").above(plus(over(4), -1.2), told=over(4)),
+        claim("9.saturated").near(each["30-softsync", 4]),
+        claim("9.large").near(over(128)),
+        claim("9.between").ordered(
             [
                 (f"mu = {mu}: {low} and {high}", each[low, mu], each[high, mu])
                 for mu in sizes

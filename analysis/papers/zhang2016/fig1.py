@@ -2,11 +2,12 @@
 
 import json
 
-from reproduce.claims import AFTER_THE_FACT, UNCAPPED, Source, Tolerance, against_one_run, sample
+from reproduce.claims import against_one_run, sample
 from reproduce.figures import Figure, sampled
+from reproduce.rows import claims_of
 
-PAPER = Source("Fig 1")
-TABLE = Source("an independent simulation")
+claim = claims_of("zhang2016")
+
 NS = (1, 15, 30)
 
 # Law: shares of staleness 0, 1, 2 for n = 1; share beyond 2 n for n = 1, 15, 30; the largest of
@@ -75,9 +76,7 @@ def histograms(counts):
 
 def table(counts):
     for tau in range(3):
-        yield TABLE.all_near(
-            f"4.share-{tau}",
-            f"1-softsync, seven laws: share of staleness {tau}",
+        yield claim(f"4.share-{tau}").all_near(
             [
                 (
                     law,
@@ -85,8 +84,7 @@ def table(counts):
                     against_one_run(share(counts[law, 1], lambda t: t == tau), 0.001),
                 )
                 for law, row in TABLE_ROWS.items()
-            ],
-            UNCAPPED,
+            ]
         )
     for i, n in enumerate(NS):
         values = []
@@ -94,71 +92,43 @@ def table(counts):
             unit = 0.001 if row[1][i] > 0.01 else 1e-5
             one = against_one_run(share(counts[law, n], lambda tau: tau > 2 * n), unit)
             values.append((law, row[1][i], one))
-        yield TABLE.all_near(
-            f"4.beyond-{n}",
-            f"{n}-softsync, seven laws: share of gradients staler than {2 * n}",
-            values,
-            UNCAPPED,
-        )
+        yield claim(f"4.beyond-{n}").all_near(values)
     for i, n in enumerate(NS[1:]):
-        yield TABLE.all_near(
-            f"4.largest-{n}",
-            f"{n}-softsync, seven laws: the largest staleness of 200,000 gradients",
+        yield claim(f"4.largest-{n}").all_near(
             [
                 (law, row[2][i], against_one_run(sample([max(one) for one in counts[law, n]]), 1))
                 for law, row in TABLE_ROWS.items()
-            ],
-            UNCAPPED,
+            ]
         )
 
 
 def published_bound(counts):
     beyond = lambda law, n: share(counts[law, n], lambda tau: tau > 2 * n)
     yield from low_jitter("", {law: {n: counts[law, n] for n in NS} for law in LOW_JITTER})
-    for name, law, is_met, told in (
-        ("25", "normal, 25 %", lambda p: p < 1e-4, "< 0.0001"),
-        ("30", "normal, 30 %", lambda p: p > 1e-4, "> 0.0001"),
-        ("exponential", "exp(1)", lambda p: p > 0.05, "> 0.05"),
+    for name, law, is_met in (
+        ("25", "normal, 25 %", lambda p: p < 1e-4),
+        ("30", "normal, 30 %", lambda p: p > 1e-4),
+        ("exponential", "exp(1)", lambda p: p > 0.05),
     ):
         found = [beyond(law, n) for n in NS[1:]]
-        yield Source("derived from Fig 1").holds(
-            f"4.jitter-{name}",
-            f"{law}: share of gradients staler than 2 n, n = 15 and 30",
-            told,
-            all(is_met(one.mean) for one in found),
-            " and ".join(map(str, found)),
+        yield claim(f"4.jitter-{name}").holds(
+            all(is_met(one.mean) for one in found), " and ".join(map(str, found))
         )
 
 
 def low_jitter(ending, laws):
     """What Fig 1 shows; laws: {name: {n: counts}}."""
-    told = f"jitter of {', '.join(law.split(', ')[-1] for law in laws)}"
     ones = {law: max(max(one) for one in found[1]) for law, found in laws.items()}
-    yield PAPER.holds(
-        f"4.window{ending}",
-        f"{told}, 1-softsync: staleness 0, 1 or 2 only",
-        "largest 2",
-        max(ones.values()) <= 2,
-        f"largest {max(ones.values())}",
-    )
+    yield claim(f"4.window{ending}").holds(max(ones.values()) <= 2, f"largest {max(ones.values())}")
     shares = [
         (law, n, share(found[n], lambda tau, n=n: tau > 2 * n))
         for law, found in laws.items()
         for n in NS
     ]
     law, n, worst = max(shares, key=lambda one: one[2].mean)
-    yield PAPER.holds(
-        f"4.bound{ending}",
-        f"{told}, n = 1, 15, 30: share of gradients staler than 2 n",
-        "< 0.0001",
-        worst.mean < 1e-4,
-        f"at most {worst} ({law}, n = {n})",
-    )
+    yield claim(f"4.bound{ending}").holds(worst.mean < 1e-4, f"at most {worst} ({law}, n = {n})")
     modes = {(law, n): mode(found[n]) for law, found in laws.items() for n in NS}
-    yield PAPER.holds(
-        f"4.mode{ending}",
-        f"{told}, n = 1, 15, 30: the most frequent staleness is n or n - 1",
-        "n - 1 or n",
+    yield claim(f"4.mode{ending}").holds(
         all(n - 1 <= value <= n for (_, n), value in modes.items()),
         " ".join(map(str, modes.values())),
     )
@@ -174,12 +144,5 @@ def fig1_in_step(outputs):
     largest = sample([max(one) for one in counts["normal, 1 %", 30]])
     return [], [
         *low_jitter("-in-step", laws),
-        Source("our own earlier runs (40 to 58)", AFTER_THE_FACT).near(
-            "4.start",
-            "normal, 1 %, 30-softsync, in step at the start: the largest staleness of the first "
-            "200,000 gradients; 34 once the learners are out of step",
-            49,
-            largest,
-            Tolerance(absolute=9),
-        ),
+        claim("4.start").near(largest),
     ]

@@ -3,13 +3,15 @@
 import json
 
 import numpy as np
-from reproduce.claims import AFTER_THE_FACT, Source, is_above, paired_difference, times
+from reproduce.claims import is_above, paired_difference, times
 from reproduce.figures import Figure, curve_series
+from reproduce.rows import claims_of
+
+claim = claims_of("zhang2016")
 
 NS = (1, 2, 6, 15, 30)
 NAMES = ("hardsync", *(f"n = {n}" for n in NS))
 RATES = {"step": "alpha0", "staleness": "alpha0 / tau"}
-PAPER = Source("Fig 3 (CIFAR-10; ordering)", AFTER_THE_FACT)
 CHANCE = 0.85
 
 
@@ -38,7 +40,6 @@ def fig3_softmax(outputs):
     scenario = "fig3_softmax_on_mnist"
     errors = outputs.samples(scenario, key, "final_test_error")
     losses = outputs.samples(scenario, key, "final_loss")
-    task = "softmax on MNIST in place of the CNN, lambda = 30, mu = 4"
     pairs = [
         (f"{low} and {high}", errors["step", low], errors["step", high])
         for low, high in zip(NAMES, NAMES[1:])
@@ -52,42 +53,23 @@ def fig3_softmax(outputs):
         if key(row)[1] == "hardsync":
             hashes.setdefault(row["replica"], set()).add(row["final_hash"])
     return list(panels(outputs, scenario, "fig3_softmax", "softmax on MNIST")), [
-        PAPER.ordered(
-            "5.softmax-rises",
-            f"{task}, alpha0: the test error does not fall, by more than 4 standard errors, from "
-            "hardsync over n = 1, 2, 6, 15 to 30",
-            pairs,
-            gap=paired_difference,
-        ),
-        PAPER.holds(
-            "5.softmax-loss",
-            f"{task}, alpha0: nor does the loss, which rises from n = 1 on",
-            "each time in every replica",
+        claim("5.softmax-rises").ordered(pairs, gap=paired_difference),
+        claim("5.softmax-loss").holds(
             all((step.values > 0).all() for step in steps[1:])
             and not is_above(times(steps[0], -1)),
             ", ".join(f"{name}: {losses['step', name]}" for name in NAMES),
         ),
-        PAPER.holds(
-            "5.softmax-most",
-            f"{task}, alpha0: the test error of n = 30 is above hardsync's",
-            "in every replica",
+        claim("5.softmax-most").holds(
             (errors["step", "n = 30"].values > errors["step", "hardsync"].values).all(),
             told(errors, "step"),
         ),
-        divided(PAPER, "softmax", task, errors, 0.01),
-        PAPER.holds(
-            "5.softmax-divided-loss",
-            f"{task}, n = 30: the final loss with alpha0 over that with alpha0 / tau",
-            "> 4",
+        divided("softmax", errors, 0.01),
+        claim("5.softmax-divided-loss").holds(
             losses["step", "n = 30"].mean > 4 * losses["staleness", "n = 30"].mean,
             f"{losses['step', 'n = 30']} and {losses['staleness', 'n = 30']}",
         ),
-        Source("section 2.4").holds(
-            "6.softmax",
-            f"{task}: hardsync with alpha0 / tau, tau = 0, ends at the parameters of alpha0",
-            "bit for bit",
-            all(len(found) == 1 for found in hashes.values()),
-            f"{len(hashes)} replicas compared",
+        claim("6.softmax").holds(
+            all(len(found) == 1 for found in hashes.values()), f"{len(hashes)} replicas compared"
         ),
     ]
 
@@ -103,36 +85,24 @@ def told(errors, kind):
     return ", ".join(f"{name}: {errors[kind, name]}" for name in NAMES)
 
 
-def divided(source, model, task, errors, bound):
+def divided(model, errors, bound):
     """With the rate divided by the staleness all n end alike."""
-    words = f"{task}, alpha0 / tau: test errors of all n are hardsync's"
     off, each = spread(errors, "staleness"), told(errors, "staleness")
-    return source.holds(f"5.{model}-divided", words, f"within {bound:g}", off <= bound, each)
+    return claim(f"5.{model}-divided").holds(off <= bound, each)
 
 
 def fig3_perceptron(outputs):
     scenario = "fig3_perceptron_on_mnist"
     errors = outputs.samples(scenario, key, "final_test_error")
-    task = "perceptron on MNIST in place of the CNN, lambda = 30, mu = 4"
     claims = [
-        PAPER.holds(
-            f"5.perceptron-fails-{n}",
-            f"{task}, alpha0, n = {n}: does not learn, test error",
-            f"> {CHANCE:g}",
-            errors["step", f"n = {n}"].mean > CHANCE,
-            errors["step", f"n = {n}"],
+        claim(f"5.perceptron-fails-{n}").holds(
+            errors["step", f"n = {n}"].mean > CHANCE, errors["step", f"n = {n}"]
         )
         for n in (15, 30)
     ]
     learning = [errors["step", name].mean for name in NAMES[:4]]
     claims += [
-        PAPER.holds(
-            "5.perceptron-learns",
-            f"{task}, alpha0: hardsync and n = 1, 2, 6 learn, test errors",
-            "< 0.15",
-            max(learning) < 0.15,
-            told(errors, "step"),
-        ),
-        divided(PAPER, "perceptron", task, errors, 0.01),
+        claim("5.perceptron-learns").holds(max(learning) < 0.15, told(errors, "step")),
+        divided("perceptron", errors, 0.01),
     ]
     return list(panels(outputs, scenario, "fig3_perceptron", "perceptron on MNIST")), claims

@@ -4,12 +4,14 @@ import json
 
 import numpy as np
 from plots.bands import band, linear
-from reproduce.claims import Source, paired_difference, paired_ratio
+from reproduce.claims import paired_difference, paired_ratio
 from reproduce.figures import SIMULATED, THEORY, Figure, Series, curve_series
 from reproduce.replicas import late, mean_at
+from reproduce.rows import claims_of
+
+claim = claims_of("zhang2016")
 
 ETA, MOMENTUM, START = 0.012, 0.9, 1.0
-PAPER = Source("Figs 3 and 4 (ordering)")
 TASK = "quadratic, curvature 1, alpha0 = 0.012, momentum 0.9, lambda = 30"
 RATES = {"constant": "alpha0", "staleness": "alpha0 / tau"}
 NS = (1, 2, 6, 15, 30)
@@ -78,43 +80,23 @@ def one_rate(curves, rows):
         last = final_over_first(curves["constant", f"n = {n}"])
         diverged = sum(row["status"] == "diverged" for row in rows["constant", f"n = {n}"])
         fails = n >= 15
-        yield PAPER.holds(
-            f"5.quadratic-{'fails' if fails else 'learns'}-{n}",
-            f"{TASK}, alpha0, n = {n}: last loss over the first",
-            "> 1 in every replica" if fails else "< 0.1 in every replica",
+        yield claim(f"5.quadratic-{'fails' if fails else 'learns'}-{n}").holds(
             min(last) > 1 if fails else max(last) < 0.1,
             f"{min(last):.3g} to {max(last):.3g}; {diverged} of {len(last)} diverged",
         )
-    yield Source("derived").near(
-        "1.floor",
-        f"{TASK}, hardsync: the loss that is left, that of serial SGD with 30 times the minibatch",
-        floor_of_serial(30),
-        late(curves["constant", "hardsync"]),
-    )
+    yield claim("1.floor").near(late(curves["constant", "hardsync"]), floor_of_serial(30))
     floors = [late(curves["constant", name]) for name in ("hardsync", "n = 1", "n = 2", "n = 6")]
-    yield PAPER.rising(
-        "5.quadratic-rises",
-        f"{TASK}, alpha0: the loss that is left rises from hardsync over n = 1 and 2 to 6",
-        floors,
-        gap=paired_difference,
-    )
+    yield claim("5.quadratic-rises").rising(floors, gap=paired_difference)
 
 
 def divided(curves):
     last = {n: max(final_over_first(curves["staleness", f"n = {n}"])) for n in NS}
-    yield PAPER.holds(
-        "5.quadratic-divided",
-        f"{TASK}, alpha0 / tau, n = {', '.join(map(str, NS))}: last loss over the first",
-        "< 0.01 in every replica",
-        max(last.values()) < 0.01,
-        f"at most {max(last.values()):.3g}",
+    yield claim("5.quadratic-divided").holds(
+        max(last.values()) < 0.01, f"at most {max(last.values()):.3g}"
     )
     hardsync = late(curves["staleness", "hardsync"])
     found = {n: paired_ratio(late(curves["staleness", f"n = {n}"]), hardsync) for n in NS}
-    yield Source("Figs 3 and 4 (the curves coincide); the bound is this project's").holds(
-        "5.quadratic-coincide",
-        f"{TASK}, alpha0 / tau: loss that is left over hardsync's",
-        "at most 1.5, where alpha0 leaves 15 times as much at n = 6",
+    yield claim("5.quadratic-coincide").holds(
         max(one.mean for one in found.values()) <= 1.5,
         "; ".join(f"n = {n}: {one}" for n, one in found.items()),
     )
@@ -122,10 +104,7 @@ def divided(curves):
 
 def identities(rows):
     same = lambda one, other, column: all(a[column] == b[column] for a, b in zip(one, other))
-    yield Source("section 2.4").holds(
-        "6.fresh",
-        f"{TASK}: hardsync with alpha0 / tau, tau = 0, ends at the parameters of alpha0",
-        "bit for bit",
+    yield claim("6.fresh").holds(
         same(rows["constant", "hardsync"], rows["staleness", "hardsync"], "final_hash"),
         f"{len(rows['constant', 'hardsync'])} replicas compared",
     )
@@ -136,14 +115,7 @@ def identities(rows):
         for column in columns
         if not same(rows[kind, "n = 30"], rows[kind, "async"], column)
     ]
-    yield Source("section 4.3 (Downpour)").holds(
-        "7.async",
-        f"{TASK}: n = lambda is async: {', '.join(columns)}, both rates (event for event: "
-        "tests/claims)",
-        "bit for bit",
-        not differing,
-        f"differing: {', '.join(differing) or 'none'}",
-    )
+    yield claim("7.async").holds(not differing, f"differing: {', '.join(differing) or 'none'}")
 
 
 def serial(outputs):
@@ -161,14 +133,10 @@ def serial(outputs):
         half = list(np.nan_to_num(mean.half))
         figure.series.append(Series(name, SIMULATED, list(mean.x), list(mean.mean), half))
     return [figure], [
-        Source("section 2.2").all_near(
-            f"1.serial-{learners}",
-            f"quadratic, momentum 0.9, {name}: mean loss after {', '.join(map(str, places))} "
-            "updates, that of serial SGD with minibatches of 30 (on the same samples: "
-            "tests/claims)",
-            [(f"update {at}", exact[at], mean_at(curves[learners], at)) for at in places],
+        claim(f"1.serial-{learners}").all_near(
+            [(f"update {at}", exact[at], mean_at(curves[learners], at)) for at in places]
         )
-        for learners, name in names.items()
+        for learners in names
     ]
 
 

@@ -5,12 +5,14 @@ import json
 from dataclasses import dataclass
 from itertools import pairwise
 
-from reproduce.claims import AFTER_THE_FACT, Source, Tolerance, paired_difference
+from reproduce.claims import paired_difference
 from reproduce.figures import Figure, sampled
 from reproduce.replicas import best_of, decided, judging
+from reproduce.rows import claims_of
+
+claim = claims_of("zhang2016")
 
 NAMES = ("hardsync", "n = 1", "n = 6", "n = 30")
-SOURCE = Source("asked by this project", AFTER_THE_FACT)
 
 
 @dataclass(frozen=True)
@@ -59,15 +61,12 @@ def judged(outputs, task, claims):
     rates = sorted({rate for _, rate in errors})
     best = {name: best_of({rate: errors[name, rate] for rate in rates}) for name in NAMES}
     judges = {at: judging(one) for at, one in errors.items()}
-    found = [claim(task, judges, best) for claim in claims]
+    found = [judge(task, judges, best) for judge in claims]
     return [rates_figure(task, errors, rates)], decided(found, judges["hardsync", rates[0]])
 
 
 def best_rates(task, judges, best):
-    return SOURCE.holds(
-        f"5.{task.model}-best-rates",
-        f"{task}: the best rate falls as n grows, as alpha0 / tau would have it",
-        "from n = 1 to 6, and again to 30",
+    return claim(f"5.{task.model}-best-rates").holds(
         all(best[more] < best[few] for few, more in pairwise(NAMES[1:])),
         ", ".join(f"{name}: {best[name]:g}" for name in NAMES),
     )
@@ -76,31 +75,22 @@ def best_rates(task, judges, best):
 def tuned(task, judges, best):
     at_one = dict.fromkeys(NAMES, task.one_rate)
     lost = [above_hardsync(judges, rates)["n = 30"] for rates in (at_one, best)]
-    return SOURCE.above(
-        f"5.{task.model}-tuned",
-        f"{task}: n = 30 ends farther above hardsync at one rate, {task.one_rate:g}, than at the best "
-        "of each",
+    return claim(f"5.{task.model}-tuned").above(
         paired_difference(*lost),
         told=f"test error above hardsync's: {lost[0]} at one rate, {lost[1]} at the best",
     )
 
 
 def ends(task, judges, best):
-    return SOURCE.all_near(
-        f"5.{task.model}-best-ends",
-        f"{task}: at the best rate of each, test errors of n = 1, 6 and 30 less hardsync's",
-        [(name, 0.0, gap) for name, gap in above_hardsync(judges, best).items()],
-        Tolerance(absolute=task.bound),
+    return claim(f"5.{task.model}-best-ends").all_near(
+        [(name, 0.0, gap) for name, gap in above_hardsync(judges, best).items()]
     )
 
 
 def left(task, judges, best):
     gaps = above_hardsync(judges, best)
-    return SOURCE.all_above(
-        f"5.{task.model}-best-left",
-        f"{task}: at the best rate of each, n = 1, 6 and 30 still end above hardsync",
-        list(gaps.values()),
-        told=", ".join(f"{name}: {gap}" for name, gap in gaps.items()),
+    return claim(f"5.{task.model}-best-left").all_above(
+        list(gaps.values()), told=", ".join(f"{name}: {gap}" for name, gap in gaps.items())
     )
 
 

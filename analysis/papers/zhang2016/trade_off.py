@@ -1,10 +1,11 @@
 """Learners against minibatches: item 10."""
 
-from reproduce.claims import Source
 from reproduce.figures import SIMULATED, Figure, Series, sampled
 from reproduce.outputs import means
+from reproduce.rows import claims_of
 
-COMPANION = Source("Gupta et al., ICDM 2016 (ordering, from memory)")
+claim = claims_of("zhang2016")
+
 TASK = "softmax on MNIST in place of the CNN, 1 epoch, alpha0 / tau"
 NAMES = {"hardsync": "hardsync", "softsync": "1-softsync", "async": "lambda-softsync"}
 PRODUCTS = (128, 256, 512, 1024)
@@ -20,7 +21,7 @@ def trade_off(outputs):
     errors = outputs.samples(scenario, name_and_pair, "final_test_error")
     times = outputs.samples(scenario, name_and_pair, "sim_time")
     figures = [error_figure(errors), *race_figures(errors, times)]
-    claims = [claim for name in NAMES.values() for claim in product_claims(name, errors, times)]
+    claims = [one for name in NAMES.values() for one in product_claims(name, errors, times)]
     return figures, [*claims, *orders(errors, times)]
 
 
@@ -74,11 +75,7 @@ def race_figures(errors, times):
 def product_claims(name, errors, times):
     levels = {product: means(at_product(errors, name, product).values()) for product in PRODUCTS}
     apart = all(max(levels[low]) < min(levels[high]) for low, high in zip(PRODUCTS, PRODUCTS[1:]))
-    yield COMPANION.holds(
-        f"10.error-{name}",
-        f"{TASK}, {name}: the test error is a function of mu lambda: all pairs of a product below "
-        "all of its double, 128 to 1024",
-        "greatest < least of the next",
+    yield claim(f"10.error-{name}").holds(
         apart,
         "; ".join(f"{product}: {min(e):.4f} to {max(e):.4f}" for product, e in levels.items()),
     )
@@ -90,13 +87,7 @@ def product_claims(name, errors, times):
             for few, many in zip(sorted(along), sorted(along)[1:])
             if along[many].mean >= along[few].mean
         ]
-    yield COMPANION.holds(
-        f"10.time-{name}",
-        f"{TASK}, {name}: along each mu lambda the time falls with lambda = 2 to 32",
-        "always",
-        not falls,
-        "always" if not falls else f"not at {falls}",
-    )
+    yield claim(f"10.time-{name}").holds(not falls, "always" if not falls else f"not at {falls}")
 
 
 def orders(errors, times):
@@ -104,19 +95,12 @@ def orders(errors, times):
     no_sooner = [
         (p, mu) for p, mu in at if times["hardsync", p, mu].mean <= times["1-softsync", p, mu].mean
     ]
-    yield COMPANION.holds(
-        "10.hardsync-slowest",
-        f"{TASK}: 1-softsync is done before hardsync, all {len(at)} pairs of lambda > 1 and mu",
-        "always",
-        not no_sooner,
-        "always" if not no_sooner else f"not at {no_sooner}",
+    yield claim("10.hardsync-slowest").holds(
+        not no_sooner, "always" if not no_sooner else f"not at {no_sooner}"
     )
     base, many = errors["hardsync", 1, 128], errors["1-softsync", 32, 4]
     faster = times["hardsync", 1, 128].mean / times["1-softsync", 32, 4].mean
-    yield Source("section 4.1; Gupta et al., ICDM 2016").holds(
-        "10.prescription",
-        f"{TASK}: 32 learners with minibatches of 4 end where one with 128 does, and sooner",
-        "test errors within 0.01, 15 times faster",
+    yield claim("10.prescription").holds(
         abs(many.mean - base.mean) <= 0.01 and faster > 15,
         f"{base} and {many}, {faster:.3g} times faster",
     )

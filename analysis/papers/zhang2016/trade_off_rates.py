@@ -5,17 +5,17 @@ from collections import defaultdict
 from itertools import combinations
 
 import numpy as np
-from reproduce.claims import AFTER_THE_FACT, Source, Tolerance, paired_difference, sample
+from reproduce.claims import paired_difference, sample
 from reproduce.figures import Figure, sampled
 from reproduce.replicas import best_of, decided, judging
 from papers.zhang2016.trade_off import NAMES, TASK, at_product, name_and_pair
+from reproduce.rows import claims_of
 
-SOURCE = Source("asked by this project", AFTER_THE_FACT)
+claim = claims_of("zhang2016")
+
 ONE_RATE = 0.003  # of does_error_follow_mu_lambda
-AT_BEST = f"{TASK}, the best alpha0 of each"
 STALE = ("1-softsync", "lambda-softsync")
 PRODUCTS = SMALL, LARGE = 128, 512
-ALIKE = Tolerance(absolute=0.01)  # as in 10.prescription
 
 
 def trade_off_rates(outputs):
@@ -36,10 +36,7 @@ def trade_off_rates(outputs):
 
 def tuned(name, at_one, at_best):
     rises = [mean_of(between_products(ends, name).values()) for ends in (at_one, at_best)]
-    return SOURCE.above(
-        f"10.tuned-{name}",
-        f"{TASK}, {name}: mu lambda = {LARGE} ends farther above {SMALL} at one alpha0, {ONE_RATE:g}, "
-        "than at the best of each",
+    return claim(f"10.tuned-{name}").above(
         paired_difference(*rises),
         told=f"test error above that of {SMALL}, mean over pairs: {rises[0]} at one alpha0, {rises[1]} "
         "at the best",
@@ -53,37 +50,26 @@ def pairs(at_best):
         for product in PRODUCTS
         for (few, many), gap in between_pairs(at_best, name, product).items()
     ]
-    claim = f"{AT_BEST}, hardsync, 1-softsync and lambda-softsync: differences between the test errors of "
-    return SOURCE.all_near("10.tuned-pairs", claim + "pairs of one product", gaps, ALIKE)
+    return claim("10.tuned-pairs").all_near(gaps)
 
 
 def same_products(at_best):
     gaps = between_products(at_best, "hardsync")
-    return SOURCE.all_near(
-        "10.tuned-products-hardsync",
-        f"{AT_BEST}, hardsync: test errors of mu lambda = {LARGE} less those of {SMALL}, all pairs",
-        [(f"lambda = {many} and {few}", 0.0, gap) for (few, many), gap in gaps.items()],
-        ALIKE,
+    return claim("10.tuned-products-hardsync").all_near(
+        [(f"lambda = {many} and {few}", 0.0, gap) for (few, many), gap in gaps.items()]
     )
 
 
 def rising_products(name, at_best):
     gaps = list(between_products(at_best, name).values())
-    return SOURCE.all_above(
-        f"10.tuned-products-{name}",
-        f"{AT_BEST}, {name}: all pairs of mu lambda = {LARGE} still end above all of {SMALL}",
-        gaps,
-        told=f"mean over pairs: {mean_of(gaps)}",
+    return claim(f"10.tuned-products-{name}").all_above(
+        gaps, told=f"mean over pairs: {mean_of(gaps)}"
     )
 
 
 def best_rates(best):
     found = {name: list(at_product(best, name, LARGE).values()) for name in NAMES.values()}
-    return SOURCE.holds(
-        "10.tuned-alpha0",
-        f"{TASK}, mu lambda = {LARGE}: the best alpha0 of hardsync is above those of 1-softsync and "
-        "lambda-softsync",
-        "of each pair",
+    return claim("10.tuned-alpha0").holds(
         all(min(found["hardsync"]) > max(found[name]) for name in STALE),
         "; ".join(f"{name}: {', '.join(f'{rate:g}' for rate in of)}" for name, of in found.items()),
     )
@@ -91,14 +77,7 @@ def best_rates(best):
 
 def prescription(at_best):
     base, many = at_best["hardsync", 1, 128], at_best["1-softsync", 32, 4]
-    return SOURCE.near(
-        "10.tuned-prescription",
-        f"{AT_BEST}: test error of 32 learners with minibatches of 4, 1-softsync, less that of one with "
-        "128",
-        0.0,
-        paired_difference(many, base),
-        ALIKE,
-    )
+    return claim("10.tuned-prescription").near(paired_difference(many, base))
 
 
 def between_pairs(ends, name, product):
