@@ -1,9 +1,12 @@
 """Fig 10: K-async and K-batch-async on MNIST."""
 
-from reproduce.claims import UNCAPPED, Source, Tolerance, paired_difference, paired_ratio
+from reproduce.claims import paired_difference, paired_ratio
 from reproduce.figures import PLOTTED, Figure, Series, curve_series
 from papers.laws import theorem_2
 from reproduce.replicas import mean_at
+from reproduce.rows import claims_of
+
+claim = claims_of("dutta2018")
 
 
 def fig10(outputs):
@@ -24,29 +27,10 @@ def fig10(outputs):
     ]
     late, batch = (mean_at(by_update[name], 100) for name in names)
     claims = [
-        Source("Fig 10").near(
-            "16.loss",
-            "ln loss after 100 iterations: K-async's less K-batch-async's",
-            0.0,
-            paired_difference(late, batch),
-            UNCAPPED,
-        ),
-        Source("Theorem 2").near(
-            "16.time",
-            "K-async's time of an update over K-batch-async's, P = 10, K = 8",
-            theorem_2(8, 10),
-            paired_ratio(ends["k-async"], ends["k-batch-async"]),
-            Tolerance(relative=0.02, errors=4),
+        claim("16.loss").near(paired_difference(late, batch)),
+        claim("16.time").near(
+            paired_ratio(ends["k-async"], ends["k-batch-async"]), theorem_2(8, 10)
         ),
     ]
-    claims.append(
-        Source("Fig 10 against its caption (no run)").disagrees(
-            "16.caption",
-            "K-batch-async's time of an update, from the end of the plotted curve: at most E[X] = 1, "
-            "which Lemma 4 has for the caption's exp(1), whatever K and P are",
-            1.0,
-            805 / 100,
-            Tolerance(relative=0.05),
-        )
-    )
+    claims.append(claim("16.caption").disagrees(805 / 100))
     return [figure], claims

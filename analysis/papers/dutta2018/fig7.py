@@ -2,10 +2,12 @@
 
 import numpy as np
 from plots.bands import band, linear
-from reproduce.claims import THEORY, Sample, Source, Tolerance, sample
+from reproduce.claims import THEORY, Sample, sample
 from reproduce.figures import PLOTTED, Figure, Series, curve_series
+from reproduce.rows import claims_of
 
-CLOSED = Source("Fig 7 (closed form, no run)", THEORY)
+claim = claims_of("dutta2018")
+
 BOUNDS = {"sync": "Lemma 2", "async": "Theorem 3"}
 
 
@@ -55,36 +57,16 @@ def crossing(one, other):
 
 
 def shapes(bounds):
-    tenth = Tolerance(absolute=0.1)
     end = {name: Sample(float(np.log(error[-1]))) for name, (_, error) in bounds.items()}
     start = Sample(float(np.log(bounds["sync"][1][0])))
     gain = reached(bounds["sync"], -5.9) / reached(bounds["async"], -5.9)
     return [
-        CLOSED.near("11.start", "both bounds start at ln 1000", 6.91, start, tenth),
-        CLOSED.near("11.floor-async", "async's floor", -5.99, end["async"], tenth),
-        CLOSED.near("11.floor-sync", "sync's floor", -8.29, end["sync"], tenth),
-        CLOSED.near(
-            "11.crossing",
-            "the bounds cross",
-            2.65e5,
-            Sample(crossing(bounds["sync"], bounds["async"])),
-            Tolerance(relative=0.05),
-        ),
-        CLOSED.near(
-            "11.gain",
-            "sync's time down to within 0.1 of async's floor over async's: about 5, read as 4 to "
-            "6 (5.08 by the slopes, 2.65e5 over 0.65e5 on the plot)",
-            5,
-            Sample(gain),
-            Tolerance(absolute=1),
-        ),
-        CLOSED.near(
-            "11.slopes",
-            "async's slope over sync's at the start, gamma' P E[X_{P:P}] / E[X]",
-            5.08,
-            Sample(slope(bounds["async"]) / slope(bounds["sync"])),
-            Tolerance(relative=0.01),
-        ),
+        claim("11.start").near(start),
+        claim("11.floor-async").near(end["async"]),
+        claim("11.floor-sync").near(end["sync"]),
+        claim("11.crossing").near(Sample(crossing(bounds["sync"], bounds["async"]))),
+        claim("11.gain").near(Sample(gain)),
+        claim("11.slopes").near(Sample(slope(bounds["async"]) / slope(bounds["sync"]))),
     ]
 
 
@@ -99,12 +81,9 @@ def below(errors, bounds):
         limit = np.exp(np.interp(places, time, np.log(bound)))
         parts = np.array_split(np.arange(len(places)), 20)
         means = [sample([np.interp(places[part], *one).mean() for one in found]) for part in parts]
-        yield Source(BOUNDS[name]).ordered(
-            f"11.below-{name}",
-            f"{name} on the quadratic of these parameters: the mean error of runs, over each twentieth "
-            "of the time, lies below the bound",
+        yield claim(f"11.below-{name}").ordered(
             [
                 (f"t from {places[part[0]]:.0f} on", mean, Sample(float(limit[part].mean())))
                 for part, mean in zip(parts, means)
-            ],
+            ]
         )

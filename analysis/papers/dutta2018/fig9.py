@@ -4,9 +4,12 @@ import json
 from itertools import pairwise
 
 import numpy as np
-from reproduce.claims import Source, Tolerance, sample
+from reproduce.claims import sample
 from reproduce.figures import PLOTTED, SIMULATED, Figure, Series
 from reproduce.outputs import digitised
+from reproduce.rows import claims_of
+
+claim = claims_of("dutta2018")
 
 RATES = {"distance": "variable rate", "constant": "fixed rate"}
 
@@ -49,44 +52,12 @@ def fig9_claims(curves):
         found = sample([y[(x >= first) & (x <= last)].mean() for x, y in curves["distance"]])
         plotted.append((f"{row['first']} to {row['last']}", float(row["mean"]), found))
     return [
-        Source("Fig 9").near(
-            "15.level",
-            "variable rate: ln loss, iterations 1500 to 2000",
-            0.765,
-            level,
-            Tolerance(absolute=0.01),
-        ),
-        Source("Fig 9").holds(
-            "15.smooth",
-            "variable rate: std of ln loss, the last 1000 iterations",
-            "< 0.015",
-            max(late["distance"]) < 0.015,
-            spread(late["distance"]),
-        ),
-        Source("Fig 9").holds(
-            "15.rough",
-            "fixed rate: std of ln loss, the last 1000 iterations",
-            "> 0.02",
-            min(late["constant"]) > 0.02,
-            spread(late["constant"]),
-        ),
-        Source("Fig 9").holds(
-            "15.burst",
-            "fixed rate: a burst above the variable rate's curve",
-            "> 0.1",
-            burst > 0.1,
-            f"{burst:.3f}",
-        ),
-        Source("Fig 9").all_near(
-            "15.plotted",
-            "variable rate: means over the plotted spans",
-            plotted,
-            Tolerance(absolute=0.01),
-        ),
-        Source("Fig 9").holds(
-            "15.falls",
-            "variable rate: these means fall",
-            "they fall",
+        claim("15.level").near(level),
+        claim("15.smooth").holds(max(late["distance"]) < 0.015, spread(late["distance"])),
+        claim("15.rough").holds(min(late["constant"]) > 0.02, spread(late["constant"])),
+        claim("15.burst").holds(burst > 0.1, f"{burst:.3f}"),
+        claim("15.plotted").all_near(plotted),
+        claim("15.falls").holds(
             all(before.mean > after.mean for (*_, before), (*_, after) in pairwise(plotted)),
             ", ".join(f"{one.mean:.4f}" for *_, one in plotted),
         ),

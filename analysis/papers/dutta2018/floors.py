@@ -4,8 +4,6 @@ import numpy as np
 from plots.bands import band, linear
 from reproduce.claims import (
     Sample,
-    Source,
-    Tolerance,
     difference,
     paired_difference,
     paired_ratio,
@@ -13,6 +11,9 @@ from reproduce.claims import (
 )
 from reproduce.figures import SIMULATED, THEORY, Figure, Series
 from reproduce.replicas import late
+from reproduce.rows import claims_of
+
+claim = claims_of("dutta2018")
 
 
 def quadratic_key(row):
@@ -61,14 +62,11 @@ def lemma_2(eta, k, updates):
 
 def floor_claims(measured):
     sync = {key: one for key, one in measured.items() if key[1] in ("k-sync", "k-batch-sync")}
-    yield Source("derived").all_near(
-        "12.sync",
-        "sync family, eta = 0.005 and 0.05: floor eta sigma^2 / (2 K m (2 - eta c)), so ~ 1 / K",
+    yield claim("12.sync").all_near(
         [
             (f"{protocol}, K = {k}, eta = {eta:g}", sync_floor(eta, k), one)
             for (eta, protocol, k), one in sync.items()
-        ],
-        Tolerance(relative=0.02, errors=4),
+        ]
     )
     stale = {
         (0.05, "async", 1): 1.73e-2,
@@ -77,44 +75,27 @@ def floor_claims(measured):
         (0.005, "async", 1): 1.34e-3,
         (0.005, "k-async", 4): 3.1e-4,
     }
-    yield Source("simulated").all_near(
-        "12.async",
-        "async family: floors on the quadratic",
+    yield claim("12.async").all_near(
         [
             (f"{protocol}, K = {k}, eta = {eta:g}", x, measured[eta, protocol, k])
             for (eta, protocol, k), x in stale.items()
-        ],
-        Tolerance(relative=0.04, errors=4),
+        ]
     )
     gap = {
         eta: paired_ratio(measured[eta, "async", 1], measured[eta, "k-sync", 1])
         for eta in (0.005, 0.05)
     }
     for eta in gap:
-        yield Source("section 4.2").above(
-            f"12.above-{eta:g}",
-            f"eta = {eta:g}: 1-sync's floor lies below async's: the difference",
-            paired_difference(measured[eta, "async", 1], measured[eta, "k-sync", 1]),
+        yield claim(f"12.above-{eta:g}").above(
+            paired_difference(measured[eta, "async", 1], measured[eta, "k-sync", 1])
         )
-        yield Source("derived").near(
-            f"12.inflation-{eta:g}",
-            f"eta = {eta:g}: async's floor over 1-sync's, exactly",
-            async_floor(eta) / sync_floor(eta, 1),
-            gap[eta],
-            Tolerance(absolute=0.01, errors=4),
-        )
-    yield Source("section 4.2").above(
-        "12.gap",
-        "async's floor over 1-sync's is larger at eta = 0.05 than at 0.005: the difference",
-        difference(gap[0.05], gap[0.005]),
-    )
+        yield claim(f"12.inflation-{eta:g}").near(gap[eta], async_floor(eta) / sync_floor(eta, 1))
+    yield claim("12.gap").above(difference(gap[0.05], gap[0.005]))
 
 
 def tight_claim(measured):
     """The bound is not idle: its floor is nearly twice the exact one."""
-    return Source("Lemma 2").all_near(
-        "13.floor",
-        "sync family: the bound's floor eta / (2 K) over the floor of the error, 2 - eta",
+    return claim("13.floor").all_near(
         [
             (
                 f"{protocol}, K = {k}, eta = {eta:g}",
@@ -123,8 +104,7 @@ def tight_claim(measured):
             )
             for (eta, protocol, k), one in measured.items()
             if protocol in ("k-sync", "k-batch-sync")
-        ],
-        Tolerance(relative=0.02, errors=4),
+        ]
     )
 
 
@@ -140,11 +120,4 @@ def bound_claim(curves):
         place = f"{protocol}, K = {k}, eta = {eta:g}, iteration {mean.x[worst]:g}"
         values.append((place, float(mean.mean[worst]), float(limit[worst])))
     place, error, limit = max(values, key=lambda one: one[1] / one[2])
-    return Source("Lemma 2").holds(
-        "13",
-        "sync family on a quadratic: the mean error never exceeds the bound",
-        "mean error / bound <= 1",
-        error <= limit * (1 + 1e-6),
-        f"at most {error / limit:.4f} ({place})",
-        "1e-6",
-    )
+    return claim("13").holds(error <= limit * (1 + 1e-6), f"at most {error / limit:.4f} ({place})")
