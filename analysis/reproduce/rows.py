@@ -57,6 +57,11 @@ class Row:
         told = self.id, self.claim, self.expected, is_met, measured, self.tolerance
         return self._from.holds(*told, gap)
 
+    def within(self, measured, told=""):
+        """The Sample lies in the expected range, "1.08 to 1.11"."""
+        low, high = map(float, self.expected.split(" to "))
+        return self.holds(low <= measured.mean <= high, told or measured)
+
     def near(self, measured, expected=None, tolerance=None):
         """The measured Sample is the expected number; both numbers may be computed."""
         told = self.id, self.claim, self._number(expected), measured

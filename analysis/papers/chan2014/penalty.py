@@ -4,14 +4,16 @@ import json
 import math
 
 import numpy as np
-from reproduce.claims import Sample, Source, Tolerance
+from reproduce.claims import Sample
 from reproduce.figures import THEORY, Figure, Series, curve_series
 from reproduce.replicas import late
+from reproduce.rows import claims_of
+
+claim = claims_of("chan2014")
 
 ETA = 0.1
 FOR_5 = math.sqrt(0.5)  # rho^4 = 1/4
 TASK = "quadratic, curvature 1, eta = 0.1, async"
-PENALTY = Source("Zhang et al., IJCAI 2016, of this paper; derived")
 
 
 def rule_of(row):
@@ -78,35 +80,21 @@ def last(curves):
 
 def converge(curves):
     found = {rule: max(last(curves[5, rule])) for rule in ("eta / tau", FOR_5)}
-    yield Source("abstract (up to 5 learners)").holds(
-        "D1.learns",
-        f"{TASK}, 5 learners: last loss over the first, {' and '.join(map(name_of, found))}",
-        "< 1e-6 in every replica",
-        max(found.values()) < 1e-6,
-        " and ".join(f"at most {one:.3g}" for one in found.values()),
+    yield claim("D1.learns").holds(
+        max(found.values()) < 1e-6, " and ".join(f"at most {one:.3g}" for one in found.values())
     )
 
 
 def of_30(curves):
     wanted = {
-        "stalls": (
-            FOR_5,
-            "0.1 to 1 in every replica",
-            lambda found: 0.1 < min(found) and max(found) < 1,
-        ),
-        "divided": ("eta / tau", "< 1e-6 in every replica", lambda found: max(found) < 1e-6),
-        "near-1": (0.99, "> 1e6 in every replica", lambda found: min(found) > 1e6),
-        "one-rate": ("eta", "> 1e6 in every replica", lambda found: min(found) > 1e6),
+        "stalls": (FOR_5, lambda found: 0.1 < min(found) and max(found) < 1),
+        "divided": ("eta / tau", lambda found: max(found) < 1e-6),
+        "near-1": (0.99, lambda found: min(found) > 1e6),
+        "one-rate": ("eta", lambda found: min(found) > 1e6),
     }
-    for name, (rule, expected, is_met) in wanted.items():
+    for name, (rule, is_met) in wanted.items():
         found = last(curves[30, rule])
-        yield PENALTY.holds(
-            f"D2.{name}",
-            f"{TASK}, 30 learners, {name_of(rule)}: last loss over the first",
-            expected,
-            is_met(found),
-            f"{min(found):.3g} to {max(found):.3g}",
-        )
+        yield claim(f"D2.{name}").holds(is_met(found), f"{min(found):.3g} to {max(found):.3g}")
 
 
 def similar(outputs):
@@ -115,15 +103,11 @@ def similar(outputs):
     left = {rule: late(found) for rule, found in curves.items()}
     told = " and ".join(f"{one} with {name_of(rule)}" for rule, one in left.items())
     return [], [
-        Source("abstract (up to 5 learners); derived").all_near(
-            "D1.left",
-            f"{TASK}, noise 1, 5 learners: loss that is left, that of gradients which are all as stale as "
-            f"the mean one, and similar for both: {told}",
+        claim("D1.left", left=told).all_near(
             [
                 (name_of(rule), expected_left(rule, counts[0]), left[rule])
                 for rule, counts in outputs.staleness(scenario, rule_of).items()
-            ],
-            Tolerance(relative=0.03),
+            ]
         )
     ]
 
@@ -162,16 +146,12 @@ def delayed(outputs):
     losses = outputs.samples(scenario, key, "final_loss")
     updates = int(outputs.runs(scenario)[0]["updates"])
     return [], [
-        Source("derived").all_near(
-            f"D{item}.work",
-            f"{TASK}, {learners} learners of equal runtimes: ln(loss) after {updates} updates, that of a "
-            f"gradient which is as stale as updates were made since, {learners - 1} at most",
+        claim(f"D{item}.work", updates=updates).all_near(
             [
                 (name_of(rule), log_loss(rule, learners, updates), Sample(math.log(one.mean)))
                 for (count, rule), one in losses.items()
                 if count == learners
-            ],
-            Tolerance(relative=1e-6),
+            ]
         )
         for item, learners in ((1, 5), (2, 30))
     ]
@@ -195,12 +175,8 @@ def fresh(outputs):
     for row in outputs.runs("is_a_fresh_gradient_penalised"):
         found.setdefault(rule_of(row), []).append(row["final_hash"])
     return [], [
-        Source("derived").holds(
-            f"D3.{name}",
-            f"sync, {name_of(rule)}: parameters at the end, those of one eta",
-            "bit for bit in every replica",
-            found[rule] == found["eta"],
-            f"{len(found[rule])} replicas compared",
+        claim(f"D3.{name}").holds(
+            found[rule] == found["eta"], f"{len(found[rule])} replicas compared"
         )
         for name, rule in (("divided", "eta / tau"), ("penalty", 0.5))
     ]

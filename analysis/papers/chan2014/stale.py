@@ -2,19 +2,21 @@
 
 import json
 
-from reproduce.claims import Source, Tolerance
 from reproduce.figures import Figure, sampled, side_by_side
 from reproduce.outputs import law_of
+from reproduce.rows import claims_of
+
+claim = claims_of("chan2014")
 
 LEARNERS, C = 8, 4  # learners, and gradients of an update where they are several
-# {protocol: (mean staleness, its formula)}
+# {protocol: mean staleness}
 PROTOCOLS = {
-    "async": (LEARNERS - 1, "P - 1"),
-    "k-async": ((LEARNERS - C) / C, "(P - K) / K"),
-    "k-batch-async": ((LEARNERS - 1) / C, "(P - 1) / c"),
-    "softsync": ((LEARNERS - 1) / C, "(P - 1) / c"),
-    "softsync, pull before": (LEARNERS / C, "P / c"),
-    "k-sync": (0, "0"),
+    "async": LEARNERS - 1,
+    "k-async": (LEARNERS - C) / C,
+    "k-batch-async": (LEARNERS - 1) / C,
+    "softsync": (LEARNERS - 1) / C,
+    "softsync, pull before": LEARNERS / C,
+    "k-sync": 0,
 }
 
 
@@ -22,7 +24,10 @@ def stale(outputs):
     found = outputs.samples("how_stale_whatever_the_law", conditions_of, "mean_staleness")
     conditions = list(dict.fromkeys(where for _, where in found))
     return [stale_figure(found, conditions)], [
-        claim(name, [(where, found[name, where]) for where in conditions]) for name in PROTOCOLS
+        claim(f"X1.{name.replace(', ', '-').replace(' ', '-')}").all_near(
+            [(where, float(expected), found[name, where]) for where in conditions]
+        )
+        for name, expected in PROTOCOLS.items()
     ]
 
 
@@ -31,17 +36,6 @@ def conditions_of(row):
     before = ", pull before" if protocol.get("pull") == "before" else ""
     unlike = ", unlike speeds" if len(set(json.loads(row["cluster.speeds"]))) > 1 else ""
     return protocol["kind"] + before, law_of(row) + unlike
-
-
-def claim(name, values):
-    expected, formula = PROTOCOLS[name]
-    return Source("derived").all_near(
-        f"X1.{name.replace(', ', '-').replace(' ', '-')}",
-        f"P = 8, {name}{'' if name == 'async' else ', 4 gradients an update'}: mean staleness {formula}, but for "
-        f"gradients in flight at the end; {', '.join(where for where, _ in values)}",
-        [(where, float(expected), one) for where, one in values],
-        Tolerance(relative=0.002),
-    )
 
 
 def stale_figure(found, conditions):
