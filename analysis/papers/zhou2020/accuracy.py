@@ -1,13 +1,14 @@
 """Sync, Local SGD and DaSGD in training: item 6."""
 
-from reproduce.claims import Sample, Source, Tolerance, paired_difference
+from reproduce.claims import Sample, paired_difference
 from reproduce.figures import Figure, curve_series
 from reproduce.outputs import Missing
 from reproduce.replicas import first_at, jackknife, mean_at, mean_curve
 from papers.zhou2020.protocols import protocol_of
+from reproduce.rows import claims_of
 
-PAPER = Source("sections on accuracy (ordering, from memory)")
-DERIVED = Source("derived")
+claim = claims_of("zhou2020")
+
 FEW_POINTS = 0.03
 LEVELS = {"mnist": (0.10, 0.07), "resnet": (0.4, 0.3)}
 AVERAGE = 4  # minibatches
@@ -25,8 +26,7 @@ def resnet(outputs):
     try:
         return judged(outputs, "gpu/which_is_most_accurate_on_cifar10", "resnet", task)
     except Missing as reason:
-        words = f"{task}: at equal epochs SGD >= Local >= DaSGD (d = 1) >= DaSGD (d = tau)"
-        return [], [PAPER.skipped("6.resnet", words, str(reason))]
+        return [], [claim("6.resnet").skipped(str(reason))]
 
 
 def judged(outputs, scenario, id, task):
@@ -43,9 +43,9 @@ def judged(outputs, scenario, id, task):
         race_figure(f"{id}_time", "Against time", task, "time (minibatches)", over["time"]),
     ]
     return figures, [
-        *at_equal_epochs(id, task, order, errors),
-        *in_time(id, task, order, ends, updates),
-        *first(id, task, order, over["time"]),
+        *at_equal_epochs(id, order, errors),
+        *in_time(id, order, ends, updates),
+        *first(id, order, over["time"]),
     ]
 
 
@@ -58,45 +58,33 @@ def race_figure(name, title, task, x_label, curves):
     return figure
 
 
-def at_equal_epochs(id, task, order, errors):
+def at_equal_epochs(id, order, errors):
     sync, local, *dasgd = order
     gaps = {one: paired_difference(errors[one], errors[sync]) for one in order[1:]}
     return [
-        PAPER.ordered(
-            f"6.{id}-order",
-            f"{task}: test error after equal epochs, SGD <= Local <= DaSGD (d = 1) <= DaSGD (d = tau)",
+        claim(f"6.{id}-order").ordered(
             [
                 (f"{one.name} and {other.name}", errors[one], errors[other])
                 for one, other in zip(order, order[1:])
             ],
-            errors=3,
             gap=paired_difference,
         ),
-        PAPER.above(
-            f"6.{id}-delay",
-            f"{task}: the longest delay costs accuracy against Local SGD",
+        claim(f"6.{id}-delay").above(
             paired_difference(errors[dasgd[-1]], errors[local]),
             told=f"{errors[dasgd[-1]]} for {errors[local]}",
         ),
-        PAPER.holds(
-            f"6.{id}-few-points",
-            f"{task}: and none is more than a few points of accuracy behind sync ({errors[sync]})",
-            f"at most {FEW_POINTS:g} (this project's bound)",
+        claim(f"6.{id}-few-points", sync=errors[sync]).holds(
             max(gap.mean for gap in gaps.values()) <= FEW_POINTS,
             "; ".join(f"{one.name}: {gap}" for one, gap in gaps.items()),
         ),
     ]
 
 
-def in_time(id, task, order, ends, updates):
+def in_time(id, order, ends, updates):
     steps = {one: Sample(ends[one].mean / updates[one].mean) for one in order}
     return [
-        DERIVED.all_near(
-            f"6.{id}-time",
-            f"{task}: time of an epoch of sync, Local, DaSGD with d = 1 and 4, a step of which takes "
-            "T_c + max(0, T_s - d T_c) / tau",
-            [(one.name, one.round_time(1, AVERAGE) / one.tau, steps[one]) for one in order],
-            Tolerance(relative=0.015),
+        claim(f"6.{id}-time").all_near(
+            [(one.name, one.round_time(1, AVERAGE) / one.tau, steps[one]) for one in order]
         )
     ]
 
@@ -111,32 +99,24 @@ def lead(late, early, level):
     )
 
 
-def first(id, task, order, curves):
+def first(id, order, curves):
     sync, local, *dasgd = order
-    large = f"{task}, T_s = {AVERAGE} T_c"
     hidden = next(one for one in dasgd if one.delay == HIDING_DELAY)
     for level in LEVELS[id]:
         times = {
             one: jackknife(lambda ones: first_at(*mean_curve(ones), level), found)
             for one, found in curves.items()
         }
-        yield PAPER.all_above(
-            f"6.{id}-first-{100 * level:g}",
-            f"{large}: mean test error comes to {100 * level:g} % first with DaSGD of d = "
-            f"{HIDING_DELAY}, which hides the whole average, and last with sync",
+        yield claim(f"6.{id}-first-{100 * level:g}").all_above(
             [
                 lead(curves[local], curves[hidden], level),
                 lead(curves[sync], curves[local], level),
             ],
-            errors=2,
             told="; ".join(f"{one.name} at {time}" for one, time in times.items()),
         )
     end = min(float(x[-1]) for x, _ in curves[dasgd[-1]])
     then = {one: mean_at(found, end) for one, found in curves.items()}
-    yield PAPER.above(
-        f"6.{id}-end",
-        f"{large}: when DaSGD with d = tau has done its epochs, sync has more error",
+    yield claim(f"6.{id}-end").above(
         paired_difference(then[sync], then[dasgd[-1]]),
-        errors=2,
         told="; ".join(f"{one.name}: {error}" for one, error in then.items()),
     )

@@ -4,14 +4,15 @@ import json
 import math
 
 import numpy as np
-from reproduce.claims import LONG_RUN, Sample, Source, Tolerance, paired_difference, sample
+from reproduce.claims import Sample, paired_difference, sample
 from reproduce.figures import THEORY, Figure, Series, sampled
 from reproduce.replicas import late
 from papers.zhou2020.protocols import measured_round, protocol_of
+from reproduce.rows import claims_of
 
-DERIVED = Source("derived")
+claim = claims_of("zhou2020")
+
 LEARNERS = 16
-EXACT = Tolerance(relative=1e-9)  # nothing is random
 LAW_NAMES = {"exponential": "exp(1)", "gamma": "gamma, 20 %"}
 
 
@@ -43,18 +44,11 @@ def speedup(outputs):
             Series(f"r = {r:g}", THEORY, list(fine), list(formula(r, fine))),
             sampled(f"r = {r:g}", taus, [found[r, tau] for tau in taus]),
         ]
-    told = f"r = T_s / T_c = {', '.join(f'{r:g}' for r in syncs)}"
     return [figure], [
-        DERIVED.all_near(
-            "2.speedup",
-            f"{told}, tau = {', '.join(map(str, taus))}: speed-up over sync, (1 + r) / (1 + r / tau)",
-            [(f"r = {r:g}, tau = {tau}", formula(r, tau), one) for (r, tau), one in found.items()],
-            EXACT,
+        claim("2.speedup").all_near(
+            [(f"r = {r:g}, tau = {tau}", formula(r, tau), one) for (r, tau), one in found.items()]
         ),
-        DERIVED.holds(
-            "2.monotone",
-            f"{told}: the speed-up rises with tau and stays below 1 + r",
-            "each time",
+        claim("2.monotone").holds(
             all(
                 found[r, low].mean < found[r, high].mean < 1 + r
                 for r in syncs
@@ -106,23 +100,16 @@ def waiting(outputs):
             sampled(names[law], taus, [found[law, tau] for tau in taus]),
         ]
     claims = [
-        DERIVED.all_near(
-            "2.waiting",
-            f"random times, {LEARNERS} learners, tau = {', '.join(map(str, taus))}: time of a step, "
-            "the mean of the longest of sums of tau draws over tau",
+        claim("2.waiting").all_near(
             [
                 (f"{names[law]}, tau = {tau}", expected[law, tau], one)
                 for (law, tau), one in found.items()
-            ],
-            LONG_RUN,
+            ]
         )
     ]
     claims += [
-        DERIVED.rising(
-            f"2.waits-less-{json.loads(law)['distribution']}",
-            f"{names[law]}: a step takes longer the smaller tau is, tau = "
-            f"{', '.join(map(str, reversed(taus)))}",
-            [found[law, tau] for tau in reversed(taus)],
+        claim(f"2.waits-less-{json.loads(law)['distribution']}").rising(
+            [found[law, tau] for tau in reversed(taus)]
         )
         for law in laws
     ]
@@ -175,17 +162,10 @@ def drift(outputs):
         sampled("Local SGD", taus, [after[tau, tau] for tau in taus]),
     ]
     return [over, within], [
-        DERIVED.all_near(
-            "2.drift",
-            f"quadratic, curvature 1, {VALUES} learners, tau = {', '.join(map(str, taus))}: disagreement "
-            "s steps after an average, (1 - 1/P) eta^2 (1 - a^2s) / (1 - a^2) with a = 1 - eta",
-            [(f"tau = {tau}, s = {s}", expected_drift(s), one) for (tau, s), one in after.items()],
+        claim("2.drift").all_near(
+            [(f"tau = {tau}, s = {s}", expected_drift(s), one) for (tau, s), one in after.items()]
         ),
-        DERIVED.rising(
-            "2.drift-rises",
-            f"the disagreement at the end of a round rises with tau = {', '.join(map(str, taus))}",
-            [after[tau, tau] for tau in taus],
-        ),
+        claim("2.drift-rises").rising([after[tau, tau] for tau in taus]),
     ]
 
 
@@ -205,16 +185,8 @@ def floor(outputs):
     )
     figure.series.append(sampled("of the mean", [1, *taus], [left[one] for one in (sync, *local)]))
     return [figure], [
-        Source("bound of Local SGD: floor + O(eta^2 L^2 sigma^2 (tau - 1))").rising(
-            "2.floor",
-            f"softmax, rate 0.5: the loss that is left rises with tau = {', '.join(map(str, taus))}",
-            [left[one] for one in local],
-            gap=paired_difference,
-        ),
-        DERIVED.ordered(
-            "2.floor-sync",
-            "there, sync is left with no more than any of them",
-            [(one.name, left[sync], left[one]) for one in local],
-            gap=paired_difference,
+        claim("2.floor").rising([left[one] for one in local], gap=paired_difference),
+        claim("2.floor-sync").ordered(
+            [(one.name, left[sync], left[one]) for one in local], gap=paired_difference
         ),
     ]

@@ -1,13 +1,14 @@
 """What DaSGD's merge does to the mean of the learners' values: item 4."""
 
 import numpy as np
-from reproduce.claims import Sample, Source, Tolerance
+from reproduce.claims import Sample
 from reproduce.figures import SIMULATED, THEORY, Figure, Series, curve_series, sampled
 from reproduce.replicas import first_at, late, mean_at, mean_curve
 from papers.zhou2020.mean import expected_losses, merged_means
 from papers.zhou2020.protocols import protocol_of
+from reproduce.rows import claims_of
 
-DERIVED = Source("derived from the update of the authors' code")
+claim = claims_of("zhou2020")
 
 
 def merge(outputs):
@@ -36,12 +37,7 @@ def merge(outputs):
         ]
     words = lambda one: f"tau = {one.tau}, d = {one.delay}, xi = {one.xi:g}"
     return [figure], [
-        DERIVED.holds(
-            "4.merge",
-            "quadratic, 8 learners, 40 updates, seven settings of tau, d and xi: mean of the values "
-            "after each update, xi mean + (1 - xi) mean at the end of the round before after d steps, "
-            "relative difference",
-            "<= 1e-11",
+        claim("4.merge").holds(
             max(far.values()) <= 1e-11,
             f"at most {max(far.values()):.2g}, at {words(max(far, key=far.get))}",
         )
@@ -61,39 +57,20 @@ def effective_steps(outputs):
     counted = {one: 4 * needed[local] / needed[one] for one in curves}
     left = {one: late(found) for one, found in curves.items()}
     floors = {one: expected[one][updates // 2 + 4 :: 4].mean() for one in curves}
-    told = f"quadratic, curvature 1, rate {ETA}, xi = 0.25, tau = 4"
     claims = [
-        DERIVED.near(
-            f"4.factor-{one.delay}",
-            f"{told}, d = {one.delay}: steps of four that count, by the updates until the loss is a "
-            "hundredth, against Local SGD's: tau - (1 - xi) d",
-            one.effective_steps(),
-            Sample(counted[one]),
-            Tolerance(relative=0.1),
-        )
+        claim(f"4.factor-{one.delay}").near(Sample(counted[one]), one.effective_steps())
         for one in delayed
     ]
     claims += [
-        DERIVED.all_near(
-            "4.curve",
-            f"{told}, d = 0 to 4: mean loss after {', '.join(map(str, PLACES))} updates, by its second "
-            "moments",
+        claim("4.curve").all_near(
             [
                 (f"{one.name}, update {at}", expected[one][at], mean_at(curves[one], at))
                 for one in curves
                 for at in PLACES
-            ],
+            ]
         ),
-        DERIVED.all_near(
-            "4.floor",
-            f"{told}, d = 0 to 4: the loss that is left at the end of a round, likewise",
-            [(one.name, floors[one], left[one]) for one in curves],
-        ),
-        DERIVED.rising(
-            "4.floor-falls",
-            f"{told}: the loss that is left is the greater the shorter the delay, d = 4, 2 and 0",
-            [left[one] for one in (delayed[3], delayed[1], local)],
-        ),
+        claim("4.floor").all_near([(one.name, floors[one], left[one]) for one in curves]),
+        claim("4.floor-falls").rising([left[one] for one in (delayed[3], delayed[1], local)]),
     ]
     return [loss_figure(curves, expected), steps_figure(curves, counted)], claims
 

@@ -3,13 +3,13 @@
 import math
 
 from results.folder import number
-from reproduce.claims import Sample, Source, Tolerance
+from reproduce.claims import Sample
 from reproduce.figures import THEORY, Figure, Series, sampled
 from papers.zhou2020.protocols import measured_round, protocol_of
+from reproduce.rows import claims_of
 
-DERIVED = Source("derived")
-EXACT = Tolerance(relative=1e-9)  # nothing is random
-HIDDEN = Source("abstract: all of the communication is hidden")
+claim = claims_of("zhou2020")
+
 LINKS = 8  # one after another in a tree of 16 learners
 
 
@@ -56,15 +56,11 @@ def rounds(outputs):
             sampled(one.name, times, [Sample(four * found[time, one]) for time in times]),
         ]
     claims = [
-        DERIVED.all_near(
-            "3.round",
-            "T_s / T_c = 0 to 6, sync, Local SGD and DaSGD with tau = 4, d = 0 to 4: time of a round, "
-            "tau T_c + max(0, T_s - d T_c)",
+        claim("3.round").all_near(
             [
                 (f"{one.name}, T_s / T_c = {time:g}", one.round_time(1, time), Sample(length))
                 for (time, one), length in found.items()
-            ],
-            EXACT,
+            ]
         )
     ]
     more, judged = computing(shares(outputs, scenario, key), times, protocols)
@@ -93,32 +89,15 @@ def computing(found, times, protocols):
     part = [(time, one) for time, one in dasgd if one.delay < math.ceil(time)]
     place = lambda time, one: f"{one.name}, T_s / T_c = {time:g}"
     return figure, [
-        HIDDEN.all_near(
-            "3.hidden",
-            "DaSGD, d >= d* = ceil(T_s / T_c): share of its time that a learner computes",
-            [(place(*at), 1.0, found[at][0]) for at in whole],
-            EXACT,
-        ),
-        HIDDEN.all_near(
-            "3.all-hidden",
-            "there: share of the averages' time in which learners compute",
-            [(place(*at), 1.0, found[at][1]) for at in whole],
-            EXACT,
-        ),
-        DERIVED.all_near(
-            "3.visible",
-            "DaSGD, d < d*: share of its time that a learner computes, tau T_c over the round, but for "
-            "the first and the last of 100",
+        claim("3.hidden").all_near([(place(*at), 1.0, found[at][0]) for at in whole]),
+        claim("3.all-hidden").all_near([(place(*at), 1.0, found[at][1]) for at in whole]),
+        claim("3.visible").all_near(
             [
                 (place(time, one), one.tau / one.round_time(1, time), found[time, one][0])
                 for time, one in part
-            ],
-            Tolerance(relative=0.01),
+            ]
         ),
-        DERIVED.holds(
-            "3.needs",
-            "DaSGD: whoever has less delay than d* does not always compute",
-            "share < 1 wherever d < d*",
+        claim("3.needs").holds(
             max(found[at][0].mean for at in part) < 1,
             f"at most {max(found[at][0].mean for at in part):.4g} in {len(part)} cases",
         ),
@@ -143,10 +122,5 @@ def lateness(outputs):
         Series("no waiting at all", THEORY, delays, [1.0] * len(delays)),
     ]
     return [figure], [
-        DERIVED.rising(
-            "3.lateness",
-            "gamma times of 20 %, T_s = T_c, tau = 4: a step takes longer the shorter the delay, d = "
-            f"{', '.join(map(str, reversed(delays)))}",
-            [by_delay[d] for d in reversed(delays)],
-        ),
+        claim("3.lateness").rising([by_delay[d] for d in reversed(delays)]),
     ]

@@ -2,16 +2,14 @@
 
 import math
 
-from reproduce.claims import Sample, Source, Tolerance
+from reproduce.claims import Sample
 from reproduce.figures import THEORY, Figure, Series, sampled
 from papers.zhou2020.protocols import measured_round, protocol_of
+from reproduce.rows import claims_of
 
-RUN = Source("the authors' modified PALEO, run")
-LINEAR = Source("abstract: linear scale-up")
+claim = claims_of("zhou2020")
+
 NETS = {92.9: ("NiN", 3.47), 1692.0: ("VGG-16", 63.2), 92.0: ("AlexNet v2", 23.0)}  # T_c, one link
-# With 256 workers, tree and tree with eight to a node: T_s, and sync's efficiency.
-AVERAGES = {"NiN": (55.6, 34.9), "VGG-16": (1012, 636), "AlexNet v2": (368, 231)}
-EFFICIENCIES = {"NiN": (0.626, 0.727), "VGG-16": (0.626, 0.727), "AlexNet v2": (0.200, 0.285)}
 
 
 def average_time(network, workers, link):
@@ -50,7 +48,7 @@ def scale_up(outputs, scenario, network, words):
         needed = math.ceil(average[256] / step - 1e-9)
         if net != "VGG-16":  # as NiN: the same T_s / T_c
             figures.append(scale_figure(network, words, net, wanted, found, needed))
-        claims += claims_of(network, words, net, step, wanted, found, needed)
+        claims += judged(network, net, step, wanted, found, needed)
     return figures, claims
 
 
@@ -79,46 +77,24 @@ def scale_figure(network, words, net, wanted, found, needed):
     return figure
 
 
-def claims_of(network, words, net, step, wanted, found, needed):
+def judged(network, net, step, wanted, found, needed):
     id = f"{net.split()[0].lower()}-{network}"
-    told = f"{net}, {words}"
     workers = max(n for _, n in found)
     efficiency = {one: found[one, n] / n for one, n in found if n == workers}
     sync = next(one for one in efficiency if one.kind == "all-reduce")
     hides = [(one, n) for one, n in found if one.kind == "dasgd" and one.delay >= needed]
     return [
-        Source("derived").all_near(
-            f"3.speedup-{id}",
-            f"{told}, up to 256 workers: speed-up n tau T_c / (tau T_c + max(0, T_s - d T_c))",
-            [(f"{one.name}, n = {n}", wanted[one, n], Sample(found[one, n])) for one, n in found],
-            Tolerance(relative=1e-5),
+        claim(f"3.speedup-{id}").all_near(
+            [(f"{one.name}, n = {n}", wanted[one, n], Sample(found[one, n])) for one, n in found]
         ),
-        RUN.near(
-            f"3.average-{id}",
-            f"{told}, 256 workers: time of an average, sync's step less a minibatch, ms",
-            AVERAGES[net][network == "nodes"],
-            Sample(step / efficiency[sync] - step),
-            Tolerance(relative=0.003),
-        ),
-        RUN.near(
-            f"3.sync-{id}",
-            f"{told}, 256 workers: efficiency of sync",
-            EFFICIENCIES[net][network == "nodes"],
-            Sample(efficiency[sync]),
-            Tolerance(absolute=0.001),
-        ),
-        RUN.holds(
-            f"3.delay-{id}",
-            f"{told}, 256 workers: the smallest of the delays run, 1, 3 and 4, that hides the average",
-            f"d = {needed}",
+        claim(f"3.average-{id}").near(Sample(step / efficiency[sync] - step)),
+        claim(f"3.sync-{id}").near(Sample(efficiency[sync])),
+        claim(f"3.delay-{id}").holds(
             smallest_hiding(efficiency) == needed,
             "; ".join(f"{one.name}: efficiency {share:.4g}" for one, share in efficiency.items()),
         ),
-        LINEAR.all_near(
-            f"3.linear-{id}",
-            f"{told}, d >= {needed}: speed-up of DaSGD, linear in the workers",
-            [(f"{one.name}, n = {n}", n, Sample(found[one, n])) for one, n in hides],
-            Tolerance(relative=1e-9),
+        claim(f"3.linear-{id}").all_near(
+            [(f"{one.name}, n = {n}", n, Sample(found[one, n])) for one, n in hides]
         ),
     ]
 

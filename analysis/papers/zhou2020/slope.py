@@ -3,13 +3,14 @@
 from itertools import pairwise
 
 import numpy as np
-from reproduce.claims import Source, Tolerance, sample
+from reproduce.claims import sample
 from reproduce.figures import THEORY, Figure, Series, sampled
 from papers.zhou2020.mean import expected_losses
 from papers.zhou2020.protocols import protocol_of
+from reproduce.rows import claims_of
 
-RATE = Source("abstract: O(1 / sqrt(K)), as SGD")
-DERIVED = Source("derived")
+claim = claims_of("zhou2020")
+
 LEARNERS, START, EVERY = 8, 0.5, 4
 TASK = "quadratic, curvature 1, rate 1 / sqrt(K), 8 learners"
 
@@ -54,29 +55,14 @@ def slope(outputs):
     sync = usual[0]
     last = [slopes_of(pair, [found[longest, k] for k in pair]) for pair in pairwise(steps)]
     return [figure], [
-        DERIVED.all_near(
-            "5.gradient",
-            f"{TASK}, K = {', '.join(map(str, steps))}: mean squared gradient, by second moments",
-            [(f"{one.name}, K = {k}", expected[one, k], found[one, k]) for one, k in found],
+        claim("5.gradient").all_near(
+            [(f"{one.name}, K = {k}", expected[one, k], found[one, k]) for one, k in found]
         ),
-        RATE.all_near(
-            "5.slope",
-            f"{TASK}, K = {steps[0]} to {steps[-1]}: slope of its logarithm against that of K, "
-            f"{', '.join(one.name for one in usual)}",
-            [(one.name, -0.5, slopes[one]) for one in usual],
-            Tolerance(absolute=0.03),
+        claim("5.slope").all_near([(one.name, -0.5, slopes[one]) for one in usual]),
+        claim("5.equal").all_near(
+            [(one.name, slopes[sync].mean, slopes[one]) for one in usual[1:]]
         ),
-        RATE.all_near(
-            "5.equal",
-            f"{TASK}: slopes of {' and '.join(one.name for one in usual[1:])}, that of sync",
-            [(one.name, slopes[sync].mean, slopes[one]) for one in usual[1:]],
-            Tolerance(absolute=0.02),
-        ),
-        RATE.holds(
-            "5.longest-delay",
-            f"{TASK}, {longest.name}, of which one step in four counts: slopes from each K to the next, "
-            f"{', '.join(map(str, steps))}",
-            "steeper each time, the last -0.5 +- 0.03",
+        claim("5.longest-delay").holds(
             all(high.mean < low.mean for low, high in pairwise(last))
             and abs(last[-1].mean + 0.5) < 0.03,
             ", ".join(map(str, last)),

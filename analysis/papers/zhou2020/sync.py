@@ -1,11 +1,12 @@
 """Local SGD against sync on the same samples: item 1."""
 
 import numpy as np
-from reproduce.claims import Source
 from reproduce.figures import SIMULATED, Figure, Series
 from papers.zhou2020.protocols import protocol_of
+from reproduce.rows import claims_of
 
-DERIVED = Source("derived")
+claim = claims_of("zhou2020")
+
 BOUNDS = {"float64": 1e-12, "float32": 1e-5}
 
 
@@ -16,10 +17,8 @@ def worst_relative(ones, others):
     return max(float(np.max(np.abs(y / z - 1))) for (_, y), (_, z) in pairs)
 
 
-def agrees(id, claim, bound, found):
-    return DERIVED.holds(
-        id, claim, f"<= {bound:g} at every evaluation", found <= bound, f"at most {found:.2g}"
-    )
+def agrees(id, bound, found):
+    return claim(id).holds(found <= bound, f"at most {found:.2g}")
 
 
 def one_step(outputs):
@@ -32,19 +31,11 @@ def one_step(outputs):
     claims = []
     for precision, bound in BOUNDS.items():
         for momentum in (0.0, 0.9):
-            told = ": the mean of the learners' values" if momentum else ""
             found = worst_relative(
                 curves[precision, momentum, "local-sgd"], curves[precision, momentum, "all-reduce"]
             )
-            claims.append(
-                agrees(
-                    f"1.{precision}{'-momentum' if momentum else ''}",
-                    f"softmax, {precision}, momentum {momentum:g}, 8 learners, 100 updates, "
-                    f"tau = 1{told}: loss against sync's, relative difference",
-                    bound,
-                    found,
-                )
-            )
+            name = f"1.{precision}{'-momentum' if momentum else ''}"
+            claims.append(agrees(name, bound, found))
     return [], claims
 
 
@@ -71,18 +62,8 @@ def quadratic(outputs):
     found = {one.tau: worst_relative(curves[one], curves[sync]) for one in local}
     spread = {one.tau: float(np.mean([y[-1] for _, y in apart[one]])) for one in local}
     return [figure], [
-        agrees(
-            "1.quadratic",
-            f"quadratic, float64, 8 learners, 640 updates, tau = {', '.join(map(str, found))}: loss of "
-            "the mean of the learners' values against sync's, relative difference",
-            BOUNDS["float64"],
-            max(found.values()),
-        ),
-        DERIVED.holds(
-            "1.apart",
-            "there, the learners' values are not the same before the last average",
-            "disagreement > 0 for every tau",
-            min(spread.values()) > 0,
-            ", ".join(f"{one:.2g}" for one in spread.values()),
+        agrees("1.quadratic", BOUNDS["float64"], max(found.values())),
+        claim("1.apart").holds(
+            min(spread.values()) > 0, ", ".join(f"{one:.2g}" for one in spread.values())
         ),
     ]
