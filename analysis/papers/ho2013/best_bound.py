@@ -4,8 +4,6 @@ import math
 from itertools import pairwise
 
 from reproduce.claims import (
-    AFTER_THE_FACT,
-    Source,
     is_above,
     paired_difference,
     paired_ratio,
@@ -14,11 +12,13 @@ from reproduce.claims import (
 )
 from reproduce.figures import Figure, curve_series, sampled
 from reproduce.replicas import first_recorded, late
+from reproduce.rows import claims_of
+
+claim = claims_of("ho2013")
 
 SCENARIO = "which_bound_is_best"
 TARGET = 0.005
 TASK = "quadratic in place of LDA, P = 32, normal, 30 % of jitter"
-PAPER = Source("experiments (ordering, from memory)", AFTER_THE_FACT)
 
 
 def name_of(s):
@@ -41,12 +41,8 @@ def best_bound(outputs):
         for s in times
     }
     figures = [*curve_figures(by_time, by_update), trade_off(times, clocks, rates)]
-    floors = PAPER.rising(
-        "6.floor",
-        f"{TASK}: the loss of the last half of the updates rises with s = "
-        f"{', '.join(map(str, by_update))}",
-        [late(found, 0.5) for found in by_update.values()],
-        gap=paired_difference,
+    floors = claim("6.floor").rising(
+        [late(found, 0.5) for found in by_update.values()], gap=paired_difference
     )
     return figures, [*quantity_and_quality(clocks, rates), floors, *interior(times)]
 
@@ -89,16 +85,8 @@ def trade_off(times, clocks, rates):
 
 def quantity_and_quality(clocks, rates):
     bounds = sorted(rates)
-    yield PAPER.rising(
-        "6.quantity",
-        f"{TASK}: updates in a unit of time rise with s = {', '.join(map(str, bounds))}",
-        [rates[s] for s in bounds],
-        gap=paired_difference,
-    )
-    yield PAPER.ordered(
-        "6.quality",
-        f"{TASK}: updates to the target do not fall with s by more than 4 standard errors (they "
-        "rise from end to end: see the next but one)",
+    yield claim("6.quantity").rising([rates[s] for s in bounds], gap=paired_difference)
+    yield claim("6.quality").ordered(
         [
             (f"{name_of(low)} and {name_of(high)}", clocks[low], clocks[high])
             for low, high in pairwise(bounds)
@@ -107,12 +95,7 @@ def quantity_and_quality(clocks, rates):
     )
     for name, values, least in (("quantity", rates, 1.5), ("quality", clocks, 1.25)):
         found = paired_ratio(values[bounds[-1]], values[0])
-        yield PAPER.above(
-            f"6.{name}-ends",
-            f"{TASK}: the same, without bound over s = 0, less {least:g}",
-            plus(found, -least),
-            told=found,
-        )
+        yield claim(f"6.{name}-ends").above(plus(found, -least), told=found)
 
 
 def interior(times):
@@ -120,12 +103,7 @@ def interior(times):
     last = max(times)
     for name, other in (("sync", 0), ("async", last)):
         gap = paired_difference(times[other], times[best])
-        yield Source("abstract", AFTER_THE_FACT).holds(
-            f"6.best-{name}",
-            f"{TASK}: the best of s = {', '.join(map(str, sorted(times)))} lies in between and is "
-            f"at the target before {name_of(other)}"
-            + (" (async)" if other else " (bulk synchronous)"),
-            "by more than 4 standard errors",
+        yield claim(f"6.best-{name}").holds(
             best not in (0, last) and is_above(gap),
             f"s = {best}: {times[best]}, {name_of(other)}: {times[other]}: by {gap}",
             gap=gap,

@@ -3,11 +3,7 @@
 from itertools import pairwise
 
 from reproduce.claims import (
-    LONG_RUN,
-    UNCAPPED,
     Sample,
-    Source,
-    Tolerance,
     against_one_run,
     paired_difference,
     sample,
@@ -16,12 +12,14 @@ from reproduce.claims import (
 from reproduce.figures import THEORY, Figure, Series, sampled
 from reproduce.outputs import law_of
 from papers.laws import harmonic, normal_maximum
+from reproduce.rows import claims_of
+
+claim = claims_of("ho2013")
 
 LEARNERS = 32
 CLOCKS = 1000
 LAWS = {"exponential": "exp(1)", "normal": "normal, 30 % of jitter"}
 SYNC_CLOCK = {"exponential": harmonic(LEARNERS), "normal": normal_maximum(1, 0.3, LEARNERS)}
-TABLE = Source("an independent simulation")
 
 # s: time of a clock, share of waiting, as rounded there.
 TABLES = {
@@ -93,34 +91,16 @@ def waiting_figure(waits):
 
 
 def clock_claims(times):
-    for law, name in LAWS.items():
-        yield TABLE.all_near(
-            f"4.table-{law}",
-            f"{name}: time of a clock, s = {', '.join(map(str, TABLES[law]))}",
+    for law in LAWS:
+        yield claim(f"4.table-{law}").all_near(
             [
                 (f"s = {s}", clock, against_one_run(times[law, s], 0.01))
                 for s, (clock, _) in TABLES[law].items()
-            ],
-            UNCAPPED,
+            ]
         )
-        yield Source("derived").near(
-            f"4.sync-{law}",
-            f"{name}, s = 0: time of a clock, E[X_{{32:32}}]"
-            + (" = H_32" if law == "exponential" else ""),
-            SYNC_CLOCK[law],
-            times[law, 0],
-            Tolerance(errors=4, most=0.1),
-        )
-        yield Source("derived").near(
-            f"4.limit-{law}",
-            f"{name}, s = 1000: time of a clock, E[X]",
-            1,
-            times[law, 1000],
-            LONG_RUN,
-        )
-        yield Source("section 3 (SSP's aim)").ordered(
-            f"4.falls-{law}",
-            f"{name}: a clock takes no longer with a larger s, up to 4 standard errors",
+        yield claim(f"4.sync-{law}").near(times[law, 0], SYNC_CLOCK[law])
+        yield claim(f"4.limit-{law}").near(times[law, 1000])
+        yield claim(f"4.falls-{law}").ordered(
             [
                 (f"s = {large} and {small}", times[law, large], times[law, small])
                 for small, large in pairwise(bounds_of(times, law))
@@ -135,23 +115,16 @@ def digit(share):
 
 
 def waiting_claims(waits):
-    for law, name in LAWS.items():
-        yield TABLE.all_near(
-            f"5.table-{law}",
-            f"{name}: share of waiting, s = {', '.join(map(str, TABLES[law]))}",
+    for law in LAWS:
+        yield claim(f"5.table-{law}").all_near(
             [
                 (f"s = {s}", share, against_one_run(waits[law, s], digit(share)))
                 for s, (_, share) in TABLES[law].items()
-            ],
-            UNCAPPED,
+            ]
         )
         bounds = bounds_of(waits, law)
-        yield Source("experiments (ordering, from memory)").rising(
-            f"5.falls-{law}",
-            f"{name}: with transient jitter the share of waiting falls with s: it rises as s goes "
-            f"down, {', '.join(map(str, reversed(bounds)))}",
-            [waits[law, s] for s in reversed(bounds)],
-            gap=paired_difference,
+        yield claim(f"5.falls-{law}").rising(
+            [waits[law, s] for s in reversed(bounds)], gap=paired_difference
         )
 
 
@@ -169,30 +142,13 @@ def slow_learner(outputs):
     waits = waiting(outputs, scenario, key)
     half = 31 / 64
     claims = [
-        TABLE.all_near(
-            "4.straggler",
-            "one of 32 twice as slow: time of its clock, whatever s",
-            [(f"s = {s}", 2.0, one) for s, one in times.items()],
-            Tolerance(absolute=0.008),
+        claim("4.straggler").all_near([(f"s = {s}", 2.0, one) for s, one in times.items()]),
+        claim("4.straggler-gain").all_near(
+            [(f"s = {s}", 1.0, Sample(one.mean / times[0].mean)) for s, one in times.items() if s]
         ),
-        Source("derived").all_near(
-            "4.straggler-gain",
-            "one of 32 twice as slow: time of its clock over that with s = 0",
-            [(f"s = {s}", 1.0, Sample(one.mean / times[0].mean)) for s, one in times.items() if s],
-            Tolerance(absolute=0.005),
-        ),
-        TABLE.all_near(
-            "5.straggler",
-            "one of 32 twice as slow: share of waiting, whatever s",
-            [(f"s = {s}", 0.48, one) for s, one in waits.items()],
-            Tolerance(absolute=0.01),
-        ),
-        Source("derived").all_near(
-            "5.straggler-share",
-            "the same: 31 of 32 wait half of the time, but for the s clocks of the first 1,000 "
-            "that they are ahead",
-            [(f"s = {s}", half * (1 - s / CLOCKS), one) for s, one in waits.items()],
-            Tolerance(absolute=0.003),
+        claim("5.straggler").all_near([(f"s = {s}", 0.48, one) for s, one in waits.items()]),
+        claim("5.straggler-share").all_near(
+            [(f"s = {s}", half * (1 - s / CLOCKS), one) for s, one in waits.items()]
         ),
     ]
     bounds = sorted(times)

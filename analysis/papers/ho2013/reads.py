@@ -7,10 +7,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
-from reproduce.claims import UNCAPPED, Sample, Source, Tolerance
+from reproduce.claims import Sample
 from reproduce.figures import SIMULATED, THEORY, Figure, Series
 from reproduce.outputs import law_of
-from papers.ho2013.clocks import LAWS, LEARNERS, TABLE
+from papers.ho2013.clocks import LAWS, LEARNERS
+from reproduce.rows import claims_of
+
+claim = claims_of("ho2013")
 
 ROUNDING = 2e-3  # of the timeline's times, whose unit is a millionth
 
@@ -103,11 +106,8 @@ def reads_beside_a_slow_learner(outputs):
     found = all_reads(outputs, "does_a_bound_help_a_slow_learner", key)
     share = (LEARNERS - 1) / LEARNERS
     claims = [
-        Source("derived").all_near(
-            f"3.{name}-straggler",
-            f"one of 32 twice as slow: updates {name} at a read, 31 s / 32 of others",
-            [(f"s = {s}", share * s, Sample(count(one))) for (_, s), one in found.items()],
-            Tolerance(relative=0.03),
+        claim(f"3.{name}-straggler").all_near(
+            [(f"s = {s}", share * s, Sample(count(one))) for (_, s), one in found.items()]
         )
         for name, count in (("missing", Reads.missing), ("extra", Reads.extra))
     ]
@@ -116,41 +116,24 @@ def reads_beside_a_slow_learner(outputs):
 
 def window_claims(found, ending):
     """Items 1 and the bounds of 3; found: {(name, s): Reads}."""
-    told = "; ".join(dict.fromkeys(name for name, _ in found))
+    "; ".join(dict.fromkeys(name for name, _ in found))
     count = sum(len(one.clock) for one in found.values())
     place = lambda name, s: f"{name}, s = {s}"
-    yield Source("section 3").all_near(
-        f"1.lead{ending}",
-        f"{told}: the largest lead of a starting learner over the slowest is s",
-        [(place(*at), at[1], Sample(-int(one.ahead.min()))) for at, one in found.items()],
-        Tolerance(),
+    yield claim(f"1.lead{ending}").all_near(
+        [(place(*at), at[1], Sample(-int(one.ahead.min()))) for at, one in found.items()]
     )
     later = sum(int((one.ahead.max(axis=1) > s).sum()) for (_, s), one in found.items())
     earlier = sum(int((one.ahead.min(axis=1) < -s).sum()) for (_, s), one in found.items())
     not_own = sum(one.not_own() for one in found.values())
-    yield Source("section 3").holds(
-        f"1.window{ending}",
-        f"{told}: every read at clock c has all updates stamped c - s - 1 or less, all its own, "
-        "none stamped above c + s - 1",
-        f"0, 0, 0 of {count} reads without",
-        later == earlier == not_own == 0,
-        f"{earlier}, {not_own}, {later}",
+    yield claim(f"1.window{ending}", count=count).holds(
+        later == earlier == not_own == 0, f"{earlier}, {not_own}, {later}"
     )
     most = {at: one.most() / max(at[1] * (LEARNERS - 1), 1) for at, one in found.items()}
-    yield Source("Lemma (missing + extra at a read)").holds(
-        f"3.bound{ending}",
-        f"{told}: missing + extra of one read, at most 2 s (P - 1)",
-        "most / (s (P - 1)) <= 2",
-        max(most.values()) <= 2,
-        f"at most {max(most.values()):.3f}",
+    yield claim(f"3.bound{ending}").holds(
+        max(most.values()) <= 2, f"at most {max(most.values()):.3f}"
     )
-    yield Source("derived").holds(
-        f"3.tight{ending}",
-        "the same, at most s (P - 1): here a learner's updates arrive in order, so that none of "
-        "them is missing where another is extra",
-        "most / (s (P - 1)) <= 1",
-        max(most.values()) <= 1,
-        f"at most {max(most.values()):.3f}",
+    yield claim(f"3.tight{ending}").holds(
+        max(most.values()) <= 1, f"at most {max(most.values()):.3f}"
     )
 
 
@@ -161,30 +144,15 @@ def table_claims(found):
             for s, row in table.items():
                 error = math.hypot(math.sqrt(2) * row[2 + i], row[4] / math.sqrt(12))
                 values.append((f"s = {s}", row[i], Sample(count(found[law, s]), error)))
-            yield TABLE.all_near(
-                f"3.{name}-{law}",
-                f"{LAWS[law]}: mean number of updates of others {name} at a read, s = "
-                f"{', '.join(map(str, table))}; one run each",
-                values,
-                UNCAPPED,
-            )
+            yield claim(f"3.{name}-{law}").all_near(values)
 
 
 def push_claims(found):
     untimely = sum(one.untimely for one in found.values())
     count = sum(len(one.clock) for one in found.values())
-    yield Source("Dai et al., 2015 (ESSP, from memory)").holds(
-        "7.push",
-        "refresh by push, without delay: a read contains every update made before it, so that "
-        "the window is not used for old values",
-        f"all of {count} reads",
-        untimely == 0,
-        f"all but {untimely}",
-    )
-    yield Source("Dai et al., 2015 (from memory)").skipped(
-        "7.lazy",
-        "lazy caching spreads staleness over the whole window",
-        "caches that are refreshed only when they are too old are not modelled",
+    yield claim("7.push", count=count).holds(untimely == 0, f"all but {untimely}")
+    yield claim("7.lazy").skipped(
+        "caches that are refreshed only when they are too old are not modelled"
     )
 
 
