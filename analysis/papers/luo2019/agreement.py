@@ -3,11 +3,12 @@
 import json
 
 import numpy as np
-from reproduce.claims import LONG_RUN, THEORY, Sample, Source, Tolerance, sample
+from reproduce.claims import THEORY, Sample, sample
 from reproduce.figures import Figure, Series, sampled
+from reproduce.rows import claims_of
 
-DERIVED = Source("derived")
-PROGRAM = Source("the authors' program (preduce)")
+claim = claims_of("luo2019")
+
 ETA, CURVATURE, NOISE = 0.1, 1.0, 1.0
 KEPT = 1 - ETA * CURVATURE  # of a distance, in a step
 ADDED = ETA**2 * NOISE**2  # to the expected ||x||^2 of a learner, in a step
@@ -24,26 +25,9 @@ def mean(outputs):
     of_all = [hashes[at] for at in hashes if '"group":16' in at or '"tau":1' in at]
     worst = max(far, key=far.get)
     return [], [
-        DERIVED.holds(
-            "1.mean",
-            "quadratic, float64, in step: the mean of the learners moves as with All-Reduce, whoever "
-            "averages with whom, or nobody: relative difference of its loss at any time",
-            "at most 1e-12",
-            far[worst] <= 1e-12,
-            f"at most {far[worst]:.2g} ({worst})",
-        ),
-        DERIVED.holds(
-            "1.all",
-            "group division and partial-reduce with groups of all 16, and local-sgd with tau = 1, end at "
-            "the same bits",
-            "one hash of three runs",
-            len(of_all) == 3 and len(set(of_all)) == 1,
-            ", ".join(of_all),
-        ),
-        DERIVED.holds(
-            "1.alone",
-            "groups of one leave everybody alone: another end than with groups of all",
-            "another hash",
+        claim("1.mean").holds(far[worst] <= 1e-12, f"at most {far[worst]:.2g} ({worst})"),
+        claim("1.all").holds(len(of_all) == 3 and len(set(of_all)) == 1, ", ".join(of_all)),
+        claim("1.alone").holds(
             hashes[next(at for at in hashes if '"group":1}' in at)] not in of_all,
             "another" if len(set(hashes.values())) > 1 else "the same",
         ),
@@ -130,22 +114,11 @@ def static(outputs):
             sampled(f"P = {n}", list(range(4)), by_phase),
         ]
         claims.append(
-            PROGRAM.all_near(
-                f"2.table-{n}",
-                f"static, P = {n}: disagreement after each phase, by the matrices of the authors' table",
-                [(f"phase {phase}", expected[phase], by_phase[phase]) for phase in range(4)],
-                LONG_RUN,
+            claim(f"2.table-{n}").all_near(
+                [(f"phase {phase}", expected[phase], by_phase[phase]) for phase in range(4)]
             )
         )
-        claims.append(
-            Source("derived (no run)", THEORY).near(
-                f"2.contraction-{n}",
-                f"static, P = {n}: the most that is left of a distance after a cycle, by those matrices",
-                0.6495,
-                Sample(contraction(n)),
-                Tolerance(absolute=5e-5),
-            )
-        )
+        claims.append(claim(f"2.contraction-{n}").near(Sample(contraction(n))))
     return [figure], claims
 
 
@@ -171,11 +144,5 @@ def groups(outputs):
         sampled("group division", sizes, [found[g] for g in sizes]),
     ]
     return [figure], [
-        DERIVED.all_near(
-            "9.rho",
-            "16 learners in random groups of nearly 2, 3, 4 and 8: disagreement in the long run, "
-            "rho eta^2 sigma^2 (1 - 1/16) / (1 - rho (1 - eta)^2) with rho = (groups - 1) / 15",
-            [(f"groups of {g}", expected[g], found[g]) for g in sizes],
-            LONG_RUN,
-        )
+        claim("9.rho").all_near([(f"groups of {g}", expected[g], found[g]) for g in sizes])
     ]

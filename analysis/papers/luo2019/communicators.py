@@ -1,9 +1,11 @@
 """What setting up communicators costs: item 10."""
 
-from reproduce.claims import Source, ratio
+from reproduce.claims import ratio
 from papers.luo2019.setups import AR, DIVISION, RANDOM, STATIC, protocol_of
+from reproduce.rows import claims_of
 
-SOURCE = Source("the authors' program (preduce)")
+claim = claims_of("luo2019")
+
 SETUP = 0.1
 
 
@@ -17,28 +19,11 @@ def communicators(outputs):
     paid = {name: lost[name] / made[name, 0.0].mean * seconds for name in lost}
     left = {name: ratio(made[name, SETUP], made[name, 0.0]) for name in (RANDOM, DIVISION)}
     return [], [
-        SOURCE.holds(
-            f"10.{name}",
-            f"100 ms for a new group: what {name} pays in all, where {times} of its groups in turn are new "
-            "and the others meanwhile, and where a run ends within an iteration",
-            f"{times * SETUP:.1f} s, up to an iteration",
-            abs(paid[name] - times * SETUP) <= 0.08,
-            f"{paid[name]:.3g} s of {seconds:.3g}",
+        claim(f"10.{name}").holds(
+            abs(paid[name] - times * SETUP) <= 0.08, f"{paid[name]:.3g} s of {seconds:.3g}"
         )
         for name, times in ((AR, 1), (STATIC, 3))
     ] + [
-        SOURCE.holds(
-            "10.random",
-            "100 ms for a new group: random keeps of its minibatches, as 560 groups do not fit among 60",
-            "less than half",
-            left[RANDOM].mean < 0.5,
-            left[RANDOM],
-        ),
-        SOURCE.holds(
-            "10.division",
-            "100 ms for a new group: group division too draws its groups anew: it keeps of its minibatches",
-            "less than half",
-            left[DIVISION].mean < 0.5,
-            left[DIVISION],
-        ),
+        claim("10.random").holds(left[RANDOM].mean < 0.5, left[RANDOM]),
+        claim("10.division").holds(left[DIVISION].mean < 0.5, left[DIVISION]),
     ]

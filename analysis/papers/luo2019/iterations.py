@@ -2,13 +2,15 @@
 
 import json
 
-from reproduce.claims import Source, paired_difference, paired_ratio, sample
+from reproduce.claims import paired_difference, paired_ratio, sample
 from reproduce.figures import Figure, curve_series
 from reproduce.replicas import first_at
 from papers.luo2019.losses import level_of
+from reproduce.rows import claims_of
+
+claim = claims_of("luo2019")
 
 SCENARIO = "do_larger_groups_need_fewer_iterations"
-CHECKLIST = Source("derived: same eta, no communication time")
 LEARNERS = 16
 SIZES = (2, 3, 4, 8, 16)
 
@@ -35,20 +37,12 @@ def iterations(outputs):
     figure.series = [curve_series(name, found) for name, found in each.items()]
     more = {name: paired_ratio(one, needed["All-Reduce"]) for name, one in needed.items()}
     claims = [
-        CHECKLIST.holds(
-            f"8.{name.replace(' ', '-')}",
-            f"{name}: minibatches to a training loss of {level:g} over All-Reduce's",
-            "at most 1.3",
-            one.mean <= 1.3,
-            one,
-        )
+        claim(f"8.{name.replace(' ', '-')}").holds(one.mean <= 1.3, one)
         for name, one in more.items()
         if name != "All-Reduce"
     ]
     claims.append(
-        CHECKLIST.ordered(
-            "8.larger",
-            "a larger group needs no more minibatches than a smaller one, but for 4 standard errors",
+        claim("8.larger").ordered(
             [
                 (f"{few} and {many}", needed[f"groups of {many}"], needed[f"groups of {few}"])
                 for few, many in zip(SIZES, SIZES[1:])

@@ -1,6 +1,6 @@
 """Time to a loss in training: items 3 and 4."""
 
-from reproduce.claims import FITTED, Source, Tolerance, paired_ratio, sample
+from reproduce.claims import paired_ratio, sample
 from reproduce.figures import Figure, curve_series, sampled, side_by_side
 from reproduce.outputs import Missing
 from reproduce.replicas import first_at
@@ -9,15 +9,16 @@ from papers.luo2019.setups import (
     AD, ALONE, AR, BYTES, COMPUTE, DIVISION, FILTERED, INTRA, JITTER, LEARNERS, NAMES, PS, RING, SERVER,
     SHARED, STATIC, both_cards, place_of,
 )  # fmt: skip
-from papers.luo2019.throughput import SLOW, WORDS, between
+from papers.luo2019.throughput import SLOW, WORDS
+from reproduce.rows import claims_of
 
-DERIVED = Source("derived")
+claim = claims_of("luo2019")
+
 SLOWEST = normal_maximum(COMPUTE, JITTER, LEARNERS)
 FASTEST = 2 * COMPUTE - SLOWEST
 ITERATION = SLOWEST + RING
 # Gradients pass the server's link from the first on, and leave it no gap: all come within one's 10 ms.
 SERVER_ITERATION = FASTEST + 2 * LEARNERS * BYTES / SERVER
-CHECKLIST = Source("derived: ratios of the abstracts, to which the clock is calibrated", FITTED)
 MNIST = "who_reaches_the_loss_first"
 
 
@@ -75,35 +76,10 @@ def race(curves, slow):
 
 def equal_machines(faster):
     at = lambda name: faster[ALONE, 1, name]
-    words = "softmax on MNIST, equal machines: time to the loss of"
-    yield between(
-        CHECKLIST,
-        "3.loss-static",
-        f"{words} All-Reduce over that of static",
-        1.05,
-        1.35,
-        at(STATIC),
-    )
-    yield between(
-        CHECKLIST,
-        "3.loss-inter-intra",
-        f"{words} All-Reduce over that of inter-intra",
-        0.8,
-        1.35,
-        at(INTRA),
-    )
-    yield DERIVED.near(
-        "3.loss-server",
-        f"{words} All-Reduce over that of the parameter server is the ratio of their iterations: both "
-        "make the same updates",
-        ITERATION / SERVER_ITERATION,
-        at(PS),
-        Tolerance(relative=0.02),
-    )
-    yield CHECKLIST.holds(
-        "3.loss-order",
-        f"{words} static and inter-intra are least, then All-Reduce, then AD-PSGD, then the parameter server",
-        "in this order",
+    yield claim("3.loss-static").within(at(STATIC))
+    yield claim("3.loss-inter-intra").within(at(INTRA))
+    yield claim("3.loss-server").near(at(PS), ITERATION / SERVER_ITERATION)
+    yield claim("3.loss-order").holds(
         min(at(STATIC).mean, at(INTRA).mean) > 1 > at(AD).mean > at(PS).mean,
         ", ".join(f"{name} {1 / at(name).mean:.3g}" for name in (STATIC, INTRA, AR, AD, PS)),
     )
@@ -111,15 +87,8 @@ def equal_machines(faster):
 
 def one_slow(faster):
     at = lambda name: faster[ALONE, 5, name]
-    words = "softmax on MNIST, one learner at a fifth of the speed: time to the loss of All-Reduce over that of"
-    yield CHECKLIST.holds(
-        "4.loss-division",
-        f"{words} {FILTERED[DIVISION]} (the paper: 4.4, its 2019 version 2)",
-        "at least 2",
-        at(FILTERED[DIVISION]).mean >= 2,
-        at(FILTERED[DIVISION]),
-    )
-    yield between(CHECKLIST, "4.loss-static", f"{words} static", 0.95, 1.25, at(STATIC))
+    yield claim("4.loss-division").holds(at(FILTERED[DIVISION]).mean >= 2, at(FILTERED[DIVISION]))
+    yield claim("4.loss-static").within(at(STATIC))
 
 
 def cifar10(outputs):
@@ -139,39 +108,26 @@ def cifar10(outputs):
             if at == slow:
                 figure.series.append(curve_series(name, found))
         figures.append(figure)
-    words = f"softmax on CIFAR-10, cards shared: to a training loss of {level:g}"
     told = ", ".join(
         f"{name}, {WORDS[slow]}: {one.mean:.3g} s" for (slow, name), one in times.items()
     )
     filtered = FILTERED[INTRA]
     return figures, [
-        CHECKLIST.holds(
-            "3.cifar10",
-            f"{words}, on equal machines, static and {filtered} before All-Reduce before AD-PSGD before the parameter server",
-            "in this order",
+        claim("3.cifar10").holds(
             max(times[1, STATIC].mean, times[1, filtered].mean)
             < times[1, AR].mean
             < times[1, AD].mean
             < times[1, PS].mean,
             told,
         ),
-        CHECKLIST.holds(
-            "4.cifar10",
-            f"{words}, with one learner at a fifth of the speed {filtered} takes of All-Reduce's time",
-            "at most a half",
-            times[5, filtered].mean <= times[5, AR].mean / 2,
-            told,
-        ),
+        claim("4.cifar10").holds(times[5, filtered].mean <= times[5, AR].mean / 2, told),
     ]
 
 
 def resnet(outputs):
     """Not judged so far: the CUDA device refuses averages of models."""
-    words = "ResNet-20 on CIFAR-10: the order of times to a loss"
     try:
         outputs.place("gpu/who_learns_cifar10_with_a_resnet")
     except Missing as reason:
-        return [], [CHECKLIST.skipped("3.resnet", words, str(reason))]
-    return [], [
-        CHECKLIST.skipped("3.resnet", words, "the CUDA device does not average models so far")
-    ]
+        return [], [claim("3.resnet").skipped(str(reason))]
+    return [], [claim("3.resnet").skipped("the CUDA device does not average models so far")]

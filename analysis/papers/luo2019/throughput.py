@@ -1,17 +1,17 @@
 """Minibatches a second: items 3 to 6."""
 
-from reproduce.claims import FITTED, Source, Tolerance, paired_ratio, sample
+from reproduce.claims import paired_ratio, sample
 from reproduce.figures import PLOTTED, Figure, Series, sampled, side_by_side
 from papers.laws import normal_maximum
 from papers.luo2019.setups import (
     AD, ALONE, AR, BUFFER, COMPUTE, DIVISION, FILTERED, INTRA, JITTER, LEARNERS, NAMES, PS, RANDOM,
     RING, SHARED, STATIC, both_cards, dashed, place_of,
 )  # fmt: skip
+from reproduce.rows import claims_of
+
+claim = claims_of("luo2019")
 
 SCENARIO = "how_fast_is_each_schedule"
-CHECKLIST = Source("derived: ratios of the abstracts, to which the clock is calibrated", FITTED)
-ABSTRACTS = Source("abstracts (arXiv 2019, ASPLOS 2020), to which the clock is calibrated", FITTED)
-DERIVED = Source("derived")
 SLOW = (1, 2, 5)
 WORDS = {
     1: "equal machines",
@@ -67,46 +67,15 @@ def figure(relative, cards):
     return one
 
 
-def between(source, id, claim, low, high, one):
-    return source.holds(id, claim, f"{low:g} to {high:g}", low <= one.mean <= high, one)
-
-
 def equal_machines(relative):
     at = lambda name: relative[ALONE, 1, name]
-    yield between(
-        CHECKLIST, "3.static", "equal machines: static over All-Reduce", 1.05, 1.35, at(STATIC)
-    )
-    yield between(
-        CHECKLIST,
-        "3.inter-intra",
-        "equal machines: inter-intra over All-Reduce",
-        0.8,
-        1.35,
-        at(INTRA),
-    )
-    yield between(
-        CHECKLIST,
-        "3.division",
-        "equal machines: group division over All-Reduce",
-        0.8,
-        1.2,
-        at(DIVISION),
-    )
+    for id, name in (("static", STATIC), ("inter-intra", INTRA), ("division", DIVISION)):
+        yield claim(f"3.{id}").within(at(name))
     for name in (AR, STATIC, INTRA, DIVISION):
-        words = f"equal machines: {name} over the parameter server"
-        yield between(
-            CHECKLIST, f"3.server-{dashed(name)}", words, 4, 6.5, paired_ratio(at(name), at(PS))
-        )
+        yield claim(f"3.server-{dashed(name)}").within(paired_ratio(at(name), at(PS)))
     for name in (STATIC, INTRA):
-        words = f"equal machines: {name} over AD-PSGD, an exchange of which was calibrated to 0.4 s"
-        yield between(
-            CHECKLIST, f"3.ad-psgd-{dashed(name)}", words, 3, 5, paired_ratio(at(name), at(AD))
-        )
-    yield CHECKLIST.holds(
-        "3.order",
-        "equal machines: static and inter-intra before group division before All-Reduce before group "
-        "buffer before random and AD-PSGD before the parameter server",
-        "in this order",
+        yield claim(f"3.ad-psgd-{dashed(name)}").within(paired_ratio(at(name), at(AD)))
+    yield claim("3.order").holds(
         min(at(STATIC).mean, at(INTRA).mean) > at(DIVISION).mean > at(AR).mean > at(BUFFER).mean
         and at(BUFFER).mean > max(at(RANDOM).mean, at(AD).mean)
         and min(at(RANDOM).mean, at(AD).mean) > at(PS).mean,
@@ -116,22 +85,11 @@ def equal_machines(relative):
         ),
     )
     shared = relative[SHARED, 1, DIVISION], relative[SHARED, 1, INTRA]
-    yield CHECKLIST.holds(
-        "3.shared",
-        "equal machines, cards shared: group division falls below All-Reduce, inter-intra stays above",
-        "below 1, above 1.05",
-        shared[0].mean < 1 and shared[1].mean > 1.05,
-        " and ".join(map(str, shared)),
+    yield claim("3.shared").holds(
+        shared[0].mean < 1 and shared[1].mean > 1.05, " and ".join(map(str, shared))
     )
     best = max((relative[ALONE, 1, name] for name in NAMES[3:]), key=lambda one: one.mean)
-    yield between(
-        ABSTRACTS,
-        "3.abstract",
-        "equal machines: the best schedule over All-Reduce (1.1 in 2019, 1.2 in 2020)",
-        1.1,
-        1.2,
-        best,
-    )
+    yield claim("3.abstract").within(best)
 
 
 def one_slow(rates, relative):
@@ -139,71 +97,33 @@ def one_slow(rates, relative):
     fast = normal_maximum(COMPUTE, JITTER, LEARNERS) + RING
     for slow, item in ((2, 5), (5, 4)):
         expected = fast / (slow * COMPUTE + RING)
-        yield DERIVED.near(
-            f"{item}.all-reduce",
-            f"{WORDS[slow]}: All-Reduce's minibatches a second over those on equal machines, "
-            f"(E[max T] + T_ring) / ({slow} E[T] + T_ring)",
-            expected,
-            paired_ratio(rates[ALONE, slow, AR], rates[ALONE, 1, AR]),
-            Tolerance(relative=0.01),
+        yield claim(f"{item}.all-reduce").near(
+            paired_ratio(rates[ALONE, slow, AR], rates[ALONE, 1, AR]), expected
         )
-        yield DERIVED.near(
-            f"{item}.static",
-            f"{WORDS[slow]}: static loses what All-Reduce loses",
-            expected,
-            paired_ratio(rates[ALONE, slow, STATIC], rates[ALONE, 1, STATIC]),
-            Tolerance(relative=0.1),
+        yield claim(f"{item}.static").near(
+            paired_ratio(rates[ALONE, slow, STATIC], rates[ALONE, 1, STATIC]), expected
         )
     filtered = FILTERED[DIVISION]
     kept = paired_ratio(rates[ALONE, 5, filtered], rates[ALONE, 1, filtered])
-    yield CHECKLIST.holds(
-        "4.kept",
-        f"{WORDS[5]}: {filtered} keeps of its minibatches a second on equal machines",
-        "at least 85 %",
-        kept.mean >= 0.85,
-        kept,
-    )
-    yield CHECKLIST.holds(
-        "4.division",
-        f"{WORDS[5]}: {filtered} over All-Reduce (the paper: 4.4)",
-        "at least 3",
-        relative[ALONE, 5, filtered].mean >= 3,
-        relative[ALONE, 5, filtered],
+    yield claim("4.kept").holds(kept.mean >= 0.85, kept)
+    yield claim("4.division").holds(
+        relative[ALONE, 5, filtered].mean >= 3, relative[ALONE, 5, filtered]
     )
     most = (5 * COMPUTE + RING) / COMPUTE
-    yield DERIVED.holds(
-        "4.bound",
-        f"{WORDS[5]}: no schedule is more than (5 T + T_ring) / T times as fast as All-Reduce",
-        f"at most {most:.3g}",
+    yield claim("4.bound").holds(
         all(relative[ALONE, 5, name].mean <= most for name in NAMES),
         f"at most {max(relative[ALONE, 5, name].mean for name in NAMES):.3g}",
     )
     for name, with_filter in FILTERED.items():
         gain = paired_ratio(rates[ALONE, 5, with_filter], rates[ALONE, 5, name])
-        yield CHECKLIST.holds(
-            f"4.filter-{dashed(name)}",
-            f"{WORDS[5]}: {name} with the filter over without",
-            "at least 1",
-            gain.mean >= 1,
-            gain,
-        )
-    yield between(
-        CHECKLIST,
-        "5.division",
-        f"{WORDS[2]}: {filtered} over All-Reduce",
-        1.5,
-        2,
-        relative[ALONE, 2, filtered],
-    )
+        yield claim(f"4.filter-{dashed(name)}").holds(gain.mean >= 1, gain)
+    yield claim("5.division").within(relative[ALONE, 2, filtered])
 
 
 def calibration(relative):
     for slow, ratios in TOY.items():
-        yield Source("derived: a small model of the same clock").all_near(
-            f"{ {1: 3, 2: 5, 5: 4}[slow] }.calibration",
-            f"{WORDS[slow]}, over All-Reduce: {', '.join(ratios)}",
-            [(name, value, relative[ALONE, slow, name]) for name, value in ratios.items()],
-            Tolerance(relative=0.05),
+        yield claim(f"{ {1: 3, 2: 5, 5: 4}[slow] }.calibration").all_near(
+            [(name, value, relative[ALONE, slow, name]) for name, value in ratios.items()]
         )
 
 
@@ -216,19 +136,11 @@ def conflicts(outputs):
         outputs, lambda row: float(row["messages"] or 0) / float(row["gradients_applied"])
     )
     at = lambda name: share[ALONE, 1, name].mean
-    yield CHECKLIST.holds(
-        "6.conflicts",
-        "equal machines: conflicts a minibatch: random far above group buffer above group division, "
-        "which has none",
-        "random above 0.9, group buffer between, group division 0",
+    yield claim("6.conflicts").holds(
         at(RANDOM) > 0.9 > at(BUFFER) > 0.1 and at(DIVISION) == 0,
         ", ".join(f"{name} {at(name):.3g}" for name in (RANDOM, BUFFER, DIVISION)),
     )
     for name, each, expected in ((RANDOM, 12, 1), (BUFFER, 12, 1 / 3), (DIVISION, 72 / 5, 5 / 16)):
-        yield DERIVED.near(
-            f"6.groups-{dashed(name)}",
-            f"equal machines, {name}: groups a minibatch",
-            expected,
-            sample(sent[ALONE, 1, name].values / each),
-            Tolerance(relative=0.02),
+        yield claim(f"6.groups-{dashed(name)}").near(
+            sample(sent[ALONE, 1, name].values / each), expected
         )
