@@ -143,6 +143,6 @@ def claims_of(paper):
     def claim(id, **facts):
         if id not in rows():
             raise WrongTable(f"{path}: has no row {id}")
-        return rows()[id].filled(facts) if facts else rows()[id]
+        return rows()[id].filled(facts)
 
     return claim

@@ -3,12 +3,14 @@
 import json
 
 import numpy as np
-from reproduce.claims import AFTER_THE_FACT, Source, paired_difference, sample
+from reproduce.claims import paired_difference, sample
 from reproduce.figures import Figure, curve_series
 from reproduce.outputs import Missing
 from reproduce.replicas import first_at, late, mean_curve
+from reproduce.rows import claims_of
 
-SUMMARIES = Source("JSAIT 2021 (ordering, from summaries)", AFTER_THE_FACT)
+claim = claims_of("dutta2021")
+
 KS = (2, 4, 8)
 K0 = 2
 END = 0.1  # the last tenth of the time
@@ -63,10 +65,7 @@ class Race:
         times = {k: first_at(*mean_curve(found), level) for k, found in self.fixed.items()}
         ours = first_at(*mean_curve(self.adaptive), level)
         is_same = " (it is K0's run itself: K has not changed yet)" if ours == times[K0] else ""
-        return SUMMARIES.holds(
-            f"{self.id}-early",
-            f"{self.words}: half-way down, of K = 2, 4, 8 the one nearest in time to AdaSync",
-            f"K0 = {K0}",
+        return claim(f"{self.id}-early").holds(
             nearest(ours, times) == K0,
             f"{ours:.3g}; "
             + ", ".join(f"K = {k}: {time:.3g}" for k, time in times.items())
@@ -74,18 +73,11 @@ class Race:
         )
 
     def below_k0(self):
-        return SUMMARIES.above(
-            f"{self.id}-below-k0",
-            f"{self.words}: AdaSync ends below the floor of K0: by",
-            paired_difference(self.ends[K0], self.end),
-        )
+        return claim(f"{self.id}-below-k0").above(paired_difference(self.ends[K0], self.end))
 
     def late_nearest(self):
         ends = {k: end.mean for k, end in self.ends.items()}
-        return SUMMARIES.holds(
-            f"{self.id}-late",
-            f"{self.words}: of K = 2, 4, 8 the one whose final loss is nearest to AdaSync's",
-            "the largest",
+        return claim(f"{self.id}-late").holds(
             nearest(self.end.mean, ends) == KS[-1],
             f"{self.end}; " + ", ".join(f"K = {k}: {end:.4g}" for k, end in ends.items()),
         )
@@ -94,21 +86,15 @@ class Race:
         """Beside the K at which AdaSync is itself by then there is nothing to compare."""
         others = {k: end for k, end in self.ends.items() if k != late(self.k, END).mean}
         told = ", ".join(map(str, others))
-        return SUMMARIES.ordered(
-            f"{self.id}-late",
-            f"{self.words}: AdaSync ends no higher than K = {told}, but for 4 standard errors",
-            [(f"K = {k}", self.end, end) for k, end in others.items()],
-            gap=paired_difference,
+        return claim(f"{self.id}-late", others=told).ordered(
+            [(f"K = {k}", self.end, end) for k, end in others.items()], gap=paired_difference
         )
 
     def k_rises(self):
         first = sample([k[0] for _, k in self.k])
         last = late(self.k, END)
-        return SUMMARIES.above(
-            f"{self.id}-k",
-            f"{self.words}: K in the last tenth of the time, less K0",
-            paired_difference(last, first),
-            told=f"{last}, from {first}",
+        return claim(f"{self.id}-k").above(
+            paired_difference(last, first), told=f"{last}, from {first}"
         )
 
 
@@ -117,7 +103,7 @@ def judged(outputs, scenario, task, late, note="", least=0, log_y=False):
     races = [Race(outputs, scenario, task, variant, least) for variant in ("k-sync", "k-async")]
     claims = (Race.early, Race.below_k0, late, Race.k_rises)
     figures = [race.figure(note, log_y) for race in races]
-    return figures, [claim(race) for race in races for claim in claims]
+    return figures, [judge(race) for race in races for judge in claims]
 
 
 def quadratic(outputs):
@@ -140,12 +126,8 @@ def grey_cifar10(outputs):
     paper = outputs.curves(scenario, runner, "time", "k")["k-sync", None, 0]
     highest = max(k.max() for _, k in paper)
     claims.append(
-        Source("derived: r <= F(start) / F*").holds(
-            "22.grey-CIFAR-10-least-loss",
-            f"{task}, k-sync: with F* taken as 0, as the paper does, K never leaves K0",
-            f"K0 = {K0}",
-            highest == K0 and min(k.min() for _, k in paper) == K0,
-            f"K at most {highest:g}",
+        claim("22.grey-CIFAR-10-least-loss").holds(
+            highest == K0 and min(k.min() for _, k in paper) == K0, f"K at most {highest:g}"
         )
     )
     return figures, claims
@@ -157,5 +139,4 @@ def cifar10_cnn(outputs):
     try:
         return judged(outputs, "gpu/does_adasync_win_on_cifar10", task, Race.late_nearest)
     except Missing as reason:
-        words = f"{task}, P = 8: AdaSync starts as K0 and ends as the largest K"
-        return [], [SUMMARIES.skipped("22.CNN-on-CIFAR-10", words, str(reason))]
+        return [], [claim("22.CNN-on-CIFAR-10").skipped(str(reason))]

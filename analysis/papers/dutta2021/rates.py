@@ -3,11 +3,13 @@ or a rate that nobody tuned for it?  Item 22."""
 
 import json
 
-from reproduce.claims import AFTER_THE_FACT, Source, paired_difference
+from reproduce.claims import paired_difference
 from reproduce.figures import Figure, sampled
 from reproduce.replicas import best_of, decided, judging
+from reproduce.rows import claims_of
 
-SOURCE = Source("asked by this project", AFTER_THE_FACT)
+claim = claims_of("dutta2021")
+
 TASK = "MNIST, softmax, k-sync, K0 = 2"
 ADAPTIVE, START = "AdaSync", "K = 2"
 FIXED = (START, "K = 4", "K = 8")
@@ -33,20 +35,15 @@ def mnist_rates(outputs):
 
 def tuned(at_one, at_best):
     leads = [paired_difference(ends[START], ends[ADAPTIVE]) for ends in (at_one, at_best)]
-    return SOURCE.above(
-        "22.MNIST-tuned",
-        f"{TASK}: AdaSync ends farther below K0 at one rate, {ONE_RATE:g}, than at the best of each",
+    return claim("22.MNIST-tuned").above(
         paired_difference(*leads),
         told=f"training loss below K0's: {leads[0]} at one rate, {leads[1]} at the best",
     )
 
 
 def no_higher(at_best):
-    return SOURCE.ordered(
-        "22.MNIST-tuned-late",
-        f"{TASK}: at the best of five rates of each, AdaSync ends no higher than K = 2, 4 and 8",
-        [(name, at_best[ADAPTIVE], at_best[name]) for name in FIXED],
-        gap=paired_difference,
+    return claim("22.MNIST-tuned-late").ordered(
+        [(name, at_best[ADAPTIVE], at_best[name]) for name in FIXED], gap=paired_difference
     )
 
 

@@ -3,8 +3,11 @@
 import math
 
 import numpy as np
-from reproduce.claims import Sample, Source, Tolerance
+from reproduce.claims import Sample
 from reproduce.figures import SIMULATED, THEORY, Figure, Series
+from reproduce.rows import claims_of
+
+claim = claims_of("dutta2021")
 
 LEARNERS = 8
 SLOW, BATCH = ("k-sync", "k-async"), ("k-batch-sync", "k-batch-async")
@@ -67,33 +70,20 @@ def lookups(chosen):
 def lookup(variant, k0, values, r, k):
     """The choices at the recorded losses that are nearest."""
     at = {place: int(np.argmin(np.abs(np.log(r / place)))) for place in values}
-    return Source("derived from the paper's bound").all_near(
-        f"20.lookup-{variant}-{k0}",
-        f"{variant}, K0 = {k0}: K at r = {', '.join(map(str, values))}, rounded from "
-        f"{', '.join(f'{value:g}' for value in values.values())}",
+    return claim(f"20.lookup-{variant}-{k0}").all_near(
         [
             (f"r = {r[at[place]]:.4g}", rounded(value), Sample(k[at[place]]))
             for place, value in values.items()
-        ],
-        Tolerance(),
+        ]
     )
 
 
 def rule_claims(chosen):
     for (variant, k0), (r, k) in chosen.items():
         wrong = int((rounded(wanted(variant, k0, r)) != k).sum())
-        yield Source("derived from the paper's bound").holds(
-            f"20.rule-{variant}-{k0}",
-            f"{variant}, K0 = {k0}: choices that are not K* of the loss, rounded",
-            "none",
-            wrong == 0,
-            f"{wrong} of {len(k)}",
-        )
+        yield claim(f"20.rule-{variant}-{k0}").holds(wrong == 0, f"{wrong} of {len(k)}")
     starts = {where: k[0] for where, (_, k) in chosen.items()}
-    yield Source("derived from the paper's bound").holds(
-        "20.start",
-        "K(r = 1) = K0, four variants, K0 = 1 and 2",
-        "in all",
+    yield claim("20.start").holds(
         all(k == k0 for (_, k0), k in starts.items()),
         ", ".join(f"{k:g} for {k0}" for (_, k0), k in starts.items()),
     )
@@ -106,15 +96,10 @@ def ends(chosen):
         r, k = chosen[variant, k0]
         if variant in SLOW:
             limit = half**2 / (LEARNERS - half) * (LEARNERS - k0) / k0**2
-            words = "K* < P always: K rounds to P no sooner than at r"
         else:
             limit = (half / k0) ** 2
-            words = f"K* = P at r = (P / K0)^2 = {(LEARNERS / k0) ** 2:g}, to which K rounds from r"
         before, after = r[k < LEARNERS].max(), r[k == LEARNERS].min(initial=math.inf)
-        yield Source("derived from the paper's bound").holds(
-            f"20.end-{variant}-{k0}",
-            f"{variant}, K0 = {k0}: {words}",
-            f"{limit:.5g}",
+        yield claim(f"20.end-{variant}-{k0}").holds(
             before <= limit <= after < math.inf,
             f"K = {k[k < LEARNERS].max():g} up to {before:.5g}, P from {after:.5g} on",
         )
