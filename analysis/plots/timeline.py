@@ -1,5 +1,5 @@
-"""The first rounds as a timeline: what each learner computed, what became of it, with whom it
-exchanged values, when it waited, and when updates were made."""
+"""The first rounds as a timeline: what each learner computed, what became of it, its transfers from
+and to the server or exchanges with others, when it waited, and when updates were made."""
 
 import statistics
 import textwrap
@@ -35,6 +35,10 @@ FATES = {
     "cancelled": Looks("computing: cancelled", (style.VERMILION,), "////"),
     "lost": Looks("computing: lost with its learner", (style.PURPLE,), "xxxx"),
     "in flight": Looks("computing at the end", (style.GREY,)),
+}
+TRANSFERS = {
+    "pull": Looks("pull from the server", ("#F0E442",)),
+    "push": Looks("push to the server", ("#882255",)),
 }
 GAPS = {
     "waiting": Looks("waiting", ("0.88",)),
@@ -162,7 +166,8 @@ def draw_panel(axes, trace, end):
     return {
         "gaps": draw_bars(axes, trace.gaps(), GAPS, 0.25, end, linewidth=0, zorder=0.8),
         "exchanges": draw_exchanges(axes, trace.exchanges, end),
-        "fates": draw_bars(axes, trace.gradients, FATES, height, end, **widths),
+        "fates": draw_bars(axes, trace.computed(), FATES, height, end, **widths),
+        "transfers": draw_bars(axes, trace.transfers, TRANSFERS, height, end, **widths),
         "beyond": {True} if trace.until < end else set(),
         "updates": {True} if draw_updates(axes, lines, end) else set(),
     }
@@ -199,7 +204,7 @@ def legend_entries(seen):
 
     entries = [
         (Patch(**bar_looks(looks)), looks.words)
-        for name, kinds in (("fates", FATES), ("gaps", GAPS))
+        for name, kinds in (("fates", FATES), ("transfers", TRANSFERS), ("gaps", GAPS))
         for kind, looks in kinds.items()
         if kind in seen[name]
     ]

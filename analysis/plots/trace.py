@@ -1,8 +1,10 @@
-"""What trace.json says of each point: what learners computed and exchanged, when they did neither,
-and when updates were made. Times are in units of simulated time."""
+"""What trace.json says of each point: what learners computed, sent and exchanged, when they did none
+of it, and when updates were made. Times are in units of simulated time."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 MICROSECONDS = 1e6
@@ -40,11 +42,13 @@ class Exchange(NamedTuple):
 
 @dataclass
 class PointTrace:
-    """One point: {(learner, fate): [(start, duration)]} of its gradients, its exchanges by number,
-    the times of its updates, and where the trace ends: at the run's end, or before where only its
-    start was kept."""
+    """One point: {(learner, fate): [(start, duration)]} of its gradients, from the pull before them
+    to the end of their push, {(learner, "pull" or "push"): [(start, duration)]} of these transfers,
+    its exchanges by number, the times of its updates, and where the trace ends: at the run's end,
+    or before where only its start was kept."""
 
     gradients: dict = field(default_factory=lambda: defaultdict(list))
+    transfers: dict = field(default_factory=lambda: defaultdict(list))
     exchanged: dict = field(default_factory=dict)
     updates: list = field(default_factory=list)
     until: float = 0.0
@@ -62,6 +66,16 @@ class PointTrace:
         """Whether every gradient made an update."""
         used = sum(len(spans) for (_, fate), spans in self.gradients.items() if fate == "used")
         return used == len(self.updates)
+
+    def computed(self):
+        """The gradients without their transfers."""
+        moved = defaultdict(list)
+        for (learner, _), spans in self.transfers.items():
+            moved[learner] = sorted(moved[learner] + spans)
+        return {
+            (learner, fate): [part for span in spans for part in rest_of(*span, moved[learner])]
+            for (learner, fate), spans in self.gradients.items()
+        }
 
     def gaps(self):
         """{(learner, "waiting" or "down"): [(start, duration)]}: nothing is computed or exchanged,
@@ -81,6 +95,18 @@ class PointTrace:
                 if end >= now:
                     now, why = end, "down" if what == "lost" else "waiting"
         return found
+
+
+def rest_of(start, length, taken):
+    """The parts (start, duration) of a span that spans within it, sorted, do not cover."""
+    end, parts = start + length, []
+    for begin, duration in islice(taken, bisect_left(taken, (start,)), None):
+        if begin >= end:
+            break
+        if begin > start:
+            parts.append((start, begin - start))
+        start = begin + duration
+    return [*parts, (start, end - start)] if start < end else parts
 
 
 def kind_of(event):
@@ -106,6 +132,8 @@ def read_traces(events):
         trace.until = max(trace.until, start + length)
         if event["cat"] == "gradient":
             trace.gradients[event["tid"] - 1, event["args"]["fate"]].append((start, length))
+        elif event["cat"] == "transfer":
+            trace.transfers[event["tid"] - 1, event["name"]].append((start, length))
         elif event["cat"] == "exchange":
             learner = int(track_names[event["pid"], event["tid"]].split()[1].rstrip(","))
             number = event["args"]["exchange"]

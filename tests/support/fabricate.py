@@ -195,6 +195,12 @@ def gradient(point, learner, draw, start, end, fate):
     return {"ph": "X", "cat": "gradient", "name": "gradient", "args": arguments} | place
 
 
+def transfer(point, learner, name, start, end):
+    """The slice of a pull or a push in the trace."""
+    place = {"pid": point, "tid": learner + 1, "ts": 1e6 * start, "dur": 1e6 * (end - start)}
+    return {"ph": "X", "cat": "transfer", "name": name, "args": {}} | place
+
+
 def version(point, number, start, end):
     """A server version's slice in the trace."""
     place = {"pid": point, "tid": 0, "ts": 1e6 * start, "dur": 1e6 * (end - start)}

@@ -12,7 +12,7 @@ import fabricate
 from plots import style
 from plots.encoding import race
 from results import read_folder as read_results
-from plots.timeline import EXCHANGES, FATES, GAPS, SHADES, colours_of, draw_timeline, two_rounds
+from plots.timeline import EXCHANGES, FATES, GAPS, SHADES, TRANSFERS, colours_of, draw_timeline, two_rounds
 from plots.trace import read_traces
 
 
@@ -154,6 +154,29 @@ class Timeline(fabricate.Folder):
             },
         )
 
+    def test_transfers_of_a_star_are_not_drawn_as_computing(self):
+        events = [
+            fabricate.version(0, 0, 0, 4),
+            fabricate.version(0, 1, 4, 8),
+            fabricate.gradient(0, 0, 0, 0, 4, "used"),
+            fabricate.transfer(0, 0, "pull", 0, 1),
+            fabricate.transfer(0, 0, "push", 3, 4),
+            fabricate.gradient(0, 1, 0, 0, 4, "cancelled"),
+            fabricate.transfer(0, 1, "pull", 0, 2.5),
+            fabricate.gradient(0, 0, 1, 4, 8, "in flight"),
+            fabricate.transfer(0, 0, "pull", 4, 8),
+        ]
+        figure = self.draw(events)
+        colour = lambda kinds, name: hex_of(kinds[name].colours[0])
+        computed = {(0, 1, 3, colour(FATES, "used")), (1, 2.5, 4, colour(FATES, "cancelled"))}
+        self.assertEqual(shown_bars(figure.axes[0], FATES), computed)
+        pull, push = (colour(TRANSFERS, name) for name in ("pull", "push"))
+        moved = {(0, 0, 1, pull), (0, 3, 4, push), (1, 0, 2.5, pull), (0, 4, 8, pull)}
+        self.assertEqual(shown_bars(figure.axes[0], TRANSFERS), moved)
+        words = [FATES["used"].words, FATES["cancelled"].words]
+        words += [looks.words for looks in TRANSFERS.values()]
+        self.assertEqual(words_of(figure), [*words, "waiting", "update"])
+
     def test_a_learner_that_does_nothing_waits_or_is_down(self):
         events = [
             fabricate.version(0, 0, 0, 6),
@@ -231,7 +254,7 @@ class Timeline(fabricate.Folder):
     def test_every_kind_has_looks_of_its_own(self):
         fates = {"used", "waiting", "dropped", "cancelled", "lost", "in flight"}
         self.assertEqual(set(FATES), fates)
-        kinds = [*FATES.values(), *GAPS.values(), *EXCHANGES.values()]
+        kinds = [*FATES.values(), *TRANSFERS.values(), *GAPS.values(), *EXCHANGES.values()]
         self.assertEqual(len({looks.words for looks in kinds}), len(kinds))
         self.assertEqual(len({(looks.colours, looks.hatch) for looks in kinds}), len(kinds))
         self.assertEqual(len({looks.mark for looks in EXCHANGES.values()}), len(EXCHANGES))
