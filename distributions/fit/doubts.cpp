@@ -136,16 +136,31 @@ constexpr const char* cancelled_option =
 
 namespace {
 
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
 /// How often times rise and fall from one to the next, and the variance of either in a random
 /// order.
 struct Runs {
   double rises = 0, falls = 0, variance = 0;
   std::vector<double> after_falls;  // times that are shorter than the one before
   std::vector<double> by;           // which times rise
+  std::size_t pairs = 0;            // every second rise of a learner's, if these are all
 
   bool are_many(double some, double share) const {
     const double all = rises + falls;
     return some >= share * all && some - all / 2 > 4 * std::sqrt(variance);
+  }
+
+  /// Whether they fall to values like those by which they rise, as totals of few rows do.
+  bool begin_again() const {
+    constexpr double alike = 2;
+    if (after_falls.empty() || by.empty()) return false;
+    const double ratio = median_of(after_falls) / median_of(by);
+    return ratio <= alike && ratio >= 1 / alike;
   }
 };
 
@@ -153,33 +168,33 @@ Runs runs_of(const Trace& trace) {
   Runs runs;
   for (const auto& times : trace.series) {
     const double before = runs.rises + runs.falls;
+    std::size_t other[] = {0, 0}, all[] = {0, 0};  // of every second time
     for (std::size_t i = 1; i < times.size(); ++i) {
+      ++all[i % 2];
+      other[i % 2] += times[i] <= times[i - 1];
       if (times[i] > times[i - 1]) runs.by.push_back(times[i] - times[i - 1]);
       if (times[i] < times[i - 1]) runs.after_falls.push_back(times[i]);
       runs.rises += times[i] > times[i - 1];
       runs.falls += times[i] < times[i - 1];
     }
     runs.variance += (runs.rises + runs.falls - before + 2) / 12;  // of m + 1 values
+    if (other[0] == 0 || other[1] == 0) runs.pairs += all[other[0] > 0];
   }
   return runs;
-}
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
 }
 
 }  // namespace
 
 bool only_rises(const Trace& trace) {
   const Runs runs = runs_of(trace);
-  if (runs.are_many(runs.rises, 0.75)) return true;
-  // A total of few rows begins again at a value like those by which it rises.
-  constexpr double alike = 2;
-  if (!runs.are_many(runs.rises, 0.6) || runs.after_falls.empty()) return false;
-  const double ratio = median_of(runs.after_falls) / median_of(runs.by);
-  return ratio <= alike && ratio >= 1 / alike;
+  return runs.are_many(runs.rises, 0.75) || (runs.are_many(runs.rises, 0.6) && runs.begin_again());
+}
+
+bool rises_in_pairs(const Trace& trace) {
+  const Runs runs = runs_of(trace);
+  constexpr double fewest = 20;
+  return static_cast<double>(runs.pairs) >= std::max(fewest, 0.45 * (runs.rises + runs.falls)) &&
+         runs.begin_again();
 }
 
 bool only_falls(const Trace& trace) {

@@ -15,6 +15,9 @@ namespace gradrace {
 /// fall do to what the others rise by, as totals of few rows do that begin again at 0.
 bool only_rises(const Trace& trace);
 
+/// Whether every second one does, twenty or more, as totals of two rows do that begin again at 0.
+bool rises_in_pairs(const Trace& trace);
+
 /// Whether they mostly fall, as the time that is left does.
 bool only_falls(const Trace& trace);
 

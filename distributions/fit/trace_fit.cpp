@@ -71,11 +71,14 @@ void refuse_totals(const Trace& trace, const TraceSource& source) {
         "--column NAME for a column of these; or --durations where they are "
         "durations all the same");
   }
-  if (!only_rises(trace)) return;
+  const bool rises = only_rises(trace);
+  if (!rises && !rises_in_pairs(trace)) return;
   throw TraceError("column",
                    trace.file.string() + ": \"" + source.times +
-                       "\" only rises, as timestamps and running totals do; a law is fitted to how "
-                       "long minibatches take",
+                       (rises ? "\" only rises, as timestamps and running totals do"
+                              : "\" rises at every second time, as totals do that begin again "
+                                "after two rows") +
+                       "; a law is fitted to how long minibatches take",
                    "--differences, for the times from one row to the next; or --durations where "
                    "they are durations all the same");
 }

@@ -4,11 +4,13 @@
 #include <cctype>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/readers/differences.h"
+#include "distributions/fit/readers/nested_rows.h"
 #include "distributions/fit/readers/row_check.h"
 #include "distributions/fit/readers/time_column.h"
 #include "sim/message_text.h"
@@ -120,21 +122,88 @@ class Maker {
            (request_.differences || time > 0 || (time == 0 && !request_.sum_by.empty()));
   }
 
-  /// Of rows that agree in the columns of sum_by, in the order of the first.
-  Series sums(const Series& series) const {
-    const auto keys = sum_keys();
+  /// Of rows that agree in the columns of sum_by, in the order of the first.  A row that lies
+  /// within another one counts with that.
+  Series sums(const Series& series) {
+    const Names& keys = sum_keys();
+    const std::set<std::size_t> inner = inner_rows(series, keys);
     std::map<std::string, std::size_t> at;
     Series result;
     for (const auto& one : series) {
       const auto [found, is_new] = at.emplace(keys[one.row], result.size());
       if (is_new) result.push_back({one.row, 0});
-      result[found->second].time += one.time;
+      if (!inner.contains(one.row)) result[found->second].time += one.time;
     }
     std::erase_if(result, [](const RowTime& one) { return one.time == 0; });
     return result;
   }
 
-  const Names& sum_keys() const {
+  std::set<std::size_t> inner_rows(const Series& series, const Names& keys) {
+    std::set<std::size_t> inner;
+    if (begins().empty()) return inner;
+    std::map<std::string, std::vector<RowRange>> sums;
+    for (const auto& [row, time] : series) {
+      const double begin = begins_[row], end = ends_.empty() ? begin + time : ends_[row];
+      if (std::isfinite(begin) && std::isfinite(end)) sums[keys[row]].push_back({row, begin, end});
+    }
+    std::size_t crossing = 0;
+    for (auto& [key, ranges] : sums) {
+      const NestedRows nested = nested_rows(std::move(ranges));
+      inner.insert(nested.inner.begin(), nested.inner.end());
+      crossing += nested.crossing;
+    }
+    crossing_ += crossing;
+    if (ends_.empty() && crossing > 0) return {};  // perhaps of another unit than the times
+    inner_ += inner.size();
+    return inner;
+  }
+
+  /// [row] When it begins; empty: no column says so, in numbers like those of the times.
+  const std::vector<double>& begins() {
+    if (!begin_column_.empty() || std::exchange(sought_begin_, true)) return begins_;
+    const auto named = [&](const auto& says, const std::string& other) -> std::string {
+      const auto found = std::ranges::find_if(table_.names, [&](const std::string& name) {
+        return says(name) && name != other &&
+               std::ranges::find(columns_.times, name) == columns_.times.end();
+      });
+      return found == table_.names.end() ? "" : *found;
+    };
+    const bool given = !request_.begin.empty();
+    std::string begin = given ? request_.begin : named(says_begin, "");
+    if (begin.empty()) begin = named(says_stamp, "");
+    const std::string end = given ? request_.end : named(says_end, begin);
+    if (begin.empty()) return begins_;
+    try {
+      TimeColumn from = time_column(found_, begin, false);
+      if (!end.empty()) {
+        TimeColumn to = time_column(found_, end, false);
+        if (to.stamps == from.stamps) ends_ = std::move(to.values);
+      }
+      if (ends_.empty() && from.stamps) return begins_;
+      begins_ = std::move(from.values);
+      begin_column_ = begin;
+    } catch (const TraceError&) {  // a column that nobody asked for
+      ends_.clear();
+    }
+    return begins_;
+  }
+
+  void tell_sums() {
+    found_.notes.push_back(
+        "times are sums over rows of the same " + listed(request_.sum_by) + " of a learner" +
+        (begin_column_.empty() ? "; no column says when rows begin, and a row that lies within "
+                                 "another one counts twice: leave such out by --where"
+                               : ""));
+    if (inner_ > 0)
+      found_.notes.push_back("left out: " + count_text(inner_, "row") +
+                             " within another of the same sum, by column " + begin_column_);
+    if (crossing_ > 0)
+      found_.notes.push_back(
+          count_text(crossing_, "row") + " begin, by column " + begin_column_ +
+          ", before another of the same sum ends: the time of both counts twice");
+  }
+
+  const Names& sum_keys() {
     if (!sum_keys_.empty()) return sum_keys_;
     for (const auto& name : request_.sum_by) table_.column(name, "sum-by");
     sum_keys_ = learner_names(table_, request_.sum_by);
@@ -243,9 +312,7 @@ class Maker {
 
   Trace made(bool wide) {
     if (request_.differences) difference();
-    if (!request_.sum_by.empty())
-      found_.notes.push_back("times are sums over rows of the same " + listed(request_.sum_by) +
-                             " of a learner");
+    if (!request_.sum_by.empty()) tell_sums();
     Trace trace{table_.file, table_.hash, {}, {}};
     if (wide) {
       trace.learners = columns_.times;
@@ -274,7 +341,11 @@ class Maker {
   bool told_seconds_ = false, clock_ = false;
   std::map<std::string, Series> series_;  // by learner
   std::vector<std::pair<std::string, std::size_t>> blanks_;
-  mutable Names sum_keys_;
+  Names sum_keys_;
+  std::string begin_column_;
+  bool sought_begin_ = false;
+  std::vector<double> begins_, ends_;     // [row]; empty: not known
+  std::size_t inner_ = 0, crossing_ = 0;  // rows of sums
 };
 
 }  // namespace

@@ -184,6 +184,40 @@ class Rows(Input):
         _, facts = self.fit("trace.csv", "--sum-by", "step")
         self.assertAlmostEqual(facts["mean"], sum(steps) / 120, delta=1e-6)
 
+    def test_a_row_within_another_of_its_step_counts_once(self):
+        """Iterations with a forward range, which has a matrix product in it, and a backward one."""
+        random.seed(5)
+        rows, steps, now = [], [], 0.0
+        for n, x in enumerate(gamma_times(40)):
+            steps.append(x + 0.3)
+            forward = 0.4 * x
+            parts = {"forward": (0.1, forward), "matmul": (0.1, forward / 2), "backward": (0.1 + forward, 0.6 * x)}
+            rows += [(n % 2, n // 2, ":iteration", now, x + 0.3)]
+            rows += [(n % 2, n // 2, name, now + after, length) for name, (after, length) in parts.items()]
+            now += x + 1
+        random.shuffle(rows)
+        ends = [f"{rank},{step},{name},{at:.6f},{at + length:.6f},{length:.6f}" for rank, step, name, at, length in rows]
+        begins = [f"{rank},{step},{name},{at:.6f},{length:.6f}" for rank, step, name, at, length in rows]
+        nanoseconds = [f"{rank},{step},{name},{1e9 * at:.0f},{1e3 * length:.3f}" for rank, step, name, at, length in rows]
+        options = "--column", "duration", "--sum-by", "step"
+        for header, table in (
+            ("rank,step,Name,start,end,duration", ends),
+            ("rank,step,Name,start_ts,duration", begins),
+            ("rank,step,Name,timestamp,duration", begins),
+        ):
+            self.trace("\n".join([header, *table]))
+            told, facts = self.fit("trace.csv", *options)
+            self.assertAlmostEqual(facts["mean"], sum(steps) / 40, delta=1e-5)
+            self.assertIn("left out: 120 rows within another of the same sum, by column " + header.split(",")[3], told)
+        told, facts = self.fit("trace.csv", *options, "--where", "Name!=:iteration")
+        self.assertAlmostEqual(facts["mean"], sum(steps) / 40 - 0.3, delta=1e-5)
+        self.trace("\n".join(["rank,step,Name,start (ns),duration", *nanoseconds]))
+        told, facts = self.fit("trace.csv", *options, "--where", "Name=*ward")
+        self.assertAlmostEqual(facts["mean"], 1e3 * (sum(steps) / 40 - 0.3), delta=1e-2)
+        self.trace("\n".join(["rank,step,Name,duration", *(row.rpartition(",")[0].rpartition(",")[0] + "," + row.rpartition(",")[2] for row in begins)]))
+        told, facts = self.fit("trace.csv", *options)
+        self.assertIn("no column says when rows begin, and a row that lies within another one counts twice", told)
+
     def test_a_number_behind_a_name_makes_no_kind_unless_it_comes_again(self):
         times = gamma_times(60)
         self.trace(lines("Name,ms", [(f":iteration {n}", x) for n, x in enumerate(times)]))
@@ -498,6 +532,9 @@ class Jobs(Input):
         _, facts = self.fit("trace.csv", "--differences")
         self.assertEqual(facts["times"], 120)
         self.assertAlmostEqual(facts["mean"], sum(times) / 120, delta=1e-5)
+        self.trace(lines("elapsed", [(f"{sum(times[n - n % 2 : n + 1]):.6f}",) for n in range(120)]))
+        self.assertIn('"elapsed" rises at every second time', self.call("fit", "trace.csv", "--out", "none", status=2)[1])
+        self.assertAlmostEqual(self.fit("trace.csv", "--differences")[1]["mean"], sum(times) / 120, delta=1e-5)
         epochs = [(n // 20, n % 20, sum(times[n - n % 20 : n + 1]) + 30 * (n < 20)) for n in range(120)]
         for header, rows in (("epoch,step,elapsed", epochs), ("elapsed", [row[2:] for row in epochs])):
             self.trace(lines(header, rows))
