@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plots import style
-from results.folder import number, read_json, read_records
+from results.folder import number, read_json, read_records, reading
 
 COLOURS = {"target": style.BLACK, "pass": style.BLUE, "fail": style.VERMILION}
 WORDS = {"target": "the first protocol alone", "pass": "passes", "fail": "does not pass"}
@@ -32,7 +32,7 @@ class Search:
     folder: Path
     facts: dict
     settings: list
-    costs: list  # rows of costs.csv
+    costs: list  # rows of costs.csv, {column: number}
 
     @property
     def title(self):
@@ -54,6 +54,53 @@ class Search:
         ]
 
 
+def checked(what, value, low, high):
+    """A number that is in that range; raises ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise ValueError(f"{what} must be a number from {low:g} to {high:g}, got {value!r:.40}")
+    return value
+
+
+MOST = 1e300
+COSTS = "first_runs", "runs", "cost", "recurrences", "success"  # columns of costs.csv
+FACTS = {
+    "target": (0, 1), "beta": (0, 1), "switch_point": (0, 1), "cost": (0, MOST), "runs": (1, MOST), "searches": (0, MOST),
+}  # fmt: skip
+FACTS_OR_NONE = {"recurrences": (0, MOST), "success": (0, 1)}  # null: not known
+
+
+def check_facts(facts):
+    """Raises ValueError or KeyError where search.json is not as gradrace writes it."""
+    if not isinstance(facts["scenario"], dict):
+        raise ValueError("scenario is no object")
+    for name, limits in FACTS.items():
+        checked(name, facts[name], *limits)
+    for name, limits in FACTS_OR_NONE.items():
+        if facts[name] is not None:
+            checked(name, facts[name], *limits)
+    if facts["success"] is not None:
+        low, high = facts["success_95"]
+        checked("success_95", low, 0, checked("success_95", high, 0, 1))
+
+
+def check_settings(settings, switch_point):
+    """Raises ValueError where search.csv is not as gradrace writes it."""
+    for one in settings:
+        checked("share", one.share, 0, 1)
+        checked("runs", one.runs, 0, MOST)
+        checked("diverged", one.diverged, 0, one.runs)
+        for name, value in (("accuracy", one.accuracy), ("relative_time", one.relative_time)):
+            if not math.isnan(value):
+                checked(name, value, 0, 1 if name == "accuracy" else MOST)
+        if one.verdict not in COLOURS:
+            raise ValueError(f"verdict must be one of {', '.join(COLOURS)}, got {one.verdict:.40}")
+    if [one.share for one in settings if one.verdict == "target"] != [1]:
+        raise ValueError("there is not one row of verdict target, with share 1")
+    passed = {one.share for one in settings if one.verdict == "pass"}
+    if switch_point < 1 and switch_point not in passed:
+        raise ValueError(f"no row of verdict pass has the share {switch_point:g}, search.json's")
+
+
 def setting_of(row):
     return Setting(
         *(number(row[name]) for name in ("share", "accuracy", "accuracy_95", "relative_time")),
@@ -67,9 +114,16 @@ def read_search(folder):
     """The Search of an output folder; raises ResultsError."""
     folder = Path(folder)
     facts = read_json(folder / "search.json")
+    with reading(folder / "search.json"):
+        check_facts(facts)
     rows = read_records(folder / "search.csv")
-    settings = sorted(map(setting_of, rows), key=lambda one: one.share)
-    return Search(folder, facts, settings, read_records(folder / "costs.csv"))
+    with reading(folder / "search.csv"):
+        settings = sorted(map(setting_of, rows), key=lambda one: one.share)
+        check_settings(settings, facts["switch_point"])
+    costs = read_records(folder / "costs.csv")
+    with reading(folder / "costs.csv"):
+        costs = [{name: number(row[name]) for name in COSTS} for row in costs]
+    return Search(folder, facts, settings, costs)
 
 
 def draw_settings(axes, search, value, half):

@@ -4,7 +4,7 @@ import json
 import math
 
 import matplotlib
-from plots.search import draw_search, read_search
+from plots.search import COSTS, draw_search, read_search
 from report import drawing
 from report.text import number, percent
 
@@ -74,20 +74,16 @@ def settings_table(search):
     return {"title": "Settings", "heads": [*heads, "runs", "diverged"], "rows": rows}
 
 
-def told(text):
-    """A number of a CSV with as many digits as are read."""
-    try:
-        return number(float(text))
-    except ValueError:
-        return text
+def told(value):
+    """A number with as many digits as are read; a search that saves nothing has paid never."""
+    return "never" if math.isinf(value) else "-" if math.isnan(value) else number(value)
 
 
 def costs_table(search):
     """Searches with fewer runs; nothing where costs.csv is not there."""
     if not search.costs:
         return []
-    columns = "first_runs", "runs", "cost", "recurrences", "success"
-    rows = [[told(row[name]) for name in columns] for row in search.costs]
+    rows = [[told(row[name]) for name in COSTS] for row in search.costs]
     for row in rows:
         row[0] = "target known" if row[0] == "0" else row[0]
     heads = ["runs of the first protocol alone", "runs of each setting", "cost, in its runs"]

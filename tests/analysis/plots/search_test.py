@@ -17,6 +17,7 @@ from plots import search
 from plots.plot import figures_of
 from report.report import report
 from report.search import doubts, sentence
+from results import ResultsError
 
 HEADER = "share runs diverged accuracy accuracy_sd accuracy_95 time time_sd relative_time verdict folder".split()
 SETTINGS = [(1, 0.9, 0.002, 1, "target"), (0.5, 0.9, 0.002, 0.7, "pass"), (0.25, 0.895, 0.006, 0.5, "pass"), (0.125, 0.6, 0.02, 0.4, "fail")]
@@ -50,6 +51,32 @@ class Search(fabricate.Folder):
         found = self.write()
         self.assertEqual([one.share for one in found.unclear], [0.25])
         self.assertIn("Unclear: 25 %.", doubts(found)[0])
+
+    def test_damaged_files_are_told_with_their_name(self):
+        """Each of these was a traceback, or a page that says nan %."""
+        self.write()
+        table, facts = (self.folder / "search.csv").read_text(), json.loads((self.folder / "search.json").read_text())
+        for change, words in (
+            ({"switch_point": 2}, "switch_point must be a number from 0 to 1, got 2"),
+            ({"switch_point": 0.3}, "no row of verdict pass has the share 0.3"),
+            ({"target": "0.9"}, "target must be a number from 0 to 1, got '0.9'"),
+            ({"cost": None}, "cost must be a number"),
+            ({"success_95": [0.8, 0.7]}, "success_95 must be a number from 0 to 0.7"),
+            ({"scenario": []}, "scenario is no object"),
+        ):
+            (self.folder / "search.json").write_text(json.dumps(facts | change))
+            with self.assertRaisesRegex(ResultsError, f"search.(json|csv): cannot be read: {words}"):
+                search.read_search(self.folder)
+        (self.folder / "search.json").write_text(json.dumps(facts))
+        for old, new, words in (
+            ("target", "pass", "there is not one row of verdict target"),
+            (",fail,", ",<b>,", "verdict must be one of"),
+            ("0.6", "nanx", "could not convert"),
+            ("0.125", "1e400", "share must be a number from 0 to 1, got inf"),
+        ):
+            (self.folder / "search.csv").write_text(table.replace(old, new))
+            with self.assertRaisesRegex(ResultsError, f"search.csv: cannot be read: {words}"):
+                search.read_search(self.folder)
 
     def test_what_is_not_known_is_not_said(self):
         lines = doubts(self.write(success=None, success_95=[None, None], recurrences=None))
