@@ -135,11 +135,11 @@ def split_labels(points, numbers, value):
     to the title, which has the panel's value at its head."""
     parts, shared = parts_of(points, numbers)
     if len(numbers) == 1:
-        return value, {n: ", ".join(one) for n, one in parts.items()}
+        return value, {n: " ".join(one) for n, one in parts.items()}
     _, of_all = parts_of(points, points)
     told = [part for part in shared if not value or part not in of_all]
-    short = {n: ", ".join(part for part in one if part not in shared) for n, one in parts.items()}
-    names = {n: short[n].removeprefix(value + " ") or ", ".join(parts[n]) for n in numbers}
+    short = {n: " ".join(part for part in one if part not in shared) for n, one in parts.items()}
+    names = {n: short[n].removeprefix(value + " ") or " ".join(parts[n]) for n in numbers}
     return ", ".join(dict.fromkeys([value, *told] if value else told)), names
 
 
@@ -212,7 +212,7 @@ def panel_of(points, inside, title, key, values, ranks):
     """A panel of the points inside: of each of these values of the key the best."""
     shown, looks = best_of_each(key, values, inside, ranks), looks_of(key, values)
     title, labels = split_labels(points, inside, title)
-    curves = [Curve(n, points[n].label.shown, labels[n], looks[key.of[n]]) for n in shown]
+    curves = [Curve(n, points[n].label, labels[n], looks[key.of[n]]) for n in shown]
     return Panel(title, curves, [n for n in inside if n not in shown])
 
 
@@ -223,7 +223,7 @@ def few(results, keys):
     shown = sorted(points, key=ranks.rank.get)[:MOST_CURVES] if ranks else list(points)
     shown.sort()
     looks = looks_of_few(shown, keys)
-    names = {n: points[n].label.shown for n in shown}
+    names = {n: points[n].label for n in shown}
     curves = [Curve(n, names[n], names[n], looks[n]) for n in shown]
     plan = Plan([Panel("", curves, [n for n in points if n not in shown])])
     if ranks:

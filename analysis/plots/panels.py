@@ -14,9 +14,8 @@ LOOKS = {"alignment": "left", "handlelength": 2.2}
 
 
 def shown_words(label):
-    """A legend's entry in lines, which do not break within "k = 4"."""
-    unbroken = label.replace(" = ", "\u00a0=\u00a0")
-    return "\n".join(textwrap.fill(line, LONGEST) for line in unbroken.splitlines())
+    """A legend's entry in lines."""
+    return "\n".join(textwrap.fill(line, LONGEST) for line in label.splitlines())
 
 
 def is_shared(legends):

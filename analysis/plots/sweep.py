@@ -53,10 +53,10 @@ class Key:
         return is_choice(self.path)
 
     def text(self, value):
-        """ "k = 4"; a kind stands for itself."""
+        """ "k=4"; a kind stands for itself."""
         if value is None:
             return f"no {self.name}"
-        return str(value) if self.path == "protocol" else f"{self.name} = {value}"
+        return str(value) if self.path == "protocol" else f"{self.name}={value}"
 
 
 def leaves(path, value):

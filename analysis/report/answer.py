@@ -66,11 +66,11 @@ def lead_parts(case, contest, point, unit=""):
     exact = is_exact(one.difference)
     sure = "equal in all replicas" if exact else f"95 % interval {interval(one.difference)}"
     if not one.is_bound:
-        return Markup("{} {} than {}").format(amount, better, label), sure
+        return Markup("{} than {} by {}").format(better, label, amount), sure
     never = value_text(case, contest.measure, point)
     if one.difference.mean <= 0:
         return Markup("the lead over {} is not known").format(label), f"it got there {never}"
-    lead = Markup("at least {} {} than {}").format(amount, better, label)
+    lead = Markup("{} than {} by at least {}").format(better, label, amount)
     return lead, f"which got there {never}"
 
 

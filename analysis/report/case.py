@@ -169,7 +169,7 @@ def cases(folder):
     keys = circumstances(folder)
     found = {}
     for number, point in folder.points.items():
-        where = ", ".join(f"{key} = {point.texts.get(key, '')}" for key in keys)
+        where = ", ".join(f"{key}={point.texts.get(key, '')}" for key in keys)
         found.setdefault(where, []).append(number)
     if not keys or len(keys) == len(folder.swept) or len(found) == len(folder.points):
         return [Case(folder, "", list(folder.points))]

@@ -54,8 +54,8 @@ def looks_of(case, point):
 
 
 def in_lines(label):
-    """As figures name a point: "k-async, k = 4", a long name in several lines."""
-    return "\n".join(textwrap.wrap(label.shown, LINE_LENGTH, break_long_words=False))
+    """As figures name a point: "k-async k=4", a long name in several lines."""
+    return "\n".join(textwrap.wrap(label, LINE_LENGTH, break_long_words=False))
 
 
 def length(label):

@@ -17,21 +17,16 @@ class Label(str):
 
     @property
     def phrases(self):
-        """For readers: ["k-async", "k = 4"], ["sync until work = 0.5"]."""
+        """["k-async", "k=4"], ["sync until work=0.5"]."""
         found, last = [], ""
         for key, text in self.parts:
-            told = f"{key} = {text}" if key else text
+            told = f"{key}={text}" if key else text
             if found and (not key or last == "until"):
                 found[-1] += " " + told
             else:
                 found.append(told)
             last = "" if key else text
         return found
-
-    @property
-    def shown(self):
-        """ "k-async, k = 4"."""
-        return ", ".join(self.phrases)
 
     def without(self, parts):
         """The Label of the other parts; itself where there are none."""

@@ -83,7 +83,7 @@ class Curves(fabricate.Folder):
     def test_plotted_mean_is_the_mean_over_replicas(self):
         _, curve = fabricate.race(self.folder, KS)
         figure = drawn(read_results(self.folder), "time", "test_error")
-        line = solid_line(figure, "k-async, k = 1")
+        line = solid_line(figure, "k-async k=1")
         x, y = line.get_data()
         np.testing.assert_array_equal(x, np.arange(0, 41, 2))
         for time in (0.0, 10.0, 40.0):
@@ -103,7 +103,7 @@ class Curves(fabricate.Folder):
     def test_solid_line_stops_where_the_first_replica_ends_and_a_faint_one_goes_on(self):
         _, curve = fabricate.race(self.folder, KS)
         figure = drawn(read_results(self.folder), "time", "test_error")
-        line = solid_line(figure, "k-async, k = 4")
+        line = solid_line(figure, "k-async k=4")
         faint = figure.axes[0].lines[figure.axes[0].lines.index(line) + 1]
         self.assertEqual(line.get_xdata()[-1], 20)
         self.assertEqual((faint.get_xdata()[0], faint.get_xdata()[-1]), (20, 40))
@@ -139,7 +139,7 @@ class Curves(fabricate.Folder):
         _, curve = fabricate.race(self.folder, KS)
         results = read_results(self.folder)
         figure = drawn(results, "time", "test_error")
-        label = "k-async, k = 2\n(1 of 5 diverged)"
+        label = "k-async k=2\n(1 of 5 diverged)"
         x, y = solid_line(figure, label).get_data()
         kept = [row["test_error"] for row in curve if (row["point"], row["time"]) == (1, 4.0) and row["replica"] > 0]
         self.assertEqual(len(kept), 4)
@@ -158,13 +158,13 @@ class Curves(fabricate.Folder):
     def test_values_of_single_learners_are_no_part_of_the_curve(self):
         runs, curve = fabricate.race(self.folder, KS)
         figure = drawn(read_results(self.folder), "time", "test_error")
-        expected = solid_line(figure, "k-async, k = 1").get_data()
+        expected = solid_line(figure, "k-async k=1").get_data()
         rows = []
         for row in curve:
             rows += [row, row | {"learner": 0, "test_error": 9}, row | {"learner": 1, "test_error": 0}]
         fabricate.write_table(self.folder / "curve.csv", [*fabricate.CURVE, "learner"], rows)
         figure = drawn(read_results(self.folder), "time", "test_error")
-        np.testing.assert_array_equal(solid_line(figure, "k-async, k = 1").get_data(), expected)
+        np.testing.assert_array_equal(solid_line(figure, "k-async k=1").get_data(), expected)
 
     def test_a_summary_draws_nothing_and_says_so(self):
         fabricate.race(self.folder, KS)
@@ -206,7 +206,7 @@ class Curves(fabricate.Folder):
         figure = drawn(read_results(self.folder), "time", "test_error")
         self.assertEqual(figure.get_suptitle(), "Who wins?\ninterrupted: 9 of 60 runs")
         named = legend_words(figure.axes[0])
-        self.assertEqual(named, ["k-async, k = 1", "k-async, k = 4\n(4 of 5 runs)\n(1 of 4 diverged)"])
+        self.assertEqual(named, ["k-async k=1", "k-async k=4\n(4 of 5 runs)\n(1 of 4 diverged)"])
         fabricate.write_manifest(self.folder, "Who wins?", runs=9, runs_finished=9)
         self.assertEqual(read_results(self.folder).heading, "Who wins?")
 
@@ -219,7 +219,7 @@ class Curves(fabricate.Folder):
         fabricate.write_runs(self.folder, rows, ["protocol.k"])
         fabricate.write_table(self.folder / "curve.csv", fabricate.CURVE, curve)
         results = read_results(self.folder)
-        for y, told in (("test_error", ["k-async, k = 1\n= sync\n= ssp"]), ("loss", ["k-async, k = 1\n= sync", "ssp"])):
+        for y, told in (("test_error", ["k-async k=1\n= sync\n= ssp"]), ("loss", ["k-async k=1\n= sync", "ssp"])):
             axes = drawn(results, "time", y).axes[0]
             self.assertEqual(legend_words(axes), told)
 
@@ -236,7 +236,7 @@ class Curves(fabricate.Folder):
         fabricate.write_table(self.folder / "curve.csv", [*fabricate.CURVE, "disagreement"], [*rows, *more])
         axes = drawn(read_results(self.folder), "time", "disagreement").axes[0]
         named = legend_words(axes)
-        self.assertEqual(named, ["k-async, k = 1", "all-reduce\n(1 of 5 runs)\n(always 0)"])
+        self.assertEqual(named, ["k-async k=1", "all-reduce\n(1 of 5 runs)\n(always 0)"])
         np.testing.assert_allclose(axes.lines[0].get_ydata(), 2 * np.arange(0, 41, 2.0) ** 2, rtol=1e-14)
         self.assertEqual(axes.get_yscale(), "log")
         self.assertGreater(axes.get_ylim()[0], 1)
@@ -311,7 +311,7 @@ class Staleness(fabricate.Folder):
         fabricate.race(self.folder, [4])
         fabricate.staleness(self.folder, {(0, 0): {0: 998, 5000: 2}})
         axes = self.draw().axes[0]
-        self.assertEqual(axes.get_title(), "k-async, k = 4\nmean 10, 0.2 % beyond 0")
+        self.assertEqual(axes.get_title(), "k-async k=4\nmean 10, 0.2 % beyond 0")
 
 
 class CommandLine(fabricate.Folder):

@@ -111,9 +111,9 @@ class Sentences(Answers):
         words, found = self.said(runs)
         self.assertEqual(
             words,
-            "async is best for time to test error 0.1: 14.0 ± 3.9 units of time, 38 sooner than sync (95 % interval 36.0 to 40.0).",
+            "async is best for time to test error 0.1: 14.0 ± 3.9 units of time, sooner than sync by 38 (95 % interval 36.0 to 40.0).",
         )
-        self.assertRegex(str(found[1].sentence), "async</b> is best for final test error: 0.1040 ± 0.0039, 0.098 lower than sync")
+        self.assertRegex(str(found[1].sentence), "async</b> is best for final test error: 0.1040 ± 0.0039, lower than sync by 0.098")
         self.assertEqual([one.best for one in found], [1, 1])
 
     def test_equal_ones_are_not_decided_and_it_says_how_many_replicas_would_do(self):
@@ -332,7 +332,7 @@ class FewWords(Answers):
     def test_replayed_times_have_no_interval(self):
         times = [7 * (0.1 + 0.2) + i * 1e-16 for i in range(5)]
         words, found = self.said({"sync": [(0.2, 50.0)] * 5, "async": [(0.1, t) for t in times]})
-        self.assertIn("async is best for time to test error 0.1: 2.1 units of time, 47.9 sooner than sync (equal in all replicas).", words)
+        self.assertIn("async is best for time to test error 0.1: 2.1 units of time, sooner than sync by 47.9 (equal in all replicas).", words)
         self.assertIn("All replicas are equal, as where times are replayed: no chance is in this answer.", found[0].details)
 
     def test_huge_numbers_are_short(self):
@@ -402,7 +402,7 @@ class Censored(Answers):
         self.assertTrue(found.comparisons[0].is_bound)
         self.assertAlmostEqual(found.comparisons[0].difference.mean, 100 - 12)
         words = str(sentence(case, verdicts(case)))
-        self.assertIn("at least 88 sooner than sync (which got there in 0 of 5 runs)", words)
+        self.assertIn("sooner than sync by at least 88 (which got there in 0 of 5 runs)", words)
 
     def test_where_the_front_runner_missed_some_replicas_are_counted(self):
         fast = [(0.1, 10 + i) for i in range(9)] + [(0.1, NEVER)]

@@ -27,7 +27,7 @@ class Circumstances(Answers):
         values = {name: [f'{{"kind":"{name.split()[0]}"}}', name[-1]] for name in points}
         write(self.folder, points, swept=("sweep.protocol", "cluster.speed"), values=values)
         found = cases(read_folder(self.folder))
-        self.assertEqual([case.where for case in found], ["cluster.speed = 1", "cluster.speed = 2"])
+        self.assertEqual([case.where for case in found], ["cluster.speed=1", "cluster.speed=2"])
         best = [case.label(verdicts(case)[0].best) for case in found]
         self.assertEqual(best, ["sync", "async"])
 
@@ -125,7 +125,7 @@ class Several(Answers):
         folders = [read_folder(path) for path in paths]
         self.assertEqual(why_apart(folders), "")
         found = cases(Together(folders))
-        self.assertEqual([case.where for case in found], [f"cluster.runtime.path = {file}" for file in ("x.csv", "y.csv")])
+        self.assertEqual([case.where for case in found], [f"cluster.runtime.path={file}" for file in ("x.csv", "y.csv")])
         self.assertEqual([len(case.points) for case in found], [2, 2])
 
 

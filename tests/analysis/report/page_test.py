@@ -106,7 +106,7 @@ class Page(unittest.TestCase):
         runs = [(0.1, 10), (0.12, 12)]
         made_up_runs.write(folder, {"sync eta=0.12345": runs, "sync eta=0.2": [(0.2, 20), (0.21, 25)]})
         text = written([folder], FOLDER / "short.html")
-        self.assertRegex(text, r"<text[^>]*>sync, eta = 0\.12345</text>")
+        self.assertRegex(text, r"<text[^>]*>sync eta=0\.12345</text>")
         self.assertNotRegex(text, r' d="[^"]*\d\.\d{3}')
 
     def test_long_names_are_never_cut_to_the_same_text(self):
