@@ -9,20 +9,13 @@
 
 namespace gradrace {
 
-extern const PartitionEntry shared_partition_entry;
-extern const PartitionEntry iid_partition_entry;
-extern const PartitionEntry by_class_partition_entry;
-extern const PartitionEntry dirichlet_partition_entry;
+extern const PartitionEntry shared_partition_entry, iid_partition_entry, by_class_partition_entry,
+    dirichlet_partition_entry;
 
 const PartitionCatalog& partition_catalog() {
-  // clang-format off
-  static constexpr const PartitionEntry* entries[] = {
-      &shared_partition_entry,
-      &iid_partition_entry,
-      &by_class_partition_entry,
-      &dirichlet_partition_entry,
-  };
-  // clang-format on
+  static constexpr const PartitionEntry* entries[] = {&shared_partition_entry, &iid_partition_entry,
+                                                      &by_class_partition_entry,
+                                                      &dirichlet_partition_entry};
   static constexpr PartitionCatalog catalog{"partitions", "kind", entries, "shared"};
   return catalog;
 }

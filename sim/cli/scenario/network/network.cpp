@@ -8,18 +8,10 @@
 
 namespace gradrace {
 
-extern const TopologyEntry star_entry;
-extern const TopologyEntry mesh_entry;
-extern const TopologyEntry nodes_entry;
+extern const TopologyEntry star_entry, mesh_entry, nodes_entry;
 
 const TopologyCatalog& topology_catalog() {
-  // clang-format off
-  static constexpr const TopologyEntry* entries[] = {
-      &star_entry,
-      &mesh_entry,
-      &nodes_entry,
-  };
-  // clang-format on
+  static constexpr const TopologyEntry* entries[] = {&star_entry, &mesh_entry, &nodes_entry};
   static constexpr TopologyCatalog catalog{"networks", "topology", entries, "star", true};
   return catalog;
 }
