@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "protocols/groups/graph.h"
+#include "sim/make_protocol.h"
 #include "sim/peer_network.h"
-#include "sim/peer_protocol.h"
 
 namespace gradrace {
 
@@ -120,8 +120,7 @@ class AdPsgd final : public PeerProtocol {
     return theory;
   }
 
-  bool uses_collectives() const override { return false; }
-  std::uint32_t least_learners() const override { return 2; }
+  Traits traits() const override { return {.exchange = Traits::Exchange::of_pairs}; }
 
  private:
   struct Learner {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "protocols/bases/loss_interval.h"
-#include "sim/protocol.h"
+#include "sim/make_protocol.h"
 
 namespace gradrace {
 
@@ -121,7 +121,7 @@ class AdaSync final : public ServerProtocol {
     server.evaluate_at(begin_ + static_cast<double>(++looks_) * config_.interval);
   }
 
-  bool needs_evaluations() const override { return true; }
+  Traits traits() const override { return {.needs_evaluations = true}; }
   std::uint32_t k() const override { return k_; }
 
   /// E[T] is not known: K depends on the losses.

@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
+#include "sim/make_protocol.h"
 #include "sim/peer_network.h"
-#include "sim/peer_protocol.h"
 
 namespace gradrace {
 
@@ -63,9 +63,9 @@ class AllReduce final : public PeerProtocol {
     begin(peers);
   }
 
-  bool together() const override { return true; }
-  bool may_be_phase() const override { return true; }
-  bool has_one_value() const override { return true; }
+  Traits traits() const override {
+    return {.together = true, .one_value = true, .may_be_phase = true};
+  }
   std::uint32_t k() const override { return learners_; }
   std::uint32_t gradients_of_step() const override { return k(); }
 

@@ -1,4 +1,4 @@
-#include "sim/protocol.h"
+#include "sim/make_protocol.h"
 
 namespace gradrace {
 
@@ -25,7 +25,7 @@ class Async final : public ServerProtocol {
   }
 
   std::uint32_t k() const override { return 1; }
-  bool never_waits() const override { return true; }
+  Traits traits() const override { return {.never_waits = true}; }
 
   /// E[T] = E[X]/P (Lemma 4 with K = 1); the mean staleness is P - 1 for any law.
   std::optional<Estimate> iteration_time(const Distribution& law,

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "protocols/rejoining_step.h"
-#include "sim/protocol.h"
+#include "sim/make_protocol.h"
 
 namespace gradrace {
 
@@ -97,7 +97,7 @@ class Backup final : public ServerProtocol {
     server.dispatch_waiting();
   }
 
-  bool restarts_all() const override { return cancels_; }
+  Traits traits() const override { return {.restarts_all = cancels_}; }
 
   std::uint32_t k() const override { return k_; }
 

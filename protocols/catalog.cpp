@@ -2,8 +2,25 @@
 
 #include "protocols/policies/straggler_policy.h"
 #include "protocols/policies/switch_policy.h"
+#include "sim/reading/document.h"
+#include "sim/reading/reader.h"
 
 namespace gradrace {
+
+/// Names of the kinds whose example is such.
+template <class Product, class... Args, class Is>
+static std::string names_of(const Catalog<Product, Args...>& catalog, Is is,
+                            std::type_identity_t<Args>... args) {
+  std::string names;
+  for (const auto* entry : catalog.entries) {
+    const Page& page = entry->page;
+    const Document document = Document::parse(std::string(page.example), std::string(page.name));
+    Reader reader(document);
+    if (is(entry->read(reader, args...)))
+      names += (names.empty() ? "" : ", ") + std::string(page.name);
+  }
+  return names;
+}
 
 extern const ProtocolEntry sync_entry, hardsync_entry, k_sync_entry, k_batch_sync_entry,
     deadline_entry, backup_entry, async_entry, k_async_entry, k_batch_async_entry, softsync_entry,
@@ -20,6 +37,12 @@ const ProtocolCatalog& protocol_catalog() {
   return catalog;
 }
 
+std::string protocols_with(bool (*trait)(const AnyProtocol&)) {
+  const Setting setting{8, nullptr, {}};
+  return names_of(
+      protocol_catalog(), [&](const MakeProtocol& make) { return trait(make()); }, setting);
+}
+
 extern const LearningRateEntry constant_entry, step_entry, inverse_sqrt_entry, staleness_entry,
     staleness_exponential_entry, distance_entry;
 
@@ -32,6 +55,16 @@ const LearningRateCatalog& learning_rate_catalog() {
                                                          &distance_entry};
   static constexpr LearningRateCatalog catalog{"learning-rates", "kind", entries};
   return catalog;
+}
+
+void read_learning_rate(Fields& fields, LearningRateProduct& rate, Need need,
+                        std::string_view meaning, const WorkBudget& budget, bool has_server) {
+  read_kind<LearningRateProduct, const WorkBudget&>(
+      fields, "learning_rate", learning_rate_catalog(), rate, need, meaning, budget);
+  if (!rate || has_server || !rate->differs()) return;
+  const auto has_one = [](const LearningRateProduct& any) { return !any->differs(); };
+  fields.complain("learning_rate", "goes by staleness or distance, and the protocol has no server",
+                  names_of(learning_rate_catalog(), has_one, {}));
 }
 
 extern const SwitchPolicyEntry plateau_policy_entry;

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "protocols/groups/graph.h"
+#include "sim/make_protocol.h"
 #include "sim/peer_network.h"
-#include "sim/peer_protocol.h"
 
 namespace gradrace {
 
@@ -81,10 +81,10 @@ class DPsgd final : public PeerProtocol {
     peers.compute(learner);
   }
 
-  bool together() const override { return true; }
+  Traits traits() const override {
+    return {.exchange = Traits::Exchange::of_neighbours, .together = true, .may_be_phase = true};
+  }
   std::uint32_t k() const override { return graph_.learners(); }
-  bool may_be_phase() const override { return true; }
-  bool uses_collectives() const override { return false; }
 
   void hold(std::vector<ValueId>& live) const override {
     for (std::uint32_t learner = 0; learner < learners_.size(); ++learner) {

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "sim/make_protocol.h"
 #include "sim/peer_network.h"
-#include "sim/peer_protocol.h"
 
 namespace gradrace {
 
@@ -60,7 +60,7 @@ class DaSgd final : public PeerProtocol {
       if (rounds_[learner].waits && take_in(peers, learner)) go_on(peers, learner);
   }
 
-  bool together() const override { return true; }
+  Traits traits() const override { return {.together = true}; }
   std::uint32_t k() const override { return learners_; }
 
   void hold(std::vector<ValueId>& live) const override {

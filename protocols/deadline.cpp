@@ -1,4 +1,4 @@
-#include "sim/protocol.h"
+#include "sim/make_protocol.h"
 
 namespace gradrace {
 
@@ -42,6 +42,7 @@ class Deadline final : public ServerProtocol {
     if (server.accepted() > 0) update(server);
   }
 
+  Traits traits() const override { return {.fewer_than_k = config_.k > 1}; }
   std::uint32_t k() const override { return config_.k; }
 
   /// A step lasts beyond t where t < time and fewer than K gradients are in, or t >= time and none
@@ -55,7 +56,6 @@ class Deadline final : public ServerProtocol {
     return {{before(config_.k) + after, Basis::exact}};
   }
   Staleness staleness(std::uint32_t) const override { return {0.0}; }
-  bool fewer_than_k() const override { return config_.k > 1; }
 
  private:
   void update(Server& server) {

@@ -24,7 +24,7 @@ class KSync final : public KLearners {
     server.dispatch_waiting();
   }
 
-  bool restarts_all() const override { return true; }
+  Traits traits() const override { return {.restarts_all = true}; }
 
   /// E[T] = E[X_{K:P}] (Lemma 3).
   std::optional<Estimate> iteration_time(const Distribution& law,

@@ -6,8 +6,8 @@
 
 #include "protocols/averages/averaging_period.h"
 #include "protocols/averages/momentum_state.h"
+#include "sim/make_protocol.h"
 #include "sim/peer_network.h"
-#include "sim/peer_protocol.h"
 
 namespace gradrace {
 
@@ -85,12 +85,13 @@ class LocalSgd final : public PeerProtocol {
     period_.look(peers, evaluation);
   }
 
-  bool needs_evaluations() const override { return period_.needs_evaluations(); }
-  bool needs_epochs() const override { return period_.needs_epochs(); }
-
-  bool together() const override { return true; }
+  Traits traits() const override {
+    return {.needs_evaluations = period_.follows_loss(),
+            .needs_epochs = period_.goes_by_epochs(),
+            .together = true,
+            .may_be_phase = true};
+  }
   std::uint32_t k() const override { return learners_; }
-  bool may_be_phase() const override { return true; }
 
   void hold(std::vector<ValueId>& live) const override {
     if (state_ == MomentumState::reset) live.push_back(0);

@@ -2,8 +2,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/make_protocol.h"
 #include "sim/peer_network.h"
-#include "sim/peer_protocol.h"
 
 namespace gradrace {
 

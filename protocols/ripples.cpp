@@ -83,8 +83,7 @@ class Ripples final : public PeerProtocol {
     go_on(peers);
   }
 
-  bool may_be_phase() const override { return true; }
-  bool asks_for_groups() const override { return true; }
+  Traits traits() const override { return {.asks_for_groups = true, .may_be_phase = true}; }
 
   Theory theory(const Conditions& conditions) const override {
     Theory theory;

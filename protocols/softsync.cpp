@@ -1,6 +1,6 @@
 #include <string>
 
-#include "sim/protocol.h"
+#include "sim/make_protocol.h"
 
 namespace gradrace {
 

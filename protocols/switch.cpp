@@ -84,17 +84,12 @@ class Switch final : public ServerProtocol, private Server {
     look();
   }
 
-  bool needs_evaluations() const override { return phases_.needs_evaluations(); }
-  bool needs_epochs() const override { return phases_.needs_epochs(); }
-  std::vector<Change> changes() const override { return phases_.changes(); }
-
-  bool pauses() const override {
-    return per_switch_ > 0 || std::ranges::any_of(phases_.list(), [](const Phase& phase) {
-             const Phase::Costs& costs = phase.costs;
-             return costs.per_update > 0 || costs.per_gradient > 0 || costs.checkpoint > 0 ||
-                    phase.server_protocol()->pauses();
-           });
+  Traits traits() const override {
+    Traits traits = phases_.traits();
+    traits.pauses |= per_switch_ > 0;
+    return traits;
   }
+  std::vector<Change> changes() const override { return phases_.changes(); }
 
   std::uint32_t k() const override { return left_out_.empty() ? protocol_->k() : taking_part_; }
 

@@ -1,4 +1,4 @@
-#include "sim/protocol.h"
+#include "sim/make_protocol.h"
 
 namespace gradrace {
 
@@ -30,8 +30,7 @@ class Sync final : public ServerProtocol {
     server.dispatch_waiting();
   }
 
-  bool takes_all() const override { return true; }
-  bool restarts_all() const override { return true; }
+  Traits traits() const override { return {.takes_all = true, .restarts_all = true}; }
 
   std::uint32_t k() const override { return learners_; }
 

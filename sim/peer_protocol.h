@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "sim/evaluation.h"
+#include "sim/gradient_facts.h"
 #include "sim/protocol.h"
 #include "sim/random.h"
 
@@ -141,26 +143,6 @@ class PeerProtocol : public Protocol {
   /// The answer to Peers::evaluate_at(), at that time.
   virtual void on_evaluation(Peers& /*peers*/, const Evaluation& /*evaluation*/) {}
 
-  /// Whether update n is made when the last learner has made its n-th step; else every step is an
-  /// update.
-  virtual bool together() const { return false; }
-
-  /// Whether it may be a phase of `switch`: start() at any time when all are idle and agree in
-  /// their parameters, and it leaves nothing open when minibatches and exchanges have ended.
-  virtual bool may_be_phase() const { return false; }
-
-  /// Whether learners have one value, the optimiser's state included.
-  virtual bool has_one_value() const { return false; }
-
-  /// Whether learners ask for groups, which may be in conflict.
-  virtual bool asks_for_groups() const { return false; }
-
-  /// Whether its exchanges are collectives, all or some; else they are of neighbours or pairs.
-  virtual bool uses_collectives() const { return true; }
-
-  /// The fewest learners that it is for.
-  virtual std::uint32_t least_learners() const { return 1; }
-
   /// Values that it may name later, besides the learners' own; they are added to `live`.
   virtual void hold(std::vector<ValueId>& /*live*/) const {}
 
@@ -170,12 +152,5 @@ class PeerProtocol : public Protocol {
 
   Theory theory(const Conditions&) const override { return {}; }
 };
-
-/// The same as one without a server; null where it has one.
-inline std::unique_ptr<PeerProtocol> for_peers(std::unique_ptr<Protocol> protocol) {
-  auto* const found = dynamic_cast<PeerProtocol*>(protocol.get());
-  if (found) static_cast<void>(protocol.release());
-  return std::unique_ptr<PeerProtocol>(found);
-}
 
 }  // namespace gradrace

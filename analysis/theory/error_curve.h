@@ -10,7 +10,7 @@
 #include "sim/distribution.h"
 #include "sim/engine/race.h"
 #include "sim/learning_rate.h"
-#include "sim/protocol.h"
+#include "sim/theory.h"
 
 namespace gradrace {
 

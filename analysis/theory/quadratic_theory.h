@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/theory/error_theory.h"
-#include "sim/protocol.h"
+#include "sim/theory.h"
 
 namespace gradrace {
 

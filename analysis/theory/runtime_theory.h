@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "sim/distribution.h"
-#include "sim/protocol.h"
+#include "sim/theory.h"
 
 namespace gradrace {
 

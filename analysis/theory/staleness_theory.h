@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "sim/distribution.h"
-#include "sim/protocol.h"
+#include "sim/theory.h"
 
 namespace gradrace {
 

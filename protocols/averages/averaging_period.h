@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/peer_protocol.h"
+#include "sim/make_protocol.h"
 
 namespace gradrace {
 
@@ -26,11 +26,11 @@ class AveragingPeriod {
   explicit AveragingPeriod(const Config& config)
       : config_(config), adapted_(config.stages.front().tau) {}
 
-  bool needs_evaluations() const { return config_.interval.has_value(); }
-  bool needs_epochs() const { return config_.stages.size() > 1; }
+  bool follows_loss() const { return config_.interval.has_value(); }
+  bool goes_by_epochs() const { return config_.stages.size() > 1; }
   /// The number where it is one.
   std::optional<std::uint32_t> constant() const {
-    if (needs_evaluations() || needs_epochs()) return {};
+    if (follows_loss() || goes_by_epochs()) return {};
     return config_.stages.front().tau;
   }
 

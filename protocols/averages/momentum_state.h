@@ -4,7 +4,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "sim/peer_protocol.h"
+#include "sim/make_protocol.h"
 
 namespace gradrace {
 

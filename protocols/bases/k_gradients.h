@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "sim/protocol.h"
+#include "sim/make_protocol.h"
 
 namespace gradrace {
 

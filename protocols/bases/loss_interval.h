@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
+#include "sim/make_protocol.h"
 #include "sim/message_text.h"
-#include "sim/protocol.h"
 
 namespace gradrace {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "sim/peer_protocol.h"
+#include "sim/make_protocol.h"
 
 namespace gradrace {
 

@@ -64,7 +64,7 @@ LearningRateProduct modify(Fields& fields, const WorkBudget& budget, LearningRat
       "scale", scale, scales, Need::defaulted,
       "multiplies by the number of gradients that move a value at once (Chen et al., 2016), or its "
       "root (Gupta et al., ICDM 2016), so that eta is the rate of one: those of an update; without "
-      "a server one, except with all-reduce");
+      "a server one, unless learners have one value");
   const auto warm_up = read_warm_up(fields, budget);
   if (!fields.good() || !rate) return nullptr;
   if (scale == "none" && !warm_up) return rate;

@@ -16,7 +16,7 @@ namespace {
 /// minibatch and no exchange after it.
 class PeerSwitch final : public PeerProtocol, private Peers {
  public:
-  explicit PeerSwitch(const Phases& phases) : phases_(phases) {
+  explicit PeerSwitch(const Phases& phases) : phases_(phases), traits_(phases.traits()) {
     for (const Phase& phase : phases_.list()) protocols_.push_back(phase.peer_protocol());
   }
 
@@ -65,18 +65,8 @@ class PeerSwitch final : public PeerProtocol, private Peers {
     peers_->evaluate_at(watch_.next_look());
   }
 
-  bool needs_evaluations() const override { return phases_.needs_evaluations(); }
-  bool needs_epochs() const override { return phases_.needs_epochs(); }
+  Traits traits() const override { return traits_; }
   std::vector<Change> changes() const override { return phases_.changes(); }
-  bool together() const override { return protocol().together(); }
-  bool has_one_value() const override {
-    return std::ranges::all_of(protocols_,
-                               [](const auto& phase) { return phase->has_one_value(); });
-  }
-  bool asks_for_groups() const override {
-    return std::ranges::any_of(protocols_,
-                               [](const auto& phase) { return phase->asks_for_groups(); });
-  }
   std::uint32_t k() const override { return protocol().k(); }
   std::uint32_t gradients_of_step() const override { return protocol().gradients_of_step(); }
 
@@ -94,6 +84,7 @@ class PeerSwitch final : public PeerProtocol, private Peers {
   /// All are idle and agree.
   void run(std::size_t phase) {
     phase_ = phase;
+    traits_.together = protocol().traits().together;
     over_ = false;
     before_ = done();
     watch_.begin(phases_[phase]);
@@ -225,6 +216,7 @@ class PeerSwitch final : public PeerProtocol, private Peers {
   void deadlock(std::span<const std::uint32_t> circle) override { peers_->deadlock(circle); }
 
   const Phases phases_;
+  Traits traits_;
   std::vector<std::unique_ptr<PeerProtocol>> protocols_;  // [phase]
   std::vector<std::uint32_t> all_;
   Peers* peers_ = nullptr;  // of this call

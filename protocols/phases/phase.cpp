@@ -95,16 +95,18 @@ void read_momentum_state(Fields& fields, Phase& phase) {
   std::string state = "kept";
   fields.choice("momentum_state", state, momentum_states, Need::none,
                 "without a server: what becomes of the optimiser's state at the average with "
-                "which the phase begins, if it keeps one (default: kept; of all-reduce, averaged)");
+                "which the phase begins, if it keeps one (default: kept; averaged where learners "
+                "have one value)");
   const bool chosen = fields.has("momentum_state");
   if (!phase.protocol) return;
   if (phase.has_server) {
     if (chosen) fields.complain("momentum_state", "is for protocols without a server", "velocity");
     return;
   }
-  const bool one_value = phase.peer_protocol()->has_one_value();
+  const bool one_value = phase.protocol()->traits().one_value;
   if (one_value && chosen && state == "kept") {
-    fields.complain("momentum_state", "all-reduce has one state of the optimiser for all learners",
+    fields.complain("momentum_state",
+                    "the protocol has one state of the optimiser for all learners",
                     "averaged, reset");
   }
   phase.momentum_state =
@@ -129,9 +131,9 @@ void read_stragglers(Fields& fields, Phase& phase, bool last) {
   if (flees && last) {
     fields.complain("stragglers", "greedy goes over to the next phase, and this is the last",
                     "elastic, or a phase after it");
-  } else if (!flees && !phase.server_protocol()->takes_all()) {
+  } else if (!flees && !phase.protocol()->traits().takes_all) {
     fields.complain("stragglers", "elastic needs a protocol that takes a gradient of every learner",
-                    "sync, hardsync");
+                    protocols_with([](const AnyProtocol& any) { return any->traits().takes_all; }));
   }
 }
 
@@ -164,22 +166,15 @@ static void read_protocol(Fields& fields, const Setting& setting, Phase& phase) 
   read_kind<MakeProtocol, const Setting&>(fields, "protocol", protocol_catalog(), phase.protocol,
                                           Need::required, "what runs in the phase", setting);
   if (!phase.protocol) return;
-  phase.has_server = phase.server_protocol() != nullptr;
-  if (!phase.protocol()->changes().empty()) {
+  const AnyProtocol protocol = phase.protocol();
+  phase.has_server = protocol.has_server();
+  if (!protocol->changes().empty()) {
     fields.complain("protocol", "phases are not nested", "any other protocol");
-  } else if (!phase.has_server && !phase.peer_protocol()->may_be_phase()) {
-    fields.complain("protocol", "cannot be a phase", "all-reduce, local-sgd, d-psgd, ripples");
+  } else if (!phase.has_server && !protocol->traits().may_be_phase) {
+    fields.complain("protocol", "cannot be a phase", protocols_with([](const AnyProtocol& any) {
+                      return any->traits().may_be_phase;
+                    }));
   }
-}
-
-static void read_learning_rate(Fields& fields, const Setting& setting, Phase& phase) {
-  LearningRateProduct& rate = phase.change.learning_rate;
-  read_kind<LearningRateProduct, const WorkBudget&>(fields, "learning_rate",
-                                                    learning_rate_catalog(), rate, Need::none,
-                                                    "in place of the scenario's", setting.budget);
-  if (!rate || phase.has_server || !rate->differs()) return;
-  fields.complain("learning_rate", "goes by staleness or distance, and the protocol has no server",
-                  "constant, step, inverse-sqrt");
 }
 
 Phases::Phases(std::vector<Phase> phases) : phases_(std::move(phases)) {
@@ -190,15 +185,17 @@ Phases::Phases(std::vector<Phase> phases) : phases_(std::move(phases)) {
   }
 }
 
-bool Phases::needs_evaluations() const {
-  return std::ranges::any_of(phases_, [](const Phase& phase) {
-    return phase.ends.interval < Phase::Ends::never || phase.protocol()->needs_evaluations();
-  });
-}
-
-bool Phases::needs_epochs() const {
-  return std::ranges::any_of(phases_,
-                             [](const Phase& phase) { return phase.protocol()->needs_epochs(); });
+Traits Phases::traits() const {
+  Traits all{.together = phases_.front().protocol()->traits().together, .one_value = true};
+  for (const Phase& phase : phases_) {
+    const Traits its = phase.protocol()->traits();
+    all.needs_evaluations |= its.needs_evaluations || phase.ends.interval < Phase::Ends::never;
+    all.needs_epochs |= its.needs_epochs;
+    all.pauses |= its.pauses || phase.costs.any();
+    all.asks_for_groups |= its.asks_for_groups;
+    all.one_value &= its.one_value;
+  }
+  return all;
 }
 
 std::vector<Change> Phases::changes() const {
@@ -221,7 +218,8 @@ Phase read_phase(Fields& fields, const Setting& scenario, bool last) {
   Setting setting = scenario;
   setting.has_state = scenario.has_state || fields.has("momentum");
   read_protocol(fields, setting, phase);
-  read_learning_rate(fields, setting, phase);
+  read_learning_rate(fields, phase.change.learning_rate, Need::none, "in place of the scenario's",
+                     setting.budget, phase.has_server);
   read_momenta(fields, phase);
   std::optional<std::uint64_t> minibatch;
   fields.integer("minibatch", minibatch, between(1, 1u << 30), "in place of model.minibatch");

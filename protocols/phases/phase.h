@@ -9,7 +9,7 @@
 #include "protocols/catalog.h"
 #include "protocols/policies/straggler_policy.h"
 #include "protocols/policies/switch_policy.h"
-#include "sim/peer_protocol.h"
+#include "sim/make_protocol.h"
 
 namespace gradrace {
 
@@ -30,6 +30,8 @@ struct Phase {
     double per_update = 0, per_gradient = 0;  // of an update
     double checkpoint = 0;                    // after each `every` updates of the phase
     std::uint64_t every = 1;
+
+    bool any() const { return per_update > 0 || per_gradient > 0 || checkpoint > 0; }
   };
 
   MakeProtocol protocol;
@@ -47,8 +49,12 @@ struct Phase {
   bool ends_with(const Phase& before) const;
 
   /// A fresh one.
-  std::unique_ptr<ServerProtocol> server_protocol() const { return for_server(protocol()); }
-  std::unique_ptr<PeerProtocol> peer_protocol() const { return for_peers(protocol()); }
+  std::unique_ptr<ServerProtocol> server_protocol() const {
+    return std::get<std::unique_ptr<ServerProtocol>>(protocol());
+  }
+  std::unique_ptr<PeerProtocol> peer_protocol() const {
+    return std::get<std::unique_ptr<PeerProtocol>>(protocol());
+  }
 
   bool from_rest() const { return velocity == "reset"; }
 
@@ -68,8 +74,8 @@ class Phases {
   const std::vector<Phase>& list() const { return phases_; }
   const Phase& operator[](std::size_t phase) const { return phases_[phase]; }
 
-  bool needs_evaluations() const;
-  bool needs_epochs() const;
+  /// Of `switch`, what its phases have in common.
+  Traits traits() const;
   std::vector<Change> changes() const;
 
   /// What Server::follow() is told after so many updates and gradients of the phase.

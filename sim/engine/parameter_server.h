@@ -11,7 +11,7 @@
 #include "sim/engine/race.h"
 #include "sim/engine/tape_writer.h"
 #include "sim/observer.h"
-#include "sim/protocol.h"
+#include "sim/server_protocol.h"
 
 namespace gradrace {
 

@@ -162,7 +162,7 @@ void PeerValues::count(std::span<const GradientFacts> gradients) {
     work_.samples += race_.plans[gradient.plan].recipe.minibatch;
   if (race_.training_rows > 0)
     work_.epochs = static_cast<double>(work_.samples) / static_cast<double>(race_.training_rows);
-  if (!protocol_.together() || gradients.size() == race_.learners) return update(gradients);
+  if (!protocol_.traits().together || gradients.size() == race_.learners) return update(gradients);
   for (const GradientFacts& gradient : gradients) {
     const std::uint64_t number = steps_.step(gradient.learner);
     if (!observer_) continue;

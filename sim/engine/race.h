@@ -9,8 +9,8 @@
 #include "sim/engine/stop.h"
 #include "sim/engine/transit.h"
 #include "sim/learning_rate.h"
+#include "sim/make_protocol.h"
 #include "sim/peer_network.h"
-#include "sim/protocol.h"
 #include "sim/runtimes.h"
 #include "sim/tape.h"
 
@@ -33,7 +33,7 @@ enum class EvaluatedValue : std::uint8_t {
 /// What is drawn.
 enum class Sampler : std::uint8_t {
   events,          // the time of every minibatch
-  order_statistic  // the time of every update, of a protocol that restarts_all(), without a model
+  order_statistic  // the time of every update, of a protocol that restarts all, without a model
 };
 
 /// How gradients are made and applied while it is in force.

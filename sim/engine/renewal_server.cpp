@@ -43,7 +43,7 @@ RenewalServer::RenewalServer(const Race& race, std::uint32_t replica,
       drawn_ends_(2 * enough_),
       span_(2 * enough_ + 1 + 2 * ahead),
       places_(2 * enough_) {
-  GRADRACE_CHECK(protocol.never_waits(), "a learner waits");
+  GRADRACE_CHECK(protocol.traits().never_waits, "a learner waits");
 }
 
 void RenewalServer::start() {

@@ -15,7 +15,7 @@
 #include "sim/engine/tape_writer.h"
 #include "sim/engine/timing_server.h"
 #include "sim/large_pages.h"
-#include "sim/protocol.h"
+#include "sim/server_protocol.h"
 
 namespace gradrace {
 
@@ -27,7 +27,7 @@ namespace gradrace {
 /// begins, or never, the span goes minibatch by minibatch.
 class RenewalServer final : public TimingServer {
  public:
-  /// All must outlive it.  The protocol never_waits(); runtimes are independent draws of
+  /// All must outlive it.  The protocol never waits; runtimes are independent draws of
   /// race.runtime alone.
   RenewalServer(const Race& race, std::uint32_t replica, const ServerProtocol& protocol,
                 Engine& engine, TapeWriter& tape, const Quiet& quiet);

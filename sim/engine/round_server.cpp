@@ -33,7 +33,7 @@ double kth_of_few(std::span<const double> times, std::uint32_t k) {
 RoundServer::RoundServer(const Race& race, const ServerProtocol& protocol, Engine& engine,
                          TapeWriter& tape)
     : TimingServer(race, protocol, engine, tape) {
-  GRADRACE_CHECK(protocol.restarts_all(), "minibatches do not begin and end together");
+  GRADRACE_CHECK(protocol.traits().restarts_all, "minibatches do not begin and end together");
 }
 
 void RoundServer::begin() {

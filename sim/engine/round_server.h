@@ -11,7 +11,7 @@
 #include "sim/engine/tape_writer.h"
 #include "sim/engine/timing_server.h"
 #include "sim/large_pages.h"
-#include "sim/protocol.h"
+#include "sim/server_protocol.h"
 
 namespace gradrace {
 
@@ -19,7 +19,7 @@ namespace gradrace {
 /// cancels the others: an update is one event.
 class RoundServer : public TimingServer {
  public:
-  /// All must outlive it.  The protocol restarts_all().
+  /// All must outlive it.  The protocol restarts all.
   RoundServer(const Race& race, const ServerProtocol& protocol, Engine& engine, TapeWriter& tape);
 
   void start() override { begin(); }

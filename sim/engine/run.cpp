@@ -17,7 +17,7 @@ Run::Run(const Race& race, std::uint32_t replica, bool with_model, Observer* obs
       observer_(observer),
       curve_(curve),
       segment_limit_(segment_limit),
-      protocol_listens_(with_model && race.make_protocol()->needs_evaluations()),
+      protocol_listens_(with_model && race.make_protocol()->traits().needs_evaluations),
       plane_(std::make_unique<TimingPlane>(race, replica, with_model, observer, segment_limit)) {}
 
 /// False: the run has failed there.

@@ -14,47 +14,40 @@ namespace gradrace {
 
 namespace {
 
-bool has_roads(const Race& race, const Protocol& protocol) {
-  const auto* const server = dynamic_cast<const ServerProtocol*>(&protocol);
-  return server && (race.transit.any() || server->pauses());
+bool has_roads(const Race& race, const AnyProtocol& protocol) {
+  return protocol.has_server() && (race.transit.any() || protocol->traits().pauses);
 }
 
 /// Whether nobody looks at minibatches, which are independent draws: those of a protocol that
-/// restarts_all() or never_waits() are no events then.  A law whose minibatches may take no time is
+/// restarts all or never waits are no events then.  A law whose minibatches may take no time is
 /// left to events: where a run in rounds ends at an update, some of the minibatches that begin
 /// there have ended and some have not.
-bool are_minibatches_events(const Race& race, const Protocol& protocol, bool taped,
+bool are_minibatches_events(const Race& race, const AnyProtocol& protocol, bool taped,
                             const Observer* observer) {
   if (race.sampler == Sampler::order_statistic) return false;
-  const auto* const server = dynamic_cast<const ServerProtocol*>(&protocol);
-  return !server || !(server->restarts_all() || server->never_waits()) || taped || observer ||
-         race.make_runtimes || has_roads(race, protocol) || race.runtime->has_memory() ||
-         race.runtime->survival(0) < 1;
+  const Traits traits = protocol->traits();
+  return !(traits.restarts_all || traits.never_waits) || taped || observer || race.make_runtimes ||
+         has_roads(race, protocol) || race.runtime->has_memory() || race.runtime->survival(0) < 1;
 }
 
-std::uint32_t learners_followed(const Race& race, const Protocol& protocol, bool taped,
+std::uint32_t learners_followed(const Race& race, const AnyProtocol& protocol, bool taped,
                                 const Observer* observer) {
   return are_minibatches_events(race, protocol, taped, observer) ? race.learners : 0;
 }
 
-std::unique_ptr<Owner> make_owner(const Race& race, std::uint32_t replica, Protocol& protocol,
-                                  Engine& engine, TapeWriter& tape, Observer* observer,
-                                  const Quiet& quiet) {
-  if (auto* const server = dynamic_cast<ServerProtocol*>(&protocol)) {
-    if (race.sampler == Sampler::order_statistic)
-      return std::make_unique<OrderStatisticServer>(race, replica, *server, engine, tape);
-    if (engine.learners() > 0)
-      return std::make_unique<ParameterServer>(race, *server, engine, tape, observer);
-    if (server->never_waits())
-      return std::make_unique<RenewalServer>(race, replica, *server, engine, tape, quiet);
-    return std::make_unique<EachDrawnServer>(race, replica, *server, engine, tape);
-  }
-  auto& peers = dynamic_cast<PeerProtocol&>(protocol);
-  return std::make_unique<PeerValues>(race, replica, peers, engine, tape, observer);
-}
-
-std::uint32_t exchanges(const Race& race, const Protocol& protocol) {
-  return dynamic_cast<const PeerProtocol*>(&protocol) ? race.learners : 0;
+std::unique_ptr<Owner> make_owner(const Race& race, std::uint32_t replica,
+                                  const AnyProtocol& protocol, Engine& engine, TapeWriter& tape,
+                                  Observer* observer, const Quiet& quiet) {
+  if (const auto* const peers = std::get_if<std::unique_ptr<PeerProtocol>>(&protocol))
+    return std::make_unique<PeerValues>(race, replica, **peers, engine, tape, observer);
+  ServerProtocol& server = *std::get<std::unique_ptr<ServerProtocol>>(protocol);
+  if (race.sampler == Sampler::order_statistic)
+    return std::make_unique<OrderStatisticServer>(race, replica, server, engine, tape);
+  if (engine.learners() > 0)
+    return std::make_unique<ParameterServer>(race, server, engine, tape, observer);
+  if (server.traits().never_waits)
+    return std::make_unique<RenewalServer>(race, replica, server, engine, tape, quiet);
+  return std::make_unique<EachDrawnServer>(race, replica, server, engine, tape);
 }
 
 /// The first count that is so many or more.
@@ -73,9 +66,10 @@ TimingPlane::TimingPlane(const Race& race, std::uint32_t replica, bool taped, Ob
       limits_(counted_limits(race.stop)),
       protocol_(race.make_protocol()),
       tape_(taped),
-      engine_(race, replica, learners_followed(race, *protocol_, taped, observer),
-              has_roads(race, *protocol_), exchanges(race, *protocol_), tape_, observer),
-      owner_(make_owner(race, replica, *protocol_, engine_, tape_, observer, quiet_)),
+      engine_(race, replica, learners_followed(race, protocol_, taped, observer),
+              has_roads(race, protocol_), protocol_.has_server() ? 0 : race.learners, tape_,
+              observer),
+      owner_(make_owner(race, replica, protocol_, engine_, tape_, observer, quiet_)),
       made_(owner_->totals()),
       work_(owner_->work()),
       evaluations_(race.evaluations) {}

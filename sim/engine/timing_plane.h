@@ -11,8 +11,8 @@
 #include "sim/engine/owner.h"
 #include "sim/engine/race.h"
 #include "sim/engine/tape_writer.h"
+#include "sim/make_protocol.h"
 #include "sim/observer.h"
-#include "sim/protocol.h"
 
 namespace gradrace {
 
@@ -72,7 +72,7 @@ class TimingPlane {
   const std::uint32_t limit_;
   const bool judged_;
   const std::vector<CountedLimit> limits_;
-  const std::unique_ptr<Protocol> protocol_;
+  const AnyProtocol protocol_;
 
   TapeWriter tape_;
   Engine engine_;

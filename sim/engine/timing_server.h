@@ -10,7 +10,7 @@
 #include "sim/engine/owner.h"
 #include "sim/engine/race.h"
 #include "sim/engine/tape_writer.h"
-#include "sim/protocol.h"
+#include "sim/server_protocol.h"
 
 namespace gradrace {
 
@@ -22,7 +22,7 @@ class TimingServer : public Owner {
   TimingServer(const Race& race, const ServerProtocol& protocol, Engine& engine, TapeWriter& tape)
       : race_(race), k_(protocol.k()), engine_(engine), tape_(tape) {
     GRADRACE_CHECK(!tape.taped() && !race.make_runtimes && !race.runtime->has_memory() &&
-                       !race.transit.any() && !protocol.pauses(),
+                       !race.transit.any() && !protocol.traits().pauses,
                    "minibatches are no independent draws, or more than draws");
   }
 

@@ -83,7 +83,7 @@ Books keep_books(const std::string& protocol, const std::string& runtime,
 TEST_CASE("staleness: is what minibatches lose by the updates made while they are computed") {
   for (const ProtocolEntry* entry : protocol_catalog().entries) {
     const std::string example(entry->page.example);
-    if (!for_server(race_of(8, example, R"({"updates": 1})").make_protocol())) continue;
+    if (!race_of(8, example, R"({"updates": 1})").make_protocol().has_server()) continue;
     double farthest = 0;
     for (const char* runtime : laws) {
       const double balance = keep_books(example, runtime).balance();

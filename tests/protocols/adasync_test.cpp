@@ -66,7 +66,7 @@ TEST_CASE("adasync: losses are taken as above the least loss") {
 TEST_CASE("adasync: a loss that rises lowers K unless it is monotone, both look every interval") {
   for (const bool monotone : {false, true}) {
     Idle server;
-    const auto protocol = for_server(
+    const auto protocol = std::get<std::unique_ptr<ServerProtocol>>(
         adasync(R"("k0": 1, "monotone": )" + std::string(monotone ? "true" : "false"))());
     protocol->start(server);
     CHECK(server.next_evaluation == 0);
@@ -81,7 +81,7 @@ TEST_CASE("adasync: a loss that rises lowers K unless it is monotone, both look 
 
 TEST_CASE("adasync: a new K takes effect at an update") {
   Idle server;
-  const auto protocol = for_server(adasync(R"("k0": 2)")());
+  const auto protocol = std::get<std::unique_ptr<ServerProtocol>>(adasync(R"("k0": 2)")());
   protocol->start(server);
   protocol->on_evaluation(server, {.loss = 1});
   protocol->on_evaluation(server, {.loss = 0.01});

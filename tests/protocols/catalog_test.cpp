@@ -5,7 +5,6 @@
 #include <cmath>
 #include <set>
 
-#include "sim/peer_protocol.h"
 #include "tests/support/race_text.h"
 
 namespace gradrace::catalog_test {
@@ -18,14 +17,26 @@ TEST_CASE("catalog: no two protocols or learning rates have the same name") {
   CHECK(learning_rates.size() == learning_rate_catalog().entries.size());
 }
 
+TEST_CASE("catalog: protocols are asked what they are, and each answers by its example") {
+  std::string all;
+  for (const auto* entry : protocol_catalog().entries)
+    all += (all.empty() ? "" : ", ") + std::string(entry->page.name);
+  CHECK(protocols_with([](const AnyProtocol&) { return true; }) == all);
+  CHECK(protocols_with([](const AnyProtocol& protocol) {
+          return protocol->traits().exchange == Traits::Exchange::of_pairs;
+        }) == "ad-psgd");
+  CHECK(protocols_with([](const AnyProtocol& protocol) {
+          return protocol->traits().may_be_phase;
+        }) == "all-reduce, local-sgd, ripples, d-psgd");
+}
+
 // Where every step of one of eight learners is an update, eight times as many.
 TEST_CASE("catalog: every protocol runs 50 updates of a quadratic as its page's example has it") {
   for (const auto* entry : protocol_catalog().entries) {
     const std::string example(entry->page.example);
     CAPTURE(example);
     const auto protocol = race_of(8, example, R"({"updates": 1})").make_protocol();
-    const auto* const peers = dynamic_cast<const PeerProtocol*>(protocol.get());
-    const unsigned updates = peers && !peers->together() ? 400 : 50;
+    const unsigned updates = protocol.has_server() || protocol->traits().together ? 50 : 400;
     const Point point = point_from(
         R"({"cluster": {"learners": 8, "runtime": {"distribution": "exponential", "mean": 1}},
       "model": {"kind": "quadratic", "noise": 0}, "learning_rate": {"kind": "constant", "eta": 0.05},

@@ -398,7 +398,7 @@ TEST_CASE("switch without a server: what it is not between is refused by name") 
            phase(often, R"(, "learning_rate": {"kind": "staleness", "eta": 0.1})"),
        "protocol.phases[1].learning_rate: goes by staleness or distance");
   told(phase(often, end) + "," + phase(in_step, R"(, "momentum_state": "kept")"),
-       "protocol.phases[1].momentum_state: all-reduce has one state of the optimiser");
+       "protocol.phases[1].momentum_state: the protocol has one state of the optimiser");
   told(phase(often, R"(, "momentum_state": "kept")" + end) + "," + phase(in_step),
        "protocol.phases[0].momentum_state: says nothing in the first phase");
   told(phase(server, end) + "," + phase(server, R"(, "momentum_state": "kept")"),

@@ -14,7 +14,7 @@ MakeProtocol adasync(const std::string& keys, std::uint32_t learners, const std:
 
 std::uint32_t k_at(const MakeProtocol& make, double r) {
   Idle server;
-  const auto protocol = for_server(make());
+  const auto protocol = std::get<std::unique_ptr<ServerProtocol>>(make());
   protocol->start(server);
   protocol->on_evaluation(server, {.loss = 1});
   protocol->on_evaluation(server, {.loss = 1 / r});

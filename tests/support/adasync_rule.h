@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "sim/protocol.h"
+#include "sim/make_protocol.h"
 
 namespace gradrace {
 

@@ -3,8 +3,8 @@
 #include <memory>
 #include <utility>
 
+#include "sim/make_protocol.h"
 #include "sim/message_text.h"
-#include "sim/peer_protocol.h"
 #include "tests/support/race_text.h"
 #include "tests/support/stub_law.h"
 
@@ -89,9 +89,9 @@ class RecordedPeers final : public Peers {
 
 class RecordedProtocol final : public PeerProtocol {
  public:
-  RecordedProtocol(std::unique_ptr<Protocol> protocol, std::vector<PeerOrder>& orders)
+  RecordedProtocol(AnyProtocol protocol, std::vector<PeerOrder>& orders)
       : made_(std::move(protocol)),
-        protocol_(dynamic_cast<PeerProtocol&>(*made_)),
+        protocol_(*std::get<std::unique_ptr<PeerProtocol>>(made_)),
         orders_(orders) {}
 
   void start(Peers& peers) override {
@@ -114,7 +114,7 @@ class RecordedProtocol final : public PeerProtocol {
     RecordedPeers recorded(peers, orders_);
     protocol_.on_evaluation(recorded, evaluation);
   }
-  bool together() const override { return protocol_.together(); }
+  Traits traits() const override { return protocol_.traits(); }
   std::vector<Change> changes() const override { return protocol_.changes(); }
   void hold(std::vector<ValueId>& live) const override { protocol_.hold(live); }
   std::uint32_t k() const override { return protocol_.k(); }
@@ -124,7 +124,7 @@ class RecordedProtocol final : public PeerProtocol {
   }
 
  private:
-  std::unique_ptr<Protocol> made_;
+  AnyProtocol made_;
   PeerProtocol& protocol_;
   std::vector<PeerOrder>& orders_;
 };

@@ -53,7 +53,7 @@ class Lines : public Observer {
 };
 
 std::vector<std::string> lines_of(const Race& race) {
-  Lines lines(for_server(race.make_protocol()) != nullptr);
+  Lines lines(race.make_protocol().has_server());
   run_timing(race, 0, &lines);
   return lines.lines;
 }

@@ -168,7 +168,7 @@ SettingRuns SettingRunner::first_alone() const {
 
 SettingRuns SettingRunner::time(double share, const std::string& name, Sets sets) const {
   const Scenario scenario = read_scenario(options_.file, with(sets));
-  if (scenario.first().make_protocol()->needs_evaluations()) {
+  if (scenario.first().make_protocol()->traits().needs_evaluations) {
     refuse_search(scenario,
                   std::string(trains() ? "--target" : "--accuracies") +
                       " takes times from runs without gradients, and a protocol decides by "

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "sim/cli/results/cells.h"
-#include "sim/protocol.h"
 #include "sim/results/column.h"
+#include "sim/theory.h"
 
 namespace gradrace {
 

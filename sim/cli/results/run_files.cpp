@@ -6,7 +6,6 @@
 
 #include "sim/hash.h"
 #include "sim/message_text.h"
-#include "sim/peer_protocol.h"
 
 namespace gradrace {
 
@@ -163,15 +162,14 @@ RunSummary summary_of(const RunResult& result) {
 
 CountedExchanges counted_exchanges(const Point& point) {
   const auto protocol = point.make_protocol();
-  const auto* const peers = dynamic_cast<const PeerProtocol*>(protocol.get());
-  if (!peers) {
+  if (protocol.has_server()) {
     const auto& links = point.cluster.transit.network;
     return {.bytes = links && links->bandwidth};
   }
   const auto& network = point.cluster.peers;
   return {.bytes = network && network->model_bytes > 0,
           .messages = network.has_value(),
-          .conflicts = peers->asks_for_groups()};
+          .conflicts = protocol->traits().asks_for_groups};
 }
 
 std::vector<std::string> swept_names(std::vector<std::string> paths) {

@@ -9,7 +9,6 @@
 #include "distributions/integrand_budget.h"
 #include "sim/cli/results/run_files.h"
 #include "sim/peer_network.h"
-#include "sim/peer_protocol.h"
 
 namespace gradrace {
 
@@ -37,8 +36,8 @@ TheoryRow::TheoryRow(std::size_t number, const Point& of)
     compare_with_sync();
     return;
   }
-  const auto* const peers = dynamic_cast<const PeerProtocol*>(protocol.get());
-  if (peers) compare(*peers, *law);
+  const bool server = protocol.has_server();
+  if (!server) compare(protocol->traits(), *law);
   constexpr std::string_view names[] = {"memoryless", "new-longer", "new-shorter", "neither"};
   if (const auto known = within_budget([&] { return law->ageing(); }))
     ageing = names[static_cast<std::size_t>(*known)];
@@ -47,7 +46,7 @@ TheoryRow::TheoryRow(std::size_t number, const Point& of)
         within_budget([&] { return speedup_over_sync(*law, learners, *theory.iteration_time); });
   fresh = within_budget([&] { return fresh_fraction(*law, theory, k, learners); }).value_or(fresh);
   sync_over_async = within_budget([&] { return gradrace::sync_over_async(*law, learners); });
-  if (!peers && k <= learners)
+  if (server && k <= learners)
     waiting_over_working =
         within_budget([&] { return gradrace::waiting_over_working(*law, k, learners); });
 }
@@ -63,7 +62,7 @@ void TheoryRow::compare_with_sync() {
 }
 
 /// With what all-reduce takes in one bucket, a minibatch of each learner.
-void TheoryRow::compare(const PeerProtocol& protocol, const Distribution& law) {
+void TheoryRow::compare(const Traits& traits, const Distribution& law) {
   constexpr double rounding = 1e-12;
   if (theory.may_come_late && theory.exchange_time > 0.0)
     hiding_delay = std::ceil((1 - rounding) * *theory.exchange_time / law.mean());
@@ -75,7 +74,7 @@ void TheoryRow::compare(const PeerProtocol& protocol, const Distribution& law) {
       within_budget([&] { return speedup_over_sync(law, learners, *theory.iteration_time); });
   if (!over_all_reduce) return;
   over_all_reduce->value += exchange / theory.iteration_time->value;
-  if (!protocol.together()) over_all_reduce->value /= learners;
+  if (!traits.together) over_all_reduce->value /= learners;
 }
 
 CsvFile<TheoryRow> theory_table(const std::vector<std::string>& swept) {

@@ -11,13 +11,13 @@
 
 namespace gradrace {
 
-class PeerProtocol;
+struct Traits;
 
 /// What theory says of a point.
 struct TheoryRow {
   TheoryRow(std::size_t number, const Point& of);
 
-  void compare(const PeerProtocol& protocol, const Distribution& law);
+  void compare(const Traits& traits, const Distribution& law);
   /// Where learners have laws of their own.
   void compare_with_sync();
 

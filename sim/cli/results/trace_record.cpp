@@ -70,7 +70,7 @@ class TraceRecorder final : public Observer {
 
 TraceRecorder::TraceRecorder(const Point& of, std::optional<std::uint64_t> updates, Spool& rows)
     : learners_(of.cluster.learners),
-      server_(for_server(of.make_protocol())),
+      server_(of.make_protocol().has_server()),
       updates_(updates),
       rows_(rows) {}
 

@@ -9,7 +9,6 @@
 
 #include "models/datasets/dataset.h"
 #include "models/device_choice.h"
-#include "sim/protocol.h"
 
 namespace gradrace {
 
@@ -81,7 +80,7 @@ std::string with_gpu(const std::string& text) {
 }  // namespace
 
 std::string only_cpu(const Point& point) {
-  if (!for_server(point.make_protocol()))
+  if (!point.make_protocol().has_server())
     return "only the CPU replays averages of models, and the protocol has no server";
   return point.model->has_shards() ? "only the CPU draws each learner's rows of dataset.partition"
                                    : "";

@@ -9,7 +9,6 @@
 #include "sim/cli/scenario/counted_replay.h"
 #include "sim/engine/run.h"
 #include "sim/message_text.h"
-#include "sim/peer_protocol.h"
 #include "sim/reading/document.h"
 
 namespace gradrace {
@@ -145,8 +144,8 @@ std::vector<MemoryPart> MemoryCheck::parts_of_runs(const Point& point, const Rac
 /// have read, as far as a second of the run without its numbers comes; counted where it matters.
 double MemoryCheck::states_held(const Point& point, const Race& race, double bytes_of_state) const {
   const auto protocol = point.make_protocol();
-  const auto* const peers = dynamic_cast<const PeerProtocol*>(protocol.get());
-  if (peers && !peers->has_one_value()) return std::max<double>(least_states, race.learners);
+  if (!protocol.has_server() && !protocol->traits().one_value)
+    return std::max<double>(least_states, race.learners);
   const double most = limit_.bytes / threads_ / bytes_of_state;
   if (race.learners < most || most < least_states) return least_states;
   constexpr auto patience = std::chrono::seconds(1);

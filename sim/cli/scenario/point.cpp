@@ -78,8 +78,8 @@ Race Point::race() const {
   race.sampler = sampler;
   if (sampler == Sampler::order_statistic) race.runtime = common_law(), race.make_runtimes = {};
   race.plans = plans();
-  const bool epochs_matter =
-      with_model() || stop.epochs || evaluations.every_epochs || make_protocol()->needs_epochs();
+  const bool epochs_matter = with_model() || stop.epochs || evaluations.every_epochs ||
+                             make_protocol()->traits().needs_epochs;
   if (model && epochs_matter) race.training_rows = model->training_rows();
   return race;
 }
@@ -133,7 +133,7 @@ std::string Point::why_not_known(const Theory& theory) const {
 std::optional<Descent> Point::descent(const Theory& theory) const {
   if (!with_model() || !model->quadratic()) return {};
   const auto protocol = make_protocol();
-  const bool server = for_server(make_protocol()) != nullptr;
+  const bool server = protocol.has_server();
   Descent descent;
   descent.quadratic = noisy(*model->quadratic());
   const Sgd* const sgd = std::get_if<Sgd>(&optimiser_of(rule));
@@ -148,7 +148,7 @@ std::optional<Descent> Point::descent(const Theory& theory) const {
   descent.rate_k = protocol->gradients_of_step();
   descent.one_value = server || descent.theory.mean_follows_sync;
   descent.mixing = protocol->mixing();
-  descent.k_varies = protocol->needs_evaluations() || descent.theory.fewer_than_k;
+  descent.k_varies = protocol->traits().needs_evaluations || descent.theory.fewer_than_k;
   descent.law = common_law();
   if (descent.law) descent.ageing = within_budget([&] { return descent.law->ageing(); });
   descent.learning_rate = learning_rate;

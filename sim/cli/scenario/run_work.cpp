@@ -41,10 +41,9 @@ double evaluations_in(const Extent& extent, const EvaluationSchedule& every) {
 }
 
 /// Events of an update that takes K gradients.
-double events_of_update(const Point& point, const Protocol& protocol) {
+double events_of_update(const Point& point, const AnyProtocol& protocol) {
   if (point.sampler == Sampler::order_statistic) return 1;
-  const auto* const server = dynamic_cast<const ServerProtocol*>(&protocol);
-  return server && server->restarts_all() ? point.cluster.learners : protocol.k();
+  return protocol->traits().restarts_all ? point.cluster.learners : protocol->k();
 }
 
 }  // namespace
@@ -52,7 +51,7 @@ double events_of_update(const Point& point, const Protocol& protocol) {
 double run_work(const Point& point, const Race& race, const Theory& theory, std::size_t numbers) {
   const auto protocol = point.make_protocol();
   const Extent extent = extent_of(race, theory, std::max(1u, protocol->k()));
-  if (!point.with_model()) return extent.updates * events_of_update(point, *protocol);
+  if (!point.with_model()) return extent.updates * events_of_update(point, protocol);
   const double rows = static_cast<double>(
       std::max<std::uint64_t>(1, point.rows.train.value_or(race.training_rows)));
   const double passed =

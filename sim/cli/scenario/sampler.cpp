@@ -4,17 +4,14 @@
 #include <array>
 #include <string>
 
+#include "protocols/catalog.h"
+
 namespace gradrace {
 
 namespace {
 
 /// In the order of Sampler.
 constexpr std::array<std::string_view, 2> samplers{"events", "order-statistic"};
-
-bool restarts_all(const Point& point) {
-  const auto server = for_server(point.make_protocol());
-  return server && server->restarts_all();
-}
 
 /// What of a cluster is allowed in place of what makes its learners unlike or its times dependent.
 std::string_view in_place_of(std::string_view key) {
@@ -44,9 +41,10 @@ void check_sampler(Fields& fields, const Point& point) {
         std::string(instead) + "sampler events");
   };
   if (point.with_model()) refuse("model", "is trained", "timing_only: true, or ");
-  if (point.make_protocol && !restarts_all(point)) {
+  if (point.make_protocol && !point.make_protocol()->traits().restarts_all) {
     refuse("protocol", "does not begin all minibatches anew at every update",
-           "sync, k-sync, backup with late: cancel, or ");
+           protocols_with([](const AnyProtocol& any) { return any->traits().restarts_all; }) +
+               ", backup with late: cancel, or ");
   }
   const Cluster& cluster = point.cluster;
   if (!cluster.runtimes.laws.empty()) {

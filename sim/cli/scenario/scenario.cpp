@@ -195,13 +195,9 @@ void visit_theory(Fields& fields, Point& point) {
 
 /// Without a server a gradient moves its own learner's value.
 void visit_rate(Fields& fields, Point& point, const WorkBudget& budget) {
-  read_kind<LearningRateProduct, const WorkBudget&>(
-      fields, "learning_rate", learning_rate_catalog(), point.learning_rate,
-      point.with_model() ? Need::required : Need::none, "schedule of the learning rate", budget);
-  if (!point.learning_rate || !point.make_protocol || for_server(point.make_protocol())) return;
-  if (!point.learning_rate->differs()) return;
-  fields.complain("learning_rate", "goes by staleness or distance, and the protocol has no server",
-                  "constant, step, inverse-sqrt");
+  read_learning_rate(fields, point.learning_rate, point.with_model() ? Need::required : Need::none,
+                     "schedule of the learning rate", budget,
+                     !point.make_protocol || point.make_protocol().has_server());
 }
 
 void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool model_read) {
@@ -225,7 +221,7 @@ void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool
     break;
   }
   if (!model_read || point.with_model()) return;
-  if (protocol->needs_evaluations()) {
+  if (protocol->traits().needs_evaluations) {
     fields.complain("protocol", "decides by the loss, and this run is timing-only",
                     "a model, and no --timing-only");
   }
@@ -252,8 +248,8 @@ void check_minibatches(Fields& fields, const Point& point) {
     fields.complain(key, "takes " + json_number(minibatches) + " minibatches, and a run has " +
                              json_number(most) + " at most");
   };
-  const auto server = for_server(point.make_protocol());
-  const double of_update = server && server->restarts_all() ? point.cluster.learners : 1;
+  const bool all = point.make_protocol()->traits().restarts_all;
+  const double of_update = all ? point.cluster.learners : 1;
   if (point.stop.updates)
     check("stop.updates", static_cast<double>(*point.stop.updates) * of_update);
   if (point.stop.gradients) check("stop.gradients", static_cast<double>(*point.stop.gradients));

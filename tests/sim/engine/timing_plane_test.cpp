@@ -252,7 +252,8 @@ TEST_CASE(
     CAPTURE(protocol);
     const Race race = race_of(8, protocol, R"({"updates": 500})");
     const WholeTape whole = whole_tape(race, 1'000'000);
-    const bool told = race.make_protocol()->needs_evaluations();  // a segment ends at each answer
+    const bool told =
+        race.make_protocol()->traits().needs_evaluations;  // a segment ends at each answer
     CHECK((told || whole.segments == 1));
     for (const std::uint32_t limit : {1u, 7u, 100u}) {
       const WholeTape parts = whole_tape(race, limit);

@@ -1,11 +1,11 @@
-#include "sim/protocol.h"
+#include "sim/server_protocol.h"
 
 namespace gradrace {
 
 /// What is never stale is not stale where messages take time.
 Theory ServerProtocol::theory(const Conditions& conditions) const {
   Theory theory;
-  theory.fewer_than_k = fewer_than_k();
+  theory.fewer_than_k = traits().fewer_than_k;
   const auto [mean, reading] = staleness(conditions.learners);
   if (!conditions.delayed || mean == 0.0) theory.staleness = mean;
   if (conditions.delayed) return theory;
