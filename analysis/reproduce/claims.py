@@ -3,10 +3,9 @@
 import csv
 import io
 import math
+import re
 from dataclasses import astuple, dataclass, fields, replace
-from itertools import pairwise
 
-import numpy as np
 from plots.whole import write_whole
 from results import Sample, sample
 from scipy.special import ndtr, stdtrit
@@ -17,7 +16,6 @@ PASS, FAIL, SKIPPED, INCONSISTENT = "pass", "fail", "skipped", "paper-inconsiste
 SIMULATED, THEORY, FITTED, AFTER_THE_FACT = "simulated", "theory", "fitted", "after-the-fact"
 KINDS = (SIMULATED, THEORY, FITTED, AFTER_THE_FACT)
 LEAST_FREEDOM = 7  # degrees of freedom of a standard error that decides: those of 8 replicas
-MOST_DISORDER = 0.02  # of a value, by which chance may break an order
 
 
 @dataclass
@@ -165,6 +163,24 @@ class Tolerance:
         return " or ".join(words)
 
 
+def of_per_cent(found):
+    """Of a match: its per cent as a fraction."""
+    return float(found[1]) / 100 if found else 0.0
+
+
+def read_tolerance(text):
+    """Of "1 %", "0.02", "4 standard errors (at most 25 %)" or "1 % or 4 standard errors"."""
+    errors, most = re.search(r"(\S+) standard errors", text), re.search(r"at most (\S+) %", text)
+    absolute = re.search(r"(?:^| or )(\S+)(?: or |$)", text)
+    more = {"most": of_per_cent(most)} if most else {}
+    return Tolerance(
+        relative=of_per_cent(re.match(r"(\S+) %", text)),
+        absolute=float(absolute[1]) if absolute else 0.0,
+        errors=float(errors[1]) if errors else 0.0,
+        **more,
+    )
+
+
 BY_CHANCE = Tolerance(errors=4, most=0.25)
 # Where 0 or next to it is expected, or a single run of another simulation, which errs itself.
 UNCAPPED = Tolerance(errors=4)
@@ -210,120 +226,6 @@ def with_numbers(claim, expected, measured, power=None):
     return replace(
         claim, expected_value=expected, replicas=measured.replicas, power=power, **numbers
     )
-
-
-class Source(str):
-    """Who says so: a figure or a section of a paper, or that it is derived; and the kind of its
-    claims. Its methods judge one of them each: the id, what is claimed, and what that takes. Where
-    standard errors decide and are of fewer than 8 replicas, a claim is skipped that does not hold
-    and is not refuted."""
-
-    def __new__(cls, words, kind=SIMULATED):
-        one = super().__new__(cls, words)
-        one.kind = kind
-        return one
-
-    def holds(self, id, claim, expected, is_met, measured, tolerance="", gap=None):
-        """What is expected, in words, is so; measured: in words, or a Sample. gap: the Sample that has
-        to be above 0 for it."""
-        if gap and not is_met and is_rough(gap) and not is_above(times(gap, -1)):
-            return self._undecided(id, claim, gap)
-        return self._judged(id, claim, expected, is_met, measured, tolerance)
-
-    def _judged(self, id, claim, expected, is_met, measured, tolerance=""):
-        met, told = verdict(is_met), str(measured)
-        one = Claim(id, self, claim, expected, tolerance, told, met, kind=self.kind)
-        return with_numbers(one, None, measured) if isinstance(measured, Sample) else one
-
-    def near(self, id, claim, expected, measured, tolerance=BY_CHANCE):
-        """The measured Sample is the expected number."""
-        return self._near(
-            id, claim, [("", expected, measured)], tolerance, f"{expected:.5g}", measured
-        )
-
-    def all_near(self, id, claim, values, tolerance=BY_CHANCE):
-        """Every one of values (place, expected, Sample) is near; tells the worst."""
-        assert values, id
-        far = [excess(expected, measured, tolerance) for _, expected, measured in values]
-        place, expected, measured = values[int(np.argmax(far))]
-        told = f"worst of {len(values)}: {measured} for {expected:.5g} at {place}"
-        wanted = " ".join(f"{value:.4g}" for _, value, _ in values)
-        return self._near(id, claim, values, tolerance, wanted, told)
-
-    def _near(self, id, claim, values, tolerance, wanted, told):
-        far = [excess(expected, measured, tolerance) for _, expected, measured in values]
-        _, expected, measured = values[int(np.argmax(far))]
-        rough = [one for *_, one in values if tolerance.needs_replicas(one)]
-        beyond = [one for one, distance in zip(values, far) if distance > 1]
-        if beyond and all(tolerance.explains(*one[1:]) for one in beyond):
-            rough = [measured]
-        if rough:
-            return self._undecided(id, claim, rough[0])
-        one = self._judged(id, claim, wanted, max(far) <= 1, told, str(tolerance))
-        return with_numbers(one, expected, measured, tolerance.power(expected, measured))
-
-    def ordered(self, id, claim, values, errors=4, gap=difference, most=MOST_DISORDER):
-        """low <= high for every one of values (place, low, high), but for so many standard errors of
-        their gap (difference or paired_difference), and those up to a share `most` of high."""
-        assert values, id
-        overs = [gap(low, high) for _, low, high in values]
-        slack = [disorder(over, high, errors, most) for over, (*_, high) in zip(overs, values)]
-        far = [in_units(over.mean, one) for over, one in zip(overs, slack)]
-        worst = int(np.argmax(far))
-        place, low, high = values[worst]
-        over = overs[worst]
-        if max(far) > 1 and is_rough(over) and not is_above(over, errors):
-            return self._undecided(id, claim, over)
-        told = f"nearest to breaking it of {len(values)}: {low} and {high} at {place}"
-        tolerance = f"{errors:g} standard errors, at most {100 * most:g} %" if errors else ""
-        expected = f"<=, but for {tolerance}" if errors else "<="
-        one = self._judged(id, claim, expected, max(far) <= 1, told, tolerance)
-        decides = errors and over.error and not is_rough(over)
-        return with_numbers(one, 0, over, slack[worst] if decides else None)
-
-    def above(self, id, claim, gap, errors=4, told=""):
-        """A Sample is above 0 by more than so many standard errors."""
-        expected = f"> 0 by more than {errors:g} standard errors"
-        return self._above(id, claim, [gap], errors, told or gap, expected)
-
-    def all_above(self, id, claim, gaps, errors=4, told="", expected=""):
-        """Every Sample is above 0 by more than so many standard errors."""
-        assert gaps, id
-        least = f"nearest to breaking it: by {nearest_to_0(gaps, errors)}"
-        told = f"{told}; {least}" if told else least
-        expected = expected or f"each > 0 by more than {errors:g} standard errors"
-        return self._above(id, claim, gaps, errors, told, expected)
-
-    def rising(self, id, claim, samples, errors=4, gap=difference):
-        """Each Sample is above the one before by more than so many standard errors of their gap."""
-        gaps = [gap(high, low) for low, high in pairwise(samples)]
-        expected = f"each time by more than {errors:g} standard errors"
-        return self.all_above(id, claim, gaps, errors, ", ".join(map(str, samples)), expected)
-
-    def _above(self, id, claim, gaps, errors, told, expected):
-        least = nearest_to_0(gaps, errors)
-        is_met = all(is_above(one, errors) for one in gaps)
-        if not is_met and is_rough(least) and not is_above(times(least, -1), errors):
-            return self._undecided(id, claim, least)
-        one = self._judged(id, claim, expected, is_met, told)
-        return with_numbers(one, 0, least, chance(least, errors) or None)
-
-    def _undecided(self, id, claim, measured):
-        count = measured.replicas or round(measured.freedom) + 1
-        reason = f"{measured}: {count} replicas do not tell; it takes 8"
-        return self.skipped(id, claim, reason)
-
-    def disagrees(self, id, claim, expected, theirs, tolerance):
-        """What the paper shows, against what follows from the paper itself; theory."""
-        one = self.near(id, claim, expected, Sample(theirs), tolerance)
-        one.measured += " in the paper"
-        one.verdict = PASS if one.verdict == PASS else INCONSISTENT
-        one.kind = THEORY
-        return one
-
-    def skipped(self, id, claim, reason):
-        """A claim that was not looked at, and why."""
-        return Claim(id, self, claim, "", "", reason, SKIPPED, kind=self.kind)
 
 
 def left_open(claim, reason):

@@ -14,11 +14,10 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
-from reproduce.claims import FAIL, FITTED, PASS, Source, count, count_kinds, write_claims
+from reproduce.claims import FAIL, FITTED, PASS, SKIPPED, Claim, count, count_kinds, write_claims
 from reproduce.known_failures import WrongList, new_failures, read_known_failures, told
 from reproduce.outputs import Missing, Outputs
 
-CHECKLIST = Source("checklist")
 # Where people get the data sets, by the name of their folder.
 SOURCES = {
     "mnist": "MNIST's four IDX files, gzip or not, are at https://yann.lecun.com/exdb/mnist and its "
@@ -49,6 +48,10 @@ def paper_named(name):
 def item_of(claim):
     """The name of the checklist item."""
     return claim.id.split(".")[0]
+
+
+def on_checklist(id, words, reason):
+    return Claim(str(id), "checklist", words, "", "", reason, SKIPPED)
 
 
 def where_from(reason):
@@ -88,14 +91,13 @@ def judge(paper, outputs):
             told = f"could not be judged: {type(error).__name__}: {error}"
         judged.missing[place] = told
         judged.claims += [
-            CHECKLIST.skipped(f"{item}.{experiment.__name__}", paper.ABOUT[item], told)
-            for item in items
+            on_checklist(f"{item}.{experiment.__name__}", paper.ABOUT[item], told) for item in items
         ]
     covered = {item_of(claim) for claim in judged.claims}
     for item, words in paper.ABOUT.items():
         if str(item) not in covered:
             reason = "not yet part of reproduce"
-            judged.claims.append(CHECKLIST.skipped(str(item), words, reason))
+            judged.claims.append(on_checklist(item, words, reason))
     checklist = list(map(str, paper.ABOUT))
     judged.claims.sort(key=lambda claim: checklist.index(item_of(claim)))
     return judged

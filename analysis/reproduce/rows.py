@@ -2,35 +2,24 @@
 
 import csv
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
+from itertools import pairwise
 
-from reproduce.claims import KINDS, SIMULATED, Source, Tolerance, difference
+import numpy as np
+from reproduce.claims import (
+    INCONSISTENT, KINDS, PASS, SIMULATED, SKIPPED, THEORY, Claim, Sample, chance, difference, disorder,
+    excess, in_units, is_above, is_rough, nearest_to_0, read_tolerance, times, verdict, with_numbers,
+)  # fmt: skip
 from reproduce.outputs import PAPERS
-
-
-def share(found):
-    """Of a match: its per cent as a fraction."""
-    return float(found[1]) / 100 if found else 0.0
-
-
-def read_tolerance(text):
-    """Of "1 %", "0.02", "4 standard errors (at most 25 %)" or "1 % or 4 standard errors"."""
-    errors, most = re.search(r"(\S+) standard errors", text), re.search(r"at most (\S+) %", text)
-    absolute = re.search(r"(?:^| or )(\S+)(?: or |$)", text)
-    more = {"most": share(most)} if most else {}
-    return Tolerance(
-        relative=share(re.match(r"(\S+) %", text)),
-        absolute=float(absolute[1]) if absolute else 0.0,
-        errors=float(errors[1]) if errors else 0.0,
-        **more,
-    )
 
 
 @dataclass
 class Row:
-    """Who claims what, and what is expected: a number, or words; empty where it is computed. Its
-    methods judge it by what was measured. Standard errors are those that the row names, else 4."""
+    """Who says so, a figure or a section of a paper, or that it is derived; what is claimed; and what is
+    expected: a number, or words; empty where it is computed. Its methods judge it by what was measured.
+    Standard errors are those that the row names, else 4; where they decide and are of fewer than 8
+    replicas, a claim is skipped that does not hold and is not refuted."""
 
     id: str
     source: str = ""
@@ -38,24 +27,39 @@ class Row:
     claim: str = ""
     expected: str = ""
     tolerance: str = ""
+    facts: dict = field(default_factory=dict)  # numbers of the runs, for what stands in braces
 
-    @property
-    def _from(self):
-        return Source(self.source, self.kind)
+    def _words(self):
+        return self.id, self.source, self.claim.format(**self.facts)
+
+    def skipped(self, reason):
+        """A claim that was not looked at, and why."""
+        return Claim(*self._words(), "", "", reason, SKIPPED, kind=self.kind)
+
+    def _undecided(self, measured):
+        count = measured.replicas or round(measured.freedom) + 1
+        return self.skipped(f"{measured}: {count} replicas do not tell; it takes 8")
+
+    def _judged(self, is_met, measured, expected=""):
+        expected = expected or self.expected.format(**self.facts)
+        met, told = verdict(is_met), str(measured)
+        one = Claim(*self._words(), expected, self.tolerance, told, met, kind=self.kind)
+        return with_numbers(one, None, measured) if isinstance(measured, Sample) else one
+
+    def _number(self, expected):
+        return float(self.expected) if expected is None else expected
 
     @property
     def _errors(self):
         found = re.search(r"(\S+) standard errors", self.expected)
         return float(found[1]) if found else 4
 
-    def _number(self, expected):
-        return float(self.expected) if expected is None else expected
-
     def holds(self, is_met, measured, gap=None):
         """What is expected, in words, is so; measured: in words, or a Sample. gap: the Sample that has
         to be above 0 for it."""
-        told = self.id, self.claim, self.expected, is_met, measured, self.tolerance
-        return self._from.holds(*told, gap)
+        if gap and not is_met and is_rough(gap) and not is_above(times(gap, -1)):
+            return self._undecided(gap)
+        return self._judged(is_met, measured)
 
     def within(self, measured, told=""):
         """The Sample lies in the expected range, "1.08 to 1.11"."""
@@ -64,51 +68,86 @@ class Row:
 
     def near(self, measured, expected=None, tolerance=None):
         """The measured Sample is the expected number; both numbers may be computed."""
-        told = self.id, self.claim, self._number(expected), measured
-        return self._from.near(*told, tolerance or read_tolerance(self.tolerance))
+        expected = self._number(expected)
+        return self._near([("", expected, measured)], tolerance, f"{expected:.5g}", measured)
 
     def all_near(self, values, tolerance=None):
         """Every one of values (place, expected, Sample) is near; tells the worst."""
+        assert values, self.id
         slack = tolerance or read_tolerance(self.tolerance)
-        return self._from.all_near(self.id, self.claim, values, slack)
+        far = [excess(expected, measured, slack) for _, expected, measured in values]
+        place, expected, measured = values[int(np.argmax(far))]
+        told = f"worst of {len(values)}: {measured} for {expected:.5g} at {place}"
+        wanted = " ".join(f"{value:.4g}" for _, value, _ in values)
+        return self._near(values, tolerance, wanted, told)
+
+    def _near(self, values, tolerance, wanted, told):
+        if tolerance:
+            return replace(self, tolerance=str(tolerance))._near(values, None, wanted, told)
+        tolerance = read_tolerance(self.tolerance)
+        far = [excess(expected, measured, tolerance) for _, expected, measured in values]
+        _, expected, measured = values[int(np.argmax(far))]
+        rough = [one for *_, one in values if tolerance.needs_replicas(one)]
+        beyond = [one for one, distance in zip(values, far) if distance > 1]
+        if beyond and all(tolerance.explains(*one[1:]) for one in beyond):
+            rough = [measured]
+        if rough:
+            return self._undecided(rough[0])
+        one = self._judged(max(far) <= 1, told, wanted)
+        return with_numbers(one, expected, measured, tolerance.power(expected, measured))
 
     def ordered(self, values, gap=difference):
         """low <= high for every one of values (place, low, high), but for so many standard errors of
         their gap (difference or paired_difference), and those up to a share of high."""
+        assert values, self.id
         slack = read_tolerance(self.tolerance)
-        return self._from.ordered(self.id, self.claim, values, slack.errors, gap, slack.most)
+        errors, most = slack.errors, slack.most
+        overs = [gap(low, high) for _, low, high in values]
+        allowed = [disorder(over, high, errors, most) for over, (*_, high) in zip(overs, values)]
+        far = [in_units(over.mean, one) for over, one in zip(overs, allowed)]
+        worst = int(np.argmax(far))
+        place, low, high = values[worst]
+        over = overs[worst]
+        if max(far) > 1 and is_rough(over) and not is_above(over, errors):
+            return self._undecided(over)
+        told = f"nearest to breaking it of {len(values)}: {low} and {high} at {place}"
+        one = self._judged(max(far) <= 1, told)
+        decides = errors and over.error and not is_rough(over)
+        return with_numbers(one, 0, over, allowed[worst] if decides else None)
 
     def above(self, gap, told=""):
         """A Sample is above 0 by more than so many standard errors."""
-        return self._from.above(self.id, self.claim, gap, self._errors, told)
+        return self._above([gap], told or gap)
 
     def all_above(self, gaps, told=""):
         """Every Sample is above 0 by more than so many standard errors."""
-        told = self.id, self.claim, gaps, self._errors, told, self.expected
-        return self._from.all_above(*told)
+        assert gaps, self.id
+        least = f"nearest to breaking it: by {nearest_to_0(gaps, self._errors)}"
+        return self._above(gaps, f"{told}; {least}" if told else least)
 
     def rising(self, samples, gap=difference):
         """Each Sample is above the one before by more than so many standard errors of their gap."""
-        return self._from.rising(self.id, self.claim, samples, self._errors, gap)
+        gaps = [gap(high, low) for low, high in pairwise(samples)]
+        return self.all_above(gaps, ", ".join(map(str, samples)))
+
+    def _above(self, gaps, told):
+        errors = self._errors
+        least = nearest_to_0(gaps, errors)
+        is_met = all(is_above(one, errors) for one in gaps)
+        if not is_met and is_rough(least) and not is_above(times(least, -1), errors):
+            return self._undecided(least)
+        return with_numbers(self._judged(is_met, told), 0, least, chance(least, errors) or None)
 
     def disagrees(self, theirs, expected=None):
         """What the paper shows, against what follows from the paper itself; theory."""
-        told = self.id, self.claim, self._number(expected), theirs
-        return self._from.disagrees(*told, read_tolerance(self.tolerance))
-
-    def skipped(self, reason):
-        """A claim that was not looked at, and why."""
-        return self._from.skipped(self.id, self.claim, reason)
-
-    def filled(self, facts):
-        """With numbers of the runs in place of what stands in braces."""
-        source, claim, expected = (
-            words.format(**facts) for words in (self.source, self.claim, self.expected)
-        )
-        return replace(self, source=source, claim=claim, expected=expected)
+        one = self.near(Sample(theirs), expected)
+        one.measured += " in the paper"
+        one.verdict = PASS if one.verdict == PASS else INCONSISTENT
+        one.kind = THEORY
+        return one
 
 
-COLUMNS = [column.name for column in fields(Row)]
+COLUMNS = [column.name for column in fields(Row) if column.name != "facts"]
 
 
 class WrongTable(Exception):
@@ -136,13 +175,13 @@ def read_rows(path):
 
 
 def claims_of(paper):
-    """claim(id, **facts): the Row of that id, with the facts in place of their names in braces."""
+    """claim(id, **facts): the Row of that id."""
     path = PAPERS / paper / "claims.csv"
     rows = cache(lambda: read_rows(path))
 
     def claim(id, **facts):
         if id not in rows():
             raise WrongTable(f"{path}: has no row {id}")
-        return rows()[id].filled(facts)
+        return replace(rows()[id], facts=facts)
 
     return claim

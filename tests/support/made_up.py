@@ -2,9 +2,10 @@
 
 from types import SimpleNamespace
 
-from reproduce.claims import FITTED, Sample, Source, Tolerance
+from reproduce.claims import FITTED, Sample, Tolerance
 from reproduce.figures import PLOTTED, SIMULATED, THEORY, Bar, Figure, Series, Table, side_by_side
 from reproduce.reproduce import Judged
+from reproduce.rows import Row
 
 GROUPS = [f"k = {k}" for k in range(1, 10)]
 
@@ -66,10 +67,10 @@ def judged():
     """What is made of it."""
     figures = [points(), curves(), bars(), columns(), cells()]
     claims = [
-        Source("Fig 1", FITTED).near("1.passes", "a < b", 1, Sample(1, 0.05), Tolerance(errors=4)),
-        Source("Fig 2").near("2.fails", "it fails", 1, Sample(2), Tolerance(relative=0.1)),
-        Source("Fig 3").skipped("3.skipped", "left out", "no data"),
-        Source("Fig 4").disagrees("4.theirs", "theirs", 1, 2, Tolerance(relative=0.1)),
+        Row("1.passes", "Fig 1", kind=FITTED, claim="a < b").near(Sample(1, 0.05), 1, Tolerance(errors=4)),
+        Row("2.fails", "Fig 2", claim="it fails").near(Sample(2), 1, Tolerance(relative=0.1)),
+        Row("3.skipped", "Fig 3", claim="left out").skipped("no data"),
+        Row("4.theirs", "Fig 4", claim="theirs", tolerance=str(Tolerance(relative=0.1))).disagrees(2, 1),
     ]
     claims[0].notices = "equal scaled"
     return Judged(

@@ -7,8 +7,9 @@ import shutil
 from program import PROGRAM, ROOT
 
 PAPER = """
-from reproduce.claims import Source, Tolerance
+from reproduce.claims import Tolerance
 from reproduce.figures import SIMULATED, Figure, Series
+from reproduce.rows import Row
 
 TITLE = "{title}"
 LINK = "https://example.org/{title}"
@@ -20,17 +21,17 @@ ABOUT = {{1: "time of an update", 2: "MNIST", 3: "a deep network"}}
 
 def time(outputs):
     times = outputs.samples("how_long", lambda row: row["protocol"], "mean_iteration_time")
-    return [{figures}], [Source("Fig 1").near("1.sync", "sync takes 2", 2, times["sync"], Tolerance(relative=1e-9))]
+    return [{figures}], [Row("1.sync", "Fig 1", claim="sync takes 2").near(times["sync"], 2, Tolerance(relative=1e-9))]
 
 
 def mnist(outputs):
     outputs.runs("on_mnist")
-    return [], [Source("Fig 2").near("2.runs", "it ran", 1, times, Tolerance())]
+    return [], [Row("2.runs", "Fig 2", claim="it ran").near(times, 1)]
 
 
 def deep(outputs):
     times = outputs.samples("gpu/deep", lambda row: row["protocol"], "mean_iteration_time")
-    return [], [Source("Fig 3").near("3.deep", "so does a deep network", 2, times["sync"], Tolerance(relative=1e-9))]
+    return [], [Row("3.deep", "Fig 3", claim="so does a deep network").near(times["sync"], 2, Tolerance(relative=1e-9))]
 
 
 EXPERIMENTS = [(time, [1]), (mnist, [2]), (deep, [3])]

@@ -17,13 +17,13 @@ import fabricate
 import numpy as np
 from reproduce import known_failures
 from reproduce.claims import (
+    BY_CHANCE,
     FITTED,
     LONG_RUN,
     SIMULATED,
     THEORY,
     Claim,
     Sample,
-    Source,
     Tolerance,
     against_one_run,
     chance,
@@ -69,11 +69,14 @@ from reproduce.replicas import (
     smoothed,
 )
 from reproduce.reproduce import Judged, exit_status, item_of, judge, where_from
+from reproduce.rows import Row
 from results.folder import read_records
+
+IN_ORDER = Row("1", tolerance="4 standard errors, at most 2 %")
 
 
 def verdict(expected, mean, error=0.0, **tolerance):
-    return Source("").near("1", "", expected, Sample(mean, error), Tolerance(**tolerance)).verdict
+    return Row("1").near(Sample(mean, error), expected, Tolerance(**tolerance)).verdict
 
 
 class Verdicts(unittest.TestCase):
@@ -90,30 +93,30 @@ class Verdicts(unittest.TestCase):
 
     def test_all_near_fails_by_its_worst_and_tells_it(self):
         values = [("a", 1.0, Sample(1.0)), ("b", 1.0, Sample(1.5)), ("c", 1.0, Sample(1.2))]
-        claim = Source("").all_near("1", "", values, Tolerance(relative=0.3))
+        claim = Row("1").all_near(values, Tolerance(relative=0.3))
         self.assertEqual(claim.verdict, "fail")
         self.assertIn("1.5 for 1 at b", claim.measured)
-        self.assertEqual(Source("").all_near("1", "", values, Tolerance(relative=0.5)).verdict, "pass")
+        self.assertEqual(Row("1").all_near(values, Tolerance(relative=0.5)).verdict, "pass")
 
     def test_ordered_allows_for_chance_only(self):
         far = [("a", Sample(2, 0.1), Sample(1, 0.1))]
-        self.assertEqual(Source("").ordered("1", "", far).verdict, "fail")
-        self.assertEqual(Source("").ordered("1", "", [("a", Sample(1.01, 0.1), Sample(1, 0))]).verdict, "pass")
-        self.assertEqual(Source("").ordered("1", "", [("a", Sample(1.03, 0.1), Sample(1, 0))]).verdict, "fail")
-        wide = Source("").ordered("1", "", [("a", Sample(1.03, 0.1), Sample(1, 0))], most=0.05)
+        self.assertEqual(IN_ORDER.ordered(far).verdict, "fail")
+        self.assertEqual(IN_ORDER.ordered([("a", Sample(1.01, 0.1), Sample(1, 0))]).verdict, "pass")
+        self.assertEqual(IN_ORDER.ordered([("a", Sample(1.03, 0.1), Sample(1, 0))]).verdict, "fail")
+        wide = Row("1", tolerance="4 standard errors, at most 5 %").ordered([("a", Sample(1.03, 0.1), Sample(1, 0))])
         self.assertEqual((wide.verdict, wide.power, wide.tolerance), ("pass", 0.05, "4 standard errors, at most 5 %"))
-        self.assertEqual(Source("").ordered("1", "", [("a", Sample(1.1), Sample(1))]).verdict, "fail")
-        self.assertEqual(Source("").ordered("1", "", [("a", Sample(1), Sample(1))]).verdict, "pass")
+        self.assertEqual(IN_ORDER.ordered([("a", Sample(1.1), Sample(1))]).verdict, "fail")
+        self.assertEqual(IN_ORDER.ordered([("a", Sample(1), Sample(1))]).verdict, "pass")
 
     def test_what_is_no_number_is_in_no_order(self):
         good, bad = ("a", Sample(1, 0.1), Sample(2, 0.1)), ("b", Sample(math.nan), Sample(1, 0.1))
         for values in ([good, bad], [bad, good], [("c", Sample(1, 0.1), Sample(math.nan))]):
-            self.assertEqual(Source("").ordered("1", "", values).verdict, "fail")
-        self.assertEqual(Source("").ordered("1", "", [("a", Sample(0), Sample(0))]).verdict, "pass")
-        self.assertEqual(Source("").ordered("1", "", [("a", Sample(1e-9), Sample(0))]).verdict, "fail")
-        self.assertEqual(Source("").ordered("1", "", [("a", Sample(1), Sample(math.inf))]).verdict, "pass")
+            self.assertEqual(IN_ORDER.ordered(values).verdict, "fail")
+        self.assertEqual(IN_ORDER.ordered([("a", Sample(0), Sample(0))]).verdict, "pass")
+        self.assertEqual(IN_ORDER.ordered([("a", Sample(1e-9), Sample(0))]).verdict, "fail")
+        self.assertEqual(IN_ORDER.ordered([("a", Sample(1), Sample(math.inf))]).verdict, "pass")
         values = [("a", 1, Sample(1)), ("b", 1, Sample(math.nan))]
-        self.assertEqual(Source("").all_near("1", "", values, Tolerance(absolute=1)).verdict, "fail")
+        self.assertEqual(Row("1").all_near(values, Tolerance(absolute=1)).verdict, "fail")
         self.assertEqual(least([Sample(math.nan), Sample(2), Sample(1)]).mean, 1)
 
     def test_few_replicas_tell_little_of_their_error(self):
@@ -121,28 +124,28 @@ class Verdicts(unittest.TestCase):
         for (errors, freedom), expected in known.items():
             self.assertAlmostEqual(chance(Sample(0, 1, freedom), errors) / expected, 1, delta=1e-4)
         self.assertAlmostEqual(chance(Sample(0, 1, math.inf), 4), 4, delta=1e-12)
-        self.assertEqual(Source("").near("1", "", 0, Sample(0.6, 0.1, 9), Tolerance(errors=4)).verdict, "pass")
-        self.assertEqual(Source("").near("1", "", 0, Sample(0.6, 0.1), Tolerance(errors=4)).verdict, "fail")
-        self.assertEqual(Source("").above("1", "", Sample(0.6, 0.1, 9)).verdict, "fail")
-        self.assertEqual(Source("").above("1", "", Sample(0.6, 0.1)).verdict, "pass")
-        self.assertEqual(Source("").above("1", "", Sample(math.nan, 0.1)).verdict, "fail")
+        self.assertEqual(Row("1").near(Sample(0.6, 0.1, 9), 0, Tolerance(errors=4)).verdict, "pass")
+        self.assertEqual(Row("1").near(Sample(0.6, 0.1), 0, Tolerance(errors=4)).verdict, "fail")
+        self.assertEqual(Row("1").above(Sample(0.6, 0.1, 9)).verdict, "fail")
+        self.assertEqual(Row("1").above(Sample(0.6, 0.1)).verdict, "pass")
+        self.assertEqual(Row("1").above(Sample(math.nan, 0.1)).verdict, "fail")
 
     def test_rising_takes_every_step(self):
         steps = [Sample(1, 0.1), Sample(2, 0.1), Sample(2.5, 0.1)]
-        self.assertEqual(Source("").rising("1", "", steps).verdict, "fail")
-        self.assertEqual(Source("").rising("1", "", steps, errors=3).verdict, "pass")
-        self.assertIn("by 0.5", Source("").rising("1", "", steps).measured)
-        self.assertEqual(Source("").rising("1", "", [Sample(1), Sample(math.nan)]).verdict, "fail")
+        self.assertEqual(Row("1").rising(steps).verdict, "fail")
+        self.assertEqual(Row("1", expected="by 3 standard errors").rising(steps).verdict, "pass")
+        self.assertIn("by 0.5", Row("1").rising(steps).measured)
+        self.assertEqual(Row("1").rising([Sample(1), Sample(math.nan)]).verdict, "fail")
 
     def test_a_wild_replica_does_not_excuse_itself(self):
         wild = sample([4.0] * 9 + [90.0])
-        self.assertEqual(Source("").near("1", "", 4, wild, Tolerance(errors=4)).verdict, "pass")
-        self.assertEqual(Source("").near("1", "", 4, wild, Tolerance(errors=4, most=0.1)).verdict, "fail")
-        self.assertEqual(Source("").near("1", "", 4, wild, LONG_RUN).verdict, "fail")
+        self.assertEqual(Row("1").near(wild, 4, Tolerance(errors=4)).verdict, "pass")
+        self.assertEqual(Row("1").near(wild, 4, Tolerance(errors=4, most=0.1)).verdict, "fail")
+        self.assertEqual(Row("1").near(wild, 4, LONG_RUN).verdict, "fail")
 
     def test_a_paper_that_contradicts_itself_is_called_so(self):
-        self.assertEqual(Source("").disagrees("1", "", 1, 1.2, Tolerance(relative=0.1)).verdict, "paper-inconsistent")
-        self.assertEqual(Source("").disagrees("1", "", 1, 1.05, Tolerance(relative=0.1)).verdict, "pass")
+        self.assertEqual(Row("1", tolerance=str(Tolerance(relative=0.1))).disagrees(1.2, 1).verdict, "paper-inconsistent")
+        self.assertEqual(Row("1", tolerance=str(Tolerance(relative=0.1))).disagrees(1.05, 1).verdict, "pass")
 
     def test_samples_and_their_ratio(self):
         found = sample([1.0, 2.0, 3.0])
@@ -166,7 +169,7 @@ class Verdicts(unittest.TestCase):
         self.assertAlmostEqual(paired_ratio(sample([2.0, 4.0, 6.0]), one).error, 0)
 
     def test_the_table_can_be_read_back(self):
-        claims = [Source("a, b").near("1", 'with "quotes"', 1, Sample(1), Tolerance())]
+        claims = [Row("1", "a, b", claim='with "quotes"').near(Sample(1), 1, Tolerance())]
         with tempfile.TemporaryDirectory() as folder:
             write_claims(claims, Path(folder) / "claims.csv")
             row = read_records(Path(folder) / "claims.csv")[0]
@@ -187,32 +190,32 @@ class Numbers(unittest.TestCase):
 
     def test_a_mean_comes_with_its_error_and_its_replicas(self):
         three = sample([1.0, 2.0, 3.0])
-        near = Source("").near("1", "", 2, three, Tolerance(absolute=1))
+        near = Row("1").near(three, 2, Tolerance(absolute=1))
         self.assertEqual(self.numbers(near), (2.0, 2.0, three.error, 3))
-        self.assertEqual(self.numbers(Source("").near("1", "", 2, Sample(2), Tolerance())), (2.0, 2.0, None, None))
-        self.assertEqual(self.numbers(Source("").near("1", "", 2, sample([2.0]), Tolerance())), (2.0, 2.0, None, 1))
+        self.assertEqual(self.numbers(Row("1").near(Sample(2), 2, Tolerance())), (2.0, 2.0, None, None))
+        self.assertEqual(self.numbers(Row("1").near(sample([2.0]), 2, Tolerance())), (2.0, 2.0, None, 1))
         same = sample([2.0, 2.0])
-        self.assertEqual(self.numbers(Source("").near("1", "", 2, same, Tolerance())), (2.0, 2.0, 0.0, 2))
+        self.assertEqual(self.numbers(Row("1").near(same, 2, Tolerance())), (2.0, 2.0, 0.0, 2))
 
     def test_of_several_values_it_is_the_worst(self):
         values = [("a", 1.0, sample([1.0, 1.0])), ("b", 1.0, sample([3.0, 4.0, 5.0]))]
-        claim = Source("").all_near("1", "", values, Tolerance(relative=0.1))
+        claim = Row("1").all_near(values, Tolerance(relative=0.1))
         self.assertEqual(self.numbers(claim)[:2] + self.numbers(claim)[3:], (1.0, 4.0, 3))
 
     def test_an_order_is_told_by_its_difference(self):
         low, high = sample([1.0, 2.0] * 4), sample([3.0, 5.0, 7.0] * 4)
-        told = self.numbers(Source("").ordered("1", "", [("a", low, high)]))
+        told = self.numbers(IN_ORDER.ordered([("a", low, high)]))
         self.assertEqual((told[0], told[1], told[3]), (0.0, -3.5, 8))
-        told = self.numbers(Source("").rising("1", "", [low, high]))
+        told = self.numbers(Row("1").rising([low, high]))
         self.assertEqual((told[0], told[1], told[3]), (0.0, 3.5, 8))
-        told = self.numbers(Source("").above("1", "", difference(high, low)))
+        told = self.numbers(Row("1").above(difference(high, low)))
         self.assertEqual((told[0], told[1], told[3]), (0.0, 3.5, 8))
 
     def test_a_range_has_no_expected_value_and_words_no_numbers(self):
-        claim = Source("").holds("1", "", "1 to 3", True, sample([1.0, 3.0]))
+        claim = Row("1", expected="1 to 3").holds(True, sample([1.0, 3.0]))
         self.assertEqual((claim.measured, self.numbers(claim)), ("2 (se 1)", (None, 2.0, 1.0, 2)))
-        self.assertEqual(self.numbers(Source("").holds("1", "", "some", True, "none")), (None,) * 4)
-        self.assertEqual(self.numbers(Source("").skipped("1", "", "no data")), (None,) * 4)
+        self.assertEqual(self.numbers(Row("1", expected="some").holds(True, "none")), (None,) * 4)
+        self.assertEqual(self.numbers(Row("1").skipped("no data")), (None,) * 4)
 
     def test_what_is_made_of_samples_has_the_fewest_replicas(self):
         two, three = sample([1.0, 2.0]), sample([3.0, 5.0, 7.0])
@@ -229,7 +232,7 @@ class FewReplicas(unittest.TestCase):
     GAP = staticmethod(lambda mean: Sample(mean, 0.1, 6))
 
     def test_a_mean_is_near_within_other_tolerances_and_far_beyond_chance(self):
-        near = lambda one, expected=1.3, **tolerance: Source("").near("1", "", expected, one, Tolerance(**tolerance)).verdict
+        near = lambda one, expected=1.3, **tolerance: Row("1").near(one, expected, Tolerance(**tolerance)).verdict
         self.assertEqual(near(self.FEW, errors=4), "skipped")
         self.assertEqual(near(self.MANY, errors=4), "pass")
         self.assertEqual(near(self.FEW, errors=4, relative=0.1), "skipped")
@@ -238,29 +241,29 @@ class FewReplicas(unittest.TestCase):
         self.assertEqual(near(self.FEW, errors=4, relative=0.5), "pass")
         self.assertEqual(near(Sample(1.0), 1.0, errors=4), "pass")
         values = [("a", 1, self.MANY), ("b", 1, self.FEW)]
-        few = Source("").all_near("1", "", values)
+        few = Row("1").all_near(values, BY_CHANCE)
         self.assertEqual(few.verdict, "skipped")
         self.assertIn("7 replicas do not tell; it takes 8", few.measured)
 
     def test_words_hold_or_a_gap_does_not_decide(self):
-        holds = lambda is_met, **more: Source("").holds("1", "", "", is_met, self.FEW, **more).verdict
+        holds = lambda is_met, **more: Row("1").holds(is_met, self.FEW, **more).verdict
         clear = chance(self.GAP(1), 4) * 1.01
         self.assertEqual([holds(is_met) for is_met in (True, False)], ["pass", "fail"])
         self.assertEqual([holds(False, gap=self.GAP(gap)) for gap in (0.1, -0.1, -clear)], ["skipped", "skipped", "fail"])
         self.assertEqual(holds(False, gap=self.MANY), "fail")
 
     def test_what_chance_explains_hides_nothing_else(self):
-        near = lambda *values: Source("").all_near("1", "", list(values), Tolerance(errors=4, relative=0.1)).verdict
+        near = lambda *values: Row("1").all_near(list(values), Tolerance(errors=4, relative=0.1)).verdict
         rough, far = ("a", 1, Sample(5, 2, 3)), ("b", 1, Sample(1.5, 0.001, 20))
         self.assertEqual([near(rough), near(far), near(rough, far)], ["skipped", "fail", "fail"])
 
     def test_a_gap_that_is_clear_either_way_is_judged_and_no_other(self):
-        above = lambda mean: Source("").above("1", "", self.GAP(mean)).verdict
+        above = lambda mean: Row("1").above(self.GAP(mean)).verdict
         clear = chance(self.GAP(1), 4) * 1.01
         self.assertEqual([above(clear), above(0.1), above(-0.1), above(-clear)], ["pass", "skipped", "skipped", "fail"])
 
     def test_an_order_holds_where_its_means_do(self):
-        ordered = lambda low: Source("").ordered("1", "", [("a", Sample(low, 0.1, 6), Sample(1.0))]).verdict
+        ordered = lambda low: IN_ORDER.ordered([("a", Sample(low, 0.1, 6), Sample(1.0))]).verdict
         clear = chance(self.GAP(1), 4) * 1.01
         self.assertEqual([ordered(0.9), ordered(1.01), ordered(1 + clear)], ["pass", "skipped", "fail"])
 
@@ -270,29 +273,28 @@ class Power(unittest.TestCase):
 
     def test_it_is_the_critical_value_times_the_standard_error(self):
         ten = Sample(5.0, 0.1, 9)
-        self.assertAlmostEqual(Source("").near("1", "", 5, ten).power / 0.69986, 1, delta=1e-4)
-        self.assertAlmostEqual(Source("").above("1", "", ten, errors=3).power / 0.40943, 1, delta=1e-4)
-        rising = Source("").rising("1", "", [Sample(1, 0.1, 9), Sample(5, 0.1, 9), Sample(7, 0.1, 9)])
+        self.assertAlmostEqual(Row("1").near(ten, 5, BY_CHANCE).power / 0.69986, 1, delta=1e-4)
+        self.assertAlmostEqual(Row("1", expected="by 3 standard errors").above(ten).power / 0.40943, 1, delta=1e-4)
+        rising = Row("1").rising([Sample(1, 0.1, 9), Sample(5, 0.1, 9), Sample(7, 0.1, 9)])
         self.assertAlmostEqual(rising.power, chance(difference(Sample(7, 0.1, 9), ten), 4))
 
     def test_there_is_none_where_no_standard_error_decides(self):
-        near = lambda **tolerance: Source("").near("1", "", 5, Sample(5.0, 0.1, 9), Tolerance(**tolerance)).power
+        near = lambda **tolerance: Row("1").near(Sample(5.0, 0.1, 9), 5, Tolerance(**tolerance)).power
         self.assertIsNone(near(relative=0.2, errors=4))
         self.assertIsNone(near(absolute=0.7, errors=4))
         self.assertAlmostEqual(near(errors=4, most=0.1), 0.5)
-        self.assertIsNone(Source("").near("1", "", 5, Sample(5.0)).power)
-        self.assertIsNone(Source("").holds("1", "", "", True, sample([1.0, 2.0])).power)
+        self.assertIsNone(Row("1").near(Sample(5.0), 5, BY_CHANCE).power)
+        self.assertIsNone(Row("1").holds(True, sample([1.0, 2.0])).power)
 
 
 class Kinds(unittest.TestCase):
     def test_a_claim_has_the_kind_of_its_source(self):
-        fit = Source("logs (fit)", FITTED)
-        kinds = [fit.near("1", "", 1, Sample(1)).kind, fit.skipped("1", "", "").kind, Source("").above("1", "", Sample(1)).kind]
+        kinds = [Row("1", "logs (fit)", kind=FITTED).near(Sample(1), 1, BY_CHANCE).kind, Row("1", "logs (fit)", kind=FITTED).skipped("").kind, Row("1").above(Sample(1)).kind]
         self.assertEqual(kinds, [FITTED, FITTED, SIMULATED])
-        self.assertEqual(Source("").disagrees("1", "", 1, 1.2, Tolerance(relative=0.1)).kind, THEORY)
+        self.assertEqual(Row("1", tolerance=str(Tolerance(relative=0.1))).disagrees(1.2, 1).kind, THEORY)
 
     def test_those_of_a_verdict_are_counted(self):
-        claims = [Source("", FITTED).holds("1", "", "", met, "") for met in (True, True, False)]
+        claims = [Row("1", kind=FITTED).holds(met, "") for met in (True, True, False)]
         self.assertEqual(count_kinds(claims, "pass"), {SIMULATED: 0, THEORY: 0, FITTED: 2, "after-the-fact": 0})
 
 
@@ -385,7 +387,7 @@ class Curves(unittest.TestCase):
 class BestRates(unittest.TestCase):
     """Rates that some replicas choose and others judge."""
 
-    CLAIM = Source("who asks", FITTED).above("1.rate", "a gap", sample([1.0, 1.1]))
+    CLAIM = Row("1.rate", "who asks", kind=FITTED, claim="a gap").above(sample([1.0, 1.1]))
 
     def test_every_third_replica_chooses_and_the_others_judge(self):
         errors = {0.1: sample([0.3, 0, 0, 0.3, 0, 0]), 0.2: sample([0.2, 9, 8, 0.2, 7, 6])}
@@ -516,7 +518,7 @@ class Latencies(unittest.TestCase):
 
 
 def fine(outputs):
-    return [], [Source("").near("1.fine", "", 1, Sample(1), Tolerance())]
+    return [], [Row("1.fine").near(Sample(1), 1, Tolerance())]
 
 
 def lacking(outputs):

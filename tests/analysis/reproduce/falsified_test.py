@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "analysis"))
 import fabricate
 import numpy as np
 from results.folder import read_records
-from reproduce.claims import FITTED, THEORY, Claim, Source, Tolerance
+from reproduce.claims import FITTED, THEORY, Claim, Tolerance
 from reproduce.falsified import (
     WAYS,
     FalsifiedFiles,
@@ -26,6 +26,7 @@ from reproduce.falsified import (
     write_notices,
 )
 from reproduce.outputs import Files as ResultFiles
+from reproduce.rows import Row
 from reproduce.outputs import Outputs
 
 TIMES = {1: 1.0, 2: 2.0, 4: 4.0}  # of an update, by k
@@ -41,15 +42,14 @@ def times(outputs):
     statuses = {k_of(row): row["status"] for row in outputs.runs("race")}
     ends = outputs.curves("race", k_of, "time", "loss")
     losses = [float(np.mean([y[-1] for _, y in ends[k]])) for k in TIMES]
-    derived = Source("derived")
     return [], [
-        derived.all_near("1.near", "", [(str(k), t, found[k]) for k, t in TIMES.items()], Tolerance(relative=0.02)),
-        derived.ordered("1.ordered", "", [("", found[1], found[2]), ("", found[2], found[4])]),
-        derived.holds("1.status", "", "", statuses[2] == "diverged" != statuses[1], ""),
-        derived.holds("1.loss", "", "", losses == sorted(losses, reverse=True), ""),
-        derived.holds("1.always", "", "", True, ""),
-        derived.holds("1.never", "", "", False, ""),
-        Source("no run", THEORY).holds("1.theory", "", "", True, ""),
+        Row("1.near", "derived").all_near([(str(k), t, found[k]) for k, t in TIMES.items()], Tolerance(relative=0.02)),
+        Row("1.ordered", "derived", tolerance="4 standard errors, at most 2 %").ordered([("", found[1], found[2]), ("", found[2], found[4])]),
+        Row("1.status", "derived").holds(statuses[2] == "diverged" != statuses[1], ""),
+        Row("1.loss", "derived").holds(losses == sorted(losses, reverse=True), ""),
+        Row("1.always", "derived").holds(True, ""),
+        Row("1.never", "derived").holds(False, ""),
+        Row("1.theory", "no run", kind=THEORY).holds(True, ""),
     ]
 
 
@@ -57,7 +57,7 @@ def broken(outputs):
     """Cannot be judged but on what the runs gave."""
     found = outputs.samples("race", k_of, "updates")
     assert found[1].mean == 10
-    return [], [Source("").holds("2.updates", "", "", True, "")]
+    return [], [Row("2.updates").holds(True, "")]
 
 
 PAPER = SimpleNamespace(EXPERIMENTS=[(times, [1]), (broken, [2])])
@@ -179,10 +179,10 @@ class Claims(MadeUpRuns):
         self.assertNotIn("2.updates", self.noticed())
 
     def test_a_judge_who_always_says_yes_is_found_out(self):
-        def yes(source, id, claim, values, **_):
-            return source.holds(id, claim, "<=", True, "")
+        def yes(row, *_):
+            return row.holds(True, "")
 
-        with mock.patch.object(Source, "ordered", yes):
+        with mock.patch.object(Row, "ordered", yes):
             self.assertNotIn("1.ordered", self.noticed())
             claims = times(Outputs(self.folder.parent))[1]
             tell(claims, falsify(PAPER, self.folder.parent), {"1.always": "a reason"})

@@ -12,8 +12,8 @@ sys.dont_write_bytecode = True
 ANALYSIS = Path(__file__).resolve().parents[3] / "analysis"
 sys.path.insert(0, str(ANALYSIS))
 
-from reproduce.claims import BY_CHANCE, LONG_RUN, UNCAPPED, Sample, Tolerance
-from reproduce.rows import COLUMNS, Row, WrongTable, claims_of, read_rows, read_tolerance
+from reproduce.claims import BY_CHANCE, LONG_RUN, UNCAPPED, Sample, Tolerance, read_tolerance
+from reproduce.rows import COLUMNS, Row, WrongTable, claims_of, read_rows
 
 TABLES = sorted((ANALYSIS / "papers").glob("*/claims.csv"))
 HEAD = ",".join(COLUMNS) + "\n"
@@ -99,9 +99,17 @@ class Rows(unittest.TestCase):
             self.assertEqual(row.rising([Sample(0.0), gap]).verdict, verdict)
 
     def test_numbers_of_the_runs_fill_the_words(self):
-        row = Row("1", claim="E[X_{{K:P}}] of {runs} runs", expected="within {spread:.2g}")
-        one = row.filled({"runs": 8, "spread": 0.123}).holds(True, "it is")
+        row = Row("1", claim="E[X_{{K:P}}] of {runs} runs", expected="within {spread:.2g}", facts={"runs": 8, "spread": 0.123})
+        one = row.holds(True, "it is")
         self.assertEqual((one.claim, one.expected), ("E[X_{K:P}] of 8 runs", "within 0.12"))
+
+    def test_what_is_skipped_needs_no_number_of_what_is_expected(self):
+        one = Row("1", claim="so", expected="within {spread:.2g}").skipped("no data")
+        self.assertEqual((one.claim, one.expected, one.verdict), ("so", "", "skipped"))
+
+    def test_a_range_is_read_from_the_row(self):
+        row = Row("1", expected="1.08 to 1.11")
+        self.assertEqual([row.within(Sample(value)).verdict for value in (1.07, 1.08, 1.11, 1.12)], ["fail", "pass", "pass", "fail"])
 
 
 if __name__ == "__main__":
