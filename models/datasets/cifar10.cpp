@@ -90,7 +90,7 @@ class Records {
         most_(config.rows.value_or(std::numeric_limits<std::uint64_t>::max())) {}
 
   /// `cure`: what to do where there is no such file.
-  void read(const fs::path& folder, const std::string& name, const char* cure = "") {
+  void read(const fs::path& folder, const std::string& name, const std::string& cure) {
     if (rows.count == most_) return;
     fs::path file = folder / name;
     if (!fs::is_regular_file(file)) file += ".gz";
@@ -177,7 +177,9 @@ void subtract_mean(Dataset& data, const std::string& kind) {
 
 Dataset load(const fs::path& folder, const Config& config) {
   Records train(config), test(config);
-  for (const std::string& file : config.version.training) train.read(folder, file);
+  std::string needed = "; needed are";
+  for (const std::string& file : config.version.training) needed += " " + file;
+  for (const std::string& file : config.version.training) train.read(folder, file, needed);
   test.read(folder, config.test_file, "; test_file names another file of test rows");
   Dataset data{.features = config.grey ? pixels : 3 * pixels,
                .classes = config.version.classes,

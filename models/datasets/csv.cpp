@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 constexpr Page page{
     "csv",
     "A table: a line of names, then rows with a cell in each column, apart by commas, or by "
-    "semicolons or tabs if the first line is.  The column `label` has the class, a number or a "
+    "semicolons, tabs, | or blanks if the first line is.  The column `label` has the class, a "
+    "number or a "
     "word, or, with `regression`, the target; every other column is a feature, a number as it "
     "stands, or, of a column of words, a feature for each of them that is 1 where it stands and "
     "else 0.  A first column without a name that numbers the rows is left out.  The classes are "
@@ -58,15 +59,16 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 char separator_of(const TextLine& line) {
-  for (const char separator : {';', '\t'})
-    if (const std::size_t count = line.count(separator); count > 0 && count >= line.count(','))
+  const std::size_t commas = line.count(',');
+  for (const char separator : {';', '\t', '|'})
+    if (const std::size_t count = line.count(separator); count > 0 && count >= commas)
       return separator;
-  return ',';
+  return commas == 0 && line.count(' ') > 0 ? ' ' : ',';
 }
 
 std::vector<std::string> read_cells(TextLine& line, char separator) {
   std::vector<std::string> cells{line.cell(separator)};
-  while (line.skip(separator)) cells.push_back(line.cell(separator));
+  while (line.skip_separator(separator)) cells.push_back(line.cell(separator));
   return cells;
 }
 
@@ -87,12 +89,14 @@ constexpr const char* without_names =
     R"("header": false, and "label" the number of its column, from "1"; or a first line of names)";
 
 std::size_t find_label(const TextLine& line, const std::vector<std::string>& names,
-                       const std::string& label) {
+                       const std::string& label, bool named) {
   const auto count = std::count(names.begin(), names.end(), label);
   if (count != 1) {
-    line.defect((count == 0 ? "no column \"" : "more than one column \"") + label +
-                "\" (the columns: " + listed(names) +
-                (names.size() == 1 ? "; cells end at commas, semicolons or tabs)" : ")"));
+    line.defect(
+        (count == 0 ? "no column \"" : "more than one column \"") + label +
+        "\" (the columns: " + listed(names) +
+        (names.size() == 1 ? "; cells end at commas, semicolons, tabs, | or blanks)" : ")") +
+        (named ? "" : "; a first line that is no row is to be left out of the file"));
   }
   if (names.size() == 1) line.defect("there is no column beside \"" + label + "\"");
   return static_cast<std::size_t>(std::find(names.begin(), names.end(), label) - names.begin());
@@ -115,7 +119,7 @@ Columns read_columns(TextLine& line, const Config& config) {
     columns.names = read_cells(first, columns.separator);
     for (std::size_t i = 0; i < columns.names.size(); ++i) columns.names[i] = std::to_string(i + 1);
   }
-  columns.label = find_label(line, columns.names, config.label);
+  columns.label = find_label(line, columns.names, config.label, columns.named);
   return columns;
 }
 
@@ -300,6 +304,19 @@ void look_for_row_numbers(const Columns& columns, LabelledRows& rows) {
   }
 }
 
+/// Of a line above the names: a comment, unless its cells are the names, or Excel's "sep=;".
+bool is_preface(TextLine& line, const Config& config) {
+  if (!config.has_header) return false;
+  if (line.rest().starts_with("sep=")) return true;
+  if (!line.rest().starts_with('#')) return false;
+  TextLine names = line;
+  names.skip('#');
+  const auto cells = read_cells(names, separator_of(names));
+  if (std::ranges::find(cells, config.label) == cells.end()) return true;
+  line.skip('#');
+  return false;
+}
+
 LabelledRows read_rows(const fs::path& file, const Config& config) {
   LabelledRows rows;
   rows.file = file;
@@ -307,6 +324,7 @@ LabelledRows read_rows(const fs::path& file, const Config& config) {
   std::vector<Features> features;  // one, when the columns are known
   each_line(file, [&](TextLine& line) {
     if (features.empty()) {
+      if (is_preface(line, config)) return;
       columns = read_columns(line, config);
       features.emplace_back(columns.names.size());
       if (config.has_header) return;

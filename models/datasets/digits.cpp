@@ -23,7 +23,9 @@ constexpr unsigned most = 16;
 
 Rows read_rows(const fs::path& folder, const char* name) {
   const fs::path file = folder / name;
-  if (!fs::is_regular_file(file)) throw MissingData(folder.string() + ": holds no " + name);
+  if (!fs::is_regular_file(file))
+    throw MissingData(folder.string() + ": holds no " + name +
+                      "; needed are optdigits.tra and optdigits.tes");
   Rows rows;
   each_line(file, [&](TextLine& line) {
     for (std::size_t i = 0; i < features; ++i) {

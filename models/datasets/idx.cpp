@@ -65,7 +65,8 @@ fs::path find_file(const fs::path& folder, const std::string& split, const std::
     throw std::runtime_error(folder.string() + ": holds several " + name + " (" + found +
                              "); keep those of one data set in the folder");
   throw MissingData(folder.string() + ": holds no " + name + "-" + type + "-ubyte (nor .gz, nor " +
-                    name + "." + type + "-ubyte)");
+                    name + "." + type +
+                    "-ubyte); needed are images and labels of train and of t10k or test");
 }
 
 std::uint32_t big_endian(std::span<const std::uint8_t> bytes, std::size_t at) {

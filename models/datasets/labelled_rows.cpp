@@ -1,8 +1,10 @@
 #include "models/datasets/labelled_rows.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -124,6 +126,16 @@ std::string listed(const std::vector<Label>& classes) {
   return text + (classes.size() > most ? " ..." : "");
 }
 
+bool is_known_without_dot(double /*label*/, const std::vector<double>& /*classes*/) {
+  return false;
+}
+
+/// As of adult.test.
+bool is_known_without_dot(const std::string& label, const std::vector<std::string>& classes) {
+  return label.ends_with('.') &&
+         std::ranges::binary_search(classes, label.substr(0, label.size() - 1));
+}
+
 /// The numbers of the rows' classes.
 template <class Label>
 std::vector<std::uint8_t> class_numbers(const LabelledRows& rows, const std::vector<Label>& labels,
@@ -132,11 +144,30 @@ std::vector<std::uint8_t> class_numbers(const LabelledRows& rows, const std::vec
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const auto found = std::lower_bound(classes.begin(), classes.end(), labels[i]);
     if (found == classes.end() || *found != labels[i])
-      defect(place_of(rows, i), "label " + shown_label(rows, i) +
-                                    " is none of the training rows, which have " + listed(classes));
+      defect(place_of(rows, i),
+             "label " + shown_label(rows, i) + " is none of the training rows, which have " +
+                 listed(classes) +
+                 (is_known_without_dot(labels[i], classes) ? "; a dot at the end is to be left out"
+                                                           : ""));
     numbers.push_back(static_cast<std::uint8_t>(found - classes.begin()));
   }
   return numbers;
+}
+
+void tell_alike(const LabelledRows&, const std::vector<double>&, Dataset&) {}
+
+/// Of words that differ by case alone.
+void tell_alike(const LabelledRows& rows, const std::vector<std::string>& classes,
+                Dataset& dataset) {
+  std::map<std::string, std::string> seen;
+  for (const std::string& word : classes) {
+    std::string small = word;
+    for (char& c : small) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const auto [found, is_new] = seen.emplace(small, word);
+    if (!is_new)
+      dataset.notes.push_back(rows.file.string() + ": labels " + shown(found->second) + " and " +
+                              shown(word) + " are two classes, and differ by case alone");
+  }
 }
 
 template <class Label>
@@ -146,6 +177,7 @@ void classify(Dataset& dataset, const LabelledRows& train, const LabelledRows& t
   dataset.classes = classes.size();
   dataset.train.classes = class_numbers(train, train.*labels, classes);
   dataset.test.classes = class_numbers(test, test.*labels, classes);
+  tell_alike(train, classes, dataset);
 }
 
 void add_labels(Dataset& dataset, const LabelledRows& train, const LabelledRows& test,

@@ -68,9 +68,10 @@ std::string TextLine::cell(char separator) {
   while (skip(' ') || (separator != '\t' && skip('\t'))) continue;
   std::string cell;
   if (!skip('"')) {
-    cell = rest_.substr(0, rest_.find(separator));
+    cell = rest_.substr(0, separator == ' ' ? rest_.find_first_of(" \t") : rest_.find(separator));
     rest_.remove_prefix(cell.size());
     cell.erase(cell.find_last_not_of(" \t") + 1);
+    if (separator == ' ') skip_blanks_but_one();
     return cell;
   }
   while (true) {
@@ -81,7 +82,8 @@ std::string TextLine::cell(char separator) {
     if (!skip('"')) break;
     cell += '"';
   }
-  while (skip(' ') || (separator != '\t' && skip('\t'))) continue;
+  if (separator == ' ') skip_blanks_but_one();
+  while (separator != ' ' && (skip(' ') || (separator != '\t' && skip('\t')))) continue;
   return cell;
 }
 
@@ -101,9 +103,23 @@ bool TextLine::skip_word(std::string_view word) {
   return found;
 }
 
+/// None at the end of the line.
+void TextLine::skip_blanks_but_one() {
+  const std::size_t next = rest_.find_first_not_of(" \t");
+  if (next != 0) rest_.remove_prefix(next == rest_.npos ? rest_.size() : next - 1);
+}
+
+bool TextLine::skip_separator(char separator) {
+  return skip(separator) || (separator == ' ' && skip('\t'));
+}
+
 void TextLine::separator(char separator) {
-  if (skip(separator)) return;
-  unexpected(separator == ',' ? "a comma" : separator == ';' ? "a semicolon" : "a tab");
+  if (skip_separator(separator)) return;
+  unexpected(separator == ','    ? "a comma"
+             : separator == ';'  ? "a semicolon"
+             : separator == '\t' ? "a tab"
+             : separator == ' '  ? "a blank"
+                                 : std::string("\"") + separator + "\"");
 }
 
 std::size_t TextLine::count(char c) const {
@@ -135,6 +151,8 @@ void TextLine::defect(const std::string& what) const {
 void each_line(const std::filesystem::path& file, const std::function<void(TextLine&)>& take) {
   const Bytes content = read_packed(file, most_bytes_of_text);
   std::string_view rest(reinterpret_cast<const char*>(content.data()), content.size());
+  if (rest.find('\n') == rest.npos && rest.find('\r') < rest.size() - 1)
+    throw std::runtime_error(file.string() + ": lines end in CR alone; allowed: LF, or CR and LF");
   for (std::size_t number = 1; !rest.empty(); ++number) {
     std::string_view text = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(text.size() + 1, rest.size()));

@@ -24,7 +24,8 @@ class TextLine {
   std::uint64_t integer(std::uint64_t least, std::uint64_t greatest);
   double real();  // finite
   /// A cell of a table, up to the next separator or the end, without the spaces and quotes around
-  /// it; within quotes separators are the cell's, and a double quote stands for one.
+  /// it; within quotes separators are the cell's, and a double quote stands for one.  The separator
+  /// ' ' is any number of blanks, and what stands at the end of the line is none.
   std::string cell(char separator = ',');
 
   void spaces();
@@ -32,6 +33,7 @@ class TextLine {
   bool skip_word(std::string_view word);
   std::string_view rest() const { return rest_; }  // what is not read yet
   void separator(char separator);
+  bool skip_separator(char separator);
   /// How many of these characters are left that are not within quotes.
   std::size_t count(char c) const;
   /// `after`: what the line was expected to hold.
@@ -40,6 +42,7 @@ class TextLine {
   [[noreturn]] void defect(const std::string& what) const;
 
  private:
+  void skip_blanks_but_one();
   [[noreturn]] void unexpected(const std::string& expected) const;
 
   const std::filesystem::path& file_;

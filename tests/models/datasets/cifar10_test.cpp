@@ -173,7 +173,10 @@ TEST_CASE("cifar10: a missing file is said") {
                        (folder.path().string() + ": holds no " + cure).c_str(), std::runtime_error);
   std::filesystem::remove(folder.path() / "data_batch_2.bin");
   CHECK_THROWS_WITH_AS(load(folder),
-                       (folder.path().string() + ": holds no data_batch_2.bin (nor .gz)").c_str(),
+                       (folder.path().string() +
+                        ": holds no data_batch_2.bin (nor .gz); needed are data_batch_1.bin "
+                        "data_batch_2.bin data_batch_3.bin data_batch_4.bin data_batch_5.bin")
+                           .c_str(),
                        std::runtime_error);
 }
 

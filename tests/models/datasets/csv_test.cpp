@@ -80,6 +80,10 @@ TEST_CASE("csv: every defect is said with file and line") {
       {"x,y\ninf,1\n", R"(:2: column "x": expected a finite number, found "inf")"},
       {"x,y\n\"1\"2,1\n", R"(:2: expected a comma, found "2,1")"},
       {"x,y\n1,\"2\n", ":2: a quote is not closed on this line"},
+      {"x y\n1 2 3\n", R"(:2: expected the end of the line after 2 cells, found " 3")"},
+      {"x|y\n1|2|3\n", R"(:2: expected the end of the line after 2 cells, found "|3")"},
+      {"x|y\n\"1\"2|3\n", R"(:2: expected "|", found "2|3")"},
+      {"x y\n1\n", R"(:2: column "y": has no cell here: the line ends after 1 of 2)"},
       {"x,y\n1,2,3\n", R"(:2: expected the end of the line after 2 cells, found ",3")"},
   };
   for (const auto& [content, says] : cases) {
@@ -202,15 +206,71 @@ TEST_CASE("csv: a first column without a name that numbers the rows is no featur
       named->notes[0].ends_with("column \"id\" counts the rows, and is a feature as every other"));
 }
 
-TEST_CASE("csv: semicolons and tabs part cells where they part the names") {
-  for (const std::string mark : {";", "\t"}) {
+TEST_CASE("csv: semicolons, tabs, | and blanks part cells where they part the names") {
+  for (const std::string mark : {";", "\t", "|", " | ", " ", "  \t  "}) {
     const TemporaryFolder folder;
-    folder.write("a.csv", "\"x, m\"" + mark + "y\n1" + mark + "0\n2" + mark + "1\n");
+    folder.write("a.csv", " \"x, m\"" + mark + "y \n1" + mark + "0\n 2" + mark + "\"1\"  \n");
     folder.write("b.csv", "\"x, m\"" + mark + "y\n3" + mark + "1\n");
     const auto data = load(folder, R"("test_path": "b.csv", "label": "y")");
     CHECK(data->train.floats == std::vector<float>{1, 2});
     CHECK(data->test.floats == std::vector<float>{3});
   }
+}
+
+TEST_CASE("csv: comments above the names are left out, and names may stand in one") {
+  for (const std::string names : {"# made by x\nx,y", "sep=,\nx,y", "# x,y", "#x y"}) {
+    const TemporaryFolder folder;
+    const std::string mark = names.ends_with("x y") ? " " : ",";
+    folder.write("a.csv", names + "\n1" + mark + "0\n2" + mark + "1\n");
+    const auto data = load(folder, R"("test_path": "a.csv", "label": "y")");
+    CHECK(data->train.floats == std::vector<float>{1, 2});
+  }
+  const TemporaryFolder folder;
+  folder.write("a.csv", "x,y\r1,0\r2,1\r");
+  CHECK_THROWS_WITH_AS(
+      load(folder, R"("test_path": "a.csv", "label": "y")"),
+      ((folder.path() / "a.csv").string() + ": lines end in CR alone; allowed: LF, or CR and LF")
+          .c_str(),
+      std::runtime_error);
+}
+
+TEST_CASE("csv: what a first line or a dot at the end of labels hides is told") {
+  const TemporaryFolder folder;
+  folder.write("a.csv", "1, 5, >50K\n2, 6, <=50K\n");
+  folder.write("b.csv", "|1x3 Cross validator\n1, 5, >50K.\n");
+  const std::string keys = R"("test_path": "b.csv", "label": "3", "header": false)";
+  const auto told = [&] {
+    try {
+      load(folder, keys);
+    } catch (const std::runtime_error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK(
+      told().ends_with(R"(b.csv:1: no column "3" (the columns: 1, 2); a first line that is no row )"
+                       "is to be left out of the file"));
+  folder.write("b.csv", "1, 5, >50K.\n");
+  CHECK(told().ends_with(
+      R"(b.csv:1: label ">50K." is none of the training rows, which have "<=50K", )"
+      R"(">50K"; a dot at the end is to be left out)"));
+}
+
+TEST_CASE("csv: labels that differ by case alone are told") {
+  const TemporaryFolder folder;
+  folder.write("a.csv", "x,y\n1,no\n2,No\n3,yes\n");
+  const auto data = load(folder, R"("test_path": "a.csv", "label": "y")");
+  REQUIRE(data->notes.size() == 1);
+  CHECK(data->notes[0].ends_with(
+      R"(labels "No" and "no" are two classes, and differ by case alone)"));
+}
+
+TEST_CASE("csv: rows in columns of blanks without names are read") {
+  const TemporaryFolder folder;
+  folder.write("a.csv", "  0.5   10  a\n 10.25   9  b\n\t1.0  8\tb\t\n");
+  folder.write("b.csv", "1 2 a\n");
+  const std::string keys = R"("test_path": "b.csv", "label": "3", "header": false)";
+  CHECK(load(folder, keys)->train.floats == std::vector<float>{0.5, 10, 10.25, 9, 1, 8});
 }
 
 TEST_CASE(

@@ -61,7 +61,10 @@ TEST_CASE("digits: every defect is said with file and line") {
   }
   const TemporaryFolder folder;
   folder.write("optdigits.tra", good);
-  CHECK_THROWS_WITH_AS(load(folder), (folder.path().string() + ": holds no optdigits.tes").c_str(),
+  CHECK_THROWS_WITH_AS(load(folder),
+                       (folder.path().string() +
+                        ": holds no optdigits.tes; needed are optdigits.tra and optdigits.tes")
+                           .c_str(),
                        MissingData);
 }
 

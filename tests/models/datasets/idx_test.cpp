@@ -139,9 +139,10 @@ TEST_CASE("idx: a missing file and a broken gzip stream are said") {
   const TemporaryFolder folder;
   Files files = good_files();
   const std::string images = files.extract("t10k-images-idx3-ubyte").mapped();
-  CHECK(message(files, folder) ==
-        folder.path().string() +
-            ": holds no t10k-images-idx3-ubyte (nor .gz, nor t10k-images.idx3-ubyte)");
+  CHECK(message(files, folder) == folder.path().string() +
+                                      ": holds no t10k-images-idx3-ubyte (nor .gz, nor "
+                                      "t10k-images.idx3-ubyte); needed are images and "
+                                      "labels of train and of t10k or test");
 
   folder.write_gz("whole.gz", images);
   std::string packed(std::filesystem::file_size(folder.path() / "whole.gz"), '\0');
