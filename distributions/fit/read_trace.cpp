@@ -32,8 +32,13 @@ bool has_events(const TraceText& file) {
   const bool list = text.starts_with('[');
   const auto inside = text.find_first_not_of(" \t\r\n", 1);
   if (list && inside != std::string_view::npos && text[inside] != '{' && text[inside] != ']') {
-    throw TraceError("path", file.file.string() + ": is neither JSON nor a table",
-                     "of a log, --pattern REGEX with a group of parentheses around the time");
+    const bool is_json = nlohmann::json::accept(text);
+    throw TraceError(
+        "path",
+        file.file.string() +
+            (is_json ? ": is a list of no objects in JSON" : ": is neither JSON nor a table"),
+        is_json ? "a list of objects, a minibatch each, such as [{\"time\": 0.5}]; or a table"
+                : "of a log, --pattern REGEX with a group of parentheses around the time");
   }
   if (text.find("\"ph\"") != std::string_view::npos ||
       text.find("\"traceEvents\"") != std::string_view::npos)

@@ -125,6 +125,10 @@ FoundTable record_table(const fs::path& file, std::string_view text) {
   }
   records.fill_rows();
   if (found.table.rows.empty()) throw TraceError("path", file.string() + ": has no records");
+  if (found.table.names.empty()) {
+    throw TraceError("path", file.string() + ": its objects have lists, and no single values",
+                     R"(an object for each minibatch, such as {"rank": 0, "time": 0.5})");
+  }
   return found;
 }
 

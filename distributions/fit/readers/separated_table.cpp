@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "distributions/fit/readers/cell_time.h"
+#include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/readers/found_table.h"
 #include "sim/message_text.h"
 
@@ -138,6 +139,31 @@ bool is_row_of_units(const std::vector<std::string>& cells) {
              cells, [](const auto& cell) { return trimmed(cell).empty() || is_unit(cell); });
 }
 
+constexpr std::string_view summary_words[] = {
+    "mean", "avg", "average", "total",   "totals", "sum",     "std",   "stdev", "stddev", "sd",
+    "min",  "max", "minimum", "maximum", "median", "overall", "count", "all",   "summary"};
+
+/// Leaves out rows at the end that sum up those above: "mean" where these have numbers.
+void leave_out_summary(FoundTable& found) {
+  Table& table = found.table;
+  const auto sums_up = [](const std::vector<std::string>& row) {
+    const auto words = words_of(row.front());
+    return words.size() == 1 && !is_number(row.front()) && has_word(words, summary_words);
+  };
+  std::size_t count = 0;
+  while (count < table.rows.size() && sums_up(table.rows[table.rows.size() - count - 1])) ++count;
+  const auto end = table.rows.end() - static_cast<std::ptrdiff_t>(count);
+  const auto has_number = [](const auto& row) { return is_number(row.front()); };
+  if (count == 0 || end == table.rows.begin() || table.names.size() < 2 ||
+      !std::all_of(table.rows.begin(), end, has_number))
+    return;
+  found.notes.push_back("left out: " + count_text(count, "row") +
+                        " at the end that sum up those above, such as " + shown(end->front()));
+  found.plain = false;
+  table.rows.erase(end, table.rows.end());
+  table.lines.resize(table.rows.size());
+}
+
 std::vector<std::string_view> split(std::string_view line, char separator) {
   if (separator == ' ') return words_in(line);
   std::vector<std::string_view> cells;
@@ -162,7 +188,7 @@ std::size_t begin_of_names(const fs::path& file, std::string_view text,
       comment = &line;
       continue;
     }
-    if (line.text.starts_with("==") || (cells > 1 && here == 1)) {
+    if (line.text.starts_with("==") || line.text.starts_with("sep=") || (cells > 1 && here == 1)) {
       left_out.push_back(trimmed(line.text));
       continue;
     }
@@ -219,6 +245,7 @@ FoundTable separated_table(const fs::path& file, std::string_view text) {
                                                        : "cells are separated by lines");
   }
   if (table.cut) found.notes.emplace_back("the last row was cut, and is left out");
+  leave_out_summary(found);
   found.plain = found.plain && !comments && !table.cut && shape.begin == 0 &&
                 shape.separator == ',' && found.units.empty();
   return found;

@@ -389,6 +389,24 @@ class Shapes(Input):
         self.assertIn("note: blank cells at the end left out, as of a learner that stopped: 8 of w1", told)
         self.replays(facts)
 
+    def test_rows_that_sum_up_the_others_are_left_out(self):
+        times = gamma_times(80)
+        rows = [(i, f"{x:.6f}") for i, x in enumerate(times)]
+        for end in ([("mean", sum(times) / 80), ("std", 0.5)], [("Total", sum(times))]):
+            self.trace(lines("step,time", [*rows, *end]))
+            told, facts = self.fit("trace.csv")
+            self.assertEqual(facts["times"], 80)
+            self.assertAlmostEqual(facts["mean"], sum(times) / 80, delta=1e-5)
+            self.assertIn(f"left out: {len(end)} row{'s' * (len(end) > 1)} at the end that sum up those above, such as", told)
+        self.trace("sep=;\n" + lines("step;time", []) + "\n".join(f"{i};{x}" for i, x in rows))
+        self.assertEqual(self.fit("trace.csv")[1]["times"], 80)
+
+    def test_lists_in_json_are_told_from_logs(self):
+        self.trace(gamma_times(20), "list.json")
+        self.assertIn("list.json: is a list of no objects in JSON; allowed: a list of objects", self.call("fit", "list.json", "--out", "none", status=2)[1])
+        self.trace({"rank0": gamma_times(20)}, "lists.json")
+        self.assertIn("lists.json: its objects have lists, and no single values; allowed:", self.call("fit", "lists.json", "--out", "none", status=2)[1])
+
     def test_several_tables_are_a_learner_each(self):
         for rank in (0, 1):
             (self.folder / f"rank{rank}").mkdir()
