@@ -130,6 +130,10 @@ class ModelSpec {
   /// Of the data's rows, where they are made here; 0: known once they are read.  Reads nothing.
   virtual double data_bytes() const { return 0; }
 
+  /// As many times the rows that were read the data stand for: more than 1 where a part was made.
+  /// Reads the data.
+  virtual double data_parts() const { return 1; }
+
   /// Hash of the data's content, empty if there are none.  Reads the data.
   virtual std::string data_hash() const = 0;
 

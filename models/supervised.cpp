@@ -1,6 +1,7 @@
 #include "models/supervised.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -114,7 +115,12 @@ class SupervisedSpec final : public ModelSpec {
       : config_(config), loss_(loss), network_(std::move(network)), block_rows_(block_rows) {}
 
   std::uint32_t minibatch() const override { return config_.minibatch; }
-  std::uint64_t training_rows() const override { return config_.dataset()->train.count; }
+  std::uint64_t training_rows() const override {
+    const auto data = config_.dataset();
+    return static_cast<std::uint64_t>(
+        std::llround(static_cast<double>(data->train.count) * data->parts));
+  }
+  double data_parts() const override { return config_.dataset()->parts; }
   bool has_dataset() const override { return true; }
   bool has_shards() const override { return static_cast<bool>(config_.shards); }
   bool has_test_error() const override { return loss_ != LossKind::half_square; }

@@ -1,5 +1,6 @@
 #include "models/datasets/dataset.h"
 
+#include <chrono>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -120,9 +121,12 @@ std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
   auto& slot = shelf_[name];
   if (slot) return slot;
   try {
+    const auto begin = std::chrono::steady_clock::now();
     auto dataset = std::make_shared<Dataset>(load());
     check(*dataset);
     dataset->hash = content_hash(*dataset);
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    seconds_left_out_ += (dataset->parts - 1) * taken.count();
     notes_.insert(dataset->notes.begin(), dataset->notes.end());
     if (auto note = note_of_classes(name, *dataset); !note.empty()) notes_.insert(std::move(note));
     return slot = std::move(dataset);

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -45,6 +47,7 @@ struct Dataset {
   float byte_scale = 1;     // a feature is its byte times this
   std::optional<ImageShape> image = {};
   Rows train, test;
+  double parts = 1;                     // as many times the rows it stands for
   std::string hash;                     // of the content, hexadecimal
   std::vector<std::string> notes = {};  // what a user of the data should know
   MadeOnce<SparseRows> sparse = {};     // sparse_rows()
@@ -92,6 +95,13 @@ class DataShelf {
     if (data_needed_) missing_.insert(place);
   }
 
+  /// Then of data that are made only so many numbers are, for what is timed and not run.
+  void make_parts(double numbers) { most_made_ = numbers; }
+  /// Of how many times the rows a part is made, of data of so many numbers.
+  double parts_to_make(double numbers) const { return std::max(1.0, numbers / most_made_); }
+  /// Seconds that the rest of such data would have taken.
+  double seconds_left_out() const { return seconds_left_out_; }
+
   /// What a user of the data that were read should know, a sentence each.  Safe from several
   /// threads.
   std::set<std::string> notes() const;
@@ -104,6 +114,8 @@ class DataShelf {
   Locator locator_;
   Sharers sharers_;
   std::size_t threads_ = 1;
+  double most_made_ = std::numeric_limits<double>::infinity();
+  double seconds_left_out_ = 0;
   bool data_needed_ = true, missing_tolerated_ = false, unused_ = false;
   std::set<MissingPlace> missing_;
   mutable std::mutex mutex_;

@@ -106,6 +106,17 @@ std::string name(const Config& config) {
   return result + " " + separation;
 }
 
+/// Of a part of its rows, where the shelf has no more made.
+Dataset make_part(Config config, const DataShelf& shelf) {
+  const double rows = static_cast<double>(config.rows) + static_cast<double>(config.test_rows);
+  const double parts = shelf.parts_to_make(rows * static_cast<double>(config.features));
+  for (auto* const count : {&config.rows, &config.test_rows})
+    *count = static_cast<std::uint32_t>(std::ceil(static_cast<double>(*count) / parts));
+  Dataset dataset = make(config);
+  dataset.parts = rows / (static_cast<double>(config.rows) + static_cast<double>(config.test_rows));
+  return dataset;
+}
+
 LoadDataset read(Fields& fields, DataShelf& shelf, Config& config) {
   visit(fields, config);
   if (fields.has("height") != fields.has("width"))
@@ -116,7 +127,10 @@ LoadDataset read(Fields& fields, DataShelf& shelf, Config& config) {
                         config.features % (*config.height * *config.width) != 0))
     fields.complain("features", "must be a multiple of height x width");
   if (!fields.good()) return {};
-  return [&shelf, config] { return shelf.get(name(config), [&] { return make(config); }); };
+  const bool whole = fields.has("partition");
+  return [&shelf, config, whole] {
+    return shelf.get(name(config), [&] { return whole ? make(config) : make_part(config, shelf); });
+  };
 }
 
 double bytes_of(const Config& config) {

@@ -23,6 +23,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr double most_made = 1 << 24;  // numbers of a data set, which take less than a second
+
 std::string megabytes(double bytes) { return short_number(bytes / 1e6, 3) + " MB"; }
 
 std::string about_text(double seconds) {
@@ -58,6 +60,7 @@ int dry_run(const RunOptions& options) {
   for (const auto& scenario : read_scenarios(options)) {
     const unsigned jobs = jobs_for(scenario, options);
     const TellStep tell = tell_steps(scenario.first().name);
+    scenario.shelf->make_parts(most_made);
     const RunPlan plan = plan_of(scenario, std::min<std::size_t>(jobs, scenario.runs()), tell);
     const double before = std::chrono::duration<double>(Clock::now() - begin).count();
     const auto folder = folder_of(scenario, options);
@@ -67,7 +70,8 @@ int dry_run(const RunOptions& options) {
     const std::size_t left = std::accumulate(missing.begin(), missing.end(), std::size_t{0});
     const RunsCost cost = cost_of_runs(scenario, plan, missing, jobs, tell);
     const std::size_t threads = std::clamp<std::size_t>(left, 1, jobs);
-    const double wall = before + cost.seconds + cost.publishing;
+    const double wall =
+        before + scenario.shelf->seconds_left_out() + cost.seconds + cost.publishing;
     all += wall;
     const std::string why = why_device(scenario, no_cuda_device);
     std::cout << printable(scenario.first().name) << ": "

@@ -77,6 +77,7 @@ class ModelTimer {
       const bool is_all = looked_at == 0 || looked_at >= all || rows > most_rows;
       if (is_all || step * cost.evaluation > patience_) {
         if (!is_all) cost.evaluation *= all / looked_at;
+        cost.evaluation *= rows_to_look_at() / std::max(1.0, all);
         return;
       }
     }
@@ -91,6 +92,21 @@ class ModelTimer {
     const auto* const network = std::get_if<NetworkBlueprint>(&blueprint);
     return network ? static_cast<double>(network->train_rows.size() + network->test_rows.size())
                    : 0;
+  }
+
+  /// In a run, of the rows of which a part was made.
+  double rows_to_look_at() const {
+    model_->look_at(point_.rows);
+    const Blueprint blueprint = model_->blueprint();
+    const auto* const network = std::get_if<NetworkBlueprint>(&blueprint);
+    const double parts = point_.model->data_parts();
+    if (!network || parts == 1) return std::max(1.0, rows_looked_at());
+    const auto of_split = [&](std::size_t made, std::optional<std::uint64_t> most) {
+      const double all = parts * static_cast<double>(made);
+      return most ? std::min(all, static_cast<double>(*most)) : all;
+    };
+    return of_split(network->train_rows.size(), point_.rows.train) +
+           of_split(network->test_rows.size(), point_.rows.test);
   }
 
   std::unique_ptr<Model<Real>> model_;
@@ -138,6 +154,8 @@ ModelCost cost_of_model(const Point& point, const ModelMemory& memory, double pa
   ModelCost cost = is_double ? timed_model(spec.make_float64(), point, patience)
                              : timed_model(spec.make_float32(), point, patience);
   cost.bytes_of_row = 2 * memory.row;  // its maps and their derivatives
+  const double parts = spec.data_parts();
+  cost.shared = cost.shared * parts + spec.data_bytes() * (1 - 1 / parts);
   return cost;
 }
 

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 
 #include "sim/cli/commands/model_cost.h"
@@ -33,9 +34,11 @@ constexpr double published_bytes = 150e6;   // a second, of text
 constexpr double published_runs = 60e3;     // a second
 constexpr double published_targets = 40e3;  // a second
 constexpr double moved_bytes = 8e9;         // a second, of values that are added up
-constexpr double described_target = 600;    // bytes of the manifest
 constexpr double target_cells = 20;         // bytes of a run's row
-constexpr double bytes_of_row = 250;        // of runs.csv, and likewise in the store
+constexpr double bytes_of_row = 200;        // of runs.csv
+constexpr double bytes_in_store = 550;      // of a run, besides its rows
+constexpr double bytes_of_head = 200;       // of a file
+constexpr std::size_t length_of_hash = 16;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -44,8 +47,10 @@ double seconds_since(Clock::time_point begin) {
 /// What a run takes, without what all runs share.
 struct RunCost {
   double seconds = 0;  // NaN: nothing tells how far it is
-  double memory = 0, text = 0;
-  double beside = 1;  // runs that take no longer together
+  double memory = 0;
+  double text = 0, text_of_first = 0;  // of every run, and of a point's first one besides
+  double beside = 1;                   // runs that take no longer together
+  std::set<std::string> files;         // that have rows of it
 };
 
 /// How a run got on.
@@ -93,13 +98,27 @@ struct FirstPart {
   Pace pace;
   CountedReplay::Counts counts;
   double states = 0;  // that the whole run holds
-  double memory = 0, text = 0;
+  double memory = 0;
+  double text = 0, text_of_first = 0;  // as of RunCost
+  std::set<std::string> files;
 };
 
-std::uint64_t size_of(const RunRows& rows) {
-  return std::accumulate(
-      rows.begin(), rows.end(), std::uint64_t{0},
-      [](std::uint64_t sum, const auto& of_file) { return sum + of_file.second.size(); });
+using Files = std::set<std::string_view>;
+
+/// Those that have rows of a point's first run alone.
+Files files_of_first_run(const RunRows& of_first, const Point& point, SpoolFile& spool) {
+  const RunRecorders later(1, point, spool);
+  Files files;
+  for (const auto& [file, rows] : of_first)
+    if (!later.rows().contains(file)) files.insert(file);
+  return files;
+}
+
+double size_of(const RunRows& rows, const Files& files, bool are_those) {
+  double sum = 0;
+  for (const auto& [file, spool] : rows)
+    if (files.contains(file) == are_those) sum += static_cast<double>(spool.size());
+  return sum;
 }
 
 FirstPart first_part_of(const Point& point, std::size_t numbers, std::uint32_t replica,
@@ -113,6 +132,7 @@ FirstPart first_part_of(const Point& point, std::size_t numbers, std::uint32_t r
   const auto computed = [&] { return thread_seconds() - before_run; };
   const Race race = point.race();
   RunRecorders recorders(replica, point, spool);
+  const Files of_first = files_of_first_run(recorders.rows(), point, spool);
   CountedReplay replay;
   Run run(race, replica, point.with_model(), recorders.observer(), &recorders.curve(),
           point.with_model() ? segment_limit(race, numbers) : TimingPlane::default_limit);
@@ -131,10 +151,12 @@ FirstPart first_part_of(const Point& point, std::size_t numbers, std::uint32_t r
   const double done = part.pace.progress();
   if (done > 0 && done < 1 && part.states > states_at_half)
     part.states = std::max(part.states, std::min(race.learners + 2.0, part.states / done));
-  const double before = static_cast<double>(size_of(recorders.rows()));
+  const double share = done > 0 ? done : 1;
+  const double before = size_of(recorders.rows(), of_first, false);
+  part.text_of_first = size_of(recorders.rows(), of_first, true) / share;
   recorders.finish(run.record());
-  const double after = static_cast<double>(size_of(recorders.rows()));
-  part.text = (done > 0 ? before / done : before) + after - before;
+  part.text = before / share + size_of(recorders.rows(), of_first, false) - before;
+  for (const auto& [file, rows] : recorders.rows()) part.files.emplace(file);
   part.pace.note(computed(), done);
   part.memory = growth.bytes();
   return part;
@@ -155,6 +177,8 @@ RunCost cost_on_cpu(const Point& point, const RunPlan::Group& group, const Model
   }
   cost.seconds = seconds / runs;
   cost.text = first.text;
+  cost.text_of_first = first.text_of_first;
+  cost.files = first.files;
   cost.memory = first.memory;
   if (!point.with_model()) return cost;
   const Race race = point.race();
@@ -191,7 +215,7 @@ RunCost cost_on_gpu(const Point& point, const RunPlan::Group& group, std::size_t
   });
   pace.note(seconds_since(begin), runs.front().progress());
   const auto count = static_cast<double>(beside);
-  return {pace.of_all(), growth.bytes() / count, 0, count};
+  return {pace.of_all(), growth.bytes() / count, 0, 0, count, {}};
 }
 
 /// [part]: points in the order of their work, of which the middle one is tried.
@@ -225,6 +249,8 @@ RunsCost cost_of_runs(const Scenario& scenario, const RunPlan& plan,
   std::map<std::size_t, ModelCost> models;  // [group]
   RunsCost cost;
   double of_run = 0, text = 0;
+  RunFacts facts;  // as far as they make the manifest long
+  facts.files["runs.csv"] = std::string(length_of_hash, '0');
   const double runs =
       static_cast<double>(std::accumulate(missing.begin(), missing.end(), std::size_t{0}));
   for (std::size_t part = 0; part < parts.size(); ++part) {
@@ -242,13 +268,14 @@ RunsCost cost_of_runs(const Scenario& scenario, const RunPlan& plan,
       of_tried = cost_on_cpu(point, group, models[number], missing[tried], patience);
     }
     of_run = std::max(of_run, of_tried.memory);
+    for (const auto& file : of_tried.files) facts.files[file] = facts.files["runs.csv"];
     for (const std::size_t each : parts[part]) {
       const double ratio = plan.work[each] / plan.work[tried];
       const double times = std::isfinite(ratio) ? ratio : 1;
       const auto count = static_cast<double>(missing[each]);
       cost.longest = std::max(cost.longest, of_tried.seconds * times);
       cost.seconds += of_tried.seconds * times * std::ceil(count / of_tried.beside);
-      text += of_tried.text * count * times;
+      text += (of_tried.text * count + of_tried.text_of_first) * times;
       if (std::isnan(of_tried.seconds)) cost.longest = cost.seconds = of_tried.seconds;
     }
   }
@@ -260,7 +287,9 @@ RunsCost cost_of_runs(const Scenario& scenario, const RunPlan& plan,
   const auto targets =
       static_cast<double>(first.target_loss.size() + first.target_test_error.size());
   cost.publishing = text / published_bytes + all / published_runs + targets / published_targets;
-  cost.disk = 2 * (text + runs * bytes_of_row) + targets * (described_target + runs * target_cells);
+  cost.disk = static_cast<double>(manifest_text(scenario, facts).size()) +
+              bytes_of_head * static_cast<double>(1 + facts.files.size()) + 2 * text +
+              runs * (bytes_of_row + bytes_in_store + targets * target_cells);
   double shared = 0;
   for (const auto& [group, model] : models) shared += model.shared;
   for (const MemoryPart& kept : memory_of_scenario(scenario, scenario.first()))

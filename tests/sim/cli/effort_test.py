@@ -154,12 +154,34 @@ class Before(ProgramTest):
         self.assertRegex(line, r"^gradrace: note: scenario will take about \d+ h \d\d min on this machine")
 
     def test_a_dry_run_tells_the_disk(self):
-        of = scenario(1000, {"kind": "sync"}, 100, record={"trace": True})
-        told, _ = self.call("run", self.write(of), "--dry-run")
-        megabytes = float(re.search(r"disk: about (\S+) MB", told)[1])
-        self.call("run", self.folder / "scenario.json", "--out", "out", "--quiet")
-        real = sum(path.stat().st_size for path in (self.folder / "out").iterdir()) / 1e6
-        self.assertLess(abs(megabytes - real), 0.2 * real, (megabytes, real))
+        """Also of a run that takes hardly more than its manifest, and where the first replica alone has a trace."""
+        for of in (
+            scenario(1000, {"kind": "sync"}, 100, record={"trace": True}),
+            scenario(4, {"kind": "sync"}, 10),
+            scenario(4, {"kind": "async"}, 10, replicas=100),
+            scenario(4, {"kind": "async"}, 500, replicas=40, record={"trace": True}),
+        ):
+            told, _ = self.call("run", self.write(of), "--dry-run")
+            megabytes = float(re.search(r"disk: about (\S+) MB", told)[1])
+            self.call("run", self.folder / "scenario.json", "--out", "out", "--quiet", "--force")
+            real = sum(path.stat().st_size for path in (self.folder / "out").iterdir()) / 1e6
+            self.assertLess(abs(megabytes - real), 0.2 * real, (megabytes, real))
+
+    def test_a_dry_run_makes_a_part_of_large_data(self):
+        """And tells what all of it takes."""
+        data = {"kind": "synthetic", "rows": 60_000, "features": 1000, "test_rows": 2000}
+        model = {"model": {"kind": "softmax", "dataset": data, "minibatch": 8}, "learning_rate": QUADRATIC["learning_rate"]}
+        path = self.write(scenario(4, {"kind": "async"}, 2000, record={"every_updates": 100}, **model))
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        told, _ = self.call("run", path, "--dry-run", "--jobs", "1")
+        of_dry_run = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+        self.call("run", path, "--out", "out", "--jobs", "1", "--quiet")
+        of_run = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before - of_dry_run
+        self.assertLess(of_dry_run, of_run)
+        words = [PROGRAM, "run", str(path), "--out", "again", "--jobs", "1", "--quiet"]
+        peak = int(subprocess.run([sys.executable, "-c", PEAK, *words], cwd=self.folder, check=True, capture_output=True, text=True).stdout)
+        megabytes = float(re.search(r"memory: about (\S+) MB", told)[1])
+        self.assertLess(abs(megabytes - peak * 1024 / 1e6), 0.2 * peak * 1024 / 1e6)
 
 
 if __name__ == "__main__":
