@@ -56,7 +56,7 @@ void print_help() {
   }
   std::cout
       << "\nFirst steps:\n"
-         "  gradrace run scenarios/quickstart.json --plot\n"
+         "  gradrace run quickstart --plot\n"
          "  gradrace list protocols\n\n"
          "exit status: 0 done; 1 a run failed; 2 bad usage or bad scenario; 130 interrupted\n";
 }

@@ -426,10 +426,10 @@ extern const Command run_command{
     "earlier calls, diverged, failed; share of the work done; seconds, seconds_left,\n"
     "gradients_per_second, scenario.\n\n"
     "Examples:\n"
-    "  gradrace run scenarios/quickstart.json --plot\n"
-    "  gradrace run scenarios/quickstart.json --set cluster.learners=16 --replicas 10 --out "
+    "  gradrace run quickstart --plot\n"
+    "  gradrace run quickstart --set cluster.learners=16 --replicas 10 --out "
     "out/p16\n"
-    "  gradrace run scenarios/quickstart.json --timing-only --set 'stop={\"updates\": 100000}'\n"
+    "  gradrace run quickstart --timing-only --set 'stop={\"updates\": 100000}'\n"
     "  gradrace run sweep.json --shard 3/7 --out out/sweep       and 1/7, 2/7, ... elsewhere\n"
     "  gradrace run sweep.json --dry-run                         how long will it take?\n",
     run};

@@ -57,8 +57,8 @@ extern const Command theory_command{
     "With --curves a row is a whole number of updates: the mean time at which they are made, and\n"
     "the mean loss then, or its bound.\n\n"
     "Examples:\n"
-    "  gradrace theory scenarios/quickstart.json --set cluster.learners=20\n"
-    "  gradrace theory scenarios/quickstart.json > theory.csv\n"
+    "  gradrace theory quickstart --set cluster.learners=20\n"
+    "  gradrace theory quickstart > theory.csv\n"
     "  gradrace theory scenarios/error_theory.json --curves\n",
     theory};
 

@@ -38,7 +38,7 @@ DataFaults look_into_data(const Scenario& scenario) {
     } catch (const ScenarioError&) {
       throw;
     } catch (const MissingData& error) {
-      if (!places.contains(error.what())) faults.lacking.insert(error.what());
+      if (!places.contains(error.what())) faults.wrong.insert(error.what());  // a file of a folder
     } catch (const std::runtime_error& error) {
       faults.wrong.insert(error.what());
     }
@@ -154,10 +154,10 @@ static int validate(const Words& words) {
 extern const Command validate_command{
     "validate", "checks scenario files and their data, runs nothing",
     "  gradrace validate FILE... [options]\n\n"
-    "Data sets are read: their files, labels and shapes must be what the model takes.  Data that\n"
-    "are not there are told, and are no mistake of the scenario: exit status 0.\n\n"
+    "Data sets are read: their files, labels and shapes must be what the model takes.  Data of\n"
+    "which nothing is there are told, and are no mistake of the scenario: exit status 0.\n\n"
     "Examples:\n"
-    "  gradrace validate scenarios/quickstart.json\n"
+    "  gradrace validate quickstart\n"
     "  gradrace validate scenarios/papers/ho2013/*.json\n",
     validate};
 

@@ -10,6 +10,7 @@
 #include "sim/cli/results/risen_losses.h"
 #include "sim/cli/results/theory_files.h"
 #include "sim/cli/scenario/one_rate.h"
+#include "sim/message_text.h"
 
 namespace gradrace {
 
@@ -70,11 +71,18 @@ class Gathering {
     ++summary_.finished;
     measured_.add(result.ran_out);
     risen_.add(folder_.scenario().point_of(run), result);
+    if (result.status == Status::finished && result.totals.updates == 0) ++without_updates_;
   }
 
   Summary end() {
     summary_.notes = measured_.texts();
     if (auto note = risen_.text(); !note.empty()) summary_.notes.push_back(std::move(note));
+    if (without_updates_ > 0) {
+      summary_.notes.push_back(count_text(without_updates_, "run") + " of " +
+                               std::to_string(summary_.finished) +
+                               " ended before the first update: a longer stop.time, or shorter "
+                               "times of the cluster");
+    }
     if (!folder_.scenario().first().knows_learners()) {
       summary_.notes.emplace_back(
           "sampler order-statistic: one draw an update, of the K-th smallest of P runtimes; "
@@ -91,6 +99,7 @@ class Gathering {
   Summary summary_;
   MeasuredNotes measured_;
   RisenLosses risen_;
+  std::size_t without_updates_ = 0;
 };
 
 /// What a database says of the other tables.

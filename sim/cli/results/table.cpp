@@ -145,6 +145,7 @@ struct Shown {
   std::string title;
   int kept;
   std::function<std::string(std::size_t point, const std::vector<const RunSummary*>& runs)> cell;
+  std::string of = {};  // what stands to its left and it is the theory of
 };
 
 std::vector<const RunSummary*> runs_of(const Scenario& scenario,
@@ -267,13 +268,16 @@ std::vector<Shown> columns_of(const Scenario& scenario, const std::vector<Theory
       {"point", always, [&](auto point, auto&) { return scenario.points[point].label.text(); }},
       {"iteration time", 6, spread_of([](auto& run) { return run.iteration_time; })},
       {"theory", 1,
-       [&](auto point, auto&) { return estimate_text(theories[point].iteration_time); }},
+       [&](auto point, auto&) { return estimate_text(theories[point].iteration_time); },
+       " of iteration time"},
       {"gradients/time", 2, spread_of([](auto& run) { return run.pace; })},
       {"staleness", 4, spread_of([](auto& run) { return run.staleness; })},
-      {"theory", 0, [&](auto point, auto&) {
+      {"theory", 0,
+       [&](auto point, auto&) {
          return theories[point].staleness ? short_number(*theories[point].staleness)
                                           : std::string("-");
-       }}};
+       },
+       " of staleness"}};
   const auto add_error = [&](const char* title, int kept, double RunSummary::*error) {
     const bool is_known = std::ranges::any_of(summaries, [&](const RunSummary& run) {
       return run.status != Status::interrupted && !std::isnan(run.*error);
@@ -315,7 +319,7 @@ Cells fit(const std::vector<Shown>& columns, std::vector<Cells>& rows, std::size
   Cells left_out;
   for (std::size_t i = columns.size(); i-- > 0;) {
     if (is_kept[i]) continue;
-    left_out.insert(left_out.begin(), columns[i].title);
+    left_out.insert(left_out.begin(), columns[i].title + columns[i].of);
     for (Cells& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(i));
   }
   return left_out;

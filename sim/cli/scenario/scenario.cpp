@@ -239,11 +239,16 @@ void check_precision(Fields& fields, const Point& point) {
                   "float32, float64");
 }
 
-/// Of those that are told by its limits, where each has a number of its own.
+bool is_time_all(const Stop& stop) {
+  return stop.time && !stop.updates && !stop.gradients && !stop.epochs && !is_judged(stop);
+}
+
+/// Of those that are told by its limits, where each has a number of its own.  Where nothing but
+/// computing takes time, one learner at least computes at any time.
 void check_minibatches(Fields& fields, const Point& point) {
   if (point.sampler == Sampler::order_statistic || !point.make_protocol) return;
+  constexpr double most = TapeWriter::most_gradients;
   const auto check = [&](std::string_view key, double minibatches) {
-    constexpr double most = TapeWriter::most_gradients;
     if (minibatches <= most) return;
     fields.complain(key, "takes " + json_number(minibatches) + " minibatches, and a run has " +
                              json_number(most) + " at most");
@@ -253,6 +258,14 @@ void check_minibatches(Fields& fields, const Point& point) {
   if (point.stop.updates)
     check("stop.updates", static_cast<double>(*point.stop.updates) * of_update);
   if (point.stop.gradients) check("stop.gradients", static_cast<double>(*point.stop.gradients));
+  const Cluster& cluster = point.cluster;
+  const std::uint32_t samples = point.model ? point.model->minibatch() : 1;
+  const bool only_computes = !cluster.transit.any() && !cluster.peers;
+  if (!is_time_all(point.stop) || !only_computes ||
+      *point.stop.time <= most * cluster.runtimes.fastest(cluster.learners, samples))
+    return;
+  const std::vector<double> means = cluster.runtimes.means(cluster.learners, samples);
+  if (!means.empty()) check("stop.time", *point.stop.time / std::ranges::max(means));
 }
 
 /// What it is not to be; empty for a name that is fine.

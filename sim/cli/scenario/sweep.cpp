@@ -143,6 +143,17 @@ bool Sweep::is_set_already(const std::string& path, const Axis& axis) const {
                              [&](const auto& earlier) { return is_within(earlier, path); });
 }
 
+/// Not of "protocol": "sync", which is told where the scenario is read.
+bool Sweep::has_keys_above(const std::string& path, const Axis& axis) const {
+  for (auto dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
+    const std::string above = path.substr(0, dot);
+    const auto place = pointer_of(above);
+    if (is_set_already(above, axis) || !base_.root().contains(place)) return true;
+    if (!base_.root().at(place).is_object()) return false;
+  }
+  return true;
+}
+
 bool Sweep::allowed(const std::string& path, const std::string& pointer, const Axis& axis) {
   if (is_set_already(path, axis)) {
     complain(
@@ -150,7 +161,7 @@ bool Sweep::allowed(const std::string& path, const std::string& pointer, const A
         "sets again what an earlier path of the sweep sets; a whole part comes before its keys");
     return false;
   }
-  if (is_sweepable(path)) return true;
+  if (is_sweepable(path)) return has_keys_above(path, axis);
   const std::string section = path.substr(0, path.find('.'));
   Problem problem = base_.problem(pointer, "this cannot be swept");
   for (const auto name : sweepable) {

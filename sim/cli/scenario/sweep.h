@@ -74,6 +74,7 @@ class Sweep {
   std::size_t length_of(const std::string& pointer, const nlohmann::ordered_json& list);
   void add_axis(const std::string& where, const nlohmann::ordered_json& lists, bool zip);
   bool is_set_already(const std::string& path, const Axis& axis) const;
+  bool has_keys_above(const std::string& path, const Axis& axis) const;
   bool allowed(const std::string& path, const std::string& pointer, const Axis& axis);
   void complain(const std::string& pointer, std::string what, std::string allowed = {});
 

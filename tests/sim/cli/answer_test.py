@@ -98,12 +98,16 @@ class Answer(ProgramTest):
             return b""
 
     def test_the_table_fits_the_terminal(self):
-        for columns in (80, 60):
+        for columns in (120, 80, 60):
             told = self.on_terminal(columns)
             table = self.table(told.replace("\r", ""))
             self.assertEqual(len(table), 3)
             self.assertLessEqual(max(map(len, table)), columns)
-            self.assertIn("this terminal has no room for", told)
+            gone = told.replace("\r", "").partition("this terminal has no room for ")[2].partition("; runs.csv")[0]
+            gone = " ".join(gone.split()).split(", ")
+            self.assertIn("theory of staleness", gone)
+            self.assertIn("theory of iteration time", gone)
+            self.assertEqual(sum(bool(cell.strip()) for cell in table[0].split("  ")) + len(gone), 10)
         self.assertNotIn("no room", self.on_terminal(200))
 
     def test_a_scenario_that_comes_with_it_is_found_by_name(self):

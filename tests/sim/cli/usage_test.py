@@ -72,6 +72,26 @@ class BadScenarios(ProgramTest):
         self.assertIn("--set protocol.k=9: error: protocol.k: must be 1 to 4 (cluster.learners), got 9", told)
         self.assertIn("--replicas 0: error: replicas: must be 1 to 16777215, got 0", told)
 
+    def test_times_that_no_run_comes_to_are_refused(self):
+        for time, law in ((1e300, {"mean": 1}), (1e18, {"mean": 1}), (10, {"mean": 1e-300})):
+            cluster = {"learners": 4, "runtime": {"distribution": "exponential", **law}}
+            path = self.write(changed(TIMING, cluster=cluster, stop={"time": time}, sweep=None))
+            _, told = self.call("run", path, status=2)
+            self.assertRegex(told, r"error: stop.time: takes \S+ minibatches, and a run has 4294967295 at most")
+            self.call("run", path, "--set", f'stop={{"time": {time}, "updates": 5}}', "--quiet", "--force")
+
+    def test_a_sweep_below_what_has_no_keys_is_told_where_that_is(self):
+        path = self.write(changed(TIMING, protocol="sync", sweep={"protocol.k": [1, 2]}))
+        line = next(n for n, text in enumerate(path.read_text().splitlines(), 1) if '"protocol"' in text)
+        _, told = self.call("validate", path, status=2)
+        self.assertRegex(told, f'scenario.json:{line}:[0-9]+: error: protocol: expected an object, got "sync"')
+        self.assertEqual(told.count("error:"), 1)
+        self.assertIn('allowed: {"kind": "sync"}', told)
+
+    def test_runs_without_an_update_are_noted(self):
+        told, _ = self.call("run", self.write(changed(TIMING, stop={"time": 1e-9}, sweep=None, replicas=2)))
+        self.assertIn("note: 2 runs of 2 ended before the first update: a longer stop.time", told)
+
     def test_data_that_are_not_there_are_told_and_no_mistake(self):
         (self.folder / "data").mkdir()
         data = {"kind": "csv", "path": "nowhere/wine.csv", "test_rows": 1, "label": "quality"}
@@ -83,8 +103,11 @@ class BadScenarios(ProgramTest):
             self.assertIn("dataset.path: no f", self.call("run", path, status=2, GRADRACE_DATA="")[1])
             self.assertNotIn("but", self.call("validate", path, "--timing-only")[0])
         (self.folder / "data/mnist").mkdir()
-        told, _ = self.call("validate", path, "--data", self.folder / "data")
-        self.assertRegex(told, "fine, but .*/data/mnist: holds no train-images-idx3-ubyte")
+        for kind, file in (("mnist", "train-images-idx3-ubyte"), ("digits", "optdigits.tra"), ("cifar10", "data_batch_1.bin")):
+            dataset = {"kind": kind} if kind == "mnist" else {"kind": kind, "path": "data/mnist"}
+            path = self.write(changed(SMALL, model={"kind": "softmax", "dataset": dataset}))
+            _, told = self.call("validate", path, "--data", self.folder / "data", status=2)
+            self.assertRegex(told, f"scenario.json:[0-9]+:[0-9]+: error: model: .*/data/mnist: holds no {file}.*; needed are ")
 
     def test_a_trace_that_is_not_there_is_told_and_no_mistake(self):
         runtime = {"distribution": "empirical", "path": "times.csv", "column": "time"}
