@@ -16,25 +16,28 @@ namespace {
 
 constexpr Page page{
     .name = "ad-psgd",
-    .definition =
-        "Asynchronous decentralised parallel SGD.  On every graph but bipartite-exponential "
-        "learners can come to wait for each other in a circle, sooner or later; the run ends "
-        "there, as deadlocked.\n\nWith its gradient g_i ready, learner i asks one "
-        "of its neighbours in `graph`, drawn at random, for an exchange, which makes both values "
-        "their mean; then it moves by the gradient,\n\n    x_i = x_j = (x_i + x_j) / 2,   "
-        "then x_i = x_i - eta g_i\n\nEach keeps the state of its own optimiser, and every "
-        "gradient is an update.  A learner is in one exchange at a time; those who ask it while it "
-        "is busy are answered in the order in which they asked.\n\n`overlap` true: a learner whose "
-        "gradient is ready starts its next minibatch at the value it has then, and answers while "
-        "it computes; it waits only while its last gradient is not applied.  False: it computes, "
-        "exchanges, steps, and answers between minibatches alone, all who ask before it goes "
-        "on.\n\nOn the graph bipartite-exponential odd learners ask and even ones answer; these "
-        "apply a gradient of their own at the end of the exchange that they are in, or that waits "
-        "for them, else at once.  Learner i is there a neighbour of i +- 1 and i +- (1 + 2^k) mod "
-        "P, 1 <= k <= floor(log2(P - 1)), if one of the two is odd and the other even.  On the "
-        "other graphs, which are those of d-psgd, everyone asks and answers: a learner asks one "
-        "that it hears, when those who asked it before have been answered, and answers nobody "
-        "until it has had its own exchange: that is how circles close.",
+    .definition = R"(Asynchronous decentralised parallel SGD.  On every graph but
+bipartite-exponential learners can come to wait for each other in a circle, sooner or later; the run
+ends there, as deadlocked.
+
+With its gradient g_i ready, learner i asks one of its neighbours in `graph`, drawn at random, for
+an exchange, which makes both values their mean; then it moves by the gradient,
+
+    x_i = x_j = (x_i + x_j) / 2,   then x_i = x_i - eta g_i
+
+Each keeps the state of its own optimiser, and every gradient is an update.  A learner is in one
+exchange at a time; those who ask it while it is busy are answered in the order in which they asked.
+
+`overlap` true: a learner whose gradient is ready starts its next minibatch at the value it has
+then, and answers while it computes; it waits only while its last gradient is not applied.  False:
+it computes, exchanges, steps, and answers between minibatches alone, all who ask before it goes on.
+
+On the graph bipartite-exponential odd learners ask and even ones answer; these apply a gradient of
+their own at the end of the exchange that they are in, or that waits for them, else at
+once.  Learner i is there a neighbour of i +- 1 and i +- (1 + 2^k) mod P, 1 <= k <= floor(log2(P -
+1)), if one of the two is odd and the other even.  On the other graphs, which are those of d-psgd,
+everyone asks and answers: a learner asks one that it hears, when those who asked it before have
+been answered, and answers nobody until it has had its own exchange: that is how circles close.)",
     .source =
         "Lian, Zhang, Zhang, Liu, ICML 2018; bipartite-exponential: the program of Assran, "
         "Loizou, Ballas, Rabbat, ICML 2019",

@@ -15,19 +15,24 @@ namespace {
 
 constexpr Page page{
     .name = "adasync",
-    .definition =
-        "One of the four K-variants, whose K follows the loss F: every `interval` of time the loss "
-        "is looked at (on record.train_rows rows; it costs no time) and K is set, for the "
-        "updates after the one in progress, to the solution of\n\n"
-        "    K^2 T'(K) = r k0^2 T'(k0),   r = F(start) / F(now),\n\n"
-        "rounded, at most P; both losses above `least_loss`, T(K) the expected time between "
-        "updates.\n\n"
-        "Rule `closed`: T of exponential runtimes, a shift allowed,\n\n"
-        "    K^2 / (P - K) = r k0^2 / (P - k0)   for k-sync and k-async,\n"
-        "    K = k0 sqrt(r)                      for the batch variants.\n\n"
-        "Rule `numerical`: T = E[X_{K:P}] of the cluster's own law, and the K of the least\n\n"
-        "    T(K) + r C / K,   C = k0^2 T'(k0),\n\n"
-        "the bound whose stationary point the equation above is.",
+    .definition = R"(One of the four K-variants, whose K follows the loss F: every `interval` of
+time the loss is looked at (on record.train_rows rows; it costs no time) and K is set, for the
+updates after the one in progress, to the solution of
+
+    K^2 T'(K) = r k0^2 T'(k0),   r = F(start) / F(now),
+
+rounded, at most P; both losses above `least_loss`, T(K) the expected time between updates.
+
+Rule `closed`: T of exponential runtimes, a shift allowed,
+
+    K^2 / (P - K) = r k0^2 / (P - k0)   for k-sync and k-async,
+    K = k0 sqrt(r)                      for the batch variants.
+
+Rule `numerical`: T = E[X_{K:P}] of the cluster's own law, and the K of the least
+
+    T(K) + r C / K,   C = k0^2 T'(k0),
+
+the bound whose stationary point the equation above is.)",
     .source = "Dutta, Wang, Joshi, IEEE JSAIT 2021 (AdaSync); the rules derived from its bound",
     .example = R"({"kind": "adasync", "variant": "k-async", "k0": 1, "interval": 10})"};
 

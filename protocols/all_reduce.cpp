@@ -12,13 +12,15 @@ namespace {
 
 constexpr Page page{
     .name = "all-reduce",
-    .definition =
-        "Synchronous without a server: when the gradients of all P learners are there, a "
-        "collective adds them up, and every learner makes the same update.  All hold one value, "
-        "as with sync.\n\nWith `buckets` B > 1 the exchange overlaps with the backward pass: "
-        "part b of the gradient, a B-th of it, is there at\n\n    1 - backward (1 - b / B)\n\nof "
-        "the minibatch's time, and is exchanged when all learners have it and the part before is "
-        "done.",
+    .definition = R"(Synchronous without a server: when the gradients of all P learners are there, a
+collective adds them up, and every learner makes the same update.  All hold one value, as with sync.
+
+With `buckets` B > 1 the exchange overlaps with the backward pass: part b of the gradient, a B-th of
+it, is there at
+
+    1 - backward (1 - b / B)
+
+of the minibatch's time, and is exchanged when all learners have it and the part before is done.)",
     .source =
         "Patarasuk, Yuan, J. Parallel Distrib. Comput. 2009; Sergeev, Del Balso, arXiv "
         "1802.05799 (Horovod); buckets: Li et al., VLDB 2020 (PyTorch DDP)",

@@ -5,10 +5,8 @@ namespace gradrace {
 namespace {
 
 constexpr Page page{.name = "async",
-                    .definition =
-                        "Every gradient is an update, made when it arrives; the learner that sent "
-                        "it reads the new version and goes on, the others keep computing at the "
-                        "versions they read.",
+                    .definition = R"(Every gradient is an update, made when it arrives; the learner
+that sent it reads the new version and goes on, the others keep computing at the versions they read.)",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 4",
                     .example = R"({"kind": "async"})"};
 

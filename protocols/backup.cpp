@@ -12,17 +12,16 @@ namespace {
 
 constexpr Page page{
     .name = "backup",
-    .definition =
-        "Synchronous with b backup workers: the first N = P - b gradients of the current version "
-        "make the update; a late one is dropped when it arrives, nobody is interrupted. Who "
-        "delivered in time waits for the update and reads the next version.\n\n"
-        "A late learner reads the current version and joins the step in progress (late = rejoin), "
-        "waits for the next version (wait), or is cancelled at the update (cancel: k-sync).\n\n"
-        "With tokens = shared, as in TensorFlow, an update puts P tokens of the new step in a "
-        "queue "
-        "(N of step 0 are there at the start); after every gradient a learner takes one, blocked "
-        "until there is one, and reads the current version; its next gradient counts if its "
-        "token's step is current.",
+    .definition = R"(Synchronous with b backup workers: the first N = P - b gradients of the current
+version make the update; a late one is dropped when it arrives, nobody is interrupted. Who delivered
+in time waits for the update and reads the next version.
+
+A late learner reads the current version and joins the step in progress (late = rejoin), waits for
+the next version (wait), or is cancelled at the update (cancel: k-sync).
+
+With tokens = shared, as in TensorFlow, an update puts P tokens of the new step in a queue (N of
+step 0 are there at the start); after every gradient a learner takes one, blocked until there is
+one, and reads the current version; its next gradient counts if its token's step is current.)",
     .source =
         "Pan, Chen, Monga, Bengio, Jozefowicz, arXiv 1702.05800, 2017, sec. 3, Algorithms 3 and 4; "
         "tokens: TensorFlow, SyncReplicasOptimizer",

@@ -14,16 +14,17 @@ namespace {
 
 constexpr Page page{
     .name = "d-psgd",
-    .definition =
-        "Decentralised parallel SGD: a learner averages its value with those of its neighbours in "
-        "`graph` once a step, all with the weight 1 / (degree + 1), and waits for its neighbours "
-        "alone.  With x_i the value of learner i and g_i a gradient there, `order` "
-        "says\n\n    adapt-first     x_i = sum_j W_ij (x_j - eta g_j(x_j))\n    combine-first   "
-        "x_i = sum_j W_ij x_j - eta g_i(x_i)\n\nA learner's exchange begins when it and all "
-        "neighbours that it hears have their values of that step: adapt-first after the gradient, "
-        "combine-first before it, so that the exchange overlaps with the computation.  With degree "
-        "d, latency a, bandwidth 1 / b and S bytes it takes a + d S b.  Each keeps the state of "
-        "its own optimiser; a decay of weights acts on what it steps from.",
+    .definition = R"(Decentralised parallel SGD: a learner averages its value with those of its
+neighbours in `graph` once a step, all with the weight 1 / (degree + 1), and waits for its
+neighbours alone.  With x_i the value of learner i and g_i a gradient there, `order` says
+
+    adapt-first     x_i = sum_j W_ij (x_j - eta g_j(x_j))
+    combine-first   x_i = sum_j W_ij x_j - eta g_i(x_i)
+
+A learner's exchange begins when it and all neighbours that it hears have their values of that step:
+adapt-first after the gradient, combine-first before it, so that the exchange overlaps with the
+computation.  With degree d, latency a, bandwidth 1 / b and S bytes it takes a + d S b.  Each keeps
+the state of its own optimiser; a decay of weights acts on what it steps from.)",
     .source =
         "Lian et al., NIPS 2017 (combine-first); adapt-first: Sayed, Foundations and "
         "Trends in Machine Learning 2014; exponential: Assran et al., ICML 2019",

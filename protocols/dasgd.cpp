@@ -10,14 +10,15 @@ namespace {
 
 constexpr Page page{
     .name = "dasgd",
-    .definition =
-        "Local SGD with delayed averaging: the values that learners have after each `tau` steps "
-        "are averaged by a collective while they go on.  After `delay` steps of the next round a "
-        "learner takes the average in,\n\n    w = xi w + (1 - xi) average\n\nand waits for it "
-        "if it is not there; where `delay` is `tau`, before its values of then go into the next "
-        "average.  An evaluation sees what has been taken in.  With `delay` 0 nobody goes on "
-        "before it is there; with xi = 0 that "
-        "is local-sgd.",
+    .definition = R"(Local SGD with delayed averaging: the values that learners have after each
+`tau` steps are averaged by a collective while they go on.  After `delay` steps of the next round a
+learner takes the average in,
+
+    w = xi w + (1 - xi) average
+
+and waits for it if it is not there; where `delay` is `tau`, before its values of then go into the
+next average.  An evaluation sees what has been taken in.  With `delay` 0 nobody goes on before it
+is there; with xi = 0 that is local-sgd.)",
     .source = "Zhou, Ye, Gu, Wu, arXiv 2006.00441",
     .example = R"({"kind": "dasgd", "tau": 4, "delay": 1})"};
 

@@ -6,12 +6,11 @@ namespace {
 
 constexpr Page page{
     .name = "deadline",
-    .definition =
-        "All P learners read the current version together and compute one minibatch each. The "
-        "update is made of the gradients that are in when K are, or `time` after the last update "
-        "(or the start) if at least one is, else when the first comes; the others are cancelled. A "
-        "gradient that arrives at the very deadline is in. With a time beyond any runtime it is "
-        "k-sync, with K = P then sync.",
+    .definition = R"(All P learners read the current version together and compute one minibatch
+each. The update is made of the gradients that are in when K are, or `time` after the last update
+(or the start) if at least one is, else when the first comes; the others are cancelled. A gradient
+that arrives at the very deadline is in. With a time beyond any runtime it is k-sync, with K = P
+then sync.)",
     .source = "k-sync (Dutta et al., AISTATS 2018, sec. 2.3) with a deadline",
     .example = R"({"kind": "deadline", "k": 4, "time": 0.5})"};
 

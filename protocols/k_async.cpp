@@ -7,10 +7,9 @@ namespace gradrace {
 namespace {
 
 constexpr Page page{.name = "k-async",
-                    .definition =
-                        "The server waits for the first K learners and updates with their "
-                        "gradients, each computed at the version that its learner read; only those "
-                        "K read the new version, the others go on. K = 1 is async, K = P is sync.",
+                    .definition = R"(The server waits for the first K learners and updates with
+their gradients, each computed at the version that its learner read; only those K read the new
+version, the others go on. K = 1 is async, K = P is sync.)",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 3",
                     .example = R"({"kind": "k-async", "k": 4})"};
 

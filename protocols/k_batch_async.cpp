@@ -5,11 +5,10 @@ namespace gradrace {
 namespace {
 
 constexpr Page page{.name = "k-batch-async",
-                    .definition =
-                        "The server waits for K minibatches since the last update, from any "
-                        "learners, repeats allowed, each computed at the version that its learner "
-                        "read; who delivered reads the current version and goes on at once, nobody "
-                        "is idle or cancelled. K = 1 is async; K may exceed P.",
+                    .definition = R"(The server waits for K minibatches since the last update, from
+any learners, repeats allowed, each computed at the version that its learner read; who delivered
+reads the current version and goes on at once, nobody is idle or cancelled. K = 1 is async; K may
+exceed P.)",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 3",
                     .example = R"({"kind": "k-batch-async", "k": 4})"};
 

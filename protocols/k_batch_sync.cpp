@@ -7,11 +7,9 @@ namespace gradrace {
 namespace {
 
 constexpr Page page{.name = "k-batch-sync",
-                    .definition =
-                        "The server waits for K minibatches at the current version, from any "
-                        "learners, repeats allowed: who delivered starts the next one at once, at "
-                        "the same version. At the update everything in flight is cancelled and all "
-                        "P read the next version. K may exceed P.",
+                    .definition = R"(The server waits for K minibatches at the current version, from
+any learners, repeats allowed: who delivered starts the next one at once, at the same version. At
+the update everything in flight is cancelled and all P read the next version. K may exceed P.)",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 2",
                     .example = R"({"kind": "k-batch-sync", "k": 4})"};
 

@@ -5,10 +5,8 @@ namespace gradrace {
 namespace {
 
 constexpr Page page{.name = "k-sync",
-                    .definition =
-                        "The server waits for the first K learners, each computing one minibatch "
-                        "at the current version; the other P - K are cancelled, and all P read the "
-                        "next version.",
+                    .definition = R"(The server waits for the first K learners, each computing one
+minibatch at the current version; the other P - K are cancelled, and all P read the next version.)",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 2",
                     .example = R"({"kind": "k-sync", "k": 4})"};
 

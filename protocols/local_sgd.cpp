@@ -15,28 +15,39 @@ namespace {
 
 constexpr Page page{
     .name = "local-sgd",
-    .definition =
-        "Every learner makes `tau` steps by its own gradients; then all wait for each other, and "
-        "a collective averages their values.  `tau` may be a list of [from epoch, tau]: a round "
-        "has the tau of the epoch in which it begins.  With {adacomm: tau_0, interval: T_0} it "
-        "follows the loss F of what evaluations look at (AdaComm): every T_0 of time it "
-        "becomes\n\n    ceil(sqrt(F(now) / F(start) * eta(highest) / eta(now)) tau_0)\n\nor, where "
-        "that would be no less than before, half of before, rounded up, from the next round "
-        "on; eta(highest) is the greatest rate so far, so that a warm-up counts for "
-        "nothing.\n\nUpdate n "
-        "is made when the last learner has made its n-th step, and an evaluation at update n comes "
-        "before the average that follows.\n\n`momentum_state` says what becomes of the "
-        "optimiser's state at an average: `kept`, each learner's own; `reset`, that of the start; "
-        "`averaged`, as the parameters.\n\n`outer` takes the average for an outer step: with x the "
-        "value that all began with, eta the outer rate and m the outer momentum,\n\n    Delta = x "
-        "- mean of the learners' values\n    v = m v + Delta\n    x = x - eta v, with `nesterov` x "
-        "- eta (m v + Delta)\n\nWith `per_rate` Delta is divided by the learning rate, and the "
-        "step multiplied by it.  It moves learnt parameters: statistics of batch normalisation "
-        "stay "
-        "averaged, and the optimiser's state as `momentum_state` says.\n\nSlowMo is `outer` {eta: "
-        "alpha, momentum: beta, per_rate: true}; "
-        "DiLoCo is the optimiser adamw with `outer` {eta: 0.7, momentum: 0.9, nesterov: true} and "
-        "tau in the hundreds.",
+    .definition = R"(Every learner makes `tau` steps by its own gradients; then all wait for each
+other, and a collective averages their values.  `tau` may be a list of [from epoch, tau]: a round
+has the tau of the epoch in which it begins.
+
+AdaComm: with {adacomm: tau_0, interval: T_0} tau follows the loss F of what evaluations look at.
+Every T_0 of time it becomes
+
+    ceil(sqrt(F(now) / F(start) * eta(highest) / eta(now)) tau_0)
+
+or, where that would be no less than before, half of before, rounded up, from the next round on;
+eta(highest) is the greatest rate so far, so that a warm-up counts for nothing.
+
+Update n is made when the last learner has made its n-th step, and an evaluation at update n comes
+before the average that follows.
+
+`momentum_state` says what becomes of the optimiser's state at an average: `kept`, each learner's
+own; `reset`, that of the start; `averaged`, as the parameters.
+
+`outer` takes the average for an outer step: with x the value that all began with, eta the outer
+rate and m the outer momentum,
+
+    Delta = x - mean of the learners' values
+    v = m v + Delta
+    x = x - eta v, with `nesterov` x - eta (m v + Delta)
+
+With `per_rate` Delta is divided by the learning rate, and the step multiplied by it.  It moves
+learnt parameters: statistics of batch normalisation stay averaged, and the optimiser's state as
+`momentum_state` says.
+
+SlowMo is `outer` {eta: alpha, momentum: beta, per_rate: true}.
+
+DiLoCo is the optimiser adamw with `outer` {eta: 0.7, momentum: 0.9, nesterov: true} and tau in the
+hundreds.)",
     .source =
         "Stich, ICLR 2019; SlowMo: Wang, Tantia, Ballas, Rabbat, ICLR 2020; DiLoCo: "
         "Douillard et al., arXiv 2311.08105; AdaComm: Wang, Joshi, MLSys 2019",

@@ -11,11 +11,10 @@ namespace {
 
 constexpr Page page{
     .name = "partial-reduce",
-    .definition =
-        "A learner makes a step by its own gradient and is ready.  A controller makes a group of "
-        "the first `group` learners that are ready; a collective averages their values, each keeps "
-        "its optimiser's state, and they go on.  Nobody waits for a learner that is slow, but for "
-        "those left over while fewer than `group` are ready.  Every gradient is an update.",
+    .definition = R"(A learner makes a step by its own gradient and is ready.  A controller makes a
+group of the first `group` learners that are ready; a collective averages their values, each keeps
+its optimiser's state, and they go on.  Nobody waits for a learner that is slow, but for those left
+over while fewer than `group` are ready.  Every gradient is an update.)",
     .source = "Miao, Nie, Shao, Yang, Jiang, Ma, Cui, SIGMOD 2021",
     .example = R"({"kind": "partial-reduce", "group": 3})"};
 

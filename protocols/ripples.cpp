@@ -12,33 +12,37 @@ namespace {
 
 constexpr Page page{
     .name = "ripples",
-    .definition =
-        "A learner makes a step by its own gradient; then its group's values are averaged (a "
-        "partial all-reduce), each keeps its optimiser's state, and it goes on.  A learner joins a "
-        "group only there, at its synchronisation point, and a group begins when all of its "
-        "members are there; a group of one costs nothing.  Every gradient is an update.  "
-        "`schedule` says who is in a group:\n\n"
-        "`static`: by a table of four phases, the learner's steps modulo 4, and its place 0 ... 3 "
-        "in its node.  Phase 0: all of place 0; those of place 1 alone; 2 and 3 of a node.  Phase "
-        "2: 0 and 3 of a node; all of place 1; those of place 2 alone.  Phases 1 and 3: all of a "
-        "node.  Nodes have four learners, or P is a multiple of four and learners are taken by "
-        "fours.\n\n"
-        "`random`: every request makes a group of its learner and `group` - 1 others drawn at "
-        "random.  A group is given out when none of its members is in one that is; groups that "
-        "wait are looked at in the order of their requests.  A learner goes on when the group that "
-        "it asked for is done; until then it takes part in others.\n\n"
-        "The others keep a buffer of groups for each learner.  A request with an empty buffer "
-        "makes groups, which go to the end of their members' buffers; a request with another takes "
-        "the first of it.  A group begins when it is the first of all its members' buffers.\n\n"
-        "`group-buffer`: a group is made as with `random`.  `group-division`: all learners with "
-        "empty buffers, I of them, are divided at random into round(I / group) groups, at least "
-        "one, whose sizes differ by at most one.  `inter-intra`: they get two groups each; first "
-        "one of each node, at random, for a group across nodes, while the others of a node are "
-        "divided as before; then all of them that are of one node.\n\n"
-        "With `filter` C the request of learner i takes learner w only if c_i - c_w < C, where c "
-        "counts requests.\n\n"
-        "A conflict is a request whose group cannot begin, however soon its members come, before "
-        "another group of one of them has ended.",
+    .definition = R"(A learner makes a step by its own gradient; then its group's values are
+averaged (a partial all-reduce), each keeps its optimiser's state, and it goes on.  A learner joins
+a group only there, at its synchronisation point, and a group begins when all of its members are
+there; a group of one costs nothing.  Every gradient is an update.  `schedule` says who is in a
+group:
+
+`static`: by a table of four phases, the learner's steps modulo 4, and its place 0 ... 3 in its
+node.  Phase 0: all of place 0; those of place 1 alone; 2 and 3 of a node.  Phase 2: 0 and 3 of a
+node; all of place 1; those of place 2 alone.  Phases 1 and 3: all of a node.  Nodes have four
+learners, or P is a multiple of four and learners are taken by fours.
+
+`random`: every request makes a group of its learner and `group` - 1 others drawn at random.  A
+group is given out when none of its members is in one that is; groups that wait are looked at in the
+order of their requests.  A learner goes on when the group that it asked for is done; until then it
+takes part in others.
+
+The others keep a buffer of groups for each learner.  A request with an empty buffer makes groups,
+which go to the end of their members' buffers; a request with another takes the first of it.  A
+group begins when it is the first of all its members' buffers.
+
+`group-buffer`: a group is made as with `random`.  `group-division`: all learners with empty
+buffers, I of them, are divided at random into round(I / group) groups, at least one, whose sizes
+differ by at most one.  `inter-intra`: they get two groups each; first one of each node, at random,
+for a group across nodes, while the others of a node are divided as before; then all of them that
+are of one node.
+
+With `filter` C the request of learner i takes learner w only if c_i - c_w < C, where c counts
+requests.
+
+A conflict is a request whose group cannot begin, however soon its members come, before another
+group of one of them has ended.)",
     .source =
         "Luo, He, Zhuo, Qian, arXiv 1909.08029 (Ripples); the same, ASPLOS 2020 (Prague); the "
         "table: the authors' program preduce",

@@ -8,12 +8,10 @@ namespace {
 
 constexpr Page page{
     .name = "softsync",
-    .definition =
-        "n-softsync: the server updates when c = floor(P/n) gradients are in, from any learners, "
-        "each computed at the version that its learner read; none is dropped, nobody waits. Who "
-        "delivered reads the current version and goes on: after the update that its own gradient "
-        "completed, if it did (pull = after), or before it (before). n = 1 is not sync; n = P is "
-        "async.",
+    .definition = R"(n-softsync: the server updates when c = floor(P/n) gradients are in, from any
+learners, each computed at the version that its learner read; none is dropped, nobody waits. Who
+delivered reads the current version and goes on: after the update that its own gradient completed,
+if it did (pull = after), or before it (before). n = 1 is not sync; n = P is async.)",
     .source = "Zhang, Gupta, Lian, Liu, Staleness-aware Async-SGD, IJCAI 2016, sec. 2.2 and 2.4",
     .example = R"({"kind": "softsync", "n": 2})"};
 

@@ -10,11 +10,10 @@ namespace {
 
 constexpr Page page{
     .name = "ssp",
-    .definition =
-        "Stale synchronous parallel: every gradient is an update, made when it arrives. A "
-        "learner's clock is the number of minibatches it has completed; one at clock c starts the "
-        "next as soon as the slowest is at c - s or later, s = bound, and reads everything applied "
-        "so far. s = 0 is a barrier after every clock, a large s is async.",
+    .definition = R"(Stale synchronous parallel: every gradient is an update, made when it arrives.
+A learner's clock is the number of minibatches it has completed; one at clock c starts the next as
+soon as the slowest is at c - s or later, s = bound, and reads everything applied so far. s = 0 is a
+barrier after every clock, a large s is async.)",
     .source =
         "Ho et al., More Effective Distributed ML via a Stale Synchronous Parallel Parameter "
         "Server, NIPS 2013; what is read: its refresh by push (Dai et al., AAAI 2015: ESSP)",

@@ -5,9 +5,8 @@ namespace gradrace {
 namespace {
 
 constexpr Page page{.name = "sync",
-                    .definition =
-                        "Fully synchronous: the server waits for the gradients of all P learners, "
-                        "each computed at the current version; then all read the next one.",
+                    .definition = R"(Fully synchronous: the server waits for the gradients of all P
+learners, each computed at the current version; then all read the next one.)",
                     .source = "Dutta et al., AISTATS 2018, sec. 2.3, eq. 2 with K = P",
                     .example = R"({"kind": "sync"})"};
 

@@ -6,11 +6,10 @@ namespace {
 
 constexpr Page page{
     .name = "distance",
-    .definition =
-        "min(c / ||w_j - w_tau||^2, eta_max) for a gradient computed at w_tau that enters the "
-        "update of w_j, applied to each gradient before they are averaged; eta_max at no "
-        "distance.  The learning rate of an evaluation is the mean over the gradients used since "
-        "the one before.",
+    .definition = R"(min(c / ||w_j - w_tau||^2, eta_max) for a gradient computed at w_tau that
+enters the update of w_j, applied to each gradient before they are averaged; eta_max at no
+distance.  The learning rate of an evaluation is the mean over the gradients used since the one
+before.)",
     .source =
         "Dutta, Joshi, Ghosh, Dube, Nagpurkar, AISTATS 2018, eq. 13 (there one gradient an "
         "update)",

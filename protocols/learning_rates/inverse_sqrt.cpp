@@ -9,9 +9,8 @@ namespace {
 
 constexpr Page page{
     .name = "inverse-sqrt",
-    .definition =
-        "eta / sqrt(1 + n / after) once n of the work is done: in epochs, in gradients or samples "
-        "applied, or as a fraction of the work that `stop` allows.",
+    .definition = R"(eta / sqrt(1 + n / after) once n of the work is done: in epochs, in gradients
+or samples applied, or as a fraction of the work that `stop` allows.)",
     .source = "the steps sigma / sqrt(t) of Ho et al., NIPS 2013, made finite at the start",
     .example = R"({"kind": "inverse-sqrt", "eta": 0.1, "after": 1000, "unit": "gradients"})"};
 

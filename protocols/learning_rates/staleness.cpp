@@ -9,9 +9,8 @@ namespace {
 
 constexpr Page page{
     .name = "staleness",
-    .definition =
-        "eta / max(1, tau) for a gradient of staleness tau, applied to each gradient before they "
-        "are averaged.",
+    .definition = R"(eta / max(1, tau) for a gradient of staleness tau, applied to each gradient
+before they are averaged.)",
     .source = "Zhang, Gupta, Lian, Liu, IJCAI 2016: staleness-aware learning rate",
     .example = R"({"kind": "staleness", "eta": 0.05})"};
 

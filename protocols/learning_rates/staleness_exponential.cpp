@@ -9,9 +9,8 @@ namespace {
 
 constexpr Page page{
     .name = "staleness-exponential",
-    .definition =
-        "eta rho^tau for a gradient of staleness tau, applied to each gradient before they are "
-        "averaged.",
+    .definition = R"(eta rho^tau for a gradient of staleness tau, applied to each gradient before
+they are averaged.)",
     .source =
         "the exponential penalty of Chan, Lane, Interspeech 2014, as Zhang et al., IJCAI 2016, "
         "describe it; rho = exp(-kappa)",

@@ -10,10 +10,9 @@ namespace {
 
 constexpr Page page{
     .name = "step",
-    .definition =
-        "eta times factor^n once n of the marks in `at` are passed, measured by work done and "
-        "never by updates: in epochs, in gradients or samples applied, or as fractions of the work "
-        "that `stop` allows.",
+    .definition = R"(eta times factor^n once n of the marks in `at` are passed, measured by work
+done and never by updates: in epochs, in gradients or samples applied, or as fractions of the work
+that `stop` allows.)",
     .source = "textbook step decay",
     .example =
         R"({"kind": "step", "eta": 0.1, "factor": 0.1, "at": [1000, 1500], "unit": "gradients"})"};

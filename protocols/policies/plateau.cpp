@@ -9,9 +9,8 @@ namespace {
 
 constexpr Page page{
     .name = "plateau",
-    .definition =
-        "The phase is over when `patience` looks in a row have found no loss below (1 - "
-        "improvement) times the least of the looks before them.",
+    .definition = R"(The phase is over when `patience` looks in a row have found no loss below (1 -
+improvement) times the least of the looks before them.)",
     .source = "textbook rule of learning-rate schedules, here for a protocol",
     .example = R"({"kind": "plateau", "patience": 3, "improvement": 0.01})"};
 

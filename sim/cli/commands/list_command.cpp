@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <utility>
 #include <vector>
 
 #include "sim/cli/commands/catalogs.h"
@@ -74,12 +75,15 @@ void print_keys(const FieldPages& fields) {
 
 /// Paragraphs, between empty lines, and as they are the lines that begin with a space: equations.
 void print_paragraphs(std::string_view text) {
+  std::string paragraph;
   while (!text.empty()) {
     const auto line = text.substr(0, text.find('\n'));
-    const bool as_it_is = line.empty() || line.front() == ' ';
-    std::cout << (line.empty() ? "" : "  ")
-              << (as_it_is ? std::string(line) + '\n' : wrapped(line, 2, 2));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const bool as_it_is = line.empty() || line.front() == ' ';
+    if (!as_it_is) paragraph += (paragraph.empty() ? "" : " ") + std::string(line);
+    if (!paragraph.empty() && (as_it_is || text.empty()))
+      std::cout << "  " << wrapped(std::exchange(paragraph, {}), 2, 2);
+    if (as_it_is) std::cout << (line.empty() ? "" : "  ") << line << '\n';
   }
 }
 

@@ -334,6 +334,8 @@ class Usage(ProgramTest):
         schema = json.loads(self.call("schema")[0])["definitions"]["protocols"]["oneOf"]
         told = [kind["description"] for kind in schema if kind["properties"]["kind"]["const"] == "adasync"]
         self.assertIn("solution of K^2 T'(K) = r k0^2 T'(k0),   r = F(start) / F(now), rounded", told[0])
+        page, _ = self.call("list", "local-sgd")  # lines of the source are one paragraph
+        self.assertIn("all wait for each other, and a\n  collective averages their values.  `tau` may", page)
 
     def test_list_finds_keys_and_values_further_in(self):
         for name, told in {
@@ -355,7 +357,7 @@ class Usage(ProgramTest):
             self.assertLessEqual(max(map(len, page.splitlines())), 110, name)
 
     def test_long_pages_have_paragraphs(self):
-        for name in ("cnn", "resnet", "adam", "adamw"):
+        for name in ("cnn", "resnet", "adam", "adamw", "local-sgd"):
             page = self.call("list", name)[0].split("\n\n  source:")[0]
             self.assertRegex(page, r"\n\n      \S.* = .*\n")
             longest = max(len(paragraph.split()) for paragraph in page.split("\n\n"))
