@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
 #include "protocols/groups/group_schedule.h"
 #include "sim/peer_network.h"
@@ -118,18 +117,11 @@ class BufferedGroups : public GroupSchedule {
   std::vector<std::size_t> sizes_;
 };
 
-/// Of the first so many learners.
-double time_of_first(const PeerNetwork* network, std::uint32_t learners) {
-  std::vector<std::uint32_t> first(learners);
-  std::iota(first.begin(), first.end(), 0);
-  return collective_time(network, first);
-}
-
 /// All learners wait for the slowest and average.
 std::optional<Estimate> time_of_all(const Conditions& conditions) {
   const auto slowest = slowest_minibatch(conditions);
   if (!slowest) return {};
-  const double exchange = time_of_first(conditions.network, conditions.learners);
+  const double exchange = collective_time(conditions.network, everyone(conditions.learners));
   return {{(*slowest + exchange) / conditions.learners, Basis::exact}};
 }
 
@@ -173,7 +165,7 @@ class GroupDivision final : public BufferedGroups {
     const bool constant = conditions.law && conditions.law->variance() == 0;
     if (!constant || learners % groups != 0 || !alike || filter)
       return nobody_waits(conditions, Basis::lower);
-    const double exchange = time_of_first(network, learners / groups);
+    const double exchange = collective_time(network, everyone(learners / groups));
     return {{(conditions.law->mean() + exchange) / learners, Basis::exact}};
   }
   std::optional<Mixing> mixing() const override {

@@ -13,8 +13,7 @@ namespace gradrace {
 
 /// As long as their minibatches: a bound, or exact.
 inline std::optional<Estimate> nobody_waits(const Conditions& conditions, Basis basis) {
-  const auto time = time_between_minibatches(conditions);
-  return time ? std::optional(Estimate{*time, basis}) : std::nullopt;
+  return estimate(time_between_minibatches(conditions), basis);
 }
 
 /// Which groups of learners average their values, and when.
