@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "protocols/phases/peer_switch.h"
-#include "protocols/phases/phase_watch.h"
+#include "protocols/phases/phase_server.h"
 
 namespace gradrace {
 
@@ -12,26 +12,29 @@ namespace {
 
 constexpr Page page{
     .name = "switch",
-    .definition =
-        "One protocol after another: a list of phases, each with a protocol and, where it is to "
-        "differ from the scenario's, a learning rate, a momentum and a minibatch.\n\nA phase ends "
-        "with the first update at which one of its ends is met: `work` (a fraction of "
-        "stop.gradients or stop.epochs), `time`, `updates`, all counted from the start of the "
-        "run, or `loss`, or what a policy finds in the losses, looked at every `interval` of "
-        "time, which costs none.\n\nThe protocols all have a server, or none of them has.\n\nWith "
-        "a server, minibatches in flight at a switch are cancelled, or dropped as "
-        "they arrive (their learners then begin anew), or used as the new protocol uses what "
-        "arrives (their learners go on at once): as `in_flight` of the phase that begins says.  "
-        "Velocities are kept, if "
-        "`velocity` does not reset them.  A phase's updates can keep the server busy besides, for "
-        "a serial part of synchronisation (`per_update`, `per_gradient`) and for checkpoints, and "
-        "so can every change of the protocol (`per_switch`): the next models leave when it is "
-        "done.  `stragglers` says what a phase does about learners that are slow for a "
-        "while.\n\nWithout one, phases are of all-reduce, local-sgd, d-psgd and ripples.  At a "
-        "switch all learners finish the minibatches that they compute, and exchanges under way "
-        "end; nothing else begins, and a gradient that is then not used yet is its learner's last "
-        "step.  Then a collective of all averages their values, the optimiser's states as "
-        "`momentum_state` of the phase that begins says, and that phase begins.",
+    .definition = R"(One protocol after another: a list of phases, each with a protocol and, where
+it is to differ from the scenario's, a learning rate, a momentum and a minibatch.
+
+A phase ends with the first update at which one of its ends is met: `work` (a fraction of
+stop.gradients or stop.epochs), `time`, `updates`, all counted from the start of the run, or `loss`,
+or what a policy finds in the losses, looked at every `interval` of time, which costs none.
+
+The protocols all have a server, or none of them has.
+
+With a server, minibatches in flight at a switch are cancelled, or dropped as they arrive (their
+learners then begin anew), or used as the new protocol uses what arrives (their learners go on at
+once): as `in_flight` of the phase that begins says.  Velocities are kept, if `velocity` does not
+reset them.  `stragglers` says what a phase does about learners that are slow for a while.
+
+A phase's updates can keep the server busy besides, for a serial part of synchronisation
+(`per_update`, `per_gradient`) and for checkpoints, and so can every change of the protocol
+(`per_switch`): the next models leave when it is done.
+
+Without one, phases are of protocols that can begin whenever all learners are idle and agree, such
+as all-reduce and local-sgd.  At a switch all learners finish the minibatches that they compute, and
+exchanges under way end; nothing else begins, and a gradient that is then not used yet is its
+learner's last step.  Then a collective of all averages their values, the optimiser's states as
+`momentum_state` of the phase that begins says, and that phase begins.)",
     .source =
         "Li, Mangoubi, Xu, Guo, ICDCS 2021 (Sync-Switch); without a server: Lin, Stich, Patel, "
         "Jaggi, ICLR 2020 (post-local SGD)",
@@ -39,49 +42,47 @@ constexpr Page page{
   {"protocol": {"kind": "sync"}, "end": {"updates": 20}},
   {"protocol": {"kind": "async"}, "in_flight": "cancel"}]})"};
 
-constexpr double never = Phase::Ends::never;
 constexpr std::size_t most_changes = 65'535;  // that Server::follow() can name
 
-/// Between a phase's protocol and the server: sees the update that ends the phase, and keeps from
-/// the server what the protocol orders after it.
-class Switch final : public ServerProtocol, private Server {
+class Switch final : public ServerProtocol {
  public:
   Switch(const Phases& phases, double per_switch)
       : phases_(phases),
         per_switch_(per_switch),
         protocol_(phases_[0].server_protocol()),
-        made_(phases_.list().size()) {}
+        clock_(phases_),
+        seen_(clock_, learners_, [this](std::uint32_t n) { return updated(n); }) {}
 
   void start(Server& server) override {
-    server_ = &server;
+    stand_before(server);
     begin(0);
     run(0);
   }
 
   void on_gradient(Server& server, const GradientFacts& arrival) override {
-    server_ = &server;
-    if (detector_) detector_->saw(arrival.learner, arrival.computed);
-    if (!left_out_.empty() && left_out_[arrival.learner]) return server.drop(arrival);
-    if (arrival.version < first_version_ && phases_[phase_].in_flight == "drop") {
+    stand_before(server);
+    learners_.saw(arrival);
+    if (learners_.leaves_out(arrival.learner)) return server.drop(arrival);
+    if (arrival.version < clock_.before().updates &&
+        phases_[clock_.running()].in_flight == "drop") {
       server.drop(arrival);
       return server.dispatch(arrival.learner);
     }
-    protocol_->on_gradient(*this, arrival);
-    if (over_) go_on();
+    protocol_->on_gradient(seen_, arrival);
+    if (seen_.is_over()) go_on();
   }
 
   void on_timer(Server& server) override {
-    server_ = &server;
-    protocol_->on_timer(*this);
-    if (over_) go_on();
+    stand_before(server);
+    protocol_->on_timer(seen_);
+    if (seen_.is_over()) go_on();
   }
 
   void on_evaluation(Server& server, const Evaluation& evaluation) override {
-    server_ = &server;
-    const double now = server.time();
-    if (watch_.answers(now)) protocol_->on_evaluation(*this, evaluation);
-    watch_.look(evaluation, now);
-    look();
+    stand_before(server);
+    if (clock_.answers(server.time())) protocol_->on_evaluation(seen_, evaluation);
+    clock_.look(evaluation, server.time());
+    seen_.look();
   }
 
   Traits traits() const override {
@@ -90,183 +91,74 @@ class Switch final : public ServerProtocol, private Server {
     return traits;
   }
   std::vector<Change> changes() const override { return phases_.changes(); }
-
-  std::uint32_t k() const override { return left_out_.empty() ? protocol_->k() : taking_part_; }
+  std::uint32_t k() const override {
+    return learners_.may_leave_out() ? learners_.count() : protocol_->k();
+  }
 
  private:
-  /// From now on its ends count, and its momenta and checkpoints.
+  void stand_before(Server& server) {
+    server_ = &server;
+    seen_.stand_before(server);
+  }
+
+  /// It is that phase's turn.
   void begin(std::size_t phase) {
-    home_ = phase;
-    made_[phase] = {};
-    elsewhere_ = {};
-    const Phase& next = phases_[phase];
-    watch_.begin(next);
-    detector_.reset();
-    if (next.stragglers) detector_.emplace(next.stragglers->detector, server_->learners());
+    clock_.begin(phase, seen_.done());
+    learners_.begin(phases_[phase].stragglers, server_->learners());
   }
 
   /// Its protocol is in force.
   void run(std::size_t phase) {
-    phase_ = phase;
-    const Phase& next = phases_[phase];
-    over_ = false;
-    first_version_ = server_->version();
-    done_before_ = done();
-    all_take_part();
-    follow_change();
-    protocol_ = next.server_protocol();
-    server_->timer(never);
-    watch_.begin_looks(server_->time(), !is_away());
-    protocol_->start(*this);
-    look();
+    clock_.run(phase, seen_.done(), server_->time());
+    server_->follow(clock_.plan(seen_.done()));
+    protocol_ = phases_[phase].server_protocol();
+    server_->timer(PhaseClock::never);
+    seen_.open();
+    protocol_->start(seen_);
+    seen_.look();
   }
 
+  /// Another protocol than the one that runs.
   void go_on() {
-    if (is_away()) {
-      elsewhere_ = elsewhere_ + (done() - done_before_);
-      return give_way_to(home_);
+    std::size_t next = clock_.turn();
+    if (clock_.is_away()) {
+      clock_.come_back(seen_.done());
+    } else if (++next; clock_.is_over(seen_.done(), server_->time())) {
+      begin(next);
     }
-    if (end_is_met()) begin(home_ + 1);
-    give_way_to(phase_ + 1);
-  }
-
-  void give_way_to(std::size_t phase) {
-    if (phases_[phase].in_flight == "cancel") server_->cancel_all();
+    if (phases_[next].in_flight == "cancel") server_->cancel_all();
     keep_busy(per_switch_);
-    run(phase);
+    run(next);
   }
 
-  /// Whether the next phase's protocol is in the place of the own.
-  bool is_away() const { return phase_ != home_; }
-
-  bool answers(StragglerPolicy::Answer answer) const {
-    const auto& policy = phases_[phase_].stragglers;
-    return !is_away() && policy && policy->answer == answer;
-  }
-
-  /// The phase in whose place this one runs is over: this one's ends count from now on.
-  void stay() {
-    begin(phase_);
-    watch_.begin_own_looks(server_->time());
-    all_take_part();
-    look();
-  }
-
-  bool is_over() const {
-    if (is_away()) return !detector_->any();
-    return end_is_met() || (answers(StragglerPolicy::Answer::flee) && detector_->any());
-  }
-
-  bool end_is_met() const { return watch_.over(done() - elsewhere_, server_->time()); }
-
-  Done done() const {
-    const Work& work = server_->work();
-    return {static_cast<double>(work.gradients), work.epochs,
-            static_cast<double>(server_->version())};
-  }
-
-  void follow_change() {
-    server_->follow(phases_.plan(phase_, made_[phase_].updates, made_[phase_].gradients));
+  /// After an update of so many gradients: whether the protocol that made it gives way.
+  bool updated(std::uint32_t gradients) {
+    const Done done = seen_.done();
+    const double now = server_->time();
+    const Phase& phase = phases_[clock_.running()];
+    keep_busy(phase.costs.of_update(clock_.made(done).updates, gradients));
+    if (clock_.is_away() && clock_.time_is_up(now)) {
+      clock_.stay(done, now);
+      learners_.begin(phase.stragglers, server_->learners());
+      seen_.look();
+    }
+    learners_.choose();
+    server_->follow(clock_.plan(done));
+    if (clock_.is_away()) return !learners_.any_straggler();
+    return clock_.is_over(done, now) || learners_.flees();
   }
 
   void keep_busy(double length) {
     if (length > 0) server_->pause(length);
   }
 
-  void pay_for_update(std::uint32_t gradients) {
-    const Phase::Costs& costs = phases_[phase_].costs;
-    const bool saves = made_[phase_].updates % costs.every == 0;
-    keep_busy(costs.per_update + gradients * costs.per_gradient + (saves ? costs.checkpoint : 0));
-  }
-
-  void all_take_part() {
-    left_out_.assign(answers(StragglerPolicy::Answer::leave_out) ? server_->learners() : 0, false);
-    taking_part_ = server_->learners();
-  }
-
-  /// All who take part are idle: stragglers leave, but not the last, and who is none any more comes
-  /// back. That is found when its gradient arrives, so it is idle too.
-  void choose_who_takes_part() {
-    for (std::uint32_t learner = 0; learner < left_out_.size(); ++learner) {
-      const bool before = left_out_[learner];
-      const bool now = detector_->is_straggler(learner) && (before || taking_part_ > 1);
-      if (before && !now) ++taking_part_;
-      if (now && !before) --taking_part_;
-      left_out_[learner] = now;
-    }
-  }
-
-  void look() {
-    if (watch_.next_look() < never) server_->evaluate_at(watch_.next_look());
-  }
-
-  // What the phase's protocol is handed.
-  std::uint32_t learners() const override { return taking_part_; }
-  std::uint32_t version() const override { return server_->version(); }
-  std::uint32_t accepted() const override { return server_->accepted(); }
-  double time() const override { return server_->time(); }
-  const Work& work() const override { return server_->work(); }
-  void accept(const GradientFacts& arrival) override { server_->accept(arrival); }
-  void drop(const GradientFacts& arrival) override { server_->drop(arrival); }
-  void follow(std::uint16_t) override {}
-  void dispatch(std::uint32_t learner) override {
-    if (!over_) server_->dispatch(learner);
-  }
-  void dispatch_waiting() override {
-    if (!over_) server_->dispatch_waiting();
-  }
-  const GradientFacts* computing(std::uint32_t learner) const override {
-    return server_->computing(learner);
-  }
-  void cancel(const GradientFacts& gradient) override {
-    if (!over_) server_->cancel(gradient);
-  }
-  void cancel_all() override {
-    if (!over_) server_->cancel_all();
-  }
-  void update() override {
-    const std::uint32_t gradients = server_->accepted();
-    server_->update();
-    ++made_[phase_].updates;
-    made_[phase_].gradients += gradients;
-    pay_for_update(gradients);
-    if (is_away() && watch_.time_is_up(server_->time())) stay();
-    choose_who_takes_part();
-    follow_change();
-    over_ = is_over();
-  }
-  void pause(double length) override {
-    if (!over_) server_->pause(length);
-  }
-  void timer(double time) override {
-    if (!over_) server_->timer(time);
-  }
-  void evaluate_at(double time) override {
-    watch_.ask(time);
-    look();
-  }
-
   const Phases phases_;
   const double per_switch_;
+  std::unique_ptr<ServerProtocol> protocol_;  // that runs
+  PhaseClock clock_;
+  TakingPart learners_;
+  PhaseServer seen_;          // by the protocol
   Server* server_ = nullptr;  // of this call
-  std::unique_ptr<ServerProtocol> protocol_;
-
-  std::size_t home_ = 0;  // the phase whose ends count
-  PhaseWatch watch_;
-  std::optional<StragglerDetector> detector_;
-  Done elsewhere_;  // since its begin, by the next phase in its place
-
-  std::size_t phase_ = 0;  // that runs
-  std::uint32_t first_version_ = 0;
-  Done done_before_;
-  bool over_ = false;           // by its last update
-  std::vector<bool> left_out_;  // [learner]; empty: all take part
-  std::uint32_t taking_part_ = 0;
-
-  struct Made {
-    std::uint64_t updates = 0, gradients = 0;
-  };
-  std::vector<Made> made_;  // [phase], since its begin; before that in the place of others
 };
 
 /// What a phase may not be beside those before it.

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "protocols/phases/phase_watch.h"
+#include "protocols/phases/phase_clock.h"
 
 namespace gradrace {
 
@@ -16,7 +16,8 @@ namespace {
 /// minibatch and no exchange after it.
 class PeerSwitch final : public PeerProtocol, private Peers {
  public:
-  explicit PeerSwitch(const Phases& phases) : phases_(phases), traits_(phases.traits()) {
+  explicit PeerSwitch(const Phases& phases)
+      : phases_(phases), traits_(phases.traits()), clock_(phases_) {
     for (const Phase& phase : phases_.list()) protocols_.push_back(phase.peer_protocol());
   }
 
@@ -52,7 +53,7 @@ class PeerSwitch final : public PeerProtocol, private Peers {
     computing_ += waiting_.size();
     waiting_.clear();
     if (timer_ > time()) return peers_->timer(timer_);
-    timer_ = PhaseWatch::never;
+    timer_ = PhaseClock::never;
     protocol().on_timer(*this);
     if (over_) give_way();
   }
@@ -60,9 +61,9 @@ class PeerSwitch final : public PeerProtocol, private Peers {
   void on_evaluation(Peers& peers, const Evaluation& evaluation) override {
     peers_ = &peers;
     if (over_) return;
-    if (watch_.answers(time())) protocol().on_evaluation(*this, evaluation);
-    watch_.look(evaluation, time());
-    peers_->evaluate_at(watch_.next_look());
+    if (clock_.answers(time())) protocol().on_evaluation(*this, evaluation);
+    clock_.look(evaluation, time());
+    peers_->evaluate_at(clock_.next_look());
   }
 
   Traits traits() const override { return traits_; }
@@ -71,27 +72,25 @@ class PeerSwitch final : public PeerProtocol, private Peers {
   std::uint32_t gradients_of_step() const override { return protocol().gradients_of_step(); }
 
   void hold(std::vector<ValueId>& live) const override {
-    for (std::size_t phase = phase_; phase < protocols_.size(); ++phase) {
+    for (std::size_t phase = clock_.turn(); phase < protocols_.size(); ++phase) {
       protocols_[phase]->hold(live);
-      if (phase > phase_ && phases_[phase].momentum_state == MomentumState::reset)
+      if (phase > clock_.turn() && phases_[phase].momentum_state == MomentumState::reset)
         live.push_back(0);
     }
   }
 
  private:
-  PeerProtocol& protocol() const { return *protocols_[phase_]; }
+  PeerProtocol& protocol() const { return *protocols_[clock_.turn()]; }
 
   /// All are idle and agree.
   void run(std::size_t phase) {
-    phase_ = phase;
+    clock_.begin(phase, done());
+    clock_.run(phase, done(), time());
     traits_.together = protocol().traits().together;
     over_ = false;
-    before_ = done();
-    watch_.begin(phases_[phase]);
-    watch_.begin_looks(time(), true);
-    follow_change();
+    peers_->follow(clock_.plan(done()));
     protocol().start(*this);
-    peers_->evaluate_at(watch_.next_look());
+    peers_->evaluate_at(clock_.next_look());
   }
 
   /// When all have finished their minibatches and exchanges, gradients that the protocol has not
@@ -100,17 +99,18 @@ class PeerSwitch final : public PeerProtocol, private Peers {
     if (computing_ > 0 || exchanging_ > 0) return;
     for (auto& gradient : unused_)
       if (gradient) peers_->step(*std::exchange(gradient, {}));
-    timer_ = PhaseWatch::never;
+    timer_ = PhaseClock::never;
     peers_->timer(timer_);
-    peers_->evaluate_at(PhaseWatch::never);
+    peers_->evaluate_at(PhaseClock::never);
     joining_ = true;
     peers_->collective(all_);
   }
 
   void join() {
     joining_ = false;
-    peers_->average(all_, phases_[phase_ + 1].momentum_state);
-    run(phase_ + 1);
+    const std::size_t next = clock_.turn() + 1;
+    peers_->average(all_, phases_[next].momentum_state);
+    run(next);
   }
 
   Done done() const {
@@ -119,17 +119,11 @@ class PeerSwitch final : public PeerProtocol, private Peers {
             static_cast<double>(peers_->updates())};
   }
 
-  void follow_change() {
-    const Done here = done() - before_;
-    peers_->follow(phases_.plan(phase_, static_cast<std::uint64_t>(here.updates),
-                                static_cast<std::uint64_t>(here.gradients)));
-  }
-
   /// Values have moved by these gradients; so many updates had been made before.
   void moved(std::span<const GradientFacts> gradients, std::uint64_t updates) {
     for (const GradientFacts& gradient : gradients) unused_[gradient.learner].reset();
-    follow_change();
-    if (over_ || peers_->updates() == updates || !watch_.over(done(), time())) return;
+    peers_->follow(clock_.plan(done()));
+    if (over_ || peers_->updates() == updates || !clock_.is_over(done(), time())) return;
     over_ = true;
     waiting_.clear();
     const auto free = std::ranges::find(under_way_, false);
@@ -170,7 +164,7 @@ class PeerSwitch final : public PeerProtocol, private Peers {
   double rate() const override { return peers_->rate(); }
   /// Choices are numbered from 0 in every phase, and are no more than the gradients before it.
   Stream random(std::uint32_t learner, std::uint32_t number) const override {
-    return peers_->random(learner, static_cast<std::uint32_t>(before_.gradients) + number);
+    return peers_->random(learner, static_cast<std::uint32_t>(clock_.before().gradients) + number);
   }
   void step(const GradientFacts& gradient) override {
     const std::uint64_t updates = peers_->updates();
@@ -209,8 +203,8 @@ class PeerSwitch final : public PeerProtocol, private Peers {
     if (!over_ && waiting_.empty()) peers_->timer(time);
   }
   void evaluate_at(double time) override {
-    watch_.ask(time);
-    if (!over_) peers_->evaluate_at(watch_.next_look());
+    clock_.ask(time);
+    if (!over_) peers_->evaluate_at(clock_.next_look());
   }
   void follow(std::uint16_t) override {}
   void deadlock(std::span<const std::uint32_t> circle) override { peers_->deadlock(circle); }
@@ -221,14 +215,12 @@ class PeerSwitch final : public PeerProtocol, private Peers {
   std::vector<std::uint32_t> all_;
   Peers* peers_ = nullptr;  // of this call
 
-  std::size_t phase_ = 0;  // that runs
-  PhaseWatch watch_;
-  Done before_;           // the phase
+  PhaseClock clock_;
   bool over_ = false;     // nothing begins any more
   bool joining_ = false;  // the average of all is under way
 
   std::vector<std::uint32_t> waiting_;  // learners that begin a minibatch later in this instant
-  double timer_ = PhaseWatch::never;    // of the protocol
+  double timer_ = PhaseClock::never;    // of the protocol
 
   std::size_t computing_ = 0, exchanging_ = 0;        // learners; exchanges
   std::vector<std::optional<GradientFacts>> unused_;  // [learner]: arrived, and moved no value yet

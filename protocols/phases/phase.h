@@ -31,6 +31,11 @@ struct Phase {
     double checkpoint = 0;                    // after each `every` updates of the phase
     std::uint64_t every = 1;
 
+    /// Of an update of so many gradients, by which the phase has made that many updates.
+    double of_update(double updates, std::uint32_t gradients) const {
+      const bool saves = checkpoint > 0 && static_cast<std::uint64_t>(updates) % every == 0;
+      return per_update + gradients * per_gradient + (saves ? checkpoint : 0);
+    }
     bool any() const { return per_update > 0 || per_gradient > 0 || checkpoint > 0; }
   };
 
