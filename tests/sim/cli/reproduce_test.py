@@ -235,7 +235,7 @@ class MadeUpPapers(ReproduceTest):
 
     def test_a_claim_that_fails_ends_with_1_and_all_papers_are_summed_up(self):
         paper = self.project.folder / "analysis/papers/small.py"
-        paper.write_text(paper.read_text().replace('"sync takes 2", 2,', '"sync takes 2", 2.1,'))
+        paper.write_text(paper.read_text().replace('near(times["sync"], 2,', 'near(times["sync"], 2.1,'))
         told, _ = self.reproduce("all", "--out", "out", status=1)
         self.assertIn("fails: 1.sync: sync takes 2: 2, expected 2.1\n", told)
         self.assertRegex(told, r"(?m)^big +1 +0 +2 +0 +\d")
@@ -253,7 +253,7 @@ class MadeUpPapers(ReproduceTest):
         known.write_text("claim,why\n1.sync,A minibatch takes 2.\n")
         told, _ = self.reproduce("small", "--out", "out")
         self.assertIn(f"holds now: 1.sync: take it off {known}\n", told)
-        paper.write_text(paper.read_text().replace('"sync takes 2", 2,', '"sync takes 2", 2.1,'))
+        paper.write_text(paper.read_text().replace('near(times["sync"], 2,', 'near(times["sync"], 2.1,'))
         told, _ = self.reproduce("small", "--out", "out")
         self.assertIn("fails, as known: 1.sync: A minibatch takes 2.\n", told)
         self.assertIn("1 fail, 2 skipped, 0 paper-inconsistent; of those that fail, 1 are known failures\n", told)
