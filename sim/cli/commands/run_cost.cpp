@@ -35,8 +35,8 @@ constexpr double published_runs = 60e3;     // a second
 constexpr double published_targets = 40e3;  // a second
 constexpr double moved_bytes = 8e9;         // a second, of values that are added up
 constexpr double target_cells = 20;         // bytes of a run's row
-constexpr double bytes_of_row = 200;        // of runs.csv
-constexpr double bytes_in_store = 550;      // of a run, besides its rows
+constexpr double bytes_of_row = 150;        // of runs.csv
+constexpr double bytes_in_store = 420;      // of a run, besides its rows
 constexpr double bytes_of_head = 200;       // of a file
 constexpr std::size_t length_of_hash = 16;
 
