@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "models/blueprint.h"
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "models/fold.h"
 #include "models/optimiser/statistics.h"
 #include "models/packing.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "models/layers/network_spec.h"
 #include "models/layers/row_loss.h"
 #include "models/model.h"

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <optional>
 
-#include "models/sampling/permutation.h"
+#include "models/datasets/permutation.h"
 #include "sim/check.h"
 #include "sim/random.h"
 

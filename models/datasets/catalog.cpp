@@ -1,4 +1,4 @@
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 
 namespace gradrace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "sim/reading/packed_file.h"
 #include "sim/reading/reference.h"
 
@@ -74,10 +74,6 @@ void visit(Fields& fields, Config& config) {
   constexpr std::string_view means[] = {"none", "channel-mean", "pixel-mean"};
   fields.choice("subtract", config.subtract, means, Need::defaulted,
                 "what of the training rows is taken from every row");
-}
-
-[[noreturn]] void defect(const fs::path& file, const std::string& what) {
-  throw std::runtime_error(file.string() + ": " + what);
 }
 
 /// The records of files, appended to the rows until there are so many.
@@ -198,8 +194,8 @@ LoadDataset read_config(Fields& fields, DataShelf& shelf, Config config, std::st
   name += std::string(" ") + (config.grey ? "grey " : "") + config.test_file +
           (config.rows ? " " + std::to_string(*config.rows) : "") + " " +
           json_number(config.divisor) + " " + config.subtract;
-  return read_dataset_folder(fields, shelf, name, meaning,
-                             [config](const fs::path& folder) { return load(folder, config); });
+  return read_dataset_at(fields, shelf, name, "folder", meaning,
+                         [config](const fs::path& folder) { return load(folder, config); });
 }
 
 LoadDataset read(Fields& fields, DataShelf& shelf) {

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "models/datasets/dataset.h"
 #include "models/datasets/feature_columns.h"
 #include "models/datasets/labelled_rows.h"
+#include "models/datasets/shelf.h"
 #include "models/datasets/text_line.h"
 #include "sim/message_text.h"
 

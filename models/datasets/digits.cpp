@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "models/datasets/text_line.h"
 
 namespace gradrace {
@@ -52,7 +52,7 @@ Dataset load(const fs::path& folder) {
 }
 
 LoadDataset read(Fields& fields, DataShelf& shelf) {
-  return read_dataset_folder(fields, shelf, "digits", "folder of the two files", load);
+  return read_dataset_at(fields, shelf, "digits", "folder", "folder of the two files", load);
 }
 
 }  // namespace

@@ -12,10 +12,6 @@ namespace gradrace {
 
 namespace {
 
-[[noreturn]] void defect(const LabelledRows& rows, const std::string& what) {
-  throw std::runtime_error(rows.file.string() + ": " + what);
-}
-
 std::size_t count_of(const LabelledRows& rows) { return rows.labels.size(); }
 
 std::string name_of(const LabelledRows& rows, std::size_t feature) {
@@ -109,8 +105,8 @@ void number_words(LabelledRows& train, LabelledRows& test) {
     const WordColumn *const words = words_of(train, feature), *const there =
                                                                   words_of(test, feature);
     if ((words == nullptr) != (there == nullptr))
-      defect(test, name_of(train, feature) + " has " + (there ? "words" : "numbers") +
-                       ", and the training rows have " + (words ? "words" : "numbers"));
+      defect(test.file, name_of(train, feature) + " has " + (there ? "words" : "numbers") +
+                            ", and the training rows have " + (words ? "words" : "numbers"));
     const std::string& name = train.feature_names[feature];
     if (!words) {
       names.push_back(name);
@@ -133,7 +129,7 @@ void number_words(LabelledRows& train, LabelledRows& test) {
 
 void standardise(LabelledRows& train, LabelledRows& test) {
   if (!train.listed.empty())
-    defect(train, "has too many numbers to keep those that are 0, which standardise changes");
+    defect(train.file, "has too many numbers to keep those that are 0, which standardise changes");
   const auto count = static_cast<double>(count_of(train));
   for (std::size_t feature = 0; feature < train.features; ++feature) {
     double mean = 0, squares = 0;

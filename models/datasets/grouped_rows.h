@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/cpu/kernels/groups.h"
+#include "models/datasets/groups.h"
 #include "sim/large_pages.h"
 
 namespace gradrace {

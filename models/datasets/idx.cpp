@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -9,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/arrays.h"
+#include "models/datasets/shelf.h"
 #include "sim/reading/packed_file.h"
-#include "sim/reading/reference.h"
 
 namespace gradrace {
 namespace {
@@ -34,10 +33,6 @@ constexpr Page mnist_page{
     "folder "
     "mnist, which is found beside the scenario or under --data or GRADRACE_DATA.",
     "LeCun, Bottou, Bengio, Haffner, Proc. IEEE 86(11), 1998", R"({"kind": "mnist"})"};
-
-[[noreturn]] void defect(const fs::path& file, const std::string& what) {
-  throw std::runtime_error(file.string() + ": " + what);
-}
 
 /// "train-images", "idx3": the file of that name as the folder spells it: of EMNIST the name has a
 /// prefix and ends are others ("emnist-letters-test-images-idx3-ubyte").
@@ -83,12 +78,13 @@ std::string hex(std::uint32_t number) {
 /// Types of numbers of the format, by the third byte of the magic number.
 struct Type {
   std::uint8_t code;
+  char kind;  // as number_of() has it
   std::size_t bytes;
   const char* name;
 };
-constexpr Type types[] = {{0x08, 1, "unsigned bytes"}, {0x09, 1, "signed bytes"},
-                          {0x0B, 2, "short integers"}, {0x0C, 4, "integers"},
-                          {0x0D, 4, "floats"},         {0x0E, 8, "doubles"}};
+constexpr Type types[] = {{0x08, 'u', 1, "unsigned bytes"}, {0x09, 'i', 1, "signed bytes"},
+                          {0x0B, 'i', 2, "short integers"}, {0x0C, 'i', 4, "integers"},
+                          {0x0D, 'f', 4, "floats"},         {0x0E, 'f', 8, "doubles"}};
 
 /// What a file begins with.
 struct Header {
@@ -132,20 +128,7 @@ struct Array {
   double number(std::size_t i) const {
     std::uint64_t word = 0;
     for (std::size_t b = 0; b < type->bytes; ++b) word = word << 8 | bytes[i * type->bytes + b];
-    switch (type->code) {
-      case 0x09:
-        return static_cast<std::int8_t>(word);
-      case 0x0B:
-        return static_cast<std::int16_t>(word);
-      case 0x0C:
-        return static_cast<std::int32_t>(word);
-      case 0x0D:
-        return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(word)));
-      case 0x0E:
-        return std::bit_cast<double>(word);
-      default:
-        return static_cast<double>(word);
-    }
+    return number_of(word, type->kind, type->bytes);
   }
 };
 
@@ -190,13 +173,10 @@ void put_features(Array& images, Rows& rows) {
 }
 
 void put_classes(const Array& labels, Rows& rows) {
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    const double label = labels.number(i);
-    if (!(label >= 0 && label <= 255 && label == std::floor(label)))
-      defect(labels.file, "label " + std::to_string(i + 1) + " is " + json_number(label) +
-                              "; allowed are whole numbers from 0 to 255");
-    rows.classes.push_back(static_cast<std::uint8_t>(label));
-  }
+  for (std::size_t i = 0; i < labels.size(); ++i)
+    rows.classes.push_back(class_of(labels.number(i), [&] {
+      return labels.file.string() + ": label " + std::to_string(i + 1);
+    }));
 }
 
 struct Split {
@@ -236,21 +216,16 @@ Dataset load(const fs::path& folder, std::size_t threads) {
   dataset.features = train.height * train.width;
   dataset.image = {1, train.height, train.width};
   dataset.byte_scale = 1.0f / 255;
-  dataset.classes = 1 + std::size_t{*std::ranges::max_element(dataset.train.classes)};
-  if (dataset.classes < 2)
-    defect(find_file(folder, "train", "labels", "idx1"),
-           "every label is 0; two classes are needed");
-  const std::size_t greatest = *std::ranges::max_element(dataset.test.classes);
-  if (greatest >= dataset.classes)
-    defect(find_file(folder, "t10k", "labels", "idx1"), "label " + std::to_string(greatest) +
-                                                            ", the training labels end at " +
-                                                            std::to_string(dataset.classes - 1));
+  const auto labels = [&](const char* split) {
+    return find_file(folder, split, "labels", "idx1").string() + ": ";
+  };
+  count_classes(dataset, labels("train"), labels("t10k"));
   return dataset;
 }
 
 LoadDataset read_at(Fields& fields, DataShelf& shelf, const std::string& usual_path) {
-  return read_dataset_folder(
-      fields, shelf, "idx", "folder of the four files",
+  return read_dataset_at(
+      fields, shelf, "idx", "folder", "folder of the four files",
       [&shelf](const fs::path& folder) { return load(folder, shelf.threads()); }, usual_path);
 }
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "models/datasets/feature_columns.h"
+#include "models/datasets/permutation.h"
 #include "models/datasets/text_line.h"
-#include "models/sampling/permutation.h"
 #include "sim/random.h"
 #include "sim/reading/reference.h"
 
@@ -21,10 +21,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t most_classes = 256;
-
-[[noreturn]] void defect(const fs::path& file, const std::string& what) {
-  throw std::runtime_error(file.string() + ": " + what);
-}
 
 MissingPlace missing(const Location& place) { return {"file", place.name, place.looked_at}; }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 
 namespace gradrace {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "models/datasets/dataset.h"
 #include "models/datasets/labelled_rows.h"
+#include "models/datasets/shelf.h"
 #include "models/datasets/text_line.h"
 
 namespace gradrace {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <optional>
@@ -10,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/arrays.h"
+#include "models/datasets/shelf.h"
 #include "models/datasets/zip_file.h"
-#include "sim/reading/reference.h"
 
 namespace gradrace {
 namespace {
@@ -47,13 +46,7 @@ struct Array {
     const std::uint8_t* const at = bytes.data() + header + i * number_bytes();
     std::uint64_t word = 0;
     for (std::size_t b = number_bytes(); b-- > 0;) word = word << 8 | at[b];
-    const unsigned unused = 64 - 8 * static_cast<unsigned>(number_bytes());
-    if (type[1] == 'f' && number_bytes() == 4)
-      return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(word)));
-    if (type[1] == 'f') return std::bit_cast<double>(word);
-    if (type[1] == 'i')
-      return static_cast<double>(static_cast<std::int64_t>(word << unused) >> unused);
-    return static_cast<double>(word);
+    return number_of(word, type[1], number_bytes());
   }
 };
 
@@ -97,10 +90,6 @@ std::optional<Array> header_of(std::span<const std::uint8_t> first) {
     }
   }
   return array;
-}
-
-[[noreturn]] void defect(const fs::path& file, const std::string& what) {
-  throw std::runtime_error(file.string() + ": " + what);
 }
 
 Array read_array(const fs::path& file, const ZipFile& zip, const std::string& name) {
@@ -159,13 +148,10 @@ Rows read_rows(const fs::path& file, const Array& x, const Array& y) {
     defect(file, y.name + " has " + std::to_string(y.numbers()) + " labels for the " +
                      std::to_string(rows.count) + " rows of " + x.name);
   put_features(file, x, rows);
-  for (std::size_t row = 0; row < rows.count; ++row) {
-    const double label = y.number(row);
-    if (!(label >= 0 && label <= 255 && label == std::floor(label)))
-      defect(file, y.name + "[" + std::to_string(row) + "] is " + json_number(label) +
-                       "; allowed are whole numbers from 0 to 255");
-    rows.classes.push_back(static_cast<std::uint8_t>(label));
-  }
+  for (std::size_t row = 0; row < rows.count; ++row)
+    rows.classes.push_back(class_of(y.number(row), [&] {
+      return file.string() + ": " + y.name + "[" + std::to_string(row) + "]";
+    }));
   return rows;
 }
 
@@ -189,12 +175,7 @@ Dataset load(const fs::path& file) {
     data.features = image.numbers();
     if (x.shape.size() > 2) data.image = image;
     data.byte_scale = 1.0f / 255;
-    data.classes = 1 + std::size_t{*std::ranges::max_element(data.train.classes)};
-    const std::size_t greatest = *std::ranges::max_element(data.test.classes);
-    if (data.classes < 2) defect(file, "every label is 0; two classes are needed");
-    if (greatest >= data.classes)
-      defect(file, std::string(names[3]) + " has label " + std::to_string(greatest) +
-                       ", the training labels end at " + std::to_string(data.classes - 1));
+    count_classes(data, file.string() + ": ", file.string() + ": " + names[3] + " has ");
     return data;
   }
   defect(file,
@@ -204,18 +185,7 @@ Dataset load(const fs::path& file) {
 }
 
 LoadDataset read(Fields& fields, DataShelf& shelf) {
-  Location path;
-  fields.path("path", path, Need::required, "file of the four arrays");
-  if (path.name.empty() && !fields.good()) return {};
-  const MissingPlace missing{"file", path.name, path.looked_at};
-  const bool is_there = fs::is_regular_file(path.found);
-  if (!is_there) shelf.note_missing(missing);
-  if (!is_there && shelf.data_needed()) fields.lacks("path", missing);
-  if (!fields.good()) return {};
-  return [&shelf, file = path.found, missing] {
-    if (file.empty()) throw MissingData(missing.text());
-    return shelf.get("npz " + file.string(), [&] { return load(file); });
-  };
+  return read_dataset_at(fields, shelf, "npz", "file", "file of the four arrays", load);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "models/cpu/kernels/entries.h"
+#include "models/datasets/entries.h"
 #include "models/datasets/listed_numbers.h"
 #include "sim/large_pages.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "sim/random.h"
 
 namespace gradrace {
@@ -41,6 +41,13 @@ void visit(Fields& fields, Config& config) {
   fields.integer("classes", config.classes, Need::defaulted, between(2, 256), "clusters");
   fields.real("separation", config.separation, Need::defaulted, between(0, 1e30),
               "root-mean-square distance of two class means");
+  if (fields.has("height") != fields.has("width"))
+    fields.complain(fields.has("height") ? "height" : "width",
+                    "needs the other length of the images", "height and width, or none of them");
+  if (!fields.good()) return;
+  if (config.height && (*config.height > config.features || *config.width > config.features ||
+                        config.features % (*config.height * *config.width) != 0))
+    fields.complain("features", "must be a multiple of height x width");
 }
 
 /// What the draw of a stream of Purpose::dataset stands for; its learner is the class or the row.
@@ -106,46 +113,13 @@ std::string name(const Config& config) {
   return result + " " + separation;
 }
 
-/// Of a part of its rows, where the shelf has no more made.
-Dataset make_part(Config config, const DataShelf& shelf) {
-  const double rows = static_cast<double>(config.rows) + static_cast<double>(config.test_rows);
-  const double parts = shelf.parts_to_make(rows * static_cast<double>(config.features));
-  for (auto* const count : {&config.rows, &config.test_rows})
-    *count = static_cast<std::uint32_t>(std::ceil(static_cast<double>(*count) / parts));
-  Dataset dataset = make(config);
-  dataset.parts = rows / (static_cast<double>(config.rows) + static_cast<double>(config.test_rows));
-  return dataset;
-}
-
-LoadDataset read(Fields& fields, DataShelf& shelf, Config& config) {
-  visit(fields, config);
-  if (fields.has("height") != fields.has("width"))
-    fields.complain(fields.has("height") ? "height" : "width",
-                    "needs the other length of the images", "height and width, or none of them");
-  if (!fields.good()) return {};
-  if (config.height && (*config.height > config.features || *config.width > config.features ||
-                        config.features % (*config.height * *config.width) != 0))
-    fields.complain("features", "must be a multiple of height x width");
-  if (!fields.good()) return {};
-  const bool whole = fields.has("partition");
-  return [&shelf, config, whole] {
-    return shelf.get(name(config), [&] { return whole ? make(config) : make_part(config, shelf); });
-  };
-}
-
 double bytes_of(const Config& config) {
   const double rows = static_cast<double>(config.rows) + static_cast<double>(config.test_rows);
   return rows * (sizeof(float) * static_cast<double>(config.features) + 1);
 }
 
-DatasetProduct read_sized(Fields& fields, DataShelf& shelf) {
-  Config config;
-  const LoadDataset load = read(fields, shelf, config);
-  return {load, read_shards(fields, shelf, load), bytes_of(config)};
-}
-
 }  // namespace
 
-extern const DatasetEntry synthetic_entry{page, read_sized};
+extern const DatasetEntry synthetic_entry{page, read_made<Config>};
 
 }  // namespace gradrace

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "sim/random.h"
 #include "sim/reading/reference.h"
 
@@ -84,39 +84,13 @@ std::string name(const Config& config) {
   return result;
 }
 
-/// Of a part of its rows, where the shelf has no more made.
-Dataset make_part(Config config, const DataShelf& shelf) {
-  const double rows = static_cast<double>(config.rows) + static_cast<double>(config.test_rows);
-  const double parts = shelf.parts_to_make(rows * static_cast<double>(config.features));
-  for (auto* const count : {&config.rows, &config.test_rows})
-    *count = static_cast<std::uint32_t>(std::ceil(static_cast<double>(*count) / parts));
-  Dataset dataset = make(config);
-  dataset.parts = rows / (static_cast<double>(config.rows) + static_cast<double>(config.test_rows));
-  return dataset;
-}
-
-LoadDataset read(Fields& fields, DataShelf& shelf, Config& config) {
-  visit(fields, config);
-  if (!fields.good()) return {};
-  const bool whole = fields.has("partition");
-  return [&shelf, config, whole] {
-    return shelf.get(name(config), [&] { return whole ? make(config) : make_part(config, shelf); });
-  };
-}
-
 double bytes_of(const Config& config) {
   const double rows = static_cast<double>(config.rows) + static_cast<double>(config.test_rows);
   return rows * (sizeof(float) * (static_cast<double>(config.features) + 1));
 }
 
-DatasetProduct read_sized(Fields& fields, DataShelf& shelf) {
-  Config config;
-  const LoadDataset load = read(fields, shelf, config);
-  return {load, read_shards(fields, shelf, load), bytes_of(config)};
-}
-
 }  // namespace
 
-extern const DatasetEntry synthetic_regression_entry{page, read_sized};
+extern const DatasetEntry synthetic_regression_entry{page, read_made<Config>};
 
 }  // namespace gradrace

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "models/gpu/kernels/pass.h"
 #include "models/gpu/kernels/product.h"
 #include "models/layers/network_spec.h"
 #include "models/layers/steps.h"

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "models/gpu/kernels/pass.h"
 #include "models/layers/network_spec.h"
 #include "models/layers/steps.h"
 

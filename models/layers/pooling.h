@@ -1,5 +1,6 @@
 #pragma once
 
+#include "models/gpu/kernels/pass.h"
 #include "models/layers/network_spec.h"
 #include "models/layers/steps.h"
 

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "models/gpu/kernels/pass.h"
 #include "models/layers/network_spec.h"
 #include "models/layers/steps.h"
 

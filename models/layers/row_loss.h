@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 
-#include "models/gpu/kernels/rows.h"
 #include "models/layers/loss_kind.h"
+#include "sim/host_device.h"
 
 namespace gradrace::kernels {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "models/gpu/kernels/augmentation.h"
+#include "models/sampling/cut.h"
 
 namespace gradrace {
 

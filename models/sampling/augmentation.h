@@ -1,8 +1,8 @@
 #pragma once
 
-#include "models/datasets/dataset.h"
-#include "models/model.h"
+#include "models/datasets/image_shape.h"
 #include "models/sampling/batch.h"
+#include "models/sampling/minibatch.h"
 
 namespace gradrace {
 

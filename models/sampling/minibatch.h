@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "models/sampling/permutation.h"
+#include "models/datasets/permutation.h"
 #include "sim/host_device.h"
 #include "sim/random.h"
 

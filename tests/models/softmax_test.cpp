@@ -5,9 +5,9 @@
 #include <limits>
 #include <vector>
 
+#include "models/datasets/permutation.h"
 #include "models/linear.h"
 #include "models/sampling/minibatch.h"
-#include "models/sampling/permutation.h"
 #include "tests/support/model_checks.h"
 #include "tests/support/reading.h"
 #include "tests/support/skip.h"

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "models/model.h"
 
 namespace gradrace {

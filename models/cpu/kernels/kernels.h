@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "models/cpu/kernels/convolution_kernels.h"
-#include "models/cpu/kernels/entries.h"
-#include "models/cpu/kernels/groups.h"
 #include "models/cpu/kernels/map_kernels.h"
+#include "models/datasets/entries.h"
+#include "models/datasets/groups.h"
 #include "models/fold.h"
 #include "models/layers/loss_kind.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "models/datasets/partitions/pools.h"
-#include "models/sampling/permutation.h"
+#include "models/datasets/permutation.h"
 
 namespace gradrace {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "models/sampling/permutation.h"
+#include "models/datasets/permutation.h"
 #include "sim/check.h"
 
 namespace gradrace {

@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-#include "models/gpu/kernels/augmentation.h"
 #include "models/gpu/kernels/rows.h"
 #include "models/gpu/kernels/sums.h"
 #include "models/layers/layer.h"
 #include "models/layers/row_loss.h"
+#include "models/sampling/cut.h"
 #include "models/sampling/minibatch.h"
 
 namespace gradrace::kernels {

@@ -6,7 +6,7 @@
 #include <list>
 #include <nlohmann/json.hpp>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "models/gpu/cuda/cuda_device.h"
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/output/disk.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "sim/cli/scenario/run_work.h"
 
 namespace gradrace {

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "models/device_choice.h"
 
 namespace gradrace {

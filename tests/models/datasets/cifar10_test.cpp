@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "tests/support/reading.h"
 #include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "tests/support/model_checks.h"
 #include "tests/support/reading.h"
 #include "tests/support/temporary_folder.h"

@@ -1,9 +1,9 @@
-#include "models/datasets/dataset.h"
-
 #include <doctest/doctest.h>
 
 #include <set>
 #include <thread>
+
+#include "models/datasets/shelf.h"
 
 namespace gradrace::dataset_test {
 

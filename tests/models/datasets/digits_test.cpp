@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "tests/support/reading.h"
 #include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"

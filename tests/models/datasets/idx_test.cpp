@@ -6,7 +6,7 @@
 #include <map>
 #include <numeric>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "tests/support/reading.h"
 #include "tests/support/skip.h"
 #include "tests/support/temporary_folder.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "tests/support/model_checks.h"
 #include "tests/support/reading.h"
 #include "tests/support/skip.h"

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "tests/support/model_checks.h"
 
 namespace gradrace::synthetic_regression_test {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 #include "models/linear.h"
 #include "tests/support/reading.h"
 

@@ -2,8 +2,8 @@
 
 #include <doctest/doctest.h>
 
-#include "models/gpu/kernels/augmentation.h"
 #include "models/resnet.h"
+#include "models/sampling/cut.h"
 #include "sim/random.h"
 #include "tests/support/model_checks.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "models/sampling/permutation.h"
+#include "models/datasets/permutation.h"
 #include "sim/random.h"
 
 namespace gradrace::minibatch_test {

@@ -1,4 +1,4 @@
-#include "models/sampling/permutation.h"
+#include "models/datasets/permutation.h"
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,9 @@
-#include "models/datasets/dataset.h"
+#include "models/datasets/shelf.h"
 
 #include <chrono>
 #include <cstring>
 #include <limits>
+#include <mutex>
 #include <new>
 #include <span>
 #include <utility>
@@ -107,6 +108,39 @@ std::string note_of_classes(const std::string& name, const Dataset& dataset) {
          std::to_string(dataset.classes) + " that the model tells apart";
 }
 
+/// Made at the first call.
+class LazyShards {
+ public:
+  std::shared_ptr<const Shards> get(const Partition& partition, const LoadDataset& load,
+                                    const Sharers& sharers) {
+    const std::lock_guard lock(mutex_);
+    if (shards_) return shards_;
+    const auto data = load();
+    GRADRACE_CHECK(!partition.fault(*data, sharers), "what is dealt out was looked at when read");
+    return shards_ = std::make_shared<Shards>(partition.divide(*data, sharers));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const Shards> shards_;
+};
+
+/// Whether the partition can be made of the data, where these are to be had; of those that cannot
+/// be read the run says what is wrong with them.
+void check_shards(Fields& fields, const Partition& partition, const DataShelf& shelf,
+                  const LoadDataset& load) {
+  std::shared_ptr<const Dataset> data;
+  try {
+    data = load();
+  } catch (const std::runtime_error&) {
+    return;
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  if (const auto fault = partition.fault(*data, shelf.sharers()))
+    fields.complain("partition", fault->what, fault->allowed);
+}
+
 }  // namespace
 
 std::set<std::string> DataShelf::notes() const {
@@ -136,16 +170,18 @@ std::shared_ptr<const Dataset> DataShelf::get(const std::string& name,
   }
 }
 
-LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::string& name,
-                                std::string_view meaning,
-                                const std::function<Dataset(const fs::path& folder)>& load,
-                                const std::string& usual_path) {
+LoadDataset read_dataset_at(Fields& fields, DataShelf& shelf, const std::string& name,
+                            const char* file_or_folder, std::string_view meaning,
+                            const std::function<Dataset(const fs::path& place)>& load,
+                            const std::string& usual_path) {
   Location location{.name = usual_path, .found = {}, .looked_at = {}};
   fields.path("path", location, usual_path.empty() ? Need::required : Need::defaulted, meaning);
   if (location.name.empty() && !fields.good()) return {};
-  const MissingPlace missing{"folder", location.name, location.looked_at};
-  const bool is_there = fs::is_directory(location.found);
-  if (!is_there && fs::exists(location.found)) {
+  const bool is_folder = std::string_view(file_or_folder) == "folder";
+  const MissingPlace missing{file_or_folder, location.name, location.looked_at};
+  const bool is_there =
+      is_folder ? fs::is_directory(location.found) : fs::is_regular_file(location.found);
+  if (is_folder && !is_there && fs::exists(location.found)) {
     fields.complain(
         "path", "is a file, and the data set is a folder of files, got \"" + location.name + "\"",
         location.found.extension() == ".npz" ? "kind npz for a file of arrays"
@@ -155,9 +191,24 @@ LoadDataset read_dataset_folder(Fields& fields, DataShelf& shelf, const std::str
   if (!is_there) shelf.note_missing(missing);
   if (!is_there && shelf.data_needed()) fields.lacks("path", missing);
   if (!fields.good()) return {};
-  return [&shelf, name, folder = location.found, missing, load] {
-    if (folder.empty()) throw MissingData(missing.text());
-    return shelf.get(name + " " + folder.string(), [&] { return load(folder); });
+  return [&shelf, name, place = location.found, missing, load] {
+    if (place.empty()) throw MissingData(missing.text());
+    return shelf.get(name + " " + place.string(), [&] { return load(place); });
+  };
+}
+
+void defect(const fs::path& file, const std::string& what) {
+  throw std::runtime_error(file.string() + ": " + what);
+}
+
+LoadShards read_shards(Fields& fields, const DataShelf& shelf, const LoadDataset& load) {
+  PartitionProduct partition;
+  read_kind(fields, "partition", partition_catalog(), partition, Need::defaulted,
+            "which rows of the training set each learner draws its minibatches from");
+  if (!partition) return {};
+  if (load && shelf.data_used()) check_shards(fields, *partition, shelf, load);
+  return [partition, load, sharers = shelf.sharers(), lazy = std::make_shared<LazyShards>()] {
+    return lazy->get(*partition, load, sharers);
   };
 }
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "models/datasets/image_shape.h"
-#include "models/gpu/kernels/block.h"
 #include "models/sampling/minibatch.h"
+#include "sim/host_device.h"
 
 namespace gradrace::kernels {
 
