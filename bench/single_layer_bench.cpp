@@ -9,7 +9,6 @@
 
 #include "models/cpu/aligned.h"
 #include "models/cpu/dense_model.h"
-#include "models/cpu/few_outputs_model.h"
 #include "models/layers/dense.h"
 
 namespace gradrace {
@@ -50,16 +49,14 @@ SupervisedParts parts_of(const std::shared_ptr<const Dataset>& data, std::size_t
           }};
 }
 
-using Make = std::unique_ptr<Model<float>> (*)(const SupervisedParts&);
-
 /// A gradient of a single layer with its update, as in async with learners in turn: at the value
 /// that the learner has, of the latest value, into the memory of one that nobody has.  By outputs,
 /// features and the share of numbers that are not 0, in thousandths.
-void BM_SingleLayer(benchmark::State& state, Make make) {
+void BM_SingleLayer(benchmark::State& state, bool few_outputs) {
   const auto outputs = static_cast<std::size_t>(state.range(0));
   const auto features = static_cast<std::size_t>(state.range(1));
   const auto data = rows_of(features, outputs, static_cast<double>(state.range(2)) / 1000);
-  const auto model = make(parts_of(data, outputs));
+  const auto model = make_dense_model(parts_of(data, outputs), few_outputs);
   model->prepare();
   const Aligned<float> start(model->packing().numbers(), 0.0f);
   std::vector<Aligned<float>> of_learner(learners, start);
@@ -89,8 +86,8 @@ void shapes(benchmark::internal::Benchmark* bench) {
         for (const std::int64_t thousandths : {3, 20, 100, 200, 300, 500, 1000})
           bench->Args({outputs, features, thousandths});
 }
-BENCHMARK_CAPTURE(BM_SingleLayer, groups, make_few_outputs_model)->Apply(shapes<true>);
-BENCHMARK_CAPTURE(BM_SingleLayer, otherwise, make_dense_model)->Apply(shapes<false>);
+BENCHMARK_CAPTURE(BM_SingleLayer, groups, true)->Apply(shapes<true>);
+BENCHMARK_CAPTURE(BM_SingleLayer, otherwise, false)->Apply(shapes<false>);
 
 }  // namespace
 

@@ -12,7 +12,6 @@
 
 #include "models/cpu/dense_model.h"
 #include "models/cpu/dense_network.h"
-#include "models/cpu/few_outputs_model.h"
 #include "models/layers/network.h"
 #include "models/sampling/augmentation.h"
 #include "models/sampling/batch.h"
@@ -130,8 +129,7 @@ class SupervisedSpec final : public ModelSpec {
 
   std::unique_ptr<Model<float>> make_float32() const override {
     const SupervisedParts parts(config_, loss_, network_);
-    if (is_few_outputs_model(parts)) return make_few_outputs_model(parts);
-    if (is_dense(parts.spec)) return make_dense_model(parts);
+    if (is_dense(parts.spec)) return make_dense_model(parts, has_few_outputs(parts));
     return std::make_unique<NetworkModel<float>>(parts, block_rows_);
   }
   std::unique_ptr<Model<double>> make_float64() const override {
