@@ -1,7 +1,6 @@
 #include "distributions/fit/doubts.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -72,9 +71,8 @@ std::string unlike_cancelled(const Trace& trace) {
          "each learner by itself";
 }
 
-bool says_step(std::string name) {
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+bool says_step(const std::string& column) {
+  const std::string name = lowercase(column);
   return name.find("step") != std::string::npos || name.find("iter") != std::string::npos;
 }
 

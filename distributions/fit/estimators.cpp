@@ -10,8 +10,6 @@
 #include <numeric>
 #include <vector>
 
-#include "distributions/fit/nelder_mead.h"
-
 namespace gradrace {
 namespace {
 
@@ -150,117 +148,6 @@ FamilyEstimate fit_normal(const Sample& sample) {
                   -z2 / 2 - std::log(sd) - log_sqrt_2_pi - std::log(tail.kept));
 }
 
-/// Two exponential parts: p with mean m[0], 1 - p with m[1].
-struct TwoParts {
-  double p;
-  double m[2];
-};
-
-/// One step of expectation and maximisation.
-TwoParts improved(const Sample& sample, const TwoParts& old, double& log_likelihood) {
-  double first = 0, first_sum = 0, sum = 0, log_sum = 0;
-  for (const double x : sample.times) {
-    const double density[] = {old.p / old.m[0] * std::exp(-x / old.m[0]),
-                              (1 - old.p) / old.m[1] * std::exp(-x / old.m[1])};
-    const double share = density[0] / (density[0] + density[1]);
-    first += share;
-    first_sum += share * x;
-    sum += x;
-    log_sum += std::log(density[0] + density[1]);
-  }
-  log_likelihood = log_sum / sample.n;
-  return {first / sample.n, {first_sum / first, (sum - first_sum) / (sample.n - first)}};
-}
-
-/// Whether a part stands for one time, or for some that are equal: the smaller its mean, the denser
-/// it is there, whatever the law.
-bool collapsed(const Sample& sample, const TwoParts& parts) {
-  constexpr double fewest = 2;
-  double least_gap = sample.times.back();
-  for (std::size_t i = 1; i < sample.times.size(); ++i) {
-    const double gap = sample.times[i] - sample.times[i - 1];
-    if (gap > 0) least_gap = std::min(least_gap, gap);
-  }
-  return !(std::min(parts.p, 1 - parts.p) * sample.n >= fewest) ||
-         !(std::min(parts.m[0], parts.m[1]) >= least_gap);
-}
-
-TwoParts after_steps(const Sample& sample, TwoParts parts, int steps) {
-  double log_likelihood = 0;
-  for (int step = 0; step < steps; ++step) parts = improved(sample, parts, log_likelihood);
-  return parts;
-}
-
-/// To start from: the law of equal mean and variance whose parts weigh the same, p m[0] =
-/// (1 - p) m[1], and an exponential law with a tenth of another mean, short or long.
-std::vector<TwoParts> starts(const Sample& sample) {
-  const double c2 = sample.variance;
-  const double p = (1 + std::sqrt((c2 - 1) / (c2 + 1))) / 2;
-  std::vector<TwoParts> parts{{p, {1 / (2 * p), 1 / (2 * (1 - p))}}};
-  for (const double mean : {0.01, 0.05, 0.2, 0.5, 2.0, 4.0, 10.0})
-    parts.push_back({0.9, {1, mean}});
-  return parts;
-}
-
-/// From there to where the likelihood is greatest nearby: EM is slow near the top, so the last
-/// steps are Nelder and Mead's.
-TwoParts at_top(const Sample& sample, const TwoParts& start) {
-  constexpr int steps = 200;
-  const TwoParts parts = after_steps(sample, start, steps);
-  if (collapsed(sample, parts)) return parts;
-  const auto parts_at = [](const std::vector<double>& u) {
-    return TwoParts{1 / (1 + std::exp(-u[0])), {std::exp(u[1]), std::exp(u[2])}};
-  };
-  const auto cost = [&](const std::vector<double>& u) {
-    double log_likelihood = 0;
-    improved(sample, parts_at(u), log_likelihood);
-    return std::isfinite(log_likelihood) ? -log_likelihood
-                                         : std::numeric_limits<double>::infinity();
-  };
-  const std::vector<double> from{std::log(parts.p / (1 - parts.p)), std::log(parts.m[0]),
-                                 std::log(parts.m[1])};
-  if (!std::isfinite(cost(from))) return parts;
-  return parts_at(nelder_mead(cost, from, 0.1, 1e-9 / sample.n).at);
-}
-
-/// Where the likelihood is greatest of all, but where no part collapses if there is such a place.
-TwoParts most_likely_parts(const Sample& sample) {
-  constexpr int first_steps = 30;
-  std::vector<std::pair<double, TwoParts>> found;  // minus the log-likelihood
-  for (const auto& start : starts(sample)) {
-    found.emplace_back(0, after_steps(sample, start, first_steps));
-    improved(sample, found.back().second, found.back().first);
-    found.back().first *= -1;
-  }
-  std::ranges::stable_sort(found, {}, &std::pair<double, TwoParts>::first);
-  TwoParts parts{};
-  for (const auto& [cost, candidate] : found) {
-    parts = at_top(sample, candidate);
-    if (!collapsed(sample, parts)) return parts;
-  }
-  return parts;
-}
-
-FamilyEstimate fit_hyperexponential(const Sample& sample) {
-  if (!(sample.variance > 1))
-    return refuse("varies more than an exponential law, and these times less");
-  const TwoParts parts = most_likely_parts(sample);
-  double log_likelihood = 0;
-  improved(sample, parts, log_likelihood);
-  if (collapsed(sample, parts)) {
-    return refuse(
-        "has a part that collapses onto one time: less than two times in it, or a mean "
-        "below the smallest gap between times");
-  }
-  const bool first = parts.p >= 0.5;  // the larger part
-  const double p[] = {first ? parts.p : 1 - parts.p, first ? 1 - parts.p : parts.p};
-  const double m[] = {parts.m[first ? 0 : 1], parts.m[first ? 1 : 0]};
-  return estimate(
-      sample,
-      {{"probabilities", {p[0], p[1]}}, {"means", {m[0] * sample.scale, m[1] * sample.scale}}}, 3,
-      log_likelihood, "maximum likelihood (EM, then searched), two parts");
-}
-
 /// For laws without a density.
 FamilyEstimate by_moments(FamilyEstimate::Parameters parameters, int free, const char* method) {
   return {std::move(parameters), free, std::numeric_limits<double>::quiet_NaN(), method, {}};
@@ -309,7 +196,6 @@ std::span<const Estimator> estimators() {
       {"gamma", fit_gamma},
       {"lognormal", fit_lognormal},
       {"normal", fit_normal},
-      {"hyperexponential", fit_hyperexponential},
       {"two-point", fit_two_point},
       {"mixture", no_family},
       {"empirical", no_family},

@@ -28,13 +28,14 @@ struct Sample {
   double mean_log;  // of times, <= 0
 };
 
-/// The estimator of one family of the catalog.
+/// The estimator of one family of the catalog, of whole times.
 struct Estimator {
   std::string_view family;
   FamilyEstimate (*estimate)(const Sample& sample);
 };
 
-/// In the order of the catalog.
+/// Of families whose estimates are known, in the order of the catalog; likelihood.h searches for
+/// those of others.
 std::span<const Estimator> estimators();
 
 }  // namespace gradrace

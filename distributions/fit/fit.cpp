@@ -45,11 +45,9 @@ DistributionProduct read_law(const std::string& json, std::string& complaint) {
 
 FamilyEstimate estimate_of(std::string_view family, const Observations& observed,
                            const Sample& sample) {
-  for (const auto& estimator : estimators()) {
-    if (estimator.family != family) continue;
-    return observed.whole() ? estimator.estimate(sample) : estimate_by_likelihood(family, observed);
-  }
-  return {{}, 0, 0, {}, "has no estimator"};
+  const auto known = std::ranges::find(estimators(), family, &Estimator::family);
+  if (observed.whole() && known != estimators().end()) return known->estimate(sample);
+  return estimate_by_likelihood(family, observed);
 }
 
 /// By AIC, then those without one by distance.

@@ -32,6 +32,21 @@ struct Scaled {
   double whole = 0;         // how many are not cancelled
   double least = infinity;  // of the whole ones
   double most = 0;          // of all
+
+  bool are_whole() const { return slowest_of == 1 && whole == static_cast<double>(times.size()); }
+  double variance() const {
+    double sum = 0;
+    for (const double x : times) sum += (x - 1) * (x - 1);
+    return sum / static_cast<double>(times.size());
+  }
+  /// The smallest gap between times that differ.
+  double least_gap() const {
+    double least_so_far = most;
+    for (std::size_t i = 1; i < times.size(); ++i)
+      if (const double gap = times[i] - times[i - 1]; gap > 0)
+        least_so_far = std::min(least_so_far, gap);
+    return least_so_far;
+  }
 };
 
 Scaled scaled(const Observations& observed) {
@@ -189,9 +204,22 @@ struct Normal {
   double mean, sd, kept;
 };
 
+/// One part is drawn with p.  To start from, of whole times: the law of equal mean and variance
+/// whose parts weigh the same, p mean_0 = (1 - p) mean_1, and an exponential law with a tenth of
+/// another mean, short or long.
 struct Hyperexponential {
   static constexpr int free = 3;
-  static std::vector<Place> starts(const Scaled&) { return {{1, -1, 1}, {3, 0, 2}}; }
+  static std::vector<Place> starts(const Scaled& sample) {
+    if (!sample.are_whole()) return {{1, -1, 1}, {3, 0, 2}};
+    const auto start = [](double p, double first, double second) {
+      return Place{std::log(p / (1 - p)), std::log(first), std::log(second)};
+    };
+    const double c2 = sample.variance(), p = (1 + std::sqrt((c2 - 1) / (c2 + 1))) / 2;
+    std::vector<Place> places{start(p, 1 / (2 * p), 1 / (2 * (1 - p)))};
+    for (const double mean : {0.01, 0.05, 0.2, 0.5, 2.0, 4.0, 10.0})
+      places.push_back(start(0.9, 1, mean));
+    return places;
+  }
   Hyperexponential(const Place& u, const Scaled& sample)
       : p(share(u[0])), parts{Exponential({u[1]}, sample), Exponential({u[2]}, sample)} {}
   double mixed(double first, double second) const { return p * first + (1 - p) * second; }
@@ -201,8 +229,12 @@ struct Hyperexponential {
   }
   double survival(double x) const { return mixed(parts[0].survival(x), parts[1].survival(x)); }
   double below(double x) const { return mixed(parts[0].below(x), parts[1].below(x)); }
+  /// The likelier part first.
   Parameters parameters(double unit) const {
-    return {{"probabilities", {p, 1 - p}}, {"means", {parts[0].mean * unit, parts[1].mean * unit}}};
+    const bool first = p >= 0.5;
+    const double more = parts[first ? 0 : 1].mean, less = parts[first ? 1 : 0].mean;
+    return {{"probabilities", {first ? p : 1 - p, first ? 1 - p : p}},
+            {"means", {more * unit, less * unit}}};
   }
   double p;
   Exponential parts[2];
@@ -228,24 +260,34 @@ double cost(const Place& place, const Scaled& sample, std::size_t stride) {
   return std::isfinite(sum) ? -sum / n : infinity;
 }
 
-/// From each start, on a part of a large sample, from the best of these on the whole sample.
-template <class Law>
-Minimum least_cost(const Scaled& sample) {
+/// Every so many of a large sample's times are enough to begin with.
+std::size_t stride_of(const Scaled& sample) {
   constexpr std::size_t enough = 4000;
-  const std::size_t stride = std::max<std::size_t>(1, sample.times.size() / enough);
-  const auto on = [&](std::size_t part) {
-    return [&sample, part](const Place& place) { return cost<Law>(place, sample, part); };
-  };
-  Minimum best{{}, infinity};
-  for (const Place& start : Law::starts(sample)) {
-    if (!std::isfinite(on(stride)(start))) continue;
-    Minimum found = nelder_mead(on(stride), start, 0.5, 1e-7);
-    if (found.value < best.value) best = std::move(found);
-  }
-  if (best.at.empty()) return best;
-  best = nelder_mead(on(stride), best.at, 0.2, 1e-9);
-  const double close = 1e-6 / static_cast<double>(sample.times.size());
-  return nelder_mead(on(1), best.at, 0.02, std::max(close, 1e-13));
+  return std::max<std::size_t>(1, sample.times.size() / enough);
+}
+
+template <class Law>
+auto cost_on(const Scaled& sample, std::size_t stride) {
+  return [&sample, stride](const Place& place) { return cost<Law>(place, sample, stride); };
+}
+
+/// The place that is found from each start on a part of a large sample, the best first.
+template <class Law>
+std::vector<Minimum> first_places(const Scaled& sample) {
+  const auto on_part = cost_on<Law>(sample, stride_of(sample));
+  std::vector<Minimum> found;
+  for (const Place& start : Law::starts(sample))
+    if (std::isfinite(on_part(start))) found.push_back(nelder_mead(on_part, start, 0.5, 1e-7));
+  std::ranges::stable_sort(found, {}, &Minimum::value);
+  return found;
+}
+
+/// The best nearby on the whole sample.  close: of its log-likelihood.
+template <class Law>
+Minimum best_near(const Minimum& place, const Scaled& sample, double close) {
+  const Minimum best = nelder_mead(cost_on<Law>(sample, stride_of(sample)), place.at, 0.2, 1e-9);
+  const double share = close / static_cast<double>(sample.times.size());
+  return nelder_mead(cost_on<Law>(sample, 1), best.at, 0.02, std::max(share, 1e-13));
 }
 
 FamilyEstimate refuse(std::string why) { return {{}, 0, 0, {}, std::move(why)}; }
@@ -257,9 +299,7 @@ double log_likelihood(const Minimum& found, const Scaled& sample) {
 }
 
 template <class Law>
-FamilyEstimate most_likely(const Scaled& sample) {
-  const Minimum found = least_cost<Law>(sample);
-  if (found.at.empty()) return refuse("has no likelihood that is a number for these times");
+FamilyEstimate estimate_at(const Minimum& found, const Scaled& sample) {
   return {Law(found.at, sample).parameters(sample.scale),
           Law::free,
           log_likelihood(found, sample),
@@ -267,27 +307,47 @@ FamilyEstimate most_likely(const Scaled& sample) {
           {}};
 }
 
-/// Unless a part stands for less than two times or none is needed beside the other.
-FamilyEstimate two_parts(const Scaled& sample) {
-  FamilyEstimate result = most_likely<Hyperexponential>(sample);
-  if (!result.refusal.empty()) return result;
-  const auto& p = result.parameters[0].second;
-  const auto& means = result.parameters[1].second;
-  constexpr double gain = 0.01;  // of log-likelihood over one part
-  const double one = log_likelihood(least_cost<Exponential>(sample), sample);
-  if (!(result.log_likelihood > one + gain))
-    return refuse("varies more than an exponential law, and these times less");
+template <class Law>
+FamilyEstimate most_likely(const Scaled& sample) {
+  const auto places = first_places<Law>(sample);
+  if (places.empty()) return refuse("has no likelihood that is a number for these times");
+  return estimate_at<Law>(best_near<Law>(places.front(), sample, 1e-6), sample);
+}
+
+/// Whether a part stands for one time, or for some that are equal: the smaller its mean, the denser
+/// it is there, whatever the law.
+bool collapses(const Hyperexponential& law, const Scaled& sample) {
   const double minibatches = sample.slowest_of * static_cast<double>(sample.times.size());
-  const bool below_all = std::min(means[0], means[1]) < sample.least * sample.scale;
-  if (std::min(p[0], p[1]) * minibatches < 2 || (sample.slowest_of == 1 && below_all))
-    return refuse("has a part that collapses onto one time");
-  result.method += ", two parts";
-  return result;
+  const double shortest = sample.slowest_of > 1 ? 0
+                          : sample.are_whole()  ? sample.least_gap()
+                                                : sample.least;
+  return !(std::min(law.p, 1 - law.p) * minibatches >= 2) ||
+         !(std::min(law.parts[0].mean, law.parts[1].mean) >= shortest);
+}
+
+/// Where the likelihood is greatest of all, but where no part collapses if there is such a place.
+FamilyEstimate two_parts(const Scaled& sample) {
+  const char* const varies_more = "varies more than an exponential law, and these times less";
+  if (sample.are_whole() && !(sample.variance() > 1)) return refuse(varies_more);
+  constexpr double gain = 0.01;  // of log-likelihood over one part
+  const double one = most_likely<Exponential>(sample).log_likelihood;
+  for (const Minimum& place : first_places<Hyperexponential>(sample)) {
+    const Minimum best = best_near<Hyperexponential>(place, sample, 1e-9);
+    FamilyEstimate result = estimate_at<Hyperexponential>(best, sample);
+    if (!sample.are_whole() && !(result.log_likelihood > one + gain)) return refuse(varies_more);
+    if (collapses(Hyperexponential(best.at, sample), sample)) continue;
+    result.method += ", two parts";
+    return result;
+  }
+  return refuse(
+      "has a part that collapses onto one time: less than two times in it, or a mean below the "
+      "smallest gap between times");
 }
 
 /// The moments of the slowest of P; its probability of the high time is 1 - (1 - p)^P.
 FamilyEstimate slowest_by_moments(std::string_view family, const Observations& observed) {
   const auto simple = std::ranges::find(estimators(), family, &Estimator::family);
+  if (simple == estimators().end()) return refuse("has no estimator");
   FamilyEstimate result = simple->estimate(Sample(observed.times));
   if (result.refusal.empty() && !observed.cancelled.empty())
     return refuse("has no density, and cancelled times have no moments");

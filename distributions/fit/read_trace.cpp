@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/event_trace.h"
 #include "distributions/fit/readers/table_trace.h"
 #include "sim/message_text.h"

@@ -34,23 +34,6 @@ double log_slope(std::span<const double> y) {
   return n > 1 ? (n * xy_sum - x_sum * y_sum) / (n * xx_sum - x_sum * x_sum) : 0;
 }
 
-/// Ranks over their number, about 0: -1/2 to 1/2; those of equal values are their mean.
-std::vector<double> centred_ranks(std::span<const double> x) {
-  std::vector<std::size_t> order(x.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) { return x[i]; });
-  std::vector<double> ranks(x.size());
-  const auto n = static_cast<double>(x.size());
-  for (std::size_t i = 0; i < order.size();) {
-    std::size_t end = i;
-    while (end < order.size() && x[order[end]] == x[order[i]]) ++end;
-    for (std::size_t k = i; k < end; ++k)
-      ranks[order[k]] = static_cast<double>(i + end) / (2 * n) - 0.5;
-    i = end;
-  }
-  return ranks;
-}
-
 double share_between_ranks(const Trace& trace) {
   std::vector<double> all;
   for (const auto& times : trace.series) all.insert(all.end(), times.begin(), times.end());
@@ -86,6 +69,22 @@ double first_of(const std::vector<double>& autocorrelations) {
 }
 
 }  // namespace
+
+std::vector<double> centred_ranks(std::span<const double> x) {
+  std::vector<std::size_t> order(x.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t i) { return x[i]; });
+  std::vector<double> ranks(x.size());
+  const auto n = static_cast<double>(x.size());
+  for (std::size_t i = 0; i < order.size();) {
+    std::size_t end = i;
+    while (end < order.size() && x[order[end]] == x[order[i]]) ++end;
+    for (std::size_t k = i; k < end; ++k)
+      ranks[order[k]] = static_cast<double>(i + end) / (2 * n) - 0.5;
+    i = end;
+  }
+  return ranks;
+}
 
 bool Structure::uneven() const {
   return std::max(share_between, rank_share_between) >= std::max(uneven_share, 3 * share_by_chance);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "distributions/fit/trace.h"
@@ -43,6 +44,9 @@ struct Structure {
 
   static constexpr double uneven_share = 0.1, half = 0.5, persistent_lag1 = 0.2;
 };
+
+/// Ranks over their number, about 0: -1/2 to 1/2; those of equal values are their mean.
+std::vector<double> centred_ranks(std::span<const double> x);
 
 /// The times must not all be equal.
 Structure structure_of(const Trace& trace);

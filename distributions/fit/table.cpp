@@ -1,6 +1,7 @@
 #include "distributions/fit/table.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <stdexcept>
 #include <utility>
@@ -143,6 +144,21 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t\r";
+  while (!text.empty() && blanks.find(text.front()) != std::string_view::npos)
+    text.remove_prefix(1);
+  while (!text.empty() && blanks.find(text.back()) != std::string_view::npos) text.remove_suffix(1);
+  return text;
+}
+
+std::string lowercase(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
 std::string shown(std::string_view text) {
   constexpr std::size_t most = 40;
   return "\"" + std::string(text.substr(0, most)) + (text.size() > most ? "..." : "") + "\"";
@@ -172,19 +188,21 @@ std::size_t Table::column(std::string_view name, std::string_view key) const {
   const auto count = std::count(names.begin(), names.end(), name);
   const auto at = std::find(names.begin(), names.end(), name) - names.begin();
   if (count == 1 && !name.empty()) return static_cast<std::size_t>(at);
-  std::string allowed;
-  std::vector<std::string_view> known;
-  for (const auto& each : names) {
-    if (each.empty()) continue;
-    allowed += (allowed.empty() ? "" : ", ") + each;
-    known.push_back(each);
-  }
+  std::string allowed = listed(names);
+  std::vector<std::string_view> known(names.begin(), names.end());
+  std::erase(known, "");
   const auto nearest = nearest_name(name, known);
   if (count == 0 && !nearest.empty()) allowed += "; did you mean " + shown(nearest) + "?";
   throw TraceError(
       key,
       file.string() + " has " + (count > 1 ? "more than one" : "no") + " column " + shown(name),
       allowed);
+}
+
+std::vector<std::string_view> Table::cells(std::size_t column) const {
+  std::vector<std::string_view> cells;
+  for (const auto& row : rows) cells.push_back(trimmed(row[column]));
+  return cells;
 }
 
 Table read_table(const fs::path& file) { return table_of(file, read_trace_file(file), {}); }

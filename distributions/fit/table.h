@@ -31,6 +31,9 @@ struct Table {
 
   /// Throws TraceError unless one column has that name.
   std::size_t column(std::string_view name, std::string_view key) const;
+
+  /// Of a column, by row, without spaces around them.
+  std::vector<std::string_view> cells(std::size_t column) const;
 };
 
 /// How a table is written.
@@ -51,6 +54,12 @@ bool is_number(std::string_view cell);
 
 /// The bytes of a file, unpacked if gzip packed it.  Throws TraceError.
 std::string read_trace_file(const std::filesystem::path& file);
+
+/// Without blanks around it.
+std::string_view trimmed(std::string_view text);
+
+/// Letters of ASCII in lower case.
+std::string lowercase(std::string_view text);
 
 /// `"text"`, cut after 40 bytes.
 std::string shown(std::string_view text);

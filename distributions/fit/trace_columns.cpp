@@ -5,7 +5,6 @@
 #include <map>
 #include <utility>
 
-#include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/column_words.h"
 
 namespace gradrace {
@@ -50,11 +49,8 @@ constexpr std::string_view epoch_words[] = {"epoch"};
 using Names = std::vector<std::string>;
 
 std::vector<std::string_view> cells_of(const Table& table, const std::string& name) {
-  const auto column =
-      static_cast<std::size_t>(std::ranges::find(table.names, name) - table.names.begin());
-  std::vector<std::string_view> cells;
-  for (const auto& row : table.rows) cells.push_back(trimmed(row[column]));
-  return cells;
+  return table.cells(
+      static_cast<std::size_t>(std::ranges::find(table.names, name) - table.names.begin()));
 }
 
 std::size_t how_many(std::vector<std::string_view> cells) {

@@ -136,14 +136,6 @@ bool parse(std::string_view cell, DecimalMark mark, double& number) {
 
 }  // namespace
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view blanks = " \t\r";
-  while (!text.empty() && blanks.find(text.front()) != std::string_view::npos)
-    text.remove_prefix(1);
-  while (!text.empty() && blanks.find(text.back()) != std::string_view::npos) text.remove_suffix(1);
-  return text;
-}
-
 std::optional<double> seconds_of_unit(std::string_view unit) {
   const auto* const found = std::ranges::find(units, trimmed(unit), &Unit::name);
   if (found == std::end(units)) return {};
@@ -151,11 +143,8 @@ std::optional<double> seconds_of_unit(std::string_view unit) {
 }
 
 bool is_blank(std::string_view cell) {
-  std::string small(trimmed(cell));
-  std::ranges::transform(small, small.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   constexpr std::string_view none[] = {"", "nan", "n/a", "na", "null", "none", "-"};
-  return std::ranges::find(none, small) != std::end(none);
+  return std::ranges::find(none, lowercase(trimmed(cell))) != std::end(none);
 }
 
 std::optional<CellTime> cell_time(std::string_view cell, DecimalMark mark) {

@@ -29,7 +29,4 @@ std::optional<double> seconds_of_unit(std::string_view unit);
 /// Whether the cell says that there is no number: "", "nan", "N/A", "null", "None", "-".
 bool is_blank(std::string_view cell);
 
-/// Without spaces around it.
-std::string_view trimmed(std::string_view text);
-
 }  // namespace gradrace

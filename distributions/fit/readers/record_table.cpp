@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/found_table.h"
 #include "sim/hash.h"
 #include "sim/message_text.h"

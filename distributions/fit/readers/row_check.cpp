@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <ranges>
 #include <set>
 
 #include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/column_words.h"
+#include "distributions/fit/structure.h"
 #include "sim/message_text.h"
 
 namespace gradrace {
@@ -32,35 +32,13 @@ constexpr std::string_view other_words[] = {
 
 using Names = std::vector<std::string>;
 
-std::vector<std::string_view> column_cells(const Table& table, std::size_t column) {
-  std::vector<std::string_view> cells;
-  for (const auto& row : table.rows) cells.push_back(trimmed(row[column]));
-  return cells;
-}
-
-/// Ranks of values, 1 to n, equal ones the mean of theirs.
-std::vector<double> ranks_of(const std::vector<double>& values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) { return values[i]; });
-  std::vector<double> ranks(values.size());
-  for (std::size_t i = 0; i < order.size();) {
-    std::size_t end = i;
-    while (end < order.size() && values[order[end]] == values[order[i]]) ++end;
-    for (std::size_t k = i; k < end; ++k) ranks[order[k]] = static_cast<double>(i + end + 1) / 2;
-    i = end;
-  }
-  return ranks;
-}
-
 /// Whether times differ between kinds far beyond chance, by Kruskal and Wallis's H, which has the
 /// mean K - 1 and the variance 2 (K - 1) where they do not.
 bool times_differ(const NameKinds& kinds, const std::vector<double>& times) {
-  const auto ranks = ranks_of(times);
+  const auto ranks = centred_ranks(times);
   const auto n = static_cast<double>(ranks.size());
   std::vector<double> sums(kinds.names.size());
-  for (std::size_t row = 0; row < ranks.size(); ++row)
-    sums[kinds.of[row]] += ranks[row] - (n + 1) / 2;
+  for (std::size_t row = 0; row < ranks.size(); ++row) sums[kinds.of[row]] += n * ranks[row];
   double h = 0;
   for (std::size_t kind = 0; kind < sums.size(); ++kind)
     h += 12 / (n * (n + 1)) * sums[kind] * sums[kind] / static_cast<double>(kinds.counts[kind]);
@@ -153,7 +131,7 @@ class RowCheck {
         says_end(name) || is_rate(name))
       return false;
     std::map<std::string_view, std::size_t> counts;
-    for (const auto cell : column_cells(table_, column)) {
+    for (const auto cell : table_.cells(column)) {
       double number = 0;
       if (is_blank(cell) || (parse_number(cell, number) && number != std::floor(number)))
         return false;
@@ -174,13 +152,13 @@ class RowCheck {
   }
 
   std::size_t number_of(std::size_t column) const {
-    const auto cells = column_cells(table_, column);
+    const auto cells = table_.cells(column);
     return std::set<std::string_view>(cells.begin(), cells.end()).size();
   }
 
   /// Of a column of texts of which each kind comes again; else of none.
   NameKinds kinds_in(std::size_t column) const {
-    const auto cells = column_cells(table_, column);
+    const auto cells = table_.cells(column);
     const bool texts = std::ranges::none_of(cells, [](std::string_view cell) {
       return is_blank(cell) || cell_time(cell, DecimalMark::point).has_value() ||
              cell_time(cell, DecimalMark::comma).has_value();

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <utility>
 
-#include "distributions/fit/readers/cell_time.h"
 #include "sim/message_text.h"
 
 namespace gradrace {
@@ -48,9 +47,7 @@ RowPattern row_pattern(const std::string& words) {
 void choose_rows(Table& table, const std::vector<RowPattern>& where) {
   for (const auto& row_pattern : where) {
     const std::size_t column = table.column(row_pattern.column, "where");
-    std::vector<std::string_view> cells;
-    for (const auto& row : table.rows) cells.push_back(trimmed(row[column]));
-    const auto kinds = kinds_of(cells, 1);
+    const auto kinds = kinds_of(table.cells(column), 1);
     std::vector<std::vector<std::string>> rows;
     std::vector<std::size_t> lines;
     for (std::size_t row = 0; row < table.rows.size(); ++row) {

@@ -1,13 +1,11 @@
 #include "distributions/fit/readers/row_times.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/readers/differences.h"
 #include "distributions/fit/readers/nested_rows.h"
@@ -22,8 +20,7 @@ namespace {
 using Names = std::vector<std::string>;
 
 bool cancelled_in(const Table& table, std::size_t row, std::size_t column) {
-  std::string cell(trimmed(table.rows[row][column]));
-  for (char& c : cell) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string cell = lowercase(trimmed(table.rows[row][column]));
   if (cell == "1" || cell == "true") return true;
   if (cell == "0" || cell == "false") return false;
   throw TraceError("censored",

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
-#include "distributions/fit/readers/cell_time.h"
 #include "distributions/fit/readers/column_words.h"
 #include "distributions/fit/readers/file_names.h"
 #include "distributions/fit/readers/found_table.h"
