@@ -317,17 +317,9 @@ std::string seconds_text(double seconds) {
 }
 
 std::string time_text(const Experiment& experiment) {
-  switch (experiment.fate) {
-    case Fate::ran:
-      return seconds_text(experiment.seconds);
-    case Fate::kept:
-      return "      kept";
-    case Fate::skipped:
-      return "   skipped";
-    case Fate::failed:
-      return "    failed";
-  }
-  return {};
+  constexpr const char* fates[] = {"", "      kept", "   skipped", "    failed"};
+  if (experiment.fate == Fate::ran) return seconds_text(experiment.seconds);
+  return fates[static_cast<std::size_t>(experiment.fate)];
 }
 
 /// A line for each scenario: the time it took, or what became of it.
