@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t part_size = 1 << 18;
 
-class Gzip final : public Compressor {
+class Gzip final : public StreamCompressor {
  public:
   Gzip() {
     constexpr int level = 6, largest_window = 15, with_gzip_header = 16, memory = 8;
@@ -40,7 +40,7 @@ class Gzip final : public Compressor {
   std::array<char, 1 << 16> ready_;
 };
 
-class Zstd final : public Compressor {
+class Zstd final : public StreamCompressor {
  public:
   Zstd() {
     if (!context_) throw std::bad_alloc();
@@ -67,7 +67,7 @@ class Zstd final : public Compressor {
   std::array<char, 1 << 16> ready_;
 };
 
-std::unique_ptr<Compressor> make_compressor(Compression compression) {
+std::unique_ptr<StreamCompressor> make_compressor(Compression compression) {
   if (compression == Compression::gzip) return std::make_unique<Gzip>();
   if (compression == Compression::zstd) return std::make_unique<Zstd>();
   return nullptr;

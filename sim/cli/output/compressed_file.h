@@ -15,9 +15,9 @@ enum class Compression { none, gzip, zstd };
 std::string_view ending_of(Compression compression);
 
 /// Compresses one text.
-class Compressor {
+class StreamCompressor {
  public:
-  virtual ~Compressor() = default;
+  virtual ~StreamCompressor() = default;
   /// Writes what is ready after the next part of the text; all of it after the last.
   virtual void write(std::string_view part, bool is_last, std::ostream& out) = 0;
 };
@@ -37,8 +37,8 @@ class CompressedFile {
  private:
   const std::filesystem::path path_;
   std::ofstream stream_;
-  std::unique_ptr<Compressor> compressor_;  // null: none
-  std::string waiting_;                     // for the compressor, which gets parts of one size
+  std::unique_ptr<StreamCompressor> compressor_;  // null: none
+  std::string waiting_;  // for the compressor, which gets parts of one size
 };
 
 }  // namespace gradrace
