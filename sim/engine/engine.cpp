@@ -22,6 +22,12 @@ constexpr EventClass class_of(Kind alarm) {
 
 }  // namespace
 
+/// [plan], between a learner and a server.
+static std::vector<MessageBytes> bytes_of_messages(const Race& race) {
+  const double full = race.transit.network ? race.transit.network->model_bytes : 0;
+  return std::vector<MessageBytes>(race.plans.size(), {full, full});
+}
+
 Engine::Engine(const Race& race, std::uint32_t replica, std::uint32_t followed, bool roads,
                std::uint32_t exchanges, TapeWriter& tape, Observer* observer)
     : race_(race),
@@ -39,8 +45,8 @@ Engine::Engine(const Race& race, std::uint32_t replica, std::uint32_t followed, 
   waiting_.reserve(learners());
   for (std::uint32_t learner = 0; learner < learners(); ++learner) wait(learner);
   if (!roads) return;
-  transit_ = std::make_unique<Transit>(race.transit, race.learners, race.seed, replica, queue_,
-                                       race.learners + alarms,
+  transit_ = std::make_unique<Transit>(race.transit, bytes_of_messages(race), race.learners,
+                                       race.seed, replica, queue_, race.learners + alarms,
                                        [this](std::uint32_t learner, double begin) {
                                          const double length = runtime(learner, begin);
                                          end_of(begin, length);
@@ -113,7 +119,7 @@ bool Engine::depart(Learner& learner, std::uint32_t number, const Reading& readi
   learner.place = Learner::down;
   if (transit_->postpone(number)) return false;
   take(learner, number, reading);
-  transit_->depart(number, learner.gradient.draw, time_);
+  transit_->depart(number, learner.gradient.draw, reading.plan, time_);
   if (observer_) observer_->on_dispatch(learner.gradient, time_);
   return true;
 }

@@ -3,20 +3,24 @@
 #include <algorithm>
 #include <boost/circular_buffer.hpp>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 
 namespace gradrace {
 
-/// A link of `bandwidth` bytes per unit of time whose transfers, of `bytes` each, share it equally
-/// (processor sharing).  They end in the order in which they began, since all are of one size.
+/// A link of `bandwidth` bytes per unit of time whose transfers share it equally (processor
+/// sharing); those that end at once do so in the order in which they began.
 class SharedLink {
  public:
-  SharedLink(double bandwidth, double bytes, std::uint32_t most_transfers)
-      : bandwidth_(bandwidth), bytes_(bytes), transfers_(most_transfers) {}
+  SharedLink(double bandwidth, std::uint32_t most_transfers)
+      : bandwidth_(bandwidth), transfers_(most_transfers) {}
 
-  void enter(std::uint32_t learner, double now) {
+  void enter(std::uint32_t learner, double bytes, double now) {
     advance(now);
-    transfers_.push_back({learner, carried_ + bytes_});
+    const double end = carried_ + bytes;
+    auto after = transfers_.end();  // it itself, where all are of one size
+    while (after != transfers_.begin() && std::prev(after)->end > end) --after;
+    transfers_.insert(after, {learner, end});
   }
 
   bool is_idle() const { return transfers_.empty(); }
@@ -70,11 +74,11 @@ class SharedLink {
     last_ = now;
   }
 
-  const double bandwidth_, bytes_;
+  const double bandwidth_;
   double carried_ = 0;  // bytes that every transfer got that has been there since it was 0
   double last_ = 0;     // when that was so
   double busy_ = 0;     // how long it had carried anything then
-  boost::circular_buffer<Transfer> transfers_;
+  boost::circular_buffer<Transfer> transfers_;  // in the order of their ends
 };
 
 }  // namespace gradrace

@@ -11,10 +11,11 @@ namespace gradrace {
 
 using Kind = Happening::Kind;
 
-Transit::Transit(const TransitFacts& facts, std::uint32_t learners, std::uint64_t seed,
-                 std::uint32_t replica, EventQueue& queue, std::uint32_t first_slot,
-                 Runtime runtime)
+Transit::Transit(const TransitFacts& facts, std::vector<MessageBytes> bytes, std::uint32_t learners,
+                 std::uint64_t seed, std::uint32_t replica, EventQueue& queue,
+                 std::uint32_t first_slot, Runtime runtime)
     : facts_(facts),
+      bytes_(std::move(bytes)),
       times_(facts.server.value_or(ServerTimes{})),
       seed_(seed),
       replica_(replica),
@@ -25,9 +26,7 @@ Transit::Transit(const TransitFacts& facts, std::uint32_t learners, std::uint64_
       totals_(learners),
       waiting_(learners + 1) {
   if (!facts.network || !facts.network->bandwidth) return;
-  for (auto* link : {&outgoing_, &incoming_}) {
-    link->emplace(*facts.network->bandwidth, facts.network->model_bytes, learners);
-  }
+  for (auto* link : {&outgoing_, &incoming_}) link->emplace(*facts.network->bandwidth, learners);
 }
 
 std::uint32_t Transit::slots(const TransitFacts& facts, std::uint32_t learners) {
@@ -48,9 +47,11 @@ Happening Transit::on_event(std::uint32_t event, double now) {
       return {Kind::passage};
     }
     if (!incoming_) return reach_server(event, now);
-    ways_[event].place = Place::incoming;
-    totals_[event].sent += facts_.network->model_bytes;
-    incoming_->enter(event, now);
+    Way& way = ways_[event];
+    way.place = Place::incoming;
+    const double bytes = bytes_[way.plan].up;
+    totals_[event].sent += bytes;
+    incoming_->enter(event, bytes, now);
     schedule(*incoming_, incoming);
     return {Kind::passage};
   }
@@ -74,9 +75,10 @@ Happening Transit::on_event(std::uint32_t event, double now) {
   return change(event - slot(machines), now);
 }
 
-void Transit::depart(std::uint32_t learner, std::uint32_t draw, double now) {
+void Transit::depart(std::uint32_t learner, std::uint32_t draw, std::uint16_t plan, double now) {
   Way& way = ways_[learner];
   way.draw = draw;
+  way.plan = plan;
   const double departure = std::max(now, free_at_);
   if (outgoing_ && departure > now) {
     way.place = Place::leaving;
@@ -89,9 +91,10 @@ void Transit::depart(std::uint32_t learner, std::uint32_t draw, double now) {
 void Transit::pull(std::uint32_t learner, double from) {
   ways_[learner].left = from;
   if (!outgoing_) return travel(learner, from);
-  totals_[learner].received += facts_.network->model_bytes;
+  const double bytes = bytes_[ways_[learner].plan].down;
+  totals_[learner].received += bytes;
   ways_[learner].place = Place::outgoing;
-  outgoing_->enter(learner, from);
+  outgoing_->enter(learner, bytes, from);
   schedule(*outgoing_, outgoing);
 }
 

@@ -26,6 +26,11 @@ struct ServerLinks {
   double model_bytes = 0;
 };
 
+/// Bytes of the model that a learner pulls for a minibatch, and of what it sends.
+struct MessageBytes {
+  double down = 0, up = 0;
+};
+
 /// What the server's work takes.  It does one thing at a time: gradients queue for it in the order
 /// of their arrival, and models leave when what was ordered before is done.
 struct ServerTimes {
@@ -71,9 +76,11 @@ class Transit {
   /// Time of the learner's last dispatched minibatch if its computation begins then.
   using Runtime = std::function<double(std::uint32_t learner, double begin)>;
 
-  /// Events of a learner's gradient have its slot, the others those from `first_slot` on.
-  Transit(const TransitFacts& facts, std::uint32_t learners, std::uint64_t seed,
-          std::uint32_t replica, EventQueue& queue, std::uint32_t first_slot, Runtime runtime);
+  /// Events of a learner's gradient have its slot, the others those from `first_slot` on.  bytes
+  /// [plan]: under which a minibatch is dispatched.
+  Transit(const TransitFacts& facts, std::vector<MessageBytes> bytes, std::uint32_t learners,
+          std::uint64_t seed, std::uint32_t replica, EventQueue& queue, std::uint32_t first_slot,
+          Runtime runtime);
 
   /// Slots that it needs besides the learners'.
   static std::uint32_t slots(const TransitFacts& facts, std::uint32_t learners);
@@ -88,7 +95,7 @@ class Transit {
   void forget_timer(double now);
 
   /// The learner's draw-th minibatch is dispatched.
-  void depart(std::uint32_t learner, std::uint32_t draw, double now);
+  void depart(std::uint32_t learner, std::uint32_t draw, std::uint16_t plan, double now);
   /// True if the learner is down: its next minibatch is due when it is back.
   bool postpone(std::uint32_t learner);
   /// Whether a minibatch was due when the learner is back; now none is.
@@ -121,6 +128,7 @@ class Transit {
     double changed = 0;             // when it went down, or came back
     std::uint32_t draw = 0;
     std::uint32_t failures = 0;  // that are over
+    std::uint16_t plan = 0;
     Place place = Place::nowhere;
     bool down = false, due = false;
   };
@@ -142,6 +150,7 @@ class Transit {
   TripFacts trip(std::uint32_t learner, double now) const;
 
   const TransitFacts& facts_;
+  const std::vector<MessageBytes> bytes_;
   const ServerTimes times_;
   const std::uint64_t seed_;
   const std::uint32_t replica_;

@@ -5,13 +5,13 @@
 namespace gradrace::shared_link_test {
 
 TEST_CASE("shared_link: transfers under way share it equally, worked by hand") {
-  SharedLink link(2, 6, 4);  // 3 units of time for one alone
+  SharedLink link(2, 4);  // 3 units of time for one alone
   CHECK(link.next_end() == std::numeric_limits<double>::infinity());
-  link.enter(7, 10);
+  link.enter(7, 6, 10);
   CHECK(link.next_end() == 13);
-  link.enter(5, 11);  // 7 has 4 bytes left, at 1 a unit of time from now on
+  link.enter(5, 6, 11);  // 7 has 4 bytes left, at 1 a unit of time from now on
   CHECK(link.next_end() == 15);
-  link.enter(6, 13);  // 7 has 2 left, 5 has 4, at 2/3
+  link.enter(6, 6, 13);  // 7 has 2 left, 5 has 4, at 2/3
   CHECK(link.next_end() == doctest::Approx(16));
   CHECK(link.pop(16) == 7);
   CHECK(link.next_end() == doctest::Approx(18));  // 5 has 2 left, 6 has 4
@@ -19,24 +19,41 @@ TEST_CASE("shared_link: transfers under way share it equally, worked by hand") {
   CHECK(link.next_end() == doctest::Approx(19));  // 6 has 2 left, all for itself
   CHECK(link.pop(19) == 6);
   CHECK(link.next_end() == std::numeric_limits<double>::infinity());
-  link.enter(1, 100);
+  link.enter(1, 6, 100);
   CHECK(link.next_end() == 103);
 }
 
 TEST_CASE("shared_link: who gives up leaves its share to the others") {
-  SharedLink link(2, 6, 4);
-  for (const std::uint32_t learner : {1u, 2u, 3u}) link.enter(learner, 0);
+  SharedLink link(2, 4);
+  for (const std::uint32_t learner : {1u, 2u, 3u}) link.enter(learner, 6, 0);
   link.remove(2, 3);  // each has 4 left
   CHECK(link.next_end() == doctest::Approx(7));
   link.remove(9, 4);  // is not there
   CHECK(link.next_end() == doctest::Approx(7));
   CHECK(link.pop(7) == 1);
   CHECK(link.pop(7) == 3);
-  link.enter(4, 8);
+  link.enter(4, 6, 8);
   link.clear(8.5);
-  link.enter(5, 9);
+  link.enter(5, 6, 9);
   CHECK(link.next_end() == 12);
   CHECK(link.busy(10) == 7 + 0.5 + 1);
+}
+
+TEST_CASE("shared_link: transfers of other sizes overtake each other, worked by hand") {
+  SharedLink link(2, 4);
+  link.enter(7, 6, 10);
+  link.enter(5, 1, 11);  // 7 has 4 left; both at 1 a unit of time
+  CHECK(link.next_end() == 12);
+  link.enter(6, 3.5, 11.5);  // 5 has 0.5 left, 7 and 6 have 3.5, at 2/3: at once, who came first
+  CHECK(link.next_end() == doctest::Approx(12.25));
+  CHECK(link.pop(12.25) == 5);
+  CHECK(link.next_end() == doctest::Approx(15.25));  // 3 left, each at 1
+  link.remove(6, 13.25);                             // 2 left of each
+  link.enter(2, 1, 13.25);
+  CHECK(link.pop(14.25) == 2);
+  CHECK(link.next_end() == doctest::Approx(14.75));
+  CHECK(link.pop(14.75) == 7);
+  CHECK(link.is_idle());
 }
 
 }  // namespace gradrace::shared_link_test
