@@ -124,7 +124,7 @@ class AllReduce final : public PeerProtocol {
   void exchange(Peers& peers) {
     ++part_;
     under_way_ = true;
-    peers.collective(all_, 1.0 / config_.buckets);
+    peers.collective(all_, 1.0 / config_.buckets, Payload::gradients);
   }
 
   const Config config_;

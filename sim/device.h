@@ -26,9 +26,9 @@ struct Results {
 /// Where a model's numbers are computed: replays the tapes of a cohort of runs.
 ///
 /// Contract: start() names the runs of the cohort; then replay() is called with the next segment of
-/// each run that still lives (null for the others), in tape order.  A gradient that is not used is
-/// not computed.  The numbers of a run depend neither on the other runs of its cohort nor on where
-/// its segments end.
+/// each run that still lives (null for the others), in tape order.  A gradient that is neither used
+/// nor sent is not computed.  The numbers of a run depend neither on the other runs of its cohort
+/// nor on where its segments end.
 class Device {
  public:
   virtual ~Device() = default;

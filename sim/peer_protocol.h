@@ -21,6 +21,12 @@ enum class MomentumState : std::uint8_t {
   averaged  // as the parameters
 };
 
+/// What the members of a collective have to share.
+enum class Payload : std::uint8_t {
+  models,
+  gradients  // as messages, where learners make those; then step_all()
+};
+
 /// What a protocol without a server knows of the learners, each of which has a value of its own,
 /// and may order them to do, at one instant of simulated time.
 ///
@@ -83,9 +89,10 @@ class Peers {
     average(members, mean_, state);
   }
 
-  /// The members, who ascend, begin an exchange of that share of the model's bytes, a collective;
+  /// The members, who ascend, begin an exchange of that share of the payload's bytes, a collective;
   /// the protocol's on_exchange() is told the number that is returned when it has ended.
-  virtual std::uint32_t collective(std::span<const std::uint32_t> members, double share = 1) = 0;
+  virtual std::uint32_t collective(std::span<const std::uint32_t> members, double share = 1,
+                                   Payload payload = Payload::models) = 0;
   /// The two exchange their models; `time`: how long that takes, in place of what the network says.
   virtual std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time = {}) = 0;
   /// The learner gets the models of those that it hears, and sends its own to as many, by whom it

@@ -36,6 +36,7 @@ enum class Purpose : std::uint8_t {
   peers,                // choices of a protocol without a server: draw-th of a learner
   order_statistic,      // time of the draw-th update, where that alone is drawn
   repair,               // time from a learner's draw-th failure to its return
+  compression,          // rounding in the message of a learner's draw-th minibatch
 };
 
 /// The name of a random stream.  Equal names give equal numbers, on every machine and in any order

@@ -2,13 +2,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace gradrace {
 
 /// The tape: what the timing plane decided, in the order in which the numerics plane must replay
 /// it. Static single assignment over model states: a *value* is one immutable model state
-/// (parameters and the optimiser's state), written once.  Value 0 is the initial model.
+/// (parameters and the optimiser's state), written once.  Value 0 is the initial model.  What a
+/// learner remembers of its messages is a value too, of numbers like parameters.
 
 using ValueId = std::uint32_t;     // dense in a run
 using GradientId = std::uint32_t;  // order of dispatch; dense in a run
@@ -41,6 +43,15 @@ struct Term {
   double weight;
 };
 
+inline constexpr ValueId no_value = ~ValueId{0};
+
+/// A gradient that its learner has sent.  Learners send in the order of dispatch.
+struct Sent {
+  GradientId gradient;
+  bool lost;      // the server has dropped the message: no update uses it
+  double weight;  // of the gradient in the message; see Message
+};
+
 /// What of a value an average sums.
 enum class Summed : std::uint8_t { learnt, parameters, whole };
 
@@ -52,6 +63,10 @@ enum class Summed : std::uint8_t { learnt, parameters, whole };
 /// is made in double, from the first term on, in the order of the terms, and rounded once.
 /// Learners' terms stand in the order of the learners.
 ///
+/// send: sent [first] becomes a message, which is what its uses mean from then on; out and base are
+/// the learner's memories after and before it, or no_value: base, where it has sent nothing yet and
+/// its memory is 0; both, where it has none.
+///
 /// evaluate: loss and error at out = base; with terms the disagreement as well: the sum over terms
 /// [first, first + count) of weight times ||x - x_base||^2, where x are the numbers that an average
 /// sums: all parameters, statistics included, and never an ema's average.  Each
@@ -60,7 +75,7 @@ enum class Summed : std::uint8_t { learnt, parameters, whole };
 ///
 /// The weights of the terms of one operation add to 1.
 struct Op {
-  enum class Kind : std::uint8_t { update, average, evaluate };
+  enum class Kind : std::uint8_t { update, average, send, evaluate };
   Kind kind;
   std::uint16_t rule;  // index into Tape::rules
   ValueId out, base;
@@ -82,6 +97,7 @@ struct Segment {
   std::vector<Gradient> gradients;  // dispatched in this segment
   std::vector<Use> uses;
   std::vector<Term> terms;
+  std::vector<Sent> sent;
   std::vector<Op> ops;
   std::vector<GradientId> dead;  // open gradients of earlier segments that no segment will use
   std::vector<GradientId> open;  // those that this one uses and a later one may use again
@@ -90,7 +106,7 @@ struct Segment {
   End end = End::limit;
 
   void clear() {
-    gradients.clear(), uses.clear(), terms.clear(), ops.clear();
+    gradients.clear(), uses.clear(), terms.clear(), sent.clear(), ops.clear();
     dead.clear(), open.clear(), live.clear();
   }
 };
@@ -99,6 +115,30 @@ struct Segment {
 struct Recipe {
   std::uint32_t minibatch = 1;
   double clip = 0;  // its learner scales it down to this L2 norm at most; 0: never
+};
+
+class Compressor;  // sim/compressor.h
+
+/// What a learner keeps of what its messages left out.
+struct Memory {
+  double decay = 1;
+  bool of_steps = false;    // in units of steps: gradients enter with the rate of their dispatch
+  bool takes_back = false;  // what the server drops; else that is lost
+};
+
+/// What a learner makes of a gradient g, after clipping, that it sends: the message C(g), or with a
+/// memory
+///
+///     (message, memory') = (C(p), p - C(p)),  p = weight g + decay memory,
+///
+/// where the weight is 1, or of steps the learning rate.  A message that is lost leaves memory' so,
+/// and one that is taken back leaves p.  Statistics pass as they are.  A gradient that moves its
+/// own learner's value alone is no message.
+struct Message {
+  std::shared_ptr<const Compressor> compressor = {};  // C; null: g itself is sent, without memory
+  std::optional<Memory> memory = {};
+
+  bool of_steps() const { return compressor && memory && memory->of_steps; }
 };
 
 struct Optimiser;  // models/optimiser/optimiser.h
@@ -117,8 +157,9 @@ struct Rule {
 struct Tape {
   std::uint64_t seed = 1;
   std::uint32_t replica = 0;
-  std::vector<Recipe> recipes;  // one for each plan of the race
-  std::vector<Rule> rules;      // likewise
+  std::vector<Recipe> recipes;         // one for each plan of the race
+  std::vector<Rule> rules;             // likewise
+  std::vector<Message> messages = {};  // likewise; may be left out where nothing is sent
 };
 
 }  // namespace gradrace

@@ -4,10 +4,12 @@
 #include <chrono>
 #include <limits>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "models/cpu/aligned.h"
+#include "models/cpu/message_maker.h"
 #include "models/cpu/state_sum.h"
 #include "models/optimiser/optimiser.h"
 #include "models/replay/lowering.h"
@@ -43,6 +45,7 @@ class CpuDevice final : public Device {
         others_(crewed_.crew ? crewed_.crew->members() : 0),
         packing_(model_->packing()),
         statistics_(model_->statistics()),
+        messages_(packing_, statistics_),
         order_(order),
         step_(packing_.numbers()),
         unpacked_(packing_.parameters()) {}
@@ -59,6 +62,7 @@ class CpuDevice final : public Device {
     for (std::size_t i = 0; i < tapes.size(); ++i) {
       ReplayedRun<Real>& run = runs_[i];
       run.tape = tapes[i];
+      refuse_steps(run.tape);
       run.rate_factors = RateFactors(run.tape);
       run.lowering = Lowering(order_, run.rate_factors.wanted());
       run.layout = layout_of(run.tape.rules, packing_.numbers(), statistics_);
@@ -88,6 +92,15 @@ class CpuDevice final : public Device {
   }
 
  private:
+  static void refuse_steps(const Tape& tape) {
+    if (std::ranges::none_of(tape.messages, &Message::of_steps)) return;
+    for (const Rule& rule : tape.rules)
+      if (divides_by_rate(optimiser_of(rule)))
+        throw std::runtime_error(
+            "a memory of steps has the rate of each dispatch in it, and this optimiser needs it "
+            "apart; sgd with momentum of steps goes with it, or a memory of gradients");
+  }
+
   void replay(ReplayedRun<Real>& run, const Segment& segment, Results& results) {
     results = {};
     const Program& program = run.lowering.lower(segment);
@@ -104,6 +117,9 @@ class CpuDevice final : public Device {
           break;
         case Step::Kind::update:
           update(run, program, number);
+          break;
+        case Step::Kind::send:
+          send(run, program, step);
           break;
         case Step::Kind::average:
           average(run, program, step);
@@ -220,10 +236,28 @@ class CpuDevice final : public Device {
                      {run.at(step.base), run.at(step.out), rate}, step_);
   }
 
-  /// A gradient that is there, to the step.
+  /// The gradient is computed, and its learner's message made of it.
+  void send(ReplayedRun<Real>& run, const Program& program, const Step& step) {
+    const SlotUse& sent = program.sent[step.first];
+    Aligned<Real>& row = run.gradients[sent.place];
+    row.resize(packing_.numbers());
+    const MinibatchName name = name_of(run, sent);
+    model_->gradient_of_packed(run.values[sent.at].data(), name, {1, nullptr, nullptr, row.data()});
+    const double clip = run.tape.recipes[sent.recipe].clip;
+    const auto g = learnt(std::span<const Real>(row), statistics_);
+    const double clipped = clip > 0 ? sent.weight * clip_factor<Real>(clip, g) : sent.weight;
+    const auto memory = [&](Slot slot) {
+      return slot == no_slot ? nullptr : run.values[slot].data();
+    };
+    messages_.make(run.tape.messages[sent.recipe], clipped, !sent.again,
+                   stream({name.seed, name.replica, Purpose::compression, name.learner, name.draw}),
+                   {row.data(), row.size()}, memory(step.base), memory(step.out));
+  }
+
+  /// A gradient or message that is there, to the step.
   void add(const ReplayedRun<Real>& run, const SlotUse& use, std::span<const Real> gradient,
            double weight, const Real* sum) {
-    const double clip = run.tape.recipes[use.recipe].clip;
+    const double clip = use.message ? 0 : run.tape.recipes[use.recipe].clip;
     const auto g = learnt(gradient, statistics_);
     const double clipped = clip > 0 ? weight * clip_factor<Real>(clip, g) : weight;
     for (std::size_t j = 0; j < gradient.size(); ++j) {
@@ -300,6 +334,7 @@ class CpuDevice final : public Device {
   std::vector<Aligned<Real>> gradients_ahead_;        // theirs
   Packing packing_;
   Statistics statistics_;
+  MessageMaker<Real> messages_;
   Order order_;
   std::vector<ReplayedRun<Real>> runs_;
   Aligned<Real> step_;                     // [numbers of a value]

@@ -215,7 +215,9 @@ class BlockDevice final : public Device {
       return std::ranges::find(program.steps, kind, &Step::kind) != program.steps.end();
     };
     const char* what = nullptr;
-    if (!program.terms.empty() && has(Step::Kind::average))
+    if (!program.sent.empty())
+      what = "compressed gradients";
+    else if (!program.terms.empty() && has(Step::Kind::average))
       what = "averages of models";
     else if (!program.terms.empty())
       what = "the disagreement of models";

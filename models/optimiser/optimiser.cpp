@@ -88,6 +88,11 @@ const OptimiserKind& optimiser_of(const Rule& rule) {
   return rule.optimiser ? rule.optimiser->kind : none;
 }
 
+bool divides_by_rate(const OptimiserKind& kind) {
+  const Sgd* const sgd = std::get_if<Sgd>(&kind);
+  return !sgd || sgd->rmsprop || sgd->of_gradients;
+}
+
 std::shared_ptr<const Optimiser> make_optimiser(OptimiserKind kind) {
   return std::make_shared<const Optimiser>(Optimiser{kind});
 }

@@ -18,6 +18,9 @@ struct Optimiser {
 /// Of a rule that names none: sgd.
 const OptimiserKind& optimiser_of(const Rule& rule);
 
+/// Whether an update depends on the rate apart from the sum of weight times gradient.
+bool divides_by_rate(const OptimiserKind& kind);
+
 /// For a Rule.
 std::shared_ptr<const Optimiser> make_optimiser(OptimiserKind kind);
 

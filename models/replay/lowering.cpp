@@ -41,6 +41,9 @@ const Program& Lowering::lower(const Segment& segment) {
       case Op::Kind::update:
         update(segment, op);
         break;
+      case Op::Kind::send:
+        send(segment, op);
+        break;
       case Op::Kind::average:
         average(segment, op);
         break;
@@ -51,6 +54,7 @@ const Program& Lowering::lower(const Segment& segment) {
   evaluate_pending();
   GRADRACE_CHECK(program_.uses.size() == segment.uses.size(), "every use is of an update");
   GRADRACE_CHECK(program_.terms.size() == segment.terms.size(), "every term is of an operation");
+  GRADRACE_CHECK(program_.sent.size() == segment.sent.size(), "every message is sent");
   carry_over(segment);
   return program_;
 }
@@ -66,7 +70,7 @@ std::vector<Slot> Lowering::live() const {
 void Lowering::add_values(const Segment& segment) {
   old_values_ = values_.size();
   for (const Op& op : segment.ops) {
-    if (op.kind == Op::Kind::evaluate) continue;
+    if (op.kind == Op::Kind::evaluate || op.out == no_value) continue;
     GRADRACE_CHECK(op.out == last_ + 1, "values are written in order");
     values_.push_back({++last_, 0});
   }
@@ -85,30 +89,32 @@ void Lowering::add_gradients(const Segment& segment) {
     if (gradient.uses++ == 0) gradient.first_use = i;
   }
   for (const GradientId again : segment.open) known(again).open = true;
+  for (const Sent& sent : segment.sent) known(sent.gradient).sent = true;
 }
 
 void Lowering::count_references(const Segment& segment) {
   for (std::size_t i = old_gradients_; i < gradients_.size(); ++i) {
     const Known& gradient = gradients_[i];
-    const bool needed = gradient.uses > 0 || gradient.open;
-    GRADRACE_CHECK(needed == (gradient.gradient.fate != Fate::dead),
+    const bool used = gradient.uses > 0 || gradient.open;
+    GRADRACE_CHECK(used == (gradient.gradient.fate != Fate::dead),
                    "a gradient's fate says whether it is used");
-    if (needed) ++find(gradient.gradient.at).references;
+    if (used || gradient.sent) ++find(gradient.gradient.at).references;
   }
-  for (const Op& op : segment.ops) ++find(op.base).references;
+  for (const Op& op : segment.ops)
+    if (op.base != no_value) ++find(op.base).references;
   for (const Term& term : segment.terms) ++find(term.value).references;
   for (const ValueId id : segment.live) ++find(id).references;
   // What was live for this segment's sake is named by now.
   for (const ValueId id : held_) release(find(id));
 }
 
-/// Of gradients of earlier segments that died.
+/// Of gradients of earlier segments that died; who is sent first is lost there.
 void Lowering::bury(const Segment& segment) {
   for (const GradientId id : segment.dead) {
     Known& gradient = known(id);
     GRADRACE_CHECK(gradient.open && gradient.uses == 0, "a gradient that dies was open");
     gradient.open = false;
-    finish(gradient);
+    if (!gradient.sent) finish(gradient);
   }
 }
 
@@ -125,8 +131,8 @@ void Lowering::use(const Use& use, ValueId base) {
   }
   if (!computed) compute(gradient);
   const bool again = --gradient.uses > 0 || gradient.open;
-  program_.uses.push_back(
-      {at, gradient.place, computed, of.learner, of.draw, of.recipe, use.weight, again});
+  program_.uses.push_back({at, gradient.place, computed, of.learner, of.draw, of.recipe, use.weight,
+                           again, gradient.sent});
   if (!again) finish(gradient);
 }
 
@@ -136,6 +142,36 @@ void Lowering::update(const Segment& segment, const Op& op) {
   for (std::uint32_t i = first; i < first + op.count; ++i) use(segment.uses[i], op.base);
   // The gradients are added up before out is written, so it may stand where one was computed.
   write(op, {Step::Kind::update, op.rule, slots_.take(), 0, first, op.count});
+}
+
+/// The gradient is computed there, so that a learner's are in the order in which it sends.
+void Lowering::send(const Segment& segment, const Op& op) {
+  const auto number = static_cast<std::uint32_t>(program_.sent.size());
+  GRADRACE_CHECK(op.first == number && op.count == 1, "messages stand in the order of sending");
+  const Sent& sent = segment.sent[number];
+  Known& gradient = known(sent.gradient);
+  const Gradient& of = gradient.gradient;
+  GRADRACE_CHECK(!gradient.computed, "a gradient is sent once, before it is used");
+  const Value& at = written(of.at);
+  want_stored(at);
+  at_hand_ = none;
+  const Slot computed_at = at.slot;
+  compute(gradient);
+  program_.sent.push_back({computed_at, gradient.place, false, of.learner, of.draw, of.recipe,
+                           sent.weight, !sent.lost});
+  Step step{Step::Kind::send, 0, no_slot, no_slot, number, 1};
+  if (op.out != no_value) {
+    Value& memory = find(op.out);
+    GRADRACE_CHECK(memory.references > 0,
+                   "a memory is read by the learner's next message, or live");
+    step.out = memory.slot = slots_.take();
+  }
+  if (op.base != no_value) {
+    step.base = written(op.base).slot;
+    release(find(op.base));
+  }
+  program_.steps.push_back(step);
+  if (sent.lost) finish(gradient);
 }
 
 void Lowering::average(const Segment& segment, const Op& op) {
@@ -266,7 +302,7 @@ std::uint32_t Lowering::Pool::take() {
 void Lowering::list_gradients() {
   for (std::size_t i = gradients_.size(); i-- > 0;) {
     Known& gradient = gradients_[i];
-    if (gradient.uses == 0 || gradient.computed) continue;
+    if (gradient.uses == 0 || gradient.computed || gradient.sent) continue;
     Value& at = find(gradient.gradient.at);
     gradient.next = at.first;
     at.first = static_cast<std::uint32_t>(i);

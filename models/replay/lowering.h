@@ -20,7 +20,8 @@ enum class Order : std::uint8_t {
           // move one state along
 };
 
-/// The gradient of the learner's draw-th minibatch at the value in a slot enters an update.
+/// The gradient of the learner's draw-th minibatch at the value in a slot enters an update, or the
+/// message that its learner sends.
 struct SlotUse {
   Slot at;              // no_slot where the value is gone
   std::uint32_t place;  // of the gradient among those that the device keeps; used again, too
@@ -28,7 +29,8 @@ struct SlotUse {
   std::uint32_t learner, draw;
   std::uint16_t recipe;  // index into Tape::recipes
   double weight;
-  bool again = false;  // a later use may need it
+  bool again = false;    // a later use may need it, or the message
+  bool message = false;  // which is what stands at the place
 };
 
 /// The value in a slot enters an average or a disagreement.
@@ -42,6 +44,9 @@ struct SlotTerm {
 /// update: the value in out = that in base moved by uses [first, first + count), in that order; out
 /// is neither base nor any value that is still needed.
 ///
+/// send: the message of sent [first]; the learner's memories after and before it are in out and
+/// base, two slots, or no_slot as Op::send has no_value.
+///
 /// average: the value in out = that in base with terms [first, first + count) as Op::average says;
 /// out is none of them.
 ///
@@ -50,7 +55,7 @@ struct SlotTerm {
 ///
 /// evaluate: loss and errors at the values in evaluated [first, first + count).
 struct Step {
-  enum class Kind : std::uint8_t { compute, update, average, measure, evaluate };
+  enum class Kind : std::uint8_t { compute, update, send, average, measure, evaluate };
   Kind kind;
   std::uint16_t rule;  // index into Tape::rules
   Slot out, base;
@@ -69,12 +74,16 @@ struct SlotEvaluation {
 /// A segment of one run, as every device executes it.
 struct Program {
   std::vector<Step> steps;
-  std::vector<SlotUse> uses;  // in the order of the tape, as are the next two
+  std::vector<SlotUse> uses;  // in the order of the tape, as are the next three
   std::vector<SlotTerm> terms;
+  std::vector<SlotUse> sent;  // not `again`: the message is lost
   std::vector<SlotEvaluation> evaluated;
   std::uint64_t computed = 0;  // gradients; fewer than uses where one is used again
 
-  void clear() { steps.clear(), uses.clear(), terms.clear(), evaluated.clear(), computed = 0; }
+  void clear() {
+    steps.clear(), uses.clear(), terms.clear(), sent.clear(), evaluated.clear();
+    computed = 0;
+  }
 };
 
 /// Turns the segments of one run into programs: follows which values may still be named, and which
@@ -114,6 +123,7 @@ class Lowering {
     Gradient gradient;
     bool open;  // a later segment may use it
     bool computed = false;
+    bool sent = false;  // or will be, in this segment
     std::uint32_t place = 0;
     std::uint32_t uses = 0;          // of this segment, not made yet
     std::uint32_t first_use = none;  // of this segment
@@ -134,6 +144,7 @@ class Lowering {
   void bury(const Segment& segment);
   void use(const Use& use, ValueId base);
   void update(const Segment& segment, const Op& op);
+  void send(const Segment& segment, const Op& op);
   void average(const Segment& segment, const Op& op);
   void write(const Op& op, Step step);
   void evaluate(const Segment& segment, const Op& op);

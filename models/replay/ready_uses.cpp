@@ -19,8 +19,8 @@ UseRange ready_uses(const Program& program, std::size_t step, std::uint32_t use,
         range.last = i + 1;
       }
     }
-    const bool writes = at.kind == Step::Kind::update || at.kind == Step::Kind::average;
-    if (writes) written.push_back(at.out);
+    using enum Step::Kind;
+    if (at.kind == update || at.kind == average || at.kind == send) written.push_back(at.out);
   }
   return range;
 }

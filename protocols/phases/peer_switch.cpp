@@ -186,8 +186,9 @@ class PeerSwitch final : public PeerProtocol, private Peers {
   void move(std::span<const std::uint32_t> members, std::span<const Term> terms) override {
     peers_->move(members, terms);
   }
-  std::uint32_t collective(std::span<const std::uint32_t> members, double share) override {
-    return over_ ? spare_ : begun(peers_->collective(members, share));
+  std::uint32_t collective(std::span<const std::uint32_t> members, double share,
+                           Payload payload) override {
+    return over_ ? spare_ : begun(peers_->collective(members, share, payload));
   }
   std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) override {
     return over_ ? spare_ : begun(peers_->pair(a, b, time));

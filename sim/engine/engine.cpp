@@ -25,7 +25,9 @@ constexpr EventClass class_of(Kind alarm) {
 /// [plan], between a learner and a server.
 static std::vector<MessageBytes> bytes_of_messages(const Race& race) {
   const double full = race.transit.network ? race.transit.network->model_bytes : 0;
-  return std::vector<MessageBytes>(race.plans.size(), {full, full});
+  std::vector<MessageBytes> bytes;
+  for (const Plan& plan : race.plans) bytes.push_back({full, plan.bytes_of_message(full)});
+  return bytes;
 }
 
 Engine::Engine(const Race& race, std::uint32_t replica, std::uint32_t followed, bool roads,

@@ -5,6 +5,8 @@
 namespace gradrace {
 
 void ParameterServer::start() {
+  if (has_messages_ && std::ranges::any_of(race_.plans, &Message::of_steps, &Plan::message))
+    dispatch_rates_.resize(race_.learners);
   protocol_.start(*this);
   check();
 }
@@ -15,6 +17,7 @@ void ParameterServer::on_loss(std::uint32_t learner) {
 }
 
 void ParameterServer::on_return(std::uint32_t learner) {
+  if (!dispatch_rates_.empty()) note_rate(learner);
   books_.dispatch(engine_.resume(learner, reading()));
   check();
 }
@@ -30,17 +33,27 @@ void ParameterServer::on_evaluation(const Evaluation& evaluation) {
 }
 
 void ParameterServer::dispatch(std::uint32_t learner) {
+  if (!dispatch_rates_.empty()) [[unlikely]]
+    note_rate(learner);
   books_.dispatch(engine_.compute(learner, reading()));
 }
 
-void ParameterServer::dispatch_waiting() { books_.dispatch(engine_.compute_waiting(reading())); }
+void ParameterServer::dispatch_waiting() {
+  if (!dispatch_rates_.empty()) [[unlikely]]
+    note_rates();
+  books_.dispatch(engine_.compute_waiting(reading()));
+}
 
 void ParameterServer::accept(const GradientFacts& arrival) {
+  if (has_messages_) [[unlikely]]
+    send(arrival, false);
   engine_.settle(arrival, Ending::accepted);
   accepted_.push_back(arrival);
 }
 
 void ParameterServer::drop(const GradientFacts& arrival) {
+  if (has_messages_) [[unlikely]]
+    send(arrival, true);
   engine_.settle(arrival, Ending::dropped);
   books_.drop(arrival.version);
 }
@@ -86,12 +99,27 @@ void ParameterServer::apply(const GradientFacts& arrival) {
   count_work(1, samples_of(arrival));
 }
 
+void ParameterServer::note_rates() {
+  for (std::uint32_t learner = 0; learner < race_.learners; ++learner)
+    if (!engine_.is_computing(learner)) note_rate(learner);
+}
+
+/// One that is lost, and leaves no memory, is never made.
+void ParameterServer::send(const GradientFacts& gradient, bool lost) {
+  const Message& message = race_.plans[gradient.plan].message;
+  const bool remembers = message.memory.has_value();
+  if (!message.compressor || (lost && !remembers)) return;
+  const double weight = message.of_steps() ? dispatch_rates_[gradient.learner] : 1;
+  tape_.send(gradient.learner, remembers, {gradient.gradient, lost, weight});
+}
+
 void ParameterServer::list_uses() {
   const std::uint32_t count = accepted();
   uses_.clear();
   for (const auto& gradient : accepted_) {
-    uses_.push_back(
-        {gradient.gradient, gradient.staleness, eta(gradient.staleness, count) / count});
+    const Plan& made = race_.plans[gradient.plan];
+    uses_.push_back({gradient.gradient, gradient.staleness,
+                     made.weight_of_use(eta(gradient.staleness, count), count)});
   }
 }
 

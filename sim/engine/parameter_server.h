@@ -85,6 +85,11 @@ class ParameterServer final : private Server, public Owner {
   std::uint32_t samples_of(const GradientFacts& gradient) const {
     return race_.plans[gradient.plan].recipe.minibatch;
   }
+  /// The gradient has arrived, which its learner makes a message of.
+  void send(const GradientFacts& gradient, bool lost);
+  /// Of minibatches that begin now, by one learner or all that are idle.
+  void note_rate(std::uint32_t learner) { dispatch_rates_[learner] = eta(0, protocol_.k()); }
+  void note_rates();
   void list_uses();
   void make_version() {
     value_ = tape_.update(value_, plan_, uses_);
@@ -112,6 +117,8 @@ class ParameterServer final : private Server, public Owner {
   std::uint16_t plan_ = 0;  // in force
   std::vector<GradientFacts> accepted_;
   std::vector<Use> uses_;  // of an update; kept for its memory
+  const bool has_messages_ = tape_.taped() && race_.has_messages();
+  std::vector<double> dispatch_rates_;  // [learner], where messages are of steps; else none
   Books books_;
   Work work_;
 };

@@ -138,6 +138,13 @@ void PeerValues::step(const GradientFacts& gradient) {
   count({&used, 1});
 }
 
+/// It has been sent to all, one of so many that move their value.
+void PeerValues::send(const GradientFacts& gradient, std::uint32_t gradients) {
+  const Message& message = race_.plans[gradient.plan].message;
+  const double weight = message.of_steps() ? eta(0, gradients) : 1;
+  tape_.send(gradient.learner, message.memory.has_value(), {gradient.gradient, false, weight});
+}
+
 void PeerValues::step_all(std::span<const GradientFacts> gradients) {
   uses_.clear();
   used_.assign(gradients.begin(), gradients.end());
@@ -147,6 +154,11 @@ void PeerValues::step_all(std::span<const GradientFacts> gradients) {
                    "learners that step together hold one value");
     uses_.push_back(use(gradient, together));
     used_[uses_.size() - 1].staleness = uses_.back().staleness;
+    if (!has_messages_) continue;
+    const Plan& made = race_.plans[gradient.plan];
+    if (!made.message.compressor) continue;
+    send(gradient, together);
+    if (made.message.of_steps()) uses_.back().weight = 1.0 / together;
   }
   const ValueId next = tape_.update(peers_[gradients[0].learner].value, plan_, uses_);
   for (const GradientFacts& gradient : gradients) change(peers_[gradient.learner], next);
@@ -237,9 +249,10 @@ void PeerValues::move(std::span<const std::uint32_t> members, std::span<const Te
   }
 }
 
-std::uint32_t PeerValues::collective(std::span<const std::uint32_t> members, double share) {
+std::uint32_t PeerValues::collective(std::span<const std::uint32_t> members, double share,
+                                     Payload payload) {
   transfer_ = {};
-  const double bytes = share * model_bytes();
+  const double bytes = share * bytes_of(payload);
   if (network_ && members.size() > 1) {
     transfer_ = collective_transfer(*network_, members, bytes, std::move(transfer_));
     if (communicators_) transfer_.latency += communicators_->use(members);

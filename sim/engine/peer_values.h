@@ -76,7 +76,8 @@ class PeerValues final : public Owner, private Peers {
   void average(std::span<const std::uint32_t> members, std::span<const Term> terms,
                MomentumState state) override;
   void move(std::span<const std::uint32_t> members, std::span<const Term> terms) override;
-  std::uint32_t collective(std::span<const std::uint32_t> members, double share) override;
+  std::uint32_t collective(std::span<const std::uint32_t> members, double share,
+                           Payload payload) override;
   std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) override;
   std::uint32_t gossip(std::uint32_t learner, std::span<const std::uint32_t> hears,
                        std::span<const std::uint32_t> heard_by) override;
@@ -93,9 +94,13 @@ class PeerValues final : public Owner, private Peers {
   void change(Peer& peer, ValueId value);
   double eta(std::uint32_t staleness, std::uint32_t gradients) const;
   Use use(const GradientFacts& gradient, std::uint32_t gradients);
+  void send(const GradientFacts& gradient, std::uint32_t gradients);
   void count(std::span<const GradientFacts> gradients);
   void update(std::span<const GradientFacts> gradients);
   double model_bytes() const { return network_ ? network_->model_bytes : 0; }
+  double bytes_of(Payload payload) const {
+    return payload == Payload::models ? model_bytes() : plan().bytes_of_message(model_bytes());
+  }
   std::uint32_t begin(const ExchangeFacts& exchange);
   void tell(std::uint32_t exchange);
   void carry(std::uint32_t learner, const Traffic& traffic);
@@ -109,6 +114,7 @@ class PeerValues final : public Owner, private Peers {
   TapeWriter& tape_;
   Observer* const observer_;
   const PeerNetwork* const network_;  // null: communication takes no time
+  const bool has_messages_ = tape_.taped() && race_.has_messages();
   Exchanges exchanges_;
   std::optional<Communicators> communicators_;
   Transfer transfer_;                                // kept for its memory

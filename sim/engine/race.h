@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "sim/compressor.h"
 #include "sim/distribution.h"
 #include "sim/engine/stop.h"
 #include "sim/engine/transit.h"
@@ -40,8 +42,19 @@ enum class Sampler : std::uint8_t {
 struct Plan {
   std::shared_ptr<const LearningRate> learning_rate;  // null without a model
   Recipe recipe;
+  Message message;
   Rule rule;
   bool stateful = false;  // an optimiser keeps more than parameters
+
+  /// Bytes of a message, where float32 parameters take so many.
+  double bytes_of_message(double full) const {
+    return message.compressor ? message.compressor->bytes(full / sizeof(float)) : full;
+  }
+
+  /// Of a gradient of that rate, one of so many in an update.
+  double weight_of_use(double rate, std::uint32_t gradients) const {
+    return (message.of_steps() ? 1 : rate) / gradients;
+  }
 };
 
 /// What the timing plane must know of one race; the same for all its replicas.
@@ -59,6 +72,12 @@ struct Race {
   EvaluationSchedule evaluations;
   EvaluatedValue evaluated = EvaluatedValue::mean;
   Sampler sampler = Sampler::events;
+
+  /// Whether learners make messages of gradients.
+  bool has_messages() const {
+    return std::ranges::any_of(plans,
+                               [](const Plan& plan) { return plan.message.compressor != nullptr; });
+  }
 
   /// An evaluation looks at the mean, and at the values of learners 0 ... that - 1.
   std::uint32_t learners_evaluated() const {

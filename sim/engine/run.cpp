@@ -135,6 +135,7 @@ void drive(std::span<Run> cohort, Device* device, const std::function<bool()>& g
     for (const auto& plan : run.race().plans) {
       tape.recipes.push_back(plan.recipe);
       tape.rules.push_back(plan.rule);
+      tape.messages.push_back(plan.message);
     }
     tapes.push_back(std::move(tape));
   }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <span>
 #include <vector>
@@ -23,7 +25,7 @@ class TapeWriter {
   static constexpr GradientId most_gradients = std::numeric_limits<GradientId>::max();
 
   bool taped() const { return taped_; }
-  /// Gradients, uses and terms of the segment; without a tape gradients alone.
+  /// Gradients, uses, terms and messages of the segment; without a tape gradients alone.
   std::uint64_t size() const { return next_gradient_ - segment_.first_gradient + parts_; }
 
   /// Gradients of the run so far.
@@ -85,10 +87,24 @@ class TapeWriter {
     }
   }
 
-  /// Ends the segment.  `live`: values that a later one may name, apart from those at which open
-  /// gradients are computed.
+  /// The learner sends an open gradient, later than those that were dispatched before.
+  /// `remembers`: it keeps what the message leaves out.
+  void send(std::uint32_t learner, bool remembers, const Sent& sent) {
+    if (!taped_) return;
+    ValueId before = no_value, after = no_value;
+    if (remembers) {
+      if (learner >= memories_.size()) memories_.resize(learner + 1, no_value);
+      before = memories_[learner];
+      after = memories_[learner] = next_value_++;
+    }
+    write({Op::Kind::send, 0, after, before, 0, 0}, segment_.sent, std::span(&sent, 1));
+  }
+
+  /// Ends the segment.  `live`: values that a later one may name, apart from memories and those at
+  /// which open gradients are computed.
   const Segment& cut(std::span<const ValueId> live, End end) {
     segment_.live.assign(live.begin(), live.end());
+    std::ranges::remove_copy(memories_, std::back_inserter(segment_.live), no_value);
     segment_.end = end;
     return segment_;
   }
@@ -123,7 +139,8 @@ class TapeWriter {
 
   const bool taped_;
   Segment segment_;
-  std::uint64_t parts_ = 0;  // uses and terms of the segment
+  std::uint64_t parts_ = 0;        // uses, terms and messages of the segment
+  std::vector<ValueId> memories_;  // [learner], of those who have sent; no_value: nothing yet
   GradientId next_gradient_ = 0;
   ValueId next_value_ = 1;
 };

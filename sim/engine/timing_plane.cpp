@@ -9,6 +9,7 @@
 #include "sim/engine/peer_values.h"
 #include "sim/engine/renewal_server.h"
 #include "sim/engine/round_server.h"
+#include "sim/run_error.h"
 
 namespace gradrace {
 
@@ -48,6 +49,16 @@ std::unique_ptr<Owner> make_owner(const Race& race, std::uint32_t replica,
   if (server.traits().never_waits)
     return std::make_unique<RenewalServer>(race, replica, server, engine, tape, quiet);
   return std::make_unique<EachDrawnServer>(race, replica, server, engine, tape);
+}
+
+/// A message of a step has the rate of its dispatch, so that none is known to its use alone.
+void check_messages(const Race& race) {
+  for (const Plan& plan : race.plans)
+    if (plan.message.of_steps() && plan.learning_rate && plan.learning_rate->differs())
+      throw RunError(
+          "a memory of steps has the rate of each dispatch in it, and this learning rate, by "
+          "staleness or distance, is known when a gradient is used; a memory of gradients goes "
+          "with it");
 }
 
 /// The first count that is so many or more.
@@ -110,6 +121,7 @@ const Segment& TimingPlane::next_segment() {
 
 void TimingPlane::start() {
   started_ = true;
+  if (tape_.taped()) check_messages(race_);
   using enum Happening::Kind;
   if (evaluations_.by_time()) engine_.set(evaluation, evaluations_.next_time());
   if (race_.stop.time) engine_.set(end, *race_.stop.time);

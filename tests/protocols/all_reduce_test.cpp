@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "sim/cli/results/run_recorders.h"
+#include "tests/support/compressors.h"
 #include "tests/support/race_text.h"
 #include "tests/support/spool_text.h"
 #include "tests/support/temporary_folder.h"
@@ -77,6 +78,22 @@ TEST_CASE("all-reduce: an iteration takes the longest minibatch and the ring") {
   }
   CHECK(sent == 10 * 4 * 12);
   CHECK(received == sent);
+}
+
+TEST_CASE("all-reduce: a ring of messages takes their bytes, one of models those of models") {
+  const auto timed_with_messages = [](const std::string& protocol) {
+    const std::string cluster =
+        R"({"learners": 4, "runtime": {"distribution": "deterministic", "value": 1}, "network": )" +
+        mesh + "}";
+    const Point point = point_from(R"({"cluster": )" + cluster + R"(, "protocol": )" + protocol +
+                                   R"(, "stop": {"updates": 10}})");
+    return run_timing(with_messages(point.race(), Halving(), {}));
+  };
+  const RunRecord record = timed_with_messages(R"({"kind": "all-reduce"})");
+  CHECK(record.totals.time == doctest::Approx(10 * (1 + 6 * 0.01 + 1.5 * 0.04)).epsilon(1e-12));
+  for (const LearnerTotals& learner : record.learners) CHECK(learner.exchanged.sent == 10 * 6);
+  const RunRecord models = timed_with_messages(R"({"kind": "local-sgd", "tau": 1})");
+  for (const LearnerTotals& learner : models.learners) CHECK(learner.exchanged.sent == 10 * 12);
 }
 
 // Parts are there at 1/3 + 2/3 b/B of a minibatch; each takes 0.06 + 0.12 / B on the wire.

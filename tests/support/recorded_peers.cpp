@@ -59,9 +59,9 @@ class RecordedPeers final : public Peers {
     note(PeerOrder::Kind::average, members);
     peers_.move(members, terms);
   }
-  std::uint32_t collective(Members members, double share) override {
+  std::uint32_t collective(Members members, double share, Payload payload) override {
     note(PeerOrder::Kind::begin, members);
-    return peers_.collective(members, share);
+    return peers_.collective(members, share, payload);
   }
   std::uint32_t pair(std::uint32_t a, std::uint32_t b, std::optional<double> time) override {
     const std::uint32_t members[] = {a, b};

@@ -325,6 +325,15 @@ TEST_CASE("blocks: what only the CPU replays is refused") {
   CHECK_THROWS_WITH_AS(replay(twice),
                        "emulated: only the CPU replays a gradient used twice; use --device cpu",
                        std::runtime_error);
+  Segment sends;
+  sends.gradients = {{0, 0, 0, 0, Fate::used}};
+  sends.uses = {{0, 0, 0.1}};
+  sends.sent = {{0, false, 1}};
+  sends.ops = {{Op::Kind::send, 0, no_value, no_value, 0, 1}, {Op::Kind::update, 0, 1, 0, 0, 1}};
+  sends.live = {1};
+  CHECK_THROWS_WITH_AS(replay(sends),
+                       "emulated: only the CPU replays compressed gradients; use --device cpu",
+                       std::runtime_error);
 }
 
 TEST_CASE("blocks: gradients and updates by three products of TF32 conform, with one thread") {

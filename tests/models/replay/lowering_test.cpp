@@ -39,6 +39,85 @@ TEST_CASE("lowering: a chain of updates takes turns in two slots") {
   CHECK(lowering.slots() == 2);
 }
 
+TEST_CASE("lowering: a gradient is computed where it is sent, and memories take turns in slots") {
+  for (const Order order : {Order::late, Order::early}) {
+    Lowering lowering(order);
+    Segment segment;
+    // Learner 0 sends what is used later; learner 1's is used at once, learner 2's is lost.
+    segment.gradients = {
+        {0, 0, 0, 0, Fate::open}, {0, 1, 0, 0, Fate::used}, {0, 2, 0, 0, Fate::dead}};
+    segment.sent = {{0, false, 1}, {1, false, 0.5}, {2, true, 1}};
+    segment.uses = {{1, 0, 0.25}};
+    segment.ops = {{Op::Kind::send, 0, 1, no_value, 0, 1},
+                   {Op::Kind::send, 0, no_value, no_value, 1, 1},
+                   update_of(2, 0, 0, 1),
+                   {Op::Kind::send, 0, 3, no_value, 2, 1}};
+    segment.live = {2, 1, 3};
+    const Program& first = lowering.lower(segment);
+    REQUIRE(first.steps.size() == 4);
+    CHECK(is(first.steps[0], {Step::Kind::send, 0, 1, no_slot, 0, 1}));
+    CHECK(is(first.steps[1], {Step::Kind::send, 0, no_slot, no_slot, 1, 1}));
+    CHECK(is(first.steps[2], {Step::Kind::update, 0, 2, 0, 0, 1}));
+    CHECK(is(first.steps[3], {Step::Kind::send, 0, 0, no_slot, 2, 1}));  // where it was computed
+    CHECK(first.sent[0].place == 0);
+    CHECK(first.sent[1].place == 1);
+    CHECK(first.sent[1].weight == 0.5);
+    CHECK(first.sent[2].place == 1);  // learner 1's has been used
+    CHECK(first.sent[2].at == 0);
+    CHECK_FALSE(first.sent[2].again);
+    CHECK(first.uses[0].computed);
+    CHECK(first.uses[0].message);
+    CHECK(first.computed == 3);
+    CHECK(lowering.live() == std::vector<Slot>{2, 1, 0});
+
+    segment.clear();
+    segment.first_gradient = 3;
+    segment.gradients = {{2, 2, 1, 0, Fate::open}};
+    segment.uses = {{0, 1, 0.25}};
+    segment.ops = {update_of(4, 2, 0, 1)};
+    segment.live = {4, 1, 3};
+    const Program& second = lowering.lower(segment);
+    REQUIRE(second.uses.size() == 1);
+    CHECK(second.uses[0].place == 0);
+    CHECK(second.uses[0].message);
+    CHECK(second.computed == 0);
+
+    // It ends in a later segment than it began.
+    segment.clear();
+    segment.first_gradient = 4;
+    segment.sent = {{3, true, 1}};
+    segment.ops = {{Op::Kind::send, 0, 5, 3, 0, 1}};
+    segment.dead = {3};
+    segment.live = {4, 1, 5};
+    const Program& third = lowering.lower(segment);
+    REQUIRE(third.steps.size() == 1);
+    CHECK(third.steps[0].base == 0);
+    CHECK(third.steps[0].out != 0);
+    CHECK(third.sent[0].at == 2);
+    CHECK(third.computed == 1);
+    CHECK(lowering.live()[2] == third.steps[0].out);
+    CHECK(lowering.slots() == 4);
+    CHECK(lowering.places() == 2);
+  }
+}
+
+TEST_CASE("lowering: what is sent again, or never named after it, is found out") {
+  Segment segment;
+  segment.gradients = {{0, 0, 0, 0, Fate::used}};
+  segment.uses = {{0, 0, 1}};
+  segment.sent = {{0, false, 1}};
+  segment.ops = {update_of(1, 0, 0, 1), {Op::Kind::send, 0, no_value, no_value, 0, 1}};
+  segment.live = {1};
+  CHECK_THROWS_AS(Lowering().lower(segment), BrokenInvariant);  // after its use
+  segment.ops = {{Op::Kind::send, 0, 1, no_value, 0, 1}, update_of(2, 0, 0, 1)};
+  segment.live = {2};
+  CHECK_THROWS_AS(Lowering().lower(segment), BrokenInvariant);
+  segment.live = {2, 1};
+  CHECK_NOTHROW(Lowering().lower(segment));
+  segment.sent.push_back({0, false, 1});
+  CHECK_THROWS_AS(Lowering().lower(segment), BrokenInvariant);
+}
+
 TEST_CASE("lowering: a value stays while an open gradient or a later evaluation names it") {
   Lowering lowering;
   Segment segment;

@@ -108,4 +108,47 @@ TEST_CASE("tape_writer: gradients end in the segment of their dispatch, or later
   CHECK(tape.size() == 3);
 }
 
+TEST_CASE("tape_writer: a learner's memories are values, each read by its next message, or live") {
+  TapeWriter tape(true);
+  tape.begin();
+  for (std::uint32_t learner = 0; learner < 4; ++learner) tape.gradient(0, learner, 0, 0);
+  tape.send(2, true, {2, false, 1});
+  tape.send(1, false, {1, false, 1});
+  const ValueId next = tape.update(0, 0, std::vector<Use>{{2, 0, 1}, {1, 0, 1}});
+  tape.send(0, true, {0, true, 0.5});
+  tape.die(0);
+  CHECK(tape.size() == 4 + 2 + 3);
+  const Segment& first = tape.cut(std::vector<ValueId>{next}, End::limit);
+  REQUIRE(first.ops.size() == 4);
+  const auto is = [](const Op& op, ValueId out, ValueId base, std::uint32_t number) {
+    return op.kind == Op::Kind::send && op.out == out && op.base == base && op.first == number &&
+           op.count == 1;
+  };
+  CHECK(is(first.ops[0], 1, no_value, 0));
+  CHECK(is(first.ops[1], no_value, no_value, 1));
+  CHECK(next == 2);
+  CHECK(is(first.ops[3], 3, no_value, 2));
+  CHECK(first.sent[2].gradient == 0);
+  CHECK(first.sent[2].lost);
+  CHECK(first.sent[2].weight == 0.5);
+  CHECK(first.gradients[0].fate == Fate::dead);
+  CHECK(first.gradients[3].fate == Fate::open);
+  CHECK(first.live == std::vector<ValueId>{2, 3, 1});  // memories in the order of learners
+  tape.begin();
+  tape.gradient(next, 2, 1, 0);
+  tape.send(2, true, {4, false, 1});
+  const Segment& second = tape.cut(std::vector<ValueId>{next}, End::finished);
+  CHECK(is(second.ops[0], 4, 1, 0));
+  CHECK(second.live == std::vector<ValueId>{2, 3, 4});
+}
+
+TEST_CASE("tape_writer: nothing is sent without a tape") {
+  TapeWriter tape(false);
+  tape.begin();
+  tape.gradient(0, 0, 0, 0);
+  tape.send(0, true, {0, false, 1});
+  CHECK(tape.size() == 1);
+  CHECK(tape.cut({}, End::limit).live.empty());
+}
+
 }  // namespace gradrace::tape_writer_test

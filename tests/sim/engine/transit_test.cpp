@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/compressors.h"
 #include "tests/support/iteration_time.h"
 #include "tests/support/race_text.h"
 #include "tests/support/temporary_folder.h"
@@ -152,6 +153,51 @@ TEST_CASE("transit: what learners, links and the server did with their time, wor
   }
   CHECK(record.utilisation.link == 2 * 2 / record.totals.time);
   CHECK(record.utilisation.server == (2 * 4 * 0.125 + 3) / record.totals.time);
+}
+
+TEST_CASE("transit: messages have bytes of their own, up and down apart, worked by hand") {
+  const std::string network = R"("network": {"pull": )" + always("0.25") + R"(, "push": )" +
+                              always("0.5") + R"(, "bandwidth": 4, "model_bytes": 2},
+      "server": {"per_gradient": 0.125, "per_update": 3})";
+  const Race full =
+      race_on(4, R"("runtime": )" + one, network, R"({"kind": "sync"})", R"({"updates": 50})");
+  // Four models of 2 bytes at once take 4 * 2 / 4, four messages half of that.
+  const double step = 2 + 0.25 + 1 + 0.5 + 1 + 4 * 0.125;
+  const RunRecord record = run_timing(with_messages(full, Halving(), {}));
+  CHECK(record.totals.time == step + 49 * (3 + step));
+  for (const LearnerTotals& learner : record.learners) {
+    CHECK(learner.exchanged.received == 50 * 2);
+    CHECK(learner.exchanged.sent == 50 * 1);
+    CHECK(learner.exchanged.communicating == 50 * (2.25 + 1.5));
+  }
+  const RunRecord same = run_timing(with_messages(full, Identity(), {}));
+  CHECK(same.totals.time == run_timing(full).totals.time);
+}
+
+/// Goes over to its second plan after the first update.
+class Follows final : public ServerProtocol {
+ public:
+  void on_gradient(Server& server, const GradientFacts& arrival) override {
+    server.accept(arrival);
+    server.update();
+    server.follow(1);
+    server.dispatch(arrival.learner);
+  }
+  std::uint32_t k() const override { return 1; }
+};
+
+TEST_CASE("transit: a message is of the plan under which its minibatch was dispatched") {
+  Race race = race_on(2, R"("runtimes": [)" + one + ", " + always("1.5") + "]",
+                      R"("network": {"bandwidth": 1, "model_bytes": 1})", R"({"kind": "async"})",
+                      R"({"updates": 4})");
+  race.make_protocol = [] { return std::make_unique<Follows>(); };
+  race.plans.push_back(race.plans[0]);
+  race.plans[1].message.compressor = std::make_shared<CompressorOf<Halving>>(Halving());
+  // Models come at 2.  Learner 0 computes until 3, learner 1 until 3.5; their bytes are there at
+  // 4.5 and 5.  The next models come at 6 and 6.5, and messages of half a byte at 7.5 and 8.5.
+  const RunRecord record = run_timing(race);
+  CHECK(record.totals.time == 8.5);
+  CHECK(record.learners[0].exchanged.sent + record.learners[1].exchanged.sent == 1 + 1 + 0.5 + 0.5);
 }
 
 TEST_CASE("transit: an interrupted transfer counts as far as it got, worked by hand") {

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "sim/compressor.h"
+#include "sim/engine/race.h"
+
+namespace gradrace {
+
+/// What is sent arrives.
+struct Identity {
+  double bytes(double numbers) const { return 4 * numbers; }
+  template <class Real>
+  void pass(std::span<Real>, Stream&) const {}
+};
+
+/// Half of every number arrives, in half of the bytes.
+struct Halving {
+  double bytes(double numbers) const { return 2 * numbers; }
+  template <class Real>
+  void pass(std::span<Real> row, Stream&) const {
+    for (Real& x : row) x /= 2;
+  }
+};
+
+/// The race, all of whose plans make messages so.
+template <class Kind>
+Race with_messages(Race race, Kind kind, std::optional<Memory> memory) {
+  const auto compressor = std::make_shared<const CompressorOf<Kind>>(std::move(kind));
+  for (Plan& plan : race.plans) plan.message = {compressor, memory};
+  return race;
+}
+
+}  // namespace gradrace
