@@ -25,6 +25,9 @@ struct RunOptions {
   bool plot = false, quiet = false;
   Progress::Style progress = Progress::Style::text;
   bool report = true;  // say at the end what is where, with the table unless quiet
+
+  /// What a call is about to do, before its runs.
+  bool tells() const { return !quiet || progress == Progress::Style::text; }
 };
 
 struct SearchOptions {

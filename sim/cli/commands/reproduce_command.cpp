@@ -257,6 +257,7 @@ int run_scenario(const Experiment& experiment, const fs::path& out,
        .jobs = options.jobs,
        .begin = options.force ? RunFolder::Begin::anew : RunFolder::Begin::new_or_go_on,
        .quiet = options.quiet,
+       .progress = options.quiet ? Progress::Style::none : Progress::Style::text,
        .report = false});
 }
 

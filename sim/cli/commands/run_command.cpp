@@ -96,7 +96,7 @@ struct Job {
       : scenario(of),
         jobs(jobs_for(of, options)),
         plan(plan_of(of, std::min<std::size_t>(jobs, of.runs()),
-                     options.quiet ? TellStep{} : tell_steps(of.first().name))) {}
+                     options.tells() ? tell_steps(of.first().name) : TellStep{})) {}
 
   void open_folder(const RunOptions& options) {
     const Scenario& of = scenario;
@@ -306,16 +306,14 @@ int run_scenarios(const RunOptions& options) {
     if (options.begin == RunFolder::Begin::anew) job->folder->begin_anew();
     job->missing = job->folder->missing();
   }
-  if (!options.quiet) {
+  if (options.tells()) {
     handled.reset();  // so that the first signal ends it
     for (const auto& job : jobs) tell_of_long_runs(*job);
     handled.emplace();
   }
   std::vector<std::filesystem::path> done;
   std::size_t failed = 0;
-  const bool silent = options.quiet && options.progress != Progress::Style::json;
-  std::optional<Progress> progress(std::in_place,
-                                   silent ? Progress::Style::none : options.progress);
+  std::optional<Progress> progress(std::in_place, options.progress);
   std::vector<std::size_t> firsts;
   for (const auto& job : jobs) {
     firsts.push_back(
@@ -330,8 +328,11 @@ int run_scenarios(const RunOptions& options) {
   progress.reset();
   std::cout << std::flush;
   if (interrupted) {
+    std::string of;
+    for (const auto& job : jobs) of += (of.empty() ? "" : ", ") + job->scenario.first().name;
     if (options.report)
-      std::cerr << (done.empty() ? "interrupted before a run had finished: nothing is kept\n"
+      std::cerr << (done.empty() ? "interrupted before a run of " + printable(of) +
+                                       " had finished: none is kept\n"
                                  : "interrupted: the runs that had finished are kept; the same "
                                    "call goes on\n");
     // Threads that are in the middle of a step hold what would be destroyed.
@@ -363,8 +364,9 @@ static RunFolder::Begin begin_of(const Values& values) {
 }
 
 static Progress::Style progress_of(const Values& values) {
-  const std::string style =
-      values.count("progress") != 0 ? values["progress"].as<std::string>() : "text";
+  if (values.count("progress") == 0)
+    return values.count("quiet") != 0 ? Progress::Style::none : Progress::Style::text;
+  const auto& style = values["progress"].as<std::string>();
   if (style == "text") return Progress::Style::text;
   if (style == "json") return Progress::Style::json;
   throw UsageError("run: --progress takes text or json, got \"" + style + "\"");
@@ -384,10 +386,11 @@ static int run(const Words& words) {
       ("resume", "go on in a folder, which is an error where there is nothing to go on with")   //
       ("force", "begin anew, whatever runs are there");
   add_compress_option(syntax);
-  syntax.options.add_options()                                                    //
-      ("plot", "draw the plots afterwards")                                       //
-      ("progress", po::value<std::string>()->value_name("text|json"),             //
-       "on stderr: a line for people (default), or a line of JSON every second")  //
+  syntax.options.add_options()                                         //
+      ("plot", "draw the plots afterwards")                            //
+      ("progress", po::value<std::string>()->value_name("text|json"),  //
+       "on stderr, with --quiet too: a line for people (default), or a line of JSON every "
+       "second")  //
       ("quiet", "no progress, no table, no answer");
   const auto values = parse(run_command, words, syntax);
   if (!values) return 0;

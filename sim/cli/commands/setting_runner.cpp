@@ -196,6 +196,7 @@ SettingRuns SettingRunner::run(double share, const std::string& name, std::uint3
       .jobs = options_.jobs,
       .begin = options_.force ? RunFolder::Begin::anew : RunFolder::Begin::new_or_go_on,
       .quiet = options_.quiet,
+      .progress = options_.quiet ? Progress::Style::none : Progress::Style::text,
       .report = false};
   const int status = run_scenarios(run);
   if (status == 130) throw Interrupted();

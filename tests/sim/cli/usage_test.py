@@ -612,7 +612,7 @@ class Usage(ProgramTest):
             process.send_signal(signal.SIGINT)
             _, told = process.communicate(timeout=30)
             self.assertEqual(process.returncode, 130, told)
-            self.assertIn("nothing is kept", told)
+            self.assertIn("interrupted before a run of small had finished: none is kept", told)
             self.assertFalse((self.folder / "out").exists())
 
 
