@@ -28,7 +28,7 @@ enum class Purpose : std::uint8_t {
   pull,                 // time of the model's way to a learner's draw-th minibatch
   push,                 // time of its gradient's way back
   failure,              // time to a learner's draw-th failure
-  bootstrap,            // which runs the draw-th resampled search sees
+  bootstrap,            // of nothing any more; keeps the numbers of those below
   crop,                 // where the images of a learner's draw-th minibatch are cropped
   flip,                 // which of them are mirrored
   test_rows,            // which rows an evaluation of the test loss looks at

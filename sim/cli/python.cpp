@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <map>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
@@ -89,11 +90,31 @@ int status_of(pid_t child) {
   return 1;
 }
 
-int status_of(std::vector<std::string> words, bool silent) {
-  FileActions actions;
-  if (silent) actions.silence_stderr();
-  return status_of(spawn(std::move(words), actions));
-}
+volatile std::sig_atomic_t handed_to = 0;  // a process
+
+extern "C" void hand_on(int signal) { ::kill(handed_to, signal); }
+
+/// While it lives, a process gets the signals that would end this one, but for those that the
+/// caller has it ignore.
+class HandingOn {
+ public:
+  explicit HandingOn(pid_t child) {
+    handed_to = child;
+    for (auto& [signal, before] : before_) {
+      before = std::signal(signal, hand_on);
+      if (before == SIG_IGN) std::signal(signal, SIG_IGN);
+    }
+  }
+  ~HandingOn() {
+    for (const auto& [signal, before] : before_) std::signal(signal, before);
+  }
+  HandingOn(const HandingOn&) = delete;
+  HandingOn& operator=(const HandingOn&) = delete;
+
+ private:
+  std::map<int, void (*)(int)> before_{
+      {SIGINT, nullptr}, {SIGTERM, nullptr}, {SIGHUP, nullptr}, {SIGQUIT, nullptr}};
+};
 
 using Clock = std::chrono::steady_clock;
 
@@ -136,7 +157,10 @@ void check_python() {
   const Interpreter python = interpreter();
   if (python.made && !fs::exists(python.program))
     throw std::runtime_error(python.program + ": not there; ./setup.sh installs what plots need");
-  if (python.made || status_of({python.program, "-c", std::string(import_packages)}, true) == 0)
+  FileActions silent;
+  silent.silence_stderr();
+  if (python.made ||
+      status_of(spawn({python.program, "-c", std::string(import_packages)}, silent)) == 0)
     return;
   throw std::runtime_error(python.program +
                            ": lacks Python packages that plots need; python3 -m venv DIR && "
@@ -145,10 +169,13 @@ void check_python() {
                            " installs them, and GRADRACE_PYTHON=DIR/bin/python names that Python");
 }
 
-int run_python(const std::string& script, std::vector<std::string> words) {
+int run_python(const std::string& script, std::vector<std::string> words, OnSignal on_signal) {
   check_python();
   std::cout << std::flush;
-  return status_of(script_words(script, std::move(words)), false);
+  const pid_t child = spawn(script_words(script, std::move(words)), FileActions());
+  std::optional<HandingOn> handing_on;
+  if (on_signal == OnSignal::hand_on) handing_on.emplace(child);
+  return status_of(child);
 }
 
 std::optional<std::string> ask_python(const std::string& script, std::vector<std::string> words,

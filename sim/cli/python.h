@@ -15,8 +15,13 @@ std::filesystem::path home();
 /// GRADRACE_PYTHON, else home()'s .venv, else, for an installed program, python3 on the PATH.
 void check_python();
 
+/// A signal that ends a program, to one that waits for a script, ends both, or is handed on to the
+/// script, which ends by itself.
+enum class OnSignal { end_both, hand_on };
+
 /// Runs analysis/<script> with these words; its exit status.  Throws as check_python does.
-int run_python(const std::string& script, std::vector<std::string> words);
+int run_python(const std::string& script, std::vector<std::string> words,
+               OnSignal on_signal = OnSignal::end_both);
 
 /// What analysis/<script> with these words prints; none where there is no such Python, it fails, or
 /// does not end within so many seconds.

@@ -7,7 +7,6 @@
 #include "sim/cli/commands/catalogs.h"
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/commands/fit_report.h"
-#include "sim/cli/commands/search_report.h"
 #include "sim/cli/results/run_files.h"
 #include "sim/cli/results/theory_files.h"
 #include "sim/cli/scenario/record.h"
@@ -135,6 +134,35 @@ void print_file(const CsvPage& file) {
   std::cout << '\n';
 }
 
+/// What analysis/search writes.
+constexpr std::string_view search_files =
+    R"(search.csv: a row is one setting of a search, the first protocol alone before them
+  share                    fraction     of the work under the first protocol
+  runs                     runs         of the setting
+  diverged                 runs         of these
+  accuracy                 fraction     mean over runs
+                                        = 1 - final test error
+  accuracy_sd              fraction     its standard deviation over runs
+  accuracy_95              fraction     half of the 95 % interval of its mean
+                                        = t_{0.975, runs - 1} accuracy_sd / sqrt(runs)
+  time                     time         of a run, mean over runs
+  time_sd                  time         its standard deviation
+  relative_time            -            over that of the first protocol alone
+                                        = time / its time
+  verdict                  -            target, pass or fail
+  folder                   -            of the results of its runs
+
+costs.csv: a row is one search with as many runs or fewer, of a new or of a recurring job
+  first_runs               runs         of the first protocol alone; 0: target known
+  runs                     runs         of each setting
+  cost                     runs         of the first protocol alone, of as much time
+  recurrences              runs         of the job after which the switch has saved that; inf: never
+  success                  fraction     of searches with runs drawn anew that end at the same share
+  success_low              fraction     lower end of its 95 % interval
+  success_high             fraction     upper end of its 95 % interval
+
+)";
+
 void print_columns() {
   print_file(runs_csv({"<swept path>"}, {target_of("loss", "<x>"), target_of("test_error", "<x>")})
                  .page());
@@ -145,8 +173,7 @@ void print_columns() {
     if (record->columns != nullptr) print_file(*record->columns);
   print_file(theory_csv.page());
   print_file(theory_table({"<swept path>"}).page());
-  print_file(search_csv.page());
-  print_file(costs_csv.page());
+  std::cout << search_files;
   print_file(fit_csv.page());
   print_file(sample_csv.page());
   print_file(quantiles_csv.page());

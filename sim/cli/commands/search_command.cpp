@@ -1,16 +1,18 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
+#include "distributions/fit/table.h"
 #include "models/gpu/cuda/cuda_device.h"
 #include "sim/cli/commands/commands.h"
-#include "sim/cli/commands/setting_runner.h"
 #include "sim/cli/output/disk.h"
 #include "sim/cli/output/output_folder.h"
+#include "sim/cli/python.h"
 #include "sim/cli/results/manifest.h"
+#include "sim/cli/results/table.h"
 #include "sim/cli/scenario/auto_device.h"
 #include "sim/cli/usage_error.h"
 #include "sim/message_text.h"
@@ -19,10 +21,15 @@
 namespace gradrace {
 
 namespace po = boost::program_options;
+namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint32_t resampled_searches = 4000;
+using Json = nlohmann::ordered_json;
+
+[[noreturn]] void refuse_search(const Scenario& scenario, const std::string& what) {
+  throw UsageError(scenario.file.string() + ": search " + what);
+}
 
 /// Settings are compared by their test errors after equal work.
 void check_runs(const Scenario& scenario, bool trains) {
@@ -64,160 +71,118 @@ void check_settings(const Scenario& scenario, std::uint32_t settings) {
   }
 }
 
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-double target_of(const SettingRuns& first, const SearchOptions& options) {
-  const double target = options.target ? *options.target : mean(first.accuracies);
-  if (std::isnan(target)) {
-    throw std::runtime_error(
-        "search: a run of the first protocol alone diverged, so that there is no accuracy to "
-        "reach; see " +
-        first.folder);
-  }
-  return target;
-}
-
-/// With as many runs of a setting or fewer, above 10 by halves, of a new job, whose target takes as
-/// many of the first protocol, and of one that recurs.
-std::vector<SearchRule> cheaper_rules(SearchRule rule) {
-  std::vector<SearchRule> rules;
-  for (const bool is_new : {true, false}) {
-    if (is_new && rule.first_runs == 0) continue;
-    for (std::uint32_t runs = rule.runs; runs > 0; runs = runs > 10 ? runs / 2 : runs - 1) {
-      rules.push_back({rule.beta, rule.settings, runs, is_new ? runs : 0});
+/// A row a run, {"file", "hash", "rows": [[share, accuracy], ...]}, null for one that diverged.
+Json read_accuracies(const fs::path& file, bool has_target) {
+  Json rows = Json::array();
+  try {
+    const Table table = read_table(file);
+    const auto shares = table.column("share", "column"),
+               values = table.column("accuracy", "column");
+    for (std::size_t i = 0; i < table.rows.size(); ++i) {
+      const std::string &of_share = table.rows[i][shares], &value = table.rows[i][values];
+      const auto refuse = [&](const std::string& what) {
+        throw UsageError("--accuracies: " + file.string() + ":" + std::to_string(table.lines[i]) +
+                         ": " + what);
+      };
+      double share = 0, accuracy = 0;
+      if (!parse_number(of_share, share) || !(share > 0 && share <= 1) ||
+          (!value.empty() && !(parse_number(value, accuracy) && accuracy >= 0 && accuracy <= 1)))
+        refuse("got share \"" + of_share + "\", accuracy \"" + value +
+               "\"; allowed: a share above 0, up to 1, and an accuracy of 0 to 1, which is empty "
+               "for a run that diverged");
+      if (value.empty() && share == 1 && !has_target)
+        refuse(
+            "a run of the first protocol alone diverged, so that there is no accuracy to reach; "
+            "allowed: --target");
+      rows.push_back({share, value.empty() ? Json() : Json(accuracy)});
     }
+    return {{"file", file.string()}, {"hash", table.hash}, {"rows", rows}};
+  } catch (const TraceError& error) {
+    throw UsageError(std::string("--accuracies: ") + error.what() +
+                     (error.allowed.empty() ? "" : "; allowed: " + error.allowed));
   }
-  return rules;
-}
-
-/// All that are known of the setting.
-std::vector<double> known_accuracies(const SettingRuns& setting) {
-  std::vector<double> known = setting.accuracies;
-  known.insert(known.end(), setting.others.begin(), setting.others.end());
-  return known;
-}
-
-/// Shares of which a single run shows no spread.
-std::vector<double> single_runs(const Search& search) {
-  std::vector<double> shares;
-  if (known_accuracies(search.first).size() == 1) shares.push_back(1);
-  for (const auto& setting : search.settings) {
-    if (known_accuracies(setting).size() == 1) shares.push_back(setting.share);
-  }
-  return shares;
-}
-
-/// Of the runs that decided, of which a table may have fewer than the rule asks for.
-SearchCost cost_of(const Search& search, std::vector<double> times, double chosen) {
-  SearchRule rule = search.rule;
-  const auto runs_of = [](const SettingRuns& setting) {
-    return static_cast<std::uint32_t>(setting.accuracies.size());
-  };
-  rule.first_runs = std::min(rule.first_runs, runs_of(search.first));
-  for (std::size_t i = 0; i < times.size(); ++i)
-    times[i] *= static_cast<double>(runs_of(search.settings[i])) / rule.runs;
-  return search_cost(rule, times, chosen);
-}
-
-Search search_for(const Scenario& scenario, const SearchOptions& options,
-                  const SettingRunner& runner) {
-  Search search{.rule = runner.rule(),
-                .first = runner.first_alone(),
-                .table = runner.table(),
-                .drops_policy = runner.drops_policy()};
-  search.target = target_of(search.first, options);
-  const auto accuracy = [&](double share) -> std::optional<double> {
-    auto setting = runner.switched_at(share);
-    if (!setting) {
-      search.lacking = share;
-      return {};
-    }
-    return mean(search.settings.emplace_back(std::move(*setting)).accuracies);
-  };
-  search.found = find_switch_point(search.rule, search.target, accuracy);
-  search.single = single_runs(search);
-  search.unused = runner.unused(search.settings);
-  const double first_time = mean(search.first.times);
-  std::vector<double> times;
-  SearchedRuns runs{known_accuracies(search.first), {}};
-  double chosen = 1;
-  for (const auto& setting : search.settings) {
-    times.push_back(mean(setting.times) / first_time);
-    runs.settings.push_back(known_accuracies(setting));
-    if (setting.share == search.found.share) chosen = times.back();
-  }
-  const auto successes = [&](const SearchRule& rule) {
-    return count_successes(rule, search.target, search.found, runs, search.searches,
-                           scenario.first().seed);
-  };
-  search.cost = cost_of(search, times, chosen);
-  if (!search.single.empty() || search.lacking) return search;
-  search.searches = resampled_searches;
-  search.successes = successes(search.rule);
-  for (const SearchRule& rule : cheaper_rules(search.rule)) {
-    search.cheaper.push_back(
-        {rule.first_runs, rule.runs, search_cost(rule, times, chosen), successes(rule)});
-  }
-  return search;
 }
 
 /// The device that is chosen for the runs of a setting is that of all runs.
 ScenarioChanges with_one_device(const SearchOptions& options) {
   ScenarioChanges changes = options.changes;
-  changes.sets.push_back({"replicas", std::to_string(options.rule.runs), "search"});
+  changes.sets.push_back({"replicas", std::to_string(options.runs), "search"});
   Scenario scenario = read_scenario(options.file, changes);
   settle_device(scenario, no_cuda_device);
   changes.sets.back() = {"device", device_of(scenario), "search"};
   return scenario.device_reason.empty() ? options.changes : changes;
 }
 
+/// Options of gradrace run that make the same changes.
+Words words_of_run(const ScenarioChanges& changes) {
+  Words words;
+  if (changes.quick) words.emplace_back("--quick");
+  if (!changes.data_folder.empty()) words.push_back("--data=" + changes.data_folder.string());
+  for (const auto& set : changes.sets) words.push_back("--set=" + set.path + "=" + set.value);
+  return words;
+}
+
+/// What search.py is to search for.
+Json asked(const Scenario& scenario, const SearchOptions& options, const fs::path& out,
+           const Json& table) {
+  Words of_run{"--quiet"};  // no table
+  if (!options.quiet) of_run.emplace_back("--progress=text");
+  if (options.jobs > 0) of_run.push_back("--jobs=" + std::to_string(options.jobs));
+  if (options.force) of_run.emplace_back("--force");
+  return {{"program", fs::read_symlink("/proc/self/exe").string()},
+          {"file", options.file.string()},
+          {"changes", words_of_run(options.changes)},
+          {"options", of_run},
+          {"out", out.string()},
+          {"scenario", Json::parse(scenario.resolved)},
+          {"title", named_title(scenario.first())},
+          {"rule",
+           {{"beta", options.beta},
+            {"settings", options.settings},
+            {"runs", options.runs},
+            {"first_runs", options.target ? 0 : options.first_runs}}},
+          {"target", options.target ? Json(*options.target) : Json()},
+          {"table", table}};
+}
+
 }  // namespace
 
 int search_switch_point(SearchOptions options) {
   const Scenario scenario = read_scenario(options.file, options.changes);
-  check_runs(scenario, options.accuracies.empty());
-  if (!options.as_tabled) check_settings(scenario, options.rule.settings);
-  if (options.accuracies.empty()) options.changes = with_one_device(options);
-  const std::filesystem::path out =
+  const bool trains = options.accuracies.empty();
+  check_runs(scenario, trains);
+  if (options.settings > 0) check_settings(scenario, options.settings);
+  if (trains) options.changes = with_one_device(options);
+  const Json table =
+      trains ? Json() : read_accuracies(options.accuracies, options.target.has_value());
+  const fs::path out =
       options.out.empty() ? "out/search-" + scenario.first().name : options.out.string();
-  const SettingRunner runner(scenario, options, out);
   note_if_mixed(out);
-  if (!options.accuracies.empty())
-    note_if_mixed(std::filesystem::absolute(options.accuracies).parent_path());
+  if (!trains) note_if_mixed(fs::absolute(options.accuracies).parent_path());
   const bool goes_on = PublishedFiles(out).record() == search_record;
   OutputFolder folder(out, {.record = search_record, .names = {"search.csv", "costs.csv"}},
                       options.force || goes_on);
   refuse_runs(out);
-  try {
-    const Search search = search_for(scenario, options, runner);
-    folder.append("search.csv", settings_text(search));
-    if (!search.cheaper.empty()) folder.append("costs.csv", costs_text(search));
-    folder.append(search_record, search_json(search, scenario, folder.finish()));
-    folder.publish();
-    if (!options.report) return 0;
-    if (!options.quiet) std::cout << search_report(search, scenario);
-    std::cout << "results: " << printable((folder.path() / "").string()) << '\n' << std::flush;
-  } catch (const Interrupted&) {
-    std::cerr << "the same call goes on where it was\n";
-    return 130;
-  }
+  const auto place_of = [&](const std::string& name) {
+    return folder.aside() / (name + std::string(temporary_ending));
+  };
+  std::ofstream(place_of("asked")) << asked(scenario, options, out, table);
+  if (const int status = run_python("search/search.py", {folder.aside()}, OnSignal::hand_on);
+      status != 0)
+    return status;
+  for (const char* const file : {"search.csv", "costs.csv"})
+    if (fs::exists(place_of(file))) folder.append(file, text_of_file(place_of(file)));
+  Json record{{"scenario", Json::parse(scenario.resolved)},
+              {"file", fs::absolute(scenario.file).string()},
+              {"program", version_text()}};
+  record.update(Json::parse(text_of_file(place_of(search_record))));
+  record["files"] = folder.finish();
+  folder.append(search_record, record.dump(2) + "\n");
+  folder.publish();
+  if (!options.report) return 0;
+  if (!options.quiet) std::cout << text_of_file(place_of("report"));
+  std::cout << "results: " << printable((out / "").string()) << '\n' << std::flush;
   return 0;
-}
-
-static SearchRule search_rule_of(const Values& values) {
-  SearchRule rule;
-  if (values.count("beta") != 0) rule.beta = fraction_of("search", values, "beta");
-  rule.settings = count_of("search", values, "settings", rule.settings);
-  rule.runs = count_of("search", values, "runs", rule.runs);
-  rule.first_runs = count_of("search", values, "first-runs", rule.first_runs);
-  if (values.count("target") == 0) return rule;
-  if (values.count("first-runs") != 0) {
-    throw UsageError("search: --first-runs find the target, and --target gives it; take one");
-  }
-  rule.first_runs = 0;
-  return rule;
 }
 
 static int search(const Words& words) {
@@ -246,8 +211,13 @@ static int search(const Words& words) {
   if (files.size() != 1) throw UsageError("search: takes one scenario file");
   options.file = files.front();
   options.changes = changes_of("search", *values);
-  options.rule = search_rule_of(*values);
+  if (values->count("beta") != 0) options.beta = fraction_of("search", *values, "beta");
+  options.settings = count_of("search", *values, "settings", options.settings);
+  options.runs = count_of("search", *values, "runs", options.runs);
+  options.first_runs = count_of("search", *values, "first-runs", options.first_runs);
   if (values->count("target") != 0) options.target = fraction_of("search", *values, "target");
+  if (options.target && values->count("first-runs") != 0)
+    throw UsageError("search: --first-runs find the target, and --target gives it; take one");
   options.accuracies = path_of("search", *values, "accuracies");
   options.out = path_of("search", *values, "out");
   options.jobs = jobs_of("search", *values);

@@ -65,6 +65,11 @@ class Found(SearchTest):
         told, _ = self.search("--settings", "3", "--runs", "4", "--first-runs", "3")
         text = (self.folder / "out/search.csv").read_text()
         self.assertEqual(text.splitlines()[0], COLUMNS)
+        listed = self.call("list", "columns")[0]
+        for file in ("search.csv", "costs.csv"):
+            page = listed.partition(f"{file}: ")[2].partition("\n\n")[0]
+            names = [line.split()[0] for line in page.splitlines()[1:] if line[2] != " "]
+            self.assertEqual(",".join(names), (self.folder / "out" / file).read_text().splitlines()[0])
         table = list(csv.DictReader(io.StringIO(text)))
         self.assertEqual([row["share"] for row in table], ["1", "0.5", "0.25", "0.375"])
         self.assertEqual([row["verdict"] for row in table], ["target", "pass", "fail", "fail"])
