@@ -110,6 +110,8 @@ measure() {
         --models $model --rule $rule
     done
   done
+  step gradrace-mlp-averages 100 python3 "$rates" "$mnist" --gradrace "$gradrace" --peers gradrace \
+    --models mlp --rule averages
   step roofs 60 python3 "$root/bench/gpu/roofs.py"
 }
 

@@ -67,6 +67,7 @@ RULES = {
     "plain": [],
     "momentum": ['optimiser={"momentum": 0.9}', "learning_rate.eta=0.005"],
     "adam": ['optimiser={"kind": "adam"}', "learning_rate.eta=0.001"],
+    "averages": ['protocol={"kind": "local-sgd", "tau": 8}'],
 }
 
 

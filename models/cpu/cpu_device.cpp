@@ -267,7 +267,7 @@ class CpuDevice final : public Device {
   }
 
   void average(ReplayedRun<Real>& run, const Program& program, const Step& step) {
-    const auto terms = terms_of(run, program, step.first, step.count);
+    const auto terms = states_of(run, program, step);
     std::span<Real> out = run.values[step.out];
     if (step.summed != Summed::whole) {
       std::ranges::copy(run.values[step.base], out.begin());
@@ -277,21 +277,19 @@ class CpuDevice final : public Device {
   }
 
   void measure(ReplayedRun<Real>& run, const Program& program, const Step& step) {
-    const SlotEvaluation& evaluation = program.evaluated[step.first];
     shares_.resize(packing_.numbers());
     in_order_.resize(packing_.parameters());
-    disagreement_shares<Real>(terms_of(run, program, evaluation.first_term, evaluation.terms),
-                              run.w(step.base), shares_);
+    disagreement_shares<Real>(states_of(run, program, step), run.w(step.base), shares_);
     packing_.unpack(shares_.data(), in_order_.data());
     disagreements_[step.first] = std::accumulate(in_order_.begin(), in_order_.end(), 0.0);
   }
 
-  std::vector<WeightedState<Real>> terms_of(const ReplayedRun<Real>& run, const Program& program,
-                                            std::uint32_t first, std::uint32_t count) const {
-    std::vector<WeightedState<Real>> terms;
-    for (const SlotTerm& term : std::span(program.terms).subspan(first, count))
-      terms.push_back({run.values[term.at].data(), term.weight});
-    return terms;
+  std::vector<WeightedState<Real>> states_of(const ReplayedRun<Real>& run, const Program& program,
+                                             const Step& step) const {
+    std::vector<WeightedState<Real>> states;
+    for (const SlotTerm& term : terms_of(program, step))
+      states.push_back({run.values[term.at].data(), term.weight});
+    return states;
   }
 
   void evaluate(ReplayedRun<Real>& run, const Program& program, const Step& step,

@@ -16,7 +16,9 @@
 #include "models/gpu/launcher.h"
 #include "models/gpu/network_replay.h"
 #include "models/gpu/quadratic_replay.h"
+#include "models/gpu/stages.h"
 #include "models/gpu/value_pages.h"
+#include "models/gpu/whole_states.h"
 #include "models/model.h"
 #include "models/optimiser/optimiser.h"
 #include "models/replay/lowering.h"
@@ -27,14 +29,14 @@ namespace gradrace {
 
 /// What replays the runs of a cohort side by side for a BlockDevice, and evaluates their values.
 /// What it needs of memory is said in bytes, of one run beside its values and of all together.  The
-/// programs of a wave are added one by one, sent to the device together, and launched
-/// stage by stage; a stage ends where any run evaluates.
+/// programs of a wave are added one by one, sent to the device together, and launched stage by
+/// stage: of each it moves the states.
 template <class T, class Launcher>
 concept BlockReplay = BlockLauncher<Launcher> &&
     requires(T& replay, const T& same, Launcher& launcher, const DeviceOptions& options,
              const ReplayShape& shape, std::span<const Tape> tapes, std::span<const Recipe> recipes,
-             const Tape& tape, const Program& program, const Lowering& lowering,
-             const kernels::Cohort<typename T::Number>& cohort,
+             const Tape& tape, const Program& program, const Stages& stages,
+             const Lowering& lowering, const kernels::Cohort<typename T::Number>& cohort,
              BlockEvaluation<typename T::Number, Launcher>& evaluation,
              const kernels::EvaluationSums& sums) {
   { same.run_bytes(options, std::uint64_t{}) } -> std::same_as<std::uint64_t>;
@@ -43,7 +45,7 @@ concept BlockReplay = BlockLauncher<Launcher> &&
   replay.start(launcher, tapes, shape);
   { same.lowering(tape) } -> std::same_as<Lowering>;
   replay.clear();
-  replay.add(std::uint32_t{}, recipes, program, lowering);
+  replay.add(std::uint32_t{}, recipes, program, stages, lowering);
   replay.send(launcher, bool{});
   replay.launch(launcher, std::size_t{}, cohort);
   replay.evaluate(launcher, std::size_t{}, cohort, evaluation);
@@ -125,12 +127,14 @@ class BlockDevice final : public Device {
 
  private:
   using Ticket = typename BlockEvaluation<Real, Launcher>::Ticket;
+  using Measured = typename WholeStates<Real, Launcher>::Measured;
 
   struct RunOnHost {
     Lowering lowering;
     RateFactors rate_factors;
     const Program* program = nullptr;  // of the wave; null: the run is over
     std::vector<Ticket> answers = {};  // of its evaluations
+    std::vector<Measured> measured = {};
   };
 
   // ---- a cohort
@@ -147,9 +151,9 @@ class BlockDevice final : public Device {
   }
 
   /// How many runs fit into nine tenths of the memory; the rest is for lists.  A run has a state
-  /// for each learner's gradient and for each evaluation that waits, the two of an update, and a
-  /// page that is not full; beside them what its replay needs.  Where more gradients wait (K > P)
-  /// memory may run out during the run; the error says so.
+  /// for each learner's gradient, or two where states are averaged, and for each evaluation that
+  /// waits, the two of an update, and a page that is not full; beside them what its replay needs.
+  /// Where more gradients wait (K > P) memory may run out during the run; the error says so.
   std::size_t cohort_for(const DeviceOptions& options) const {
     const std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
     if (parameters() > most / 4 || replay_.numbers_of_a_gradient(options) > most)
@@ -157,7 +161,8 @@ class BlockDevice final : public Device {
                                std::to_string(parameters()) + " parameters, " +
                                std::to_string(options.minibatch) + " samples");
     const std::uint64_t state = state_numbers(options);
-    const std::uint64_t states = options.learners + Lowering::most_at_once + 2 + Values::page_slots;
+    const std::uint64_t learners = std::uint64_t{options.learners} * (options.averages ? 2 : 1);
+    const std::uint64_t states = learners + Lowering::most_at_once + 2 + Values::page_slots;
     const std::uint64_t run =
         states * state * sizeof(Real) + replay_.run_bytes(options, state - parameters());
     const std::uint64_t shared = replay_.shared_bytes(options);
@@ -196,36 +201,22 @@ class BlockDevice final : public Device {
   // ---- a wave
 
   void lower(std::span<const Segment* const> wave) {
-    replay_.clear(), evaluation_.clear();
+    replay_.clear(), states_.clear(), evaluation_.clear();
     stages_ = 0;
     for (std::uint32_t i = 0; i < wave.size(); ++i) {
       RunOnHost& run = runs_[i];
       run.program = wave[i] ? &run.lowering.lower(*wave[i]) : nullptr;
-      run.answers.clear();
+      run.answers.clear(), run.measured.clear();
       if (!run.program) continue;
-      refuse(*run.program);
-      replay_.add(i, recipes_of(i), *run.program, run.lowering);
+      if (!run.program->sent.empty())
+        throw std::runtime_error(launcher_.name() +
+                                 ": only the CPU replays compressed gradients; use --device cpu");
+      of_run_.split(*run.program);
+      stages_ = std::max(stages_, of_run_.count());
+      replay_.add(i, recipes_of(i), *run.program, of_run_, run.lowering);
+      states_.add(i, *run.program, of_run_, run.measured);
       add_evaluations(i);
     }
-  }
-
-  /// What only the CPU replays.
-  void refuse(const Program& program) const {
-    const auto has = [&](Step::Kind kind) {
-      return std::ranges::find(program.steps, kind, &Step::kind) != program.steps.end();
-    };
-    const char* what = nullptr;
-    if (!program.sent.empty())
-      what = "compressed gradients";
-    else if (!program.terms.empty() && has(Step::Kind::average))
-      what = "averages of models";
-    else if (!program.terms.empty())
-      what = "the disagreement of models";
-    else if (program.computed < program.uses.size())
-      what = "a gradient used twice";
-    if (what)
-      throw std::runtime_error(launcher_.name() + ": only the CPU replays " + what +
-                               "; use --device cpu");
   }
 
   std::span<const Recipe> recipes_of(std::size_t run) const {
@@ -234,15 +225,12 @@ class BlockDevice final : public Device {
 
   void add_evaluations(std::uint32_t number) {
     RunOnHost& run = runs_[number];
-    std::size_t stage = 0;
-    for (const Step& step : run.program->steps) {
-      if (step.kind != Step::Kind::evaluate) continue;
-      for (std::uint32_t i = step.first; i < step.first + step.count; ++i) {
+    for (std::size_t stage = 0; stage < of_run_.count(); ++stage) {
+      const Step* const step = of_run_.evaluates(stage);
+      if (!step) continue;
+      for (std::uint32_t i = step->first; i < step->first + step->count; ++i)
         run.answers.push_back(evaluation_.add(stage, number, run.program->evaluated[i].at));
-      }
-      ++stage;
     }
-    stages_ = std::max(stages_, stage + 1);
   }
 
   void send() {
@@ -250,6 +238,7 @@ class BlockDevice final : public Device {
     for (const RunOnHost& run : runs_) slots = std::max(slots, run.lowering.slots());
     values_.grow(launcher_, slots);
     replay_.send(launcher_, factors_wanted());
+    states_.send(launcher_);
     evaluation_.send(launcher_);
   }
 
@@ -261,6 +250,7 @@ class BlockDevice final : public Device {
     const kernels::Cohort<Real> cohort{values_.view(parameters(), learnt_), runs_at_.data(),
                                        recipes_.data(), rules_.data()};
     replay_.launch(launcher_, stage, cohort);
+    states_.launch(launcher_, stage, cohort);
     replay_.evaluate(launcher_, stage, cohort, evaluation_);
   }
 
@@ -273,6 +263,7 @@ class BlockDevice final : public Device {
 
   void fetch(std::span<const Segment* const> wave) {
     evaluation_.fetch(launcher_);
+    states_.fetch(launcher_);
     replay_.fetch(launcher_);
     fetch_live([&](std::size_t i) { return wave[i] && wave[i]->end != End::limit; });
   }
@@ -302,6 +293,8 @@ class BlockDevice final : public Device {
       result.gradients_computed = run.program->computed;
       for (const Ticket& ticket : run.answers)
         result.evaluations.push_back(replay_.evaluation(evaluation_.sums(ticket)));
+      for (const Measured& measured : run.measured)
+        result.evaluations[measured.evaluated].disagreement = states_.disagreement(measured);
       if (run.rate_factors.wanted())
         run.rate_factors.add(*run.program, replay_.factors(i, *run.program), result);
       if (wave[i]->end == End::limit) continue;
@@ -328,7 +321,9 @@ class BlockDevice final : public Device {
   ValuePages<Real, Launcher> values_;
   std::vector<Real> initial_;
 
-  std::size_t stages_ = 0;  // of the wave
+  Stages of_run_;           // of the run that is lowered
+  std::size_t stages_ = 0;  // of the wave, at most
+  WholeStates<Real, Launcher> states_;
   BlockEvaluation<Real, Launcher> evaluation_;
   std::vector<Real> finals_;  // live parameters of the runs whose segment is not cut by a limit
 };

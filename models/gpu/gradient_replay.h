@@ -11,6 +11,7 @@
 #include "models/gpu/kernels/gradient_replay.h"
 #include "models/gpu/network_pass.h"
 #include "models/gpu/staged.h"
+#include "models/gpu/stages.h"
 #include "models/gpu/use_list.h"
 #include "models/optimiser/optimiser.h"
 
@@ -48,28 +49,13 @@ class GradientReplay {
   }
 
   /// run: number of the cohort's; recipes: its own.
-  void add(std::uint32_t run, std::span<const Recipe> recipes, const Program& program) {
+  void add(std::uint32_t run, std::span<const Recipe> recipes, const Program& program,
+           const Stages& stages) {
     const std::uint64_t first_use = uses_.add(run, program);
-    std::size_t stage = 0, number = 0;
-    for (const Step& step : program.steps) {
-      if (step.kind == Step::Kind::evaluate) {
-        ++stage, number = 0;
-        continue;
-      }
-      Round& round = round_of(stage, number++);
-      const kernels::UpdateJob update{
-          run, step.out, step.base, step.rule, first_use + step.first, step.count};
-      if (step.count != 1) updates_.add(round.number, {update, 0});
-      for (std::uint32_t u = step.first; u < step.first + step.count; ++u) {
-        const Recipe& recipe = recipes[program.uses[u].recipe];
-        const Way way = step.count != 1                              ? Way::added
-                        : plain_[run][step.rule] && recipe.clip == 0 ? Way::moved
-                                                                     : Way::alone;
-        const auto [list, fresh] =
-            round.gradients.try_emplace(std::pair(recipe.minibatch, way), lists_);
-        lists_ += fresh;
-        gradients_.add(list->second, {update, first_use + u});
-      }
+    for (std::size_t stage = 0; stage < stages.count(); ++stage) {
+      std::size_t number = 0;
+      for (const Step* const step : stages.moves(stage))
+        add(run, recipes, program, *step, first_use, round_of(stage, number++));
     }
   }
 
@@ -138,6 +124,23 @@ class GradientReplay {
     for (const Rule& rule : tape.rules)
       plain.push_back(is_plain(optimiser_of(rule), layout) && rule.distance == 0);
     return plain;
+  }
+
+  void add(std::uint32_t run, std::span<const Recipe> recipes, const Program& program,
+           const Step& step, std::uint64_t first_use, Round& round) {
+    const kernels::UpdateJob update{
+        run, step.out, step.base, step.rule, first_use + step.first, step.count};
+    if (step.count != 1) updates_.add(round.number, {update, 0});
+    for (std::uint32_t u = step.first; u < step.first + step.count; ++u) {
+      const Recipe& recipe = recipes[program.uses[u].recipe];
+      const Way way = step.count != 1                              ? Way::added
+                      : plain_[run][step.rule] && recipe.clip == 0 ? Way::moved
+                                                                   : Way::alone;
+      const auto [list, fresh] =
+          round.gradients.try_emplace(std::pair(recipe.minibatch, way), lists_);
+      lists_ += fresh;
+      gradients_.add(list->second, {update, first_use + u});
+    }
   }
 
   Round& round_of(std::size_t stage, std::size_t number) {

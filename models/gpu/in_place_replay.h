@@ -9,6 +9,7 @@
 
 #include "models/gpu/kernels/in_place_replay.h"
 #include "models/gpu/replay_shape.h"
+#include "models/gpu/stages.h"
 #include "models/gpu/stretches.h"
 #include "models/model.h"
 #include "models/optimiser/optimiser.h"
@@ -35,7 +36,7 @@ class InPlaceReplay {
            std::ranges::all_of(tape.rules, [](const auto& rule) { return rule.distance == 0; });
   }
 
-  static Lowering lowering() { return Lowering(Order::early); }
+  static Lowering lowering() { return Lowering(Order::for_a_use); }
 
   /// Of one run: the gradients that wait for their updates, and the state at hand.
   std::uint64_t run_bytes(const DeviceOptions& options, std::uint64_t beside) const {
@@ -63,20 +64,19 @@ class InPlaceReplay {
   }
 
   /// places: Lowering::places().
-  void add(std::uint32_t run, const Program& program, std::uint32_t places) {
+  void add(std::uint32_t run, const Program& program, const Stages& stages, std::uint32_t places) {
     Stretches<Launcher>& stretches = stretches_[plain_[run]];
     stretches.start(run, uses_.host.size(), steps_.host.size());
-    for (const Step& step : program.steps) {
-      if (step.kind == Step::Kind::evaluate) {
-        stretches.end_stage(steps_.host.size());
-        continue;
+    for (std::size_t stage = 0; stage < stages.count(); ++stage) {
+      for (const Step* const step : stages.moves(stage)) {
+        const bool computes = step->kind == Step::Kind::compute;
+        steps_.host.push_back(
+            {computes, step->stored, step->rule, step->out, step->base, step->first, step->count});
       }
-      const bool computes = step.kind == Step::Kind::compute;
-      steps_.host.push_back(
-          {computes, step.stored, step.rule, step.out, step.base, step.first, step.count});
-      if (!computes) add_uses(program, step);
+      stretches.end_stage(steps_.host.size());
     }
-    stretches.end_stage(steps_.host.size());
+    for (const SlotUse& use : program.uses)
+      uses_.host.push_back({use.place, use.learner, use.draw, use.recipe, use.weight});
     places_ = std::max(places_, places);
   }
 
@@ -107,13 +107,6 @@ class InPlaceReplay {
                                             steps_.data(), work_.data(), work_stride_, rows_.data(),
                                             factors_.data(), places_, minibatch_},
         stretches.count(stage), workers_);
-  }
-
-  void add_uses(const Program& program, const Step& update) {
-    for (std::uint32_t u = update.first; u < update.first + update.count; ++u) {
-      const SlotUse& use = program.uses[u];
-      uses_.host.push_back({use.place, use.learner, use.draw, use.recipe, use.weight});
-    }
   }
 
   std::uint64_t work_stride(std::uint32_t minibatch, bool plain) const {

@@ -55,17 +55,17 @@ class NetworkReplay {
   }
 
   Lowering lowering(const Tape& tape) const {
-    return in_place_.can_replay(tape) ? in_place_.lowering() : Lowering();
+    return in_place_.can_replay(tape) ? in_place_.lowering() : Lowering(Order::late, true);
   }
 
   void clear() { in_place_.clear(), gradients_.clear(); }
 
   void add(std::uint32_t number, std::span<const Recipe> recipes, const Program& program,
-           const Lowering& lowering) {
+           const Stages& stages, const Lowering& lowering) {
     if (runs_in_place_[number])
-      in_place_.add(number, program, lowering.places());
+      in_place_.add(number, program, stages, lowering.places());
     else
-      gradients_.add(number, recipes, program);
+      gradients_.add(number, recipes, program, stages);
   }
 
   void send(Launcher& launcher, bool with_factors) {

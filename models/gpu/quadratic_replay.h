@@ -9,6 +9,7 @@
 #include "models/gpu/block_evaluation.h"
 #include "models/gpu/replay_shape.h"
 #include "models/gpu/resident.h"
+#include "models/gpu/stages.h"
 #include "models/gpu/stretches.h"
 #include "models/gpu/use_list.h"
 #include "models/replay/lowering.h"
@@ -37,19 +38,18 @@ class QuadraticReplay {
     uses_.start(shape.runs);
   }
 
-  static Lowering lowering(const Tape&) { return Lowering(); }
+  static Lowering lowering(const Tape&) { return Lowering(Order::late, true); }
 
   void clear() { uses_.clear(), updates_.host.clear(), stretches_.clear(); }
 
-  void add(std::uint32_t run, std::span<const Recipe>, const Program& program, const Lowering&) {
+  void add(std::uint32_t run, std::span<const Recipe>, const Program& program, const Stages& stages,
+           const Lowering&) {
     stretches_.start(run, uses_.add(run, program), updates_.host.size());
-    for (const Step& step : program.steps) {
-      if (step.kind == Step::Kind::evaluate)
-        stretches_.end_stage(updates_.host.size());
-      else
-        updates_.host.push_back({step.out, step.base, step.rule, step.first, step.count});
+    for (std::size_t stage = 0; stage < stages.count(); ++stage) {
+      for (const Step* const step : stages.moves(stage))
+        updates_.host.push_back({step->out, step->base, step->rule, step->first, step->count});
+      stretches_.end_stage(updates_.host.size());
     }
-    stretches_.end_stage(updates_.host.size());
   }
 
   void send(Launcher& launcher, bool with_factors) {

@@ -8,7 +8,7 @@
 
 namespace gradrace {
 
-/// A list for each stage of a wave: what is done between two evaluations of any run.
+/// A list for each stage of a wave (models/gpu/stages.h).
 template <class T, class Launcher>
 class Staged {
  public:

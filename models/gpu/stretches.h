@@ -8,7 +8,7 @@
 
 namespace gradrace {
 
-/// The stretches of a wave: what a run does from one of its evaluations to the next.
+/// The stretches of a wave: how a run moves its states in each of its stages.
 template <class Launcher>
 class Stretches : public Staged<kernels::Stretch, Launcher> {
  public:

@@ -26,6 +26,13 @@ T* find_in(std::vector<T>& all, std::size_t old, std::uint32_t id) {
 
 }  // namespace
 
+std::span<const SlotTerm> terms_of(const Program& program, const Step& step) {
+  const std::span all(program.terms);
+  if (step.kind == Step::Kind::average) return all.subspan(step.first, step.count);
+  const SlotEvaluation& evaluation = program.evaluated[step.first];
+  return all.subspan(evaluation.first_term, evaluation.terms);
+}
+
 Lowering::Lowering(Order order, bool keep)
     : order_(order), keep_(keep), values_{{0, 1, 0}}, held_{0}, slots_{{}, 1} {}
 
@@ -35,7 +42,7 @@ const Program& Lowering::lower(const Segment& segment) {
   add_gradients(segment);
   count_references(segment);
   bury(segment);
-  if (order_ == Order::early) list_gradients(), compute_old(segment);
+  if (order_ != Order::late) list_gradients(), compute_old(segment);
   for (const Op& op : segment.ops) {
     switch (op.kind) {
       case Op::Kind::update:
@@ -124,11 +131,13 @@ void Lowering::use(const Use& use, ValueId base) {
   const Gradient& of = gradient.gradient;
   const bool computed = gradient.computed;
   Slot at = no_slot;
-  if (!computed || keep_) {
+  if (!computed || gradient.kept) {
     const Value& value = written(of.at);
     if (of.at != base) want_stored(value);
     at = value.slot;
+    if (order_ == Order::for_a_use && gradient.used) compute_again(gradient, value);
   }
+  gradient.used = true;
   if (!computed) compute(gradient);
   const bool again = --gradient.uses > 0 || gradient.open;
   program_.uses.push_back({at, gradient.place, computed, of.learner, of.draw, of.recipe, use.weight,
@@ -140,6 +149,8 @@ void Lowering::update(const Segment& segment, const Op& op) {
   const auto first = static_cast<std::uint32_t>(program_.uses.size());
   GRADRACE_CHECK(op.first == first, "uses stand in the order of their updates");
   for (std::uint32_t i = first; i < first + op.count; ++i) use(segment.uses[i], op.base);
+  for (const std::uint32_t place : spent_) places_.give_back(place);
+  spent_.clear();
   // The gradients are added up before out is written, so it may stand where one was computed.
   write(op, {Step::Kind::update, op.rule, slots_.take(), 0, first, op.count});
 }
@@ -187,7 +198,7 @@ void Lowering::average(const Segment& segment, const Op& op) {
 void Lowering::write(const Op& op, Step step) {
   Value& base = written(op.base);
   step.base = base.slot;
-  if (order_ == Order::early && step.kind == Step::Kind::update) bring(base), at_hand_ = op.out;
+  if (order_ != Order::late && step.kind == Step::Kind::update) bring(base), at_hand_ = op.out;
   program_.steps.push_back(step);
   release(base);
   Value& out = find(op.out);
@@ -257,13 +268,18 @@ void Lowering::compute(Known& gradient) {
   gradient.place = places_.take();
   gradient.computed = true;
   ++program_.computed;
-  if (!keep_) release(find(gradient.gradient.at));
+  const bool again = gradient.uses > 1 || gradient.open;
+  gradient.kept = keep_ || (order_ == Order::for_a_use && again);
+  if (!gradient.kept) release(find(gradient.gradient.at));
 }
 
 /// Frees what is held of a gradient that is not used any more.
 void Lowering::finish(const Known& gradient) {
-  if (gradient.computed) places_.give_back(gradient.place);
-  if (!gradient.computed || keep_) release(find(gradient.gradient.at));
+  if (gradient.computed && order_ == Order::for_a_use)
+    spent_.push_back(gradient.place);
+  else if (gradient.computed)
+    places_.give_back(gradient.place);
+  if (!gradient.computed || gradient.kept) release(find(gradient.gradient.at));
 }
 
 Lowering::Known& Lowering::known(GradientId id) {
@@ -296,7 +312,7 @@ std::uint32_t Lowering::Pool::take() {
   return number;
 }
 
-// ---- the early order
+// ---- the early orders
 
 /// Those to be computed, at their values, in the order of their ids.
 void Lowering::list_gradients() {
@@ -326,6 +342,15 @@ void Lowering::compute_at(const Value& value) {
     program_.steps.push_back({Step::Kind::compute, 0, 0, value.slot, gradients_[i].first_use, 1});
     compute(gradients_[i]);
   }
+}
+
+/// For the next use of the program; the update may need what it was for its last one.
+void Lowering::compute_again(Known& gradient, const Value& value) {
+  bring(value);
+  spent_.push_back(gradient.place);
+  gradient.place = places_.take();
+  const auto use = static_cast<std::uint32_t>(program_.uses.size());
+  program_.steps.push_back({Step::Kind::compute, 0, 0, value.slot, use, 1});
 }
 
 /// The state moved becomes that value.

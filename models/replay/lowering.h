@@ -18,6 +18,7 @@ enum class Order : std::uint8_t {
   late,   // when it is first used; values wait in their slots for that
   early,  // as soon as its value is there and a use is known; gradients wait, so that a device can
           // move one state along
+  for_a_use,  // early, and anew for each use, whose weight it holds
 };
 
 /// The gradient of the learner's draw-th minibatch at the value in a slot enters an update, or the
@@ -39,7 +40,7 @@ struct SlotTerm {
   double weight;
 };
 
-/// compute (early order alone): the gradient of use `first`, at the value in base.
+/// compute (never in the late order): the gradient of use `first`, at the value in base.
 ///
 /// update: the value in out = that in base moved by uses [first, first + count), in that order; out
 /// is neither base nor any value that is still needed.
@@ -86,6 +87,9 @@ struct Program {
   }
 };
 
+/// Of a step average or measure.
+std::span<const SlotTerm> terms_of(const Program& program, const Step& step);
+
 /// Turns the segments of one run into programs: follows which values may still be named, and which
 /// gradients are open.  A gradient that is not used appears nowhere.  One that is used and stays
 /// open keeps its place; one that is open and not used yet keeps its value.
@@ -124,6 +128,8 @@ class Lowering {
     bool open;  // a later segment may use it
     bool computed = false;
     bool sent = false;  // or will be, in this segment
+    bool used = false;
+    bool kept = false;  // its value is, until its last use
     std::uint32_t place = 0;
     std::uint32_t uses = 0;          // of this segment, not made yet
     std::uint32_t first_use = none;  // of this segment
@@ -159,8 +165,9 @@ class Lowering {
   Value& written(ValueId id);
   void release(Value& value);
 
-  // Of the early order.
+  // Of the early orders.
   void list_gradients();
+  void compute_again(Known& gradient, const Value& value);
   void compute_old(const Segment& segment);
   void compute_at(const Value& value);
   void bring(const Value& value);
@@ -169,14 +176,15 @@ class Lowering {
   Order order_;
   bool keep_;
   Program program_;
-  std::vector<Value> values_;      // by id
-  std::vector<Known> gradients_;   // by id
-  std::size_t old_values_ = 0;     // from earlier segments
-  std::size_t old_gradients_ = 0;  // likewise
-  std::vector<ValueId> held_;      // kept for the next segment's sake
-  std::vector<ValueId> pending_;   // evaluations of this segment not made yet
-  ValueId last_ = 0;               // written
-  ValueId at_hand_ = none;         // the state moved, in the early order
+  std::vector<Value> values_;         // by id
+  std::vector<Known> gradients_;      // by id
+  std::size_t old_values_ = 0;        // from earlier segments
+  std::size_t old_gradients_ = 0;     // likewise
+  std::vector<ValueId> held_;         // kept for the next segment's sake
+  std::vector<ValueId> pending_;      // evaluations of this segment not made yet
+  ValueId last_ = 0;                  // written
+  ValueId at_hand_ = none;            // the state moved, in an early order
+  std::vector<std::uint32_t> spent_;  // places of gradients that an update is the last to use
   Pool slots_, places_;
 };
 

@@ -18,6 +18,7 @@ void enlarge(DeviceOptions& options, const Point& point, const Race& race) {
   options.device = point.device;
   options.rows = point.rows;
   options.learners = std::max(options.learners, race.learners);
+  options.averages = options.averages || !race.make_protocol().has_server();
   for (const Plan& plan : race.plans) {
     options.minibatch = std::max(options.minibatch, plan.recipe.minibatch);
     options.rules.push_back(plan.rule);

@@ -38,7 +38,10 @@ std::uint32_t least_minibatch(const Point& point) {
 /// Of points that one device can compute side by side.
 DeviceChoice choice_for(const std::vector<const Point*>& points, std::uint32_t replicas) {
   for (const Point* point : points)
-    if (const std::string why = only_cpu(*point); !why.empty()) return {false, why};
+    if (const std::string why = only_cpu(*point); !why.empty())
+      return {false, why};
+    else if (!point->make_protocol().has_server())
+      return {false, "protocols without a server were not measured on a GPU"};
   const ModelSpec& model = *points.front()->model;
   const Blueprint blueprint = model.make_float32()->blueprint();
   std::uint32_t learners = 0, minibatch = least_minibatch(*points.front());
@@ -80,8 +83,6 @@ std::string with_gpu(const std::string& text) {
 }  // namespace
 
 std::string only_cpu(const Point& point) {
-  if (!point.make_protocol().has_server())
-    return "only the CPU replays averages of models, and the protocol has no server";
   return point.model->has_shards() ? "only the CPU draws each learner's rows of dataset.partition"
                                    : "";
 }

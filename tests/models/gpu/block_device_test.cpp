@@ -135,16 +135,63 @@ std::vector<Segment> some_updates() {
   return {first, second};
 }
 
+/// Three states go their ways and are averaged, some of them at once and some one after the other;
+/// disagreements of those that are gone by the time of the evaluation; a gradient used twice, and
+/// once more in the next segment.
+std::vector<Segment> some_averages() {
+  Segment first, second;
+  first.gradients = {{0, 0, 0, 0, Fate::used},
+                     {0, 1, 0, 0, Fate::used},
+                     {0, 2, 0, 1, Fate::open},
+                     {4, 0, 1, 0, Fate::used},
+                     {5, 1, 1, 0, Fate::used}};
+  first.uses = {{0, 0, 0.01}, {1, 0, 0.02},  {2, 0, 0.03},
+                {3, 0, 0.01}, {0, 1, 0.005}, {4, 0, 0.01}};
+  first.terms = {{1, 0.25}, {2, 0.5},  {3, 0.25},  // 4
+                 {1, 0.5},  {3, 0.5},              // 5
+                 {4, 0.75}, {2, 0.25},             // 6, of 4
+                 {1, 0.5},  {2, 0.5},              // disagreement with 6
+                 {7, 0.5},  {8, 0.5},              // 9
+                 {7, 0.25}, {8, 0.25}, {9, 0.5}};  // disagreement with 9
+  using Kind = Op::Kind;
+  first.ops = {{Kind::update, 0, 1, 0, 0, 1},
+               {Kind::update, 0, 2, 0, 1, 1},
+               {Kind::update, 1, 3, 0, 2, 1},
+               {Kind::average, 0, 4, 1, 0, 3, Summed::learnt},
+               {Kind::average, 0, 5, 2, 3, 2, Summed::parameters},
+               {Kind::average, 0, 6, 3, 5, 2, Summed::whole},
+               {Kind::evaluate, 0, 6, 6, 7, 2},
+               {Kind::update, 0, 7, 4, 3, 2},
+               {Kind::update, 0, 8, 5, 5, 1},
+               {Kind::average, 0, 9, 7, 9, 2, Summed::whole},
+               {Kind::evaluate, 0, 9, 9, 11, 3},
+               {Kind::evaluate, 0, 7, 7, 0, 0}};
+  first.live = {7, 9};
+  first.open = {0};
+  first.gradients[0].fate = Fate::open;
+  second.first_gradient = 5;
+  second.gradients = {{9, 0, 2, 1, Fate::used}};
+  second.uses = {{2, 2, 0.02}, {0, 3, 0.01}, {5, 0, 0.01}};
+  second.terms = {{10, 0.5}, {7, 0.5}};
+  second.ops = {{Kind::update, 0, 10, 9, 0, 3},
+                {Kind::average, 0, 11, 10, 0, 2},
+                {Kind::evaluate, 0, 11, 11, 0, 0}};
+  second.live = {10, 11};
+  second.end = End::finished;
+  return {first, second};
+}
+
 struct Replayed {
   Vector w;
   std::vector<Results> results;
 };
 
-Replayed replay_updates(Device& device, const Rule& rule, double clip) {
+Replayed replay(Device& device, const Rule& rule, double clip,
+                const std::vector<Segment>& segments) {
   const Tape tape{7, 0, {{5, clip}, {3, 0}}, {rule, by_default(rule)}};
   device.start({&tape, 1});
   Replayed replayed;
-  for (const Segment& segment : some_updates()) {
+  for (const Segment& segment : segments) {
     const Segment* const wave = &segment;
     replayed.results.emplace_back();
     device.replay({&wave, 1}, {&replayed.results.back(), 1});
@@ -155,7 +202,8 @@ Replayed replay_updates(Device& device, const Rule& rule, double clip) {
 
 /// Every rule, of a large model every fifth, with gradients that are clipped in one precision and
 /// in the other are not.
-void check_updates(const Place& place, const Subject& subject) {
+void check_replays(const Place& place, const Subject& subject,
+                   const std::vector<Segment>& segments) {
   CAPTURE(place.name);
   CAPTURE(subject.name);
   Place reference = cpu();
@@ -167,8 +215,9 @@ void check_updates(const Place& place, const Subject& subject) {
     const double clip = (rule % 2 == 0) == place.float64 ? 0.1 : 0;
     CAPTURE(rule);
     CAPTURE(clip);
-    const Replayed wanted = replay_updates(*exact, rules[rule], clip);
-    const Replayed found = replay_updates(*tested, rules[rule], clip);
+    const Replayed wanted = replay(*exact, rules[rule], clip, segments);
+    const Replayed found = replay(*tested, rules[rule], clip, segments);
+    REQUIRE(wanted.w.size() == found.w.size());
     Vector moved = start;
     for (std::size_t i = 0; i < moved.size(); ++i) moved[i] -= wanted.w[i];
     CHECK(distance(wanted.w, found.w) <= place.tolerance() * std::max(norm(start), norm(moved)));
@@ -182,6 +231,7 @@ void check_updates(const Place& place, const Subject& subject) {
         CHECK(near(a.evaluations[i].loss, b.evaluations[i].loss, tolerance));
         CHECK(near(a.evaluations[i].test_loss, b.evaluations[i].test_loss, tolerance));
         CHECK(near(a.evaluations[i].test_error, b.evaluations[i].test_error, 0));
+        CHECK(near(a.evaluations[i].disagreement, b.evaluations[i].disagreement, tolerance));
       }
       for (std::size_t i = 0; i < a.rate_factors.size(); ++i)
         CHECK(near(a.rate_factors[i], b.rate_factors[i], 1e-3));
@@ -189,8 +239,16 @@ void check_updates(const Place& place, const Subject& subject) {
   }
 }
 
+void check_updates(const Place& place, const Subject& subject) {
+  check_replays(place, subject, some_updates());
+}
+
 void check_updates(const Place& place) {
   for (const Subject& subject : subjects()) check_updates(place, subject);
+}
+
+void check_averages(const Place& place) {
+  for (const Subject& subject : subjects()) check_replays(place, subject, some_averages());
 }
 
 /// Two places that differ by nothing but how many threads their blocks have.
@@ -203,7 +261,8 @@ void check_threads(const Place& some, const Place& others) {
     if (!is_large(subject)) tried.insert(tried.end(), std::end(rules) - 2, std::end(rules));
     for (const Rule& rule : tried) {
       const double clip = rule.distance;  // neither: weights stay in the blocks
-      const Replayed a = replay_updates(*one, rule, clip), b = replay_updates(*three, rule, clip);
+      const Replayed a = replay(*one, rule, clip, some_updates()),
+                     b = replay(*three, rule, clip, some_updates());
       REQUIRE(a.w == b.w);
       for (std::size_t s = 0; s < 2; ++s) {
         REQUIRE(a.results[s].hash == b.results[s].hash);
@@ -302,29 +361,6 @@ TEST_CASE("blocks: what only the CPU replays is refused") {
     Results results;
     device->replay({&wave, 1}, {&results, 1});
   };
-  Segment averages;
-  averages.terms = {{0, 1}};
-  averages.ops = {{Op::Kind::average, 0, 1, 0, 0, 1}};
-  averages.live = {1};
-  CHECK_THROWS_WITH_AS(replay(averages),
-                       "emulated: only the CPU replays averages of models; use --device cpu",
-                       std::runtime_error);
-  Segment disagrees;
-  disagrees.terms = {{0, 1}};
-  disagrees.ops = {{Op::Kind::evaluate, 0, 0, 0, 0, 1}};
-  disagrees.live = {0};
-  CHECK_THROWS_WITH_AS(
-      replay(disagrees),
-      "emulated: only the CPU replays the disagreement of models; use --device cpu",
-      std::runtime_error);
-  Segment twice;
-  twice.gradients = {{0, 0, 0, 0, Fate::used}};
-  twice.uses = {{0, 0, 0.1}, {0, 1, 0.1}};
-  twice.ops = {{Op::Kind::update, 0, 1, 0, 0, 1}, {Op::Kind::update, 0, 2, 1, 1, 1}};
-  twice.live = {2};
-  CHECK_THROWS_WITH_AS(replay(twice),
-                       "emulated: only the CPU replays a gradient used twice; use --device cpu",
-                       std::runtime_error);
   Segment sends;
   sends.gradients = {{0, 0, 0, 0, Fate::used}};
   sends.uses = {{0, 0, 0.1}};
@@ -334,6 +370,30 @@ TEST_CASE("blocks: what only the CPU replays is refused") {
   CHECK_THROWS_WITH_AS(replay(sends),
                        "emulated: only the CPU replays compressed gradients; use --device cpu",
                        std::runtime_error);
+}
+
+TEST_CASE("blocks: averages, disagreements and gradients used twice conform, with one thread") {
+  check_averages(emulated(1));
+  check_averages(emulated(1, true));
+  check_averages(by_gradients(true));
+}
+
+TEST_CASE("blocks: averages and disagreements have equal bits for any number of threads") {
+  for (const Subject& subject : subjects()) {
+    if (is_large(subject)) continue;
+    CAPTURE(subject.name);
+    const Vector start = some_value(*subject.exact());
+    for (const Rule& rule : rules) {
+      const auto one = subject.on(emulated(1), start), three = subject.on(emulated(3), start);
+      const Replayed a = replay(*one, rule, 0, some_averages());
+      const Replayed b = replay(*three, rule, 0, some_averages());
+      REQUIRE(a.w == b.w);
+      for (std::size_t s = 0; s < a.results.size(); ++s)
+        for (std::size_t i = 0; i < a.results[s].evaluations.size(); ++i)
+          REQUIRE(near(a.results[s].evaluations[i].disagreement,
+                       b.results[s].evaluations[i].disagreement, 0));
+    }
+  }
 }
 
 TEST_CASE("blocks: gradients and updates by three products of TF32 conform, with one thread") {
@@ -372,6 +432,12 @@ TEST_CASE("cuda: gradients by three products of TF32 conform") {
 TEST_CASE("cuda: a quadratic moves by every rule") {
   GRADRACE_NEEDS_CUDA();
   check_updates(cuda(), quadratic(10, 0.5));
+}
+
+TEST_CASE("cuda: averages, disagreements and gradients used twice conform") {
+  GRADRACE_NEEDS_CUDA();
+  check_averages(cuda());
+  check_averages(cuda(true));
 }
 
 TEST_CASE("cuda: gradients conform") {

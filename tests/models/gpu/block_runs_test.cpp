@@ -94,6 +94,9 @@ void check_runs(const Place& place, const char* model, const std::vector<std::st
       CHECK(near(found.curve[i].evaluation.loss, wanted.curve[i].evaluation.loss, tolerance));
       CHECK(near(found.curve[i].evaluation.test_loss, wanted.curve[i].evaluation.test_loss,
                  tolerance));
+      const double apart[] = {found.curve[i].evaluation.disagreement,
+                              wanted.curve[i].evaluation.disagreement};
+      CHECK((near(apart[0], apart[1], tolerance) || std::abs(apart[0] - apart[1]) < 1e-12));
     }
   }
 }
@@ -107,6 +110,8 @@ void check_equal(const RaceRecord& a, const RaceRecord& b) {
     REQUIRE(a.curve[i].evaluation.test_loss == b.curve[i].evaluation.test_loss);
     const double rates[] = {a.curve[i].point.learning_rate, b.curve[i].point.learning_rate};
     REQUIRE((rates[0] == rates[1] || (std::isnan(rates[0]) && std::isnan(rates[1]))));
+    const double apart[] = {a.curve[i].evaluation.disagreement, b.curve[i].evaluation.disagreement};
+    REQUIRE((apart[0] == apart[1] || (std::isnan(apart[0]) && std::isnan(apart[1]))));
   }
 }
 
@@ -219,6 +224,20 @@ TEST_CASE("blocks: runs of every protocol conform, with one thread") {
   check_runs(emulated(1, true), small_cnn, every_server_protocol(), everything, 1e-9);
 }
 
+TEST_CASE("blocks: runs of every protocol without a server conform, with one thread") {
+  check_runs(emulated(1), in_place, every_peer_protocol(), plain, 1e-4);
+  check_runs(emulated(1, true), softmax, every_peer_protocol(), plain, 1e-11);
+  check_runs(emulated(1), in_place, every_peer_protocol(), averaged, 1e-4);
+  check_runs(by_gradients(true), in_place, every_peer_protocol(), carrying, 1e-9);
+  check_runs(emulated(1, true), small_cnn, every_peer_protocol(), plain, 1e-9);
+}
+
+TEST_CASE("blocks: averages have equal bits for any cohort and any segment limit") {
+  check_equal_bits(emulated(1), softmax, every_peer_protocol(), plain);
+  check_equal_bits(emulated(1), in_place, every_peer_protocol(), carrying);
+  check_equal_bits(by_gradients(), in_place, every_peer_protocol(), plain);
+}
+
 TEST_CASE("blocks: runs with statistics and augmented images conform, with one thread") {
   check_runs(emulated(1), small_resnet, some_protocols, plain, 1e-4);
   check_runs(emulated(1, true), small_resnet, some_protocols, plain, 1e-11);
@@ -281,6 +300,16 @@ TEST_CASE("cuda: runs of every protocol conform") {
   // A relu near 0 that turns by a rounding moves a loss by 1e-3.
   check_runs(cuda(), tf32_resnet, {some_protocols.back()},
              std::string(plain) + R"(, "device": "cuda")", 1e-2);
+}
+
+TEST_CASE("cuda: runs of every protocol without a server conform") {
+  GRADRACE_NEEDS_CUDA();
+  check_runs(cuda(), in_place, every_peer_protocol(), averaged, 1e-4);
+  check_runs(cuda(), too_large_anywhere, every_peer_protocol(), plain, 1e-4);
+  check_runs(cuda(true), softmax, every_peer_protocol(), plain, 1e-11);
+  check_runs(cuda(true), small_cnn, every_peer_protocol(), plain, 1e-9);
+  check_equal_bits(cuda(), softmax, every_peer_protocol(), plain);
+  check_equal_bits(cuda(), in_place, every_peer_protocol(), carrying);
 }
 
 TEST_CASE("cuda: equal bits for any cohort and any segment limit") {

@@ -1,4 +1,5 @@
-"""The kernels as nvcc compiles them for sm_90: what the device code defines, and what each kernel takes of a multiprocessor.
+"""The kernels as nvcc compiles them: what the device code defines, and what each kernel of the program's PTX takes of a
+multiprocessor of sm_90.
 
 nvcc leaves a call out of the device code without a word where a function template of the standard library that is constexpr
 would call a function of ours that is not.  So each constructor that is marked GRADRACE_HD must be defined in the code that is
@@ -23,7 +24,8 @@ from program import skip
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 NVCC = os.environ["GRADRACE_NVCC"]
 FLAGS = [*os.environ["GRADRACE_CUDA_FLAGS"].split(), "-arch=sm_90", f"-I{ROOT}", f"-I{os.environ['GRADRACE_RANDOM123']}"]
-SOURCES = {name: ROOT / f"models/gpu/cuda/cuda_{name}.cu" for name in ("float32", "float64")}
+PTX = pathlib.Path(os.environ["GRADRACE_PTX"])  # of the build
+SOURCES = [ROOT / f"models/gpu/cuda/cuda_{name}.cu" for name in ("float32", "float64")]
 FOLDER = pathlib.Path(__file__).with_name("device_code")
 LIBRARY = FOLDER / "library.txt"
 RECORD = 'GRADRACE_RECORD=1 ctest --preset release -R "device code"'
@@ -36,14 +38,14 @@ NUMBER = re.compile(r"%fd?\d+\b")
 PROPERTIES = re.compile(r"Function properties for (\w+)\n\s+(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads\n.*Used (\d+) registers")
 
 
-def compiled(name, *options):
-    """(result, what nvcc says)"""
+def plain_ptx(source):
+    """Of the code that is not optimised."""
     with tempfile.TemporaryDirectory() as folder:
-        result = pathlib.Path(folder) / "code"
-        done = subprocess.run([NVCC, *FLAGS, *options, os.fspath(SOURCES[name]), "-o", os.fspath(result)], capture_output=True, text=True, check=False)
+        result = pathlib.Path(folder) / "code.ptx"
+        done = subprocess.run([NVCC, *FLAGS, "-G", "-ptx", source, "-o", result], capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise AssertionError(f"nvcc {' '.join(options)} of {SOURCES[name].name}:\n{done.stderr[-4000:]}")
-        return result.read_bytes(), done.stderr
+            raise AssertionError(f"nvcc -G -ptx of {source.name}:\n{done.stderr[-4000:]}")
+        return result.read_text("utf-8")
 
 
 def demangled(names):
@@ -99,16 +101,11 @@ def taken_by_kernels(told):
     }
 
 
-def both(*options):
-    """Both sources compiled: (result, what nvcc says) of each."""
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        return list(pool.map(lambda name: compiled(name, *options), SOURCES))
-
-
 class Plain(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.functions = set().union(*(functions_of(ptx.decode()) for ptx, _ in both("-G", "-ptx")))
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            cls.functions = set().union(*map(functions_of, pool.map(plain_ptx, SOURCES)))
 
     def test_has_every_constructor(self):
         declared, defined = constructors_declared(), constructors_defined(self.functions)
@@ -151,7 +148,7 @@ def assembled(ptx):
 class Optimised(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.ptx = [ptx for ptx, _ in both("-O3", "-ptx")]
+        cls.ptx = [min(PTX.glob(f"{path.stem}*.ptx")).read_bytes() for path in SOURCES]
 
     def test_numbers_are_written_before_they_are_read(self):
         for text in map(bytes.decode, self.ptx):

@@ -1,10 +1,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <set>
 #include <vector>
 
+#include "models/gpu/stages.h"
 #include "models/replay/lowering.h"
 #include "sim/engine/timing_plane.h"
 #include "tests/support/race_text.h"
@@ -16,17 +18,23 @@ namespace {
 
 /// Does what programs say with the names of values and gradients in place of numbers: every step
 /// must find what the tape means.  With the early order it moves one state along, and looks into
-/// slots for what was stored alone.
+/// slots for what was stored alone.  in_stages: in the order of Stages, the steps of states of
+/// each stage backwards.
 class Follower {
  public:
-  Follower(Order order, bool keep)
-      : lowering_(order, keep), early_(order == Order::early), keep_(keep) {}
+  Follower(Order order, bool keep, bool in_stages = false)
+      : lowering_(order, keep),
+        early_(order != Order::late),
+        for_a_use_(order == Order::for_a_use),
+        keep_(keep),
+        in_stages_(in_stages) {}
 
   void follow(const Segment& segment) {
     for (const Gradient& gradient : segment.gradients) at_of_.push_back(gradient.at);
     const Program& program = lowering_.lower(segment);
     held_.resize(lowering_.slots(), nothing);
     placed_.resize(lowering_.places(), nothing);
+    made_for_.assign(lowering_.places(), nothing);
     REQUIRE(program.uses.size() == segment.uses.size());
     REQUIRE(program.terms.size() == segment.terms.size());
     std::vector<Op> evaluated;
@@ -35,11 +43,19 @@ class Follower {
     REQUIRE(program.evaluated.size() == evaluated.size());
     std::ptrdiff_t measured = 0;
     at_hand_ = no_slot;
+    std::map<const Step*, const Op*> written;
     auto op = segment.ops.begin();
     for (const Step& step : program.steps) {
+      if (step.kind != Step::Kind::update && step.kind != Step::Kind::average) continue;
+      while (op->kind == Op::Kind::evaluate) ++op;
+      written[&step] = &*op++;
+    }
+    for (const Step* const each : ordered(program)) {
+      const Step& step = *each;
       if (step.kind == Step::Kind::compute) {
         REQUIRE(early_);
         compute(segment.uses[step.first].gradient, program.uses[step.first], step.base);
+        made_for_[program.uses[step.first].place] = step.first;
       } else if (step.kind == Step::Kind::measure) {
         measure(segment, program, step, evaluated[step.first]);
         ++measured;
@@ -49,8 +65,7 @@ class Follower {
           REQUIRE(held_[program.evaluated[i].at] == evaluated[i].base);
         at_hand_ = no_slot;
       } else {
-        while (op->kind == Op::Kind::evaluate) ++op;
-        write(segment, program, step, *op++);
+        write(segment, program, step, *written.at(&step));
       }
     }
     REQUIRE(measured ==
@@ -63,9 +78,29 @@ class Follower {
   const Lowering& lowering() const { return lowering_; }
   std::size_t computed() const { return computed_.size(); }
   std::uint64_t loads() const { return loads_; }
+  std::size_t most_of_states() const { return most_of_states_; }
 
  private:
   static constexpr std::uint32_t nothing = ~std::uint32_t{0};
+
+  std::vector<const Step*> ordered(const Program& program) {
+    std::vector<const Step*> steps;
+    if (!in_stages_) {
+      for (const Step& step : program.steps) steps.push_back(&step);
+      return steps;
+    }
+    Stages stages;
+    stages.split(program);
+    for (std::size_t stage = 0; stage < stages.count(); ++stage) {
+      const auto moves = stages.moves(stage), of_states = stages.of_states(stage);
+      steps.insert(steps.end(), moves.begin(), moves.end());
+      steps.insert(steps.end(), of_states.rbegin(), of_states.rend());
+      if (const Step* const evaluates = stages.evaluates(stage)) steps.push_back(evaluates);
+      most_of_states_ = std::max(most_of_states_, of_states.size());
+    }
+    REQUIRE(steps.size() == program.steps.size());
+    return steps;
+  }
 
   ValueId value_in(Slot slot) {
     if (!early_) return held_[slot];
@@ -77,7 +112,7 @@ class Follower {
   void compute(GradientId gradient, const SlotUse& use, Slot at) {
     REQUIRE(value_in(at) == at_of_[gradient]);
     placed_[use.place] = gradient;
-    REQUIRE(computed_.insert(gradient).second);
+    REQUIRE((computed_.insert(gradient).second || for_a_use_));
   }
 
   void measure(const Segment& segment, const Program& program, const Step& step, const Op& op) {
@@ -99,7 +134,7 @@ class Follower {
     REQUIRE(step.count == op.count);
     for (std::uint32_t i = step.first; i < step.first + step.count; ++i) {
       if (step.kind == Step::Kind::update)
-        use(segment.uses[i].gradient, program.uses[i], step.base);
+        use(segment.uses[i].gradient, program.uses[i], step.base, i);
       else
         REQUIRE(held_[program.terms[i].at] == segment.terms[i].value);
       if (step.kind == Step::Kind::average) REQUIRE(program.terms[i].at != step.out);
@@ -110,22 +145,25 @@ class Follower {
     if (!early_ || step.stored || step.kind == Step::Kind::average) held_[step.out] = op.out;
   }
 
-  void use(GradientId gradient, const SlotUse& use, Slot base) {
+  void use(GradientId gradient, const SlotUse& use, Slot base, std::uint32_t number) {
     if (!use.computed) compute(gradient, use, use.at);
     REQUIRE(placed_[use.place] == gradient);
+    if (for_a_use_) REQUIRE(made_for_[use.place] == number);
     const bool moved = early_ && use.at == base;  // looked at in the state that is moved
     if (keep_) REQUIRE((moved ? value_in(base) : held_[use.at]) == at_of_[gradient]);
   }
 
   Lowering lowering_;
-  bool early_, keep_;
-  std::vector<ValueId> held_ = {0};  // [slot]
-  std::vector<GradientId> placed_;   // [place]
-  std::vector<ValueId> at_of_;       // [gradient]
+  bool early_, for_a_use_, keep_, in_stages_;
+  std::vector<ValueId> held_ = {0};      // [slot]
+  std::vector<GradientId> placed_;       // [place]
+  std::vector<std::uint32_t> made_for_;  // [place]: use of this program for which it was computed
+  std::vector<ValueId> at_of_;           // [gradient]
   std::set<GradientId> computed_;
   Slot at_hand_ = no_slot;  // whose value the state is
   ValueId state_ = nothing;
-  std::uint64_t loads_ = 0;  // of the state from a slot
+  std::uint64_t loads_ = 0;         // of the state from a slot
+  std::size_t most_of_states_ = 0;  // steps of a stage
 };
 
 /// Three chains whose states are updated by gradients of anybody, some old and some used before,
@@ -174,9 +212,10 @@ WholeTape random_tape(unsigned seed, std::vector<ValueId>& chains, std::size_t& 
 
 }  // namespace
 
-static Follower follow(const Race& race, std::uint32_t limit, Order order, bool keep) {
+static Follower follow(const Race& race, std::uint32_t limit, Order order, bool keep,
+                       bool in_stages = false) {
   TimingPlane plane(race, 0, true, nullptr, limit);
-  Follower follower(order, keep);
+  Follower follower(order, keep, in_stages);
   for (End end = End::limit; end != End::finished;) {
     const Segment& segment = plane.next_segment();
     end = segment.end;
@@ -212,6 +251,12 @@ TEST_CASE("lowering: early, a long stage of async loads once and needs a place f
   }
 }
 
+TEST_CASE("lowering: the averages of an exchange are one stage") {
+  const Race race = race_of(8, R"({"kind": "d-psgd", "graph": "ring"})", R"({"updates": 400})");
+  for (const Order order : {Order::late, Order::early, Order::for_a_use})
+    CHECK(follow(race, 1'000'000, order, false, true).most_of_states() == 8);
+}
+
 TEST_CASE("lowering: chains, averages and gradients used again mean the same for any limit") {
   for (unsigned seed = 0; seed < 30; ++seed) {
     CAPTURE(seed);
@@ -220,11 +265,13 @@ TEST_CASE("lowering: chains, averages and gradients used again mean the same for
     const WholeTape tape = random_tape(seed, chains, used);
     for (const std::size_t limit : {1u, 2u, 7u, 4096u}) {
       CAPTURE(limit);
-      for (const Order order : {Order::late, Order::early}) {
+      for (const Order order : {Order::late, Order::early, Order::for_a_use}) {
         for (const bool keep : {false, true}) {
-          Follower follower(order, keep);
-          for (const Segment& segment : tape.cut(limit, chains)) follower.follow(segment);
-          CHECK(follower.computed() == used);
+          for (const bool in_stages : {false, true}) {
+            Follower follower(order, keep, in_stages);
+            for (const Segment& segment : tape.cut(limit, chains)) follower.follow(segment);
+            CHECK(follower.computed() == used);
+          }
         }
       }
     }

@@ -96,7 +96,7 @@ TEST_CASE("auto: one point that needs the CPU has all computed there") {
     return scenario.device_reason;
   };
   CHECK(why({{"sweep", {{"protocol", {{{"kind", "async"}}, {{"kind", "all-reduce"}}}}}}}) ==
-        "auto, since only the CPU replays averages of models, and the protocol has no server");
+        "auto, since protocols without a server were not measured on a GPU");
   CHECK(why({{"model", {{"dataset", {{"partition", {{"kind", "iid"}}}}}}}}) ==
         "auto, since only the CPU draws each learner's rows of dataset.partition");
   CHECK(why({{"model", {{"precision", "float64"}}}}) ==

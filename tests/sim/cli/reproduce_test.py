@@ -180,16 +180,17 @@ class MadeUpPapers(ReproduceTest):
         self.assertIn("allowed: how_long, on_a9a, on_mnist, gpu/deep", self.reproduce("big", "--only", "shallow", status=2)[1])
 
     def test_what_only_the_cpu_computes_is_left_out_of_the_folder_gpu_and_else_made_there(self):
-        alone = {"model": {"kind": "quadratic"}, "learning_rate": {"kind": "constant", "eta": 0.1}}
-        mean = changed(HOW_LONG, protocol={"kind": "all-reduce"}, **alone)
-        for name in ("gpu/mean", "mean"):
-            write_scenario(self.project.paper("small"), name, mean)
+        dataset = {"kind": "synthetic", "rows": 200, "test_rows": 50, "partition": {"kind": "iid"}}
+        alone = {"model": {"kind": "softmax", "dataset": dataset}, "learning_rate": {"kind": "constant", "eta": 0.1}}
+        apart = changed(HOW_LONG, protocol={"kind": "all-reduce"}, **alone)
+        for name in ("gpu/apart", "apart"):
+            write_scenario(self.project.paper("small"), name, apart)
         told, _ = self.reproduce("small", "--device", "cuda")
-        self.assertRegex(told, r"(?m)^skipped: gpu/mean: only the CPU replays averages of models, and the protocol has no server$")
-        self.assertRegex(told, r"(?m)^on the CPU: mean: only the CPU replays averages of models, and the protocol has no server$")
-        manifest = json.loads((self.folder / "out/small/mean/manifest.json").read_text())
+        self.assertRegex(told, r"(?m)^skipped: gpu/apart: only the CPU draws each learner's rows of dataset.partition$")
+        self.assertRegex(told, r"(?m)^on the CPU: apart: only the CPU draws each learner's rows of dataset.partition$")
+        manifest = json.loads((self.folder / "out/small/apart/manifest.json").read_text())
         self.assertEqual(manifest["device"], "cpu")
-        self.assertFalse((self.folder / "out/small/gpu/mean").exists())
+        self.assertFalse((self.folder / "out/small/gpu/apart").exists())
 
     def test_a_folder_of_something_else_is_refused(self):
         (self.folder / "file").write_text("")

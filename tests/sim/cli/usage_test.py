@@ -57,9 +57,9 @@ class BadScenarios(ProgramTest):
         _, told = self.call("validate", path, "--device", "cpu", status=2)
         self.assertIn("error: model.precision: tf32x3 takes a GPU (the device is cpu)\n    allowed: float32, float64\n", told)
         self.call("validate", path, "--device", "cuda")
-        without_server = '{"kind": "all-reduce"}'
-        _, told = self.call("validate", path, "--device", "cuda", "--set", f"protocol={without_server}", status=2)
-        self.assertIn("tf32x3 takes a GPU (only the CPU replays averages of models, and the protocol has no server)", told)
+        apart = 'model.dataset.partition={"kind": "iid"}'
+        _, told = self.call("validate", path, "--device", "cuda", "--set", apart, status=2)
+        self.assertIn("tf32x3 takes a GPU (only the CPU draws each learner's rows of dataset.partition)", told)
         self.call("validate", path, "--timing-only", "--device", "cpu")
         if not pathlib.Path("/dev/nvidiactl").exists():
             _, told = self.call("run", path, "--out", "out", status=2)
