@@ -1,15 +1,10 @@
 """Claims that are known to fail: known_failures.csv beside a paper's package, of a claim a row."""
 
-import csv
-
 from reproduce.claims import FAIL, PASS
 from reproduce.outputs import PAPERS
+from reproduce.table import WrongTable, read_table
 
 COLUMNS = ["claim", "why"]
-
-
-class WrongList(Exception):
-    """A known_failures.csv that cannot be read; says file, line and what is allowed."""
 
 
 def path_of(paper):
@@ -17,22 +12,15 @@ def path_of(paper):
 
 
 def read_known_failures(paper):
-    """{id of a claim: why it fails}, empty where the paper has no list; raises WrongList."""
+    """{id of a claim: why it fails}, empty where the paper has no list; raises WrongTable."""
     path = path_of(paper)
     if not path.is_file():
         return {}
     known = {}
-    with open(path, newline="", encoding="utf-8") as file:
-        table = csv.DictReader(file)
-        if table.fieldnames != COLUMNS:
-            raise WrongList(f"{path}:1: columns: {table.fieldnames}; allowed: {','.join(COLUMNS)}")
-        for row in table:
-            place = f"{path}:{table.line_num}"
-            if None in row or not row["claim"] or not row["why"]:
-                raise WrongList(f"{place}: allowed: a claim's id and a sentence that says why")
-            if row["claim"] in known:
-                raise WrongList(f"{place}: claim: {row['claim']} a second time; allowed: once")
-            known[row["claim"]] = row["why"]
+    for place, row in read_table(path, COLUMNS):
+        if not row["claim"] or not row["why"]:
+            raise WrongTable(f"{place}: allowed: a claim's id and a sentence that says why")
+        known[row["claim"]] = row["why"]
     return known
 
 

@@ -15,8 +15,9 @@ sys.dont_write_bytecode = True
 sys.path[0] = str(Path(__file__).resolve().parents[1])
 
 from reproduce.claims import FAIL, FITTED, PASS, SKIPPED, Claim, count, count_kinds, write_claims
-from reproduce.known_failures import WrongList, new_failures, read_known_failures, told
+from reproduce.known_failures import new_failures, read_known_failures, told
 from reproduce.outputs import Missing, Outputs
+from reproduce.table import WrongTable
 
 # Where people get the data sets, by the name of their folder.
 SOURCES = {
@@ -162,7 +163,7 @@ def main():
         return write_overview(Path(first), papers)
     try:
         return reproduce(first, Path(*others), arguments.quick)
-    except WrongList as error:
+    except WrongTable as error:
         return f"reproduce: {error}"
 
 

@@ -1,6 +1,5 @@
 """What a paper claims: claims.csv beside its package, a row a claim."""
 
-import csv
 import re
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -12,6 +11,7 @@ from reproduce.claims import (
     excess, in_units, is_above, is_rough, nearest_to_0, read_tolerance, times, verdict, with_numbers,
 )  # fmt: skip
 from reproduce.outputs import PAPERS
+from reproduce.table import WrongTable, read_table
 
 
 @dataclass
@@ -150,27 +150,13 @@ class Row:
 COLUMNS = [column.name for column in fields(Row) if column.name != "facts"]
 
 
-class WrongTable(Exception):
-    """A claims.csv that cannot be read; says file, line and what is allowed."""
-
-
 def read_rows(path):
     """{id: Row}; raises WrongTable."""
     found = {}
-    with open(path, newline="", encoding="utf-8") as file:
-        table = csv.DictReader(file)
-        if table.fieldnames != COLUMNS:
-            raise WrongTable(f"{path}:1: columns: {table.fieldnames}; allowed: {','.join(COLUMNS)}")
-        for row in table:
-            place = f"{path}:{table.line_num}"
-            if None in row or None in row.values():
-                raise WrongTable(f"{place}: allowed: {len(COLUMNS)} cells")
-            one = Row(**row)
-            if one.id in found:
-                raise WrongTable(f"{place}: id: {one.id} a second time; allowed: once")
-            if one.kind not in KINDS:
-                raise WrongTable(f"{place}: kind: {one.kind}; allowed: {', '.join(KINDS)}")
-            found[one.id] = one
+    for place, row in read_table(path, COLUMNS):
+        one = found[row["id"]] = Row(**row)
+        if one.kind not in KINDS:
+            raise WrongTable(f"{place}: kind: {one.kind}; allowed: {', '.join(KINDS)}")
     return found
 
 

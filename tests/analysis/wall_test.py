@@ -11,8 +11,7 @@ OTHERS = {
     "plots/whole.py": "files that are being written",
     "plots/stamp.py": "what it has drawn",
     "reproduce/outputs.py": "values digitised from papers",
-    "reproduce/known_failures.py": "a paper's list of claims",
-    "reproduce/rows.py": "the table of a paper's claims",
+    "reproduce/table.py": "tables beside a paper's package",
 }
 PREFIXES = "time_to_", "resolution_of_", "sweep."
 PARSERS = {"split", "partition", "rpartition", "removeprefix", "startswith", "sub", "match", "search", "findall"}

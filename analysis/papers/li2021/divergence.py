@@ -21,7 +21,7 @@ LIMITS = {
 }
 MOST = 1e6  # loss that is drawn
 LATE = 0.4  # of the work, over which losses are compared
-LEVEL = (0.8, 1.25)  # of two losses that are the same
+SAME = (0.8, 1.25)  # of two losses that are the same
 
 
 def divergence(outputs):
@@ -75,7 +75,7 @@ def told(statuses, time):
 
 def is_level(ratio):
     off = chance(ratio, 3)
-    return LEVEL[0] < ratio.mean - off and ratio.mean + off < LEVEL[1]
+    return SAME[0] < ratio.mean - off and ratio.mean + off < SAME[1]
 
 
 def loss_figure(curves, learners):

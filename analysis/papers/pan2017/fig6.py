@@ -23,13 +23,13 @@ def hours(steps, updates=iterations):
     return {n: times(one, updates(n) / 3600) for n, one in steps.items()}
 
 
-def best_of(times):
-    return min(times, key=lambda n: times[n].mean)
+def best_of(estimate):
+    return min(estimate, key=lambda n: estimate[n].mean)
 
 
 def fig6(outputs):
-    times = arrivals(outputs)
-    steps = {n: sample(times[n]) for n in HALF}
+    arrived = arrivals(outputs)
+    steps = {n: sample(arrived[n]) for n in HALF}
     crowds = latencies.straggling_in_crowds()
     exact = {n: Sample(latencies.mean_arrival(n, crowds)) for n in HALF}
     figure = Figure(
@@ -56,8 +56,8 @@ def fig6(outputs):
 
 def estimates(form, estimate, known):
     """Item 6."""
-    for way, times in (("simulated", estimate), ("exact", known)):
-        best = best_of(times)
+    for way, found in (("simulated", estimate), ("exact", known)):
+        best = best_of(found)
         yield claim(f"6.best-{form}-{way}").holds(94 <= best <= 97, str(best))
     best = best_of(estimate)
     over_best = lambda n: estimate[n].mean / estimate[best].mean

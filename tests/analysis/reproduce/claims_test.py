@@ -70,6 +70,7 @@ from reproduce.replicas import (
 )
 from reproduce.reproduce import Judged, exit_status, item_of, judge, where_from
 from reproduce.rows import Row
+from reproduce.table import WrongTable
 from results.folder import read_records
 
 IN_ORDER = Row("1", tolerance="4 standard errors, at most 2 %")
@@ -289,7 +290,11 @@ class Power(unittest.TestCase):
 
 class Kinds(unittest.TestCase):
     def test_a_claim_has_the_kind_of_its_source(self):
-        kinds = [Row("1", "logs (fit)", kind=FITTED).near(Sample(1), 1, BY_CHANCE).kind, Row("1", "logs (fit)", kind=FITTED).skipped("").kind, Row("1").above(Sample(1)).kind]
+        kinds = [
+            Row("1", "logs (fit)", kind=FITTED).near(Sample(1), 1, BY_CHANCE).kind,
+            Row("1", "logs (fit)", kind=FITTED).skipped("").kind,
+            Row("1").above(Sample(1)).kind,
+        ]
         self.assertEqual(kinds, [FITTED, FITTED, SIMULATED])
         self.assertEqual(Row("1", tolerance=str(Tolerance(relative=0.1))).disagrees(1.2, 1).kind, THEORY)
 
@@ -324,7 +329,7 @@ class KnownFailures(unittest.TestCase):
             ("claim,why\n1.a,b\n1.a,c\n", ":3: claim: 1.a a second time"),
         ):
             self.list.write_text(text)
-            with self.assertRaisesRegex(known_failures.WrongList, f"{self.list}{told}"):
+            with self.assertRaisesRegex(WrongTable, f"{self.list}{told}"):
                 known_failures.read_known_failures("paper")
 
     def test_new_failures_are_told_last(self):

@@ -13,7 +13,8 @@ ANALYSIS = Path(__file__).resolve().parents[3] / "analysis"
 sys.path.insert(0, str(ANALYSIS))
 
 from reproduce.claims import BY_CHANCE, LONG_RUN, UNCAPPED, Sample, Tolerance, read_tolerance
-from reproduce.rows import COLUMNS, Row, WrongTable, claims_of, read_rows
+from reproduce.rows import COLUMNS, Row, claims_of, read_rows
+from reproduce.table import WrongTable
 
 TABLES = sorted((ANALYSIS / "papers").glob("*/claims.csv"))
 HEAD = ",".join(COLUMNS) + "\n"
