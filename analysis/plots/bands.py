@@ -20,11 +20,11 @@ class Band:
     running: np.ndarray
 
 
-def common_grid(curves):
-    """All the places at which any curve was evaluated; evenly spaced ones where they are too many
-    to draw."""
+def common_grid(curves, most=MOST_POINTS):
+    """All the places at which any curve was evaluated; `most` evenly spaced ones where they are
+    more."""
     grid = np.unique(np.concatenate([x for x, _ in curves]))
-    return grid if len(grid) <= MOST_POINTS else np.linspace(grid[0], grid[-1], MOST_POINTS)
+    return grid if len(grid) <= most else np.linspace(grid[0], grid[-1], most)
 
 
 def step(x, y, grid):
@@ -55,9 +55,9 @@ def mean_and_half(values):
     return mean * unit, np.where(count > 1, half, np.nan) * unit
 
 
-def band(curves, interpolate=step):
+def band(curves, interpolate=step, places=MOST_POINTS):
     """The Band of curves [(x, y)] of the replicas of one point."""
-    grid = common_grid(curves)
+    grid = common_grid(curves, places)
     values = np.array([interpolate(x, y, grid) for x, y in curves])
     running = np.sum(~np.isnan(values), axis=0)
     kept = running > 0

@@ -4,7 +4,7 @@ from functools import cache
 
 import numpy as np
 from plots import style
-from plots.bands import band, linear, step
+from plots.bands import MOST_POINTS, band, linear, step
 from plots.panels import Panels
 from plots.sweep import DIVERGED
 from results.folder import by_run
@@ -23,6 +23,7 @@ VALUES = {
 }
 BAND_ALPHA = 0.15
 ALL_BANDS = 0.7  # of a panel, lest they hide each other
+MOST_PLACES = 4000  # of all curves of a panel
 
 
 def interpolate(x):
@@ -84,13 +85,13 @@ def legend_label(labels, statuses, replicas=0):
     return "\n= ".join(labels) + note
 
 
-def draw_point(axes, label, looks, curves, x, alpha=BAND_ALPHA):
+def draw_point(axes, label, looks, curves, x, alpha=BAND_ALPHA, places=MOST_POINTS):
     """Draws mean and band of a point: solid while all its replicas run, faint where some have
     ended. Returns the Band, None where there is nothing finite to draw."""
     if not curves:
         axes.plot([], [], label=label, **looks)
         return None
-    found = band(curves, interpolate(x))
+    found = band(curves, interpolate(x), places)
     whole = found.running == len(curves)
     tail = np.maximum.accumulate(~whole) | np.append(~whole[1:], False)
     axes.plot(found.x[whole], found.mean[whole], label=label, linewidth=1.5, **looks)
@@ -152,10 +153,11 @@ def draw_panel(axes, panel, legend, folder, x, y):
     have something in them."""
     draw_rest(axes, folder, panel.rest, x, y)
     alpha = min(BAND_ALPHA, ALL_BANDS / max(1, len(legend)))
+    places = min(MOST_POINTS, MOST_PLACES // max(1, len(legend)))
     bands = []
     for number, label in legend.items():
         curves = kept_curves(folder, number, x, y)
-        bands.append(draw_point(axes, label, panel.looks[number], curves, x, alpha))
+        bands.append(draw_point(axes, label, panel.looks[number], curves, x, alpha, places))
     if y == "loss" and x in ("time", "updates"):
         draw_theory(axes, panel.curves, folder, x)
     return [one for one in bands if one is not None]
@@ -178,7 +180,7 @@ def draw_curves(folder, plan, x, y):
         {tuple(panel.looks[number].values()): label for number, label in legend.items()}
         for panel, legend in zip(plan.panels, legends)
     ]
-    panels = Panels(folder, [panel.title for panel in plan.panels], named)
+    panels = Panels(plan.title, [panel.title for panel in plan.panels], named)
     bands = []
     for axes, panel, legend in zip(panels.axes, plan.panels, legends):
         bands += draw_panel(axes, panel, legend, folder, x, y)

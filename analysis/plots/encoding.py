@@ -38,9 +38,12 @@ class Panel:
 
 @dataclass
 class Plan:
-    """The panels of a figure, and what it says of the points that it leaves out."""
+    """The panels of a figure, its title, of which points it is, and what it says of those that it
+    leaves out."""
 
     panels: list
+    title: str
+    points: list
     notes: list = field(default_factory=list)
 
     @property
@@ -202,7 +205,7 @@ def race(results):
             continue
         title = ", ".join(key.text(value) for key, value in zip(facets, setting))
         panels.append(panel_of(points, inside, title, lead, values, ranks))
-    plan = Plan(panels)
+    plan = Plan(panels, results.heading, list(points))
     others = [key for key in keys if key is not lead and key not in facets]
     plan.notes = notes_on_rest(points, plan, [lead, *facets], others, ranks)
     return plan
@@ -225,7 +228,8 @@ def few(results, keys):
     looks = looks_of_few(shown, keys)
     names = {n: points[n].label for n in shown}
     curves = [Curve(n, names[n], names[n], looks[n]) for n in shown]
-    plan = Plan([Panel("", curves, [n for n in points if n not in shown])])
+    rest = [n for n in points if n not in shown]
+    plan = Plan([Panel("", curves, rest)], results.heading, list(points))
     if ranks:
         which = f"the best are shown ({ranks.words})"
         plan.notes = [
@@ -248,6 +252,6 @@ def by_value(results):
     for value in shown_values(lead, list(points), ranks, MOST_PANELS):
         inside = [n for n in points if lead.of[n] == value]
         panels.append(panel_of(points, inside, lead.text(value), colour, shown, ranks))
-    plan = Plan(panels)
+    plan = Plan(panels, results.heading, list(points))
     plan.notes = notes_on_rest(points, plan, [lead, colour], keys[2:], ranks)
     return plan

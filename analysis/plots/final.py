@@ -2,7 +2,7 @@
 
 import math
 import re
-from functools import cache
+from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.colors import to_rgba
@@ -12,7 +12,7 @@ from plots.bands import mean_and_half
 from plots.encoding import MOST_PANELS, best_of_each, left_out_words, looks_of
 from plots.encoding import shown_values, split_labels
 from plots.panels import Panels
-from plots.sweep import DIVERGED, keys_of, main_value, name_of, ranking
+from plots.sweep import DIVERGED, keys_of, name_of, ranking
 
 LEAST_NUMBERS = 3  # of a swept number that is worth a plot
 MOST_TICKS = 6
@@ -36,16 +36,24 @@ def is_log_spaced(values):
     return ratios.std() / ratios.mean() < gaps.std() / gaps.mean()
 
 
-@cache
+@dataclass
+class Ends:
+    """What runs end with: its name, {point: (mean over the runs that have it, half of its 95 %
+    interval (NaN for one run), whether any has it not)}, and what those that have it did."""
+
+    name: str
+    of: dict
+    did: str
+
+
 def finals(folder, y):
-    """{point: (mean of the final y over its runs that did not diverge, half of its 95 % interval (NaN for
-    one run), whether any diverged)}, of those where something finite is left."""
+    """The Ends of the final y of runs that did not diverge."""
     runs, found = folder.runs, {}
     kept = runs[(runs["status"] != DIVERGED) & np.isfinite(runs[f"final_{y}"])]
     for point, values in kept.groupby("point")[f"final_{y}"]:
         mean, half = map(float, mean_and_half(values.to_numpy()))
         found[point] = mean, half, DIVERGED in folder.statuses[point].values()
-    return found
+    return Ends(f"final {name_of(y)}", found, "did not diverge")
 
 
 def draw_line(axes, finals_of, key, label, looks, aside):
@@ -94,15 +102,15 @@ def lines_of(points, inside, key, colour, shown, ranks):
     return lines
 
 
-def caption(folder, key, others, thinned, drawn, ranks):
+def caption(folder, key, ends, others, thinned, drawn, ranks):
     """Says what points and bars are, and what is left out."""
     points = folder.points
     replicas = max(map(len, folder.statuses.values()))
     told = "One run each."
     if replicas > 1:
         told = f"Mean over {replicas} replicas and its 95 % interval (Student's t)."
-    if any(DIVERGED in folder.statuses[n].values() for n in drawn):
-        told += " White: over the runs that did not diverge."
+    if any(ends.of[n][-1] for n in drawn if n in ends.of):
+        told += f" White: over the runs that {ends.did}."
     without = [n for n in points if key.of[n] is None]
     notes = [told]
     if without:
@@ -126,15 +134,15 @@ def draw_lines(axes, ends, key, lines):
     means = []
     for i, (label, looks, inside) in enumerate(lines):
         aside = ASIDE * (i - (len(lines) - 1) / 2)
-        of_line = {n: ends[n] for n in inside if n in ends}
+        of_line = {n: ends.of[n] for n in inside if n in ends.of}
         means += draw_line(axes, of_line, key, label, looks, aside)
     return means
 
 
-def draw_final(folder, key):
-    """The figure: the final test error (else loss) against the values of a swept number, in panels
-    for the first of two or more further keys."""
-    points, ranks, y = folder.points, ranking(folder), main_value(folder)
+def draw_final(folder, key, ends, title):
+    """The figure: Ends against the values of a swept number, in panels for the first of two or more
+    further keys."""
+    points, ranks = folder.points, ranking(folder)
     having = [n for n in points if key.of[n] is not None]
     keys = other_keys(points, key, having)
     panel, colour = keys[:2] if len(keys) > 1 else (None, *keys, None)[:2]
@@ -144,16 +152,16 @@ def draw_final(folder, key):
     lines = [lines_of(points, inside, key, colour, shown, ranks) for inside in insides]
     titles = [panel.text(value) if panel else "" for value in values]
     legends = [{tuple(look.values()): label for label, look, _ in of_one} for of_one in lines]
-    panels = Panels(folder, titles, legends)
+    panels = Panels(title, titles, legends)
     means = []
     for axes, of_one in zip(panels.axes, lines):
-        means += draw_lines(axes, finals(folder, y), key, of_one)
+        means += draw_lines(axes, ends, key, of_one)
     for axes in panels.axes:
         set_axes(axes, key.numbers, means)
     drawn = [n for of_one in lines for *_, inside in of_one for n in inside]
     thinned = [one for one in keys[:2] if len({one.of[n] for n in drawn}) < len(one.values)]
-    told = caption(folder, key, keys[2:], thinned, drawn, ranks)
-    panels.finish(key.path, f"final {name_of(y)}", told)
+    told = caption(folder, key, ends, keys[2:], thinned, drawn, ranks)
+    panels.finish(key.path, ends.name, told)
     return panels.figure
 
 

@@ -28,14 +28,14 @@ class Panels:
     """A figure of panels. legends: of each panel what it names, {look: label}; one of all panels
     where they agree, below them, else one beside each."""
 
-    def __init__(self, results, titles, legends):
+    def __init__(self, title, titles, legends):
         self.shared = is_shared(legends)
         self.single = len(titles) == 1
         columns = 1 if self.single else min(len(titles), self.most_columns())
         rows = math.ceil(len(titles) / columns)
         lines = 0 if self.shared else max(map(len, legends))
         height = SINGLE * style.width() / 7 if self.single else max(HEIGHT, LINE * (2 + lines))
-        self.figure = style.new_figure(results.heading, 0.9 + height * rows)
+        self.figure = style.new_figure(title, 0.9 + height * rows)
         grid = self.figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).flat
         grid = list(grid)
         for i in range(len(titles), len(grid)):

@@ -13,7 +13,7 @@ from plots import search
 from plots import style
 from plots.curves import AXES, disagrees, draw_curves, is_watched
 from plots.encoding import by_value, race
-from plots.final import draw_final, figure_name, numbers_of
+from plots.final import draw_final, figure_name, finals, numbers_of
 from plots.staleness import draw_staleness
 from plots.sweep import has_finals, has_values, keys_of, main_value
 from plots.timeline import draw_timeline
@@ -36,10 +36,11 @@ def curve_columns(results):
 
 def final_figures(results):
     """The plots of final errors against swept numbers, by name."""
-    if not has_finals(results, main_value(results)):
+    value = main_value(results)
+    if not has_finals(results, value):
         return {}
-    keys = numbers_of(keys_of(results.points))
-    return {figure_name(key): draw_final(results, key) for key in keys}
+    keys, ends = numbers_of(keys_of(results.points)), finals(results, value)
+    return {figure_name(key): draw_final(results, key, ends, results.heading) for key in keys}
 
 
 def curve_figures(results, plan, xs):
@@ -107,12 +108,12 @@ def draw_folder(folder, xs=("time",), endings=("png", "svg"), size="page"):
     folder = Path(folder)
     with style.sized(size):
         figures, notes = figures_of(folder, xs)
-    plots = made_folder(folder / "plots", ResultsError)
-    return [
-        path
-        for name, figure in figures.items()
-        for path in style.save(figure, plots / name, endings)
-    ], notes
+        plots = made_folder(folder / "plots", ResultsError)
+        return [
+            path
+            for name, figure in figures.items()
+            for path in style.save(figure, plots / name, endings)
+        ], notes
 
 
 def read_options(words):

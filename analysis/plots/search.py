@@ -139,8 +139,10 @@ def draw_settings(axes, search, value, half):
         )  # fmt: skip
 
 
-def draw_search(search, figure):
-    """Accuracy above, time below; both against the share of the work before the switch."""
+def draw_search(search, title):
+    """The figure: accuracy above, time below; both against the share of the work before the
+    switch."""
+    figure = style.new_figure(title, 5.6)
     upper, lower = figure.subplots(2, 1, sharex=True)
     upper.axhline(
         search.passing, color=style.GREY, linewidth=1, linestyle="--", label="passes from here"
@@ -160,4 +162,4 @@ def draw_folder(folder):
     search = read_search(folder)
     lost = [one for one in search.settings if math.isnan(one.accuracy)]
     notes = [f"{len(lost)} settings have no accuracy: runs diverged"] if lost else []
-    return {"search": draw_search(search, style.new_figure(search.title, 5.6))}, notes
+    return {"search": draw_search(search, search.title)}, notes

@@ -58,10 +58,11 @@ def draw_panel(axes, counts, title, colour, width, bars):
     axes.grid(axis="x", visible=False)
 
 
-def counts_of(folder):
-    """{point: {staleness: count}} over all replicas."""
-    found, table = {number: {} for number in folder.points}, folder.staleness
+def counts_of(folder, points):
+    """{point: {staleness: count}} of these points over all replicas."""
+    found, table = {number: {} for number in points}, folder.staleness
     if not table.empty:
+        table = table[table["point"].isin(points)]
         for (point, tau), count in table.groupby(["point", "staleness"])["count"].sum().items():
             found[point][int(tau)] = int(count)
     return found
@@ -88,7 +89,7 @@ def notes_of(counts, plan, shown):
 def draw_staleness(folder, plan):
     """The figure, None where no gradient was stale, and what it leaves out. All panels share the
     staleness axis."""
-    counts = counts_of(folder)
+    counts = counts_of(folder, plan.points)
     shown = [curve for curve in plan.curves if any(counts[curve.number])][:MOST_PANELS]
     notes = notes_of(counts, plan, shown)
     if not shown:
@@ -96,11 +97,11 @@ def draw_staleness(folder, plan):
     longest = max(reach(counts[curve.number]) for curve in shown)
     width = math.ceil((longest + 1) / MOST_BARS)
     bars = math.ceil((longest + 1) / width)
-    columns = style.beside(1.6, 2 if len(shown) == 4 else 3)
+    columns = style.beside(1.6, 2 if len(shown) == 4 else min(len(shown), 3))
     titles = [title_of(curve, columns) for curve in shown]
     lines = max(title.count("\n") for title in titles)
     rows = math.ceil(len(shown) / columns)
-    figure = style.new_figure(folder.heading, 0.9 + (1.7 + LINE * lines) * rows)
+    figure = style.new_figure(plan.title, 0.9 + (1.7 + LINE * lines) * rows)
     grid = list(figure.subplots(rows, columns, sharex=True, squeeze=False).flat)
     for axes, curve, title in zip(grid, shown, titles):
         draw_panel(axes, counts[curve.number], title, curve.looks["color"], width, bars)

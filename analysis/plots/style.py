@@ -46,6 +46,7 @@ BAR_ALPHA = 0.45  # what is plotted shows on bars
 LIGHTEST = 0.88  # of viridis, on white
 DPI = 150
 MARGIN = 0.3  # inches
+TITLE = 0.4  # inches, of a figure's height
 PAD = 0.08  # inches, between what stands on the foot of a figure
 SHOWN_INTERVAL = 0.5  # of the means' reach, past it, on a linear axis
 PLACE_DIGITS = 9  # of where axes are, as parts of a figure
@@ -122,11 +123,13 @@ class Layout(ConstrainedLayoutEngine):
 
 
 def new_figure(title, height):
-    """A figure under the scenario's title."""
+    """A figure under the scenario's title; lower by its place where there is none."""
     from matplotlib.figure import Figure
 
+    height -= 0 if title else TITLE
     figure = Figure(figsize=(width(), height), layout=Layout())
-    figure.suptitle(wrapped(title, 0.95, 1.2))
+    if title:
+        figure.suptitle(wrapped(title, 0.95, 1.2))
     return figure
 
 

@@ -2,30 +2,58 @@
 it."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from itertools import count
 
 from plots import style
-from plots.choices import is_choice
+from plots.curves import draw_curves
+from plots.encoding import Curve, Panel, Plan
+from plots.staleness import draw_staleness
 from plots.timeline import draw_timeline
-from report import drawing
-from report.bars import draw_learners, draw_staleness, rows_of
 from report.case import Case, names_of
-from report.curves import draw_errors, draw_losses
-from report.swept import MOST_CURVES, best_values, draw_sweep, sweeps
-from report.tables import Table
-from report.text import number, plus_minus
+from report.means import error_column, runs_of
+from report.shares import draw_shares, rows_of
+from report.swept import best_table, draw_swept, swept_numbers
 from report.trade_off import draw_trade_off
+
+
+def plan_of(case, points, title=""):
+    """A panel of some of the case's points, which look the same in all figures."""
+    names = {n: case.label(n) for n in points}
+    curves = [Curve(n, names[n], names[n], style.line_style(i)) for i, n in enumerate(points)]
+    return Plan([Panel("", curves)], title, case.points, left_out(case, points))
+
+
+def left_out(case, shown):
+    """A line where points are left out."""
+    left = len(case.points) - len(shown)
+    which = "those that look best, and the best of each protocol, are shown"
+    where = f" ({case.where})" if case.where else ""
+    return [f"{left} of {len(case.points)} points are left out{where}: {which}."] if left else []
+
+
+def draw_column(case, column):
+    """A column of curve.csv against time, of points of which some run did not diverge; None where
+    runs were not evaluated on the way."""
+    plan = plan_of(case, case.shown)
+    (panel,) = plan.panels
+    panel.curves = [one for one in panel.curves if runs_of(case, one.number, column)]
+    return draw_curves(case.folder, plan, "time", column) if panel.curves else None
+
+
+def draw_losses(case):
+    """Beside what theory says, or beside the test error; None where that is the same figure."""
+    is_other = error_column(case) != "loss" and not case.folder.theory.empty
+    return draw_column(case, "loss") if is_other else None
 
 
 @dataclass
 class Kind:
-    """A kind of figure, of which there is one for each case: draw(case, size) or None."""
+    """A kind of figure, of which there is one for each case: draw(case) or None."""
 
     name: str
     title: str
     note: str
     draw: object
-    points: object = lambda case: case.shown  # that are drawn with a name or a curve
 
 
 KINDS = [
@@ -33,34 +61,30 @@ KINDS = [
         "trade_off", "Soon or good?",
         "Lower and further left is better. Full marks: no other point is better in both (the "
         "Pareto front, joined by the line). Crosses are 95 % intervals. A triangle at the right "
-        "edge: not every run reached the target.", draw_trade_off, lambda case: case.points,
+        "edge: not every run reached the target.",
+        lambda case: draw_trade_off(case, plan_of(case, case.shown)),
     ),
     Kind(
-        "error_time", "Error against time",
-        "Means over replicas with 95 % bands, as long as all replicas run; diverged runs are left "
-        "out.", draw_errors,
+        "error_time", "Error against time", "Runs that diverged are left out of means.",
+        lambda case: draw_column(case, error_column(case)),
     ),
-    Kind(
-        "loss_time", "Loss against time, theory beside it",
-        "Black dashes: exact theory; dotted in a point's colour: a bound.", draw_losses,
-    ),
+    Kind("loss_time", "Loss against time, theory beside it", "", draw_losses),
     Kind(
         "staleness", "Staleness",
-        "How many updates were made between the reading of a model and the use of its gradient. "
-        "Bar: from 5 % to 95 % of the applied gradients; stroke: median; dot: mean.",
-        draw_staleness, rows_of,
+        "How many updates were made between the reading of a model and the use of its gradient.",
+        lambda case: draw_staleness(case.folder, plan_of(case, case.shown))[0],
     ),
     Kind(
-        "learners", "Where the learners' time went",
-        "The mean over learners and replicas.", draw_learners, rows_of,
+        "learners", "Where the learners' time went", "The mean over learners and replicas.",
+        lambda case: draw_shares(case, left_out(case, rows_of(case))),
     ),
 ]  # fmt: skip
 
 
 @dataclass
 class Drawn:
-    """A figure at its sizes: [(Size or None, matplotlib's figure)], what it is of, and a table
-    below it."""
+    """A figure at its sizes: [(name of style.SIZES, matplotlib's figure)], what it is of; or a
+    table beside figures."""
 
     name: str
     of: str
@@ -78,76 +102,41 @@ class Section:
 
 def at_sizes(draw, sizes):
     """[(size, figure)] of those that there are."""
-    found = [(size, draw(size)) for size in sizes]
+    found = []
+    for size in sizes:
+        with style.sized(size):
+            found.append((size, draw()))
     return [(size, figure) for size, figure in found if figure]
 
 
 def case_sections(cases, sizes):
     """The sections with a figure a case."""
-    found = []
-    names = names_of(cases)
+    found, names = [], names_of(cases)
     for kind in KINDS:
         drawn = []
         for number_of, case in enumerate(cases):
-            figures = at_sizes(lambda size, case=case, kind=kind: kind.draw(case, size), sizes)
+            figures = at_sizes(lambda one=case, kind=kind: kind.draw(one), sizes)
             name = kind.name if len(cases) == 1 else f"{kind.name}_{number_of}"
             if figures and case.measures:
                 drawn.append(Drawn(name, names[number_of], figures))
         if drawn:
-            note = " ".join([kind.note, *(left_out(case, kind.points(case)) for case in cases)])
-            found.append(Section(kind.name, kind.title, note.strip(), drawn))
+            found.append(Section(kind.name, kind.title, kind.note, drawn))
     return found
-
-
-def left_out(case, drawn):
-    """How many points are not drawn; empty: none."""
-    left = len(case.points) - len(drawn)
-    where = f" ({case.where})" if case.where else ""
-    if not left:
-        return ""
-    return (
-        f"{left} of {len(case.points)} points {'is' if left == 1 else 'are'} left out{where}: those that look best, and the "
-        "best of each protocol, are shown."
-    )
-
-
-def best_text(value, found):
-    """A value and the Sample there; of a measure that no run got to, not which value that is."""
-    if found.never and not found.replicas:
-        return "no value got there"
-    return f"{number(value)} ({plus_minus(found)})"
-
-
-def best_table(case, sweep):
-    """Which value of each curve looks best; None of what one cannot choose."""
-    if not is_choice(sweep.key):
-        return None
-    columns = [best_values(case, sweep, measure) for measure in case.measures]
-    rows = [[name, *(best_text(*found[name]) for found in columns)] for name in sweep.curves]
-    return Table(["curve", *(f"best for {measure.name}" for measure in case.measures)], rows)
 
 
 def sweep_sections(folders, sizes):
     """Measures against swept numbers."""
-    drawn = []
+    drawn, names = [], (f"swept_{i}" for i in count())
     for folder in folders:
         case = Case(folder, "", list(folder.points))
-        for sweep in sweeps(folder) if case.measures else []:
-            figures = at_sizes(lambda size, c=case, s=sweep: draw_sweep(c, s, size), sizes)
-            name = f"swept_{len(drawn)}"
-            if figures:
-                drawn.append(Drawn(name, sweep.key, figures, best_table(case, sweep)))
-    note = "Means with 95 % intervals; rings mark the best values, where one may choose."
-    if any(len(one.table.rows) > MOST_CURVES for one in drawn):
-        note += f" The best {MOST_CURVES} curves are drawn, and the table has all."
-    return [Section("swept", "Against what was swept", note, drawn)] if drawn else []
-
-
-class Traced(NamedTuple):
-    """A point in a timeline."""
-
-    number: int
-    name: str
+        for key in swept_numbers(folder) if case.measures else []:
+            for measure in case.measures:
+                figures = at_sizes(lambda c=case, k=key, m=measure: draw_swept(c, k, m), sizes)
+                of = f"{measure.name} against {key.path}"
+                drawn.append(Drawn(next(names), of, figures))
+            if table := best_table(case, key):
+                drawn.append(Drawn("", f"the best of {key.path}", [], table))
+    return [Section("swept", "Against what was swept", "", drawn)] if drawn else []
 
 
 def timeline_sections(folders):
@@ -156,22 +145,21 @@ def timeline_sections(folders):
     for folder in folders:
         case = Case(folder, "", list(folder.points))
         points = sorted(case.leaders if case.measures else case.points)
-        curves = [Traced(point, case.label(point)) for point in points]
-        with style.sized("page"):
-            figure, _ = draw_timeline(folder, curves, "")
-        if figure:
-            drawn.append(Drawn(f"timeline_{len(drawn)}", folder.name, [(None, figure)]))
+        curves = plan_of(case, points).curves
+        figures = at_sizes(lambda of=folder, few=curves: draw_timeline(of, few, "")[0], ["page"])
+        if figures:
+            drawn.append(Drawn(f"timeline_{len(drawn)}", folder.name, figures))
     note = "The beginning of replica 0, of each protocol at its best learning rate."
     return [Section("timeline", "Timeline", note, drawn)] if drawn else []
 
 
-def sections(folders, cases, sizes):
-    """All of the page's; `sizes` of every figure but the timeline."""
+def sections(folders, cases, sizes, sizes_of_swept):
+    """All of the page's; `sizes` of every figure but those of swept numbers and the timeline."""
     found = case_sections(cases, sizes)
-    swept = sweep_sections(folders, sizes)
+    swept = sweep_sections(folders, sizes_of_swept)
     return [*found[:2], *swept, *found[2:], *timeline_sections(folders)]
 
 
 def page_sizes(cases):
     """A case alone is as wide as the page; several stand side by side."""
-    return (drawing.PAGE, drawing.COLUMN) if len(cases) == 1 else (drawing.COLUMN,)
+    return ("page", "column") if len(cases) == 1 else ("column",)

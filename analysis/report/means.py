@@ -1,7 +1,7 @@
 """Means over the replicas of a point, whose evaluations may lie at different times."""
 
 import numpy as np
-from plots.bands import mean_and_half, step
+from plots.bands import step
 from plots.curves import kept_curves
 
 MOSTLY = 0.9  # of the time before a crossing, the one that is behind later is ahead
@@ -18,18 +18,6 @@ def runs_of(case, point, column):
     """[(times, values)] of a point's runs that did not diverge, as far as they are known."""
     kept = kept_curves(case.folder, point, "time", column) if case.diverged[point] < 1 else []
     return [(times, values) for times, values in kept if len(times) > 2]
-
-
-def band(runs, places):
-    """Times, means and half widths of the intervals of a point's runs while all of them go on."""
-    end = min(times[-1] for times, _ in runs)
-    start = max(times[0] for times, _ in runs)
-    grid = np.unique(np.concatenate([times for times, _ in runs]))
-    grid = grid[(grid >= start) & (grid <= end)]
-    if len(grid) > places:
-        grid = np.linspace(start, end, places)
-    values = np.array([step(times, value, grid) for times, value in runs])
-    return grid, *mean_and_half(values)
 
 
 def crossing(case, early, late):

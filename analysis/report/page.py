@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-from pages.maker import templates
-from report import drawing
+from pages.maker import svg, templates
+from plots import style
 from report.answer import after_progress, sentence, verdicts
 from report.case import Together, why_apart
 from report.case import cases as cases_of
@@ -69,17 +69,24 @@ def shown_section(section):
     """What the template shows of a section: figures as elements."""
     figures = []
     for drawn in section.drawn:
-        several = len(section.drawn) > 1
-        kept = [one for one in drawn.figures if not (several and one[0] is drawing.PAGE)]
-        images = [
-            {
-                "kind": "wide" if size is None else "both" if len(kept) == 1 else size.name,
-                "svg": drawing.svg(figure, f"{drawn.name}-{i}", f"{section.title}: {drawn.of}"),
-            }
-            for i, (size, figure) in enumerate(kept)
-        ]
+        sizes = [size for size, _ in drawn.figures]
+        if len(section.drawn) > 1 and "column" in sizes:
+            sizes = ["column"]
+        images = images_of(drawn, sizes, f"{section.title}: {drawn.of}")
         figures.append({"of": drawn.of, "table": drawn.table, "images": images})
     return {"name": section.name, "title": section.title, "note": section.note, "figures": figures}
+
+
+def images_of(drawn, sizes, words):
+    """The drawn figures of those sizes as elements."""
+    kinds = {"page": "wide", "column": "both"} if len(sizes) == 1 else {}
+    found = []
+    for size, figure in drawn.figures:
+        if size in sizes:
+            with style.sized(size):
+                element = svg(figure, f"{drawn.name}-{size}", words)
+            found.append({"kind": kinds.get(size, size), "svg": element})
+    return found
 
 
 def ended_worse(folder):
@@ -183,7 +190,7 @@ class Page:
 
     def render(self):
         """The page's text."""
-        shown = sections(self.groups, self.cases, page_sizes(self.cases))
+        shown = sections(self.groups, self.cases, page_sizes(self.cases), ["column"])
         return TEMPLATES.get_template("page.html").render(
             title=title_of(self.folders),
             apart=self.apart,
@@ -198,4 +205,4 @@ class Page:
 
     def drawn_sections(self):
         """The page's sections with every figure at both sizes."""
-        return sections(self.groups, self.cases, (drawing.COLUMN, drawing.PAGE))
+        return sections(self.groups, self.cases, style.SIZES, style.SIZES)

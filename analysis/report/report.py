@@ -11,7 +11,8 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])
 from pages.maker import write
 from plots.stamp import refuse_others
 from plots.whole import made_folder
-from report import drawing, search
+from plots import style
+from report import search
 from report.page import TEMPLATES, Page
 from results import OF_EDITED_FILES, ResultsError, edited, read_folder
 
@@ -26,8 +27,8 @@ def save_figures(page, out):
     for section in page.drawn_sections():
         for drawn in section.drawn:
             for size, figure in drawn.figures:
-                name = f"{drawn.name}_{size.name}" if size else drawn.name
-                drawing.save(figure, place / name)
+                with style.sized(size):
+                    style.save(figure, place / f"{drawn.name}_{size}", style.FORMATS)
     return place
 
 

@@ -3,9 +3,10 @@
 import json
 import math
 
-import matplotlib
+from plots import style
 from plots.search import COSTS, draw_search, read_search
-from report import drawing
+from report.figures import Drawn, at_sizes
+from report.page import images_of
 from report.text import number, percent
 
 MANY_RUNS = 20
@@ -93,15 +94,9 @@ def costs_table(search):
 
 def images(search):
     """The figure at the two widths of a page."""
-    found = []
-    with matplotlib.rc_context(drawing.LOOKS):
-        for size in (drawing.PAGE, drawing.COLUMN):
-            figure = draw_search(search, drawing.new_figure(size, 1.5))
-            words = f"Accuracy and time of each setting: {search.title}"
-            found.append(
-                {"kind": size.name, "svg": drawing.svg(figure, f"search-{size.name}", words)}
-            )
-    return found
+    figures = at_sizes(lambda: draw_search(search, ""), style.SIZES)
+    words = f"Accuracy and time of each setting: {search.title}"
+    return images_of(Drawn("search", search.title, figures), style.SIZES, words)
 
 
 def render(environment, folder):

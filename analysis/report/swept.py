@@ -1,113 +1,61 @@
-"""A measure against a swept number, a curve for each combination of the other keys."""
+"""Swept numbers, and which value of each looks best."""
 
-from dataclasses import dataclass
-
-import matplotlib
-import pandas as pd
-from plots import style
 from plots.choices import is_choice
-from report import drawing
-from report.measure import headline_measures
+from plots.final import Ends, draw_final, other_keys
+from plots.sweep import keys_of
+from report.tables import Table
+from report.text import number, plus_minus
 from results import Label
 from results.label import shared_parts
 
-MOST_CURVES = 8
 MOST_KEYS = 3
 
 
-@dataclass
-class Sweep:
-    """A swept number: `values` by point, and {name of a curve: its points in order}."""
-
-    key: str
-    values: pd.Series
-    curves: dict
+def swept_numbers(folder):
+    """The Keys of the swept numbers that take several values."""
+    keys = [key for key in keys_of(folder.points) if key.is_number and len(key.numbers) > 1]
+    return keys[:MOST_KEYS]
 
 
-def sweeps(folder):
-    """The swept numbers of a folder that take several values."""
-    found = []
-    for key in folder.swept:
-        values = folder.numbers(key)
-        if values.notna().all() and values.nunique() > 1:
-            others = [other for other in folder.swept if other != key]
-            found.append(Sweep(key, values, curves(folder, values, others)))
-    return [one for one in found if one.curves][:MOST_KEYS]
-
-
-def curves(folder, values, others):
-    """{Label: points}: a curve's name is what its points' labels share."""
-    groups, found = {}, {}
-    for number, point in folder.points.items():
-        groups.setdefault(tuple(point.texts.get(key) for key in others), []).append(number)
+def curves(folder, key):
+    """{Label: points, ascending}: a curve's name is what its points' labels share."""
+    points, groups, found = folder.points, {}, {}
+    having = [n for n in points if key.of[n] is not None]
+    others = other_keys(points, key, having)
+    for n in having:
+        groups.setdefault(tuple(other.of[n] for other in others), []).append(n)
     for group in groups.values():
         if len(group) < 2:
             continue
-        parts = shared_parts([folder.points[point].label for point in group]) or [("", "all")]
+        parts = shared_parts([points[n].label for n in group]) or [("", "all")]
         more = [("", f"({len(found)})")] if Label(parts) in found else []
-        found[Label([*parts, *more])] = sorted(group, key=lambda point: values[point])
+        found[Label([*parts, *more])] = sorted(group, key=key.of.get)
     return found
 
 
-def best_of(case, measure, points):
-    """The point of a curve that looks best."""
-    return min(points, key=lambda point: case.order(measure, point))
+def best_text(case, measure, key, points):
+    """The value of a curve that looks best and the Sample there; of a measure that no run got to, not
+    which value that is."""
+    best = min(points, key=lambda point: case.order(measure, point))
+    found = case.value(measure, best)
+    if found.never and not found.replicas:
+        return "no value got there"
+    return f"{number(key.of[best])} ({plus_minus(found)})"
 
 
-def best_values(case, sweep, measure):
-    """{curve: (its best value, the Sample there)}."""
-    found = {}
-    for name, points in sweep.curves.items():
-        best = best_of(case, measure, points)
-        found[name] = sweep.values[best], case.value(measure, best)
-    return found
-
-
-def drawn_curves(case, sweep):
-    """[(name, points)] of the curves that look best, in their order."""
-    measure = case.measures[0]
-    best = sorted(
-        sweep.curves,
-        key=lambda name: case.order(measure, best_of(case, measure, sweep.curves[name])),
-    )[:MOST_CURVES]
-    return [(name, points) for name, points in sweep.curves.items() if name in best]
-
-
-def draw_panel(axes, case, sweep, measure):
-    for index, (name, points) in enumerate(drawn_curves(case, sweep)):
-        looks = style.line_style(index)
-        told = [(sweep.values[p], case.value(measure, p)) for p in points]
-        told = [(x, one) for x, one in told if one.replicas and not one.never]
-        if not told:
-            continue
-        x, found = zip(*told)
-        mean, half = [one.mean for one in found], [one.half for one in found]
-        axes.errorbar(
-            x, mean, yerr=half, marker="o", markersize=3.5, linewidth=1.2, elinewidth=0.8,
-            label=drawing.in_lines(name), **looks,
-        )  # fmt: skip
-        if not is_choice(sweep.key):
-            continue
-        best = best_of(case, measure, points)
-        ring = {"markersize": 10, "markerfacecolor": "none", "color": looks["color"]}
-        axes.plot(sweep.values[best], case.value(measure, best).mean, "o", **ring)
-    drawing.set_log(axes.xaxis, sweep.values)
-    axes.set_xlabel(sweep.key)
-    axes.set_ylabel(measure.head)
-
-
-def draw_sweep(case, sweep, size):
-    """The figure: a panel for each measure of the answer, side by side on a page. `case`: all of
-    the folder's points."""
-    measures = headline_measures(case.folder, case.points)
-    if not measures:
+def best_table(case, key):
+    """Which value of each curve looks best; None of what one cannot choose."""
+    if not is_choice(key.path):
         return None
-    with matplotlib.rc_context(drawing.LOOKS):
-        wide = size is drawing.PAGE
-        figure = drawing.new_figure(size, 1.1 if wide else 0.5 + 0.75 * len(measures))
-        shape = (1, len(measures)) if wide else (len(measures), 1)
-        for axes, measure in zip(figure.subplots(*shape, squeeze=False).flat, measures):
-            draw_panel(axes, case, sweep, measure)
-        if len(sweep.curves) > 1:
-            drawing.legend_below(figure, axes, size)
-        return figure
+    rows = [
+        [name, *(best_text(case, measure, key, points) for measure in case.measures)]
+        for name, points in curves(case.folder, key).items()
+    ]
+    return Table(["curve", *(f"best for {measure.name}" for measure in case.measures)], rows)
+
+
+def draw_swept(case, key, measure):
+    """The figure of a measure, over the runs that got there."""
+    found = {point: case.value(measure, point) for point in case.points}
+    known = {n: (one.mean, one.half, one.never > 0) for n, one in found.items() if one.replicas}
+    return draw_final(case.folder, key, Ends(measure.head, known, "got there"), "")

@@ -10,17 +10,18 @@ sys.path.insert(0, str(ANALYSIS))
 
 import fabricate
 import numpy as np
-from plots.final import draw_final, is_log_spaced, numbers_of
+from plots.final import draw_final, finals, is_log_spaced, numbers_of
 from plots.plot import final_figures, run_figures
 from results import read_folder as read_results
-from plots.sweep import keys_of
+from plots.sweep import keys_of, main_value
 
 ETAS = [0.01, 0.03, 0.1, 0.3, 1.0]
 T_95 = {2: 12.7062, 4: 3.18245}  # of a table, by the number of replicas
 
 
 def draw(results, path):
-    return draw_final(results, next(key for key in keys_of(results.points) if key.path == path))
+    key = next(key for key in keys_of(results.points) if key.path == path)
+    return draw_final(results, key, finals(results, main_value(results)), results.heading)
 
 
 def told_by(figure):

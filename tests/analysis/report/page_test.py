@@ -119,7 +119,7 @@ class Page(unittest.TestCase):
         shown = " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", text))
         self.assertNotIn("\u2026", shown)
         for i in range(4):
-            self.assertIn(f"xi = {i}", shown)
+            self.assertIn(f"xi={i}", shown)
 
     def test_of_many_circumstances_some_are_told_in_whole(self):
         runs, names = [(0.2, 20), (0.21, 21)], ("sync", "async")
@@ -224,6 +224,25 @@ class Folders(unittest.TestCase):
         made_up_runs.write(folder, made_up_runs.drawn(np.random.default_rng(1), means, 4))
         made_up_runs.write_curve(folder, means, 4, 20)
         self.assertIn("4 of 12 points are left out", written([folder], FOLDER / "twelve.html"))
+
+    def test_a_swept_number_that_nobody_chooses_has_figures_and_no_table(self):
+        names = {f"{kind} learners={n}": (kind, n) for kind in ("sync", "async") for n in (4, 8, 16)}
+        runs = {name: [(0.1 + n / 1000, n), (0.12, n + 1)] for name, (_, n) in names.items()}
+        for key, tables in (("cluster.learners", 0), ("learning_rate.eta", 1)):
+            values = {name: [f'{{"kind":"{kind}"}}', str(n)] for name, (kind, n) in names.items()}
+            text = self.page(f"swept {key}", runs, swept=("sweep.protocol", key), values=values)
+            section = re.search(r'<section id="swept">.*?</section>', text, flags=re.DOTALL)[0]
+            self.assertEqual((section.count("<svg"), section.count("<table")), (2, tables), key)
+            self.assertIn(f"final test error against {key}", section)
+
+    def test_a_point_whose_runs_all_diverged_has_no_curve(self):
+        folder = FOLDER / "diverged"
+        folder.mkdir()
+        made_up_runs.write(folder, {"sync": [(0.1, 10), (0.12, 12)], "async": [(np.inf, made_up_runs.NEVER)] * 2})
+        made_up_runs.write_curve(folder, {"sync": 0.1, "async": 0.2}, 2, 20)
+        text = page.Page([read_folder(folder)]).render()
+        section = re.search(r'<section id="error_time">.*?</section>', text, flags=re.DOTALL)[0]
+        self.assertEqual([name in section for name in (">sync<", ">async<")], [True, False])
 
     def test_the_unit_of_time_is_said(self):
         text = self.page("in_ms", {"sync": [(0.2, 20)], "async": [(0.1, 10)]}, time_unit="ms")
