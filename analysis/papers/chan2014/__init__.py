@@ -4,6 +4,7 @@ of what decides how stale gradients are and how much staleness a rate bears."""
 from papers.chan2014.penalty import delayed, fresh, penalty, similar
 from papers.chan2014.stable import stable
 from papers.chan2014.stale import stale
+from reproduce.words import answers_of
 
 TITLE = "An exponential penalty for stale gradients (Chan, Lane, Interspeech 2014)"
 LINK = "https://www.isca-archive.org/interspeech_2014/chan14_interspeech.html"
@@ -11,17 +12,7 @@ QUESTION = (
     "How stale are gradients, how large a learning rate do they bear, and does a rate that falls exponentially "
     "with the staleness, eta rho^tau, do for more learners than it was chosen for?"
 )
-ANSWERS = {
-    "multipliers": "1 / tau and rho^tau are alike at the staleness that rho was chosen for; beyond it rho^tau soon "
-    "leaves nothing of the rate.",
-    "penalty_5": "With 5 learners both rules, and one rate, bring the loss down.",
-    "penalty_30": "With 30 learners eta / tau goes on to learn; the penalty chosen for 5 learners stalls, and one "
-    "near 1, like one rate, diverges.",
-    "stable": "Runs at 0.95 times the largest stable rate converge, those at 1.05 times diverge; with momentum 0.9 "
-    "the limit is a tenth and less.",
-    "stale": "The mean staleness is (P - 1) / c whatever the law of runtimes and the learners' speeds, P / c where a "
-    "learner reads before its own gradient is applied, and (P - K) / K where the server waits for K learners.",
-}
+ANSWERS = answers_of("chan2014")
 CAVEATS = [
     "The paper's formula and constant are not at hand. The rule is that of later papers, which call it "
     "an exponential penalty: eta rho^tau, one gradient an update. Its speech model is replaced by a quadratic.",

@@ -5,11 +5,13 @@ import math
 
 import numpy as np
 from reproduce.claims import Sample
-from reproduce.figures import THEORY, Figure, Series, curve_series
+from reproduce.figures import THEORY, Series, curve_series
 from reproduce.replicas import late
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("chan2014")
+figure_of = figures_of("chan2014")
 
 ETA = 0.1
 FOR_5 = math.sqrt(0.5)  # rho^4 = 1/4
@@ -35,9 +37,7 @@ def factor_of(rule, tau):
 
 
 def multipliers():
-    figure = Figure(
-        "multipliers", "What is left of the rate", "staleness tau", "share of eta", log_y=True
-    )
+    figure = figure_of("multipliers")
     taus = list(range(31))
     for rule in ("eta / tau", FOR_5, 0.9, 0.99):
         shares = [factor_of(rule, tau) for tau in taus]
@@ -51,14 +51,7 @@ def penalty(outputs):
     curves = outputs.curves(scenario, key, "time", "loss")
     figures = [multipliers()]
     for learners in (5, 30):
-        figure = Figure(
-            f"penalty_{learners}",
-            f"{learners} learners",
-            "time (minibatches of a learner)",
-            "loss",
-            log_y=True,
-            note=f"{TASK}. Cut off below 1e-12 and above 1e6.",
-        )
+        figure = figure_of("penalty_{learners}", learners=learners, task=TASK)
         for (count, rule), found in curves.items():
             if count == learners:
                 figure.series.append(curve_series(name_of(rule), [between(*one) for one in found]))

@@ -4,10 +4,12 @@ import math
 
 import numpy as np
 from reproduce.claims import Sample
-from reproduce.figures import SIMULATED, THEORY, Figure, Series
+from reproduce.figures import SIMULATED, THEORY, Series
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("chan2014")
+figure_of = figures_of("chan2014")
 
 MOMENTA = (0.0, 0.9)
 
@@ -70,14 +72,7 @@ def of_momentum(momentum, found):
 
 
 def stable_figure(found):
-    figure = Figure(
-        "stable",
-        "The largest stable rate",
-        "staleness tau, the same of all gradients",
-        "eta times curvature",
-        log_y=True,
-        note="Quadratic, no noise, 20,000 updates; a run converges if its loss falls.",
-    )
+    figure = figure_of("stable")
     for momentum in MOMENTA:
         of = [at for at in found if at[0] == momentum]
         taus = sorted({tau for _, tau, _ in of})

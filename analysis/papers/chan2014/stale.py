@@ -2,11 +2,13 @@
 
 import json
 
-from reproduce.figures import Figure, sampled, side_by_side
+from reproduce.figures import sampled, side_by_side
 from reproduce.outputs import law_of
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("chan2014")
+figure_of = figures_of("chan2014")
 
 LEARNERS, C = 8, 4  # learners, and gradients of an update where they are several
 # {protocol: mean staleness}
@@ -40,14 +42,7 @@ def conditions_of(row):
 
 def stale_figure(found, conditions):
     places, width = side_by_side(conditions)
-    figure = Figure(
-        "stale",
-        "Mean staleness of 8 learners",
-        "",
-        "mean staleness (updates)",
-        ticks=[name.replace(", ", ",\n") for name in PROTOCOLS],
-        note="An update takes 4 gradients, but async's, which takes one.",
-    )
+    figure = figure_of("stale", ticks=[name.replace(", ", ",\n") for name in PROTOCOLS])
     for where in conditions:
         x = [place + places[where] for place in range(len(PROTOCOLS))]
         values = [found[name, where] for name in PROTOCOLS]

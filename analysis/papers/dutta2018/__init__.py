@@ -13,6 +13,7 @@ from papers.dutta2018.fig11_12 import fig11, fig12
 from papers.dutta2018.fig14 import fig14
 from papers.dutta2018.floors import floors
 from papers.dutta2018.updates_of_eight import updates_of_eight
+from reproduce.words import answers_of
 
 TITLE = "Slow and Stale Gradients Can Win the Race (Dutta et al., AISTATS 2018)"
 LINK = "https://arxiv.org/abs/1803.01113"
@@ -20,35 +21,7 @@ QUESTION = (
     "Is it better to wait for slow learners, so that gradients are fresh, or to go on with stale ones, "
     "when what counts is the error against time and not against iterations?"
 )
-ANSWERS = {
-    "fig3": "K-async has learners that wait for an update; K-batch-async has none, as a learner goes on "
-    "with the version that it has.",
-    "fig5": "Async updates faster than sync for every law, as Theorem 1 says; 1 + exp(1) gains least, and "
-    "Pareto(2, 1) overtakes exp(1) between P = 12 and 13.",
-    "fig6_long_pareto": "In the long run the times are those of Lemmas 3 and 4, and K-async, which is "
-    "faster than K-sync at K = 12, is slower at K = 13.",
-    "fig6_long_shifted-exponential": "In the long run the times are those of Lemmas 3 and 4, "
-    "K-batch-async's K E[X] / P among them.",
-    "fig6_pareto": "From cold starts, and with twenty draws a learner, the plotted values are met within "
-    "6 %; K-batch-async as plotted is not the K E[X] / P of Lemma 4 at K = 10 and 20.",
-    "fig6_shifted-exponential": "From cold starts, and with twenty draws a learner, the plotted values "
-    "are met within 3 %; K-batch-async as plotted is not the K E[X] / P of Lemma 4 at K = 10 and 20.",
-    "theorem2": "To wait for K distinct learners costs nothing at K = 1 and a factor of 2.72 at K = P = 8, "
-    "for the sync and the async family alike, as Theorem 2 has it.",
-    "fig7": "Async's bound falls five times as fast as sync's and ends higher, so that they cross; the "
-    "errors of runs lie below both.",
-    "floors": "A floor falls as 1 / K, async's lies above 1-sync's, the more so the larger the rate, and "
-    "Lemma 2's bound holds throughout.",
-    "fig8": "On MNIST async is first, K-batch-async takes some three times as long to the same loss and "
-    "sync some seventeen times.",
-    "fig9": "With the variable rate the loss falls smoothly to the plotted level; with the fixed rate it "
-    "has bursts.",
-    "fig10": "K-batch-async makes its updates faster than K-async by the factor of Theorem 2, and both "
-    "end at nearly the same loss.",
-    "fig11": "The smaller K, the noisier the loss and the higher its level, as plotted.",
-    "fig12": "K = 2 is best at first and K = 4 later, while K = 8 is worst for most of the time.",
-    "fig14": "An iteration takes m / 512 + H_4: it grows in a straight line with the minibatch m.",
-}
+ANSWERS = answers_of("dutta2018")
 CAVEATS = [
     "Slips of the paper that are corrected here: the step size of Theorem 3 needs M_G / (K m) +"
     " 1, not M_G / (K m) + 1 / K (equal at K = 1); the largest step sizes are the smaller, not "

@@ -1,12 +1,14 @@
 """Fig 10: K-async and K-batch-async on MNIST."""
 
 from reproduce.claims import paired_difference, paired_ratio
-from reproduce.figures import PLOTTED, Figure, Series, curve_series
+from reproduce.figures import PLOTTED, Series, curve_series
 from papers.laws import theorem_2
 from reproduce.replicas import mean_at
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("dutta2018")
+figure_of = figures_of("dutta2018")
 
 
 def fig10(outputs):
@@ -17,9 +19,7 @@ def fig10(outputs):
     by_update = outputs.log_curves(scenario, by_protocol, "update")
     ends = outputs.samples(scenario, by_protocol, "mean_iteration_time")
     note = "P = 10, K = 8 and a mean of 10 are inferred from the plotted times. Marks: the ends."
-    figure = Figure(
-        "fig10", "Fig 10: MNIST, K-async and K-batch-async", "time", "ln loss", note=note
-    )
+    figure = figure_of("fig10", note=note)
     figure.series += [curve_series(name, by_time[name]) for name in names]
     figure.series += [
         Series("k-async", PLOTTED, [1486], [0.485]),

@@ -2,20 +2,22 @@
 
 import numpy as np
 from reproduce.claims import Sample, paired_difference, sample
-from reproduce.figures import Figure, curve_series, plotted_series
+from reproduce.figures import curve_series, plotted_series
 from reproduce.outputs import digitised
 from papers.laws import harmonic
 from reproduce.replicas import smoothed
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("dutta2018")
+figure_of = figures_of("dutta2018")
 
 KS_SYNC = {"2": "K = 2", "4": "K = 4", "8": "K = 8"}
 
 
 def fig11(outputs):
     curves = outputs.log_curves("fig11_how_noisy_is_small_k", lambda row: row["k"], "update")
-    figure = Figure("fig11", "Fig 11: MNIST, K-sync, P = 8, eta = 0.05", "iterations", "ln loss")
+    figure = figure_of("fig11")
     figure.series += [curve_series(name, curves[k]) for k, name in KS_SYNC.items()]
     figure.series += plotted_series(digitised("dutta2018", "fig11"), "k", KS_SYNC, "update")
     quarter = {k: [y[x > 0.75 * x[-1]] for x, y in found] for k, found in curves.items()}
@@ -37,7 +39,7 @@ def always(name, seen):
 
 def fig12(outputs):
     curves = outputs.log_curves("fig12_which_k_is_best_when", lambda row: row["k"], "time")
-    figure = Figure("fig12", "Fig 12: MNIST, K-sync, P = 8, exp(1)", "time", "ln loss")
+    figure = figure_of("fig12")
     figure.series += [curve_series(name, curves[k]) for k, name in KS_SYNC.items()]
     figure.series += plotted_series(digitised("dutta2018", "fig12"), "k", KS_SYNC, "time")
     grid = np.arange(0, 496, 5.0)

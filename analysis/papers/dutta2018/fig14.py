@@ -1,23 +1,19 @@
 """Fig 14, its clock: what larger minibatches take."""
 
-from reproduce.figures import PLOTTED, THEORY, Figure, Series, sampled
+from reproduce.figures import PLOTTED, THEORY, Series, sampled
 from papers.laws import harmonic
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("dutta2018")
+figure_of = figures_of("dutta2018")
 
 
 def fig14(outputs):
     key = lambda row: int(row["model.minibatch"])
     times = outputs.samples("fig14_how_long_is_a_large_minibatch", key, "mean_iteration_time")
     sizes = sorted(times)
-    figure = Figure(
-        "fig14",
-        "Fig 14: the clock of fully sync, P = 4, X = m / 512 + exp(1)",
-        "m (minibatch)",
-        "time of an iteration",
-        note="AlexNet on ImageNet is left out. Marks: the spacing of the plotted points.",
-    )
+    figure = figure_of("fig14")
     figure.series = [
         Series("sync", THEORY, sizes, [m / 512 + harmonic(4) for m in sizes]),
         sampled("sync", sizes, (times[m] for m in sizes)),

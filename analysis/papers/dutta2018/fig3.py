@@ -3,20 +3,16 @@
 from collections import defaultdict
 from itertools import pairwise
 
-from reproduce.figures import Bar, Figure
+from reproduce.figures import Bar
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("dutta2018")
+figure_of = figures_of("dutta2018")
 
 
 def timelines(outputs):
-    figure = Figure(
-        "fig3",
-        "Figs 3 and 4: who waits for whom, P = 3, K = 2 (up to the fourth update)",
-        "time",
-        "learner",
-        note="A bar is a gradient, named by the version it is of. The paper gives no numbers.",
-    )
+    figure = figure_of("fig3")
     names = {}
     bars = defaultdict(lambda: defaultdict(list))  # {protocol: {learner: its bars}}
     for event in outputs.trace("fig3_who_waits_for_whom"):

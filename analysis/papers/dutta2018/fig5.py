@@ -2,12 +2,14 @@
 starts."""
 
 from reproduce.claims import THEORY, paired_difference, paired_ratio
-from reproduce.figures import PLOTTED, Figure, Series, sampled
+from reproduce.figures import PLOTTED, Series, sampled
 from reproduce.outputs import digitised, law_of
 from papers.laws import LAWS, NAME, speedup
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("dutta2018")
+figure_of = figures_of("dutta2018")
 
 SHOWN = LAWS[:3]
 
@@ -35,14 +37,7 @@ def fig5(outputs):
     measured = speedups(outputs, "fig5_how_much_faster_is_async")
     learners = sorted({p for _, p in measured})
     plotted = plotted_speedups()
-    figure = Figure(
-        "fig5",
-        "Fig 5: how much faster async updates than sync",
-        "P (learners)",
-        "speed-up",
-        log_y=True,
-        note="Simulated: long runs. The paper plots some 100 iterations from a cold start.",
-    )
+    figure = figure_of("fig5")
     for law in SHOWN:
         samples = [measured[law, p] for p in learners]
         places = [p for name, p in plotted if name == law]

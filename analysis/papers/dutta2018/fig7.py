@@ -3,10 +3,12 @@
 import numpy as np
 from plots.bands import band, linear
 from reproduce.claims import THEORY, Sample, sample
-from reproduce.figures import PLOTTED, Figure, Series, curve_series
+from reproduce.figures import PLOTTED, Series, curve_series
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("dutta2018")
+figure_of = figures_of("dutta2018")
 
 BOUNDS = {"sync": "Lemma 2", "async": "Theorem 3"}
 
@@ -17,15 +19,7 @@ def fig7(outputs):
     by_protocol = lambda row: row["protocol"]
     theory = outputs.theory(scenario, by_protocol)
     bounds = {name: theory[name, source] for name, source in BOUNDS.items()}
-    figure = Figure(
-        "fig7",
-        "Fig 7: bounds on the error, Lemma 2 (sync) and Theorem 3 (async), and errors below them",
-        "time",
-        "ln error",
-        note="Parameters inferred: F(w0) - F* = 1000, eta c = 2e-4, eta L sigma^2 / (2 c m) = "
-        "1.25e-3, gamma' = 0.5, P = 5, Pareto(2, 1); simulated on a quadratic of them. Marks: "
-        "levels and crossing as plotted.",
-    )
+    figure = figure_of("fig7")
     for name, (time, bound) in bounds.items():
         figure.series.append(Series(name, THEORY, list(time), list(np.log(bound))))
     for name, found in outputs.log_curves(scenario, by_protocol, "time").items():

@@ -1,11 +1,13 @@
 """Fig 8: sync, K-batch-async and async on MNIST."""
 
 from reproduce.claims import ratio, sample
-from reproduce.figures import Figure, curve_series, plotted_series
+from reproduce.figures import curve_series, plotted_series
 from reproduce.outputs import digitised
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("dutta2018")
+figure_of = figures_of("dutta2018")
 
 FIG8 = "sync", "k-batch-async", "async"
 
@@ -16,9 +18,7 @@ def fig8(outputs):
     curves = outputs.log_curves(scenario, by_protocol, "time")
     ends = outputs.samples(scenario, by_protocol, "sim_time")
     passed = outputs.samples(scenario, by_protocol, "time_to_loss_1.2214")
-    figure = Figure(
-        "fig8", "Fig 8: MNIST, exp(1), P = 8, K = 4, 500 iterations each", "time", "ln loss"
-    )
+    figure = figure_of("fig8")
     figure.series += [curve_series(name, curves[name]) for name in FIG8]
     figure.series += plotted_series(
         digitised("dutta2018", "fig8"), "protocol", {name: name for name in FIG8}, "time"

@@ -5,11 +5,13 @@ from itertools import pairwise
 
 import numpy as np
 from reproduce.claims import sample
-from reproduce.figures import PLOTTED, SIMULATED, Figure, Series
+from reproduce.figures import PLOTTED, SIMULATED, Series
 from reproduce.outputs import digitised
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("dutta2018")
+figure_of = figures_of("dutta2018")
 
 RATES = {"distance": "variable rate", "constant": "fixed rate"}
 
@@ -20,14 +22,7 @@ def rate_of(row):
 
 def fig9(outputs):
     curves = outputs.log_curves("fig9_does_a_variable_rate_help", rate_of, "update")
-    figure = Figure(
-        "fig9",
-        "Fig 9: CIFAR-10, async, P = 40: fixed and variable learning rate",
-        "iterations",
-        "ln loss",
-        note="Each simulated curve is one run. Marks: means over spans of iterations, as plotted; "
-        "where the fixed rate's bursts come is luck.",
-    )
+    figure = figure_of("fig9")
     for kind, name in RATES.items():
         x, y = curves[kind][0]
         figure.series.append(Series(name, SIMULATED, list(x), list(y), None, True))

@@ -9,11 +9,13 @@ from reproduce.claims import (
     paired_ratio,
     ratio,
 )
-from reproduce.figures import SIMULATED, THEORY, Figure, Series
+from reproduce.figures import SIMULATED, THEORY, Series
 from reproduce.replicas import late
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("dutta2018")
+figure_of = figures_of("dutta2018")
 
 
 def quadratic_key(row):
@@ -32,14 +34,7 @@ def async_floor(eta, learners=8):
 def floors(outputs):
     curves = outputs.curves("how_high_is_the_floor", quadratic_key, "update", "loss")
     measured = {key: late(found) for key, found in curves.items()}
-    figure = Figure(
-        "floors",
-        "A quadratic, eta = 0.05: the error and, of the sync family, Lemma 2's bound",
-        "iterations",
-        "F - F*",
-        log_y=True,
-        note="Not in the paper. Every 20th update; means over replicas.",
-    )
+    figure = figure_of("floors")
     for (eta, protocol, k), found in curves.items():
         if eta != 0.05:
             continue

@@ -2,12 +2,14 @@
 
 import numpy as np
 from reproduce.claims import THEORY, paired_difference, paired_ratio
-from reproduce.figures import Figure, Series, sampled
+from reproduce.figures import Series, sampled
 from reproduce.outputs import update_of
 from papers.laws import LAWS, MEAN, NAME, harmonic, order_statistic, theorem_2
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("dutta2018")
+figure_of = figures_of("dutta2018")
 
 KS = range(1, 9)
 
@@ -136,12 +138,7 @@ def theorem_2_ratios(times):
 
 
 def theorem_2_figure(times):
-    figure = Figure(
-        "theorem2",
-        "Theorem 2: what waiting for K distinct learners costs, exp(1), P = 8",
-        "K",
-        "time of an update over that of the batch variant",
-    )
+    figure = figure_of("theorem2")
     figure.series.append(Series("exact", THEORY, list(KS), [theorem_2(k, 8) for k in KS]))
     for batch, other in (("k-batch-async", "k-async"), ("k-batch-sync", "k-sync")):
         measured = theorem_2_samples(times, batch, other)

@@ -6,6 +6,7 @@ from papers.dutta2021.races import cifar10_cnn, grey_cifar10, mnist, quadratic
 from papers.dutta2021.rates import mnist_rates
 from papers.dutta2021.recursion import batch_sync, k_sync
 from papers.dutta2021.rule import choices
+from reproduce.words import answers_of
 
 TITLE = "Slow and Stale Gradients Can Win the Race: AdaSync (Dutta, Wang, Joshi, JSAIT 2021)"
 LINK = "https://arxiv.org/abs/2003.10579"
@@ -13,26 +14,7 @@ QUESTION = (
     "Does a K that grows while the loss falls, chosen by the bound on the error (AdaSync), combine the "
     "quick start of a small K with the low floor of a large one?"
 )
-ANSWERS = {
-    "rule": "The K that AdaSync chooses is that of the rules derived from the bound, rounded, at every "
-    "loss.",
-    "recursion": "From t = 400 on AdaSync lies below every fixed K, and it is never more than three times "
-    "above the best of them.",
-    "race-quadratic-k-sync": "AdaSync with K-sync starts as K = 2 does, K rises, and it ends where K = 8 "
-    "ends.",
-    "race-quadratic-k-async": "AdaSync with K-async starts as K = 2 does, K rises, and it ends where K = 8 "
-    "ends.",
-    "race-MNIST-k-sync": "AdaSync with K-sync starts as K = 2 does and ends below its floor, no higher "
-    "than K = 4 and 8.",
-    "race-MNIST-k-async": "AdaSync with K-async starts as K = 2 does and ends below its floor, no higher "
-    "than K = 4 and 8.",
-    "race-MNIST-rates": "Each at the best of five rates, K = 2 and AdaSync end alike: what K = 2 loses at "
-    "the rate of the races is a rate that nobody tuned for it.",
-    "race-grey-CIFAR-10-k-sync": "AdaSync with K-sync, told the least loss, starts as K = 2 does and ends "
-    "below its floor, no higher than K = 4 and 8.",
-    "race-grey-CIFAR-10-k-async": "AdaSync with K-async, told the least loss, starts as K = 2 does and "
-    "ends below its floor, no higher than K = 4 and 8.",
-}
+ANSWERS = answers_of("dutta2021")
 CAVEATS = [
     "The paper could not be read in full: the rules of K are derived from its bound, and what is "
     "claimed of its experiments are orderings known from summaries: AdaSync starts as a small K "

@@ -4,11 +4,13 @@ or a rate that nobody tuned for it?  Item 22."""
 import json
 
 from reproduce.claims import paired_difference
-from reproduce.figures import Figure, sampled
+from reproduce.figures import sampled
 from reproduce.replicas import best_of, decided, judging
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("dutta2021")
+figure_of = figures_of("dutta2021")
 
 TASK = "MNIST, softmax, k-sync, K0 = 2"
 ADAPTIVE, START = "AdaSync", "K = 2"
@@ -48,14 +50,7 @@ def no_higher(at_best):
 
 
 def rates_figure(losses, names, rates):
-    figure = Figure(
-        "race-MNIST-rates",
-        f"AdaSync and fixed K: {TASK}, a rate for each",
-        "learning rate",
-        "training loss",
-        log_x=True,
-        note="The loss at time 3,000.",
-    )
+    figure = figure_of("race-MNIST-rates", task=TASK)
     for name in names:
         figure.series.append(sampled(name, rates, [losses[name, rate] for rate in rates]))
     return figure

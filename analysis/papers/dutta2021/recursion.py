@@ -4,11 +4,13 @@ import json
 
 import numpy as np
 from reproduce.claims import Sample, difference, is_above, sample
-from reproduce.figures import THEORY, Figure, Series, curve_series
+from reproduce.figures import THEORY, Series, curve_series
 from reproduce.replicas import first_recorded, late
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("dutta2021")
+figure_of = figures_of("dutta2021")
 
 SCENARIO = "does_a_growing_k_beat_every_fixed_k"
 FIXED = {f"K = {k}": k for k in (1, 2, 4, 8)}
@@ -57,15 +59,7 @@ def k_sync(outputs):
     errors = outputs.curves(SCENARIO, name_of, "time", "loss")
     ks = outputs.curves(SCENARIO, name_of, "time", "k")
     adaptive = errors["AdaSync, k-sync"]
-    figure = Figure(
-        "recursion",
-        "AdaSync and K-sync, P = 8: an error that shrinks by 1 % an update down to 0.02 / K",
-        "time",
-        "error",
-        log_y=True,
-        note="A quadratic of 200 dimensions, not in the paper. Dashed: the recursion on mean times "
-        "and the floors of fixed K.",
-    )
+    figure = figure_of("recursion")
     for name in ("AdaSync, k-sync", *FIXED):
         figure.series.append(curve_series(name, errors[name]))
     calculated = [1.0] + [error for _, error in TABLE.values()]

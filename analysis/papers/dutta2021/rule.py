@@ -4,10 +4,12 @@ import math
 
 import numpy as np
 from reproduce.claims import Sample
-from reproduce.figures import SIMULATED, THEORY, Figure, Series
+from reproduce.figures import SIMULATED, THEORY, Series
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("dutta2021")
+figure_of = figures_of("dutta2021")
 
 LEARNERS = 8
 SLOW, BATCH = ("k-sync", "k-async"), ("k-batch-sync", "k-batch-async")
@@ -40,14 +42,7 @@ def choices(outputs):
 
 
 def rule_figure(chosen):
-    figure = Figure(
-        "rule",
-        "The K that AdaSync chooses when the loss has fallen by r, P = 8",
-        "r = F(start) / F(now)",
-        "K",
-        log_x=True,
-        note="Not in the paper. Lines: K* before it is rounded.",
-    )
+    figure = figure_of("rule")
     for variant, k0 in (("k-sync", 1), ("k-sync", 2), ("k-batch-sync", 1)):
         r, k = chosen[variant, k0]
         grid = np.geomspace(1, r[-1], 200)

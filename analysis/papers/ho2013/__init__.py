@@ -5,6 +5,7 @@ from papers.ho2013.best_bound import best_bound
 from papers.ho2013.clocks import clocks, slow_learner
 from papers.ho2013.ends import ends
 from papers.ho2013.reads import reads, reads_beside_a_slow_learner
+from reproduce.words import answers_of
 
 TITLE = "Stale Synchronous Parallel parameter server (Ho et al., NIPS 2013)"
 LINK = (
@@ -14,18 +15,7 @@ QUESTION = (
     "How far ahead may fast learners run (the bound s) so that they make more updates a second without "
     "losing to staleness what they gain?"
 )
-ANSWERS = {
-    "clocks": "With s = 0 a clock takes as long as the slowest of 32, and the larger s is, the nearer it "
-    "comes to a mean minibatch.",
-    "waiting": "Where jitter is transient the share of waiting falls with every step of s.",
-    "straggler": "Where one learner is slow for good no bound helps: its clock takes as long whatever s "
-    "is, and the others wait half of the time.",
-    "reads": "Updates missing and extra at a read grow with s and stay below the bound of 2 s (P - 1).",
-    "differences": "What a read contains of others lies within s clocks of the reader.",
-    "loss_time": "Against time an s in between comes down first.",
-    "loss_clock": "Against clocks s = 0 is best: the larger s, the higher the loss that is left.",
-    "trade_off": "Quantity rises and quality falls with s, and the time to the target is least in between.",
-}
+ANSWERS = answers_of("ho2013")
 CAVEATS = [
     "Values of the paper's figures are not at hand: its tasks (LDA, matrix factorisation and "
     "Lasso on 32 machines) are replaced by a quadratic, and only orderings are claimed of them. "

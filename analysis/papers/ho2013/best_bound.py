@@ -13,8 +13,10 @@ from reproduce.claims import (
 from reproduce.figures import Figure, curve_series, sampled
 from reproduce.replicas import first_recorded, late
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("ho2013")
+figure_of = figures_of("ho2013")
 
 SCENARIO = "which_bound_is_best"
 TARGET = 0.005
@@ -65,13 +67,7 @@ def curve_figures(by_time, by_update):
 
 def trade_off(times, clocks, rates):
     bounds = sorted(times)
-    figure = Figure(
-        "trade_off",
-        "Quantity, quality and what comes of them, over those of s = 0",
-        "s (16: no bound)",
-        "over that of s = 0",
-        note=f"{TASK}. To a loss of {TARGET:g}, 2.5 times what small steps settle at.",
-    )
+    figure = figure_of("trade_off", task=TASK, target=TARGET)
     for name, values in (
         ("clocks in a unit of time", rates),
         ("clocks to the target", clocks),

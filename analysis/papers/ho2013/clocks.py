@@ -9,12 +9,14 @@ from reproduce.claims import (
     sample,
     scaled,
 )
-from reproduce.figures import THEORY, Figure, Series, sampled
+from reproduce.figures import THEORY, Series, sampled
 from reproduce.outputs import law_of
 from papers.laws import harmonic, normal_maximum
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("ho2013")
+figure_of = figures_of("ho2013")
 
 LEARNERS = 32
 CLOCKS = 1000
@@ -70,22 +72,14 @@ def by_bound(values, at_0):
 
 
 def clock_figure(times):
-    figure = Figure(
-        "clocks",
-        "Time of a clock, P = 32",
-        "s (clocks a learner may be ahead)",
-        "time of a clock",
-        note="Theory: E[X_{32:32}] at s = 0, E[X] = 1 without bound.",
-    )
+    figure = figure_of("clocks")
     figure.series += by_bound(times, SYNC_CLOCK)
     figure.series.append(Series("no bound", THEORY, [0, 16], [1, 1]))
     return figure
 
 
 def waiting_figure(waits):
-    figure = Figure(
-        "waiting", "Share of the learners' time spent waiting, P = 32", "s", "share of waiting"
-    )
+    figure = figure_of("waiting")
     figure.series += by_bound(waits, {law: 1 - 1 / clock for law, clock in SYNC_CLOCK.items()})
     return figure
 
@@ -152,11 +146,8 @@ def slow_learner(outputs):
         ),
     ]
     bounds = sorted(times)
-    figure = Figure(
+    figure = figure_of(
         "straggler",
-        "One of 32 learners twice as slow for good: no bound helps",
-        "s",
-        "time of a clock; share of waiting",
         series=[
             Series("time of a clock", THEORY, [0, 16], [2, 2]),
             sampled("time of a clock", bounds, (times[s] for s in bounds)),

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from reproduce.claims import Sample
-from reproduce.figures import SIMULATED, THEORY, Figure, Series
+from reproduce.figures import SIMULATED, THEORY, Series
 from reproduce.outputs import law_of
 from papers.ho2013.clocks import LAWS, LEARNERS
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("ho2013")
+figure_of = figures_of("ho2013")
 
 ROUNDING = 2e-3  # of the timeline's times, whose unit is a millionth
 
@@ -157,13 +159,7 @@ def push_claims(found):
 
 
 def counts_figure(found):
-    figure = Figure(
-        "reads",
-        "Updates of others missing and extra at a read, P = 32",
-        "s",
-        "updates",
-        note="Means over the reads of 1,000 clocks. Theory: 2 s (P - 1), which bounds their sum.",
-    )
+    figure = figure_of("reads")
     shown = sorted({s for _, s in found})
     figure.series.append(Series("bound", THEORY, shown[:4], [62 * s for s in shown[:4]]))
     for law, name in LAWS.items():
@@ -174,13 +170,7 @@ def counts_figure(found):
 
 
 def differences_figure(found):
-    figure = Figure(
-        "differences",
-        "How far others are ahead in what a read contains",
-        "clocks of another learner in the read, less the reader's",
-        "share",
-        note="Over all reads and all other learners.",
-    )
+    figure = figure_of("differences")
     for law, name in LAWS.items():
         for s in (1, 4, 16):
             ahead = found[law, s].ahead

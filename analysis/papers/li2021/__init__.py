@@ -15,6 +15,7 @@ from papers.li2021.stragglers import latency, savings
 from papers.li2021.throughput import throughput, time_line, variation
 from papers.li2021.time_to_accuracy import time_to_accuracy
 from papers.li2021.times import times
+from reproduce.words import answers_of
 
 TITLE = "Sync-Switch: when to go from BSP to ASP (Li, Mangoubi, Xu, Guo, ICDCS 2021)"
 LINK = "https://arxiv.org/abs/2104.08364"
@@ -22,49 +23,7 @@ QUESTION = (
     "When should training go from synchronous (BSP) to asynchronous (ASP) updates, so that it keeps BSP's "
     "accuracy and most of ASP's speed?"
 )
-ANSWERS = {
-    "bars": "Sync-Switch takes 1.29 and 1.11 times as long as ASP in setups 1 and 2, and BSP 1.7 to 5.2 times as long "
-    "as Sync-Switch.",
-    "times": "The time of a run rises in a straight line with the share of BSP, as in the logs.",
-    "throughput": "From 4 to 16 workers ASP's images a second grow with the workers and BSP's hardly.",
-    "accuracy_1": "In setup 1 the time to an accuracy is much shorter with Sync-Switch than with BSP; ASP never "
-    "gets there.",
-    "accuracy_2": "In setup 2 the time to an accuracy is shorter with Sync-Switch than with BSP; ASP never gets "
-    "there.",
-    "accuracy_3": "In setup 3 Sync-Switch is sooner than BSP by less than in the other setups; ASP diverges.",
-    "time_to_accuracy": "Speed-ups to an accuracy fall from setup 1 to 3; three of the ratios, from mean curves, "
-    "are not those of the released runs.",
-    "time_line": "Throughput steps up once, at the switch, and is flat on both sides.",
-    "knee_1": "In setup 1 a small share of BSP regains most of the accuracy that ASP loses, and more adds nothing.",
-    "accuracy_time_1": "In setup 1 the time rises with the share of BSP, so that the least share that suffices is best.",
-    "knee_2": "In setup 2 a small share of BSP regains most of the accuracy that ASP loses, and more adds nothing.",
-    "accuracy_time_2": "In setup 2 the time rises with the share of BSP, so that the least share that suffices is best.",
-    "divergence_8": "With 8 learners all finish: BSP, both switches and ASP.",
-    "divergence_16": "With 16 learners ASP and the switch at 25 % diverge; BSP and the switch at 50 % finish.",
-    "momentum_rates": "At a rate of its own, six times as large, zero momentum after the switch ends no higher than "
-    "unchanged momentum.",
-    "limits": "The largest stable rate falls with the staleness, and with momentum, as linear theory says.",
-    "orders": "BSP first ends as BSP does and ASP first for half of the work as ASP does; ASP first for a quarter "
-    "ends below ASP, not between it and BSP as in the released runs.",
-    "orders_at_half_the_rate": "At half the rate ASP ends above BSP, not below it: what it loses otherwise is lost at the "
-    "limit of its stability.",
-    "accuracy_work": "At equal work BSP's accuracy is above ASP's.",
-    "accuracy_time": "At equal time ASP is ahead of BSP until it ends.",
-    "loss_work": "The loss jumps at the switch, and the gap to BSP closes afterwards.",
-    "momentum": "Right after the switch unchanged momentum has the lowest accuracy.",
-    "momentum_final": "At the end unchanged and two-stage momentum have the highest accuracies.",
-    "rates": "Where the minibatch shrinks and the rate is kept the loss jumps; where the rate follows it does not.",
-    "search_path": "The binary search tries the shares, and ends at the switch points, that the paper's rule gives.",
-    "search_cost": "The more runs of a setting, the surer and the dearer the search; it has paid after some 10 to 16 "
-    "recurrences of setup 1 and 45 of setup 2.",
-    "latency": "Latency slows BSP down more than ASP.",
-    "stragglers": "Elastic saves 0.3 % under a mild straggler and is 1.07 times as fast as the baseline under two, "
-    "both less than in the released runs.",
-    "detours": "Greedy costs accuracy; elastic and the baseline do not.",
-    "policies": "Greedy changes the protocol three times and the others once; all do the whole of BSP's share and of "
-    "the work.",
-    "overhead": "A switch takes a small share of a run, the smaller the longer the run is.",
-}
+ANSWERS = answers_of("li2021")
 CAVEATS = [
     "Times are those of a model with four numbers a setup (mean and variation of a minibatch, the "
     "serial part of a synchronous step, a checkpoint), fitted to the authors' released logs. The "

@@ -9,8 +9,10 @@ from reproduce.figures import PLOTTED, Figure, Series, sampled
 from papers.li2021.trained import TASKS, accuracies, arm_of, gaps_figure, spread, told, within
 from reproduce.replicas import jackknife
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("li2021")
+figure_of = figures_of("li2021")
 
 # Share of the work done in BSP: accuracy in the released logs.
 LOGS = {
@@ -102,13 +104,7 @@ def gap_figure(setup, samples):
 
 def time_figure(setup, samples, times):
     """Accuracy against the time of the whole run."""
-    figure = Figure(
-        f"accuracy_time_{setup}",
-        f"Setup {setup} in small: accuracy at the end against the time of a run",
-        "time over that of BSP",
-        "test accuracy",
-        note=f"{TASKS[setup]}. A point for each share of the work that is done in BSP.",
-    )
+    figure = figure_of("accuracy_time_{setup}", setup=setup, tasks=TASKS[setup])
     xs = [times[share].mean / times[1].mean for share in samples]
     for name, part in (
         ("ASP", [0]),

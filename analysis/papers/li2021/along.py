@@ -2,13 +2,15 @@
 
 import numpy as np
 from reproduce.claims import is_above, paired_difference, sample
-from reproduce.figures import PLOTTED, Figure, Series, curve_series
+from reproduce.figures import PLOTTED, Series, curve_series
 from papers.li2021.setups import accuracies as logged_curves
 from papers.li2021.trained import TASKS, arm_of, spread
 from reproduce.replicas import first_at, jackknife, mean_at, mean_curve
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("li2021")
+figure_of = figures_of("li2021")
 
 SCENARIO = "setup1_what_happens_at_the_switch"
 TASK = TASKS[1]
@@ -84,15 +86,7 @@ def arms(curves):
 
 
 def work_figure(curves):
-    figure = Figure(
-        "accuracy_work",
-        "Setup 1 in small: test accuracy against work",
-        "share of the work",
-        "test accuracy",
-        marks=[DECAY, 0.75],
-        note=f"Simulated: {TASK}. As plotted: ResNet32, mean of the released runs. Dotted: the rate falls "
-        "to a tenth.",
-    )
+    figure = figure_of("accuracy_work", task=TASK, marks=[DECAY, 0.75])
     logged = logged_curves(1)
     names = {"BSP": "BSP", "ASP": "ASP", "Sync-Switch": SHARES[0.05]}
     figure.series = arms(curves)
@@ -101,15 +95,7 @@ def work_figure(curves):
 
 
 def race_figure(curves):
-    return Figure(
-        "accuracy_time",
-        "Setup 1 in small: test accuracy against time",
-        "time (minibatches of a learner)",
-        "test accuracy",
-        log_x=True,
-        note=f"{TASK}. ASP's rate falls at 160, BSP's at 1,120. ASP is ahead of BSP until it ends.",
-        series=arms(curves),
-    )
+    return figure_of("accuracy_time", task=TASK, series=arms(curves))
 
 
 def before(curves, share):
@@ -163,13 +149,4 @@ def closes(curves, share, name):
 
 
 def loss_figure(curves):
-    return Figure(
-        "loss_work",
-        "Setup 1 in small: training loss against work",
-        "share of the work",
-        "training loss",
-        marks=[*SHARES, DECAY],
-        log_y=True,
-        note=f"{TASK}. Dotted: the switches, and where the rate falls to a tenth.",
-        series=arms(curves),
-    )
+    return figure_of("loss_work", task=TASK, marks=[*SHARES, DECAY], series=arms(curves))

@@ -3,13 +3,15 @@
 from collections import Counter, defaultdict
 
 from reproduce.claims import chance, paired_ratio, sample
-from reproduce.figures import LEVEL, SIMULATED, THEORY, Figure, Series, curve_series
+from reproduce.figures import LEVEL, SIMULATED, THEORY, Series, curve_series
 from papers.li2021.trained import arm_of
 from reproduce.replicas import late
 from results.folder import number
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("li2021")
+figure_of = figures_of("li2021")
 
 SCENARIO = "setup3_who_diverges"
 TASK = "a quadratic in place of ResNet32 on CIFAR-10, eta h = 0.011, momentum 0.9"
@@ -79,14 +81,7 @@ def is_level(ratio):
 
 
 def loss_figure(curves, learners):
-    figure = Figure(
-        f"divergence_{learners}",
-        f"Setup 3: loss against time, {learners} learners",
-        "time (s)",
-        "loss",
-        log_y=True,
-        note=f"{TASK}. Curves are cut off above {MOST:g}.",
-    )
+    figure = figure_of("divergence_{learners}", learners=learners, task=TASK, most=MOST)
     for arm in ARMS:
         inside = [(x[y < MOST], y[y < MOST]) for x, y in curves[learners, arm]]
         figure.series.append(curve_series(arm, inside))
@@ -119,15 +114,7 @@ def limits(outputs):
 
 
 def limits_figure(grown):
-    figure = Figure(
-        "limits",
-        "The largest stable rate against staleness",
-        "1 + staleness",
-        "rate times curvature",
-        log_x=True,
-        log_y=True,
-        note="Simulated: the highest rate found to be stable; the one 10 % above it is not.",
-    )
+    figure = figure_of("limits")
     for momentum, limit in LIMITS.items():
         name = f"momentum {momentum:g}"
         stable = {

@@ -3,12 +3,14 @@
 import json
 
 from reproduce.claims import paired_difference
-from reproduce.figures import Figure, curve_series, sampled
+from reproduce.figures import curve_series, sampled
 from papers.li2021.trained import accuracies, gaps_figure
 from reproduce.replicas import best_of, judging, mean_at
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("li2021")
+figure_of = figures_of("li2021")
 
 SCENARIO = "setup1_which_momentum_after_the_switch"
 TASK = "setup 1, a perceptron of 64 units on 8 x 8 digits in place of ResNet32 on CIFAR-10, switch at 10 %"
@@ -79,13 +81,10 @@ def after_the_switch(curves):
 
 
 def curves_figure(curves):
-    return Figure(
+    return figure_of(
         "momentum",
-        "Setup 1 in small: test accuracy by momentum after the switch",
-        "share of the work",
-        "test accuracy",
+        task=TASK,
         marks=[0.1, 0.5],
-        note=f"{TASK}. Dotted: the switch, and where the rate falls to a tenth.",
         series=[curve_series(name, curves[name]) for name in LOGS],
     )
 
@@ -102,13 +101,9 @@ def momentum_at_its_own_rate(outputs):
         for zero, unchanged in ((ONE_RATE, ONE_RATE), (best[ZERO], best[UNCHANGED]))
     ]
     told = ", ".join(f"{arm}: {best[arm]:g}" for arm in arms)
-    figure = Figure(
+    figure = figure_of(
         "momentum_rates",
-        "Setup 1 in small: test error by momentum after the switch and rate",
-        "learning rate of ASP",
-        "test error",
-        log_x=True,
-        note=f"{TASK}. BSP, before the switch, at 8 times the rate.",
+        task=TASK,
         series=[sampled(arm, rates, [errors[arm, rate] for rate in rates]) for arm in arms],
     )
     return [figure], [

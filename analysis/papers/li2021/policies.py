@@ -3,11 +3,13 @@
 import json
 
 import numpy as np
-from reproduce.figures import SIMULATED, Figure, Series
+from reproduce.figures import SIMULATED, Series
 from papers.li2021.stragglers import DETECTOR, POLICIES, policy_of
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("li2021")
+figure_of = figures_of("li2021")
 
 
 def updates_made(outputs):
@@ -59,14 +61,7 @@ def steps_figure(outputs, scenario, key):
     """How much of the work is done when."""
     sizes = outputs.updates(scenario, key, "gradients")
     times = outputs.updates(scenario, key, "time")
-    figure = Figure(
-        "policies",
-        "Scenario 2: what the policies do while two workers are slow",
-        "time (seconds)",
-        "minibatches done",
-        marks=[127, 527],
-        note=f"{DETECTOR} Dots: begin and end of the latency; replica 0.",
-    )
+    figure = figure_of("policies", detector=DETECTOR, marks=[127, 527])
     for policy in POLICIES:
         time, done = times[2, policy][0], np.cumsum(sizes[2, policy][0])
         kept = time <= 700

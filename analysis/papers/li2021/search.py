@@ -2,11 +2,13 @@
 of the released runs and simulated times."""
 
 from reproduce.claims import Sample
-from reproduce.figures import LEVEL, PLOTTED, Figure, Series, Table
+from reproduce.figures import LEVEL, PLOTTED, Series, Table
 from papers.li2021.setups import SETUPS
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("li2021")
+figure_of = figures_of("li2021")
 
 # What the search tries, the verdicts, where it ends.
 PATHS = {
@@ -58,15 +60,8 @@ def path_figure(searches):
         f"setup {setup}: {', '.join(one['verdict'] for one in found['path'])}"
         for setup, found in searches.items()
     )
-    figure = Figure(
-        "search_path",
-        "The path of the search",
-        "share of BSP",
-        "accuracy above that of BSP",
-        log_x=True,
-        marks=[found["switch_point"] for found in searches.values()],
-        note=f"From right to left ({told}; at 25 % setup 3 diverges). What lies above the lower line "
-        "passes; dots: where the searches end, at 6.25, 12.5 and 50 %.",
+    figure = figure_of(
+        "search_path", told=told, marks=[found["switch_point"] for found in searches.values()]
     )
     for setup, found in searches.items():
         trials = [trial for trial in found["path"] if trial["accuracy"] is not None]

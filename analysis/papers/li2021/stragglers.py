@@ -11,11 +11,13 @@ from reproduce.claims import (
     paired_ratio,
     ratio,
 )
-from reproduce.figures import PLOTTED, Figure, Series, sampled, side_by_side
+from reproduce.figures import PLOTTED, Series, sampled, side_by_side
 from papers.li2021.setups import ALL, seconds
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("li2021")
+figure_of = figures_of("li2021")
 
 POLICIES = ("baseline", "greedy", "elastic")
 # Delays of a synchronous step, and of an asynchronous cycle, by what is injected.
@@ -52,15 +54,7 @@ def latency(outputs):
         name: {late: paired_ratio(times[name, late], times[name, 0.0]) for late in INJECTED}
         for name in ("BSP", "ASP")
     }
-    figure = Figure(
-        "latency",
-        "Slowdown by injected latency",
-        "",
-        "time over that without",
-        ticks=list(INJECTED.values()),
-        note="Bars: 8 workers, with delays fitted to the logs at 1 x 10 and 2 x 30 ms. Crosses: the "
-        "logs of an earlier study with 4 workers, which shares the order and no fit.",
-    )
+    figure = figure_of("latency", ticks=list(INJECTED.values()))
     places, width = side_by_side(slow)
     for name, found in slow.items():
         xs = [place + places[name] for place in range(len(INJECTED))]
@@ -131,14 +125,8 @@ def savings(outputs):
 
 
 def bars(over):
-    figure = Figure(
-        "stragglers",
-        "Time under transient stragglers",
-        "",
-        "time over that of the baseline",
-        ticks=["scenario 1 (mild)", "scenario 2 (moderate)"],
-        note=f"{DETECTOR} Crosses: the paper's bars, of which scenario 1's are more than its latency "
-        "costs (S2.1) and scenario 2's counts a gap of 240 s (S2.2-bar).",
+    figure = figure_of(
+        "stragglers", detector=DETECTOR, ticks=["scenario 1 (mild)", "scenario 2 (moderate)"]
     )
     places, _ = side_by_side(POLICIES)
     for policy in POLICIES:

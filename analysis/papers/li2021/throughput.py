@@ -2,11 +2,13 @@
 
 import numpy as np
 from reproduce.claims import sample
-from reproduce.figures import PLOTTED, SIMULATED, Figure, Series, sampled
+from reproduce.figures import PLOTTED, SIMULATED, Series, sampled
 from papers.li2021.setups import ALL, IMAGES, SETUPS, seconds
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("li2021")
+figure_of = figures_of("li2021")
 
 WORKERS = (4, 8, 16)
 # Images a second; BSP on 16: of the run without disturbance, which the model is fitted to (others 803).
@@ -20,9 +22,7 @@ RENEWALS = (0.12**2 / 137 + 8 / 6 / 137**2) ** 0.5
 
 def throughput(outputs):
     found = images_a_second(outputs)
-    figure = Figure(
-        "throughput", "Throughput", "workers", "images a second", log_x=True, log_y=True
-    )
+    figure = figure_of("throughput")
     claims = [grows(found)]
     for name, logged in MEASURED.items():
         each = [found[name, workers] for workers in WORKERS]
@@ -101,15 +101,7 @@ def time_line(outputs):
     setup = lambda row: int(row["point"]) + 1
     times = outputs.updates(scenario, setup, "time")
     sizes = outputs.updates(scenario, setup, "gradients")
-    figure = Figure(
-        "time_line",
-        "Throughput of a run with Sync-Switch",
-        "time (seconds)",
-        "images a second",
-        log_y=True,
-        note="From after one checkpoint to after the next: 250 steps of BSP, 2,000 or 4,000 updates "
-        "of ASP. Crosses: the logs, in the mean. Dots: the switch at 6.25, 12.5 and 50 % of the work.",
-    )
+    figure = figure_of("time_line")
     claims = []
     for setup in SETUPS:
         ends, rates, is_bsp = windows(times[setup][0], sizes[setup][0], setup)

@@ -3,12 +3,14 @@ times."""
 
 import numpy as np
 from reproduce.claims import sample
-from reproduce.figures import LEVEL, PLOTTED, SIMULATED, Figure, Series, sampled, side_by_side
+from reproduce.figures import LEVEL, PLOTTED, SIMULATED, Series, sampled, side_by_side
 from reproduce.outputs import digitised
 from papers.li2021.setups import ALL, SETUPS, accuracies, scenario_of, share_of, shares_of
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("li2021")
+figure_of = figures_of("li2021")
 
 # The highest accuracy of the logs' table that the mean curve of Sync-Switch reaches.
 TARGETS = {1: 0.91, 2: 0.74, 3: 0.91}
@@ -91,14 +93,7 @@ def asp_never():
 
 
 def curves_figure(setup, clocks):
-    figure = Figure(
-        f"accuracy_{setup}",
-        f"Setup {setup}: accuracy against time",
-        "time (seconds)",
-        "test accuracy",
-        note="Mean accuracies of the released runs against work, on simulated times; the line is the "
-        "accuracy of T6.order.",
-    )
+    figure = figure_of("accuracy_{setup}", setup=setup)
     for name in PROTOCOLS:
         work, accuracy = accuracies(setup).get(name, ([], []))  # ASP diverges in setup 3
         times = np.mean([np.interp(work, *clock) for clock in clocks[name]], axis=0)
@@ -111,15 +106,8 @@ def curves_figure(setup, clocks):
 def bars(clocks):
     """To every accuracy of the logs' table."""
     rows = digitised("li2021", "times_to_accuracy")
-    figure = Figure(
-        "time_to_accuracy",
-        "Time to accuracy",
-        "",
-        "seconds",
-        ticks=[f"{row['setup']}: {float(row['accuracy']):g}" for row in rows],
-        note="Ticks: setup and accuracy. Bars: when the mean curve reaches it, on simulated times; "
-        "none: never. Crosses: mean over the released runs that reach it, each at one of the evaluations "
-        "every 2,000 or 4,000 minibatches; some do where their mean does not, or does later.",
+    figure = figure_of(
+        "time_to_accuracy", ticks=[f"{row['setup']}: {float(row['accuracy']):g}" for row in rows]
     )
     places, bar = side_by_side(PROTOCOLS)
     for name in PROTOCOLS:

@@ -2,11 +2,13 @@
 
 import numpy as np
 from reproduce.claims import ratio, sample, scaled
-from reproduce.figures import PLOTTED, THEORY, Figure, Series, sampled, side_by_side
+from reproduce.figures import PLOTTED, THEORY, Series, sampled, side_by_side
 from papers.li2021.setups import ALL, SETUPS, scenario_of, seconds, share_of, shares_of
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("li2021")
+figure_of = figures_of("li2021")
 
 # Where the paper switches, the range of the speed-up.
 SPEED_UPS = {1: (4.8, 5.3), 2: (1.6, 1.75), 3: (1.8, 1.95)}
@@ -34,15 +36,7 @@ def relative(found):
 
 
 def bars(runs):
-    figure = Figure(
-        "bars",
-        "Total training time",
-        "",
-        "time over that of BSP",
-        ticks=[f"setup {setup}" for setup in SETUPS],
-        note="Sync-Switch switches at 5, 12.5 and 50 % of the work, as in the runs behind the paper's "
-        "bars; no cost of the switch. ASP diverges in setup 3.",
-    )
+    figure = figure_of("bars", ticks=[f"setup {setup}" for setup in SETUPS])
     places, width = side_by_side(ALL[1].bars)
     for protocol, shift in places.items():
         setups = [setup for setup in SETUPS if protocol in ALL[setup].bars]
@@ -56,14 +50,7 @@ def bars(runs):
 
 
 def shares_figure(runs):
-    figure = Figure(
-        "times",
-        "Time of a run against the share of BSP",
-        "share of the work done in BSP",
-        "time over that of BSP",
-        note="Lines: p + (1 - p) rho, rho the time of ASP in the logs over that of BSP. Crosses: "
-        "the logs.",
-    )
+    figure = figure_of("times")
     for setup, found in runs.items():
         xs, name = sorted(found), f"setup {setup}"
         shown = [relative(found)[x] for x in xs]

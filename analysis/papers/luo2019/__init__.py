@@ -7,6 +7,7 @@ from papers.luo2019.communicators import communicators
 from papers.luo2019.iterations import iterations
 from papers.luo2019.losses import cifar10, losses, resnet
 from papers.luo2019.throughput import throughput
+from reproduce.words import answers_of
 
 TITLE = "Heterogeneity-Aware Asynchronous Decentralized Training (Luo et al., 2019): Ripples"
 LINK = "https://arxiv.org/abs/1909.08029"
@@ -14,32 +15,7 @@ QUESTION = (
     "Can learners that average in small groups be as fast as All-Reduce on equal machines and, unlike it, "
     "stay fast where one machine is slow?"
 )
-ANSWERS = {
-    "throughput-alone": "On equal machines static and inter-intra are faster than All-Reduce and group "
-    "buffer, random, AD-PSGD and the server slower; with one learner at a fifth of the speed group division "
-    "with the filter is more than three times as fast as All-Reduce.",
-    "throughput-shared": "Where groups divide a network card group division falls below All-Reduce, and "
-    "inter-intra stays above it.",
-    "loss-alone": "To a loss the order is that of the throughputs: static and inter-intra before All-Reduce "
-    "before AD-PSGD before the server; with one slow learner group division with the filter is at least "
-    "twice as fast as All-Reduce.",
-    "loss-shared": "Where groups divide a network card group division is slower than All-Reduce on equal "
-    "machines and inter-intra fastest; with one slow learner inter-intra with the filter is some three times as "
-    "fast as All-Reduce.",
-    "race-1": "On equal machines static and inter-intra come to the loss first and the server last.",
-    "race-5": "With one learner at a fifth of the speed group division with the filter takes less than half of "
-    "All-Reduce's time, and static nearly as long as All-Reduce.",
-    "cifar10-1": "On CIFAR-10 and equal machines static and inter-intra with the filter come to the loss before "
-    "All-Reduce, AD-PSGD and the server.",
-    "cifar10-5": "On CIFAR-10 with one learner at a fifth of the speed inter-intra with the filter takes at most "
-    "half of All-Reduce's time.",
-    "static-agreement": "The static schedule leaves the learners as far apart after each of its phases as the "
-    "matrices of the authors' table say.",
-    "agreement": "The larger random groups are, the closer the learners stay, as rho = (groups - 1) / 15 says.",
-    "iterations": "Groups and AD-PSGD need at most 1.3 times All-Reduce's minibatches to the same loss.",
-    "slow-learner": "AD-PSGD loses little more than the slow learner's own share, while All-Reduce takes as long "
-    "as that learner's minibatch.",
-}
+ANSWERS = answers_of("luo2019")
 HEAD = (
     "The paper was not read in full: its abstracts give ratios, and its authors' program the static "
     "schedule. The clock is fitted to these ratios, so that claims marked as fitted show that one "

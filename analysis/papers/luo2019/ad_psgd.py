@@ -4,10 +4,12 @@ import json
 from collections import defaultdict
 
 from reproduce.claims import paired_ratio
-from reproduce.figures import Figure, sampled
+from reproduce.figures import sampled
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("luo2019")
+figure_of = figures_of("luo2019")
 
 LEARNERS = 16
 
@@ -41,14 +43,7 @@ def slow_learner(outputs):
     )
     factors = sorted({factor for _, factor in made})
     kept = {at: paired_ratio(one, made[at[0], 1]) for at, one in made.items()}
-    figure = Figure(
-        "slow-learner",
-        "One of 16 learners is slow",
-        "how many times slower",
-        "minibatches, relative to equal machines",
-        log_x=True,
-        log_y=True,
-    )
+    figure = figure_of("slow-learner")
     for name in ("ad-psgd", "all-reduce"):
         figure.series.append(sampled(name, factors, [kept[name, factor] for factor in factors]))
     lost = {factor: 1 - kept["ad-psgd", factor].mean for factor in factors}

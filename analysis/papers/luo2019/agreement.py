@@ -4,10 +4,12 @@ import json
 
 import numpy as np
 from reproduce.claims import THEORY, Sample, sample
-from reproduce.figures import Figure, Series, sampled
+from reproduce.figures import Series, sampled
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("luo2019")
+figure_of = figures_of("luo2019")
 
 ETA, CURVATURE, NOISE = 0.1, 1.0, 1.0
 KEPT = 1 - ETA * CURVATURE  # of a distance, in a step
@@ -96,14 +98,7 @@ def static(outputs):
     scenario = "how_much_does_the_static_schedule_agree"
     learners = lambda row: int(row["cluster.learners"])
     curves = outputs.curves(scenario, learners, "time", "disagreement")
-    figure = Figure(
-        "static-agreement",
-        "How far apart the static schedule leaves the learners",
-        "phase",
-        "mean of ||x_i - mean||^2",
-        ticks=[f"phase {phase}" for phase in range(4)],
-        note="A quadratic with noise; theory by the matrices of the schedule.",
-    )
+    figure = figure_of("static-agreement", ticks=[f"phase {phase}" for phase in range(4)])
     claims = []
     for n, found in sorted(curves.items()):
         steps = whole_steps(found)
@@ -131,14 +126,7 @@ def groups(outputs):
     rho = {g: (round(n / g) - 1) / (n - 1) for g in sizes}
     expected = {g: rho[g] * ADDED * (1 - 1 / n) / (1 - rho[g] * KEPT**2) for g in sizes}
     found = {g: sample(whole_steps(curves[g]).mean(axis=1)) for g in sizes}
-    figure = Figure(
-        "agreement",
-        "How far apart random groups leave the learners",
-        "learners of a group",
-        "mean of ||x_i - mean||^2",
-        log_y=True,
-        note="16 learners on a quadratic with noise; theory: rho = (groups - 1) / 15.",
-    )
+    figure = figure_of("agreement")
     figure.series = [
         Series("group division", THEORY, sizes, [expected[g] for g in sizes]),
         sampled("group division", sizes, [found[g] for g in sizes]),

@@ -3,12 +3,14 @@
 import json
 
 from reproduce.claims import paired_difference, paired_ratio, sample
-from reproduce.figures import Figure, curve_series
+from reproduce.figures import curve_series
 from reproduce.replicas import first_at
 from papers.luo2019.losses import level_of
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("luo2019")
+figure_of = figures_of("luo2019")
 
 SCENARIO = "do_larger_groups_need_fewer_iterations"
 LEARNERS = 16
@@ -27,13 +29,7 @@ def iterations(outputs):
     curves = outputs.curves(SCENARIO, name_of, "gradients", "loss")
     each = {name: [(x / LEARNERS, y) for x, y in found] for name, found in curves.items()}
     needed = {name: sample([first_at(x, y, level) for x, y in one]) for name, one in each.items()}
-    figure = Figure(
-        "iterations",
-        "Training loss against minibatches, softmax on MNIST",
-        "minibatches of a learner",
-        "training loss",
-        log_y=True,
-    )
+    figure = figure_of("iterations")
     figure.series = [curve_series(name, found) for name, found in each.items()]
     more = {name: paired_ratio(one, needed["All-Reduce"]) for name, one in needed.items()}
     claims = [

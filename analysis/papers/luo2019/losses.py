@@ -11,8 +11,10 @@ from papers.luo2019.setups import (
 )  # fmt: skip
 from papers.luo2019.throughput import SLOW, WORDS
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("luo2019")
+figure_of = figures_of("luo2019")
 
 SLOWEST = normal_maximum(COMPUTE, JITTER, LEARNERS)
 FASTEST = 2 * COMPUTE - SLOWEST
@@ -61,13 +63,7 @@ def bars(faster, cards, level):
 
 
 def race(curves, slow):
-    figure = Figure(
-        f"race-{slow}",
-        f"Training loss, softmax on MNIST, {WORDS[slow]}, {ALONE}",
-        "seconds",
-        "training loss",
-        log_y=True,
-    )
+    figure = figure_of("race-{slow}", slow=slow, words=WORDS[slow], alone=ALONE)
     for name in NAMES:
         cards = None if name == PS else ALONE
         figure.series.append(curve_series(name, curves[cards, slow, name]))
@@ -98,12 +94,7 @@ def cifar10(outputs):
     times = {at[1:]: sample([first_at(x, y, level) for x, y in one]) for at, one in curves.items()}
     figures = []
     for slow in (1, 5):
-        figure = Figure(
-            f"cifar10-{slow}",
-            f"Training loss, softmax on CIFAR-10, {WORDS[slow]}, {SHARED}",
-            "seconds",
-            "training loss",
-        )
+        figure = figure_of("cifar10-{slow}", slow=slow, words=WORDS[slow], shared=SHARED)
         for (_, at, name), found in curves.items():
             if at == slow:
                 figure.series.append(curve_series(name, found))

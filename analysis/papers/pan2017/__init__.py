@@ -13,6 +13,7 @@ from papers.pan2017.fig8 import fig8
 from papers.pan2017.fig8_mnist import fig8_mnist
 from papers.pan2017.table1 import table1
 from papers.pan2017.updates import independent_of_b, updates
+from reproduce.words import answers_of
 
 TITLE = "Revisiting Distributed Synchronous SGD (Pan et al., 2017)"
 LINK = "https://arxiv.org/abs/1702.05800"
@@ -20,50 +21,7 @@ QUESTION = (
     "Do a few backup workers, whose late gradients are dropped, make synchronous SGD faster and more accurate "
     "than asynchronous SGD?"
 )
-ANSWERS = {
-    "fig2": "From 5 on the error rises with the staleness; at the best rate for each a staleness of 5 or 15 less than "
-    "doubles the error, mild as the paper says; at its rate 0.1, without its ramp, one of 50 makes training explode.",
-    "fig2_quadratic": "On a quadratic the loss rises with the staleness as the exact floors say; up to 15 it is "
-    "mild.",
-    "fig3": "Nearly all gradients are there early and a few come very late: the law is fitted to the shares "
-    "that the paper gives.",
-    "fig4": "Up to k = 95 a step takes 1.4 to 1.8 s, and until all 100 are there at least twice as long.",
-    "fig5": "The more gradients an update has, the fewer updates are needed; half as many gradients take 1.6 to "
-    "2.0 times the updates.",
-    "fig6": "Four or so of 100 machines should be backups, as the paper says: the estimate is flat from 94 to 97 "
-    "gradients.",
-    "fig6_run": "In a run, where a late learner is late again, more backups pay than the estimate says: 8 to 10.",
-    "fig7": "The smaller the rate, the sooner it converges and the higher it ends.",
-    "fig8a_53_loss": "On a quadratic and 53 machines async is at the target no later than sync with backups.",
-    "fig8a_106_loss": "On a quadratic and 106 machines sync with backups is at the target no later than async.",
-    "fig8a_212_loss": "On a quadratic and 212 machines sync with backups is at the target no later than async.",
-    "fig8b_loss": "On a quadratic async ends higher than sync with backups, and the difference grows with the "
-    "machines.",
-    "fig8c_loss": "On a quadratic async needs more epochs than sync with backups, and on 212 machines it is never "
-    "at the target.",
-    "fig8d_loss": "On a quadratic async is first on 53 machines and sync with backups on 106 and 212.",
-    "fig8e_loss": "An update of sync with backups takes a fifth longer than a round of async and much less than "
-    "one of plain sync.",
-    "fig8_rates_53": "On MNIST and 53 machines async is best at the rate 0.0008 and fails from 0.0032 on, where sync is "
-    "best.",
-    "fig8_rates_106": "On MNIST and 106 machines async is best at 0.0004, half its rate on 53; sync keeps 0.0032.",
-    "fig8_rates_212": "On MNIST and 212 machines async is best at 0.0002, sync at 0.0016.",
-    "fig8a_53_test": "On MNIST and 53 machines, each at the rate of its lowest end, sync with backups is first, other "
-    "than in the paper; at one rate async is.",
-    "fig8a_106_test": "On MNIST and 106 machines, each at the rate of its lowest end, sync with backups is first, as in "
-    "the paper; at one rate neither is at all targets.",
-    "fig8a_212_test": "On MNIST and 212 machines sync with backups is first, at these rates and at one, as in the paper.",
-    "fig8b_test": "On MNIST, each at its rate, async ends higher than sync with backups, and the difference grows with "
-    "the machines, as in the paper; at one rate it ends lower on 53 and 106.",
-    "fig8c_test": "On MNIST async needs more epochs than sync with backups.",
-    "fig8d_test": "On MNIST, each at its rate, sync with backups takes about half of async's time on 106 and 212 machines, "
-    "as in the paper, and less than async on 53, other than in the paper.",
-    "fig8e_test": "On MNIST too an epoch of sync with backups takes a fifth longer than one of async, one of plain "
-    "sync more than twice as long.",
-    "osdi_fig8_step": "The median step falls with each of the first four backups.",
-    "osdi_fig8_gain": "For each machine three backups gain most, for which the law of the times was chosen (without a "
-    "network four gain as much); where slow transfers hide the stragglers, two do.",
-}
+ANSWERS = answers_of("pan2017")
 CAVEATS = [
     "The paper trains Inception on ImageNet on 50 to 212 machines. Its times are here drawn from a "
     "law that was fitted to what it tells of Figs 3 and 4, so that claims of those two figures "

@@ -8,11 +8,13 @@ from reproduce.claims import (
     sample,
     times,
 )
-from reproduce.figures import PLOTTED, SIMULATED, Figure, Series, sampled
+from reproduce.figures import PLOTTED, SIMULATED, Series, sampled
 from reproduce.outputs import means
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("pan2017")
+figure_of = figures_of("pan2017")
 
 BACKUPS = range(9)
 BEST, BEST_GAIN = 3, 1.095  # in the paper
@@ -98,14 +100,7 @@ def fifth(averages):
 
 
 def steps_figure(medians):
-    figure = Figure(
-        "osdi_fig8_step",
-        "TensorFlow (OSDI 2016), Fig 8: the median step, 50 gradients an update",
-        "b (backups)",
-        "time (s)",
-        note="The law of the times was chosen for the gain by three backups, not for the length of a "
-        "step. All transfers share the server's link.",
-    )
+    figure = figure_of("osdi_fig8_step")
     for link in LINKS.values():
         found = medians.of(link)
         figure.series.append(sampled(link, list(BACKUPS), found))
@@ -114,13 +109,7 @@ def steps_figure(medians):
 
 
 def gain_figure(medians):
-    figure = Figure(
-        "osdi_fig8_gain",
-        "TensorFlow (OSDI 2016), Fig 8: normalised speed-up, t(0) / t(b) 50 / (50 + b)",
-        "b (backups)",
-        "speed-up for each machine (median step)",
-        note="Transfers of 7 ms hide many stragglers in the server's queue.",
-    )
+    figure = figure_of("osdi_fig8_gain")
     for link in LINKS.values():
         figure.series.append(Series(link, SIMULATED, list(BACKUPS), medians.gains(link)))
     figure.series.append(Series("TensorFlow", PLOTTED, [BEST], [BEST_GAIN]))

@@ -6,12 +6,14 @@ from itertools import pairwise
 
 import numpy as np
 from reproduce.claims import paired_difference, paired_ratio, plus, times
-from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series, sampled
+from reproduce.figures import PLOTTED, SIMULATED, THEORY, Series, sampled
 from reproduce.outputs import least, means
 from reproduce.replicas import late
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("pan2017")
+figure_of = figures_of("pan2017")
 
 DELAYS = (0, 5, 15, 20, 50)
 ERRORS = {0: 0.36, 20: 0.47, 50: 0.79}  # test errors of the text, in percent
@@ -29,15 +31,7 @@ def fig2(outputs):
     errors = outputs.samples("fig2_how_stale_is_too_stale", delay_and_rate, "final_test_error")
     rates = sorted({rate for _, rate in errors})
     best = {d: least(errors[d, rate] for rate in rates) for d in DELAYS}
-    figure = Figure(
-        "fig2",
-        "Fig 2: final test error against staleness",
-        "staleness of every gradient (updates)",
-        "test error (%)",
-        log_y=True,
-        note="A small mlp, 6 epochs, stands in for the paper's cnn, 25 epochs; the crosses are "
-        "that cnn's, with the rate lowered, staleness ramped up and diverged runs begun again.",
-    )
+    figure = figure_of("fig2")
     percent = lambda samples: [times(one, 100) for one in samples]
     for rate in rates:
         found = percent(errors[d, rate] for d in DELAYS)
@@ -120,14 +114,7 @@ def fig2_quadratic(outputs):
     delays = sorted({d for d, _ in curves})
     fresh = delayed_floor(RATE, 0)
     over_fresh = {d: times(late(curves[d, RATE], 0.9), 1 / fresh) for d in delays}
-    figure = Figure(
-        "fig2_quadratic",
-        "Fig 2, on a quadratic: error against staleness, both over their values at 0",
-        "staleness of every gradient (updates)",
-        "error over that of fresh gradients",
-        note="The rate, 0.013 of the curvature, is chosen so that a staleness of 20 costs as much "
-        "as in the paper, 1.3; that 50 costs about twice is not.",
-    )
+    figure = figure_of("fig2_quadratic")
     line = list(range(0, 51, 2))
     figure.series = [
         Series("quadratic", THEORY, line, [delayed_floor(RATE, d) / fresh for d in line]),

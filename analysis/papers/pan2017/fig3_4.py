@@ -2,12 +2,14 @@
 
 import numpy as np
 from reproduce.claims import THEORY, paired_difference, sample
-from reproduce.figures import PLOTTED, SIMULATED, Figure, Series, sampled
+from reproduce.figures import PLOTTED, SIMULATED, Series, sampled
 from papers.pan2017 import latencies
 from papers.pan2017.latencies import WORKERS
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("pan2017")
+figure_of = figures_of("pan2017")
 
 KS = range(1, WORKERS + 1)
 SHOWN = (1, 50, 90, 97, 98, 99, 100)  # in Fig 3
@@ -51,14 +53,7 @@ def collection(mean, theory):
 
 
 def fig3(times, crowds):
-    figure = Figure(
-        "fig3",
-        "Fig 3: when the k-th of 100 gradients is there",
-        "time since the start of the iteration (s)",
-        "share of iterations",
-        note="Cut at 6 s, as in the paper, whose longest time was 310 s (from memory). The law is "
-        "fitted to the two crosses, the shares that the paper's text gives.",
-    )
+    figure = figure_of("fig3")
     grid = np.concatenate([np.arange(1.3, 2.0, 0.05), np.arange(2.0, 6.01, 0.2)])
     shown = latencies.TIMES <= 6
     for k in SHOWN:
@@ -79,13 +74,7 @@ def fig3(times, crowds):
 
 
 def fig4(times, mean, theory, crowds):
-    figure = Figure(
-        "fig4",
-        "Fig 4: how long until k of 100 gradients are there",
-        "k",
-        "time (s)",
-        log_y=True,
-    )
+    figure = figure_of("fig4")
     medians = [float(np.median(times[k])) for k in KS]
     figure.series += [
         Series("mean", THEORY, list(KS), [theory[k] for k in KS]),

@@ -2,12 +2,14 @@
 
 from itertools import pairwise
 
-from reproduce.figures import PLOTTED, SIMULATED, THEORY, Figure, Series
+from reproduce.figures import PLOTTED, SIMULATED, THEORY, Series
 from papers.pan2017.latencies import ITERATIONS, iterations
 from papers.pan2017.stand_in import TARGET, place_of
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("pan2017")
+figure_of = figures_of("pan2017")
 
 NS = (50, 70, 80, 90, 100)
 BACKUPS = 6
@@ -22,14 +24,7 @@ def fig5(outputs):
     )
     updates = {n: place_of(curves[n], TARGET) for n in NS}
     over_100 = {n: updates[n] / updates[100] for n in NS}
-    figure = Figure(
-        "fig5",
-        "Fig 5: how many updates until it converges, 6 backups",
-        "N (gradients of an update)",
-        "updates over those of N = 100",
-        note=f"Inception's 76.2e3 updates at N = 100 are {updates[100]:.1f} of the stand-in, a "
-        "quadratic. The dashed line is the power law through the two values that the text gives.",
-    )
+    figure = figure_of("fig5", updates=updates[100])
     figure.series = [
         Series("Inception", THEORY, list(NS), [iterations(n) / ITERATIONS[100] for n in NS]),
         Series(

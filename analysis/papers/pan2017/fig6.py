@@ -1,14 +1,16 @@
 """Fig 6: how many of 100 machines should be backups, as the paper estimates it."""
 
 from reproduce.claims import THEORY, Sample, sample, times
-from reproduce.figures import Figure, Series, sampled
+from reproduce.figures import Series, sampled
 from reproduce.outputs import means
 from papers.pan2017 import latencies
 from papers.pan2017.fig3_4 import arrivals
 from papers.pan2017.latencies import iterations, iterations_on_a_line
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("pan2017")
+figure_of = figures_of("pan2017")
 
 HALF = range(50, 101)
 BEST = 96  # in the paper
@@ -32,17 +34,7 @@ def fig6(outputs):
     steps = {n: sample(arrived[n]) for n in HALF}
     crowds = latencies.straggling_in_crowds()
     exact = {n: Sample(latencies.mean_arrival(n, crowds)) for n in HALF}
-    figure = Figure(
-        "fig6",
-        "Fig 6: the estimated time until it converges, N + b = 100",
-        "N (gradients of an update; the other machines are backups)",
-        "time (h)",
-        marks=[BEST],
-        note="As in the paper: updates until convergence with N gradients, through the two known "
-        "values of Fig 5, times the mean "
-        "time until N of 100 are there, in a run without backups (Fig 4). Dotted: the paper's "
-        "best.",
-    )
+    figure = figure_of("fig6", marks=[BEST])
     claims = []
     for form, (name, updates) in FORMS.items():
         estimate, known = hours(steps, updates), hours(exact, updates)

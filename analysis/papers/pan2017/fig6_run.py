@@ -5,13 +5,15 @@ import math
 from itertools import pairwise
 
 from reproduce.claims import Sample, Tolerance, ratio, scaled
-from reproduce.figures import THEORY, Figure, Series, sampled
+from reproduce.figures import THEORY, Series, sampled
 from reproduce.outputs import means
 from papers.pan2017 import latencies
 from papers.pan2017.fig6 import BEST, best_of, hours
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("pan2017")
+figure_of = figures_of("pan2017")
 
 SCENARIO = "fig6_how_many_backups_in_a_run"
 # What becomes of a late learner, as the figure calls it.
@@ -115,17 +117,7 @@ def against_estimate(of):
 
 
 def run_figure(of):
-    figure = Figure(
-        "fig6_run",
-        "Fig 6, in a run: the time until it converges, N + b = 100",
-        "N (gradients of an update; the other machines are backups)",
-        "time (h)",
-        marks=[BEST],
-        log_y=True,
-        note="Our finding, not in the paper: a learner that is late keeps computing, so it is late "
-        "in the next step too. Updates by the power law of Fig 5; every minibatch straggles with "
-        "the same probability, 1.46 %.",
-    )
+    figure = figure_of("fig6_run", marks=[BEST])
     binomial = latencies.straggling()
     ns = sorted(of["cancel"])
     exact = hours({n: Sample(latencies.mean_arrival(n, binomial)) for n in ns})

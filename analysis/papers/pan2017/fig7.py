@@ -3,12 +3,14 @@
 import math
 
 from reproduce.claims import paired_difference
-from reproduce.figures import Figure, curve_series
+from reproduce.figures import curve_series
 from papers.pan2017.stand_in import place_of
 from reproduce.replicas import late
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("pan2017")
+figure_of = figures_of("pan2017")
 
 FACTORS = {0.00125: "x 1/4", 0.0025: "x 1/2", 0.005: "x 1", 0.01: "x 2"}
 SMALL, PLAIN = 0.00125, 0.005
@@ -18,14 +20,7 @@ LEVELS = (0.01, 0.005)  # the curves of the rates x 1/4 and x 1 cross between th
 def fig7(outputs):
     rate_of = lambda row: float(row["learning_rate.eta"])
     curves = outputs.curves("fig7_which_rate_is_best", rate_of, "update", "loss")
-    figure = Figure(
-        "fig7",
-        "Fig 7: learning rates, 100 gradients an update, 6 backups",
-        "updates",
-        "loss",
-        log_y=True,
-        note="A quadratic stands in for Inception on ImageNet, whose rate x 1 is 0.045 N.",
-    )
+    figure = figure_of("fig7")
     figure.series = [curve_series(f"rate {FACTORS[rate]}", curves[rate]) for rate in FACTORS]
     return [figure], [*optima(curves), *crossing(curves)]
 

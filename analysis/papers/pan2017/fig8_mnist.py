@@ -7,11 +7,13 @@ from itertools import pairwise
 import numpy as np
 from papers.pan2017.fig8 import LATE, MACHINES, PROTOCOLS, Race, curves_figure, panels
 from reproduce.claims import LEAST_FREEDOM, left_open, paired_difference, sample
-from reproduce.figures import Figure, sampled
+from reproduce.figures import sampled
 from reproduce.replicas import first_at, late
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("pan2017")
+figure_of = figures_of("pan2017")
 
 CHOOSING = 0.25  # of the replicas choose the rates, the others judge
 COMMON = 0.0004  # the one rate at which all are compared too
@@ -148,16 +150,7 @@ def margin(races, target, ending):
 
 
 def rates_figure(machines, swept):
-    figure = Figure(
-        f"fig8_rates_{machines}",
-        f"Fig 8 on {machines} machines: test error against the rate",
-        "rate of each gradient",
-        "test error, over the last 30 % of the run",
-        log_x=True,
-        log_y=True,
-        note="A small mlp stands in for Inception on ImageNet; an update of N gradients has N times "
-        "the rate.",
-    )
+    figure = figure_of("fig8_rates_{machines}", machines=machines)
     for protocol, name in PROTOCOLS.items():
         ends = [late(swept.curves[protocol, rate], LATE) for rate in swept.rates]
         figure.series.append(sampled(name, swept.rates, ends))

@@ -14,6 +14,7 @@ from papers.zhang2016.jitter import jitter
 from papers.zhang2016.overlap import overlap
 from papers.zhang2016.trade_off import trade_off
 from papers.zhang2016.trade_off_rates import trade_off_rates
+from reproduce.words import answers_of
 
 TITLE = "Staleness-aware Async-SGD for Distributed Deep Learning (Zhang et al., IJCAI 2016)"
 LINK = "https://arxiv.org/abs/1511.05950"
@@ -21,44 +22,7 @@ QUESTION = (
     "How stale are the gradients of n-softsync, and does a learning rate divided by the staleness keep the "
     "accuracy of synchronous SGD?"
 )
-ANSWERS = {
-    "fig1_1": "With little jitter the staleness of 1-softsync is 0, 1 or 2, and 1 most often.",
-    "fig1_15": "With little jitter the staleness of 15-softsync is around 15 and practically never above 30; "
-    "exponential times are often staler.",
-    "fig1_30": "With little jitter the staleness of 30-softsync is around 30 and practically never above 60; "
-    "exponential times are often staler.",
-    "fig2": "1-softsync is nearly linear in the learners and hardsync is not: it waits for the slowest.",
-    "jitter": "The more jitter and the more learners, the longer hardsync's epoch is than 1-softsync's.",
-    "fig3_quadratic_constant": "At one rate hardsync and n = 1, 2 and 6 learn, with more loss left the larger n "
-    "is, and n = 15 and 30 fail.",
-    "fig3_quadratic_staleness": "With the rate divided by the staleness all n learn, and leave at most 1.5 times "
-    "hardsync's loss.",
-    "fig3_softmax_step": "At one rate the test error does not fall as n grows, and at n = 30 it is above hardsync's.",
-    "fig3_softmax_staleness": "With the rate divided by the staleness the test errors of all n are hardsync's, "
-    "within 0.01.",
-    "fig3_rates": "With a rate of its own, which falls as n grows, every n ends where hardsync does: what n = 30 loses at "
-    "one rate is the rate's doing.",
-    "fig3_perceptron_step": "At one rate hardsync and n = 1, 2 and 6 learn, and n = 15 and 30 do not.",
-    "fig3_perceptron_rates": "With a rate of its own n = 30 learns too and ends near hardsync: that it does not "
-    "learn at one rate is the rate's doing.",
-    "fig3_perceptron_staleness": "With the rate divided by the staleness the test errors of all n are hardsync's, "
-    "within 0.01.",
-    "serial": "Hardsync with 30 learners follows serial SGD with 30 times the minibatch.",
-    "epochs": "Hardsync's epoch is the longest; 30-softsync's is longer than 1-softsync's where minibatches are "
-    "small, as the server is busy.",
-    "mu_lambda": "At one alpha0 the test error depends on the product mu lambda, whichever of the two is large.",
-    "mu_lambda_rates_hardsync": "What hardsync loses from mu lambda = 128 to 512 at one alpha0 is the rate's "
-    "doing: at the best of each little or nothing of it is left.",
-    "mu_lambda_rates_1_softsync": "At the best alpha0 of each 1-softsync loses less from mu lambda = 128 to 512 "
-    "than at one, but still loses.",
-    "mu_lambda_rates_lambda_softsync": "At the best alpha0 of each lambda-softsync loses less from mu lambda = "
-    "128 to 512 than at one, but still loses.",
-    "race_hardsync": "For hardsync 32 learners with minibatches of 4 take less time than fewer with larger "
-    "ones.",
-    "race_1_softsync": "For 1-softsync the time falls with the learners along each mu lambda, and it is done "
-    "before hardsync.",
-    "race_lambda_softsync": "For lambda-softsync the time falls with the learners along each mu lambda.",
-}
+ANSWERS = answers_of("zhang2016")
 CAVEATS = [
     "The paper says neither how long its minibatches take nor how much that varies; its own "
     "figures bound it: Fig 1's staleness needs a coefficient of variation below 27 %, and that "

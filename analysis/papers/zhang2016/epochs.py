@@ -6,10 +6,12 @@ from reproduce.claims import (
     plus,
     scaled,
 )
-from reproduce.figures import Figure, sampled
+from reproduce.figures import sampled
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("zhang2016")
+figure_of = figures_of("zhang2016")
 
 ROWS = 50_000  # of CIFAR-10's training set
 NAMES = {
@@ -28,15 +30,7 @@ def epochs(outputs):
     gradients = outputs.samples(scenario, key, "gradients_applied")
     each = {at: paired_ratio(one, gradients[at]) for at, one in runs.items()}
     sizes = sorted({mu for _, mu in each})
-    figure = Figure(
-        "epochs",
-        "Time of an epoch of 50,000 rows, 30 learners",
-        "mu (minibatch)",
-        "time",
-        log_x=True,
-        log_y=True,
-        note=f"{TASK}: inferred.",
-    )
+    figure = figure_of("epochs", task=TASK)
     for name in NAMES.values():
         found = [scaled({0: each[name, mu]}, ROWS / mu)[0] for mu in sizes]
         figure.series.append(sampled(name, sizes, found))

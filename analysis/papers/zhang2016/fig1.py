@@ -3,10 +3,12 @@
 import json
 
 from reproduce.claims import against_one_run, sample
-from reproduce.figures import Figure, sampled
+from reproduce.figures import sampled
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("zhang2016")
+figure_of = figures_of("zhang2016")
 
 NS = (1, 15, 30)
 
@@ -58,14 +60,7 @@ def fig1(outputs):
 
 def histograms(counts):
     for n in NS:
-        figure = Figure(
-            f"fig1_{n}",
-            f"Fig 1: staleness of {n}-softsync, 30 learners",
-            "staleness",
-            "share of gradients",
-            note="The paper gives no jitter. Dotted: n and 2 n.",
-            marks=[n, 2 * n],
-        )
+        figure = figure_of("fig1_{n}", n=n, marks=[n, 2 * n])
         shown = (*LOW_JITTER[1:], "normal, 30 %", "exp(1)")
         for law in shown:
             taus = range(0, 2 * n + 2 + n // 3)

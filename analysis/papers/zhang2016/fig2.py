@@ -1,11 +1,13 @@
 """Fig 2: speed-up against the number of learners: item 8."""
 
 from reproduce.claims import paired_difference, paired_ratio
-from reproduce.figures import PLOTTED, THEORY, Figure, Series, sampled
+from reproduce.figures import PLOTTED, THEORY, Series, sampled
 from papers.laws import normal_maximum
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("zhang2016")
+figure_of = figures_of("zhang2016")
 
 NAMES = {"hardsync": "SSGD (hardsync)", "softsync": "ASGD (1-softsync)"}
 JITTER = 0.245
@@ -27,14 +29,7 @@ def fig2(outputs):
         ],
         "softsync": learners,
     }
-    figure = Figure(
-        "fig2",
-        "Fig 2: speed-up of an epoch",
-        "learners",
-        "speed-up",
-        note="Theory: no cost of communication. Its costs and the jitter of 24.5 % are inferred; "
-        "the paper's text says 22 to 28 with 30 learners.",
-    )
+    figure = figure_of("fig2")
     for protocol, name in NAMES.items():
         figure.series.append(Series(f"{name}, free", THEORY, learners, expected[protocol]))
         for cost in costs:

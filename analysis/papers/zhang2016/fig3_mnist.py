@@ -4,10 +4,12 @@ import json
 
 import numpy as np
 from reproduce.claims import is_above, paired_difference, times
-from reproduce.figures import Figure, curve_series
+from reproduce.figures import curve_series
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("zhang2016")
+figure_of = figures_of("zhang2016")
 
 NS = (1, 2, 6, 15, 30)
 NAMES = ("hardsync", *(f"n = {n}" for n in NS))
@@ -25,13 +27,7 @@ def panels(outputs, scenario, name, task):
     """The two panels of Fig 3."""
     curves = outputs.curves(scenario, key, "epoch", "test_error")
     for kind, rate in RATES.items():
-        figure = Figure(
-            f"{name}_{kind}",
-            f"Fig 3, {task}: {rate}",
-            "epoch",
-            "test error",
-            note="30 learners, minibatches of 4, momentum 0.9.",
-        )
+        figure = figure_of("{name}_{kind}", name=name, kind=kind, task=task, rate=rate)
         figure.series += [curve_series(one, curves[kind, one]) for one in NAMES]
         yield figure
 

@@ -5,11 +5,13 @@ import json
 import numpy as np
 from plots.bands import band, linear
 from reproduce.claims import paired_difference, paired_ratio
-from reproduce.figures import SIMULATED, THEORY, Figure, Series, curve_series
+from reproduce.figures import SIMULATED, THEORY, Series, curve_series
 from reproduce.replicas import late, mean_at
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("zhang2016")
+figure_of = figures_of("zhang2016")
 
 ETA, MOMENTUM, START = 0.012, 0.9, 1.0
 TASK = "quadratic, curvature 1, alpha0 = 0.012, momentum 0.9, lambda = 30"
@@ -50,14 +52,7 @@ def by_key(rows, key):
 
 
 def quadratic_figure(curves, kind):
-    figure = Figure(
-        f"fig3_quadratic_{kind}",
-        f"Fig 3, on a quadratic: {RATES[kind]}",
-        "time (minibatches of a learner)",
-        "loss",
-        log_y=True,
-        note=f"{TASK}. Curves above 10 are cut off.",
-    )
+    figure = figure_of("fig3_quadratic_{kind}", kind=kind, rates=RATES[kind], task=TASK)
     for name in ("hardsync", *(f"n = {n}" for n in NS)):
         cut = [(x[below(y)], y[below(y)]) for x, y in curves[kind, name]]
         figure.series.append(curve_series(name, cut))
@@ -124,7 +119,7 @@ def serial(outputs):
     curves = outputs.curves("is_hardsync_serial", key, "update", "loss")
     places = [20, 50, 100, 150, 200]
     exact = heavy_ball(places[-1], 30)
-    figure = Figure("serial", "Hardsync is serial SGD: a quadratic", "update", "loss", log_y=True)
+    figure = figure_of("serial")
     updates = list(range(0, 201, 10))
     figure.series.append(Series("exact", THEORY, updates, [exact[u] for u in updates]))
     names = {30: "30 learners, minibatches of 1", 1: "1 learner, minibatches of 30"}

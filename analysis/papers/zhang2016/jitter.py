@@ -8,12 +8,14 @@ from reproduce.claims import (
     paired_ratio,
     plus,
 )
-from reproduce.figures import THEORY, Figure, Series, sampled
+from reproduce.figures import THEORY, Series, sampled
 from papers.laws import harmonic, normal_maximum
 from papers.zhang2016.fig1 import law_name
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("zhang2016")
+figure_of = figures_of("zhang2016")
 
 
 def expected_ratio(text, learners):
@@ -35,13 +37,7 @@ def jitter(outputs):
         for law in laws
         for p in learners
     }
-    figure = Figure(
-        "jitter",
-        "Time of an epoch of hardsync over that of 1-softsync",
-        "learners",
-        "ratio",
-        note="Nothing but minibatches takes time.",
-    )
+    figure = figure_of("jitter")
     for law in laws:
         found = [ratios[law, p] for p in learners]
         name = law_name(law)

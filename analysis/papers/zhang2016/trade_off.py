@@ -3,8 +3,10 @@
 from reproduce.figures import SIMULATED, Figure, Series, sampled
 from reproduce.outputs import means
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("zhang2016")
+figure_of = figures_of("zhang2016")
 
 TASK = "softmax on MNIST in place of the CNN, 1 epoch, alpha0 / tau"
 NAMES = {"hardsync": "hardsync", "softsync": "1-softsync", "async": "lambda-softsync"}
@@ -35,14 +37,7 @@ def at_product(values, name, product, least=1):
 
 
 def error_figure(errors):
-    figure = Figure(
-        "mu_lambda",
-        "Test error against mu lambda: 1 to 32 learners, minibatches of 4 to 128",
-        "mu lambda",
-        "test error",
-        log_x=True,
-        note=TASK,
-    )
+    figure = figure_of("mu_lambda", task=TASK)
     for name in NAMES.values():
         rows = sorted(
             (p * mu, one.mean) for (protocol, p, mu), one in errors.items() if protocol == name

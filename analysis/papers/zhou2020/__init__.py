@@ -8,6 +8,7 @@ from papers.zhou2020.rounds import lateness, rounds
 from papers.zhou2020.scale import scale, scale_with_nodes
 from papers.zhou2020.slope import slope
 from papers.zhou2020.sync import one_step, quadratic
+from reproduce.words import answers_of
 
 TITLE = "DaSGD: Local SGD with delayed averaging (Zhou et al., 2020)"
 LINK = "https://arxiv.org/abs/2006.00441"
@@ -15,30 +16,7 @@ QUESTION = (
     "Can averages of Local SGD be delayed by a few steps, so that all communication is hidden, at little cost "
     "in accuracy?"
 )
-ANSWERS = {
-    "mean": "On a quadratic the mean of Local SGD's learners follows sync, whatever tau is.",
-    "speedup": "Local SGD's steps are (1 + r) / (1 + r / tau) times as fast as sync's, which stays below 1 + r.",
-    "waiting": "Where times are random, learners wait less for each other the longer the time between averages.",
-    "drift": "Learners drift apart between averages as the closed form says.",
-    "disagreement": "The disagreement at the end of a round rises with tau as the closed form says.",
-    "floor": "At a large rate the loss that is left rises with tau.",
-    "round": "A round takes tau T_c + max(0, T_s - d T_c): a delay of T_s / T_c steps hides the average.",
-    "computing": "With enough delay learners always compute; with less they sometimes wait.",
-    "lateness": "A longer delay also takes waiting for the slowest away.",
-    "scale_nin_flat": "DaSGD with d = 1 scales linearly to 256 workers, where sync keeps 63 %.",
-    "scale_alexnet_flat": "DaSGD scales linearly to 256 workers from d = 4 on, where sync keeps 20 %.",
-    "scale_nin_nodes": "DaSGD with d = 1 scales linearly to 256 workers, where sync keeps 73 %.",
-    "scale_alexnet_nodes": "DaSGD scales linearly to 256 workers from d = 3 on, where sync keeps 28 %.",
-    "merge": "The mean follows xi w + (1 - xi) average, so that a merge throws away a share 1 - xi of the last d "
-    "steps.",
-    "delayed_loss": "A longer delay learns more slowly and ends lower, as the second moments say.",
-    "effective_steps": "Of the four steps of a round 4 - 0.75 d count at xi = 0.25: a hidden average is not free.",
-    "slope": "The mean squared gradient falls as K^-1/2 once K is large; with the longest delay it gets there "
-    "later.",
-    "mnist_epochs": "At equal epochs sync has no more error than Local SGD, and that no more than DaSGD; none is "
-    "more than a few points behind.",
-    "mnist_time": "Against time DaSGD comes to the targets first and sync last.",
-}
+ANSWERS = answers_of("zhou2020")
 CAVEATS = [
     "The paper could not be read in full: its abstract, and the authors' two programs for training "
     "and for times, are what is known. Its tables of accuracies, its curves on ImageNet and its "

@@ -5,12 +5,14 @@ import math
 
 import numpy as np
 from reproduce.claims import Sample, paired_difference, sample
-from reproduce.figures import THEORY, Figure, Series, sampled
+from reproduce.figures import THEORY, Series, sampled
 from reproduce.replicas import late
 from papers.zhou2020.protocols import measured_round, protocol_of
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("zhou2020")
+figure_of = figures_of("zhou2020")
 
 LEARNERS = 16
 LAW_NAMES = {"exponential": "exp(1)", "gamma": "gamma, 20 %"}
@@ -30,14 +32,7 @@ def speedup(outputs):
     }
     taus = sorted({tau for _, tau in found})
     formula = lambda r, tau: (1 + r) / (1 + r / tau)
-    figure = Figure(
-        "speedup",
-        "How much faster Local SGD's steps are than sync's",
-        "tau (steps between averages)",
-        "speed-up",
-        log_x=True,
-        note="Minibatches all take T_c. r = T_s / T_c; the formula is (1 + r) / (1 + r / tau).",
-    )
+    figure = figure_of("speedup")
     for r in syncs:
         fine = np.geomspace(1, taus[-1], 50)
         figure.series += [
@@ -85,15 +80,7 @@ def waiting(outputs):
     names = {law: LAW_NAMES[json.loads(law)["distribution"]] for law in laws}
     taus = sorted({tau for _, tau in found})
     expected = {(law, tau): longest_round(law, tau) / tau for law, tau in found}
-    figure = Figure(
-        "waiting",
-        f"Random times: a step of Local SGD, {LEARNERS} learners, with no time for averages",
-        "tau (steps between averages)",
-        "time of a step (mean minibatch = 1)",
-        log_x=True,
-        note="What lies above 1 is waiting for the slowest. The formula: mean of the longest of "
-        f"{LEARNERS} sums of tau draws, over tau.",
-    )
+    figure = figure_of("waiting", learners=LEARNERS)
     for law in laws:
         figure.series += [
             Series(names[law], THEORY, taus, [expected[law, tau] for tau in taus]),
@@ -135,28 +122,13 @@ def drift(outputs):
         for tau in taus
         for step in range(1, tau + 1)
     }
-    within = Figure(
-        "drift",
-        f"How far apart the learners' values are: a quadratic, {VALUES} learners",
-        "step after an average",
-        "disagreement",
-        note=f"The mean of ||x_i - mean||^2 over learners. Curvature 1, rate {ETA}, variance 1 of a "
-        "gradient. The last point of each is what an average takes away.",
-    )
+    within = figure_of("drift", values=VALUES, eta=ETA)
     fine = list(range(taus[-1] + 1))
     within.series.append(Series("derived", THEORY, fine, [expected_drift(s) for s in fine]))
     for tau in taus:
         steps = list(range(1, tau + 1))
         within.series.append(sampled(f"tau = {tau}", steps, [after[tau, s] for s in steps]))
-    over = Figure(
-        "disagreement",
-        f"Disagreement at the end of a round against tau: a quadratic, {VALUES} learners",
-        "tau (steps between averages)",
-        "disagreement",
-        log_x=True,
-        log_y=True,
-        note="Before the average.",
-    )
+    over = figure_of("disagreement", values=VALUES)
     over.series = [
         Series("Local SGD", THEORY, taus, [expected_drift(tau) for tau in taus]),
         sampled("Local SGD", taus, [after[tau, tau] for tau in taus]),
@@ -175,14 +147,7 @@ def floor(outputs):
     sync = next(one for one in left if one.kind == "all-reduce")
     local = sorted((one for one in left if one != sync), key=lambda one: one.tau)
     taus = [one.tau for one in local]
-    figure = Figure(
-        "floor",
-        "The loss that Local SGD is left with: softmax, 8 learners",
-        "tau (steps between averages; 1: sync)",
-        "training loss, mean over the second half",
-        log_x=True,
-        note="At one rate of 0.5, minibatches of 4.",
-    )
+    figure = figure_of("floor")
     figure.series.append(sampled("of the mean", [1, *taus], [left[one] for one in (sync, *local)]))
     return [figure], [
         claim("2.floor").rising([left[one] for one in local], gap=paired_difference),

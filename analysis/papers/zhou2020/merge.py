@@ -2,13 +2,15 @@
 
 import numpy as np
 from reproduce.claims import Sample
-from reproduce.figures import SIMULATED, THEORY, Figure, Series, curve_series, sampled
+from reproduce.figures import SIMULATED, THEORY, Series, curve_series, sampled
 from reproduce.replicas import first_at, late, mean_at, mean_curve
 from papers.zhou2020.mean import expected_losses, merged_means
 from papers.zhou2020.protocols import protocol_of
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("zhou2020")
+figure_of = figures_of("zhou2020")
 
 
 def merge(outputs):
@@ -22,13 +24,7 @@ def merge(outputs):
     for one in dasgd:
         expected = [merged_means(one, kicks, eta, y[0]) for kicks, y in zip(noise, means[one])]
         far[one] = max(float(np.max(np.abs(y / z - 1))) for y, z in zip(means[one], expected))
-    figure = Figure(
-        "merge",
-        "The mean of the learners' values, on the same noise",
-        "update",
-        "mean of the values",
-        note="One dimension, curvature 1. Lines: w = xi w + (1 - xi) average, applied to the mean.",
-    )
+    figure = figure_of("merge")
     for one in (each for each in dasgd if each.tau == 4 and each.xi == 0.25):
         at = list(range(len(means[one][0])))
         figure.series += [
@@ -76,14 +72,7 @@ def effective_steps(outputs):
 
 
 def loss_figure(curves, expected):
-    figure = Figure(
-        "delayed_loss",
-        "DaSGD on a quadratic: a longer delay learns more slowly and ends lower",
-        "update (steps of each learner)",
-        "loss of the mean of the values",
-        log_y=True,
-        note=f"Curvature 1, rate {ETA}, {LEARNERS} learners, xi = 0.25, tau = 4. Theory: second moments.",
-    )
+    figure = figure_of("delayed_loss", eta=ETA, learners=LEARNERS)
     end = 1000
     for one, found in curves.items():
         cut = [(x[x <= end], y[x <= end]) for x, y in found]
@@ -96,14 +85,7 @@ def loss_figure(curves, expected):
 
 
 def steps_figure(curves, counted):
-    figure = Figure(
-        "effective_steps",
-        "How many of the four steps of a round count",
-        "d (delay; 0: Local SGD)",
-        "steps that count",
-        note="By the updates until the loss is a hundredth of the start's, against Local SGD's. The "
-        "formula: tau - (1 - xi) d, xi = 0.25.",
-    )
+    figure = figure_of("effective_steps")
     delays = [one.delay for one in curves]
     figure.series = [
         Series("tau = 4", THEORY, delays, [4 - 0.75 * d for d in delays]),

@@ -4,11 +4,13 @@ import math
 
 from results.folder import number
 from reproduce.claims import Sample
-from reproduce.figures import THEORY, Figure, Series, sampled
+from reproduce.figures import THEORY, Series, sampled
 from papers.zhou2020.protocols import measured_round, protocol_of
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("zhou2020")
+figure_of = figures_of("zhou2020")
 
 LINKS = 8  # one after another in a tree of 16 learners
 
@@ -39,14 +41,7 @@ def rounds(outputs):
     found = {key(row): measured_round(protocol_of(row), row, 1) for row in outputs.runs(scenario)}
     times = sorted({time for time, _ in found})
     protocols = list(dict.fromkeys(protocol for _, protocol in found))
-    figure = Figure(
-        "round",
-        "Time of four steps, with an average after each (sync) or after the fourth",
-        "T_s / T_c",
-        "time / T_c",
-        note="Minibatches all take T_c. The formula: tau T_c + max(0, T_s - d T_c); DaSGD with d = 0 "
-        "is Local SGD in time, and not drawn.",
-    )
+    figure = figure_of("round")
     for one in protocols:
         if one.kind == "dasgd" and one.delay == 0:
             continue
@@ -69,13 +64,7 @@ def rounds(outputs):
 
 def computing(found, times, protocols):
     """What learners do meanwhile."""
-    figure = Figure(
-        "computing",
-        "Share of its time that a learner computes",
-        "T_s / T_c",
-        "share",
-        note="It is 1 as long as T_s <= d T_c.",
-    )
+    figure = figure_of("computing")
     for one in protocols:
         if one.kind == "dasgd" and one.delay == 0:
             continue
@@ -109,14 +98,7 @@ def lateness(outputs):
     times = outputs.samples(scenario, protocol_of, "mean_iteration_time")
     delays = sorted(one.delay for one in times)
     by_delay = {one.delay: time for one, time in times.items()}
-    figure = Figure(
-        "lateness",
-        "Random times: a step of DaSGD, 16 learners, an average as long as a minibatch",
-        "d (delay; 0: Local SGD)",
-        "time of a step (mean minibatch = 1)",
-        note="Gamma, coefficient of variation 0.2; tau = 4. d = 1 hides the average; what a longer "
-        "delay takes away is waiting for the slowest.",
-    )
+    figure = figure_of("lateness")
     figure.series = [
         sampled("tau = 4", delays, [by_delay[d] for d in delays]),
         Series("no waiting at all", THEORY, delays, [1.0] * len(delays)),

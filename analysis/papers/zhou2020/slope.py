@@ -4,12 +4,14 @@ from itertools import pairwise
 
 import numpy as np
 from reproduce.claims import sample
-from reproduce.figures import THEORY, Figure, Series, sampled
+from reproduce.figures import THEORY, Series, sampled
 from papers.zhou2020.mean import expected_losses
 from papers.zhou2020.protocols import protocol_of
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("zhou2020")
+figure_of = figures_of("zhou2020")
 
 LEARNERS, START, EVERY = 8, 0.5, 4
 TASK = "quadratic, curvature 1, rate 1 / sqrt(K), 8 learners"
@@ -37,15 +39,7 @@ def slope(outputs):
         for one, k in found
     }
     slopes = {one: slopes_of(steps, [found[one, k] for k in steps]) for one in protocols}
-    figure = Figure(
-        "slope",
-        "Mean squared gradient over a run of K steps, at the rate 1 / sqrt(K)",
-        "K (steps of each learner)",
-        "mean of |grad F|^2",
-        log_x=True,
-        log_y=True,
-        note=f"{TASK}. tau = 4. Local SGD's points lie on sync's. Theory: second moments.",
-    )
+    figure = figure_of("slope", task=TASK)
     for one in protocols:
         figure.series += [
             Series(one.name, THEORY, steps, [expected[one, k] for k in steps]),

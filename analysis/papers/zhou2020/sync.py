@@ -1,11 +1,13 @@
 """Local SGD against sync on the same samples: item 1."""
 
 import numpy as np
-from reproduce.figures import SIMULATED, Figure, Series
+from reproduce.figures import SIMULATED, Series
 from papers.zhou2020.protocols import protocol_of
 from reproduce.rows import claims_of
+from reproduce.words import figures_of
 
 claim = claims_of("zhou2020")
+figure_of = figures_of("zhou2020")
 
 BOUNDS = {"float64": 1e-12, "float32": 1e-5}
 
@@ -45,14 +47,7 @@ def quadratic(outputs):
     apart = outputs.curves(scenario, protocol_of, "update", "disagreement")
     sync = next(one for one in curves if one.kind == "all-reduce")
     local = [one for one in curves if one != sync]
-    figure = Figure(
-        "mean",
-        "The mean of Local SGD on a quadratic is sync, whatever tau",
-        "update",
-        "loss of the mean of the learners' values",
-        log_y=True,
-        note="One replica; all on the same noise. The points lie on the line.",
-    )
+    figure = figure_of("mean")
     x, y = curves[sync][0]
     figure.series.append(Series("sync", SIMULATED, list(x), list(y), is_curve=True))
     for i, one in enumerate(local):

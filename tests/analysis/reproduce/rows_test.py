@@ -1,4 +1,5 @@
-"""Tests of the tables of claims: how they are read and refused, and that every row is judged somewhere."""
+"""Tests of the tables of claims and figures: how they are read and refused, and that every row is used
+somewhere."""
 
 import ast
 import re
@@ -7,16 +8,20 @@ import tempfile
 import unittest
 from pathlib import Path
 from string import Formatter
+from unittest import mock
 
 sys.dont_write_bytecode = True
 ANALYSIS = Path(__file__).resolve().parents[3] / "analysis"
 sys.path.insert(0, str(ANALYSIS))
 
+from reproduce import words
 from reproduce.claims import BY_CHANCE, LONG_RUN, UNCAPPED, Sample, Tolerance, read_tolerance
 from reproduce.rows import COLUMNS, Row, claims_of, read_rows
 from reproduce.table import WrongTable
+from reproduce.words import read_figures
 
-TABLES = sorted((ANALYSIS / "papers").glob("*/claims.csv"))
+PAPERS = ANALYSIS / "papers"
+TABLES = sorted(PAPERS.glob("*/claims.csv"))
 HEAD = ",".join(COLUMNS) + "\n"
 
 
@@ -29,13 +34,13 @@ def pattern(node):
     return ".+"
 
 
-def calls(folder):
-    """{place: the claim(...)} of a package."""
+def calls(folder, function="claim"):
+    """{place: the call of that function} of a package."""
     return {
         f"{path.name}:{node.lineno}": node
         for path in sorted(folder.glob("*.py"))
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "claim"
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == function
     }
 
 
@@ -75,6 +80,33 @@ class Tables(unittest.TestCase):
     def test_a_claim_without_a_row_is_refused(self):
         with self.assertRaisesRegex(WrongTable, "has no row 99"):
             claims_of(TABLES[0].parent.name)("99")
+
+
+class FigureTables(unittest.TestCase):
+    def test_every_row_is_drawn_and_what_is_drawn_has_its_row_and_facts(self):
+        for path in sorted(PAPERS.glob("*/figures.csv")):
+            rows, drawn = read_figures(path), set()
+            for place, call in calls(path.parent, "figure_of").items():
+                name = call.args[0].value
+                drawn.add(name)
+                fields = {field for text in rows[name].values() for _, field, *_ in Formatter().parse(text)}
+                given = {one.arg for one in call.keywords} - {"marks", "ticks", "series"}
+                self.assertEqual(fields - {None}, given, f"{path.parent.name}/{place}")
+            self.assertEqual(drawn, set(rows), path)
+
+    def test_words_are_filled_and_axes_are_as_the_row_says(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(words, "PAPERS", Path(folder)):
+            path = Path(folder) / "made_up/figures.csv"
+            path.parent.mkdir()
+            path.write_text("figure,title,x_label,y_label,log,note\nfig_{n},Of {n},x,y,x,{{K}} of {n:g}\n", encoding="utf-8")
+            one = words.figures_of("made_up")("fig_{n}", n=8, marks=[1])
+            self.assertEqual((one.name, one.title, one.note, one.marks), ("fig_8", "Of 8", "{K} of 8", [1]))
+            self.assertEqual((one.log_x, one.log_y), (True, False))
+            with self.assertRaisesRegex(WrongTable, f"{path}: has no row fig_8"):
+                words.figures_of("made_up")("fig_8")
+            path.write_text("figure,title,x_label,y_label,log,note\nfig,Of,x,y,z,\n", encoding="utf-8")
+            with self.assertRaisesRegex(WrongTable, f"{path}:2: log: z; allowed: x, y, x y or nothing"):
+                words.figures_of("made_up")("fig")
 
 
 class Rows(unittest.TestCase):
