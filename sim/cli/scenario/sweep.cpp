@@ -149,7 +149,7 @@ bool Sweep::has_keys_above(const std::string& path, const Axis& axis) const {
     const std::string above = path.substr(0, dot);
     const auto place = pointer_of(above);
     if (is_set_already(above, axis) || !base_.root().contains(place)) return true;
-    if (!base_.root().at(place).is_object()) return false;
+    if (!base_.root().at(place).is_structured()) return false;
   }
   return true;
 }
