@@ -10,7 +10,6 @@
 #include "models/gpu/cuda/cuda_device.h"
 #include "models/optimiser/optimiser.h"
 #include "protocols/catalog.h"
-#include "sim/cli/scenario/auto_device.h"
 #include "sim/cli/scenario/sampler.h"
 #include "sim/cli/scenario/world.h"
 #include "sim/engine/evaluations.h"
@@ -230,9 +229,9 @@ void visit_protocol(Fields& fields, Point& point, const WorkBudget& budget, bool
 /// Whether there is a device that computes the point in its precision.
 void check_precision(Fields& fields, const Point& point) {
   if (!point.with_model() || point.model->precision() != only_gpu_precision) return;
-  std::string obstacle = point.make_protocol ? only_cpu(point) : "";
-  if (obstacle.empty() && point.device == "cpu") obstacle = "the device is cpu";
-  if (obstacle.empty() && point.device == "auto") obstacle = no_cuda_device();
+  std::string obstacle;
+  if (point.device == "cpu") obstacle = "the device is cpu";
+  if (point.device == "auto") obstacle = no_cuda_device();
   if (obstacle.empty()) return;
   fields.complain("model.precision",
                   std::string(only_gpu_precision) + " takes a GPU (" + obstacle + ")",

@@ -383,7 +383,7 @@ TEST_CASE("blocks: averages and disagreements have equal bits for any number of 
     if (is_large(subject)) continue;
     CAPTURE(subject.name);
     const Vector start = some_value(*subject.exact());
-    for (const Rule& rule : rules) {
+    for (const Rule& rule : {rules[0], rules[std::size(rules) - 1]}) {
       const auto one = subject.on(emulated(1), start), three = subject.on(emulated(3), start);
       const Replayed a = replay(*one, rule, 0, some_averages());
       const Replayed b = replay(*three, rule, 0, some_averages());

@@ -251,10 +251,10 @@ TEST_CASE("lowering: early, a long stage of async loads once and needs a place f
   }
 }
 
-TEST_CASE("lowering: the averages of an exchange are one stage") {
+TEST_CASE("lowering: averages that do not need each other are one stage") {
   const Race race = race_of(8, R"({"kind": "d-psgd", "graph": "ring"})", R"({"updates": 400})");
   for (const Order order : {Order::late, Order::early, Order::for_a_use})
-    CHECK(follow(race, 1'000'000, order, false, true).most_of_states() == 8);
+    CHECK(follow(race, 1'000'000, order, false, true).most_of_states() == 3);
 }
 
 TEST_CASE("lowering: chains, averages and gradients used again mean the same for any limit") {

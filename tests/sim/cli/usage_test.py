@@ -59,7 +59,7 @@ class BadScenarios(ProgramTest):
         self.call("validate", path, "--device", "cuda")
         apart = 'model.dataset.partition={"kind": "iid"}'
         _, told = self.call("validate", path, "--device", "cuda", "--set", apart, status=2)
-        self.assertIn("tf32x3 takes a GPU (only the CPU draws each learner's rows of dataset.partition)", told)
+        self.assertIn("model.precision: takes a GPU, and dataset.partition the CPU", told)
         self.call("validate", path, "--timing-only", "--device", "cpu")
         if not pathlib.Path("/dev/nvidiactl").exists():
             _, told = self.call("run", path, "--out", "out", status=2)
