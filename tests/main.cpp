@@ -15,6 +15,8 @@ void note_skip(const std::string& reason) {
   skipped = true;
 }
 
+bool is_long_form() { return std::getenv("GRADRACE_LONG") != nullptr; }
+
 std::filesystem::path data_folder(const std::string& name) {
   const char* root = std::getenv("GRADRACE_DATA");
   if (root == nullptr) return {};

@@ -190,6 +190,7 @@ TEST_CASE("resnet: losses and a batch's statistics are those of plain loops") {
 TEST_CASE("resnet: the gradient of a batch's own loss against central differences") {
   for (const auto& [rows, depth, width, channels, height, columns] : cases) {
     for (const double l2 : {0.0, 0.1}) {
+      if (l2 == 0 && rows != cases[0].rows) continue;
       ResnetConfig config = net(images(rows, channels, height, columns), depth, width);
       config.l2 = l2;
       const auto model = make_resnet(config)->make_float64();

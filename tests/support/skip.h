@@ -9,6 +9,9 @@ namespace gradrace {
 /// ctest shows as "Skipped".
 void note_skip(const std::string& reason);
 
+/// Whether GRADRACE_LONG asks for the long form of what takes minutes (tests/README.md).
+bool is_long_form();
+
 /// The folder of a data set under GRADRACE_DATA, empty if it is not there.
 std::filesystem::path data_folder(const std::string& name);
 
