@@ -13,6 +13,8 @@ for preset in debug tsan; do
   cmake --build --preset "$preset" --target sanitised_test --parallel "$(nproc)" >>"build/$preset.log" ||
     { tail -n 40 "build/$preset.log" && status=1 && continue; }
   echo "sanitised_test, preset $preset:"
-  "build/$preset/tests/sanitised_test" || status=$?
+  left_out=none
+  if [[ $preset == tsan ]]; then left_out="blocks: *"; fi # each of one thread
+  "build/$preset/tests/sanitised_test" --test-case-exclude="$left_out" || status=$?
 done
 exit "$status"
