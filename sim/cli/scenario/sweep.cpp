@@ -143,15 +143,13 @@ bool Sweep::is_set_already(const std::string& path, const Axis& axis) const {
                              [&](const auto& earlier) { return is_within(earlier, path); });
 }
 
-/// Not of "protocol": "sync", which is told where the scenario is read.
+/// Not in "protocol": "sync" and the like: a section is an object, which is told where the scenario
+/// is read.
 bool Sweep::has_keys_above(const std::string& path, const Axis& axis) const {
-  for (auto dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
-    const std::string above = path.substr(0, dot);
-    const auto place = pointer_of(above);
-    if (is_set_already(above, axis) || !base_.root().contains(place)) return true;
-    if (!base_.root().at(place).is_structured()) return false;
-  }
-  return true;
+  const std::string section = path.substr(0, path.find('.'));
+  const auto place = pointer_of(section);
+  return section == path || is_set_already(section, axis) || !base_.root().contains(place) ||
+         base_.root().at(place).is_structured();
 }
 
 bool Sweep::allowed(const std::string& path, const std::string& pointer, const Axis& axis) {

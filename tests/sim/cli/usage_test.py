@@ -51,6 +51,12 @@ class BadScenarios(ProgramTest):
         self.call("run", INVALID / "syntax.json", "--out", "out", status=2)
         self.assertFalse((self.folder / "out").exists())
 
+    def test_a_sweep_of_keys_in_what_has_none_is_told(self):
+        for path, value in (("cluster.speeds.0", 2), ("protocol.kind.x", "sync")):
+            part = {"cluster": {**SMALL["cluster"], "speeds": value}} if "speeds" in path else {"protocol": {"kind": value}}
+            _, told = self.call("validate", self.write(changed(SMALL, sweep={path: [1, 2]}, **part)), status=2)
+            self.assertIn(f"error: {path.rpartition('.')[0]}: expected an object, got {json.dumps(value)}", told)
+
     def test_a_precision_of_gpus_needs_one_whoever_chooses_the_device(self):
         model = {"kind": "softmax", "dataset": {"kind": "synthetic"}, "precision": "tf32x3"}
         path = self.write(changed(SMALL, sweep=None, protocol={"kind": "async"}, model=model))
@@ -73,12 +79,12 @@ class BadScenarios(ProgramTest):
         self.assertIn("--replicas 0: error: replicas: must be 1 to 16777215, got 0", told)
 
     def test_times_that_no_run_comes_to_are_refused(self):
-        for time, law in ((1e300, {"mean": 1}), (1e18, {"mean": 1}), (10, {"mean": 1e-300})):
+        for limit, law in ((1e300, {"mean": 1}), (1e18, {"mean": 1}), (10, {"mean": 1e-300})):
             cluster = {"learners": 4, "runtime": {"distribution": "exponential", **law}}
-            path = self.write(changed(TIMING, cluster=cluster, stop={"time": time}, sweep=None))
+            path = self.write(changed(TIMING, cluster=cluster, stop={"time": limit}, sweep=None))
             _, told = self.call("run", path, status=2)
             self.assertRegex(told, r"error: stop.time: takes \S+ minibatches, and a run has 4294967295 at most")
-            self.call("run", path, "--set", f'stop={{"time": {time}, "updates": 5}}', "--quiet", "--force")
+            self.call("run", path, "--set", f'stop={{"time": {limit}, "updates": 5}}', "--quiet", "--force")
 
     def test_a_sweep_below_what_has_no_keys_is_told_where_that_is(self):
         path = self.write(changed(TIMING, protocol="sync", sweep={"protocol.k": [1, 2]}))
