@@ -84,7 +84,7 @@ class Gpu(unittest.TestCase):
         self.assertEqual(code, 0, said)
         self.assertIn("cuda-first: done before", said)
         self.assertNotIn("cuda: first", calls)
-        self.assertIn("cuda: second, at once", calls)
+        self.assertIn("-tc=cuda: second\\, at once\n", calls)  # doctest parts patterns at commas
         self.assertIn("./mlp-jobs-16/runs.csv", names)
         self.assertNotIn("--jobs", self.gpu("conform")[2])
         self.assertIn("cuda: first", self.gpu("conform", version="2")[2])
