@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/quadratic.h"
+#include "tests/support/skip.h"
 #include "tests/support/subjects.h"
 
 namespace gradrace::block_device_test {
@@ -200,10 +201,10 @@ Replayed replay(Device& device, const Rule& rule, double clip,
   return replayed;
 }
 
-/// Every rule, of a large model every fifth, with gradients that are clipped in one precision and
-/// in the other are not.
-void check_replays(const Place& place, const Subject& subject,
-                   const std::vector<Segment>& segments) {
+/// Every `step`th rule, of a large model every fifth, with gradients that are clipped in one
+/// precision and in the other are not.
+void check_replays(const Place& place, const Subject& subject, const std::vector<Segment>& segments,
+                   std::size_t step) {
   CAPTURE(place.name);
   CAPTURE(subject.name);
   Place reference = cpu();
@@ -211,7 +212,7 @@ void check_replays(const Place& place, const Subject& subject,
   Vector start = some_value(*subject.exact());
   for (double& x : start) x = static_cast<double>(static_cast<float>(x));
   const auto tested = subject.on(place, start), exact = subject.on(reference, start);
-  for (std::size_t rule = 0; rule < std::size(rules); rule += is_large(subject) ? 5u : 1u) {
+  for (std::size_t rule = 0; rule < std::size(rules); rule += is_large(subject) ? 5u : step) {
     const double clip = (rule % 2 == 0) == place.float64 ? 0.1 : 0;
     CAPTURE(rule);
     CAPTURE(clip);
@@ -240,7 +241,7 @@ void check_replays(const Place& place, const Subject& subject,
 }
 
 void check_updates(const Place& place, const Subject& subject) {
-  check_replays(place, subject, some_updates());
+  check_replays(place, subject, some_updates(), 1);
 }
 
 void check_updates(const Place& place) {
@@ -248,7 +249,8 @@ void check_updates(const Place& place) {
 }
 
 void check_averages(const Place& place) {
-  for (const Subject& subject : subjects()) check_replays(place, subject, some_averages());
+  const std::size_t step = is_long_form() ? 1 : 3;
+  for (const Subject& subject : subjects()) check_replays(place, subject, some_averages(), step);
 }
 
 /// Two places that differ by nothing but how many threads their blocks have.
