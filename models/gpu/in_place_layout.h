@@ -50,9 +50,7 @@ struct InPlaceLayout {
     layer.inputs = from.depth;
     layer.high = last ? in_units(from.outputs, 16) : 2 * in_units(from.outputs, 32);
     layer.wide = in_units(from.depth, Panel::columns);
-    // So that each crew has one, of whole panels.
-    const std::uint32_t most_slices = std::max(1u, crews / layer.high);
-    layer.slices = in_units(layer.wide, in_units(layer.wide, most_slices));
+    layer.slices = std::clamp(crews / layer.high, 1u, layer.wide);  // one for each crew
     layer.first = from.first;
     layer.at = network.numbers;
     layer.x = network.per_row;

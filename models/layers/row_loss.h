@@ -44,26 +44,46 @@ GRADRACE_HD RowLoss<Real> row_loss(const Labels& labels, std::uint32_t i, const 
   return {s[best] - s[own] + std::log(total), static_cast<Real>(best != own)};
 }
 
-/// s [scores] of row i becomes the derivative by it of the mean loss of n rows.
+/// The derivative of the mean loss of n rows by the scores s [scores] of row i, one by one.
+template <class Real>
+class RowDerivative {
+ public:
+  GRADRACE_HD RowDerivative(const Labels& labels, std::uint32_t i, std::uint32_t n, const Real* s)
+      : kind_(labels.kind), s_(s), share_(1 / static_cast<Real>(n)) {
+    if (kind_ == LossKind::half_square) {
+      target_ = static_cast<Real>(labels.targets[labels.numbers[i]]);
+      return;
+    }
+    own_ = labels.classes[labels.numbers[i]];
+    if (kind_ == LossKind::logistic) return;
+    top_ = s[0];
+    for (std::uint32_t c = 1; c < labels.scores; ++c) top_ = s[c] > top_ ? s[c] : top_;
+    for (std::uint32_t c = 0; c < labels.scores; ++c) total_ += std::exp(s[c] - top_);
+  }
+
+  /// By s[c], while s[c] is what it was.
+  GRADRACE_HD Real operator()(std::uint32_t c) const {
+    if (kind_ == LossKind::half_square) return (s_[c] - target_) * share_;
+    if (kind_ == LossKind::logistic) {
+      const Real e = std::exp(-std::abs(s_[c]));
+      const Real up = (s_[c] > 0 ? 1 : e) / (1 + e), down = (s_[c] > 0 ? e : 1) / (1 + e);
+      return (own_ == 1 ? -down : up) * share_;
+    }
+    return (std::exp(s_[c] - top_) / total_ - static_cast<Real>(c == own_)) * share_;
+  }
+
+ private:
+  LossKind kind_;
+  const Real* s_;
+  Real share_, target_ = 0, top_ = 0, total_ = 0;
+  std::uint32_t own_ = 0;
+};
+
+/// s [scores] of row i becomes its derivative.
 template <class Real>
 GRADRACE_HD void differentiate(const Labels& labels, std::uint32_t i, std::uint32_t n, Real* s) {
-  const Real share = 1 / static_cast<Real>(n);
-  if (labels.kind == LossKind::half_square) {
-    s[0] = (s[0] - static_cast<Real>(labels.targets[labels.numbers[i]])) * share;
-    return;
-  }
-  const std::uint32_t own = labels.classes[labels.numbers[i]];
-  if (labels.kind == LossKind::logistic) {
-    const Real e = std::exp(-std::abs(s[0]));
-    const Real up = (s[0] > 0 ? 1 : e) / (1 + e), down = (s[0] > 0 ? e : 1) / (1 + e);
-    s[0] = (own == 1 ? -down : up) * share;
-    return;
-  }
-  Real top = s[0], total = 0;
-  for (std::uint32_t c = 1; c < labels.scores; ++c) top = s[c] > top ? s[c] : top;
-  for (std::uint32_t c = 0; c < labels.scores; ++c) total += s[c] = std::exp(s[c] - top);
-  for (std::uint32_t c = 0; c < labels.scores; ++c)
-    s[c] = (s[c] / total - static_cast<Real>(c == own)) * share;
+  const RowDerivative<Real> of_row(labels, i, n, s);
+  for (std::uint32_t c = 0; c < labels.scores; ++c) s[c] = of_row(c);
 }
 
 }  // namespace gradrace::kernels

@@ -43,6 +43,7 @@ struct GradientBeginKernel {
     const Values<Real>& values = cohort.values;
     pass.network.draw(block, {run.seed, run.replica, use.learner, use.draw, pass.n},
                       pass.rows(number));
+    block.sync();
     if (pass.moves != nullptr && block.thread() == 0) {
       pass.moves[number] = {values.at(run, job.update.run, job.update.base).w,
                             values.at(run, job.update.run, job.update.out).w,

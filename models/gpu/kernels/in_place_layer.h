@@ -19,6 +19,11 @@ struct Panel {
     return of_tile.row / 8 * 256 + of_tile.column % 2 * 128 + of_tile.row % 8 * 16 +
            of_tile.column / 2 * 4;
   }
+  /// The same of number i that a crew's lane holds of a tile.
+  template <std::uint32_t crew>
+  GRADRACE_HD static constexpr std::uint32_t at(std::uint32_t lane, std::uint32_t i) {
+    return crew == 32 ? 4 * lane + 128 * i : at(MatrixTile<crew>::place(lane, i));
+  }
   /// Where what a state has beside such a number stands, which is moved one by one: that of the
   /// n-th tile 32 n behind it.
   GRADRACE_HD static constexpr std::uint32_t beside(const MatrixPlace& of_tile) {
@@ -83,23 +88,24 @@ struct BytesInPlace {
     return number ^ (row / 4 % 2);
   }
 
-  /// Four numbers of a panel's columns, as whole numbers, of that row of eight.
-  GRADRACE_HD Four<float> operator()(std::uint32_t eight, std::uint32_t row,
-                                     std::uint32_t four) const {
-    const std::uint32_t in_eight = row * 8 + piece(row, four / 4) * 4 + four % 4;
-    const std::uint32_t word = words[eight * 64 + in_eight];
-    return {whole<0>(word), whole<1>(word), whole<2>(word), whole<3>(word)};
-  }
+  /// Four numbers of a panel's columns, as whole numbers.
+  struct Piece {
+    std::uint32_t word;
 
- private:
-  /// The last bits of 2^23 stand for ones: quicker on a GPU than its conversion of integers.
-  template <std::uint32_t byte>
-  GRADRACE_HD static float whole(std::uint32_t word) {
+    /// The last bits of 2^23 stand for ones: quicker on a GPU than its conversion of integers.
+    GRADRACE_HD float at(std::uint32_t n) const {
 #ifdef __CUDA_ARCH__
-    return __uint_as_float(__byte_perm(word, 0x4B000000u, 0x7650u | byte)) - 8388608.0f;
+      return __uint_as_float(__byte_perm(word, 0x4B000000u, 0x7650u | n)) - 8388608.0f;
 #else
-    return static_cast<float>(word >> 8 * byte & 255);
+      return static_cast<float>(word >> 8 * n & 255);
 #endif
+    }
+  };
+
+  /// Those of that row of eight.
+  GRADRACE_HD Piece operator()(std::uint32_t eight, std::uint32_t row, std::uint32_t four) const {
+    const std::uint32_t in_eight = row * 8 + piece(row, four / 4) * 4 + four % 4;
+    return {words[eight * 64 + in_eight]};
   }
 };
 
@@ -111,10 +117,15 @@ struct FloatsInPlace {
     return number ^ (row % 4 + row % 2 * 4);
   }
 
-  GRADRACE_HD Four<float> operator()(std::uint32_t eight, std::uint32_t row,
-                                     std::uint32_t four) const {
+  struct Piece {
+    Four<float> numbers;
+
+    GRADRACE_HD float at(std::uint32_t n) const { return numbers.at[n]; }
+  };
+
+  GRADRACE_HD Piece operator()(std::uint32_t eight, std::uint32_t row, std::uint32_t four) const {
     const std::uint32_t in_eight = row * 32 + piece(row, four) * 4;
-    return *reinterpret_cast<const Four<float>*>(words + eight * 256 + in_eight);
+    return {*reinterpret_cast<const Four<float>*>(words + eight * 256 + in_eight)};
   }
 };
 

@@ -99,43 +99,10 @@ struct InPlaceNetwork {
   template <class Block>
   GRADRACE_HD void fetch(const Block& block, std::uint32_t l, const std::uint32_t* rows,
                          const float* x, std::uint32_t n, std::uint32_t to) const {
-    const auto copy = [&](const auto& rows_in_place, const void* data, bool numbered) {
-      using X = std::decay_t<decltype(rows_in_place)>;
-      constexpr std::uint32_t pieces = X::pieces, crew = crew_threads<Block>;
-      constexpr std::uint32_t beside = crew < pieces ? crew : pieces;  // lanes of a row of a panel
-      const std::uint32_t first = crew_lane(block) / beside, wide = layers[l].wide;
-      const auto* const from = static_cast<const Four<float>*>(data);
-      auto* const begin = block.template scratch<Four<float>>() + to / 4;
-      const auto copy_row = [&](std::uint32_t i, std::uint32_t row) {
-        const auto* const of_row = from + std::uint64_t{row} * wide * pieces;
-        for (std::uint32_t piece = crew_lane(block) % beside; piece < pieces; piece += beside) {
-          const auto* source = of_row + first * pieces + piece;
-          auto* place = begin + (first * together + i) * pieces + X::piece(i, piece);
-          for (std::uint32_t panel = first; panel < wide; panel += crew / beside) {
-            block.copy(place, source);
-            source += crew / beside * pieces, place += crew / beside * together * pieces;
-          }
-        }
-      };
-      const std::uint32_t count = (n + 7) / 8 * 8, crews_here = block.threads() / crew;
-      for (std::uint32_t i = block.thread() / crew; i < count; i += 4 * crews_here) {
-        std::uint32_t row[4];  // numbers first: one wait for all of them
-        GRADRACE_UNROLL
-        for (std::uint32_t k = 0; k < 4; ++k) {
-          row[k] = i + k * crews_here < n ? i + k * crews_here : n - 1;
-          if (numbered) row[k] = rows[row[k]];
-        }
-        GRADRACE_UNROLL
-        for (std::uint32_t k = 0; k < 4; ++k)
-          if (i + k * crews_here < count) copy_row(i + k * crews_here, row[k]);
-      }
-    };
-    if (l > 0)
-      copy(FloatsInPlace{}, x, false);
-    else if (of.train.bytes != nullptr)
-      copy(BytesInPlace{}, of.train.bytes, true);
+    if (l == 0 && of.train.bytes != nullptr)
+      fetch<BytesInPlace>(block, l, rows, of.train.bytes, n, to);
     else
-      copy(FloatsInPlace{}, of.train.floats, true);
+      fetch<FloatsInPlace>(block, l, l > 0 ? nullptr : rows, l > 0 ? x : of.train.floats, n, to);
   }
 
   /// Goes over layer l once, with rows that have been fetched: W is moved by the old ones, and the
@@ -148,12 +115,41 @@ struct InPlaceNetwork {
       move_b(block.thread(), block.threads());
       block.sync();
     }
-    if (l == 0 && of.train.bytes != nullptr)
-      go_over<BytesInPlace>(block, l, pass, state, moved, move_b);
+    const bool all = (!pass.updates || pass.old_rows == most_together) &&
+                     (pass.new_rows == 0 || pass.new_rows == most_together);
+    if (l > 0 || of.train.bytes == nullptr)
+      go_over<FloatsInPlace, false>(block, l, pass, state, moved);
+    else if (all)
+      go_over<BytesInPlace, true>(block, l, pass, state, moved);
     else
-      go_over<FloatsInPlace>(block, l, pass, state, moved, move_b);
+      go_over<BytesInPlace, false>(block, l, pass, state, moved);
+    constexpr std::uint32_t crew = crew_threads<Block>;
+    if (!b_before_outputs(layers[l], pass) && block.thread() / crew == 0)
+      move_b(crew_lane(block), crew);
     block.sync();
-    if (pass.new_rows > 0 && in_slices(layers[l], pass)) add_up_slices(block, l, pass, state);
+  }
+
+  /// What the layer gives the new rows of that pass, where it stands in slices, goes to y; of the
+  /// last layer it takes the place of the first slice.  Does not sync.
+  template <class Block>
+  GRADRACE_HD void add_up_slices(const Block& block, std::uint32_t l, const LayerPass& pass,
+                                 float* state) const {
+    const InPlaceLayer layer = layers[l];
+    if (!in_slices(layer, pass)) return;
+    const float* const b = weights(block, layer, state) + layer.panels();
+    float* const parts = block.template scratch<float>();
+    const std::uint32_t columns = pass.y != nullptr ? layer.stride() : layer.outputs;
+    each(block, row_threads * pass.new_rows, [&](std::uint32_t i) {
+      const std::uint32_t row = i / row_threads;
+      for (std::uint32_t o = i % row_threads; o < columns; o += row_threads) {
+        const float* const first = parts + row * layer.outputs + o;
+        float sum = 0;
+        for (std::uint32_t slice = 0; slice < layer.slices && o < layer.outputs; ++slice)
+          sum += first[slice * together * layer.outputs];
+        (pass.y != nullptr ? pass.y : parts)[row * columns + o] =
+            activated(layer.f, fused(pass.scale, sum, b[o]));
+      }
+    });
   }
 
   /// Layer l's b moved by the sums of delta [n, stride] of the uses, use(u); one thread's part of
@@ -177,22 +173,20 @@ struct InPlaceNetwork {
   }
 
   /// delta [n, stride] of the last layer, of n rows that have gone over it, of `all` of a
-  /// minibatch; times the gradient's weight.
+  /// minibatch; times the gradient's weight.  Does not sync.
   template <class Block>
   GRADRACE_HD void differentiate_rows(const Block& block, const std::uint32_t* rows,
                                       std::uint32_t n, std::uint32_t all, float weight,
                                       float* to) const {
     const InPlaceLayer layer = layers[of.depth - 1];
     const Labels labels = of.labels_of(of.train, rows);
-    float* const scores = block.template scratch<float>();
-    each(block, n,
-         [&](std::uint32_t i) { differentiate(labels, i, all, scores + i * layer.outputs); });
-    block.sync();
-    each(block, n * layer.stride(), [&](std::uint32_t i) {
-      const std::uint32_t row = i / layer.stride(), o = i % layer.stride();
-      to[i] = o < layer.outputs ? scores[row * layer.outputs + o] * weight : 0;
+    const float* const scores = block.template scratch<float>();
+    each(block, row_threads * n, [&](std::uint32_t i) {
+      const std::uint32_t row = i / row_threads;
+      const RowDerivative<float> of_row(labels, row, all, scores + row * layer.outputs);
+      for (std::uint32_t o = i % row_threads; o < layer.stride(); o += row_threads)
+        to[row * layer.stride() + o] = o < layer.outputs ? of_row(o) * weight : 0;
     });
-    block.sync();
   }
 
   /// The other factors of n rows, whose outputs stand in the work memory.
@@ -206,6 +200,31 @@ struct InPlaceNetwork {
  private:
   template <class Block>
   using Tile = MatrixTile<crew_threads<Block>>;
+
+  /// Rows of those numbers of data, of the first n where there are none.  A crew copies four rows.
+  template <class X, class Block>
+  GRADRACE_HD void fetch(const Block& block, std::uint32_t l, const std::uint32_t* rows,
+                         const void* data, std::uint32_t n, std::uint32_t to) const {
+    constexpr std::uint32_t crew = crew_threads<Block>;
+    const std::uint32_t of_row = layers[l].wide * X::pieces;
+    auto* const begin = block.template scratch<Four<float>>() + to / 4;
+    each_crew(block, (n + 7) / 8 * 2, [&](std::uint32_t four) {
+      const Four<float>* from[4];
+      GRADRACE_UNROLL
+      for (std::uint32_t k = 0; k < 4; ++k) {
+        const std::uint32_t i = 4 * four + k < n ? 4 * four + k : n - 1;
+        from[k] = static_cast<const Four<float>*>(data) +
+                  std::uint64_t{rows != nullptr ? rows[i] : i} * of_row;
+      }
+      GRADRACE_ROLLED
+      for (std::uint32_t at = crew_lane(block); at < of_row; at += crew) {
+        auto* const place = begin + (at / X::pieces * together + 4 * four) * X::pieces;
+        GRADRACE_UNROLL
+        for (std::uint32_t k = 0; k < 4; ++k)
+          block.copy(place + k * X::pieces + X::piece(4 * four + k, at % X::pieces), from[k] + at);
+      }
+    });
+  }
 
   /// f(layer, i, number) for each place i of each layer, and the number that stands there.
   template <class Block, class Function>
@@ -230,7 +249,7 @@ struct InPlaceNetwork {
       float* const to = ring_of_crew + panel % 2 * Panel::numbers;
       GRADRACE_UNROLL
       for (std::uint32_t i = 0; i < Tile<Block>::held; ++i) {
-        const std::uint32_t at = Panel::at(Tile<Block>::place(crew_lane(block), i));
+        const std::uint32_t at = Panel::at<crew_threads<Block>>(crew_lane(block), i);
         block.copy(reinterpret_cast<Four<float>*>(to + at),
                    reinterpret_cast<const Four<float>*>(from + at));
       }
@@ -239,6 +258,7 @@ struct InPlaceNetwork {
   }
 
   static constexpr std::uint32_t eights = most_together / 8;  // of rows
+  static constexpr std::uint32_t row_threads = 8;             // that share a row's outputs
 
   /// Some panels of a strip, which a crew goes over.
   struct Item {
@@ -248,33 +268,30 @@ struct InPlaceNetwork {
 
     GRADRACE_HD Item(const InPlaceLayer& layer, std::uint32_t number)
         : strip(number / layer.slices), slice(number % layer.slices) {
-      const std::uint32_t each = (layer.wide + layer.slices - 1) / layer.slices;
-      first = slice * each;
-      end = first + each < layer.wide ? first + each : layer.wide;
+      first = slice * layer.wide / layer.slices;
+      end = (slice + 1) * layer.wide / layer.slices;
       at = strip * layer.wide * Panel::numbers;
     }
   };
 
-  template <class X, class Block, class Moved, class MoveB>
+  template <class X, bool all, class Block, class Moved>
   GRADRACE_HD void go_over(const Block& block, std::uint32_t l, const LayerPass& pass, float* state,
-                           const Moved& moved, const MoveB& move_b) const {
+                           const Moved& moved) const {
     constexpr std::uint32_t crew = crew_threads<Block>;
     const std::uint32_t lane = crew_lane(block);
     const InPlaceLayer layer = layers[l];
     const std::uint32_t items = layer.high * layer.slices;
-    each_crew(block, items + !b_before_outputs(layer, pass), [&](std::uint32_t number) {
-      if (number == items) return move_b(lane, crew);
+    each_crew(block, items, [&](std::uint32_t number) {
       const Item item(layer, number);
       float* const shared_memory = block.template scratch<float>();
       float* const resident = shared_memory + layer.shared + item.at;
       float* const streamed = state + layer.at + item.at;
       float* const ring_of_crew = shared_memory + ring + block.thread() / crew * 2 * Panel::numbers;
-      float* const to = layer.streams ? streamed : resident;
       const std::uint32_t end_streamed = layer.streams ? item.end : 0;
       for (std::uint32_t panel = item.first; panel < item.first + 2; ++panel)
         stream(block, streamed, panel, end_streamed, ring_of_crew);
       Tile<Block> dz[eights], z[eights];
-      load_delta(lane, layer, item.strip, pass, dz);
+      if (pass.updates) load_delta<all>(lane, layer, item.strip, pass, dz);
       GRADRACE_ROLLED
       for (std::uint32_t panel = item.first; panel < item.end; ++panel) {
         const auto* const words = reinterpret_cast<const std::uint32_t*>(shared_memory) +
@@ -287,46 +304,58 @@ struct InPlaceNetwork {
              w);
         if (pass.updates) {
           Tile<Block> sums[Panel::tiles];
-          multiply_old(lane, X{words + old_rows}, pass.old_rows, dz, sums);
+          multiply_old<all>(lane, X{words + old_rows}, pass.old_rows, dz, sums);
           if constexpr (std::same_as<Moved, Subtracted>)
             subtract(sums, pass.scale, w);
           else
             apply(lane, layer, item.strip * layer.wide + panel, pass, sums, w, moved);
-          write(lane, w, to + panel * Panel::numbers);
+          if (layer.streams)
+            write(lane, w, streamed + panel * Panel::numbers);
+          else
+            write(lane, w, resident + panel * Panel::numbers);
         }
         stream(block, streamed, panel + 2, end_streamed, ring_of_crew);
         if constexpr (!std::same_as<Moved, Subtracted>)
           prefetch_parts(block, pass, layer.at + item.at + (panel + 2) * Panel::numbers);
-        if (pass.new_rows > 0) multiply_new(lane, X{words + new_rows}, pass.new_rows, w, z);
+        if (pass.new_rows > 0) multiply_new<all>(lane, X{words + new_rows}, pass.new_rows, w, z);
       }
-      give(block, layer, item, pass, state, z);
+      if (pass.new_rows > 0) give<all>(block, layer, item, pass, state, z);
     });
   }
 
   /// dz: the delta of a strip's outputs, a tile for each eight rows.
-  template <class Tile>
+  template <bool all, class Tile>
   GRADRACE_HD static void load_delta(std::uint32_t lane, const InPlaceLayer& layer,
                                      std::uint32_t strip, const LayerPass& pass,
                                      Tile (&dz)[eights]) {
+    const float* of_eight = pass.delta + 16 * strip;
     GRADRACE_UNROLL
-    for (std::uint32_t r = 0; r < eights; ++r)
+    for (std::uint32_t r = 0; r < eights; ++r) {
       dz[r].each(lane, [&](std::uint32_t o, std::uint32_t i, float& number) {
-        const std::uint32_t row = 8 * r + row_of(i);
-        if (row < pass.old_rows) number = pass.delta[row * layer.stride() + 16 * strip + o];
+        if (all || 8 * r + row_of(i) < pass.old_rows)
+          number = of_eight[row_of(i) * layer.stride() + o];
       });
+      of_eight += 8 * layer.stride();
+    }
   }
 
   /// sums += dz x, of a panel.
-  template <class X, std::uint32_t crew>
+  template <bool all, class X, std::uint32_t crew>
   GRADRACE_HD static void multiply_old(std::uint32_t lane, const X& old_x, std::uint32_t rows,
                                        const MatrixTile<crew> (&dz)[eights],
                                        MatrixTile<crew> (&sums)[Panel::tiles]) {
+    using Factor = RightFactor<crew, X::parts>;
     GRADRACE_UNROLL
     for (std::uint32_t r = 0; r < eights; ++r) {
-      if (8 * r >= rows) continue;
-      RightFactor<crew, X::parts> x[Panel::tiles];
-      load(lane, x,
-           [&](std::uint32_t i, std::uint32_t c) { return old_x(r, row_of(i), Panel::four(c)); });
+      if (!all && 8 * r >= rows) continue;
+      Factor x[Panel::tiles];
+      GRADRACE_UNROLL
+      for (std::uint32_t i = 0; i < Factor::held; ++i) {
+        const MatrixPlace at = Factor::place(lane, i);
+        const auto piece = old_x(r, row_of(at.row), Panel::four(at.column));
+        GRADRACE_UNROLL
+        for (std::uint32_t n = 0; n < Panel::tiles; ++n) x[n].set(i, piece.at(n));
+      }
       LeftFactor<crew, 2> d;
       d.load(dz[r]);
       multiply_add(sums, d, x);
@@ -334,42 +363,62 @@ struct InPlaceNetwork {
   }
 
   /// z += W x, of a panel; a tile for each eight rows.
-  template <class X, std::uint32_t crew>
+  template <bool all, class X, std::uint32_t crew>
   GRADRACE_HD static void multiply_new(std::uint32_t lane, const X& new_x, std::uint32_t rows,
                                        const MatrixTile<crew> (&w)[Panel::tiles],
                                        MatrixTile<crew> (&z)[eights]) {
-    LeftFactor<crew, 2> left[Panel::tiles];
-    GRADRACE_UNROLL
-    for (std::uint32_t n = 0; n < Panel::tiles; ++n) left[n].load(w[n]);
+    using Factor = RightFactor<crew, X::parts>;
+    typename X::Piece pieces[eights][Factor::held];
     GRADRACE_UNROLL
     for (std::uint32_t r = 0; r < eights; ++r) {
-      if (8 * r >= rows) continue;
-      RightFactor<crew, X::parts> x[Panel::tiles];
-      load(lane, x, [&](std::uint32_t c, std::uint32_t i) { return new_x(r, i, Panel::four(c)); });
-      MatrixTile<crew> of_panel;
+      if (!all && 8 * r >= rows) continue;
       GRADRACE_UNROLL
-      for (std::uint32_t n = 0; n < Panel::tiles; ++n) multiply_add(of_panel, left[n], x[n]);
+      for (std::uint32_t i = 0; i < Factor::held; ++i) {
+        const MatrixPlace at = Factor::place(lane, i);
+        pieces[r][i] = new_x(r, at.column, Panel::four(at.row));
+      }
+    }
+    MatrixTile<crew> of_panel[eights];
+    GRADRACE_UNROLL
+    for (std::uint32_t n = 0; n < Panel::tiles; ++n) {
+      LeftFactor<crew, 2> left;
+      left.load(w[n]);
+      Factor x[eights];
+      GRADRACE_UNROLL
+      for (std::uint32_t r = 0; r < eights; ++r) {
+        if (!all && 8 * r >= rows) continue;
+        GRADRACE_UNROLL
+        for (std::uint32_t i = 0; i < Factor::held; ++i) x[r].set(i, pieces[r][i].at(n));
+        if (!all) multiply_add(of_panel[r], left, x[r]);
+      }
+      if (all) multiply_add(of_panel, left, x);
+    }
+    GRADRACE_UNROLL
+    for (std::uint32_t r = 0; r < eights; ++r) {
       GRADRACE_UNROLL
       for (std::uint32_t i = 0; i < MatrixTile<crew>::held; ++i)
-        z[r].number[i] += of_panel.number[i];
+        z[r].number[i] += of_panel[r].number[i];
     }
   }
 
   /// What the new rows get of an item: outputs, or sums of a slice.
-  template <class Block>
+  template <bool all, class Block>
   GRADRACE_HD void give(const Block& block, const InPlaceLayer& layer, const Item& item,
                         const LayerPass& pass, float* state, Tile<Block> (&z)[eights]) const {
-    const float* const b = weights(block, layer, state) + layer.panels();
+    const bool sliced = in_slices(layer, pass);
+    const std::uint32_t columns = sliced ? layer.outputs : layer.stride();
+    const std::uint32_t strip = 16 * item.strip;
+    const float* const b = weights(block, layer, state) + layer.panels() + strip;
     float* const parts = block.template scratch<float>() + item.slice * together * layer.outputs;
     GRADRACE_UNROLL
     for (std::uint32_t r = 0; r < eights; ++r)
-      z[r].each(crew_lane(block), [&](std::uint32_t in_strip, std::uint32_t i, float sum) {
-        const std::uint32_t row = 8 * r + i, o = 16 * item.strip + in_strip;
-        if (row >= pass.new_rows) return;
-        if (!in_slices(layer, pass))
-          pass.y[row * layer.stride() + o] = activated(layer.f, fused(pass.scale, sum, b[o]));
-        else if (o < layer.outputs)
-          parts[row * layer.outputs + o] = sum;
+      z[r].each(crew_lane(block), [&](std::uint32_t o, std::uint32_t i, float sum) {
+        const std::uint32_t at = (8 * r + i) * columns + strip + o;
+        if (!all && 8 * r + i >= pass.new_rows) return;
+        if (!sliced)
+          pass.y[at] = activated(layer.f, fused(pass.scale, sum, b[o]));
+        else if (strip + o < layer.outputs)
+          parts[at] = sum;
       });
   }
 
@@ -383,53 +432,23 @@ struct InPlaceNetwork {
     return layer.slices > 1 || pass.y == nullptr;
   }
 
-  /// What the layer gives goes to y; of the last one it takes the place of the first slice.
-  template <class Block>
-  GRADRACE_HD void add_up_slices(const Block& block, std::uint32_t l, const LayerPass& pass,
-                                 float* state) const {
-    const InPlaceLayer layer = layers[l];
-    const float* const b = weights(block, layer, state) + layer.panels();
-    float* const parts = block.template scratch<float>();
-    const std::uint32_t columns = pass.y != nullptr ? layer.stride() : layer.outputs;
-    each(block, pass.new_rows * columns, [&](std::uint32_t i) {
-      const std::uint32_t row = i / columns, o = i % columns;
-      float sum = 0;
-      for (std::uint32_t slice = 0; slice < layer.slices && o < layer.outputs; ++slice)
-        sum += parts[(slice * together + row) * layer.outputs + o];
-      (pass.y != nullptr ? pass.y : parts)[i] = activated(layer.f, fused(pass.scale, sum, b[o]));
-    });
-    block.sync();
-  }
-
-  template <class Tile>
-  GRADRACE_HD static void read(std::uint32_t lane, const float* from, Tile (&tiles)[4]) {
+  template <std::uint32_t crew>
+  GRADRACE_HD static void read(std::uint32_t lane, const float* from,
+                               MatrixTile<crew> (&tiles)[4]) {
     GRADRACE_UNROLL
-    for (std::uint32_t i = 0; i < Tile::held; ++i) {
-      const auto four =
-          *reinterpret_cast<const Four<float>*>(from + Panel::at(Tile::place(lane, i)));
+    for (std::uint32_t i = 0; i < MatrixTile<crew>::held; ++i) {
+      const auto four = *reinterpret_cast<const Four<float>*>(from + Panel::at<crew>(lane, i));
       GRADRACE_UNROLL
       for (std::uint32_t n = 0; n < 4; ++n) tiles[n].number[i] = four.at[n];
     }
   }
 
-  template <class Tile>
-  GRADRACE_HD static void write(std::uint32_t lane, const Tile (&tiles)[4], float* to) {
+  template <std::uint32_t crew>
+  GRADRACE_HD static void write(std::uint32_t lane, const MatrixTile<crew> (&tiles)[4], float* to) {
     GRADRACE_UNROLL
-    for (std::uint32_t i = 0; i < Tile::held; ++i)
-      *reinterpret_cast<Four<float>*>(to + Panel::at(Tile::place(lane, i))) = {
+    for (std::uint32_t i = 0; i < MatrixTile<crew>::held; ++i)
+      *reinterpret_cast<Four<float>*>(to + Panel::at<crew>(lane, i)) = {
           {tiles[0].number[i], tiles[1].number[i], tiles[2].number[i], tiles[3].number[i]}};
-  }
-
-  /// Right factors of a panel's tiles: four(k, column) has a number of each.
-  template <class Factor, class Function>
-  GRADRACE_HD static void load(std::uint32_t lane, Factor (&factors)[4], const Function& four) {
-    GRADRACE_UNROLL
-    for (std::uint32_t i = 0; i < Factor::held; ++i) {
-      const MatrixPlace at = Factor::place(lane, i);
-      const Four<float> numbers_of_tiles = four(at.row, at.column);
-      GRADRACE_UNROLL
-      for (std::uint32_t n = 0; n < 4; ++n) factors[n].set(i, numbers_of_tiles.at[n]);
-    }
   }
 
   template <class Tile>
@@ -476,18 +495,28 @@ struct InPlaceNetwork {
     if (!pass.applied.moves) return write(lane, sums, pass.sums + begin);
     const std::uint32_t top = panel / layer.wide * 16, left = panel % layer.wide * 32;
     moved.with_kind([&](const auto& one) {
-      GRADRACE_UNROLL
-      for (std::uint32_t i = 0; i < Tile::held; ++i) {
-        const MatrixPlace at = Tile::place(lane, i);
-        const std::uint32_t o = top + at.row, k = left + 4 * Panel::four(at.column);
+      GRADRACE_ROLLED
+      for (std::uint32_t n = 0; n < 4; ++n) {  // always the first tile: the others move up
         GRADRACE_UNROLL
-        for (std::uint32_t n = 0; n < 4; ++n) {
-          float& number = w[n].number[i];
+        for (std::uint32_t i = 0; i < Tile::held; ++i) {
+          const MatrixPlace at = Tile::place(lane, i);
+          const std::uint32_t o = top + at.row, k = left + 4 * Panel::four(at.column);
+          float& number = w[0].number[i];
           if (o < layer.outputs && k + n < layer.inputs)
-            number = one(begin + Panel::beside(at) + 32 * n, number, sums[n].number[i]);
+            number = one(begin + Panel::beside(at) + 32 * n, number, sums[0].number[i]);
         }
+        turn(w), turn(sums);
       }
     });
+  }
+
+  /// The first becomes the last.
+  template <class Tile>
+  GRADRACE_HD static void turn(Tile (&tiles)[4]) {
+    const Tile first = tiles[0];
+    GRADRACE_UNROLL
+    for (std::uint32_t n = 0; n < 3; ++n) tiles[n] = tiles[n + 1];
+    tiles[3] = first;
   }
 
   /// What layer l looks at and the delta of the one before, among the factors.

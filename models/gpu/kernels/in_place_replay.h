@@ -71,6 +71,8 @@ struct InPlaceReplayKernel {
     float* const state = work + worker * work_stride;
     std::uint32_t at_hand = ~std::uint32_t{0};  // the slot whose value the state is
     Change change = change_at(stretch, run, 0, false), next;
+    draw(block, change, state);
+    block.sync();
     begin(block, change, state);
     for (; change.steps > 0; change = next) {
       next = change_at(stretch, run, change.first + change.steps, !change.odd);
@@ -228,8 +230,9 @@ struct InPlaceReplayKernel {
                               float* state, const Moved& moved) const {
     for (std::uint32_t l = 0; l < network.of.depth; ++l)
       go_over(block, l, change, next, state, moved);
-    if (change.fresh == nullptr) return;
+    if (change.fresh == nullptr || network.of.depth == 1) return;
     const Factored fresh = factored(change, *change.fresh);
+    block.sync();
     network.propagate(block, fresh.n, state, outputs(state), fresh.factors);
   }
 
@@ -276,16 +279,19 @@ struct InPlaceReplayKernel {
     return left < network.together ? left : network.together;
   }
 
-  /// Draws the new gradient's rows and begins to bring what the first pass looks at.
+  /// Draws the new gradient's rows; does not sync.
+  template <class Block>
+  GRADRACE_HD void draw(const Block& block, const Change& change, float* state) const {
+    if (change.fresh == nullptr) return;
+    const FactoredUse& use = *change.fresh;
+    const RunAt& run = *change.run;
+    network.of.draw(block, {run.seed, run.replica, use.learner, use.draw, factored(change, use).n},
+                    new_rows(change, state));
+  }
+
+  /// Begins to bring what the first pass looks at.
   template <class Block>
   GRADRACE_HD void begin(const Block& block, const Change& change, float* state) const {
-    if (change.fresh != nullptr) {
-      const FactoredUse& use = *change.fresh;
-      const RunAt& run = *change.run;
-      network.of.draw(block,
-                      {run.seed, run.replica, use.learner, use.draw, factored(change, use).n},
-                      new_rows(change, state));
-    }
     Progress done{};
     const LayerPass pass = pass_at(change, 0, done, state);
     fetch(block, 0, change, Progress{}, pass, state);
@@ -329,9 +335,12 @@ struct InPlaceReplayKernel {
               block, l, change.update->count,
               [&](std::uint32_t u) { return factored(change, change.old[u]); }, state, moved, i, n);
       });
-      if (!last) continue;
-      if (is_over(change, done)) begin_next(block, change, next, state);
-      if (pass.new_rows == 0) continue;
+      const bool ends = last && is_over(change, done);
+      if (ends) keep_rows(block, change, state), draw(block, next, state);
+      if (pass.new_rows > 0) network.add_up_slices(block, l, pass, state);
+      block.sync();
+      if (ends) begin(block, next, state);
+      if (!last || pass.new_rows == 0) continue;
       const Factored fresh = factored(change, *change.fresh);
       network.differentiate_rows(
           block, new_rows(change, state) + before.fresh, pass.new_rows, fresh.n,
@@ -340,17 +349,14 @@ struct InPlaceReplayKernel {
     } while (!is_over(change, done));
   }
 
-  /// The rows of the new gradient go to their place, where the next change may look for them.
+  /// The rows of the new gradient go to their place, where the next change may look for them; does
+  /// not sync.
   template <class Block>
-  GRADRACE_HD void begin_next(const Block& block, const Change& change, const Change& next,
-                              float* state) const {
-    if (change.fresh != nullptr) {
-      const Factored fresh = factored(change, *change.fresh);
-      const std::uint32_t* const drawn = new_rows(change, state);
-      each(block, fresh.n, [&](std::uint32_t i) { fresh.rows[i] = drawn[i]; });
-      block.sync();
-    }
-    begin(block, next, state);
+  GRADRACE_HD void keep_rows(const Block& block, const Change& change, float* state) const {
+    if (change.fresh == nullptr) return;
+    const Factored fresh = factored(change, *change.fresh);
+    const std::uint32_t* const drawn = new_rows(change, state);
+    each(block, fresh.n, [&](std::uint32_t i) { fresh.rows[i] = drawn[i]; });
   }
 };
 

@@ -69,14 +69,13 @@ struct Network {
     };
   }
 
-  /// rows [m]: those of a minibatch.
+  /// rows [m]: those of a minibatch; does not sync.
   template <class Block>
   GRADRACE_HD void draw(const Block& block, const MinibatchName& name, std::uint32_t* rows) const {
     if (sampling == Sampling::iid)
       draw_iid(name, train.count, rows, block.thread(), block.threads());
     else
       draw_epoch(name, train.count, rows, block.thread(), block.threads());
-    block.sync();
   }
 
   GRADRACE_HD Labels labels_of(const Split& split, const std::uint32_t* numbers) const {
