@@ -36,7 +36,7 @@ class NetworkPass {
     per_row_ = std::uint64_t{per_row} + features_ + 2;
     parameters_ = kernels::in_fours(network.parameters);
     moving_ = static_cast<std::uint32_t>(layers.size());
-    while (moving_ > 0 && is_dense(layers[moving_ - 1])) --moving_;
+    while (moving_ > 0 && layers[moving_ - 1].depth > 0) --moving_;
   }
 
   /// Minibatches of n rows that go together at most, with their gradients.
@@ -46,12 +46,12 @@ class NetworkPass {
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(fitting, 1, 1024));
   }
 
-  /// The parameters that a pass can move by itself: those of the dense layers behind all others.
+  /// The parameters that a pass can move by itself: those of layers with W behind all others.
   kernels::NumberRange moved() const {
     if (moving_ == layers_.size()) return {};
     const kernels::Layer& last = layers_.back();
     const std::uint32_t first = layers_[moving_].first;
-    return {first, last.first + last.weights() + last.outputs - first};
+    return {first, last.first + last.learnt() - first};
   }
 
   /// Of memory, for one minibatch of n rows.
@@ -120,8 +120,6 @@ class NetworkPass {
       const bool moves = pass.moves != nullptr && l >= moving_;
       const Jobs jobs{launcher, pass, layers_[l], l, count, moves};
       kernels::with_steps(layers_[l].kind, [&](auto steps) { steps.backward(jobs); });
-      if (pass.network.l2 > 0 && layers_[l].depth > 0 && !is_dense(layers_[l]))
-        jobs.template each<kernels::Decay>(layers_[l].weights());
     }
   }
 

@@ -3,35 +3,11 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "models/gpu/kernels/channels.h"
 #include "models/gpu/kernels/convolution_tf32.h"
+#include "models/gpu/kernels/narrow_convolution.h"
 #include "models/layers/steps.h"
 
 namespace gradrace::kernels {
-
-/// b's part of g: the sums of dz, which of the four that a layer pools only the greatest has.
-struct BiasSums {
-  static constexpr std::uint32_t count = 1;
-
-  template <class Real>
-  struct At {
-    const LayerAt<Real>& at;
-    std::uint32_t channel;
-
-    GRADRACE_HD At(const LayerAt<Real>& layer_at, std::uint32_t of_channel)
-        : at(layer_at), channel(of_channel) {}
-
-    template <std::uint32_t together>
-    GRADRACE_HD void add(std::uint32_t number, double (&sums)[count]) const {
-      Real by_y[together];
-      read<together, together>(at.by_y + number, by_y);
-      for (const Real d : by_y) sums[0] += static_cast<double>(d);
-    }
-    GRADRACE_HD void store(const double (&sums)[count]) const {
-      at.g[at.layer.first + at.layer.weights() + channel] = static_cast<Real>(sums[0]);
-    }
-  };
-};
 
 /// Whether such a layer is multiplied by parts of TF32: tiles of 16 x 8 are not for a few maps.
 template <class Real>
@@ -50,6 +26,10 @@ void with_convolution(const Pass<Real>& pass, const Layer& layer, const Use& use
     if constexpr (stride == 1 && std::is_same_v<Real, float>) {
       if (by_tf32(pass, layer, shape.inputs, shape.outputs))
         return use(MatrixConvolutionKernel<kernel, way>(pass, layer));
+    }
+    if constexpr (kernel == 5 && way == Way::back) {
+      if (NarrowBackKernel<Real>::takes(layer, pass.n))
+        return use(NarrowBackKernel<Real>(pass, layer));
     }
     use(ConvolutionKernel<Real, WindowTaps<kernel, stride, way>, across>(pass, layer));
   };
@@ -79,7 +59,7 @@ void with_weight_parts(const Pass<Real>& pass, const Layer& layer, const Use& us
     with.template operator()<3, 2, 4>();
   else if (layer.kernel == 5 && layer.stride == 1)
     layer.outputs % 4 == 0 ? with.template operator()<5, 1, 4>()
-                           : with.template operator()<5, 1, 2>();
+                           : with.template operator()<5, 1, 6>();
   else
     use(AnyWeightPartsKernel<Real>(pass, layer));
 }
@@ -94,13 +74,13 @@ struct ConvolutionSteps {
 
   template <class Real>
   static std::uint64_t parts(const Layer& layer, std::uint32_t n) {
-    std::uint64_t numbers = channel_part_numbers<Real>(layer, n, BiasSums::count);
+    std::uint64_t numbers = 0;
     Pass<Real> pass{};
     pass.n = n;
     for (const bool tf32x3 : {false, true}) {
       pass.network.tf32x3 = tf32x3;
       with_weight_parts(pass, layer, [&](const auto& kernel) {
-        numbers = std::max(numbers, std::uint64_t{kernel.parts()} * layer.weights());
+        numbers = std::max(numbers, std::uint64_t{kernel.parts()} * layer.learnt());
       });
     }
     return numbers;
@@ -111,16 +91,16 @@ struct ConvolutionSteps {
     with_convolution<Way::forward>(jobs.pass, jobs.layer,
                                    [&](const auto& kernel) { jobs.launch(kernel); });
   }
+  /// dx first: the state that moves may stand where W is.
   template <class Jobs>
   static void backward(const Jobs& jobs) {
-    if (jobs.layer.bias) jobs.template add_up_channels<BiasSums>();
+    if (jobs.number > 0)
+      with_convolution<Way::back>(jobs.pass, jobs.layer,
+                                  [&](const auto& kernel) { jobs.launch(kernel); });
     with_weight_parts(jobs.pass, jobs.layer, [&](const auto& kernel) {
       jobs.launch(kernel);
-      jobs.launch(AddPartsKernel{jobs.pass, jobs.layer, kernel.parts()});
+      jobs.launch(AddPartsKernel{jobs.pass, jobs.layer, kernel.parts(), jobs.moves});
     });
-    if (jobs.number == 0) return;
-    with_convolution<Way::back>(jobs.pass, jobs.layer,
-                                [&](const auto& kernel) { jobs.launch(kernel); });
   }
 };
 

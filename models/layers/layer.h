@@ -44,6 +44,8 @@ struct Layer {
   bool adds = false;                         // on the way back, to what a shortcut has left there
 
   GRADRACE_HD std::uint32_t weights() const { return outputs * depth; }
+  /// Of W and b.
+  GRADRACE_HD std::uint32_t learnt() const { return weights() + (bias ? outputs : 0); }
   GRADRACE_HD std::uint32_t pixels() const { return out_height * out_width; }
   /// Numbers that it looks at and gives, of one row.
   GRADRACE_HD std::uint32_t inputs() const { return channels * height * width; }

@@ -94,38 +94,63 @@ struct WayShape {
   }
 };
 
-/// Writes a square of channel o: y = f(z + b), the greatest of the four where the layer pools and
-/// in kept which it was, the first in reading order of equal ones; or dx.  Rows and columns before
-/// the first wrap around, and are great.
-template <Way way, class Real>
-GRADRACE_HD void store_square(const LayerAt<Real>& at, const WayShape& shape, std::uint32_t image,
-                              std::uint32_t o, std::uint32_t top, std::uint32_t left,
-                              const Real (&z)[4]) {
+/// Writes a square of `count` channels from o on: y = f(z + b), the greatest of the four where the
+/// layer pools and in kept which it was, the first in reading order of equal ones; or dx.  Rows and
+/// columns before the first wrap around, and are great.  What is read is read before much is
+/// written, as it may be the same memory.
+template <Way way, std::uint32_t count, class Real>
+GRADRACE_HD void store_squares(const LayerAt<Real>& at, const WayShape& shape, std::uint32_t image,
+                               std::uint32_t o, std::uint32_t top, std::uint32_t left,
+                               const Real (&z)[4][count]) {
   const Layer& layer = at.layer;
-  const Real b = way == Way::forward && layer.bias ? at.b()[o] : Real{0};
-  const std::uint32_t plane = image * shape.outputs + o;
-  if (way == Way::forward && layer.pools) {
-    Real best = z[0], winner = 0;
+  const std::uint32_t there = smaller(count, shape.outputs - o), plane = image * shape.outputs + o;
+  /// f(number, channel, place in the square) for each of these channels that lies in the map.
+  const auto each_number = [&](std::uint32_t first, std::uint32_t channels, const auto& f) {
     GRADRACE_UNROLL
-    for (std::uint32_t k = 1; k < 4; ++k) {
-      if (!(z[k] > best || z[k] != z[k])) continue;  // NaN propagates
-      best = z[k];
-      winner = static_cast<Real>(k);
+    for (std::uint32_t k = 0; k < channels; ++k) {
+      GRADRACE_UNROLL
+      for (std::uint32_t e = 0; e < 4; ++e) {
+        const std::uint32_t i = top + e / 2, j = left + e % 2;
+        if (first + k < there && i < shape.height && j < shape.width)
+          f(((plane + first + k) * shape.height + i) * shape.width + j, k, e);
+      }
     }
-    const std::uint32_t to = (plane * layer.out_height + top / 2) * layer.out_width + left / 2;
-    at.y[to] = activated(layer.f, best + b);
-    at.kept[to] = winner;
+  };
+  if constexpr (way == Way::back) {
+    constexpr std::uint32_t together = count % 2 == 0 ? 2 : 1;
+    GRADRACE_UNROLL
+    for (std::uint32_t k = 0; k < count; k += together) {
+      Real x[together][4] = {}, was[together][4] = {};
+      each_number(k, together, [&](std::uint32_t from, std::uint32_t c, std::uint32_t e) {
+        x[c][e] = at.x[from];
+        if (layer.adds) was[c][e] = at.by_x[from];
+      });
+      each_number(k, together, [&](std::uint32_t to, std::uint32_t c, std::uint32_t e) {
+        at.by_x[to] = was[c][e] + z[e][k + c] * slope(layer.before, x[c][e]);
+      });
+    }
     return;
   }
+  Real b[count] = {};
   GRADRACE_UNROLL
-  for (std::uint32_t k = 0; k < 4; ++k) {
-    const std::uint32_t i = top + k / 2, j = left + k % 2;
-    if (i >= shape.height || j >= shape.width) continue;
-    const std::uint32_t to = (plane * shape.height + i) * shape.width + j;
-    if constexpr (way == Way::forward)
-      at.y[to] = activated(layer.f, z[k] + b);
-    else
-      at.store(to, z[k]);
+  for (std::uint32_t k = 0; k < count; ++k)
+    if (layer.bias && k < there) b[k] = at.b()[o + k];
+  if (!layer.pools)
+    return each_number(0, count, [&](std::uint32_t to, std::uint32_t k, std::uint32_t e) {
+      at.y[to] = activated(layer.f, z[e][k] + b[k]);
+    });
+  std::uint32_t to = (plane * layer.out_height + top / 2) * layer.out_width + left / 2;
+  GRADRACE_UNROLL
+  for (std::uint32_t k = 0; k < count; ++k) {
+    Real best = z[0][k], winner = 0;
+    GRADRACE_UNROLL
+    for (std::uint32_t e = 1; e < 4; ++e) {
+      if (!(z[e][k] > best || z[e][k] != z[e][k])) continue;  // NaN propagates
+      best = z[e][k];
+      winner = static_cast<Real>(e);
+    }
+    if (k < there) at.y[to] = activated(layer.f, best + b[k]), at.kept[to] = winner;
+    to += layer.pixels();
   }
 }
 
@@ -209,12 +234,15 @@ struct ConvolutionKernel {
   Layer layer;
   WayShape shape;
   ConvolutionTile tile;
+  Divisor of_tiles[3], of_squares[3];  // see Place and Square
 
   ConvolutionKernel(const Pass<Real>& of_pass, const Layer& of_layer)
       : pass(of_pass),
         layer(of_layer),
         shape(layer, WindowTaps::way, WindowTaps::before(layer.padding)),
-        tile(convolution_tile<WindowTaps, across>(shape, pass.n)) {}
+        tile(convolution_tile<WindowTaps, across>(shape, pass.n)),
+        of_tiles{Divisor(tile.column_tiles), Divisor(tile.row_tiles), Divisor(tile.group_tiles)},
+        of_squares{Divisor(tile.columns), Divisor(tile.images), Divisor(tile.rows)} {}
 
   static constexpr std::uint32_t threads = 256,
                                  at_once = sizeof(Real) == 4 ? (across > 4 ? 3 : 4) : 1;
@@ -225,7 +253,7 @@ struct ConvolutionKernel {
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
     const LayerAt<Real> at = pass.at(layer, number / blocks());
-    const Place place(tile, number % blocks());
+    const Place place(of_tiles, number % blocks());
     const std::int32_t origin = WindowTaps::origin(layer.padding);
     MapPart part{place.image * tile.images,
                  smaller(tile.images, pass.n - place.image * tile.images),
@@ -245,14 +273,15 @@ struct ConvolutionKernel {
     const auto each_square = [&](const auto& f) {
       for (std::uint32_t s = 0; s < most; ++s) {
         const std::uint32_t square = block.thread() + s * block.threads();
-        if (square < squares) f(sums[s], Square(tile, square));
+        if (square < squares) f(sums[s], Square(of_squares, square));
       }
     };
-    each(block, tile.inputs() / 4,
-         [&](std::uint32_t i) { reinterpret_cast<Run<Real, 4>*>(x)[i] = {}; });
-    block.sync();
     for (; part.first_channel < shape.inputs; part.first_channel += tile.channels) {
       part.channels = smaller(tile.channels, shape.inputs - part.first_channel);
+      if (part.first_channel == 0 || (!WindowTaps::forward && layer.pools)) {
+        clear(block, x, tile.inputs());
+        block.sync();
+      }
       load<false>(block, WindowTaps::forward ? maps_of_x(at) : maps_of_dz(at), part,
                   [&](std::uint32_t channel, std::uint32_t image, std::uint32_t i, std::uint32_t j,
                       Real value) {
@@ -280,14 +309,10 @@ struct ConvolutionKernel {
       const std::uint32_t top = 2 * (place.row * tile.rows + square.row) - before;
       const std::uint32_t left = 2 * (place.column * tile.columns + square.column) - before;
       if (top + before >= shape.height + before || left + before >= shape.width + before) return;
-      GRADRACE_UNROLL
-      for (std::uint32_t k = 0; k < across; ++k) {
-        const std::uint32_t o = (place.group * tile.groups + square.group) * across + k;
-        const Real z[4] = {sum[0][k], sum[1][k], sum[2][k], sum[3][k]};
-        if (o < shape.outputs)
-          store_square<WindowTaps::way>(at, shape, part.first_image + square.image, o, top, left,
-                                        z);
-      }
+      const std::uint32_t o = (place.group * tile.groups + square.group) * across;
+      if (o < shape.outputs)
+        store_squares<WindowTaps::way>(at, shape, part.first_image + square.image, o, top, left,
+                                       sum);
     });
   }
 
@@ -303,21 +328,21 @@ struct ConvolutionKernel {
   struct Place {
     std::uint32_t column, row, group, image;
 
-    GRADRACE_HD Place(const ConvolutionTile& tile, std::uint32_t number)
-        : column(number % tile.column_tiles),
-          row(number / tile.column_tiles % tile.row_tiles),
-          group(number / tile.column_tiles / tile.row_tiles % tile.group_tiles),
-          image(number / tile.column_tiles / tile.row_tiles / tile.group_tiles) {}
+    GRADRACE_HD Place(const Divisor (&of_tiles)[3], std::uint32_t number)
+        : column(of_tiles[0].next(number)),
+          row(of_tiles[1].next(number)),
+          group(of_tiles[2].next(number)),
+          image(number) {}
   };
   /// Which square of a tile: neighbours have the same weights, and rows.
   struct Square {
     std::uint32_t column, image, row, group;
 
-    GRADRACE_HD Square(const ConvolutionTile& tile, std::uint32_t number)
-        : column(number % tile.columns),
-          image(number / tile.columns % tile.images),
-          row(number / tile.columns / tile.images % tile.rows),
-          group(number / tile.columns / tile.images / tile.rows) {}
+    GRADRACE_HD Square(const Divisor (&of_squares)[3], std::uint32_t number)
+        : column(of_squares[0].next(number)),
+          image(of_squares[1].next(number)),
+          row(of_squares[2].next(number)),
+          group(number) {}
   };
 
   /// The part's channels of W [outputs, channels, kernel, kernel], from output `first` on; what
@@ -423,7 +448,7 @@ struct AnyConvolutionKernel {
       const std::uint32_t line = (first + i) / shape.squares_across;
       const std::uint32_t top = line % shape.squares_down * 2, plane = line / shape.squares_down;
       const std::uint32_t o = plane % shape.outputs, image = plane / shape.outputs;
-      Real z[4] = {};
+      Real z[4][1] = {};
       for (std::uint32_t c = 0; c < shape.inputs; ++c)
         for (std::uint32_t k = 0; k < layer.kernel; ++k)
           for (std::uint32_t l = 0; l < layer.kernel; ++l) {
@@ -432,9 +457,10 @@ struct AnyConvolutionKernel {
             const Real w = at.W()[(of * layer.kernel + k) * layer.kernel + l];
             GRADRACE_UNROLL
             for (std::uint32_t e = 0; e < 4; ++e)
-              z[e] = fused(maps(image, c, from(top + e / 2, k), from(left + e % 2, l)), w, z[e]);
+              z[e][0] =
+                  fused(maps(image, c, from(top + e / 2, k), from(left + e % 2, l)), w, z[e][0]);
           }
-      store_square<way>(at, shape, image, o, top, left, z);
+      store_squares<way>(at, shape, image, o, top, left, z);
     });
   }
 

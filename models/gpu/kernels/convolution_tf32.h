@@ -108,11 +108,12 @@ struct MatrixConvolutionKernel {
         if (share < tile.crews()) f(sums[s], Share(tile, share));
       }
     };
-    each(block, tile.channels * tile.channel_pitch / 4,
-         [&](std::uint32_t i) { reinterpret_cast<Run<Real, 4>*>(x)[i] = {}; });
-    block.sync();
     for (; part.first_channel < shape.inputs; part.first_channel += tile.channels) {
       part.channels = smaller(tile.channels, shape.inputs - part.first_channel);
+      if (part.first_channel == 0 || (way == Way::back && layer.pools)) {
+        clear(block, x, tile.channels * tile.channel_pitch);
+        block.sync();
+      }
       load<false>(block, way == Way::forward ? maps_of_x(at) : maps_of_dz(at), part,
                   [&](std::uint32_t channel, std::uint32_t e, std::uint32_t i, std::uint32_t j,
                       Real value) {
@@ -145,10 +146,12 @@ struct MatrixConvolutionKernel {
           const std::uint32_t o = 16 * (group + share.group) + place.row;
           const std::uint32_t top = 8 * (band + share.band) + row;
           const std::uint32_t left = 8 * (segment + share.segment) + place.column;
-          const Real z[4] = {sum[row].number[i], sum[row].number[i + 1], sum[row + 1].number[i],
-                             sum[row + 1].number[i + 1]};
+          const Real z[4][1] = {{sum[row].number[i]},
+                                {sum[row].number[i + 1]},
+                                {sum[row + 1].number[i]},
+                                {sum[row + 1].number[i + 1]}};
           if (o < shape.outputs && top < shape.height && left < shape.width)
-            store_square<way>(at, shape, image + share.image, o, top, left, z);
+            store_squares<way>(at, shape, image + share.image, o, top, left, z);
         }
       }
     });
@@ -223,6 +226,7 @@ struct CrewWeights {
   static constexpr std::uint32_t kernel = kernel_, stride = 1, outputs = 16, channels = 8;
   static constexpr std::uint32_t kernel_rows = kernel == 3 ? 3 : 1, taps = kernel_rows * kernel;
   static constexpr std::uint32_t shares = 8, most_outputs = 16;
+  static constexpr std::uint32_t at_once = 2, least_work = 1 << 20;
   template <class Block>
   static constexpr std::uint32_t crew = crew_threads<Block>;
   template <std::uint32_t crew>

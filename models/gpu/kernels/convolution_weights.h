@@ -2,8 +2,9 @@
 
 #include "models/gpu/kernels/convolution.h"
 
-/// dW of convolutions: sums over the pixels of a minibatch, in parts of so many of them, which are
-/// added in their order.  The parts follow from the layer and the rows of the minibatch alone.
+/// dW and db of convolutions: sums over the pixels of a minibatch, in parts of so many of them,
+/// which are added in their order.  The parts follow from the layer and the rows of the minibatch
+/// alone.
 namespace gradrace::kernels {
 
 /// How dW is cut into parts: a strip is some rows and columns of the dz of an image, and so many
@@ -36,6 +37,8 @@ struct ThreadWeights {
   static constexpr std::uint32_t kernel = kernel_, stride = stride_, outputs = outputs_;
   static constexpr std::uint32_t channels = 1, kernel_rows = kernel == 3 ? 3 : 1;
   static constexpr std::uint32_t shares = 256, most_outputs = 4 * outputs;
+  static constexpr std::uint32_t at_once = sizeof(Real) > 4 ? 1 : kernel == 3 ? 2 : 3;
+  static constexpr std::uint32_t least_work = kernel == 3 ? 1 << 20 : 5 << 17;
   /// Threads of a share.
   template <class Block>
   static constexpr std::uint32_t crew = 1;
@@ -66,7 +69,7 @@ struct ThreadWeights {
       GRADRACE_UNROLL
       for (std::uint32_t j = 0; j < 8; ++j) {
         Real d[outputs];
-        read<outputs, outputs>(z + j * tile.column_pitch, d);
+        read<outputs & -outputs, outputs>(z + j * tile.column_pitch, d);
         GRADRACE_UNROLL
         for (std::uint32_t t = 0; t < kernel_rows * kernel; ++t) {
           GRADRACE_UNROLL
@@ -96,8 +99,8 @@ struct ThreadWeights {
   }
 };
 
-/// The tile of a layer in minibatches of n rows.  A part's block multiplies some 2^20 times or
-/// more, and there are not many more blocks than a device has at work at the same time.
+/// The tile of a layer in minibatches of n rows.  A part's block multiplies least_work times
+/// or more, and there are not many more blocks than a device has at work at the same time.
 template <class Maker>
 WeightTile weight_tile(const Layer& layer, std::uint32_t n) {
   constexpr std::uint32_t room = 2 * scratch_numbers, kernel = Maker::kernel;
@@ -143,17 +146,19 @@ WeightTile weight_tile(const Layer& layer, std::uint32_t n) {
 
   const std::uint32_t strips = n * tile.strips(), tiles = tile.output_tiles * tile.channel_tiles;
   const std::uint32_t work = 8 * segments * rows * tile.outputs * tile.channels * kernel * kernel;
-  tile.parts = ceiling(strips, std::max(ceiling(1u << 20, work), ceiling(strips * tiles, 256)));
+  tile.parts =
+      ceiling(strips, std::max(ceiling(Maker::least_work, work), ceiling(strips * tiles, 256)));
   tile.strips_of_part = ceiling(strips, tile.parts);
   tile.parts = ceiling(strips, tile.strips_of_part);
   std::uint32_t images = 1;
   while (tile.strips() == 1 && images < tile.strips_of_part && fits(rows, segments, images + 1))
     ++images;
-  fits(rows, segments, images);
+  fits(rows, segments, ceiling(tile.strips_of_part, ceiling(tile.strips_of_part, images)));
   return tile;
 }
 
-/// The parts of dW, whose shares Maker makes.
+/// The parts of dW, whose shares Maker makes, and of db: every lane adds up some pixels of an
+/// output.
 template <class Maker>
 struct WeightPartsKernel {
   using Real = typename Maker::Real;
@@ -165,10 +170,9 @@ struct WeightPartsKernel {
   WeightPartsKernel(const Pass<Real>& of_pass, const Layer& of_layer)
       : pass(of_pass), layer(of_layer), tile(weight_tile<Maker>(of_layer, of_pass.n)) {}
 
-  static constexpr std::uint32_t threads = 256, at_once = sizeof(Real) == 4 ? 2 : 1;
+  static constexpr std::uint32_t threads = 256, at_once = Maker::at_once;
   std::size_t shared_numbers() const {
-    return std::max(tile.x_numbers() + tile.z_numbers(),
-                    tile.slices * tile.outputs * tile.channels * area);
+    return std::max(tile.x_numbers() + tile.z_numbers(), slice_numbers() + threads);
   }
   GRADRACE_HD std::uint32_t parts() const { return tile.parts; }
   /// Of a job.
@@ -192,6 +196,16 @@ struct WeightPartsKernel {
     constexpr std::uint32_t most = Block::has_all_threads ? 1 : Maker::shares;
     using Sums = typename Maker::template Sums<crew>;
     Sums sums[most];  // zeros
+    const bool has_b = layer.bias && first_channel == 0;
+    constexpr std::uint32_t most_pixels = Block::has_all_threads ? 1 : threads;
+    const std::uint32_t lanes_of_b = threads / tile.outputs / 8 * 8;  // each has a column of eight
+    double of_b[most_pixels] = {};
+    const auto each_of_b = [&](const auto& f) {
+      for (std::uint32_t s = 0; has_b && s < most_pixels; ++s) {
+        const std::uint32_t i = block.thread() + s * block.threads();
+        if (i < lanes_of_b * tile.outputs) f(of_b[s], i);
+      }
+    };
     const std::uint32_t lane = block.thread() % crew;
     const std::uint32_t count =
         tile.channels / Maker::channels * units * (tile.outputs / Maker::outputs) * tile.slices;
@@ -201,6 +215,7 @@ struct WeightPartsKernel {
         if (share < count) f(sums[s], Share(tile, share));
       }
     };
+    const Divisor across(tile.segments), down((tile.rows + tile.block_rows - 1) / tile.block_rows);
     const std::uint32_t first = part * tile.strips_of_part;
     const std::uint32_t end = smaller(first + tile.strips_of_part, pass.n * tile.strips());
     for (std::uint32_t strip = first; strip < end; strip += tile.images) {
@@ -209,8 +224,7 @@ struct WeightPartsKernel {
       const auto top = static_cast<std::int32_t>(of_image / tile.strips_across * tile.rows);
       const auto left =
           static_cast<std::int32_t>(of_image % tile.strips_across * tile.segments * 8);
-      each(block, (tile.x_numbers() + tile.z_numbers()) / 4,
-           [&](std::uint32_t i) { reinterpret_cast<Run<Real, 4>*>(x)[i] = {}; });
+      clear(block, x, tile.x_numbers() + tile.z_numbers());
       block.sync();
       const auto step = static_cast<std::int32_t>(Maker::stride);
       const auto padding = static_cast<std::int32_t>(layer.padding);
@@ -231,11 +245,11 @@ struct WeightPartsKernel {
           });
       block.sync();
       each_share([&](Sums& sum, const Share& share) {
-        const std::uint32_t down = (tile.rows + tile.block_rows - 1) / tile.block_rows;
-        for (std::uint32_t b = share.slice; b < images * down * tile.segments; b += tile.slices) {
-          const std::uint32_t e = b / tile.segments / down;
-          const std::uint32_t row = b / tile.segments % down * tile.block_rows;
-          const std::uint32_t segment = b % tile.segments;
+        const std::uint32_t end_of_blocks = images * down.value * across.value;
+        for (std::uint32_t b = share.slice; b < end_of_blocks; b += tile.slices) {
+          const std::uint32_t line = across.quotient(b), e = down.quotient(line);
+          const std::uint32_t row = (line - e * down.value) * tile.block_rows;
+          const std::uint32_t segment = b - line * across.value;
           Maker::add(lane, tile,
                      x + share.channel * tile.channel_pitch +
                          (e * tile.height + row * Maker::stride + share.kernel_row) * tile.pitch +
@@ -245,8 +259,17 @@ struct WeightPartsKernel {
                      sum);
         }
       });
+      each_of_b([&](double& sum, std::uint32_t i) {
+        const Real* const from = z + i / tile.outputs % 8 * tile.column_pitch + i % tile.outputs;
+        const std::uint32_t lines = images * tile.rows * tile.segments;
+        GRADRACE_UNROLL_BY_4
+        for (std::uint32_t l = i / tile.outputs / 8; l < lines; l += lanes_of_b / 8)
+          sum += static_cast<double>(from[l * tile.segment_pitch]);
+      });
       block.sync();
     }
+    each_of_b(
+        [&](double sum, std::uint32_t i) { x[slice_numbers() + i] = static_cast<Real>(sum); });
     each_share([&](Sums& sum, const Share& share) {
       Maker::each(lane, sum, [&](std::uint32_t tap, std::uint32_t o, std::uint32_t c, Real value) {
         const std::uint32_t output = share.slice * tile.outputs + share.output + o;
@@ -256,7 +279,13 @@ struct WeightPartsKernel {
     });
     block.sync();
     const std::uint32_t in_row = channels * area;
-    Real* const to = at.parts + std::uint64_t{part} * layer.weights();
+    Real* const to = at.parts + std::uint64_t{part} * layer.learnt();
+    each(block, has_b ? outputs : 0, [&](std::uint32_t o) {
+      double total = 0;
+      for (std::uint32_t i = o; i < lanes_of_b * tile.outputs; i += tile.outputs)
+        total += static_cast<double>(x[slice_numbers() + i]);
+      to[layer.weights() + first_output + o] = static_cast<Real>(total);
+    });
     each(block, outputs * in_row, [&](std::uint32_t i) {
       const std::uint32_t o = i / in_row, j = i % in_row;
       Real total = 0;
@@ -270,6 +299,10 @@ struct WeightPartsKernel {
  private:
   static constexpr std::uint32_t area = Maker::kernel * Maker::kernel;
   static constexpr std::uint32_t units = Maker::kernel / Maker::kernel_rows;
+
+  GRADRACE_HD std::uint32_t slice_numbers() const {
+    return tile.slices * tile.outputs * tile.channels * area;
+  }
 
   /// The first of what a share is of.
   struct Share {
@@ -286,7 +319,7 @@ struct WeightPartsKernel {
 };
 
 /// The same for every kernel, stride and padding, with numbers from memory as they are needed: a
-/// thread makes a number of W for four outputs, and a part is of some rows of the minibatch.
+/// thread makes a number of W, or b, for four outputs, and a part is of some rows of the minibatch.
 template <class Number>
 struct AnyWeightPartsKernel {
   using Real = Number;
@@ -309,38 +342,46 @@ struct AnyWeightPartsKernel {
     const ConvolvedShape shape(layer);
     const Maps<Real> x = maps_of_x(at), dz = maps_of_dz(at);
     const std::uint32_t part = number % blocks() / tiles(), tile = number % tiles();
-    Real* const to = at.parts + std::uint64_t{part} * layer.weights();
+    Real* const to = at.parts + std::uint64_t{part} * layer.learnt();
     const std::uint32_t first = tile * threads;
     each(block, smaller(threads, sums() - first), [&](std::uint32_t i) {
-      const std::uint32_t weight = (first + i) % layer.depth;
-      const std::uint32_t output = (first + i) / layer.depth * across;
+      const std::uint32_t weight = (first + i) % per_output();  // of b: the depth-th
+      const std::uint32_t output = (first + i) / per_output() * across;
+      const bool of_b = weight == layer.depth;
       const std::uint32_t l = weight % layer.kernel, k = weight / layer.kernel % layer.kernel;
       const std::uint32_t channel = weight / layer.kernel / layer.kernel;
       Real sum[across] = {};
       for (std::uint32_t image = part * rows; image < smaller(part * rows + rows, pass.n); ++image)
-        for (std::uint32_t a = 0; a < shape.z_height; ++a)
+        for (std::uint32_t a = 0; a < shape.z_height; ++a) {
+          Real of_row[across] = {};
           for (std::uint32_t b = 0; b < shape.z_width; ++b) {
-            const Real v = x(image, channel, a * layer.stride + k - layer.padding,
-                             b * layer.stride + l - layer.padding);
+            const Real v = of_b ? Real{1}
+                                : x(image, channel, a * layer.stride + k - layer.padding,
+                                    b * layer.stride + l - layer.padding);
             GRADRACE_UNROLL
             for (std::uint32_t o = 0; o < across; ++o)
               if (output + o < layer.outputs)
-                sum[o] = fused(dz(image, output + o, a, b), v, sum[o]);
+                of_row[o] = fused(dz(image, output + o, a, b), v, of_row[o]);
           }
+          GRADRACE_UNROLL
+          for (std::uint32_t o = 0; o < across; ++o) sum[o] += of_row[o];
+        }
       for (std::uint32_t o = 0; o < across && output + o < layer.outputs; ++o)
-        to[(output + o) * layer.depth + weight] = sum[o];
+        to[of_b ? layer.weights() + output + o : (output + o) * layer.depth + weight] = sum[o];
     });
   }
 
  private:
+  GRADRACE_HD std::uint32_t per_output() const { return layer.depth + (layer.bias ? 1 : 0); }
   /// Of a part, of four outputs each.
   GRADRACE_HD std::uint32_t sums() const {
-    return (layer.outputs + across - 1) / across * layer.depth;
+    return (layer.outputs + across - 1) / across * per_output();
   }
   GRADRACE_HD std::uint32_t tiles() const { return (sums() + threads - 1) / threads; }
 };
 
-/// W's part of g, the sums of the parts: eight runs of parts, each in its order, and then these.
+/// The layer's part of g, the sums of the parts, eight runs of parts, each in its order, and then
+/// these, with what W's regulariser adds.  moves: the state moves by it instead.
 template <class Number>
 struct AddPartsKernel {
   using Real = Number;
@@ -348,20 +389,22 @@ struct AddPartsKernel {
   Pass<Real> pass;
   Layer layer;
   std::uint32_t parts;
+  bool moves;
 
-  AddPartsKernel(const Pass<Real>& of_pass, const Layer& of_layer, std::uint32_t of_parts)
-      : pass(of_pass), layer(of_layer), parts(of_parts) {}
+  AddPartsKernel(const Pass<Real>& of_pass, const Layer& of_layer, std::uint32_t of_parts,
+                 bool moves_state)
+      : pass(of_pass), layer(of_layer), parts(of_parts), moves(moves_state) {}
 
   static constexpr std::uint32_t threads = 256, at_once = 1, runs = 8, numbers = threads / runs;
   static std::size_t shared_numbers() { return threads; }
   /// Of a job.
-  GRADRACE_HD std::uint32_t blocks() const { return (layer.weights() + numbers - 1) / numbers; }
+  GRADRACE_HD std::uint32_t blocks() const { return (layer.learnt() + numbers - 1) / numbers; }
 
   template <class Block>
   GRADRACE_HD void operator()(const Block& block, std::uint32_t number, std::uint32_t) const {
     const LayerAt<Real> at = pass.at(layer, number / blocks());
-    const std::uint32_t weights = layer.weights(), first = number % blocks() * numbers;
-    const std::uint32_t count = smaller(numbers, weights - first);
+    const std::uint32_t learnt = layer.learnt(), first = number % blocks() * numbers;
+    const std::uint32_t count = smaller(numbers, learnt - first);
     Real* const sums = block.template scratch<Real>();
     each(block, threads, [&](std::uint32_t i) {
       if (i % numbers >= count) return;
@@ -370,14 +413,19 @@ struct AddPartsKernel {
       Real total = 0;
       GRADRACE_UNROLL_BY_4
       for (std::uint32_t part = run * parts / runs; part < (run + 1) * parts / runs; ++part)
-        total += from[std::uint64_t{part} * weights];
+        total += from[std::uint64_t{part} * learnt];
       sums[i] = total;
     });
     block.sync();
     each(block, count, [&](std::uint32_t i) {
       Real total = 0;
       for (std::uint32_t run = 0; run < runs; ++run) total += sums[run * numbers + i];
-      at.g[layer.first + first + i] = total;
+      const std::uint32_t j = layer.first + first + i;
+      if (at.decay > 0 && first + i < layer.weights()) total += at.decay * at.w[j];
+      if (moves)
+        pass.moves[number / blocks()](j, total);
+      else
+        at.g[j] = total;
     });
     block.sync();
   }

@@ -18,6 +18,12 @@ struct Divisor {
   GRADRACE_HD std::uint32_t quotient(std::uint32_t n) const {
     return value > 1 ? static_cast<std::uint32_t>(std::uint64_t{n} * inverse >> 32) : n;
   }
+  /// rest = rest / value; returns what is left over.
+  GRADRACE_HD std::uint32_t next(std::uint32_t& rest) const {
+    const std::uint32_t before = rest;
+    rest = quotient(rest);
+    return before - rest * value;
+  }
 };
 
 /// Numbers that are read at once.
@@ -80,9 +86,15 @@ struct MapPart {
   }
 };
 
+/// to [count] = 0, count a multiple of four; does not sync.
+template <class Block, class Real>
+GRADRACE_HD void clear(const Block& block, Real* to, std::uint32_t count) {
+  each(block, count / 4, [&](std::uint32_t i) { reinterpret_cast<Run<Real, 4>*>(to)[i] = {}; });
+}
+
 /// put(channel, image, row, column, number) for each number of the part that lies in the image,
-/// counted from the part's first; does not sync.  by_channel: neighbours put neighbouring channels;
-/// else they put neighbouring columns.
+/// counted from the part's first, of each 2 x 2 that is kept as one for the greatest alone; does
+/// not sync.  by_channel: neighbours put neighbouring channels; else they put neighbouring columns.
 ///
 /// Neighbours read `together` numbers each, beside each other.
 template <std::uint32_t together, bool by_channel, class Block, class Real, class Put>
@@ -108,14 +120,9 @@ GRADRACE_HD void each_number(const Block& block, const Maps<Real>& maps, const M
   const std::uint32_t count = part.channels * part.images * rows.value * columns.value;
   each(block, count, [&](std::uint32_t item) {
     std::uint32_t rest = item;
-    const auto next = [&](const Divisor& of) {
-      const std::uint32_t before = rest;
-      rest = of.quotient(rest);
-      return before - rest * of.value;
-    };
-    const std::uint32_t of_channel = next(channels);
-    const std::uint32_t column = left + next(columns) * together, row = top + next(rows);
-    const std::uint32_t image = next(images), channel = by_channel ? of_channel : rest;
+    const std::uint32_t of_channel = channels.next(rest);
+    const std::uint32_t column = left + columns.next(rest) * together, row = top + rows.next(rest);
+    const std::uint32_t image = images.next(rest), channel = by_channel ? of_channel : rest;
     const std::uint32_t plane =
         (part.first_image + image) * maps.channels + part.first_channel + channel;
     const std::uint32_t from = (plane * height + row) * width + column;
@@ -125,10 +132,8 @@ GRADRACE_HD void each_number(const Block& block, const Maps<Real>& maps, const M
     read<together, together>(maps.numbers + from, numbers);
     if (pooled) {
       const auto winner = static_cast<std::uint32_t>(maps.winners[from]);
-      GRADRACE_UNROLL
-      for (std::uint32_t k = 0; k < 4; ++k)
-        if (part.has(i + k / 2, j + k % 2))
-          put(channel, image, i + k / 2, j + k % 2, k == winner ? numbers[0] : Real{0});
+      const std::uint32_t at_i = i + winner / 2, at_j = j + winner % 2;
+      if (part.has(at_i, at_j)) put(channel, image, at_i, at_j, numbers[0]);
     } else {
       GRADRACE_UNROLL
       for (std::uint32_t k = 0; k < together; ++k)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "models/gpu/kernels/network.h"
+#include "models/gpu/kernels/tiles.h"
 
 namespace gradrace::kernels {
 
@@ -36,6 +37,10 @@ struct PlainMove {
 
   /// Of the numbers from the j-th on.
   GRADRACE_HD PlainMove from(std::uint32_t j) const { return {base + j, out + j, weight}; }
+  /// The j-th, by g[j].
+  GRADRACE_HD void operator()(std::uint32_t j, Real of_g) const {
+    out[j] = fused(-weight, of_g, base[j]);
+  }
 };
 
 /// Some parameters beside each other.
@@ -167,13 +172,5 @@ GRADRACE_HD inline std::uint32_t of_channel(const Layer& layer, std::uint32_t ch
   const std::uint32_t pixels = layer.pixels();
   return (p / pixels * layer.outputs + channel) * pixels + p % pixels;
 }
-
-/// The regulariser's part of number `number` of W's part of g.
-struct Decay {
-  template <class Real>
-  GRADRACE_HD void operator()(const LayerAt<Real>& at, std::uint32_t number) const {
-    at.g[at.layer.first + number] += at.decay * at.W()[number];
-  }
-};
 
 }  // namespace gradrace::kernels
