@@ -41,13 +41,17 @@ double operations_of(const std::vector<kernels::Layer>& layers, double minibatch
   return 2 * minibatch * (3 * all - first);
 }
 
+bool is_dense(const NetworkBlueprint& network) {
+  return std::ranges::all_of(network.layers, [](const kernels::Layer& layer) {
+    return layer.kind == kernels::kind_of<kernels::DenseSteps>;
+  });
+}
+
 /// Runs side by side from which on the GPU is fast enough.  A run of dense layers has a block of
 /// threads of its own, so that more work in a gradient makes up for fewer runs only where there is
 /// less of it than was measured; convolutions of all runs share the GPU.
 double runs_needed(const NetworkBlueprint& network, double minibatch) {
-  const bool dense = std::ranges::all_of(network.layers, [](const kernels::Layer& layer) {
-    return layer.kind == kernels::kind_of<kernels::DenseSteps>;
-  });
+  const bool dense = is_dense(network);
   const Measured& like = !dense ? lenet : network.layers.size() == 1 ? softmax : perceptron;
   const double more = operations_of(network.layers, minibatch) / like.operations;
   const double needed = times_fast * cores * like.on_core * like.runs / like.on_gpu;
@@ -77,6 +81,11 @@ DeviceChoice choose_device(const SideBySide& work) {
           count_text(static_cast<std::size_t>(needed), "run") + " side by side on, and here " +
           (work.runs == 1 ? "is " : "are ") + std::to_string(work.runs) +
           (fit < work.runs ? ", of which " + std::to_string(fit) + " fit into its memory" : "")};
+}
+
+double most_numbers_a_second(const Blueprint& blueprint) {
+  const auto* const network = std::get_if<NetworkBlueprint>(&blueprint);
+  return network && is_dense(*network) ? 1.5e13 : 1e11;  // the others use a parameter many times
 }
 
 }  // namespace gradrace

@@ -28,4 +28,8 @@ struct DeviceChoice {
 /// the same runs have the same device on every machine with a GPU.
 DeviceChoice choose_device(const SideBySide& work);
 
+/// Parameters times rows of minibatches that no GPU passes faster in a second, all its runs
+/// together.
+double most_numbers_a_second(const Blueprint& blueprint);
+
 }  // namespace gradrace

@@ -59,6 +59,13 @@ TEST_CASE("device choice: learners' values have to fit into the memory") {
         "which 15 fit into its memory");
 }
 
+TEST_CASE("device choice: no GPU passes more numbers than it has operations for") {
+  // 2 operations a number, at most 40e12 a second; a convolution uses a number for every pixel.
+  CHECK(most_numbers_a_second(blueprint_of(softmax)) == 1.5e13);
+  CHECK(most_numbers_a_second(blueprint_of(perceptron)) == 1.5e13);
+  CHECK(most_numbers_a_second(blueprint_of(lenet)) == 1e11);
+}
+
 TEST_CASE("device choice: it says why") {
   CHECK(choice(perceptron, 1024).why ==
         "such networks are faster on a GPU from 97 runs side by side on, and here are 1024");

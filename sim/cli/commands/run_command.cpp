@@ -14,6 +14,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "models/device_choice.h"
 #include "models/gpu/cuda/cuda_device.h"
 #include "sim/cli/commands/commands.h"
 #include "sim/cli/commands/dry_run.h"
@@ -187,13 +188,21 @@ void report_shard(const Job& job, const Shard& shard, const RunFailures& failure
               << '\n';
 }
 
+/// Of work (run_work) that no machine does more in a second.
+double fastest(const Point& point, unsigned jobs) {
+  constexpr double numbers = 2e10, events = 2e7;
+  if (!point.with_model()) return events * jobs;
+  if (point.device != "cuda") return numbers * jobs;
+  return most_numbers_a_second(point.model->make_float32()->blueprint());
+}
+
 /// Whether its runs would take a minute even on a machine as fast as none is.
 bool may_take_long(const Job& job) {
-  constexpr double numbers_a_second = 2e10, events_a_second = 2e7;
   const std::vector<double> work = job.missing_work();
   const double sum = std::accumulate(work.begin(), work.end(), 0.0);
-  const bool trains = std::ranges::any_of(job.scenario.points, &Point::with_model);
-  return sum / job.jobs > 60 * (trains ? numbers_a_second : events_a_second);
+  const auto& points = job.scenario.points;
+  const auto training = std::ranges::find_if(points, &Point::with_model);
+  return sum > 60 * fastest(training == points.end() ? points.front() : *training, job.jobs);
 }
 
 /// Before the runs begin: that they take more than ten minutes, and what would be faster.
