@@ -138,7 +138,7 @@ struct NarrowBackKernel {
   template <std::uint32_t together>
   GRADRACE_HD void store(const LayerAt<Real>& at, std::uint32_t to,
                          const Real (&sums)[wide]) const {
-    Real x[wide], was[wide] = {};
+    Real x[wide] = {}, was[wide] = {};
     GRADRACE_UNROLL
     for (std::uint32_t j = 0; j < wide; j += together) {
       if (j >= layer.width) break;
