@@ -96,6 +96,7 @@ std::size_t find_label(const TextLine& line, const std::vector<std::string>& nam
         (count == 0 ? "no column \"" : "more than one column \"") + label +
         "\" (the columns: " + listed(names) +
         (names.size() == 1 ? "; cells end at commas, semicolons, tabs, | or blanks)" : ")") +
+        (count > 1 ? "; the others are to be named otherwise" : "") +
         (named ? "" : "; a first line that is no row is to be left out of the file"));
   }
   if (names.size() == 1) line.defect("there is no column beside \"" + label + "\"");
@@ -142,11 +143,13 @@ std::string read_cell(TextLine& line, const Columns& columns, std::size_t column
   const std::size_t comma = cell.find(',');
   const bool thousands = comma != cell.npos && cell.find('.', comma) != cell.npos;
   const bool decimal = comma != cell.npos && !thousands && columns.separator != ',';
+  const bool ended = cell.empty() && columns.names[column].empty();
   defect(line, columns.names[column],
          "expected a finite number, found " +
              (cell.empty() ? "an empty cell" : "\"" + cell.substr(0, 40) + "\"") +
              (thousands ? "; commas between thousands are to be left out"
               : decimal ? "; decimal commas are to be points"
+              : ended   ? "; a separator at the end of each line is to be left out"
                         : ""));
 }
 

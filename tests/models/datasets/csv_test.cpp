@@ -58,7 +58,12 @@ TEST_CASE("csv: every defect is said with file and line") {
       {"", ": has no rows"},
       {"x,y\n", ": has no rows"},
       {"x,z\n1,2\n", ":1: no column \"y\" (the columns: x, z)"},
-      {"y,x,y\n1,2,3\n", ":1: more than one column \"y\" (the columns: y, x, y)"},
+      {"y,x,y\n1,2,3\n",
+       ":1: more than one column \"y\" (the columns: y, x, y); the others are to be named "
+       "otherwise"},
+      {"y,x,\n1,2,\n",
+       ":2: column \"\": expected a finite number, found an empty cell; a separator at the end of "
+       "each line is to be left out"},
       {"y\n1\n", ":1: there is no column beside \"y\""},
       {"x,y\n1,2\n1;2\n", R"(:3: column "x": expected a finite number, found "1;2")"},
       {"x,y\n1\n", R"(:2: column "y": has no cell here: the line ends after 1 of 2)"},
