@@ -17,7 +17,8 @@ def reasons(case, found):
         return []
     rate = case.facts["rate"][case.leaders]
     fronts = [one.front for one in contests]
-    told = list(dict.fromkeys([*fronts, *case.leaders[:2], rate.idxmin(), rate.idxmax()]))
+    ends = [rate.idxmin(), rate.idxmax()] if rate.notna().any() else []
+    told = list(dict.fromkeys([*fronts, *case.leaders[:2], *ends]))
     of_each = list({case.family_label(point): point for point in reversed(told)}.values())[::-1]
     lines = [doing(case, point) for point in of_each[:MOST_REASONS]]
     return [line for line in [*lines, turn(case, found)] if line]
