@@ -14,6 +14,11 @@ claim = claims_of("li2021")
 # {scenario: its claims}
 CLAIMS = {
     "gpu/setup1_resnet32": ("A1.resnet-1", "A1.resnet-1.above-ASP", "A4.resnet"),
+    "gpu/setup1_resnet32_orders": (
+        "A4.orders-BSP-first",
+        "A4.orders-ASP-first",
+        "A4.orders-as-ASP",
+    ),
     "gpu/setup2_resnet50": ("A1.resnet-2", "A1.resnet-2.above-ASP"),
     "gpu/setup3_resnet32": ("A3.resnet",),
     "gpu/setup1_resnet32_momentum": ("A8.resnet",),
@@ -23,7 +28,7 @@ CLAIMS = {
 
 def resnets(outputs):
     claims = []
-    for judge in (lambda o: levels(o, 1), lambda o: levels(o, 2), fails, momenta, policies):
+    for judge in (lambda o: levels(o, 1), lambda o: levels(o, 2), orders, fails, momenta, policies):
         try:
             claims += judge(outputs)
         except Missing as missing:
@@ -44,6 +49,21 @@ def levels(outputs, setup):
     yield exceeds(f"{id}.above-ASP", hybrid, asp)
     if setup == 1:
         yield exceeds("A4.resnet", bsp, by_arm["ASP 50 %, BSP"])
+
+
+LEAST_TOLD = 0.01  # of an accuracy, by one run of each; runs of one arm differ by some 0.003
+
+
+def orders(outputs):
+    by_arm = accuracies(outputs, "gpu/setup1_resnet32_orders", arm_of)
+    bsp, asp = by_arm["BSP"], by_arm["ASP"]
+    first, last = by_arm["BSP 50 %, ASP"], by_arm["ASP 50 %, BSP"]
+    for id, gap, holds in (
+        ("BSP-first", paired_difference(bsp, first), lambda gap: abs(gap) < LEAST_TOLD),
+        ("ASP-first", paired_difference(bsp, last), lambda gap: gap > LEAST_TOLD),
+        ("as-ASP", paired_difference(last, asp), lambda gap: gap < LEAST_TOLD),
+    ):
+        yield claim(f"A4.orders-{id}").holds(holds(gap.mean), gap)
 
 
 def exceeds(id, one, other):
