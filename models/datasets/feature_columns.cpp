@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <ranges>
 #include <stdexcept>
 #include <utility>
@@ -87,6 +88,29 @@ void note_unknown_words(const Expansion& expansion, const WordColumn& test, Labe
                        unknown + ", which is 0 in every feature of that column");
 }
 
+/// A feature, and the greatest size of its numbers.
+struct Size {
+  std::size_t feature = none;
+  double size = 0;
+};
+
+/// Calls use(feature, greatest size of its numbers) in ascending order; of listed numbers for those
+/// features alone that have some, which may be few of a thousand million.
+template <class Use>
+void each_greatest(const LabelledRows& rows, const Use& use) {
+  const auto raise = [](double& greatest, float x) {
+    greatest = std::max(greatest, std::abs(static_cast<double>(x)));
+  };
+  std::map<std::size_t, double> of_listed;
+  for (std::size_t i = 0; i < rows.listed.x.size(); ++i)
+    raise(of_listed[rows.listed.places[i]], rows.listed.x[i]);
+  for (const auto& [feature, greatest] : of_listed) use(feature, greatest);
+  if (rows.x.empty()) return;
+  std::vector<double> greatest(rows.features);
+  for (std::size_t i = 0; i < rows.x.size(); ++i) raise(greatest[i % rows.features], rows.x[i]);
+  for (std::size_t feature = 0; feature < rows.features; ++feature) use(feature, greatest[feature]);
+}
+
 }  // namespace
 
 void leave_out_row_numbers(LabelledRows& train, LabelledRows& test) {
@@ -153,23 +177,18 @@ void standardise(LabelledRows& train, LabelledRows& test) {
 
 std::string note_of_scales(const LabelledRows& train) {
   constexpr double most_ratio = 1000;
-  std::vector<double> greatest(train.features);
-  const auto see = [&](std::size_t feature, float x) {
-    greatest[feature] = std::max(greatest[feature], std::abs(static_cast<double>(x)));
+  Size largest, smallest;
+  const auto compare = [&](std::size_t feature, double size) {
+    if (size == 0) return;
+    if (size > largest.size) largest = {feature, size};
+    if (smallest.size == 0 || size < smallest.size) smallest = {feature, size};
   };
-  for (std::size_t i = 0; i < train.x.size(); ++i) see(i % train.features, train.x[i]);
-  for (std::size_t i = 0; i < train.listed.x.size(); ++i)
-    see(train.listed.places[i], train.listed.x[i]);
-  std::size_t largest = 0, smallest = none;
-  for (std::size_t feature = 0; feature < train.features; ++feature) {
-    if (greatest[feature] > greatest[largest]) largest = feature;
-    if (greatest[feature] == 0) continue;
-    if (smallest == none || greatest[feature] < greatest[smallest]) smallest = feature;
-  }
-  if (smallest == none || greatest[largest] <= most_ratio * greatest[smallest]) return {};
-  return train.file.string() + ": features are of very different size: " + name_of(train, largest) +
-         " reaches " + short_number(greatest[largest]) + ", " + name_of(train, smallest) + " " +
-         short_number(greatest[smallest]) + "; " +
+  each_greatest(train, compare);
+  if (largest.size <= most_ratio * smallest.size) return {};
+  return train.file.string() +
+         ": features are of very different size: " + name_of(train, largest.feature) + " reaches " +
+         short_number(largest.size) + ", " + name_of(train, smallest.feature) + " " +
+         short_number(smallest.size) + "; " +
          (train.listed.empty()
               ? "\"standardise\": true gives each of them mean 0 and standard deviation 1"
               : "scale them in the file");
